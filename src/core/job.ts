@@ -77,7 +77,7 @@ export interface JobContext<D> {
   /**
    * The job's effect on the database. `work` and the completion of the job commit together or not at all, so the effect
    * happens exactly once, however often the job runs.
-   * @throws AttemptLostError when another attempt has taken over, or the job was removed
+   * @throws AttemptLostError when a newer attempt has started, or the job was deleted
    */
   readonly effect: <T>(work: (tx: Transaction) => Promise<T>) => Promise<T>
   /**

@@ -3,7 +3,7 @@ import type { Clock } from '../core/clock.ts'
 import type { EventData, EventType, WorkspaceEvent } from '../core/event.ts'
 import type { AnyJob } from '../core/job.ts'
 
-/** The job that an event tells of. */
+/** The job that an event is about. */
 export interface AnnouncedJob {
   readonly id: string
   readonly name: string
@@ -16,7 +16,7 @@ export interface AnnounceOptions {
   readonly declared: ReadonlyMap<string, AnyJob>
 }
 
-/** Tells the sockets of those in `seenBy` of a job; nobody when it belongs to no workspace, or says nothing of them. */
+/** Sends an event about a job to the members in `seenBy`. Jobs without a workspace or without `seenBy` send none. */
 export function announce<E extends EventType>(
   { clock, coordination, declared }: AnnounceOptions,
   { id, name, workspaceId }: AnnouncedJob,

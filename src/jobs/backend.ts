@@ -4,50 +4,50 @@ import type { BackendFactory, IQueueBackend, Job, JobsOptions, Queue, Worker } f
 import { QUEUE_NAMES, QUEUES, type QueueBounds, type QueueName, type QueueSettings } from '../core/job.ts'
 import type { Logger } from '../core/log.ts'
 
-/** BullMQ on one of its stores. What is in there can be lost: the outbox has it all. */
+/** A store of BullMQ. Its content can be lost, because the outbox has all jobs. */
 export interface Store {
   readonly kind: 'postgres' | 'redis'
   readonly library: typeof BullMQ
-  /** For queues: fails at once when the store is away. */
+  /** For queues: fails at once when the store is unavailable. */
   readonly connection: unknown
-  /** For workers: waits until the store is back. */
+  /** For workers: waits until the store is available. */
   readonly workerConnection: unknown
   readonly factory: BackendFactory<IQueueBackend, never> | undefined
   readonly prefix: string
-  /** Seconds that an idle worker waits for a sign of work. */
+  /** How long an idle worker blocks while it waits for jobs, in seconds. */
   readonly drainDelay: number
-  /** True once after everything in the store was lost, and the first time that an empty one is looked at. */
+  /** True once after the store was emptied, and on the first call with an empty store. */
   wasEmptied(): Promise<boolean>
   close(): Promise<void>
 }
 
-/** What becomes of a job in the backend after an attempt. */
+/** What the backend does with a job after an attempt. */
 export type Verdict =
   | { readonly kind: 'done' }
   | { readonly kind: 'again'; readonly inMs: number; readonly reason: string }
   | { readonly kind: 'dead'; readonly reason: string }
-  /** To be run elsewhere: this node shuts down. */
+  /** Another node runs the job, because this node shuts down. */
   | { readonly kind: 'handed back' }
 
 export interface Entry {
   readonly id: string
   readonly name: string
   readonly workspaceId: string | null
-  /** It may be there already, in whatever state. */
+  /** The backend may already have the job, in any state. */
   readonly again: boolean
 }
 
 export interface BackendTimes {
-  /** How long a worker that says nothing keeps a job. */
+  /** After this time without a renewal, a worker loses its job. */
   readonly lockMs: number
-  /** How often jobs of such workers are looked for. */
+  /** How often the backend looks for jobs of lost workers. */
   readonly stalledMs: number
 }
 
 export const BACKEND_TIMES: BackendTimes = { lockMs: 20_000, stalledMs: 10_000 }
 
 const LAST_NOTES_MS = 1_000
-/** How many the library may try for itself: the outbox counts attempts. */
+/** The library never gives up a job, because the outbox counts attempts. */
 const WITHOUT_END = 1_000_000
 const DEAD_KEPT = { count: 1_000, age: 7 * 24 * 3_600 }
 
@@ -76,9 +76,9 @@ export class Backend {
   }
 
   /**
-   * Opens all queues at once. The library opens a queue once and for all: one that is first asked for while the store is
-   * away would stay out of use when the store is back.
-   * @throws when the store is away; nothing of the try stays behind
+   * Opens all queues at once. The library opens each queue only once. A queue that is opened while the store is
+   * unavailable would never work again.
+   * @throws when the store is unavailable. Everything is closed again then
    */
   static async open(store: Store, log: Logger, times: BackendTimes): Promise<Backend> {
     const backend = new Backend(store, log, times)
@@ -91,16 +91,16 @@ export class Backend {
     return backend
   }
 
-  /** @throws Error for a name that is none of `QUEUE_NAMES` */
+  /** @throws Error for a name that is not in `QUEUE_NAMES` */
   queue(name: string): Queue {
     const queue = this.#queues.get(name)
-    if (queue === undefined) throw new Error(`no queue is called ${name}`)
+    if (queue === undefined) throw new Error(`there is no queue ${name}`)
     return queue
   }
 
   async add(queueName: string, entries: readonly Entry[]): Promise<void> {
     const queue = this.queue(queueName)
-    // A finished job of the same id would swallow the new one. What is running or waits stays as it is.
+    // BullMQ ignores a job whose id belongs to a finished job, so those are removed. Waiting and running jobs stay.
     const again = entries.filter((entry) => entry.again).map(({ id }) => id)
     const ended = await this.#inState(queue, again, ENDED)
     await Promise.all(ended.map((id) => queue.remove(id)))
@@ -113,19 +113,19 @@ export class Backend {
     )
   }
 
-  /** Those of these jobs that the backend will bring to an end by itself. */
+  /** The jobs among these that the backend has and will run or is running. */
   async known(queueName: string, ids: readonly string[]): Promise<Set<string>> {
     const lost = new Set(await this.#inState(this.queue(queueName), ids, LOST))
     return new Set(ids).difference(lost)
   }
 
-  /** Forgets jobs that are not running. */
+  /** Removes jobs that are not running. */
   async remove(queueName: string, ids: readonly string[]): Promise<void> {
     const queue = this.queue(queueName)
     for (const id of ids) await queue.remove(id)
   }
 
-  /** Begins to take jobs of a queue, as `QUEUES` says where the caller does not. `run` never throws. */
+  /** Starts a worker for a queue, with the settings of `QUEUES` unless `own` has others. `run` never throws. */
   work(queueName: QueueName, run: (id: string) => Promise<Verdict>, own: QueueBounds = {}): void {
     if (this.#workers.has(queueName)) return
     const { library, workerConnection, prefix, factory, drainDelay } = this.store
@@ -155,18 +155,16 @@ export class Backend {
     }
     const worker = new library.Worker(queueName, process as never, options as never, factory as never)
     worker.on('error', (error) => this.#log.debug({ error: error.message, queue: queueName }, 'worker'))
-    worker.on('stalled', (id) =>
-      this.#log.warn({ id, queue: queueName }, 'a job was taken from a worker that is silent'),
-    )
+    worker.on('stalled', (id) => this.#log.warn({ id, queue: queueName }, 'a job was taken from a stalled worker'))
     this.#workers.set(queueName, worker)
   }
 
-  /** Takes no more jobs; those under way go on. */
+  /** Takes no more jobs. Running jobs continue. */
   async pause(): Promise<void> {
     await Promise.all([...this.#workers.values()].map((worker) => worker.pause(true)))
   }
 
-  /** Once what became of the last jobs is noted in the store, or could not be in time: locks tell of those. */
+  /** Closes the backend when the last results are stored, or after a timeout. Locks of other jobs then expire. */
   async close(): Promise<void> {
     const closing = Promise.all([...this.#workers.values()].map((worker) => worker.close()))
     await Promise.race([closing, delay(LAST_NOTES_MS, undefined, { ref: false })])

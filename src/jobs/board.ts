@@ -5,8 +5,8 @@ import type { Backend } from './backend.ts'
 export const BOARD_PATH = '/queues'
 
 /**
- * Bull Board over the queues, to look at only: what it would change has its truth in the outbox. Queues hold no
- * payloads; those are seen, without their secrets, in `GET /api/queue/jobs`. Loaded when it is first asked for.
+ * Bull Board, read-only, because the outbox has the state of all jobs. Queues contain no
+ * payloads: `GET /api/queue/jobs` shows those, without secrets. Loaded when it is first requested.
  */
 export async function queueBoard(
   backend: Backend,

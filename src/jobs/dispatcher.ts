@@ -12,17 +12,17 @@ export interface DispatcherOptions {
   readonly log: Logger
   /** The backend, opened when first needed. */
   readonly backend: () => Promise<Backend>
-  /** A queue has work: its worker is wanted. */
+  /** Called when a queue has jobs and needs a worker. */
   readonly onQueue: (queue: QueueName) => Promise<void>
-  /** How often the outbox is looked into without a notice. */
+  /** How often the outbox is polled without a notice. */
   readonly pollMs: number
 }
 
 const AT_ONCE = 500
-/** Before the backend is tried again after a failure. */
+/** Delay before a retry after the backend has failed. */
 const PAUSE_MS = 1_000
 
-/** Gives rows of the outbox that are due to the backend. Any number of nodes may do so at the same time. */
+/** Adds due rows of the outbox to the backend. Several nodes can do this at the same time. */
 export class Dispatcher {
   readonly #options: DispatcherOptions
   #timer: NodeJS.Timeout | undefined
@@ -34,7 +34,7 @@ export class Dispatcher {
     this.#options = options
   }
 
-  /** Looks now, or once more when it is looking. */
+  /** Starts a dispatch, or another one after the dispatch in progress. */
   wake(): void {
     if (this.#closed) return
     this.#again = true
@@ -60,21 +60,24 @@ export class Dispatcher {
       next = await this.#options.outbox.nextDue()
     } catch (error) {
       this.#again = false
-      this.#options.log.warn({ error: (error as Error).message }, 'jobs could not be handed out; trying again')
+      this.#options.log.warn(
+        { error: (error as Error).message },
+        'jobs could not be added to their queues; trying again',
+      )
       next = this.#options.clock.now() + PAUSE_MS
     }
     this.#sleepUntil(next)
   }
 
-  /** @returns whether there may be more */
+  /** @returns whether more rows may be due */
   async #dispatch(): Promise<boolean> {
     const { lines, outbox } = this.#options
     const [rows, ofLines] = await Promise.all([outbox.claimDue(AT_ONCE), lines.claim()])
-    await this.#give([...rows, ...ofLines])
+    await this.#add([...rows, ...ofLines])
     return rows.length === AT_ONCE
   }
 
-  async #give(rows: readonly DueRow[]): Promise<void> {
+  async #add(rows: readonly DueRow[]): Promise<void> {
     if (rows.length === 0) return
     const left = new Set(rows.map(({ id }) => id))
     try {
@@ -85,8 +88,8 @@ export class Dispatcher {
         await this.#options.onQueue(queue)
       }
     } catch (error) {
-      // Also when some of them were added: an id is only ever added once. Should this fail, the sweep finds them.
-      await this.#options.outbox.giveBack([...left])
+      // Some of them may have been added, but an id is only added once. If this fails, the sweep finds the rows.
+      await this.#options.outbox.unclaim([...left])
       throw error
     }
   }

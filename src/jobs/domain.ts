@@ -6,7 +6,7 @@ import * as operations from './operations.ts'
 
 export const queue = domain({
   name: 'queue',
-  about: 'Queues of jobs: what waits, what failed and why',
+  about: 'Background jobs and their queues',
   operations,
   events,
   jobs,

@@ -3,45 +3,45 @@ import { EXAMPLE } from '../core/example-ids.ts'
 import { JOB_AUDIENCES } from '../core/job.ts'
 import { Id, Nullable, States, Type } from '../core/schema.ts'
 
-/** Seen by members with the scope that the job names in `seenBy`. */
+/** Sent to members with the scope that the job names in `seenBy`. */
 
 const job = {
   workspaceId: Id,
   jobId: Id,
-  name: Type.String({ description: 'What kind of job it is, such as `assets.rendition`' }),
+  name: Type.String({ description: 'Name of the job, such as `assets.rendition`' }),
 }
 
 const example = { workspaceId: EXAMPLE.workspaceId, jobId: EXAMPLE.jobId, name: 'assets.rendition' }
 
 export const jobProgress = event({
   name: 'job.progress',
-  summary: 'How far a job of the workspace is; at most twice a second',
+  summary: 'A job of the workspace has made progress. At most twice a second',
   description:
-    'Members see it who may see what the job makes: for files of the media library, those with `media:read`.',
+    'Sent to members who can see the result of the job. For files of the media library, these have `media:read`.',
   scope: 'team:read',
   otherScopes: JOB_AUDIENCES,
   stored: false,
   data: Type.Object({
     ...job,
-    percent: Type.Number({ minimum: 0, maximum: 100, description: 'How much of the work is done' }),
-    detail: Nullable(Type.String({ description: 'What it is doing, for people' })),
+    percent: Type.Number({ minimum: 0, maximum: 100, description: 'Progress in percent' }),
+    detail: Nullable(Type.String({ description: 'Current step, as text for people' })),
   }),
   example: { ...example, percent: 42.5, detail: null },
 })
 
 export const jobFinished = event({
   name: 'job.finished',
-  summary: 'A job of the workspace is done, or is dead because it failed for good or was removed',
+  summary: 'A job of the workspace has succeeded, has failed for good, or was deleted',
   scope: 'team:read',
   otherScopes: JOB_AUDIENCES,
   stored: false,
   data: Type.Object({
     ...job,
-    state: States('FinishedJobState', 'How a job has ended', {
-      done: 'Has succeeded',
-      dead: 'Has failed for good, for the reason in `error`, or was removed',
+    state: States('FinishedJobState', 'Final state of a job', {
+      done: 'The job succeeded',
+      dead: 'The job failed for good or was deleted. `error` says why',
     }),
-    error: Nullable(Type.String({ description: 'Why it failed, for people' })),
+    error: Nullable(Type.String({ description: 'Why the job failed, as text for people' })),
   }),
   example: { ...example, state: 'done', error: null },
 })

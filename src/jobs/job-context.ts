@@ -3,7 +3,7 @@ import type { Logger } from '../core/log.ts'
 import type { Services } from '../core/services.ts'
 import type { Stop } from './stop.ts'
 
-/** What a job's own code is given of one attempt, without the services. */
+/** What the code of a job gets for one attempt, without the services. */
 export interface AttemptParts {
   readonly data: unknown
   readonly workspaceId: string | undefined
@@ -16,8 +16,8 @@ export interface AttemptParts {
 }
 
 /**
- * Makes what jobs are given. Services are inherited, not copied, and by a class: to give each context a prototype of its
- * own costs more than all the rest of it.
+ * Creates the contexts of jobs. Contexts inherit the services from the prototype of a class, because copying them or
+ * giving each context its own prototype costs more than everything else here.
  */
 export function jobContextFactory(services: Services): (parts: AttemptParts) => JobContext<unknown> & Services {
   class Context implements JobContext<unknown> {

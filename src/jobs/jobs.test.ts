@@ -30,7 +30,7 @@ const count = job({
 })
 const secret = job({
   name: 'test.secret',
-  summary: 'Knows a secret',
+  summary: 'Fail with a secret in the error',
   queue: 'default',
   data: Type.Object({ token: Type.String() }),
   sealed: true,
@@ -60,7 +60,7 @@ describe.each(['postgres', 'redis'] as const)('jobs on %s', (kind) => {
     redis = kind === 'redis' ? await startRedis() : undefined
     databaseOf = await createDatabase()
     store = redis === undefined ? { kind: 'postgres', url: databaseOf.url } : { kind: 'redis', url: redis.url }
-    // The first of a process loads the library; tests are not to wait for that.
+    // Loads the library, so that tests do not wait for it.
     const first = await start()
     await first.runtime?.backend()
     await first.stop()
@@ -91,7 +91,7 @@ describe.each(['postgres', 'redis'] as const)('jobs on %s', (kind) => {
   const finished = async ({ database }: JobNode) =>
     database.rows<{ name: string; attempts: number }>('select * from finished_jobs')
 
-  test('runs what was committed, once, and nothing that was rolled back', async () => {
+  test('runs committed jobs once, and no rolled-back jobs', async () => {
     const node = await start()
     const id = await node.jobs.add(node.database, count, { n: 1 })
     await node.database.transaction(async (tx) => {
@@ -106,7 +106,7 @@ describe.each(['postgres', 'redis'] as const)('jobs on %s', (kind) => {
     await waitFor(async () => (await finished(node)).length === 50, patience)
     expect(seen.toSorted((a, b) => a - b)).toEqual(Array.from({ length: 50 }, (_, index) => index + 1))
     expect(await left(node)).toEqual([])
-    // As when its worker died before it could say so: it is said by whoever is handed the job next.
+    // As if its worker was killed before it could report the end. The next worker that gets the job reports it.
     const backend = await node.runtime?.backend()
     await backend?.add('default', [{ id, name: count.name, workspaceId: null, again: false }])
     // Any of the other jobs may have been handed over twice, which is reported in the same way.
@@ -115,7 +115,7 @@ describe.each(['postgres', 'redis'] as const)('jobs on %s', (kind) => {
     expect(ended()).toMatchObject({ name: 'test.count', state: 'done' })
   })
 
-  test('tries again with a pause, and keeps a dead job with reason and payload', async () => {
+  test('retries after a delay, and keeps dead jobs with reason and payload', async () => {
     const node = await start()
     meet = async ({ data: { n }, attempt }) => {
       if (n === 1 && attempt.number < 3) throw new Error('not yet')
@@ -132,7 +132,7 @@ describe.each(['postgres', 'redis'] as const)('jobs on %s', (kind) => {
     ])
   })
 
-  test('refuses data that does not fit, when it is added and when it is read', async () => {
+  test('refuses data that does not match the schema, when adding and when reading', async () => {
     const node = await start()
     await expect(node.jobs.add(node.database, count, { n: 'x' } as never)).rejects.toThrow(
       /test\.count is not valid.*\/n/,
@@ -141,17 +141,17 @@ describe.each(['postgres', 'redis'] as const)('jobs on %s', (kind) => {
     await node.database.run(`update outbox set data = '{"n": "old"}', run_at = now()`)
     await waitFor(async () => (await left(node))[0]?.state === 'dead', patience)
     expect((await left(node))[0]?.reason).toMatch(/stored data is not valid/)
-    // The name of a newer version: its nodes get the time to come up.
+    // A job of a newer version, whose nodes get time to start.
     const id = await node.jobs.add(node.database, count, { n: 8 }, { runAt: new Date(Date.now() + 60_000) })
     await node.database.run(`update outbox set name = 'test.newer', run_at = now() where id = $1`, [id])
     const newer = () =>
-      node.database.row(`select 1 from outbox where reason ~ 'no job is called test.newer'
+      node.database.row(`select 1 from outbox where reason ~ 'this version has no job test.newer'
       and state = 'queued' and run_at > now() + interval '20 seconds'`)
     await waitFor(async () => (await newer()) !== undefined, patience)
     expect(seen).toEqual([])
   })
 
-  test('runs what is left of a queue that this version has no more', async () => {
+  test('runs the remaining jobs of a queue that this version no longer has', async () => {
     const node = await start()
     const insert = `insert into outbox (id, name, queue, data, state, run_at, attempts, added, created_at, updated_at)
       select gen_random_uuid(), 'test.count', 'gone', '{"n":1}', state, now(), 0, 0, now(), now() - interval '1 minute'
@@ -161,7 +161,7 @@ describe.each(['postgres', 'redis'] as const)('jobs on %s', (kind) => {
     await waitFor(async () => (await finished(node)).length === 3, patience)
   })
 
-  test('seals secrets', async () => {
+  test('encrypts sealed data and hides secrets in reasons', async () => {
     const node = await start()
     await node.jobs.add(node.database, secret, { token: 'hunter2hunter2' })
     await waitFor(async () => (await left(node))[0]?.state === 'dead', patience)
@@ -169,7 +169,7 @@ describe.each(['postgres', 'redis'] as const)('jobs on %s', (kind) => {
     expect(JSON.stringify(await left(node)) + node.logs.join('')).not.toContain('hunter2')
   })
 
-  test('runs nothing before its time, and one of those with the same key', async () => {
+  test('runs no job before its time, and only one of the waiting jobs with the same key', async () => {
     const node = await start()
     const at = Date.now() + 300
     const times: number[] = []
@@ -179,12 +179,12 @@ describe.each(['postgres', 'redis'] as const)('jobs on %s', (kind) => {
     await waitFor(() => times.length > 0, patience)
     expect(times[0]).toBeGreaterThanOrEqual(at)
     await waitFor(async () => (await left(node)).length === 0, patience)
-    // It has begun: the next of its key is another one.
+    // The job has started, so another one with its key can be added.
     await node.jobs.add(node.database, count, { n: 4 }, { key: 'one' })
     await waitFor(() => times.length === 2, patience)
   })
 
-  test('commits an effect once, and none of an attempt that has lost its job', async () => {
+  test('commits an effect once, and no effect of an attempt that has lost its job', async () => {
     const node = await start({ times: { lockMs: 30_000 } })
     await node.database.run('create table effects (n integer)')
     const write: Run = ({ data: { n }, effect }) =>
@@ -196,12 +196,12 @@ describe.each(['postgres', 'redis'] as const)('jobs on %s', (kind) => {
         data: { n },
       } = context
       if (n === 1 && attempt.number === 1) {
-        // As when this worker is taken for dead: somebody else begins the next attempt.
+        // As if this worker was considered lost: another one starts the next attempt.
         await node.jobs.outbox.start(attempt.jobId, uuidv7(Date.now()))
         await write(context).catch((error: unknown) => (lost = error))
         throw lost
       }
-      // Fails after its effect was committed: the job is done all the same.
+      // Fails after its effect was committed. The job is done.
       await write(context)
       if (n === 2) throw new Error('too late')
     }
@@ -214,7 +214,7 @@ describe.each(['postgres', 'redis'] as const)('jobs on %s', (kind) => {
     expect(await left(node)).toMatchObject([{ state: 'running', attempts: 2 }])
   })
 
-  test('ends an attempt that takes too long, also one that does not listen', async () => {
+  test('times out an attempt, also one that ignores its signal', async () => {
     const slow = { ...count, name: 'test.slow', timeoutMs: 100, attempts: 1 } as const
     const node = await start({ jobs: [slow] })
     meet = async ({ data: { n }, signal }) => {
@@ -228,8 +228,8 @@ describe.each(['postgres', 'redis'] as const)('jobs on %s', (kind) => {
     for (const { reason } of await left(node)) expect(reason).toBe('TimeoutError: took longer than 100 ms')
   })
 
-  test('hands back what it has not finished when it stops, and another node ends it', async () => {
-    // Longer than the test waits: nothing is got back by its lock.
+  test('hands back running jobs on shutdown, and another node finishes them', async () => {
+    // Longer than the test waits, so no job is recovered by an expired lock.
     const times = { lockMs: 60_000 }
     const first = await start({ times })
     meet = ({ signal }) =>
@@ -245,7 +245,7 @@ describe.each(['postgres', 'redis'] as const)('jobs on %s', (kind) => {
     expect(new Set((await finished(second)).map(({ attempts }) => attempts))).toEqual(new Set([1]))
   })
 
-  test('starts no more in a span of time than the queue allows, however many nodes there are', async () => {
+  test('keeps the rate limit of a queue across nodes', async () => {
     const perMs = 600
     const queues = { default: { concurrency: 3, rate: { max: 4, perMs } } }
     const node = await start({ queues })
@@ -263,20 +263,20 @@ describe.each(['postgres', 'redis'] as const)('jobs on %s', (kind) => {
       for (let n = 1; n <= 10; n += 1) await node.jobs.add(tx, count, { n })
     })
     await waitFor(async () => (await finished(node)).length === 10, patience)
-    // Four, four and two: a start is noted a little later than it is counted, never sooner.
+    // Four, four and two. A start is recorded slightly after it is counted, never before.
     const since = (index: number) => (began[index] ?? 0) - (began[0] ?? 0)
     expect(since(8)).toBeGreaterThan(perMs)
     expect(most).toBeLessThanOrEqual(6)
   })
 
-  test.runIf(kind === 'redis')('stops in time while its store is away, and loses nothing', async () => {
+  test.runIf(kind === 'redis')('stops in time while the store is unavailable, and loses no job', async () => {
     const node = await start()
     meet = ({ signal }) =>
       new Promise((_, reject) => signal.addEventListener('abort', () => reject(signal.reason as Error)))
     await node.jobs.add(node.database, count, { n: 1 })
     await waitFor(() => seen.length === 1, patience)
     await redis?.kill()
-    // Committed while nobody can be told.
+    // Committed while no node can be notified.
     for (const n of [2, 3]) await node.jobs.add(node.database, count, { n })
     const began = performance.now()
     await nodes.shift()?.stop()
@@ -289,41 +289,44 @@ describe.each(['postgres', 'redis'] as const)('jobs on %s', (kind) => {
     expect(seen.toSorted((a, b) => a - b)).toEqual([1, 1, 2, 3])
   })
 
-  test.runIf(kind === 'redis')('notices that its store was emptied, whoever starts meanwhile', async () => {
-    const node = await start()
-    await (await node.runtime?.backend())?.store.wasEmptied()
-    const other = await start({ times: { sweepMs: 60_000, pollMs: 60_000 } })
-    // Too young to be looked at for itself.
-    const insert = `insert into outbox (id, name, queue, data, state, run_at, attempts, added, created_at, updated_at)
+  test.runIf(kind === 'redis')(
+    'detects that its store was emptied, also when another node starts afterwards',
+    async () => {
+      const node = await start()
+      await (await node.runtime?.backend())?.store.wasEmptied()
+      const other = await start({ times: { sweepMs: 60_000, pollMs: 60_000 } })
+      // Too young to be found by the sweep.
+      const insert = `insert into outbox (id, name, queue, data, state, run_at, attempts, added, created_at, updated_at)
       values (gen_random_uuid(), 'test.count', 'default', '{"n":1}', 'queued', now(), 0, 1, now(), now() + interval '1 hour')`
-    await node.database.run(insert)
-    const client = new Redis(redis?.url ?? '')
-    await client.flushall()
-    await other.runtime?.backend()
-    client.disconnect()
-    const lines = () => node.logs.filter((line) => line.includes('were emptied'))
-    await waitFor(() => lines().length === 1, patience)
-    await waitFor(async () => (await finished(node)).length === 1, patience)
-  })
+      await node.database.run(insert)
+      const client = new Redis(redis?.url ?? '')
+      await client.flushall()
+      await other.runtime?.backend()
+      client.disconnect()
+      const lines = () => node.logs.filter((line) => line.includes('were emptied'))
+      await waitFor(() => lines().length === 1, patience)
+      await waitFor(async () => (await finished(node)).length === 1, patience)
+    },
+  )
 
   test.runIf(kind === 'redis')(
-    'a queue that is first wanted while the store is away is of use afterwards',
+    'a queue that is first used while the store is unavailable works afterwards',
     async () => {
-      const rare = job({ name: 'test.rare', summary: 'Seldom', queue: 'media', data, run: async () => undefined })
+      const rare = job({ name: 'test.rare', summary: 'Rare', queue: 'media', data, run: async () => undefined })
       const node = await start({ jobs: [count, rare] })
       await node.jobs.add(node.database, count, { n: 1 })
       await waitFor(async () => (await finished(node)).length === 1, patience)
       await redis?.kill()
       await node.jobs.add(node.database, rare, { n: 2 })
-      await waitFor(() => node.logs.some((line) => line.includes('could not be handed out')), patience)
+      await waitFor(() => node.logs.some((line) => line.includes('could not be added to their queues')), patience)
       await redis?.restart()
       await waitFor(async () => (await finished(node)).length === 2, patience)
     },
   )
 
-  describe('of a fair queue', () => {
+  describe('fair queues', () => {
     const queues = { media: { concurrency: 1 } }
-    /** Workspaces in the order in which their jobs were run. */
+    /** Workspaces in the order in which their jobs ran. */
     let served: string[] = []
     /** Jobs end when it opens. */
     let gate = Promise.withResolvers<void>()
@@ -344,7 +347,7 @@ describe.each(['postgres', 'redis'] as const)('jobs on %s', (kind) => {
       })
     }
 
-    test('the first of a workspace runs before those that another one has waiting', async () => {
+    test('run the first job of a workspace before the backlog of another one', async () => {
       const node = await start({ queues })
       await add(node, ADA, 30)
       await waitFor(() => served.length === 1, patience)
@@ -352,14 +355,14 @@ describe.each(['postgres', 'redis'] as const)('jobs on %s', (kind) => {
       await add(node, CYD, 3)
       gate.resolve()
       await waitFor(async () => (await finished(node)).length === 34, patience)
-      // One ran, and a few were with the backend already.
+      // One was running, and a few were already in the backend.
       expect(served.indexOf(BOB)).toBeLessThan(8)
       expect(served.indexOf(CYD)).toBeLessThan(8)
       expect(served.lastIndexOf(CYD)).toBeLessThan(16)
       expect(await left(node)).toEqual([])
     })
 
-    test('tries of a workspace that fail do not come before the jobs of others', async () => {
+    test('do not run retries of a workspace before the jobs of others', async () => {
       const node = await start({ queues })
       meet = async ({ attempt, workspaceId = 'none' }) => {
         if (workspaceId === ADA && attempt.number === 1) throw new Error('not yet')
@@ -376,7 +379,7 @@ describe.each(['postgres', 'redis'] as const)('jobs on %s', (kind) => {
       expect(served.indexOf(BOB)).toBeLessThan(8)
     })
 
-    test('a node gives the backend few jobs at a time, and two nodes do not give it more', async () => {
+    test('add few jobs to the backend at a time, also with two nodes', async () => {
       const node = await start({ queues })
       await start({ queues })
       await add(node, ADA, 30)
@@ -387,7 +390,7 @@ describe.each(['postgres', 'redis'] as const)('jobs on %s', (kind) => {
       await waitFor(async () => (await finished(node)).length === 30, patience)
     })
 
-    test('jobs of no workspace have a line of their own', async () => {
+    test('have a line for jobs without a workspace', async () => {
       const node = await start({ queues })
       await add(node, ADA, 10)
       await waitFor(() => served.length === 1, patience)
@@ -397,7 +400,7 @@ describe.each(['postgres', 'redis'] as const)('jobs on %s', (kind) => {
       expect(served.indexOf('none')).toBeLessThan(8)
     })
 
-    test('what was added for a queue that is no longer fair runs all the same', async () => {
+    test('jobs of a queue that is no longer fair still run', async () => {
       const node = await start({ queues })
       gate.resolve()
       await node.jobs.add(node.database, count, { n: 1 }, { runAt: new Date(Date.now() + 60_000), workspaceId: ADA })
@@ -406,16 +409,16 @@ describe.each(['postgres', 'redis'] as const)('jobs on %s', (kind) => {
     })
   })
 
-  test('runs as many at once as the queue allows, and no more', async () => {
+  test('keeps the concurrency of a queue', async () => {
     const node = await start({ queues: { default: { concurrency: 3 } } })
     const release = Promise.withResolvers<void>()
     meet = () => release.promise
     for (let n = 1; n <= 5; n += 1) await node.jobs.add(node.database, count, { n })
     await waitFor(() => node.runtime?.running === 3, patience)
-    // Those that wait are in the queue, and stay there.
+    // The waiting jobs are in the queue and stay there.
     await waitFor(async () => (await left(node)).filter(({ state }) => state === 'queued').length === 2, patience)
     expect(node.runtime?.running).toBe(3)
-    // One of them gets lost there. That both are looked after is no change of the other.
+    // One of them gets lost there. The sweep checks both, and must not change the other.
     await node.database.run(`update outbox set updated_at = now() - interval '1 hour' where state = 'queued'`)
     const [lost, other] = await node.database.rows<{ id: string; added: number }>(
       `select id, added from outbox where state = 'queued' order by id`,
@@ -433,16 +436,16 @@ describe.each(['postgres', 'redis'] as const)('jobs on %s', (kind) => {
     await waitFor(async () => (await finished(node)).length === 5, patience)
   })
 
-  test('runs a schedule on one of the nodes', async () => {
+  test('runs a schedule on one node only', async () => {
     let runs = 0
     const every = schedule({
       name: 'test.every',
-      summary: 'Each second',
+      summary: 'Run every second',
       cron: '* * * * * *',
       run: async () => void (runs += 1),
     })
     const adder = await start({ idle: true })
-    // Written by a clock that was wrong: nothing would run for a year.
+    // Stored with a wrong clock. Without a correction, nothing would run for a year.
     await adder.database.run(`insert into job_schedules (name, cron, next_at, updated_at)
       values ('test.every', '* * * * * * UTC', now() + interval '1 year', now() + interval '1 year')`)
     const first = await start({ jobs: [every] })

@@ -9,7 +9,7 @@ declare module '../core/services.ts' {
 
 export const forgetJobs = schedule({
   name: 'jobs.forget',
-  summary: 'Delete the records of jobs that ended well a day ago, and dead jobs after a month',
+  summary: 'Delete records of done jobs after a day, and dead jobs after a month',
   cron: '*/10 * * * *',
   run: async ({ queues }) => queues.forget(),
 })

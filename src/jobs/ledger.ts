@@ -11,7 +11,7 @@ export interface AttemptKey {
 
 const STARTED = ['id', 'attemptId', 'name', 'queue', 'workspaceId', 'line', 'data', 'attempts', 'runAt'] as const
 
-/** A row whose attempt has begun. */
+/** A row with a running attempt. */
 export interface StartedRow extends Readonly<Pick<Row<typeof OutboxRow>, (typeof STARTED)[number]>> {
   readonly attemptId: string
 }
@@ -22,16 +22,16 @@ interface Entry<O> {
   readonly reject: (error: unknown) => void
 }
 
-/** Rows of one statement at most. */
+/** Maximum number of rows per statement. */
 const AT_ONCE = 200
 
 /**
- * Claims, beginnings and ends are not waited for until they are on disk: a crash of the server that takes them back makes
- * a job run again, as any crash between its work and its end does. Effects are committed with their job, and waited for.
+ * Claims, starts and ends of attempts commit asynchronously. If a crash of the database loses one, the job runs
+ * again, as after any crash between its work and its end. Effects commit with the end of their job, synchronously.
  */
 export const NOT_WAITED_FOR = `(select set_config('synchronous_commit', 'off', true)) as quick`
 
-// Written by hand: every job passes through these two, many at a time in one statement each (`npm run bench:jobs`).
+// Written by hand: every job runs these two, batched into one statement each (`npm run bench:jobs`).
 const START = `
   update outbox o set state = 'running', attempts = o.attempts + 1, attempt_id = s.attempt_id, key = null,
     started_at = $3, updated_at = $3
@@ -48,13 +48,13 @@ const finishOf = (alone: boolean) => `
   select id, name, queue, workspace_id, attempts, run_at, started_at, $3::timestamptz, created_at from gone
   returning id`
 
-/** Ends a job within a transaction of somebody else. */
+/** Ends a job within the transaction of a caller. */
 export const FINISH = finishOf(false)
 const FINISH_ALONE = finishOf(true)
 
 /**
- * Beginnings and ends of attempts on their way into the outbox. What comes while one round trip is under way shares the
- * next: two statements, sent in one piece, however many jobs.
+ * Writes the starts and ends of attempts to the outbox. Requests that arrive during a round trip share the next one:
+ * two statements, pipelined, for any number of jobs.
  */
 export class Ledger {
   readonly #database: Database
@@ -68,7 +68,7 @@ export class Ledger {
     this.#clock = clock
   }
 
-  /** Begins an attempt, which ends the right of every earlier one. Undefined when the job is done, dead or removed. */
+  /** Starts an attempt, which invalidates all earlier ones. Undefined when the job is done, dead or deleted. */
   start(key: AttemptKey): Promise<StartedRow | undefined> {
     return new Promise((resolve, reject) => {
       this.#starts.push({ key, resolve, reject })
@@ -76,7 +76,7 @@ export class Ledger {
     })
   }
 
-  /** Ends a job that went well. False when the attempt is not the newest any more. */
+  /** Ends a job that succeeded. False when a newer attempt exists. */
   finish(key: AttemptKey): Promise<boolean> {
     return new Promise((resolve, reject) => {
       this.#ends.push({ key, resolve, reject })
@@ -87,7 +87,7 @@ export class Ledger {
   #wake(): void {
     if (this.#busy) return
     this.#busy = true
-    // The others of this turn of the event loop come along.
+    // Requests of the same event loop turn join this batch.
     setImmediate(() => void this.#drain())
   }
 
@@ -128,7 +128,7 @@ export class Ledger {
   }
 }
 
-/** Answers every entry, in order. Never throws: the failure of one statement is not that of the other. */
+/** Answers every entry, in order. Never throws, because a failure of one statement must not affect the other. */
 async function settle<O>(
   entries: readonly Entry<O>[],
   work: (keys: readonly AttemptKey[]) => Promise<readonly O[]>,

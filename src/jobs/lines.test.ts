@@ -35,9 +35,9 @@ async function fill(rows: number, line: string, runAt: string): Promise<void> {
 const lineOf = (n: string) => `'00000000-0000-7000-8000-' || lpad((${n})::text, 12, '0')`
 
 test.each([
-  ['of one workspace', lineOf('1')],
-  ['of as many workspaces', lineOf('n')],
-])('the next rows of ten thousand %s are found by a few looks into an index', async (_whose, line) => {
+  ['in one line', lineOf('1')],
+  ['in ten thousand lines', lineOf('n')],
+])('finds the next of ten thousand rows %s by a few index lookups', async (_whose, line) => {
   await database.run('truncate outbox')
   await fill(ROWS, line, `now() - n * interval '1 second'`)
   await database.run('analyze outbox')
@@ -46,11 +46,11 @@ test.each([
     ['media', null, new Date(), 4, []],
   )
   const plan = row?.['QUERY PLAN'][0].Plan
-  // Four rows, each read and written with its indexes. To read the table takes more.
+  // Four rows are read and written, with their indexes. A scan of the table takes more blocks.
   expect((plan?.['Shared Hit Blocks'] ?? Infinity) + (plan?.['Shared Read Blocks'] ?? 0)).toBeLessThan(200)
 })
 
-test('lines are served in turn, and one whose time has not come is passed over', async () => {
+test('serves lines round robin, and skips a line without due rows', async () => {
   await database.run('truncate outbox')
   await fill(6, lineOf('1'), `now() - interval '1 hour' + n * interval '1 second'`)
   await fill(2, lineOf('2'), `now() - interval '1 minute'`)
@@ -65,7 +65,7 @@ test('lines are served in turn, and one whose time has not come is passed over',
   expect(await Promise.all((await lines.claim()).map(({ id }) => lineOfRow(id)))).toEqual(['1', '1', '1', '1'])
 })
 
-test('a line leaves a worker to others, also while its jobs run', async () => {
+test('leaves a worker to other lines, also while the jobs of a line run', async () => {
   await database.run('truncate outbox')
   await fill(9, lineOf('1'), `now() - interval '1 hour' + n * interval '1 second'`)
   const lines = new Lines(database, systemClock, { media: { concurrency: 3 } })
@@ -76,10 +76,10 @@ test('a line leaves a worker to others, also while its jobs run', async () => {
   expect(await lines.claim()).toHaveLength(1)
   await database.run(`delete from outbox where id = (select id from outbox where state = 'running' limit 1)`)
   expect(await lines.claim()).toHaveLength(1)
-  // Another node has workers of its own.
+  // Another node has its own workers.
   await fill(2, lineOf('1'), `now()`)
   expect(await new Lines(database, systemClock, { media: { concurrency: 3 } }).claim()).toHaveLength(2)
-  // A single worker serves everybody.
+  // A node with a single worker serves all lines.
   await database.run('truncate outbox')
   await fill(2, lineOf('1'), `now()`)
   expect(await new Lines(database, systemClock, { media: { concurrency: 1 } }).claim()).toHaveLength(2)

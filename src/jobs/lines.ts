@@ -8,20 +8,20 @@ import { DUE_COLUMNS, type DueRow } from './outbox.ts'
 import { outbox } from './tables.ts'
 
 /**
- * Jobs of a fair queue that are given to the backend before a worker is free for them: enough that no worker has to wait
- * for the outbox. The backend runs them in the order it got them, so what it has is what a newcomer has to wait for.
+ * Number of jobs of a fair queue that are added to the backend before a worker is free, so that no worker has to wait
+ * for the outbox. The backend runs them in order, so a new job has to wait for all of them.
  */
 const MOST_GIVEN = 4
 
-/** Workers of a queue that one line leaves to others, on each node that has several: a newcomer need not wait for the end of long jobs. */
+/** Workers that one line leaves to others, on nodes with several, so that a new job need not wait for long jobs. */
 const LEFT_TO_OTHERS = 1
 
-/** Any number that nothing else locks. */
+/** Id of the advisory lock. */
 const LINES_LOCK = 0x6c_69_6e_65
 
 /**
- * Fair queues that have rows waiting, and how many rows the backend has that no worker has started. Written by hand, like
- * the claim: every look into the outbox runs it, and its conditions are those of two partial indexes.
+ * Fair queues with waiting rows, and how many of their rows the backend has not started. Written by hand, like
+ * the claim: every poll of the outbox runs it, and its conditions match two partial indexes.
  */
 const GIVEN = `
   select queue, (select count(*) from outbox where queue = q.queue and state = 'queued' and line is not null) as given
@@ -32,8 +32,8 @@ const NEXT_LINE = `
   select line from outbox where queue = $1 and state = 'waiting' and line is not null`
 
 /**
- * The oldest due row of each line behind `$2`, in the order of lines, at most `$4`. The lines are found by one look into
- * the index each, however many rows wait in them. The lines `$5` are passed over. Written by hand: a recursive claim
+ * The oldest due row of each line after `$2`, in the order of lines, at most `$4`. Each line is found by one lookup in
+ * the index, however many rows it has. The lines `$5` are skipped. Written by hand: a recursive claim
  * under a lock.
  */
 export const CLAIM = `
@@ -73,33 +73,33 @@ interface LineRow extends DueRow {
 }
 
 /**
- * Fair queues: their rows wait in the outbox in one line for each workspace, and the lines are served in turn. Only a few
- * rows are with the backend at a time, so a workspace that has just added its first job is served after one job of each
- * other workspace, however many those have waiting. No workspace has all workers to itself, however long its jobs take:
- * each node claims for a line at most what its own workers can run, less one.
+ * Fair queues: their rows wait in the outbox in one line per workspace, and the lines are served round robin. Only a few
+ * rows are in the backend at a time, so the first job of a workspace runs after one job of each other workspace,
+ * however many jobs those have waiting. No workspace can use all workers, however long its jobs take:
+ * each node claims for a line at most as many rows as it has workers, minus one.
  */
 export class Lines {
   readonly #database: Database
   readonly #clock: Clock
   readonly #bounds: Partial<Record<QueueName, QueueBounds>>
-  /** The line that was served last, by queue. */
+  /** The last served line of each queue. */
   readonly #last = new Map<string, string>()
-  /** Queue and line of the rows that this node has claimed and that have not ended, by id. */
+  /** Queue and line of the rows that this node has claimed and that have not ended, by row id. */
   readonly #claimed = new Map<string, string>()
 
-  /** @param bounds of queues that are not as `QUEUES` says */
+  /** @param bounds settings that differ from `QUEUES`, by queue */
   constructor(database: Database, clock: Clock, bounds: Partial<Record<QueueName, QueueBounds>> = {}) {
     this.#database = database
     this.#clock = clock
     this.#bounds = bounds
   }
 
-  /** Takes rows that the backend has room for. No other node gets them. In the order in which they are to run. */
+  /** Claims as many rows as the backend can take, in the order in which they should run. No other node gets them. */
   async claim(): Promise<DueRow[]> {
     const waiting = await this.#given(this.#database)
     if (waiting.every(({ given }) => given >= MOST_GIVEN)) return []
     return this.#database.transaction(async (tx) => {
-      // One node at a time: two that saw the same room would both fill it.
+      // One node at a time. Two nodes with the same count would both fill the backend.
       await tx.rows(`select pg_advisory_xact_lock($1), set_config('synchronous_commit', 'off', true)`, [LINES_LOCK])
       await this.#forgetEnded(tx)
       const claimed: DueRow[] = []
@@ -111,7 +111,7 @@ export class Lines {
   }
 
   /**
-   * Rows of queues that are not fair in this version are served in the order of their time.
+   * Removes the line of rows whose queue is not fair in this version. They are served in the order of their time.
    * @returns how many rows there were
    */
   async dissolve(): Promise<number> {
@@ -122,7 +122,7 @@ export class Lines {
     return tx.rows(GIVEN, [FAIR_QUEUES])
   }
 
-  /** A row that waits again, for another attempt, has ended too. */
+  /** Updates the claimed rows. A row that waits for another attempt has ended, too. */
   async #forgetEnded(tx: Sql): Promise<void> {
     if (this.#claimed.size === 0) return
     const rows = await stillClaimed.rows(tx, { ids: [...this.#claimed.keys()] })
@@ -130,7 +130,7 @@ export class Lines {
     for (const id of this.#claimed.keys()) if (!left.has(id)) this.#claimed.delete(id)
   }
 
-  /** Lines of which this node has claimed as many rows as it may. A single worker serves everybody. */
+  /** Lines of which this node has claimed the maximum. A node with a single worker serves all lines. */
   #busyLines(queue: QueueName): string[] {
     const { concurrency } = { ...QUEUES[queue], ...this.#bounds[queue] }
     if (concurrency <= LEFT_TO_OTHERS) return []
@@ -141,7 +141,7 @@ export class Lines {
       .map(([key]) => key.slice(queue.length + 1))
   }
 
-  /** Goes round the lines, one row of each, until there is no more room or nothing is due. */
+  /** Claims one row of each line, round after round, until the limit is reached or nothing is due. */
   async #claimOf(tx: Sql, queue: QueueName, room: number): Promise<DueRow[]> {
     const claimed: DueRow[] = []
     while (claimed.length < room) {
@@ -158,7 +158,7 @@ export class Lines {
       claimed.push(...inOrder)
       const newest = inOrder.at(-1)
       if (newest !== undefined) this.#last.set(queue, newest.line)
-      // Behind the last line comes the first one.
+      // After the last line, continue with the first one.
       else if (last !== undefined) this.#last.delete(queue)
       else break
     }

@@ -17,11 +17,11 @@ export interface ObserverOptions extends AnnounceOptions {
   readonly log: Logger
 }
 
-/** Tells of jobs: to logs (a line a run), to metrics, and to the sockets of those who may see them. */
+/** Reports jobs to the log (one line per attempt), to metrics, and to the sockets of members who can see them. */
 export class JobObserver {
   readonly #options: ObserverOptions
-  /** What was last told of jobs that run. */
-  readonly #told = new Map<string, { readonly at: number; readonly percent: number }>()
+  /** The last reported progress of running jobs. */
+  readonly #reported = new Map<string, { readonly at: number; readonly percent: number }>()
   readonly #counts: ReturnType<typeof measures>
 
   constructor(options: ObserverOptions) {
@@ -29,21 +29,21 @@ export class JobObserver {
     this.#counts = measures(options)
   }
 
-  /** At most twice a second for each job, and the hundredth percent at once. What is no number is not told. */
+  /** Reports progress at most twice a second for each job, and 100 % at once. NaN is ignored. */
   progress(row: StartedRow, wanted: number, detail: string | undefined): void {
     const percent = Math.min(100, Math.max(0, wanted))
     if (Number.isNaN(percent)) return
     const at = this.#options.clock.monotonic()
-    const before = this.#told.get(row.id)
+    const before = this.#reported.get(row.id)
     const isEnd = percent === 100 && before?.percent !== 100
     if (before !== undefined && !isEnd && at - before.at < PROGRESS_EVERY_MS) return
-    this.#told.set(row.id, { at, percent })
+    this.#reported.set(row.id, { at, percent })
     announce(this.#options, row, jobProgress, { percent, detail: detail ?? null })
   }
 
   ended(run: JobRun): void {
     const { outcome, ranMs, reason, row, waitedMs } = run
-    this.#told.delete(row.id)
+    this.#reported.delete(row.id)
     this.#counts.runs.inc({ job: row.name, outcome })
     this.#counts.run.observe({ queue: row.queue }, ranMs / 1_000)
     if (row.attempts === 1) this.#counts.wait.observe({ queue: row.queue }, waitedMs / 1_000)
@@ -52,10 +52,10 @@ export class JobObserver {
     announce(this.#options, row, jobFinished, { state: outcome, error: reason ?? null })
   }
 
-  /** A job turned out to have ended before; whoever ended it may not have lived to say so. */
+  /** Reports a job that had already ended. The node that ended it may have been killed before it could report that. */
   endedBefore(job: EndedJob): void {
     const { id, name, reason, state } = job
-    this.#options.log.info({ job: name, id, state }, 'a job had ended already')
+    this.#options.log.info({ job: name, id, state }, 'a job had already ended')
     announce(this.#options, job, jobFinished, { state, error: reason })
   }
 
@@ -95,27 +95,27 @@ function measures({ clock, log, metrics, sql }: ObserverOptions) {
           }
         }
       } catch (error) {
-        log.debug({ error }, 'jobs could not be counted for the metrics')
+        log.debug({ error }, 'jobs could not be counted for metrics')
       }
     },
   })
   return {
     runs: new Counter({
       name: 'crier_job_attempts_total',
-      help: 'Attempts at jobs, by what became of them',
+      help: 'Attempts at jobs, by outcome',
       labelNames: ['job', 'outcome'],
       registers,
     }),
     run: new Histogram({
       name: 'crier_job_run_seconds',
-      help: 'How long attempts at jobs took',
+      help: 'Duration of attempts at jobs',
       labelNames: ['queue'],
       buckets: SECONDS,
       registers,
     }),
     wait: new Histogram({
       name: 'crier_job_wait_seconds',
-      help: 'From the time a job was due to its first start',
+      help: 'Time between the due time of a job and its first start',
       labelNames: ['queue'],
       buckets: SECONDS,
       registers,

@@ -5,7 +5,7 @@ import { anyOf, not } from '../db/condition.ts'
 import { query } from '../db/query.ts'
 import { outbox } from './tables.ts'
 
-/** Which of these jobs wait or run. Jobs that have ended, were given up or were removed do not. */
+/** The jobs among these that are waiting or running. Excludes done, dead and deleted jobs. */
 export async function openJobs(sql: Sql, ids: readonly string[]): Promise<ReadonlySet<string>> {
   const rows = await outbox.find(sql, { id: anyOf(ids), state: not('dead' as const) }, { columns: ['id'] })
   return new Set(rows.map(({ id }) => id))
@@ -20,7 +20,7 @@ const openWith = query({ outbox }, (db, $: { name: string; field: string; values
     .where(rawSql<boolean>`o.data->>${$.field}::text = any(${$.values})`),
 )
 
-/** Which of these values a job of this kind that waits or runs has in a field of its data. */
+/** The values among these that a waiting or running job with this name has in a field of its data. */
 export async function valuesInOpenJobs(
   sql: Sql,
   { name }: Pick<AnyJob, 'name'>,

@@ -4,7 +4,7 @@ import { list, ok } from '../core/reply.ts'
 import { Envelope, Id, Input, ListOf, Type } from '../core/schema.ts'
 import { CleanBody, JobQuery, JobView, QueueBody, QueueStats, Removed } from './schemas.ts'
 
-/** What the operations that remove jobs have in common: they differ in which. */
+/** Common fields of the operations that delete jobs. */
 const REMOVING = {
   access: 'admin',
   returns: { 200: Envelope(Removed) },
@@ -13,7 +13,8 @@ const REMOVING = {
 export const getQueueJobs = operation({
   route: 'GET /api/queue/jobs',
   summary: 'List jobs',
-  description: 'Newest first. Done jobs are listed for a day and dead jobs for a month. Secrets in payloads are hidden.',
+  description:
+    'Newest first. Done jobs are listed for a day and dead jobs for a month. Secrets in payloads are hidden.',
   access: 'admin',
   query: JobQuery,
   returns: { 200: ListOf(JobView) },
@@ -25,7 +26,7 @@ export const getQueueStats = operation({
   route: 'GET /api/queue/stats',
   summary: 'Get queue statistics',
   description:
-    'Counts by queue and state, throughput, and latencies of the last 15 minutes: from due to start, and of the run.',
+    'Counts by queue and state, throughput, and latencies of the last 15 minutes: from due time to start, and of the run.',
   access: 'admin',
   returns: { 200: Envelope(Type.Array(QueueStats)) },
   example: {},
@@ -69,5 +70,5 @@ export const retryQueueJob = operation({
   returns: { 200: Envelope(JobView) },
   errors: [NotFound, Conflict],
   example: { path: { id: '01890000-0000-7000-8000-000000000000' } },
-  handle: async ({ path, queues }) => ok('The job runs again', await queues.retry(path.id)),
+  handle: async ({ path, queues }) => ok('Job retried', await queues.retry(path.id)),
 })

@@ -15,7 +15,7 @@ type Columns<K extends keyof Row<typeof OutboxRow>> = Readonly<Pick<Row<typeof O
 
 const DUE = ['id', 'name', 'queue', 'workspaceId', 'runAt', 'added'] as const
 
-/** A row that was claimed to be given to the backend. `added` counts this time. */
+/** A row that was claimed for the backend. `added` includes this claim. */
 export interface DueRow extends Columns<Exclude<(typeof DUE)[number], 'queue'>> {
   readonly queue: QueueName
 }
@@ -23,10 +23,10 @@ export interface DueRow extends Columns<Exclude<(typeof DUE)[number], 'queue'>> 
 /** The columns of a `DueRow` that a claim returns, where `o` is the row. */
 export const DUE_COLUMNS = outbox.selection('o', DUE)
 
-/** A row that was given to the backend. */
+/** A row that was added to the backend. */
 export type GivenRow = Columns<'id' | 'queue' | 'state' | 'attempts'>
 
-/** A job that has ended, as far as it is still known. */
+/** What is still known of a job that has ended. */
 export interface EndedJob {
   readonly id: string
   readonly name: string
@@ -67,7 +67,7 @@ const givenRows = query({ outbox }, (db, $: { before: Date; after?: string | und
   return $.after === undefined ? found : found.where('o.id', '>', $.after)
 })
 
-/** Rows that the backend has. The states are literals, as in the index for them: a parameter would not match it. */
+/** Rows that the backend has. The states are literals, because PostgreSQL does not use the partial index with parameters. */
 function given(db: Kysely<DatabaseOf<{ outbox: typeof outbox }>>) {
   return db.selectFrom('outbox as o').where(sql<boolean>`o.state in ('queued', 'running')`)
 }
@@ -98,7 +98,7 @@ interface Failure {
   readonly id: string
   readonly attemptId: string
   readonly reason: string
-  /** When it is run again. It is dead when this is missing. */
+  /** When the job runs again. If it is missing, the job is dead. */
   readonly again?: Date | undefined
   readonly now: Date
 }
@@ -120,7 +120,7 @@ const markFailed = query({ outbox }, (db, $: Failure) =>
     .where('attemptId', '=', $.attemptId),
 )
 
-/** The statements on the outbox. Claims and ends of jobs that come together share one. */
+/** The statements on the outbox. Concurrent claims and ends of jobs share a statement. */
 export class Outbox {
   readonly #sql: Sql
   readonly #clock: Clock
@@ -132,14 +132,14 @@ export class Outbox {
     this.#ledger = new Ledger(database, clock)
   }
 
-  /** Inserts jobs. One whose key is waiting already is left out. */
+  /** Inserts jobs. A job whose key is already waiting is skipped. */
   async insert(tx: Sql, rows: readonly NewJob[]): Promise<void> {
     await outbox.insertAll(tx, rows, { ignoreConflict: true })
   }
 
   /**
-   * Takes rows of queues that are not fair that are due, oldest first. No other node gets them. Rows of a queue that
-   * this version does not have go to `default`.
+   * Claims due rows of queues that are not fair, oldest first. No other node gets them. Rows of a queue that
+   * this version does not have are moved to `default`.
    */
   async claimDue(limit: number): Promise<DueRow[]> {
     // Written by hand: a claim with `skip locked` that also sets an option of its transaction.
@@ -156,36 +156,36 @@ export class Outbox {
     return rows.sort((a, b) => (a.runAt === b.runAt ? (a.id < b.id ? -1 : 1) : a.runAt < b.runAt ? -1 : 1))
   }
 
-  /** When the next row is due. Rows of fair queues that are due already wait for room, not for a time. */
+  /** When the next row is due. Due rows of fair queues do not count, because they wait for the backend, not for a time. */
   async nextDue(): Promise<number | undefined> {
     const row = await nextRun.row(this.#sql, { now: this.#now() })
     return row?.at == null ? undefined : Date.parse(row.at)
   }
 
-  /** Puts rows back that were claimed and could not be given to the backend. */
-  async giveBack(ids: readonly string[]): Promise<number> {
+  /** Releases claimed rows that could not be added to the backend. */
+  async unclaim(ids: readonly string[]): Promise<number> {
     const changes = { state: 'waiting', updatedAt: this.#now() } as const
     return outbox.update(this.#sql, { id: anyOf(ids), state: 'queued' }, changes)
   }
 
-  /** Puts everything back that has been given to a backend which has lost it all. */
-  async giveAllBack(): Promise<number> {
+  /** Requeues all rows of a backend that has lost everything. */
+  async requeueAll(): Promise<number> {
     return outbox.update(this.#sql, { state: 'queued' }, { state: 'waiting', updatedAt: this.#now() })
   }
 
-  /** Which of these queues the backend has jobs of. */
+  /** The queues among these of which the backend has jobs. */
   async queuesInUse(queues: readonly string[]): Promise<string[]> {
     const rows = await usedQueues.rows(this.#sql, { queues })
     return rows.map(({ queue }) => queue)
   }
 
-  /** Rows that were given to the backend some time ago, page by page in the order of their ids. */
-  async givenBefore(before: Date, after: string | undefined, limit: number): Promise<GivenRow[]> {
+  /** A page of rows that were added to the backend before a time, in the order of their ids. */
+  async queuedBefore(before: Date, after: string | undefined, limit: number): Promise<GivenRow[]> {
     return givenRows.rows(this.#sql, { before, after, limit })
   }
 
-  /** Puts rows back that the backend was seen not to have, but those that have got on meanwhile. @returns how many */
-  async giveBackLost(rows: readonly GivenRow[]): Promise<number> {
+  /** Requeues rows that the backend does not have, unless they have changed since. @returns how many */
+  async requeueLost(rows: readonly GivenRow[]): Promise<number> {
     return returnUnchanged.run(this.#sql, {
       ids: rows.map(({ id }) => id),
       states: rows.map(({ state }) => state),
@@ -194,17 +194,17 @@ export class Outbox {
     })
   }
 
-  /** Begins an attempt, which ends the right of every earlier one. Undefined when the job is done, dead or removed. */
+  /** Starts an attempt, which invalidates all earlier ones. Undefined when the job is done, dead or deleted. */
   start(id: string, attemptId: string): Promise<StartedRow | undefined> {
     return this.#ledger.start({ id, attemptId })
   }
 
-  /** Ends a job that went well. False when the attempt is not the newest any more. */
+  /** Ends a job that succeeded. False when a newer attempt exists. */
   finish(id: string, attemptId: string): Promise<boolean> {
     return this.#ledger.finish({ id, attemptId })
   }
 
-  /** How a job has ended; undefined when it has not, or was removed. */
+  /** How a job has ended. Undefined when it has not ended, or was deleted. */
   async ended(id: string): Promise<EndedJob | undefined> {
     const columns = ['id', 'name', 'workspaceId', 'attempts'] as const
     const done = await finishedJobs.first(this.#sql, { id }, { columns })
@@ -213,27 +213,27 @@ export class Outbox {
     return dead && { ...dead, state: 'dead' }
   }
 
-  /** Whether it was this attempt that ended its job well: its effect was committed, or the answer to that was lost. */
+  /** Whether this attempt ended the job with success, for example when its effect was committed but the reply was lost. */
   async isDoneBy({ id, attempts }: { readonly id: string; readonly attempts: number }): Promise<boolean> {
     const ended = await this.ended(id)
     return ended?.state === 'done' && ended.attempts === attempts
   }
 
-  /** The same as `finish` within a transaction. @throws AttemptLostError */
+  /** Like `finish`, within a transaction. @throws AttemptLostError */
   async finishIn(tx: Sql, { id, attemptId }: AttemptKey): Promise<void> {
     const done = await tx.rows(FINISH, [[id], [attemptId], this.#now()])
-    if (done.length === 0) throw new AttemptLostError('another attempt has taken over, or the job was removed')
+    if (done.length === 0) throw new AttemptLostError('a newer attempt has started, or the job was deleted')
   }
 
   /**
-   * Notes a failure: to be run again at a time, or dead. The next try of a fair queue waits in its line.
-   * @returns false when the attempt is not the newest any more
+   * Stores a failure. The job is retried at a time, or is dead. Retries of a fair queue wait in their line.
+   * @returns false when a newer attempt exists
    */
   async fail({ id, attemptId }: AttemptKey, reason: string, again: Date | undefined): Promise<boolean> {
     return (await markFailed.run(this.#sql, { id, attemptId, reason, again, now: this.#now() })) > 0
   }
 
-  /** Gives up an attempt that the shutdown of its node ended: it does not count. */
+  /** Undoes an attempt that the shutdown of its node ended. It does not count. */
   async handBack({ id, attemptId }: AttemptKey): Promise<boolean> {
     const changes = { state: 'queued', attempts: increment(-1), attemptId: null, updatedAt: this.#now() } as const
     return (await outbox.update(this.#sql, { id, attemptId }, changes)) > 0

@@ -7,7 +7,7 @@ import { redacted } from './redact.ts'
 import type { JobState, JobView } from './schemas.ts'
 import { finishedJobs, outbox, type FinishedJob, type OutboxRow } from './tables.ts'
 
-/** A job, whether it is done or not. */
+/** A job in any state. */
 export type JobRow = Omit<Row<typeof FinishedJob>, 'startedAt' | 'finishedAt'> & {
   readonly state: JobState
   readonly data: unknown
@@ -43,10 +43,10 @@ interface Filter {
   readonly state?: JobState | undefined
 }
 
-/** Jobs that wait, now or for their time. A failed job waits in its queue for the time of its next attempt. */
+/** Waiting and delayed jobs. A failed job waits in its queue until its next attempt. */
 export const WAITING = { state: anyOf(['waiting', 'queued'] as const) }
 
-/** Conditions of jobs that are not done, by the state that people see. */
+/** The condition for jobs in a state of the API, other than done. */
 export function heldIn(state: Exclude<JobState, 'done'>, now: Date): Where<RowInput<typeof OutboxRow>> {
   if (state === 'dead') return { state }
   if (state === 'active') return { state: 'running' }
@@ -66,7 +66,7 @@ export async function listJobs(
     ...(workspaceId !== undefined && { workspaceId }),
   }
   const inState = state === undefined || state === 'done' ? {} : heldIn(state, now)
-  // In this order: a job that ends between the two statements is found by both, and not by neither.
+  // The order matters: a job that ends between the two statements is found twice, rather than not at all.
   const held = state === 'done' ? [] : await outbox.page(database, { ...filter, ...inState }, page)
   const done = state === undefined || state === 'done' ? await finishedJobs.page(database, filter, page) : []
   const rows = new Map(held.map((row) => [row.id, heldJob(row, now)]))

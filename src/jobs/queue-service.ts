@@ -27,13 +27,13 @@ import type { CleanBody, JobQuery, JobView, QueueStats } from './schemas.ts'
 import { JOBS_ADDED } from './service.ts'
 import { outbox, finishedJobs, type OutboxRow } from './tables.ts'
 
-/** Nodes with the role jobs forget these in their queues, when they hear it. */
+/** Notice to nodes with the role `jobs`: they remove these jobs from their queues. */
 export const JOBS_REMOVED = 'jobs.removed'
 
 const FINISHED_KEPT_MS = DAY
 const DEAD_KEPT_MS = 30 * DAY
-const REMOVED = 'removed by an administrator'
-/** A notice names at most so many; queues find out about others when their turn comes. */
+const REMOVED = 'deleted by an administrator'
+/** Maximum number of jobs in a notice. Other deleted jobs are skipped when a worker gets them. */
 const TOLD_AT_ONCE = 1_000
 
 export interface QueueServiceOptions {
@@ -41,12 +41,12 @@ export interface QueueServiceOptions {
   readonly clock: Clock
   readonly coordination: Coordination
   readonly declared: ReadonlyMap<string, AnyJob>
-  /** Where it is not what `QUEUES` says. */
+  /** Settings that differ from `QUEUES`. */
   readonly bounds?: Partial<Record<QueueName, QueueBounds>>
   readonly log: Logger
 }
 
-/** What administrators see of jobs, and may do to them. All of it stands in the database, on whatever the queues run. */
+/** Operations of administrators on jobs. They use the database only, so they are the same for all queue backends. */
 export class QueueService {
   readonly #options: QueueServiceOptions
 
@@ -94,26 +94,26 @@ export class QueueService {
     })
   }
 
-  /** Removes jobs of one state that have not changed for some time. Never those that run. @returns how many */
+  /** Deletes jobs in one state that have not changed for some time, never running ones. @returns how many */
   async clean({ queue, state, olderThan }: Static<typeof CleanBody>): Promise<number> {
     const before = new Date(this.#options.clock.now() - olderThan * 1_000)
     if (state === 'done') return this.#forgetFinished(queue, before)
     return this.#remove(queue, heldIn(state, this.#now()), before)
   }
 
-  /** Removes everything of a queue but what runs, the records of jobs that are done included. @returns how many */
+  /** Deletes all jobs of a queue that are not running, and the records of done jobs. @returns how many */
   async clear(queue: QueueName): Promise<number> {
     return (
       (await this.#remove(queue, { state: anyOf(['waiting', 'queued', 'dead']) })) + (await this.#forgetFinished(queue))
     )
   }
 
-  /** Removes what waits, now or for its time. Never what runs; dead jobs stay. @returns how many */
+  /** Deletes waiting and delayed jobs. Running and dead jobs stay. @returns how many */
   async drain(queue: QueueName): Promise<number> {
     return this.#remove(queue, WAITING)
   }
 
-  /** Lets a dead job run again, with all its attempts. @throws AppError not_found, conflict */
+  /** Runs a dead job again, with the full number of attempts. @throws AppError not_found, conflict */
   async retry(id: string): Promise<Static<typeof JobView>> {
     const { coordination, database } = this.#options
     const now = this.#now()
@@ -122,11 +122,11 @@ export class QueueService {
     const row = await findJob(database, id, now)
     if (changed > 0) coordination.publish(JOBS_ADDED, {})
     if (row === undefined) throw NotFound()
-    if (changed === 0) throw Conflict({ message: `The job is ${row.state}; only dead jobs can be retried.` })
+    if (changed === 0) throw Conflict({ message: `The job is ${row.state}. Only dead jobs can be retried.` })
     return this.#view(row)
   }
 
-  /** Deletes records that nobody needs any more. */
+  /** Deletes old records of done and dead jobs. */
   async forget(): Promise<void> {
     const now = this.#options.clock.now()
     await this.#forgetFinished(undefined, new Date(now - FINISHED_KEPT_MS))
@@ -138,7 +138,7 @@ export class QueueService {
     return finishedJobs.delete(database, { ...(queue && { queue }), ...(before && { finishedAt: atMost(before) }) })
   }
 
-  /** Whoever waits for the end of a job that is removed hears that it is dead. */
+  /** Deletes jobs. Members who follow one of them get an event that it is dead. */
   async #remove(
     queue: QueueName | undefined,
     where: Where<RowInput<typeof OutboxRow>>,
@@ -151,7 +151,7 @@ export class QueueService {
       ['id', 'name', 'queue', 'workspaceId', 'state'],
     )
     for (const [name, some] of Map.groupBy(rows, (row) => row.queue)) {
-      log.info({ queue: name, count: some.length }, 'jobs were removed')
+      log.info({ queue: name, count: some.length }, 'jobs were deleted')
       coordination.publish(JOBS_REMOVED, { queue: name, ids: some.slice(0, TOLD_AT_ONCE).map(({ id }) => id) })
     }
     for (const row of rows) {

@@ -6,7 +6,7 @@ export function withoutSecrets(text: string): string {
   return text.replaceAll(URL_WITH_SECRET, '$1[secret]@')
 }
 
-/** A payload as people may see it: fields that are named like secrets, and passwords in URLs, are blotted out. */
+/** A payload that can be shown: fields that are named like secrets, and passwords in URLs, are replaced. */
 export function redacted(value: unknown): unknown {
   if (typeof value === 'string') return withoutSecrets(value)
   if (Array.isArray(value)) return value.map(redacted)

@@ -7,7 +7,7 @@ import { validator, type Validator } from '../core/validate.ts'
 import type { NewRow } from '../db/row.ts'
 import type { OutboxRow } from './tables.ts'
 
-/** The line of jobs that belong to no workspace. */
+/** The line of jobs without a workspace. */
 const NO_WORKSPACE = '00000000-0000-0000-0000-000000000000'
 
 const MOST_BYTES = 256 * 1024
@@ -15,7 +15,7 @@ const MOST_BYTES = 256 * 1024
 /** A job as it is inserted into the outbox. */
 export type NewJob = NewRow<typeof OutboxRow>
 
-/** Makes rows of jobs and reads them again: data is checked both times, and sealed where the job says so. */
+/** Converts jobs to rows and back. Data is validated both ways, and encrypted if the job is `sealed`. */
 export class JobRows {
   readonly #clock: Clock
   readonly #box: SealedBox
@@ -26,7 +26,7 @@ export class JobRows {
     this.#box = box
   }
 
-  /** @throws Error when the data does not fit the schema: a mistake of the caller */
+  /** @throws Error when the data does not match the schema, which is a mistake of the caller */
   make<S extends TSchema>(
     declared: JobDeclaration<S>,
     data: Static<S>,
@@ -55,7 +55,7 @@ export class JobRows {
     }
   }
 
-  /** The data of a stored row, as `run` gets it. @throws HopelessError when this version cannot read it */
+  /** The data of a stored row, for `run`. @throws HopelessError when this version cannot read it */
   read(declared: AnyJob, stored: unknown): unknown {
     const sealed = (stored as { sealed?: unknown } | null)?.sealed
     try {

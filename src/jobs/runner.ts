@@ -11,13 +11,13 @@ import type { EndedJob, Outbox } from './outbox.ts'
 import { jobContextFactory } from './job-context.ts'
 import { withoutSecrets } from './redact.ts'
 import type { JobRows } from './rows.ts'
-import { Stop, STUBBORN_MS } from './stop.ts'
+import { Stop, GRACE_MS } from './stop.ts'
 
 export interface JobRun {
   readonly row: StartedRow
   readonly outcome: 'done' | 'again' | 'dead' | 'lost' | 'handed back'
   readonly reason: string | undefined
-  /** Milliseconds from the time it was due to its start. */
+  /** Milliseconds between the due time and the start. */
   readonly waitedMs: number
   readonly ranMs: number
 }
@@ -30,11 +30,11 @@ export interface RunnerOptions {
   readonly clock: Clock
   readonly log: Logger
   readonly services: () => Services
-  /** Hears that a job of a fair queue has started or an attempt at it has ended: there may be work for the dispatcher. */
+  /** Called when a job of a fair queue has started or an attempt has ended, so that the dispatcher can add another one. */
   readonly onLine: () => void
-  /** Hears of every attempt that has ended. */
+  /** Called after every attempt. */
   readonly onRun: (run: JobRun) => void
-  /** Hears of jobs that turn out to have ended before: whoever ended them may have died before it could say so. */
+  /** Called for jobs that had already ended. The node that ended them may have been killed before it could report that. */
   readonly onEnded: (job: EndedJob) => void
   readonly onProgress: (row: StartedRow, percent: number, detail: string | undefined) => void
 }
@@ -43,29 +43,29 @@ class ShutdownError extends Error {
   override readonly name = 'ShutdownError'
 }
 
-/** How often, and after which pause, the database is asked to note the beginning or the end of an attempt. */
+/** How often, and with which delay, writing the start or end of an attempt is tried. */
 const TRIES = 10
 const PAUSE_MS = 1_000
 const MOST_REASON = 2_000
-/** A name that this version does not know may be that of a newer one whose nodes are coming up: a quarter of an hour. */
+/** An unknown job may belong to a newer version whose nodes are starting, so it is retried for a quarter of an hour. */
 const UNKNOWN_BACKOFF = { firstMs: 60_000, maxMs: 10 * 60_000 }
 
 const DONE: Verdict = { kind: 'done' }
 
-/** What became of an attempt. */
+/** The result of an attempt. */
 interface Settled {
   readonly outcome: JobRun['outcome']
   readonly verdict: Verdict
   readonly reason?: string
 }
 
-/** Runs attempts at jobs, and writes down what becomes of them. */
+/** Runs attempts at jobs and stores their results. */
 export class Runner {
   readonly #options: RunnerOptions
-  readonly #underWay = new Map<Promise<void>, Stop>()
+  readonly #running = new Map<Promise<void>, Stop>()
   #context: ReturnType<typeof jobContextFactory> | undefined
-  /** Over when the database is to be asked again. */
-  #away: Promise<void> | undefined
+  /** Delay before the database is tried again, shared by all attempts. */
+  #retryPause: Promise<void> | undefined
   #closing = false
 
   constructor(options: RunnerOptions) {
@@ -73,27 +73,27 @@ export class Runner {
   }
 
   get running(): number {
-    return this.#underWay.size
+    return this.#running.size
   }
 
   /**
-   * One attempt at a job that the backend handed out. Never throws. A job that went well is given back before its end is
-   * written down: should that fail, the row tells that the job has not ended, and it is run again.
+   * Runs one attempt at a job of the backend. Never throws. The backend gets the result of a successful job before it is
+   * stored. If storing fails, the row still says that the job has not ended, and it runs again.
    */
   run(id: string): Promise<Verdict> {
     return new Promise((resolve) => {
       const stop = new Stop()
-      const running = this.#run(id, stop, resolve).finally(() => this.#underWay.delete(running))
-      this.#underWay.set(running, stop)
+      const running = this.#run(id, stop, resolve).finally(() => this.#running.delete(running))
+      this.#running.set(running, stop)
     })
   }
 
-  /** Waits for what is under way; what takes longer is told to stop, and handed back. */
+  /** Waits for running attempts. After the timeout it aborts them and hands their jobs back. */
   async drain(withinMs: number): Promise<void> {
     this.#closing = true
-    await Promise.race([Promise.all(this.#underWay.keys()), delay(withinMs)])
-    for (const stop of this.#underWay.values()) stop.tell(new ShutdownError('the node shuts down'))
-    await Promise.race([Promise.all(this.#underWay.keys()), delay(STUBBORN_MS + 500)])
+    await Promise.race([Promise.all(this.#running.keys()), delay(withinMs)])
+    for (const stop of this.#running.values()) stop.abort(new ShutdownError('the node is shutting down'))
+    await Promise.race([Promise.all(this.#running.keys()), delay(GRACE_MS + 500)])
   }
 
   async #run(id: string, stop: Stop, give: (verdict: Verdict) => void): Promise<void> {
@@ -109,7 +109,7 @@ export class Runner {
     this.#options.onRun({ row, outcome, reason, waitedMs, ranMs: clock.monotonic() - began })
   }
 
-  /** Begins an attempt as soon as the database answers. Undefined when there is nothing to run, which was told then. */
+  /** Starts an attempt as soon as the database answers. Undefined when there is nothing to run. `give` was called then. */
   async #begin(id: string, give: (verdict: Verdict) => void): Promise<StartedRow | undefined> {
     const { clock, outbox } = this.#options
     for (let tries = 1; !this.#closing; tries += 1) {
@@ -132,17 +132,17 @@ export class Runner {
     return undefined
   }
 
-  /** While the database does not answer all attempts wait together, and one line a pause says so. */
+  /** While the database is unavailable, all attempts wait for the same delay, which is logged once. */
   #waitAfter(failure: unknown): Promise<void> {
-    this.#away ??= this.#pause(failure)
-    return this.#away
+    this.#retryPause ??= this.#pause(failure)
+    return this.#retryPause
   }
 
   async #pause(failure: unknown): Promise<void> {
     const message = (failure as Error).message
-    this.#options.log.warn({ error: message }, 'attempts cannot be written down; trying again')
+    this.#options.log.warn({ error: message }, 'attempts could not be stored; trying again')
     await delay(PAUSE_MS)
-    this.#away = undefined
+    this.#retryPause = undefined
   }
 
   async #settle(row: StartedRow, stop: Stop, give: (verdict: Verdict) => void): Promise<Settled> {
@@ -158,7 +158,7 @@ export class Runner {
     return { outcome: (await this.#finish(row)) ? 'done' : 'lost', verdict: DONE }
   }
 
-  /** Writes down that a job has ended. What has not by the last try is run again. @returns whether this attempt ended it */
+  /** Stores that a job has ended. If all tries fail, the job runs again. @returns whether this attempt ended it */
   async #finish(row: StartedRow): Promise<boolean> {
     const { outbox } = this.#options
     for (let tries = 1; ; tries += 1) {
@@ -187,32 +187,32 @@ export class Runner {
       const again = inMs === undefined ? undefined : new Date(clock.now() + inMs)
       if (!(await outbox.fail(key, reason, again))) {
         if (!(await outbox.isDoneBy(row))) return { outcome: 'lost', verdict: DONE, reason }
-        log.warn({ job: row.name, id: row.id, reason }, 'a job failed after its effect was committed: it is done')
+        log.warn({ job: row.name, id: row.id, reason }, 'a job failed after its effect was committed, so it is done')
         return { outcome: 'done', verdict: DONE }
       }
       if (inMs === undefined) return { outcome: 'dead', verdict: { kind: 'dead', reason }, reason }
       if (row.line === null) return { outcome: 'again', verdict: { kind: 'again', inMs, reason }, reason }
-      // The next try waits in its line, so that retries of one workspace do not come before the jobs of others.
+      // Retries wait in their line, so that those of one workspace do not run before the jobs of others.
       return { outcome: 'again', verdict: DONE, reason }
     } catch (failed) {
-      // The next attempt finds the row as it is.
-      log.warn({ error: failed, job: row.name, id: row.id }, 'what became of a job could not be written down')
+      // The row is unchanged, so the job runs again.
+      log.warn({ error: failed, job: row.name, id: row.id }, 'the result of a job could not be stored')
       return { outcome: 'again', verdict: { kind: 'again', inMs: 1_000, reason }, reason }
     }
   }
 
-  /** Runs the job's own code. @returns whether it has ended the job itself */
+  /** Runs the code of the job. @returns whether the code has ended the job */
   async #attempt(row: StartedRow, declared: AnyJob | undefined, stop: Stop): Promise<boolean> {
     const { database, log, outbox, rows } = this.#options
-    if (declared === undefined) throw new Error(`no job is called ${row.name} in this version`)
+    if (declared === undefined) throw new Error(`this version has no job ${row.name}`)
     const of = declared.attempts ?? JOB_DEFAULTS.attempts
-    // Started that often without an end: whoever runs it dies of it.
+    // All attempts were started and none has ended, so the job probably kills its workers.
     if (row.attempts > of) throw new HopelessError(`given up: its worker was lost ${of} times`)
     const data = rows.read(declared, row.data)
     const key = { id: row.id, attemptId: row.attemptId }
     const attempt: Attempt = { id: row.attemptId, jobId: row.id, number: row.attempts, of }
     let ended = false
-    let entrusted = false
+    let completed = false
     let over = false
     this.#context ??= jobContextFactory(this.#options.services())
     const context = this.#context({
@@ -234,7 +234,7 @@ export class Runner {
       },
       complete: async (sql) => {
         await outbox.finishIn(sql, key)
-        entrusted = true
+        completed = true
       },
     })
     try {
@@ -242,11 +242,11 @@ export class Runner {
     } finally {
       over = true
     }
-    // Ended in a transaction of somebody else, who has said that all went well.
-    return ended || entrusted
+    // `complete` ended the job in a transaction of the caller, which has committed.
+    return ended || completed
   }
 
-  /** Milliseconds until the next try; undefined when there is none. */
+  /** Milliseconds until the next attempt. Undefined when there is none. */
   #backoff(row: StartedRow, declared: AnyJob | undefined, error: unknown): number | undefined {
     const of = declared?.attempts ?? JOB_DEFAULTS.attempts
     if (error instanceof HopelessError || row.attempts >= of) return undefined

@@ -17,14 +17,14 @@ import { openStore, type StoreChoice } from './stores.ts'
 import { Sweeper } from './sweeper.ts'
 
 export interface JobTimes extends BackendTimes {
-  /** How often the outbox is looked into without a notice. */
+  /** How often the outbox is polled without a notice. */
   readonly pollMs: number
-  /** How often rows are compared with the backend, and how old they are then at least. */
+  /** How often rows are compared with the backend, and the minimum age of such rows. */
   readonly sweepMs: number
   readonly graceMs: number
-  /** How long a shutdown waits before it tells jobs to stop. */
+  /** How long a shutdown waits before it aborts jobs. */
   readonly drainMs: number
-  /** How long after the start schedules are first looked at: a start has other things to do. */
+  /** Delay of the first check of schedules, to keep the start of the node fast. */
   readonly schedulesAfterMs: number
 }
 
@@ -45,7 +45,7 @@ export interface JobRuntimeOptions {
   readonly jobs: JobService
   readonly services: () => Services
   readonly store: StoreChoice
-  /** Where it is not what `QUEUES` says. */
+  /** Settings that differ from `QUEUES`. */
   readonly queues?: Partial<Record<QueueName, QueueBounds>> | undefined
   readonly onRun: RunnerOptions['onRun']
   readonly onEnded: RunnerOptions['onEnded']
@@ -54,8 +54,8 @@ export interface JobRuntimeOptions {
 }
 
 /**
- * What a node with the role jobs does: hands out what is due, runs it, and looks after what got lost. Connects to its
- * queues when the first job comes.
+ * The job runtime of a node with the role `jobs`: it dispatches due jobs, runs them, and finds lost ones. It connects to
+ * the queues when the first job is due.
  */
 export class JobRuntime {
   readonly #options: JobRuntimeOptions
@@ -109,7 +109,7 @@ export class JobRuntime {
     return this.#runner.running
   }
 
-  /** The queues, connected when first asked for. */
+  /** The queues, connected on first use. */
   backend(): Promise<Backend> {
     this.#opening ??= this.#open().catch((error: unknown) => {
       this.#opening = undefined
@@ -118,13 +118,13 @@ export class JobRuntime {
     return this.#opening
   }
 
-  /** Pages to look at the queues. */
+  /** Web pages that show the queues. */
   async board(): Promise<Awaited<ReturnType<typeof queueBoard>>> {
     this.#board ??= queueBoard(await this.backend())
     return this.#board
   }
 
-  /** Takes no more jobs, gives those under way some time, and hands back what takes longer. Within 10 s. */
+  /** Takes no more jobs, gives running jobs some time, and hands back those that take longer. Takes at most 10 s. */
   close(): Promise<void> {
     return (this.#closing ??= this.#close())
   }
@@ -134,7 +134,7 @@ export class JobRuntime {
     for (const end of this.#ends) end()
     await soon(Promise.all([this.#dispatcher.close(), this.#round]))
     const backend = await soon(this.#opening?.catch(() => undefined))
-    // One that opens later is closed then.
+    // A backend that opens later is closed at once.
     if (backend === undefined) this.#opening?.then((late) => late.close()).catch(() => undefined)
     await soon(backend?.pause())
     await this.#runner.drain(this.#times.drainMs)
@@ -146,7 +146,7 @@ export class JobRuntime {
     return Backend.open(await openStore(store, database, log), log, this.#times)
   }
 
-  /** @throws when the store is away: the next round tries again */
+  /** @throws when the store is unavailable. The next round tries again */
   async #work(queue: QueueName): Promise<void> {
     if (this.#working.has(queue)) return
     const backend = await this.backend()
@@ -155,25 +155,27 @@ export class JobRuntime {
     this.#working.add(queue)
   }
 
-  /** An administrator has removed jobs. Those that a queue keeps all the same find nothing to do when it is their turn. */
+  /** Removes jobs that an administrator has deleted from their queue. If this fails, workers find no row and skip them. */
   #forget({ queue, ids }: { queue: string; ids: readonly string[] }): void {
     this.#opening
       ?.then((backend) => backend.remove(queue, ids))
-      .catch((error: unknown) => this.#options.log.debug({ error, queue }, 'removed jobs stay in their queue'))
+      .catch((error: unknown) =>
+        this.#options.log.debug({ error, queue }, 'deleted jobs could not be removed from their queue'),
+      )
   }
 
   #tick(): void {
     if (this.#closed) return
     this.#round ??= this.#look()
       .catch((error: unknown) => {
-        this.#options.log.warn({ error: (error as Error).message }, 'looking after jobs failed; trying again')
+        this.#options.log.warn({ error: (error as Error).message }, 'the periodic check of jobs failed; trying again')
       })
       .finally(() => {
         this.#round = undefined
       })
   }
 
-  /** Schedules that are due, queues that other nodes have filled, and jobs that got lost. */
+  /** Runs due schedules, starts workers for queues with jobs, and finds lost jobs. */
   async #look(): Promise<void> {
     const { jobs } = this.#options
     await this.#runSchedules()
@@ -192,7 +194,7 @@ export class JobRuntime {
   }
 }
 
-/** A store that is away must not hold up a shutdown: what is not told it now, its locks tell later. */
+/** Limits the time that an unavailable store can delay a shutdown. Locks that are not released expire. */
 async function soon<T>(work: Promise<T> | undefined): Promise<T | undefined> {
   const over = new AbortController()
   try {

@@ -11,7 +11,7 @@ import { jobSchedules, type JobSchedule } from './tables.ts'
 
 type DueSchedule = Pick<Row<typeof JobSchedule>, 'name' | 'nextAt'>
 
-/** Writes the next times of schedules that are new, that have changed, or whose times were written in the future. */
+/** Stores the next times of schedules that are new, have changed, or were written with a clock that was ahead. */
 const writeTimes = query({ jobSchedules }, (db, $: { rows: string }) =>
   db
     .insertInto('jobSchedules')
@@ -39,9 +39,9 @@ const writeTimes = query({ jobSchedules }, (db, $: { rows: string }) =>
 )
 
 /**
- * Adds the jobs of schedules when their time has come. The next time of each schedule is in the database, so only one
- * node adds the job. If times passed while no node ran, the job is added once. A stored time that was written under a
- * clock an hour or more ahead is wrong: it is corrected at the next start, or at once by a node whose own clock went back.
+ * Adds the jobs of schedules that are due. The next time of each schedule is in the database, so only one
+ * node adds the job. If several times passed while no node ran, the job is added once. A time that was stored with a
+ * clock an hour or more ahead is corrected at the next start, or at once by a node whose own clock was set back.
  */
 export class Schedules {
   readonly #database: Database
@@ -49,10 +49,10 @@ export class Schedules {
   readonly #jobs: JobService
   readonly #declared: readonly AnyJob[]
   readonly #times: ReadonlyMap<string, ScheduleTimes>
-  /** When `run` was last called; infinite before the first call, which stores the times. */
+  /** When `run` was last called. Infinite before the first call, which stores the times. */
   #lookedAt = Number.POSITIVE_INFINITY
 
-  /** @throws when an expression or a time zone is wrong, or never comes */
+  /** @throws when an expression or time zone is invalid, or has no next time */
   constructor(database: Database, clock: Clock, jobs: JobService) {
     this.#database = database
     this.#clock = clock
@@ -81,7 +81,7 @@ export class Schedules {
     return added
   }
 
-  /** Stores the next times of schedules that are new, that have changed, or whose stored time is wrong. */
+  /** Stores the next times of schedules that are new, have changed, or have a wrong stored time. */
   async #prepare(now: number): Promise<void> {
     const rows = [...this.#times].map(([name, times]) =>
       jobSchedules.toColumns({ name, cron: times.text, nextAt: times.after(now), updatedAt: new Date(now) }),
@@ -96,7 +96,7 @@ export class Schedules {
     return this.#database.transaction(async (tx) => {
       const changes = { nextAt: times.after(now), updatedAt: new Date(now) }
       const moved = await jobSchedules.update(tx, { name, nextAt }, changes)
-      // Another node was faster.
+      // Another node has added the job.
       if (moved === 0) return false
       await this.#jobs.add(tx, declared, {}, { key: 'schedule' })
       return true
@@ -104,14 +104,14 @@ export class Schedules {
   }
 }
 
-/** When a schedule runs. */
+/** Computes the times of a schedule. */
 export class ScheduleTimes {
-  /** The expression and its time zone. */
+  /** The expression and the time zone. */
   readonly text: string
   readonly #name: string
   readonly #cron: Cron
 
-  /** @throws when the expression or the time zone is wrong */
+  /** @throws when the expression or the time zone is invalid */
   constructor({ name, cron = '', timeZone = 'UTC' }: Pick<AnyJob, 'name' | 'cron' | 'timeZone'>) {
     this.text = `${cron} ${timeZone}`
     this.#name = name

@@ -13,12 +13,12 @@ import {
   type Static,
 } from '../core/schema.ts'
 
-export const JobState = States('JobState', 'How a job is doing', {
-  waiting: 'Is due and waits for its turn',
-  delayed: 'Runs at `runAt`: it was scheduled for then, or is repeated after a failure',
-  active: 'Runs now',
-  done: 'Has succeeded',
-  dead: 'Has failed for good, for the reason in `error`, or was removed',
+export const JobState = States('JobState', 'State of a job', {
+  waiting: 'Is due and waits for a worker',
+  delayed: 'Will run at `runAt`, because it was scheduled or is retried after a failure',
+  active: 'Is running',
+  done: 'Succeeded',
+  dead: 'Failed for good or was deleted. `error` says why',
 })
 export type JobState = Static<typeof JobState>
 
@@ -27,7 +27,7 @@ export const QueueParameter = OneOf(QUEUE_NAMES)
 export const JobQuery = Input({
   queue: Type.Optional(QueueParameter),
   state: Type.Optional(JobState),
-  name: Type.Optional(Type.String({ maxLength: 100, description: 'As `assets.thumbnail`' })),
+  name: Type.Optional(Type.String({ maxLength: 100, description: 'Name of the job, such as `assets.thumbnail`' })),
   workspaceId: Type.Optional(Id),
   ...pageFields,
 })
@@ -37,7 +37,11 @@ export const QueueBody = Input({ queue: QueueParameter })
 export const CleanBody = Input({
   queue: QueueParameter,
   state: OneOf(['done', 'dead', 'waiting', 'delayed']),
-  olderThan: Type.Integer({ minimum: 0, maximum: 31_536_000, description: 'Seconds since the last change' }),
+  olderThan: Type.Integer({
+    minimum: 0,
+    maximum: 31_536_000,
+    description: 'Minimum age in seconds, since the last change',
+  }),
 })
 
 export const Removed = Type.Object({ removedCount: Type.Integer() })
@@ -53,7 +57,9 @@ export const JobView = named(
     attempts: Type.Integer(),
     maxAttempts: Nullable(Type.Integer()),
     error: Nullable(Type.String({ description: 'Why the last attempt failed' })),
-    data: Type.Unknown({ description: 'Null when it is done, or sealed because it holds a secret' }),
+    data: Type.Unknown({
+      description: 'Payload. Null if the job is done, or if it is sealed because it contains a secret',
+    }),
     sealed: Type.Boolean(),
     runAt: Timestamp,
     startedAt: Nullable(Timestamp),
@@ -68,7 +74,7 @@ export const QueueStats = named(
   Type.Object({
     queue: Type.String(),
     summary: Type.String(),
-    concurrency: Type.Integer({ description: 'Jobs that one node runs at once' }),
+    concurrency: Type.Integer({ description: 'Maximum number of jobs that a node runs at the same time' }),
     waiting: Type.Integer(),
     delayed: Type.Integer(),
     active: Type.Integer(),

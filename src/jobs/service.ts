@@ -10,7 +10,7 @@ import { Outbox } from './outbox.ts'
 import { JobRows, type NewJob } from './rows.ts'
 import { outbox } from './tables.ts'
 
-/** Nodes with the role jobs look into the outbox when they hear this. */
+/** Notice to nodes with the role `jobs`: they read the outbox. */
 export const JOBS_ADDED = 'jobs.added'
 
 export interface JobServiceOptions {
@@ -21,13 +21,13 @@ export interface JobServiceOptions {
   readonly declared: ReadonlyMap<string, AnyJob>
 }
 
-/** Adds jobs, on every node. */
+/** Adds jobs. Available on every node. */
 export class JobService implements Jobs {
   readonly outbox: Outbox
   readonly rows: JobRows
   readonly declared: ReadonlyMap<string, AnyJob>
   readonly #coordination: Coordination
-  #told = false
+  #notified = false
 
   constructor({ database, clock, coordination, box, declared }: JobServiceOptions) {
     this.outbox = new Outbox(database, clock)
@@ -64,16 +64,16 @@ export class JobService implements Jobs {
     data: Static<S>,
     options: JobOptions & { readonly workspaceId?: string | undefined },
   ): NewJob {
-    if (!this.declared.has(declared.name)) throw new Error(`the job ${declared.name} is in no registry`)
+    if (!this.declared.has(declared.name)) throw new Error(`the job ${declared.name} is not registered`)
     return this.rows.make(declared, data, options)
   }
 
-  /** Tells the nodes that run jobs to look, once for all commits of a turn of the event loop. */
+  /** Notifies the nodes that run jobs, once for all commits of an event loop turn. */
   wake(): void {
-    if (this.#told) return
-    this.#told = true
+    if (this.#notified) return
+    this.#notified = true
     setImmediate(() => {
-      this.#told = false
+      this.#notified = false
       this.#coordination.publish(JOBS_ADDED, {})
     })
   }

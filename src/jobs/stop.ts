@@ -1,19 +1,19 @@
-/** How long a run that ignores its signal is waited for. */
-export const STUBBORN_MS = 2_000
+/** How long to wait for a run that ignores its signal. */
+export const GRACE_MS = 2_000
 
 class TimeoutError extends Error {
   override readonly name = 'TimeoutError'
 }
 
 /**
- * What ends an attempt before its time. The signal that a job's own code may follow is made when it is asked for: few
- * jobs do, and it costs as much as a small job.
+ * Aborts an attempt, on timeout or shutdown. The signal for the code of the job is created on first use, because few
+ * jobs use it, and it costs as much as a small job.
  */
 export class Stop {
-  /** Why, once it was told to. */
+  /** Why the attempt was aborted. Undefined before that. */
   reason: Error | undefined
   #controller: AbortController | undefined
-  #heard: (() => void) | undefined
+  #onAbort: (() => void) | undefined
 
   get signal(): AbortSignal {
     if (this.#controller === undefined) {
@@ -23,32 +23,32 @@ export class Stop {
     return this.#controller.signal
   }
 
-  tell(reason: Error): void {
+  abort(reason: Error): void {
     if (this.reason) return
     this.reason = reason
     this.#controller?.abort(reason)
-    this.#heard?.()
+    this.#onAbort?.()
   }
 
-  /** Runs what is to end within a time, and no longer waits for what does not listen. @throws the reason, once told */
+  /** Runs an attempt with a timeout. Stops waiting for a run that ignores the signal. @throws the reason, if aborted */
   async within(timeoutMs: number, run: () => Promise<void>): Promise<void> {
-    const timer = setTimeout(() => this.tell(new TimeoutError(`took longer than ${timeoutMs} ms`)), timeoutMs)
-    let stubborn: NodeJS.Timeout | undefined
+    const timer = setTimeout(() => this.abort(new TimeoutError(`took longer than ${timeoutMs} ms`)), timeoutMs)
+    let grace: NodeJS.Timeout | undefined
     const abandoned = new Promise<never>((_, reject) => {
-      this.#heard = () => {
-        stubborn = setTimeout(() => reject(this.reason), STUBBORN_MS)
+      this.#onAbort = () => {
+        grace = setTimeout(() => reject(this.reason), GRACE_MS)
       }
     })
-    if (this.reason) this.#heard?.()
+    if (this.reason) this.#onAbort?.()
     try {
       await Promise.race([run(), abandoned])
     } catch (error) {
-      // What a run throws when it is told to stop says less than why it was.
+      // The reason of the abort says more than the error that the run throws because of it.
       throw this.reason ?? error
     } finally {
       clearTimeout(timer)
-      clearTimeout(stubborn)
-      this.#heard = undefined
+      clearTimeout(grace)
+      this.#onAbort = undefined
     }
   }
 }

@@ -7,26 +7,26 @@ import type { Logger } from '../core/log.ts'
 import type { Sql } from '../core/sql.ts'
 import type { Store } from './backend.ts'
 
-/** Where BullMQ keeps its queues. */
+/** Where BullMQ stores its queues. */
 export type StoreChoice =
   | { readonly kind: 'postgres'; readonly url: string }
   | { readonly kind: 'redis'; readonly url: string }
 
-/** Loads BullMQ, which takes a tenth of a second, and connects it. */
+/** Loads BullMQ, which takes 0.1 s, and connects it. */
 export async function openStore(choice: StoreChoice, sql: Sql, log: Logger): Promise<Store> {
   return choice.kind === 'redis' ? redisStore(choice.url, await identity(sql), log) : postgresStore(choice.url, log)
 }
 
 /**
- * BullMQ, until leases, retries and fair lines work on the outbox itself: see docs/decisions.md.
- * In a schema of its own beside the tables of the service. Commits there are not waited for: what a crash of the
- * server takes back is in the outbox.
+ * BullMQ on PostgreSQL. docs/decisions.md says why workers do not use the outbox directly.
+ * It has its own schema beside the tables of the service. Commits are asynchronous, because everything that a crash of
+ * the database can lose is in the outbox.
  */
 async function postgresStore(url: string, log: Logger): Promise<Store> {
   const library = await import('bullmq')
   const pool = new Pool({
     connectionString: url,
-    // One to listen for each worker, and some to work with.
+    // One connection per worker to listen, and some for queries.
     max: QUEUE_NAMES.length + 4,
     keepAlive: true,
     connectionTimeoutMillis: 5_000,
@@ -34,8 +34,8 @@ async function postgresStore(url: string, log: Logger): Promise<Store> {
     application_name: 'crier jobs',
     options: '-c search_path=bullmq -c synchronous_commit=off -c statement_timeout=15000',
   })
-  pool.on('error', (error) => log.debug({ error: error.message }, 'a connection of the job queues was lost'))
-  // Every queue and every worker listens, too.
+  pool.on('error', (error) => log.debug({ error: error.message }, 'lost a database connection of the job queues'))
+  // Every queue and every worker adds a listener.
   pool.setMaxListeners(2 * QUEUE_NAMES.length + 10)
   await orClose(migrate(library, pool), () => void pool.end())
   return {
@@ -51,7 +51,7 @@ async function postgresStore(url: string, log: Logger): Promise<Store> {
   }
 }
 
-/** Brings the tables of the queues up to date. Nodes that start together wait for one another. */
+/** Migrates the tables of the queues. Nodes that start at the same time wait for each other. */
 async function migrate(library: typeof BullMQ, pool: Pool): Promise<void> {
   const client = await pool.connect()
   try {
@@ -61,7 +61,7 @@ async function migrate(library: typeof BullMQ, pool: Pool): Promise<void> {
   }
 }
 
-/** Makes the tables of the queues beforehand: for databases that are copied. */
+/** Creates the tables of the queues in advance, for template databases. */
 export async function prepareStore(url: string): Promise<void> {
   const pool = new Pool({ connectionString: url, max: 1 })
   await migrate(await import('bullmq'), pool)
@@ -81,11 +81,13 @@ async function redisStore(url: string, installation: string, log: Logger): Promi
     lazyConnect: true,
   })
   const quiet = (redis: Redis) =>
-    redis.on('error', (error: Error) => log.debug({ error: error.message }, 'redis of the job queues'))
+    redis.on('error', (error: Error) =>
+      log.debug({ error: error.message }, 'error of the Redis connection of the job queues'),
+    )
   await orClose(quiet(connection).connect(), () => connection.disconnect())
   const workerConnection = quiet(new Redis(url, { maxRetriesPerRequest: null, connectTimeout: 2_000, retryStrategy }))
   const prefix = `{crier:${installation}}`
-  // Set by whoever looks for it: a node that starts after the store was emptied must not hide that it was.
+  // Only `wasEmptied` sets the marker. A node that starts after the store was emptied must not hide that.
   const mark = `${prefix}:filled`
   return {
     kind: 'redis',
@@ -103,7 +105,7 @@ async function redisStore(url: string, installation: string, log: Logger): Promi
   }
 }
 
-/** What cannot be opened is opened anew later: nothing of this try may stay behind and go on trying. */
+/** Closes everything if opening fails, because the next attempt opens new connections. */
 async function orClose(opening: Promise<unknown>, close: () => void): Promise<void> {
   try {
     await opening
@@ -113,7 +115,7 @@ async function orClose(opening: Promise<unknown>, close: () => void): Promise<vo
   }
 }
 
-/** Tells this database from others, so that two installations may share a Redis. */
+/** Identifies this database, so that two installations can share a Redis. */
 async function identity(sql: Sql): Promise<string> {
   const row = await sql.row<{ id: string }>(
     `select system_identifier::text || ':' || (select oid from pg_database where datname = current_database()) as id

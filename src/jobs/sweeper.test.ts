@@ -5,16 +5,16 @@ import type { Backend } from './backend.ts'
 import type { GivenRow, Outbox } from './outbox.ts'
 import { Sweeper } from './sweeper.ts'
 
-/** An outbox of rows that were given to a queue, and a queue that knows some of them. */
+/** An outbox with rows that were added to a queue, and a queue that has some of them. */
 function start(rows: readonly GivenRow[], known: (id: string) => boolean) {
   const returned: string[] = []
-  const outbox: Pick<Outbox, 'givenBefore' | 'giveBackLost' | 'giveAllBack'> = {
-    givenBefore: async (_before, after = '', limit) => rows.filter(({ id }) => id > after).slice(0, limit),
-    giveBackLost: async (lost) => {
+  const outbox: Pick<Outbox, 'queuedBefore' | 'requeueLost' | 'requeueAll'> = {
+    queuedBefore: async (_before, after = '', limit) => rows.filter(({ id }) => id > after).slice(0, limit),
+    requeueLost: async (lost) => {
       returned.push(...lost.map(({ id }) => id))
       return lost.length
     },
-    giveAllBack: async () => rows.length,
+    requeueAll: async () => rows.length,
   }
   const backend = {
     store: { wasEmptied: async () => false },
@@ -29,7 +29,7 @@ function row(index: number, state: GivenRow['state'] = 'queued'): GivenRow {
   return { id: String(index).padStart(6, '0'), queue: 'default', state, attempts: 1 }
 }
 
-test('rows beyond the first thousand are looked at in the next round, and then from the start', async () => {
+test('checks a thousand rows per round, and starts over after the last row', async () => {
   const rows = Array.from({ length: 1_001 }, (_, index) => row(index))
   const last = rows[1_000]!.id
   const { returned, sweep } = start(rows, (id) => id !== last && id !== rows[0]!.id)
@@ -41,14 +41,14 @@ test('rows beyond the first thousand are looked at in the next round, and then f
   expect(returned).toEqual([rows[0]!.id, last, rows[0]!.id])
 })
 
-test('a running job is given back when two rounds over all rows did not find it', async () => {
+test('requeues a running job that two passes over all rows did not find', async () => {
   const { returned, sweep } = start([row(1, 'running'), row(2)], (id) => id !== row(1).id)
   expect(await sweep()).toBe(0)
   expect(await sweep()).toBe(1)
   expect(returned).toEqual([row(1).id])
 })
 
-test('rows of a queue that no longer exists are given back', async () => {
+test('requeues rows of a queue that no longer exists', async () => {
   const { returned, sweep } = start([{ ...row(1), queue: 'gone' }], () => true)
   expect(await sweep()).toBe(1)
   expect(returned).toEqual([row(1).id])

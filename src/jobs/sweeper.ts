@@ -10,19 +10,19 @@ export interface SweeperOptions {
   readonly outbox: Outbox
   readonly clock: Clock
   readonly log: Logger
-  /** Rows younger than this are on their way. */
+  /** Rows that are younger than this may still be in transit. */
   readonly graceMs: number
 }
 
 /**
- * Finds rows whose job the backend does not have, and lets them be added again. That is how nothing is lost when a node
- * dies between claiming and adding, or the backend loses what it held.
+ * Finds rows whose job the backend does not have, and requeues them. So no job is lost when a node
+ * is killed between claiming and adding, or when the backend loses jobs.
  */
 export class Sweeper {
   readonly #options: SweeperOptions
-  /** Where the next round goes on. */
+  /** Where the next round continues. */
   #after: string | undefined
-  /** Attempts whose job the backend did not know when all rows were looked at last, by the job's id. */
+  /** Attempts whose job the backend did not have in the last pass over all rows, by job id. */
   #suspects: ReadonlyMap<string, number> = new Map()
   #newSuspects = new Map<string, number>()
 
@@ -30,31 +30,31 @@ export class Sweeper {
     this.#options = options
   }
 
-  /** One round over some of the rows. @returns how many are to be added again */
+  /** Checks one page of rows. @returns how many were requeued */
   async sweep(backend: Backend): Promise<number> {
     const { outbox, clock, log, graceMs } = this.#options
     if (await backend.store.wasEmptied()) {
-      const count = await outbox.giveAllBack()
-      if (count > 0) log.warn({ count }, 'the job queues were emptied; what waits is added again')
+      const count = await outbox.requeueAll()
+      if (count > 0) log.warn({ count }, 'the job queues were emptied; their jobs are added again')
       return count
     }
-    const rows = await outbox.givenBefore(new Date(clock.now() - graceMs), this.#after, AT_ONCE)
+    const rows = await outbox.queuedBefore(new Date(clock.now() - graceMs), this.#after, AT_ONCE)
     let found = 0
     for (const [queue, some] of Map.groupBy(rows, (row) => row.queue)) {
       const ids = some.map(({ id }) => id)
-      // Of a queue that an older version had nobody takes jobs any more.
+      // No worker takes jobs of a queue that only an older version had.
       const known = isQueue(queue) ? await backend.known(queue, ids) : new Set<string>()
       const lost = some.filter((row) => !known.has(row.id) && this.#isLost(row))
       if (lost.length === 0) continue
-      const count = await outbox.giveBackLost(lost)
-      if (count > 0) log.warn({ queue, count }, 'jobs that their queue did not know are added again')
+      const count = await outbox.requeueLost(lost)
+      if (count > 0) log.warn({ queue, count }, 'jobs that were missing in their queue are added again')
       found += count
     }
     this.#turnPage(rows)
     return found
   }
 
-  /** The backend forgets a job that went well before its end is written down: one that runs is looked at twice. */
+  /** The backend removes a successful job before its end is stored. So a running job is lost only if two passes miss it. */
   #isLost({ id, state, attempts }: GivenRow): boolean {
     if (state === 'queued' || this.#suspects.get(id) === attempts) return true
     this.#newSuspects.set(id, attempts)

@@ -2,7 +2,7 @@ import { defineEntity, p } from '@mikro-orm/postgresql'
 import { timestamp } from '../db/columns.ts'
 import { table } from '../db/table.ts'
 
-/** Jobs that were committed and are not done yet. Queue backends only decide which node runs them when. */
+/** Committed jobs that are not done yet. Queue backends only decide when and where they run. */
 export const OutboxRow = defineEntity({
   name: 'OutboxRow',
   tableName: 'outbox',
@@ -38,17 +38,17 @@ export const OutboxRow = defineEntity({
     name: p.text(),
     queue: p.text(),
     workspaceId: p.uuid().nullable(),
-    /** Of a fair queue: the workspace, or `NO_WORKSPACE`. The lines of a queue are served in turn. Null otherwise. */
+    /** For fair queues: the workspace, or `NO_WORKSPACE`. The lines of a queue are served round robin. Null for other queues. */
     line: p.uuid().nullable(),
-    /** While the job waits, no second one of the same name and key is added. */
+    /** While the job waits, no other job with the same name and key is added. */
     key: p.text().nullable(),
     data: p.json<unknown>(),
     state: p.text().$type<'waiting' | 'queued' | 'running' | 'dead'>(),
     runAt: timestamp(),
     attempts: p.integer(),
-    /** Times it was given to the backend. */
+    /** How often it was added to the backend. */
     added: p.integer(),
-    /** The attempt that may end the job. */
+    /** The newest attempt, which alone can end the job. */
     attemptId: p.uuid().nullable(),
     /** Why the last attempt failed. */
     reason: p.text().nullable(),
@@ -58,7 +58,7 @@ export const OutboxRow = defineEntity({
   },
 })
 
-/** Jobs that have succeeded. They are kept for a day. */
+/** Records of jobs that succeeded. They are kept for a day. */
 export const FinishedJob = defineEntity({
   name: 'FinishedJob',
   tableName: 'finished_jobs',

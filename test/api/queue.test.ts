@@ -109,7 +109,7 @@ test('counts jobs by state, and drains, cleans and clears without touching runni
   expect(await post('POST /api/queue/clean', { ...old, state: 'delayed' })).toBe(0)
   expect(await post('POST /api/queue/clean', { ...old, state: 'delayed', olderThan: 0 })).toBe(1)
   await waitFor(() => told(later, 'job.finished', 'error').length === 1, patience)
-  expect(told(later, 'job.finished', 'error')).toEqual(['removed by an administrator'])
+  expect(told(later, 'job.finished', 'error')).toEqual(['deleted by an administrator'])
   expect(await post('POST /api/queue/drain', { queue: 'media' })).toBe(1)
   expect(await stats()).toMatchObject({ waiting: 0, delayed: 0, active: 2 })
   expect(await post('POST /api/queue/clear', { queue: 'media' })).toBeGreaterThan(0)
