@@ -54,23 +54,23 @@ afterAll(async () => {
   await made.drop()
 })
 
-/** A node, and what every node would hear of it, in order. */
+/** A node, and what it has published to all nodes, in order. */
 async function startNode({ shared = true, url = made.url } = {}) {
   const own = await Database.connect({ url, poolSize: 3, entities: [], log })
-  const told: unknown[] = []
+  const published: unknown[] = []
   const outlets = {
     database: own,
     clock: systemClock,
     log,
     publish: (_: string, events: readonly { seq: number; data: unknown }[]) =>
-      void told.push(...events.map(({ data, seq }) => [seq, (data as { word: string }).word])),
+      void published.push(...events.map(({ data, seq }) => [seq, (data as { word: string }).word])),
   }
   const announcements = new Announcements({
     ...outlets,
     shared,
-    missed: () => void told.push('missed'),
+    missed: () => void published.push('missed'),
   })
-  announcements.onAgain(() => void told.push('forget'))
+  announcements.onAgain(() => void published.push('forget'))
   const executor = new TurnExecutor({
     ...outlets,
     announcements,
@@ -91,7 +91,7 @@ async function startNode({ shared = true, url = made.url } = {}) {
         payload: { kind: 'system', name: 'say', input: { words, stored } },
       },
     ])
-  return { announcements, batch, executor, told }
+  return { announcements, batch, executor, published }
 }
 
 const newActor = () => `ws:${uuidv7(Date.now())}`
@@ -102,48 +102,48 @@ const markOf = async (actor: string) =>
     ])
   )?.after
 
-it('says again what the owner before may not have said: its last batch, and that there may be more', async () => {
+it('publishes the last batch of the previous owner again, and that older events may be missed', async () => {
   const actor = newActor()
-  const [doomed, heir] = [await startNode(), await startNode()]
-  const epoch = await doomed.executor.activate(actor)
-  await doomed.batch(actor, epoch, ['one', 'two'])
-  await doomed.batch(actor, epoch, ['three', 'four'])
-  const next = await heir.executor.activate(actor)
-  expect(heir.told).toEqual(['forget', [3, 'three'], [4, 'four'], 'missed'])
-  await heir.batch(actor, next, ['five'])
-  expect(heir.told.slice(4)).toEqual([[5, 'five']])
-  // Its own words are not said twice by the one who said them.
-  await heir.executor.activate(actor)
-  expect(heir.told).toHaveLength(5)
+  const [previous, successor] = [await startNode(), await startNode()]
+  const epoch = await previous.executor.activate(actor)
+  await previous.batch(actor, epoch, ['one', 'two'])
+  await previous.batch(actor, epoch, ['three', 'four'])
+  const next = await successor.executor.activate(actor)
+  expect(successor.published).toEqual(['forget', [3, 'three'], [4, 'four'], 'missed'])
+  await successor.batch(actor, next, ['five'])
+  expect(successor.published.slice(4)).toEqual([[5, 'five']])
+  // A node does not publish its own events again.
+  await successor.executor.activate(actor)
+  expect(successor.published).toHaveLength(5)
 })
 
-it('says so too of a batch without a single stored event', async () => {
+it('publishes that events may be missed also for a batch without stored events', async () => {
   const actor = newActor()
-  const [doomed, heir] = [await startNode(), await startNode()]
-  await doomed.batch(actor, await doomed.executor.activate(actor), ['gone with the wind'], false)
-  await heir.executor.activate(actor)
-  expect(heir.told).toEqual(['forget', 'missed'])
+  const [previous, successor] = [await startNode(), await startNode()]
+  await previous.batch(actor, await previous.executor.activate(actor), ['gone with the wind'], false)
+  await successor.executor.activate(actor)
+  expect(successor.published).toEqual(['forget', 'missed'])
 })
 
-it('says nothing again when the owner before has given the actor up, or had been quiet for a while', async () => {
+it('publishes nothing again when the previous owner released the actor or was idle', async () => {
   const [given, quiet] = [newActor(), newActor()]
-  const [before, heir] = [await startNode(), await startNode()]
+  const [before, successor] = [await startNode(), await startNode()]
   for (const actor of [given, quiet]) await before.batch(actor, await before.executor.activate(actor), ['said'])
   await before.executor.release(given)
   expect([await markOf(given), await markOf(quiet)]).toEqual([null, 0])
-  await heir.executor.activate(given)
+  await successor.executor.activate(given)
   await waitFor(async () => (await markOf(quiet)) === null, { timeoutMs: 10_000, what: 'the note' })
-  await heir.executor.activate(quiet)
-  expect(heir.told).toEqual([])
+  await successor.executor.activate(quiet)
+  expect(successor.published).toEqual([])
 })
 
-it('says what a dead node left unsaid of an actor that nobody asks for, once', async () => {
+it('publishes the last batch of a killed node once, also if no command activates the actor', async () => {
   const actor = newActor()
-  const [doomed, one, two] = [await startNode(), await startNode(), await startNode()]
-  await doomed.batch(actor, await doomed.executor.activate(actor), ['last words'])
+  const [previous, one, two] = [await startNode(), await startNode(), await startNode()]
+  await previous.batch(actor, await previous.executor.activate(actor), ['last words'])
   await one.announcements.recover()
-  // Its own node may be about to say it.
-  expect(one.told).toEqual([])
+  // The node of the batch may still publish it.
+  expect(one.published).toEqual([])
   const [{ batch }] = (await database.rows('select batch from actor_fence where key = $1', [actor])) as [
     { batch: string },
   ]
@@ -154,11 +154,11 @@ it('says what a dead node left unsaid of an actor that nobody asks for, once', a
   ])
   await one.announcements.recover()
   await two.announcements.recover()
-  expect([...one.told, ...two.told]).toEqual(['forget', [1, 'last words'], 'missed'])
+  expect([...one.published, ...two.published]).toEqual(['forget', [1, 'last words'], 'missed'])
   expect(await markOf(actor)).toBe(null)
 })
 
-it('says, also alone, what was committed although it never learned so', async () => {
+it('publishes a committed batch whose commit was not confirmed, also on a single node', async () => {
   const actor = newActor()
   proxy = await cutProxy(made.url)
   const node = await startNode({ shared: false, url: proxy.url })
@@ -166,13 +166,13 @@ it('says, also alone, what was committed although it never learned so', async ()
   proxy.holdCommitAfter('word.said')
   const answer = node.batch(actor, epoch, ['who knows'])
   await waitFor(async () => (await markOf(actor)) === 0, { timeoutMs: 10_000, what: 'the commit' })
-  // Somebody else has the actor by the time when it can ask.
+  // Another node owns the actor before this one can look up the outcome.
   await database.run('update actor_fence set epoch = epoch + 1 where key = $1', [actor])
   proxy.away(true)
   proxy.away(false)
   await expect(answer).rejects.toThrow('a commit was not answered')
   await expect(node.batch(actor, epoch, ['later'])).rejects.toThrow(FencedError)
-  expect(node.told).toEqual([])
+  expect(node.published).toEqual([])
   await node.executor.activate(actor)
-  expect(node.told).toEqual(['forget', [1, 'who knows'], 'missed'])
+  expect(node.published).toEqual(['forget', [1, 'who knows'], 'missed'])
 })

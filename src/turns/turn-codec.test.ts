@@ -7,8 +7,8 @@ import { turnCodec } from './turn-codec.ts'
 type Kind = Parameters<typeof turnCodec.encode>[0]
 const across = (kind: Kind, data: unknown) => turnCodec.decode(kind, turnCodec.encode(kind, data))
 
-describe('what crosses to another node', () => {
-  it('brings a turn with everything its handler may read', () => {
+describe('encoding for another node', () => {
+  it('keeps everything that the handler of a turn can read', () => {
     class OnDemand {
       readonly path = { id: '1' }
       readonly query = {}
@@ -36,7 +36,7 @@ describe('what crosses to another node', () => {
     expect(across('payload', system)).toEqual(system)
   })
 
-  it('brings replies, documents included', () => {
+  it('keeps replies, including raw bodies', () => {
     const reply = { status: 201, body: { status: true, data: { n: 1 } }, headers: { location: '/x' } }
     expect(across('value', reply)).toEqual(reply)
     expect(across('value', undefined)).toBeUndefined()
@@ -45,7 +45,7 @@ describe('what crosses to another node', () => {
     expect(document.body).toEqual(new RawBody('text/csv', 'a,b'))
   })
 
-  it('brings errors as what they were', () => {
+  it('keeps the types and fields of errors', () => {
     const errors = [{ path: '/body/name', code: 'min_length', message: 'is too short' }]
     const failed = across('error', ValidationFailed({ errors, details: { most: 3 }, message: 'no' })) as AppError
     expect(failed).toBeInstanceOf(AppError)

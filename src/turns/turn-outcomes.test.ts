@@ -66,7 +66,7 @@ function command(actor: string, text: string, repeated = false) {
 const actorName = () => `ws:${uuidv7(Date.now())}`
 const notes = async (text: string) => (await database.rows('select 1 from notes where text = $1', [text])).length
 
-it('answers a command that is sent again with what became of it, under a later epoch, beside new ones', async () => {
+it('answers a repeated command with its first outcome, under a later epoch and in a batch with new commands', async () => {
   const actor = actorName()
   const first = await executor.activate(actor)
   const [one, two, three] = [command(actor, 'one'), command(actor, 'two'), command(actor, 'three')]
@@ -78,7 +78,7 @@ it('answers a command that is sent again with what became of it, under a later e
   expect(await Promise.all(['one', 'two', 'three'].map(notes))).toEqual([1, 1, 1])
 })
 
-it('answers commands of a large batch', async () => {
+it('answers repeated commands of a large batch', async () => {
   const actor = actorName()
   const commands = Array.from({ length: 64 }, (_, index) => command(actor, `${index} ${'long'.repeat(30)}`))
   const told = await executor.execute(actor, await executor.activate(actor), commands)
@@ -86,14 +86,14 @@ it('answers commands of a large batch', async () => {
   expect(await executor.execute(actor, await executor.activate(actor), again)).toEqual(told.slice(40))
 })
 
-it('runs a command that is sent again and had not taken effect', async () => {
+it('runs a repeated command that had no effect before', async () => {
   const actor = actorName()
   const outcomes = await executor.execute(actor, await executor.activate(actor), [command(actor, 'late', true)])
   expect(outcomes).toMatchObject([{ ok: true, value: { text: 'told late' } }])
   expect(await notes('late')).toBe(1)
 })
 
-it('runs nothing again that is so old that its outcome may be forgotten', async () => {
+it('refuses a repeated command that is so old that its outcome may be deleted', async () => {
   const actor = actorName()
   const old = {
     ...command(actor, 'old', true),
@@ -104,7 +104,7 @@ it('runs nothing again that is so old that its outcome may be forgotten', async 
   expect(await notes('old')).toBe(0)
 })
 
-it('keeps outcomes for two minutes, sealed', async () => {
+it('keeps outcomes for two minutes, encrypted', async () => {
   const actor = actorName()
   await executor.execute(actor, await executor.activate(actor), [command(actor, 'secret')])
   const row = await database.row<{ outcomes: Buffer }>('select outcomes from turn_outcomes where actor = $1', [actor])

@@ -30,7 +30,7 @@ const noted = event({
   example: { text: 'x' },
 })
 
-/** How a turn of these tests behaves beside writing its note. */
+/** How a turn of these tests behaves in addition to writing its note. */
 type Way = 'well' | 'write-then-fail' | 'refuse' | 'bad-row' | 'read' | 'go-on-after-failure'
 
 const gates = new Map<string, Promise<void>>()
@@ -42,7 +42,7 @@ const write = systemTurn<{ text: string; way?: Way }, string>({
     runs.push(text)
     await gates.get(text)
     turn.afterCommit(() => void runs.push(`after ${text}`))
-    // An event would fail to be written after a failed statement, and tell.
+    // Writing an event would fail after the failed statement and reveal it.
     if (way !== 'go-on-after-failure') turn.emit(noted, { text })
     if (way === 'refuse') throw Conflict()
     if (way === 'bad-row') turn.insert('notes', { workspace_id: turn.workspaceId, text: null })
@@ -123,7 +123,7 @@ function gate(text: string): () => void {
 
 const started = (text: string) => waitFor(() => runs.includes(text), { what: `the turn ${text}` })
 
-/** Runs turns that share one batch: they wait while a first one holds the actor. */
+/** Runs turns in one batch. They wait while a first turn keeps the actor busy. */
 async function together(
   on: Runtime,
   inputs: readonly { text: string; way?: Way }[],
@@ -183,7 +183,7 @@ function fresh(): void {
 }
 
 describe('one transaction', () => {
-  it('shows rows, events and audit together, and tells of them after the commit only', async () => {
+  it('writes rows, events and audit entry together, and publishes events only after the commit', async () => {
     fresh()
     const one = await runtime()
     const open = gate('slow')
@@ -198,7 +198,7 @@ describe('one transaction', () => {
     expect(runs).toEqual(['slow', 'after slow'])
   })
 
-  it('leaves nothing behind when a turn fails after it has written', async () => {
+  it('writes nothing when a turn fails after its statements', async () => {
     fresh()
     const one = await runtime()
     await expect(one.turns.system(workspaceId, write, { text: 'bad', way: 'write-then-fail' })).rejects.toMatchObject({
@@ -208,7 +208,7 @@ describe('one transaction', () => {
     expect(runs).toEqual(['bad'])
   })
 
-  it('writes the audit entry with the operation, and numbers no event twice', async () => {
+  it('writes the audit entry with the operation, and gives every event its own number', async () => {
     fresh()
     const one = await runtime()
     await one.turns.operation(payload('hello'))
@@ -229,7 +229,7 @@ describe('one transaction', () => {
 })
 
 describe('a batch', () => {
-  it('runs again turn by turn when one fails after it has written; the others all commit', async () => {
+  it('is repeated turn by turn when one turn fails after its statements, and the others commit', async () => {
     fresh()
     const one = await runtime()
     const results = await together(one, [
@@ -245,7 +245,7 @@ describe('a batch', () => {
     expect(runs.filter((run) => run === 'after a')).toHaveLength(1)
   })
 
-  it('is not disturbed by a turn that fails cleanly', async () => {
+  it('is not repeated when a turn fails before it writes', async () => {
     fresh()
     const one = await runtime()
     const results = await together(one, [{ text: 'a' }, { text: 'b', way: 'refuse' }, { text: 'c' }])
@@ -255,7 +255,7 @@ describe('a batch', () => {
     expect(runs.filter((run) => run === 'a')).toHaveLength(1)
   })
 
-  it('blames a waiting row that cannot be written on its own turn, not on the next that reads', async () => {
+  it('attributes a failed deferred insert to its own turn, not to the next one that reads', async () => {
     fresh()
     const one = await runtime()
     const results = await together(one, [{ text: 'a', way: 'bad-row' }, { text: 'b', way: 'read' }, { text: 'c' }])
@@ -264,7 +264,7 @@ describe('a batch', () => {
     expect((await events()).map((row) => row.text)).toEqual(['first of a', 'b', 'c'])
   })
 
-  it('never answers well what PostgreSQL has rolled back', async () => {
+  it('does not report success for a turn that PostgreSQL has rolled back', async () => {
     fresh()
     const one = await runtime()
     const results = await together(one, [{ text: 'a', way: 'go-on-after-failure' }, { text: 'b' }])
@@ -274,11 +274,11 @@ describe('a batch', () => {
 })
 
 describe('two runtimes on one database', () => {
-  it('take the actor from each other; every turn commits once, events stay dense', async () => {
+  it('take the actor from each other, commit every turn once and number events without gaps', async () => {
     fresh()
     const [one, two] = [await runtime(), await runtime()]
     const wanted = Array.from({ length: 60 }, (_, index) => `n${index}`)
-    // In rounds, so that each of them loses the actor in between.
+    // In rounds, so that each runtime loses the actor in between.
     for (let round = 0; round < 6; round += 1) {
       const some = wanted.slice(round * 10, round * 10 + 10)
       await Promise.all(some.map((text, index) => (index % 2 ? one : two).turns.system(workspaceId, write, { text })))
@@ -288,7 +288,7 @@ describe('two runtimes on one database', () => {
     expect(one.actors.stats().fenced + two.actors.stats().fenced).toBeGreaterThan(0)
   })
 
-  it('refuse the commit of an owner that has been replaced, and it takes the actor again', async () => {
+  it('refuse the commit of a replaced owner, which then takes the actor back', async () => {
     fresh()
     const [one, two] = [await runtime(), await runtime()]
     await one.turns.system(workspaceId, write, { text: 'a' })
@@ -302,20 +302,20 @@ describe('two runtimes on one database', () => {
     expect(await texts()).toEqual(['a', 'b', 'c'])
   })
 
-  it('refuse the commit of an owner that was replaced by one that has written nothing', async () => {
+  it('refuse the commit of a replaced owner, also when the new owner has written nothing', async () => {
     fresh()
     const [one, two] = [await runtime(), await runtime()]
     await one.turns.system(workspaceId, write, { text: 'a' })
     const refused = two.turns.system(workspaceId, write, { text: 'b', way: 'refuse' })
     await expect(refused).rejects.toMatchObject({ code: 'conflict' })
-    // The newest event is still the one that it knows of: only the epoch tells that the actor is not its own any more.
+    // The newest event is unchanged, so only the epoch shows that the actor has a new owner.
     expect(await seq()).toBe(1)
     await one.turns.system(workspaceId, write, { text: 'c' })
     expect(one.actors.stats()).toMatchObject({ fenced: 1, activations: 2 })
     expect(await texts()).toEqual(['a', 'c'])
   })
 
-  it('run again what an owner began that did not know yet that it was replaced, and answer as if nothing had been', async () => {
+  it('repeat the batch of an owner that was replaced without knowing it, and answer as usual', async () => {
     fresh()
     const [one, two] = [await runtime(), await runtime()]
     await one.turns.system(workspaceId, write, { text: 'a' })
@@ -332,12 +332,12 @@ describe('two runtimes on one database', () => {
 })
 
 describe('idempotency', () => {
-  it('repeats the answer when the process died between commit and answer, and has one effect', async () => {
+  it('repeats the reply and has one effect when the process is killed between commit and reply', async () => {
     fresh()
     const keys = new IdempotencyKeys(database, systemClock, box)
     const claim = { principal: CALLER.userId, key: 'once', fingerprint: 'print', keepMs: 60_000 }
     const dead = await runtime()
-    // The answer goes nowhere: all that is left is what was committed.
+    // The first reply is lost. Only the committed rows are left.
     await dead.turns.operation({ ...payload('mine'), idempotency: claim })
     const next = await runtime()
     const again = next.turns.operation({ ...payload('mine again'), idempotency: claim })
@@ -352,7 +352,7 @@ describe('idempotency', () => {
   })
 })
 
-describe('a database that goes away', () => {
+describe('an unavailable database', () => {
   let proxy: CutProxy
   let one: Runtime
 
@@ -364,7 +364,7 @@ describe('a database that goes away', () => {
   }
   afterEach(() => proxy?.close())
 
-  it('answers well what was committed although the answer of the commit was lost, without doing it twice', async () => {
+  it('reports success, with one effect, when the confirmation of a commit was lost', async () => {
     await behindProxy()
     proxy.cutAt('commit', 'after')
     await expect(one.turns.system(workspaceId, write, { text: 'a' })).resolves.toBe('a')
@@ -373,7 +373,7 @@ describe('a database that goes away', () => {
     expect(one.published.map((row) => row.seq)).toEqual([1, 2])
   })
 
-  it('says that nothing was changed when the commit never arrived', async () => {
+  it('reports that nothing was changed when the commit did not arrive', async () => {
     await behindProxy()
     proxy.cutAt('commit', 'before')
     await expect(one.turns.system(workspaceId, write, { text: 'a' })).rejects.toMatchObject({
@@ -383,7 +383,7 @@ describe('a database that goes away', () => {
     await expect(one.turns.system(workspaceId, write, { text: 'b' })).resolves.toBe('b')
   })
 
-  it('fails a whole batch at once when the link breaks in it, and is there again with the database', async () => {
+  it('fails a whole batch at once when the connection breaks, and works again when the database does', async () => {
     await behindProxy()
     const open = gate('held')
     const held = one.turns.system(workspaceId, write, { text: 'held' })
