@@ -52,7 +52,7 @@ describe('the lock', () => {
   test('refuses a second Crier process and names the first', async () => {
     const first = otherCrier(root)
     expect(await firstWords(first)).toBe('open')
-    await expect(openDataDirectory(root)).rejects.toThrow(`in use by another Crier, process ${first.pid}.`)
+    await expect(openDataDirectory(root)).rejects.toThrow(`in use by another Crier process (${first.pid}).`)
     first.stdin.end()
     await once(first, 'exit')
   })
@@ -81,7 +81,7 @@ describe('the lock', () => {
   })
 
   test('is taken by exactly one of several processes that find a stale lock', async () => {
-    writeFileSync(join(root, 'crier.lock'), JSON.stringify({ pid: 1, identity: 'of an earlier life' }))
+    writeFileSync(join(root, 'crier.lock'), JSON.stringify({ pid: 1, identity: 'earlier process' }))
     const all = Array.from({ length: 8 }, () => otherCrier(root))
     const words = await Promise.all(all.map(firstWords))
     expect(words.filter((word) => word === 'open')).toHaveLength(1)
@@ -113,7 +113,7 @@ describe('a secret', () => {
 
   test('must have a name inside its folder', async () => {
     const directory = await openDataDirectory(root)
-    expect(() => directory.secret('../session')).toThrow(/not a secret's name/)
+    expect(() => directory.secret('../session')).toThrow(/invalid name of a secret/)
     directory.close()
   })
 })

@@ -58,7 +58,7 @@ export async function openDataDirectory(path: string): Promise<DataDirectory> {
   }
 }
 
-/** Makes created or renamed directory entries survive a power failure. */
+/** Syncs a folder, so that created and renamed entries survive a power failure. */
 export function syncFolder(folder: string): void {
   if (process.platform === 'win32') return
   const handle = openSync(folder, 'r')
@@ -69,10 +69,10 @@ export function syncFolder(folder: string): void {
   }
 }
 
-/** Errors that an operator can fix, in words. */
+/** Messages for errors that an operator can fix. */
 const REASONS: Readonly<Record<string, string>> = {
-  EACCES: 'this user may not write there (EACCES)',
-  EPERM: 'this user may not write there (EPERM)',
+  EACCES: 'this user cannot write to it (EACCES)',
+  EPERM: 'this user cannot write to it (EPERM)',
   EROFS: 'the file system is read-only (EROFS)',
 }
 
@@ -87,7 +87,7 @@ function makeFolder(path: string): string {
   } catch (error) {
     const { code = '', message } = error as NodeJS.ErrnoException
     const reason = REASONS[code] ?? message
-    throw new DataDirectoryError(`The data folder ${path} cannot be used: ${reason}. Set DATA_DIR to one that can.`, {
+    throw new DataDirectoryError(`The data folder ${path} cannot be used: ${reason}. Set DATA_DIR to another folder.`, {
       cause: error,
     })
   }
@@ -125,8 +125,8 @@ function takeLock(folder: string): () => void {
       const holder = parseHolder(found)
       if (holder !== undefined && processIdentity(holder.pid) === holder.identity) {
         throw new DataDirectoryError(
-          `The data folder ${folder} is in use by another Crier, process ${holder.pid}. ` +
-            'Stop that one first, or set DATA_DIR to another folder.',
+          `The data folder ${folder} is in use by another Crier process (${holder.pid}). ` +
+            'Stop that process first, or set DATA_DIR to another folder.',
         )
       }
       const aside = `${mine}.old`
@@ -153,7 +153,7 @@ function parseHolder(text: string): Holder | undefined {
 }
 
 function keepSecret(folder: string, name: string, bytes: number): string {
-  if (!/^[a-z0-9-]+$/.test(name)) throw new TypeError(`not a secret's name: ${name}`)
+  if (!/^[a-z0-9-]+$/.test(name)) throw new TypeError(`invalid name of a secret: ${name}`)
   const secrets = join(folder, 'secrets')
   const file = join(secrets, name)
   const kept = readIfThere(file)
@@ -161,7 +161,7 @@ function keepSecret(folder: string, name: string, bytes: number): string {
   mkdirSync(secrets, { recursive: true, mode: 0o700 })
   const fresh = `${file}.${process.pid}.new`
   writeFileSync(fresh, randomBytes(bytes).toString('base64url'), { mode: 0o600, flush: true })
-  // Another of our processes may have created it meanwhile. Its value takes precedence.
+  // Another process of this installation may have created it in the meantime. Its value is used.
   link(fresh, file)
   rmSync(fresh)
   syncFolder(secrets)

@@ -134,7 +134,7 @@ describe('committed data', { timeout: SLOW }, () => {
     expect(rows).toEqual(['a'])
     expect(postmasterPid()).not.toBe(pid)
     expect(said('PostgreSQL ended unexpectedly')).toBe(true)
-    await waitFor(() => said('PostgreSQL is back'))
+    await waitFor(() => said('PostgreSQL is running again'))
     await server.stop()
     await expect(query(server.url, 'select 1')).rejects.toThrow(/ECONNREFUSED/)
   })
@@ -186,10 +186,10 @@ describe('leftovers', { timeout: SLOW }, () => {
 
   test.each([
     [
-      'of a process that has the number now',
+      'of another process with the same pid',
       () => `${process.ppid}\n${join(directory.path, 'postgres')}\n1\n5432\n\n\n`,
     ],
-    ['of nobody', () => `${2 ** 22 + 1}\n${join(directory.path, 'postgres')}\n1\n5432\n\n\n`],
+    ['of no process', () => `${2 ** 22 + 1}\n${join(directory.path, 'postgres')}\n1\n5432\n\n\n`],
     ['that is empty', () => ''],
   ])('a pid file %s does not block', async (_, content) => {
     const first = await start()
@@ -230,7 +230,7 @@ test('a cluster of another major version is refused with instructions', async ()
   mkdirSync(join(other.path, 'postgres'))
   writeFileSync(join(other.path, 'postgres/PG_VERSION'), '17\n')
   await expect(startEmbeddedPostgres({ dataDirectory: other, log })).rejects.toThrow(
-    /was made by PostgreSQL 17.*DATABASE_URL/,
+    /was created by PostgreSQL 17.*DATABASE_URL/,
   )
   other.close()
 })

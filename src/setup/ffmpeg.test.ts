@@ -64,12 +64,12 @@ test('another program named ffmpeg is not used', async () => {
   const path = pretend('mine', 'hello')
   expect(await found({ FFMPEG_PATH: path, PATH: installed })).toMatchObject({
     source: 'PATH',
-    warnings: [expect.stringContaining('it answers "hello"')],
+    warnings: [expect.stringContaining('its version output is "hello"')],
   })
 })
 
 test.runIf(process.platform === 'linux' && process.arch === 'x64')(
-  'without any, the one that npm brought runs, with a warning about its age',
+  'without another one, the bundled ffmpeg is used, with a warning about its age',
   async () => {
     const ffmpeg = await found({ PATH: root })
     expect(ffmpeg.source).toBe('bundled')
@@ -84,7 +84,7 @@ test.each([
   ['n7.1', false],
   ['10.0', false],
   ['N-118000-gabc', false],
-])('version %s is warned about: %s', async (version, warned) => {
+])('for version %s, whether there is a warning: %s', async (version, warned) => {
   const path = pretend('mine', `ffmpeg version ${version} Copyright (c) 2000-2026 the FFmpeg developers`)
   const { warnings } = await found({ FFMPEG_PATH: path })
   expect(warnings.length > 0).toBe(warned)

@@ -76,7 +76,7 @@ async function askVersion(path: string): Promise<Version | string> {
   try {
     const { stdout } = await promisify(execFile)(path, ['-hide_banner', '-version'], { timeout: 10_000 })
     const [, version, year] = /^ffmpeg version (\S+)(?:.*?\d{4}-(\d{4}))?/.exec(stdout) ?? []
-    if (version === undefined) return `it answers "${stdout.split('\n')[0]}"`
+    if (version === undefined) return `its version output is "${stdout.split('\n')[0]}"`
     const major = /^n?(\d+)\./.exec(version)?.[1]
     return {
       version,
@@ -93,7 +93,7 @@ function warnAboutAge(path: string, { version, major, year }: Version): string[]
   if (!old) return []
   const age = year === undefined ? '' : ` of ${year}`
   return [
-    `ffmpeg ${version}${age} (${path}) is older than version ${OLDEST_MAJOR} and misses years of security fixes. ` +
+    `ffmpeg ${version}${age} (${path}) is older than version ${OLDEST_MAJOR} and lacks years of security fixes. ` +
       'Install a newer one (Debian: apt-get install ffmpeg) or set FFMPEG_PATH.',
   ]
 }

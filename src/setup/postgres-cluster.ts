@@ -7,7 +7,7 @@ import type { PostgresPrograms } from './postgres-programs.ts'
 import { checkOwnUser, commandLine, ownLauncher, unprivilegedLauncher, unprivilegedUser } from './unprivileged.ts'
 import type { Launcher, User } from './unprivileged.ts'
 
-/** A database cluster on disk that is ready to be served, and how to run its server. */
+/** A prepared database cluster on disk, and how to run its server. */
 export interface Cluster {
   folder: string
   launcher: Launcher
@@ -82,8 +82,8 @@ export async function prepareCluster({ parent, programs, password, durable }: Cl
 }
 
 /**
- * Text is UTF-8. It is sorted and compared by PostgreSQL's own Unicode tables: they are the same on every system, and
- * indexes stay valid when a system library changes. The settings are in postgresql.conf, where the operator may change
+ * Text is UTF-8. PostgreSQL sorts and compares it with its own Unicode tables, which are the same on every system, so
+ * indexes stay valid when a system library changes. The settings are in postgresql.conf, where the operator can change
  * them.
  */
 function initdbArguments(folder: string, passwordFile: string, durable: boolean): string[] {
@@ -127,12 +127,12 @@ function checkVersion(folder: string, { version }: PostgresPrograms): void {
   const [major] = version.split('.')
   if (made === major) return
   throw new Error(
-    `${folder} was made by PostgreSQL ${made}, and this Crier brings ${version}. ` +
-      `Serve it with a PostgreSQL ${made} of your own (DATABASE_URL), or dump it there and restore it here.`,
+    `${folder} was created by PostgreSQL ${made}, but this version of Crier includes PostgreSQL ${version}. ` +
+      `Run your own PostgreSQL ${made} on it and set DATABASE_URL, or dump the data with that version and restore it here.`,
   )
 }
 
-/** Folders that other users may enter are still not readable to them. */
+/** Lets other users enter a folder without being able to list it. */
 function letPass(folder: string): void {
   const mode = statSync(folder).mode & 0o777
   if ((mode & 0o001) === 0) chmodSync(folder, mode | 0o011)
@@ -144,8 +144,8 @@ function takeOver(folder: string, user: User | undefined): void {
   if (user === undefined) {
     if (process.getuid === undefined || owner === process.getuid()) return
     throw new Error(
-      `${folder} belongs to user number ${owner}, and Crier runs as ${process.getuid()}. ` +
-        'Start it as before, or give the data folder to the user it runs as now (chown -R).',
+      `${folder} is owned by user id ${owner}, but Crier runs as user id ${process.getuid()}. ` +
+        'Start Crier as that user, or change the owner of the data folder (chown -R).',
     )
   }
   if (owner === user.uid) return

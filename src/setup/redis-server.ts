@@ -144,7 +144,7 @@ async function untilReady(child: ChildProcess, log: Log): Promise<void> {
   })
 }
 
-/** Ends a Redis that outlived a killed Crier, on systems where the kernel does not do it. */
+/** Ends the Redis of a killed Crier, on systems where the kernel does not do it. */
 async function endLeftover(record: string, log: Log): Promise<void> {
   const { pid, identity } = readRecord(record)
   if (pid === undefined || identity === undefined || processIdentity(pid) !== identity) return
@@ -158,7 +158,7 @@ function readRecord(record: string): { pid?: number; identity?: string } {
   try {
     return JSON.parse(readFileSync(record, 'utf8')) as { pid?: number; identity?: string }
   } catch {
-    // There is no record, or a crash left it incomplete: the kernel has ended the process, or it idles on an unused
+    // There is no record, or a crash left it incomplete. The kernel has ended the process, or it is idle on an unused
     // port.
     return {}
   }

@@ -1,17 +1,17 @@
 /**
  * Makes the prebuilt uWebSockets.js binary load on Linux hosts with a glibc older than 2.38 (Debian 12 has 2.36).
  *
- * The binaries are linked on a newer system and ask for version GLIBC_2.38 only because of up to three functions:
- * `__isoc23_strtol`, `__isoc23_strtoul` and `__isoc23_sscanf`, the names under which a new compiler calls the ordinary
- * `strtol`, `strtoul` and `sscanf`. They differ in one point alone: the C23 ones also read `0b…` as a binary number,
- * which uWebSockets.js has no use for. So two tables of the ELF file are edited in place, nothing moves:
+ * The binaries are linked on a newer system and require version GLIBC_2.38 only because of up to three functions:
+ * `__isoc23_strtol`, `__isoc23_strtoul` and `__isoc23_sscanf`, which is how a new compiler calls
+ * `strtol`, `strtoul` and `sscanf`. The only difference is that the C23 functions also read `0b…` as a binary number,
+ * which uWebSockets.js does not need. Two tables of the ELF file are edited in place, without moving anything:
  *
- * - `.dynsym`: every undefined symbol `__isoc23_x` gets the name `x`, by moving its offset into the string table
- *   behind the prefix.
- * - `.gnu.version_r`: the requirement "GLIBC_2.38 of libc.so.6" becomes the base version of the architecture, under
- *   which every glibc exports those three functions.
+ * - `.dynsym`: every undefined symbol `__isoc23_x` is renamed to `x`, by moving its offset in the string table
+ *   past the prefix.
+ * - `.gnu.version_r`: the requirement "GLIBC_2.38 of libc.so.6" is replaced by the base version of the architecture, with
+ *   which every glibc exports these three functions.
  *
- * Layouts: ELF-64 (System V gABI, chapters 4 and 5) and the symbol versioning of the LSB Core specification.
+ * Formats: ELF-64 (System V gABI, chapters 4 and 5) and symbol versioning (LSB Core specification).
  */
 import { readFileSync, renameSync, rmSync, statSync, writeFileSync } from 'node:fs'
 
@@ -26,7 +26,7 @@ const C23_PREFIX = '__isoc23_'
 const TOO_NEW = 'GLIBC_2.38'
 
 /**
- * The oldest glibc symbol version of each architecture, by `e_machine`. A wrong one would end the process at symbol
+ * The oldest glibc symbol version of each architecture, by `e_machine`. A wrong one would abort the process at symbol
  * lookup.
  */
 const BASE_VERSIONS = new Map([
@@ -41,7 +41,7 @@ const BASE_VERSIONS = new Map([
  */
 export function needsRelabel() {
   if (process.platform !== 'linux') return false
-  // Otherwise the report resolves the host names of all open connections, which can take seconds.
+  // Without this, the report resolves the host names of all open connections, which can take seconds.
   process.report.excludeNetwork = true
   const version = process.report.getReport().header.glibcVersionRuntime
   if (version === undefined) return false
@@ -50,12 +50,12 @@ export function needsRelabel() {
 }
 
 /**
- * Relabels one shared object, by a temporary file and a rename so that a reader never sees half of it.
- * Running it again on the result changes nothing.
+ * Relabels one shared object. It writes a temporary file and renames it, so that no reader sees an incomplete file.
+ * A second run changes nothing.
  *
  * @param {string} file path of a 64-bit little-endian ELF shared object
- * @returns {number} how many entries were changed; 0 means it was fine as it was and was not written
- * @throws {Error} when the file is no such ELF object
+ * @returns {number} number of changed entries. With 0 the file was already compatible and was not written
+ * @throws {Error} when the file is not such an ELF object
  */
 export function relabel(file) {
   const bytes = readFileSync(file)

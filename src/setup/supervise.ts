@@ -67,15 +67,15 @@ export async function supervise({ name, launch, stopSignals, log }: SuperviseOpt
       if (current !== undefined && isRunning(current)) await once(current, 'exit')
       if (stopping.signal.aborted) return
       if (performance.now() - startedAt > HEALTHY_MS) wait = FIRST_DELAY_MS
-      log.error({ ...exitOf(current), retryInMs: wait }, `${name} ended unexpectedly, starting it again`)
+      log.error({ ...exitOf(current), retryInMs: wait }, `${name} ended unexpectedly and is being restarted`)
       await delay(wait, undefined, { signal: stopping.signal }).catch(() => undefined)
       if (stopping.signal.aborted) return
       wait = Math.min(wait * 2, LONGEST_DELAY_MS)
       startedAt = performance.now()
       await start().then(
-        () => log.info(`${name} is back`),
+        () => log.info(`${name} is running again`),
         (error: unknown) => {
-          if (!stopping.signal.aborted) log.error({ err: error }, `${name} could not be started again`)
+          if (!stopping.signal.aborted) log.error({ err: error }, `${name} could not be restarted`)
         },
       )
     }

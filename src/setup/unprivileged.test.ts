@@ -37,7 +37,7 @@ describe.runIf(isRoot && process.platform === 'linux')('as root', () => {
     expect(Number(`0x${status['CapEff']}`)).toBe(0)
   })
 
-  test('a closed parent folder is entered with one capability to read', async () => {
+  test('a server gets one capability to read if a parent folder is closed', async () => {
     const { postgres } = await findPostgresPrograms()
     const folder = join(root, 'data')
     mkdirSync(folder)

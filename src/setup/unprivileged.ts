@@ -57,14 +57,14 @@ export function checkOwnUser(lookUp: () => unknown = userInfo): void {
     lookUp()
   } catch (cause) {
     throw new Error(
-      `user id ${process.getuid?.()} has no entry in /etc/passwd, and PostgreSQL needs one: add an entry, start Crier as another user, or set DATABASE_URL to a PostgreSQL of your own`,
+      `user id ${process.getuid?.()} has no entry in /etc/passwd, and PostgreSQL needs one. Add an entry, start Crier as another user, or set DATABASE_URL to your own PostgreSQL.`,
       { cause },
     )
   }
 }
 
 /**
- * How to run a program as the current user so that the kernel ends it when we die, for any reason (if setpriv is
+ * How to run a program as the current user so that the kernel ends it when this process ends for any reason (if setpriv is
  * installed).
  *
  * @param deathSignal the signal to send it, for example INT
@@ -75,7 +75,7 @@ export function ownLauncher(deathSignal: string): Launcher {
 
 /**
  * How to run a program as another user, as root. If that user cannot reach the program or the folder because a parent
- * folder is closed to it (as root's home is), the program gets the one capability that it needs: to read and enter
+ * folder is closed to it (like root's home), the program gets the one capability that it needs: to read and enter
  * everything or, if a container withholds that, also to write. `no_setuid_fixup` is needed as well, because access(2)
  * otherwise ignores the capability and PostgreSQL uses access(2) to find its own binary.
  *
@@ -108,8 +108,8 @@ export async function unprivilegedLauncher(
   }
   throw new Error(
     `the user ${user.name} cannot reach ${program} and ${folder} (${reason}). ` +
-      'Put the project and DATA_DIR into folders that every user may enter, such as /srv or /opt, ' +
-      'or start as an ordinary user.',
+      'Put the project and DATA_DIR into folders that every user can enter, such as /srv or /opt, ' +
+      'or start Crier as an ordinary user.',
   )
 }
 

@@ -67,7 +67,7 @@ test('names the setting of a database or Redis that refuses connections', async 
   const wrong = new URL(database.url)
   wrong.password = 'hunter2'
   const refused = start({ DATABASE_URL: wrong.href })
-  await expect(refused).rejects.toThrow(/DATABASE_URL: .* it refuses user or password/)
+  await expect(refused).rejects.toThrow(/DATABASE_URL: .* it rejects the user or password/)
   await expect(refused).rejects.not.toThrow('hunter2')
   await expect(start({ DATABASE_URL: database.url, REDIS_URL: `redis://127.0.0.1:${closed}` })).rejects.toThrow(
     `REDIS_URL: Redis at 127.0.0.1:${closed} cannot be used: the connection was refused (ECONNREFUSED)`,
@@ -108,7 +108,7 @@ describe('as a non-root user', () => {
     await mkdir(closed, { mode: 0o000 })
     for (const path of [closed, join(closed, 'data')]) {
       await expect(startPlainly({ DATA_DIR: path })).rejects.toThrow(
-        `${path} cannot be used: this user may not write there (EACCES). Set DATA_DIR to one that can.`,
+        `${path} cannot be used: this user cannot write to it (EACCES). Set DATA_DIR to another folder.`,
       )
     }
     await chmod(closed, 0o700)
