@@ -1,19 +1,19 @@
 import { afterEach, beforeEach, expect, test, vi } from 'vitest'
 import { Watchdog } from './watchdog.ts'
 
-let told: (string | null)[]
-let asked: number
+let reports: (string | null)[]
+let pings: number
 let hangs: number
 let watchdog: Watchdog
 
 beforeEach(() => {
   vi.useFakeTimers()
-  told = []
-  asked = hangs = 0
+  reports = []
+  pings = hangs = 0
   watchdog = new Watchdog({
-    limits: { everyMs: 1_000, silentAfter: 3, hangAfter: 5, startWithin: 10 },
-    ask: () => (asked += 1),
-    onSilence: (since) => told.push(since),
+    limits: { intervalMs: 1_000, unresponsiveAfter: 3, killAfter: 5, startWithin: 10 },
+    ping: () => (pings += 1),
+    onUnresponsive: (since) => reports.push(since),
     onHang: () => (hangs += 1),
   })
 })
@@ -24,30 +24,30 @@ afterEach(() => {
 
 const pass = (seconds: number) => vi.advanceTimersByTime(seconds * 1_000)
 
-test('silence is told, then taken for a hang, once', () => {
-  watchdog.heard()
+test('a child that stops answering is reported, and then counts as hanging, once', () => {
+  watchdog.noteMessage()
   pass(2)
-  expect([asked, told.length, hangs]).toEqual([2, 0, 0])
+  expect([pings, reports.length, hangs]).toEqual([2, 0, 0])
   pass(1)
-  expect([told.length, hangs]).toEqual([1, 0])
+  expect([reports.length, hangs]).toEqual([1, 0])
   pass(60)
-  expect([told.length, hangs]).toEqual([1, 1])
+  expect([reports.length, hangs]).toEqual([1, 1])
 })
 
-test('a word ends the silence, and is told only after one', () => {
-  watchdog.heard()
-  watchdog.heard()
-  expect(told).toEqual([])
+test('a message from an unresponsive child is reported, other messages are not', () => {
+  watchdog.noteMessage()
+  watchdog.noteMessage()
+  expect(reports).toEqual([])
   pass(4)
-  watchdog.heard()
-  expect(told).toEqual([expect.any(String), null])
+  watchdog.noteMessage()
+  expect(reports).toEqual([expect.any(String), null])
   pass(4)
   expect(hangs).toBe(0)
 })
 
-test('a child that starts has longer, and its silence is no news', () => {
+test('a starting child has more time and is not reported as unresponsive', () => {
   pass(9)
-  expect([told.length, hangs]).toEqual([0, 0])
+  expect([reports.length, hangs]).toEqual([0, 0])
   pass(1)
   expect(hangs).toBe(1)
 })

@@ -1,53 +1,58 @@
-/** Times are counted in ticks, so that a pause of this process is not taken for silence of the other. */
+/** Times are counted in intervals, so that a pause of this process does not count as one of the child. */
 export interface WatchdogLimits {
-  /** How often the child is asked, milliseconds. */
-  readonly everyMs: number
-  /** Ticks in a row without a word before its silence is told. */
-  readonly silentAfter: number
-  /** Ticks in a row without a word before it is taken to hang. */
-  readonly hangAfter: number
-  /** Ticks that it may take to say its first word. */
+  /** Time between two pings, milliseconds. */
+  readonly intervalMs: number
+  /** Intervals without a message after which the child is reported as unresponsive. */
+  readonly unresponsiveAfter: number
+  /** Intervals without a message after which the child counts as hanging. */
+  readonly killAfter: number
+  /** Intervals that the child may take until its first message. */
   readonly startWithin: number
 }
 
-export const DEFAULT_WATCHDOG_LIMITS: WatchdogLimits = { everyMs: 1_000, silentAfter: 3, hangAfter: 5, startWithin: 60 }
+export const DEFAULT_WATCHDOG_LIMITS: WatchdogLimits = {
+  intervalMs: 1_000,
+  unresponsiveAfter: 3,
+  killAfter: 5,
+  startWithin: 60,
+}
 
 export interface WatchdogOptions {
   readonly limits?: WatchdogLimits
-  /** Sends the child a question that its event loop answers. */
-  readonly ask: () => void
-  /** It has not answered since this time (ISO 8601), or with null it answers again. */
-  readonly onSilence?: (since: string | null) => void
-  /** It hangs. Called once. */
+  /** Sends the child a message that its event loop answers. */
+  readonly ping: () => void
+  /** Called with the time of the last message (ISO 8601) when the child stops answering, and with null when it answers again. */
+  readonly onUnresponsive?: (since: string | null) => void
+  /** The child hangs. Called once. */
   readonly onHang: () => void
 }
 
 /**
- * Finds out that a child process hangs: it exists, its sockets and pipes are open, but its event loop does not turn
- * (an endless loop, SIGSTOP). Any message counts as a sign of life.
+ * Detects a child process that hangs: it exists and its sockets and pipes are open, but its event loop is blocked
+ * (endless loop, SIGSTOP). Any message from it counts as an answer.
  */
 export class Watchdog {
   readonly #options: WatchdogOptions
   readonly #limits: WatchdogLimits
   readonly #timer: NodeJS.Timeout
-  #hasSpoken = false
+  #hasAnswered = false
   #missed = 0
-  #heardAt = new Date()
+  #lastMessageAt = new Date()
 
   constructor(options: WatchdogOptions) {
     this.#options = options
     this.#limits = options.limits ?? DEFAULT_WATCHDOG_LIMITS
-    this.#timer = setInterval(() => this.#tick(), this.#limits.everyMs)
+    this.#timer = setInterval(() => this.#tick(), this.#limits.intervalMs)
     this.#timer.unref()
   }
 
-  /** The child said something. */
-  heard(): void {
-    const wasSilent = this.#hasSpoken && this.#missed >= this.#limits.silentAfter
-    this.#hasSpoken = true
+  /** Call it for every message of the child. */
+  noteMessage(): void {
+    const wasUnresponsive = this.#hasAnswered && this.#missed >= this.#limits.unresponsiveAfter
+    this.#hasAnswered = true
     this.#missed = 0
-    this.#heardAt = new Date()
-    if (wasSilent) this.#options.onSilence?.(null)
+    this.#lastMessageAt = new Date()
+    if (wasUnresponsive) this.#options.onUnresponsive?.(null)
   }
 
   stop(): void {
@@ -55,14 +60,16 @@ export class Watchdog {
   }
 
   #tick(): void {
-    const { hangAfter, silentAfter, startWithin } = this.#limits
+    const { killAfter, startWithin, unresponsiveAfter } = this.#limits
     this.#missed += 1
-    if (this.#hasSpoken && this.#missed === silentAfter) this.#options.onSilence?.(this.#heardAt.toISOString())
-    if (this.#missed >= (this.#hasSpoken ? hangAfter : startWithin)) {
+    if (this.#hasAnswered && this.#missed === unresponsiveAfter) {
+      this.#options.onUnresponsive?.(this.#lastMessageAt.toISOString())
+    }
+    if (this.#missed >= (this.#hasAnswered ? killAfter : startWithin)) {
       this.stop()
       this.#options.onHang()
       return
     }
-    this.#options.ask()
+    this.#options.ping()
   }
 }

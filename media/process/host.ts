@@ -1,6 +1,6 @@
 import { fork, type ChildProcess } from 'node:child_process'
 import { fileURLToPath } from 'node:url'
-import { ChangeWatch } from '../change-watch.ts'
+import { ChangeTracker } from '../change-tracker.ts'
 import { Backoff } from '../relay/backoff.ts'
 import { Watchdog, type WatchdogLimits } from '../watchdog.ts'
 import type {
@@ -15,7 +15,7 @@ import type {
 } from '../types.ts'
 import type { HostMessage, MediaProcessSettings, ProcessMessage } from './protocol.ts'
 
-/** The media process does not answer: it is being started again, or hangs. */
+/** The media process does not answer, because it is restarting or hangs. */
 export class MediaUnavailableError extends Error {
   override readonly name = 'MediaUnavailableError'
 }
@@ -24,70 +24,71 @@ export interface MediaProcessOptions extends MediaProcessSettings {
   readonly authorizePublish: MediaNodeOptions['authorizePublish']
   readonly onEvent: MediaNodeOptions['onEvent']
   readonly log: MediaNodeOptions['log']
-  /** When a process that does not answer is ended; for tests. */
+  /** When a process that does not answer is killed. For tests. */
   readonly watchdog?: WatchdogLimits
-  /** Added to the environment of the process, which has nothing of the host's. */
+  /** Added to the environment of the process, which does not inherit the host's. */
   readonly env?: Readonly<Record<string, string>>
 }
 
 export interface MediaPorts {
   readonly port: number
-  /** UDP; null without WHIP. */
+  /** UDP. Null without WHIP. */
   readonly whipPort: number | null
 }
 
-/** A media node in a process of its own, kept running. */
+/** A media node in a child process, which is restarted when it ends. */
 export interface MediaHost {
-  /** The ports, once it listens. Rejects when the first start fails; later ones are tried again without end. */
+  /** Resolves with the ports when the process listens. Rejects when the first start fails. Later starts are retried forever. */
   readonly ready: Promise<MediaPorts>
   apply(stream: DesiredStream): void
   remove(streamId: string): void
   retry(streamId: string, destinationId: string): void
-  /** @throws MediaUnavailableError within 2 s when there is no answer. */
+  /** @throws MediaUnavailableError when there is no answer within 2 s */
   status(): Promise<MediaNodeStatus>
-  /** Answers a client of WHIP. @throws MediaUnavailableError when there is no answer in time. */
+  /** Handles a request of a WHIP client. @throws MediaUnavailableError when there is no answer in time */
   whip(request: WhipRequest): Promise<WhipReply>
   /**
-   * Tells when the process is lost (false) and when another one listens in its place (true), after the states that the
-   * host knows were applied to it. Every publisher was cut off in between. Returns what ends it.
+   * Calls `listener` with false when the process ends, and with true when a new one listens and has got the desired
+   * states. All publishers are disconnected in between. Returns a function that removes the listener.
    */
   onAvailability(listener: (available: boolean) => void): () => void
   /**
-   * Tells that the process has not answered since a time (ISO 8601), and with null that it answers again. One that goes
-   * on hanging is killed and started again, which {@link onAvailability} tells. Returns what ends it.
+   * Calls `listener` with the time of the last answer (ISO 8601) when the process stops answering, and with null when it
+   * answers again. A process that stays unresponsive is killed and restarted ({@link onAvailability}). Returns a function
+   * that removes the listener.
    */
-  onSilence(listener: (since: string | null) => void): () => void
+  onUnresponsive(listener: (since: string | null) => void): () => void
   pid(): number | undefined
-  /** Lets the process drain, then ends it. */
+  /** Drains the process, then ends it. */
   close(): Promise<void>
 }
 
-type Answer = MediaNodeStatus | WhipReply
+type Reply = MediaNodeStatus | WhipReply
 
 const ENTRY = fileURLToPath(new URL('main.ts', import.meta.url))
 /**
- * A relay's garbage is buffers outside the heap. V8 sizes its first old space by the small heap beside them and would
- * collect it whole once a second: with 100 outputs that is a quarter of the CPU time. One malloc arena in place of one
- * for each thread keeps that memory together: 132 MB resident instead of 165 MB.
+ * A relay's garbage is mostly buffers outside the V8 heap. V8 sizes its initial old space by the small heap and would run
+ * a full collection every second, which takes a quarter of the CPU time with 100 outputs.
  */
 export const MEMORY_FLAGS = ['--initial-old-space-size=48', '--max-semi-space-size=2']
 /**
- * V8 optimises what was called some thousand times. What a live stream runs is called eighty times a second: without
- * these it costs a fifth more CPU time for minutes.
+ * V8 optimizes a function after some thousand calls. A live stream calls its functions about eighty times a second, so
+ * without these flags it uses a fifth more CPU time in the first minutes.
  */
 const TIERING_FLAGS = ['--invocation-count-for-maglev=100', '--invocation-count-for-turbofan=1000']
+/** One malloc arena instead of one per thread reduces fragmentation: 132 MB resident instead of 165 MB. */
 const MEMORY_ENV = { MALLOC_ARENA_MAX: '1' }
-/** What was compiled by an earlier start is read back: a fifth less memory than compiling it again takes. */
+/** Reuses the code that an earlier start compiled. Takes a fifth less memory than compiling it again. */
 const COMPILE_CACHE_ENV = {
   NODE_COMPILE_CACHE: fileURLToPath(new URL('../../node_modules/.cache/node-compile', import.meta.url)),
 }
 const STATUS_MS = 2_000
-/** Longer than checking a publisher and making an answer may take. */
+/** Longer than authorizing a publisher and creating an SDP answer may take. */
 const WHIP_MS = 12_000
 const CLOSE_MS = 8_000
-const RESPAWN = { baseMs: 200, maxMs: 10_000 }
-/** A process that ran for this long failed for a reason of its own: the next start does not wait for long. */
-const STEADY_MS = 30_000
+const RESTART_BACKOFF = { baseMs: 200, maxMs: 10_000 }
+/** After a process has run for this long, the back-off starts again from the beginning. */
+const STABLE_MS = 30_000
 
 /** Starts the media process and keeps it running until {@link MediaHost.close}. */
 export function startMediaProcess(options: MediaProcessOptions): MediaHost {
@@ -99,19 +100,19 @@ class ProcessHost implements MediaHost {
   readonly #options: MediaProcessOptions
   readonly #ready = Promise.withResolvers<MediaPorts>()
   readonly #desired = new Map<string, DesiredStream>()
-  readonly #watch = new ChangeWatch()
-  readonly #questions = new Map<number, PromiseWithResolvers<Answer>>()
-  readonly #listeners = new Set<(available: boolean) => void>()
-  readonly #silenceListeners = new Set<(since: string | null) => void>()
-  readonly #backoff = new Backoff(RESPAWN)
+  readonly #changes = new ChangeTracker()
+  readonly #requests = new Map<number, PromiseWithResolvers<Reply>>()
+  readonly #availabilityListeners = new Set<(available: boolean) => void>()
+  readonly #unresponsiveListeners = new Set<(since: string | null) => void>()
+  readonly #backoff = new Backoff(RESTART_BACKOFF)
   #child: ChildProcess
   #watchdog: Watchdog | undefined
   #ports: MediaPorts | null = null
   #available = false
   #closing = false
-  #nextQuestion = 1
+  #nextId = 1
   #startedAt = 0
-  #respawn: NodeJS.Timeout | undefined
+  #restartTimer: NodeJS.Timeout | undefined
 
   constructor(options: MediaProcessOptions) {
     this.#options = options
@@ -120,13 +121,13 @@ class ProcessHost implements MediaHost {
   }
 
   apply(stream: DesiredStream): void {
-    this.#watch.changed(stream.streamId)
+    this.#changes.changed(stream.streamId)
     this.#desired.set(stream.streamId, stream)
     this.#send({ type: 'apply', stream })
   }
 
   remove(streamId: string): void {
-    this.#watch.changed(streamId)
+    this.#changes.changed(streamId)
     this.#desired.delete(streamId)
     this.#send({ type: 'remove', streamId })
   }
@@ -136,38 +137,38 @@ class ProcessHost implements MediaHost {
   }
 
   async status(): Promise<MediaNodeStatus> {
-    return (await this.#ask((id) => ({ type: 'status', id }), STATUS_MS)) as MediaNodeStatus
+    return (await this.#request((id) => ({ type: 'status', id }), STATUS_MS)) as MediaNodeStatus
   }
 
   async whip(request: WhipRequest): Promise<WhipReply> {
-    return (await this.#ask((id) => ({ type: 'whip', id, request }), WHIP_MS)) as WhipReply
+    return (await this.#request((id) => ({ type: 'whip', id, request }), WHIP_MS)) as WhipReply
   }
 
-  async #ask(message: (id: number) => HostMessage, withinMs: number): Promise<Answer> {
-    if (!this.#available) throw new MediaUnavailableError('The media process is being started.')
-    const id = this.#nextQuestion++
-    const question = Promise.withResolvers<Answer>()
-    this.#questions.set(id, question)
+  async #request(message: (id: number) => HostMessage, timeoutMs: number): Promise<Reply> {
+    if (!this.#available) throw new MediaUnavailableError('The media process is starting.')
+    const id = this.#nextId++
+    const pending = Promise.withResolvers<Reply>()
+    this.#requests.set(id, pending)
     const timer = setTimeout(() => {
-      question.reject(new MediaUnavailableError(`The media process did not answer in ${withinMs / 1000} s.`))
-    }, withinMs)
+      pending.reject(new MediaUnavailableError(`The media process did not answer within ${timeoutMs / 1000} s.`))
+    }, timeoutMs)
     this.#send(message(id))
     try {
-      return await question.promise
+      return await pending.promise
     } finally {
       clearTimeout(timer)
-      this.#questions.delete(id)
+      this.#requests.delete(id)
     }
   }
 
   onAvailability(listener: (available: boolean) => void): () => void {
-    this.#listeners.add(listener)
-    return () => this.#listeners.delete(listener)
+    this.#availabilityListeners.add(listener)
+    return () => this.#availabilityListeners.delete(listener)
   }
 
-  onSilence(listener: (since: string | null) => void): () => void {
-    this.#silenceListeners.add(listener)
-    return () => this.#silenceListeners.delete(listener)
+  onUnresponsive(listener: (since: string | null) => void): () => void {
+    this.#unresponsiveListeners.add(listener)
+    return () => this.#unresponsiveListeners.delete(listener)
   }
 
   pid(): number | undefined {
@@ -176,7 +177,7 @@ class ProcessHost implements MediaHost {
 
   async close(): Promise<void> {
     this.#closing = true
-    clearTimeout(this.#respawn)
+    clearTimeout(this.#restartTimer)
     this.#watchdog?.stop()
     const child = this.#child
     if (child.exitCode !== null || child.signalCode !== null) return
@@ -202,12 +203,12 @@ class ProcessHost implements MediaHost {
     this.#child = child
     this.#startedAt = performance.now()
     child.on('message', (message) => this.#onMessage(child, message as ProcessMessage))
-    // A failed send or kill: the exit that follows is what counts.
-    child.on('error', (error) => this.#options.log.error({ error }, 'the media process cannot be reached'))
+    // A send or kill failed. The exit that follows starts a new process.
+    child.on('error', (error) => this.#options.log.error({ error }, 'a message or signal to the media process failed'))
     child.once('exit', (code, signal) => this.#onExit(code, signal))
     const settings: MediaProcessSettings = {
       host,
-      // Publishers come back to the port they know, also where a free one was asked for.
+      // The same port as before, also with port 0, because publishers reconnect to it.
       port: this.#ports?.port ?? port,
       allowPrivateAddresses,
       ...(limits === undefined ? {} : { limits }),
@@ -217,27 +218,27 @@ class ProcessHost implements MediaHost {
       ...(whip === undefined ? {} : { whip: { ...whip, port: this.#ports?.whipPort ?? whip.port } }),
     }
     child.send({ type: 'start', settings } satisfies HostMessage, () => {})
-    this.#watchdog = this.#guard(child)
+    this.#watchdog = this.#startWatchdog(child)
     return child
   }
 
-  /** Ends a process that hangs: its exit is followed by the start of another one. */
-  #guard(child: ChildProcess): Watchdog {
+  /** Kills the process when it hangs. Its exit starts a new one. */
+  #startWatchdog(child: ChildProcess): Watchdog {
     const { log, watchdog: limits } = this.#options
     return new Watchdog({
       ...(limits && { limits }),
-      ask: () => {
+      ping: () => {
         if (child.connected) child.send({ type: 'ping' } satisfies HostMessage, () => {})
       },
-      onSilence: (since) => {
+      onUnresponsive: (since) => {
         log.warn(
           { pid: child.pid, since },
-          since === null ? 'the media process answers again' : 'the media process is silent',
+          since === null ? 'the media process answers again' : 'the media process does not answer',
         )
-        for (const listener of this.#silenceListeners) listener(since)
+        for (const listener of this.#unresponsiveListeners) listener(since)
       },
       onHang: () => {
-        log.error({ pid: child.pid }, 'the media process hangs: it is killed and started again')
+        log.error({ pid: child.pid }, 'the media process hangs and is killed')
         child.kill('SIGKILL')
       },
     })
@@ -248,7 +249,7 @@ class ProcessHost implements MediaHost {
   }
 
   #onMessage(child: ChildProcess, message: ProcessMessage): void {
-    this.#watchdog?.heard()
+    this.#watchdog?.noteMessage()
     switch (message.type) {
       case 'pong':
         return
@@ -268,25 +269,25 @@ class ProcessHost implements MediaHost {
         this.#options.log[message.level](message.fields, message.message)
         return
       case 'authorize':
-        void this.#answer(child, message.id, message.request)
+        void this.#authorize(child, message.id, message.request)
         return
       case 'status':
-        this.#questions.get(message.id)?.resolve(message.status)
+        this.#requests.get(message.id)?.resolve(message.status)
         return
       case 'whip':
-        this.#questions.get(message.id)?.resolve(message.reply)
+        this.#requests.get(message.id)?.resolve(message.reply)
     }
   }
 
-  async #answer(child: ChildProcess, id: number, request: PublishRequest): Promise<void> {
-    const answer: HostMessage = { type: 'decision', id, decision: await this.#decide(request) }
-    if (child.connected) child.send(answer, () => {})
+  async #authorize(child: ChildProcess, id: number, request: PublishRequest): Promise<void> {
+    const reply: HostMessage = { type: 'decision', id, decision: await this.#decide(request) }
+    if (child.connected) child.send(reply, () => {})
   }
 
-  /** Null when the host cannot decide: the publisher is refused, and comes again. */
+  /** Null when the host cannot decide. The publisher is then refused and can try again. */
   async #decide(request: PublishRequest): Promise<PublishDecision | null> {
     try {
-      return await this.#watch.during(async (changed) => {
+      return await this.#changes.during(async (changed) => {
         const decision = await this.#options.authorizePublish(request)
         if (decision.allowed && !changed(decision.stream.streamId)) {
           this.#desired.set(decision.stream.streamId, decision.stream)
@@ -294,12 +295,12 @@ class ProcessHost implements MediaHost {
         return decision
       })
     } catch (error) {
-      this.#options.log.error({ error, path: request.path }, 'whether a publisher may send could not be decided')
+      this.#options.log.error({ error, path: request.path }, 'the authorization of a publisher failed')
       return null
     }
   }
 
-  /** A process that is started again goes on with files where the one before was. */
+  /** Stores the position of playout, so that a restarted process continues there. */
   #notePosition(event: MediaEvent): void {
     if (event.type !== 'playout.moved') return
     const stream = this.#desired.get(event.streamId)
@@ -309,7 +310,7 @@ class ProcessHost implements MediaHost {
     this.#desired.set(event.streamId, { ...stream, playout: { ...playout, item, ms } })
   }
 
-  /** A process that is started again knows which keys have worked: their old sessions may still be held. */
+  /** Stores which keys have worked. After a restart a server may refuse them while it keeps the old session. */
   #noteWorked(event: MediaEvent): void {
     if (event.type !== 'destination.changed' || !event.destination.hasWorked) return
     const stream = this.#desired.get(event.streamId)
@@ -325,22 +326,22 @@ class ProcessHost implements MediaHost {
     this.#available = true
     for (const stream of this.#desired.values()) this.#send({ type: 'apply', stream })
     this.#ready.resolve(ports)
-    if (restarted) for (const listener of this.#listeners) listener(true)
+    if (restarted) for (const listener of this.#availabilityListeners) listener(true)
   }
 
   #onExit(code: number | null, signal: NodeJS.Signals | null): void {
     this.#watchdog?.stop()
     const wasAvailable = this.#available
     this.#available = false
-    for (const { reject } of this.#questions.values()) reject(new MediaUnavailableError('The media process has ended.'))
+    for (const { reject } of this.#requests.values()) reject(new MediaUnavailableError('The media process has ended.'))
     if (this.#closing) return
     this.#options.log.error({ exitCode: code, signal }, 'the media process ended')
     if (this.#ports === null) {
-      this.#ready.reject(new Error(`The media process ended while it started (${signal ?? `code ${code}`}).`))
+      this.#ready.reject(new Error(`The media process ended during its start (${signal ?? `code ${code}`}).`))
       return
     }
-    if (wasAvailable) for (const listener of this.#listeners) listener(false)
-    if (performance.now() - this.#startedAt >= STEADY_MS) this.#backoff.reset()
-    this.#respawn = setTimeout(() => this.#spawn(), this.#backoff.next())
+    if (wasAvailable) for (const listener of this.#availabilityListeners) listener(false)
+    if (performance.now() - this.#startedAt >= STABLE_MS) this.#backoff.reset()
+    this.#restartTimer = setTimeout(() => this.#spawn(), this.#backoff.next())
   }
 }

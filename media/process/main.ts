@@ -1,23 +1,23 @@
 /**
- * The media process: a media node whose host is at the other end of the IPC channel. It ends when the host goes away,
- * and it ends, saying why, when anything unexpected happens: the host starts it again.
+ * The media process: a media node whose host is at the other end of the IPC channel. It exits when the host exits. On an
+ * unexpected error it logs the error and exits, and the host starts it again.
  */
 import { startMediaNode } from '../node.ts'
 import type { MediaLog, MediaNode, PublishDecision, PublishRequest } from '../types.ts'
 import type { HostMessage, MediaProcessSettings, ProcessMessage } from './protocol.ts'
 
-/** How long the last words may take. */
-const LAST_WORDS_MS = 500
-/** The host asks for the status once a second. Other nodes take it for gone a little later than this. */
-const HOST_SILENCE_MS = 4_000
+/** How long sending the last message may take. */
+const LAST_MESSAGE_MS = 500
+/** The host requests the status once a second. Other nodes consider it dead a little later than this. */
+const HOST_TIMEOUT_MS = 4_000
 
 const decisions = new Map<number, PromiseWithResolvers<PublishDecision>>()
-let nextQuestion = 1
+let nextId = 1
 let node: MediaNode | null = null
-let hostHeardAt = performance.now()
+let lastHostMessageAt = performance.now()
 
 function send(message: ProcessMessage, sent: () => void = () => {}): void {
-  // A channel that breaks shows as `disconnect`, which ends the process.
+  // A broken channel emits `disconnect`, which ends the process.
   if (process.send !== undefined && process.connected) process.send(message, undefined, {}, sent)
   else sent()
 }
@@ -28,13 +28,13 @@ function logger(level: keyof MediaLog): MediaLog['info'] {
 
 const log: MediaLog = { debug: logger('debug'), info: logger('info'), warn: logger('warn'), error: logger('error') }
 
-function endWith(code: number, lastWords: ProcessMessage): void {
-  setTimeout(() => process.exit(code), LAST_WORDS_MS)
-  send(lastWords, () => process.exit(code))
+function exitWith(code: number, lastMessage: ProcessMessage): void {
+  setTimeout(() => process.exit(code), LAST_MESSAGE_MS)
+  send(lastMessage, () => process.exit(code))
 }
 
 function authorizePublish(request: PublishRequest): Promise<PublishDecision> {
-  const id = nextQuestion++
+  const id = nextId++
   const pending = Promise.withResolvers<PublishDecision>()
   decisions.set(id, pending)
   send({ type: 'authorize', id, request })
@@ -44,17 +44,17 @@ function authorizePublish(request: PublishRequest): Promise<PublishDecision> {
 async function start(settings: MediaProcessSettings): Promise<void> {
   try {
     const onEvent = (event: Extract<ProcessMessage, { type: 'event' }>['event']): void => send({ type: 'event', event })
-    const isHostAlive = (): boolean => performance.now() - hostHeardAt < HOST_SILENCE_MS
+    const isHostAlive = (): boolean => performance.now() - lastHostMessageAt < HOST_TIMEOUT_MS
     node = await startMediaNode({ ...settings, authorizePublish, onEvent, isHostAlive, log })
     const { rtmpPort, whip } = node.status()
     send({ type: 'ready', port: rtmpPort, whipPort: whip?.port ?? null })
   } catch (error) {
-    endWith(1, { type: 'failed', message: error instanceof Error ? error.message : String(error) })
+    exitWith(1, { type: 'failed', message: error instanceof Error ? error.message : String(error) })
   }
 }
 
 function onMessage(message: HostMessage): void {
-  hostHeardAt = performance.now()
+  lastHostMessageAt = performance.now()
   switch (message.type) {
     case 'start':
       void start(message.settings)
@@ -89,11 +89,11 @@ function onMessage(message: HostMessage): void {
 process.on('uncaughtException', (error) => {
   const { name, message, stack } = error
   const fields = { error: { name, message, stack } }
-  endWith(1, { type: 'log', level: 'error', fields, message: 'the media process failed' })
+  exitWith(1, { type: 'log', level: 'error', fields, message: 'the media process failed' })
 })
-// The host decides when it ends: a signal to the whole group reaches the host too, which drains first.
+// Ignored: a signal to the process group also reaches the host, which drains first and then sends `close`.
 process.on('SIGINT', () => {})
 process.on('SIGTERM', () => {})
 process.on('disconnect', () => process.exit(0))
 process.on('message', (message) => onMessage(message as HostMessage))
-if (process.send === undefined) throw new Error('the media process is started by its host, not by hand')
+if (process.send === undefined) throw new Error('the media process must be started by its host')

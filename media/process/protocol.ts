@@ -13,20 +13,20 @@ import type {
   WhipSettings,
 } from '../types.ts'
 
-/** What the media process is started with. Sent as its first message: neither arguments nor environment carry it. */
+/** Settings of the media process. Sent as its first message, so that they are in neither its arguments nor its environment. */
 export interface MediaProcessSettings {
   readonly host: string
   readonly port: number
   readonly allowPrivateAddresses: boolean
   readonly limits?: MediaNodeLimits
-  /** See MediaNodeSettings. For tests. */
+  /** See `MediaNodeSettings`. For tests. */
   readonly destinationCa?: string
   readonly rtmps?: RtmpsSettings
   readonly preview?: PreviewSettings
   readonly whip?: WhipSettings
 }
 
-/** From the host to the media process. Answers carry the id of the question. */
+/** From the host to the media process. A reply carries the id of its request. */
 export type HostMessage =
   | { readonly type: 'start'; readonly settings: MediaProcessSettings }
   | { readonly type: 'apply'; readonly stream: DesiredStream }
@@ -36,14 +36,14 @@ export type HostMessage =
   /** `decision` is null when the host could not decide. */
   | { readonly type: 'decision'; readonly id: number; readonly decision: PublishDecision | null }
   | { readonly type: 'whip'; readonly id: number; readonly request: WhipRequest }
-  /** Answered with `pong` as long as the event loop turns. */
+  /** Answered with `pong` unless the event loop is blocked. */
   | { readonly type: 'ping' }
   | { readonly type: 'close' }
 
 /** From the media process to its host. */
 export type ProcessMessage =
   | { readonly type: 'ready'; readonly port: number; readonly whipPort: number | null }
-  /** It could not start, and ends. */
+  /** The process could not start and exits. */
   | { readonly type: 'failed'; readonly message: string }
   | { readonly type: 'pong' }
   | { readonly type: 'event'; readonly event: MediaEvent }

@@ -115,7 +115,7 @@ export class WhipProcess {
     child.once('exit', (code, signal) => this.#onExit(child, code, signal))
     this.#send(child, { type: 'start', settings: this.#settings })
     this.#watchdog = new Watchdog({
-      ask: () => this.#send(child, { type: 'ping' }),
+      ping: () => this.#send(child, { type: 'ping' }),
       onHang: () => {
         this.#log.error({ pid: child.pid }, 'the WHIP process hangs: it is killed')
         child.kill('SIGKILL')
@@ -129,7 +129,7 @@ export class WhipProcess {
   }
 
   #onMessage(message: ChildMessage): void {
-    this.#watchdog?.heard()
+    this.#watchdog?.noteMessage()
     switch (message.type) {
       case 'pong':
         return

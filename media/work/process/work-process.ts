@@ -92,8 +92,13 @@ export class WorkProcess {
     // `run` reports this error. Without a caller it must not be an unhandled rejection.
     this.#ready.promise.catch(() => {})
     this.#watchdog = new Watchdog({
-      limits: { everyMs: 1_000, silentAfter: HANG_SECONDS, hangAfter: HANG_SECONDS, startWithin: START_SECONDS },
-      ask: () => this.#send({ type: 'ping' }),
+      limits: {
+        intervalMs: 1_000,
+        unresponsiveAfter: HANG_SECONDS,
+        killAfter: HANG_SECONDS,
+        startWithin: START_SECONDS,
+      },
+      ping: () => this.#send({ type: 'ping' }),
       onHang: () => {
         log.warn({ pid: child.pid }, 'a media work process does not respond and is killed')
         this.kill()
@@ -167,7 +172,7 @@ export class WorkProcess {
   }
 
   #onMessage(message: WorkMessage): void {
-    this.#watchdog.heard()
+    this.#watchdog.noteMessage()
     switch (message.type) {
       case 'pong':
         return

@@ -33,7 +33,7 @@ export interface LinkedHost {
   retry(streamId: string, destinationId: string): void
   status(): Promise<MediaNodeStatus>
   onAvailability(listener: (available: boolean) => void): unknown
-  onSilence(listener: (since: string | null) => void): unknown
+  onUnresponsive(listener: (since: string | null) => void): unknown
 }
 
 export interface MediaLinkOptions {
@@ -148,7 +148,7 @@ export class MediaLink {
     this.#host = host
     this.#available = true
     host.onAvailability((available) => this.#availability(available))
-    host.onSilence((since) => this.#silence(since))
+    host.onUnresponsive((since) => this.#silence(since))
     // Placement depends on what the node has reported.
     void this.#announce().then(() => this.#takePlayouts())
     this.#try(this.#recordings.start(this.#refreshAll), 'recordings of an earlier process could not be imported')
