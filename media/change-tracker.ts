@@ -1,23 +1,24 @@
 /**
- * Tells whether something was changed while an answer about it was under way. An answer that was asked for before a
- * change must not undo it.
+ * Detects changes that happen while a request is in flight. A reply to a request that was sent before a change must not
+ * undo that change.
  */
-export class ChangeWatch {
-  readonly #watches = new Set<Set<string>>()
+export class ChangeTracker {
+  /** One set for each request in flight: the ids that have changed since it was sent. */
+  readonly #inFlight = new Set<Set<string>>()
 
-  /** Notes a change of `id` for all watches that are open. */
+  /** Records a change of `id`. */
   changed(id: string): void {
-    for (const seen of this.#watches) seen.add(id)
+    for (const seen of this.#inFlight) seen.add(id)
   }
 
-  /** Runs `ask`, which gets a function that tells whether an id has changed since. */
-  async during<T>(ask: (changed: (id: string) => boolean) => Promise<T>): Promise<T> {
+  /** Runs `request`. It gets a function that returns whether an id has changed since `request` was called. */
+  async during<T>(request: (changed: (id: string) => boolean) => Promise<T>): Promise<T> {
     const seen = new Set<string>()
-    this.#watches.add(seen)
+    this.#inFlight.add(seen)
     try {
-      return await ask((id) => seen.has(id))
+      return await request((id) => seen.has(id))
     } finally {
-      this.#watches.delete(seen)
+      this.#inFlight.delete(seen)
     }
   }
 }

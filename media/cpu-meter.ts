@@ -1,18 +1,22 @@
-/** How much of a core this process uses, over the last seconds. */
+const MIN_INTERVAL_MS = 500
+/** Weight of the newest sample. Small enough that the CPU time of the start does not count for long. */
+const WEIGHT = 0.3
+
+/** Measures the CPU time of this process as a moving average over a few seconds. */
 export class CpuMeter {
   #usage = process.cpuUsage()
   #at = performance.now()
   #share = 0
 
-  /** 0 to 1; more where several threads work. */
+  /** Share of one core, 0 to 1. It can exceed 1 when several threads work. */
   get share(): number {
     return this.#share
   }
 
-  /** To be called about once a second, at monotonic milliseconds. */
+  /** Takes a sample. Call it about once a second. `now` is in monotonic milliseconds. */
   tick(now: number): void {
     const passed = now - this.#at
-    if (passed < LEAST_MS) return
+    if (passed < MIN_INTERVAL_MS) return
     const { system, user } = process.cpuUsage(this.#usage)
     const present = (system + user) / 1_000 / passed
     this.#share = this.#share * (1 - WEIGHT) + present * WEIGHT
@@ -20,7 +24,3 @@ export class CpuMeter {
     this.#at = now
   }
 }
-
-const LEAST_MS = 500
-/** Of the newest measure: a third of the way a second, so that the work of starting does not count for much. */
-const WEIGHT = 0.3

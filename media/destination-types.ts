@@ -1,12 +1,10 @@
-/** Destinations: where a stream is to be sent, in what form, and how it fares there. Plain data, as all of `types.ts`. */
+/** Destinations of a stream: their configuration and their status. All types are plain data, as in `types.ts`. */
 
 import type { FaultCode } from './fault-codes.ts'
 
-/**
- * What a destination takes, as far as it is known. Codecs by the names of {@link IngestStatus}; null where nobody says.
- */
+/** What a destination accepts. Codecs are named as in {@link IngestStatus}. Fields are null when the limit is not known. */
 export interface DestinationRules {
-  /** What people call it: `Twitch`. */
+  /** Display name, such as `Twitch`. */
   readonly name: string
   readonly videoCodecs: readonly string[] | null
   readonly audioCodecs: readonly string[] | null
@@ -15,39 +13,39 @@ export interface DestinationRules {
   readonly maxKeyframeIntervalSeconds: number | null
 }
 
-/** In what other form a destination wants the stream. Those that want the same share it. */
+/** How a destination's variant differs from the ingest. Destinations with the same rendering share one encoder. */
 export interface Rendering {
-  /** Bits per second of pictures and sound together. */
+  /** Bits per second of video and audio together. */
   readonly maxBitrate?: number
-  /** The middle of the picture, upright. */
+  /** Crops the center of the picture to portrait format. */
   readonly crop?: '9:16'
   readonly delayMs?: number
 }
 
-/** How encoding anew for a destination goes. */
+/** The state of the encoder of a rendering. */
 export interface RenderingStatus {
-  /** `unavailable`: this node cannot, for want of ffmpeg or of room. */
+  /** `unavailable`: this node has no usable ffmpeg, or already runs as many encoders as it may. */
   readonly state: 'idle' | 'starting' | 'running' | 'restarting' | 'unavailable'
   readonly restarts: number
-  /** Seconds of media that come out in a second, over the last few: below 1 it does not keep up. Null while nothing does. */
+  /** Seconds of media encoded per second, over the last few seconds. Below 1 the encoder does not keep up. Null before the first output. */
   readonly speed: number | null
-  /** Pictures left out because encoding does not keep up. */
+  /** Video frames that were dropped because the encoder does not keep up. */
   readonly droppedVideo: number
   readonly lastError: string | null
 }
 
-/** Where one stream is to be sent. `url` carries no key; the key is a secret and is never logged or put on an event. */
+/** A server that a stream is relayed to. `url` contains no key. The key is a secret: no log and no event contains it. */
 export interface Destination {
   readonly id: string
-  /** `rtmp://host[:port]/app[?query]` or `rtmps://…`; the application is everything up to the key. */
+  /** `rtmp://host[:port]/app[?query]` or `rtmps://…`. The application is everything before the key. */
   readonly url: string
-  /** The stream name sent with `publish`, query string included. A secret. */
+  /** The stream name that is sent with `publish`, including its query string. A secret. */
   readonly streamKey: string
-  /** Absent for a server of which nothing is known. */
+  /** Absent when nothing is known about the server. */
   readonly rules?: DestinationRules
-  /** Absent where the stream goes out as it comes. */
+  /** Absent when the destination gets the ingest unchanged. */
   readonly rendering?: Rendering
-  /** Whether its server has taken media with this key before: a refusal may then be temporary. */
+  /** Whether the server has accepted media with this key before. If so, a refusal may be temporary. */
   readonly hasWorked?: boolean
 }
 
@@ -63,39 +61,39 @@ export type DestinationState =
   | 'needs_attention'
   | 'stopped'
 
-/** Why a destination is not live. `code` is stable; `message` is for a person and never contains the key. */
+/** Why a destination is not live. `code` is stable. `message` is for people and never contains the key. */
 export interface DestinationFault {
   readonly code: FaultCode
   readonly message: string
-  /** What a person may want to check; absent where the message says it all. */
+  /** What the user should check. Absent when the message is enough. */
   readonly hint?: string
   /** ISO 8601, UTC. */
   readonly at: string
 }
 
-/** The figures of one destination; counters run since the stream went live. */
+/** State and counters of one destination. Counters start when the stream goes live. */
 export interface DestinationStatus {
   readonly id: string
   readonly state: DestinationState
-  /** ISO 8601: when the present state began. */
+  /** ISO 8601: when the current state began. */
   readonly since: string
   readonly bytesSent: number
-  /** Bytes that the peer acknowledged, by RTMP acknowledgement or by TCP where the peer sends none. */
+  /** Bytes that the server acknowledged: by RTMP Acknowledgement, or by TCP if the server sends none. */
   readonly bytesAcknowledged: number
   /** Outgoing bits per second over the last few seconds. */
   readonly bitrate: number
   readonly queuedBytes: number
-  /** Media time waiting in the queue, milliseconds. */
+  /** Duration of the media in the queue, milliseconds. */
   readonly queuedMs: number
   readonly messagesSent: number
   readonly droppedVideo: number
   readonly droppedAudio: number
   readonly reconnects: number
-  /** Seconds during which media moved. */
+  /** Seconds during which media was sent. */
   readonly liveSeconds: number
   readonly lastError: DestinationFault | null
-  /** ISO 8601: when the next attempt is due; null when none is. */
+  /** ISO 8601: when the next attempt is due. Null when none is scheduled. */
   readonly nextRetryAt: string | null
-  /** Whether its server has ever taken media with this key. */
+  /** Whether the server has ever accepted media with this key. */
   readonly hasWorked: boolean
 }

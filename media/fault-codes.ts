@@ -1,4 +1,4 @@
-/** Why a connection to a destination failed: stable, shown to clients, explained in the service's schemas. */
+/** Why a connection to a destination failed. Stable: clients see these codes, and the API's schemas describe them. */
 export type FaultCode =
   | 'dns_failed'
   | 'address_refused'

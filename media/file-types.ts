@@ -1,50 +1,50 @@
-/** What a host and a media node say to each other of files: those that are played, and those that are recorded. */
+/** What a host and a media node exchange about files: playout and recording. */
 
 /** Files that are played as if a publisher sent them. */
 export interface DesiredPlayout {
   readonly id: string
   /** Files on this machine, in order. */
   readonly items: readonly { readonly path: string }[]
-  /** After the last file comes the first again. */
+  /** Whether to start again with the first file after the last one. */
   readonly loop: boolean
   readonly paused: boolean
-  /** Where it begins, or goes on when it is not running yet: place in the list, and milliseconds within that file. */
+  /** Start position while the playout is not running: index in the list, and milliseconds within that file. */
   readonly item: number
   readonly ms: number
-  /** Another number than before: leave what is being played and go to `item` and `ms`. */
+  /** A changed number makes a running playout seek to `item` and `ms`. */
   readonly cue: number
 }
 
-/** What goes out is written into files. */
+/** Records what is relayed to files. */
 export interface DesiredRecording {
-  /** Of the broadcast: another one is another recording. */
+  /** Id of the broadcast. Each broadcast has its own recording. */
   readonly sessionId: string
-  /** Path that the files' names begin with; what follows is `.<milliseconds since 1970>.mp4`. */
+  /** Path prefix of the files. `.<milliseconds since 1970>.mp4` is appended. */
   readonly prefix: string
-  /** A file ends with the first keyframe after this time. */
+  /** A new file starts at the first keyframe after this time. */
   readonly splitMs: number
   /**
-   * What becomes of an outage. `cut` (the default): it is left out of all tracks. `slate`: the slate that viewers saw is
-   * recorded, with its silence; where none was shown, or where it cannot continue the file, the outage is cut out.
+   * How an outage is recorded. `cut` (the default): it is cut out of all tracks. `slate`: the slate that viewers saw is
+   * recorded, with its silence. If no slate was shown, or if it cannot continue the file, the outage is cut out.
    */
   readonly gaps?: 'cut' | 'slate'
 }
 
-/** How far a playout is. */
+/** The position of a playout. */
 export interface PlayoutPosition {
-  /** Place in the list of files. */
+  /** Index in the list of files. */
   readonly item: number
-  /** Milliseconds since the beginning of that file. */
+  /** Milliseconds from the start of that file. */
   readonly ms: number
   readonly cue: number
 }
 
 export type PlayoutEvent =
-  /** Where a file really begins after a start or a change of place: at a keyframe, which may lie before what was asked. */
+  /** The actual position after a start or a seek. It is a keyframe, so it can be earlier than the requested position. */
   | ({ readonly type: 'playout.began'; readonly streamId: string; readonly playoutId: string } & PlayoutPosition)
-  /** How far files are played: when one begins, and about once a second. `cue` is the last that was heeded. */
+  /** The current position: sent when a file starts, and about once a second. `cue` is the last one that was applied. */
   | ({ readonly type: 'playout.moved'; readonly streamId: string; readonly playoutId: string } & PlayoutPosition)
-  /** A file could not be played and was left out. */
+  /** A file could not be played and was skipped. */
   | {
       readonly type: 'playout.skipped'
       readonly streamId: string
@@ -52,9 +52,9 @@ export type PlayoutEvent =
       readonly item: number
       readonly message: string
     }
-  /** The host was not heard for so long that another node may play it: it is not played on until it is wished for anew. */
+  /** The host has not responded for so long that another node may play the files. Playout stops until the host applies it again. */
   | { readonly type: 'playout.lapsed'; readonly streamId: string; readonly playoutId: string }
-  /** Everything was played, or (`failed`) nothing of it can be. `relieved`: a publisher feeds the stream from here on. */
+  /** All files were played, or (`failed`) none of them can be. `relieved`: a publisher feeds the stream from now on. */
   | {
       readonly type: 'playout.ended'
       readonly streamId: string
@@ -65,17 +65,17 @@ export type PlayoutEvent =
     }
 
 export type RecordingEvent =
-  /** A file of a recording has begun, grows (about once a second), and is whole. */
+  /** A file of a recording was started, has grown (about once a second), or is complete. */
   | { readonly type: 'recording.started'; readonly streamId: string; readonly path: string }
   | { readonly type: 'recording.progress'; readonly streamId: string; readonly path: string; readonly bytes: number }
   | {
       readonly type: 'recording.ended'
       readonly streamId: string
       readonly path: string
-      /** Why it ended before its time. */
+      /** Why it ended early. Null when it did not. */
       readonly failure: string | null
     }
-  /** Pictures (then nothing is recorded) or the sound are coded in a way that cannot be recorded. */
+  /** The codec of the video or the audio cannot be recorded. Without video nothing is recorded. */
   | {
       readonly type: 'recording.refused'
       readonly streamId: string

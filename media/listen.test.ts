@@ -5,9 +5,9 @@ const settings = { port: 'RTMP_PORT', host: 'RTMP_HOST' }
 const explain = (code: string) =>
   listenError(Object.assign(new Error('bind failed'), { code }), { host: '10.0.0.1', port: 80, settings }).message
 
-it('tells a taken port from one that needs a privilege and from an address of another machine', () => {
+it('distinguishes a port in use, a privileged port and a foreign address', () => {
   expect(explain('EADDRINUSE')).toBe('port 80 on 10.0.0.1 is taken: set RTMP_PORT to a free one (EADDRINUSE)')
-  expect(explain('EACCES')).toMatch(/^this user may not open port 80: set RTMP_PORT to one from 1024 on.*\(EACCES\)$/)
+  expect(explain('EACCES')).toMatch(/^this user may not bind port 80: set RTMP_PORT to 1024 or higher.*\(EACCES\)$/)
   expect(explain('EADDRNOTAVAIL')).toMatch(/^10.0.0.1 is not an address of this machine: set RTMP_HOST/)
   expect(explain('EPERM')).toBe('bind failed')
 })

@@ -1,16 +1,18 @@
 import { once } from 'node:events'
 import type { Server } from 'node:net'
 
-/** Which settings choose an address to listen on. */
+/** Names of the settings that an address to listen on comes from. */
 export interface ListenSettings {
   readonly port: string
   readonly host: string
 }
 
 /**
- * @param settings what an operator sets to have another address
+ * Listens on a port.
+ *
+ * @param settings the settings that an operator changes to use another address
  * @returns the port that was bound
- * @throws Error that says what to change, when it cannot be had
+ * @throws Error that names the setting to change, when the address cannot be used
  */
 export async function listenOn(server: Server, host: string, port: number, settings: ListenSettings): Promise<number> {
   server.listen(port, host)
@@ -29,7 +31,7 @@ export interface ListenAddress {
   readonly settings: ListenSettings
 }
 
-/** What an operator is told when an address cannot be listened on. Errors without a known code are returned as they are. */
+/** Turns an error of `listen` into one for the operator. Errors without a known code are returned unchanged. */
 export function listenError(error: unknown, { host, port, settings }: ListenAddress): Error {
   const { code } = error as NodeJS.ErrnoException
   const text = explain(code, host, port, settings)
@@ -41,9 +43,9 @@ function explain(code: string | undefined, host: string, port: number, settings:
     case 'EADDRINUSE':
       return `port ${port} on ${host} is taken: set ${settings.port} to a free one`
     case 'EACCES':
-      return `this user may not open port ${port}: set ${settings.port} to one from 1024 on, or allow it to bind low ports`
+      return `this user may not bind port ${port}: set ${settings.port} to 1024 or higher, or allow the user to bind low ports`
     case 'EADDRNOTAVAIL':
-      return `${host} is not an address of this machine: set ${settings.host} to one that is`
+      return `${host} is not an address of this machine: set ${settings.host} to one of its addresses`
     default:
       return undefined
   }

@@ -1,11 +1,11 @@
 import type { MediaLog } from './types.ts'
 
-/** A log whose lines carry these fields too. What a line says itself comes first. */
-export function logWith(log: MediaLog, always: object): MediaLog {
+/** A log that adds these fields to every line. Fields of the line itself take precedence. */
+export function logWith(log: MediaLog, common: object): MediaLog {
   return {
-    debug: (fields, message) => log.debug({ ...always, ...fields }, message),
-    info: (fields, message) => log.info({ ...always, ...fields }, message),
-    warn: (fields, message) => log.warn({ ...always, ...fields }, message),
-    error: (fields, message) => log.error({ ...always, ...fields }, message),
+    debug: (fields, message) => log.debug({ ...common, ...fields }, message),
+    info: (fields, message) => log.info({ ...common, ...fields }, message),
+    warn: (fields, message) => log.warn({ ...common, ...fields }, message),
+    error: (fields, message) => log.error({ ...common, ...fields }, message),
   }
 }

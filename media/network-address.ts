@@ -2,10 +2,11 @@ import { isIPv4, isIPv6 } from 'node:net'
 import ipaddr from 'ipaddr.js'
 
 /**
- * The network that limits per address count by: an IPv4 address itself, the /64 of an IPv6 address. One host usually
- * has a whole /64 (RFC 6177), so counting single IPv6 addresses would limit nobody. IPv4 addresses inside IPv6
- * (`::ffff:192.0.2.1`, and `64:ff9b::/96` of a translator) count as IPv4.
- * @returns text that is the same for all addresses of the network; what is not an IP address comes back unchanged
+ * The network of an address, for limits per client: the address itself for IPv4, the /64 for IPv6. One host usually has
+ * a whole /64 (RFC 6177), so a limit per IPv6 address would have no effect. IPv4 addresses inside IPv6
+ * (`::ffff:192.0.2.1`, and NAT64's `64:ff9b::/96`) count as IPv4.
+ *
+ * @returns a string that is equal for all addresses of the network. Text that is not an IP address is returned unchanged.
  */
 export function networkOf(address: string): string {
   if (isIPv4(address) || !isIPv6(address)) return address
@@ -16,7 +17,7 @@ export function networkOf(address: string): string {
   return `${new ipaddr.IPv6([a, b, c, d, 0, 0, 0, 0]).toRFC5952String()}/64`
 }
 
-/** An address in its one usual spelling (RFC 5952), IPv4-mapped ones as IPv4; undefined for what is not an IP address. */
+/** An address in canonical form (RFC 5952), an IPv4-mapped one as IPv4. Undefined if the text is not an IP address. */
 export function canonicalAddress(text: string): string | undefined {
   if (isIPv4(text)) return text
   if (!isIPv6(text)) return undefined

@@ -1,10 +1,10 @@
-import { ChangeWatch } from './change-watch.ts'
+import { ChangeTracker } from './change-tracker.ts'
 import { logWith } from './log.ts'
 import { CpuMeter } from './cpu-meter.ts'
 import { startPreviewServer, type PreviewServer, type PreviewSettings } from './preview/preview-server.ts'
 import { startRtmpIngest, type IngestLimits, type Publisher, type RtmpsSettings } from './ingest/rtmp-ingest.ts'
 import { DEFAULT_RELAY_LIMITS, type RelayLimits } from './relay/limits.ts'
-import { RelayStream, sourceOf } from './relay-stream.ts'
+import { RelayStream, inputOfKey } from './relay-stream.ts'
 import { TcpTable } from './relay/tcp-table.ts'
 import { SlateRenderer } from './slate/renderer.ts'
 import type {
@@ -28,26 +28,30 @@ export interface MediaNodeSettings extends MediaNodeOptions {
   readonly limits?: MediaNodeLimits
   /** Certificate authorities that RTMPS destinations are checked against instead of the system's, PEM. For tests. */
   readonly destinationCa?: string
-  /** Takes publishers by TLS too. */
+  /** Also accepts publishers over TLS. */
   readonly rtmps?: RtmpsSettings
-  /** Gives previews to API nodes. */
+  /** Serves previews to API nodes. */
   readonly preview?: PreviewSettings
-  /** Takes publishers by WHIP too. */
+  /** Also accepts publishers over WHIP. */
   readonly whip?: WhipSettings
 }
 
-const NO_WHIP: WhipReply = { ok: false, code: 'unavailable', message: 'This node takes no publishers by WHIP.' }
+const NO_WHIP: WhipReply = {
+  ok: false,
+  code: 'unavailable',
+  message: 'This node does not accept publishers over WHIP.',
+}
 
-const NO_WHEP: WatchReply = { ok: false, code: 'unavailable', message: 'This node shows nothing over WebRTC.' }
+const NO_WHEP: WatchReply = { ok: false, code: 'unavailable', message: 'This node has no preview over WebRTC.' }
 
-/** Renderings that one node encodes at the same time: each takes the better part of a core. */
-const MOST_TRANSCODES = 8
+/** Encoders that one node runs at the same time. Each takes most of a core. */
+const MAX_TRANSCODES = 8
 
-/** Starts a media node in this process. Rejects when the port cannot be had. */
+/** Starts a media node in this process. Rejects when it cannot listen on the port. */
 export async function startMediaNode(settings: MediaNodeSettings): Promise<MediaNode> {
   const { host, port, log, onEvent, allowPrivateAddresses } = settings
   const limits: RelayLimits = { ...DEFAULT_RELAY_LIMITS, ...settings.limits?.relay }
-  const slots = { used: 0, most: MOST_TRANSCODES }
+  const slots = { used: 0, max: MAX_TRANSCODES }
   const ffmpeg = settings.whip?.ffmpeg
   const slates = new SlateRenderer(ffmpeg?.path, log)
   const relay = {
@@ -65,7 +69,7 @@ export async function startMediaNode(settings: MediaNodeSettings): Promise<Media
   const streams = new Map<string, RelayStream>()
   const startedAt = performance.now()
 
-  const watch = new ChangeWatch()
+  const changes = new ChangeTracker()
   const cpu = new CpuMeter()
 
   const newStream = (stream: DesiredStream): RelayStream => {
@@ -73,20 +77,20 @@ export async function startMediaNode(settings: MediaNodeSettings): Promise<Media
     return new RelayStream(stream, { ...relay, log: logWith(log, { streamId }) })
   }
 
-  const hold = (stream: DesiredStream): void => {
+  const applyStream = (stream: DesiredStream): void => {
     const existing = streams.get(stream.streamId)
     if (existing === undefined) streams.set(stream.streamId, newStream(stream))
     else existing.apply(stream)
   }
 
   const authorizePublish = (request: PublishRequest): Promise<PublishDecision> =>
-    watch.during(async (changed) => {
+    changes.during(async (changed) => {
       const decision = await settings.authorizePublish(request)
       if (!decision.allowed) return decision
       const { streamId } = decision.stream
-      if (!changed(streamId)) hold(decision.stream)
+      if (!changed(streamId)) applyStream(decision.stream)
       const current = streams.get(streamId)?.desired
-      if (current !== undefined && sourceOf(current, request.keyHash) !== null)
+      if (current !== undefined && inputOfKey(current, request.keyHash) !== null)
         return { allowed: true, stream: current }
       return { allowed: false, reason: 'the key has changed' }
     })
@@ -110,7 +114,7 @@ export async function startMediaNode(settings: MediaNodeSettings): Promise<Media
   const lastFrameAt = (streamId: string): number | null => streams.get(streamId)?.lastFrameAt ?? null
   let previews: PreviewServer | undefined
   let whip: WhipIngest | undefined
-  const takeWhip: MediaNode['whip'] = async (request) => (await whip?.request(request)) ?? NO_WHIP
+  const requestWhip: MediaNode['whip'] = async (request) => (await whip?.request(request)) ?? NO_WHIP
   try {
     previews =
       settings.preview &&
@@ -118,7 +122,7 @@ export async function startMediaNode(settings: MediaNodeSettings): Promise<Media
         settings.preview,
         {
           viewersOf: (id) => streams.get(id)?.viewers,
-          whip: takeWhip,
+          whip: requestWhip,
           watch: async (streamId, current, sdp) => (await whip?.watch(streamId, current, sdp)) ?? NO_WHEP,
           endWatch: (session) => whip?.endWatch(session) ?? false,
         },
@@ -136,8 +140,8 @@ export async function startMediaNode(settings: MediaNodeSettings): Promise<Media
         log,
         limits: ingestLimits,
       }).catch((error: Error) => {
-        // One way in is shut; the others are not.
-        log.error({ reason: error.message }, 'no publishers are taken by WHIP')
+        // The other protocols still work.
+        log.error({ reason: error.message }, 'WHIP ingest could not start')
         return undefined
       }))
   } catch (error) {
@@ -154,11 +158,11 @@ export async function startMediaNode(settings: MediaNodeSettings): Promise<Media
 
   return {
     apply(stream) {
-      watch.changed(stream.streamId)
-      hold(stream)
+      changes.changed(stream.streamId)
+      applyStream(stream)
     },
     remove(streamId) {
-      watch.changed(streamId)
+      changes.changed(streamId)
       const stream = streams.get(streamId)
       streams.delete(streamId)
       void stream?.close('stream removed')
@@ -166,7 +170,7 @@ export async function startMediaNode(settings: MediaNodeSettings): Promise<Media
     retry(streamId, destinationId) {
       streams.get(streamId)?.retry(destinationId)
     },
-    whip: takeWhip,
+    whip: requestWhip,
     status() {
       return {
         rtmpPort: ingest.port,
@@ -175,7 +179,7 @@ export async function startMediaNode(settings: MediaNodeSettings): Promise<Media
         cpu: cpu.share,
         uptimeSeconds: Math.floor((performance.now() - startedAt) / 1000),
         connections: ingest.connections(),
-        renderings: { running: slots.used, most: slots.most },
+        renderings: { running: slots.used, max: slots.max },
         whip: whip === undefined ? null : { port: whip.port, sessions: whip.sessions(), pid: whip.pid() ?? null },
         streams: [...streams.values()].map((stream) => stream.status()),
       }

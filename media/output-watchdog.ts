@@ -1,39 +1,39 @@
-export interface OutputWatchLimits {
-  /** How long the program may give nothing out at first, milliseconds: it has to start. */
+export interface OutputWatchdogLimits {
+  /** How long the program may take until its first output, milliseconds. It includes the time to start. */
   readonly firstMs: number
-  /** And once it has given something out. */
+  /** How long it may give no output after that, milliseconds. */
   readonly silentMs: number
 }
 
-/** Input that pauses for longer than this does not flow, milliseconds: only this much of the pause counts. */
-const PAUSE_MS = 500
+/** The longest time between two inputs that counts, milliseconds. Longer gaps are pauses of the input. */
+const MAX_GAP_MS = 500
 
 /**
- * Finds out that a program hangs which turns a live stream into another form: it is fed and gives nothing out. Only time
- * in which input came is counted, so that neither a pause of the one who sends nor one of this process is taken for it.
- * Times are monotonic milliseconds.
+ * Detects a hanging program that converts a live stream: it gets input and gives no output. Only time with input counts,
+ * so neither a pause of the sender nor one of this process is taken for a hang. Times are monotonic milliseconds.
  */
-export class OutputWatch {
-  readonly #limits: OutputWatchLimits
-  #hasSpoken = false
-  #fedAt: number | null = null
-  #fedMs = 0
+export class OutputWatchdog {
+  readonly #limits: OutputWatchdogLimits
+  #hasOutput = false
+  #lastInputAt: number | null = null
+  /** Time with input since the last output. */
+  #inputMs = 0
 
-  constructor(limits: OutputWatchLimits) {
+  constructor(limits: OutputWatchdogLimits) {
     this.#limits = limits
   }
 
-  /** It gave something out. */
-  heard(): void {
-    this.#hasSpoken = true
-    this.#fedMs = 0
+  /** The program gave output. */
+  noteOutput(): void {
+    this.#hasOutput = true
+    this.#inputMs = 0
   }
 
-  /** It was handed something. @returns whether it hangs */
-  fed(now: number): boolean {
-    if (this.#fedAt !== null) this.#fedMs += Math.min(now - this.#fedAt, PAUSE_MS)
-    this.#fedAt = now
+  /** The program got input. @returns whether it hangs */
+  noteInput(now: number): boolean {
+    if (this.#lastInputAt !== null) this.#inputMs += Math.min(now - this.#lastInputAt, MAX_GAP_MS)
+    this.#lastInputAt = now
     const { firstMs, silentMs } = this.#limits
-    return this.#fedMs > (this.#hasSpoken ? silentMs : firstMs)
+    return this.#inputMs > (this.#hasOutput ? silentMs : firstMs)
   }
 }

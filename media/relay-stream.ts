@@ -7,7 +7,7 @@ import type { Publisher } from './ingest/rtmp-ingest.ts'
 import type { PictureSize } from './rtmp/sps.ts'
 import type { DesiredStream, Destination, MediaEvent, MediaLog, MediaMessage, StreamStatus } from './types.ts'
 import type { RelayLimits } from './relay/limits.ts'
-import type { Feeder } from './relay/feeder.ts'
+import type { StreamInput } from './relay/stream-input.ts'
 import { LiveMeter } from './relay/live-meter.ts'
 import { PublisherPair } from './relay/publisher-pair.ts'
 import { PushClient } from './relay/push-client.ts'
@@ -38,7 +38,6 @@ export interface RelayStreamOptions {
  * push client per destination, and playout, recording, slate, renderings and preview.
  */
 export class RelayStream {
-  /** Viewers of the preview. */
   readonly viewers: Viewers
   readonly #options: RelayStreamOptions
   readonly #source: Source
@@ -52,15 +51,15 @@ export class RelayStream {
   readonly #recorder: Recorder
   readonly #slate: Slate
   /** When the lost publisher sent its last frame, monotonic. Null while there is a publisher, and after the hold. */
-  #goneAt: number | null = null
+  #holdFrom: number | null = null
   #holdTimer: NodeJS.Timeout | undefined
-  /** Picture size of the previous publisher. */
+  /** Video size of the previous publisher. */
   #lastSize: PictureSize | null = null
 
   constructor(desired: DesiredStream, options: RelayStreamOptions) {
     this.#options = options
-    const { group, returns, slateAfterMs, takeOverMs } = options.limits
-    this.#source = new Source(group)
+    const { gop, failback, slateAfterMs, takeOverMs } = options.limits
+    this.#source = new Source(gop)
     this.#renderings = new Renderings({ ...options, source: this.#source })
     const { streamId } = desired
     this.viewers = new Viewers(this.#source, options.limits.viewers, (viewers) =>
@@ -74,14 +73,14 @@ export class RelayStream {
     })
     this.#publishers = new PublisherPair({
       source: this.#source,
-      standIn: this.#slate,
-      limits: group,
+      slate: this.#slate,
+      limits: gop,
       takeOverMs,
-      returns,
+      failback,
       onMedia: (message, now) => this.#onMedia(message, now),
-      onActive: (feeder, previous, reason) => this.#onActive(feeder, previous, reason),
+      onActive: (input, previous, reason) => this.#onActive(input, previous, reason),
       onSwitch: () => this.#onSwitch(),
-      onGone: (feeder, reason) => this.#onGone(feeder, reason),
+      onGone: (input, reason) => this.#onGone(input, reason),
     })
     this.#recorder = new Recorder({ source: this.#source, onEvent: options.onEvent, log: options.log })
     this.#files = new PlayoutPublisher({
@@ -89,7 +88,7 @@ export class RelayStream {
       hasStandby: () => this.#publishers.standby !== null,
       isHostAlive: options.isHostAlive,
       onLapse: () => {
-        if (this.#publishers.active === null) this.#letGo()
+        if (this.#publishers.active === null) this.#endHold()
       },
       onEvent: options.onEvent,
       log: options.log,
@@ -105,41 +104,41 @@ export class RelayStream {
   /** Applies the desired state. Unchanged parts are left alone. */
   apply(desired: DesiredStream): void {
     const before = this.#desired
-    if (before.live && !desired.live) this.#goOff()
+    if (before.live && !desired.live) this.#stopRelaying()
     this.#desired = desired
-    this.#publishers.drop('key changed', ({ publisher }) => sourceOf(desired, publisher.keyHash) === null)
+    this.#publishers.drop('key changed', ({ publisher }) => inputOfKey(desired, publisher.keyHash) === null)
     this.#publishers.prefer(desired.preferredInput)
     this.#meter.setLive(desired.live)
     this.#slate.apply(desired.slate, desired.live)
-    if (desired.slate === undefined || !desired.live) this.#publishers.dismissStandIn()
-    if (desired.holdMs !== before.holdMs) this.#hold()
-    const fresh = desired.live && !before.live
-    this.#renderings.want(desired.destinations.map(({ rendering }) => rendering))
-    this.#render()
-    this.#applyDestinations(desired.destinations, fresh)
+    if (desired.slate === undefined || !desired.live) this.#publishers.endSlate()
+    if (desired.holdMs !== before.holdMs) this.#startHold()
+    const isGoingLive = desired.live && !before.live
+    this.#renderings.apply(desired.destinations.map(({ rendering }) => rendering))
+    this.#updateRenderings()
+    this.#applyDestinations(desired.destinations, isGoingLive)
     this.#recorder.apply(desired.streamId, desired.recording)
     this.#files.apply(desired)
   }
 
   /** Takes an admitted publisher. It feeds the stream, or stays on standby while another one does. */
   attach(publisher: Publisher): void {
-    const source = sourceOf(this.#desired, publisher.keyHash)
+    const source = inputOfKey(this.#desired, publisher.keyHash)
     if (source === null) {
       publisher.drop('key changed')
       return
     }
     // The ingest has ended an older publisher with the same key, but not one that came by the other protocol.
-    this.#publishers.drop('replaced', (feeder) => feeder.source === source)
+    this.#publishers.drop('replaced', (input) => input.source === source)
     this.#publishers.attach(publisher, source)
   }
 
   /** When the primary publisher sent its last frame, monotonic milliseconds. Null without one. */
   get lastFrameAt(): number | null {
     const { active, standby } = this.#publishers
-    return [active, standby].find((feeder) => feeder?.source === 'primary')?.lastFrameAt ?? null
+    return [active, standby].find((input) => input?.source === 'primary')?.lastFrameAt ?? null
   }
 
-  /** The picture size that destinations see, also while they wait for the publisher. Null when they see none. */
+  /** The video size that destinations see, also while they wait for the publisher. Null when they see no video. */
   get pictureSize(): PictureSize | null {
     if (!this.#desired.live) return null
     const { active } = this.#publishers
@@ -151,9 +150,9 @@ export class RelayStream {
   }
 
   tick(now: number): void {
-    this.#judge()
+    this.#checkCodecs()
     this.#reportUsage()
-    this.#examine()
+    this.#runDoctor()
     this.viewers.tick(now)
     this.#slate.tick(now)
     this.#renderings.tick(now)
@@ -197,12 +196,12 @@ export class RelayStream {
 
   #onMedia(message: MediaMessage, now: number): void {
     this.#meter.media(now)
-    // Before the message is sent on: a server must not get a configuration that it does not accept.
-    if (message.isHeader && message.kind !== 'data') this.#judge()
+    // Checked before the message is relayed: a server must not get a configuration that it does not accept.
+    if (message.isHeader && message.kind !== 'data') this.#checkCodecs()
   }
 
   /** Stops destinations that are known not to accept the codecs of the publisher. */
-  #judge(): void {
+  #checkCodecs(): void {
     if (!this.#desired.live) return
     const ingest = this.#publishers.active?.publisher.stats()
     if (ingest === undefined) return
@@ -213,78 +212,81 @@ export class RelayStream {
     }
   }
 
-  #onActive(feeder: Feeder, previous: Feeder | null, reason: string): void {
+  #onActive(input: StreamInput, previous: StreamInput | null, reason: string): void {
     const { streamId } = this.#desired
-    const { remoteAddress, sessionId } = feeder.publisher
-    this.#goneAt = null
+    const { remoteAddress, sessionId } = input.publisher
+    this.#holdFrom = null
     clearTimeout(this.#holdTimer)
-    this.#slate.follow(feeder)
-    if (previous !== null) this.#settle(previous)
-    this.#meter.beginSession(feeder.liveMs)
-    // Announced before the end of the previous one, so that the stream never seems to have no publisher.
+    this.#slate.follow(input)
+    if (previous !== null) this.#finishInput(previous)
+    this.#meter.beginSession(input.liveMs)
+    // Reported before the end of the previous one, so that the stream never seems to be without a publisher.
     this.#options.onEvent({ type: 'ingest.started', streamId, sessionId, remoteAddress })
     if (previous !== null) {
-      this.#options.log.info({ streamId, from: previous.source, to: feeder.source, reason }, 'publisher took over')
+      this.#options.log.info(
+        { streamId, from: previous.source, to: input.source, reason },
+        'another publisher feeds the stream',
+      )
       this.#options.onEvent({ type: 'ingest.ended', streamId, sessionId: previous.publisher.sessionId, reason })
-      const change = { source: feeder.source, previous: previous.source, reason: switchReason(reason) }
+      const change = { source: input.source, previous: previous.source, reason: switchReason(reason) }
       this.#options.onEvent({ type: 'input.changed', streamId, ...change })
     }
-    this.#judge()
+    this.#checkCodecs()
     if (this.#desired.live) for (const client of this.#clients.values()) client.start()
   }
 
   #onSwitch(): void {
-    this.#renderings.switched(performance.now())
-    this.#render()
+    this.#renderings.publisherChanged(performance.now())
+    this.#updateRenderings()
   }
 
   #onSlate(shown: boolean): void {
     const { live, streamId } = this.#desired
-    this.#options.log.info({ streamId, shown }, 'slate')
+    this.#options.log.info({ streamId, shown }, shown ? 'slate shown' : 'slate ended')
     this.#options.onEvent({ type: 'slate.changed', streamId, shown })
     if (!live) return
-    this.#render()
+    this.#updateRenderings()
     if (!this.#isFed) for (const client of this.#clients.values()) client.hold()
     else if (shown) for (const client of this.#clients.values()) client.start()
   }
 
-  #onGone(feeder: Feeder, reason: string): void {
+  #onGone(input: StreamInput, reason: string): void {
     const { streamId } = this.#desired
-    this.#settle(feeder)
-    this.#lastSize = sizeOf(feeder) ?? this.#lastSize
-    this.#options.onEvent({ type: 'ingest.ended', streamId, sessionId: feeder.publisher.sessionId, reason })
-    // Not the end of the connection: a half-open connection is noticed only after seconds of silence.
-    this.#goneAt = feeder.lastFrameAt
+    this.#finishInput(input)
+    this.#lastSize = sizeOf(input) ?? this.#lastSize
+    this.#options.onEvent({ type: 'ingest.ended', streamId, sessionId: input.publisher.sessionId, reason })
+    // The hold counts from the last frame: a half-open connection is detected only after seconds without data.
+    this.#holdFrom = input.lastFrameAt
     if (!this.#slate.isShown) for (const client of this.#clients.values()) client.hold()
-    this.#hold()
+    this.#startHold()
   }
 
-  /** Waits for a publisher until the hold is over. It counts from the last frame. */
-  #hold(): void {
-    if (this.#goneAt === null) return
+  /** Starts the timer of the hold. The hold counts from the last frame. */
+  #startHold(): void {
+    if (this.#holdFrom === null) return
     clearTimeout(this.#holdTimer)
     const { holdMs = this.#options.limits.holdMs } = this.#desired
-    this.#holdTimer = setTimeout(() => this.#letGo(), Math.max(0, this.#goneAt + holdMs - performance.now()))
+    this.#holdTimer = setTimeout(() => this.#endHold(), Math.max(0, this.#holdFrom + holdMs - performance.now()))
   }
 
-  #letGo(): void {
+  #endHold(): void {
     clearTimeout(this.#holdTimer)
-    this.#goneAt = this.#lastSize = null
+    this.#holdFrom = this.#lastSize = null
     this.#slate.follow(null)
-    this.#publishers.dismissStandIn()
+    this.#publishers.endSlate()
     this.viewers.close()
-    this.#render()
+    this.#updateRenderings()
     if (this.#desired.live) for (const client of this.#clients.values()) this.#stop(client, 'idle')
   }
 
-  /** Called when a publisher stops feeding the stream: reports its usage and clears its warnings. */
-  #settle(feeder: Feeder): void {
-    if (this.#desired.live) this.#tellUsage(feeder)
-    feeder.liveMs = this.#meter.sessionMs
-    this.#tell({ raised: [], cleared: feeder.publisher.clearWarnings() })
+  /** Called when a publisher stops feeding the stream. Reports its usage and clears its warnings. */
+  #finishInput(input: StreamInput): void {
+    if (this.#desired.live) this.#emitUsage(input)
+    input.liveMs = this.#meter.sessionMs
+    this.#reportWarnings({ raised: [], cleared: input.publisher.clearWarnings() })
   }
 
-  #applyDestinations(destinations: readonly Destination[], fresh: boolean): void {
+  #applyDestinations(destinations: readonly Destination[], isGoingLive: boolean): void {
     const wanted = new Map(destinations.map((destination) => [destination.id, destination]))
     for (const [id, client] of this.#clients) {
       if (wanted.has(id)) continue
@@ -293,7 +295,7 @@ export class RelayStream {
     }
     for (const destination of wanted.values()) {
       const client = this.#clients.get(destination.id)
-      if (client !== undefined && !fresh && isSame(client.destination, destination)) {
+      if (client !== undefined && !isGoingLive && isSame(client.destination, destination)) {
         if (destination.hasWorked) client.noteWorked()
         continue
       }
@@ -316,7 +318,7 @@ export class RelayStream {
       tcpTable,
       log,
       onChange: (status) => {
-        // A client that is closing must not report for its successor, which has the same id.
+        // A client that is closing must not report states for its successor, which has the same id.
         const current = this.#clients.get(destination.id)
         if (current !== undefined && current !== client) return
         onEvent({ type: 'destination.changed', streamId, destination: status })
@@ -325,18 +327,18 @@ export class RelayStream {
     return client
   }
 
-  /** Whether destinations have something to get. */
+  /** Whether there is media for the destinations. */
   get #isFed(): boolean {
     return this.#desired.live && (this.#publishers.active !== null || this.#slate.isShown)
   }
 
-  /** Encoders also run during the hold, so that they continue with the next publisher. */
-  #render(): void {
-    const isHeld = this.#desired.live && this.#goneAt !== null
-    this.#renderings.run(this.#isFed || isHeld)
+  /** Runs or stops the encoders. They also run during the hold, so that they continue with the next publisher. */
+  #updateRenderings(): void {
+    const isHeld = this.#desired.live && this.#holdFrom !== null
+    this.#renderings.setRunning(this.#isFed || isHeld)
   }
 
-  #goOff(): void {
+  #stopRelaying(): void {
     this.#reportUsage()
     clearTimeout(this.#holdTimer)
     for (const client of this.#clients.values()) this.#stop(client, 'stopped')
@@ -347,31 +349,31 @@ export class RelayStream {
     this.#closing.add(closing)
   }
 
-  #examine(): void {
+  #runDoctor(): void {
     const changes = this.#publishers.active?.publisher.examine(destinationsWithRules(this.#desired))
-    if (changes !== undefined) this.#tell(changes)
+    if (changes !== undefined) this.#reportWarnings(changes)
   }
 
-  #tell({ raised, cleared }: WarningChanges): void {
+  #reportWarnings({ raised, cleared }: WarningChanges): void {
     if (raised.length + cleared.length === 0) return
     this.#options.onEvent({ type: 'warnings.changed', streamId: this.#desired.streamId, raised, cleared })
   }
 
   #reportUsage(): void {
-    const feeder = this.#publishers.active
-    if (feeder === null || !this.#desired.live) return
-    this.#tellUsage(feeder)
+    const input = this.#publishers.active
+    if (input === null || !this.#desired.live) return
+    this.#emitUsage(input)
   }
 
-  #tellUsage(feeder: Feeder): void {
-    const { sessionId } = feeder.publisher
+  #emitUsage(input: StreamInput): void {
+    const { sessionId } = input.publisher
     const { streamId } = this.#desired
     this.#options.onEvent({ type: 'usage', streamId, sessionId, liveMs: this.#meter.sessionMs })
   }
 }
 
 /** The key that a publisher was admitted with: primary or backup. Null when it is neither. */
-export function sourceOf({ backup, keyHash, whipHash }: DesiredStream, hash: string): 'primary' | 'backup' | null {
+export function inputOfKey({ backup, keyHash, whipHash }: DesiredStream, hash: string): 'primary' | 'backup' | null {
   if (hash === keyHash || hash === whipHash) return 'primary'
   return hash === backup?.keyHash ? 'backup' : null
 }
@@ -382,7 +384,7 @@ function switchReason(reason: string): Extract<MediaEvent, { type: 'input.change
   return SWITCH_REASONS.find((one) => one === reason) ?? 'ended'
 }
 
-function sizeOf({ publisher }: Feeder): PictureSize | null {
+function sizeOf({ publisher }: StreamInput): PictureSize | null {
   const { height, width } = publisher.stats()
   return width === null || height === null ? null : { width, height }
 }
@@ -394,7 +396,6 @@ function destinationsWithRules({ destinations }: DesiredStream): DestinationWith
 }
 
 function isSame(left: Destination, right: Destination): boolean {
-  const form = ({ rendering }: Destination) =>
-    JSON.stringify([rendering?.crop, rendering?.maxBitrate, rendering?.delayMs])
-  return left.url === right.url && left.streamKey === right.streamKey && form(left) === form(right)
+  const rendering = ({ rendering: one }: Destination) => JSON.stringify([one?.crop, one?.maxBitrate, one?.delayMs])
+  return left.url === right.url && left.streamKey === right.streamKey && rendering(left) === rendering(right)
 }

@@ -11,14 +11,14 @@ beforeEach(() => {
   const write = (level: string) => (fields: object, message: string) =>
     void lines.push({ level, message, fields: { ...fields } })
   const log: MediaLog = { debug: write('debug'), info: write('info'), warn: write('warn'), error: write('error') }
-  tally = new TallyLog(log, { intervalMs: 10_000, whole: 2, mostKinds: 3 })
+  tally = new TallyLog(log, { intervalMs: 10_000, linesPerKind: 2, maxKinds: 3 })
 })
 afterEach(() => vi.useRealTimers())
 
 const refuse = (reason: string, path: number) =>
   tally.add({ level: 'info', message: 'peer refused', reason, fields: { path } })
 
-test('the first lines of a kind are written, the others counted', () => {
+test('writes the first lines of a kind and counts the others', () => {
   for (let path = 0; path < 84_000; path++) refuse('unknown key', path)
   refuse('expired', 1)
   expect(lines.map(({ fields }) => fields['path'])).toEqual([0, 1, 1])
@@ -35,7 +35,7 @@ test('the first lines of a kind are written, the others counted', () => {
   expect(lines.at(-1)?.fields).toEqual({ reason: 'unknown key', path: 5 })
 })
 
-test('reasons that a stranger makes up are counted as one', () => {
+test('counts reasons beyond the limit of kinds together', () => {
   for (let index = 0; index < 1_000; index++) refuse(`reason ${index}`, index)
   tally.flush()
   expect(lines).toHaveLength(3 + 2 + 1)

@@ -1,10 +1,10 @@
-/** How much a bucket holds, and how fast it fills. */
+/** Capacity and refill rate of a bucket, in tokens. */
 interface BucketPolicy {
   readonly burst: number
   readonly perSecond: number
 }
 
-/** A token bucket, full at first. Times are milliseconds of a monotonic clock. */
+/** A token bucket that starts full. Times are monotonic milliseconds. */
 export class TokenBucket {
   readonly #policy: BucketPolicy
   #tokens: number
@@ -16,13 +16,13 @@ export class TokenBucket {
     this.#at = now
   }
 
-  /** Tokens that are there. Not a whole number. */
+  /** Tokens in the bucket. May be a fraction. */
   level(now: number): number {
     const { burst, perSecond } = this.#policy
     return Math.min(burst, this.#tokens + ((now - this.#at) / 1_000) * perSecond)
   }
 
-  /** Takes a token. @returns whether there was one */
+  /** Takes one token. @returns false when there is none */
   take(now: number): boolean {
     this.#tokens = this.level(now)
     this.#at = now
@@ -31,7 +31,7 @@ export class TokenBucket {
     return true
   }
 
-  /** Whether the bucket says the same as a new one. */
+  /** Whether the bucket is full, like a new one. */
   isFull(now: number): boolean {
     return this.level(now) >= this.#policy.burst
   }

@@ -182,14 +182,14 @@ export type MediaEvent =
   | { readonly type: 'destination.changed'; readonly streamId: string; readonly destination: DestinationStatus }
   | PlayoutEvent
   | RecordingEvent
-  /** Problems of a publisher's media that were found or are gone. */
+  /** Problems of a publisher's media that were found or no longer exist. */
   | {
       readonly type: 'warnings.changed'
       readonly streamId: string
       readonly raised: readonly MediaWarning[]
       readonly cleared: readonly MediaWarning[]
     }
-  /** Destinations begin or stop to see the slate. */
+  /** Destinations start or stop receiving the slate. */
   | { readonly type: 'slate.changed'; readonly streamId: string; readonly shown: boolean }
   /** Another publisher feeds the stream, without an interruption. */
   | {
@@ -197,7 +197,7 @@ export type MediaEvent =
       readonly streamId: string
       readonly source: IngestStatus['source']
       readonly previous: IngestStatus['source']
-      /** `preferred`: it connected or came back. `selected`: by a user. `silent`: the other one sends nothing. `ended`: the other one has ended. */
+      /** `preferred`: the preferred one connected or returned. `selected`: by a user. `silent`: the other one sends nothing. `ended`: the other one has ended. */
       readonly reason: 'preferred' | 'selected' | 'silent' | 'ended'
     }
   /**
@@ -221,7 +221,7 @@ export interface MediaNodeStatus {
   readonly uptimeSeconds: number
   readonly connections: number
   /** ffmpeg processes that run for renderings, and how many may run. */
-  readonly renderings: { readonly running: number; readonly most: number }
+  readonly renderings: { readonly running: number; readonly max: number }
   /** Null when the node takes no publishers by WHIP. */
   readonly whip: WhipStatus | null
   readonly streams: readonly StreamStatus[]
@@ -246,9 +246,9 @@ export interface WhipSessionStatus {
 /** Reception of a track by RTP. Counters start with the session. */
 export interface ReceptionStatus {
   readonly kind: 'audio' | 'video'
-  /** Packets that never came, or too late. */
+  /** Packets that never arrived, or arrived too late. */
   readonly lost: number
-  /** Packets that came after a request (NACK). */
+  /** Packets that arrived after a request (NACK). */
   readonly recovered: number
   /** Requests for packets (NACK). A packet can be requested several times. */
   readonly requested: number
@@ -333,7 +333,7 @@ export interface MediaNodeOptions {
   /** Called before Publish.Start. A rejection, or 5 s without an answer, refuses the publisher. */
   readonly authorizePublish: (request: PublishRequest) => Promise<PublishDecision>
   readonly onEvent: (event: MediaEvent) => void
-  /** Whether the host still answers. True when absent. Playout stops without a host, because another node may take it over. */
+  /** Whether the host still responds. True when absent. Without a host playout stops, because another node may take it over. */
   readonly isHostAlive?: () => boolean
   /** Destinations may resolve to loopback and private ranges. */
   readonly allowPrivateAddresses: boolean

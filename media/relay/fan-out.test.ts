@@ -68,7 +68,7 @@ test('every destination gets every message, on the message stream that it gave o
 })
 
 test('a destination that is added gets configurations and the group under way at once, rebased to 0', async () => {
-  await set([await startSink()], { mostBehindMs: 60_000 })
+  await set([await startSink()], { maxBehindMs: 60_000 })
   const media = await run({ keyframeEveryMs: 60_000 })
   await waitFor(() => media.sent.length > 60)
   const late = await startSink()
@@ -115,7 +115,7 @@ test('removing or re-keying one destination leaves the others alone', async () =
 })
 
 test('a destination that is added in a long group of pictures starts at the live edge, with the next keyframe', async () => {
-  await set([await startSink()], { mostBehindMs: 500 })
+  await set([await startSink()], { maxBehindMs: 500 })
   const media = await run({ keyframeEveryMs: 2_000 })
   await waitFor(() => media.sent.length > 60)
   const late = await startSink()

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { cleanPeerText, faultOfSocketError } from './fault.ts'
+import { sanitizePeerText, faultOfSocketError } from './fault.ts'
 
 test.each([
   ['stream abcd-efgh is bad', 'abcd-efgh', 'stream [key] is bad'],
@@ -10,11 +10,11 @@ test.each([
   ['', 'secret', ''],
   ['nothing to hide', '', 'nothing to hide'],
 ])('%j without the key', (text, key, clean) => {
-  expect(cleanPeerText(text, key)).toBe(clean)
+  expect(sanitizePeerText(text, key)).toBe(clean)
 })
 
 test('what a peer says is bounded', () => {
-  expect(cleanPeerText('x'.repeat(10_000), 'secret')).toHaveLength(201)
+  expect(sanitizePeerText('x'.repeat(10_000), 'secret')).toHaveLength(201)
 })
 
 test('a server without TLS behind rtmps is told as such', () => {

@@ -17,7 +17,7 @@ const MAX_PEER_TEXT = 200
  * Makes text that a peer sent fit for logs and people: without the key, in whole or in its telling parts, without
  * control characters, and bounded.
  */
-export function cleanPeerText(text: string, streamKey: string): string {
+export function sanitizePeerText(text: string, streamKey: string): string {
   let clean = text
   for (const secret of secretsOf(streamKey)) clean = clean.replaceAll(secret, '[key]')
   // eslint-disable-next-line no-control-regex

@@ -1,8 +1,8 @@
 import { expect, test } from 'vitest'
-import { GroupCache } from './group-cache.ts'
+import { GopCache } from './gop-cache.ts'
 import type { RelayMessage } from './relay-message.ts'
 
-const cache = () => new GroupCache({ maxBytes: 10_000, maxMessages: 500 })
+const cache = () => new GopCache({ maxBytes: 10_000, maxMessages: 500 })
 
 function message(kind: 'audio' | 'video', timestamp: number, options: Partial<RelayMessage> = {}): RelayMessage {
   const payload = Buffer.alloc(10)
@@ -10,9 +10,9 @@ function message(kind: 'audio' | 'video', timestamp: number, options: Partial<Re
 }
 
 const key = (timestamp: number) => message('video', timestamp, { isKeyframe: true })
-const times = (group: GroupCache) => group.group().map(({ timestamp }) => timestamp)
+const times = (one: GopCache) => one.gop().map(({ timestamp }) => timestamp)
 
-test('sound before the first picture belongs to the first group, and to no later one', () => {
+test('audio before the first keyframe belongs to the first GOP only', () => {
   const one = cache()
   for (const each of [message('audio', 0), message('audio', 21), key(24), message('audio', 42)]) one.add(each)
   expect(times(one)).toEqual([0, 21, 24, 42])
@@ -26,7 +26,7 @@ test('sound before the first picture belongs to the first group, and to no later
   expect(times(one)).toEqual([5, 6])
 })
 
-test('without pictures nothing is kept but a bounded lead', () => {
+test('without video only a limited amount of audio is kept', () => {
   const one = cache()
   for (let index = 0; index < 10_000; index += 1) one.add(message('audio', index * 21))
   expect(times(one)).toEqual([])

@@ -1,29 +1,29 @@
 import type { MediaKind } from '../types.ts'
 import type { RelayMessage } from './relay-message.ts'
 
-export interface GroupCacheLimits {
+export interface GopLimits {
   readonly maxBytes: number
   readonly maxMessages: number
 }
 
-/** About two seconds of AAC. */
-const MOST_LEAD = 100
+/** Audio messages kept from before the first keyframe: about two seconds of AAC. */
+const MAX_LEADING_AUDIO = 100
 
 /**
- * What an output needs to start at once: the decoder configurations and the group of pictures that is under way. A
- * group beyond the limits is not kept at all: an output that joins then starts with the next one.
+ * What an output needs to start at once: the decoder configurations and the current GOP. A GOP that exceeds the limits is
+ * dropped, and outputs that join start with the next one.
  */
-export class GroupCache {
-  readonly #limits: GroupCacheLimits
+export class GopCache {
+  readonly #limits: GopLimits
   readonly #headers = new Map<MediaKind, RelayMessage>()
-  #group: RelayMessage[] = []
-  /** Sound from before a publisher's first picture: whoever joins in its first group misses nothing. */
-  #lead: RelayMessage[] = []
+  #gop: RelayMessage[] = []
+  /** Audio from before the publisher's first keyframe, so that outputs that join in the first GOP get all audio. */
+  #leadingAudio: RelayMessage[] = []
   #isFirst = true
   #bytes = 0
-  #open = false
+  #isOpen = false
 
-  constructor(limits: GroupCacheLimits) {
+  constructor(limits: GopLimits) {
     this.#limits = limits
   }
 
@@ -31,55 +31,55 @@ export class GroupCache {
     return this.#bytes
   }
 
-  /** onMetaData, then video, then audio configuration: the order in which encoders send them. */
+  /** onMetaData, video configuration, audio configuration: the order in which encoders send them. */
   headers(): readonly RelayMessage[] {
     return (['data', 'video', 'audio'] as const).flatMap((kind) => this.#headers.get(kind) ?? [])
   }
 
-  /** The group under way, from its keyframe on; empty when there is none. */
-  group(): readonly RelayMessage[] {
-    return this.#group
+  /** The current GOP from its keyframe on. Empty when there is none. */
+  gop(): readonly RelayMessage[] {
+    return this.#gop
   }
 
   add(message: RelayMessage): void {
     if (message.isHeader) {
       this.#headers.set(message.kind, message)
-      // A new video configuration does not fit the pictures before it.
+      // The frames before a new video configuration cannot be decoded with it.
       if (message.kind === 'video') this.#clear()
       return
     }
-    if (message.kind === 'video' && message.isKeyframe) this.#begin()
-    if (!this.#open) {
-      if (this.#isFirst && message.kind === 'audio') this.#lead.push(message)
-      if (this.#lead.length > MOST_LEAD) this.#lead.shift()
+    if (message.kind === 'video' && message.isKeyframe) this.#startGop()
+    if (!this.#isOpen) {
+      if (this.#isFirst && message.kind === 'audio') this.#leadingAudio.push(message)
+      if (this.#leadingAudio.length > MAX_LEADING_AUDIO) this.#leadingAudio.shift()
       return
     }
-    this.#group.push(message)
+    this.#gop.push(message)
     this.#bytes += message.payload.length
-    if (this.#bytes > this.#limits.maxBytes || this.#group.length > this.#limits.maxMessages) this.#clear()
+    if (this.#bytes > this.#limits.maxBytes || this.#gop.length > this.#limits.maxMessages) this.#clear()
   }
 
-  /** Another publisher: nothing that was cached describes what it sends. */
+  /** Clears everything for another publisher. */
   reset(): void {
     this.#clear()
     this.#headers.clear()
-    this.#lead = []
+    this.#leadingAudio = []
     this.#isFirst = true
   }
 
-  #begin(): void {
+  #startGop(): void {
     this.#clear()
-    this.#open = true
+    this.#isOpen = true
     if (!this.#isFirst) return
     this.#isFirst = false
-    this.#group = this.#lead
-    this.#bytes = this.#lead.reduce((sum, message) => sum + message.payload.length, 0)
-    this.#lead = []
+    this.#gop = this.#leadingAudio
+    this.#bytes = this.#leadingAudio.reduce((sum, message) => sum + message.payload.length, 0)
+    this.#leadingAudio = []
   }
 
   #clear(): void {
-    this.#group = []
+    this.#gop = []
     this.#bytes = 0
-    this.#open = false
+    this.#isOpen = false
   }
 }

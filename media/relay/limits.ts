@@ -1,14 +1,14 @@
 import type { ViewerLimits } from '../preview/viewers.ts'
-import type { GroupCacheLimits } from './group-cache.ts'
+import type { GopLimits } from './gop-cache.ts'
 import type { OutputQueueLimits } from './output-queue.ts'
 import type { ConnectionTimeouts } from './push-connection.ts'
-import type { ReturnLimits } from './publisher-pair.ts'
+import type { FailbackLimits } from './publisher-pair.ts'
 import type { RetryLimits } from './retry-policy.ts'
 
 /** Every bound and duration of the fan-out. Durations are milliseconds. */
 export interface RelayLimits extends RetryLimits {
   readonly queue: OutputQueueLimits
-  readonly group: GroupCacheLimits
+  readonly gop: GopLimits
   readonly timeouts: ConnectionTimeouts
   /** A connection without progress for this long is reset if there is something to send. */
   readonly stallMs: number
@@ -22,13 +22,13 @@ export interface RelayLimits extends RetryLimits {
    * How far behind the live edge an output may start. Platforms play media at the pace of its timestamps and never catch
    * up, so an older group of pictures is not replayed and the output starts with the next keyframe.
    */
-  readonly mostBehindMs: number
+  readonly maxBehindMs: number
   /** How long connections are kept without a publisher. */
   readonly holdMs: number
   /** After this long without a frame of the active publisher, the one on standby takes over. */
   readonly takeOverMs: number
   /** When the preferred publisher takes over again after it has failed. */
-  readonly returns: ReturnLimits
+  readonly failback: FailbackLimits
   /** After this long without a frame, the slate is shown. Longer than `takeOverMs`, because a publisher is better. */
   readonly slateAfterMs: number
   /** How often health is checked and usage reported. */
@@ -41,17 +41,17 @@ const QUEUE = { maxMs: 2_000, maxBytes: 4 * 1024 * 1024, maxAudioMs: 10_000 }
 export const DEFAULT_RELAY_LIMITS: RelayLimits = {
   queue: QUEUE,
   viewers: { queue: QUEUE, maxViewers: 32, stallMs: 10_000 },
-  group: { maxBytes: 16 * 1024 * 1024, maxMessages: 8_192 },
+  gop: { maxBytes: 16 * 1024 * 1024, maxMessages: 8_192 },
   timeouts: { resolveMs: 5_000, connectMs: 5_000, handshakeMs: 5_000, publishMs: 10_000, closeMs: 2_000 },
   backoff: { baseMs: 500, maxMs: 30_000 },
   stallMs: 10_000,
   provenMs: 3_000,
   steadyMs: 10_000,
   recoverMs: 5_000,
-  mostBehindMs: 2_000,
+  maxBehindMs: 2_000,
   holdMs: 60_000,
   takeOverMs: 1_000,
-  returns: { steadyMs: 2_000, longestMs: 60_000, forgiveMs: 60_000 },
+  failback: { steadyMs: 2_000, maxSteadyMs: 60_000, resetMs: 60_000 },
   slateAfterMs: 1_500,
   maxRejections: 3,
   maxEarlyCloses: 3,

@@ -2,7 +2,7 @@ import { decodeAmf0, encodeAmf0, type AmfValue } from '../rtmp/amf0.ts'
 import { ChunkReader, type RtmpMessage } from '../rtmp/chunk-reader.ts'
 import { CHUNK_STREAM, MESSAGE_TYPE, OUTGOING_CHUNK_SIZE, encodeAbsolute } from '../rtmp/chunk-writer.ts'
 import { FORWARDED_CODECS } from '../rtmp/enhanced.ts'
-import { Fault, cleanPeerText } from './fault.ts'
+import { Fault, sanitizePeerText } from './fault.ts'
 
 export interface PublishTarget {
   readonly app: string
@@ -163,7 +163,7 @@ export class PublishSession {
   #refusal(info: AmfValue): Fault {
     const { code, description } = fieldsOf(info)
     const words = [code, description].filter((part) => part !== '').join(': ')
-    const text = cleanPeerText(words === '' ? 'no reason given' : words, this.#target.streamKey)
+    const text = sanitizePeerText(words === '' ? 'no reason given' : words, this.#target.streamKey)
     if (TRANSIENT_CODES.has(code))
       return new Fault('closed_by_peer', `The server cannot take the stream now (${text}).`)
     const refusal = IN_USE.test(words) ? 'key_in_use' : 'rejected'

@@ -1,89 +1,89 @@
 import type { Publisher } from '../ingest/rtmp-ingest.ts'
 import type { IngestStatus, MediaMessage, PreferredInput } from '../types.ts'
-import { Feeder } from './feeder.ts'
-import type { GroupCacheLimits } from './group-cache.ts'
+import type { GopLimits } from './gop-cache.ts'
 import type { Source } from './source.ts'
+import { StreamInput } from './stream-input.ts'
 
-/** What is shown in place of a publisher that is away or silent, sent into the same source. */
-export interface StandIn {
+/** The slate, which writes to the same source while the publisher is away or sends nothing. */
+export interface ShownSlate {
   readonly isShown: boolean
-  /** Sends nothing any more. */
+  /** Stops sending the slate. */
   end(): void
 }
 
 export interface PublisherPairOptions {
   readonly source: Source
-  readonly standIn: StandIn
-  readonly limits: GroupCacheLimits
-  /** A publisher that has sent no frame for this long is replaced by one that does. */
+  readonly slate: ShownSlate
+  readonly limits: GopLimits
+  /** After this long without a frame of the active publisher, the one on standby takes over if it sends. Milliseconds. */
   readonly takeOverMs: number
-  readonly returns: ReturnLimits
-  /** A message of the publisher that feeds the stream came in, to be relayed unless something stands in for it. */
+  readonly failback: FailbackLimits
+  /** A message of the active publisher arrived. It is relayed after this call, unless the slate is shown. */
   readonly onMedia: (message: MediaMessage, now: number) => void
-  /** Another publisher feeds the stream from here on; `previous` is the one before, if there was one until now. */
-  readonly onActive: (feeder: Feeder, previous: Feeder | null, reason: string) => void
-  /** Another publisher's media is relayed from here on. */
+  /** Another publisher is active from now on. `previous` was active until now, or null if there was none. */
+  readonly onActive: (input: StreamInput, previous: StreamInput | null, reason: string) => void
+  /** Another publisher's media is relayed from now on. */
   readonly onSwitch: () => void
-  /** The stream has no publisher any more. */
-  readonly onGone: (feeder: Feeder, reason: string) => void
+  /** The active publisher ended, and there is no other one. */
+  readonly onGone: (input: StreamInput, reason: string) => void
 }
 
-/** When the preferred publisher takes over again after it has failed. Milliseconds. */
-export interface ReturnLimits {
-  /** How long it has to send without a gap. It doubles with each failure soon after a return. */
+/** When the preferred publisher becomes active again after a failure. Milliseconds. */
+export interface FailbackLimits {
+  /** How long it must send without a gap. This doubles with each failure soon after a failback. */
   readonly steadyMs: number
-  readonly longestMs: number
-  /** A failure later than this after it took over starts at `steadyMs` again. */
-  readonly forgiveMs: number
+  readonly maxSteadyMs: number
+  /** A failure this long after it became active counts as the first one again. */
+  readonly resetMs: number
 }
 
 /**
- * At most two publishers of one stream, of which one feeds it and the other stands by. The one that stands by takes over
- * when the other ends, or falls silent while it does not. A preferred publisher takes over when it comes, at its next
- * keyframe; after a failure it has to be steady first, each time for longer, so that a bad line does not cost a switch
- * each time that it comes and goes. Without a preference the one that feeds the stream stays. While something stands in,
- * a publisher replaces it as soon as a picture can follow.
+ * The publishers of one stream: one is active and feeds the stream, another one can be on standby. The one on standby
+ * takes over when the active one ends, or sends nothing while the other one does. A preferred publisher takes over when
+ * it connects, at its next keyframe. After a failure it must first be steady, for longer each time, so that an unstable
+ * network does not cause a switch at every reconnect. Without a preference the active publisher stays. A publisher
+ * replaces the slate as soon as it can continue with a keyframe.
  */
 export class PublisherPair {
   readonly #options: PublisherPairOptions
-  #active: Feeder | null = null
-  #standby: Feeder | null = null
+  #active: StreamInput | null = null
+  #standby: StreamInput | null = null
   #preferred: PreferredInput | undefined
-  /** How long the preferred publisher has to be steady before it takes over. */
-  #returnMs = 0
-  /** Monotonic: when the present publisher began to feed the stream. */
+  /** How long the preferred publisher must be steady before it takes over. */
+  #failbackMs = 0
+  /** When the active publisher became active, monotonic. */
   #activeSince = 0
 
   constructor(options: PublisherPairOptions) {
     this.#options = options
   }
 
-  get active(): Feeder | null {
+  get active(): StreamInput | null {
     return this.#active
   }
 
-  get standby(): Feeder | null {
+  get standby(): StreamInput | null {
     return this.#standby
   }
 
   /**
-   * Takes an admitted publisher. Of each kind there is one: an older one with the same key has ended before. Where files
-   * are played beside both, there is one too many: the newest stands by.
+   * Adds an admitted publisher. An older publisher with the same key has already ended, so there is one per key. Playout
+   * can be a third one. Then the newest is on standby, and the previous standby is dropped unless it is preferred.
    */
   attach(publisher: Publisher, source: IngestStatus['source']): void {
-    const feeder = new Feeder(publisher, source, this.#options.limits, performance.now())
-    publisher.onMessage = (message) => this.#message(feeder, message)
-    publisher.onEnd = (reason) => this.#ended(feeder, reason)
-    if (this.#active === null) this.#activate(feeder, null, 'came')
-    else this.#standBy(feeder)
+    const input = new StreamInput(publisher, source, this.#options.limits, performance.now())
+    publisher.onMessage = (message) => this.#onMessage(input, message)
+    publisher.onEnd = (reason) => this.#onEnd(input, reason)
+    if (this.#active === null) this.#activate(input, null, 'connected')
+    else this.#addStandby(input)
   }
 
-  /** Whether a publisher is to replace the one that feeds the stream, though that one sends. Files are left to end. */
-  #isPreferred(feeder: Feeder): boolean {
-    return this.#active !== null && this.#active.source !== 'file' && feeder.source === this.#preferred?.source
+  /** Whether a publisher should replace the active one although that one sends. Playout is never replaced this way. */
+  #isPreferred(input: StreamInput): boolean {
+    return this.#active !== null && this.#active.source !== 'file' && input.source === this.#preferred?.source
   }
 
-  /** Says which publisher is to feed the stream while both send. One that was selected takes over at once if it can. */
+  /** Sets which publisher is active while both send. A newly selected one takes over at once if it is ready. */
   prefer(preferred: PreferredInput | undefined): void {
     const before = this.#preferred
     this.#preferred = preferred
@@ -92,100 +92,100 @@ export class PublisherPair {
     if (isNew && preferred?.selected && standby?.isReady && this.#isPreferred(standby)) this.#swap(standby, 'selected')
   }
 
-  /** Drops the publishers that the condition names. The one standing by goes first: it must not take over meanwhile. */
-  drop(reason: string, which: (feeder: Feeder) => boolean = () => true): void {
-    for (const feeder of [this.#standby, this.#active]) {
-      if (feeder !== null && which(feeder)) feeder.publisher.drop(reason)
+  /** Drops the publishers that `matches` selects. The standby goes first, so that it does not take over. */
+  drop(reason: string, matches: (input: StreamInput) => boolean = () => true): void {
+    for (const input of [this.#standby, this.#active]) {
+      if (input !== null && matches(input)) input.publisher.drop(reason)
     }
   }
 
-  /** Ends what stands in, with nothing that could follow at once: a publisher goes on from its next keyframe. */
-  dismissStandIn(): void {
-    if (!this.#options.standIn.isShown) return
+  /** Ends the slate although no publisher is ready to replace it. An active publisher continues from its next keyframe. */
+  endSlate(): void {
+    if (!this.#options.slate.isShown) return
     if (this.#active === null) {
-      this.#options.standIn.end()
+      this.#options.slate.end()
       this.#options.source.attach()
     } else this.#relay(this.#active)
   }
 
-  #standBy(feeder: Feeder): void {
+  #addStandby(input: StreamInput): void {
     const before = this.#standby
     if (before !== null && before.source === this.#preferred?.source) {
-      feeder.publisher.drop('another publisher stands by')
+      input.publisher.drop('another publisher is on standby')
       return
     }
-    this.#standby = feeder
+    this.#standby = input
     before?.publisher.drop('replaced')
   }
 
-  #message(feeder: Feeder, message: MediaMessage): void {
+  #onMessage(input: StreamInput, message: MediaMessage): void {
     const now = performance.now()
     const active = this.#active
-    const { onMedia, source, standIn } = this.#options
-    feeder.note(message, now, feeder !== active || standIn.isShown)
-    if (feeder === active) {
+    const { onMedia, slate, source } = this.#options
+    input.note(message, now, input !== active || slate.isShown)
+    if (input === active) {
       onMedia(message, now)
-      if (!standIn.isShown) source.push(message, now)
-      else if (feeder.canReplace(now)) this.#relay(feeder)
-    } else if (active !== null && feeder.isReady && now - active.lastFrameAt > this.#options.takeOverMs) {
+      if (!slate.isShown) source.push(message, now)
+      else if (input.canReplaceSlate(now)) this.#relay(input)
+    } else if (active !== null && input.isReady && now - active.lastFrameAt > this.#options.takeOverMs) {
       this.#noteFailure(active, now)
-      this.#swap(feeder, 'silent')
-    } else if (this.#isPreferred(feeder) && feeder.isReady && startsPicture(feeder, message)) {
+      this.#swap(input, 'silent')
+    } else if (this.#isPreferred(input) && input.isReady && isSwitchPoint(input, message)) {
       const { selected } = this.#preferred!
-      if (selected || now - feeder.steadySince >= this.#returnMs)
-        this.#swap(feeder, selected ? 'selected' : 'preferred')
+      if (selected || now - input.steadySince >= this.#failbackMs)
+        this.#swap(input, selected ? 'selected' : 'preferred')
     }
   }
 
-  /** The one that stands by and the one that feeds the stream change places. */
-  #swap(feeder: Feeder, reason: string): void {
+  /** Makes the publisher on standby active and the active one the standby. */
+  #swap(input: StreamInput, reason: string): void {
     const active = this.#active
     this.#standby = active
-    this.#activate(feeder, active, reason)
+    this.#activate(input, active, reason)
   }
 
-  /** A publisher fails that feeds the stream: the preferred one has to prove itself for longer before it is back. */
-  #noteFailure(feeder: Feeder, now: number): void {
-    if (feeder.source !== this.#preferred?.source) return
-    const { forgiveMs, longestMs, steadyMs } = this.#options.returns
-    const isSoon = now - this.#activeSince < forgiveMs
-    this.#returnMs = isSoon ? Math.min(longestMs, Math.max(steadyMs, this.#returnMs * 2)) : steadyMs
+  /** Records a failure of the active publisher. If it is the preferred one, its next failback takes longer. */
+  #noteFailure(input: StreamInput, now: number): void {
+    if (input.source !== this.#preferred?.source) return
+    const { maxSteadyMs, resetMs, steadyMs } = this.#options.failback
+    const isSoon = now - this.#activeSince < resetMs
+    this.#failbackMs = isSoon ? Math.min(maxSteadyMs, Math.max(steadyMs, this.#failbackMs * 2)) : steadyMs
   }
 
-  #ended(feeder: Feeder, reason: string): void {
-    if (feeder === this.#standby) this.#standby = null
-    if (feeder !== this.#active) return
+  #onEnd(input: StreamInput, reason: string): void {
+    if (input === this.#standby) this.#standby = null
+    if (input !== this.#active) return
     const successor = this.#standby
     this.#active = this.#standby = null
-    this.#noteFailure(feeder, performance.now())
-    if (successor === null) this.#options.onGone(feeder, reason)
-    else this.#activate(successor, feeder, reason)
+    this.#noteFailure(input, performance.now())
+    if (successor === null) this.#options.onGone(input, reason)
+    else this.#activate(successor, input, reason)
   }
 
-  #activate(feeder: Feeder, previous: Feeder | null, reason: string): void {
-    const { onActive, onSwitch, source, standIn } = this.#options
-    this.#active = feeder
+  #activate(input: StreamInput, previous: StreamInput | null, reason: string): void {
+    const { onActive, onSwitch, slate, source } = this.#options
+    this.#active = input
     this.#activeSince = performance.now()
-    onActive(feeder, previous, reason)
-    if (standIn.isShown && !feeder.canReplace(performance.now())) return
-    if (previous === null && !standIn.isShown) {
+    onActive(input, previous, reason)
+    if (slate.isShown && !input.canReplaceSlate(performance.now())) return
+    if (previous === null && !slate.isShown) {
       onSwitch()
       source.attach()
-      feeder.letGo()
-    } else this.#relay(feeder)
+      input.clear()
+    } else this.#relay(input)
   }
 
-  /** Goes on with what a publisher has sent lately. */
-  #relay(feeder: Feeder): void {
-    const { onSwitch, source, standIn } = this.#options
+  /** Relays a publisher from its buffered media on. */
+  #relay(input: StreamInput): void {
+    const { onSwitch, slate, source } = this.#options
     onSwitch()
-    standIn.end()
-    source.takeOver(feeder.headers(), feeder.group(), performance.now())
-    feeder.letGo()
+    slate.end()
+    source.takeOver(input.headers(), input.gop(), performance.now())
+    input.clear()
   }
 }
 
-/** Whether a message is one to go on from: a keyframe, or anything where there are no pictures. */
-function startsPicture(feeder: Feeder, { isHeader, isKeyframe, kind }: MediaMessage): boolean {
-  return !isHeader && (kind === 'video' ? isKeyframe : !feeder.hasVideo)
+/** Whether relaying can switch to a publisher at this message: a keyframe, or any frame if it sends no video. */
+function isSwitchPoint(input: StreamInput, { isHeader, isKeyframe, kind }: MediaMessage): boolean {
+  return !isHeader && (kind === 'video' ? isKeyframe : !input.hasVideo)
 }

@@ -237,8 +237,8 @@ export class PushClient implements Output {
   }
 
   #onReady(connection: PushConnection, messageStreamId: number): void {
-    const { mostBehindMs, queue } = this.#limits
-    const { messages, base } = this.#options.source.replay(queue.maxBytes, mostBehindMs)
+    const { maxBehindMs, queue } = this.#limits
+    const { messages, base } = this.#options.source.replay(queue.maxBytes, maxBehindMs)
     this.#position = { base, messageStreamId, last: noneOfEach() }
     this.#queue.reset(messages)
     connection.progress.beginMedia(performance.now())

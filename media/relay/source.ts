@@ -1,5 +1,5 @@
 import type { MediaMessage } from '../types.ts'
-import { GroupCache, type GroupCacheLimits } from './group-cache.ts'
+import { GopCache, type GopLimits } from './gop-cache.ts'
 import { encodeBatch, type RelayBatch, type RelayMessage, type TimedMessage } from './relay-message.ts'
 import { Timeline } from './timeline.ts'
 
@@ -21,13 +21,13 @@ export interface Replay {
  */
 export class Source {
   readonly #timeline = new Timeline()
-  readonly #cache: GroupCache
+  readonly #cache: GopCache
   readonly #outputs = new Set<Output>()
   #pending: TimedMessage[] = []
   #awaitsKeyframe = true
 
-  constructor(limits: GroupCacheLimits) {
-    this.#cache = new GroupCache(limits)
+  constructor(limits: GopLimits) {
+    this.#cache = new GopCache(limits)
   }
 
   /** Another publisher feeds the source from now on. Video before its first keyframe is dropped. */
@@ -39,13 +39,13 @@ export class Source {
   }
 
   /**
-   * The publisher on standby feeds the source from now on. Its last group of pictures is played as if it had been sent in
-   * time, so that outputs need not wait for the next keyframe. Unchanged configurations are not sent again.
+   * The publisher on standby feeds the source from now on. Its current GOP is sent as if it had been relayed on time, so
+   * that outputs need not wait for the next keyframe. Unchanged configurations are not sent again.
    */
-  takeOver(headers: readonly MediaMessage[], group: readonly MediaMessage[], now: number): void {
+  takeOver(headers: readonly MediaMessage[], gop: readonly MediaMessage[], now: number): void {
     this.#flush()
     const known = new Map(this.#cache.headers().map((header) => [header.kind, header]))
-    const times = group.map(({ timestamp }) => timestamp)
+    const times = gop.map(({ timestamp }) => timestamp)
     this.#timeline.resume(times.length === 0 ? 0 : Math.max(...times) - times[0]!, now)
     this.#cache.reset()
     this.#awaitsKeyframe = true
@@ -54,7 +54,7 @@ export class Source {
       if (before?.payload.equals(header.payload)) this.#cache.add(before)
       else this.push(header, now)
     }
-    for (const message of group) this.push(message, now)
+    for (const message of gop) this.push(message, now)
   }
 
   /** Adds a message that arrived at `now`, monotonic milliseconds. */
@@ -76,17 +76,16 @@ export class Source {
   }
 
   /**
-   * Configurations and the current group, for an output that accepts `maxBytes` at once and may start `maxMs` behind the
-   * live edge. If the group is larger or longer, it is left out, and the output starts with the next keyframe.
+   * Configurations and the current GOP, for an output that accepts `maxBytes` at once and may start `maxMs` behind the
+   * live edge. A GOP that is larger or longer is left out, and the output starts with the next keyframe.
    */
   replay(maxBytes: number, maxMs = Infinity): Replay {
-    const cached = this.#cache.bytes <= maxBytes ? this.#cache.group() : []
+    const cached = this.#cache.bytes <= maxBytes ? this.#cache.gop() : []
     const isLate = this.#timeline.position - earliestOf(cached) > maxMs
-    const group = isLate ? [] : cached
-    const earliest = earliestOf(group)
-    const base = group.length === 0 ? this.#timeline.position : earliest
+    const gop = isLate ? [] : cached
+    const base = gop.length === 0 ? this.#timeline.position : earliestOf(gop)
     const headers = this.#cache.headers().map((header) => ({ ...header, timestamp: base, previousTimestamp: -1 }))
-    const messages = [...headers, ...group]
+    const messages = [...headers, ...gop]
     return { messages, base: messages.length === 0 ? null : base }
   }
 

@@ -14,14 +14,23 @@ let node: NodeFixture
 let sinks: Sink[]
 let publishing: Promise<unknown>
 
-/** A copy, two that want the same upright picture, one with a cap, and one that comes late. */
+/** Five destinations: unchanged, two with the same portrait crop, one with a bitrate limit, one with a delay. */
 beforeAll(async () => {
   folder = await mkdtemp(join(tmpdir(), 'crier-rendering-'))
   await makeFlv(join(folder, 'clip.flv'), 40)
   sinks = await Promise.all(Array.from({ length: 5 }, () => startSink()))
-  const forms = [undefined, { crop: '9:16' }, { crop: '9:16' }, { maxBitrate: 400_000 }, { delayMs: 1_500 }] as const
+  const renderings = [
+    undefined,
+    { crop: '9:16' },
+    { crop: '9:16' },
+    { maxBitrate: 400_000 },
+    { delayMs: 1_500 },
+  ] as const
   node = await startNode(
-    sinks.map((sink, index) => ({ ...towards(sink, `d${index}`), ...(forms[index] && { rendering: forms[index] }) })),
+    sinks.map((sink, index) => ({
+      ...towards(sink, `d${index}`),
+      ...(renderings[index] && { rendering: renderings[index] }),
+    })),
     { stallMs: 20_000 },
     { whip: { host: '127.0.0.1', port: 0, ffmpeg: await useFfmpeg() } },
   )
@@ -34,8 +43,8 @@ afterAll(async () => {
   await rm(folder, { recursive: true, force: true })
 })
 
-/** Processes of ours that render. */
-function renderers(option: string): number[] {
+/** Ids of our child processes whose command line contains `option`. */
+function encoders(option: string): number[] {
   return readdirSync('/proc')
     .filter((name) => /^\d+$/.test(name))
     .map(Number)
@@ -49,54 +58,60 @@ function renderers(option: string): number[] {
     })
 }
 
-const pictures = (sink: Sink) => sink.messages('video').filter(({ isHeader }) => !isHeader)
+const frames = (sink: Sink) => sink.messages('video').filter(({ isHeader }) => !isHeader)
 const sizeOf = (sink: Sink) => headerPictureSize(sink.last()!.videoHeader!, 'h264')
 const status = (id: string) => node.node.status().streams[0]!.destinations.find((one) => one.id === id)!
 
-test('each destination gets its form; those that want the same share one encoder', async () => {
-  await waitFor(() => sinks.every((sink) => pictures(sink).length > 30), { timeoutMs: 40_000, what: 'all forms' })
-  const [copy, upright, same, capped, late] = sinks as [Sink, Sink, Sink, Sink, Sink]
-  expect(sizeOf(copy)).toEqual({ width: 640, height: 360 })
-  expect(sizeOf(upright)).toEqual({ width: 202, height: 360 })
-  expect(sizeOf(same)).toEqual({ width: 202, height: 360 })
-  expect(sizeOf(capped)).toEqual({ width: 640, height: 360 })
-  expect(renderers('crop=')).toHaveLength(1)
+test('each destination gets its rendering, and equal renderings share one encoder', async () => {
+  await waitFor(() => sinks.every((sink) => frames(sink).length > 30), {
+    timeoutMs: 40_000,
+    what: 'video at all destinations',
+  })
+  const [unchanged, portrait, samePortrait, limited, delayed] = sinks as [Sink, Sink, Sink, Sink, Sink]
+  expect(sizeOf(unchanged)).toEqual({ width: 640, height: 360 })
+  expect(sizeOf(portrait)).toEqual({ width: 202, height: 360 })
+  expect(sizeOf(samePortrait)).toEqual({ width: 202, height: 360 })
+  expect(sizeOf(limited)).toEqual({ width: 640, height: 360 })
+  expect(encoders('crop=')).toHaveLength(1)
   expect(status('d1').rendering).toMatchObject({ state: 'running', restarts: 0, lastError: null })
   expect(status('d0').rendering).toBeNull()
-  const speed = await waitFor(() => status('d1').rendering?.speed, { timeoutMs: 15_000, what: 'its speed' })
+  const speed = await waitFor(() => status('d1').rendering?.speed, { timeoutMs: 15_000, what: 'a measured speed' })
   expect(speed).toBeGreaterThan(0.2)
   expect(speed).toBeLessThan(5)
-  // Sound goes along as it is, with the picture.
-  const sounds = new Set(copy.messages('audio').map(({ checksum }) => checksum))
-  expect(upright.messages('audio').length).toBeGreaterThan(20)
-  expect(upright.messages('audio').every(({ checksum }) => sounds.has(checksum))).toBe(true)
-  const seen = new Map(copy.messages('video').map(({ at, checksum }) => [checksum, at]))
-  const delays = pictures(late).flatMap(({ at, checksum }) => (seen.has(checksum) ? [at - seen.get(checksum)!] : []))
+  // Audio is copied.
+  const audioSums = new Set(unchanged.messages('audio').map(({ checksum }) => checksum))
+  expect(portrait.messages('audio').length).toBeGreaterThan(20)
+  expect(portrait.messages('audio').every(({ checksum }) => audioSums.has(checksum))).toBe(true)
+  const seen = new Map(unchanged.messages('video').map(({ at, checksum }) => [checksum, at]))
+  const delays = frames(delayed).flatMap(({ at, checksum }) => (seen.has(checksum) ? [at - seen.get(checksum)!] : []))
   expect(delays.length).toBeGreaterThan(20)
   expect(Math.min(...delays)).toBeGreaterThan(1_200)
 })
 
-test('the death of an encoder disturbs no copy, and it is back on the same connection', async () => {
-  const [copy, upright] = sinks as [Sink, Sink]
-  const [pid] = renderers('crop=')
-  const before = pictures(upright).length
+test('a killed encoder is restarted on the same connections and does not disturb other destinations', async () => {
+  const [unchanged, portrait] = sinks as [Sink, Sink]
+  const [pid] = encoders('crop=')
+  const before = frames(portrait).length
   process.kill(pid!, 'SIGKILL')
   await waitFor(() => status('d1').rendering?.restarts === 1)
-  await waitFor(() => pictures(upright).length > before + 30, { timeoutMs: 30_000, what: 'pictures again' })
+  await waitFor(() => frames(portrait).length > before + 30, {
+    timeoutMs: 30_000,
+    what: 'video from the restarted encoder',
+  })
   expect(status('d1').rendering).toMatchObject({ state: 'running' })
   for (const sink of sinks) expect(sink.connections).toHaveLength(1)
-  const times = pictures(copy).map(({ timestamp }) => timestamp)
+  const times = frames(unchanged).map(({ timestamp }) => timestamp)
   expect(times.every((time, index) => index === 0 || time - times[index - 1]! <= 40)).toBe(true)
-  const ours = upright.messages().map(({ kind, timestamp }) => [kind, timestamp] as const)
+  const messages = portrait.messages().map(({ kind, timestamp }) => [kind, timestamp] as const)
   for (const kind of ['audio', 'video']) {
-    const line = ours.flatMap(([one, timestamp]) => (one === kind ? [timestamp] : []))
-    expect(line.every((time, index) => index === 0 || time >= line[index - 1]!)).toBe(true)
+    const track = messages.flatMap(([one, timestamp]) => (one === kind ? [timestamp] : []))
+    expect(track.every((time, index) => index === 0 || time >= track[index - 1]!)).toBe(true)
   }
 })
 
-test('what nobody wants any more is not rendered', async () => {
+test('the encoder stops when no destination uses its rendering', async () => {
   node.change({ destinations: node.stream.destinations.filter(({ id }) => id === 'd0' || id === 'd4') })
-  await waitFor(() => renderers('libx264').length === 0)
+  await waitFor(() => encoders('libx264').length === 0)
   node.change({ live: false })
   node.node.remove('stream-1')
 })

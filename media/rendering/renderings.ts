@@ -7,13 +7,13 @@ import { Transcode, type TranscodeSlots } from './transcode.ts'
 
 export interface RenderingsOptions {
   readonly source: Source
-  readonly limits: Pick<RelayLimits, 'group' | 'queue'>
+  readonly limits: Pick<RelayLimits, 'gop' | 'queue'>
   readonly ffmpeg: FfmpegProgram | undefined
   readonly slots: TranscodeSlots
   readonly log: MediaLog
 }
 
-/** The renderings of a stream. Destinations that want the same one share it. */
+/** The renderings of a stream. Destinations with the same rendering share it. */
 export class Renderings {
   readonly #options: RenderingsOptions
   readonly #transcodes = new Map<string, Transcode>()
@@ -24,24 +24,24 @@ export class Renderings {
     this.#options = options
   }
 
-  /** Keeps exactly these renderings. */
-  want(renderings: readonly (Rendering | undefined)[]): void {
-    const wanted = renderings.filter((one) => one !== undefined)
-    drop(this.#delays, new Set(wanted.map(delayKey)))
-    drop(this.#transcodes, new Set(wanted.map(transcodeKey)))
-    for (const rendering of wanted) this.sourceOf(rendering)
+  /** Sets the renderings that are needed. Others are closed. */
+  apply(renderings: readonly (Rendering | undefined)[]): void {
+    const needed = renderings.filter((one) => one !== undefined)
+    closeUnneeded(this.#delays, new Set(needed.map(delayKey)))
+    closeUnneeded(this.#transcodes, new Set(needed.map(transcodeKey)))
+    for (const rendering of needed) this.sourceOf(rendering)
   }
 
-  /** The source of a destination: the stream itself when it has no rendering. */
+  /** The source that a destination with this rendering reads. The stream itself when it has none. */
   sourceOf(rendering: Rendering | undefined): Source {
     if (rendering === undefined) return this.#options.source
     const from = this.#transcoded(rendering)
     const { delayMs = 0 } = rendering
     if (delayMs <= 0) return from
     const key = delayKey(rendering)
-    const line = this.#delays.get(key) ?? new DelayLine(from, delayMs, this.#options.limits.group)
-    this.#delays.set(key, line)
-    return line.source
+    const delayLine = this.#delays.get(key) ?? new DelayLine(from, delayMs, this.#options.limits.gop)
+    this.#delays.set(key, delayLine)
+    return delayLine.source
   }
 
   /** Null when the rendering needs no encoder. */
@@ -49,15 +49,15 @@ export class Renderings {
     return (rendering && this.#transcodes.get(transcodeKey(rendering))?.status()) ?? null
   }
 
-  /** Runs encoders only while media is sent to destinations. */
-  run(running: boolean): void {
+  /** Starts or stops the encoders. */
+  setRunning(running: boolean): void {
     this.#running = running
-    for (const transcode of this.#transcodes.values()) transcode.run(running)
+    for (const transcode of this.#transcodes.values()) transcode.setRunning(running)
   }
 
   /** Another publisher feeds the stream from now on. */
-  switched(now: number): void {
-    for (const transcode of this.#transcodes.values()) transcode.switched(now)
+  publisherChanged(now: number): void {
+    for (const transcode of this.#transcodes.values()) transcode.publisherChanged(now)
   }
 
   tick(now: number): void {
@@ -65,28 +65,29 @@ export class Renderings {
   }
 
   close(): void {
-    this.want([])
+    this.apply([])
   }
 
   #transcoded(rendering: Rendering): Source {
-    const { source: from, ...options } = this.#options
+    const { source: input, ...options } = this.#options
     const key = transcodeKey(rendering)
-    if (key === AS_IT_IS) return from
+    if (key === NO_TRANSCODE) return input
     let transcode = this.#transcodes.get(key)
     if (transcode === undefined) {
-      transcode = new Transcode({ ...options, from, rendering })
+      transcode = new Transcode({ ...options, input, rendering })
       this.#transcodes.set(key, transcode)
-      transcode.run(this.#running)
+      transcode.setRunning(this.#running)
     }
     return transcode.source
   }
 }
 
-const AS_IT_IS = '-'
+/** The key of a rendering without crop and bitrate limit. */
+const NO_TRANSCODE = '-'
 
 /** Whether a rendering needs an encoder. */
 export function isTranscoded(rendering: Rendering | undefined): boolean {
-  return rendering !== undefined && transcodeKey(rendering) !== AS_IT_IS
+  return rendering !== undefined && transcodeKey(rendering) !== NO_TRANSCODE
 }
 
 function transcodeKey({ crop, maxBitrate }: Rendering): string {
@@ -97,9 +98,9 @@ function delayKey(rendering: Rendering): string {
   return `${transcodeKey(rendering)} ${rendering.delayMs ?? 0}`
 }
 
-function drop(map: Map<string, { close(): void }>, wanted: ReadonlySet<string>): void {
+function closeUnneeded(map: Map<string, { close(): void }>, needed: ReadonlySet<string>): void {
   for (const [key, one] of map) {
-    if (wanted.has(key)) continue
+    if (needed.has(key)) continue
     one.close()
     map.delete(key)
   }

@@ -1,38 +1,38 @@
-/** A shorter time says more of how ffmpeg hands frames out than of how fast it is. */
-const LEAST_MS = 3_000
+/** ffmpeg outputs frames in bursts, so a shorter interval would not measure its speed. */
+const MIN_INTERVAL_MS = 3_000
 
-/** How much media comes out of an encoder in a second. Times are monotonic milliseconds. */
+/** Measures the speed of an encoder. Times are monotonic milliseconds. */
 export class SpeedMeter {
-  #at: number | null = null
-  #mediaAt = 0
-  #newest = 0
+  #startedAt: number | null = null
+  #startTimestamp = 0
+  #lastTimestamp = 0
   #value: number | null = null
 
-  /** Seconds of media a second, over the last few seconds; null while nothing was measured. */
+  /** Seconds of media encoded per second, over the last few seconds. Null before the first measurement. */
   get value(): number | null {
     return this.#value
   }
 
-  /** A picture came out. @param timestamp milliseconds on the encoder's line */
-  picture(timestamp: number, now: number): void {
-    this.#newest = timestamp
-    if (this.#at === null) this.#begin(now)
+  /** The encoder output a video frame. @param timestamp media time of the frame, milliseconds */
+  frame(timestamp: number, now: number): void {
+    this.#lastTimestamp = timestamp
+    if (this.#startedAt === null) this.#startInterval(now)
   }
 
-  /** To be called about once a second. */
+  /** Call it about once a second. */
   tick(now: number): void {
-    if (this.#at === null || now - this.#at < LEAST_MS) return
-    this.#value = Math.round(((this.#newest - this.#mediaAt) / (now - this.#at)) * 100) / 100
-    this.#begin(now)
+    if (this.#startedAt === null || now - this.#startedAt < MIN_INTERVAL_MS) return
+    this.#value = Math.round(((this.#lastTimestamp - this.#startTimestamp) / (now - this.#startedAt)) * 100) / 100
+    this.#startInterval(now)
   }
 
   reset(): void {
-    this.#at = null
+    this.#startedAt = null
     this.#value = null
   }
 
-  #begin(now: number): void {
-    this.#at = now
-    this.#mediaAt = this.#newest
+  #startInterval(now: number): void {
+    this.#startedAt = now
+    this.#startTimestamp = this.#lastTimestamp
   }
 }

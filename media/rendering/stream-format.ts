@@ -1,19 +1,19 @@
 import type { RelayMessage } from '../relay/relay-message.ts'
 import { classify, VIDEO } from '../rtmp/flv.ts'
 
-/** What an encoder of renderings has to be started for: it is kept running as long as the stream comes in this form. */
-export interface StreamForm {
-  /** Codec and configuration of the pictures; null before their configuration came. */
+/** The format of a stream, as far as an encoder of renderings depends on it. Another format needs a new encoder. */
+export interface StreamFormat {
+  /** Codec and decoder configuration of the video. Null before the configuration arrives. */
   readonly video: { readonly codec: string; readonly configuration: Buffer } | null
-  /** Configuration of the sound, which is copied; null before it came. */
+  /** Decoder configuration of the audio, which is copied. Null before it arrives. */
   readonly audio: Buffer | null
 }
 
-export const UNKNOWN_FORM: StreamForm = { video: null, audio: null }
+export const UNKNOWN_FORMAT: StreamFormat = { video: null, audio: null }
 
-/** The form after these messages, of which only configurations count. A slate is made to fit the form of its publisher. */
-export function formAfter(form: StreamForm, messages: readonly RelayMessage[]): StreamForm {
-  let { audio, video } = form
+/** Updates a format with the configurations in `messages`. The slate is left out, because it has the publisher's format. */
+export function formatAfter(format: StreamFormat, messages: readonly RelayMessage[]): StreamFormat {
+  let { audio, video } = format
   for (const { isHeader, isSlate, kind, payload } of messages) {
     if (!isHeader || isSlate || kind === 'data') continue
     if (kind === 'audio') audio = payload
@@ -22,8 +22,8 @@ export function formAfter(form: StreamForm, messages: readonly RelayMessage[]): 
   return { video, audio }
 }
 
-/** Whether an encoder that was started for one form can go on with the other. Decoders lose pictures at a new configuration. */
-export function isSameForm(one: StreamForm, other: StreamForm): boolean {
+/** Whether one encoder can handle both formats. At a new configuration a decoder loses frames, so it needs a new encoder. */
+export function isSameFormat(one: StreamFormat, other: StreamFormat): boolean {
   return isSame(one.video?.configuration, other.video?.configuration) && isSame(one.audio, other.audio)
 }
 
@@ -32,13 +32,13 @@ function isSame(one: Buffer | null | undefined, other: Buffer | null | undefined
 }
 
 /**
- * Why ffmpeg cannot read a stream of this form; null when it can. Its FLV reader knows H.264, and from 6.1 on the codecs of
- * Enhanced RTMP (its change log).
+ * Why ffmpeg cannot read a stream of this format. Null when it can. Its FLV demuxer supports H.264, and since version 6.1
+ * the codecs of Enhanced RTMP (ffmpeg's change log).
  */
-export function unreadable({ video }: StreamForm, version: string): string | null {
+export function unsupportedReason({ video }: StreamFormat, version: string): string | null {
   if (video === null || video.codec === 'h264') return null
   const [, major = '0', minor = '0'] = /^n?(\d+)\.(\d+)/.exec(version) ?? []
-  const knowsEnhanced = Number(major) > 6 || (Number(major) === 6 && Number(minor) >= 1) || version.startsWith('N-')
-  if (knowsEnhanced) return null
-  return `The stream comes in as ${video.codec}, which ffmpeg ${version} of this node cannot read. Send H.264, or install ffmpeg 6.1 or newer.`
+  const supportsEnhanced = Number(major) > 6 || (Number(major) === 6 && Number(minor) >= 1) || version.startsWith('N-')
+  if (supportsEnhanced) return null
+  return `The publisher sends ${video.codec}, which ffmpeg ${version} on this node cannot read. Send H.264, or install ffmpeg 6.1 or later.`
 }

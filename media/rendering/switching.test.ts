@@ -12,47 +12,47 @@ import { startSink, type Sink } from '../testing/sink.ts'
 const PATIENT = { timeoutMs: 40_000 }
 let folder: string
 let node: NodeFixture
-let copy: Sink
-let capped: Sink
+let unchanged: Sink
+let limited: Sink
 
 beforeAll(async () => {
   folder = await mkdtemp(join(tmpdir(), 'crier-switching-'))
   await makeClip(join(folder, 'first.flv'), { seconds: 4, bFrames: 0 })
   await makeClip(join(folder, 'small.flv'), { seconds: 8, size: '160x90' })
   await makeEnhancedClip(join(folder, 'hevc.mp4'), 'hevc', 1)
-  ;[copy, capped] = await Promise.all([startSink(), startSink()])
+  ;[unchanged, limited] = await Promise.all([startSink(), startSink()])
   node = await startNode(
-    [towards(copy, 'copy'), { ...towards(capped, 'capped'), rendering: { maxBitrate: 400_000 } }],
+    [towards(unchanged, 'unchanged'), { ...towards(limited, 'limited'), rendering: { maxBitrate: 400_000 } }],
     { holdMs: 60_000, stallMs: 30_000 },
     { whip: { host: '127.0.0.1', port: 0, ffmpeg: await useFfmpeg() } },
   )
 }, 60_000)
 afterAll(async () => {
   await node?.node.close()
-  await Promise.all([copy?.close(), capped?.close()])
+  await Promise.all([unchanged?.close(), limited?.close()])
   await rm(folder, { recursive: true, force: true })
 })
 
 const publish = (name: string) => publishFlv(join(folder, name), `rtmp://127.0.0.1:${node.port}/live/${node.key}`)
-const pictures = (sink: Sink) => sink.messages('video').filter(({ isHeader }) => !isHeader)
-const rendering = () => node.node.status().streams[0]!.destinations.find(({ id }) => id === 'capped')!.rendering!
-const size = () => headerPictureSize(capped.last()!.videoHeader!, 'h264')
+const frames = (sink: Sink) => sink.messages('video').filter(({ isHeader }) => !isHeader)
+const rendering = () => node.node.status().streams[0]!.destinations.find(({ id }) => id === 'limited')!.rendering!
+const size = () => headerPictureSize(limited.last()!.videoHeader!, 'h264')
 
-/** The longest time between two pictures, by the destination's own line. */
+/** The longest time between two video frames, by the timestamps at the destination. */
 function longestGap(sink: Sink): number {
-  const times = pictures(sink).map(({ timestamp }) => timestamp)
+  const times = frames(sink).map(({ timestamp }) => timestamp)
   return Math.max(...times.slice(1).map((time, index) => time - times[index]!))
 }
 
-test('a publisher that comes back is rendered by the encoder that runs, without a longer gap', async () => {
+test('the encoder continues with a publisher that returns, without a longer gap', async () => {
   await publish('first.flv')
-  await waitFor(() => pictures(capped).length > 60, PATIENT)
+  await waitFor(() => frames(limited).length > 60, PATIENT)
   await publish('first.flv')
-  await waitFor(() => pictures(copy).length > 200 && pictures(capped).length > 150, PATIENT)
+  await waitFor(() => frames(unchanged).length > 200 && frames(limited).length > 150, PATIENT)
   expect(rendering()).toMatchObject({ state: 'running', restarts: 0, lastError: null })
-  // A picture more or less: encoders hold one back.
-  expect(longestGap(capped)).toBeLessThan(longestGap(copy) + 100)
-  expect(capped.connections).toHaveLength(1)
+  // The tolerance covers a frame or two, because encoders delay one frame.
+  expect(longestGap(limited)).toBeLessThan(longestGap(unchanged) + 100)
+  expect(limited.connections).toHaveLength(1)
 })
 
 test('a publisher with another configuration gets a new encoder', async () => {
@@ -62,20 +62,20 @@ test('a publisher with another configuration gets a new encoder', async () => {
   expect(rendering()).toMatchObject({ restarts: 0 })
 })
 
-test('a codec that ffmpeg cannot read is said, not tried again and again', async () => {
+test('a codec that ffmpeg cannot read is reported, without retries', async () => {
   const { version } = await useFfmpeg()
   const publisher = await node.publish()
   sendAll(publisher, await enhancedMessages(join(folder, 'hevc.mp4'), 'hevc'))
   if (/^n?[0-5]\./.test(version)) {
     await waitFor(() => rendering().state === 'unavailable', PATIENT)
-    expect(rendering().lastError).toContain('The stream comes in as hevc, which ffmpeg')
+    expect(rendering().lastError).toContain('The publisher sends hevc, which ffmpeg')
     expect(rendering()).toMatchObject({ restarts: 0 })
   }
   publisher.close()
-  // With H.264 it goes on.
-  const before = pictures(capped).length
+  // The encoder runs again when a publisher sends H.264.
+  const before = frames(limited).length
   const published = publish('first.flv').catch(() => {})
-  await waitFor(() => pictures(capped).length > before + 30, PATIENT)
+  await waitFor(() => frames(limited).length > before + 30, PATIENT)
   expect(rendering()).toMatchObject({ state: 'running', lastError: null })
   await published
 })

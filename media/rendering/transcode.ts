@@ -1,7 +1,7 @@
 import { spawn, type ChildProcessWithoutNullStreams } from 'node:child_process'
 import { FlvOutput } from '../preview/flv-output.ts'
 import { withDataFrame } from '../preview/flv-tag.ts'
-import { OutputWatch } from '../output-watch.ts'
+import { OutputWatchdog } from '../output-watchdog.ts'
 import { Backoff } from '../relay/backoff.ts'
 import type { RelayLimits } from '../relay/limits.ts'
 import type { RelayMessage } from '../relay/relay-message.ts'
@@ -11,124 +11,129 @@ import type { MediaLog, MediaMessage, Rendering, RenderingStatus } from '../type
 import { FlvReader, type FlvTag } from '../rtmp/flv-reader.ts'
 import { renderArguments } from './arguments.ts'
 import type { FfmpegProgram } from '../whip/transcode/ffmpeg-args.ts'
-import { formAfter, isSameForm, UNKNOWN_FORM, unreadable, type StreamForm } from './form.ts'
+import { formatAfter, isSameFormat, UNKNOWN_FORMAT, unsupportedReason, type StreamFormat } from './stream-format.ts'
 import { SpeedMeter } from './speed-meter.ts'
 
-/** How many may run at the same time on this node. */
+/** Counts the encoders of this node, and limits them. */
 export interface TranscodeSlots {
   used: number
-  readonly most: number
+  readonly max: number
 }
 
 export interface TranscodeOptions {
   readonly rendering: Rendering
-  readonly from: Source
-  readonly limits: Pick<RelayLimits, 'group' | 'queue'>
-  /** Undefined where there is none. */
+  readonly input: Source
+  readonly limits: Pick<RelayLimits, 'gop' | 'queue'>
+  /** Undefined when ffmpeg is missing. */
   readonly ffmpeg: FfmpegProgram | undefined
   readonly slots: TranscodeSlots
   readonly log: MediaLog
 }
 
 const BACKOFF = { baseMs: 500, maxMs: 10_000 }
-const STEADY_MS = 30_000
-/** How long ffmpeg may be fed and give nothing out, milliseconds. Pictures take more of the machine than sound does. */
+/** After ffmpeg has run for this long, the back-off starts again from the beginning. */
+const STABLE_MS = 30_000
+/** How long ffmpeg may get input without giving output, milliseconds. */
 const HANG = { firstMs: 10_000, silentMs: 5_000 } as const
-const MOST_SAID = 500
-/** How long the sound of another publisher is waited for: ffmpeg gives nothing out without the sound that it began with. */
-const SOUND_PATIENCE_MS = 2_000
+const MAX_STDERR_LENGTH = 500
+/**
+ * How long to wait for the audio of another publisher. ffmpeg gives no output while a track that it started with is
+ * missing.
+ */
+const AUDIO_TIMEOUT_MS = 2_000
 
 /**
- * A source in another form: one ffmpeg, kept running as long as it is wanted. What it does, and its death, concerns
- * those alone who take this source.
+ * Transcodes one source into another with one ffmpeg, which is restarted when it fails. A failure affects only the
+ * destinations that read this rendering.
  */
 export class Transcode {
   readonly source: Source
   readonly #options: TranscodeOptions
   readonly #backoff = new Backoff(BACKOFF)
   #process: ChildProcessWithoutNullStreams | null = null
-  #wanted = false
+  #running = false
   #state: RenderingStatus['state'] = 'idle'
   #restarts = 0
   #lastError: string | null = null
   #startedAt = 0
-  #watch = new OutputWatch(HANG)
-  #again: NodeJS.Timeout | undefined
-  #input: FlvOutput | null = null
+  #watchdog = new OutputWatchdog(HANG)
+  #restartTimer: NodeJS.Timeout | undefined
+  #feed: FlvOutput | null = null
   readonly #speed = new SpeedMeter()
-  /** What comes in, and what the process was started for. */
-  #form: StreamForm = UNKNOWN_FORM
-  #startedFor: StreamForm = UNKNOWN_FORM
-  readonly #observer: Output = { write: ({ messages }) => this.#see(messages, performance.now()) }
-  /** Since when the sound of another publisher is waited for; null when it is not. */
-  #soundDueSince: number | null = null
+  /** The format of the input. */
+  #format: StreamFormat = UNKNOWN_FORMAT
+  /** The format that the process was started for. */
+  #processFormat: StreamFormat = UNKNOWN_FORMAT
+  readonly #observer: Output = { write: ({ messages }) => this.#onMessages(messages, performance.now()) }
+  /** Since when the process waits for the audio of another publisher. Null when it does not. */
+  #awaitsAudioSince: number | null = null
 
   constructor(options: TranscodeOptions) {
     this.#options = options
-    this.source = new Source(options.limits.group)
+    this.source = new Source(options.limits.gop)
   }
 
   status(): RenderingStatus {
-    const { droppedVideo = 0 } = this.#input ?? {}
+    const { droppedVideo = 0 } = this.#feed ?? {}
     const speed = this.#speed.value
     return { state: this.#state, restarts: this.#restarts, speed, droppedVideo, lastError: this.#lastError }
   }
 
-  /** Runs while there is something to render for somebody. */
-  run(wanted: boolean): void {
-    if (wanted === this.#wanted) return
-    if (!wanted) {
+  setRunning(running: boolean): void {
+    if (running === this.#running) return
+    if (!running) {
       this.close()
       return
     }
-    const { from } = this.#options
-    this.#wanted = true
-    this.#form = formAfter(UNKNOWN_FORM, from.replay(0).messages)
-    from.add(this.#observer)
+    const { input } = this.#options
+    this.#running = true
+    this.#format = formatAfter(UNKNOWN_FORMAT, input.replay(0).messages)
+    input.add(this.#observer)
     this.#start()
   }
 
-  /** Another publisher sends. The process goes on with it where it sends in the same form. */
-  switched(now: number): void {
-    this.#soundDueSince = this.#startedFor.audio === null ? null : now
+  /** Another publisher feeds the stream. The process continues if the format stays the same. */
+  publisherChanged(now: number): void {
+    this.#awaitsAudioSince = this.#processFormat.audio === null ? null : now
   }
 
   tick(now: number): void {
     if (this.#process === null) return
     this.#speed.tick(now)
-    if (this.#state === 'running' && now - this.#startedAt >= STEADY_MS) this.#backoff.reset()
-    if (this.#soundDueSince !== null && now - this.#soundDueSince >= SOUND_PATIENCE_MS && this.#input?.isFed(now)) {
-      this.#form = { ...this.#form, audio: null }
+    if (this.#state === 'running' && now - this.#startedAt >= STABLE_MS) this.#backoff.reset()
+    const isAudioMissing = this.#awaitsAudioSince !== null && now - this.#awaitsAudioSince >= AUDIO_TIMEOUT_MS
+    if (isAudioMissing && this.#feed?.isFed(now)) {
+      this.#format = { ...this.#format, audio: null }
       this.#restart()
     }
   }
 
   close(): void {
-    this.#wanted = false
-    this.#options.from.remove(this.#observer)
+    this.#running = false
+    this.#options.input.remove(this.#observer)
     this.#end()
     this.#state = 'idle'
   }
 
-  #see(messages: readonly RelayMessage[], now: number): void {
-    if (this.#input?.isFed(now) && this.#watch.fed(now)) return this.#fail('ffmpeg gives nothing out')
-    if (messages.some(({ kind }) => kind === 'audio')) this.#soundDueSince = null
-    const form = formAfter(this.#form, messages)
-    if (isSameForm(this.#form, form)) return
-    this.#form = form
-    // The process that is started for it replays this batch: it must not be handed the batch as well.
-    queueMicrotask(() => this.#adapt())
+  #onMessages(messages: readonly RelayMessage[], now: number): void {
+    if (this.#feed?.isFed(now) && this.#watchdog.noteInput(now)) return this.#fail('ffmpeg gives no output')
+    if (messages.some(({ kind }) => kind === 'audio')) this.#awaitsAudioSince = null
+    const format = formatAfter(this.#format, messages)
+    if (isSameFormat(this.#format, format)) return
+    this.#format = format
+    // Deferred: the replay for a new process contains this batch, so the process must not get the batch a second time.
+    queueMicrotask(() => this.#onFormatChange())
   }
 
-  /** The stream comes in another form than before. */
-  #adapt(): void {
-    if (!this.#wanted || isSameForm(this.#startedFor, this.#form)) return
+  /** Restarts the process if it cannot handle the new format. */
+  #onFormatChange(): void {
+    if (!this.#running || isSameFormat(this.#processFormat, this.#format)) return
     const version = this.#options.ffmpeg?.version ?? ''
-    // A process that has given nothing out yet takes whatever it can read, and sound that comes a little later.
-    const { audio, video } = this.#startedFor
-    const isOpen = video === null || (audio === null && isSameForm({ video, audio }, { ...this.#form, audio }))
-    const canTake = this.#process !== null && this.#state === 'starting' && isOpen
-    if (canTake && unreadable(this.#form, version) === null) this.#startedFor = this.#form
+    // Before its first output, a process accepts any format that it can read, and audio that starts a little later.
+    const { audio, video } = this.#processFormat
+    const isOpen = video === null || (audio === null && isSameFormat({ video, audio }, { ...this.#format, audio }))
+    const canContinue = this.#process !== null && this.#state === 'starting' && isOpen
+    if (canContinue && unsupportedReason(this.#format, version) === null) this.#processFormat = this.#format
     else this.#restart()
   }
 
@@ -139,17 +144,18 @@ export class Transcode {
   }
 
   #start(): void {
-    const { ffmpeg, from, limits, log, rendering, slots } = this.#options
-    if (ffmpeg === undefined || slots.used >= slots.most) {
-      const why = ffmpeg === undefined ? 'ffmpeg is missing on this node' : 'this node renders as much as it may'
-      this.#retryLater(why, 'unavailable')
+    const { ffmpeg, input, limits, log, rendering, slots } = this.#options
+    if (ffmpeg === undefined || slots.used >= slots.max) {
+      const reason =
+        ffmpeg === undefined ? 'ffmpeg is missing on this node' : 'this node already runs as many encoders as it may'
+      this.#retryLater(reason, 'unavailable')
       return
     }
-    this.#startedFor = this.#form
-    this.#soundDueSince = null
-    const refusal = unreadable(this.#form, ffmpeg.version)
+    this.#processFormat = this.#format
+    this.#awaitsAudioSince = null
+    const refusal = unsupportedReason(this.#format, ffmpeg.version)
     if (refusal !== null) {
-      // Trying again is of no use: it is started when another form comes.
+      // No retry: another attempt follows when the format changes.
       this.#lastError = refusal
       this.#state = 'unavailable'
       return
@@ -159,13 +165,13 @@ export class Transcode {
     this.#process = child
     this.#state = 'starting'
     this.#startedAt = performance.now()
-    this.#watch = new OutputWatch(HANG)
+    this.#watchdog = new OutputWatchdog(HANG)
     this.source.attach()
-    let said = ''
+    let stderr = ''
     const reader = new FlvReader((tag) => this.#onTag(child, tag))
     child.stdout.on('data', (bytes: Buffer) => reader.push(bytes))
-    child.stderr.setEncoding('utf8').on('data', (text: string) => (said = (said + text).slice(-MOST_SAID)))
-    // That it cannot be written to any more shows as its end.
+    child.stderr.setEncoding('utf8').on('data', (text: string) => (stderr = (stderr + text).slice(-MAX_STDERR_LENGTH)))
+    // Ignored: when stdin fails, the process exits.
     child.stdin.on('error', () => {})
     child.once('error', (error) => {
       slots.used -= 1
@@ -174,10 +180,10 @@ export class Transcode {
     child.once('exit', (code, signal) => {
       slots.used -= 1
       if (this.#process !== child) return
-      log.warn({ exitCode: code, signal, said }, 'a rendering ended; it is started again')
-      this.#fail(said.trim().split('\n').at(-1) || `ffmpeg ended (${signal ?? `code ${code}`})`)
+      log.warn({ exitCode: code, signal, stderr }, 'the encoder of a rendering ended and is restarted')
+      this.#fail(stderr.trim().split('\n').at(-1) || `ffmpeg ended (${signal ?? `code ${code}`})`)
     })
-    this.#input = new FlvOutput(from, child.stdin, limits.queue)
+    this.#feed = new FlvOutput(input, child.stdin, limits.queue)
   }
 
   #onTag(child: ChildProcessWithoutNullStreams, tag: FlvTag): void {
@@ -185,36 +191,36 @@ export class Transcode {
     const message = messageOf(tag)
     if (message === undefined) return
     const now = performance.now()
-    this.#watch.heard()
+    this.#watchdog.noteOutput()
     this.#state = 'running'
-    if (message.kind === 'video' && !message.isHeader) this.#speed.picture(message.timestamp, now)
+    if (message.kind === 'video' && !message.isHeader) this.#speed.frame(message.timestamp, now)
     this.source.push(message, now)
   }
 
-  #fail(why: string): void {
+  #fail(reason: string): void {
     this.#end()
     this.#restarts += 1
-    this.#retryLater(why, 'restarting')
+    this.#retryLater(reason, 'restarting')
   }
 
-  #retryLater(why: string, state: RenderingStatus['state']): void {
-    this.#lastError = why
+  #retryLater(reason: string, state: RenderingStatus['state']): void {
+    this.#lastError = reason
     this.#state = state
-    this.#again = setTimeout(() => this.#start(), this.#backoff.next())
+    this.#restartTimer = setTimeout(() => this.#start(), this.#backoff.next())
   }
 
   #end(): void {
-    clearTimeout(this.#again)
+    clearTimeout(this.#restartTimer)
     this.#speed.reset()
-    this.#input?.close()
-    this.#input = null
+    this.#feed?.close()
+    this.#feed = null
     const child = this.#process
     this.#process = null
     child?.kill('SIGKILL')
   }
 }
 
-/** What the relay takes of a tag: configurations, frames and metadata. */
+/** Converts a configuration, a frame or metadata. Undefined for other tags. */
 function messageOf({ body, timestamp, type }: FlvTag): MediaMessage | undefined {
   const time = Math.max(0, timestamp)
   if (type === DATA) {

@@ -1,6 +1,6 @@
 import type { PublisherStats } from '../ingest/ingest-meter.ts'
-import type { Feeder } from '../relay/feeder.ts'
-import type { StandIn } from '../relay/publisher-pair.ts'
+import type { StreamInput } from '../relay/stream-input.ts'
+import type { ShownSlate } from '../relay/publisher-pair.ts'
 import type { Source } from '../relay/source.ts'
 import type { DesiredSlate, MediaMessage, SlateStatus } from '../types.ts'
 import type { SlateForm } from './arguments.ts'
@@ -34,11 +34,11 @@ const NO_FFMPEG = 'A slate needs ffmpeg, which this media node does not have.'
  * Stands in for the publisher of a stream that is away or silent: a picture of the same size and rate with silence in the
  * same form, rendered while the publisher is there.
  */
-export class Slate implements StandIn {
+export class Slate implements ShownSlate {
   readonly #options: SlateOptions
   #wish: DesiredSlate | undefined
   #live = false
-  #feeder: Feeder | null = null
+  #input: StreamInput | null = null
   /** Monotonic: when viewers last saw something of the publisher before, or this one came. */
   #seenAt = 0
   #headers: readonly MediaMessage[] = []
@@ -67,18 +67,18 @@ export class Slate implements StandIn {
    * Stands in for this publisher, also after its end; for nobody with null. Viewers wait for one that follows another as
    * long as they have seen nothing, also where it sends already.
    */
-  follow(feeder: Feeder | null): void {
-    const before = this.#feeder
+  follow(input: StreamInput | null): void {
+    const before = this.#input
     this.#seenAt = before === null ? performance.now() : Math.max(before.lastShownAt ?? 0, this.#seenAt)
-    this.#feeder = feeder
+    this.#input = input
   }
 
   /** Called regularly, at monotonic milliseconds: makes what is to be shown, and sees when its time has come. */
   tick(now: number): void {
-    const feeder = this.#feeder
-    if (this.#wish === undefined || !this.#live || feeder === null || feeder.source === 'file') return
-    this.#prepare(feeder, now)
-    this.#await(feeder, now)
+    const input = this.#input
+    if (this.#wish === undefined || !this.#live || input === null || input.source === 'file') return
+    this.#prepare(input, now)
+    this.#await(input, now)
   }
 
   end(): void {
@@ -98,9 +98,9 @@ export class Slate implements StandIn {
     return { state: this.#clip === null ? 'preparing' : 'ready', reason }
   }
 
-  #prepare(feeder: Feeder, now: number): void {
-    const stats = feeder.publisher.stats()
-    const headers = feeder.headers()
+  #prepare(input: StreamInput, now: number): void {
+    const stats = input.publisher.stats()
+    const headers = input.headers()
     const video = headers.find(({ kind }) => kind === 'video')
     if (video === undefined) return
     const refusal = this.#options.renderer.isAble ? refusalOf(stats, headers) : NO_FFMPEG
@@ -133,22 +133,22 @@ export class Slate implements StandIn {
   }
 
   /** Looks again at the very moment when silence has lasted long enough, should it last. */
-  #await(feeder: Feeder, now: number): void {
+  #await(input: StreamInput, now: number): void {
     if (this.#clip === null || this.isShown) return
     clearTimeout(this.#due)
-    const wait = this.#dueAt(feeder) - now
+    const wait = this.#dueAt(input) - now
     if (wait > 0) this.#due = setTimeout(() => this.tick(performance.now()), wait)
     // After a stall of this process timers run before I/O. Read what arrived meanwhile before calling it silence.
-    else setImmediate(() => this.#beginIfDue(feeder, performance.now()))
+    else setImmediate(() => this.#beginIfDue(input, performance.now()))
   }
 
-  #dueAt({ lastShownAt }: Feeder): number {
+  #dueAt({ lastShownAt }: StreamInput): number {
     return Math.max(lastShownAt ?? 0, this.#seenAt) + this.#options.afterMs
   }
 
-  #beginIfDue(feeder: Feeder, now: number): void {
-    const isWanted = this.#wish !== undefined && this.#live && feeder === this.#feeder && !this.isShown
-    if (isWanted && this.#clip !== null && this.#dueAt(feeder) <= now) this.#begin(this.#clip, now)
+  #beginIfDue(input: StreamInput, now: number): void {
+    const isWanted = this.#wish !== undefined && this.#live && input === this.#input && !this.isShown
+    if (isWanted && this.#clip !== null && this.#dueAt(input) <= now) this.#begin(this.#clip, now)
   }
 
   #begin(clip: SlateClip, now: number): void {

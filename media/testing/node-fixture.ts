@@ -3,7 +3,7 @@ import type { DestinationState, DestinationStatus, MediaEvent, MediaLog, MediaNo
 import type { DesiredStream, Destination } from '../types.ts'
 import { startMediaNode, type MediaNodeSettings } from '../node.ts'
 import { DEFAULT_RELAY_LIMITS, type RelayLimits } from '../relay/limits.ts'
-import { sourceOf } from '../relay-stream.ts'
+import { inputOfKey } from '../relay-stream.ts'
 import { newKey } from './ingest-fixture.ts'
 import { TestPublisher } from './publisher.ts'
 import type { Sink } from './sink.ts'
@@ -19,7 +19,7 @@ export const QUICK: RelayLimits = {
   recoverMs: 500,
   holdMs: 1_500,
   takeOverMs: 500,
-  returns: { steadyMs: 300, longestMs: 1_200, forgiveMs: 5_000 },
+  failback: { steadyMs: 300, maxSteadyMs: 1_200, resetMs: 5_000 },
   slateAfterMs: 700,
   staleSessionMs: 50,
   maxStaleSessionMs: 150,
@@ -66,7 +66,7 @@ export async function startNode(
     log,
     onEvent: (event) => events.push(event),
     authorizePublish: async ({ keyHash }) =>
-      sourceOf(fixture.stream, keyHash) !== null
+      inputOfKey(fixture.stream, keyHash) !== null
         ? { allowed: true, stream: fixture.stream }
         : { allowed: false, reason: 'unknown key' },
     limits: { relay: { ...QUICK, ...limits } },

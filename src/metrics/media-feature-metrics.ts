@@ -105,7 +105,7 @@ const RECORDING: readonly MetricRow<NonNullable<StreamStatus['recording']>>[] = 
 
 const ENCODERS: readonly MetricRow<MediaNodeStatus>[] = [
   ['gauge', 'running', 'Running encoders of renderings', ({ renderings }) => renderings.running],
-  ['gauge', 'limit', 'Limit of concurrent encoders', ({ renderings }) => renderings.most],
+  ['gauge', 'limit', 'Limit of concurrent encoders', ({ renderings }) => renderings.max],
 ]
 
 const RENDERING: readonly MetricRow<RenderingStatus>[] = [

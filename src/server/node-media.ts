@@ -70,7 +70,7 @@ export async function startMedia(resources: NodeResources, composition: Composit
     host: config.RTMP_HOST,
     port: config.RTMP_PORT,
     allowPrivateAddresses: config.ALLOW_PRIVATE_ADDRESSES,
-    limits: { relay: { mostBehindMs: config.MEDIA_JOIN_SECONDS * SECOND } },
+    limits: { relay: { maxBehindMs: config.MEDIA_JOIN_SECONDS * SECOND } },
     ...rtmpsOf(config),
     preview,
     whip: whipSettings(config, found.ffmpeg),

@@ -25,7 +25,7 @@ const announce = (streams: readonly StreamStatus[] = []) =>
       cpu: 0,
       uptimeSeconds: 1,
       connections: 0,
-      renderings: { running: 0, most: 8 },
+      renderings: { running: 0, max: 8 },
       whip: null,
       streams,
     },

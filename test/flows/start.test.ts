@@ -124,7 +124,7 @@ describe('as a non-root user', () => {
       ['RTMP_PORT', { RTMP_PORT: '80' }],
     ] as const) {
       await expect(startPlainly({ ...common, ...env })).rejects.toThrow(
-        `this user may not open port 80: set ${setting} to one from 1024 on, or allow it to bind low ports (EACCES)`,
+        `this user may not bind port 80: set ${setting} to 1024 or higher, or allow the user to bind low ports (EACCES)`,
       )
     }
     await database.drop()

@@ -1,5 +1,5 @@
 import { spawn, type ChildProcessWithoutNullStreams } from 'node:child_process'
-import { OutputWatch } from '../../output-watch.ts'
+import { OutputWatchdog } from '../../output-watchdog.ts'
 import { FlvReader, type FlvTag } from '../../rtmp/flv-reader.ts'
 import { matroskaFrame, matroskaHead, type CodedTrack } from './matroska.ts'
 
@@ -33,7 +33,7 @@ export class FfmpegRun {
   readonly #process: ChildProcessWithoutNullStreams
   readonly #exited = Promise.withResolvers<void>()
   readonly #said: string[] = []
-  readonly #watch = new OutputWatch(HANG)
+  readonly #watch = new OutputWatchdog(HANG)
   #over = false
 
   constructor(options: FfmpegRunOptions) {
@@ -41,7 +41,7 @@ export class FfmpegRun {
     this.#options = options
     this.#process = spawn(path, args, { stdio: 'pipe', env: {} })
     const reader = new FlvReader(({ body, timestamp, type }) => {
-      this.#watch.heard()
+      this.#watch.noteOutput()
       onTag({ type, body, timestamp: timestamp + origin })
     })
     this.#process.stdout.on('data', (bytes: Buffer) => reader.push(bytes))
@@ -59,7 +59,7 @@ export class FfmpegRun {
     const time = timestamp - this.#options.origin
     if (this.#over || time < 0) return
     if (stdin.writableLength > MOST_WAITING_BYTES) this.#fail('ffmpeg does not keep up')
-    else if (this.#watch.fed(performance.now())) this.#fail('ffmpeg gives nothing out')
+    else if (this.#watch.noteInput(performance.now())) this.#fail('ffmpeg gives nothing out')
     else stdin.write(matroskaFrame(time, isKeyframe, data))
   }
 

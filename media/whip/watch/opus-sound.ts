@@ -1,5 +1,5 @@
 import { spawn, type ChildProcessWithoutNullStreams } from 'node:child_process'
-import { OutputWatch } from '../../output-watch.ts'
+import { OutputWatchdog } from '../../output-watchdog.ts'
 import { flvHeader, flvTag } from '../../preview/flv-tag.ts'
 import type { RelayBatch, RelayMessage } from '../../relay/relay-message.ts'
 import type { Output } from '../../relay/source.ts'
@@ -43,7 +43,7 @@ export class OpusSound implements Output {
   #configuration: RelayMessage | null = null
   #startedAt = 0
   #lastAt = 0
-  #watch = new OutputWatch(HANG)
+  #watch = new OutputWatchdog(HANG)
   #failures = 0
   /** Of the stream's time; until then there is silence. */
   #againAt = Number.NEGATIVE_INFINITY
@@ -84,7 +84,7 @@ export class OpusSound implements Output {
     this.#process ??= this.#start(this.#configuration, timestamp)
     const { stdin } = this.#process
     // Its end is followed by another one.
-    if (this.#watch.fed(performance.now())) this.#process.kill('SIGKILL')
+    if (this.#watch.noteInput(performance.now())) this.#process.kill('SIGKILL')
     if (stdin.writableLength < MOST_WAITING_BYTES) stdin.write(flvTag(message, timestamp - this.#startedAt))
   }
 
@@ -94,7 +94,7 @@ export class OpusSound implements Output {
     const reader = new OggReader((packet) => {
       const behindMs = this.#lastAt - timestamp - count * PACKET_MS
       count += 1
-      if (this.#process === child) this.#watch.heard()
+      if (this.#process === child) this.#watch.noteOutput()
       if (this.#process !== child || (count <= STARTING_PACKETS && behindMs > LATE_MS)) return
       for (const listener of this.#listeners) listener(packet)
     })
@@ -114,7 +114,7 @@ export class OpusSound implements Output {
     child.once('error', (error) => over(error.message))
     child.once('close', (code, signal) => over(signal ?? `code ${code}`))
     this.#startedAt = timestamp
-    this.#watch = new OutputWatch(HANG)
+    this.#watch = new OutputWatchdog(HANG)
     child.stdin.write(Buffer.concat([flvHeader({ audio: true, video: false }), flvTag(configuration, 0)]))
     return child
   }

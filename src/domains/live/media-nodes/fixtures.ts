@@ -9,7 +9,7 @@ export function announceMedia({ app }: Stage): void {
     cpu: 0,
     uptimeSeconds: 1,
     connections: 0,
-    renderings: { running: 0, most: 8 },
+    renderings: { running: 0, max: 8 },
     whip: null,
     streams: [],
   }
