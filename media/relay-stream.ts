@@ -195,7 +195,7 @@ export class RelayStream {
   }
 
   #onMedia(message: MediaMessage, now: number): void {
-    this.#meter.media(now)
+    this.#meter.noteMedia(now)
     // Checked before the message is relayed: a server must not get a configuration that it does not accept.
     if (message.isHeader && message.kind !== 'data') this.#checkCodecs()
   }
@@ -208,7 +208,7 @@ export class RelayStream {
     for (const { id, rendering, rules } of this.#desired.destinations) {
       const reason = rules === undefined || isTranscoded(rendering) ? null : codecRefusal(rules, ingest)
       // While the codec is unknown, the last decision stays.
-      if (reason !== null || ingest.videoCodec !== null) this.#clients.get(id)?.bar(reason)
+      if (reason !== null || ingest.videoCodec !== null) this.#clients.get(id)?.setRefusal(reason)
     }
   }
 
@@ -246,7 +246,7 @@ export class RelayStream {
     this.#options.onEvent({ type: 'slate.changed', streamId, shown })
     if (!live) return
     this.#updateRenderings()
-    if (!this.#isFed) for (const client of this.#clients.values()) client.hold()
+    if (!this.#isFed) for (const client of this.#clients.values()) client.pause()
     else if (shown) for (const client of this.#clients.values()) client.start()
   }
 
@@ -257,7 +257,7 @@ export class RelayStream {
     this.#options.onEvent({ type: 'ingest.ended', streamId, sessionId: input.publisher.sessionId, reason })
     // The hold counts from the last frame: a half-open connection is detected only after seconds without data.
     this.#holdFrom = input.lastFrameAt
-    if (!this.#slate.isShown) for (const client of this.#clients.values()) client.hold()
+    if (!this.#slate.isShown) for (const client of this.#clients.values()) client.pause()
     this.#startHold()
   }
 
@@ -360,9 +360,8 @@ export class RelayStream {
   }
 
   #reportUsage(): void {
-    const input = this.#publishers.active
-    if (input === null || !this.#desired.live) return
-    this.#emitUsage(input)
+    const { active } = this.#publishers
+    if (active !== null && this.#desired.live) this.#emitUsage(active)
   }
 
   #emitUsage(input: StreamInput): void {

@@ -2,14 +2,14 @@ import ipaddr from 'ipaddr.js'
 
 export type AddressCheck = { readonly allowed: true } | { readonly allowed: false; readonly reason: string }
 
-/** Addresses that look public and lead to a cloud's own control plane. */
+/** Public addresses that belong to the control plane of a cloud provider. */
 const METADATA_ADDRESSES = new Set(['168.63.129.16'])
 
 const IPV4_REASONS: Record<string, string> = {
   unspecified: 'an unspecified address',
   broadcast: 'a broadcast address',
   multicast: 'a multicast address',
-  linkLocal: 'a link-local address (cloud metadata lives there)',
+  linkLocal: 'a link-local address (used for cloud metadata)',
   loopback: 'a loopback address',
   carrierGradeNat: 'a carrier-grade NAT address',
   private: 'a private address',
@@ -28,15 +28,14 @@ const IPV6_REASONS: Record<string, string> = {
   teredo: 'a Teredo address',
 }
 
-/** The only block from which public IPv6 unicast addresses are given out (IANA, RFC 4291 section 2.4). */
+/** The only block of public IPv6 unicast addresses that IANA has allocated (RFC 4291, section 2.4). */
 const GLOBAL_UNICAST = ipaddr.IPv6.parseCIDR('2000::/3')
-/** RFC 9637; not in ipaddr.js 2.5. */
+/** RFC 9637. ipaddr.js 2.5 does not know it. */
 const DOCUMENTATION = ipaddr.IPv6.parseCIDR('3fff::/20')
 
 /**
- * Whether a destination may live at this address. It decides on the bits, whatever way the address is written
- * (`127.1`, `0x7f000001`, `::ffff:7f00:1`), and allows what is known to be public instead of refusing what is known
- * to be private.
+ * Whether a destination may have this address. The check works on the bits, so the notation (`127.1`, `0x7f000001`,
+ * `::ffff:7f00:1`) does not matter. It allows addresses that are known to be public and refuses all others.
  */
 export function checkAddress(ip: string): AddressCheck {
   if (!ipaddr.isValid(ip)) return { allowed: false, reason: 'not an IP address' }
@@ -56,7 +55,7 @@ function checkIpv6(address: ipaddr.IPv6): AddressCheck {
   const range = address.range()
   if (range !== 'unicast') return refused(IPV6_REASONS[range] ?? 'a reserved address')
   const [, , , , high, low] = address.parts
-  // RFC 5214, section 6.1: an IPv4 address travels in the last 32 bits of an ISATAP interface identifier.
+  // RFC 5214, section 6.1: the last 32 bits of an ISATAP interface identifier are an IPv4 address.
   if (low === 0x5efe && (high === 0 || high === 0x200)) return refused('an ISATAP address')
   if (!address.match(GLOBAL_UNICAST) || address.match(DOCUMENTATION)) return refused('a reserved address')
   return { allowed: true }

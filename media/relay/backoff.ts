@@ -4,8 +4,8 @@ export interface BackoffLimits {
 }
 
 /**
- * Exponential back-off with full jitter: the wait is evenly spread between 0 and a limit that doubles with each
- * attempt, so that many outputs cut off at once do not come back at once.
+ * Exponential back-off with full jitter: the delay is uniformly distributed between 0 and a limit that doubles with each
+ * attempt. Outputs that were disconnected at the same time do not reconnect at the same time.
  */
 export class Backoff {
   readonly #limits: BackoffLimits

@@ -15,7 +15,7 @@ afterEach(async () => {
 
 const BACKUP = newKey('pathofthebackup')
 
-async function set(): Promise<void> {
+async function startWithBackup(): Promise<void> {
   scene = await startScene([await startSink()])
   scene.change({ backup: { path: 'pathofthebackup', keyHash: hashOf(BACKUP) } })
 }
@@ -27,81 +27,81 @@ async function publish(key: string, options: FeedOptions = {}): Promise<Feed> {
 }
 
 const status = () => scene.node.status().streams[0]!
-const roleOf = (one: IngestStatus | null) => one?.source ?? null
+const sourceOf = (one: IngestStatus | null) => one?.source ?? null
 const connection = (): SinkConnection => scene.sinks[0]!.last()!
-const cameFrom = (feed: Feed, messages: readonly SinkMessage[]) => {
+const sentBy = (feed: Feed, messages: readonly SinkMessage[]) => {
   const sums = new Set(feed.of('video').map(({ checksum }) => checksum))
   return messages.filter(({ checksum }) => sums.has(checksum))
 }
 
-/** What a player must be able to rely on, over all that one connection has carried. */
-function expectUnbroken(one: SinkConnection): void {
+/** Checks that timestamps on a connection never go back and have no long gap. */
+function expectContinuous(one: SinkConnection): void {
   for (const kind of ['audio', 'video'] as const) {
     const times = one.of(kind).map(({ timestamp }) => timestamp)
     expect(times).toEqual(times.toSorted((left, right) => left - right))
     const gaps = times.slice(1).map((time, at) => time - times[at]!)
-    // The other publisher takes over after half a second here. The rest is for a busy machine.
+    // The other publisher takes over after half a second in this test. The rest is tolerance for a busy machine.
     expect(Math.max(...gaps)).toBeLessThan(4_000)
   }
 }
 
-test('a second publisher takes over when the first is cut off, from a keyframe, over the same connection', async () => {
-  await set()
+test('the backup takes over from its keyframe, over the same connection, when the primary disconnects', async () => {
+  await startWithBackup()
   const first = await publish(scene.key, { videoBytes: 3_000, keyframeEveryMs: 400 })
   await waitFor(() => scene.destination('d0').state === 'live')
   const second = await publish(BACKUP, { startTimestamp: 5_000_000, videoBytes: 4_000, keyframeEveryMs: 60_000 })
-  await waitFor(() => roleOf(status().standby) === 'backup')
+  await waitFor(() => sourceOf(status().standby) === 'backup')
   await waitFor(() => second.of('video').length > 30)
-  expect(cameFrom(second, connection().messages).filter(({ isHeader }) => !isHeader)).toEqual([])
+  expect(sentBy(second, connection().messages).filter(({ isHeader }) => !isHeader)).toEqual([])
   first.stop().publisher.socket.resetAndDestroy()
-  await waitFor(() => cameFrom(second, connection().messages).some(({ isKeyframe }) => isKeyframe))
-  await waitFor(() => cameFrom(second, connection().of('video')).length > 60)
+  await waitFor(() => sentBy(second, connection().messages).some(({ isKeyframe }) => isKeyframe))
+  await waitFor(() => sentBy(second, connection().of('video')).length > 60)
   expect(scene.sinks[0]!.connections).toHaveLength(1)
-  expectUnbroken(connection())
-  // The second one's only keyframe came before the cut: its group was kept, and its configuration was known already.
+  expectContinuous(connection())
+  // The backup sent its only keyframe before the disconnect. Its GOP was buffered, and its configuration is unchanged.
   expect(
     connection()
       .of('video')
       .filter(({ isHeader }) => isHeader),
   ).toHaveLength(1)
-  expect(cameFrom(second, connection().of('video')).filter(({ isHeader }) => !isHeader)[0]?.isKeyframe).toBe(true)
-  expect([roleOf(status().ingest), roleOf(status().standby)]).toEqual(['backup', null])
-  const story = scene.events.flatMap((event) => (event.type.startsWith('ingest.') ? [event.type] : []))
-  expect(story).toEqual(['ingest.started', 'ingest.started', 'ingest.ended'])
+  expect(sentBy(second, connection().of('video')).filter(({ isHeader }) => !isHeader)[0]?.isKeyframe).toBe(true)
+  expect([sourceOf(status().ingest), sourceOf(status().standby)]).toEqual(['backup', null])
+  const types = scene.events.flatMap((event) => (event.type.startsWith('ingest.') ? [event.type] : []))
+  expect(types).toEqual(['ingest.started', 'ingest.started', 'ingest.ended'])
 })
 
-test('silence is enough; the first one, back again, stands by until the second fails', async () => {
-  await set()
+test('the backup takes over from a publisher that sends nothing, which stays on standby until the backup fails', async () => {
+  await startWithBackup()
   const first = await publish(scene.key, { videoBytes: 3_000, keyframeEveryMs: 400 })
   await waitFor(() => scene.destination('d0').state === 'live')
   const second = await publish(BACKUP, { videoBytes: 4_000, keyframeEveryMs: 400 })
-  await waitFor(() => roleOf(status().standby) === 'backup')
+  await waitFor(() => sourceOf(status().standby) === 'backup')
   first.stop()
-  await waitFor(() => roleOf(status().ingest) === 'backup')
-  expect(roleOf(status().standby)).toBe('primary')
-  const counted = () => scene.events.flatMap((event) => (event.type === 'usage' ? [event] : []))
-  const before = Math.max(...counted().map(({ liveMs }) => liveMs))
+  await waitFor(() => sourceOf(status().ingest) === 'backup')
+  expect(sourceOf(status().standby)).toBe('primary')
+  const usages = () => scene.events.flatMap((event) => (event.type === 'usage' ? [event] : []))
+  const before = Math.max(...usages().map(({ liveMs }) => liveMs))
   const { sessionId } = status().standby!
   first.start()
   await waitFor(() => first.of('video').length > 20)
-  expect(roleOf(status().ingest)).toBe('backup')
+  expect(sourceOf(status().ingest)).toBe('backup')
   second.stop().publisher.close()
-  await waitFor(() => roleOf(status().ingest) === 'primary')
-  // The minutes of one publisher go on where they stood.
-  await waitFor(() => counted().some((usage) => usage.sessionId === sessionId && usage.liveMs > before + 100))
-  const seen = cameFrom(second, connection().of('video')).length
+  await waitFor(() => sourceOf(status().ingest) === 'primary')
+  // The usage of the primary continues from its earlier value.
+  await waitFor(() => usages().some((usage) => usage.sessionId === sessionId && usage.liveMs > before + 100))
+  const seen = sentBy(second, connection().of('video')).length
   await waitFor(() => connection().of('video').length > seen + 100)
   expect(scene.sinks[0]!.connections).toHaveLength(1)
-  expectUnbroken(connection())
+  expectContinuous(connection())
 })
 
-test('the backup alone feeds the stream; a new key drops both', async () => {
-  await set()
+test('the backup feeds the stream alone, and new keys drop both publishers', async () => {
+  await startWithBackup()
   const second = await publish(BACKUP)
   await waitFor(() => scene.destination('d0').state === 'live')
-  expect(roleOf(status().ingest)).toBe('backup')
+  expect(sourceOf(status().ingest)).toBe('backup')
   const first = await publish(scene.key)
-  await waitFor(() => roleOf(status().standby) === 'primary')
+  await waitFor(() => sourceOf(status().standby) === 'primary')
   scene.change({ keyHash: hashOf(newKey()), backup: { path: 'pathofthebackup', keyHash: hashOf(newKey()) } })
   await Promise.all([first.publisher.closed, second.publisher.closed])
   expect([status().ingest, status().standby]).toEqual([null, null])

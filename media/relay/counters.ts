@@ -1,7 +1,7 @@
-/** Bits per second are an average over this long. */
+/** The bitrate is an average over this time. */
 const BITRATE_WINDOW_MS = 4_000
 
-/** The running figures of one destination over all its connections. Times are monotonic milliseconds. */
+/** The counters of one destination over all its connections. Times are monotonic milliseconds. */
 export class DestinationCounters {
   messagesSent = 0
   reconnects = 0
@@ -31,13 +31,13 @@ export class DestinationCounters {
     return Math.round(((last.bytes - first.bytes) * 8_000) / (last.at - first.at))
   }
 
-  /** What the present connection has moved so far. */
-  connection(sent: number, acknowledged: number): void {
+  /** Sets the bytes of the current connection so far. */
+  updateConnection(sent: number, acknowledged: number): void {
     this.#sent = sent
     this.#acknowledged = acknowledged
   }
 
-  /** The present connection is over; the next one counts from 0. */
+  /** The current connection ended. The next one counts from 0. */
   connectionEnded(): void {
     this.#sentBefore += this.#sent
     this.#acknowledgedBefore = this.bytesAcknowledged
@@ -45,7 +45,7 @@ export class DestinationCounters {
     this.#acknowledged = 0
   }
 
-  /** Called regularly. `live`: the destination takes media in. */
+  /** Takes a sample. Call it regularly. `live`: the destination is receiving media. */
   tick(now: number, live: boolean): void {
     const previous = this.#samples.at(-1)
     const bytes = this.bytesSent

@@ -2,20 +2,20 @@ import { isIP } from 'node:net'
 import { domainToASCII } from 'node:url'
 import ipaddr from 'ipaddr.js'
 
-/** A destination URL was refused; the message is for the person who typed it. */
+/** A destination URL is not valid. The message is for the user who entered it. */
 export class DestinationUrlError extends Error {
   override readonly name = 'DestinationUrlError'
 }
 
-/** Where to connect and what to say there. Nothing of it is secret. */
+/** The address and RTMP parameters of a destination. None of them is secret. */
 export interface DestinationTarget {
   readonly secure: boolean
-  /** A name, or an IP address in its ordinary form, without brackets. */
+  /** A host name, or an IP address in canonical form, without brackets. */
   readonly host: string
   readonly port: number
-  /** The RTMP application with its query (YouTube's backup address is told apart by `?backup=1` on the application). */
+  /** The RTMP application with its query. YouTube's backup server has `?backup=1` there. */
   readonly app: string
-  /** The URL of the application, as `connect` carries it. */
+  /** The URL of the application, which is sent with `connect`. */
   readonly tcUrl: string
 }
 
@@ -23,8 +23,9 @@ const MAX_URL_LENGTH = 2048
 const DEFAULT_PORT = { 'rtmp:': 1935, 'rtmps:': 443 } as const
 
 /**
- * Ports of services that are never RTMP, and that a crafted request could harm (the list that browsers keep, shortened
- * to what runs on servers). Everything else is allowed: platforms use 80, 443, 1935, 1936, 2935 and many more.
+ * Ports of other services, which a crafted RTMP connection could harm: the server ports of the browsers' list of blocked
+ * ports, and those of databases and cluster services. All other ports are allowed, because platforms use 80, 443, 1935,
+ * 1936, 2935 and many more.
  */
 const REFUSED_PORTS = new Set([
   7, 9, 13, 19, 20, 21, 22, 23, 25, 37, 42, 43, 53, 69, 79, 87, 95, 101, 102, 109, 110, 111, 113, 115, 119, 123, 135,
@@ -34,19 +35,19 @@ const REFUSED_PORTS = new Set([
 ])
 
 /**
- * Reads `rtmp://host[:port]/app[/instance…][?query]` or `rtmps://…`, without a key in it.
+ * Parses `rtmp://host[:port]/app[/instance…][?query]` or `rtmps://…`. The URL contains no key.
  *
- * @throws DestinationUrlError with a message for the person who typed it.
+ * @throws DestinationUrlError with a message for the user who entered it
  */
 export function parseDestinationUrl(text: string): DestinationTarget {
   if (text.length > MAX_URL_LENGTH)
     throw new DestinationUrlError(`The URL is longer than ${MAX_URL_LENGTH} characters.`)
-  // The URL parser would remove tabs and line breaks, and an RTMP server would see another address than was shown.
+  // The URL parser removes tabs and line breaks, so the server would get another URL than the user entered.
   if (!/^[\x21-\x7e\u00a1-\uffff]+$/u.test(text)) {
     throw new DestinationUrlError('The URL contains a space or a control character.')
   }
   const url = URL.parse(text)
-  if (url === null) throw new DestinationUrlError('This is not a URL such as rtmps://live.example.com/app.')
+  if (url === null) throw new DestinationUrlError('This is not a URL. Example: rtmps://live.example.com/app.')
   if (url.protocol !== 'rtmp:' && url.protocol !== 'rtmps:') {
     throw new DestinationUrlError('The URL must begin with rtmp:// or rtmps://.')
   }
@@ -56,24 +57,25 @@ export function parseDestinationUrl(text: string): DestinationTarget {
   if (url.hash !== '') throw new DestinationUrlError('The URL must not contain a "#" part.')
   const host = normalHost(url.hostname)
   const port = url.port === '' ? DEFAULT_PORT[url.protocol] : Number(url.port)
-  if (port === 0) throw new DestinationUrlError('Port 0 cannot be connected to.')
-  if (REFUSED_PORTS.has(port)) throw new DestinationUrlError(`Port ${port} belongs to another service than RTMP.`)
+  if (port === 0) throw new DestinationUrlError('Port 0 is not a valid port.')
+  if (REFUSED_PORTS.has(port))
+    throw new DestinationUrlError(`Port ${port} is not allowed, because it belongs to a service other than RTMP.`)
   const path = url.pathname.replace(/^\/+|\/+$/g, '')
-  if (path === '') throw new DestinationUrlError('The URL lacks the application, such as /live2 or /app.')
+  if (path === '') throw new DestinationUrlError('The URL has no application, such as /live2 or /app.')
   const app = path + url.search
   const authority = (isIP(host) === 6 ? `[${host}]` : host) + (url.port === '' ? '' : `:${url.port}`)
   return { secure: url.protocol === 'rtmps:', host, port, app, tcUrl: `${url.protocol}//${authority}/${app}` }
 }
 
 function normalHost(hostname: string): string {
-  if (hostname === '') throw new DestinationUrlError('The URL lacks a host.')
+  if (hostname === '') throw new DestinationUrlError('The URL has no host.')
   if (hostname.startsWith('[')) {
     const literal = hostname.slice(1, -1)
     if (isIP(literal) !== 6) throw new DestinationUrlError('The IPv6 address in the URL is not valid.')
     return ipaddr.parse(literal).toString()
   }
-  // RTMP is no "special" scheme: the URL parser leaves 0x7f.1, 017700000001 and full-width digits as they are, where
-  // getaddrinfo reads addresses in them. This reads them the same way. A final dot says only that the name is complete.
+  // RTMP is not a "special" scheme of the URL standard: the parser leaves 0x7f.1, 017700000001 and full-width digits
+  // unchanged, but getaddrinfo parses them as addresses. This code parses them the same way. A final dot has no effect.
   const name = domainToASCII(decodeHost(hostname)).toLowerCase().replace(/\.$/, '')
   const labels = name.split('.')
   const valid = name.length <= 253 && labels.every((label) => /^[a-z0-9_](?:[a-z0-9_-]{0,61}[a-z0-9_])?$/.test(label))

@@ -8,7 +8,7 @@ import type { TestPublisher } from '../testing/publisher.ts'
 import { startSink } from '../testing/sink.ts'
 import type { DestinationRules } from '../types.ts'
 
-/** Bodies made by hand after Enhanced RTMP v2: the ffmpeg of stable distributions cannot write them. */
+/** The messages are built by hand as Enhanced RTMP v2 specifies, because ffmpeg before 6.1 cannot write them. */
 
 let scene: Scene
 let feed: Feed | undefined
@@ -30,7 +30,7 @@ const ONLY_H264: DestinationRules = { ...RULES, name: 'Twitch', videoCodecs: ['h
 const opus = (packetType: number, mark: number) =>
   Buffer.concat([Buffer.of(0x90 | packetType), Buffer.from('Opus'), Buffer.alloc(40, mark)])
 
-/** Sends a configuration of each kind and `count` frames, one keyframe in ten; returns the checksums of it all. */
+/** Sends both configurations and `count` frames of each kind, every tenth a keyframe. Returns the checksums of all messages. */
 function send(publisher: TestPublisher, fourCc: string, count: number): { video: number[]; audio: number[] } {
   const sent: { video: number[]; audio: number[] } = { video: [], audio: [] }
   const video = (timestamp: number, body: Buffer): void => {
@@ -44,7 +44,7 @@ function send(publisher: TestPublisher, fourCc: string, count: number): { video:
   video(0, enhancedVideo(fourCc, 0, true, Buffer.alloc(30, 1)))
   audio(0, opus(0, 1))
   for (let frame = 0; frame < count; frame += 1) {
-    // CodedFrames and CodedFramesX, as encoders mix them.
+    // Encoders mix CodedFrames and CodedFramesX.
     video(frame * 20, enhancedVideo(fourCc, frame % 2 === 0 ? 1 : 3, frame % 10 === 0, Buffer.alloc(500, frame)))
     audio(frame * 20 + 5, opus(1, frame))
   }
@@ -52,11 +52,11 @@ function send(publisher: TestPublisher, fourCc: string, count: number): { video:
 }
 
 test.each(['hvc1', 'av01'])(
-  '%s with Opus goes bit for bit to who takes it, and not to who does not',
+  '%s with Opus is relayed unchanged, and only to destinations that accept the codecs',
   async (fourCc) => {
     scene = await startScene([await startSink(), await startSink(), await startSink()])
-    const [takes, refuses, unknown] = scene.sinks.map((sink, index) => towards(sink, `d${index}`))
-    scene.change({ destinations: [{ ...takes!, rules: RULES }, { ...refuses!, rules: ONLY_H264 }, unknown!] })
+    const [accepting, refusing, unknown] = scene.sinks.map((sink, index) => towards(sink, `d${index}`))
+    scene.change({ destinations: [{ ...accepting!, rules: RULES }, { ...refusing!, rules: ONLY_H264 }, unknown!] })
     const publisher = await scene.publish()
     await waitFor(() => scene.sinks.every((sink) => sink.last()?.publishedAt))
     const sent = send(publisher, fourCc, 40)
@@ -75,7 +75,7 @@ test.each(['hvc1', 'av01'])(
     })
     expect(scene.sinks[1]!.messages('video')).toEqual([])
     expect(scene.node.status().streams[0]!.ingest).toMatchObject({ videoCodec: codec, audioCodec: 'opus' })
-    // Asked for again it stays refused; with a codec that it takes, it comes by itself.
+    // A retry does not help. A publisher with an accepted codec does.
     scene.node.retry('stream-1', 'd1')
     await waitFor(() => scene.sinks[1]!.last()!.closed)
     expect(scene.destination('d1').state).toBe('needs_attention')
@@ -86,7 +86,7 @@ test.each(['hvc1', 'av01'])(
   },
 )
 
-test('a destination that joins late starts with the configuration and the group under way', async () => {
+test('a destination that joins late starts with the configuration and the current GOP', async () => {
   scene = await startScene([await startSink(), await startSink()])
   const [first, late] = scene.sinks.map((sink, index) => towards(sink, `d${index}`))
   scene.change({ destinations: [first!] })
@@ -102,7 +102,7 @@ test('a destination that joins late starts with the configuration and the group 
   ])
 })
 
-test('several tracks in one stream are refused, with a word to the encoder', async () => {
+test('refuses multitrack streams with a message to the encoder', async () => {
   scene = await startScene([])
   const publisher = await scene.publish()
   publisher.video(0, enhancedVideo('avc1', 0, true))

@@ -13,12 +13,12 @@ afterEach(async () => {
   await scene.close()
 })
 
-async function set(sinks: Sink[], limits: Partial<RelayLimits> = {}): Promise<void> {
+async function start(sinks: Sink[], limits: Partial<RelayLimits> = {}): Promise<void> {
   scene = await startScene(sinks, limits)
 }
 
-/** Publishes, waits for the destinations, and lets media flow from the first frame on. */
-async function run(options: FeedOptions = {}): Promise<Feed> {
+/** Connects a publisher, waits for the destinations, and starts sending media. */
+async function publish(options: FeedOptions = {}): Promise<Feed> {
   const publisher = await scene.publish()
   await waitFor(() => scene.sinks.every((sink) => sink.last()?.publishedAt))
   feed = new Feed(publisher, options).start()
@@ -31,14 +31,14 @@ function isMonotonic(connection: SinkConnection): boolean {
   )
 }
 
-/** The states of a destination, without reports in which another figure changed: that its key has worked comes while it is live. */
+/** The states of a destination. Reports in which only another field changed, such as `hasWorked`, are left out. */
 function changesOf(id: string): string[] {
   return scene.states(id).filter((state, at, all) => state !== all[at - 1])
 }
 
-test('every destination gets every message, on the message stream that it gave out', async () => {
-  await set([await startSink(), await startSink({ messageStreamId: 7 })])
-  const media = await run()
+test('every destination gets every message, on its own message stream id', async () => {
+  await start([await startSink(), await startSink({ messageStreamId: 7 })])
+  const media = await publish()
   await waitFor(() => media.sent.length > 100)
   media.stop()
   for (const sink of scene.sinks) {
@@ -67,9 +67,9 @@ test('every destination gets every message, on the message stream that it gave o
   expect(scene.destination('d0').bytesAcknowledged).toBeLessThanOrEqual(scene.destination('d0').bytesSent)
 })
 
-test('a destination that is added gets configurations and the group under way at once, rebased to 0', async () => {
-  await set([await startSink()], { maxBehindMs: 60_000 })
-  const media = await run({ keyframeEveryMs: 60_000 })
+test('a destination that is added gets the configurations and the current GOP at once, starting at 0', async () => {
+  await start([await startSink()], { maxBehindMs: 60_000 })
+  const media = await publish({ keyframeEveryMs: 60_000 })
   await waitFor(() => media.sent.length > 60)
   const late = await startSink()
   scene.change({ destinations: [towards(scene.sinks[0]!, 'd0'), towards(late, 'late')] })
@@ -86,7 +86,7 @@ test('a destination that is added gets configurations and the group under way at
     .of('video')
     .filter(({ isHeader }) => !isHeader)
   expect(frames[0]).toMatchObject({ isKeyframe: true, timestamp: 0 })
-  // The next keyframe would come a minute later.
+  // The next keyframe follows a minute later.
   expect(frames[0]!.at - publishedAt!).toBeLessThan(5_000)
   await waitFor(() => late.messages('video').length === media.of('video').length)
   expect(late.messages('video').map(({ checksum }) => checksum)).toEqual(media.of('video').map((one) => one.checksum))
@@ -94,9 +94,9 @@ test('a destination that is added gets configurations and the group under way at
   await late.close()
 })
 
-test('removing or re-keying one destination leaves the others alone', async () => {
-  await set([await startSink(), await startSink(), await startSink()])
-  const media = await run()
+test('removing or re-keying one destination does not affect the others', async () => {
+  await start([await startSink(), await startSink(), await startSink()])
+  const media = await publish()
   await waitFor(() => ['d0', 'd1', 'd2'].every((id) => scene.destination(id).state === 'live'))
   const [kept, rekeyed] = scene.stream.destinations
   scene.change({ destinations: [kept!, { ...rekeyed!, streamKey: 'another-key' }] })
@@ -106,17 +106,17 @@ test('removing or re-keying one destination leaves the others alone', async () =
   const seen = media.sent.length
   await waitFor(() => media.sent.length > seen + 20)
   media.stop()
-  const goodbye = scene.sinks[2]!.last()!.commands.map(({ name }) => name)
-  expect(goodbye.slice(-2)).toEqual(['FCUnpublish', 'deleteStream'])
+  const commands = scene.sinks[2]!.last()!.commands.map(({ name }) => name)
+  expect(commands.slice(-2)).toEqual(['FCUnpublish', 'deleteStream'])
   expect(scene.states('d2').at(-1)).toBe('stopped')
   expect(scene.states('d1')).not.toContain('stopped')
   expect(scene.sinks[0]!.connections).toHaveLength(1)
   await waitFor(() => scene.sinks[0]!.messages('audio').length === media.of('audio').length)
 })
 
-test('a destination that is added in a long group of pictures starts at the live edge, with the next keyframe', async () => {
-  await set([await startSink()], { maxBehindMs: 500 })
-  const media = await run({ keyframeEveryMs: 2_000 })
+test('a destination that is added during a long GOP starts at the live edge, with the next keyframe', async () => {
+  await start([await startSink()], { maxBehindMs: 500 })
+  const media = await publish({ keyframeEveryMs: 2_000 })
   await waitFor(() => media.sent.length > 60)
   const late = await startSink()
   scene.change({ destinations: [towards(scene.sinks[0]!, 'd0'), towards(late, 'late')] })
@@ -127,13 +127,13 @@ test('a destination that is added in a long group of pictures starts at the live
   expect(configuration!.isHeader).toBe(true)
   expect(first!.isKeyframe).toBe(true)
   expect(keyframes.slice(1).map(({ checksum }) => checksum)).toContain(first!.checksum)
-  // Sound is not held up by it.
+  // Audio does not wait for the keyframe.
   expect(late.messages('audio').length).toBeGreaterThan(late.messages('video').length)
 })
 
 test('applying the same state again changes nothing', async () => {
-  await set([await startSink()])
-  await run()
+  await start([await startSink()])
+  await publish()
   await waitFor(() => scene.destination('d0').state === 'live')
   const before = changesOf('d0')
   scene.change({ destinations: scene.stream.destinations.map((one) => ({ ...one })) })
@@ -142,8 +142,8 @@ test('applying the same state again changes nothing', async () => {
   expect(changesOf('d0')).toEqual(before)
 })
 
-test('media goes out only while the stream is live, and only that time counts', async () => {
-  await set([await startSink()])
+test('media is relayed only while the stream is live, and only that time counts as usage', async () => {
+  await start([await startSink()])
   scene.change({ live: false })
   const publisher = await scene.publish()
   feed = new Feed(publisher).start()
@@ -165,9 +165,9 @@ test('media goes out only while the stream is live, and only that time counts', 
   expect(usage.every((event, at) => at === 0 || event.liveMs >= usage[at - 1]!.liveMs)).toBe(true)
 })
 
-test('a publisher that returns in time goes on over the same connections and timeline', async () => {
-  await set([await startSink()], { holdMs: 20_000 })
-  const media = await run()
+test('a publisher that returns during the hold continues on the same connections and timeline', async () => {
+  await start([await startSink()], { holdMs: 20_000 })
+  const media = await publish()
   await waitFor(() => scene.destination('d0').state === 'live')
   media.stop()
   const last = media.of('video').at(-1)?.checksum
@@ -177,7 +177,7 @@ test('a publisher that returns in time goes on over the same connections and tim
   scene.node.status()
   await endPublisher()
   const publisher = await scene.publish()
-  // A new encoder run: its clock begins anew, its first frames are no keyframes for a decoder to start with.
+  // The restarted encoder has a new clock, and its first frame is not a keyframe.
   publisher.video(0, Buffer.from('2701000000ffff', 'hex'))
   feed = new Feed(publisher, { startTimestamp: 40 }).start()
   const before = scene.sinks[0]!.messages('video').length
@@ -189,7 +189,7 @@ test('a publisher that returns in time goes on over the same connections and tim
   const resumed = connection.of('video').slice(before)
   expect(resumed[0]!.isHeader).toBe(true)
   expect(resumed[1]!.isKeyframe).toBe(true)
-  // The second clock began behind the first: its times are moved as a whole, not held until they have caught up.
+  // The second clock starts before the end of the first one. All its timestamps are shifted by one offset.
   for (const [index, { timestamp }] of resumed.slice(1).entries()) {
     expect(timestamp - resumed[1]!.timestamp).toBe(index * 20)
   }
@@ -199,21 +199,21 @@ test('a publisher that returns in time goes on over the same connections and tim
   expect(changesOf('d0').filter((state) => state === 'live')).toHaveLength(1)
 })
 
-test('the hold counts from the last media, also of a publisher whose connection breaks without a word', async () => {
+test('the hold counts from the last frame, also when the connection of the publisher is half-open', async () => {
   const limits = { relay: { ...QUICK, holdMs: 60_000 }, ingest: { idleTimeoutMs: 4_000 } }
   scene = await startScene([await startSink()], {}, { limits })
-  const media = await run()
+  const media = await publish()
   await waitFor(() => scene.destination('d0').state === 'live')
   media.stop()
   await waitFor(() => scene.node.status().streams[0]!.ingest === null, { timeoutMs: 10_000 })
-  // A hold as long as the silence so far is over now. Counted from the end of the connection, it would last 4 s more.
+  // This hold has just ended, counted from the last frame. Counted from the disconnect, it would last 4 s longer.
   scene.change({ holdMs: performance.now() - media.sent.at(-1)!.at })
   await waitFor(() => scene.destination('d0').state === 'idle', { timeoutMs: 3_500 })
 })
 
-test('a publisher that stays away ends the connections in good order, and opens them when it comes', async () => {
-  await set([await startSink()], { holdMs: 300, stallMs: 150 })
-  const media = await run()
+test('connections are unpublished after the hold, and opened again when a publisher connects', async () => {
+  await start([await startSink()], { holdMs: 300, stallMs: 150 })
+  const media = await publish()
   await waitFor(() => scene.destination('d0').state === 'live')
   media.stop()
   const endedAt = performance.now()
@@ -222,16 +222,16 @@ test('a publisher that stays away ends the connections in good order, and opens 
   expect(performance.now() - endedAt).toBeGreaterThan(290)
   expect(scene.sinks[0]!.last()!.commands.at(-1)!.name).toBe('deleteStream')
   const { state, lastError } = scene.destination('d0')
-  // Nothing was to be sent for twice the time after which a stalled connection is reset.
+  // There was nothing to send for twice `stallMs`, which must not count as a stall.
   expect([state, lastError]).toEqual(['idle', null])
   feed = new Feed(await scene.publish()).start()
   await waitFor(() => scene.destination('d0').state === 'live')
   expect(scene.sinks[0]!.connections).toHaveLength(2)
 })
 
-test('a new key drops the publisher of the old one and keeps the destinations', async () => {
-  await set([await startSink()])
-  const media = await run()
+test('a new key drops the publisher with the old key and keeps the destinations connected', async () => {
+  await start([await startSink()])
+  const media = await publish()
   await waitFor(() => scene.destination('d0').state === 'live')
   const key = newKey(scene.stream.path)
   scene.change({ keyHash: hashOf(key) })
@@ -243,9 +243,9 @@ test('a new key drops the publisher of the old one and keeps the destinations', 
   expect(scene.sinks[0]!.connections).toHaveLength(1)
 })
 
-test('a removed stream loses its publisher and its connections', async () => {
-  await set([await startSink()])
-  await run()
+test('removing a stream drops its publisher and its connections', async () => {
+  await start([await startSink()])
+  await publish()
   await waitFor(() => scene.destination('d0').state === 'live')
   scene.node.remove(scene.stream.streamId)
   expect(scene.events.some((event) => event.type === 'ingest.ended' && event.reason === 'stream removed')).toBe(true)
@@ -253,13 +253,13 @@ test('a removed stream loses its publisher and its connections', async () => {
   await waitFor(() => scene.sinks[0]!.last()!.closed)
 })
 
-test('the query of a key goes to publish, that of the URL to the application, and no key anywhere else', async () => {
+test('sends the query of the key with publish and that of the URL with the application, and the key nowhere else', async () => {
   const secret = 'FB-1234567890-0-AbCdEf?s_bl=1&s_ps=1&a=TopSecretValue'
   const sink = await startSink()
-  await set([sink])
+  await start([sink])
   const url = `rtmp://127.0.0.1:${sink.port}/live2/inner?backup=1`
   scene.change({ destinations: [{ id: 'd0', url, streamKey: secret }] })
-  await run()
+  await publish()
   await waitFor(() => scene.destination('d0').state === 'live')
   const connection = sink.last()!
   expect(connection.streamKey).toBe(secret)
@@ -279,8 +279,8 @@ test('the query of a key goes to publish, that of the URL to the application, an
   )
 })
 
-test('a destination that was promised media and got none is not live', async () => {
-  await set([await startSink()])
+test('a destination that has received no media yet is not live', async () => {
+  await start([await startSink()])
   const publisher = await scene.publish()
   await waitFor(() => scene.sinks[0]!.last()?.publishedAt)
   scene.sinks[0]!.last()!.ping()
@@ -290,17 +290,17 @@ test('a destination that was promised media and got none is not live', async () 
   await waitFor(() => scene.destination('d0').state === 'live')
 })
 
-test('pings are answered', async () => {
-  await set([await startSink()])
-  await run()
+test('answers pings', async () => {
+  await start([await startSink()])
+  await publish()
   await waitFor(() => scene.destination('d0').state === 'live')
   scene.sinks[0]!.last()!.ping()
   await waitFor(() => scene.sinks[0]!.last()!.pongs === 1)
 })
 
-test('closing a node sends what is queued and says goodbye', async () => {
-  await set([await startSink()])
-  const media = await run()
+test('closing a node sends queued media and unpublishes', async () => {
+  await start([await startSink()])
+  const media = await publish()
   await waitFor(() => media.sent.length > 50)
   media.stop()
   await waitFor(() => scene.sinks[0]!.messages('audio').length > 20)
@@ -317,10 +317,10 @@ async function endPublisher(): Promise<void> {
 }
 
 test.each([0xff_ffff - 300, 0x1_0000_0000 - 300])(
-  'a publisher whose clock passes a limit at %i is relayed evenly',
+  'a publisher whose timestamps pass %i is relayed with even timestamps',
   async (startTimestamp) => {
-    await set([await startSink()])
-    const media = await run({ startTimestamp })
+    await start([await startSink()])
+    const media = await publish({ startTimestamp })
     await waitFor(() => media.sent.length > 80)
     media.stop()
     await waitFor(() => scene.sinks[0]!.messages('video').length === media.of('video').length)

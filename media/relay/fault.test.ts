@@ -8,19 +8,19 @@ test.each([
   ['it is x', 'x', 'it is [key]'],
   ['a\u0000b\r\nc\u202ed\u200be', 'secret', 'a b c d e'],
   ['', 'secret', ''],
-  ['nothing to hide', '', 'nothing to hide'],
-])('%j without the key', (text, key, clean) => {
+  ['text without a key', '', 'text without a key'],
+])('removes the key and control characters from %j', (text, key, clean) => {
   expect(sanitizePeerText(text, key)).toBe(clean)
 })
 
-test('what a peer says is bounded', () => {
+test('limits the length of text from a server', () => {
   expect(sanitizePeerText('x'.repeat(10_000), 'secret')).toHaveLength(201)
 })
 
-test('a server without TLS behind rtmps is told as such', () => {
+test('reports a server that does not use TLS on an rtmps port', () => {
   const error = Object.assign(new Error('x'), { code: 'ERR_SSL_WRONG_VERSION_NUMBER' })
   expect(faultOfSocketError(error, 'connect')).toMatchObject({
     code: 'tls_failed',
-    message: 'TLS failed: the server does not speak TLS on this port; with rtmp:// it may.',
+    message: 'TLS failed: the server does not use TLS on this port; try rtmp://.',
   })
 })

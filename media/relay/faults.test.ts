@@ -7,9 +7,9 @@ import { QUICK, startScene, type Scene } from '../testing/node-fixture.ts'
 import { startSink, type Sink, type SinkOptions } from '../testing/sink.ts'
 import type { RelayLimits } from './limits.ts'
 
-/** About 48 Mb/s: fills the kernel's buffers within a second or two, as a stream of usual rate does in many. */
+/** About 48 Mb/s, which fills the kernel's buffers within two seconds. */
 const FAST: FeedOptions = { videoBytes: 120_000 }
-const MAX_HELD = 4 * 1024 * 1024
+const MAX_QUEUED = 4 * 1024 * 1024
 const PATIENT = { timeoutMs: 20_000 }
 
 let scene: Scene
@@ -19,8 +19,8 @@ afterEach(async () => {
   await scene.close()
 })
 
-/** Two healthy destinations, `d0` and `d1`, beside one of the given kind, `d2`; media flows from the first frame on. */
-async function run(faulty: SinkOptions, options: FeedOptions = {}, limits: Partial<RelayLimits> = {}): Promise<Sink> {
+/** Starts two healthy destinations, `d0` and `d1`, and a faulty one, `d2`, and starts sending media. */
+async function start(faulty: SinkOptions, options: FeedOptions = {}, limits: Partial<RelayLimits> = {}): Promise<Sink> {
   const sinks = [await startSink(), await startSink(), await startSink(faulty)]
   scene = await startScene(sinks, limits)
   const publisher = await scene.publish()
@@ -29,8 +29,8 @@ async function run(faulty: SinkOptions, options: FeedOptions = {}, limits: Parti
   return sinks[2]!
 }
 
-/** Ends the feed and compares what the healthy destinations got with what was sent. */
-async function expectHealthyUntouched(): Promise<void> {
+/** Stops the feed and checks that the healthy destinations received everything on time. */
+async function expectHealthyUnaffected(): Promise<void> {
   feed.stop()
   for (const sink of scene.sinks.slice(0, 2)) {
     for (const kind of ['audio', 'video'] as const) {
@@ -39,7 +39,7 @@ async function expectHealthyUntouched(): Promise<void> {
       const received = sink.messages(kind)
       expect(received.map(({ checksum }) => checksum)).toEqual(sent.map(({ checksum }) => checksum))
       const late = received.map(({ at }, index) => at - sent[index]!.at)
-      // A disturbance by a stalled neighbour would last for its whole time-out; what the machine adds does not.
+      // If a stalled destination delayed others, the delay would be its whole time-out. A busy machine adds less.
       expect(Math.max(...late)).toBeLessThan(2_000)
     }
     expect(sink.connections).toHaveLength(1)
@@ -50,8 +50,8 @@ async function expectHealthyUntouched(): Promise<void> {
   }
 }
 
-test('a refused key is tried three times, then waits for somebody', async () => {
-  const sink = await run({ refuse: { code: 'NetStream.Publish.BadName', description: 'unknown\u0007 stream' } })
+test('a rejected key is tried three times and then needs attention', async () => {
+  const sink = await start({ refuse: { code: 'NetStream.Publish.BadName', description: 'unknown\u0007 stream' } })
   await waitFor(() => scene.destination('d2').state === 'needs_attention')
   expect(sink.connections).toHaveLength(3)
   expect(scene.destination('d2').lastError).toMatchObject({
@@ -65,58 +65,58 @@ test('a refused key is tried three times, then waits for somebody', async () => 
   sink.behaviour.refuse = undefined
   scene.node.retry('stream-1', 'd2')
   await waitFor(() => scene.destination('d2').state === 'live')
-  await expectHealthyUntouched()
+  await expectHealthyUnaffected()
 })
 
-test('a refused connect counts as a refused key; a busy server does not', async () => {
-  const sink = await run({ refuseConnect: { code: 'NetConnection.Connect.Failed', description: 'busy' } })
+test('a rejected connect counts as a rejected key, a busy server does not', async () => {
+  const sink = await start({ refuseConnect: { code: 'NetConnection.Connect.Failed', description: 'busy' } })
   await waitFor(() => sink.connections.length > 4)
   expect(scene.destination('d2').lastError!.code).toBe('closed_by_peer')
   sink.behaviour.refuseConnect = { code: 'NetConnection.Connect.Rejected', description: '[code=403 need auth]' }
   await waitFor(() => scene.destination('d2').state === 'needs_attention')
   expect(scene.destination('d2').lastError!.code).toBe('rejected')
-  await expectHealthyUntouched()
+  await expectHealthyUnaffected()
 })
 
-test('a new key ends the wait of a refused one', async () => {
-  const sink = await run({ refuse: { code: 'NetStream.Publish.BadName' } })
+test('a new key is tried at once after a rejected one', async () => {
+  const sink = await start({ refuse: { code: 'NetStream.Publish.BadName' } })
   await waitFor(() => scene.destination('d2').state === 'needs_attention')
   sink.behaviour.refuse = undefined
   const [first, second, third] = scene.stream.destinations
   scene.change({ destinations: [first!, second!, { ...third!, streamKey: 'good-key' }] })
   await waitFor(() => scene.destination('d2').state === 'live')
   expect(sink.last()!.streamKey).toBe('good-key')
-  await expectHealthyUntouched()
+  await expectHealthyUnaffected()
 })
 
-test('a server that stops reading is found, holds little memory, and is connected to again', async () => {
-  const sink = await run({}, FAST)
+test('a server that stops reading is detected, uses limited memory, and is reconnected', async () => {
+  const sink = await start({}, FAST)
   await waitFor(() => scene.destination('d2').state === 'live')
   const stalled = sink.last()!
   stalled.stall()
   const stalledAt = performance.now()
-  let held = 0
+  let queued = 0
   await waitFor(() => {
-    held = Math.max(held, scene.destination('d2').queuedBytes)
+    queued = Math.max(queued, scene.destination('d2').queuedBytes)
     return scene.destination('d2').lastError?.code === 'stalled'
   }, PATIENT)
-  // The limit is a second here and ten in production. The kernel's buffers take some of the stream before it counts.
+  // `stallMs` is one second here and ten in production. It counts from when the kernel's buffers are full.
   expect(performance.now() - stalledAt).toBeLessThan(8_000)
-  expect(held).toBeGreaterThan(0)
-  expect(held).toBeLessThanOrEqual(MAX_HELD)
+  expect(queued).toBeGreaterThan(0)
+  expect(queued).toBeLessThanOrEqual(MAX_QUEUED)
   await waitFor(() => sink.connections.length === 2 && scene.destination('d2').state === 'live')
   await waitFor(() => sink.last()!.of('video').length > 20)
   expect(sink.last()!.of('video')[0]!.isHeader).toBe(true)
   expect(sink.last()!.of('video')[1]!.isKeyframe).toBe(true)
-  await expectHealthyUntouched()
+  await expectHealthyUnaffected()
 })
 
-test('a slow server loses whole groups of pictures and no sound, and time never goes back', async () => {
-  // The kernel alone holds megabytes here: more than a second of this stream, so the stall limit must be longer.
-  const sink = await run({ bytesPerSecond: 1_500_000 }, FAST, { stallMs: 5_000 })
+test('a slow server loses whole GOPs but no audio, and timestamps never go back', async () => {
+  // The kernel's buffers hold more than a second of this stream, so `stallMs` must be longer.
+  const sink = await start({ bytesPerSecond: 1_500_000 }, FAST, { stallMs: 5_000 })
   await waitFor(() => scene.destination('d2').state === 'congested', { timeoutMs: 10_000 })
   await waitFor(() => scene.destination('d2').droppedVideo > 60, { timeoutMs: 10_000 })
-  expect(scene.destination('d2').queuedBytes).toBeLessThanOrEqual(MAX_HELD)
+  expect(scene.destination('d2').queuedBytes).toBeLessThanOrEqual(MAX_QUEUED)
   sink.behaviour.bytesPerSecond = undefined
   await waitFor(() => scene.destination('d2').state === 'live', { timeoutMs: 10_000 })
   feed.stop()
@@ -134,14 +134,14 @@ test('a slow server loses whole groups of pictures and no sound, and time never 
     const continues = order.get(message.checksum) === order.get(before.checksum)! + 1
     if (!continues) expect(message.isKeyframe).toBe(true)
   }
-  const start = video[1]!.timestamp
+  const base = video[1]!.timestamp
   const sentAt = (checksum: number) => feed.of('video')[order.get(checksum)!]!.timestamp
-  for (const { checksum, timestamp } of video.slice(1)) expect(timestamp - start).toBe(sentAt(checksum))
-  await expectHealthyUntouched()
+  for (const { checksum, timestamp } of video.slice(1)) expect(timestamp - base).toBe(sentAt(checksum))
+  await expectHealthyUnaffected()
 })
 
-test('a server that closes is connected to again within half a second, each time', async () => {
-  const sink = await run({})
+test('a server that closes the connection is reconnected within half a second each time', async () => {
+  const sink = await start({})
   const backoffs = () =>
     scene.events.flatMap((event) =>
       event.type === 'destination.changed' && event.destination.id === 'd2' && event.destination.state === 'backoff'
@@ -156,18 +156,18 @@ test('a server that closes is connected to again within half a second, each time
     await waitFor(() => backoffs().length === round + 1)
     expect(scene.destination('d2').lastError!.code).toMatch(/^closed_/)
     await waitFor(() => (sink.last()!.publishedAt ?? 0) > closedAt)
-    // The delay that was chosen, not the time that the machine took.
+    // Compares the chosen delay, because the actual time depends on the machine.
     const { nextRetryAt, since } = backoffs()[round]!
     expect(Date.parse(nextRetryAt ?? '') - Date.parse(since)).toBeLessThanOrEqual(QUICK.backoff.maxMs)
   }
   await waitFor(() => scene.destination('d2').reconnects === 3)
-  await expectHealthyUntouched()
+  await expectHealthyUnaffected()
 })
 
 test.each(['at publish', 'at media'] as const)(
-  'a server that closes %s three times is said to be given a wrong key, and is tried again',
+  'a server that closes %s three times is retried, with the hint that the key may be wrong',
   async (closes) => {
-    const sink = await run({ closes })
+    const sink = await start({ closes })
     await waitFor(() => scene.destination('d2').lastError?.hint !== undefined)
     expect(sink.connections).toHaveLength(3)
     expect(scene.destination('d2').lastError).toMatchObject({
@@ -177,38 +177,38 @@ test.each(['at publish', 'at media'] as const)(
     expect(scene.destination('d2')).toMatchObject({ hasWorked: false })
     sink.behaviour.closes = undefined
     await waitFor(() => scene.destination('d2').state === 'live')
-    await expectHealthyUntouched()
+    await expectHealthyUnaffected()
   },
 )
 
-test('a key that has worked is tried for as long as the server holds its old session', async () => {
-  const sink = await run({ keepsSessions: true })
+test('a key that has worked is retried while the server keeps the old session', async () => {
+  const sink = await start({ keepsSessions: true })
   await waitFor(() => scene.destination('d2').hasWorked)
   sink.resetConnections()
   await waitFor(() => sink.connections.length > 5)
   expect(scene.states('d2')).not.toContain('needs_attention')
   expect(scene.destination('d2').lastError).toMatchObject({
     code: 'rejected',
-    hint: expect.stringContaining('earlier'),
+    hint: expect.stringContaining('previous session'),
   })
   sink.behaviour.keepsSessions = false
   await waitFor(() => scene.destination('d2').state === 'live')
-  await expectHealthyUntouched()
+  await expectHealthyUnaffected()
 })
 
-test('a server that takes connections and says nothing is given up on, over and over', async () => {
-  const sink = await run({ blackhole: true })
+test('a server that accepts connections and does not answer is retried after each time-out', async () => {
+  const sink = await start({ blackhole: true })
   await waitFor(() => sink.connections.length > 1)
   expect(scene.destination('d2').lastError).toMatchObject({ code: 'handshake_failed' })
   sink.behaviour.blackhole = false
   sink.behaviour.ignorePublish = true
   await waitFor(() => scene.destination('d2').lastError!.code === 'publish_timeout')
   expect(scene.states('d2')).not.toContain('live')
-  await expectHealthyUntouched()
+  await expectHealthyUnaffected()
 })
 
-test('a server that never acknowledges is live by what TCP says, and stays', async () => {
-  const sink = await run({ neverAcknowledge: true }, {}, { stallMs: 400 })
+test('a server that sends no RTMP acknowledgements is live by TCP progress, and stays live', async () => {
+  const sink = await start({ neverAcknowledge: true }, {}, { stallMs: 400 })
   await waitFor(() => scene.destination('d2').state === 'live')
   const seen = feed.sent.length
   await waitFor(() => feed.sent.length > seen + 200)
@@ -217,31 +217,31 @@ test('a server that never acknowledges is live by what TCP says, and stays', asy
   expect(bytesAcknowledged).toBeGreaterThan(0)
   expect(bytesAcknowledged).toBeLessThanOrEqual(bytesSent)
   expect(sink.connections).toHaveLength(1)
-  await expectHealthyUntouched()
+  await expectHealthyUnaffected()
 })
 
-test('a server that is not there is told from one that does not speak RTMP', async () => {
-  const sink = await run({})
-  const taken = createServer((socket) => {
+test('distinguishes an unreachable server from one that does not use RTMP', async () => {
+  const sink = await start({})
+  const httpServer = createServer((socket) => {
     socket.on('error', () => {})
     socket.resume().end('HTTP/1.1 400 Bad Request\r\n\r\n')
   }).listen(0, '127.0.0.1')
-  await once(taken, 'listening')
-  const { port } = taken.address() as { port: number }
+  await once(httpServer, 'listening')
+  const { port } = httpServer.address() as { port: number }
   const [first, second, third] = scene.stream.destinations
   scene.change({ destinations: [first!, second!, { ...third!, url: `rtmp://127.0.0.1:${port}/live` }] })
   await waitFor(() => scene.destination('d2').lastError?.code === 'handshake_failed')
-  taken.close()
-  await once(taken, 'close')
+  httpServer.close()
+  await once(httpServer, 'close')
   await waitFor(() => scene.destination('d2').lastError?.code === 'connection_refused')
   scene.change({ destinations: [first!, second!, { ...third!, url: 'rtmp://name.invalid/live' }] })
   await waitFor(() => scene.destination('d2').lastError?.code === 'dns_failed')
   await sink.close()
-  await expectHealthyUntouched()
+  await expectHealthyUnaffected()
 })
 
-test('all faults at once leave the healthy ones alone', async () => {
-  const closing = await run({}, { videoBytes: 30_000 })
+test('all faults at once do not affect healthy destinations', async () => {
+  const closing = await start({}, { videoBytes: 30_000 })
   const others = [
     await startSink({ refuse: { code: 'NetStream.Publish.BadName' } }),
     await startSink({ blackhole: true }),
@@ -260,6 +260,6 @@ test('all faults at once leave the healthy ones alone', async () => {
   closing.resetConnections()
   await waitFor(() => scene.destination('x3').lastError?.code === 'stalled')
   await waitFor(() => scene.destination('x0').state === 'needs_attention')
-  await expectHealthyUntouched()
+  await expectHealthyUnaffected()
   for (const sink of others) await sink.close()
 })

@@ -37,7 +37,7 @@ async function start(preferredInput?: PreferredInput): Promise<void> {
   scene.change({ backup, ...(preferredInput && { preferredInput }) })
 }
 
-/** An ffmpeg that publishes until it is ended. */
+/** Starts an ffmpeg that publishes until it is killed. */
 function encode(key: string): ChildProcess {
   const url = `rtmp://127.0.0.1:${scene.port}/live/${key}`
   const input = ['-nostdin', '-loglevel', 'quiet', '-re', '-stream_loop', '-1', '-i', file]
@@ -48,15 +48,16 @@ function encode(key: string): ChildProcess {
 }
 
 const status = () => scene.node.status().streams[0]!
-const onAir = (source: string) => waitFor(() => status().ingest?.source === source, { ...PATIENT, what: source })
-const standsBy = (source: string) => waitFor(() => status().standby?.source === source, { ...PATIENT, what: source })
+const untilActive = (source: string) => waitFor(() => status().ingest?.source === source, { ...PATIENT, what: source })
+const untilStandby = (source: string) =>
+  waitFor(() => status().standby?.source === source, { ...PATIENT, what: source })
 const changes = () =>
   scene.events.flatMap((event) =>
     event.type === 'input.changed' ? [`${event.previous} ${event.source} ${event.reason}`] : [],
   )
 
-/** One connection carried everything, and time never went back on it. */
-function expectUnbroken(): void {
+/** Checks that there was one connection, on which timestamps never go back. */
+function expectContinuous(): void {
   const [sink] = scene.sinks
   expect(sink!.connections).toHaveLength(1)
   const times = sink!
@@ -66,76 +67,84 @@ function expectUnbroken(): void {
   expect(times).toEqual(times.toSorted((left, right) => left - right))
 }
 
-test('the primary takes over when it comes second, and again when it is back', { timeout: 60_000 }, async () => {
-  await start({ source: 'primary', selected: false })
-  encode(BACKUP)
-  await onAir('backup')
-  await waitFor(() => scene.destination('d0').state === 'live', PATIENT)
-  const primary = encode(scene.key)
-  await onAir('primary')
-  await standsBy('backup')
-  primary.kill('SIGKILL')
-  await onAir('backup')
-  encode(scene.key)
-  await onAir('primary')
-  expect(changes()).toEqual(['backup primary preferred', 'primary backup ended', 'backup primary preferred'])
-  expectUnbroken()
-})
+test(
+  'the preferred primary takes over when it connects, and again after a reconnect',
+  { timeout: 60_000 },
+  async () => {
+    await start({ source: 'primary', selected: false })
+    encode(BACKUP)
+    await untilActive('backup')
+    await waitFor(() => scene.destination('d0').state === 'live', PATIENT)
+    const primary = encode(scene.key)
+    await untilActive('primary')
+    await untilStandby('backup')
+    primary.kill('SIGKILL')
+    await untilActive('backup')
+    encode(scene.key)
+    await untilActive('primary')
+    expect(changes()).toEqual(['backup primary preferred', 'primary backup ended', 'backup primary preferred'])
+    expectContinuous()
+  },
+)
 
-test('without a preference the encoder on the air stays', { timeout: 60_000 }, async () => {
+test('without a preference the active encoder stays active', { timeout: 60_000 }, async () => {
   await start()
   encode(BACKUP)
-  await onAir('backup')
+  await untilActive('backup')
   encode(scene.key)
-  await standsBy('primary')
+  await untilStandby('primary')
   const seen = status().standby!.bytesReceived
   await waitFor(() => status().standby!.bytesReceived > seen + 500_000, PATIENT)
   expect(status().ingest?.source).toBe('backup')
 })
 
-test('an encoder that is selected goes on the air, and comes back to it', { timeout: 60_000 }, async () => {
+test('a selected encoder takes over at once, and again after a reconnect', { timeout: 60_000 }, async () => {
   await start({ source: 'primary', selected: false })
   encode(scene.key)
-  await onAir('primary')
+  await untilActive('primary')
   await waitFor(() => scene.destination('d0').state === 'live', PATIENT)
   const backup = encode(BACKUP)
-  await standsBy('backup')
+  await untilStandby('backup')
   await waitFor(() => status().standby!.keyframeIntervalSeconds !== null, PATIENT)
   scene.change({ preferredInput: { source: 'backup', selected: true } })
   expect(status().ingest?.source).toBe('backup')
   backup.kill('SIGKILL')
-  await onAir('primary')
+  await untilActive('primary')
   encode(BACKUP)
-  await onAir('backup')
+  await untilActive('backup')
   expect(changes()).toEqual(['primary backup selected', 'backup primary ended', 'primary backup selected'])
-  expectUnbroken()
+  expectContinuous()
 })
 
-test('encoders that fight over one key are told of; the fourth take-over is refused', { timeout: 60_000 }, async () => {
-  await start()
-  encode(scene.key)
-  await onAir('primary')
-  for (let takeOver = 1; takeOver <= 3; takeOver++) {
-    const { sessionId } = status().ingest!
-    await waitFor(() => status().ingest!.bytesReceived > 20_000, PATIENT)
+test(
+  'encoders that compete for one key are reported, and the fourth take-over is refused',
+  { timeout: 60_000 },
+  async () => {
+    await start()
     encode(scene.key)
-    await waitFor(() => status().ingest && status().ingest!.sessionId !== sessionId, PATIENT)
-  }
-  const { sessionId } = status().ingest!
-  await waitFor(() => status().ingest!.warnings.some(({ code }) => code === 'key_contested'), PATIENT)
-  const told = scene.events.some(
-    (event) => event.type === 'warnings.changed' && event.raised.some(({ code }) => code === 'key_contested'),
-  )
-  expect(told).toBe(true)
-  const refused = encode(scene.key)
-  await waitFor(() => refused.exitCode !== null, PATIENT)
-  expect(status().ingest?.sessionId).toBe(sessionId)
-  await waitFor(() => scene.lines.some((line) => line.includes('Another encoder is sending with this key')), PATIENT)
-  // An encoder that has fallen silent is not cut off by its successor: that is let in.
-  encoders.findLast((one) => one.exitCode === null)?.kill('SIGSTOP')
-  const publishes = () => {
-    if (encoders.at(-1)!.exitCode !== null) encode(scene.key)
-    return status().ingest !== null && status().ingest!.sessionId !== sessionId
-  }
-  await waitFor(publishes, PATIENT)
-})
+    await untilActive('primary')
+    for (let takeOver = 1; takeOver <= 3; takeOver++) {
+      const { sessionId } = status().ingest!
+      await waitFor(() => status().ingest!.bytesReceived > 20_000, PATIENT)
+      encode(scene.key)
+      await waitFor(() => status().ingest && status().ingest!.sessionId !== sessionId, PATIENT)
+    }
+    const { sessionId } = status().ingest!
+    await waitFor(() => status().ingest!.warnings.some(({ code }) => code === 'key_contested'), PATIENT)
+    const isReported = scene.events.some(
+      (event) => event.type === 'warnings.changed' && event.raised.some(({ code }) => code === 'key_contested'),
+    )
+    expect(isReported).toBe(true)
+    const refused = encode(scene.key)
+    await waitFor(() => refused.exitCode !== null, PATIENT)
+    expect(status().ingest?.sessionId).toBe(sessionId)
+    await waitFor(() => scene.lines.some((line) => line.includes('Another encoder is sending with this key')), PATIENT)
+    // The take-over is allowed when the active encoder sends nothing.
+    encoders.findLast((one) => one.exitCode === null)?.kill('SIGSTOP')
+    const hasTakenOver = () => {
+      if (encoders.at(-1)!.exitCode !== null) encode(scene.key)
+      return status().ingest !== null && status().ingest!.sessionId !== sessionId
+    }
+    await waitFor(hasTakenOver, PATIENT)
+  },
+)

@@ -60,7 +60,7 @@ async function listens(port: number): Promise<boolean> {
   }
 }
 
-/** MD5 of every packet of the coded streams, in order. */
+/** MD5 of every packet of both streams, in order. */
 async function packets(file: string): Promise<{ video: string[]; audio: string[] }> {
   const hashes = async (stream: string): Promise<string[]> => {
     const { stdout } = await run('ffmpeg', [
@@ -101,7 +101,7 @@ async function nginxSink(rules = ''): Promise<{ port: number; recording: () => P
   return { port, recording: async () => join(recordings, (await readdir(recordings))[0]!) }
 }
 
-test('ffmpeg in; nginx-rtmp and ffmpeg each get every packet as it was', async () => {
+test('relays every packet from ffmpeg unchanged to nginx-rtmp and to ffmpeg', async () => {
   const nginx = await nginxSink()
   const ffmpegPort = await freePort()
   const received = join(folder, 'received.flv')
@@ -112,13 +112,13 @@ test('ffmpeg in; nginx-rtmp and ffmpeg each get every packet as it was', async (
     { id: 'ffmpeg', url: `rtmp://127.0.0.1:${ffmpegPort}/live`, streamKey: 'received-key' },
   ])
   const { port, key, destination } = fixture
-  // A publisher without media first: both destinations are there before the first frame, and lose none of it.
-  const opener = await fixture.publish()
+  // A publisher without media connects first, so that both destinations are ready before the first frame.
+  const first = await fixture.publish()
   await waitFor(() => destination('nginx').state === 'publishing' && destination('ffmpeg').state === 'publishing', {
     timeoutMs: 10_000,
   })
   await waitFor(() => fixture!.node.status().connections === 1)
-  opener.close()
+  first.close()
   const target = `rtmp://127.0.0.1:${port}/live/${key}`
   const publisher = start('ffmpeg', ['-v', 'error', '-re', '-i', source, '-c', 'copy', '-f', 'flv', target])
   await waitFor(() => destination('nginx').state === 'live' && destination('ffmpeg').state === 'live', {
@@ -139,8 +139,8 @@ test('ffmpeg in; nginx-rtmp and ffmpeg each get every packet as it was', async (
   expect(fixture.lines.join('\n')).not.toContain('received-key')
 })
 
-test('nginx-rtmp tells a key in use from a free one', async () => {
-  // Two destinations with one key at one server: the second comes when the first is there, and is refused.
+test('reports a key that is in use at nginx-rtmp, and retries until it is free', async () => {
+  // Two destinations with the same key at one server: the second one is refused while the first one publishes.
   const { port } = await nginxSink()
   const url = `rtmp://127.0.0.1:${port}/live`
   fixture = await startNode([{ id: 'first', url, streamKey: 'one-key' }])
@@ -156,7 +156,7 @@ test('nginx-rtmp tells a key in use from a free one', async () => {
   await waitFor(() => fixture!.destination('second').state === 'live')
 })
 
-test('nginx-rtmp that allows nobody to publish is said to be given a wrong key', async () => {
+test('suggests a wrong key when nginx-rtmp denies publishing', async () => {
   const { port } = await nginxSink('deny publish all;')
   fixture = await startNode([{ id: 'denied', url: `rtmp://127.0.0.1:${port}/live`, streamKey: 'one-key' }])
   const publisher = await fixture.publish()

@@ -3,14 +3,14 @@ import { DEFAULT_DOCTOR_LIMITS } from '../doctor/stream-doctor.ts'
 import { PublisherSession } from '../ingest/publisher-session.ts'
 import { AUDIO, VIDEO } from '../rtmp/flv.ts'
 import { aacFrame, aacHeader, avcFrame, avcHeader } from '../testing/media-payloads.ts'
-import { Timeline } from './timeline.ts'
+import { SourceTimeline } from './source-timeline.ts'
 
 const DELAY_MS = 1_500
 
-/** A publisher whose media is laid on the line of a source; `times` has the frames of each track. */
-function onOneLine(headersAreTimed: boolean) {
+/** A publisher whose media gets the timeline of a source. `times` are the resulting timestamps of the frames. */
+function publisherOnTimeline(headersAreTimed: boolean) {
   let now = 0
-  const line = new Timeline()
+  const timeline = new SourceTimeline()
   const times = { audio: [] as number[], video: [] as number[] }
   const session = new PublisherSession({
     sessionId: 'session',
@@ -25,7 +25,7 @@ function onOneLine(headersAreTimed: boolean) {
     refuse: () => {},
   })
   session.onMessage = (message) => {
-    const { timestamp } = line.place(message, now)
+    const { timestamp } = timeline.place(message, now)
     if (message.kind !== 'data' && !message.isHeader) times[message.kind].push(timestamp)
   }
   const send = (type: number, at: number, timestamp: number, payload: Buffer): void => {
@@ -40,14 +40,14 @@ const steps = (of: readonly number[]) => new Set(of.slice(1).map((time, index) =
 test.each([
   ['by WHIP', true],
   ['by RTMP', false],
-])('pictures that come late from an encoder, with a new configuration, leave no gap: %s', (_how, timed) => {
-  const { send, times } = onOneLine(timed)
+])('video that a transcoder delays, with a new configuration, leaves no gap (%s)', (_how, timed) => {
+  const { send, times } = publisherOnTimeline(timed)
   send(VIDEO, 0, 0, avcHeader())
   send(AUDIO, 0, 0, aacHeader())
   for (let at = 0; at < 4_000; at += 20) {
     send(AUDIO, at, at, aacFrame())
     if (at < 800) send(VIDEO, at, at, avcFrame(at === 0))
-    // From here on an encoder makes the pictures, which has taken its time to start.
+    // From here on a transcoder that has just started sends the video.
     else if (at === 800 + DELAY_MS) {
       send(VIDEO, at, 800, avcHeader())
       for (let time = 800; time <= at; time += 20) send(VIDEO, at, time, avcFrame(time === 800))
@@ -58,8 +58,8 @@ test.each([
   expect(times.video).toEqual(times.audio)
 })
 
-test('sound whose encoder starts late stays with the pictures', () => {
-  const { send, times } = onOneLine(true)
+test('audio whose encoder starts late stays in sync with the video', () => {
+  const { send, times } = publisherOnTimeline(true)
   send(VIDEO, 0, 0, avcHeader())
   for (let at = 0; at < 4_000; at += 20) {
     send(VIDEO, at, at, avcFrame(at === 0))

@@ -20,7 +20,7 @@ export interface RelayLimits extends RetryLimits {
   readonly recoverMs: number
   /**
    * How far behind the live edge an output may start. Platforms play media at the pace of its timestamps and never catch
-   * up, so an older group of pictures is not replayed and the output starts with the next keyframe.
+   * up, so an older GOP is not replayed and the output starts with the next keyframe.
    */
   readonly maxBehindMs: number
   /** How long connections are kept without a publisher. */

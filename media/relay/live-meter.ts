@@ -1,24 +1,24 @@
-/** A publisher that sends nothing for longer than this is not streaming meanwhile. */
-const LONGEST_GAP_MS = 2_000
+/** A longer gap between two messages does not count as usage. */
+const MAX_GAP_MS = 2_000
 
-/** Counts the time during which media is taken in while the stream is live. Times are monotonic milliseconds. */
+/** Measures how long media was received while the stream was live. Times are monotonic milliseconds. */
 export class LiveMeter {
   #live = false
   #lastMediaAt: number | null = null
   #total = 0
   #session = 0
 
-  /** Since this node first saw the stream. */
+  /** Since this node first had the stream. */
   get totalMs(): number {
     return Math.round(this.#total)
   }
 
-  /** Since the present publisher began. */
+  /** Of the active publisher. */
   get sessionMs(): number {
     return Math.round(this.#session)
   }
 
-  /** @param countedMs what was counted for this publisher before, if it has fed the stream before */
+  /** Starts counting for a publisher. @param countedMs its usage from earlier, if it has fed the stream before */
   beginSession(countedMs = 0): void {
     this.#session = countedMs
     this.#lastMediaAt = null
@@ -29,10 +29,10 @@ export class LiveMeter {
     this.#live = live
   }
 
-  media(now: number): void {
+  noteMedia(now: number): void {
     if (!this.#live) return
     const passed = this.#lastMediaAt === null ? 0 : now - this.#lastMediaAt
-    if (passed <= LONGEST_GAP_MS) {
+    if (passed <= MAX_GAP_MS) {
       this.#total += passed
       this.#session += passed
     }

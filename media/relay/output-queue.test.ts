@@ -19,7 +19,7 @@ function drain(queue: OutputQueue): RelayMessage[] {
   return out
 }
 
-/** A queue that has been given a keyframe and sent it. */
+/** A queue that has already sent a keyframe. */
 function running(): OutputQueue {
   const queue = new OutputQueue(LIMITS)
   queue.reset([keyframe(0)])
@@ -27,7 +27,7 @@ function running(): OutputQueue {
   return queue
 }
 
-test('begins with a keyframe, and waiting for it leaves nothing out', () => {
+test('starts with a keyframe, and does not count frames before it as dropped', () => {
   const queue = new OutputQueue(LIMITS)
   queue.reset([])
   expect(queue.push(message('video', 0), 0)).toBe(false)
@@ -42,14 +42,14 @@ test('begins with a keyframe, and waiting for it leaves nothing out', () => {
   expect(queue.droppedVideo).toBe(0)
 })
 
-test('beyond its time it leaves out video to the next keyframe, and keeps sound and configurations', () => {
+test('beyond its duration limit it drops video up to the next keyframe and keeps audio and configurations', () => {
   const queue = running()
-  let leftOut = false
+  let dropped = false
   for (let time = 20; time <= 2_060; time += 20) {
-    leftOut = queue.push(message('video', time), 0) || leftOut
+    dropped = queue.push(message('video', time), 0) || dropped
     queue.push(message('audio', time), 0)
   }
-  expect(leftOut).toBe(true)
+  expect(dropped).toBe(true)
   queue.push(message('video', 2_080, { isHeader: true }), 0)
   expect(queue.push(message('video', 2_100), 0)).toBe(true)
   const kept = drain(queue)
@@ -62,13 +62,13 @@ test('beyond its time it leaves out video to the next keyframe, and keeps sound 
   expect(queue.droppedAudio).toBe(0)
 })
 
-test('keeps the newest group when that is short enough', () => {
+test('keeps the newest GOP if it is short enough', () => {
   const queue = running()
   for (let time = 20; time <= 2_040; time += 20) queue.push(time === 1_500 ? keyframe(time) : message('video', time), 0)
   expect(drain(queue)[0]).toMatchObject({ isKeyframe: true, timestamp: 1_500 })
 })
 
-test('never holds more than its bytes, with what the socket holds', () => {
+test('never exceeds its byte limit, including the buffer of the socket', () => {
   const queue = running()
   for (let time = 20; time < 5_000; time += 20) {
     queue.push(time % 500 === 0 ? keyframe(time, 30_000) : message('video', time, { bytes: 5_000 }), 20_000)
@@ -77,7 +77,7 @@ test('never holds more than its bytes, with what the socket holds', () => {
   }
 })
 
-test('video comes back only when there is room for it', () => {
+test('queues video again only when there is enough room', () => {
   const queue = running()
   for (let time = 20; time <= 2_040; time += 20) {
     queue.push(message('video', time), 0)
@@ -89,14 +89,14 @@ test('video comes back only when there is room for it', () => {
   expect(queue.push(keyframe(2_080), 0)).toBe(false)
 })
 
-test('sound has a limit too, further off', () => {
+test('audio has a longer duration limit', () => {
   const queue = running()
   for (let time = 20; time <= 12_000; time += 20) queue.push(message('audio', time), 0)
   expect(queue.durationMs).toBeLessThanOrEqual(10_000)
   expect(queue.droppedAudio).toBeGreaterThan(50)
 })
 
-test('a replay may be longer than the time limit', () => {
+test('a replay may be longer than the duration limit', () => {
   const queue = new OutputQueue(LIMITS)
   queue.reset([keyframe(0), ...Array.from({ length: 200 }, (_, index) => message('video', index * 20))])
   expect(queue.push(message('video', 4_020), 0)).toBe(false)

@@ -1,17 +1,17 @@
 import type { RelayMessage } from './relay-message.ts'
 
 export interface OutputQueueLimits {
-  /** Media time of waiting video, milliseconds. */
+  /** Duration of queued video, milliseconds. */
   readonly maxMs: number
-  /** Everything waiting, what the socket holds included. */
+  /** Size of the queue, including bytes in the socket's buffer. */
   readonly maxBytes: number
-  /** Media time of waiting audio, milliseconds; more than for video, because a gap in sound is what people notice first. */
+  /** Duration of queued audio, milliseconds. Longer than for video, because viewers notice gaps in audio first. */
   readonly maxAudioMs: number
 }
 
 /**
- * What waits for one output that does not keep up. Beyond its limits it leaves out video up to a keyframe, never a
- * part of a group, and keeps the audio; configurations are kept always.
+ * The queue of one output. When it exceeds its limits, it drops video up to a keyframe, so that no GOP has a gap, and
+ * keeps the audio. Configurations are always kept.
  */
 export class OutputQueue {
   droppedVideo = 0
@@ -21,9 +21,9 @@ export class OutputQueue {
   #head = 0
   #bytes = 0
   #awaitsKeyframe = true
-  /** No picture was sent on this connection yet: waiting for the first keyframe leaves nothing out. */
-  #starting = true
-  /** Messages up to this position were put in as a replay: they are late on purpose, so time does not count. */
+  /** No video frame was sent on this connection yet. Frames before the first keyframe do not count as dropped. */
+  #isStarting = true
+  /** Messages up to this timestamp are the replay. The limit of the duration does not apply to them. */
   #replayUntil = -1
 
   constructor(limits: OutputQueueLimits) {
@@ -38,45 +38,45 @@ export class OutputQueue {
     return this.#bytes
   }
 
-  /** Video is left out until the next keyframe. */
+  /** Video is dropped until the next keyframe. */
   get awaitsKeyframe(): boolean {
     return this.#awaitsKeyframe
   }
 
-  /** Media time between the oldest and the newest message, milliseconds. */
+  /** Time between the timestamps of the oldest and the newest message, milliseconds. */
   get durationMs(): number {
     return spanOf(this.#messages, this.#head)
   }
 
-  /** Empties the queue for a new connection and puts the replay in: configurations and a group, or no group. */
+  /** Replaces the content for a new connection with the replay: configurations, and a GOP if there is one. */
   reset(replay: readonly RelayMessage[]): void {
     this.#messages = [...replay]
     this.#head = 0
     this.#bytes = bytesOf(replay)
     this.#awaitsKeyframe = !replay.some((message) => message.isKeyframe)
-    this.#starting = this.#awaitsKeyframe
+    this.#isStarting = this.#awaitsKeyframe
     this.#replayUntil = replay.at(-1)?.timestamp ?? -1
   }
 
   /**
-   * Adds a message. `heldBySocket` are the bytes that were taken out and are not with the kernel yet.
+   * Adds a message. `socketBytes` are bytes that were taken from the queue and are still in the socket's buffer.
    *
-   * @returns whether something was left out.
+   * @returns whether something was dropped
    */
-  push(message: RelayMessage, heldBySocket: number): boolean {
-    if (isPicture(message) && this.#awaitsKeyframe) {
-      if (!message.isKeyframe || !this.#hasRoom(heldBySocket)) {
-        if (this.#starting) return false
+  push(message: RelayMessage, socketBytes: number): boolean {
+    if (isVideoFrame(message) && this.#awaitsKeyframe) {
+      if (!message.isKeyframe || !this.#hasRoom(socketBytes)) {
+        if (this.#isStarting) return false
         this.droppedVideo += 1
         return true
       }
       this.#awaitsKeyframe = false
-      this.#starting = false
+      this.#isStarting = false
     }
     this.#messages.push(message)
     this.#bytes += message.payload.length
-    if (!this.#isOver(heldBySocket)) return false
-    this.#shed(heldBySocket)
+    if (!this.#isOver(socketBytes)) return false
+    this.#drop(socketBytes)
     return true
   }
 
@@ -92,68 +92,68 @@ export class OutputQueue {
     return message
   }
 
-  /** Half of each limit: video that comes back at the brim would only be left out again. */
-  #hasRoom(heldBySocket: number): boolean {
-    return this.durationMs <= this.#limits.maxMs / 2 && this.#bytes + heldBySocket <= this.#limits.maxBytes / 2
+  /** Uses half of each limit. With a nearly full queue, video would be dropped again at once. */
+  #hasRoom(socketBytes: number): boolean {
+    return this.durationMs <= this.#limits.maxMs / 2 && this.#bytes + socketBytes <= this.#limits.maxBytes / 2
   }
 
-  #isOver(heldBySocket: number): boolean {
-    if (this.#bytes + heldBySocket > this.#limits.maxBytes) return true
+  #isOver(socketBytes: number): boolean {
+    if (this.#bytes + socketBytes > this.#limits.maxBytes) return true
     const oldest = this.#messages[this.#head]
     if (oldest === undefined || oldest.timestamp <= this.#replayUntil) return false
     const duration = this.durationMs
     if (duration <= this.#limits.maxMs) return false
     if (duration > this.#limits.maxAudioMs) return true
-    return spanOf(this.#messages.slice(this.#head).filter(isPicture), 0) > this.#limits.maxMs
+    return spanOf(this.#messages.slice(this.#head).filter(isVideoFrame), 0) > this.#limits.maxMs
   }
 
-  #shed(heldBySocket: number): void {
-    const waiting = this.#messages.slice(this.#head)
-    const keyframe = waiting.findLastIndex((message) => message.isKeyframe)
-    const tail = waiting.filter((message, index) => !isPicture(message) || (keyframe !== -1 && index >= keyframe))
-    if (this.#fits(tail, heldBySocket)) {
-      this.#keep(tail, waiting)
+  #drop(socketBytes: number): void {
+    const queued = this.#messages.slice(this.#head)
+    const keyframe = queued.findLastIndex((message) => message.isKeyframe)
+    const tail = queued.filter((message, index) => !isVideoFrame(message) || (keyframe !== -1 && index >= keyframe))
+    if (this.#fits(tail, socketBytes)) {
+      this.#replace(tail, queued)
       return
     }
     this.#awaitsKeyframe = true
-    const kept = waiting.filter((message) => !isPicture(message))
-    const held = newestVideoConfiguration(kept)
+    const kept = queued.filter((message) => !isVideoFrame(message))
+    const candidates = newestVideoConfiguration(kept)
     let from = 0
-    let bytes = bytesOf(held) + heldBySocket
-    while (from < held.length) {
-      const oldest = held[from]!
-      if (spanOf(held, from) <= this.#limits.maxAudioMs && bytes <= this.#limits.maxBytes) break
+    let bytes = bytesOf(candidates) + socketBytes
+    while (from < candidates.length) {
+      const oldest = candidates[from]!
+      if (spanOf(candidates, from) <= this.#limits.maxAudioMs && bytes <= this.#limits.maxBytes) break
       bytes -= oldest.payload.length
       from += 1
     }
-    const configurations = held.slice(0, from).filter((message) => message.isHeader)
-    this.#keep([...configurations, ...held.slice(from)], waiting)
+    const configurations = candidates.slice(0, from).filter((message) => message.isHeader)
+    this.#replace([...configurations, ...candidates.slice(from)], queued)
   }
 
-  #fits(messages: readonly RelayMessage[], heldBySocket: number): boolean {
-    const pictures = messages.filter(isPicture)
-    if (pictures.length === 0) return false
+  #fits(messages: readonly RelayMessage[], socketBytes: number): boolean {
+    const frames = messages.filter(isVideoFrame)
+    if (frames.length === 0) return false
     return (
-      spanOf(pictures, 0) <= this.#limits.maxMs / 2 &&
+      spanOf(frames, 0) <= this.#limits.maxMs / 2 &&
       spanOf(messages, 0) <= this.#limits.maxAudioMs &&
-      bytesOf(messages) + heldBySocket <= this.#limits.maxBytes / 2
+      bytesOf(messages) + socketBytes <= this.#limits.maxBytes / 2
     )
   }
 
-  #keep(kept: RelayMessage[], waiting: readonly RelayMessage[]): void {
-    this.droppedVideo += count(waiting, 'video') - count(kept, 'video')
-    this.droppedAudio += count(waiting, 'audio') - count(kept, 'audio')
+  #replace(kept: RelayMessage[], queued: readonly RelayMessage[]): void {
+    this.droppedVideo += count(queued, 'video') - count(kept, 'video')
+    this.droppedAudio += count(queued, 'audio') - count(kept, 'audio')
     this.#messages = kept
     this.#head = 0
     this.#bytes = bytesOf(kept)
   }
 }
 
-function isPicture(message: RelayMessage): boolean {
+function isVideoFrame(message: RelayMessage): boolean {
   return message.kind === 'video' && !message.isHeader
 }
 
-/** Of several video configurations only the newest says anything once the pictures between them are gone. */
+/** Removes all video configurations but the newest. The others have no frames left. */
 function newestVideoConfiguration(messages: readonly RelayMessage[]): RelayMessage[] {
   const newest = messages.findLast((message) => message.kind === 'video')
   return messages.filter((message) => message.kind !== 'video' || message === newest)

@@ -12,24 +12,24 @@ export interface PublishTarget {
 
 export interface PublishSessionHandlers {
   readonly send: (bytes: Buffer) => void
-  /** Publish.Start came: media may follow on this message stream. */
+  /** Publish.Start arrived: media may be sent on this message stream. */
   readonly onPublishing: (messageStreamId: number) => void
   readonly onAcknowledgement: (sequence: number) => void
 }
 
-/** What a server tells us between handshake and end is small; a server that sends more is not one. */
+/** RTMP servers send only small messages to a publisher. */
 const READER_LIMITS = { maxMessageBytes: 262_144, maxChunkStreams: 64, maxBufferedBytes: 524_288 }
 
 /**
- * How often the server is asked to acknowledge, in bytes: about once a second at usual rates. Servers that follow the
- * specification send one acknowledgement for each such window.
+ * The window in bytes after which the server should acknowledge: about once a second at usual bitrates. Servers that
+ * follow the specification send one acknowledgement per window.
  */
 const ACKNOWLEDGEMENT_WINDOW = 524_288
 
 const USER_CONTROL = { pingRequest: 6, pingResponse: 7 } as const
 const TRANSACTION = { connect: 1, releaseStream: 2, fcPublish: 3, createStream: 4, publish: 5 } as const
 
-/** Codes that say "not now" where all others say "not with this key". */
+/** Codes of temporary failures. All other codes are refusals of the key. */
 const TRANSIENT_CODES = new Set([
   'NetConnection.Connect.AppShutdown',
   'NetConnection.Connect.Closed',
@@ -40,13 +40,13 @@ const TRANSIENT_CODES = new Set([
 ])
 
 /**
- * How servers say that somebody publishes with the key: nginx-rtmp "Already publishing", node-media-server "Stream
- * already publishing", Wowza "… is already being published". They send the code of a wrong key with it.
+ * How servers report that another publisher uses the key: nginx-rtmp "Already publishing", node-media-server "Stream
+ * already publishing", Wowza "… is already being published". Their status code is the same as for a wrong key.
  */
 const IN_USE =
   /\b(?:already|in use|being published|is publishing|duplicate|another (?:publisher|encoder|session|connection))\b/i
 
-/** The publisher's side of the RTMP command dialogue, from `connect` to `deleteStream`, without the socket. */
+/** The publisher's side of the RTMP commands, from `connect` to `deleteStream`, without the socket. */
 export class PublishSession {
   readonly #target: PublishTarget
   readonly #handlers: PublishSessionHandlers
@@ -78,9 +78,9 @@ export class PublishSession {
   }
 
   /**
-   * Takes bytes that the server sent.
+   * Parses bytes from the server.
    *
-   * @throws Fault when the server refused or ended the stream; RtmpProtocolError when it broke the protocol.
+   * @throws Fault when the server refuses or ends the stream; RtmpProtocolError when it violates the protocol
    */
   push(bytes: Buffer): void {
     this.#reader.push(bytes)
@@ -91,8 +91,8 @@ export class PublishSession {
     }
   }
 
-  /** Says goodbye, so that the platform ends the stream at once instead of waiting for a time-out. */
-  end(): void {
+  /** Unpublishes, so that the platform ends the stream at once instead of after a time-out. */
+  unpublish(): void {
     if (this.#messageStreamId === null) return
     this.#command('FCUnpublish', 6, null, this.#target.streamKey)
     this.#command('deleteStream', 7, null, this.#messageStreamId)
@@ -111,7 +111,7 @@ export class PublishSession {
         if (payload.length >= 4) this.#acknowledgeEvery = payload.readUInt32BE()
         return
       case MESSAGE_TYPE.setPeerBandwidth:
-        // Section 5.4.5: answered with a window of our own.
+        // Section 5.4.5: the reply is our window.
         this.#control(MESSAGE_TYPE.windowAcknowledgementSize, uint32(ACKNOWLEDGEMENT_WINDOW))
         return
       case MESSAGE_TYPE.command:
@@ -142,7 +142,7 @@ export class PublishSession {
   }
 
   #onError(transaction: AmfValue, info: AmfValue): void {
-    // Many servers do not know releaseStream and FCPublish, and say so; that means nothing.
+    // Ignored: many servers do not implement releaseStream and FCPublish.
     if (transaction === TRANSACTION.releaseStream || transaction === TRANSACTION.fcPublish) return
     throw this.#refusal(info)
   }
@@ -162,11 +162,11 @@ export class PublishSession {
 
   #refusal(info: AmfValue): Fault {
     const { code, description } = fieldsOf(info)
-    const words = [code, description].filter((part) => part !== '').join(': ')
-    const text = sanitizePeerText(words === '' ? 'no reason given' : words, this.#target.streamKey)
+    const reason = [code, description].filter((part) => part !== '').join(': ')
+    const text = sanitizePeerText(reason === '' ? 'no reason given' : reason, this.#target.streamKey)
     if (TRANSIENT_CODES.has(code))
-      return new Fault('closed_by_peer', `The server cannot take the stream now (${text}).`)
-    const refusal = IN_USE.test(words) ? 'key_in_use' : 'rejected'
+      return new Fault('closed_by_peer', `The server cannot accept the stream now (${text}).`)
+    const refusal = IN_USE.test(reason) ? 'key_in_use' : 'rejected'
     return new Fault(refusal, `The server refused the stream (${text}).`)
   }
 

@@ -5,7 +5,7 @@ import { Fault } from './fault.ts'
 import type { RelayLimits } from './limits.ts'
 import { OutputQueue } from './output-queue.ts'
 import { PushConnection } from './push-connection.ts'
-import { continues, noneOfEach, wireFor, type RelayBatch, type WirePosition } from './relay-message.ts'
+import { continues, noTimestamps, wireFor, type RelayBatch, type WirePosition } from './relay-message.ts'
 import { RetryPolicy } from './retry-policy.ts'
 import type { Output, Source } from './source.ts'
 import { tableKey, type TcpTable } from './tcp-table.ts'
@@ -15,7 +15,7 @@ export interface PushClientOptions {
   readonly source: Source
   readonly limits: RelayLimits
   readonly allowPrivateAddresses: boolean
-  /** Certificate authorities instead of the system's, PEM. For tests. */
+  /** Certificate authorities that replace the system's, PEM. For tests. */
   readonly ca?: string | undefined
   readonly tcpTable: TcpTable
   readonly log: MediaLog
@@ -23,15 +23,15 @@ export interface PushClientOptions {
   readonly onChange: (status: DestinationStatus) => void
 }
 
-/** Passed through with each attempt: of an unreachable server, every few seconds. */
-const STEPS: ReadonlySet<DestinationState> = new Set(['resolving', 'connecting', 'handshake', 'publishing'])
+/** States of an attempt. They are logged at debug level, because an unreachable server causes them every few seconds. */
+const ATTEMPT_STATES: ReadonlySet<DestinationState> = new Set(['resolving', 'connecting', 'handshake', 'publishing'])
 
-/** How often TCP is asked while an output becomes live, and while it flows without RTMP acknowledgements. */
-const TCP_LOOK_MS = { starting: 100, flowing: 3_000 } as const
+/** How often TCP is sampled while an output becomes live, and later while there are no RTMP acknowledgements. */
+const TCP_SAMPLE_MS = { starting: 100, live: 3_000 } as const
 
 /**
- * Sends one source to one destination and keeps at it: connects, replays, follows, sheds load, notices a stall, comes
- * back. It disturbs nobody else: whatever its server does, a write into it returns at once.
+ * Relays one source to one destination. It connects, replays the current GOP, relays media, drops media under
+ * back-pressure, detects stalls and reconnects. `write` never blocks, so a bad server does not affect other outputs.
  */
 export class PushClient implements Output {
   readonly #options: PushClientOptions
@@ -47,14 +47,14 @@ export class PushClient implements Output {
   #connection: PushConnection | null = null
   #position: WirePosition | null = null
   #hasSource = false
-  /** Why the destination must not get what comes in; null when it may. */
-  #barred: string | null = null
-  #trustsSilence = true
-  /** Monotonic: since when the present connection is live; null while it is not. */
+  /** Why the destination must not get the publisher's media. Null when it may. */
+  #refusal: string | null = null
+  #expectsAcknowledgements = true
+  /** Since when the current connection is live, monotonic. Null while it is not. */
   #liveAt: number | null = null
   #droppedAt = 0
-  #lookedAt = 0
-  #looking = false
+  #tcpSampledAt = 0
+  #isSamplingTcp = false
 
   constructor(options: PushClientOptions) {
     this.#options = options
@@ -67,14 +67,14 @@ export class PushClient implements Output {
     return this.#options.destination
   }
 
-  /** Media comes in, or comes in again: connects unless it is connected, waits for its turn or needs attention. */
+  /** The source has media. Connects, unless it is connected, waits for a retry or needs attention. */
   start(): void {
     this.#hasSource = true
     if (this.#state === 'idle' || this.#state === 'stopped') this.#attempt()
   }
 
-  /** No media comes in for the moment. The connection is kept, but none is opened. */
-  hold(): void {
+  /** The source has no media at the moment. Keeps an open connection, but opens no new one. */
+  pause(): void {
     this.#hasSource = false
     if (this.#state !== 'backoff') return
     clearTimeout(this.#retryTimer)
@@ -82,7 +82,7 @@ export class PushClient implements Output {
     this.#enter('idle')
   }
 
-  /** Ends the stream at the destination in good order and rests. Resolves when the connection is gone. */
+  /** Sends queued media, unpublishes and disconnects. Resolves when the connection is closed. */
   async stop(state: 'idle' | 'stopped'): Promise<void> {
     this.#hasSource = false
     clearTimeout(this.#retryTimer)
@@ -93,13 +93,13 @@ export class PushClient implements Output {
         connection.write(wireFor(next, this.#position))
       }
     }
-    this.#release()
-    // A rejected key stays rejected until somebody does something about it.
+    this.#dropConnection()
+    // A rejected key stays rejected until a user acts.
     if (state === 'stopped' || this.#state !== 'needs_attention') this.#enter(state)
     await connection?.close()
   }
 
-  /** Connects now, whatever was decided before. */
+  /** Connects now, if it waits for a retry or needs attention. */
   retry(): void {
     if (this.#state !== 'backoff' && this.#state !== 'needs_attention') return
     clearTimeout(this.#retryTimer)
@@ -110,74 +110,74 @@ export class PushClient implements Output {
   }
 
   /**
-   * Keeps the destination off media that it does not take, for a reason in words, or with null lets it on again. What is
-   * connected is ended in good order first.
+   * Sets why the destination does not accept the current media, or null if it does. With a reason the client unpublishes
+   * and disconnects. With null it connects again.
    */
-  bar(reason: string | null): void {
-    if (reason === this.#barred) return
-    const wasBarred = this.#barred !== null
-    this.#barred = reason
+  setRefusal(reason: string | null): void {
+    if (reason === this.#refusal) return
+    const wasRefused = this.#refusal !== null
+    this.#refusal = reason
     if (reason === null) {
       this.retry()
       return
     }
-    if (!this.#hasSource || (wasBarred && this.#connection === null)) return
+    if (!this.#hasSource || (wasRefused && this.#connection === null)) return
     clearTimeout(this.#retryTimer)
     this.#nextRetryAt = null
     const connection = this.#connection
-    this.#release()
+    this.#dropConnection()
     void connection?.close()
-    this.#refuse(reason)
+    this.#enterRefused(reason)
   }
 
   write(batch: RelayBatch): void {
     const connection = this.#connection
     const position = this.#position
     if (connection === null || position === null) return
-    if (this.#takesWhole(batch) && !connection.blocked && continues(batch, position)) {
+    if (this.#canBypassQueue(batch) && !connection.needsDrain && continues(batch, position)) {
       connection.write(batch.wire)
       const { last } = position
-      const { leaves } = batch
-      if (leaves.video !== undefined) last.video = leaves.video
-      if (leaves.audio !== undefined) last.audio = leaves.audio
-      if (leaves.data !== undefined) last.data = leaves.data
+      const { endsAt } = batch
+      if (endsAt.video !== undefined) last.video = endsAt.video
+      if (endsAt.audio !== undefined) last.audio = endsAt.audio
+      if (endsAt.data !== undefined) last.data = endsAt.data
       this.#counters.messagesSent += batch.messages.length
       return
     }
-    let leftOut = false
-    for (const message of batch.messages) leftOut = this.#queue.push(message, connection.heldBytes) || leftOut
-    if (leftOut) this.#congested()
-    this.#pump()
+    let dropped = false
+    for (const message of batch.messages) dropped = this.#queue.push(message, connection.bufferedBytes) || dropped
+    if (dropped) this.#onDrop()
+    this.#sendQueue()
   }
 
-  /** Called regularly, at monotonic milliseconds: health, figures, recovery. */
+  /** Checks for stalls and recovery, and updates the counters. Call it regularly. `now` is in monotonic milliseconds. */
   tick(now: number): void {
     const connection = this.#connection
-    this.#count()
+    this.#updateCounters()
     this.#counters.tick(now, this.#state === 'live' || this.#state === 'congested')
     if (connection === null || this.#position === null) return
-    const held = connection.heldBytes + this.#queue.bytes
+    const buffered = connection.bufferedBytes + this.#queue.bytes
     const { progress } = connection
     const { stallMs } = this.#limits
-    const suspicious = held > 0 || progress.stillFor(held, now) >= stallMs / 2
-    const due = suspicious || (progress.needsTcp(now) && now - this.#lookedAt >= TCP_LOOK_MS.flowing)
-    if (due) void this.#lookAtTcp(connection)
-    if (progress.isStalled(held, now, stallMs)) {
-      // Should this server just have stopped acknowledging, that must not cost its viewers a second interruption.
-      if (progress.tcpMovedInSilence) this.#trustsSilence = false
+    const isSuspicious = buffered > 0 || progress.timeWithoutProgress(buffered, now) >= stallMs / 2
+    const isDue = progress.needsTcpSample(now) && now - this.#tcpSampledAt >= TCP_SAMPLE_MS.live
+    if (isSuspicious || isDue) void this.#sampleTcp(connection)
+    if (progress.isStalled(buffered, now, stallMs)) {
+      // The server may only have stopped acknowledging. Then the next connection must not be reset for the same reason.
+      if (progress.onlyTcpProgressed) this.#expectsAcknowledgements = false
       const seconds = Math.round(stallMs / 1000)
       connection.destroy()
-      this.#onFault(new Fault('stalled', `The server took no data for ${seconds} seconds.`))
+      this.#onFault(new Fault('stalled', `The server accepted no data for ${seconds} seconds.`))
       return
     }
-    if (this.#liveAt !== null) this.#noteLasting(now - this.#liveAt)
-    const calm =
+    if (this.#liveAt !== null) this.#noteLiveTime(now - this.#liveAt)
+    const hasRecovered =
       now - this.#droppedAt >= this.#limits.recoverMs && this.#queue.durationMs < this.#limits.queue.maxMs / 2
-    if (this.#state === 'congested' && calm) this.#enter('live')
+    if (this.#state === 'congested' && hasRecovered) this.#enter('live')
   }
 
   status(): DestinationStatus {
-    this.#count()
+    this.#updateCounters()
     return {
       id: this.#options.destination.id,
       state: this.#state,
@@ -185,7 +185,7 @@ export class PushClient implements Output {
       bytesSent: this.#counters.bytesSent,
       bytesAcknowledged: this.#counters.bytesAcknowledged,
       bitrate: this.#counters.bitrate,
-      queuedBytes: this.#queue.bytes + (this.#connection?.heldBytes ?? 0),
+      queuedBytes: this.#queue.bytes + (this.#connection?.bufferedBytes ?? 0),
       queuedMs: this.#queue.durationMs,
       messagesSent: this.#counters.messagesSent,
       droppedVideo: this.#queue.droppedVideo,
@@ -198,19 +198,19 @@ export class PushClient implements Output {
     }
   }
 
-  /** Takes note that the server has taken media with this key, as the host knows. */
+  /** The host reports that the server has accepted media with this key before. */
   noteWorked(): void {
-    if (!this.#retries.hasWorked) this.#retries.worked()
+    if (!this.#retries.hasWorked) this.#retries.noteWorked()
   }
 
-  #takesWhole(batch: RelayBatch): boolean {
-    return this.#queue.length === 0 && (!this.#queue.awaitsKeyframe || batch.expects.video === undefined)
+  #canBypassQueue(batch: RelayBatch): boolean {
+    return this.#queue.length === 0 && (!this.#queue.awaitsKeyframe || batch.startsAfter.video === undefined)
   }
 
   #attempt(): void {
     this.#nextRetryAt = null
-    if (this.#barred !== null) {
-      this.#refuse(this.#barred)
+    if (this.#refusal !== null) {
+      this.#enterRefused(this.#refusal)
       return
     }
     try {
@@ -218,13 +218,14 @@ export class PushClient implements Output {
       const target = parseDestinationUrl(destination.url)
       const { streamKey } = destination
       const { provenMs, timeouts } = this.#limits
+      const expectsAcknowledgements = this.#expectsAcknowledgements
       const connection = new PushConnection(
-        { target, streamKey, allowPrivateAddresses, timeouts, ca, provenMs, trustsSilence: this.#trustsSilence },
+        { target, streamKey, allowPrivateAddresses, timeouts, ca, provenMs, expectsAcknowledgements },
         {
           onStep: (step) => this.#enter(step),
           onReady: (messageStreamId) => this.#onReady(connection, messageStreamId),
           onAcknowledgement: () => this.#checkLive(),
-          onDrain: () => this.#pump(),
+          onDrain: () => this.#sendQueue(),
           onFault: (fault) => this.#onFault(fault),
         },
       )
@@ -239,65 +240,65 @@ export class PushClient implements Output {
   #onReady(connection: PushConnection, messageStreamId: number): void {
     const { maxBehindMs, queue } = this.#limits
     const { messages, base } = this.#options.source.replay(queue.maxBytes, maxBehindMs)
-    this.#position = { base, messageStreamId, last: noneOfEach() }
+    this.#position = { base, messageStreamId, last: noTimestamps() }
     this.#queue.reset(messages)
     connection.progress.beginMedia(performance.now())
     this.#options.source.add(this)
-    this.#pump()
+    this.#sendQueue()
     void this.#becomeLive(connection)
   }
 
-  /** Looks at short intervals until media has arrived: servers acknowledge by RTMP only after a whole window. */
+  /** Samples TCP at short intervals until media has arrived. RTMP acknowledgements come only after a whole window. */
   async #becomeLive(connection: PushConnection): Promise<void> {
     while (this.#connection === connection && this.#state === 'publishing') {
-      if (connection.progress.needsTcp(performance.now())) await this.#lookAtTcp(connection)
+      if (connection.progress.needsTcpSample(performance.now())) await this.#sampleTcp(connection)
       await new Promise((resolve) => {
-        setTimeout(resolve, TCP_LOOK_MS.starting)
+        setTimeout(resolve, TCP_SAMPLE_MS.starting)
       })
     }
   }
 
-  async #lookAtTcp(connection: PushConnection): Promise<void> {
-    if (this.#looking) return
-    this.#looking = true
+  async #sampleTcp(connection: PushConnection): Promise<void> {
+    if (this.#isSamplingTcp) return
+    this.#isSamplingTcp = true
     const { sentBytes } = connection.progress
     const table = await this.#options.tcpTable.read()
-    this.#looking = false
-    this.#lookedAt = performance.now()
+    this.#isSamplingTcp = false
+    this.#tcpSampledAt = performance.now()
     if (this.#connection !== connection || connection.socket === null) return
     const key = tableKey(connection.socket)
-    // Without a table, what the kernel has taken from the process must do.
+    // Without the table, all bytes that the kernel has accepted count as acknowledged.
     const inKernel = key === null ? 0 : (table?.get(key) ?? 0)
-    connection.progress.tcp(sentBytes, connection.heldBytes + inKernel, this.#lookedAt)
+    connection.progress.noteTcpSample(sentBytes, connection.bufferedBytes + inKernel, this.#tcpSampledAt)
     this.#checkLive()
   }
 
   #checkLive(): void {
-    if (this.#state !== 'publishing' || this.#connection?.progress.mediaArrived !== true) return
+    if (this.#state !== 'publishing' || this.#connection?.progress.hasMediaArrived !== true) return
     this.#liveAt = performance.now()
     this.#enter('live')
   }
 
-  /** Draws conclusions from how long the connection has been live: a server may also close soon after publish. */
-  #noteLasting(liveMs: number): void {
+  /** Updates the retry policy by how long the connection has been live. Some servers close soon after publish. */
+  #noteLiveTime(liveMs: number): void {
     const { provenMs, steadyMs } = this.#limits
-    const isNews = liveMs >= provenMs && !this.#retries.hasWorked
-    if (liveMs >= provenMs) this.#retries.worked()
-    if (liveMs >= steadyMs && this.#state === 'live') this.#retries.steady()
-    if (isNews) this.#options.onChange(this.status())
+    const isNew = liveMs >= provenMs && !this.#retries.hasWorked
+    if (liveMs >= provenMs) this.#retries.noteWorked()
+    if (liveMs >= steadyMs && this.#state === 'live') this.#retries.noteStable()
+    if (isNew) this.#options.onChange(this.status())
   }
 
-  #congested(): void {
+  #onDrop(): void {
     this.#droppedAt = performance.now()
     if (this.#state === 'live') this.#enter('congested')
   }
 
-  #pump(): void {
+  #sendQueue(): void {
     const connection = this.#connection
     const position = this.#position
     if (connection === null || position === null || this.#queue.length === 0) return
     connection.cork()
-    while (!connection.blocked) {
+    while (!connection.needsDrain) {
       const message = this.#queue.shift()
       if (message === undefined) break
       connection.write(wireFor(message, position))
@@ -307,22 +308,22 @@ export class PushClient implements Output {
   }
 
   #onFault(fault: Fault): void {
-    this.#release()
+    this.#dropConnection()
     const { cause, code, message } = fault
     const { hint, waitMs } = this.#retries.after(fault)
     this.#lastError = { code, message, ...(hint !== undefined && { hint }), at: new Date().toISOString() }
-    if (cause !== undefined) this.#options.log.error({ ...this.#name(), error: cause }, message)
+    if (cause !== undefined) this.#options.log.error({ ...this.#logFields(), error: cause }, message)
     if (waitMs === null) this.#enter('needs_attention')
-    else if (this.#hasSource) this.#wait(waitMs)
+    else if (this.#hasSource) this.#scheduleRetry(waitMs)
     else this.#enter('idle')
   }
 
-  #refuse(message: string): void {
+  #enterRefused(message: string): void {
     this.#lastError = { code: 'codec_refused', message, at: new Date().toISOString() }
     this.#enter('needs_attention')
   }
 
-  #wait(ms: number): void {
+  #scheduleRetry(ms: number): void {
     this.#nextRetryAt = new Date(new Date().getTime() + ms).toISOString()
     this.#retryTimer = setTimeout(() => {
       this.#counters.reconnects += 1
@@ -331,9 +332,9 @@ export class PushClient implements Output {
     this.#enter('backoff')
   }
 
-  /** Lets go of the connection and of what waits for it. */
-  #release(): void {
-    this.#count()
+  /** Forgets the connection and clears the queue. The caller closes the connection. */
+  #dropConnection(): void {
+    this.#updateCounters()
     this.#counters.connectionEnded()
     this.#options.source.remove(this)
     this.#connection = null
@@ -342,9 +343,9 @@ export class PushClient implements Output {
     this.#queue.reset([])
   }
 
-  #count(): void {
+  #updateCounters(): void {
     const progress = this.#connection?.progress
-    if (progress !== undefined) this.#counters.connection(progress.sentBytes, progress.acknowledgedBytes)
+    if (progress !== undefined) this.#counters.updateConnection(progress.sentBytes, progress.acknowledgedBytes)
   }
 
   #enter(state: DestinationState): void {
@@ -352,12 +353,12 @@ export class PushClient implements Output {
     this.#state = state
     this.#since = new Date().toISOString()
     const fields = state === 'backoff' || state === 'needs_attention' ? { fault: this.#lastError } : {}
-    const level = STEPS.has(state) ? 'debug' : 'info'
-    this.#options.log[level]({ ...this.#name(), state, ...fields }, 'destination changed')
+    const level = ATTEMPT_STATES.has(state) ? 'debug' : 'info'
+    this.#options.log[level]({ ...this.#logFields(), state, ...fields }, 'destination changed')
     this.#options.onChange(this.status())
   }
 
-  #name(): { destinationId: string } {
+  #logFields(): { destinationId: string } {
     return { destinationId: this.#options.destination.id }
   }
 }

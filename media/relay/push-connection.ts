@@ -5,7 +5,7 @@ import { RtmpProtocolError } from '../rtmp/errors.ts'
 import type { DestinationState } from '../types.ts'
 import type { DestinationTarget } from './destination-url.ts'
 import { Fault, faultOfSocketError } from './fault.ts'
-import { Progress } from './progress.ts'
+import { DeliveryProgress } from './delivery-progress.ts'
 import { PublishSession } from './publish-session.ts'
 import { resolveHost, type ResolvedAddress } from './resolve.ts'
 
@@ -17,7 +17,7 @@ export interface ConnectionTimeouts {
   readonly handshakeMs: number
   /** From `connect` to Publish.Start. */
   readonly publishMs: number
-  /** For what is still queued when a connection is closed. */
+  /** For sending queued data when a connection is closed. */
   readonly closeMs: number
 }
 
@@ -26,28 +26,28 @@ export interface PushConnectionOptions {
   readonly streamKey: string
   readonly allowPrivateAddresses: boolean
   readonly timeouts: ConnectionTimeouts
-  /** Certificate authorities instead of the system's, PEM. For tests. */
+  /** Certificate authorities that replace the system's, PEM. For tests. */
   readonly ca: string | undefined
-  /** A server that closes sooner than this after it accepted the stream probably closes because of the key. */
+  /** A server that closes the connection sooner than this after Publish.Start probably rejects the key. */
   readonly provenMs: number
-  /** See {@link Progress}. */
-  readonly trustsSilence: boolean
+  /** See {@link DeliveryProgress}. */
+  readonly expectsAcknowledgements: boolean
 }
 
 export interface PushConnectionHandlers {
   readonly onStep: (step: Extract<DestinationState, 'resolving' | 'connecting' | 'handshake' | 'publishing'>) => void
   readonly onReady: (messageStreamId: number) => void
-  /** The server acknowledged; {@link PushConnection.progress} says how much. */
+  /** The server acknowledged bytes, which {@link PushConnection.progress} has counted. */
   readonly onAcknowledgement: () => void
-  /** The socket takes bytes again. */
+  /** The socket accepts bytes again. */
   readonly onDrain: () => void
   /** Called once, and not after {@link PushConnection.close} or {@link PushConnection.destroy}. */
   readonly onFault: (fault: Fault) => void
 }
 
-/** One attempt to publish to one server: from the name to Publish.Start, then a pipe for media. */
+/** One attempt to publish to one server: it resolves the name, connects, publishes, and then carries media. */
 export class PushConnection {
-  readonly progress: Progress
+  readonly progress: DeliveryProgress
   readonly #options: PushConnectionOptions
   readonly #handlers: PushConnectionHandlers
   readonly #session: PublishSession
@@ -55,14 +55,14 @@ export class PushConnection {
   #socket: Socket | null = null
   #timer: NodeJS.Timeout | undefined
   #step: 'resolving' | 'connecting' | 'handshake' | 'publishing' | 'ready' = 'resolving'
-  /** Monotonic: when the server accepted the stream. */
+  /** When the server accepted the stream, monotonic. */
   #publishingAt: number | null = null
-  #over = false
+  #isEnded = false
 
   constructor(options: PushConnectionOptions, handlers: PushConnectionHandlers) {
     this.#options = options
     this.#handlers = handlers
-    this.progress = new Progress(performance.now(), options.trustsSilence)
+    this.progress = new DeliveryProgress(performance.now(), options.expectsAcknowledgements)
     const { target, streamKey } = options
     this.#session = new PublishSession(
       { app: target.app, tcUrl: target.tcUrl, streamKey },
@@ -70,25 +70,25 @@ export class PushConnection {
         send: (bytes) => this.write(bytes),
         onPublishing: (messageStreamId) => this.#onPublishing(messageStreamId),
         onAcknowledgement: (sequence) => {
-          this.progress.rtmp(sequence, performance.now())
+          this.progress.noteAcknowledgement(sequence, performance.now())
           handlers.onAcknowledgement()
         },
       },
     )
   }
 
-  /** The connected socket, for a look at what TCP holds of it. */
+  /** The connected socket, to sample its TCP state. */
   get socket(): Socket | null {
     return this.#socket
   }
 
-  /** Bytes written that the kernel has not taken yet. */
-  get heldBytes(): number {
+  /** Bytes that were written and are still in the socket's buffer. */
+  get bufferedBytes(): number {
     return this.#socket?.writableLength ?? 0
   }
 
-  /** More would only be held in memory; {@link PushConnectionHandlers.onDrain} tells when that is over. */
-  get blocked(): boolean {
+  /** Whether the socket's buffer is full. {@link PushConnectionHandlers.onDrain} is called when there is room again. */
+  get needsDrain(): boolean {
     const socket = this.#socket
     return socket === null || socket.writableLength >= socket.writableHighWaterMark
   }
@@ -102,12 +102,12 @@ export class PushConnection {
   }
 
   write(bytes: Buffer): void {
-    if (this.#over || this.#socket === null) return
-    this.progress.sent(bytes.length)
+    if (this.#isEnded || this.#socket === null) return
+    this.progress.noteSent(bytes.length)
     this.#socket.write(bytes)
   }
 
-  /** Holds writes back until {@link uncork}, to hand them to the kernel in one call. */
+  /** Collects writes until {@link uncork}, to pass them to the kernel in one call. */
   cork(): void {
     this.#socket?.cork()
   }
@@ -116,17 +116,17 @@ export class PushConnection {
     this.#socket?.uncork()
   }
 
-  /** Ends the stream as RTMP asks for, sends what is queued, closes. Resolves when the socket is gone. */
+  /** Unpublishes, sends queued data, and closes. Resolves when the socket is closed. */
   async close(): Promise<void> {
     const socket = this.#socket
-    if (this.#over || socket === null || this.#step !== 'ready') {
+    if (this.#isEnded || socket === null || this.#step !== 'ready') {
       this.destroy()
       return
     }
-    this.#session.end()
+    this.#session.unpublish()
     this.#finish()
     if (socket.destroyed) return
-    // Destroying at once could reset the connection, and the server would lose what it has not read: it closes first.
+    // Destroying the socket at once could reset the connection, and the server would lose data that it has not read.
     socket.end()
     await new Promise<void>((resolve) => {
       const timer = setTimeout(() => socket.destroy(), this.#options.timeouts.closeMs)
@@ -137,18 +137,18 @@ export class PushConnection {
     })
   }
 
-  /** Drops the connection with all it holds. */
+  /** Closes the connection at once and discards queued data. */
   destroy(): void {
     this.#finish()
     this.#socket?.destroy()
   }
 
   #connect(addresses: readonly ResolvedAddress[]): void {
-    if (this.#over) return
+    if (this.#isEnded) return
     this.#enter('connecting', this.#options.timeouts.connectMs, 'connect_timeout', 'The server did not answer.')
     const { target, ca } = this.#options
     const single = addresses.length === 1 ? addresses[0] : undefined
-    // Node asks `lookup` for a name's addresses and gets those that were checked: the name is never resolved again.
+    // Node gets the checked addresses from `lookup`, so the name is not resolved a second time.
     const lookup: LookupFunction = (_name, options, callback) => {
       if (options.all === true) callback(null, [...addresses])
       else callback(null, addresses[0]!.address, addresses[0]!.family)
@@ -170,30 +170,30 @@ export class PushConnection {
   #onConnected(socket: Socket, addresses: readonly ResolvedAddress[]): void {
     const remote = socket.remoteAddress
     if (!this.#options.allowPrivateAddresses && !addresses.some(({ address }) => address === remote)) {
-      this.#fail(new Fault('address_refused', 'The connection went to an address that was not checked.'))
+      this.#fail(new Fault('address_refused', 'The connection used an address that was not checked.'))
       return
     }
-    const words = 'The server did not answer the RTMP handshake.'
-    this.#enter('handshake', this.#options.timeouts.handshakeMs, 'handshake_failed', words)
+    const message = 'The server did not answer the RTMP handshake.'
+    this.#enter('handshake', this.#options.timeouts.handshakeMs, 'handshake_failed', message)
     this.write(this.#handshake.hello())
   }
 
   #onData(bytes: Buffer): void {
-    if (this.#over) return
+    if (this.#isEnded) return
     try {
-      if (this.#step === 'handshake') this.#shakeHands(bytes)
+      if (this.#step === 'handshake') this.#continueHandshake(bytes)
       else this.#session.push(bytes)
     } catch (error) {
       this.#fail(error)
     }
   }
 
-  #shakeHands(bytes: Buffer): void {
+  #continueHandshake(bytes: Buffer): void {
     const { reply, rest } = this.#handshake.push(bytes)
     if (reply.length > 0) this.write(reply)
     if (rest === null) return
-    const words = 'The server did not accept the stream in time.'
-    this.#enter('publishing', this.#options.timeouts.publishMs, 'publish_timeout', words)
+    const message = 'The server did not accept the stream in time.'
+    this.#enter('publishing', this.#options.timeouts.publishMs, 'publish_timeout', message)
     this.#session.start()
     if (rest.length > 0) this.#session.push(rest)
   }
@@ -209,11 +209,11 @@ export class PushConnection {
     step: 'resolving' | 'connecting' | 'handshake' | 'publishing',
     ms: number,
     code: Fault['code'],
-    words: string,
+    message: string,
   ) {
     clearTimeout(this.#timer)
     this.#step = step
-    this.#timer = setTimeout(() => this.#fail(new Fault(code, words)), ms)
+    this.#timer = setTimeout(() => this.#fail(new Fault(code, message)), ms)
     this.#handlers.onStep(step)
   }
 
@@ -222,8 +222,8 @@ export class PushConnection {
     return fault.code === 'closed_by_peer' ? this.#closedByPeer() : fault
   }
 
-  /** Whether the server has taken the stream for long enough that its key is not what made it close. */
-  #hasLasted(): boolean {
+  /** Whether the server has accepted media for so long that the key is not the reason for closing. */
+  #isKeyProven(): boolean {
     return this.#publishingAt !== null && performance.now() - this.#publishingAt >= this.#options.provenMs
   }
 
@@ -238,24 +238,24 @@ export class PushConnection {
       case 'publishing':
         return new Fault('closed_on_publish', 'The server closed the connection before it accepted the stream.')
       default:
-        return this.#hasLasted()
+        return this.#isKeyProven()
           ? new Fault('closed_by_peer', 'The server closed the connection.')
           : new Fault('closed_on_publish', 'The server closed the connection right after it accepted the stream.')
     }
   }
 
   #fail(error: unknown): void {
-    if (this.#over) return
+    if (this.#isEnded) return
     this.destroy()
     if (error instanceof Fault) this.#handlers.onFault(error)
     else if (error instanceof RtmpProtocolError) {
       const code = this.#step === 'handshake' ? 'handshake_failed' : 'protocol'
-      this.#handlers.onFault(new Fault(code, `The server broke the protocol (${error.message}).`))
+      this.#handlers.onFault(new Fault(code, `The server violated the RTMP protocol (${error.message}).`))
     } else this.#handlers.onFault(new Fault('protocol', 'An internal error ended the connection.', error))
   }
 
   #finish(): void {
-    this.#over = true
+    this.#isEnded = true
     clearTimeout(this.#timer)
   }
 }

@@ -2,9 +2,9 @@ import { expect, test } from 'vitest'
 import { ChunkReader, type RtmpMessage } from '../rtmp/chunk-reader.ts'
 import { OUTGOING_CHUNK_SIZE, encodeAbsolute } from '../rtmp/chunk-writer.ts'
 import type { MediaKind } from '../types.ts'
-import { continues, encodeBatch, noneOfEach, wireFor, type RelayBatch, type WirePosition } from './relay-message.ts'
+import { continues, encodeBatch, noTimestamps, wireFor, type RelayBatch, type WirePosition } from './relay-message.ts'
 
-/** Builds batches on one timeline, as a source does. */
+/** Returns a function that encodes batches on one timeline, as a source does. */
 function timeline(): (...messages: [MediaKind, number][]) => RelayBatch {
   const last: Record<MediaKind, number> = { audio: -1, video: -1, data: -1 }
   return (...messages) =>
@@ -18,7 +18,7 @@ function timeline(): (...messages: [MediaKind, number][]) => RelayBatch {
     )
 }
 
-/** One connection: takes batches whole where it may, and message by message where not. */
+/** One connection. It uses the shared bytes of a batch if they are valid, and otherwise encodes each message. */
 class Receiver {
   readonly messages: RtmpMessage[] = []
   shared = 0
@@ -31,7 +31,7 @@ class Receiver {
   })
 
   constructor(messageStreamId: number, base: number | null = null) {
-    this.#position = { base, messageStreamId, last: noneOfEach() }
+    this.#position = { base, messageStreamId, last: noTimestamps() }
     const size = Buffer.alloc(4)
     size.writeUInt32BE(OUTGOING_CHUNK_SIZE)
     this.#reader.push(encodeAbsolute({ type: 1, chunkStreamId: 2, payload: size }, { timestamp: 0, streamId: 0 }, 128))
@@ -43,13 +43,13 @@ class Receiver {
       this.#reader.push(batch.wire)
       Object.assign(
         this.#position.last,
-        Object.fromEntries(Object.entries(batch.leaves).filter(([, at]) => at !== undefined)),
+        Object.fromEntries(Object.entries(batch.endsAt).filter(([, at]) => at !== undefined)),
       )
     } else for (const message of batch.messages) this.#reader.push(wireFor(message, this.#position))
   }
 }
 
-test('connections with different times and stream ids share one run of bytes', () => {
+test('connections with different time bases and stream ids share the same bytes', () => {
   const next = timeline()
   const [early, late] = [new Receiver(1), new Receiver(9)]
   early.take(next(['video', 1_000], ['audio', 1_005]))
@@ -67,7 +67,7 @@ test('connections with different times and stream ids share one run of bytes', (
   expect(late.messages.at(-1)).toMatchObject({ timestamp: 3_047 - 3_003, streamId: 9 })
 })
 
-test('after messages were left out, bytes of its own bring a connection back to the shared ones', () => {
+test('after dropped messages, one separate encoding brings a connection back to the shared bytes', () => {
   const next = timeline()
   const receiver = new Receiver(1)
   receiver.take(next(['video', 0], ['audio', 0]))
@@ -81,7 +81,7 @@ test('after messages were left out, bytes of its own bring a connection back to 
   expect(receiver.messages.map(({ timestamp }) => timestamp)).toEqual([0, 0, 21, 100, 133])
 })
 
-test.each([0xff_ffff, 0x1_0000_0000, 0x2_0000_0000])('time passes %i without a break on the wire', (limit) => {
+test.each([0xff_ffff, 0x1_0000_0000, 0x2_0000_0000])('timestamps on the wire stay continuous across %i', (limit) => {
   const next = timeline()
   const receiver = new Receiver(1, 0)
   const times: number[] = []
@@ -89,7 +89,7 @@ test.each([0xff_ffff, 0x1_0000_0000, 0x2_0000_0000])('time passes %i without a b
     times.push(time)
     receiver.take(next(['video', time]))
   }
-  // A track that begins late has an absolute time of its own, beyond what three bytes hold.
+  // A track that starts late begins with an absolute timestamp, which needs more than three bytes.
   receiver.take(next(['audio', limit + 110]))
   receiver.take(next(['audio', limit + 130]))
   const video = receiver.messages.filter(({ type }) => type === 9)
@@ -99,7 +99,7 @@ test.each([0xff_ffff, 0x1_0000_0000, 0x2_0000_0000])('time passes %i without a b
   expect(video.every(({ payload }, index) => payload.equals(Buffer.alloc(9_000, times[index]! & 0xff)))).toBe(true)
 })
 
-test('a message before the base of a connection is put at its start', () => {
+test('a message from before the time base of a connection gets timestamp 0', () => {
   const next = timeline()
   const receiver = new Receiver(1, 500)
   receiver.take(next(['video', 500], ['audio', 480]))

@@ -10,71 +10,71 @@ import {
 } from '../rtmp/chunk-writer.ts'
 import type { MediaKind, MediaMessage } from '../types.ts'
 
-/** A message on a source's continuous timeline, cut into chunks once for all outputs. */
+/** A message on the timeline of a source, cut into chunks once for all outputs. */
 export interface RelayMessage extends MediaMessage {
-  /** Where the message of the same kind before it lies on the timeline; -1 for the first. */
+  /** Timestamp of the previous message of the same kind. -1 for the first one. */
   readonly previousTimestamp: number
   /**
-   * The message as chunks with a delta header. Right for every connection whose last message of this kind lies at
-   * `previousTimestamp`, whatever its own time base and message stream id are.
+   * The message as chunks with a delta header. Valid on every connection whose last message of this kind has
+   * `previousTimestamp`. The connection's time base and message stream id do not matter.
    */
   readonly wire: Buffer
 }
 
-/** Messages that arrived together: one write for an output that keeps up. */
+/** Messages that arrived together. An output that keeps up sends them with one write. */
 export interface RelayBatch {
   readonly messages: readonly RelayMessage[]
-  /** The `wire` of all messages, one after another in the same memory. */
+  /** The `wire` of all messages, in one buffer. */
   readonly wire: Buffer
-  /** By kind: where a connection must stand to take `wire` as it is; undefined when the batch has none of that kind. */
-  readonly expects: Readonly<Record<MediaKind, number | undefined>>
-  /** By kind: where a connection stands after it. */
-  readonly leaves: Readonly<Record<MediaKind, number | undefined>>
+  /** By kind: the last timestamp of a connection on which `wire` is valid. Undefined if the batch has no message of the kind. */
+  readonly startsAfter: Readonly<Record<MediaKind, number | undefined>>
+  /** By kind: the last timestamp of a connection after `wire`. */
+  readonly endsAt: Readonly<Record<MediaKind, number | undefined>>
 }
 
-/** What tells one connection's byte stream from another's. */
+/** The state of a connection's byte stream that chunk headers depend on. */
 export interface WirePosition {
-  /** Timeline position that is 0 on this connection; null until something was sent. */
+  /** The timeline's timestamp that is 0 on this connection. Null until something was sent. */
   base: number | null
   readonly messageStreamId: number
-  /** By kind: timeline position of the last message sent; undefined before the first. */
+  /** By kind: timestamp of the last message that was sent. Undefined before the first one. */
   readonly last: Record<MediaKind, number | undefined>
 }
 
 export type TimedMessage = MediaMessage & { readonly previousTimestamp: number }
 
-/** Cuts messages into chunks, all in one piece of memory. */
+/** Cuts messages into chunks, all in one buffer. */
 export function encodeBatch(timed: readonly TimedMessage[]): RelayBatch {
   let size = 0
   for (const message of timed) size += deltaSize(message.payload.length, deltaOf(message), OUTGOING_CHUNK_SIZE)
   const wire = Buffer.allocUnsafe(size)
-  const expects: RelayBatch['expects'] & Record<MediaKind, number | undefined> = noneOfEach()
-  const leaves: Record<MediaKind, number | undefined> = noneOfEach()
+  const startsAfter: Record<MediaKind, number | undefined> = noTimestamps()
+  const endsAt: Record<MediaKind, number | undefined> = noTimestamps()
   let offset = 0
   const messages = timed.map((message): RelayMessage => {
     const start = offset
     offset = encodeDeltaInto(wire, start, outgoing(message), deltaOf(message), OUTGOING_CHUNK_SIZE)
-    expects[message.kind] ??= message.previousTimestamp
-    leaves[message.kind] = message.timestamp
+    startsAfter[message.kind] ??= message.previousTimestamp
+    endsAt[message.kind] = message.timestamp
     return { ...message, wire: wire.subarray(start, offset) }
   })
-  return { messages, wire, expects, leaves }
+  return { messages, wire, startsAfter, endsAt }
 }
 
-/** Whether the shared bytes of a batch continue this connection. */
+/** Whether the shared bytes of a batch are valid on this connection now. */
 export function continues(batch: RelayBatch, position: WirePosition): boolean {
-  const { expects } = batch
+  const { startsAfter } = batch
   const { last } = position
   return (
-    (expects.video === undefined || expects.video === last.video) &&
-    (expects.audio === undefined || expects.audio === last.audio) &&
-    (expects.data === undefined || expects.data === last.data)
+    (startsAfter.video === undefined || startsAfter.video === last.video) &&
+    (startsAfter.audio === undefined || startsAfter.audio === last.audio) &&
+    (startsAfter.data === undefined || startsAfter.data === last.data)
   )
 }
 
 /**
- * The bytes of one message for one connection: the shared ones where they fit, else (first of its kind, or after
- * messages were left out) bytes of its own. Moves the position on.
+ * The bytes of one message for one connection: the shared ones if they are valid, otherwise a separate encoding (first
+ * message of its kind, or after messages were dropped). Updates the position.
  */
 export function wireFor(message: RelayMessage, position: WirePosition): Buffer {
   const { kind } = message
@@ -91,12 +91,12 @@ export function wireFor(message: RelayMessage, position: WirePosition): Buffer {
   return encodeAbsolute(outgoing(message), header, OUTGOING_CHUNK_SIZE)
 }
 
-export function noneOfEach(): Record<MediaKind, number | undefined> {
+export function noTimestamps(): Record<MediaKind, number | undefined> {
   return { audio: undefined, video: undefined, data: undefined }
 }
 
 function deltaOf(message: TimedMessage): number {
-  // The first of its kind has nothing before it; its shared bytes are never used, their header may say anything.
+  // The shared bytes of the first message of a kind are never used, so its delta does not matter.
   return message.previousTimestamp < 0 ? 0 : message.timestamp - message.previousTimestamp
 }
 

@@ -49,12 +49,12 @@ test.each([
   'localhost',
   '',
   '256.1.1.1',
-])('%s is no place for a destination', (address) => {
+])('%s is not an allowed address', (address) => {
   expect(checkAddress(address)).toMatchObject({ allowed: false, reason: expect.any(String) as string })
 })
 
 test.each(['8.8.8.8', '172.32.0.1', '100.128.0.1', '192.169.0.1', '2a00:1450:4001:82b::200e', '2606:4700::1111'])(
-  '%s is public',
+  '%s is an allowed address',
   (address) => {
     expect(checkAddress(address)).toEqual({ allowed: true })
   },
@@ -75,19 +75,19 @@ test.each([
   ['localhost', 'rtmp://LOCALHOST/app'],
   ['localhost', 'rtmp://%6cocalhost/app'],
   ['localhost', 'rtmp://localhost./app'],
-])('%s hides behind %s, and is refused', async (host, url) => {
+])('refuses %s, written as %s', async (host, url) => {
   const target = parseDestinationUrl(url)
   expect(target.host).toBe(host)
   await expect(resolveHost(target.host, false)).rejects.toMatchObject({ code: 'address_refused' })
 })
 
-test('a private address is resolved when that is allowed', async () => {
+test('resolves private addresses when they are allowed', async () => {
   await expect(resolveHost('127.0.0.1', true)).resolves.toEqual([{ address: '127.0.0.1', family: 4 }])
   const local = await resolveHost('localhost', true)
   expect(local.length).toBeGreaterThan(0)
 })
 
-test('a name without an address is said to have none', async () => {
+test('reports a name without an address', async () => {
   await expect(resolveHost('nothing.invalid', false)).rejects.toMatchObject({ code: 'dns_failed' })
 })
 
@@ -126,7 +126,7 @@ test.each([
       tcUrl: 'rtmp://[2606:4700::1111]:1936/x',
     },
   ],
-])('%s is read', (url, target) => {
+])('parses %s', (url, target) => {
   expect(parseDestinationUrl(url)).toEqual(target)
 })
 
@@ -135,10 +135,10 @@ test.each([
   ['live.example.com/app', /not a URL/],
   ['http://example.com/app', /rtmp:\/\/ or rtmps:\/\//],
   ['file:///etc/passwd', /rtmp:\/\/ or rtmps:\/\//],
-  ['rtmp:///app', /lacks a host|not a URL/],
-  ['rtmp://example.com', /lacks the application/],
-  ['rtmp://example.com/', /lacks the application/],
-  ['rtmp://example.com/?x=1', /lacks the application/],
+  ['rtmp:///app', /has no host|not a URL/],
+  ['rtmp://example.com', /has no application/],
+  ['rtmp://example.com/', /has no application/],
+  ['rtmp://example.com/?x=1', /has no application/],
   ['rtmp://user:password@example.com/app', /user name/],
   ['rtmp://example.com/app#x', /"#"/],
   ['rtmp://example.com:22/app', /Port 22/],
@@ -155,7 +155,7 @@ test.each([
   ['rtmp://1.2.3.256/app', /not a valid/],
   ['rtmp://[fe80::1%25eth0]/app', /not a URL|IPv6/],
   [`rtmp://example.com/${'a'.repeat(3_000)}`, /longer than/],
-])('%s is refused', (url, words) => {
+])('refuses %s', (url, message) => {
   expect(() => parseDestinationUrl(url)).toThrow(DestinationUrlError)
-  expect(() => parseDestinationUrl(url)).toThrow(words)
+  expect(() => parseDestinationUrl(url)).toThrow(message)
 })

@@ -12,10 +12,10 @@ export interface ResolvedAddress {
 }
 
 /**
- * Resolves a destination's host once and keeps the addresses that may be connected to. The caller connects to these
- * and never asks the name again, so that a second answer cannot lead elsewhere.
+ * Resolves the host of a destination and returns the addresses that are allowed. The caller connects to these and does
+ * not resolve the name again, because a second DNS answer could be a private address.
  *
- * @throws Fault `dns_failed` when the name has no address, `address_refused` when none of them is public.
+ * @throws Fault `dns_failed` when the name has no address; `address_refused` when none of them is public
  */
 export async function resolveHost(host: string, allowPrivateAddresses: boolean): Promise<readonly ResolvedAddress[]> {
   const found = await addressesOf(host)
@@ -24,7 +24,7 @@ export async function resolveHost(host: string, allowPrivateAddresses: boolean):
   const allowed = checked.filter(({ check }) => check.allowed).map(({ entry }) => entry)
   if (allowed.length > 0) return allowed
   const reasons = new Set(checked.map(({ check }) => (check.allowed ? '' : check.reason)))
-  throw new Fault('address_refused', `${host} leads to ${[...reasons].join(' and ')}, which is not allowed.`)
+  throw new Fault('address_refused', `${host} resolves to ${[...reasons].join(' and ')}, which is not allowed.`)
 }
 
 async function addressesOf(host: string): Promise<readonly ResolvedAddress[]> {
@@ -35,7 +35,7 @@ async function addressesOf(host: string): Promise<readonly ResolvedAddress[]> {
     return found.map((entry) => ({ address: entry.address, family: entry.family === 6 ? 6 : 4 }))
   } catch (error) {
     const code = (error as NodeJS.ErrnoException).code
-    const words = code === 'ENOTFOUND' ? 'has no address' : `could not be looked up (${code ?? 'unknown error'})`
-    throw new Fault('dns_failed', `${host} ${words}.`)
+    const problem = code === 'ENOTFOUND' ? 'has no address' : `could not be resolved (${code ?? 'unknown error'})`
+    throw new Fault('dns_failed', `${host} ${problem}.`)
   }
 }

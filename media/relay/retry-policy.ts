@@ -3,32 +3,32 @@ import type { Fault } from './fault.ts'
 
 export interface RetryLimits {
   readonly backoff: BackoffLimits
-  /** Refusals of a key that has never worked, before a person has to look. */
+  /** Refusals of a key that has never worked until the destination needs attention. */
   readonly maxRejections: number
-  /** Connections that the server closed at `publish`, in a row, before the key or the application is suspected. */
+  /** Connections in a row that the server closed at `publish`, until the hint says that the key or application may be wrong. */
   readonly maxEarlyCloses: number
-  /** After a refusal that may be temporary, the next attempt waits this long times the refusals so far. */
+  /** Delay after a refusal that may be temporary, multiplied by the number of refusals so far. */
   readonly staleSessionMs: number
-  /** Longest wait after such a refusal. */
+  /** Maximum delay after such a refusal. */
   readonly maxStaleSessionMs: number
 }
 
 export interface RetryDecision {
-  /** Milliseconds until the next attempt; null when a person has to look first. */
+  /** Milliseconds until the next attempt. Null when a user must act first. */
   readonly waitMs: number | null
-  /** What a person may want to check. */
+  /** What the user should check. */
   readonly hint?: string
 }
 
 const MAY_BE_TEMPORARY =
-  'The server may still hold the session before this one, or another encoder may use the key. Crier tries again for as long as the stream is live.'
+  'The server may still keep the previous session, or another encoder may use the key. Crier retries while the stream is live.'
 const WORKED_BEFORE =
-  'The key has worked before: the server may still hold the earlier session, or the key was changed there. Crier tries again for as long as the stream is live.'
+  'The key has worked before: the server may still keep the previous session, or the key was changed there. Crier retries while the stream is live.'
 const WRONG_KEY = 'Check the stream key and the application in the URL: one of them is probably wrong.'
 
 /**
- * Decides when a destination is tried again after a fault. A refusal is final only when nothing says that it may be
- * temporary: platforms refuse a good key for as long as they think that a broken connection still publishes.
+ * Decides when to retry a destination after a fault. A refusal that may be temporary is always retried, because platforms
+ * refuse a valid key while they believe that a broken connection still publishes.
  */
 export class RetryPolicy {
   readonly #limits: RetryLimits
@@ -37,7 +37,7 @@ export class RetryPolicy {
   #rejections = 0
   #earlyCloses = 0
 
-  /** @param hasWorked whether the server has taken media with this key before, in whatever process */
+  /** @param hasWorked whether the server has accepted media with this key before, also in an earlier process */
   constructor(limits: RetryLimits, hasWorked: boolean) {
     this.#limits = limits
     this.#backoff = new Backoff(limits.backoff)
@@ -48,29 +48,29 @@ export class RetryPolicy {
     return this.#hasWorked
   }
 
-  /** The server takes media with this key. */
-  worked(): void {
+  /** The server accepts media with this key. */
+  noteWorked(): void {
     this.#hasWorked = true
     this.#rejections = 0
     this.#earlyCloses = 0
   }
 
-  /** The connection has lasted: the next fault is a new one. */
-  steady(): void {
+  /** The connection was stable. The back-off starts again from the beginning. */
+  noteStable(): void {
     this.#backoff.reset()
   }
 
-  /** A person asked for another attempt. */
+  /** A user requested another attempt. */
   reset(): void {
     this.#rejections = 0
     this.#earlyCloses = 0
     this.#backoff.reset()
   }
 
-  /** What follows a fault. */
+  /** Decides what to do after a fault. */
   after({ code }: Fault): RetryDecision {
     this.#earlyCloses = code === 'closed_on_publish' ? this.#earlyCloses + 1 : 0
-    if (code === 'closed_on_publish') return { waitMs: this.#backoff.next(), ...this.#suspicion() }
+    if (code === 'closed_on_publish') return { waitMs: this.#backoff.next(), ...this.#earlyCloseHint() }
     if (code === 'rejected' || code === 'key_in_use' || code === 'address_refused') return this.#afterRefusal(code)
     return { waitMs: this.#backoff.next() }
   }
@@ -88,7 +88,7 @@ export class RetryPolicy {
     return { waitMs: this.#rejections >= maxRejections ? null : backoffMs, ...hint }
   }
 
-  #suspicion(): { readonly hint?: string } {
+  #earlyCloseHint(): { readonly hint?: string } {
     if (this.#earlyCloses < this.#limits.maxEarlyCloses) return {}
     const count = `The server has closed the connection right after publish ${this.#earlyCloses} times in a row.`
     return { hint: `${count} ${this.#hasWorked ? WORKED_BEFORE : WRONG_KEY}` }

@@ -21,7 +21,7 @@ async function run(tls: { key: string; cert: string }, host: string, ca: string 
   feed = new Feed(await fixture.publish()).start()
 }
 
-test.each(['localhost', '127.0.0.1'])('sends by TLS to %s', async (host) => {
+test.each(['localhost', '127.0.0.1'])('relays over TLS to %s', async (host) => {
   await run(LOCALHOST_CERTIFICATE, host, TEST_AUTHORITY)
   await waitFor(() => fixture.destination('d0').state === 'live')
   await waitFor(() => sink.messages('video').length > 50)
@@ -29,18 +29,18 @@ test.each(['localhost', '127.0.0.1'])('sends by TLS to %s', async (host) => {
 })
 
 test.each([
-  ['an unknown authority', LOCALHOST_CERTIFICATE, null, 'not signed by a known authority'],
-  ['another name', OTHER_CERTIFICATE, TEST_AUTHORITY, 'belongs to another name'],
-])('refuses a certificate of %s', async (_what, certificate, ca, words) => {
+  ['with an unknown issuer', LOCALHOST_CERTIFICATE, null, 'not signed by a known authority'],
+  ['for another host name', OTHER_CERTIFICATE, TEST_AUTHORITY, 'belongs to another name'],
+])('refuses a certificate %s', async (_what, certificate, ca, message) => {
   await run(certificate, 'localhost', ca)
   await waitFor(() => fixture.destination('d0').lastError !== null)
   expect(fixture.destination('d0').lastError!.code).toBe('tls_failed')
-  expect(fixture.destination('d0').lastError!.message).toContain(words)
-  // Not a byte of RTMP went out before the certificate was checked.
+  expect(fixture.destination('d0').lastError!.message).toContain(message)
+  // No RTMP was sent before the certificate was checked.
   expect(sink.connections.flatMap(({ commands }) => commands)).toEqual([])
 })
 
-test('a plain server behind an rtmps URL is a TLS fault', async () => {
+test('reports a server without TLS behind an rtmps URL', async () => {
   sink = await startSink()
   const destination = { id: 'd0', url: `rtmps://localhost:${sink.port}/app`, streamKey: 'secret-key' }
   fixture = await startNode([destination])

@@ -1,7 +1,7 @@
 import type { MediaMessage } from '../types.ts'
 import { GopCache, type GopLimits } from './gop-cache.ts'
 import { encodeBatch, type RelayBatch, type RelayMessage, type TimedMessage } from './relay-message.ts'
-import { Timeline } from './timeline.ts'
+import { SourceTimeline } from './source-timeline.ts'
 
 /** Receives what a source sends. `write` must return at once; the output bounds its own queue. */
 export interface Output {
@@ -20,7 +20,7 @@ export interface Replay {
  * together, and every output gets the same bytes.
  */
 export class Source {
-  readonly #timeline = new Timeline()
+  readonly #timeline = new SourceTimeline()
   readonly #cache: GopCache
   readonly #outputs = new Set<Output>()
   #pending: TimedMessage[] = []

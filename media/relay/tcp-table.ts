@@ -3,15 +3,15 @@ import type { Socket } from 'node:net'
 import ipaddr from 'ipaddr.js'
 
 /**
- * What TCP still holds of what a socket wrote, from the kernel's own table: Node has no call for it. Linux only; a read
- * costs some milliseconds on a large machine, so one read serves all sockets and callers ask sparingly.
+ * Reads how many sent bytes TCP has not acknowledged, from the kernel's connection table. Node has no API for it. Linux
+ * only. A read takes some milliseconds on a large machine, so one read serves all sockets and callers read rarely.
  */
 export class TcpTable {
   #reading: Promise<ReadonlyMap<string, number> | null> | null = null
 
   /**
-   * Bytes sent but not acknowledged, by connection; null where the system has no such table. Calls made while a read is
-   * under way share its result.
+   * Bytes that were sent and are not acknowledged, by connection. Null if the system has no such table. Calls during a
+   * read share its result.
    */
   read(): Promise<ReadonlyMap<string, number> | null> {
     this.#reading ??= readTable().finally(() => {
@@ -21,7 +21,7 @@ export class TcpTable {
   }
 }
 
-/** The name of a connected socket in the table; null when it is not connected. */
+/** The key of a socket in the table. Null when the socket is not connected. */
 export function tableKey(socket: Socket): string | null {
   const { localAddress, localPort, remoteAddress, remotePort } = socket
   if (localAddress === undefined || localPort === undefined) return null
@@ -42,7 +42,7 @@ async function readTable(): Promise<ReadonlyMap<string, number> | null> {
   return queues
 }
 
-/** The kernel prints addresses as words in the machine's byte order, which is little-endian wherever Node runs. */
+/** The kernel prints addresses as words in the machine's byte order, which is little-endian on all supported machines. */
 function endpoint(address: string, port: number): string {
   const bytes = ipaddr.parse(address).toByteArray()
   let text = ''

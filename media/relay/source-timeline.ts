@@ -1,47 +1,47 @@
 import type { MediaKind, MediaMessage } from '../types.ts'
 import type { TimedMessage } from './relay-message.ts'
 
-/** A track's clock may step back by this much (encoders that reorder) before it counts as started anew. */
+/** A larger step back of a track's timestamps counts as a restarted clock. Encoders that reorder cause smaller ones. */
 const BACKWARD_TOLERANCE_MS = 1_000
-/** A track's clock may run ahead of what passed by this much in one step before it counts as started anew. */
+/** A larger step ahead of the elapsed time counts as a restarted clock. */
 const FORWARD_TOLERANCE_MS = 10_000
 
 /**
- * One timeline for all publishers that a source sees one after another, in milliseconds from 0. Audio and video are
- * moved by the same offset, so that they stay together; nothing of one kind ever goes back. Where a publisher's clock
- * starts anew, the timeline goes on after the time that really passed.
+ * Maps the timestamps of successive publishers to one timeline, in milliseconds from 0. Audio and video get the same
+ * offset, so that they stay in sync. Timestamps of one kind never go back. When a publisher's clock restarts, the
+ * timeline continues after the time that has actually passed.
  */
-export class Timeline {
+export class SourceTimeline {
   readonly #last: Record<MediaKind, number> = { audio: -1, video: -1, data: -1 }
   #offset: number | null = null
   #latest = 0
   #latestAt: number | null = null
-  /** Where the next frame belongs, after {@link resume}. */
+  /** Timestamp of the next frame, after {@link resume}. */
   #resumeAt: number | null = null
-  /** How far the line ran ahead of real time by media that was played late but in full. */
-  #lead = 0
+  /** How far the timeline is ahead of real time, because buffered media was inserted after newer timestamps. */
+  #aheadMs = 0
 
-  /** The latest position given out. */
+  /** The latest timestamp of the timeline. */
   get position(): number {
     return this.#latest
   }
 
-  /** The next message has a clock of its own: another publisher sends from here on. */
+  /** Another publisher sends from now on. Its clock is unrelated to the previous one. */
   restart(): void {
     this.#offset = null
   }
 
   /**
-   * The next messages have a clock of their own, and the first `spanMs` of them are past: they are put where they would
-   * lie, had they come in time, as far as that part of the line is free. What is not free moves them forward; the next
-   * call takes that back.
+   * Another publisher sends from now on, starting with `spanMs` of buffered media. The media is placed where it would be
+   * if it had been relayed on time. If that overlaps media that was already sent, it is placed later, and the timeline
+   * runs ahead of real time until the next call corrects it.
    */
   resume(spanMs: number, now: number): void {
     this.#offset = null
     if (this.#latestAt === null) return
-    const present = this.#latest + (now - this.#latestAt) - this.#lead
+    const present = this.#latest + (now - this.#latestAt) - this.#aheadMs
     this.#resumeAt = Math.max(this.#latest + 1, Math.round(present - spanMs))
-    this.#lead = Math.max(0, this.#resumeAt + spanMs - present)
+    this.#aheadMs = Math.max(0, this.#resumeAt + spanMs - present)
   }
 
   /** Places a message that arrived at `now` (monotonic milliseconds). */
@@ -49,7 +49,7 @@ export class Timeline {
     const { kind } = message
     const expected = this.#expected(now)
     const previousTimestamp = this.#last[kind]
-    const timestamp = Math.max(this.#placed(message, expected), previousTimestamp, 0)
+    const timestamp = Math.max(this.#timestampOf(message, expected), previousTimestamp, 0)
     this.#last[kind] = timestamp
     if (timestamp >= this.#latest) {
       this.#latest = timestamp
@@ -63,8 +63,8 @@ export class Timeline {
     return this.#latestAt === null ? 0 : this.#latest + Math.max(1, Math.round(now - this.#latestAt))
   }
 
-  #placed(message: MediaMessage, expected: number): number {
-    // Encoders stamp configurations and data with 0 at any time: such a message says nothing about the clock.
+  #timestampOf(message: MediaMessage, expected: number): number {
+    // Encoders send configurations and data with timestamp 0 at any time, so these do not show the state of the clock.
     if (message.isHeader || message.kind === 'data') {
       return this.#offset === null ? expected : Math.min(message.timestamp + this.#offset, expected)
     }
