@@ -1,38 +1,38 @@
 import { fileURLToPath } from 'node:url'
 
-/** A clip lasts this long, with one keyframe at its beginning: what platforms ask for. */
-const SECONDS = 2
+/** Length of a clip. It starts with its only keyframe, so the loop has the keyframe interval that platforms ask for. */
+const CLIP_SECONDS = 2
 
-/** What a slate has in common with the pictures that it stands in for. */
-export interface SlateForm {
+/** The video format of a slate. It matches the publisher's. */
+export interface SlateFormat {
   readonly width: number
   readonly height: number
-  /** Whole pictures a second. */
+  /** A whole number of frames per second. */
   readonly fps: number
-  /** Of H.264. */
+  /** H.264 profile. */
   readonly profile: 'baseline' | 'main' | 'high'
 }
 
-/** What is shown where nobody chose a picture, and the colour around it. */
-const CARD = { path: fileURLToPath(new URL('card.png', import.meta.url)), around: '0x14181f' }
+/** The picture for streams without a picture of their own, and the color of the area around it. */
+const CARD = { path: fileURLToPath(new URL('card.png', import.meta.url)), padding: '0x14181f' }
 
 /**
- * ffmpeg from a picture to an FLV stream of H.264 that can be sent again and again: the whole picture in the middle,
- * decoded once, 2 Mbit/s at most.
- * @param picture path of the picture; the card where there is none
+ * Arguments of ffmpeg to render a picture as H.264 in FLV that can be sent in a loop. The picture is scaled to fit, centered
+ * and decoded once. The bitrate is at most 2 Mbit/s.
+ * @param picture path of the picture; undefined for the card
  */
-export function slateArguments({ fps, height, profile, width }: SlateForm, picture: string | undefined): string[] {
-  const { path, around } = picture === undefined ? CARD : { path: picture, around: 'black' }
+export function slateArguments({ fps, height, profile, width }: SlateFormat, picture: string | undefined): string[] {
+  const { path, padding } = picture === undefined ? CARD : { path: picture, padding: 'black' }
   const size = `${width}:${height}`
-  const fitted = `scale=${size}:force_original_aspect_ratio=decrease,pad=${size}:(ow-iw)/2:(oh-ih)/2:color=${around}`
+  const fit = `scale=${size}:force_original_aspect_ratio=decrease,pad=${size}:(ow-iw)/2:(oh-ih)/2:color=${padding}`
   const still = `loop=loop=-1:size=1,setpts=N/(${fps}*TB)`
   return [
     ...words('-hide_banner -loglevel error -nostdin -nostats -protocol_whitelist file,pipe'),
     ...words(`-f image2 -pattern_type none -framerate ${fps} -i`),
     `file:${path}`,
-    ...words(`-vf ${fitted},setsar=1,format=yuv420p,${still} -frames:v ${fps * SECONDS} -an`),
+    ...words(`-vf ${fit},setsar=1,format=yuv420p,${still} -frames:v ${fps * CLIP_SECONDS} -an`),
     ...words(`-c:v libx264 -preset superfast -tune stillimage -profile:v ${profile} -bf 0 -threads 1`),
-    ...words(`-crf 24 -maxrate 2M -bufsize 2M -g ${fps * SECONDS} -sc_threshold 0`),
+    ...words(`-crf 24 -maxrate 2M -bufsize 2M -g ${fps * CLIP_SECONDS} -sc_threshold 0`),
     ...words('-flvflags no_duration_filesize -f flv pipe:1'),
   ]
 }

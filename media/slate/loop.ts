@@ -2,55 +2,55 @@ import { AUDIO_HEADER_BYTES, audioFormatOf, audioSequenceHeader, silentFrame } f
 import type { MediaMessage } from '../types.ts'
 import type { SlateClip } from './clip.ts'
 
-/** Samples of one AAC frame. */
+/** Samples per AAC frame. */
 const FRAME_SAMPLES = 1_024
-/** AudioSpecificConfig of AAC-LC, 48 kHz, stereo: where nobody knows how silence is written in the publisher's. */
+/** AudioSpecificConfig of AAC-LC, 48 kHz, stereo. Used when no silent frame is known for the publisher's format. */
 const STEREO = Buffer.from('1190', 'hex')
 
-interface Sound {
+interface SilentAudio {
   readonly configuration: MediaMessage
   readonly frame: Buffer
-  readonly stepMs: number
+  readonly frameMs: number
 }
 
-/** A clip played over and over with silence, as a publisher would send it: on a clock of its own, from 0. */
+/** Plays a clip in a loop with silence, as messages of a publisher. Its timestamps start at 0. */
 export class SlateLoop {
   readonly #clip: SlateClip
-  readonly #others: readonly MediaMessage[]
-  readonly #sound: Sound | null
-  #pictures = 0
-  #frames = 0
+  readonly #metadata: readonly MediaMessage[]
+  readonly #audio: SilentAudio | null
+  #videoFrames = 0
+  #audioFrames = 0
 
   /**
-   * @param headers of the publisher that it stands in for: its metadata holds, and its sound's configuration where
-   *   silence can be written in it
+   * @param headers the publisher's headers. Its metadata is sent unchanged. Its audio configuration is used if a silent
+   *   frame is known for it.
    */
   constructor(clip: SlateClip, headers: readonly MediaMessage[]) {
     this.#clip = clip
-    this.#others = headers.filter(({ kind }) => kind === 'data')
+    this.#metadata = headers.filter(({ kind }) => kind === 'data')
     const audio = headers.find(({ kind }) => kind === 'audio')
-    this.#sound = audio === undefined ? null : soundLike(audio)
+    this.#audio = audio === undefined ? null : silentAudioLike(audio)
   }
 
-  /** Configurations, to be sent before anything else. */
+  /** Metadata and decoder configurations, to be sent first. */
   headers(): readonly MediaMessage[] {
     const video = this.#message('video', 0, this.#clip.configuration, { isHeader: true })
-    return [...this.#others, video, ...(this.#sound === null ? [] : [this.#sound.configuration])]
+    return [...this.#metadata, video, ...(this.#audio === null ? [] : [this.#audio.configuration])]
   }
 
-  /** What is due until a time since the beginning that was not given out before, in order. */
+  /** Frames due by `untilMs` since the start that were not returned before, ordered by timestamp. */
   due(untilMs: number): readonly MediaMessage[] {
-    const { fps, pictures } = this.#clip
+    const { fps, frames } = this.#clip
     const messages: MediaMessage[] = []
-    for (; (this.#pictures * 1_000) / fps <= untilMs; this.#pictures += 1) {
-      const at = this.#pictures % pictures.length
-      const timestamp = Math.round((this.#pictures * 1_000) / fps)
-      messages.push(this.#message('video', timestamp, pictures[at]!, { isKeyframe: at === 0 }))
+    for (; (this.#videoFrames * 1_000) / fps <= untilMs; this.#videoFrames += 1) {
+      const index = this.#videoFrames % frames.length
+      const timestamp = Math.round((this.#videoFrames * 1_000) / fps)
+      messages.push(this.#message('video', timestamp, frames[index]!, { isKeyframe: index === 0 }))
     }
-    if (this.#sound === null) return messages
-    const { frame, stepMs } = this.#sound
-    for (; this.#frames * stepMs <= untilMs; this.#frames += 1) {
-      messages.push(this.#message('audio', Math.round(this.#frames * stepMs), frame))
+    if (this.#audio === null) return messages
+    const { frame, frameMs } = this.#audio
+    for (; this.#audioFrames * frameMs <= untilMs; this.#audioFrames += 1) {
+      messages.push(this.#message('audio', Math.round(this.#audioFrames * frameMs), frame))
     }
     return messages.toSorted((left, right) => left.timestamp - right.timestamp)
   }
@@ -65,12 +65,12 @@ export class SlateLoop {
   }
 }
 
-function soundLike(header: MediaMessage): Sound {
+function silentAudioLike(header: MediaMessage): SilentAudio {
   const config = header.payload.subarray(AUDIO_HEADER_BYTES)
-  const own = silentFrame(config)
-  const frame = own ?? silentFrame(STEREO)!
+  const matching = silentFrame(config)
+  const frame = matching ?? silentFrame(STEREO)!
   const configuration =
-    own === undefined ? { ...header, payload: audioSequenceHeader(STEREO), isSlate: true as const } : header
-  const { audiosamplerate } = audioFormatOf(own === undefined ? STEREO : config)
-  return { configuration, frame, stepMs: (FRAME_SAMPLES * 1_000) / audiosamplerate }
+    matching === undefined ? { ...header, payload: audioSequenceHeader(STEREO), isSlate: true as const } : header
+  const { audiosamplerate } = audioFormatOf(matching === undefined ? STEREO : config)
+  return { configuration, frame, frameMs: (FRAME_SAMPLES * 1_000) / audiosamplerate }
 }

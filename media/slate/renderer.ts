@@ -1,65 +1,67 @@
 import type { MediaLog } from '../types.ts'
-import type { SlateForm } from './arguments.ts'
+import type { SlateFormat } from './arguments.ts'
 import { renderSlate, type SlateClip } from './clip.ts'
 
-/** Clips that are kept; one takes some tens of kilobytes, of a busy picture half a megabyte. */
-const MOST_KEPT = 32
+/** A clip takes tens of kilobytes, or half a megabyte for a detailed picture. */
+const MAX_CACHED_CLIPS = 32
 
-/** Renders slates for all streams of a node, one at a time, and keeps them: most streams look alike. */
+/**
+ * Renders slates for all streams of a node, one at a time, and caches the clips. Streams with the same format and picture
+ * share a clip.
+ */
 export class SlateRenderer {
   readonly #ffmpeg: string | undefined
   readonly #log: MediaLog
-  /** The one that was used last is the last. */
-  readonly #kept = new Map<string, Promise<SlateClip>>()
+  /** In order of last use, the most recent last. */
+  readonly #clips = new Map<string, Promise<SlateClip>>()
   readonly #closing = new AbortController()
   #queue: Promise<unknown> = Promise.resolve()
 
-  /** @param ffmpeg its path; undefined where there is none */
+  /** @param ffmpeg path of ffmpeg; undefined if the node has none */
   constructor(ffmpeg: string | undefined, log: MediaLog) {
     this.#ffmpeg = ffmpeg
     this.#log = log
   }
 
-  /** Whether this node can render at all. */
-  get isAble(): boolean {
+  get hasFfmpeg(): boolean {
     return this.#ffmpeg !== undefined
   }
 
   /**
-   * A clip of a picture, or of the card where none is named or where it cannot be read.
-   * @throws Error that says why there is none
+   * Returns a clip of a picture. If `picture` is undefined or cannot be rendered, returns a clip of the card.
+   * @throws Error with the reason if no clip can be rendered
    */
-  async clip(form: SlateForm, picture: string | undefined): Promise<SlateClip> {
+  async clip(format: SlateFormat, picture: string | undefined): Promise<SlateClip> {
     if (picture !== undefined) {
       try {
-        return await this.#clip(form, picture)
+        return await this.#clip(format, picture)
       } catch (error) {
         this.#log.warn({ error }, 'the picture of a slate cannot be rendered; the card is shown')
       }
     }
-    return this.#clip(form, undefined)
+    return this.#clip(format, undefined)
   }
 
   close(): void {
     this.#closing.abort()
   }
 
-  #clip(form: SlateForm, picture: string | undefined): Promise<SlateClip> {
-    const key = JSON.stringify([form.width, form.height, form.fps, form.profile, picture])
-    const clip = this.#kept.get(key) ?? this.#inTurn(form, picture)
-    this.#kept.delete(key)
-    this.#kept.set(key, clip)
-    // Not found wanting for ever: the next who asks has it tried again.
-    clip.catch(() => this.#kept.delete(key))
-    const [oldest] = this.#kept.keys()
-    if (this.#kept.size > MOST_KEPT && oldest !== undefined) this.#kept.delete(oldest)
+  #clip(format: SlateFormat, picture: string | undefined): Promise<SlateClip> {
+    const key = JSON.stringify([format.width, format.height, format.fps, format.profile, picture])
+    const clip = this.#clips.get(key) ?? this.#enqueue(format, picture)
+    this.#clips.delete(key)
+    this.#clips.set(key, clip)
+    // A failure is not cached: the next request renders again.
+    clip.catch(() => this.#clips.delete(key))
+    const [oldest] = this.#clips.keys()
+    if (this.#clips.size > MAX_CACHED_CLIPS && oldest !== undefined) this.#clips.delete(oldest)
     return clip
   }
 
-  #inTurn(form: SlateForm, picture: string | undefined): Promise<SlateClip> {
+  #enqueue(format: SlateFormat, picture: string | undefined): Promise<SlateClip> {
     const ffmpeg = this.#ffmpeg
     if (ffmpeg === undefined) return Promise.reject(new Error('ffmpeg is missing on this node'))
-    const clip = this.#queue.then(() => renderSlate(ffmpeg, form, picture, this.#closing.signal))
+    const clip = this.#queue.then(() => renderSlate(ffmpeg, format, picture, this.#closing.signal))
     this.#queue = clip.catch(() => {})
     return clip
   }

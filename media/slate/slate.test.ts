@@ -29,18 +29,19 @@ afterEach(async () => {
 })
 afterAll(() => rm(folder, { recursive: true, force: true }))
 
-async function sink(keepPayloads = false): Promise<Sink> {
-  const one = await startSink({ keepPayloads })
-  sinks.push(one)
-  return one
+async function newSink(keepPayloads = false): Promise<Sink> {
+  const sink = await startSink({ keepPayloads })
+  sinks.push(sink)
+  return sink
 }
 
-async function set(one: Sink, holdMs = 60_000): Promise<void> {
-  scene = await startScene([one], {}, { whip: { host: '127.0.0.1', port: 0, ffmpeg } })
+/** Starts a node with a live stream that has a slate and one destination. */
+async function startWithSlate(sink: Sink, holdMs = 60_000): Promise<void> {
+  scene = await startScene([sink], {}, { whip: { host: '127.0.0.1', port: 0, ffmpeg } })
   scene.change({ slate: {}, holdMs })
 }
 
-/** ffmpeg, which plays the clip until it is killed. */
+/** Starts an ffmpeg that publishes the clip in a loop until it is killed. */
 function publishClip(): ChildProcess {
   const input = ['-v', 'error', '-re', '-stream_loop', '-1', '-i', join(folder, 'clip.flv'), '-c', 'copy']
   const url = `rtmp://127.0.0.1:${scene.port}/live/${scene.key}`
@@ -54,88 +55,96 @@ async function publish(options: FeedOptions = {}, key = scene.key): Promise<Feed
 }
 
 const BACKUP = newKey('pathofthebackup')
-/** The slate is shown after 0.7 s here. The rest is for a busy machine. */
-const LONGEST_GAP_MS = 4_000
+/** In this test the slate is shown after 0.7 s. The rest allows for a busy machine. */
+const MAX_GAP_MS = 4_000
 const status = () => scene.node.status().streams[0]!
 const slate = () => status().slate?.state
-const told = () => scene.events.flatMap((event) => (event.type === 'slate.changed' ? [event.shown] : []))
-const connection = (at = 0): SinkConnection => sinks[at]!.last()!
-const headersOf = (one: SinkConnection) => one.of('video').filter(({ isHeader }) => isHeader)
+const shownEvents = () => scene.events.flatMap((event) => (event.type === 'slate.changed' ? [event.shown] : []))
+const connection = (index = 0): SinkConnection => sinks[index]!.last()!
+const videoHeaders = (sinkConnection: SinkConnection) => sinkConnection.of('video').filter(({ isHeader }) => isHeader)
 
-/** What a player must be able to rely on, over all that one connection has carried. @returns the longest gap of video */
-function expectUnbroken(one: SinkConnection): number {
+/** Expects that timestamps never go back on a connection. @returns the longest gap between video frames, in milliseconds */
+function expectMonotonic(sinkConnection: SinkConnection): number {
   for (const kind of ['audio', 'video'] as const) {
-    const times = one.of(kind).map(({ timestamp }) => timestamp)
+    const times = sinkConnection.of(kind).map(({ timestamp }) => timestamp)
     expect(times).toEqual(times.toSorted((left, right) => left - right))
   }
-  const frames = one.of('video').filter(({ isHeader }) => !isHeader)
+  const frames = sinkConnection.of('video').filter(({ isHeader }) => !isHeader)
   return Math.max(...frames.slice(1).map(({ at }, index) => at - frames[index]!.at))
 }
 
-/** What one connection has carried, decoded; `p` for the publisher's pictures, `s` for the slate's. */
-async function seen(one: SinkConnection, name: string): Promise<{ pictures: number[]; story: string }> {
+/**
+ * Decodes the video of a connection. `brightness` has a value per frame. `sequence` has a letter per run of frames: `p` for
+ * the publisher, `s` for the slate.
+ */
+async function decode(
+  sinkConnection: SinkConnection,
+  name: string,
+): Promise<{ brightness: number[]; sequence: string }> {
   const file = join(folder, name)
-  await writeFile(file, flvOf(one.messages))
-  const pictures = await brightnessOf(file)
-  const story = pictures.map((value) => (isCard(value) ? 's' : 'p')).join('')
-  return { pictures, story: story.replaceAll(/(.)\1+/g, '$1') }
+  await writeFile(file, flvOf(sinkConnection.messages))
+  const brightness = await brightnessOf(file)
+  const letters = brightness.map((value) => (isCard(value) ? 's' : 'p')).join('')
+  return { brightness, sequence: letters.replaceAll(/(.)\1+/g, '$1') }
 }
 
 const isCard = (value: number) => value < 60
 
-test('the card is seen between the pictures of a publisher that goes and comes back, encoded anew or not', async () => {
-  const [plain, capped] = [await sink(true), await sink(true)]
+test('shows the card while the publisher is away, with and without transcoding', async () => {
+  const [original, transcoded] = [await newSink(true), await newSink(true)]
   await makeFlv(join(folder, 'clip.flv'), 1.2)
-  await set(plain)
-  const [copy] = scene.stream.destinations
+  await startWithSlate(original)
+  const [destination] = scene.stream.destinations
   scene.change({
-    destinations: [copy!, { ...towards(capped, 'd1'), rendering: { maxBitrate: 400_000 } }],
+    destinations: [destination!, { ...towards(transcoded, 'd1'), rendering: { maxBitrate: 400_000 } }],
     recording: { sessionId: 'session', prefix: join(folder, 'recorded'), splitMs: 600_000 },
   })
-  const plays = (at: number, frames: number) => {
-    const from = sinks[at]!.messages('video').length
-    return waitFor(() => sinks[at]!.messages('video').length > from + frames, { timeoutMs: 20_000 })
+  const waitForFrames = (index: number, frames: number) => {
+    const before = sinks[index]!.messages('video').length
+    return waitFor(() => sinks[index]!.messages('video').length > before + frames, { timeoutMs: 20_000 })
   }
   const first = publishClip()
   await waitFor(() => slate() === 'ready', { timeoutMs: 20_000 })
-  await plays(1, 10)
+  await waitForFrames(1, 10)
   first.kill('SIGKILL')
   await waitFor(() => slate() === 'shown')
   expect(status().ingest).toBeNull()
-  await plays(0, 20)
+  await waitForFrames(0, 20)
   const second = publishClip()
-  await waitFor(() => told().join() === 'true,false')
-  await plays(0, 30)
+  await waitFor(() => shownEvents().join() === 'true,false')
+  await waitForFrames(0, 30)
   second.kill('SIGKILL')
-  await waitFor(() => slate() === 'shown' && headersOf(connection()).length === 4)
+  await waitFor(() => slate() === 'shown' && videoHeaders(connection()).length === 4)
   expect(sinks.map(({ connections }) => connections.length)).toEqual([1, 1])
-  expect(expectUnbroken(connection())).toBeLessThan(LONGEST_GAP_MS)
-  expectUnbroken(connection(1))
-  // The configuration of the pictures went out again at each change; the sound's, which is the same, did not.
+  expect(expectMonotonic(connection())).toBeLessThan(MAX_GAP_MS)
+  expectMonotonic(connection(1))
+  // The video configuration was sent again at each change. The audio configuration is the same, so it was sent once.
   expect(
     connection()
       .of('audio')
       .filter(({ isHeader }) => isHeader),
   ).toHaveLength(1)
-  const [own, anew] = await Promise.all([plain, capped].map((one, at) => seen(one.last()!, `d${at}.flv`)))
-  expect(own!.story).toMatch(/^psps?$/)
-  expect(anew!.story).toMatch(/^psps?$/)
-  const programme = own!.pictures.filter((value) => !isCard(value))
+  const [originalVideo, transcodedVideo] = await Promise.all(
+    [original, transcoded].map((sink, index) => decode(sink.last()!, `d${index}.flv`)),
+  )
+  expect(originalVideo!.sequence).toMatch(/^psps?$/)
+  expect(transcodedVideo!.sequence).toMatch(/^psps?$/)
+  const published = originalVideo!.brightness.filter((value) => !isCard(value))
   const { recording: _recording, slate: _slate, ...rest } = scene.stream
   scene.stream = rest
   scene.change({})
   expect(status().slate).toBeNull()
-  expect(told().at(-1)).toBe(false)
-  const recorded = await waitFor(() => globSync(join(folder, 'recorded*.mp4'))[0])
+  expect(shownEvents().at(-1)).toBe(false)
+  const file = await waitFor(() => globSync(join(folder, 'recorded*.mp4'))[0])
   await waitFor(() => scene.events.some(({ type }) => type === 'recording.ended'))
-  const pictures = await brightnessOf(recorded)
-  expect(programme.length - pictures.length).toBeLessThan(5)
-  expect(pictures.filter(isCard)).toEqual([])
+  const recorded = await brightnessOf(file)
+  expect(published.length - recorded.length).toBeLessThan(5)
+  expect(recorded.filter(isCard)).toEqual([])
 })
 
-test('it stands in for silence until the next keyframe, not where a second publisher does, and not longer than the hold', async () => {
-  const [first, late] = [await sink(), await sink()]
-  await set(first, 1_500)
+test('replaces a silent publisher until its next keyframe or the end of the hold, unless a standby takes over', async () => {
+  const [first, late] = [await newSink(), await newSink()]
+  await startWithSlate(first, 1_500)
   scene.change({ backup: { path: 'pathofthebackup', keyHash: hashOf(BACKUP) } })
   const feed = await publish()
   await waitFor(() => slate() === 'ready' && scene.destination('d0').state === 'live')
@@ -144,34 +153,34 @@ test('it stands in for silence until the next keyframe, not where a second publi
   expect(status().ingest).not.toBeNull()
   scene.change({ destinations: [...scene.stream.destinations, towards(late, 'd1')] })
   await waitFor(() => scene.destination('d1').state === 'live')
-  const configuration = headersOf(connection(1))[0]?.checksum
-  expect(configuration).toBe(headersOf(connection())[1]?.checksum)
+  const configuration = videoHeaders(connection(1))[0]?.checksum
+  expect(configuration).toBe(videoHeaders(connection())[1]?.checksum)
   expect(connection(1).of('video')[1]).toMatchObject({ isKeyframe: true })
-  const stopped = feed.of('video').length
+  const sentBefore = feed.of('video').length
   feed.start()
   await waitFor(() => slate() === 'ready')
-  await waitFor(() => feed.of('video').length > stopped + 30)
-  const own = new Set(feed.of('video').map(({ checksum }) => checksum))
-  await waitFor(() => own.has(connection().of('video').at(-1)!.checksum))
-  for (const at of [0, 1]) expect(expectUnbroken(connection(at))).toBeLessThan(LONGEST_GAP_MS)
-  const after = connection(1).of('video').slice(1)
-  expect(after.find(({ checksum, isHeader }) => own.has(checksum) && !isHeader)?.isKeyframe).toBe(true)
+  await waitFor(() => feed.of('video').length > sentBefore + 30)
+  const published = new Set(feed.of('video').map(({ checksum }) => checksum))
+  await waitFor(() => published.has(connection().of('video').at(-1)!.checksum))
+  for (const index of [0, 1]) expect(expectMonotonic(connection(index))).toBeLessThan(MAX_GAP_MS)
+  const frames = connection(1).of('video').slice(1)
+  expect(frames.find(({ checksum, isHeader }) => published.has(checksum) && !isHeader)?.isKeyframe).toBe(true)
   const second = await publish({}, BACKUP)
   await waitFor(() => status().standby !== null && second.of('video').length > 30)
   feed.stop().publisher.close()
   await waitFor(() => status().ingest?.source === 'backup')
   second.stop().publisher.close()
   await waitFor(() => slate() === 'shown')
-  expect(told()).toEqual([true, false, true])
+  expect(shownEvents()).toEqual([true, false, true])
   await waitFor(() => connection(0).closed && connection(1).closed)
-  for (const at of [0, 1]) expect(connection(at).commands.map(({ name }) => name)).toContain('FCUnpublish')
+  for (const index of [0, 1]) expect(connection(index).commands.map(({ name }) => name)).toContain('FCUnpublish')
   expect(scene.destination('d0').state).toBe('idle')
-  expect(told()).toEqual([true, false, true, false])
+  expect(shownEvents()).toEqual([true, false, true, false])
   expect(sinks.map(({ connections }) => connections.length)).toEqual([1, 1])
 })
 
-test('a publisher that comes back at once and has no picture yet is waited for behind the slate', async () => {
-  await set(await sink())
+test('is shown when the publisher reconnects at once, until it sends video', async () => {
+  await startWithSlate(await newSink())
   const feed = await publish()
   await waitFor(() => slate() === 'ready' && scene.destination('d0').state === 'live')
   feed.stop().publisher.close()
@@ -180,7 +189,7 @@ test('a publisher that comes back at once and has no picture yet is waited for b
   again.video(0, avcHeader())
   again.audio(0, aacHeader())
   let time = 0
-  // Audio alone does not replace the slate, even without gaps.
+  // A publisher that has announced video does not replace the slate with audio alone.
   await waitFor(() => {
     again.audio((time += 20), aacFrame(40))
     return slate() === 'shown'
@@ -190,17 +199,17 @@ test('a publisher that comes back at once and has no picture yet is waited for b
     again.video(time, avcFrame(time % 400 === 0))
     return slate() === 'ready'
   })
-  expectUnbroken(connection())
+  expectMonotonic(connection())
   again.close()
 })
 
-test('a pause of the media process is not taken for silence', async () => {
+test('is not shown after the media process was blocked', async () => {
   await makeFlv(join(folder, 'clip.flv'), 1.2)
-  await set(await sink())
+  await startWithSlate(await newSink())
   const publisher = publishClip()
   const frames = () => sinks[0]!.messages('video').length
   await waitFor(() => slate() === 'ready' && frames() > 10, { timeoutMs: 20_000 })
-  // In a phase of the event loop that timers follow.
+  // Blocks the process so that timers run next, before I/O.
   await new Promise<void>((resolve) => {
     setImmediate(() => {
       Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 1_500)
@@ -209,13 +218,13 @@ test('a pause of the media process is not taken for silence', async () => {
   })
   const before = frames()
   await waitFor(() => frames() > before + 50)
-  expect(told()).toEqual([])
+  expect(shownEvents()).toEqual([])
   publisher.kill('SIGKILL')
   await waitFor(() => slate() === 'shown')
 })
 
-test('what no slate can stand in for is held in silence, and the status says why', async () => {
-  await set(await sink())
+test('is unavailable for other codecs, with the reason in the status', async () => {
+  await startWithSlate(await newSink())
   const publisher = await scene.publish()
   const hevc = (type: number, isKeyframe: boolean) => enhancedVideo('hvc1', type, isKeyframe)
   publisher.video(0, hevc(0, true))
@@ -224,7 +233,7 @@ test('what no slate can stand in for is held in silence, and the status says why
     publisher.video((time += 20), hevc(1, true))
     return slate() === 'unavailable'
   })
-  expect(status().slate?.reason).toMatch(/H\.264 with AAC; what comes in is hevc/)
+  expect(status().slate?.reason).toMatch(/H\.264 with AAC .*The publisher sends hevc/)
   publisher.close()
   await waitFor(() => status().ingest === null)
 })

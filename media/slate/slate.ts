@@ -3,7 +3,7 @@ import type { StreamInput } from '../relay/stream-input.ts'
 import type { ShownSlate } from '../relay/publisher-pair.ts'
 import type { Source } from '../relay/source.ts'
 import type { DesiredSlate, MediaMessage, SlateStatus } from '../types.ts'
-import type { SlateForm } from './arguments.ts'
+import type { SlateFormat } from './arguments.ts'
 import type { SlateClip } from './clip.ts'
 import { SlateLoop } from './loop.ts'
 import type { SlateRenderer } from './renderer.ts'
@@ -11,43 +11,44 @@ import type { SlateRenderer } from './renderer.ts'
 export interface SlateOptions {
   readonly source: Source
   readonly renderer: SlateRenderer
-  /** It is shown after this long without a frame, milliseconds. */
+  /** The slate starts after this many milliseconds without a frame. */
   readonly afterMs: number
   readonly onShown: (shown: boolean) => void
 }
 
-/** What the clip was made of: another configuration or picture makes another clip. */
-interface Made {
+/** What a clip is rendered from. If either part changes, a new clip is rendered. */
+interface ClipKey {
+  /** The publisher's video configuration. */
   readonly configuration: Buffer
   readonly picture: string | undefined
 }
 
-/** How often frames are sent. */
+/** Interval at which frames of the slate are sent. */
 const STEP_MS = 20
-/** A rate of pictures says something after this time. */
+/** A publisher's frame rate is reliable after this uptime. */
 const SETTLED_SECONDS = 1
-/** What could not be rendered is tried again. */
+/** Rendering is retried this long after a failure. */
 const RETRY_MS = 30_000
 const NO_FFMPEG = 'A slate needs ffmpeg, which this media node does not have.'
 
 /**
- * Stands in for the publisher of a stream that is away or silent: a picture of the same size and rate with silence in the
- * same form, rendered while the publisher is there.
+ * Sends a picture in place of a publisher that is disconnected or silent, with the same size and frame rate, and with
+ * silence in the same audio format. The clip is rendered while the publisher sends.
  */
 export class Slate implements ShownSlate {
   readonly #options: SlateOptions
-  #wish: DesiredSlate | undefined
-  #live = false
+  #desired: DesiredSlate | undefined
+  #isLive = false
   #input: StreamInput | null = null
-  /** Monotonic: when viewers last saw something of the publisher before, or this one came. */
-  #seenAt = 0
+  /** Monotonic milliseconds of the last frame of the previous publisher, or of the arrival of the first publisher. */
+  #lastFrameAt = 0
   #headers: readonly MediaMessage[] = []
-  #made: Made | null = null
+  #clipKey: ClipKey | null = null
   #clip: SlateClip | null = null
   #reason: string | null = null
   #failedAt: number | null = null
   #playing: { readonly loop: SlateLoop; readonly since: number; readonly timer: NodeJS.Timeout } | null = null
-  #due: NodeJS.Timeout | undefined
+  #startTimer: NodeJS.Timeout | undefined
 
   constructor(options: SlateOptions) {
     this.#options = options
@@ -57,32 +58,32 @@ export class Slate implements ShownSlate {
     return this.#playing !== null
   }
 
-  /** Whether it is to be shown when it has to be. What is shown already is its owner's to end. */
-  apply(wish: DesiredSlate | undefined, live: boolean): void {
-    this.#wish = wish
-    this.#live = live
+  /** Sets whether the slate may be shown. If it is shown now, the caller ends it. */
+  apply(desired: DesiredSlate | undefined, isLive: boolean): void {
+    this.#desired = desired
+    this.#isLive = isLive
   }
 
   /**
-   * Stands in for this publisher, also after its end; for nobody with null. Viewers wait for one that follows another as
-   * long as they have seen nothing, also where it sends already.
+   * Watches a publisher, also after its end; null: no publisher. A publisher that follows another one has no frames yet, so
+   * the delay until the slate counts from the last frame of the previous one.
    */
   follow(input: StreamInput | null): void {
-    const before = this.#input
-    this.#seenAt = before === null ? performance.now() : Math.max(before.lastShownAt ?? 0, this.#seenAt)
+    const previous = this.#input
+    this.#lastFrameAt = previous === null ? performance.now() : Math.max(previous.lastShownAt ?? 0, this.#lastFrameAt)
     this.#input = input
   }
 
-  /** Called regularly, at monotonic milliseconds: makes what is to be shown, and sees when its time has come. */
+  /** Renders the clip, and starts the slate if it is due. To be called regularly. `now`: monotonic milliseconds. */
   tick(now: number): void {
     const input = this.#input
-    if (this.#wish === undefined || !this.#live || input === null || input.source === 'file') return
+    if (this.#desired === undefined || !this.#isLive || input === null || input.source === 'file') return
     this.#prepare(input, now)
-    this.#await(input, now)
+    this.#scheduleStart(input, now)
   }
 
   end(): void {
-    clearTimeout(this.#due)
+    clearTimeout(this.#startTimer)
     if (this.#playing === null) return
     clearInterval(this.#playing.timer)
     this.#playing = null
@@ -90,11 +91,11 @@ export class Slate implements ShownSlate {
   }
 
   status(): SlateStatus | null {
-    if (this.#wish === undefined) return null
+    if (this.#desired === undefined) return null
     const reason = this.#reason
     if (this.isShown) return { state: 'shown', reason: null }
     if (reason !== null) return { state: 'unavailable', reason }
-    if (this.#made === null || !this.#live) return { state: 'waiting', reason }
+    if (this.#clipKey === null || !this.#isLive) return { state: 'waiting', reason }
     return { state: this.#clip === null ? 'preparing' : 'ready', reason }
   }
 
@@ -103,81 +104,85 @@ export class Slate implements ShownSlate {
     const headers = input.headers()
     const video = headers.find(({ kind }) => kind === 'video')
     if (video === undefined) return
-    const refusal = this.#options.renderer.isAble ? refusalOf(stats, headers) : NO_FFMPEG
-    if (refusal !== null) {
-      this.#made = this.#clip = null
-      this.#reason = refusal
+    const unsupported = this.#options.renderer.hasFfmpeg ? unsupportedReason(stats, headers) : NO_FFMPEG
+    if (unsupported !== null) {
+      this.#clipKey = this.#clip = null
+      this.#reason = unsupported
       return
     }
     this.#headers = headers
-    const picture = this.#wish?.picture
-    const isMade = this.#made?.configuration.equals(video.payload) && this.#made.picture === picture
-    const isDue = this.#failedAt !== null && now - this.#failedAt >= RETRY_MS
+    const picture = this.#desired?.picture
+    const isCurrent = this.#clipKey?.configuration.equals(video.payload) && this.#clipKey.picture === picture
+    const isRetryDue = this.#failedAt !== null && now - this.#failedAt >= RETRY_MS
     const isSettled = stats.uptimeSeconds >= SETTLED_SECONDS
-    if (isSettled && (!isMade || isDue))
-      void this.#make({ configuration: video.payload, picture }, formOf(stats, video))
+    if (isSettled && (!isCurrent || isRetryDue))
+      void this.#render({ configuration: video.payload, picture }, formatOf(stats, video))
   }
 
-  async #make(made: Made, form: SlateForm): Promise<void> {
-    this.#made = made
+  async #render(key: ClipKey, format: SlateFormat): Promise<void> {
+    this.#clipKey = key
     this.#clip = null
     this.#reason = this.#failedAt = null
     try {
-      const clip = await this.#options.renderer.clip(form, made.picture)
-      if (this.#made === made) this.#clip = clip
+      const clip = await this.#options.renderer.clip(format, key.picture)
+      if (this.#clipKey === key) this.#clip = clip
     } catch (error) {
-      if (this.#made !== made) return
+      if (this.#clipKey !== key) return
       this.#failedAt = performance.now()
       this.#reason = `The slate cannot be rendered: ${(error as Error).message}`
     }
   }
 
-  /** Looks again at the very moment when silence has lasted long enough, should it last. */
-  #await(input: StreamInput, now: number): void {
+  /** Sets a timer for the exact moment when the slate is due if no frame arrives before. */
+  #scheduleStart(input: StreamInput, now: number): void {
     if (this.#clip === null || this.isShown) return
-    clearTimeout(this.#due)
-    const wait = this.#dueAt(input) - now
-    if (wait > 0) this.#due = setTimeout(() => this.tick(performance.now()), wait)
-    // After a stall of this process timers run before I/O. Read what arrived meanwhile before calling it silence.
-    else setImmediate(() => this.#beginIfDue(input, performance.now()))
+    clearTimeout(this.#startTimer)
+    const waitMs = this.#dueAt(input) - now
+    if (waitMs > 0) this.#startTimer = setTimeout(() => this.tick(performance.now()), waitMs)
+    // After this process was blocked, timers run before I/O. Frames may be waiting in the socket, so read them first.
+    else setImmediate(() => this.#startIfDue(input, performance.now()))
   }
 
   #dueAt({ lastShownAt }: StreamInput): number {
-    return Math.max(lastShownAt ?? 0, this.#seenAt) + this.#options.afterMs
+    return Math.max(lastShownAt ?? 0, this.#lastFrameAt) + this.#options.afterMs
   }
 
-  #beginIfDue(input: StreamInput, now: number): void {
-    const isWanted = this.#wish !== undefined && this.#live && input === this.#input && !this.isShown
-    if (isWanted && this.#clip !== null && this.#dueAt(input) <= now) this.#begin(this.#clip, now)
+  #startIfDue(input: StreamInput, now: number): void {
+    const isWanted = this.#desired !== undefined && this.#isLive && input === this.#input && !this.isShown
+    if (isWanted && this.#clip !== null && this.#dueAt(input) <= now) this.#start(this.#clip, now)
   }
 
-  #begin(clip: SlateClip, now: number): void {
+  #start(clip: SlateClip, now: number): void {
     const loop = new SlateLoop(clip, this.#headers)
     this.#options.source.takeOver(loop.headers(), [], now)
-    this.#playing = { loop, since: now, timer: setInterval(() => this.#play(), STEP_MS) }
-    this.#play()
+    this.#playing = { loop, since: now, timer: setInterval(() => this.#sendDueFrames(), STEP_MS) }
+    this.#sendDueFrames()
     this.#options.onShown(true)
   }
 
-  #play(): void {
+  #sendDueFrames(): void {
     if (this.#playing === null) return
     const now = performance.now()
     for (const message of this.#playing.loop.due(now - this.#playing.since)) this.#options.source.push(message, now)
   }
 }
 
-/** Why nothing can stand in for what a publisher sends, in words; null when it can. */
-function refusalOf({ audioCodec, videoCodec }: PublisherStats, headers: readonly MediaMessage[]): string | null {
-  // Enhanced RTMP lays its bodies out differently, also those of H.264 and AAC.
-  const isPlain = headers.every(({ kind, payload }) =>
+/** Why a slate cannot replace this publisher's media. Null if it can. */
+function unsupportedReason(
+  { audioCodec, videoCodec }: PublisherStats,
+  headers: readonly MediaMessage[],
+): string | null {
+  // Enhanced RTMP has another body layout, also for H.264 and AAC.
+  const isLegacy = headers.every(({ kind, payload }) =>
     kind === 'video' ? payload[0] === 0x17 : kind === 'data' || payload[0]! >> 4 === 10,
   )
-  if (isPlain && videoCodec === 'h264' && (audioCodec === null || audioCodec === 'aac')) return null
-  const sent = [videoCodec, audioCodec].filter((codec) => codec !== null).join(' with ')
-  return `A slate stands in for H.264 with AAC; what comes in is ${sent}${isPlain ? '' : ' in Enhanced RTMP'}.`
+  if (isLegacy && videoCodec === 'h264' && (audioCodec === null || audioCodec === 'aac')) return null
+  const codecs = [videoCodec, audioCodec].filter((codec) => codec !== null).join(' with ')
+  const format = isLegacy ? codecs : `${codecs} in Enhanced RTMP`
+  return `A slate needs H.264 with AAC or without audio. The publisher sends ${format}.`
 }
 
-function formOf({ fps, height, width }: PublisherStats, { payload }: MediaMessage): SlateForm {
+function formatOf({ fps, height, width }: PublisherStats, { payload }: MediaMessage): SlateFormat {
   // AVCProfileIndication (ISO/IEC 14496-15, 5.3.3.1).
   const indication = payload[6] ?? 0
   const profile = indication >= 100 ? 'high' : indication > 66 ? 'main' : 'baseline'
