@@ -16,7 +16,7 @@ import type {
   WhipReply,
   WhipSettings,
 } from './types.ts'
-import type { WatchReply } from './whip/watch/watching.ts'
+import type { WhepReply } from './whip/whep/whep-sessions.ts'
 import { startWhipIngest, type WhipIngest } from './whip/whip-ingest.ts'
 
 export interface MediaNodeLimits {
@@ -42,7 +42,7 @@ const NO_WHIP: WhipReply = {
   message: 'This node does not accept publishers over WHIP.',
 }
 
-const NO_WHEP: WatchReply = { ok: false, code: 'unavailable', message: 'This node has no preview over WebRTC.' }
+const NO_WHEP: WhepReply = { ok: false, code: 'unavailable', message: 'This node has no preview over WebRTC.' }
 
 /** Encoders that one node runs at the same time. Each takes most of a core. */
 const MAX_TRANSCODES = 8
@@ -123,8 +123,8 @@ export async function startMediaNode(settings: MediaNodeSettings): Promise<Media
         {
           viewersOf: (id) => streams.get(id)?.viewers,
           whip: requestWhip,
-          watch: async (streamId, current, sdp) => (await whip?.watch(streamId, current, sdp)) ?? NO_WHEP,
-          endWatch: (session) => whip?.endWatch(session) ?? false,
+          openWhep: async (streamId, current, sdp) => (await whip?.openWhep(streamId, current, sdp)) ?? NO_WHEP,
+          endWhep: (session) => whip?.endWhep(session) ?? false,
         },
         settings.log,
       ))

@@ -4,12 +4,13 @@ import type { RelayBatch, RelayMessage } from '../relay/relay-message.ts'
 import type { Output, Source } from '../relay/source.ts'
 import { flvHeader, flvTag, kindsOf } from './flv-tag.ts'
 
-const LATELY_MS = 1_000
+/** A source without messages for this long counts as not sending. */
+const SENDING_MS = 1_000
 
 /**
- * A source as an FLV stream into a writable: configurations and the group under way first, then what comes. A writable
- * that does not keep up loses video up to a keyframe, never a part of a group; neither the source nor any other output
- * waits for it.
+ * Writes a source to a writable as an FLV stream: first the decoder configurations and the current group of pictures, then
+ * all messages that follow. If the writable does not keep up, video is dropped up to a keyframe, so no group is sent in
+ * part. The source and other outputs never wait for it.
  */
 export class FlvOutput implements Output {
   readonly #source: Source
@@ -18,7 +19,7 @@ export class FlvOutput implements Output {
   #base: number | null = null
   #blockedSince: number | null = null
   #started = false
-  #fedAt = Number.NEGATIVE_INFINITY
+  #lastBatchAt = Number.NEGATIVE_INFINITY
 
   constructor(source: Source, writable: Writable, limits: OutputQueueLimits) {
     this.#source = source
@@ -39,30 +40,30 @@ export class FlvOutput implements Output {
     return this.#queue.droppedVideo
   }
 
-  /** Since when, monotonic milliseconds, the writable has taken nothing; null while it does. */
+  /** Monotonic milliseconds since which the writable has been full; null while it accepts data. */
   get blockedSince(): number | null {
     return this.#blockedSince
   }
 
-  /** Whether the source has sent something in the last second. */
+  /** Whether the source has sent a message in the last second. */
   isFed(now: number): boolean {
-    return now - this.#fedAt < LATELY_MS
+    return now - this.#lastBatchAt < SENDING_MS
   }
 
   write(batch: RelayBatch): void {
-    this.#fedAt = performance.now()
+    this.#lastBatchAt = performance.now()
     for (const message of batch.messages) this.#queue.push(message, this.#writable.writableLength)
     if (this.#started) this.#pump()
     else this.#start(batch.messages)
   }
 
-  /** Takes nothing more. The writable is its owner's to end. */
+  /** Detaches from the source. Does not end the writable. */
   close(): void {
     this.#source.remove(this)
     this.#queue.reset([])
   }
 
-  /** The header says which kinds there are, so it waits for the first messages. */
+  /** Writes the FLV header. It flags audio and video, so it is written only when the first messages are known. */
   #start(messages: readonly RelayMessage[]): void {
     this.#started = true
     this.#writable.write(flvHeader(kindsOf(messages)))
@@ -74,8 +75,8 @@ export class FlvOutput implements Output {
       const message = this.#queue.shift()
       if (message === undefined) break
       this.#base ??= message.timestamp
-      const taken = this.#writable.write(flvTag(message, Math.max(0, message.timestamp - this.#base)))
-      if (!taken) this.#blockedSince = performance.now()
+      const hasRoom = this.#writable.write(flvTag(message, Math.max(0, message.timestamp - this.#base)))
+      if (!hasRoom) this.#blockedSince = performance.now()
     }
   }
 }

@@ -15,14 +15,15 @@ afterEach(async () => {
   for (const close of closers.splice(0).toReversed()) await close()
 })
 
-interface Viewing {
+interface LivePreview {
   readonly scene: Scene
   readonly feed: Feed
-  /** `host:port` of the node's previews. */
+  /** `host:port` of the node's preview server. */
   readonly address: string
 }
 
-async function onAir(limits: Partial<typeof QUICK> = {}, feedOptions = {}): Promise<Viewing> {
+/** Starts a node and a publisher, and waits for its video. */
+async function startLivePreview(limits: Partial<typeof QUICK> = {}, feedOptions = {}): Promise<LivePreview> {
   const scene = await startScene([await startSink()], limits, { preview: { host: '127.0.0.1', port: 0, key } })
   closers.push(() => scene.close())
   const feed = new Feed(await scene.publish(), feedOptions).start()
@@ -31,7 +32,7 @@ async function onAir(limits: Partial<typeof QUICK> = {}, feedOptions = {}): Prom
   return { scene, feed, address: `127.0.0.1:${scene.node.status().previewPort}` }
 }
 
-/** What a viewer has seen so far. */
+/** Reads a preview. `tags()` returns the tags so far. */
 function watch(source: Readable): { tags(): FlvTag[]; ended: boolean } {
   const chunks: Buffer[] = []
   const seen = { tags: () => readTags(Buffer.concat(chunks)), ended: false }
@@ -41,11 +42,11 @@ function watch(source: Readable): { tags(): FlvTag[]; ended: boolean } {
   return seen
 }
 
-const isPicture = ({ type, payload }: FlvTag) => type === 9 && payload[1] === 1
-const isKeyframe = (tag: FlvTag) => isPicture(tag) && tag.payload[0]! >> 4 === 1
+const isVideoFrame = ({ type, payload }: FlvTag) => type === 9 && payload[1] === 1
+const isKeyframe = (tag: FlvTag) => isVideoFrame(tag) && tag.payload[0]! >> 4 === 1
 
-test('a viewer gets configurations, a keyframe at once, then everything, from time 0 and in order', async () => {
-  const { address, scene, feed } = await onAir()
+test('starts with the configurations and a keyframe, and continues in order from time 0', async () => {
+  const { address, scene, feed } = await startLivePreview()
   const source = await openPreview(address, 'stream-1', key)
   const seen = watch(source)
   await waitFor(() => seen.tags().length > 60)
@@ -54,8 +55,8 @@ test('a viewer gets configurations, a keyframe at once, then everything, from ti
   expect(tags[0]?.payload.toString('latin1')).toContain('onMetaData')
   expect(tags[0]?.payload.toString('latin1')).not.toContain('@setDataFrame')
   expect(tags.slice(0, 3).every(({ timestamp }) => timestamp === 0)).toBe(true)
-  expect(isKeyframe(tags.find(isPicture)!)).toBe(true)
-  const times = tags.filter(isPicture).map(({ timestamp }) => timestamp)
+  expect(isKeyframe(tags.find(isVideoFrame)!)).toBe(true)
+  const times = tags.filter(isVideoFrame).map(({ timestamp }) => timestamp)
   expect(times.slice(0, 20)).toEqual(Array.from({ length: 20 }, (_, index) => index * 20))
   expect(scene.node.status().streams[0]?.viewers).toBe(1)
   source.destroy()
@@ -64,9 +65,9 @@ test('a viewer gets configurations, a keyframe at once, then everything, from ti
   feed.stop()
 })
 
-test('a viewer that does not read loses groups, holds a bounded amount, and nobody else notices', async () => {
+test('drops whole groups of pictures for a viewer that does not read, and for no other output', async () => {
   const queue = { maxMs: 400, maxBytes: 2_000_000, maxAudioMs: 1_000 }
-  const { address, scene, feed } = await onAir(
+  const { address, scene, feed } = await startLivePreview(
     { viewers: { queue, maxViewers: 4, stallMs: 60_000 } },
     { videoBytes: 60_000, keyframeEveryMs: 200 },
   )
@@ -76,30 +77,30 @@ test('a viewer that does not read loses groups, holds a bounded amount, and nobo
   const [sink] = scene.sinks
   await waitFor(() => feed.of('video').length > 200, { timeoutMs: 15_000 })
   const seen = watch(slow)
-  const newest = () => seen.tags().filter(isPicture).at(-1)?.timestamp ?? 0
+  const newest = () => seen.tags().filter(isVideoFrame).at(-1)?.timestamp ?? 0
   await waitFor(() => newest() > 3_800, { timeoutMs: 15_000 })
   feed.stop()
-  const pictures = seen.tags().filter(isPicture)
-  const gaps = pictures.filter((tag, index) => index > 0 && tag.timestamp - pictures[index - 1]!.timestamp > 20)
-  expect(gaps.length).toBeGreaterThan(0)
-  expect(gaps.filter((tag) => !isKeyframe(tag))).toEqual([])
-  const whole = fast.tags().filter(isPicture)
-  expect(whole.every((tag, index) => index === 0 || tag.timestamp - whole[index - 1]!.timestamp <= 20)).toBe(true)
+  const frames = seen.tags().filter(isVideoFrame)
+  const afterGap = frames.filter((tag, index) => index > 0 && tag.timestamp - frames[index - 1]!.timestamp > 20)
+  expect(afterGap.length).toBeGreaterThan(0)
+  expect(afterGap.filter((tag) => !isKeyframe(tag))).toEqual([])
+  const complete = fast.tags().filter(isVideoFrame)
+  expect(complete.every((tag, index) => index === 0 || tag.timestamp - complete[index - 1]!.timestamp <= 20)).toBe(true)
   await waitFor(() => sink!.messages('video').length >= feed.of('video').length)
 })
 
-test('one that takes nothing for too long is let go', async () => {
-  const { address, scene } = await onAir(
+test('disconnects a viewer that reads nothing for too long', async () => {
+  const { address, scene } = await startLivePreview(
     { viewers: { ...QUICK.viewers, stallMs: 300 } },
     { videoBytes: 100_000, keyframeEveryMs: 200 },
   )
-  const stuck = await openPreview(address, 'stream-1', key)
-  stuck.on('error', () => {})
+  const stalled = await openPreview(address, 'stream-1', key)
+  stalled.on('error', () => {})
   await waitFor(() => scene.node.status().streams[0]?.viewers === 0, { timeoutMs: 15_000 })
 })
 
-test('strangers, too many, and streams that are not here are refused; a removed stream says goodbye', async () => {
-  const { address, scene } = await onAir({ viewers: { ...QUICK.viewers, maxViewers: 1 } })
+test('refuses wrong keys, unknown streams and too many viewers; ends viewers when the stream is removed', async () => {
+  const { address, scene } = await startLivePreview({ viewers: { ...QUICK.viewers, maxViewers: 1 } })
   await expect(openPreview(address, 'stream-1', randomBytes(32))).rejects.toMatchObject({ reason: 'unreachable' })
   await expect(openPreview(address, 'stream-2', key)).rejects.toMatchObject({ reason: 'gone' })
   const seen = watch(await openPreview(address, 'stream-1', key))
@@ -109,8 +110,8 @@ test('strangers, too many, and streams that are not here are refused; a removed 
   await expect(openPreview(address, 'stream-1', key)).rejects.toMatchObject({ reason: 'gone' })
 })
 
-test('no reply of the port for other nodes may be stored, or guessed at', async () => {
-  const { address } = await onAir()
+test('forbids caching and content sniffing in every response', async () => {
+  const { address } = await startLivePreview()
   const ticket = (subject: string) => ({ Authorization: `Bearer ${makeTicket(key, subject, new Date().getTime())}` })
   const requests: [status: number, path: string, init?: RequestInit][] = [
     [200, '/preview/stream-1', { headers: ticket('stream-1') }],
@@ -132,19 +133,19 @@ test('no reply of the port for other nodes may be stored, or guessed at', async 
   }
 })
 
-test('a publisher that comes back within the hold is seen on the same connection', async () => {
-  const { address, scene, feed } = await onAir()
+test('keeps the connection of a viewer while the publisher reconnects within the hold', async () => {
+  const { address, scene, feed } = await startLivePreview()
   const seen = watch(await openPreview(address, 'stream-1', key))
   await waitFor(() => seen.tags().length > 20)
   feed.stop()
   feed.publisher.close()
   await waitFor(() => scene.node.status().streams[0]?.ingest === null)
   const before = seen.tags().length
-  const again = new Feed(await scene.publish()).start()
+  const second = new Feed(await scene.publish()).start()
   await waitFor(() => seen.tags().length > before + 40)
-  again.stop()
-  again.publisher.close()
-  const times = seen.tags().flatMap((tag) => (isPicture(tag) ? [tag.timestamp] : []))
+  second.stop()
+  second.publisher.close()
+  const times = seen.tags().flatMap((tag) => (isVideoFrame(tag) ? [tag.timestamp] : []))
   expect(times.every((time, index) => index === 0 || time > times[index - 1]!)).toBe(true)
   await waitFor(() => seen.ended)
 })

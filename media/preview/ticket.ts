@@ -1,22 +1,26 @@
 import { createHmac, timingSafeEqual } from 'node:crypto'
 
-/** A ticket is used the moment it is made; the rest is for clocks that differ. */
-const LIFE_MS = 60_000
+/** A ticket is used at once. The lifetime allows for clocks that differ. */
+const LIFETIME_MS = 60_000
 
-/** What lets a node of the installation read one stream from the media process of another: `<expiry>.<signature>`. */
-export function makeTicket(key: Uint8Array, streamId: string, now: number): string {
-  const expires = now + LIFE_MS
-  return `${expires}.${signature(key, streamId, expires)}`
+/**
+ * Signs a ticket that authorizes one node of the installation at the media process of another: `<expiry>.<signature>`.
+ * @param subject what the ticket is valid for: a stream id, or a fixed name
+ */
+export function makeTicket(key: Uint8Array, subject: string, now: number): string {
+  const expires = now + LIFETIME_MS
+  return `${expires}.${signature(key, subject, expires)}`
 }
 
-export function ticketIsGood(key: Uint8Array, streamId: string, ticket: string, now: number): boolean {
-  const [expires = '', given = ''] = ticket.split('.', 2)
+/** Whether a ticket is signed for this subject and has not expired. The comparison takes constant time. */
+export function isTicketValid(key: Uint8Array, subject: string, ticket: string, now: number): boolean {
+  const [expires = '', signed = ''] = ticket.split('.', 2)
   if (!/^\d{1,15}$/.test(expires) || Number(expires) < now) return false
-  const right = Buffer.from(signature(key, streamId, Number(expires)))
-  const other = Buffer.from(given)
-  return right.length === other.length && timingSafeEqual(right, other)
+  const expected = Buffer.from(signature(key, subject, Number(expires)))
+  const given = Buffer.from(signed)
+  return expected.length === given.length && timingSafeEqual(expected, given)
 }
 
-function signature(key: Uint8Array, streamId: string, expires: number): string {
-  return createHmac('sha256', key).update(`preview ${streamId} ${expires}`).digest('base64url')
+function signature(key: Uint8Array, subject: string, expires: number): string {
+  return createHmac('sha256', key).update(`preview ${subject} ${expires}`).digest('base64url')
 }

@@ -6,20 +6,20 @@ import { FlvOutput } from './flv-output.ts'
 
 export interface ViewerLimits {
   readonly queue: OutputQueueLimits
-  /** At the same time, of one stream. */
+  /** Maximum number of concurrent viewers per stream. */
   readonly maxViewers: number
-  /** A viewer that has taken nothing for this long is gone, whatever its connection says. */
+  /** A viewer that accepts no data for this many milliseconds is disconnected. */
   readonly stallMs: number
 }
 
-/** Those who watch a stream before it is anywhere else. */
+/** The viewers of a stream's preview. */
 export class Viewers {
   readonly #source: Source
   readonly #limits: ViewerLimits
   readonly #onCount: (count: number) => void
   readonly #viewers = new Map<Writable, FlvOutput>()
 
-  /** @param onCount called with how many there are, whenever that changes */
+  /** @param onCount called with the number of viewers when it changes */
   constructor(source: Source, limits: ViewerLimits, onCount: (count: number) => void) {
     this.#source = source
     this.#limits = limits
@@ -34,19 +34,19 @@ export class Viewers {
     return this.#viewers.size >= this.#limits.maxViewers
   }
 
-  /** Sends the stream to a viewer until the writable closes; it is ended when the stream ends. */
+  /** Sends the preview to a writable until it closes. Ends the writable when the stream ends. */
   add(viewer: Writable): void {
-    viewer.once('close', () => this.#leave(viewer))
+    viewer.once('close', () => this.#remove(viewer))
     this.#viewers.set(viewer, new FlvOutput(this.#source, viewer, this.#limits.queue))
     this.#onCount(this.count)
   }
 
-  /** What the next viewer is sent first. */
-  preview(): readonly RelayMessage[] {
+  /** The messages that a new viewer gets first: decoder configurations and the current group of pictures. */
+  replay(): readonly RelayMessage[] {
     return this.#source.replay(this.#limits.queue.maxBytes).messages
   }
 
-  /** Sends what comes from now on to something that viewers have in common. */
+  /** Adds an output that several viewers share, such as an audio encoder. It gets the messages from now on. */
   attach(output: Output): void {
     this.#source.add(output)
   }
@@ -61,15 +61,15 @@ export class Viewers {
     }
   }
 
-  /** Says goodbye to all of them. */
+  /** Ends all viewers. */
   close(): void {
     for (const viewer of this.#viewers.keys()) {
-      this.#leave(viewer)
+      this.#remove(viewer)
       viewer.end()
     }
   }
 
-  #leave(viewer: Writable): void {
+  #remove(viewer: Writable): void {
     const output = this.#viewers.get(viewer)
     if (output === undefined) return
     this.#viewers.delete(viewer)

@@ -11,10 +11,10 @@ import { useFfmpeg } from '../testing/ffmpeg.ts'
 import { hashOf, startScene, type Scene } from '../testing/node-fixture.ts'
 import { startSink } from '../testing/sink.ts'
 
-/** aiortc publishes: offers, ICE, DTLS, SRTP and feedback of a library that shares nothing with ours. */
+/** Publishes with aiortc, a WebRTC implementation that shares no code with ours: SDP, ICE, DTLS, SRTP and RTCP feedback. */
 
 const SCRIPT = fileURLToPath(new URL('../testing/aiortc-whip.py', import.meta.url))
-/** Python encodes in real time, beside whatever else the machine does. */
+/** Python encodes in real time, also on a busy machine. */
 const PATIENT = { timeoutMs: 60_000 }
 const aiortc = findAiortc()
 if (aiortc === undefined)
@@ -23,14 +23,14 @@ if (aiortc === undefined)
 let scene: Scene
 let server: Server
 let client: ChildProcess | undefined
-let said = ''
+let clientStderr = ''
 
 async function answer(request: IncomingMessage, response: ServerResponse): Promise<void> {
   const offer = { path: scene.stream.path, keyHash: hashOf('the token'), remoteAddress: '127.0.0.1' }
   const reply = await scene.node.whip({ type: 'offer', ...offer, normalise: false, sdp: await text(request) })
-  const isTaken = reply.ok && reply.session !== undefined
-  response.writeHead(isTaken ? 201 : 400, { 'Content-Type': 'application/sdp' })
-  response.end(isTaken ? reply.sdp : JSON.stringify(reply))
+  const isAccepted = reply.ok && reply.session !== undefined
+  response.writeHead(isAccepted ? 201 : 400, { 'Content-Type': 'application/sdp' })
+  response.end(isAccepted ? reply.sdp : JSON.stringify(reply))
 }
 
 beforeAll(async () => {
@@ -50,21 +50,21 @@ afterAll(async () => {
   await scene?.close()
 })
 
-test.skipIf(aiortc === undefined).each(['H264', 'VP8'])('aiortc is taken with %s and its sound', async (codec) => {
+test.skipIf(aiortc === undefined).each(['H264', 'VP8'])('accepts %s and Opus from aiortc', async (codec) => {
   const { port } = server.address() as AddressInfo
   const { command, env } = aiortc!
   client = spawn(command, [SCRIPT, `http://127.0.0.1:${port}/whip`, 'the token', codec], {
     env: { ...process.env, ...env },
     stdio: ['pipe', 'ignore', 'pipe'],
   })
-  said = ''
-  client.stderr!.setEncoding('utf8').on('data', (more: string) => (said += more))
+  clientStderr = ''
+  client.stderr!.setEncoding('utf8').on('data', (more: string) => (clientStderr += more))
   const frames = (kind: 'audio' | 'video') => scene.sinks[0]!.messages(kind).filter(({ isHeader }) => !isHeader)
   await waitFor(
     () => client!.exitCode !== null || (frames('video').length > 60 && frames('audio').length > 90),
     PATIENT,
   )
-  expect(client.exitCode, said).toBeNull()
+  expect(client.exitCode, clientStderr).toBeNull()
   expect(scene.node.status().streams[0]?.ingest).toMatchObject({ videoCodec: 'h264', audioCodec: 'aac' })
   const times = frames('video').map(({ timestamp }) => timestamp)
   expect(times).toEqual(times.toSorted((a, b) => a - b))

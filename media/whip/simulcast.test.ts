@@ -7,7 +7,7 @@ import { useFfmpeg } from '../testing/ffmpeg.ts'
 import { hashOf, startScene, type Scene } from '../testing/node-fixture.ts'
 import { startSink } from '../testing/sink.ts'
 
-/** A real browser publishes its picture in two layers: its offer names them (RID), and no source of their packets. */
+/** A real browser publishes two simulcast layers. Its offer identifies them by RID and contains no SSRC for them. */
 
 const PATIENT = { timeoutMs: 40_000 }
 const keyHash = hashOf('the token')
@@ -21,10 +21,10 @@ beforeAll(async () => {
   scene.change({ whipHash: keyHash })
   browser = await launchBrowser(WEBRTC_FLAGS)
   page = await browser.newPage()
-  await page.exposeFunction('answerTo', async (sdp: string) => {
+  await page.exposeFunction('requestAnswer', async (sdp: string) => {
     const { path } = scene.stream
-    const asked = { path, keyHash, remoteAddress: '127.0.0.1', normalise: false, sdp }
-    const reply = await scene.node.whip({ type: 'offer', ...asked })
+    const request = { path, keyHash, remoteAddress: '127.0.0.1', normalise: false, sdp }
+    const reply = await scene.node.whip({ type: 'offer', ...request })
     if (!reply.ok || reply.session === undefined) throw new Error(JSON.stringify(reply))
     return reply.sdp
   })
@@ -33,7 +33,7 @@ afterAll(async () => {
   await Promise.all([browser?.close(), scene?.close()])
 })
 
-const GO = `(async () => {
+const PUBLISH = `(async () => {
   const canvas = Object.assign(document.createElement('canvas'), { width: 640, height: 360 })
   const context = canvas.getContext('2d')
   setInterval(() => {
@@ -54,11 +54,11 @@ const GO = `(async () => {
   pc.addTransceiver(target.stream.getAudioTracks()[0], { direction: 'sendonly' })
   globalThis.sender = video.sender
   await pc.setLocalDescription()
-  await pc.setRemoteDescription({ type: 'answer', sdp: await answerTo(pc.localDescription.sdp) })
+  await pc.setRemoteDescription({ type: 'answer', sdp: await requestAnswer(pc.localDescription.sdp) })
   return pc.localDescription.sdp
 })()`
 
-/** Switches layers on and off. */
+/** Activates these layers and deactivates the others. */
 const sendLayers = (rids: string) =>
   page.evaluate(`(async () => {
     const parameters = sender.getParameters()
@@ -66,7 +66,7 @@ const sendLayers = (rids: string) =>
     await sender.setParameters(parameters)
   })()`)
 
-const keyframesAskedOf = (rid: string) =>
+const pliCount = (rid: string) =>
   page.evaluate<number>(`(async () => {
     const stats = [...(await sender.getStats()).values()]
     return stats.find(({ rid, type }) => type === 'outbound-rtp' && rid === '${rid}')?.pliCount ?? 0
@@ -75,30 +75,30 @@ const keyframesAskedOf = (rid: string) =>
 const frames = () => scene.sinks[0]!.messages('video').filter(({ isHeader }) => !isHeader)
 const ingest = () => scene.node.status().streams[0]?.ingest ?? null
 
-/** Waits for pictures that came after now. */
-async function more(count: number): Promise<void> {
+/** Waits for this many further frames at the destination. */
+async function moreFrames(count: number): Promise<void> {
   const before = frames().length
   await waitFor(() => frames().length >= before + count, PATIENT)
 }
 
-test('the best layer goes out; when it stops, the next one takes its place, and it comes back', async () => {
-  const offer = await page.evaluate<string>(GO)
+test('sends the best layer, switches to the other when it stops, and back when it returns', async () => {
+  const offer = await page.evaluate<string>(PUBLISH)
   expect(offer).toContain('a=simulcast:send h;f')
   expect(offer.split('m=audio')[0]).not.toContain('a=ssrc:')
-  await more(25)
+  await moreFrames(25)
   await waitFor(() => ingest()?.width, PATIENT)
   expect(ingest()).toMatchObject({ videoCodec: 'h264', width: 640, height: 360 })
   await sendLayers('h')
-  const fitted = () => ingest()?.warnings.find(({ code }) => code === 'resolution_changed')?.message
-  await waitFor(fitted, PATIENT)
-  expect(fitted()).toContain('is received as 320×180 and re-encoded as 640×360')
-  await more(25)
-  const asked = await keyframesAskedOf('f')
+  const sizeWarning = () => ingest()?.warnings.find(({ code }) => code === 'resolution_changed')?.message
+  await waitFor(sizeWarning, PATIENT)
+  expect(sizeWarning()).toContain('is received as 320×180 and re-encoded as 640×360')
+  await moreFrames(25)
+  const pliBefore = await pliCount('f')
   await sendLayers('hf')
-  // Back for a while, it is asked for the keyframe that it goes on with.
-  await waitFor(async () => (await keyframesAskedOf('f')) > asked, PATIENT)
-  await more(25)
+  // When the layer has been steady, a PLI requests the keyframe for the switch.
+  await waitFor(async () => (await pliCount('f')) > pliBefore, PATIENT)
+  await moreFrames(25)
   expect(ingest()).toMatchObject({ width: 640, height: 360 })
   const times = frames().map(({ timestamp }) => timestamp)
-  expect(times.toSorted((one, other) => one - other)).toEqual(times)
+  expect(times.toSorted((left, right) => left - right)).toEqual(times)
 })

@@ -2,7 +2,11 @@ import { createSocket } from 'node:dgram'
 import { once } from 'node:events'
 import { isIPv6 } from 'node:net'
 
-/** The UDP port that would be bound for `port`, a free one for 0. @throws Error when it is taken */
+/**
+ * Checks that a UDP port can be bound, and releases it. For 0 it picks a free port.
+ * @returns the port
+ * @throws Error if the port is in use
+ */
 export async function checkPort(host: string, port: number): Promise<number> {
   const socket = createSocket(isIPv6(host) ? 'udp6' : 'udp4')
   try {

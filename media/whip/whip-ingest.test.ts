@@ -9,16 +9,16 @@ import { Feed } from '../testing/feed.ts'
 import { WhipClient, type WhipClientOptions } from '../testing/whip-client.ts'
 import { makeWhipMedia, type WhipMedia } from '../testing/whip-media.ts'
 import type { WhipReply } from '../types.ts'
-import { askWhip } from './proxy.ts'
+import { requestWhip } from './proxy.ts'
 
 let media: WhipMedia
 let scene: Scene
 const clients: WhipClient[] = []
-const opened: Opened[] = []
+const openedSessions: OpenedSession[] = []
 const TOKEN = hashOf('the token')
-const NODES_KEY = Buffer.alloc(32, 7)
+const NODE_KEY = Buffer.alloc(32, 7)
 
-/** Media runs in real time, beside whatever else the machine does. */
+/** Media is sent in real time, also on a busy machine. */
 const PATIENT = { timeoutMs: 20_000 }
 
 beforeAll(async () => {
@@ -28,22 +28,25 @@ beforeAll(async () => {
     {},
     {
       whip: { host: '127.0.0.1', port: 0, ffmpeg: await useFfmpeg() },
-      preview: { host: '127.0.0.1', port: 0, key: NODES_KEY },
+      preview: { host: '127.0.0.1', port: 0, key: NODE_KEY },
     },
   )
   scene.change({ whipHash: TOKEN })
 })
 afterAll(() => scene.close())
 afterEach(async () => {
-  for (const reply of opened.splice(0)) await ask('delete', reply)
+  for (const session of openedSessions.splice(0)) await deleteSession(session)
   for (const client of clients.splice(0)) client.close()
   await waitFor(() => ingest() === null, PATIENT)
-  for (const one of scene.sinks) for (const connection of one.connections) connection.messages.length = 0
+  for (const sink of scene.sinks) for (const connection of sink.connections) connection.messages.length = 0
 })
 
-type Opened = Extract<WhipReply, { session: string }>
+type OpenedSession = Extract<WhipReply, { session: string }>
 
-async function offer(client: WhipClient, more: { keyHash?: string; normalise?: boolean } = {}): Promise<WhipReply> {
+async function offer(
+  client: WhipClient,
+  overrides: { keyHash?: string; normalise?: boolean } = {},
+): Promise<WhipReply> {
   const { path } = scene.stream
   const request = {
     type: 'offer' as const,
@@ -51,44 +54,44 @@ async function offer(client: WhipClient, more: { keyHash?: string; normalise?: b
     keyHash: TOKEN,
     remoteAddress: '127.0.0.1',
     normalise: false,
-    ...more,
+    ...overrides,
   }
   return scene.node.whip({ ...request, sdp: await client.offer() })
 }
 
-function clientWith(options: Partial<WhipClientOptions> = {}): WhipClient {
+function newClient(options: Partial<WhipClientOptions> = {}): WhipClient {
   const client = new WhipClient({ media, ...options })
   clients.push(client)
   return client
 }
 
-/** A client that has connected and sends. */
+/** Connects a client that sends media. */
 async function publish(options: Partial<WhipClientOptions> & { normalise?: boolean } = {}) {
-  const client = clientWith(options)
+  const client = newClient(options)
   const reply = await offer(client, { normalise: options.normalise ?? false })
-  if (!reply.ok || reply.session === undefined) throw new Error(`not taken: ${JSON.stringify(reply)}`)
-  opened.push(reply)
+  if (!reply.ok || reply.session === undefined) throw new Error(`refused: ${JSON.stringify(reply)}`)
+  openedSessions.push(reply)
   client.accept(reply.sdp)
   client.start()
   await waitFor(() => client.state === 'connected', PATIENT)
   return { client, reply }
 }
 
-const ask = (type: 'delete', { session }: Opened, keyHash = TOKEN) =>
-  scene.node.whip({ type, session, keyHash, path: scene.stream.path })
-const trickle = ({ session }: Opened, fragment: string, ifMatch?: readonly string[]) =>
+const deleteSession = ({ session }: OpenedSession, keyHash = TOKEN) =>
+  scene.node.whip({ type: 'delete', session, keyHash, path: scene.stream.path })
+const trickle = ({ session }: OpenedSession, fragment: string, ifMatch?: readonly string[]) =>
   scene.node.whip({ type: 'trickle', session, keyHash: TOKEN, path: scene.stream.path, fragment, ifMatch })
 const ingest = () => scene.node.status().streams[0]?.ingest ?? null
 const frames = (index: number, kind: 'audio' | 'video') =>
   scene.sinks[index]!.messages(kind).filter(({ isHeader }) => !isHeader)
 
-test('pictures go to every destination as they are, sound becomes AAC, and both stay together', async () => {
+test('passes H.264 on unchanged, transcodes audio to AAC, and keeps both in sync', async () => {
   const { client, reply } = await publish()
   for (const index of [0, 1]) {
     await waitFor(() => frames(index, 'video').length > 60 && frames(index, 'audio').length > 60, PATIENT)
     expect(frames(index, 'video')[0]!.isKeyframe).toBe(true)
     const times = frames(index, 'video').map(({ timestamp }) => timestamp)
-    const steps = times.slice(1).map((time, at) => time - times[at]!)
+    const steps = times.slice(1).map((time, before) => time - times[before]!)
     expect(Math.min(...steps)).toBeGreaterThanOrEqual(0)
     expect((times.at(-1)! - times[0]!) / steps.length).toBeCloseTo(1_000 / 30, 0)
   }
@@ -96,68 +99,68 @@ test('pictures go to every destination as they are, sound becomes AAC, and both 
   const [video, audio] = (['video', 'audio'] as const).map(
     (kind) => () => scene.sinks[0]!.messages(kind).at(-1)!.timestamp,
   )
-  // Sound comes a little later than pictures, for it goes through ffmpeg.
+  // Audio arrives later than video because ffmpeg transcodes it.
   await waitFor(() => Math.abs(video!() - audio!()) < 300, PATIENT)
   expect(ingest()?.warnings).toEqual([])
-  // The first keyframe was asked for, and then one every two seconds: they come by themselves here.
+  // The first keyframe was requested by PLI. Later ones come every two seconds without a request.
   expect(client.keyframeRequests).toBeGreaterThanOrEqual(1)
   expect(client.feedback).toContain(201)
-  expect(await ask('delete', reply)).toEqual({ ok: true })
+  expect(await deleteSession(reply)).toEqual({ ok: true })
   expect(ingest()).toBeNull()
   expect(scene.node.status().whip?.sessions).toEqual([])
-  expect(await ask('delete', reply)).toMatchObject({ ok: false, code: 'not_found' })
+  expect(await deleteSession(reply)).toMatchObject({ ok: false, code: 'not_found' })
   expect(scene.events.filter(({ type }) => type === 'ingest.ended').at(-1)).toMatchObject({ reason: 'unpublished' })
 })
 
-test('an offer that names no source of its packets (a=ssrc) is published whole', async () => {
+test('accepts an offer without SSRCs (a=ssrc)', async () => {
   const { reply } = await publish({ anonymous: true })
   await waitFor(() => frames(0, 'video').length > 10 && frames(0, 'audio').length > 10, PATIENT)
-  // Both are reported, once a second.
+  // Reception statistics of both tracks are sent once a second.
   await waitFor(() => scene.node.status().whip?.sessions[0]?.tracks.length === 2, PATIENT)
-  await ask('delete', reply)
+  await deleteSession(reply)
 })
 
-test('video that was offered and does not come is a warning, which goes when it comes', async () => {
+test('warns about video that was offered and does not come', async () => {
   const { reply } = await publish({ withholdsVideo: true })
   const warning = () => ingest()?.warnings.find(({ code }) => code === 'video_missing')
-  // A track that nobody announced is missed later, with another message.
+  // Tracks that were not announced get another message, and later.
   expect((await waitFor(warning, PATIENT)).message).toContain('although the encoder announced it')
-  await ask('delete', reply)
+  await deleteSession(reply)
 })
 
-test('a client that is interrupted is held as by RTMP: the next one goes on over the same connections', async () => {
+test('keeps the connections to destinations when a client reconnects', async () => {
   const first = await publish()
   await waitFor(() => frames(0, 'video').length > 10, PATIENT)
   const connections = scene.sinks[0]!.connections.length
-  await ask('delete', first.reply)
+  await deleteSession(first.reply)
   const last = scene.sinks[0]!.messages('video').at(-1)!.timestamp
   scene.sinks[0]!.last()!.messages.length = 0
   const second = await publish()
   await waitFor(() => frames(0, 'video').length > 10, PATIENT)
   expect(frames(0, 'video')[0]!.timestamp).toBeGreaterThan(last)
   expect(scene.sinks[0]!.connections.length).toBe(connections)
-  await ask('delete', second.reply)
+  await deleteSession(second.reply)
 })
 
-test('while somebody sends, nobody else is taken; an encoder with the key takes over', async () => {
+test('refuses a second client while the first sends; an RTMP encoder takes over', async () => {
   const { client, reply } = await publish()
   await waitFor(() => ingest()?.videoCodec === 'h264', PATIENT)
-  expect(await offer(clientWith())).toMatchObject({ ok: false, code: 'busy' })
+  expect(await offer(newClient())).toMatchObject({ ok: false, code: 'busy' })
   const publisher = await scene.publish()
   const feed = new Feed(publisher).start()
   await waitFor(() => scene.node.status().whip?.sessions.length === 0, PATIENT)
-  expect(await offer(clientWith())).toMatchObject({ ok: false, code: 'busy' })
-  expect(await ask('delete', reply)).toMatchObject({ ok: false, code: 'not_found' })
+  expect(await offer(newClient())).toMatchObject({ ok: false, code: 'busy' })
+  expect(await deleteSession(reply)).toMatchObject({ ok: false, code: 'not_found' })
   client.close()
   feed.stop()
   publisher.close()
   await waitFor(() => ingest() === null, PATIENT)
 })
 
-test('a token that is not the one of the path is refused; a new one ends the session', async () => {
-  expect(await offer(clientWith(), { keyHash: hashOf('another') })).toMatchObject({ ok: false, code: 'unauthorized' })
+test('refuses a wrong token, and ends the session when the token changes', async () => {
+  expect(await offer(newClient(), { keyHash: hashOf('other') })).toMatchObject({ ok: false, code: 'unauthorized' })
   const { reply } = await publish()
-  expect(await ask('delete', reply, hashOf('another'))).toMatchObject({ ok: false, code: 'unauthorized' })
+  expect(await deleteSession(reply, hashOf('other'))).toMatchObject({ ok: false, code: 'unauthorized' })
   expect(
     await scene.node.whip({ type: 'delete', session: reply.session, keyHash: TOKEN, path: 'other' }),
   ).toMatchObject({
@@ -168,96 +171,101 @@ test('a token that is not the one of the path is refused; a new one ends the ses
   scene.change({ whipHash: TOKEN })
 })
 
-test('candidates are accepted, restarts are not', async () => {
-  const client = clientWith()
+test('accepts trickled candidates and refuses ICE restarts', async () => {
+  const client = newClient()
   const sdp = await client.offer()
   const { path } = scene.stream
   const request = { type: 'offer' as const, path, keyHash: TOKEN, remoteAddress: '127.0.0.1', normalise: false, sdp }
-  const reply = (await scene.node.whip(request)) as Opened
+  const reply = (await scene.node.whip(request)) as OpenedSession
   const ufrag = /a=ice-ufrag:(\S+)/.exec(sdp)![1]!
   const fragment = `a=ice-ufrag:${ufrag}\r\na=ice-pwd:x\r\nm=video 9 UDP/TLS/RTP/SAVPF 0\r\na=mid:0\r\na=end-of-candidates\r\n`
   expect(await trickle(reply, fragment)).toEqual({ ok: true })
-  expect(await trickle(reply, fragment, ['another', reply.etag])).toEqual({ ok: true })
-  expect(await trickle(reply, fragment, ['another'])).toMatchObject({ ok: false, code: 'changed' })
+  expect(await trickle(reply, fragment, ['other', reply.etag])).toEqual({ ok: true })
+  expect(await trickle(reply, fragment, ['other'])).toMatchObject({ ok: false, code: 'changed' })
   expect(await trickle(reply, fragment.replace(ufrag, 'fresh'))).toMatchObject({ ok: false, code: 'restart' })
   expect(await trickle(reply, 'hello')).toMatchObject({ ok: false, code: 'malformed' })
-  expect(await ask('delete', reply)).toEqual({ ok: true })
+  expect(await deleteSession(reply)).toEqual({ ok: true })
 })
 
 test.each([
-  ['no description', 'hello', 'malformed'],
+  ['no SDP', 'hello', 'malformed'],
   ['only AV1', 'av1', 'unusable'],
-])('an offer with %s is refused', async (_what, text, code) => {
-  const sdp = text === 'av1' ? (await clientWith().offer()).replaceAll('H264', 'AV1') : text
+])('refuses an offer with %s', async (_what, text, code) => {
+  const sdp = text === 'av1' ? (await newClient().offer()).replaceAll('H264', 'AV1') : text
   const { path } = scene.stream
   const request = { type: 'offer' as const, path, keyHash: TOKEN, remoteAddress: '127.0.0.1', normalise: false, sdp }
   expect(await scene.node.whip(request)).toMatchObject({ ok: false, code })
 })
 
-test('an offer that the WebRTC library does not take is the client’s fault', async () => {
-  const offered = await clientWith().offer()
+test('reports an offer that the WebRTC library rejects as malformed', async () => {
+  const offered = await newClient().offer()
   const sdp = offered.replace(/a=fingerprint:.*/, `a=fingerprint:sha-999 ${'AB:'.repeat(31)}AB`)
   const { path } = scene.stream
   const request = { type: 'offer' as const, path, keyHash: TOKEN, remoteAddress: '127.0.0.1', normalise: false, sdp }
   expect(await scene.node.whip(request)).toMatchObject({ ok: false, code: 'malformed' })
 })
 
-test('sound alone is published too', async () => {
+test('accepts a client that sends only audio', async () => {
   const { reply } = await publish({ video: false })
   await waitFor(() => ingest()?.audioCodec === 'aac', PATIENT)
   expect(ingest()?.videoCodec).toBeNull()
-  await ask('delete', reply)
+  await deleteSession(reply)
 })
 
-test('normalised, video has one size and rate whatever comes', async () => {
+test('transcodes video to the default size on request', async () => {
   const { reply } = await publish({ normalise: true })
   await waitFor(() => frames(0, 'video').length > 30 && frames(0, 'audio').length > 30, PATIENT)
-  // The figures come a beat after the media.
+  // The status is updated after the first frames.
   await waitFor(() => ingest()?.width && ingest()?.audioCodec, PATIENT)
   expect(ingest()).toMatchObject({ videoCodec: 'h264', audioCodec: 'aac', width: 1_280, height: 720 })
-  await ask('delete', reply)
+  await deleteSession(reply)
 })
 
 test.each([
   ['dies', 'SIGKILL'],
   ['hangs', 'SIGSTOP'],
-] as const)('a WHIP process that %s costs its sessions, and the next client has another', async (_how, signal) => {
-  const first = await publish()
-  await waitFor(() => ingest()?.videoCodec === 'h264', PATIENT)
-  const pid = scene.node.status().whip!.pid!
-  process.kill(pid, signal)
-  await waitFor(() => scene.node.status().whip?.sessions.length === 0, PATIENT)
-  expect(scene.events.filter(({ type }) => type === 'ingest.ended').at(-1)).toMatchObject({
-    reason: 'whip process lost',
-  })
-  const { streamId } = scene.stream
-  const lost = { type: 'webrtc.lost', streamId, publishers: 1, viewers: 0 }
-  expect(scene.events.filter(({ type }) => type === 'webrtc.lost').at(-1)).toEqual(lost)
-  first.client.close()
-  const second = await publish()
-  await waitFor(() => ingest()?.videoCodec === 'h264', PATIENT)
-  expect(scene.node.status().whip!.pid).not.toBe(pid)
-  await ask('delete', second.reply)
-})
+] as const)(
+  'ends the sessions when the WHIP process %s, and starts a new process for the next client',
+  async (_how, signal) => {
+    const first = await publish()
+    await waitFor(() => ingest()?.videoCodec === 'h264', PATIENT)
+    const pid = scene.node.status().whip!.pid!
+    process.kill(pid, signal)
+    await waitFor(() => scene.node.status().whip?.sessions.length === 0, PATIENT)
+    expect(scene.events.filter(({ type }) => type === 'ingest.ended').at(-1)).toMatchObject({
+      reason: 'whip process lost',
+    })
+    const { streamId } = scene.stream
+    const lost = { type: 'webrtc.lost', streamId, publishers: 1, viewers: 0 }
+    expect(scene.events.filter(({ type }) => type === 'webrtc.lost').at(-1)).toEqual(lost)
+    first.client.close()
+    const second = await publish()
+    await waitFor(() => ingest()?.videoCodec === 'h264', PATIENT)
+    expect(scene.node.status().whip!.pid).not.toBe(pid)
+    await deleteSession(second.reply)
+  },
+)
 
-test('a node of the installation asks another one for an answer; nobody else can', async () => {
+test('accepts requests from other nodes only with a valid ticket', async () => {
   const address = `127.0.0.1:${scene.node.status().previewPort}`
-  const client = clientWith()
+  const client = newClient()
   const { path } = scene.stream
   const request = { type: 'offer' as const, path, keyHash: TOKEN, remoteAddress: '127.0.0.1', normalise: false }
-  const asked = { ...request, sdp: await client.offer() }
-  const reply = (await askWhip(address, asked, NODES_KEY)) as Opened
+  const offerRequest = { ...request, sdp: await client.offer() }
+  const reply = (await requestWhip(address, offerRequest, NODE_KEY)) as OpenedSession
   client.accept(reply.sdp)
   client.start()
   await waitFor(() => client.state === 'connected', PATIENT)
-  expect(await askWhip(address, { type: 'delete', path, keyHash: TOKEN, session: reply.session }, NODES_KEY)).toEqual({
+  expect(
+    await requestWhip(address, { type: 'delete', path, keyHash: TOKEN, session: reply.session }, NODE_KEY),
+  ).toEqual({
     ok: true,
   })
-  await expect(askWhip(address, asked, Buffer.alloc(32, 8))).rejects.toThrow('401')
+  await expect(requestWhip(address, offerRequest, Buffer.alloc(32, 8))).rejects.toThrow('401')
   expect((await fetch(`http://${address}/whip`, { method: 'POST', body: '{}' })).status).toBe(401)
 })
 
-test('a UDP port that cannot be had is said, and everything else goes on', async () => {
+test('logs a UDP port that is in use, and runs without WHIP', async () => {
   const taken = createSocket('udp4')
   taken.bind(0, '127.0.0.1')
   await once(taken, 'listening')
@@ -272,14 +280,14 @@ test('a UDP port that cannot be had is said, and everything else goes on', async
   taken.close()
 })
 
-test('clients come over IPv6', async () => {
+test('accepts clients over IPv6', async () => {
   const sink = await startSink()
   const other = await startScene([sink], {}, { whip: { host: '::1', port: 0, ffmpeg: await useFfmpeg() } })
   other.change({ whipHash: TOKEN })
-  const client = clientWith({ host: '::1' })
+  const client = newClient({ host: '::1' })
   const { path } = other.stream
   const request = { type: 'offer' as const, path, keyHash: TOKEN, remoteAddress: '::1', normalise: false }
-  const reply = (await other.node.whip({ ...request, sdp: await client.offer() })) as Opened
+  const reply = (await other.node.whip({ ...request, sdp: await client.offer() })) as OpenedSession
   expect(reply.sdp).toMatch(/a=candidate:.* ::1 \d+ typ host/)
   client.accept(reply.sdp)
   client.start()

@@ -8,24 +8,24 @@ import type { Viewers } from '../preview/viewers.ts'
 import type { PictureSize } from '../rtmp/sps.ts'
 import { TallyLog } from '../tally-log.ts'
 import type { MediaLog, MediaNodeOptions, WhipReply, WhipRequest, WhipSessionStatus, WhipSettings } from '../types.ts'
-import { completeAnswer, fragmentUfrag, isFragment, type Announced } from './sdp/answer.ts'
+import { completeAnswer, fragmentUfrag, isFragment, type AnnouncedAddress } from './sdp/answer.ts'
 import { filterOffer, OfferError, type FilteredOffer } from './sdp/offer.ts'
 import { OFFER_REFUSED } from './child/protocol.ts'
 import { checkPort } from './udp-port.ts'
-import { Watching, type WatchReply } from './watch/watching.ts'
+import { WhepSessions, type WhepReply } from './whep/whep-sessions.ts'
 import { WhipProcess, type LostSessions } from './whip-process.ts'
 import { WhipSession } from './whip-session.ts'
 
 export interface WhipIngestOptions {
   readonly settings: WhipSettings
   readonly authorizePublish: MediaNodeOptions['authorizePublish']
-  /** Takes a client that has connected. */
+  /** Called when a client has connected. */
   readonly onPublisher: (publisher: Publisher) => void
-  /** Monotonic milliseconds of the last frame that the stream's first publisher sent; null without one. */
+  /** Monotonic milliseconds of the last frame from the stream's primary publisher; null without a publisher. */
   readonly lastFrameAt: (streamId: string) => number | null
-  /** In which size the stream's destinations have its pictures; null when they have none. */
+  /** The size of the video that the stream's destinations have received; null if they have received none. */
   readonly pictureSize: (streamId: string) => PictureSize | null
-  /** Sessions of a stream ended because the process that WebRTC runs in did. */
+  /** Sessions of a stream ended because the WHIP process ended. */
   readonly onLost: (lost: LostSessions) => void
   readonly limits?: Partial<IngestLimits> | undefined
   readonly log: MediaLog
@@ -34,29 +34,32 @@ export interface WhipIngestOptions {
 export interface WhipIngest {
   /** The UDP port. */
   readonly port: number
-  /** Of clients, connected or about to. */
+  /** Sessions that are connected or connecting. */
   sessions(): WhipSessionStatus[]
-  /** Never throws: what went wrong is in the reply. */
+  /** Never rejects. An error is in the reply. */
   request(request: WhipRequest): Promise<WhipReply>
-  /** Lets somebody watch a stream. Never rejects. @param current its viewers, as long as it is here */
-  watch(streamId: string, current: () => Viewers | undefined, sdp: string): Promise<WatchReply>
-  /** Ends that. @returns whether there was such a session */
-  endWatch(session: string): boolean
-  /** The process that WebRTC runs in; undefined while none is needed. */
+  /**
+   * Opens a WHEP session. Never rejects.
+   * @param viewersOf returns the stream's viewers; undefined once the stream is removed
+   */
+  openWhep(streamId: string, viewersOf: () => Viewers | undefined, sdp: string): Promise<WhepReply>
+  /** Ends a WHEP session. @returns whether it existed */
+  endWhep(session: string): boolean
+  /** Process id of the WHIP process; undefined while it is not running. */
   pid(): number | undefined
   close(): Promise<void>
 }
 
 type Offer = Extract<WhipRequest, { type: 'offer' }>
-type Follow = Exclude<WhipRequest, Offer>
+type SessionRequest = Exclude<WhipRequest, Offer>
 
-/** How long an answer may take, with the start of the process that gives it. */
-const ANSWER_MS = 10_000
-/** A publisher that has sent nothing for this long may be taken the place of. */
+/** Time limit for the answer, including the start of the WHIP process. */
+const ANSWER_TIMEOUT_MS = 10_000
+/** A publisher that has sent nothing for this long can be replaced. */
 const BUSY_MS = 2_000
-const MOST_SESSIONS = 64
+const MAX_SESSIONS = 64
 
-/** Takes publishers by WHIP (RFC 9725). Rejects when the UDP port cannot be had. */
+/** Starts the WHIP ingest (RFC 9725). Rejects if the UDP port cannot be bound. */
 export async function startWhipIngest(options: WhipIngestOptions): Promise<WhipIngest> {
   const { host, orFree = false, port } = options.settings
   try {
@@ -74,9 +77,9 @@ class Ingest implements WhipIngest {
   readonly port: number
   readonly #options: WhipIngestOptions
   readonly #process: WhipProcess
-  readonly #announced: Announced | null
+  readonly #announced: AnnouncedAddress | null
   readonly #sessions = new Map<string, WhipSession>()
-  readonly #watching: Watching
+  readonly #whep: WhepSessions
   readonly #tally: TallyLog
 
   constructor(options: WhipIngestOptions, port: number) {
@@ -86,7 +89,7 @@ class Ingest implements WhipIngest {
     this.#options = options
     this.#process = new WhipProcess({ host, port }, options.log, options.onLost)
     this.#announced = announced === undefined ? null : { port, ...announced }
-    this.#watching = new Watching({
+    this.#whep = new WhepSessions({
       process: this.#process,
       announced: this.#announced,
       ffmpeg: options.settings.ffmpeg?.path,
@@ -106,21 +109,21 @@ class Ingest implements WhipIngest {
     return this.#process.pid
   }
 
-  watch(streamId: string, current: () => Viewers | undefined, sdp: string): Promise<WatchReply> {
-    return this.#watching.open(streamId, current, sdp)
+  openWhep(streamId: string, viewersOf: () => Viewers | undefined, sdp: string): Promise<WhepReply> {
+    return this.#whep.open(streamId, viewersOf, sdp)
   }
 
-  endWatch(session: string): boolean {
-    return this.#watching.end(session)
+  endWhep(session: string): boolean {
+    return this.#whep.end(session)
   }
 
   async request(request: WhipRequest): Promise<WhipReply> {
-    return request.type === 'offer' ? this.#offer(request) : this.#follow(request)
+    return request.type === 'offer' ? this.#offer(request) : this.#handleSession(request)
   }
 
   async close(): Promise<void> {
     for (const session of this.#sessions.values()) session.drop('shutdown')
-    this.#watching.close()
+    this.#whep.close()
     this.#tally.flush()
     await this.#process.stop()
   }
@@ -153,11 +156,11 @@ class Ingest implements WhipIngest {
     }
     const { stream } = decision
     if (this.#isBusy(stream.streamId)) {
-      return { ok: false, code: 'busy', message: 'Somebody is publishing this stream already.' }
+      return { ok: false, code: 'busy', message: 'Another publisher is already sending to this stream.' }
     }
-    this.#dropOthers(stream.streamId)
-    if (this.#sessions.size >= MOST_SESSIONS) {
-      return { ok: false, code: 'full', message: `This node takes ${MOST_SESSIONS} WHIP sessions at a time.` }
+    this.#dropPrevious(stream.streamId)
+    if (this.#sessions.size >= MAX_SESSIONS) {
+      return { ok: false, code: 'full', message: `This node has reached its limit of ${MAX_SESSIONS} WHIP sessions.` }
     }
     const session = new WhipSession({
       sessionId: randomBytes(16).toString('hex'),
@@ -170,51 +173,51 @@ class Ingest implements WhipIngest {
       ffmpeg: this.#options.settings.ffmpeg ?? null,
       doctor: limits?.doctor ?? DEFAULT_INGEST_LIMITS.doctor,
       log: logWith(log, { path, streamId: stream.streamId }),
-      hangUp: () => this.#process.close(session.sessionId),
-      onOver: () => this.#sessions.delete(session.sessionId),
+      closeConnection: () => this.#process.close(session.sessionId),
+      onEnded: () => this.#sessions.delete(session.sessionId),
     })
     return this.#open(session, offer)
   }
 
-  /** Whether a publisher sends right now; one that has fallen silent makes room, as it does by RTMP. */
+  /** Whether a publisher is sending. A silent publisher can be replaced, as with RTMP. */
   #isBusy(streamId: string): boolean {
     const lastFrameAt = this.#options.lastFrameAt(streamId)
     return lastFrameAt !== null && performance.now() - lastFrameAt < BUSY_MS
   }
 
-  /** A client that comes again, before its last session was known to be over. */
-  #dropOthers(streamId: string): void {
+  /** Drops the stream's other sessions: a client may reconnect before the end of its last session is detected. */
+  #dropPrevious(streamId: string): void {
     for (const session of this.#sessions.values()) if (session.streamId === streamId) session.drop('replaced')
   }
 
   async #open(session: WhipSession, offer: FilteredOffer): Promise<WhipReply> {
     const { etag, sessionId } = session
-    const answered = Promise.withResolvers<WhipReply>()
-    const timer = setTimeout(() => session.drop('no answer in time'), ANSWER_MS)
+    const answer = Promise.withResolvers<WhipReply>()
+    const timer = setTimeout(() => session.drop('no answer in time'), ANSWER_TIMEOUT_MS)
     this.#sessions.set(sessionId, session)
-    this.#process.open(
+    this.#process.publish(
       sessionId,
       { sdp: offer.sdp, video: offer.video, audio: offer.audio, routing: offer.routing },
       {
         streamId: session.streamId,
         onAnswer: (sdp) => {
-          answered.resolve({ ok: true, session: sessionId, etag, sdp: completeAnswer(sdp, offer, this.#announced) })
+          answer.resolve({ ok: true, session: sessionId, etag, sdp: completeAnswer(sdp, offer, this.#announced) })
         },
         onConnected: () => this.#connected(session),
-        onMedia: (media) => session.take(media),
+        onMedia: (media) => session.receive(media),
         onReception: (tracks) => (session.tracks = tracks),
         onEnd: (reason) => {
           if (reason === OFFER_REFUSED) {
-            answered.resolve({ ok: false, code: 'malformed', message: 'The offer cannot be answered: it is damaged.' })
+            answer.resolve({ ok: false, code: 'malformed', message: 'The SDP offer is invalid.' })
           }
           void session.finish(reason)
         },
       },
     )
-    session.onEnd = () =>
-      answered.resolve({ ok: false, code: 'unavailable', message: 'The session could not be opened; try again.' })
+    session.onEndBeforeAnswer = () =>
+      answer.resolve({ ok: false, code: 'unavailable', message: 'The session could not be opened. Try again.' })
     try {
-      return await answered.promise
+      return await answer.promise
     } finally {
       clearTimeout(timer)
     }
@@ -235,30 +238,30 @@ class Ingest implements WhipIngest {
     onPublisher(publisher)
   }
 
-  async #follow(request: Follow): Promise<WhipReply> {
+  async #handleSession(request: SessionRequest): Promise<WhipReply> {
     const session = this.#sessions.get(request.session)
     if (session === undefined || session.path !== request.path) {
-      return { ok: false, code: 'not_found', message: 'There is no such session, or it has ended.' }
+      return { ok: false, code: 'not_found', message: 'The session does not exist, or it has ended.' }
     }
     if (!timingSafeEqual(Buffer.from(session.keyHash), Buffer.from(request.keyHash))) {
-      return { ok: false, code: 'unauthorized', message: 'The token is not that of the session.' }
+      return { ok: false, code: 'unauthorized', message: 'The token does not belong to the session.' }
     }
     if (request.type === 'delete') {
-      // The publisher is over when the reply is out: whoever deletes and starts anew is not in its own way.
+      // Replies only after the publisher has ended, so that a client can delete its session and open a new one.
       await session.finish('unpublished')
       return { ok: true }
     }
     if (!isFragment(request.fragment)) {
-      return { ok: false, code: 'malformed', message: 'The body is no fragment of a session description.' }
+      return { ok: false, code: 'malformed', message: 'The body is not an SDP fragment.' }
     }
     const ufrag = fragmentUfrag(request.fragment)
     if (ufrag !== undefined && ufrag !== session.ufrag) {
-      return { ok: false, code: 'restart', message: 'ICE restarts are not supported: open a new session.' }
+      return { ok: false, code: 'restart', message: 'ICE restarts are not supported. Open a new session.' }
     }
     if (request.ifMatch !== undefined && !request.ifMatch.includes(session.etag)) {
-      return { ok: false, code: 'changed', message: 'The ETag is not that of the session.' }
+      return { ok: false, code: 'changed', message: 'The ETag does not match the session.' }
     }
-    // Candidates are not needed: the client's own checks show where it is.
+    // Candidates are ignored: the client's own connectivity checks reveal its address.
     return { ok: true }
   }
 }

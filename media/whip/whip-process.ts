@@ -2,26 +2,26 @@ import { fork, type ChildProcess } from 'node:child_process'
 import { fileURLToPath } from 'node:url'
 import { Watchdog } from '../watchdog.ts'
 import type { MediaLog, ReceptionStatus } from '../types.ts'
-import type { ChildMessage, CodedMedia, ParentMessage, SessionOffer, Shown } from './child/protocol.ts'
-import type { WatchOffer, WhipChildSettings } from './child/protocol.ts'
+import type { ChildMessage, CodedMedia, ParentMessage, ViewerFrame } from './child/protocol.ts'
+import type { WhepOffer, WhipChildSettings, WhipOffer } from './child/protocol.ts'
 
-/** What its owner hears of a session. */
+/** Callbacks for the events of a session. */
 export interface SessionListener {
   readonly streamId: string
   readonly onAnswer: (sdp: string) => void
   readonly onConnected: () => void
-  /** Called once, last. */
+  /** Called once, as the last callback. */
   readonly onEnd: (reason: string) => void
 }
 
-/** And of one that publishes. */
+/** Callbacks for the events of a publisher's session. */
 export interface PublisherListener extends SessionListener {
   readonly onMedia: (media: CodedMedia) => void
   /** About once a second. */
   readonly onReception: (tracks: readonly ReceptionStatus[]) => void
 }
 
-/** Clients of a stream whose sessions ended with the process. */
+/** How many sessions of a stream ended because the process ended. */
 export interface LostSessions {
   readonly streamId: string
   readonly publishers: number
@@ -33,11 +33,11 @@ const ENV = {
   MALLOC_ARENA_MAX: '1',
   NODE_COMPILE_CACHE: fileURLToPath(new URL('../../node_modules/.cache/node-compile', import.meta.url)),
 }
-const CLOSE_MS = 2_000
+const CLOSE_TIMEOUT_MS = 2_000
 
 /**
- * The process that WebRTC runs in, started with the first session that needs it. When it dies, its sessions end; the next one
- * starts another.
+ * The child process that runs WebRTC. It is started with the first session. If it ends, its sessions end, and the next
+ * session starts a new process.
  */
 export class WhipProcess {
   readonly #settings: WhipChildSettings
@@ -47,41 +47,42 @@ export class WhipProcess {
   #child: ChildProcess | null = null
   #watchdog: Watchdog | undefined
 
-  /** @param onLost called for each stream that loses sessions when the process ends by itself */
+  /** @param onLost called for each stream that loses sessions when the process ends unexpectedly */
   constructor(settings: WhipChildSettings, log: MediaLog, onLost: (lost: LostSessions) => void) {
     this.#settings = settings
     this.#log = log
     this.#onLost = onLost
   }
 
-  /** Undefined while none is needed. */
+  /** Undefined while the process is not running. */
   get pid(): number | undefined {
     return this.#child?.pid
   }
 
-  open(session: string, offer: SessionOffer, listener: PublisherListener): void {
-    this.#begin(session, listener, { type: 'offer', session, offer })
+  /** Opens a publisher's session. */
+  publish(session: string, offer: WhipOffer, listener: PublisherListener): void {
+    this.#open(session, listener, { type: 'publish', session, offer })
   }
 
-  /** Opens a session of somebody who watches. */
-  watch(session: string, offer: WatchOffer, listener: SessionListener): void {
-    this.#begin(session, listener, { type: 'watch', session, offer })
+  /** Opens a viewer's session. */
+  watch(session: string, offer: WhepOffer, listener: SessionListener): void {
+    this.#open(session, listener, { type: 'watch', session, offer })
   }
 
-  /** @param sent called when it is on its way, or never will be */
-  show(session: string, shown: Shown, sent: () => void = () => {}): void {
+  /** Sends a frame to a viewer. @param sent called when the frame is written to the IPC channel, or dropped */
+  sendFrame(session: string, frame: ViewerFrame, sent: () => void = () => {}): void {
     if (this.#child?.connected && this.#sessions.has(session)) {
-      this.#child.send({ type: 'show', session, shown } satisfies ParentMessage, sent)
+      this.#child.send({ type: 'frame', session, frame } satisfies ParentMessage, sent)
     } else sent()
   }
 
-  #begin(session: string, listener: SessionListener | PublisherListener, message: ParentMessage): void {
+  #open(session: string, listener: SessionListener | PublisherListener, message: ParentMessage): void {
     this.#child ??= this.#spawn()
     this.#sessions.set(session, listener)
     this.#send(this.#child, message)
   }
 
-  /** Ends a session; its owner hears no more of it. */
+  /** Ends a session without calling its listener again. */
   close(session: string): void {
     if (!this.#sessions.delete(session) || this.#child === null) return
     this.#send(this.#child, { type: 'close', session })
@@ -93,7 +94,7 @@ export class WhipProcess {
     this.#sessions.clear()
     if (child === null || child.exitCode !== null || child.signalCode !== null) return
     await new Promise<void>((resolve) => {
-      const timer = setTimeout(() => child.kill('SIGKILL'), CLOSE_MS)
+      const timer = setTimeout(() => child.kill('SIGKILL'), CLOSE_TIMEOUT_MS)
       child.once('exit', () => {
         clearTimeout(timer)
         resolve()
@@ -117,7 +118,7 @@ export class WhipProcess {
     this.#watchdog = new Watchdog({
       ping: () => this.#send(child, { type: 'ping' }),
       onHang: () => {
-        this.#log.error({ pid: child.pid }, 'the WHIP process hangs: it is killed')
+        this.#log.error({ pid: child.pid }, 'the WHIP process hangs and is killed')
         child.kill('SIGKILL')
       },
     })
@@ -143,11 +144,11 @@ export class WhipProcess {
         this.#log[message.level](message.fields, message.message)
         return
       default:
-        this.#ofSession(message)
+        this.#onSessionMessage(message)
     }
   }
 
-  #ofSession(message: Extract<ChildMessage, { session: string }>): void {
+  #onSessionMessage(message: Extract<ChildMessage, { session: string }>): void {
     const listener = this.#sessions.get(message.session)
     if (listener === undefined) return
     if (message.type === 'media') {
@@ -170,9 +171,9 @@ export class WhipProcess {
     const lost = [...this.#sessions.values()]
     this.#sessions.clear()
     if (lost.length > 0) this.#log.error({ exitCode: code, signal, sessions: lost.length }, 'the WHIP process ended')
-    for (const [streamId, ofStream] of Map.groupBy(lost, (listener) => listener.streamId)) {
-      const publishers = ofStream.filter((listener) => 'onMedia' in listener).length
-      this.#onLost({ streamId, publishers, viewers: ofStream.length - publishers })
+    for (const [streamId, listeners] of Map.groupBy(lost, (listener) => listener.streamId)) {
+      const publishers = listeners.filter((listener) => 'onMedia' in listener).length
+      this.#onLost({ streamId, publishers, viewers: listeners.length - publishers })
     }
     for (const listener of lost) listener.onEnd('whip process lost')
   }

@@ -5,9 +5,9 @@ import { AUDIO } from '../rtmp/flv.ts'
 import type { PictureSize } from '../rtmp/sps.ts'
 import type { DesiredStream, MediaLog, ReceptionStatus } from '../types.ts'
 import type { CodedMedia } from './child/protocol.ts'
-import { Pictures } from './pictures.ts'
+import { SessionVideo } from './session-video.ts'
 import type { FilteredOffer } from './sdp/offer.ts'
-import { soundArguments, type FfmpegProgram } from './transcode/ffmpeg-args.ts'
+import { audioArguments, type FfmpegProgram } from './transcode/ffmpeg-args.ts'
 import { Transcoder } from './transcode/transcoder.ts'
 
 export interface WhipSessionOptions {
@@ -17,34 +17,34 @@ export interface WhipSessionOptions {
   readonly remoteAddress: string
   readonly stream: DesiredStream
   readonly offer: FilteredOffer
-  /** Encode video anew, in one size and at one rate, whatever comes. */
+  /** Always transcode video, to one size and frame rate. */
   readonly normalise: boolean
-  /** Null where there is none: then sound is left out. */
+  /** Null if the node has no ffmpeg. Then audio is dropped. */
   readonly ffmpeg: FfmpegProgram | null
   readonly doctor: IngestLimits['doctor']
   readonly log: MediaLog
-  /** Ends the connection to the client. */
-  readonly hangUp: () => void
-  /** Called once, when the last of its media was delivered. */
-  readonly onOver: (session: WhipSession) => void
+  /** Closes the connection to the client. */
+  readonly closeConnection: () => void
+  /** Called once, after the last media was delivered. */
+  readonly onEnded: (session: WhipSession) => void
 }
 
-/** One client of WHIP from its offer to its end, as the relay sees it: a publisher like one by RTMP. */
+/** A WHIP client from its offer to its end. Once connected, the relay treats it like an RTMP publisher. */
 export class WhipSession {
   readonly sessionId: string
-  /** Of its ICE session, for If-Match. */
+  /** ETag of the ICE session, for If-Match. */
   readonly etag = randomBytes(8).toString('hex')
-  /** Null until it has connected. */
+  /** Null until the client has connected. */
   publisher: PublisherSession | null = null
-  /** How its media comes in, as last told. */
+  /** The last reported reception statistics. */
   tracks: readonly ReceptionStatus[] = []
-  /** Called with its end, whatever brings it. */
-  onEnd: () => void = () => {}
+  /** Called when the session ends. The ingest sets it, to reply to an offer that is not answered yet. */
+  onEndBeforeAnswer: () => void = () => {}
   readonly #options: WhipSessionOptions
-  #pictures: Pictures | null = null
-  #sound: Transcoder | null = null
-  #ending = false
-  #isOver = false
+  #video: SessionVideo | null = null
+  #audio: Transcoder | null = null
+  #isEnding = false
+  #hasEnded = false
 
   constructor(options: WhipSessionOptions) {
     this.#options = options
@@ -67,7 +67,10 @@ export class WhipSession {
     return this.#options.offer.ufrag
   }
 
-  /** The client has connected: from here on it is a publisher. @param size that destinations have had of the stream so far */
+  /**
+   * Creates the publisher when the client has connected.
+   * @param size the size of the video that destinations have received so far
+   */
   connect(size: PictureSize | null): PublisherSession {
     const { doctor, ffmpeg, keyHash, offer, path, remoteAddress, sessionId, stream } = this.#options
     this.publisher = new PublisherSession({
@@ -77,68 +80,68 @@ export class WhipSession {
       remoteAddress,
       stream,
       doctor,
-      // Without ffmpeg there is no sound, whatever comes.
+      // Without ffmpeg, audio is dropped.
       announced: { video: offer.video !== null, audio: offer.audio !== null && ffmpeg !== null },
       headersAreTimed: true,
       now: () => performance.now(),
       drop: (reason) => this.drop(reason),
       refuse: (reason) => this.drop(reason),
     })
-    this.#pictures = this.#picturesOf(this.publisher, size)
+    this.#video = this.#newVideo(this.publisher, size)
     return this.publisher
   }
 
-  /** Takes what the client sends. */
-  take(media: CodedMedia): void {
-    if (this.#ending || this.publisher === null) return
+  /** Handles media from the client. */
+  receive(media: CodedMedia): void {
+    if (this.#isEnding || this.publisher === null) return
     const { kind, data, timestamp } = media
-    // An encoder may take a second to start: that is no reason to say that nothing comes in.
+    // Not after the transcoder: it can take a second to start, and the doctor would report a missing track.
     if (kind !== 'config') this.publisher.trackReceived(kind)
-    if (kind === 'audio') this.#soundEncoder()?.write(timestamp, true, data)
-    else if (kind === 'config') this.#pictures?.configure(data, timestamp)
-    else this.#pictures?.take(data, timestamp, media.isKeyframe)
+    if (kind === 'audio') this.#startAudio()?.write(timestamp, true, data)
+    else if (kind === 'config') this.#video?.configure(data, timestamp)
+    else this.#video?.write(data, timestamp, media.isKeyframe)
   }
 
-  /** The client has gone: what is under way is still delivered. */
+  /** Ends the session after the media received so far is delivered. */
   async finish(reason: string): Promise<void> {
-    if (this.#ending) return
-    this.#ending = true
-    this.#options.hangUp()
-    await Promise.all([this.#sound?.finish(), this.#pictures?.finish()])
-    this.#over(reason)
+    if (this.#isEnding) return
+    this.#isEnding = true
+    this.#options.closeConnection()
+    await Promise.all([this.#audio?.finish(), this.#video?.finish()])
+    this.#end(reason)
   }
 
-  /** Ends it now; nothing of it is delivered any more. */
+  /** Ends the session at once. Media that is still being encoded is dropped. */
   drop(reason: string): void {
-    if (this.#isOver) return
-    this.#ending = true
-    this.#options.hangUp()
-    this.#sound?.kill()
-    this.#pictures?.kill()
-    this.#over(reason)
+    if (this.#hasEnded) return
+    this.#isEnding = true
+    this.#options.closeConnection()
+    this.#audio?.kill()
+    this.#video?.kill()
+    this.#end(reason)
   }
 
-  #over(reason: string): void {
-    const { log, onOver, path, remoteAddress, sessionId } = this.#options
-    if (this.#isOver) return
-    this.#isOver = true
+  #end(reason: string): void {
+    const { log, onEnded, path, remoteAddress, sessionId } = this.#options
+    if (this.#hasEnded) return
+    this.#hasEnded = true
     log.info({ sessionId, path, remoteAddress, reason }, 'whip session ended')
-    onOver(this)
-    this.onEnd()
+    onEnded(this)
+    this.onEndBeforeAnswer()
     this.publisher?.end(reason)
   }
 
-  #picturesOf(publisher: PublisherSession, size: PictureSize | null): Pictures | null {
+  #newVideo(publisher: PublisherSession, size: PictureSize | null): SessionVideo | null {
     const { ffmpeg, log, normalise, offer, sessionId } = this.#options
     if (offer.video === null) return null
-    return new Pictures({
+    return new SessionVideo({
       codec: offer.video.name,
       normalise,
       size,
       ffmpeg,
       deliver: (type, timestamp, payload) => this.#deliver(type, timestamp, payload),
-      onFitted: (from, to) => {
-        log.info({ sessionId, from, to }, 'the picture has changed its size: it is encoded anew')
+      onTranscode: (from, to) => {
+        log.info({ sessionId, from, to }, 'the client changed the video size; video is transcoded to the previous size')
         publisher.pictureRescaled(from, to)
       },
       onFailure: (reason) => this.drop(reason),
@@ -147,20 +150,20 @@ export class WhipSession {
     })
   }
 
-  /** Null where there is no ffmpeg. */
-  #soundEncoder(): Transcoder | null {
+  /** Starts the audio transcoder with the first packet. Null without ffmpeg. */
+  #startAudio(): Transcoder | null {
     const { ffmpeg, log, sessionId } = this.#options
     if (ffmpeg === null) return null
-    this.#sound ??= new Transcoder({
+    this.#audio ??= new Transcoder({
       path: ffmpeg.path,
-      args: soundArguments(),
+      args: audioArguments(),
       track: () => ({ codec: 'opus' }),
       onTag: ({ body, timestamp, type }) => type === AUDIO && this.#deliver(AUDIO, timestamp, body),
       onFailure: (reason) => this.drop(reason),
       log,
       sessionId,
     })
-    return this.#sound
+    return this.#audio
   }
 
   #deliver(type: number, timestamp: number, payload: Buffer): void {

@@ -2,7 +2,7 @@ import { hkdfSync } from 'node:crypto'
 import { isIPv6 } from 'node:net'
 import { openPreview } from '../../media/preview/open-preview.ts'
 import type { PreviewSettings } from '../../media/preview/preview-server.ts'
-import { endWatch, openWatch } from '../../media/whip/watch/proxy.ts'
+import { endWhep, openWhep } from '../../media/whip/whep/proxy.ts'
 import type { Config } from '../config/config.ts'
 import type { OpenPreview, WhepLink } from '../domains/live/previews/index.ts'
 
@@ -21,8 +21,8 @@ export function previewOpener(secret: string): OpenPreview {
 export function whepLink(secret: string): WhepLink {
   const key = previewKey(secret)
   return {
-    open: (address, streamId, sdp) => openWatch(address, streamId, sdp, key),
-    end: (address, streamId, session) => endWatch(address, streamId, session, key),
+    open: (address, streamId, sdp) => openWhep(address, streamId, sdp, key),
+    end: (address, streamId, session) => endWhep(address, streamId, session, key),
   }
 }
 

@@ -1,5 +1,5 @@
 import type { WhipSettings } from '../../media/types.ts'
-import { askWhip } from '../../media/whip/proxy.ts'
+import { requestWhip } from '../../media/whip/proxy.ts'
 import type { Config } from '../config/config.ts'
 import { previewKey } from './media-preview.ts'
 import type { IceServer } from '../config/setting-readers.ts'
@@ -25,7 +25,7 @@ export function whipSettings(
 /** Forwards WHIP clients to the media processes of other nodes. */
 export function whipAsker(secret: string): AskWhip {
   const key = previewKey(secret)
-  return (address, request) => askWhip(address, request, key)
+  return (address, request) => requestWhip(address, request, key)
 }
 
 /** Values of the Link header that list ICE servers (RFC 9725, section 4.6). */

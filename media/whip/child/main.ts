@@ -1,29 +1,30 @@
 /**
- * The WHIP process: WebRTC and RTP for all sessions of a media process, which is at the other end of the IPC channel.
- * Native code that reads what strangers send runs here and nowhere else: when it dies, its sessions end, and no more.
- * It starts no process: the sockets of its library are handed down to children.
+ * The WHIP process. It runs WebRTC and RTP for all sessions of a media process, which it talks to by IPC. Native code that
+ * parses untrusted packets runs only here, so a crash ends WebRTC sessions and nothing else. It must not start processes,
+ * because they would inherit the library's sockets.
  */
 import type { MediaLog } from '../../types.ts'
-import { Peer } from './peer.ts'
+import { WhipPeer } from './whip-peer.ts'
 import { initLogger, type ConnectionListener } from './rtc.ts'
-import { Viewer } from './viewer.ts'
+import { WhepPeer } from './whep-peer.ts'
 import { OFFER_REFUSED, type ChildMessage, type ParentMessage } from './protocol.ts'
-import type { CodedMedia, SessionOffer, WatchOffer, WhipChildSettings } from './protocol.ts'
+import type { CodedMedia, WhepOffer, WhipChildSettings, WhipOffer } from './protocol.ts'
 import { checkPort } from '../udp-port.ts'
 
 const TICK_MS = 20
 const REPORT_MS = 1_000
-const LAST_WORDS_MS = 500
+/** Time to write the last message before the process exits. */
+const EXIT_TIMEOUT_MS = 500
 
-const peers = new Map<string, Peer>()
-const viewers = new Map<string, Viewer>()
+const publishers = new Map<string, WhipPeer>()
+const viewers = new Map<string, WhepPeer>()
 let settings: WhipChildSettings | null = null
 let started = Promise.resolve()
 let ticker: NodeJS.Timeout | undefined
 let reportedAt = 0
 
 function send(message: ChildMessage, sent: () => void = () => {}): void {
-  // A channel that breaks shows as `disconnect`, which ends the process.
+  // If the channel breaks, `disconnect` is emitted, which ends the process.
   if (process.send !== undefined && process.connected) process.send(message, undefined, {}, sent)
   else sent()
 }
@@ -32,37 +33,40 @@ function log(level: keyof MediaLog, fields: object, message: string): void {
   send({ type: 'log', level, fields, message })
 }
 
-function endWith(lastWords: ChildMessage): void {
-  setTimeout(() => process.exit(1), LAST_WORDS_MS)
-  send(lastWords, () => process.exit(1))
+/** Sends a last message, then exits. */
+function exitWith(message: ChildMessage): void {
+  setTimeout(() => process.exit(1), EXIT_TIMEOUT_MS)
+  send(message, () => process.exit(1))
 }
 
-/** Offers wait for it. */
+/** Checks the port and sets the settings. Offers are handled after it. */
 async function start(given: WhipChildSettings): Promise<void> {
   try {
     await checkPort(given.host, given.port)
   } catch (error) {
-    endWith({ type: 'failed', message: (error as Error).message })
+    exitWith({ type: 'failed', message: (error as Error).message })
     return
   }
   settings = given
-  initLogger('Error', (level, message) => log('debug', { level, said: message }, 'the WebRTC library complains'))
+  initLogger('Error', (level, message) =>
+    log('debug', { level, detail: message }, 'the WebRTC library logged an error'),
+  )
   send({ type: 'ready' })
 }
 
-/** Opens a session. @param create throws when the stack does not take the offer */
-function open<T extends Peer | Viewer>(
+/** Opens a session. @param create throws if the WebRTC library rejects the offer */
+function open<T extends WhipPeer | WhepPeer>(
   session: string,
-  among: Map<string, T>,
+  sessions: Map<string, T>,
   create: (settings: WhipChildSettings, listener: ConnectionListener) => T,
 ): void {
   if (settings === null) return
   let ended = false
   const onEnd = (reason: string): void => {
     ended = true
-    const tracks = peers.get(session)?.reception()
-    among.delete(session)
-    if (peers.size + viewers.size === 0) clearInterval(ticker)
+    const tracks = publishers.get(session)?.reception()
+    sessions.delete(session)
+    if (publishers.size + viewers.size === 0) clearInterval(ticker)
     log('debug', { sessionId: session, reason, tracks }, 'whip peer ended')
     send({ type: 'ended', session, reason })
   }
@@ -73,45 +77,47 @@ function open<T extends Peer | Viewer>(
       onEnd,
     })
     if (ended) return
-    if (peers.size + viewers.size === 0) ticker = setInterval(tick, TICK_MS)
-    among.set(session, opened)
+    if (publishers.size + viewers.size === 0) ticker = setInterval(tick, TICK_MS)
+    sessions.set(session, opened)
   } catch (error) {
-    log('warn', { sessionId: session, error: (error as Error).message }, 'an offer was not taken')
+    log('warn', { sessionId: session, error: (error as Error).message }, 'the WebRTC library rejected an offer')
     send({ type: 'ended', session, reason: OFFER_REFUSED })
   }
 }
 
-function publish(session: string, offer: SessionOffer): void {
+function publish(session: string, offer: WhipOffer): void {
   const onMedia = (media: CodedMedia): void => send({ type: 'media', session, media })
-  open(session, peers, (given, listener) => new Peer({ session, offer, settings: given, onMedia, ...listener }))
+  const create = (given: WhipChildSettings, listener: ConnectionListener): WhipPeer =>
+    new WhipPeer({ session, offer, settings: given, onMedia, ...listener })
+  open(session, publishers, create)
 }
 
-function watch(session: string, offer: WatchOffer): void {
-  open(session, viewers, (given, listener) => new Viewer({ session, offer, settings: given, ...listener }))
+function watch(session: string, offer: WhepOffer): void {
+  open(session, viewers, (given, listener) => new WhepPeer({ session, offer, settings: given, ...listener }))
 }
 
 function close(session: string): void {
-  const one = peers.get(session) ?? viewers.get(session)
-  one?.end('closed by the server')
+  const peer = publishers.get(session) ?? viewers.get(session)
+  peer?.end('closed by the server')
 }
 
-/** Runs what a peer's media can make fail. An error ends that peer and no other. */
-function contain(session: string, one: Peer | Viewer, run: () => void): void {
+/** Runs code that a peer's media can make throw. An error ends that peer's session and no other. */
+function isolate(session: string, peer: WhipPeer | WhepPeer, run: () => void): void {
   try {
     run()
   } catch (error) {
     const { message, stack } = error as Error
     log('error', { sessionId: session, error: { message, stack } }, 'a WebRTC session failed')
-    one.end(`session failed: ${message}`)
+    peer.end(`session failed: ${message}`)
   }
 }
 
 function tick(): void {
   const now = performance.now()
-  for (const [session, one] of [...peers, ...viewers]) contain(session, one, () => one.tick(now))
+  for (const [session, peer] of [...publishers, ...viewers]) isolate(session, peer, () => peer.tick(now))
   if (now - reportedAt < REPORT_MS) return
   reportedAt = now
-  for (const [session, peer] of peers) send({ type: 'reception', session, tracks: peer.reception() })
+  for (const [session, publisher] of publishers) send({ type: 'reception', session, tracks: publisher.reception() })
 }
 
 function onMessage(message: ParentMessage): void {
@@ -119,15 +125,15 @@ function onMessage(message: ParentMessage): void {
     case 'start':
       started = start(message.settings)
       return
-    case 'offer':
+    case 'publish':
       void started.then(() => publish(message.session, message.offer))
       return
     case 'watch':
       void started.then(() => watch(message.session, message.offer))
       return
-    case 'show': {
+    case 'frame': {
       const viewer = viewers.get(message.session)
-      if (viewer) contain(message.session, viewer, () => viewer.show(message.shown, performance.now()))
+      if (viewer) isolate(message.session, viewer, () => viewer.sendFrame(message.frame, performance.now()))
       return
     }
     case 'ping':
@@ -139,16 +145,16 @@ function onMessage(message: ParentMessage): void {
 }
 
 process.on('uncaughtException', ({ message, name, stack }) => {
-  endWith({
+  exitWith({
     type: 'log',
     level: 'error',
     fields: { error: { name, message, stack } },
     message: 'the WHIP process failed',
   })
 })
-// The media process decides when it ends.
+// The media process ends this process by closing the channel, so signals to the process group are ignored.
 process.on('SIGINT', () => {})
 process.on('SIGTERM', () => {})
 process.on('disconnect', () => process.exit(0))
 process.on('message', (message) => onMessage(message as ParentMessage))
-if (process.send === undefined) throw new Error('the WHIP process is started by the media process, not by hand')
+if (process.send === undefined) throw new Error('the WHIP process must be started by the media process')

@@ -2,23 +2,24 @@ import type { MediaLog, ReceptionStatus } from '../../types.ts'
 import type { ChosenCodec } from '../sdp/codecs.ts'
 import type { Routing } from '../sdp/routing.ts'
 
-/** What the WHIP process is started with. */
+/** Settings of the WHIP process. */
 export interface WhipChildSettings {
-  /** Address of the one UDP port of all sessions. */
+  /** The address that the UDP socket is bound to. */
   readonly host: string
+  /** The UDP port that all sessions share. */
   readonly port: number
 }
 
-/** What of an offer the process has to know. */
-export interface SessionOffer {
+/** A publisher's offer. */
+export interface WhipOffer {
   readonly sdp: string
   readonly video: ChosenCodec | null
   readonly audio: ChosenCodec | null
   readonly routing: Routing
 }
 
-/** What of the offer of somebody who watches. */
-export interface WatchOffer {
+/** A viewer's offer. */
+export interface WhepOffer {
   readonly sdp: string
   readonly tracks: readonly { readonly kind: MediumKind; readonly mid: string; readonly payloadType: number }[]
 }
@@ -28,41 +29,42 @@ export type MediumKind = 'video' | 'audio'
 /** From the media process to the WHIP process. */
 export type ParentMessage =
   | { readonly type: 'start'; readonly settings: WhipChildSettings }
-  | { readonly type: 'offer'; readonly session: string; readonly offer: SessionOffer }
-  | { readonly type: 'watch'; readonly session: string; readonly offer: WatchOffer }
-  | { readonly type: 'show'; readonly session: string; readonly shown: Shown }
+  | { readonly type: 'publish'; readonly session: string; readonly offer: WhipOffer }
+  | { readonly type: 'watch'; readonly session: string; readonly offer: WhepOffer }
+  | { readonly type: 'frame'; readonly session: string; readonly frame: ViewerFrame }
   | { readonly type: 'close'; readonly session: string }
-  /** Answered with `pong` as long as the event loop turns. */
+  /** Answered with `pong` unless the event loop is blocked. */
   | { readonly type: 'ping' }
 
-/** From the WHIP process to the media process. Times are milliseconds on the session's line. */
+/** From the WHIP process to the media process. */
 export type ChildMessage =
   | { readonly type: 'ready' }
   | { readonly type: 'pong' }
   | { readonly type: 'failed'; readonly message: string }
   | { readonly type: 'answer'; readonly session: string; readonly sdp: string }
   | { readonly type: 'connected'; readonly session: string }
-  /** Last word of a session, also of one that never had an answer. */
+  /** The last message of a session, also if its offer was never answered. */
   | { readonly type: 'ended'; readonly session: string; readonly reason: string }
-  /** Once a second of every session. */
+  /** Sent once a second for each publisher. */
   | { readonly type: 'reception'; readonly session: string; readonly tracks: readonly ReceptionStatus[] }
   | { readonly type: 'media'; readonly session: string; readonly media: CodedMedia }
   | { readonly type: 'log'; readonly level: keyof MediaLog; readonly fields: object; readonly message: string }
 
+/** Coded media of a publisher. Timestamps are milliseconds on the session timeline. */
 export type CodedMedia =
   /** An AVCDecoderConfigurationRecord. */
   | { readonly kind: 'config'; readonly timestamp: number; readonly data: Buffer }
-  /** A picture: H.264 as an FLV tag body, VP8 as it is. */
+  /** A video frame. H.264 is an FLV tag body. VP8 is a raw frame. */
   | { readonly kind: 'video'; readonly timestamp: number; readonly isKeyframe: boolean; readonly data: Buffer }
   /** An Opus packet. */
   | { readonly kind: 'audio'; readonly timestamp: number; readonly data: Buffer }
 
-/** What those who watch are shown. */
-export type Shown =
-  /** A picture: NAL units, each behind its length in four bytes. Milliseconds. */
+/** A coded frame for a viewer. */
+export type ViewerFrame =
+  /** An H.264 frame: NAL units with 4-byte length prefixes. `timestamp` is in milliseconds. */
   | { readonly kind: 'video'; readonly timestamp: number; readonly data: Buffer }
-  /** An Opus packet of 20 ms, the one that follows the last. */
+  /** The next Opus packet. Each has 20 ms of audio. */
   | { readonly kind: 'audio'; readonly data: Buffer }
 
-/** Why a session ended that the WebRTC library did not take the offer of. */
+/** The reason in `ended` if the WebRTC library rejected the offer. */
 export const OFFER_REFUSED = 'offer refused'

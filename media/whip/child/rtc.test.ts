@@ -1,8 +1,8 @@
 import { expect, test } from 'vitest'
 import { Connection, MediaTrack, type NativePeer, type NativeTrack } from './rtc.ts'
 
-/** A native track whose peer leaves between `isOpen` and the send. */
-class LeavingTrack implements NativeTrack {
+/** A native track whose peer disconnects between `isOpen` and the send. */
+class ClosingTrack implements NativeTrack {
   listener: (bytes: Buffer) => void = () => {}
   isOpen(): boolean {
     return true
@@ -19,7 +19,7 @@ class LeavingTrack implements NativeTrack {
   }
 }
 
-/** A native track and peer connection that report in the order in which a test tells them to. */
+/** A native track and peer connection whose events a test triggers in any order. */
 class ScriptedTrack implements NativeTrack {
   opened = false
   listener: (bytes: Buffer) => void = () => {}
@@ -62,62 +62,62 @@ class ScriptedPeer {
   close(): void {}
 }
 
-/** A connection over a scripted peer, and what its owner hears. */
-function scripted() {
+/** A connection over a scripted peer, and the events that its listener received. */
+function scriptedConnection() {
   const peer = new ScriptedPeer()
-  const heard: string[] = []
+  const events: string[] = []
   const connection = new Connection(
     'a peer',
     { host: '127.0.0.1', port: 0 },
     {
-      onAnswer: () => heard.push('answer'),
-      onConnected: () => heard.push('connected'),
-      onEnd: (reason) => heard.push(reason),
+      onAnswer: () => events.push('answer'),
+      onConnected: () => events.push('connected'),
+      onEnd: (reason) => events.push(reason),
     },
     () => peer as unknown as NativePeer,
   )
-  return { peer, connection, heard }
+  return { peer, connection, events }
 }
 
-test('a track that closes between the check and the send is a fault of its peer, not an exception', () => {
+test('reports a track that closes between the check and the send as a fault, without throwing', () => {
   const faults: string[] = []
-  const track = new MediaTrack(new LeavingTrack(), ({ message }) => faults.push(message))
+  const track = new MediaTrack(new ClosingTrack(), ({ message }) => faults.push(message))
   expect(track.send(Buffer.of(1))).toBe(false)
   expect(faults).toEqual(['Track is not open'])
   track.close()
   expect(faults).toHaveLength(1)
 })
 
-test('an error in what handles a packet is a fault of the peer that sent it', () => {
+test('reports an error of the packet listener as a fault', () => {
   const faults: string[] = []
-  const native = new LeavingTrack()
+  const native = new ClosingTrack()
   const track = new MediaTrack(native, ({ message }) => faults.push(message))
   track.onMessage(() => {
-    throw new RangeError('a packet nobody foresaw')
+    throw new RangeError('unexpected packet')
   })
   native.listener(Buffer.alloc(12))
-  expect(faults).toEqual(['a packet nobody foresaw'])
+  expect(faults).toEqual(['unexpected packet'])
 })
 
-test('a packet that comes before the state says so proves the connection: its owner hears of that first, and once', () => {
-  const { connection, heard, peer } = scripted()
-  connection.onTrack((track) => track.onMessage((bytes) => heard.push(`packet ${bytes[0]}`)))
+test('reports the connection once, before a packet that arrives before the state change', () => {
+  const { connection, events, peer } = scriptedConnection()
+  connection.onTrack((track) => track.onMessage((bytes) => events.push(`packet ${bytes[0]}`)))
   connection.answer('an offer')
   peer.onTracks(peer.track)
   peer.track.listener(Buffer.of(1))
   peer.onState('connected')
   peer.track.listener(Buffer.of(2))
-  expect(heard).toEqual(['connected', 'packet 1', 'packet 2'])
+  expect(events).toEqual(['connected', 'packet 1', 'packet 2'])
 })
 
-test('a connection that sends is connected when its tracks are open: nothing sent before would arrive', () => {
-  const { connection, heard, peer } = scripted()
+test('reports the connection of a viewer only when its tracks are open', () => {
+  const { connection, events, peer } = scriptedConnection()
   const track = connection.addTrack('video', '0', 96)
   connection.answer('an offer')
   peer.onState('connected')
-  expect(heard).toEqual([])
+  expect(events).toEqual([])
   expect(track.send(Buffer.of(1))).toBe(false)
   peer.track.open()
-  expect(heard).toEqual(['connected'])
+  expect(events).toEqual(['connected'])
   expect(track.send(Buffer.of(1))).toBe(true)
 })

@@ -1,7 +1,7 @@
 /**
- * The only module of the product that imports the native WebRTC library. A call into the library can throw because of what
- * the peer does at that moment: a track may close between a check and a send. Every such call is caught here, and so is
- * every callback from the library. The fault ends the connection of that peer and no other.
+ * The only module that imports the native WebRTC library. Calls into the library can throw because of the remote peer: a
+ * track can close between a check and a send. All calls and callbacks are caught here. A fault ends the connection of that
+ * peer and no other.
  */
 import { randomInt } from 'node:crypto'
 import {
@@ -19,23 +19,23 @@ import type { MediumKind, WhipChildSettings } from './protocol.ts'
 
 export { initLogger } from 'node-datachannel'
 
-/** A client that has not connected after this long will not. */
-export const CONNECT_MS = 15_000
+/** A client must connect within this time. */
+export const CONNECT_TIMEOUT_MS = 15_000
 
-/** What the owner of a connection is told. */
+/** Callbacks for the events of a connection. */
 export interface ConnectionListener {
   /** The answer to the client's offer. Called once. */
   readonly onAnswer: (sdp: string) => void
-  /** Called once, before the first packet is handed on, and when every track that sends is open. */
+  /** Called once, when all sending tracks are open and before the first packet is delivered. */
   readonly onConnected: () => void
-  /** The connection is over. May be called more than once. */
+  /** The connection has ended. May be called more than once. */
   readonly onEnd: (reason: string) => void
 }
 
-/** What a {@link MediaTrack} needs of a native track. */
+/** The methods of a native track that {@link MediaTrack} uses. */
 export type NativeTrack = Pick<Track, 'close' | 'isOpen' | 'onMessage' | 'onOpen' | 'sendMessageBinary'>
 
-/** What a {@link Connection} needs of the native peer connection. */
+/** The methods of a native peer connection that {@link Connection} uses. */
 export type NativePeer = Pick<
   PeerConnection,
   | 'addTrack'
@@ -51,17 +51,18 @@ export type NativePeer = Pick<
 /** Called with the error of a native call or of a callback. */
 export type OnFault = (error: Error) => void
 
-const MOST_PAYLOAD_BYTES = 1_150
-const PACKETS_KEPT = 1_024
+const MAX_PAYLOAD_BYTES = 1_150
+/** Sent packets that are kept per track for retransmission. */
+const RETRANSMIT_PACKETS = 1_024
 const SSRC_LIMIT = 2 ** 32
 
-/** A native track whose calls never throw. It keeps a reference to the native object, which is collected otherwise. */
+/** A native track whose calls never throw. It keeps a reference to the native object, so that it is not garbage-collected. */
 export class MediaTrack {
   readonly #track: NativeTrack
   readonly #onFault: OnFault
   readonly #onPacket: () => void
 
-  /** @param onPacket called before each packet is handed to the listener */
+  /** @param onPacket called before each packet is delivered to the listener */
   constructor(track: NativeTrack, onFault: OnFault, onPacket: () => void = () => {}) {
     this.#track = track
     this.#onFault = onFault
@@ -72,12 +73,12 @@ export class MediaTrack {
     return attempt(this.#onFault, () => this.#track.isOpen()) ?? false
   }
 
-  /** @returns false while the track is not open, and when the send failed */
+  /** @returns false if the track is not open or the send failed */
   send(bytes: Buffer): boolean {
     return attempt(this.#onFault, () => this.#track.isOpen() && this.#track.sendMessageBinary(bytes)) ?? false
   }
 
-  /** Takes RTP and RTCP packets as they come. An error of the listener is a fault of this peer. */
+  /** Sets the listener for RTP and RTCP packets. If it throws, the error is a fault of this peer. */
   onMessage(listener: (bytes: Buffer) => void): void {
     const guarded = (bytes: Buffer): void => {
       attempt(this.#onFault, () => {
@@ -97,7 +98,7 @@ export class MediaTrack {
   }
 }
 
-/** A track that sends what the library makes RTP packets of. */
+/** A track that sends frames. The library splits them into RTP packets. */
 export class SendingTrack extends MediaTrack {
   readonly #config: Pick<RtpPacketizationConfig, 'timestamp'>
 
@@ -111,24 +112,24 @@ export class SendingTrack extends MediaTrack {
     this.#config = config
   }
 
-  /** Sends a picture or a packet of sound. @param timestamp RTP timestamp, 32 bits */
+  /** Sends a video frame or an Opus packet. @param timestamp RTP timestamp, 32 bits */
   sendFrame(data: Buffer, timestamp: number): boolean {
     this.#config.timestamp = timestamp
     return this.send(data)
   }
 }
 
-/** One peer connection, over the UDP port that all connections share. */
+/** A peer connection over the UDP port that all connections share. */
 export class Connection {
   readonly #peer: NativePeer
   readonly #listener: ConnectionListener
   readonly #tracks: MediaTrack[] = []
-  /** The state is connected, or a packet came. */
+  /** The state is `connected`, or a packet was received. */
   #isUp = false
   #connected = false
   #closed = false
 
-  /** @throws Error when the library has no resources for another one */
+  /** @throws Error if the library cannot create a connection */
   constructor(
     name: string,
     settings: WhipChildSettings,
@@ -139,7 +140,7 @@ export class Connection {
     this.#peer = create(name, settings)
   }
 
-  /** Takes the tracks that the client sends. To be called before {@link answer}. */
+  /** Sets the listener for tracks that the client sends. To be called before {@link answer}. */
   onTrack(listener: (track: MediaTrack) => void): void {
     this.#peer.onTrack((native) => {
       attempt(this.#onFault, () => {
@@ -151,9 +152,9 @@ export class Connection {
   }
 
   /**
-   * Adds a track that sends H.264 or Opus: the library makes packets, keeps them for those who ask again, and reports.
-   * To be called before {@link answer}.
-   * @throws Error when the library does not take it
+   * Adds a track that sends H.264 or Opus. The library packetizes, answers NACKs and sends sender reports. To be called
+   * before {@link answer}.
+   * @throws Error if the library rejects the track
    */
   addTrack(kind: MediumKind, mid: string, payloadType: number): SendingTrack {
     const medium = kind === 'video' ? new Video(mid, 'SendOnly') : new Audio(mid, 'SendOnly')
@@ -164,9 +165,9 @@ export class Connection {
     const native = this.#peer.addTrack(medium)
     const config = new RtpPacketizationConfig(ssrc, 'crier', payloadType, kind === 'video' ? 90_000 : 48_000)
     const packetizer =
-      kind === 'video' ? new H264RtpPacketizer('Length', config, MOST_PAYLOAD_BYTES) : new RtpPacketizer(config)
+      kind === 'video' ? new H264RtpPacketizer('Length', config, MAX_PAYLOAD_BYTES) : new RtpPacketizer(config)
     packetizer.addToChain(new RtcpSrReporter(config))
-    packetizer.addToChain(new RtcpNackResponder(PACKETS_KEPT))
+    packetizer.addToChain(new RtcpNackResponder(RETRANSMIT_PACKETS))
     native.setMediaHandler(packetizer)
     const track = new SendingTrack(native, config, this.#onFault, this.#onUp)
     track.onOpen(() => this.#noteConnected())
@@ -174,7 +175,7 @@ export class Connection {
     return track
   }
 
-  /** Answers an offer. @throws Error when the library does not take it; the connection is closed then */
+  /** Answers an offer. @throws Error if the library rejects it. Then the connection is closed. */
   answer(offer: string): void {
     try {
       this.#watchState()
@@ -219,15 +220,16 @@ export class Connection {
   }
 
   /**
-   * The library reports state, open tracks and packets on threads of their own, in any order. A packet that was decrypted
-   * proves the connection, and is not handed on before the owner knows of it: the owner has nowhere to put it.
+   * The library reports state changes, open tracks and packets from separate threads, in any order. A packet that could be
+   * decrypted proves the connection. `onConnected` is called before the packet is delivered, because media received before
+   * `onConnected` is dropped.
    */
   readonly #onUp = (): void => {
     this.#isUp = true
     this.#noteConnected()
   }
 
-  /** Waits for tracks that send: what is sent before they are open is lost, and with it the first keyframe. */
+  /** Waits until sending tracks are open. Frames sent before are lost, including the first keyframe. */
   #noteConnected(): void {
     if (this.#closed || this.#connected || !this.#isUp) return
     if (this.#tracks.some((track) => track instanceof SendingTrack && !track.isOpen)) return
@@ -252,7 +254,7 @@ function openPeer(name: string, { host, port }: WhipChildSettings): NativePeer {
   })
 }
 
-/** Runs it. @returns what it returned; undefined when it threw, after `onFault` was told */
+/** Calls `run`. If it throws, calls `onFault` and returns undefined. */
 function attempt<T>(onFault: OnFault, run: () => T): T | undefined {
   try {
     return run()
@@ -262,5 +264,5 @@ function attempt<T>(onFault: OnFault, run: () => T): T | undefined {
   }
 }
 
-/** Closing what is closed already is no fault. */
+/** Errors of closing are ignored: the object may be closed already. */
 function ignore(): void {}

@@ -1,14 +1,15 @@
 import { nalType, type AccessUnit } from './h264-depacketizer.ts'
 
-/** What a decoder must know before the pictures: an AVCDecoderConfigurationRecord (ISO/IEC 14496-15, 5.3.3.1). */
+/** The decoder configuration: an AVCDecoderConfigurationRecord (ISO/IEC 14496-15, 5.3.3.1). */
 export interface AvcConfig {
   readonly record: Buffer
 }
 
-export interface AvcPicture {
+export interface AvcFrame {
+  /** Unwrapped RTP timestamp. */
   readonly timestamp: number
   readonly isKeyframe: boolean
-  /** NAL units, each behind its length in four bytes, without parameter sets. */
+  /** NAL units without parameter sets. */
   readonly nals: readonly Buffer[]
 }
 
@@ -20,50 +21,54 @@ const DELIMITER = 9
 const END_OF_SEQUENCE = 10
 const END_OF_STREAM = 11
 const FILLER = 12
-/** Carried elsewhere, or meaningless in this container. */
-const LEFT_OUT = new Set([SPS, PPS, DELIMITER, END_OF_SEQUENCE, END_OF_STREAM, FILLER])
-const MOST_PPS = 32
+/** NAL units that the container carries elsewhere or does not need. */
+const DROPPED_TYPES = new Set([SPS, PPS, DELIMITER, END_OF_SEQUENCE, END_OF_STREAM, FILLER])
+const MAX_PPS = 32
 
-/** Makes a stream that a decoder can follow from pictures as they come: configurations first, nothing that refers to what is missing. */
+/**
+ * Turns access units into a decodable stream: the configuration comes first, and frames that refer to missing frames are
+ * dropped.
+ */
 export class AvcTrack {
   readonly #onConfig: (config: AvcConfig) => void
-  readonly #onPicture: (picture: AvcPicture) => void
+  readonly #onFrame: (frame: AvcFrame) => void
   #sps: Buffer | null = null
   #pps: Buffer[] = []
-  #sent: Buffer | null = null
+  /** The last configuration passed to `onConfig`. */
+  #sentRecord: Buffer | null = null
   #awaitsKeyframe = true
 
   /** @param parameterSets from the session description (`sprop-parameter-sets`) */
   constructor(
     parameterSets: readonly Buffer[],
     onConfig: (config: AvcConfig) => void,
-    onPicture: (picture: AvcPicture) => void,
+    onFrame: (frame: AvcFrame) => void,
   ) {
     this.#onConfig = onConfig
-    this.#onPicture = onPicture
-    for (const nal of parameterSets) this.#learn(nal)
+    this.#onFrame = onFrame
+    for (const nal of parameterSets) this.#storeParameterSet(nal)
   }
 
-  /** Whether nothing can be passed on before the next keyframe. */
+  /** Whether frames are dropped until the next keyframe. */
   get awaitsKeyframe(): boolean {
     return this.#awaitsKeyframe
   }
 
-  /** A picture is missing: those after it refer to it. */
-  lose(): void {
+  /** A frame is missing. The following frames refer to it, so they are dropped until the next keyframe. */
+  dropUntilKeyframe(): void {
     this.#awaitsKeyframe = true
   }
 
   add({ nals, timestamp }: AccessUnit): void {
-    for (const nal of nals) this.#learn(nal)
+    for (const nal of nals) this.#storeParameterSet(nal)
     const isKeyframe = nals.some((nal) => nalType(nal) === IDR)
     if (!isKeyframe && (this.#awaitsKeyframe || !nals.some((nal) => nalType(nal) === SLICE))) return
-    if (isKeyframe && !this.#configure()) return
+    if (isKeyframe && !this.#sendConfig()) return
     this.#awaitsKeyframe = false
-    this.#onPicture({ timestamp, isKeyframe, nals: nals.filter((nal) => !LEFT_OUT.has(nalType(nal))) })
+    this.#onFrame({ timestamp, isKeyframe, nals: nals.filter((nal) => !DROPPED_TYPES.has(nalType(nal))) })
   }
 
-  #learn(nal: Buffer): void {
+  #storeParameterSet(nal: Buffer): void {
     const type = nal.length > 0 ? nalType(nal) : 0
     if (type === SPS && nal.length >= 4) {
       if (this.#sps?.equals(nal)) return
@@ -72,23 +77,23 @@ export class AvcTrack {
     } else if (type === PPS && nal.length >= 2) {
       const id = ppsId(nal)
       const others = this.#pps.filter((pps) => ppsId(pps) !== id)
-      this.#pps = [...others, Buffer.from(nal)].slice(-MOST_PPS)
+      this.#pps = [...others, Buffer.from(nal)].slice(-MAX_PPS)
     }
   }
 
-  /** Tells the configuration where it is new; false as long as there is none. */
-  #configure(): boolean {
+  /** Sends the configuration if it has changed. Returns false if parameter sets are missing. */
+  #sendConfig(): boolean {
     if (this.#sps === null || this.#pps.length === 0) return false
     const record = configurationRecord(this.#sps, this.#pps)
-    if (!this.#sent?.equals(record)) {
-      this.#sent = record
+    if (!this.#sentRecord?.equals(record)) {
+      this.#sentRecord = record
       this.#onConfig({ record })
     }
     return true
   }
 }
 
-/** pic_parameter_set_id, as far as it fits in the first two bytes: enough to tell one from another. */
+/** pic_parameter_set_id, read from the two bytes after the NAL header. -1 if it is longer. */
 function ppsId(pps: Buffer): number {
   const bits = ((pps[1] ?? 0) << 8) | (pps[2] ?? 0)
   const zeros = Math.clz32(bits) - 16
@@ -98,17 +103,17 @@ function ppsId(pps: Buffer): number {
 function configurationRecord(sps: Buffer, pps: readonly Buffer[]): Buffer {
   return Buffer.concat([
     Buffer.of(1, sps[1]!, sps[2]!, sps[3]!, 0xff, 0xe1),
-    sized(sps),
+    lengthPrefixed(sps),
     Buffer.of(pps.length),
-    ...pps.map(sized),
+    ...pps.map(lengthPrefixed),
   ])
 }
 
-function sized(nal: Buffer): Buffer {
+function lengthPrefixed(nal: Buffer): Buffer {
   return Buffer.concat([Buffer.of(nal.length >> 8, nal.length & 0xff), nal])
 }
 
-/** AVCVIDEOPACKET of the FLV specification (E.4.3.2), pictures in the order in which they are shown. */
+/** The FLV tag body of a frame (AVCVIDEOPACKET, E.4.3.2), with composition time 0. */
 export function avcTagBody(isKeyframe: boolean, nals: readonly Buffer[]): Buffer {
   const body = Buffer.allocUnsafe(5 + nals.reduce((sum, nal) => sum + 4 + nal.length, 0))
   body.set([isKeyframe ? 0x17 : 0x27, 1, 0, 0, 0])

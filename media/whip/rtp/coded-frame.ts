@@ -1,8 +1,8 @@
-/** One coded picture, whole. */
+/** A complete coded frame. */
 export interface CodedFrame {
-  /** RTP timestamp on a line. */
+  /** Unwrapped RTP timestamp. */
   readonly timestamp: number
   readonly isKeyframe: boolean
 }
 
-export const MOST_FRAME_BYTES = 8 * 1024 * 1024
+export const MAX_FRAME_BYTES = 8 * 1024 * 1024

@@ -1,136 +1,139 @@
-import { MOST_FRAME_BYTES } from './coded-frame.ts'
+import { MAX_FRAME_BYTES } from './coded-frame.ts'
 
-/** The NAL units of one picture, in order. */
+/** The NAL units of one frame, in order. */
 export interface AccessUnit {
-  /** RTP timestamp on a line. */
+  /** Unwrapped RTP timestamp. */
   readonly timestamp: number
   readonly nals: readonly Buffer[]
 }
 
-const SINGLE_LAST = 23
+/** Types 1 to 23 are single NAL unit packets. */
+const MAX_SINGLE_TYPE = 23
 const STAP_A = 24
 const FU_A = 28
-const FIRST_SLICE_TYPES = new Set([1, 5])
-const MOST_NALS = 1_024
+/** A non-IDR slice and an IDR slice. */
+const SLICE_TYPES = new Set([1, 5])
+const MAX_NALS = 1_024
 
 /** NAL unit type (H.264, 7.4.1). */
 export function nalType(nal: Buffer): number {
   return nal[0]! & 0x1f
 }
 
-/** A picture under way. */
-interface Open {
+/** A frame that is being assembled. */
+interface PartialFrame {
   readonly timestamp: number
   readonly nals: Buffer[]
   bytes: number
-  /** Something of it is missing or makes no sense. */
+  /** A part is missing or invalid. */
   damaged: boolean
-  /** Packets before its first one were lost, which may have been its own. */
-  readonly unsure: boolean
+  /** Packets before its first packet were lost. They may have belonged to it. */
+  readonly mayMissStart: boolean
 }
 
 /**
- * Puts pictures together from H.264 packets in order (RFC 6184: single NAL units, STAP-A, FU-A; packetization modes 0
- * and 1). A picture is delivered whole or not at all.
+ * Assembles frames from H.264 packets in sequence order (RFC 6184: single NAL units, STAP-A, FU-A; packetization modes 0
+ * and 1). Incomplete frames are never delivered.
  */
 export class H264Depacketizer {
   readonly #onUnit: (unit: AccessUnit) => void
-  readonly #onDamage: () => void
-  #open: Open | null = null
+  readonly #onDamagedFrame: () => void
+  #frame: PartialFrame | null = null
   #fragments: Buffer[] | null = null
 
-  constructor(onUnit: (unit: AccessUnit) => void, onDamage: () => void) {
+  constructor(onUnit: (unit: AccessUnit) => void, onDamagedFrame: () => void) {
     this.#onUnit = onUnit
-    this.#onDamage = onDamage
+    this.#onDamagedFrame = onDamagedFrame
   }
 
-  /** @param timestamp on a line @param afterLoss packets before this one are missing for good */
+  /** @param timestamp unwrapped RTP timestamp @param afterLoss whether packets before this one are lost */
   push(timestamp: number, marker: boolean, payload: Buffer, afterLoss: boolean): void {
     if (afterLoss) this.#noteLoss()
-    if (this.#open !== null && this.#open.timestamp !== timestamp) this.#finish()
-    // A packet without payload keeps the line busy, no more.
+    if (this.#frame !== null && this.#frame.timestamp !== timestamp) this.#finish()
+    // Packets without payload are padding.
     if (payload.length === 0) return
-    this.#open ??= { timestamp, nals: [], bytes: 0, damaged: false, unsure: afterLoss }
-    this.#read(this.#open, payload)
+    this.#frame ??= { timestamp, nals: [], bytes: 0, damaged: false, mayMissStart: afterLoss }
+    this.#read(this.#frame, payload)
     if (marker) this.#finish()
   }
 
-  /** Its end may be among what is missing, and its middle too. */
+  /** The lost packets may belong to the current frame. */
   #noteLoss(): void {
-    if (this.#open !== null) this.#open.damaged = true
+    if (this.#frame !== null) this.#frame.damaged = true
     this.#fragments = null
   }
 
-  #read(open: Open, payload: Buffer): void {
+  #read(frame: PartialFrame, payload: Buffer): void {
     const type = nalType(payload)
     if (type !== FU_A && this.#fragments !== null) {
-      open.damaged = true
+      frame.damaged = true
       this.#fragments = null
     }
-    if (type >= 1 && type <= SINGLE_LAST) this.#add(open, payload)
-    else if (type === STAP_A) this.#readAggregate(open, payload)
-    else if (type === FU_A) this.#readFragment(open, payload)
-    else open.damaged = true
+    if (type >= 1 && type <= MAX_SINGLE_TYPE) this.#add(frame, payload)
+    else if (type === STAP_A) this.#readAggregate(frame, payload)
+    else if (type === FU_A) this.#readFragment(frame, payload)
+    else frame.damaged = true
   }
 
-  #readAggregate(open: Open, payload: Buffer): void {
+  #readAggregate(frame: PartialFrame, payload: Buffer): void {
     let offset = 1
     while (offset + 2 <= payload.length) {
       const size = payload.readUInt16BE(offset)
       offset += 2
       if (size === 0 || offset + size > payload.length) {
-        open.damaged = true
+        frame.damaged = true
         return
       }
-      this.#add(open, payload.subarray(offset, offset + size))
+      this.#add(frame, payload.subarray(offset, offset + size))
       offset += size
     }
-    if (offset !== payload.length) open.damaged = true
+    if (offset !== payload.length) frame.damaged = true
   }
 
-  #readFragment(open: Open, payload: Buffer): void {
+  #readFragment(frame: PartialFrame, payload: Buffer): void {
     if (payload.length < 3) {
-      open.damaged = true
+      frame.damaged = true
       return
     }
     const isStart = (payload[1]! & 0x80) !== 0
     const isEnd = (payload[1]! & 0x40) !== 0
     if (isStart) {
-      if (this.#fragments !== null) open.damaged = true
+      if (this.#fragments !== null) frame.damaged = true
       this.#fragments = [Buffer.of((payload[0]! & 0xe0) | (payload[1]! & 0x1f))]
     }
     if (this.#fragments === null) {
-      open.damaged = true
+      frame.damaged = true
       return
     }
-    open.bytes += payload.length
-    if (open.bytes > MOST_FRAME_BYTES) open.damaged = true
+    frame.bytes += payload.length
+    if (frame.bytes > MAX_FRAME_BYTES) frame.damaged = true
     else this.#fragments.push(payload.subarray(2))
     if (!isEnd) return
     const nal = Buffer.concat(this.#fragments)
     this.#fragments = null
-    open.nals.push(nal)
+    frame.nals.push(nal)
   }
 
-  #add(open: Open, nal: Buffer): void {
-    open.bytes += nal.length
-    if (open.bytes > MOST_FRAME_BYTES || open.nals.length >= MOST_NALS) open.damaged = true
-    else open.nals.push(nal)
+  #add(frame: PartialFrame, nal: Buffer): void {
+    frame.bytes += nal.length
+    if (frame.bytes > MAX_FRAME_BYTES || frame.nals.length >= MAX_NALS) frame.damaged = true
+    else frame.nals.push(nal)
   }
 
   #finish(): void {
-    const open = this.#open
-    if (open === null) return
-    this.#open = null
-    const cut = this.#fragments !== null
+    const frame = this.#frame
+    if (frame === null) return
+    this.#frame = null
+    const isCut = this.#fragments !== null
     this.#fragments = null
-    if (open.damaged || cut || open.nals.length === 0 || (open.unsure && !beginsPicture(open.nals))) this.#onDamage()
-    else this.#onUnit({ timestamp: open.timestamp, nals: open.nals })
+    const { damaged, mayMissStart, nals, timestamp } = frame
+    if (damaged || isCut || nals.length === 0 || (mayMissStart && !startsFrame(nals))) this.#onDamagedFrame()
+    else this.#onUnit({ timestamp, nals })
   }
 }
 
-/** Whether the first slice is the first of its picture: first_mb_in_slice is 0, one bit in Exp-Golomb (7.3.3). */
-function beginsPicture(nals: readonly Buffer[]): boolean {
-  const slice = nals.find((nal) => FIRST_SLICE_TYPES.has(nalType(nal)))
+/** Whether the first slice is the first of its frame: first_mb_in_slice is 0, which is one bit in Exp-Golomb (7.3.3). */
+function startsFrame(nals: readonly Buffer[]): boolean {
+  const slice = nals.find((nal) => SLICE_TYPES.has(nalType(nal)))
   return slice !== undefined && ((slice[1] ?? 0) & 0x80) !== 0
 }

@@ -1,12 +1,12 @@
 import type { HeaderExtension } from './rtp-packet.ts'
 
 const ONE_BYTE_PROFILE = 0xbede
-/** The low four bits are free for the application. */
+/** The low four bits are application bits. */
 const TWO_BYTE_PROFILE = 0x1000
-/** In the one-byte form: everything after it is to be ignored. */
+/** In the one-byte form, everything after this id is ignored. */
 const STOP_ID = 15
 
-/** The element with this id as text (RFC 8285, section 4; RFC 8852 for names). Null when the packet does not carry it. */
+/** The text of the extension element with this id (RFC 8285, section 4). Null if the packet does not have it. */
 export function textElement(extension: HeaderExtension | null, id: number | null): string | null {
   if (extension === null || id === null) return null
   const { data, profile } = extension

@@ -1,148 +1,156 @@
-import { RoundTrip } from './round-trip.ts'
+import { RttEstimator } from './rtt-estimator.ts'
 import type { RtpPacket } from './rtp-packet.ts'
 
 export interface ReorderLimits {
   /**
-   * How long a missing packet is waited for, since it was missed or since another one came that had been missing. Longer
-   * where it is asked for and answers take longer: the request, and one more, must have time to be answered.
+   * How long to wait for a missing packet, counted from its detection or from the last arrival of another missing packet. With
+   * NACK the wait is extended so that two requests can be answered.
    */
   readonly waitMs: number
-  /** The longest wait for a packet, counted while this process runs. */
-  readonly longestWaitMs: number
+  /** Maximum wait for a packet, in run time of this process. */
+  readonly maxWaitMs: number
   /**
-   * Silence beyond this does not count as waiting: a line, a sender or a process that stands still brings nothing at all.
-   * A longer pause between two calls is a standstill of this process, which `longestWaitMs` does not count.
+   * Silence beyond this does not count as wait time, because nothing can arrive during an outage. If two calls are further
+   * apart than this, this process was blocked, and `maxWaitMs` does not count the rest.
    */
-  readonly quietMs: number
-  /** Packets held behind a gap. */
-  readonly mostHeld: number
-  /** Null where nothing is asked for again. */
+  readonly maxSilenceMs: number
+  /** Maximum number of packets held behind a gap. */
+  readonly maxHeld: number
+  /** Null if lost packets are not requested. */
   readonly nack: NackLimits | null
 }
 
 export interface NackLimits {
-  /** Packets that come out of order are not asked for at once. */
+  /** Delay of the first request, because the packet may only be out of order. */
   readonly graceMs: number
-  /** Between two requests for the same packet: this, or a round trip where that is longer. */
-  readonly againMs: number
-  readonly most: number
-  /** Replaces `waitMs` for the first loss: how long an answer takes, and whether any comes, is not known yet. */
+  /** Minimum time between two requests for a packet. The RTT is used if it is longer. */
+  readonly retryMs: number
+  /** Maximum number of requests per packet. */
+  readonly maxRequests: number
+  /** Used instead of `waitMs` before the first loss, while the RTT is unknown. */
   readonly firstWaitMs: number
 }
 
 export const VIDEO_REORDER: ReorderLimits = {
   waitMs: 250,
-  longestWaitMs: 1_000,
-  quietMs: 100,
-  mostHeld: 4_096,
-  nack: { graceMs: 10, againMs: 20, most: 10, firstWaitMs: 600 },
+  maxWaitMs: 1_000,
+  maxSilenceMs: 100,
+  maxHeld: 4_096,
+  nack: { graceMs: 10, retryMs: 20, maxRequests: 10, firstWaitMs: 600 },
 }
 
-export const AUDIO_REORDER: ReorderLimits = { waitMs: 80, longestWaitMs: 80, quietMs: 80, mostHeld: 256, nack: null }
+export const AUDIO_REORDER: ReorderLimits = { waitMs: 80, maxWaitMs: 80, maxSilenceMs: 80, maxHeld: 256, nack: null }
 
-/** A packet in its turn. */
+/** A packet in sequence order. */
 export interface OrderedPacket {
   readonly packet: RtpPacket
-  /** Packets before it were given up. */
+  /** Whether packets before it are lost. */
   readonly afterLoss: boolean
 }
 
+/** A missing packet. */
 interface Missing {
+  /** When it was detected. */
   readonly since: number
-  /** The same as running time of this process. */
-  readonly ranSince: number
-  /** The same on the line of what counts as waiting. */
-  readonly waitingSince: number
-  askedAt: number
-  /** On the line of what counts as waiting: when it was first asked for. */
-  firstAskedAt: number
-  asked: number
+  /** The same as run time. */
+  readonly runSince: number
+  /** The same as wait time. */
+  readonly waitSince: number
+  requestedAt: number
+  /** When it was first requested, as wait time. */
+  firstRequestedAt: number
+  /** Number of requests so far. */
+  requests: number
 }
 
-/** A jump of sequence numbers beyond this is another stream, not a loss. */
-const GREATEST_GAP = 4_096
-/** Requests that must have time to be answered. */
-const TRIES = 2
-/** Of packets given up, so many are remembered, for what their answers tell of the line. */
-const MOST_GIVEN_UP = 64
+/** A larger jump of sequence numbers is a new stream, not a loss. */
+const MAX_GAP = 4_096
+/** The wait is long enough for this many requests to be answered. */
+const ANSWERED_REQUESTS = 2
+/** Number of lost packets that are remembered, because a late arrival is still an RTT sample. */
+const MAX_ABANDONED = 64
 
 /**
- * Puts packets in order, says which to ask for again, and gives up what does not come. Times are monotonic milliseconds.
- * {@link take} must be called every few hundredths of a second.
+ * Orders packets, decides which to request by NACK, and gives up those that do not come. Times are monotonic milliseconds.
+ * {@link take} must be called about every 20 ms.
+ *
+ * Two clocks ignore outages. The run time counts the time in which this process was not blocked. The wait time counts the time
+ * in which packets arrived. While a process was blocked, packets can be waiting in its socket.
  */
 export class ReorderBuffer {
   readonly #limits: ReorderLimits
   readonly #held = new Map<number, RtpPacket>()
   readonly #missing = new Map<number, Missing>()
+  /** The next sequence number to deliver. */
   #next: number | null = null
   #highest = 0
-  #heardAt = 0
-  #calledAt: number | null = null
-  /** How long this process has run since the first call, without standstills. The answers may have come meanwhile. */
-  #ranMs = 0
-  /** What counted as waiting until then, milliseconds. */
-  #waited = 0
-  /** On that line: when a packet last came that had been missing. */
+  #lastPacketAt = 0
+  #lastCallAt: number | null = null
+  /** Run time at the last call. */
+  #runMs = 0
+  /** Wait time at the last packet. */
+  #waitTime = 0
+  /** Wait time when a missing packet last arrived. */
   #progressAt = 0
-  readonly #roundTrip = new RoundTrip()
-  /** When packets that were given up had first been asked for, on the line of what counts as waiting. */
-  readonly #givenUp = new Map<number, number>()
+  readonly #rtt = new RttEstimator()
+  /** Lost packets, with the wait time of their first request. */
+  readonly #abandoned = new Map<number, number>()
   #restarted = false
-  /** Packets that were given up. */
+  /** Number of packets given up. */
   lost = 0
-  /** Packets that came after they had been asked for. */
+  /** Number of packets that arrived after a request. */
   recovered = 0
-  /** Packets asked for, each time that they were. */
+  /** Number of requests. */
   requested = 0
 
   constructor(limits: ReorderLimits) {
     this.#limits = limits
   }
 
-  /** Whether something is waited for. */
+  /** Whether packets are missing. */
   get isWaiting(): boolean {
     return this.#missing.size > 0
   }
 
-  /** Takes a packet whose number lies at `sequence` on a line; false for one that came before, or too late. */
+  /** Adds a packet. `sequence` is unwrapped. Returns false for a duplicate, and for a packet that comes too late. */
   push(sequence: number, packet: RtpPacket, now: number): boolean {
     if (this.#next === null) {
       this.#next = sequence
       this.#highest = sequence - 1
     }
-    this.#noteCall(now)
-    this.#waited = this.#waitedAt(now)
-    this.#heardAt = now
-    if (Math.abs(sequence - this.#highest) > GREATEST_GAP) this.#restart(sequence)
+    this.#updateRunTime(now)
+    this.#waitTime = this.#waitTimeAt(now)
+    this.#lastPacketAt = now
+    if (Math.abs(sequence - this.#highest) > MAX_GAP) this.#restart(sequence)
     if (sequence < this.#next) {
-      this.#noteLate(sequence)
+      this.#onLateReceived(sequence)
       return false
     }
     if (this.#held.has(sequence)) return false
     this.#held.set(sequence, packet)
-    this.#noteFound(sequence)
+    this.#onMissingReceived(sequence)
     for (let missed = this.#highest + 1; missed < sequence; missed += 1) {
       this.#missing.set(missed, {
         since: now,
-        ranSince: this.#ranMs,
-        waitingSince: this.#waited,
-        askedAt: 0,
-        firstAskedAt: 0,
-        asked: 0,
+        runSince: this.#runMs,
+        waitSince: this.#waitTime,
+        requestedAt: 0,
+        firstRequestedAt: 0,
+        requests: 0,
       })
     }
     this.#highest = Math.max(this.#highest, sequence)
     return true
   }
 
-  /** The packets whose turn it is. */
+  /** Removes and returns the packets that are next in order. Gives up missing packets whose wait is over. */
   take(now: number): OrderedPacket[] {
-    this.#noteCall(now)
+    this.#updateRunTime(now)
     const ready: OrderedPacket[] = []
     while (this.#next !== null && this.#held.size > 0) {
       let afterLoss = this.#restarted
       if (!this.#held.has(this.#next)) {
-        if (!this.#isHopeless(this.#next, now)) break
+        if (!this.#isLost(this.#next, now)) break
         this.#skip()
         afterLoss = true
       }
@@ -155,75 +163,75 @@ export class ReorderBuffer {
     return ready
   }
 
-  /** Numbers (on the line, ascending) to ask for again now. */
-  due(now: number): number[] {
+  /** Unwrapped sequence numbers to request now, ascending. */
+  dueNacks(now: number): number[] {
     const { nack } = this.#limits
     if (nack === null) return []
-    const again = Math.max(nack.againMs, this.#roundTrip.smoothedMs)
+    const retryMs = Math.max(nack.retryMs, this.#rtt.smoothedMs)
     const due: number[] = []
     for (const [sequence, missing] of this.#missing) {
-      const waited = missing.asked === 0 ? now - missing.since >= nack.graceMs : now - missing.askedAt >= again
-      if (!waited || missing.asked >= nack.most) continue
-      if (missing.asked === 0) missing.firstAskedAt = this.#waitedAt(now)
-      missing.asked += 1
-      missing.askedAt = now
+      const isDue = missing.requests === 0 ? now - missing.since >= nack.graceMs : now - missing.requestedAt >= retryMs
+      if (!isDue || missing.requests >= nack.maxRequests) continue
+      if (missing.requests === 0) missing.firstRequestedAt = this.#waitTimeAt(now)
+      missing.requests += 1
+      missing.requestedAt = now
       due.push(sequence)
     }
     this.requested += due.length
     return due
   }
 
-  #noteCall(now: number): void {
-    this.#ranMs += Math.min(now - (this.#calledAt ?? now), this.#limits.quietMs)
-    this.#calledAt = now
+  #updateRunTime(now: number): void {
+    this.#runMs += Math.min(now - (this.#lastCallAt ?? now), this.#limits.maxSilenceMs)
+    this.#lastCallAt = now
   }
 
-  #noteFound(sequence: number): void {
+  #onMissingReceived(sequence: number): void {
     const missing = this.#missing.get(sequence)
     if (missing === undefined) return
     this.#missing.delete(sequence)
-    this.#progressAt = this.#waited
-    if (missing.asked === 0) return
+    this.#progressAt = this.#waitTime
+    if (missing.requests === 0) return
     this.recovered += 1
-    this.#roundTrip.add(this.#waited - missing.firstAskedAt)
+    this.#rtt.add(this.#waitTime - missing.firstRequestedAt)
   }
 
-  /** An answer to a packet that was given up too early still tells how long answers take. */
-  #noteLate(sequence: number): void {
-    const firstAskedAt = this.#givenUp.get(sequence)
-    if (firstAskedAt === undefined) return
-    this.#givenUp.delete(sequence)
-    this.#roundTrip.add(this.#waited - firstAskedAt)
+  /** A packet that was given up too early is still an RTT sample. */
+  #onLateReceived(sequence: number): void {
+    const firstRequestedAt = this.#abandoned.get(sequence)
+    if (firstRequestedAt === undefined) return
+    this.#abandoned.delete(sequence)
+    this.#rtt.add(this.#waitTime - firstRequestedAt)
   }
 
-  #isHopeless(sequence: number, now: number): boolean {
-    if (this.#held.size > this.#limits.mostHeld) return true
+  #isLost(sequence: number, now: number): boolean {
+    if (this.#held.size > this.#limits.maxHeld) return true
     const missing = this.#missing.get(sequence)
     if (missing === undefined) return false
-    const waited = this.#waitedAt(now) - Math.max(missing.waitingSince, this.#progressAt)
-    return waited >= this.#patienceMs || this.#ranMs - missing.ranSince >= this.#limits.longestWaitMs
+    const waited = this.#waitTimeAt(now) - Math.max(missing.waitSince, this.#progressAt)
+    return waited >= this.#waitLimitMs || this.#runMs - missing.runSince >= this.#limits.maxWaitMs
   }
 
-  get #patienceMs(): number {
+  get #waitLimitMs(): number {
     const { nack, waitMs } = this.#limits
     if (nack === null) return waitMs
-    if (!this.#roundTrip.isKnown && this.lost === 0) return nack.firstWaitMs
-    return Math.max(waitMs, nack.graceMs + TRIES * this.#roundTrip.timeoutMs)
+    if (!this.#rtt.isKnown && this.lost === 0) return nack.firstWaitMs
+    return Math.max(waitMs, nack.graceMs + ANSWERED_REQUESTS * this.#rtt.timeoutMs)
   }
 
-  #waitedAt(now: number): number {
-    return this.#waited + Math.min(now - this.#heardAt, this.#limits.quietMs)
+  #waitTimeAt(now: number): number {
+    return this.#waitTime + Math.min(now - this.#lastPacketAt, this.#limits.maxSilenceMs)
   }
 
-  /** Gives up everything before the first packet that is held. */
+  /** Gives up the missing packets before the first held packet. */
   #skip(): void {
     const next = Math.min(...this.#held.keys())
-    for (const [sequence, { asked, firstAskedAt }] of this.#missing) {
+    for (const [sequence, { requests, firstRequestedAt }] of this.#missing) {
       if (sequence >= next) continue
       this.#missing.delete(sequence)
-      if (asked > 0) this.#givenUp.set(sequence, firstAskedAt)
+      if (requests > 0) this.#abandoned.set(sequence, firstRequestedAt)
     }
-    while (this.#givenUp.size > MOST_GIVEN_UP) this.#givenUp.delete(this.#givenUp.keys().next().value!)
+    while (this.#abandoned.size > MAX_ABANDONED) this.#abandoned.delete(this.#abandoned.keys().next().value!)
     this.lost += next - this.#next!
     this.#next = next
   }
@@ -231,7 +239,7 @@ export class ReorderBuffer {
   #restart(sequence: number): void {
     this.#held.clear()
     this.#missing.clear()
-    this.#givenUp.clear()
+    this.#abandoned.clear()
     this.#next = sequence
     this.#highest = sequence - 1
     this.#restarted = true

@@ -1,25 +1,26 @@
-/** RTCP packets that we read and write: RFC 3550 (reports), RFC 4585 (NACK, PLI), REMB (draft-alvestrand-rmcat-remb-03). */
+/** Reads and writes RTCP packets: RFC 3550 (reports), RFC 4585 (NACK, PLI), REMB (draft-alvestrand-rmcat-remb-03). */
 
 export interface SenderReport {
   readonly ssrc: number
-  /** Sender's wall clock, milliseconds since 1900. */
+  /** Wall clock of the sender, milliseconds since 1900. */
   readonly ntpMs: number
-  /** The middle 32 bits of it, as receiver reports repeat them. */
+  /** The middle 32 bits of the NTP timestamp, which receiver reports return as LSR. */
   readonly ntpMiddle: number
   readonly rtpTimestamp: number
 }
 
-/** One source in a receiver report. */
+/** The block of one SSRC in a receiver report. */
 export interface ReportBlock {
   readonly ssrc: number
-  /** Lost since the last report, in 256ths. */
+  /** Fraction lost since the last report, in units of 1/256. */
   readonly fractionLost: number
   readonly cumulativeLost: number
   readonly highestSequence: number
-  /** In units of the source's clock. */
+  /** In RTP timestamp units. */
   readonly jitter: number
+  /** LSR: `ntpMiddle` of the last sender report; 0 without one. */
   readonly lastReport: number
-  /** Since that report came, in 65536ths of a second. */
+  /** DLSR: time since that report, in units of 1/65536 s. */
   readonly delaySinceLastReport: number
 }
 
@@ -33,11 +34,11 @@ const PLI = 1
 const APPLICATION_FEEDBACK = 15
 const CNAME = 1
 const UINT32 = 0x1_0000_0000
-/** Sequence numbers that one NACK entry names: its own and the 16 after it. */
+/** Sequence numbers that one NACK entry covers: its own and the next 16. */
 const NACK_SPAN = 17
-const MOST_NACK_ENTRIES = 200
+const MAX_NACK_ENTRIES = 200
 
-/** The sender reports of a compound packet; what cannot be read ends it. */
+/** The sender reports of a compound packet. Stops at the first invalid part. */
 export function readSenderReports(bytes: Buffer): SenderReport[] {
   const reports: SenderReport[] = []
   let offset = 0
@@ -59,7 +60,7 @@ export function readSenderReports(bytes: Buffer): SenderReport[] {
   return reports
 }
 
-/** A receiver report with our name; a compound packet has to begin with it (RFC 3550, section 6.1). */
+/** A receiver report with a CNAME. A compound packet must start with a report (RFC 3550, section 6.1). */
 export function receiverReport(own: number, blocks: readonly ReportBlock[]): Buffer {
   const bytes = header(blocks.length, RECEIVER_REPORT, 8 + blocks.length * 24)
   bytes.writeUInt32BE(own, 4)
@@ -78,7 +79,7 @@ export function receiverReport(own: number, blocks: readonly ReportBlock[]): Buf
 
 function sourceDescription(own: number): Buffer {
   const name = Buffer.from('crier')
-  // The list of items ends in at least one zero byte, up to a whole word.
+  // The item list ends with at least one zero byte and is padded to 32 bits.
   const bytes = header(1, SOURCE_DESCRIPTION, 4 + Math.ceil((4 + 2 + name.length + 1) / 4) * 4)
   bytes.writeUInt32BE(own, 4)
   bytes.set([CNAME, name.length], 8)
@@ -86,13 +87,13 @@ function sourceDescription(own: number): Buffer {
   return bytes
 }
 
-/** Asks for packets again. `sequences` in ascending order on a line; their low 16 bits go out. */
+/** A generic NACK. `sequences` are unwrapped and ascending. Their low 16 bits are sent. */
 export function nack(own: number, media: number, sequences: readonly number[]): Buffer {
   const entries: { first: number; mask: number }[] = []
   for (const sequence of sequences) {
     const entry = entries.at(-1)
     if (entry !== undefined && sequence - entry.first < NACK_SPAN) entry.mask |= 1 << (sequence - entry.first - 1)
-    else if (entries.length === MOST_NACK_ENTRIES) break
+    else if (entries.length === MAX_NACK_ENTRIES) break
     else entries.push({ first: sequence, mask: 0 })
   }
   const bytes = feedback(NACK, TRANSPORT_FEEDBACK, own, media, entries.length * 4)
@@ -103,13 +104,13 @@ export function nack(own: number, media: number, sequences: readonly number[]): 
   return bytes
 }
 
-/** Asks for a keyframe. */
-export function pictureLoss(own: number, media: number): Buffer {
+/** A picture loss indication (PLI): requests a keyframe. */
+export function pli(own: number, media: number): Buffer {
   return feedback(PLI, PAYLOAD_FEEDBACK, own, media, 0)
 }
 
-/** Says how many bits a second the sender may use in all. */
-export function bitrateLimit(own: number, bitsPerSecond: number, sources: readonly number[]): Buffer {
+/** A receiver estimated maximum bitrate (REMB): limits the total bitrate of the sender. */
+export function remb(own: number, bitsPerSecond: number, sources: readonly number[]): Buffer {
   let exponent = 0
   while (bitsPerSecond / 2 ** exponent >= 2 ** 18) exponent += 1
   const mantissa = Math.floor(bitsPerSecond / 2 ** exponent)

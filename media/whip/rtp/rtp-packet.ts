@@ -1,31 +1,31 @@
-/** One RTP packet (RFC 3550, section 5.1). The payload is a view of the bytes it was read from. */
+/** An RTP packet (RFC 3550, section 5.1). The payload is a view of the received bytes. */
 export interface RtpPacket {
   readonly marker: boolean
   readonly payloadType: number
   readonly sequence: number
   readonly timestamp: number
   readonly ssrc: number
-  /** Null where it has none. */
+  /** Null without a header extension. */
   readonly extension: HeaderExtension | null
   readonly payload: Buffer
 }
 
-/** The header extension of a packet, as it stands in it. */
+/** The undecoded header extension of a packet. */
 export interface HeaderExtension {
-  /** Says how the elements are written (RFC 8285, section 4). */
+  /** Selects the one-byte or two-byte format of the elements (RFC 8285, section 4). */
   readonly profile: number
   readonly data: Buffer
 }
 
 const HEADER_BYTES = 12
 
-/** RTP and RTCP share one port; the second byte tells them apart (RFC 5761, section 4). */
+/** Whether a packet is RTCP. RTP and RTCP share a port and differ in the second byte (RFC 5761, section 4). */
 export function isRtcp(bytes: Buffer): boolean {
   const type = bytes[1] ?? 0
   return type >= 192 && type <= 223
 }
 
-/** Null for what is no RTP packet of version 2, or says that it is longer than it is. */
+/** Parses an RTP packet. Null if it is not RTP version 2, or shorter than its header says. */
 export function parseRtp(bytes: Buffer): RtpPacket | null {
   if (bytes.length < HEADER_BYTES || bytes[0]! >> 6 !== 2) return null
   const first = bytes[0]!
@@ -53,8 +53,8 @@ export function parseRtp(bytes: Buffer): RtpPacket | null {
 }
 
 /**
- * The packet that a retransmission carries (RFC 4588, section 4): its original sequence number stands before the payload.
- * Null for one that carries none, such as padding that probes the bandwidth.
+ * The original packet in an RTX packet (RFC 4588, section 4). The payload starts with the original sequence number. Null if
+ * there is no further payload, as in padding for bandwidth probing.
  */
 export function unwrapRtx(packet: RtpPacket, payloadType: number, ssrc: number): RtpPacket | null {
   const { payload } = packet

@@ -1,39 +1,39 @@
-/** Tracks further apart than this are put right at once; less is made good little by little. */
+/** A larger A/V offset is corrected at once. A smaller one is corrected by `SLEW_MS` per sender report. */
 const JUMP_MS = 80
 const SLEW_MS = 2
-/** A track this far from when its packets arrive has begun to count anew. */
-const LOST_MS = 5_000
-/** Where the line begins: what is moved back at the start stays positive. */
+/** If session time and arrival time differ by more than this, the sender has reset its RTP timestamps. */
+const RESET_MS = 5_000
+/** Session time of the first packet. Corrections at the start keep it positive. */
 const ORIGIN_MS = 1_000
 
-/** One track of a {@link SyncClock}. */
+/** The clock of one track of a {@link SyncClock}. Converts RTP timestamps to session time. */
 export class TrackClock {
   readonly #session: SyncClock
   readonly #ticksPerMs: number
-  /** Milliseconds to add to its own time; null before its first packet. */
+  /** Session time minus track time, milliseconds; null before the first packet. */
   offset: number | null = null
-  /** Milliseconds from its own time to the sender's wall clock; null before the first report. */
+  /** The sender's wall clock minus track time, milliseconds; null before the first sender report. */
   wallOffset: number | null = null
-  #last = Number.NEGATIVE_INFINITY
+  #lastMs = Number.NEGATIVE_INFINITY
 
   constructor(session: SyncClock, clockRate: number) {
     this.#session = session
     this.#ticksPerMs = clockRate / 1_000
   }
 
-  /** Whole milliseconds on the session's line for an RTP timestamp (on a line) that arrived at `now`; never goes back. */
-  place(timestamp: number, now: number): number {
-    const own = timestamp / this.#ticksPerMs
-    const arrived = this.#session.at(now)
-    if (this.offset === null || Math.abs(own + this.offset - arrived) > LOST_MS) {
-      this.offset = arrived - own
+  /** Session time, in whole milliseconds, of an unwrapped RTP timestamp that arrived at `now`. Never goes back. */
+  sessionTime(timestamp: number, now: number): number {
+    const trackMs = timestamp / this.#ticksPerMs
+    const arrivalMs = this.#session.arrivalTime(now)
+    if (this.offset === null || Math.abs(trackMs + this.offset - arrivalMs) > RESET_MS) {
+      this.offset = arrivalMs - trackMs
       this.wallOffset = null
     }
-    this.#last = Math.max(this.#last, Math.round(own + this.offset))
-    return this.#last
+    this.#lastMs = Math.max(this.#lastMs, Math.round(trackMs + this.offset))
+    return this.#lastMs
   }
 
-  /** Takes a sender report in: at `ntpMs` of the sender's wall clock the track stood at `timestamp` (on a line). */
+  /** Applies a sender report: the unwrapped RTP `timestamp` at `ntpMs` of the sender's wall clock. */
   report(ntpMs: number, timestamp: number): void {
     this.wallOffset = ntpMs - timestamp / this.#ticksPerMs
     this.#session.align()
@@ -41,50 +41,50 @@ export class TrackClock {
 }
 
 /**
- * The common line of a session's tracks. Each is placed by when its first packet arrived, which is wrong by what its
- * encoder and pacer took; sender reports tell by how much (RFC 3550, section 6.4.1).
+ * The common timeline of a session's tracks. Each track starts at the arrival time of its first packet. That is inaccurate,
+ * because encoders and pacers delay tracks differently. Sender reports correct it (RFC 3550, section 6.4.1).
  */
 export class SyncClock {
-  /** Of the video that is shown: sound goes with that. */
+  /** The clock of the selected video layer. Audio is aligned with it. */
   #video: TrackClock | null = null
   readonly audio: TrackClock = new TrackClock(this, 48_000)
   #startedAt: number | null = null
 
-  /** Where the line is at `now`, monotonic milliseconds. */
-  at(now: number): number {
+  /** Session time at `now`, monotonic milliseconds. */
+  arrivalTime(now: number): number {
     this.#startedAt ??= now
     return now - this.#startedAt + ORIGIN_MS
   }
 
-  /** A clock for one video, or for one layer of it. The first one is in use. */
+  /** Creates a clock for a video layer. The first one is selected. */
   newVideo(): TrackClock {
     const clock = new TrackClock(this, 90_000)
     this.#video ??= clock
     return clock
   }
 
-  /** Another layer is shown from now on. It goes on where the last one was, as far as reports tell. */
-  use(track: TrackClock): void {
-    const last = this.#video
+  /** Selects another layer. If both layers have sender reports, its session time is aligned with the previous layer. */
+  switchVideo(track: TrackClock): void {
+    const previous = this.#video
     this.#video = track
-    if (last === null || last === track || last.offset === null) return
-    if (track.wallOffset !== null && last.wallOffset !== null) {
-      track.offset = track.wallOffset + last.offset - last.wallOffset
+    if (previous === null || previous === track || previous.offset === null) return
+    if (track.wallOffset !== null && previous.wallOffset !== null) {
+      track.offset = track.wallOffset + previous.offset - previous.wallOffset
     }
   }
 
-  /** Moves the tracks towards each other. */
+  /** Corrects the A/V offset by the latest sender reports. */
   align(): void {
     const [audio, video] = [this.audio, this.#video]
     if (audio.offset === null || video === null || video.offset === null) return
     if (audio.wallOffset === null || video.wallOffset === null) return
-    const ahead = video.offset - video.wallOffset - (audio.offset - audio.wallOffset)
-    if (Math.abs(ahead) > JUMP_MS) {
-      // Forward only: what was sent already cannot be taken back.
-      if (ahead > 0) audio.offset += ahead
-      else video.offset -= ahead
-    } else if (Math.abs(ahead) > SLEW_MS) {
-      audio.offset += Math.sign(ahead) * SLEW_MS
+    const videoAheadMs = video.offset - video.wallOffset - (audio.offset - audio.wallOffset)
+    if (Math.abs(videoAheadMs) > JUMP_MS) {
+      // Only moves tracks forward: session time must not go back.
+      if (videoAheadMs > 0) audio.offset += videoAheadMs
+      else video.offset -= videoAheadMs
+    } else if (Math.abs(videoAheadMs) > SLEW_MS) {
+      audio.offset += Math.sign(videoAheadMs) * SLEW_MS
     }
   }
 }

@@ -1,63 +1,64 @@
-import { MOST_FRAME_BYTES, type CodedFrame } from './coded-frame.ts'
+import { MAX_FRAME_BYTES, type CodedFrame } from './coded-frame.ts'
 
 export interface Vp8Frame extends CodedFrame {
   readonly data: Buffer
 }
 
-interface Open {
+/** A frame that is being assembled. */
+interface PartialFrame {
   readonly timestamp: number
   readonly parts: Buffer[]
   bytes: number
   damaged: boolean
 }
 
-/** Puts frames together from VP8 packets in order (RFC 7741). A frame is delivered whole or not at all. */
+/** Assembles frames from VP8 packets in sequence order (RFC 7741). Incomplete frames are never delivered. */
 export class Vp8Depacketizer {
   readonly #onFrame: (frame: Vp8Frame) => void
-  readonly #onDamage: () => void
-  #open: Open | null = null
+  readonly #onDamagedFrame: () => void
+  #frame: PartialFrame | null = null
 
-  constructor(onFrame: (frame: Vp8Frame) => void, onDamage: () => void) {
+  constructor(onFrame: (frame: Vp8Frame) => void, onDamagedFrame: () => void) {
     this.#onFrame = onFrame
-    this.#onDamage = onDamage
+    this.#onDamagedFrame = onDamagedFrame
   }
 
-  /** @param timestamp on a line @param afterLoss packets before this one are missing for good */
+  /** @param timestamp unwrapped RTP timestamp @param afterLoss whether packets before this one are lost */
   push(timestamp: number, marker: boolean, payload: Buffer, afterLoss: boolean): void {
-    if (afterLoss && this.#open !== null) this.#open.damaged = true
-    if (this.#open !== null && this.#open.timestamp !== timestamp) this.#finish()
+    if (afterLoss && this.#frame !== null) this.#frame.damaged = true
+    if (this.#frame !== null && this.#frame.timestamp !== timestamp) this.#finish()
     if (payload.length === 0) return
     const size = descriptorSize(payload)
-    const isFirst = this.#open === null
-    this.#open ??= { timestamp, parts: [], bytes: 0, damaged: false }
-    const open = this.#open
-    if (size >= payload.length || (isFirst && !startsFrame(payload))) open.damaged = true
-    open.bytes += payload.length
-    if (open.bytes > MOST_FRAME_BYTES) open.damaged = true
-    if (!open.damaged) open.parts.push(payload.subarray(size))
+    const isFirst = this.#frame === null
+    this.#frame ??= { timestamp, parts: [], bytes: 0, damaged: false }
+    const frame = this.#frame
+    if (size >= payload.length || (isFirst && !startsFrame(payload))) frame.damaged = true
+    frame.bytes += payload.length
+    if (frame.bytes > MAX_FRAME_BYTES) frame.damaged = true
+    if (!frame.damaged) frame.parts.push(payload.subarray(size))
     if (marker) this.#finish()
   }
 
   #finish(): void {
-    const open = this.#open
-    if (open === null) return
-    this.#open = null
-    if (open.damaged) {
-      this.#onDamage()
+    const frame = this.#frame
+    if (frame === null) return
+    this.#frame = null
+    if (frame.damaged) {
+      this.#onDamagedFrame()
       return
     }
-    const data = open.parts.length === 1 ? open.parts[0]! : Buffer.concat(open.parts)
-    // P of the frame tag: 0 in a keyframe (RFC 6386, section 9.1).
-    this.#onFrame({ timestamp: open.timestamp, data, isKeyframe: (data[0]! & 1) === 0 })
+    const data = frame.parts.length === 1 ? frame.parts[0]! : Buffer.concat(frame.parts)
+    // The P bit of the frame tag is 0 in a keyframe (RFC 6386, section 9.1).
+    this.#onFrame({ timestamp: frame.timestamp, data, isKeyframe: (data[0]! & 1) === 0 })
   }
 }
 
-/** S set and partition index 0. */
+/** Whether the packet is the first of a frame: the S bit is set and the partition index is 0. */
 function startsFrame(payload: Buffer): boolean {
   return (payload[0]! & 0x17) === 0x10
 }
 
-/** Bytes of the payload descriptor (section 4.2); beyond the payload when it is cut short. */
+/** Size of the payload descriptor in bytes (section 4.2). Larger than the payload if the descriptor is cut off. */
 function descriptorSize(payload: Buffer): number {
   if ((payload[0]! & 0x80) === 0) return 1
   const extension = payload[1] ?? 0
@@ -68,7 +69,7 @@ function descriptorSize(payload: Buffer): number {
   return size
 }
 
-/** Width times height of a keyframe (RFC 6386, section 9.1); 1 when it is cut short. */
+/** Width times height of a keyframe (RFC 6386, section 9.1). 1 if it is cut off. */
 export function vp8Area(keyframe: Buffer): number {
   if (keyframe.length < 10) return 1
   return (keyframe.readUInt16LE(6) & 0x3fff) * (keyframe.readUInt16LE(8) & 0x3fff) || 1

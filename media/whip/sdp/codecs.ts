@@ -1,23 +1,23 @@
 import { attributes, mediaLine } from './sections.ts'
 
-/** What a client will send of one kind. */
+/** The codec chosen for the video or the audio of a client. */
 export interface ChosenCodec<Name extends string = 'h264' | 'vp8' | 'opus'> {
   readonly name: Name
   readonly payloadType: number
-  /** Of its retransmissions; null where there are none. */
+  /** Payload type of its RTX retransmissions; null without RTX. */
   readonly rtxPayloadType: number | null
-  /** NAL units of `sprop-parameter-sets`. */
+  /** NAL units from `sprop-parameter-sets`. */
   readonly parameterSets: readonly Buffer[]
 }
 
 interface Format {
   readonly payloadType: number
-  /** Lower case: `h264/90000`. */
+  /** In lower case, for example `h264/90000`. */
   readonly encoding: string
   readonly parameters: ReadonlyMap<string, string>
 }
 
-/** The one video codec to take: H.264 in packetization mode 1, the plainest profile first; else VP8. Null for neither. */
+/** Chooses H.264, preferring packetization mode 1 and the simplest profile, or else VP8. Null if neither is offered. */
 export function chooseVideo(section: readonly string[]): ChosenCodec<'h264' | 'vp8'> | null {
   const formats = formatsOf(section)
   const h264 = formats
@@ -54,7 +54,7 @@ function formatsOf(section: readonly string[]): Format[] {
   })
 }
 
-/** `96 VP8/90000` as 96 → VP8/90000; of several the first counts. */
+/** Maps payload types to values: `96 VP8/90000` to 96 → VP8/90000. The first value per payload type counts. */
 function pairs(values: readonly string[]): Map<string, string> {
   const map = new Map<string, string>()
   for (const value of values) {
@@ -74,7 +74,7 @@ function parametersOf(text: string): Map<string, string> {
   )
 }
 
-/** Lower is better: what every decoder takes first. Mode 0 cannot carry large pictures. */
+/** Lower is better. The simplest profiles play everywhere. Packetization mode 0 cannot carry large frames. */
 function rankOf({ parameters }: Format): number {
   const profile = (parameters.get('profile-level-id') ?? '420010').toLowerCase()
   const rank = ['42e0', '4200', '4d00'].indexOf(profile.slice(0, 4))

@@ -2,10 +2,10 @@ import { chooseAudio, chooseVideo, type ChosenCodec } from './codecs.ts'
 import { extensionLines, layersOf, routingOf, type Routing } from './routing.ts'
 import { attribute, attributes, joinSections, mediaLine, splitSections } from './sections.ts'
 
-/** An offer that cannot be taken. */
+/** An offer that cannot be accepted. */
 export class OfferError extends Error {
   override readonly name = 'OfferError'
-  /** `malformed`: it is no offer of a WHIP client; `unusable`: nothing in it that we can take. */
+  /** `malformed`: it is not a valid offer. `unusable`: it has no codec or medium that we support. */
   readonly code: 'malformed' | 'unusable'
 
   constructor(code: OfferError['code'], message: string) {
@@ -14,60 +14,60 @@ export class OfferError extends Error {
   }
 }
 
-/** What a client is here for. */
+/** Whether a client publishes (WHIP) or watches (WHEP). */
 export type Purpose = 'publish' | 'watch'
 
-/** A medium of an offer. */
+/** A media section of an offer. */
 export interface OfferedMedium {
   readonly mid: string | undefined
-  /** Null: not taken. */
+  /** Null if the medium is rejected. */
   readonly codec: ChosenCodec | null
   /** Its `m=` line. */
   readonly line: string
-  /** What of it is taken, without transport; empty where it is not taken. */
+  /** The lines that are accepted, without transport attributes; empty if the medium is rejected. */
   readonly kept: readonly string[]
 }
 
 export interface FilteredOffer {
   readonly purpose: Purpose
   /**
-   * What the WebRTC library gets to see. Of a publisher's media only the first: the library hands over every packet then,
-   * where it would drop those of a source that the offer does not name (`a=ssrc`). Packets are told apart by `routing`.
+   * The offer that the WebRTC library gets. It has only the first medium of a publisher. With two media, the library drops
+   * packets whose SSRC is not in the offer (`a=ssrc`). With one, it delivers all packets, and `routing` assigns them to media.
    */
   readonly sdp: string
   readonly routing: Routing
-  /** Every medium of the offer, in its order: an answer must have as many. */
+  /** All media of the offer, in order. The answer must have the same number. */
   readonly media: readonly OfferedMedium[]
   readonly video: ChosenCodec<'h264' | 'vp8'> | null
   readonly audio: ChosenCodec<'opus'> | null
-  /** The client's ICE user name: it tells trickled candidates from a restart. */
+  /** The client's ICE username fragment. A different one in a PATCH request is an ICE restart. */
   readonly ufrag: string
 }
 
-/** No control characters: what is passed on goes into native code. */
+/** A valid SDP line. Control characters are rejected because native code parses the result. */
 const LINE = /^[a-z]=\P{Cc}{0,4096}$/u
-const MOST_LINES = 2_000
-const MOST_MEDIA = 16
+const MAX_LINES = 2_000
+const MAX_MEDIA = 16
 const PROTOCOLS = new Set(['UDP/TLS/RTP/SAVPF', 'UDP/TLS/RTP/SAVP'])
-/** Passed on where they stand; everything that is not named here or rebuilt below is left out. */
-const KEPT = ['ice-ufrag', 'ice-pwd', 'fingerprint', 'setup']
+/** Attributes that are copied. All others are dropped unless `keepSection` rebuilds them. */
+const COPIED_ATTRIBUTES = ['ice-ufrag', 'ice-pwd', 'fingerprint', 'setup']
 const FEEDBACK = new Set(['nack', 'nack pli', 'ccm fir', 'goog-remb'])
 const TOKEN = /^[\w!#$%&'*+.^`{|}~-]{1,64}$/
 
 /**
- * Cuts an offer down to what we take before native code reads it: one video codec with its retransmissions, Opus, no
- * header extensions but the names of medium and layer, and no candidate, so that nothing is ever sent to an address of the client's
- * choosing: its own checks show where it is. Further media are not taken.
+ * Reduces an offer to what we support before native code parses it: one video codec with RTX, Opus, and the header
+ * extensions for MID and RID. Candidates are removed, so the server never sends to an address that the client chose. The
+ * client's own connectivity checks reveal its address. Other media are rejected.
  * @throws OfferError
  */
 export function filterOffer(text: string, purpose: Purpose = 'publish'): FilteredOffer {
   const { session, media } = splitSections(text)
   const lines = media.flat().length + session.length
-  if (session[0] !== 'v=0' || lines > MOST_LINES || [...session, ...media.flat()].some((line) => !LINE.test(line))) {
-    throw new OfferError('malformed', 'The body is no session description.')
+  if (session[0] !== 'v=0' || lines > MAX_LINES || [...session, ...media.flat()].some((line) => !LINE.test(line))) {
+    throw new OfferError('malformed', 'The body is not a session description (SDP).')
   }
-  if (media.length === 0 || media.length > MOST_MEDIA) {
-    throw new OfferError('malformed', `The offer has ${media.length} media.`)
+  if (media.length === 0 || media.length > MAX_MEDIA) {
+    throw new OfferError('malformed', `The offer has ${media.length} media sections. It must have 1 to ${MAX_MEDIA}.`)
   }
   let video: FilteredOffer['video'] = null
   let audio: FilteredOffer['audio'] = null
@@ -80,21 +80,23 @@ export function filterOffer(text: string, purpose: Purpose = 'publish'): Filtere
   })
   requireCodec(media, purpose, 'video', video, 'H.264 (packetization mode 1) or VP8')
   requireCodec(media, purpose, 'audio', audio, 'Opus')
-  const taken = chosen.filter(({ medium }) => medium.codec !== null)
-  if (taken.length === 0) throw new OfferError('unusable', 'The offer has neither video nor audio.')
-  const shown = purpose === 'publish' ? taken.slice(0, 1) : taken
-  const kept = shown.map(({ section, medium }) => withTransport(section, medium.kept))
-  const mids = shown.flatMap(({ medium }) => medium.mid ?? [])
-  const keptOf = (codec: ChosenCodec | null) => taken.find(({ medium }) => medium.codec === codec)?.medium.kept ?? null
+  const accepted = chosen.filter(({ medium }) => medium.codec !== null)
+  if (accepted.length === 0)
+    throw new OfferError('unusable', 'The offer has neither video nor audio that can be accepted.')
+  const passedOn = purpose === 'publish' ? accepted.slice(0, 1) : accepted
+  const kept = passedOn.map(({ section, medium }) => withTransport(section, medium.kept))
+  const mids = passedOn.flatMap(({ medium }) => medium.mid ?? [])
+  const keptOf = (codec: ChosenCodec | null) =>
+    accepted.find(({ medium }) => medium.codec === codec)?.medium.kept ?? null
   const head = [
     'v=0',
     session.find((line) => /^o=\S+ \d+ \d+ IN IP[46] \S+$/.test(line)) ?? 'o=- 1 1 IN IP4 0.0.0.0',
     's=-',
     't=0 0',
-    ...(mids.length === shown.length ? [`a=group:BUNDLE ${mids.join(' ')}`] : []),
+    ...(mids.length === passedOn.length ? [`a=group:BUNDLE ${mids.join(' ')}`] : []),
     ...keepAttributes(session),
   ]
-  const { ufrag } = checkTransport([...session, ...taken.flatMap(({ section }) => section)])
+  const { ufrag } = checkTransport([...session, ...accepted.flatMap(({ section }) => section)])
   return {
     purpose,
     sdp: joinSections({ session: head, media: kept }),
@@ -106,13 +108,13 @@ export function filterOffer(text: string, purpose: Purpose = 'publish'): Filtere
   }
 }
 
-/** Whether the client sends it, or takes it, over a transport that we have. */
+/** Whether the client sends (or, for viewers, receives) this kind of media over a transport that we support. */
 function isOffered(section: readonly string[], kind: string, purpose: Purpose): boolean {
   const { kind: found, port, protocol } = mediaLine(section)
-  const refused = port === '0' && attribute(section, 'bundle-only') === undefined
-  const other = purpose === 'publish' ? 'a=recvonly' : 'a=sendonly'
-  const silent = section.some((line) => line === other || line === 'a=inactive')
-  return found === kind && !refused && !silent && PROTOCOLS.has(protocol)
+  const rejected = port === '0' && attribute(section, 'bundle-only') === undefined
+  const opposite = purpose === 'publish' ? 'a=recvonly' : 'a=sendonly'
+  const isUnused = section.some((line) => line === opposite || line === 'a=inactive')
+  return found === kind && !rejected && !isUnused && PROTOCOLS.has(protocol)
 }
 
 function requireCodec(
@@ -120,10 +122,10 @@ function requireCodec(
   purpose: Purpose,
   kind: 'video' | 'audio',
   codec: ChosenCodec | null,
-  what: string,
+  supported: string,
 ): void {
   if (codec !== null || !media.some((section) => isOffered(section, kind, purpose))) return
-  throw new OfferError('unusable', `The offer has no ${kind} codec that is taken here: send ${what}.`)
+  throw new OfferError('unusable', `The offer has no supported ${kind} codec. Supported: ${supported}.`)
 }
 
 /** @throws OfferError */
@@ -132,11 +134,11 @@ function checkTransport(lines: readonly string[]): { ufrag: string } {
   const password = attribute(lines, 'ice-pwd') ?? ''
   const fingerprint = attribute(lines, 'fingerprint') ?? ''
   // RFC 8839, section 5.4; RFC 8122, section 5.
-  const isWhole =
+  const isComplete =
     /^[\w+/=-]{4,256}$/.test(ufrag) &&
     /^[\w+/=-]{22,256}$/.test(password) &&
     /^sha-\d{1,3} [0-9a-f]{2}(:[0-9a-f]{2}){15,63}$/i.test(fingerprint)
-  if (!isWhole) throw new OfferError('malformed', 'The offer has no ICE credentials, or no fingerprint.')
+  if (!isComplete) throw new OfferError('malformed', 'The offer has no valid ICE credentials or no valid fingerprint.')
   return { ufrag }
 }
 
@@ -168,21 +170,21 @@ function keepSection(section: readonly string[], codec: ChosenCodec, purpose: Pu
   ]
 }
 
-/** A medium as the library gets to see it. Layers are our own business. */
+/** The section that the library gets. It does not need the simulcast layers, which the router handles. */
 function withTransport(section: readonly string[], kept: readonly string[]): string[] {
   const [media = '', connection = '', ...rest] = kept
-  const seen = rest.filter((line) => !/^a=(rid|simulcast):/.test(line))
-  return [media, connection, ...keepAttributes(section), ...seen]
+  const lines = rest.filter((line) => !/^a=(rid|simulcast):/.test(line))
+  return [media, connection, ...keepAttributes(section), ...lines]
 }
 
-/** Lines that name the layers of a medium (RFC 8851, RFC 8853); none for none. */
+/** The `a=rid` and `a=simulcast` lines for the layers (RFC 8851, RFC 8853). Empty without layers. */
 export function simulcastLines(layers: readonly string[], direction: 'send' | 'recv'): string[] {
   if (layers.length === 0) return []
   return [...layers.map((layer) => `a=rid:${layer} ${direction}`), `a=simulcast:${direction} ${layers.join(';')}`]
 }
 
 function keepAttributes(lines: readonly string[]): string[] {
-  return KEPT.flatMap((name) => attributes(lines, name).map((value) => `a=${name}:${value}`))
+  return COPIED_ATTRIBUTES.flatMap((name) => attributes(lines, name).map((value) => `a=${name}:${value}`))
 }
 
 function midOf(section: readonly string[]): string | undefined {

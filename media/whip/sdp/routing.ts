@@ -1,28 +1,28 @@
 import { attribute, attributes } from './sections.ts'
 
 /**
- * How the packets of a publisher are told apart: one transport carries all media (RFC 8843, section 9.2), and video may
- * come in several layers (simulcast, RFC 8853). Ids are those of RTP header extensions; null where the offer has none.
+ * How packets are assigned to media and simulcast layers. All media share one transport (RFC 8843, section 9.2), and video
+ * can have several layers (RFC 8853). `…Extension` is the id of an RTP header extension; null if it is not offered.
  */
 export interface Routing {
-  /** Name of the video medium; null where it has none. */
+  /** MID of the video; null without one. */
   readonly videoMid: string | null
   readonly audioMid: string | null
   readonly midExtension: number | null
-  /** Of the layer that a packet belongs to (RFC 8852). */
+  /** Carries the RID of a packet's layer (RFC 8852). */
   readonly ridExtension: number | null
-  /** Of the layer that a retransmission belongs to. */
+  /** Carries the RID of a retransmission's layer. */
   readonly repairedRidExtension: number | null
-  /** Layers of the video, as the offer names them. Empty where it comes in one. */
+  /** RIDs of the video layers. Empty without simulcast. */
   readonly layers: readonly string[]
 }
 
 const MID = 'urn:ietf:params:rtp-hdrext:sdes:mid'
 const RID = 'urn:ietf:params:rtp-hdrext:sdes:rtp-stream-id'
 const REPAIRED_RID = 'urn:ietf:params:rtp-hdrext:sdes:repaired-rtp-stream-id'
-const MOST_LAYERS = 6
+const MAX_LAYERS = 6
 
-/** Lines of the header extensions that packets are told apart by. */
+/** The `a=extmap` lines of the header extensions that {@link Routing} uses. */
 export function extensionLines(section: readonly string[]): string[] {
   return attributes(section, 'extmap')
     .filter((value) => extensionId(value) !== null)
@@ -30,8 +30,8 @@ export function extensionLines(section: readonly string[]): string[] {
 }
 
 /**
- * The layers that a medium offers to send; empty where it does not offer simulcast, or could not mark its packets. Of
- * alternatives the first counts (RFC 8853, section 5.1).
+ * The simulcast layers that a medium offers to send. Empty if simulcast is not offered, or if the packets cannot carry a RID.
+ * The first of several alternatives is used (RFC 8853, section 5.1).
  */
 export function layersOf(section: readonly string[]): string[] {
   if (idOf(section, RID) === null) return []
@@ -39,16 +39,16 @@ export function layersOf(section: readonly string[]): string[] {
   const offered = /(?:^| )send (\S+)/.exec(attribute(section, 'simulcast') ?? '')?.[1] ?? ''
   const layers = offered.split(';').map((alternatives) => alternatives.split(',')[0]!.replace(/^~/, ''))
   const named = [...new Set(layers.filter((layer) => known.has(layer)))]
-  return named.length <= MOST_LAYERS ? named : []
+  return named.length <= MAX_LAYERS ? named : []
 }
 
-/** Takes the sections of an offer that are taken; null for a kind that is not. */
+/** Builds the routing from the accepted sections. `null`: the offer has no accepted video or audio. */
 export function routingOf(video: readonly string[] | null, audio: readonly string[] | null): Routing {
-  const either = [...(video ?? []), ...(audio ?? [])]
+  const both = [...(video ?? []), ...(audio ?? [])]
   return {
     videoMid: (video && attribute(video, 'mid')) ?? null,
     audioMid: (audio && attribute(audio, 'mid')) ?? null,
-    midExtension: idOf(either, MID),
+    midExtension: idOf(both, MID),
     ridExtension: video && idOf(video, RID),
     repairedRidExtension: video && idOf(video, REPAIRED_RID),
     layers: video === null ? [] : layersOf(video),
@@ -60,7 +60,7 @@ function idOf(section: readonly string[], uri: string): number | null {
   return found === undefined ? null : extensionId(found)
 }
 
-/** The id of an extension that we read; null for others. */
+/** The id of an extension that we use; null for other extensions. */
 function extensionId(value: string): number | null {
   const [, id, uri = ''] = /^(\d{1,3})(?:\/(?:sendonly|sendrecv))? (\S+)$/.exec(value) ?? []
   return [MID, RID, REPAIRED_RID].includes(uri) ? Number(id) : null

@@ -80,14 +80,14 @@ function refusal(text: string): string {
     if (error instanceof OfferError) return error.code
     throw error
   }
-  return 'taken'
+  return 'accepted'
 }
 
 const without = (section: readonly string[], ...parts: string[]): string[] =>
   section.filter((line) => !parts.some((part) => line.includes(part)))
 
-describe('an offer', () => {
-  test('is cut down to one codec of each kind, and to what we know', () => {
+describe('filterOffer', () => {
+  test('keeps one codec of each kind and the supported attributes', () => {
     const offer = filterOffer(sdp(HEAD, [...AUDIO, ...TRANSPORT], [...VIDEO, ...TRANSPORT]))
     expect(offer.video).toMatchObject({ name: 'h264', payloadType: 102, rtxPayloadType: 103 })
     expect(offer.video?.parameterSets.map((nal) => nal[0]! & 0x1f)).toEqual([7, 8])
@@ -109,7 +109,7 @@ describe('an offer', () => {
     ])
   })
 
-  test('tells the library of the first medium, and the answer of all', () => {
+  test('passes only the first medium of a publisher to the library, and keeps all for the answer', () => {
     const offer = filterOffer(sdp(HEAD, TRANSPORT, VIDEO, AUDIO))
     expect(offer.sdp.match(/^m=\w+/gm)).toEqual(['m=video'])
     expect(offer.sdp).not.toMatch(/a=(rid|simulcast)/)
@@ -122,7 +122,7 @@ describe('an offer', () => {
     )
   })
 
-  test('takes the plainest H.264, then one of mode 0, then VP8', () => {
+  test('prefers the simplest H.264 profile, then packetization mode 0, then VP8', () => {
     const choice = (...parts: string[]) => filterOffer(sdp(HEAD, TRANSPORT, without(VIDEO, ...parts))).video
     expect(choice(':102')).toMatchObject({ name: 'h264', payloadType: 100, rtxPayloadType: 101 })
     expect(choice(':102', ':100')).toMatchObject({ name: 'h264', payloadType: 104, rtxPayloadType: null })
@@ -130,18 +130,18 @@ describe('an offer', () => {
     expect(choice(':97')).toMatchObject({ payloadType: 102 })
   })
 
-  test('may have its transport in common, and one kind alone', () => {
+  test('accepts session-level transport attributes and a single medium', () => {
     const offer = filterOffer(sdp(HEAD, TRANSPORT, AUDIO))
     expect(offer.video).toBeNull()
     expect(offer.sdp).toContain('a=group:BUNDLE 0\r\n')
     expect(filterOffer(sdp(HEAD, TRANSPORT, VIDEO)).audio).toBeNull()
   })
 
-  test('lines may end in a mere newline', () => {
-    expect(refusal(sdp(HEAD, TRANSPORT, VIDEO).replaceAll('\r\n', '\n'))).toBe('taken')
+  test('accepts lines that end in LF', () => {
+    expect(refusal(sdp(HEAD, TRANSPORT, VIDEO).replaceAll('\r\n', '\n'))).toBe('accepted')
   })
 
-  test('further media are not taken', () => {
+  test('rejects data channels and further media of the same kind', () => {
     const data = ['m=application 9 UDP/DTLS/SCTP webrtc-datachannel', 'a=mid:2', 'a=sctp-port:5000']
     const offer = filterOffer(sdp(HEAD, TRANSPORT, VIDEO, data, VIDEO, AUDIO))
     expect(offer.media.map(({ codec }) => codec?.name ?? null)).toEqual(['h264', null, null, 'opus'])
@@ -149,12 +149,12 @@ describe('an offer', () => {
   })
 
   test.each([
-    ['nothing', ''],
-    ['no description', 'hello'],
+    ['no text', ''],
+    ['no SDP', 'hello'],
     ['no medium', sdp(HEAD, TRANSPORT)],
-    ['a line that is none', sdp(HEAD, TRANSPORT, VIDEO, ['nonsense'])],
+    ['an invalid line', sdp(HEAD, TRANSPORT, VIDEO, ['nonsense'])],
     ['a line with a control character', sdp(HEAD, TRANSPORT, VIDEO, ['a=x:\0'])],
-    ['a line without end', sdp(HEAD, TRANSPORT, VIDEO, [`a=x:${'y'.repeat(5_000)}`])],
+    ['a line that is too long', sdp(HEAD, TRANSPORT, VIDEO, [`a=x:${'y'.repeat(5_000)}`])],
     [
       'too many lines',
       sdp(
@@ -168,24 +168,24 @@ describe('an offer', () => {
     ['no ICE credentials', sdp(HEAD, TRANSPORT.slice(2), VIDEO)],
     ['a short password', sdp(HEAD, ['a=ice-pwd:short'], TRANSPORT, VIDEO)],
     ['no fingerprint', sdp(HEAD, without(TRANSPORT, 'fingerprint'), VIDEO)],
-    ['no real fingerprint', sdp(HEAD, ['a=fingerprint:sha-256 no'], TRANSPORT, VIDEO)],
-  ])('with %s is malformed', (_what, text) => {
+    ['an invalid fingerprint', sdp(HEAD, ['a=fingerprint:sha-256 no'], TRANSPORT, VIDEO)],
+  ])('rejects an offer with %s as malformed', (_what, text) => {
     expect(refusal(text)).toBe('malformed')
   })
 
   test.each([
     ['only AV1', [...without(VIDEO, 'H264', 'VP8')]],
     ['no Opus', [...VIDEO, ...without(AUDIO, 'opus')]],
-    ['nothing sent', [...without(VIDEO, 'sendonly'), 'a=recvonly']],
-    ['nothing but data', ['m=application 9 UDP/DTLS/SCTP webrtc-datachannel']],
-    ['a plain transport', VIDEO.map((line) => line.replace('UDP/TLS/RTP/SAVPF', 'RTP/AVP'))],
-    ['a refused medium', without(VIDEO, 'bundle-only')],
-  ])('with %s is unusable', (_what, media) => {
+    ['video that is not sent', [...without(VIDEO, 'sendonly'), 'a=recvonly']],
+    ['only a data channel', ['m=application 9 UDP/DTLS/SCTP webrtc-datachannel']],
+    ['an unencrypted transport', VIDEO.map((line) => line.replace('UDP/TLS/RTP/SAVPF', 'RTP/AVP'))],
+    ['a medium with port 0', without(VIDEO, 'bundle-only')],
+  ])('rejects an offer with %s as unusable', (_what, media) => {
     expect(refusal(sdp(HEAD, TRANSPORT, media))).toBe('unusable')
   })
 
-  test('attributes that would smuggle something in are left out', () => {
-    const odd = filterOffer(
+  test('drops attributes that are invalid or unknown', () => {
+    const offer = filterOffer(
       sdp(HEAD, TRANSPORT, [
         ...without(VIDEO, 'mid:1'),
         'a=mid:a b',
@@ -197,11 +197,11 @@ describe('an offer', () => {
         'a=crypto:1 AES_CM_128_HMAC_SHA1_80 inline:x',
       ]),
     )
-    expect(odd.sdp).not.toMatch(/a=mid|99999999999|label|200|lite|crypto|BUNDLE|candidate/)
+    expect(offer.sdp).not.toMatch(/a=mid|99999999999|label|200|lite|crypto|BUNDLE|candidate/)
   })
 })
 
-describe('an answer', () => {
+describe('completeAnswer', () => {
   const offer = filterOffer(
     sdp(HEAD, TRANSPORT, AUDIO, ['m=application 9 UDP/DTLS/SCTP webrtc-datachannel', 'a=mid:d'], VIDEO),
   )
@@ -216,7 +216,7 @@ describe('an answer', () => {
     ],
   )
 
-  test('has a medium for every one of the offer, and a start bitrate', () => {
+  test('answers every medium of the offer, and sets a start bitrate', () => {
     expect(completeAnswer(answer, offer, null).split('\r\n').slice(4)).toEqual([
       'a=group:BUNDLE 0 1',
       'm=audio 9 UDP/TLS/RTP/SAVPF 111',
@@ -252,7 +252,7 @@ describe('an answer', () => {
     ])
   })
 
-  test('takes the layers of a simulcast, each by its name', () => {
+  test('accepts the layers of a simulcast by RID', () => {
     const rid = 'a=extmap:10 urn:ietf:params:rtp-hdrext:sdes:rtp-stream-id'
     const layered = [
       ...without(VIDEO, 'simulcast', 'rid:', 'ssrc'),
@@ -261,9 +261,9 @@ describe('an answer', () => {
       'a=rid:h send',
       'a=rid:f send',
     ]
-    const of = (simulcast: string) => filterOffer(sdp(HEAD, TRANSPORT, AUDIO, [...layered, simulcast]))
-    const taken = of('a=simulcast:send q;~h,f recv x')
-    expect(taken.routing).toEqual({
+    const offerWith = (simulcast: string) => filterOffer(sdp(HEAD, TRANSPORT, AUDIO, [...layered, simulcast]))
+    const accepted = offerWith('a=simulcast:send q;~h,f recv x')
+    expect(accepted.routing).toEqual({
       videoMid: '1',
       audioMid: '0',
       midExtension: 4,
@@ -271,37 +271,37 @@ describe('an answer', () => {
       repairedRidExtension: null,
       layers: ['q', 'h'],
     })
-    const lines = completeAnswer(answer, taken, null).split('\r\n')
+    const lines = completeAnswer(answer, accepted, null).split('\r\n')
     expect(lines.filter((line) => /rid:|simulcast/.test(line))).toEqual([
       'a=rid:q recv',
       'a=rid:h recv',
       'a=simulcast:recv q;h',
     ])
     expect(lines).toContain(rid)
-    expect(of('a=simulcast:send q;unknown').routing.layers).toEqual(['q'])
+    expect(offerWith('a=simulcast:send q;unknown').routing.layers).toEqual(['q'])
   })
 
-  test('of a simulcast whose packets cannot be told apart takes one layer: it has none', () => {
-    const unmarked = filterOffer(sdp(HEAD, TRANSPORT, VIDEO))
-    expect(unmarked.routing.layers).toEqual([])
-    expect(completeAnswer(answer, unmarked, null)).not.toMatch(/a=(rid|simulcast)/)
+  test('ignores a simulcast without the RID header extension', () => {
+    const withoutRid = filterOffer(sdp(HEAD, TRANSPORT, VIDEO))
+    expect(withoutRid.routing.layers).toEqual([])
+    expect(completeAnswer(answer, withoutRid, null)).not.toMatch(/a=(rid|simulcast)/)
   })
 
-  test('names the announced address alone', () => {
-    const told = completeAnswer(answer, offer, { address: '203.0.113.7', port: 8189 })
-    expect(told.match(/a=candidate.*/g)?.map((line) => line.trim())).toEqual([
+  test('replaces all candidates by the announced address', () => {
+    const completed = completeAnswer(answer, offer, { address: '203.0.113.7', port: 8189 })
+    expect(completed.match(/a=candidate.*/g)?.map((line) => line.trim())).toEqual([
       'a=candidate:1 1 UDP 2122317823 203.0.113.7 8189 typ host',
     ])
   })
 
-  test('has a start bitrate also where there were no parameters', () => {
-    const plain = filterOffer(sdp(HEAD, TRANSPORT, AUDIO, without(VIDEO, 'a=fmtp:104', ':102', ':100')))
-    const bare = completeAnswer(answer, plain, null)
-    expect(bare).toContain('a=rtpmap:104 H264/90000\r\na=fmtp:104 x-google-start-bitrate=2500\r\n')
+  test('adds a start bitrate if the codec has no fmtp line', () => {
+    const withoutFmtp = filterOffer(sdp(HEAD, TRANSPORT, AUDIO, without(VIDEO, 'a=fmtp:104', ':102', ':100')))
+    const completed = completeAnswer(answer, withoutFmtp, null)
+    expect(completed).toContain('a=rtpmap:104 H264/90000\r\na=fmtp:104 x-google-start-bitrate=2500\r\n')
   })
 })
 
-test('the ICE user name of a fragment is found wherever it stands', () => {
+test('finds the ICE ufrag of a fragment at the session or at a medium', () => {
   expect(fragmentUfrag('a=ice-ufrag:abcd\r\na=ice-pwd:x\r\nm=video 9 UDP/TLS/RTP/SAVPF 0\r\n')).toBe('abcd')
   expect(fragmentUfrag('m=video 9 RTP/AVP 0\r\na=mid:0\r\na=ice-ufrag:efgh\r\n')).toBe('efgh')
   expect(fragmentUfrag('')).toBeUndefined()

@@ -1,4 +1,4 @@
-/** A session description taken apart: lines of the session, and of each medium. */
+/** The lines of a session description, split into the session part and one section per medium. */
 export interface Sections {
   readonly session: readonly string[]
   readonly media: readonly (readonly string[])[]
@@ -32,13 +32,13 @@ export function mediaLine(section: readonly string[]): MediaLine {
   return { kind, port, protocol, formats }
 }
 
-/** The value of `a=name:value`; '' for `a=name`; undefined when it is not there. */
+/** The value of `a=name:value`; '' for `a=name`; undefined if the attribute is missing. */
 export function attribute(section: readonly string[], name: string): string | undefined {
-  const line = section.find((one) => one === `a=${name}` || one.startsWith(`a=${name}:`))
+  const line = section.find((candidate) => candidate === `a=${name}` || candidate.startsWith(`a=${name}:`))
   return line?.slice(name.length + 3)
 }
 
-/** All values of an attribute. */
+/** All values of an attribute that can occur several times. */
 export function attributes(section: readonly string[], name: string): string[] {
   return section.filter((line) => line.startsWith(`a=${name}:`)).map((line) => line.slice(name.length + 3))
 }

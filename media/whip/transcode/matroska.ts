@@ -1,6 +1,6 @@
-/** Just enough Matroska (RFC 9559) to hand coded frames to a program as they come: one cluster a frame, nothing to seek by. */
+/** Writes a live Matroska stream (RFC 9559) with one track and one cluster per frame, without an index. */
 
-/** What the one track carries. */
+/** The codec of the track. */
 export type CodedTrack =
   /** 48 kHz, stereo. */
   | { readonly codec: 'opus' }
@@ -19,12 +19,12 @@ const KEYFRAME = 0x80
 const TRACK = 1
 const VIDEO = 1
 const AUDIO = 2
-/** A decoder wants a size before the first picture shows the real one. */
+/** A video track must declare a size. Decoders replace it by the real size with the first frame. */
 const NOMINAL_WIDTH = 1_280
 const NOMINAL_HEIGHT = 720
 
-/** What comes before the frames. */
-export function matroskaHead(track: CodedTrack): Buffer {
+/** The EBML header and the start of the segment, before the first frame. */
+export function matroskaHeader(track: CodedTrack): Buffer {
   return Buffer.concat([
     element(EBML, [
       unsigned(0x4286, 1),
@@ -36,7 +36,7 @@ export function matroskaHead(track: CodedTrack): Buffer {
       unsigned(0x4285, 2),
     ]),
     id(SEGMENT),
-    // Its size is not known.
+    // Unknown size: the stream is live.
     Buffer.from('01ffffffffffffff', 'hex'),
     element(INFO, [unsigned(0x2a_d7b1, 1_000_000), text(0x4d80, 'crier'), text(0x5741, 'crier')]),
     element(TRACKS, [track.codec === 'opus' ? audioEntry() : videoEntry(track)]),
@@ -54,7 +54,7 @@ export function matroskaFrame(timestamp: number, isKeyframe: boolean, data: Buff
 
 function videoEntry(video: Exclude<CodedTrack, { codec: 'opus' }>): Buffer {
   return element(TRACK_ENTRY, [
-    ...numbered(VIDEO),
+    ...trackFields(VIDEO),
     ...(video.codec === 'vp8'
       ? [text(0x86, 'V_VP8')]
       : [text(0x86, 'V_MPEG4/ISO/AVC'), element(0x63a2, [video.record])]),
@@ -63,12 +63,12 @@ function videoEntry(video: Exclude<CodedTrack, { codec: 'opus' }>): Buffer {
 }
 
 function audioEntry(): Buffer {
-  // Identification header of RFC 7845, section 5.1: version 1, two channels, nothing to skip, 48 kHz, no gain.
+  // Identification header (RFC 7845, section 5.1): version 1, two channels, no pre-skip, 48 kHz, no gain.
   const head = Buffer.concat([Buffer.from('OpusHead'), Buffer.from('0102000080bb0000000000', 'hex')])
   const rate = Buffer.alloc(4)
   rate.writeFloatBE(48_000)
   return element(TRACK_ENTRY, [
-    ...numbered(AUDIO),
+    ...trackFields(AUDIO),
     text(0x86, 'A_OPUS'),
     element(0x63a2, [head]),
     unsigned(0x56bb, 80_000_000),
@@ -76,7 +76,8 @@ function audioEntry(): Buffer {
   ])
 }
 
-function numbered(type: number): Buffer[] {
+/** TrackNumber, TrackUID, TrackType, FlagLacing. */
+function trackFields(type: number): Buffer[] {
   return [unsigned(0xd7, TRACK), unsigned(0x73c5, TRACK), unsigned(0x83, type), unsigned(0x9c, 0)]
 }
 
@@ -104,7 +105,7 @@ function id(value: number): Buffer {
   return bytes
 }
 
-/** A size always in four bytes: whoever reads takes it as well. */
+/** Always uses four bytes, which is valid for any smaller size. */
 function size(value: number): Buffer {
   const bytes = Buffer.alloc(4)
   bytes.writeUInt32BE(0x1000_0000 + value)

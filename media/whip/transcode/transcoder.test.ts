@@ -4,22 +4,22 @@ import { waitFor } from '../../../test/support/wait.ts'
 import { useFfmpeg } from '../../testing/ffmpeg.ts'
 import { makeWhipMedia, type WhipMedia } from '../../testing/whip-media.ts'
 import { AUDIO } from '../../rtmp/flv.ts'
-import { soundArguments } from './ffmpeg-args.ts'
+import { audioArguments } from './ffmpeg-args.ts'
 import { Transcoder } from './transcoder.ts'
 
 const started: ChildProcess[] = []
 vi.mock('node:child_process', async (original) => {
   const real = await original<{ spawn: typeof spawn }>()
-  const noting = (...args: Parameters<typeof spawn>): ChildProcess => {
+  const spawnAndRecord = (...args: Parameters<typeof spawn>): ChildProcess => {
     const child = real.spawn(...args)
     started.push(child)
     return child
   }
-  return { ...real, spawn: noting }
+  return { ...real, spawn: spawnAndRecord }
 })
 
-/** AACPacketType of a frame (FLV 10.1, E.4.2.1). */
-const FRAME = 1
+/** AACPacketType of a raw frame (FLV 10.1, E.4.2.1). */
+const RAW_FRAME = 1
 const PATIENT = { timeoutMs: 20_000 }
 let ffmpeg: string
 let media: WhipMedia
@@ -30,7 +30,7 @@ let failures: string[] = []
 beforeAll(async () => {
   ffmpeg = (await useFfmpeg()).path
   media = await makeWhipMedia()
-  // Those that made the film.
+  // Removes the processes that made the test media.
   started.splice(0)
 }, 60_000)
 afterEach(() => {
@@ -41,26 +41,26 @@ afterEach(() => {
 })
 
 function start(path: string, args: readonly string[]): Transcoder {
-  const line = (): void => {}
+  const ignore = (): void => {}
   transcoder = new Transcoder({
     path,
     args,
     track: () => ({ codec: 'opus' }),
-    onTag: ({ body, timestamp, type }) => type === AUDIO && body[1] === FRAME && times.push(timestamp),
+    onTag: ({ body, timestamp, type }) => type === AUDIO && body[1] === RAW_FRAME && times.push(timestamp),
     onFailure: (reason) => failures.push(reason),
-    log: { debug: line, info: line, warn: line, error: line },
+    log: { debug: ignore, info: ignore, warn: ignore, error: ignore },
     sessionId: 'session',
   })
   return transcoder
 }
 
-test('an ffmpeg that is stopped is replaced within a few seconds, on the same timeline', async () => {
-  const encoder = start(ffmpeg, soundArguments())
-  const begun = performance.now()
+test('replaces an ffmpeg that hangs within a few seconds, on the same timeline', async () => {
+  const encoder = start(ffmpeg, audioArguments())
+  const startedAt = performance.now()
   let sent = 0
-  /** Hands over what is due by now. */
+  /** Writes the packets that are due. */
   const send = (): void => {
-    for (; sent * 20 <= performance.now() - begun; sent += 1)
+    for (; sent * 20 <= performance.now() - startedAt; sent += 1)
       encoder.write(sent * 20, true, media.sounds[sent % media.sounds.length]!)
   }
   await waitFor(() => (send(), times.length > 20), PATIENT)
@@ -68,18 +68,18 @@ test('an ffmpeg that is stopped is replaced within a few seconds, on the same ti
   const from = sent
   await waitFor(() => (send(), started.length === 2), PATIENT)
   expect((sent - from) * 20).toBeGreaterThan(2_000)
-  // A busy machine may hand frames over late.
+  // Allows for frames that a busy machine writes late.
   expect((sent - from) * 20).toBeLessThan(8_000)
-  const heard = times.length
-  await waitFor(() => (send(), times.length > heard + 50), PATIENT)
+  const before = times.length
+  await waitFor(() => (send(), times.length > before + 50), PATIENT)
   expect(failures).toEqual([])
   expect(started.map(({ killed }) => killed)).toEqual([true, false])
-  // It goes on with the sound of that moment; what the first one was handed and did not give out is left out.
-  expect(times[heard]! - times[heard - 1]!).toBeGreaterThan(2_000)
+  // The new process continues with current audio. Audio that the first process did not output is lost.
+  expect(times[before]! - times[before - 1]!).toBeGreaterThan(2_000)
   expect(times).toEqual(times.toSorted((a, b) => a - b))
 })
 
-test('one that ends is started again with the next frame, and given up when it ends again and again', async () => {
+test('restarts an ffmpeg that ends with the next frame, and gives up after five failures', async () => {
   const encoder = start('/bin/false', [])
   await waitFor(() => {
     encoder.write(0, true, Buffer.alloc(40))
@@ -91,7 +91,7 @@ test('one that ends is started again with the next frame, and given up when it e
   expect(started).toHaveLength(5)
 })
 
-test('after a failure of the pictures the next keyframe is waited for', async () => {
+test('starts ffmpeg only with a keyframe', async () => {
   const encoder = start('/bin/false', [])
   encoder.write(0, false, Buffer.alloc(40))
   expect(started).toHaveLength(0)

@@ -1,85 +1,84 @@
 import type { FlvTag } from '../../rtmp/flv-reader.ts'
 import type { MediaLog } from '../../types.ts'
-import { FfmpegRun } from './ffmpeg-run.ts'
+import { FfmpegProcess } from './ffmpeg-process.ts'
 import type { CodedTrack } from './matroska.ts'
 
 export interface TranscoderOptions {
-  /** Of ffmpeg. */
+  /** Path of ffmpeg. */
   readonly path: string
   readonly args: readonly string[]
-  /** How the frames are coded from here on. */
+  /** Returns the codec of the next frames. */
   readonly track: () => CodedTrack
-  /** Tags as they come out, on the session's line. */
+  /** Called with each FLV tag of the output, in session time. */
   readonly onTag: (tag: FlvTag) => void
-  /** It fails again and again: nothing comes out any more. */
+  /** ffmpeg has failed too often and is not restarted. */
   readonly onFailure: (reason: string) => void
   readonly log: MediaLog
   /** For log lines. */
   readonly sessionId: string
 }
 
-/** Failures within this time, milliseconds, after which it is not started again. */
-const MOST_FAILURES = { count: 5, withinMs: 60_000 } as const
+/** After this many failures within this time, ffmpeg is not restarted. */
+const MAX_FAILURES = { count: 5, withinMs: 60_000 } as const
 
 /**
- * Turns a track into what RTMP carries, by an ffmpeg that is started with the first frame, and again with the next
- * keyframe when it ends or hangs. The session and its other track go on meanwhile.
+ * Transcodes a track to a codec for RTMP. ffmpeg is started with the first keyframe. If it ends or hangs, it is restarted with
+ * the next keyframe, and the session and its other track continue.
  */
 export class Transcoder {
   readonly #options: TranscoderOptions
-  #run: FfmpegRun | null = null
-  /** Monotonic: when it failed lately. */
+  #process: FfmpegProcess | null = null
+  /** Monotonic times of recent failures. */
   #failures: number[] = []
-  #over = false
+  #hasEnded = false
 
   constructor(options: TranscoderOptions) {
     this.#options = options
   }
 
-  /** Hands a frame over. @param timestamp milliseconds on the session's line */
+  /** Writes a frame. @param timestamp session time, milliseconds */
   write(timestamp: number, isKeyframe: boolean, data: Buffer): void {
-    if (this.#over) return
-    if (this.#run === null && isKeyframe) this.#run = this.#start(timestamp)
-    this.#run?.write(timestamp, isKeyframe, data)
+    if (this.#hasEnded) return
+    if (this.#process === null && isKeyframe) this.#process = this.#start(timestamp)
+    this.#process?.write(timestamp, isKeyframe, data)
   }
 
-  /** Lets it hand out what it has, then ends it. */
+  /** Ends ffmpeg after its remaining output. */
   async finish(): Promise<void> {
-    this.#over = true
-    await this.#run?.finish()
+    this.#hasEnded = true
+    await this.#process?.finish()
   }
 
-  /** Ends it at once; nothing it still says counts. */
+  /** Kills ffmpeg and discards its remaining output. */
   kill(): void {
-    this.#over = true
-    this.#run?.kill()
+    this.#hasEnded = true
+    this.#process?.kill()
   }
 
-  #start(origin: number): FfmpegRun {
+  #start(origin: number): FfmpegProcess {
     const { args, onTag, path, track } = this.#options
-    const run = new FfmpegRun({
+    return new FfmpegProcess({
       path,
       args,
       track: track(),
       origin,
       onTag,
-      onFailure: (reason, said) => this.#onFailure(reason, said),
+      onFailure: (reason, stderr) => this.#onFailure(reason, stderr),
     })
-    return run
   }
 
-  #onFailure(reason: string, said: readonly string[]): void {
+  #onFailure(reason: string, stderr: readonly string[]): void {
     const { log, onFailure, sessionId } = this.#options
-    this.#run = null
-    if (this.#over) return
+    this.#process = null
+    if (this.#hasEnded) return
     const now = performance.now()
-    this.#failures = [...this.#failures.filter((at) => now - at < MOST_FAILURES.withinMs), now]
-    if (this.#failures.length < MOST_FAILURES.count) {
-      log.warn({ sessionId, reason, said }, 'a track of a whip session is transcoded by another ffmpeg')
+    this.#failures = [...this.#failures.filter((at) => now - at < MAX_FAILURES.withinMs), now]
+    if (this.#failures.length < MAX_FAILURES.count) {
+      log.warn({ sessionId, reason, stderr }, 'the ffmpeg of a whip session failed and is restarted')
       return
     }
-    log.warn({ sessionId, reason, said }, 'a whip session cannot be transcoded')
-    this.#over = true
+    log.warn({ sessionId, reason, stderr }, 'the ffmpeg of a whip session failed too often')
+    this.#hasEnded = true
     onFailure(reason)
   }
 }

@@ -1,5 +1,5 @@
 import type { Readable } from 'node:stream'
-import type { OpenedWatch } from '../../../../media/whip/watch/proxy.ts'
+import type { OpenedWhep } from '../../../../media/whip/whep/proxy.ts'
 import { holdingOf, stillHeld, type Holding } from '../../identity/auth/index.ts'
 import type { Coordination } from '../../../coordination/coordination.ts'
 import type { Caller, Member } from '../../../core/caller.ts'
@@ -31,7 +31,7 @@ export type OpenPreview = (address: string, streamId: string) => Promise<Readabl
 /** Has the media node at an address show a stream over WebRTC. A rejection means that it does not answer. */
 export interface WhepLink {
   /** Undefined when it does not have the stream. */
-  readonly open: (address: string, streamId: string, sdp: string) => Promise<OpenedWatch | undefined>
+  readonly open: (address: string, streamId: string, sdp: string) => Promise<OpenedWhep | undefined>
   /** @returns whether there was such a session */
   readonly end: (address: string, streamId: string, session: string) => Promise<boolean>
 }
@@ -269,7 +269,7 @@ function unknownToken() {
   return InvalidCredential({ message: 'Authorization must be `Bearer <preview token>`.' })
 }
 
-function errorOf({ code, message }: Extract<OpenedWatch, { ok: false }>) {
+function errorOf({ code, message }: Extract<OpenedWhep, { ok: false }>) {
   if (code === 'malformed') return BadRequest({ message })
   if (code === 'unusable') return NoUsableCodec({ message })
   return code === 'full' ? Overloaded({ message, retryAfter: 10 }) : MediaUnavailable({ retryAfter: 2 })

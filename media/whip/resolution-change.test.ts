@@ -11,113 +11,114 @@ import { startSink, type SinkMessage } from '../testing/sink.ts'
 import { WhipClient } from '../testing/whip-client.ts'
 import { makeWhipMedia, type WhipMedia } from '../testing/whip-media.ts'
 
-/** Browsers change the size of their picture while they publish; destinations see one size. */
+/** Browsers change the size of their video while they publish. Destinations receive one size. */
 
 let scene: Scene
-let films: { wide: WhipMedia; small: WhipMedia; upright: WhipMedia }
+let sources: { landscape: WhipMedia; small: WhipMedia; portrait: WhipMedia }
 const keyHash = hashOf('the token')
 
-/** Media runs in real time, beside whatever else the machine does. */
+/** Media is sent in real time, also on a busy machine. */
 const PATIENT = { timeoutMs: 30_000 }
 
 beforeAll(async () => {
-  const [wide, small, upright] = await Promise.all([
+  const [landscape, small, portrait] = await Promise.all([
     makeWhipMedia(),
     makeWhipMedia({ size: '320x180', kilobits: 300 }),
     makeWhipMedia({ size: '360x640' }),
   ])
-  films = { wide, small, upright }
+  sources = { landscape, small, portrait }
   const whip = { host: '127.0.0.1', port: 0, ffmpeg: await useFfmpeg() }
   scene = await startScene([await startSink({ keepMedia: true })], { holdMs: 10_000 }, { whip })
   scene.change({ whipHash: keyHash })
 })
 afterAll(() => scene?.close())
 
-/** Ends what a failed try left on the air: a second one would be told that the key is in use. */
-let end = async () => {}
-afterEach(() => end())
+/** Ends the session. After a failed attempt, the retry would be refused otherwise, because the key is in use. */
+let endSession = async () => {}
+afterEach(() => endSession())
 
 async function publish(media: WhipMedia) {
   const client = new WhipClient({ media })
   const { path } = scene.stream
-  const asked = { path, keyHash, remoteAddress: '127.0.0.1', normalise: false, sdp: await client.offer() }
-  const reply = await scene.node.whip({ type: 'offer', ...asked })
-  if (!reply.ok || reply.session === undefined) throw new Error(`not taken: ${JSON.stringify(reply)}`)
+  const request = { path, keyHash, remoteAddress: '127.0.0.1', normalise: false, sdp: await client.offer() }
+  const reply = await scene.node.whip({ type: 'offer', ...request })
+  if (!reply.ok || reply.session === undefined) throw new Error(`refused: ${JSON.stringify(reply)}`)
   const { session } = reply
   client.accept(reply.sdp)
   client.start()
-  end = async () => {
-    end = async () => {}
+  endSession = async () => {
+    endSession = async () => {}
     await scene.node.whip({ type: 'delete', path, keyHash, session })
     client.close()
   }
-  await more(20)
+  await moreFrames(20)
   return { client, session }
 }
 
 const frames = (kind: 'audio' | 'video'): SinkMessage[] =>
   scene.sinks[0]!.messages(kind).filter(({ isHeader }) => !isHeader)
 
-/** Waits for so many more pictures at the destination. */
-async function more(count: number): Promise<void> {
+/** Waits for this many further frames at the destination. */
+async function moreFrames(count: number): Promise<void> {
   const before = frames('video').length
   await waitFor(() => frames('video').length >= before + count, PATIENT)
 }
 
 const ingest = () => scene.node.status().streams[0]?.ingest ?? null
 
-interface Decoded {
+interface DecodedFrame {
   readonly media_type: 'audio' | 'video'
   readonly width?: number
   readonly height?: number
   readonly pts_time: string
 }
 
-/** Every picture and every frame of sound, as a decoder makes them of what has arrived. */
-async function decode(): Promise<{ frames: Decoded[]; said: string }> {
+/** Decodes what the destination has received: all video and audio frames, and the errors of the decoder. */
+async function decode(): Promise<{ frames: DecodedFrame[]; stderr: string }> {
   const folder = await mkdtemp(join(tmpdir(), 'crier-sizes-'))
   try {
-    const file = join(folder, 'film.flv')
+    const file = join(folder, 'received.flv')
     await writeFile(file, scene.sinks[0]!.last()!.film())
-    const what = ['-show_entries', 'frame=media_type,width,height,pts_time', '-of', 'json']
-    const { stderr, stdout } = await promisify(execFile)('ffprobe', ['-v', 'error', ...what, file])
-    return { frames: (JSON.parse(stdout) as { frames: Decoded[] }).frames, said: stderr }
+    const output = ['-show_entries', 'frame=media_type,width,height,pts_time', '-of', 'json']
+    const { stderr, stdout } = await promisify(execFile)('ffprobe', ['-v', 'error', ...output, file])
+    return { frames: (JSON.parse(stdout) as { frames: DecodedFrame[] }).frames, stderr }
   } finally {
     await rm(folder, { recursive: true })
   }
 }
 
-function longestStep(decoded: readonly Decoded[], kind: Decoded['media_type']): number {
+/** Longest distance between consecutive frames, in seconds. */
+function maxStep(decoded: readonly DecodedFrame[], kind: DecodedFrame['media_type']): number {
   const times = decoded.filter(({ media_type }) => media_type === kind).map(({ pts_time }) => Number(pts_time))
   return Math.max(...times.slice(1).map((time, index) => time - times[index]!))
 }
 
-test('smaller, upright, as it was, and after a reload: one size at the destination, without a gap', async () => {
-  const first = await publish(films.wide)
-  // The figures come a beat after the pictures.
+test('sends one size without a gap while the client changes its size, and after it reconnects', async () => {
+  const first = await publish(sources.landscape)
+  // The status is updated after the first frames.
   await waitFor(() => ingest()?.width, PATIENT)
   expect(ingest()).toMatchObject({ width: 640, height: 360, warnings: [] })
-  for (const film of [films.small, films.upright, films.wide]) {
-    first.client.show(film)
-    await more(30)
+  for (const media of [sources.small, sources.portrait, sources.landscape]) {
+    first.client.show(media)
+    await moreFrames(30)
   }
   expect(ingest()).toMatchObject({ sessionId: first.session, width: 640, height: 360 })
   const warning = () => ingest()?.warnings.find(({ code }) => code === 'resolution_changed')?.message
   expect(await waitFor(warning, PATIENT)).toBe('The picture is received as 360×640 and re-encoded as 640×360.')
-  const { frames: decoded, said } = await decode()
-  expect(said).toBe('')
+  const { frames: decoded, stderr } = await decode()
+  expect(stderr).toBe('')
   const sizes = new Set(decoded.flatMap(({ height, width }) => (width === undefined ? [] : `${width}×${height}`)))
   expect([...sizes]).toEqual(['640×360'])
-  expect(longestStep(decoded, 'video')).toBeLessThan(0.2)
-  expect(longestStep(decoded, 'audio')).toBeLessThan(0.1)
-  await end()
+  expect(maxStep(decoded, 'video')).toBeLessThan(0.2)
+  expect(maxStep(decoded, 'audio')).toBeLessThan(0.1)
+  await endSession()
 
-  // The page is loaded again, with a smaller picture: the destination has been kept.
-  const second = await publish(films.small)
+  // The client reconnects with a smaller size during the hold. The destination's connection is kept.
+  const second = await publish(sources.small)
   await waitFor(() => ingest()?.sessionId === second.session && ingest()?.width, PATIENT)
   expect(ingest()).toMatchObject({ sessionId: second.session, width: 640, height: 360 })
-  await end()
+  await endSession()
   expect(scene.sinks[0]!.connections).toHaveLength(1)
-  const again = await decode()
-  expect(new Set(again.frames.flatMap(({ width }) => width ?? []))).toEqual(new Set([640]))
+  const { frames: all } = await decode()
+  expect(new Set(all.flatMap(({ width }) => width ?? []))).toEqual(new Set([640]))
 })

@@ -1,10 +1,10 @@
 import type { ReportBlock, SenderReport } from './rtcp.ts'
 
 /**
- * What receiver reports say of one source (RFC 3550, appendices A.3 and A.8). Retransmissions are not counted: the sender
- * has to see what its line really loses.
+ * The statistics of one SSRC for receiver reports (RFC 3550, appendices A.3 and A.8). Retransmissions are not counted, so that
+ * the sender sees the real loss of the network.
  */
-export class Reception {
+export class SourceStatistics {
   readonly ssrc: number
   readonly #clockRate: number
   #first: number
@@ -16,14 +16,14 @@ export class Reception {
   #receivedBefore = 0
   #lastReport: { readonly middle: number; readonly at: number } | null = null
 
-  /** @param first sequence number of its first packet, on a line */
+  /** @param first unwrapped sequence number of the first packet */
   constructor(ssrc: number, clockRate: number, first: number) {
     this.ssrc = ssrc
     this.#clockRate = clockRate
     this.#first = this.#highest = first
   }
 
-  /** @param sequence, timestamp both on a line @param now monotonic milliseconds */
+  /** Records a packet. `sequence` and `timestamp` are unwrapped. `now` is in monotonic milliseconds. */
   packet(sequence: number, timestamp: number, now: number): void {
     this.#received += 1
     this.#first = Math.min(this.#first, sequence)
@@ -41,6 +41,7 @@ export class Reception {
     this.#lastReport = { middle: ntpMiddle, at: now }
   }
 
+  /** Builds a report block. The fraction lost covers the time since the last call. */
   report(now: number): ReportBlock {
     const expected = this.#highest - this.#first + 1
     const expectedSince = expected - this.#expectedBefore

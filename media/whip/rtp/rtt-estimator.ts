@@ -1,26 +1,27 @@
-/** Before the first answer. */
+/** Assumed before the first sample. */
 const INITIAL_MS = 50
 
 /**
- * Estimates how long an answer to a request takes, as TCP does (RFC 6298). An answer is timed from the first request: nobody
- * knows which of several was answered. Where the first one was lost the estimate is too long, and corrects itself; timed
- * from the last one, it would stay too short for ever on a line slower than the interval between requests.
+ * Estimates the time from a NACK to the retransmission, as TCP estimates the RTT (RFC 6298). A packet can be requested several
+ * times, and it is unknown which request was answered, so the sample starts at the first request. If that request was lost,
+ * the sample is too long, and later samples correct it. Samples from the last request would stay too short whenever the RTT is
+ * longer than the interval between requests.
  */
-export class RoundTrip {
+export class RttEstimator {
   #smoothedMs: number | null = null
   #deviationMs = 0
 
-  /** Whether any request was answered. */
+  /** Whether there is a sample. */
   get isKnown(): boolean {
     return this.#smoothedMs !== null
   }
 
-  /** What an answer usually takes. */
+  /** The smoothed time (SRTT). */
   get smoothedMs(): number {
     return this.#smoothedMs ?? INITIAL_MS
   }
 
-  /** What an answer takes at most, as a rule. */
+  /** Upper bound for almost all retransmissions (RTO). */
   get timeoutMs(): number {
     return this.smoothedMs + 4 * this.#deviationMs
   }

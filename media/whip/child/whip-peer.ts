@@ -1,33 +1,33 @@
 import { randomInt } from 'node:crypto'
 import type { ReceptionStatus } from '../../types.ts'
 import { MediaSession } from '../rtp/media-session.ts'
-import type { CodedMedia, SessionOffer, WhipChildSettings } from './protocol.ts'
-import { Connection, CONNECT_MS, type ConnectionListener, type MediaTrack } from './rtc.ts'
+import type { CodedMedia, WhipChildSettings, WhipOffer } from './protocol.ts'
+import { Connection, CONNECT_TIMEOUT_MS, type ConnectionListener, type MediaTrack } from './rtc.ts'
 
 /** `onEnd` is called once. */
-export interface PeerOptions extends ConnectionListener {
+export interface WhipPeerOptions extends ConnectionListener {
   readonly session: string
-  readonly offer: SessionOffer
+  readonly offer: WhipOffer
   readonly settings: WhipChildSettings
   readonly onMedia: (media: CodedMedia) => void
 }
 
-/** A client that sends nothing for this long is gone: a page that was closed says no word. */
-const IDLE_MS = 8_000
+/** A client that sends nothing for this long has disconnected. Closing a page sends no message. */
+const IDLE_TIMEOUT_MS = 8_000
 
-/** One client that publishes: its connection, and the media that comes over it. */
-export class Peer {
-  readonly #options: PeerOptions
+/** A WHIP publisher: its connection and the media received over it. */
+export class WhipPeer {
+  readonly #options: WhipPeerOptions
   readonly #connection: Connection
-  /** The one medium that the library knows of: it carries the packets of all. */
+  /** The only track that the library knows of. It carries the packets of all media. */
   #track: MediaTrack | null = null
   readonly #media: MediaSession
   readonly #startedAt = performance.now()
   #connectedAt: number | null = null
   #ended = false
 
-  /** @throws Error when the stack does not take the offer */
-  constructor(options: PeerOptions) {
+  /** @throws Error if the WebRTC library rejects the offer */
+  constructor(options: WhipPeerOptions) {
     const { offer, session, settings } = options
     this.#options = options
     this.#media = new MediaSession({
@@ -46,21 +46,21 @@ export class Peer {
       },
       onEnd: (reason) => this.end(reason),
     })
-    this.#connection.onTrack((track) => this.#take(track))
+    this.#connection.onTrack((track) => this.#addTrack(track))
     this.#connection.answer(offer.sdp)
   }
 
-  /** To be called every few hundredths of a second. */
+  /** Checks the timeouts and sends RTCP. To be called about every 20 ms. */
   tick(now: number): void {
     if (this.#connectedAt === null) {
-      if (now - this.#startedAt > CONNECT_MS) this.end('never connected')
+      if (now - this.#startedAt > CONNECT_TIMEOUT_MS) this.end('never connected')
       return
     }
-    if (now - (this.#media.lastPacketAt ?? this.#connectedAt) > IDLE_MS) this.end('idle')
+    if (now - (this.#media.lastPacketAt ?? this.#connectedAt) > IDLE_TIMEOUT_MS) this.end('idle')
     else this.#media.tick(now)
   }
 
-  /** Ends it and says so. */
+  /** Closes the connection and calls `onEnd`. */
   end(reason: string): void {
     if (this.#ended) return
     this.#ended = true
@@ -73,7 +73,7 @@ export class Peer {
     return this.#media.reception()
   }
 
-  #take(track: MediaTrack): void {
+  #addTrack(track: MediaTrack): void {
     this.#track = track
     track.onMessage((bytes) => {
       if (!this.#ended) this.#media.receive(bytes, performance.now())
