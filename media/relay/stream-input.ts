@@ -68,7 +68,7 @@ export class StreamInput {
     return this.#gop.length > 0 || (!this.#hasVideo && this.#headers.size > 0)
   }
 
-  /** Whether it can replace the slate: with a picture, or with audio if it sends no video. */
+  /** Whether it can replace the slate: with video, or with audio if it sends no video. */
   canReplaceSlate(now: number): boolean {
     if (!this.#hasVideo) return this.#isAudioOnly(now)
     if (this.#keyframes === null || this.#gop.length === 0) return false

@@ -23,14 +23,14 @@ let folder: string
 let one: App
 let two: App
 
-/** Settings of all nodes; their links use TLS. */
+/** Settings of all nodes. Their links use TLS. */
 let env: Readonly<Record<string, string>>
 
 beforeAll(async () => {
   folder = await mkdtemp(join(tmpdir(), 'crier-faults-'))
   env = {
     JWT_SECRET: 'one secret that signs tokens on all nodes',
-    CLUSTER_SECRET: 'one secret that all nodes know of',
+    CLUSTER_SECRET: 'the secret that all nodes of the cluster share',
     ...(await linkCertificates(folder)),
   }
   const port = await freeLoopbackPort()
@@ -100,7 +100,7 @@ describe('two nodes of the service', () => {
         })
       const made = [await create(one), await create(two)]
       expect(made.map(({ status }) => status)).toEqual([201, 201])
-      // Errors of the turn are the same through both nodes, too.
+      // Errors of the turn are also the same through both nodes.
       const update = (app: App) =>
         app.send('PUT /api/streams/{id}', {
           apiKey: world.key(owner),
@@ -133,7 +133,7 @@ describe('two nodes of the service', () => {
     expect(new Set(first.nodes.map(({ address }) => address))).toEqual(new Set(addresses))
     for (const app of [one, two]) {
       const { actors } = app.composition
-      // Retry, because a system turn may run between the two reads.
+      // Retried, because a system turn may run between the two reads.
       await waitFor(async () => {
         const text = await (await fetch(`${app.node.adminUrl}/metrics`)).text()
         const figure = (name: string) => Number(new RegExp(`^${name} (\\d+)$`, 'm').exec(text)?.[1])
@@ -150,7 +150,7 @@ describe('two nodes of the service', () => {
     }
   })
 
-  it('reply with the true outcome when the owner dies between commit and reply, and publish its events', async () => {
+  it('reply with the actual outcome when the owner dies between commit and reply, and publish its events', async () => {
     const world = new World(one)
     const sockets = new Sockets(() => one)
     const proxy = await cutProxy(one.databaseUrl)
@@ -164,7 +164,7 @@ describe('two nodes of the service', () => {
       const names = await makeWorkspaces(world, 'd')
       const create = ([name, owner]: Names, title: string) =>
         one.send('POST /api/streams', { apiKey: world.key(owner), body: { workspaceId: world.id(name), title } })
-      const [asked, unasked] = await waitFor(
+      const [retried, notRetried] = await waitFor(
         async () => {
           await Promise.all(names.map((name) => create(name, 'Hello')))
           const known = [one, two].map((app) => app.composition.actors.stats().cluster?.address)
@@ -176,38 +176,45 @@ describe('two nodes of the service', () => {
         { timeoutMs: 30_000, what: 'the third node to own two workspaces' },
       )
       const [listening, watching] = [
-        await sockets.connect(world.key(asked[1])),
-        await sockets.connect(world.key(unasked[1])),
+        await sockets.connect(world.key(retried[1])),
+        await sockets.connect(world.key(notRetried[1])),
       ]
-      await world.member(unasked[0], 'mate')
-      const look = () =>
-        one.send('GET /api/streams', { apiKey: world.key('mate'), query: { workspaceId: world.id(unasked[0]) } })
-      expect((await look()).status).toBe(200)
+      await world.member(notRetried[0], 'mate')
+      const list = () =>
+        one.send('GET /api/streams', { apiKey: world.key('mate'), query: { workspaceId: world.id(notRetried[0]) } })
+      expect((await list()).status).toBe(200)
 
-      proxy.holdCommitAfter('Done, not told')
-      const answer = create(asked, 'Done, not told')
-      const rows = () => one.database.rows('select 1 from streams where title = $1', ['Done, not told'])
+      proxy.holdCommitAfter('Committed without a reply')
+      const reply = create(retried, 'Committed without a reply')
+      const rows = () => one.database.rows('select 1 from streams where title = $1', ['Committed without a reply'])
       await waitFor(async () => (await rows()).length === 1, { timeoutMs: 8_000, what: 'the commit' })
-      // Sent through the node that will die, so nobody repeats the request for this workspace.
+      // Sent through the node that is killed, so the request for this workspace is not retried.
       proxy.holdCommitAfter('member.removed')
-      const path = { workspaceId: world.id(unasked[0]), userId: world.id('mate') }
+      const path = { workspaceId: world.id(notRetried[0]), userId: world.id('mate') }
       const lost = doomed.send('DELETE /api/team/{workspaceId}/members/{userId}', {
-        apiKey: world.key(unasked[1]),
+        apiKey: world.key(notRetried[1]),
         path,
       })
       const mates = () => one.database.rows('select 1 from workspace_members where user_id = $1', [path.userId])
       await waitFor(async () => (await mates()).length === 0, { timeoutMs: 8_000, what: 'the other commit' })
       await Promise.all([doomed.kill(), expect(lost).rejects.toThrow()])
 
-      expect(await answer).toMatchObject({ status: 201, body: { data: { title: 'Done, not told' } } })
+      expect(await reply).toMatchObject({ status: 201, body: { data: { title: 'Committed without a reply' } } })
       expect(await rows()).toHaveLength(1)
-      const told = ({ events }: Listening, text: string) => events.filter((one) => JSON.stringify(one).includes(text))
-      await waitFor(() => told(listening, 'Done, not told').length > 0 && told(listening, 'missed').length > 0)
-      await waitFor(() => told(watching, 'member.removed').length > 0 && told(watching, 'missed').length > 0, {
-        timeoutMs: 10_000,
-        what: 'what nobody asks for to be said all the same',
-      })
-      expect((await look()).status).toBe(404)
+      const eventsWith = ({ events }: Listening, text: string) =>
+        events.filter((one) => JSON.stringify(one).includes(text))
+      await waitFor(
+        () =>
+          eventsWith(listening, 'Committed without a reply').length > 0 && eventsWith(listening, 'missed').length > 0,
+      )
+      await waitFor(
+        () => eventsWith(watching, 'member.removed').length > 0 && eventsWith(watching, 'missed').length > 0,
+        {
+          timeoutMs: 10_000,
+          what: 'the event of the request that is not retried',
+        },
+      )
+      expect((await list()).status).toBe(404)
     } finally {
       sockets.end()
       await doomed.kill()
@@ -215,7 +222,7 @@ describe('two nodes of the service', () => {
     }
   })
 
-  it('lose nothing when one of them stops under load; a client that retries once sees no error', async () => {
+  it('lose nothing when one of them stops under load, and a client that retries once sees no error', async () => {
     const world = new World(one)
     const names = await makeWorkspaces(world, 's')
     const leaving = await CrierProcess.start(await mkdtemp(join(folder, 'leaving-')), undefined, {
@@ -233,12 +240,12 @@ describe('two nodes of the service', () => {
         (await one.composition.actors.owners()).find(({ address }) => !known.includes(address))?.actors.length ?? 0
       await waitFor(async () => load.acknowledged > 300 && (await ownedByLeaving()) > 1, {
         timeoutMs: 30_000,
-        what: 'load to flow through the node that will stop',
+        what: 'load on the node that will stop',
       })
-      const began = performance.now()
+      const startedAt = performance.now()
       const code = await leaving.stop()
-      const took = performance.now() - began
-      await load.flowsAgain()
+      const took = performance.now() - startedAt
+      await load.untilServed()
       const { errors, retried, titles } = await load.stop()
       const handedOver = logLine(leaving.stderr + leaving.stdout, 'actors handed over')
       console.log(
@@ -257,30 +264,30 @@ describe('two nodes of the service', () => {
     }
   })
 
-  it('reject turns in time and with a hint while Redis hangs, and keep serving reads', async () => {
+  it('reject turns in time with Retry-After while Redis hangs, and keep serving reads', async () => {
     const world = new World(one)
     const names = await makeWorkspaces(world, 'r')
     const create = async (app: App, [name, owner]: Names) => {
-      const began = performance.now()
+      const startedAt = performance.now()
       const body = { workspaceId: world.id(name), title: 'Hello' }
       const { headers, status } = await app.send('POST /api/streams', { apiKey: world.key(owner), body })
-      return { status, retryAfter: Number(headers.get('retry-after')), ms: performance.now() - began }
+      return { status, retryAfter: Number(headers.get('retry-after')), ms: performance.now() - startedAt }
     }
     const everywhere = () => Promise.all([one, two].flatMap((app) => names.map((name) => create(app, name))))
     redis.kill('SIGSTOP')
     try {
-      const answers: Awaited<ReturnType<typeof create>>[] = []
+      const replies: Awaited<ReturnType<typeof create>>[] = []
       await waitFor(
         async () => {
           const round = await everywhere()
-          answers.push(...round)
+          replies.push(...round)
           return round.every(({ status }) => status === 503)
         },
-        { timeoutMs: 25_000, what: 'both nodes to see that their leases are over' },
+        { timeoutMs: 25_000, what: 'both nodes to notice that their leases have expired' },
       )
-      expect(answers.filter(({ ms }) => ms > 12_000)).toEqual([])
-      expect(answers.filter(({ retryAfter, status }) => status === 503 && !(retryAfter > 0))).toEqual([])
-      expect(answers.filter(({ status }) => status !== 201 && status !== 503)).toEqual([])
+      expect(replies.filter(({ ms }) => ms > 12_000)).toEqual([])
+      expect(replies.filter(({ retryAfter, status }) => status === 503 && !(retryAfter > 0))).toEqual([])
+      expect(replies.filter(({ status }) => status !== 201 && status !== 503)).toEqual([])
       const [[name, owner]] = names as [Names]
       const read = { apiKey: world.key(owner), query: { workspaceId: world.id(name) } }
       expect((await two.send('GET /api/streams', read)).status).toBe(200)

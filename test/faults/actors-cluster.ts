@@ -15,43 +15,43 @@ import { freeLoopbackPort } from '../../src/setup/free-port.ts'
 import { toolPath } from '../support/tools.ts'
 import { waitFor } from '../support/wait.ts'
 import { TABLES } from './actors-host.ts'
-import type { Answer, NodeSettings, Question } from './actors-node.ts'
-import { Namespaces, type Wire } from './actors-namespaces.ts'
+import type { NodeReply, NodeSettings, NodeRequest } from './actors-node.ts'
+import { Namespaces, type NetworkConnection } from './actors-namespaces.ts'
 import { Proxy } from './actors-proxy.ts'
 
-/** Factor of all times: 1 as in production. The suite halves them, in assertions too. */
+/** Factor of all times. 1 as in production. By default the tests use half, in assertions too. */
 export const PACE = Number(process.env['FAULT_PACE'] ?? 0.5)
 export const LEASE_MS = 5_000 * PACE
-/** The longest time until a missing node is noticed and replaced. */
+/** The longest time until a missing node is detected and replaced. */
 export const FAIL_OVER_MS = LEASE_MS + 2_000
 /** Time until a joining node has received its share of actors. */
 const SETTLED_MS = 3_000
 
-interface Wires {
-  readonly redis: Wire
-  readonly database: Wire
-  readonly links: Wire
+interface Connections {
+  readonly redis: NetworkConnection
+  readonly database: NetworkConnection
+  readonly links: NetworkConnection
 }
 
 /** A node process, and its network connections to everything else. */
 export class TestNode {
   readonly name: string
   readonly child: ChildProcess
-  readonly wires: Wires
-  readonly #waiting = new Map<number, (answer: Answer) => void>()
+  readonly connections: Connections
+  readonly #pending = new Map<number, (reply: NodeReply) => void>()
   #lastId = 0
 
-  constructor(name: string, child: ChildProcess, wires: Wires) {
+  constructor(name: string, child: ChildProcess, connections: Connections) {
     this.name = name
     this.child = child
-    this.wires = wires
-    child.on('message', (answer: Answer) => {
-      this.#waiting.get(answer.id)?.(answer)
-      this.#waiting.delete(answer.id)
+    this.connections = connections
+    child.on('message', (reply: NodeReply) => {
+      this.#pending.get(reply.id)?.(reply)
+      this.#pending.delete(reply.id)
     })
     child.on('exit', () => {
-      for (const [id, answer] of this.#waiting) answer({ id, ok: false, reason: 'died' })
-      this.#waiting.clear()
+      for (const [id, resolve] of this.#pending) resolve({ id, ok: false, reason: 'died' })
+      this.#pending.clear()
     })
   }
 
@@ -60,24 +60,24 @@ export class TestNode {
   }
 
   async ready(): Promise<void> {
-    await new Promise<Answer>((resolve) => void this.#waiting.set(0, resolve))
+    await new Promise<NodeReply>((resolve) => void this.#pending.set(0, resolve))
   }
 
-  run(actor: string, op: string, withinMs: number): Promise<Answer> {
-    return this.#ask({ id: (this.#lastId += 1), ask: 'run', actor, op, withinMs })
+  run(actor: string, op: string, timeoutMs: number): Promise<NodeReply> {
+    return this.#request({ id: (this.#lastId += 1), type: 'run', actor, op, timeoutMs })
   }
 
   async stats(): Promise<ActorStats> {
-    return (await this.#ask({ id: (this.#lastId += 1), ask: 'stats' })).value as ActorStats
+    return (await this.#request({ id: (this.#lastId += 1), type: 'stats' })).value as ActorStats
   }
 
   async owners(): Promise<readonly NodeOwnership[]> {
-    return (await this.#ask({ id: (this.#lastId += 1), ask: 'owners' })).value as NodeOwnership[]
+    return (await this.#request({ id: (this.#lastId += 1), type: 'owners' })).value as NodeOwnership[]
   }
 
   /** Stops the node gracefully. @returns how long it took, in milliseconds */
   async stop(): Promise<number> {
-    const { value } = await this.#ask({ id: (this.#lastId += 1), ask: 'stop' })
+    const { value } = await this.#request({ id: (this.#lastId += 1), type: 'stop' })
     this.child.disconnect()
     return value as number
   }
@@ -92,15 +92,15 @@ export class TestNode {
       this.child.kill('SIGKILL')
       await exited
     }
-    for (const wire of Object.values(this.wires)) wire.close()
+    for (const connection of Object.values(this.connections)) connection.close()
   }
 
-  #ask(question: Question): Promise<Answer> {
-    if (!this.alive || !this.child.connected) return Promise.resolve({ id: question.id, ok: false, reason: 'died' })
+  #request(request: NodeRequest): Promise<NodeReply> {
+    if (!this.alive || !this.child.connected) return Promise.resolve({ id: request.id, ok: false, reason: 'died' })
     return new Promise((resolve) => {
-      this.#waiting.set(question.id, resolve)
-      this.child.send(question, (error) => {
-        if (error) resolve({ id: question.id, ok: false, reason: 'died' })
+      this.#pending.set(request.id, resolve)
+      this.child.send(request, (error) => {
+        if (error) resolve({ id: request.id, ok: false, reason: 'died' })
       })
     })
   }
@@ -114,7 +114,7 @@ export interface LogRow {
   readonly node: string
 }
 
-/** Every port is free in a new namespace. */
+/** A fixed port, because all ports are free in a new namespace. */
 const LINK_PORT = 7_700
 
 /** Nodes with a real Redis and a real PostgreSQL. */
@@ -127,7 +127,7 @@ export class Cluster {
   readonly nodes: TestNode[] = []
   #startedAt = 0
   readonly #namespaces = process.env['FAULT_NETWORK'] === 'namespaces' ? new Namespaces() : undefined
-  readonly #gates: Proxy[] = []
+  readonly #proxies: Proxy[] = []
 
   private constructor(folder: string, directory: DataDirectory, postgres: EmbeddedPostgres, redisPort: number) {
     this.#folder = folder
@@ -151,7 +151,7 @@ export class Cluster {
   }
 
   async startNode(name: string): Promise<TestNode> {
-    const { settings, wires, exec } = await (this.#namespaces
+    const { settings, connections, exec } = await (this.#namespaces
       ? this.#inNamespace(this.#namespaces)
       : this.#behindProxies())
     const child = fork(new URL('./actors-node.ts', import.meta.url), {
@@ -162,7 +162,7 @@ export class Cluster {
       execArgv: [],
       ...exec,
     })
-    const node = new TestNode(name, child, wires)
+    const node = new TestNode(name, child, connections)
     this.nodes.push(node)
     await node.ready()
     this.#startedAt = performance.now()
@@ -177,19 +177,19 @@ export class Cluster {
   async #behindProxies() {
     const linkPort = await freeLoopbackPort()
     const { redis, database } = this.#targets
-    const wires = {
+    const connections = {
       redis: await Proxy.start(redis),
       database: await Proxy.start(database),
       links: await Proxy.start(() => ({ host: '127.0.0.1', port: linkPort })),
     }
     const settings = {
-      redisUrl: `redis://127.0.0.1:${wires.redis.port}`,
-      databaseUrl: this.#databaseUrl('127.0.0.1', wires.database.port),
+      redisUrl: `redis://127.0.0.1:${connections.redis.port}`,
+      databaseUrl: this.#databaseUrl('127.0.0.1', connections.database.port),
       linkHost: '127.0.0.1',
       linkPort,
-      advertise: `127.0.0.1:${wires.links.port}`,
+      advertise: `127.0.0.1:${connections.links.port}`,
     }
-    return { settings, wires, exec: {} }
+    return { settings, connections, exec: {} }
   }
 
   /** Redis and PostgreSQL listen on loopback. The bridge reaches them through a relay that never drops packets. */
@@ -197,8 +197,8 @@ export class Cluster {
     const { redisHost, databaseHost } = namespaces
     const redis = await Proxy.start(this.#targets.redis, redisHost)
     const database = await Proxy.start(this.#targets.database, databaseHost)
-    this.#gates.push(redis, database)
-    const { host, wires, ...exec } = namespaces.add()
+    this.#proxies.push(redis, database)
+    const { host, connections, ...exec } = namespaces.add()
     const settings = {
       redisUrl: `redis://${redisHost}:${redis.port}`,
       databaseUrl: this.#databaseUrl(databaseHost, database.port),
@@ -206,7 +206,7 @@ export class Cluster {
       linkPort: LINK_PORT,
       advertise: `${host}:${LINK_PORT}`,
     }
-    return { settings, wires, exec }
+    return { settings, connections, exec }
   }
 
   get #targets() {
@@ -275,7 +275,7 @@ export class Cluster {
 
   async stop(): Promise<void> {
     await Promise.all(this.nodes.map((node) => node.end()))
-    for (const gate of this.#gates) gate.close()
+    for (const proxy of this.#proxies) proxy.close()
     this.#namespaces?.close()
     await this.killRedis()
     await this.#postgres.stop()

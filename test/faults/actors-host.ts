@@ -16,14 +16,14 @@ export const TABLES = `
   create index turn_outcomes_by_actor on turn_outcomes (actor, at);
 `
 
-interface Kept {
+interface OutcomeRow {
   readonly operations: string[]
   readonly outcomes: number[]
 }
 
 /**
- * Appends to a log in PostgreSQL, as actors/README.md requires of a host: it locks the fence first, keeps outcomes in the
- * same transaction (one row per batch), and looks repeated operations up under the lock of the fence.
+ * Appends to a log in PostgreSQL. As actors/README.md requires of a host, it first locks the fence, stores outcomes in the
+ * same transaction (one row per batch), and looks up repeated operations while it holds the lock.
  */
 export class PostgresHost implements ActorHost {
   readonly remembersOutcomes = true
@@ -59,10 +59,10 @@ export class PostgresHost implements ActorHost {
     })
     let committing = false
     let failure: Error | undefined
-    client.on('error', noteLater)
+    client.on('error', ignoreError)
     try {
       await client.query('begin')
-      const outcomes = await this.#work(client, actor, epoch, commands)
+      const outcomes = await this.#run(client, actor, epoch, commands)
       committing = true
       await client.query('commit')
       return outcomes
@@ -75,12 +75,12 @@ export class PostgresHost implements ActorHost {
       )
       throw error
     } finally {
-      client.off('error', noteLater)
+      client.off('error', ignoreError)
       client.release(failure)
     }
   }
 
-  async #work(
+  async #run(
     client: PoolClient,
     actor: string,
     epoch: number,
@@ -90,28 +90,28 @@ export class PostgresHost implements ActorHost {
       'update actor_fence set seq = seq where key = $1 and epoch = $2 returning seq',
       [actor, epoch],
     )
-    if (fence.rows[0] === undefined) throw new FencedError(`${actor} has moved on from epoch ${epoch}`)
+    if (fence.rows[0] === undefined) throw new FencedError(`epoch ${epoch} of ${actor} is outdated`)
     const known = await this.#known(client, actor, commands)
     let seq = Number(fence.rows[0].seq)
-    const fresh: { op: string; seq: number }[] = []
+    const added: { op: string; seq: number }[] = []
     const outcomes = commands.map(({ operationId: op }): Outcome => {
-      const kept = known.get(op)
-      if (kept !== undefined) return { ok: true, value: kept }
+      const value = known.get(op)
+      if (value !== undefined) return { ok: true, value }
       seq += 1
-      fresh.push({ op, seq })
+      added.push({ op, seq })
       return { ok: true, value: seq }
     })
-    if (fresh.length === 0) return outcomes
+    if (added.length === 0) return outcomes
     await client.query(
-      `with moved as (update actor_fence set seq = $2 where key = $1),
-            kept as (insert into turn_outcomes (actor, operations, outcomes) values ($1, $3, $5))
+      `with updated as (update actor_fence set seq = $2 where key = $1),
+            stored as (insert into turn_outcomes (actor, operations, outcomes) values ($1, $3, $5))
        insert into log (actor, seq, op, epoch, node) select $1, s, o, $6, $7 from unnest($3::text[], $4::bigint[]) as t (o, s)`,
       [
         actor,
         seq,
-        fresh.map((row) => row.op),
-        fresh.map((row) => row.seq),
-        JSON.stringify(fresh.map((row) => row.seq)),
+        added.map((row) => row.op),
+        added.map((row) => row.seq),
+        JSON.stringify(added.map((row) => row.seq)),
         epoch,
         this.#node,
       ],
@@ -123,7 +123,7 @@ export class PostgresHost implements ActorHost {
     const known = new Map<string, number>()
     const repeated = commands.filter((command) => command.repeated).map((command) => command.operationId)
     if (repeated.length === 0) return known
-    const { rows } = await client.query<Kept>(
+    const { rows } = await client.query<OutcomeRow>(
       `select operations, outcomes from turn_outcomes
        where actor = $1 and at > now() - interval '15 minutes' and operations && $2`,
       [actor, repeated],
@@ -141,5 +141,5 @@ export class PostgresHost implements ActorHost {
   }
 }
 
-/** Ignores the error: a broken connection also fails the query it runs. */
-function noteLater(): void {}
+/** Ignores the error, because a broken connection also fails its current query. */
+function ignoreError(): void {}

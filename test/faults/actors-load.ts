@@ -1,9 +1,9 @@
 import { setTimeout as delay } from 'node:timers/promises'
 import type { LogRow, TestNode } from './actors-cluster.ts'
-import type { Answer } from './actors-node.ts'
+import type { NodeReply } from './actors-node.ts'
 
 export const ACTORS = ['ws:a', 'ws:b', 'ws:c', 'ws:d', 'ws:e', 'ws:f']
-const WITHIN_MS = 4_000
+const TIMEOUT_MS = 4_000
 
 export interface Sent {
   readonly op: string
@@ -11,12 +11,12 @@ export interface Sent {
   readonly node: string
   readonly sentAt: number
   readonly tookMs: number
-  readonly answer: Answer
+  readonly reply: NodeReply
 }
 
 let lastOp = 0
 
-/** Clients of some nodes that append to all actors while the load runs; each waits for its reply. */
+/** Clients of some nodes that append to all actors, one command after the other, until the load stops. */
 export class Load {
   readonly sent: Sent[] = []
   readonly #latest = new Map<string, number>()
@@ -27,9 +27,9 @@ export class Load {
     for (const actor of ACTORS) this.#clients.push(this.#client(node, actor))
   }
 
-  /** Whether each of these nodes has acknowledged, for each actor, a command sent after `moment`. */
-  flowsSince(moment: number, nodes: readonly TestNode[]): boolean {
-    return nodes.every((node) => ACTORS.every((actor) => (this.#latest.get(`${node.name} ${actor}`) ?? 0) > moment))
+  /** Whether each of these nodes has acknowledged a command to each actor that was sent after `since`. */
+  isServedSince(since: number, nodes: readonly TestNode[]): boolean {
+    return nodes.every((node) => ACTORS.every((actor) => (this.#latest.get(`${node.name} ${actor}`) ?? 0) > since))
   }
 
   /** The longest time without an acknowledged command for these actors through these nodes, in milliseconds. */
@@ -38,7 +38,7 @@ export class Load {
     for (const node of nodes) {
       for (const actor of actors) {
         const times = this.sent
-          .filter((one) => one.answer.ok && one.node === node.name && one.actor === actor)
+          .filter((one) => one.reply.ok && one.node === node.name && one.actor === actor)
           .map((one) => one.sentAt + one.tookMs)
           .sort((a, b) => a - b)
         times.forEach((time, index) => {
@@ -50,7 +50,7 @@ export class Load {
   }
 
   get acknowledged(): number {
-    return this.sent.filter((one) => one.answer.ok).length
+    return this.sent.filter((one) => one.reply.ok).length
   }
 
   async stop(): Promise<readonly Sent[]> {
@@ -63,36 +63,36 @@ export class Load {
     while (this.#running && node.alive) {
       const op = `op${(lastOp += 1)}`
       const sentAt = performance.now()
-      const answer = await node.run(actor, op, WITHIN_MS)
-      this.sent.push({ op, actor, node: node.name, sentAt, tookMs: performance.now() - sentAt, answer })
-      if (answer.ok) this.#latest.set(`${node.name} ${actor}`, sentAt)
-      await delay(answer.ok ? 4 : 25)
+      const reply = await node.run(actor, op, TIMEOUT_MS)
+      this.sent.push({ op, actor, node: node.name, sentAt, tookMs: performance.now() - sentAt, reply })
+      if (reply.ok) this.#latest.set(`${node.name} ${actor}`, sentAt)
+      await delay(reply.ok ? 4 : 25)
     }
   }
 }
 
-/** The faults of a log, compared with the replies that clients got. */
+/** Compares the log with the replies that clients got. @param stopped nodes whose process was paused @returns the faults */
 export function faultsOf(log: readonly LogRow[], sent: readonly Sent[], stopped: readonly string[] = []): string[] {
   const found: string[] = []
   const rows = new Map<string, LogRow>()
   let previous: LogRow | undefined
   for (const row of log) {
     const next = previous?.actor === row.actor ? previous.seq + 1 : 1
-    if (row.seq !== next) found.push(`${row.actor}: ${row.seq} where ${next} should be`)
+    if (row.seq !== next) found.push(`${row.actor}: seq ${row.seq} instead of ${next}`)
     if (previous?.actor === row.actor && row.epoch < previous.epoch)
       found.push(`${row.actor} ${row.seq}: epoch went back`)
-    if (rows.has(row.op)) found.push(`${row.op} is there twice`)
+    if (rows.has(row.op)) found.push(`${row.op} was applied twice`)
     rows.set(row.op, row)
     previous = row
   }
-  for (const { op, answer, tookMs, node } of sent) {
+  for (const { op, reply, tookMs, node } of sent) {
     const row = rows.get(op)
-    if (answer.ok && row?.seq !== answer.value)
-      found.push(`${op}: told ${String(answer.value)}, is ${row?.seq ?? 'absent'}`)
-    const mayBeThere = answer.reason === 'unknown' || answer.reason === 'died'
-    if (!answer.ok && !mayBeThere && row) found.push(`${op}: told ${answer.reason}, is there`)
-    // Nothing hangs, except in a stopped process.
-    if (tookMs > WITHIN_MS + 1_000 && !stopped.includes(node)) found.push(`${op} took ${tookMs.toFixed(0)} ms`)
+    if (reply.ok && row?.seq !== reply.value)
+      found.push(`${op}: the reply was ${String(reply.value)}, the log has ${row?.seq ?? 'nothing'}`)
+    const mayExist = reply.reason === 'unknown' || reply.reason === 'died'
+    if (!reply.ok && !mayExist && row) found.push(`${op}: the reply was ${reply.reason}, but it was applied`)
+    // No request may hang, except in a paused process.
+    if (tookMs > TIMEOUT_MS + 1_000 && !stopped.includes(node)) found.push(`${op} took ${tookMs.toFixed(0)} ms`)
   }
   return found
 }

@@ -1,9 +1,9 @@
 import { execFileSync } from 'node:child_process'
 
 /** A network connection of a node that can be cut and restored. */
-export interface Wire {
-  part(): void
-  heal(): void
+export interface NetworkConnection {
+  cut(): void
+  restore(): void
   close(): void
 }
 
@@ -31,7 +31,7 @@ export class Namespaces {
     return `crb${this.#id}`
   }
 
-  /** Adds a namespace for a node. @returns its address, how to start it there, and the connections that can be cut */
+  /** Adds a namespace for a node. @returns its address, the options of `fork` that start a process there, and its connections */
   add() {
     const index = this.#names.length
     const name = `cr${this.#id}n${index}`
@@ -43,17 +43,17 @@ export class Namespaces {
     ip('link', 'set', near, 'master', this.#bridge, 'up')
     ip('-n', name, 'addr', 'add', `${host}/24`, 'dev', far)
     for (const device of ['lo', far]) ip('-n', name, 'link', 'set', device, 'up')
-    const wire = (to: string): Wire => {
+    const connection = (to: string): NetworkConnection => {
       const route = (what: string) => ip('-n', name, 'route', what, 'blackhole', to)
-      let parted = false
+      let isCut = false
       return {
-        part: () => {
+        cut: () => {
           route('add')
-          parted = true
+          isCut = true
         },
-        heal: () => {
-          if (parted) route('del')
-          parted = false
+        restore: () => {
+          if (isCut) route('del')
+          isCut = false
         },
         close: () => undefined,
       }
@@ -62,10 +62,10 @@ export class Namespaces {
       host,
       execPath: 'ip',
       execArgv: ['netns', 'exec', name, process.execPath],
-      wires: {
-        redis: wire(`${this.redisHost}/32`),
-        database: wire(`${this.databaseHost}/32`),
-        links: wire(`${this.#net}.16/28`),
+      connections: {
+        redis: connection(`${this.redisHost}/32`),
+        database: connection(`${this.databaseHost}/32`),
+        links: connection(`${this.#net}.16/28`),
       },
     }
   }

@@ -1,7 +1,7 @@
 import { ClusterActors, jsonCodec, RedisLeaseStore, RefusedError, tcpTransport } from '../../actors/index.ts'
 import { PostgresHost } from './actors-host.ts'
 
-/** A node for fault tests, in a process of its own. It runs what its parent sends over the IPC channel. */
+/** Settings of a node for fault tests. It runs in a child process and executes requests that its parent sends over IPC. */
 export interface NodeSettings {
   readonly name: string
   readonly redisUrl: string
@@ -12,12 +12,18 @@ export interface NodeSettings {
   readonly leaseMs: number
 }
 
-export type Question =
-  | { readonly id: number; readonly ask: 'run'; readonly actor: string; readonly op: string; readonly withinMs: number }
-  | { readonly id: number; readonly ask: 'stats' | 'owners' | 'stop' }
+export type NodeRequest =
+  | {
+      readonly id: number
+      readonly type: 'run'
+      readonly actor: string
+      readonly op: string
+      readonly timeoutMs: number
+    }
+  | { readonly id: number; readonly type: 'stats' | 'owners' | 'stop' }
 
-/** `ok`, or the reason of a rejection, or the message of another error. */
-export interface Answer {
+/** `reason` is the reason of a rejection, or the message of another error. */
+export interface NodeReply {
   readonly id: number
   readonly ok: boolean
   readonly value?: unknown
@@ -31,19 +37,19 @@ const actors = await ClusterActors.start({
   codec: jsonCodec,
   store: new RedisLeaseStore({ url: settings.redisUrl }),
   transport: tcpTransport({ host: settings.linkHost, port: settings.linkPort, advertise: settings.advertise }),
-  secret: 'the secret of a cluster that only tests know',
+  secret: 'the secret that all test nodes share',
   ttlMs: settings.leaseMs,
   beatMs: settings.leaseMs / 5,
 })
 
-async function answerTo(question: Question): Promise<unknown> {
-  switch (question.ask) {
+async function handle(request: NodeRequest): Promise<unknown> {
+  switch (request.type) {
     case 'run':
       return actors.run({
-        actor: question.actor,
-        operationId: question.op,
+        actor: request.actor,
+        operationId: request.op,
         caller: settings.name,
-        deadline: performance.now() + question.withinMs,
+        deadline: performance.now() + request.timeoutMs,
         payload: null,
       })
     case 'stats':
@@ -51,26 +57,26 @@ async function answerTo(question: Question): Promise<unknown> {
     case 'owners':
       return actors.owners()
     case 'stop': {
-      const began = performance.now()
+      const startedAt = performance.now()
       await actors.close(1_000)
-      const took = performance.now() - began
+      const took = performance.now() - startedAt
       await host.close()
       return took
     }
     default:
-      throw new Error('no such question')
+      throw new Error('unknown request')
   }
 }
 
-process.on('message', (question: Question) => {
-  const { id } = question
-  answerTo(question).then(
-    (value) => process.send?.({ id, ok: true, value } satisfies Answer),
+process.on('message', (request: NodeRequest) => {
+  const { id } = request
+  handle(request).then(
+    (value) => process.send?.({ id, ok: true, value } satisfies NodeReply),
     (error: unknown) => {
       const reason = error instanceof RefusedError ? error.reason : `error: ${(error as Error).message}`
-      process.send?.({ id, ok: false, reason } satisfies Answer)
+      process.send?.({ id, ok: false, reason } satisfies NodeReply)
     },
   )
 })
 process.on('disconnect', () => process.exit())
-process.send?.({ id: 0, ok: true } satisfies Answer)
+process.send?.({ id: 0, ok: true } satisfies NodeReply)

@@ -2,12 +2,12 @@ import { setTimeout as delay } from 'node:timers/promises'
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest'
 import { waitFor } from '../support/wait.ts'
 import { Cluster, FAIL_OVER_MS, LEASE_MS, type TestNode } from './actors-cluster.ts'
-import type { Wire } from './actors-namespaces.ts'
+import type { NetworkConnection } from './actors-namespaces.ts'
 import { ACTORS, faultsOf, Load } from './actors-load.ts'
 
-const PARTED_MS = LEASE_MS + 4_000
-/** Probes notice a lost database, at intervals of their own. */
-const CUT_OFF_MS = 7_000
+const CUT_MS = LEASE_MS + 4_000
+/** Longer, because the interval of the database probe does not depend on the lease. */
+const DATABASE_CUT_MS = 7_000
 
 let cluster: Cluster
 beforeAll(async () => {
@@ -18,7 +18,7 @@ afterAll(() => cluster.stop())
 
 describe('a partition', () => {
   /** Cuts connections of node two under load, restores them, and waits until all actors are served again. */
-  async function part(wiresOf: (one: TestNode, two: TestNode) => Wire[], partedMs = PARTED_MS) {
+  async function cutUnderLoad(connectionsOf: (one: TestNode, two: TestNode) => NetworkConnection[], cutMs = CUT_MS) {
     let [one, two] = await Promise.all([cluster.startNode('one'), cluster.startNode('two')])
     await waitFor(async () => (await one.stats()).cluster?.nodes === 2)
     const load = new Load()
@@ -31,49 +31,49 @@ describe('a partition', () => {
     if ((first.cluster?.owned ?? 0) > (second.cluster?.owned ?? 0)) [one, two] = [two, one]
     const { address } = (await two.stats()).cluster ?? {}
     const owned = (await one.owners()).find((row) => row.address === address)?.actors.map((row) => row.actor) ?? []
-    const wires = wiresOf(one, two)
-    for (const wire of wires) wire.part()
-    await delay(partedMs)
-    for (const wire of wires) wire.heal()
-    const healed = performance.now()
-    await waitFor(() => load.flowsSince(healed, [one, two]), {
+    const connections = connectionsOf(one, two)
+    for (const connection of connections) connection.cut()
+    await delay(cutMs)
+    for (const connection of connections) connection.restore()
+    const restoredAt = performance.now()
+    await waitFor(() => load.isServedSince(restoredAt, [one, two]), {
       timeoutMs: 25_000,
-      what: 'every node to reach every actor',
+      what: 'every node to serve every actor',
     })
-    const recovered = performance.now() - healed
+    const recovered = performance.now() - restoredAt
     const sent = await load.stop()
-    const answers: Record<string, number> = {}
-    for (const { answer } of sent) {
-      const key = answer.ok ? 'acknowledged' : (answer.reason ?? '').slice(0, 40)
-      answers[key] = (answers[key] ?? 0) + 1
+    const replies: Record<string, number> = {}
+    for (const { reply } of sent) {
+      const key = reply.ok ? 'acknowledged' : (reply.reason ?? '').slice(0, 40)
+      replies[key] = (replies[key] ?? 0) + 1
     }
     const gap = load.longestGap([one], owned)
-    const mine = load.longestGap(
+    const ownGap = load.longestGap(
       [one],
       ACTORS.filter((actor) => !owned.includes(actor)),
     )
-    const facts = { gap, mine, recovered }
-    console.log(expect.getState().currentTestName, JSON.stringify(facts), JSON.stringify(answers))
+    const figures = { gap, ownGap, recovered }
+    console.log(expect.getState().currentTestName, JSON.stringify(figures), JSON.stringify(replies))
     expect(owned.length).toBeGreaterThan(0)
     expect(faultsOf(await cluster.log(), sent)).toEqual([])
-    return facts
+    return figures
   }
 
   it('between a node and Redis moves its actors to the other node within lease + 2 s', async () => {
-    const { gap, recovered } = await part((_one, two) => [two.wires.redis])
+    const { gap, recovered } = await cutUnderLoad((_one, two) => [two.connections.redis])
     expect(gap).toBeLessThan(FAIL_OVER_MS)
     expect(recovered).toBeLessThan(FAIL_OVER_MS)
   })
 
   it('between a node and PostgreSQL moves its actors to the other node within 7 s', async () => {
-    const { gap, recovered } = await part((_one, two) => [two.wires.database], CUT_OFF_MS)
-    expect(gap).toBeLessThan(CUT_OFF_MS)
-    expect(recovered).toBeLessThan(CUT_OFF_MS)
+    const { gap, recovered } = await cutUnderLoad((_one, two) => [two.connections.database], DATABASE_CUT_MS)
+    expect(gap).toBeLessThan(DATABASE_CUT_MS)
+    expect(recovered).toBeLessThan(DATABASE_CUT_MS)
   })
 
-  it('between two nodes lets each serve its own actors and reject the rest in time, and ends cleanly', async () => {
-    const { mine, recovered } = await part((one, two) => [one.wires.links, two.wires.links])
-    expect(mine).toBeLessThan(LEASE_MS)
+  it('between two nodes lets each serve its own actors and reject other commands in time, and recovers', async () => {
+    const { ownGap, recovered } = await cutUnderLoad((one, two) => [one.connections.links, two.connections.links])
+    expect(ownGap).toBeLessThan(LEASE_MS)
     expect(recovered).toBeLessThan(5_000)
   })
 })

@@ -1,11 +1,11 @@
-import type { Wire } from './actors-namespaces.ts'
+import type { NetworkConnection } from './actors-namespaces.ts'
 import { connect, createServer, type AddressInfo, type Server, type Socket } from 'node:net'
 
-/** A TCP relay that can be cut: it then drops packets silently, like a broken switch. */
-export class Proxy implements Wire {
+/** A TCP relay whose connections can be cut. It then stops forwarding data without closing them, like a broken switch. */
+export class Proxy implements NetworkConnection {
   readonly #server: Server
   readonly #sockets = new Set<Socket>()
-  #parted = false
+  #isCut = false
 
   private constructor(target: () => { host: string; port: number }) {
     this.#server = createServer((near) => {
@@ -16,12 +16,12 @@ export class Proxy implements Wire {
       ] as const) {
         this.#sockets.add(one)
         one.setNoDelay(true)
-        if (this.#parted) one.pause()
+        if (this.#isCut) one.pause()
         one.on('data', (chunk: Buffer) => other.write(chunk))
         one.on('error', () => undefined)
         one.on('close', () => {
           this.#sockets.delete(one)
-          if (!this.#parted) other.destroy()
+          if (!this.#isCut) other.destroy()
         })
       }
     })
@@ -37,14 +37,14 @@ export class Proxy implements Wire {
     return (this.#server.address() as AddressInfo).port
   }
 
-  part(): void {
-    this.#parted = true
+  cut(): void {
+    this.#isCut = true
     for (const socket of this.#sockets) socket.pause()
   }
 
-  /** Delivers the delayed packets, as after a real partition. */
-  heal(): void {
-    this.#parted = false
+  /** Forwards the delayed data, as TCP does after a real partition. */
+  restore(): void {
+    this.#isCut = false
     for (const socket of this.#sockets) socket.resume()
   }
 

@@ -22,7 +22,7 @@ async function startNodes(count: number): Promise<[TestNode, TestNode, ...TestNo
 async function startLoad(nodes: readonly TestNode[]): Promise<Load> {
   const load = new Load()
   for (const node of nodes) load.add(node)
-  await waitFor(() => load.acknowledged > 200, { timeoutMs: 20_000, what: 'load to flow' })
+  await waitFor(() => load.acknowledged > 200, { timeoutMs: 20_000, what: 'the load to start' })
   return load
 }
 
@@ -52,32 +52,32 @@ async function busiestOf(nodes: readonly TestNode[]) {
   )
 }
 
-function flowsAgain(load: Load, nodes: readonly TestNode[]): Promise<unknown> {
+function untilServed(load: Load, nodes: readonly TestNode[]): Promise<unknown> {
   const since = performance.now()
-  return waitFor(() => load.flowsSince(since, nodes), {
+  return waitFor(() => load.isServedSince(since, nodes), {
     timeoutMs: 25_000,
-    what: 'every node to reach every actor',
+    what: 'every node to serve every actor',
   })
 }
 
-let lastTouch = 0
+let lastActivation = 0
 
-/** Activates actors that are idle afterwards. */
-async function touchMany(node: TestNode): Promise<void> {
-  const answers = await Promise.all(
-    Array.from({ length: 60 }, (_, index) => node.run(`ws:idle${index}`, `idle${(lastTouch += 1)}`, 5_000)),
+/** Activates 60 actors, which are idle afterwards. */
+async function activateIdleActors(node: TestNode): Promise<void> {
+  const replies = await Promise.all(
+    Array.from({ length: 60 }, (_, index) => node.run(`ws:idle${index}`, `idle${(lastActivation += 1)}`, 5_000)),
   )
-  expect(answers.filter((answer) => !answer.ok)).toEqual([])
+  expect(replies.filter((reply) => !reply.ok)).toEqual([])
 }
 
-function tell(name: string, load: Load, facts: Record<string, number>): void {
-  const answers: Record<string, number> = {}
-  for (const { answer } of load.sent) {
-    const key = answer.ok ? 'acknowledged' : (answer.reason ?? '').slice(0, 40)
-    answers[key] = (answers[key] ?? 0) + 1
+function report(name: string, load: Load, figures: Record<string, number>): void {
+  const replies: Record<string, number> = {}
+  for (const { reply } of load.sent) {
+    const key = reply.ok ? 'acknowledged' : (reply.reason ?? '').slice(0, 40)
+    replies[key] = (replies[key] ?? 0) + 1
   }
-  const rounded = Object.entries(facts).map(([key, value]) => `${key} ${value.toFixed(0)}`)
-  console.log(`${name}: ${rounded.join(', ')}; ${JSON.stringify(answers)}`)
+  const rounded = Object.entries(figures).map(([key, value]) => `${key} ${value.toFixed(0)}`)
+  console.log(`${name}: ${rounded.join(', ')}; ${JSON.stringify(replies)}`)
 }
 
 describe('loss of the owner', () => {
@@ -87,17 +87,17 @@ describe('loss of the owner', () => {
     const { busiest: three, others, owned } = await busiestOf(nodes)
     const [one, two] = others as [TestNode, TestNode]
     three.signal('SIGKILL')
-    await flowsAgain(load, [one, two])
+    await untilServed(load, [one, two])
     const sent = await load.stop()
     const gap = load.longestGap([one, two], owned)
-    tell('kill -9', load, { 'fail-over ms': gap })
+    report('kill -9', load, { 'fail-over ms': gap })
     expect(faultsOf(await cluster.log(), sent)).toEqual([])
     expect(gap).toBeLessThan(FAIL_OVER_MS)
-    // A session outlives its node; a shorter gap would mean that these were not its actors.
+    // The lease outlives its node. With a shorter gap these would not have been its actors.
     expect(gap).toBeGreaterThan(LEASE_MS / 2)
   })
 
-  it('lets a node that was stopped for longer than its lease write nothing more, and rejoin', async () => {
+  it('keeps a node that was paused for longer than its lease from writing, and lets it rejoin', async () => {
     const nodes = await startNodes(2)
     const load = await startLoad(nodes)
     const { busiest: two, others, owned } = await busiestOf(nodes)
@@ -105,10 +105,10 @@ describe('loss of the owner', () => {
     two.signal('SIGSTOP')
     await delay(1.6 * LEASE_MS)
     two.signal('SIGCONT')
-    await flowsAgain(load, [one, two])
+    await untilServed(load, [one, two])
     const sent = await load.stop()
     const gap = load.longestGap([one], owned)
-    tell('SIGSTOP', load, { 'fail-over ms': gap })
+    report('SIGSTOP', load, { 'fail-over ms': gap })
     expect(faultsOf(await cluster.log(), sent, [two.name])).toEqual([])
     expect(gap).toBeLessThan(FAIL_OVER_MS)
     expect((await two.stats()).cluster?.lostLeases).toBe(1)
@@ -117,13 +117,13 @@ describe('loss of the owner', () => {
   it('hands actors over within a second of a graceful stop; a client that retries once sees no error', async () => {
     const [one, two, three] = (await startNodes(3)) as [TestNode, TestNode, TestNode]
     const load = await startLoad([one, two])
-    await touchMany(one)
+    await activateIdleActors(one)
     await waitFor(async () => (await ownedBy(three, one)).length > 5, { what: 'the third node to own its share' })
     const took = await three.stop()
-    await flowsAgain(load, [one, two])
+    await untilServed(load, [one, two])
     const sent = await load.stop()
-    tell('graceful stop', load, { 'stop ms': took, 'longest gap ms': load.longestGap([one, two]) })
-    expect(sent.filter((one) => !one.answer.ok)).toEqual([])
+    report('graceful stop', load, { 'stop ms': took, 'longest gap ms': load.longestGap([one, two]) })
+    expect(sent.filter((one) => !one.reply.ok)).toEqual([])
     expect(faultsOf(await cluster.log(), sent)).toEqual([])
     expect(took).toBeLessThan(1_000)
   })
@@ -131,7 +131,7 @@ describe('loss of the owner', () => {
   it('gives a joining node its share, without errors', async () => {
     const [one, two] = await startNodes(2)
     const load = await startLoad([one, two])
-    await touchMany(one)
+    await activateIdleActors(one)
     const three = await cluster.startNode('late')
     load.add(three)
     await waitFor(
@@ -141,25 +141,25 @@ describe('loss of the owner', () => {
       },
       { timeoutMs: 10_000, what: 'actors to be handed over' },
     )
-    await touchMany(one)
+    await activateIdleActors(one)
     await waitFor(async () => (await ownedBy(three, one)).length > 5, { what: 'the third node to own its share' })
-    await flowsAgain(load, [one, two, three])
+    await untilServed(load, [one, two, three])
     const sent = await load.stop()
-    tell('join', load, { 'longest gap ms': load.longestGap([one, two]) })
-    expect(sent.filter((one) => !one.answer.ok)).toEqual([])
+    report('join', load, { 'longest gap ms': load.longestGap([one, two]) })
+    expect(sent.filter((one) => !one.reply.ok)).toEqual([])
     expect(faultsOf(await cluster.log(), sent)).toEqual([])
   })
 })
 
 describe('loss of Redis', () => {
-  it('loses nothing and causes no long wait after FLUSHALL', async () => {
+  it('loses nothing and serves again within lease + 2 s after FLUSHALL', async () => {
     const [one, two] = await startNodes(2)
     const load = await startLoad([one, two])
     await cluster.flushRedis()
-    await flowsAgain(load, [one, two])
+    await untilServed(load, [one, two])
     const sent = await load.stop()
     const gap = load.longestGap([one, two])
-    tell('FLUSHALL', load, { 'longest gap ms': gap })
+    report('FLUSHALL', load, { 'longest gap ms': gap })
     expect(faultsOf(await cluster.log(), sent)).toEqual([])
     expect(gap).toBeLessThan(FAIL_OVER_MS)
   })
@@ -170,26 +170,26 @@ describe('loss of Redis', () => {
     await cluster.killRedis()
     await delay(ms)
     await cluster.startRedis()
-    const back = performance.now()
-    await flowsAgain(load, [one, two])
-    const recovered = performance.now() - back
+    const restartedAt = performance.now()
+    await untilServed(load, [one, two])
+    const recovered = performance.now() - restartedAt
     const sent = await load.stop()
-    tell(`Redis away for ${ms} ms`, load, { 'recovered ms': recovered })
+    report(`Redis away for ${ms} ms`, load, { 'recovered ms': recovered })
     expect(faultsOf(await cluster.log(), sent)).toEqual([])
     expect(recovered).toBeLessThan(FAIL_OVER_MS)
   })
 })
 
 describe('loss of PostgreSQL', () => {
-  it('keeps every acknowledged command once after a crash and restart', async () => {
+  it('has applied every acknowledged command once after a crash and restart', async () => {
     const [one, two] = await startNodes(2)
     const load = await startLoad([one, two])
     cluster.killPostgres()
-    const killed = performance.now()
-    await flowsAgain(load, [one, two])
-    const recovered = performance.now() - killed
+    const killedAt = performance.now()
+    await untilServed(load, [one, two])
+    const recovered = performance.now() - killedAt
     const sent = await load.stop()
-    tell('PostgreSQL kill -9', load, { 'recovered ms': recovered })
+    report('PostgreSQL kill -9', load, { 'recovered ms': recovered })
     expect(faultsOf(await cluster.log(), sent)).toEqual([])
     expect(recovered).toBeLessThan(15_000)
   })

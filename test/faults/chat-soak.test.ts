@@ -14,7 +14,7 @@ interface Result {
   readonly apart: number
 }
 
-it('runs a short chat soak: nodes die, clients drop, and every client ends with the state of the database', async () => {
+it('runs a short chat soak: nodes are killed, clients disconnect, and every client ends with the state in the database', async () => {
   const env = { SOCKETS: '48', CHANNELS: '4', RATE: '30', SECONDS: '6', KILL_EVERY: '2' }
   const { stdout } = await promisify(execFile)(process.execPath, [SOAK], {
     env: { ...process.env, ...env },

@@ -6,17 +6,17 @@ import type { JobDeclaration } from '../../src/core/job.ts'
 import type { StoreChoice } from '../../src/jobs/stores.ts'
 import { startJobNode, type JobNode } from '../support/jobs.ts'
 import { waitFor } from '../support/wait.ts'
-import { trialJobs, type WorkerOrder } from './jobs-orders.ts'
+import { trialJobs, type WorkerSettings } from './jobs-worker-settings.ts'
 
 export interface TrialOptions {
   readonly databaseUrl: string
   readonly store: StoreChoice
   readonly jobs: number
   readonly workers: number
-  readonly times: WorkerOrder['times']
-  readonly deaths: WorkerOrder['deaths']
-  readonly once?: string
-  /** Causes faults in the databases while the workers run; it ends before the trial waits for the jobs. */
+  readonly times: WorkerSettings['times']
+  readonly crashes: WorkerSettings['crashes']
+  readonly onceFolder?: string
+  /** Causes faults in the databases while the workers run. The trial waits for it before it waits for the jobs. */
   readonly meanwhile: (trial: { readonly killOne: () => void }) => Promise<void>
   readonly timeoutMs: number
 }
@@ -24,8 +24,8 @@ export interface TrialOptions {
 export interface TrialReport {
   readonly seconds: number
   readonly kills: number
-  readonly deaths: Readonly<Record<string, number>>
-  /** Jobs that were neither done nor dead with a reason. */
+  readonly crashes: Readonly<Record<string, number>>
+  /** Jobs that are neither done nor dead. */
   readonly lost: number
   readonly done: number
   readonly dead: number
@@ -42,7 +42,7 @@ const WORKER = fileURLToPath(new URL('jobs-worker.ts', import.meta.url))
 /** Adds jobs in transactions, kills the worker processes, and counts the results. */
 export async function jobsTrial(options: TrialOptions): Promise<TrialReport> {
   const { databaseUrl, store, timeoutMs } = options
-  const began = performance.now()
+  const startedAt = performance.now()
   const declared = trialJobs(() => undefined)
   const adder = await startJobNode({ databaseUrl, store, jobs: declared, idle: true })
   await adder.database.run('create table effects (n integer)')
@@ -54,7 +54,11 @@ export async function jobsTrial(options: TrialOptions): Promise<TrialReport> {
     await meanwhile
     await waitFor(() => isOver(adder), { timeoutMs, what: 'every job to be done or dead' }).catch(() => undefined)
     await workers.stop()
-    return { seconds: (performance.now() - began) / 1_000, ...workers.counts(), ...(await count(adder, options.jobs)) }
+    return {
+      seconds: (performance.now() - startedAt) / 1_000,
+      ...workers.counts(),
+      ...(await count(adder, options.jobs)),
+    }
   } finally {
     await workers.stop()
     await adder.stop()
@@ -64,7 +68,7 @@ export async function jobsTrial(options: TrialOptions): Promise<TrialReport> {
 class Workers {
   readonly #options: TrialOptions
   readonly #running = new Set<ChildProcess>()
-  readonly #deaths: Record<string, number> = {}
+  readonly #crashes: Record<string, number> = {}
   #kills = 0
   #stopping = false
 
@@ -83,7 +87,7 @@ class Workers {
   }
 
   counts() {
-    return { kills: this.#kills, deaths: this.#deaths }
+    return { kills: this.#kills, crashes: this.#crashes }
   }
 
   async stop(): Promise<void> {
@@ -93,20 +97,26 @@ class Workers {
   }
 
   #spawn(): void {
-    const { databaseUrl, deaths, once, store, times } = this.#options
-    const order: WorkerOrder = { databaseUrl, store, times, deaths, ...(once !== undefined && { once }) }
+    const { databaseUrl, crashes, onceFolder, store, times } = this.#options
+    const settings: WorkerSettings = {
+      databaseUrl,
+      store,
+      times,
+      crashes,
+      ...(onceFolder !== undefined && { onceFolder }),
+    }
     const child = spawn(process.execPath, [WORKER], {
       env: {
         PATH: process.env['PATH'] ?? '',
         NODE_COMPILE_CACHE: join(tmpdir(), 'crier-compile-cache'),
-        ORDER: JSON.stringify(order),
+        WORKER_SETTINGS: JSON.stringify(settings),
       },
       stdio: ['ignore', 'pipe', 'inherit'],
     })
     this.#running.add(child)
     child.stdout?.on('data', (bytes: Buffer) => {
-      for (const [, step = ''] of bytes.toString().matchAll(/^died (.+)$/gm)) {
-        this.#deaths[step] = (this.#deaths[step] ?? 0) + 1
+      for (const [, step = ''] of bytes.toString().matchAll(/^crashed (.+)$/gm)) {
+        this.#crashes[step] = (this.#crashes[step] ?? 0) + 1
       }
     })
     child.once('close', () => {
@@ -125,10 +135,10 @@ async function addAll(node: JobNode, declared: readonly JobDeclaration<never>[],
           await node.jobs.add(tx, n % 2 === 0 || n % 100 === 99 ? effect : plain, { n } as never)
         }
       })
-    // While PostgreSQL is away nothing is acknowledged. The caller retries, and may already have been committed.
+    // While PostgreSQL is unavailable, a transaction may commit without an acknowledgement. So a retry checks first.
     await waitFor(
       async () => {
-        const there = await node.database.row(SEEN, [first])
+        const there = await node.database.row(FIND_COMMITTED, [first])
         if (there === undefined) await add()
         return true
       },
@@ -137,8 +147,8 @@ async function addAll(node: JobNode, declared: readonly JobDeclaration<never>[],
   }
 }
 
-/** Finds a committed job: in the outbox, or by its traces. */
-const SEEN = `select 1 from (select id from outbox where (data->>'n')::int = $1 union all
+/** Finds a committed job: in the outbox, or by its effect. */
+const FIND_COMMITTED = `select 1 from (select id from outbox where (data->>'n')::int = $1 union all
   select id from finished_jobs where name = 'trial.effect' and exists (select 1 from effects where n = $1)) as seen limit 1`
 
 async function isOver({ database }: JobNode): Promise<boolean> {
@@ -148,21 +158,21 @@ async function isOver({ database }: JobNode): Promise<boolean> {
 
 async function count({ database }: JobNode, jobs: number) {
   const row = await database.row<
-    Record<'done' | 'dead' | 'mute' | 'repeated' | 'doubled' | 'effects' | 'effective', number>
+    Record<'done' | 'dead' | 'unexplained' | 'repeated' | 'doubled' | 'effects' | 'effective', number>
   >(
     `select (select count(*) from finished_jobs) as done,
        (select count(*) from outbox where state = 'dead') as dead,
-       (select count(*) from outbox where state = 'dead' and coalesce(reason, '') = '') as mute,
+       (select count(*) from outbox where state = 'dead' and coalesce(reason, '') = '') as unexplained,
        (select coalesce(sum(attempts - 1), 0) from finished_jobs) as repeated,
        (select count(*) from (select n from effects group by n having count(*) > 1) twice) as doubled,
        (select count(distinct n) from effects) as effects,
        (select count(*) from finished_jobs where name = 'trial.effect') as effective`,
   )
-  const { done = 0, dead = 0, mute = 0, repeated = 0, doubled = 0, effects = 0, effective = 0 } = row ?? {}
+  const { done = 0, dead = 0, unexplained = 0, repeated = 0, doubled = 0, effects = 0, effective = 0 } = row ?? {}
   return {
     done,
     dead,
-    deadWithoutReason: mute,
+    deadWithoutReason: unexplained,
     repeated,
     doubled,
     missing: effective - effects,

@@ -1,20 +1,20 @@
 /**
- * A process that runs jobs and kills itself with SIGKILL at steps where something could be lost, with a probability that
- * its parent sets. Started by jobs-trial.ts.
+ * A process that runs jobs and kills itself with SIGKILL at steps where a job could be lost. Its parent, jobs-trial.ts,
+ * sets the probabilities.
  */
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { Backend } from '../../src/jobs/backend.ts'
 import { Outbox } from '../../src/jobs/outbox.ts'
 import { startJobNode } from '../support/jobs.ts'
-import { trialJobs, type Step, type WorkerOrder } from './jobs-orders.ts'
+import { trialJobs, type Step, type WorkerSettings } from './jobs-worker-settings.ts'
 
-const order = JSON.parse(process.env['ORDER'] ?? '{}') as WorkerOrder
+const settings = JSON.parse(process.env['WORKER_SETTINGS'] ?? '{}') as WorkerSettings
 
-function die(step: Step): void {
-  if (Math.random() >= (order.deaths[step] ?? 0)) return
-  if (order.once !== undefined && !isFirst(join(order.once, step))) return
-  process.stdout.write(`died ${step}\n`)
+function crash(step: Step): void {
+  if (Math.random() >= (settings.crashes[step] ?? 0)) return
+  if (settings.onceFolder !== undefined && !isFirst(join(settings.onceFolder, step))) return
+  process.stdout.write(`crashed ${step}\n`)
   process.kill(process.pid, 'SIGKILL')
 }
 
@@ -30,25 +30,25 @@ function isFirst(path: string): boolean {
 // oxlint-disable typescript/unbound-method -- the methods are replaced on the same prototypes
 const { add } = Backend.prototype
 Backend.prototype.add = async function (...args) {
-  die('claimed')
+  crash('claimed')
   await add.apply(this, args)
-  die('added')
+  crash('added')
 }
 const { finish } = Outbox.prototype
 Outbox.prototype.finish = async function (...args) {
-  die('ran')
+  crash('ran')
   const done = await finish.apply(this, args)
-  die('finished')
+  crash('finished')
   return done
 }
 
 // oxlint-enable typescript/unbound-method
 
 const node = await startJobNode({
-  databaseUrl: order.databaseUrl,
-  store: order.store,
-  jobs: trialJobs(die),
-  times: order.times,
+  databaseUrl: settings.databaseUrl,
+  store: settings.store,
+  jobs: trialJobs(crash),
+  times: settings.times,
   services: {},
 })
 process.on('SIGTERM', () => {

@@ -12,14 +12,14 @@ import { startRedis } from '../support/redis.ts'
 import { waitFor } from '../support/wait.ts'
 import { jobsTrial } from './jobs-trial.ts'
 
-/** A short version of `npm run soak:jobs`: workers die at every step, and PostgreSQL and Redis fail. */
+/** A short version of `npm run soak:jobs`: workers crash at several steps, and PostgreSQL and Redis fail. */
 
-const DEATHS = { claimed: 1, started: 1, 'after effect': 1, finished: 1 }
+const CRASHES = { claimed: 1, started: 1, 'after effect': 1, finished: 1 }
 const TIMES = { lockMs: 800, stalledMs: 300, pollMs: 300, sweepMs: 300, graceMs: 1_000, drainMs: 500 }
 
 test.each(['postgres', 'redis'] as const)('loses no job on %s, and applies each effect once', async (kind) => {
   const database = await createDatabase()
-  const once = await mkdtemp(join(tmpdir(), 'crier-deaths-'))
+  const onceFolder = await mkdtemp(join(tmpdir(), 'crier-crashes-'))
   const redis = kind === 'redis' ? await startRedis() : undefined
   try {
     const report = await jobsTrial({
@@ -28,28 +28,28 @@ test.each(['postgres', 'redis'] as const)('loses no job on %s, and applies each 
       jobs: 200,
       workers: 2,
       times: TIMES,
-      deaths: DEATHS,
-      once,
+      crashes: CRASHES,
+      onceFolder,
       timeoutMs: 120_000,
       meanwhile: async () => {
-        await waitFor(() => readdirSync(once).length > 0, { timeoutMs: 60_000 })
+        await waitFor(() => readdirSync(onceFolder).length > 0, { timeoutMs: 60_000 })
         await cutSessions(database.url)
-        await lose(redis?.url)
+        await flushRedis(redis?.url)
         await redis?.kill()
         await delay(1_000)
         await redis?.restart()
       },
     })
-    expect(report.deaths).toEqual({ claimed: 1, started: 1, 'after effect': 1, finished: 1 })
+    expect(report.crashes).toEqual({ claimed: 1, started: 1, 'after effect': 1, finished: 1 })
     expect(report).toMatchObject({ lost: 0, doubled: 0, missing: 0, deadWithoutReason: 0, dead: 2, done: 198 })
   } finally {
     await redis?.stop()
     await database.drop()
-    await rm(once, { recursive: true, force: true })
+    await rm(onceFolder, { recursive: true, force: true })
   }
 })
 
-test('stops in time while Redis is away, and leaves committed jobs for other nodes', async () => {
+test('stops in time while Redis is unavailable, and leaves committed jobs to other nodes', async () => {
   const database = await createDatabase()
   const redis = await startRedis()
   const folder = await mkdtemp(join(tmpdir(), 'crier-stop-'))
@@ -63,10 +63,10 @@ test('stops in time while Redis is away, and leaves committed jobs for other nod
       `insert into outbox (id, name, queue, data, state, run_at, attempts, added, created_at, updated_at)
        values (gen_random_uuid(), 'auth.housekeeping', 'maintenance', '{}', 'waiting', now(), 0, 0, now(), now()) returning id`,
     )
-    const began = performance.now()
+    const startedAt = performance.now()
     expect(await first.stop()).toBe(0)
-    expect(performance.now() - began).toBeLessThan(15_000)
-    // src/jobs/jobs.test.ts tests that another node then runs it.
+    expect(performance.now() - startedAt).toBeLessThan(15_000)
+    // That another node then runs the job is tested in src/jobs/jobs.test.ts.
     const left = await client.query('select state from outbox where id = $1', [added.rows[0]?.id])
     expect(left.rows).toEqual([{ state: 'waiting' }])
   } finally {
@@ -77,7 +77,7 @@ test('stops in time while Redis is away, and leaves committed jobs for other nod
   }
 })
 
-/** Ends every session and rolls open transactions back, like a restart of PostgreSQL. */
+/** Terminates every session, which rolls back open transactions, like a restart of PostgreSQL. */
 async function cutSessions(url: string): Promise<void> {
   const client = new Client({ connectionString: url })
   await client.connect()
@@ -87,7 +87,7 @@ async function cutSessions(url: string): Promise<void> {
   await client.end()
 }
 
-async function lose(url: string | undefined): Promise<void> {
+async function flushRedis(url: string | undefined): Promise<void> {
   if (url === undefined) return
   const client = new Redis(url)
   await client.flushall()

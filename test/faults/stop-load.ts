@@ -5,8 +5,8 @@ import { waitFor } from '../support/wait.ts'
 const PAUSE_MS = 10
 
 /**
- * Clients of several nodes that create streams one after the other. Each client uses one node, and retries a failure once
- * at the first node with the same idempotency key, like a client behind a load balancer.
+ * Clients of several nodes that create streams, one after the other. Each client uses one node. It retries a failed
+ * request once at the first node with the same idempotency key, like a client behind a load balancer.
  */
 export class StopLoad {
   readonly #urls: readonly [string, ...string[]]
@@ -26,13 +26,13 @@ export class StopLoad {
     return this.#titles.length
   }
 
-  /** Adds a client of each node for a workspace. */
+  /** Adds one client per node for a workspace. */
   add(workspaceId: string, apiKey: string): void {
     for (const url of this.#urls) this.#clients.push(this.#client(url, workspaceId, apiKey))
   }
 
   /** Waits until a request sent from now on has succeeded in each workspace, for the clients of each node. */
-  async flowsAgain(): Promise<void> {
+  async untilServed(): Promise<void> {
     const since = performance.now()
     await waitFor(() => this.#latest.size > 0 && [...this.#latest.values()].every((at) => at > since), {
       timeoutMs: 20_000,
@@ -67,11 +67,11 @@ export class StopLoad {
 
 /** @returns the error, if any */
 async function attempt(url: string, options: Parameters<typeof send>[2]): Promise<string | undefined> {
-  let answer: Answer
+  let reply: Answer
   try {
-    answer = await send(url, 'POST /api/streams', options)
+    reply = await send(url, 'POST /api/streams', options)
   } catch (error) {
-    return `no answer: ${String((error as Error).cause ?? error)}`
+    return `no reply: ${String((error as Error).cause ?? error)}`
   }
-  return answer.status === 201 ? undefined : `${answer.status} ${String(answer.body.code)}`
+  return reply.status === 201 ? undefined : `${reply.status} ${String(reply.body.code)}`
 }

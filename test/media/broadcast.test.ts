@@ -85,7 +85,7 @@ afterEach(async () => {
   for (const sink of sinks.splice(0)) await sink.close()
 })
 
-/** An asset that was looked at. */
+/** Uploads a file and waits until it was examined. */
 const upload = (name: string) => caster.upload(join(folder, name))
 
 async function streamTo(behaviour: SinkBehaviour = {}): Promise<{ id: string; sink: Sink }> {
@@ -98,24 +98,24 @@ const broadcast = (id: string, body: object) =>
   caster.good<SeenBroadcast>('POST /api/streams/{id}/broadcast', { path: { id }, body })
 const change = (id: string, body: object) =>
   caster.good<SeenBroadcast>('PATCH /api/streams/{id}/broadcast', { path: { id }, body })
-const shown = (id: string) => caster.good<SeenBroadcast>('GET /api/streams/{id}/broadcast', { path: { id } })
+const current = (id: string) => caster.good<SeenBroadcast>('GET /api/streams/{id}/broadcast', { path: { id } })
 
 function until(id: string, is: (broadcast: SeenBroadcast) => boolean, what: string): Promise<SeenBroadcast> {
-  const look = async () => {
-    const seen = await shown(id)
+  const check = async () => {
+    const seen = await current(id)
     return is(seen) ? seen : undefined
   }
-  return waitFor(look, { timeoutMs: 20_000, what })
+  return waitFor(check, { timeoutMs: 20_000, what })
 }
 
-const pictures = (sink: Sink) => sink.messages('video').filter(({ isHeader }) => !isHeader)
+const videoFrames = (sink: Sink) => sink.messages('video').filter(({ isHeader }) => !isHeader)
 
 async function renditions(assetId: string): Promise<readonly { readonly _id: string }[]> {
   const asset = await caster.good<{ renditions: { _id: string }[] }>('GET /api/assets/{id}', { path: { id: assetId } })
   return asset.renditions
 }
 
-/** What sockets were told of a stream's broadcasts. */
+/** The statuses in the events of a stream's broadcasts. */
 async function statuses(id: string): Promise<string[]> {
   const events = await app.database.rows<{ status: string }>(
     `select data->>'status' as status from workspace_events where type = 'broadcast.updated' and data->>'streamId' = $1
@@ -129,10 +129,10 @@ async function refusal(id: string, body: object): Promise<{ code: string; messag
   return (await voice.call('POST /api/streams/{id}/broadcast', { path: { id }, body })).body
 }
 
-test('a file goes to the destination, every frame of it, and the stream ends with it', async () => {
+test('sends every frame of a file to the destination, and ends the stream after it', async () => {
   const flv = join(folder, 'first.flv')
   await runFfmpeg('-i', join(folder, 'first.mp4'), '-c', 'copy', '-f', 'flv', flv)
-  const wanted = readTags(readFileSync(flv)).filter(({ payload, type }) => type === 9 && payload[1] === 1)
+  const frames = readTags(readFileSync(flv)).filter(({ payload, type }) => type === 9 && payload[1] === 1)
   const { id, sink } = await streamTo()
   expect(await broadcast(id, { assetId: assets['first'] })).toMatchObject({
     status: 'playing',
@@ -146,12 +146,12 @@ test('a file goes to the destination, every frame of it, and the stream ends wit
     body: { message: expect.stringMatching(/^The stream “.+” needs it\./) },
   })
   expect(await caster.until(id, 'ended', 20_000)).toMatchObject({ endReason: 'finished' })
-  expect(await shown(id)).toMatchObject({ status: 'finished', error: null })
-  expect(pictures(sink).map(({ checksum }) => checksum)).toEqual(wanted.map(({ payload }) => crc32(payload)))
+  expect(await current(id)).toMatchObject({ status: 'finished', error: null })
+  expect(videoFrames(sink).map(({ checksum }) => checksum)).toEqual(frames.map(({ payload }) => crc32(payload)))
   expect(await statuses(id)).toEqual(['playing', 'finished'])
 })
 
-test('what no platform would take is refused with why, and so is what is in the way', async () => {
+test('refuses unsuitable files, invalid requests and streams in use, with the reason', async () => {
   const { id } = await streamTo()
   expect(await refusal(id, { assetId: assets['mute'], transcode: 'never' })).toMatchObject({
     code: 'unfit_file',
@@ -176,7 +176,7 @@ test('what no platform would take is refused with why, and so is what is in the 
   caster.close()
 })
 
-test('what no platform would take is made into what all take first, or the broadcast says why not', async () => {
+test('converts an unsuitable file before the broadcast starts', async () => {
   const assetId = await upload('hevc.mp4')
   const { id, sink } = await streamTo()
   expect(await broadcast(id, { assetId })).toMatchObject({
@@ -189,23 +189,27 @@ test('what no platform would take is made into what all take first, or the broad
   })
   expect((await caster.get(id)).status).toBe('idle')
   await caster.until(id, 'live', 60_000)
-  expect(await shown(id)).toMatchObject({ status: 'playing', preparation: null })
+  expect(await current(id)).toMatchObject({ status: 'playing', preparation: null })
   await caster.until(id, 'ended', 20_000)
-  expect(await shown(id)).toMatchObject({ status: 'finished', items: [{ error: null }] })
+  expect(await current(id)).toMatchObject({ status: 'finished', items: [{ error: null }] })
   const [connection] = sink.connections
   expect(connection?.of('video').length).toBeGreaterThan(55)
-  // It had no audio.
+  // The file has no audio, so the rendition has silence.
   expect((connection?.of('audio').at(-1)?.timestamp ?? 0) / 1_000).toBeGreaterThan(1.5)
-  const told = await statuses(id)
-  expect(told.filter((status, index) => status !== told[index - 1])).toEqual(['preparing', 'playing', 'finished'])
+  const reported = await statuses(id)
+  expect(reported.filter((status, index) => status !== reported[index - 1])).toEqual([
+    'preparing',
+    'playing',
+    'finished',
+  ])
 
-  // What was made once is there.
+  // A second broadcast uses the same rendition.
   const again = await streamTo()
   expect(await broadcast(again.id, { assetId })).toMatchObject({ status: 'playing' })
   await caster.good('DELETE /api/streams/{id}/broadcast', { path: { id: again.id } })
 })
 
-test('a rotated file is refused with why, or goes out upright', async () => {
+test('refuses a rotated file with the reason, or converts it to upright video', async () => {
   const sides = 'drawbox=w=160:h=180:color=white:t=fill,drawbox=x=160:w=160:h=180:color=black:t=fill'
   await makeClip(join(folder, 'rotated.mp4'), { seconds: 1, extra: ['-vf', sides] })
   await writeMatrix(join(folder, 'rotated.mp4'), [0, 1, -1, 0])
@@ -217,35 +221,35 @@ test('a rotated file is refused with why, or goes out upright', async () => {
   })
   expect(await broadcast(id, { assetId })).toMatchObject({ status: 'preparing' })
   await caster.until(id, 'ended', 60_000)
-  expect(await shown(id)).toMatchObject({ status: 'finished', items: [{ error: null }] })
-  const [out, top] = [join(folder, 'out.flv'), join(folder, 'top.mp4')]
-  await writeFile(out, sink.connections[0]!.film())
-  await runFfmpeg('-i', out, '-vf', 'crop=iw:ih/2:0:0', top)
-  // The white left side, turned clockwise.
+  expect(await current(id)).toMatchObject({ status: 'finished', items: [{ error: null }] })
+  const [received, top] = [join(folder, 'received.flv'), join(folder, 'top.mp4')]
+  await writeFile(received, sink.connections[0]!.film())
+  await runFfmpeg('-i', received, '-vf', 'crop=iw:ih/2:0:0', top)
+  // Rotated clockwise, the white left half is at the top.
   expect(Math.min(...(await brightnessOf(top)))).toBeGreaterThan(200)
 })
 
-test('it says at which keyframe it really begins, and keeps that when it is sent elsewhere', async () => {
+test('reports the keyframe at which a file starts, also after a seek', async () => {
   const { id } = await streamTo()
   const items = [{ assetId: assets['second'] }, { assetId: assets['second'] }]
   expect(await broadcast(id, { items, startAt: 1.3 })).toMatchObject({
     items: [{ startSeconds: null }, { startSeconds: null }],
   })
   // Keyframes are half a second apart.
-  const begun = await until(id, (seen) => seen.items[0]?.startSeconds !== null, 'it to say where it began')
-  expect(begun.items.map(({ startSeconds }) => startSeconds)).toEqual([1, null])
+  const started = await until(id, (seen) => seen.items[0]?.startSeconds !== null, 'the start position')
+  expect(started.items.map(({ startSeconds }) => startSeconds)).toEqual([1, null])
   await change(id, { item: 1, position: 2.4 })
-  const moved = await until(id, (seen) => seen.items[1]?.startSeconds !== null, 'it to say where it went')
+  const moved = await until(id, (seen) => seen.items[1]?.startSeconds !== null, 'the position after the seek')
   expect(moved.items.map(({ startSeconds }) => startSeconds)).toEqual([1, 2])
   await caster.stop(id)
 })
 
-test('a broadcast that is cancelled while its file is made ends that; a scheduled one has it made ahead', async () => {
+test('a cancelled broadcast stops its conversion, and a scheduled one converts its file in advance', async () => {
   const assetId = await upload('odd.mp4')
   const { id } = await streamTo()
   expect(await broadcast(id, { assetId })).toMatchObject({ status: 'preparing' })
   await caster.good('DELETE /api/streams/{id}/broadcast', { path: { id } })
-  expect(await shown(id)).toMatchObject({ status: 'stopped', preparation: null })
+  expect(await current(id)).toMatchObject({ status: 'stopped', preparation: null })
   expect(await renditions(assetId)).toEqual([])
 
   const scheduledFor = new Date(clock.now() + HOUR).toISOString()
@@ -253,13 +257,13 @@ test('a broadcast that is cancelled while its file is made ends that; a schedule
     status: 'scheduled',
     preparation: { readyCount: 0 },
   })
-  const made = await until(id, ({ preparation }) => preparation?.readyCount === 1, 'its file to be made')
+  const made = await until(id, ({ preparation }) => preparation?.readyCount === 1, 'the conversion to finish')
   expect(made).toMatchObject({ status: 'scheduled', preparation: { fileCount: 1, progress: 100 } })
-  // Taken away again, there is nothing left to broadcast.
+  // The broadcast fails when its rendition is deleted.
   const [rendition] = await renditions(assetId)
   const query = { rendition: rendition?._id ?? '' }
   await caster.good('DELETE /api/assets/{id}', { path: { id: assetId }, query })
-  expect(await shown(id)).toMatchObject({
+  expect(await current(id)).toMatchObject({
     status: 'failed',
     error: 'The rendition for the broadcast was deleted.',
   })
@@ -267,18 +271,18 @@ test('a broadcast that is cancelled while its file is made ends that; a schedule
   const { items } = await broadcast(id, { items: [{ assetId }, { assetId: assets['first'] }] })
   const failure = { id: items[0]?.renditionId ?? '', error: 'No encoder took it.' }
   await app.composition.turns.system(workspaceId, recordRendition, failure)
-  const playing = await until(id, ({ status }) => status !== 'preparing', 'it to begin')
+  const playing = await until(id, ({ status }) => status !== 'preparing', 'the broadcast to start')
   expect(playing).toMatchObject({
     status: 'playing',
     items: [{ error: 'The file could not be converted for live platforms: No encoder took it.' }, { error: null }],
   })
   await caster.until(id, 'live')
-  await until(id, ({ item }) => item === 1, 'the file that is left to be on')
-  expect((await shown(id)).items[0]?.error).toContain('No encoder took it.')
+  await until(id, ({ item }) => item === 1, 'the other file to play')
+  expect((await current(id)).items[0]?.error).toContain('No encoder took it.')
   await caster.stop(id)
 })
 
-test('it is paused, resumed, sent elsewhere and extended, and survives the media process', async () => {
+test('can be paused, resumed, moved and extended, and continues after a crash of the media process', async () => {
   const { id, sink } = await streamTo()
   const items = [{ assetId: assets['first'] }, { assetId: assets['second'] }]
   await broadcast(id, { items, loop: true })
@@ -288,7 +292,7 @@ test('it is paused, resumed, sent elsewhere and extended, and survives the media
     const { ingest } = await caster.good<{ ingest: { source: string } | null }>('GET /api/streams/{id}/relay', {
       path: { id },
     })
-    const [last, before] = pictures(sink).toReversed()
+    const [last, before] = videoFrames(sink).toReversed()
     return ingest !== null && last !== undefined && last.checksum === before?.checksum ? ingest : undefined
   })
   expect(paused.source).toBe('file')
@@ -300,23 +304,23 @@ test('it is paused, resumed, sent elsewhere and extended, and survives the media
     position: 0.5,
     items: [{}, {}, {}],
   })
-  await until(id, ({ item, position }) => item === 1 && position > 1.6, 'the second file to be on')
-  const count = pictures(sink).length
+  await until(id, ({ item, position }) => item === 1 && position > 1.6, 'the second file to play')
+  const count = videoFrames(sink).length
   process.kill(app.node.media?.pid() ?? 0, 'SIGKILL')
-  await waitFor(() => sink.connections.length > 1 && pictures(sink).length > count + 10, { timeoutMs: 20_000 })
-  // It goes on from the last keyframe before that place, not from where the command had sent it: half a second in.
+  await waitFor(() => sink.connections.length > 1 && videoFrames(sink).length > count + 10, { timeoutMs: 20_000 })
+  // It continues from the last keyframe before the reported position, not from the position of the command (0.5 s).
   const flv = join(folder, 'second.flv')
   await runFfmpeg('-i', join(folder, 'second.mp4'), '-c', 'copy', '-f', 'flv', flv)
-  const film = readTags(readFileSync(flv)).filter(({ payload, type }) => type === 9 && payload[1] === 1)
-  const again = sink.connections[1]?.of('video').find(({ isHeader }) => !isHeader)
-  const place = film.findIndex(({ payload }) => crc32(payload) === again?.checksum)
-  expect(place).toBeGreaterThanOrEqual(30)
+  const frames = readTags(readFileSync(flv)).filter(({ payload, type }) => type === 9 && payload[1] === 1)
+  const resumed = sink.connections[1]?.of('video').find(({ isHeader }) => !isHeader)
+  const index = frames.findIndex(({ payload }) => crc32(payload) === resumed?.checksum)
+  expect(index).toBeGreaterThanOrEqual(30)
   expect(sink.connections.length).toBe(2)
   expect(await caster.stop(id)).toMatchObject({ status: 'ended', endReason: 'stopped' })
-  expect(await shown(id)).toMatchObject({ status: 'stopped' })
+  expect(await current(id)).toMatchObject({ status: 'stopped' })
 })
 
-test('a scheduled broadcast begins at its time, once, and goes on after a restart', async () => {
+test('a scheduled broadcast starts once at its time, and continues after a restart', async () => {
   const { id, sink } = await streamTo()
   const scheduledFor = new Date(clock.now() + HOUR).toISOString()
   const items = Array.from({ length: 20 }, () => ({ assetId: assets['second'] }))
@@ -326,22 +330,22 @@ test('a scheduled broadcast begins at its time, once, and goes on after a restar
   app.composition.jobs.wake()
   await caster.until(id, 'live', 20_000)
   await app.composition.turns.system(workspaceId, startBroadcast, { broadcastId: _id })
-  expect(await shown(id)).toMatchObject({ _id, status: 'playing' })
-  await until(id, ({ item, position }) => item === 0 && position > 1, 'it to be a second in')
+  expect(await current(id)).toMatchObject({ _id, status: 'playing' })
+  await until(id, ({ item, position }) => item === 0 && position > 1, 'one second of playback')
   await app.stop()
-  const before = pictures(sink).length
+  const before = videoFrames(sink).length
   app = await start()
   voice = new Voice(app, { apiKey })
   caster = new Broadcaster(app, voice, workspaceId)
-  await waitFor(() => pictures(sink).length > before + 10, { timeoutMs: 30_000 })
+  await waitFor(() => videoFrames(sink).length > before + 10, { timeoutMs: 30_000 })
   expect(
     sink.connections
       .at(-1)
       ?.of('video')
       .find(({ isHeader }) => !isHeader)?.checksum,
-  ).not.toBe(pictures(sink)[0]?.checksum)
+  ).not.toBe(videoFrames(sink)[0]?.checksum)
   await caster.good('DELETE /api/streams/{id}/broadcast', { path: { id } })
   await caster.until(id, 'interrupted')
-  expect(await shown(id)).toMatchObject({ status: 'stopped' })
+  expect(await current(id)).toMatchObject({ status: 'stopped' })
   await caster.stop(id)
 })

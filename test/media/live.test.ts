@@ -237,7 +237,7 @@ test('shows the slate during an interruption, and ends the stream if the publish
   expect(sessions).toMatchObject([{ endReason: 'source_lost' }])
 })
 
-/** An examined picture in the library of the workspace. */
+/** Uploads a white image to the media library and marks it as examined. */
 async function whitePicture(): Promise<string> {
   const white = { width: 640, height: 360, channels: 3, background: 'white' } as const
   const content = new Uint8Array(await sharp({ create: white }).png().toBuffer())
@@ -253,31 +253,31 @@ async function whitePicture(): Promise<string> {
 }
 
 test('adds and removes destinations while live without affecting the others', async () => {
-  const [stays, goes, comes] = [await sink(), await sink(), await sink()]
-  const stream = await caster.stream({ stays, goes })
+  const [kept, removed, added] = [await sink(), await sink(), await sink()]
+  const stream = await caster.stream({ kept, removed })
   const { feed } = await caster.publish(stream.streamKey)
   await caster.until(stream._id, 'receiving')
   await caster.goLive(stream._id)
-  await caster.untilDestination(stream._id, 'stays', 'live')
-  await caster.untilDestination(stream._id, 'goes', 'live')
+  await caster.untilDestination(stream._id, 'kept', 'live')
+  await caster.untilDestination(stream._id, 'removed', 'live')
   const listed = await caster.good<{ _id: string; name: string }[]>('GET /api/streams/rtmp-destinations', {
     query: { workspaceId },
   })
-  const kept = listed.find(({ name }) => name === 'stays')?._id
-  const platforms = [kept, await caster.destination('comes', comes.port)].map((accountId) => ({
+  const keptId = listed.find(({ name }) => name === 'kept')?._id
+  const platforms = [keptId, await caster.destination('added', added.port)].map((accountId) => ({
     platform: 'custom',
     accountId,
   }))
   await caster.good('PUT /api/streams/{id}', { path: { id: stream._id }, body: { title: 'Launch', platforms } })
-  await caster.untilDestination(stream._id, 'comes', 'live')
-  await waitFor(() => goes.last()?.closed)
-  expect(stays.connections).toHaveLength(1)
-  const before = stays.messages('video').length
-  await waitFor(() => stays.messages('video').length > before + 20)
+  await caster.untilDestination(stream._id, 'added', 'live')
+  await waitFor(() => removed.last()?.closed)
+  expect(kept.connections).toHaveLength(1)
+  const before = kept.messages('video').length
+  await waitFor(() => kept.messages('video').length > before + 20)
   feed.stop()
 })
 
-test('marks a destination that rejects its key, affects no other, and retries on request', async () => {
+test('marks a destination that rejects its key, does not affect others, and retries on request', async () => {
   const [good, bad] = [await sink(), await sink()]
   bad.behaviour.refuse = { code: 'NetStream.Publish.BadName', description: 'no such key' }
   const { _id, streamKey } = await caster.stream({ good, bad })
@@ -303,7 +303,7 @@ test('counts each second once, even when the media process is killed', async () 
   await caster.publish(streamKey)
   await caster.until(_id, 'receiving')
   await caster.goLive(_id)
-  await waitFor(async () => (await usedMs()) > 2_000, { timeoutMs: 10_000, what: 'two seconds of use' })
+  await waitFor(async () => (await usedMs()) > 2_000, { timeoutMs: 10_000, what: 'two seconds of usage' })
   const pid = app.node.media?.pid()
   if (pid === undefined) throw new Error('no media process')
   process.kill(pid, 'SIGKILL')
@@ -313,7 +313,7 @@ test('counts each second once, even when the media process is killed', async () 
   await caster.publish(streamKey)
   await caster.until(_id, 'live')
   await caster.untilDestination(_id, 'one', 'live')
-  await waitFor(async () => (await usedMs()) > before + 1_500, { timeoutMs: 10_000, what: 'more use' })
+  await waitFor(async () => (await usedMs()) > before + 1_500, { timeoutMs: 10_000, what: 'more usage' })
   await caster.stop(_id)
   const total = performance.now() - startedAt
   await waitFor(async () => (await usedMs()) < total)
@@ -347,7 +347,7 @@ test('returns to the primary encoder, and to the backup when it is selected', as
   expect(one.connections).toHaveLength(1)
 })
 
-test('shows nothing as live while the media process hangs, restarts it, and continues the stream', async () => {
+test('marks destinations as unknown while the media process hangs, restarts it, and continues the stream', async () => {
   const one = await sink()
   const { _id, streamKey } = await caster.stream({ one })
   await caster.publish(streamKey)
@@ -366,9 +366,9 @@ test('shows nothing as live while the media process hangs, restarts it, and cont
   const stoppedAt = new Date().getTime()
   const seen = await caster.untilDestination(_id, 'one', 'unknown')
   expect(seen).toMatchObject({ status: 'live', unconfirmedSince: expect.any(String) })
-  const doubtful = await relay()
-  expect(doubtful).toMatchObject({ at: null, ingest: null, destinations: [{ status: 'unknown' }] })
-  expect(Date.parse(doubtful.lastSeenAt ?? '')).toBeLessThan(stoppedAt + 1_500)
+  const unconfirmed = await relay()
+  expect(unconfirmed).toMatchObject({ at: null, ingest: null, destinations: [{ status: 'unknown' }] })
+  expect(Date.parse(unconfirmed.lastSeenAt ?? '')).toBeLessThan(stoppedAt + 1_500)
   expect((await app.send('GET /api/ready', {})).status).toBe(503)
   expect(await app.node.resources.metrics.metrics()).toMatch(/^crier_media_up 0$/m)
   expect((await events()).at(-1)).toMatchObject({ type: 'stream.updated', data: { status: 'live' } })
@@ -400,7 +400,7 @@ test('ends the stream cleanly at the limit after a warning, and refuses publishe
     { type: 'stream.warning', data: { streamId: _id, code: 'minutes_running_out', minutesLeft: 1 } },
   ])
   expect(await usedMs()).toBeGreaterThanOrEqual(allowed)
-  // A second between two looks, and what a busy machine adds.
+  // Usage is checked once a second. The rest is tolerance for a busy machine.
   expect(await usedMs()).toBeLessThan(allowed + 10_000)
   expect(await caster.refusal(other.streamKey)).not.toBe('')
 })
@@ -438,14 +438,14 @@ test('names the stream and workspace in log lines of a publisher', async () => {
   await caster.publish(streamKey)
   await caster.until(_id, 'receiving')
   caster.close()
-  const about = (msg: string) => app.logs.find((line) => line.msg === msg && line['streamId'] === _id)
-  await waitFor(() => about('publisher ended') !== undefined, { what: 'the line of its end' })
+  const lineOf = (msg: string) => app.logs.find((line) => line.msg === msg && line['streamId'] === _id)
+  await waitFor(() => lineOf('publisher ended') !== undefined, { what: 'the log line of its end' })
   for (const msg of ['a publisher was admitted', 'publisher admitted', 'publisher ended']) {
-    expect(about(msg), msg).toMatchObject({ part: 'media', streamId: _id, workspaceId })
+    expect(lineOf(msg), msg).toMatchObject({ part: 'media', streamId: _id, workspaceId })
   }
 })
 
-test('has metrics for every ingest and destination, and only existing ones on the dashboard', async () => {
+test('exposes metrics of every ingest and destination, and the dashboard uses only existing metrics', async () => {
   const one = await sink()
   const { _id, platforms, streamKey } = await caster.stream({ one })
   await caster.publish(streamKey)
@@ -453,7 +453,7 @@ test('has metrics for every ingest and destination, and only existing ones on th
   await caster.goLive(_id)
   await caster.untilDestination(_id, 'one', 'live')
   const labels = `stream="${_id}",destination="${platforms[0]?._id}"`
-  const wanted = [
+  const expected = [
     `crier_destination_state{${labels},state="live"} 1`,
     `crier_destination_dropped_total{${labels},kind="video"} 0`,
     `crier_destination_reconnects_total{${labels}} 0`,
@@ -471,7 +471,9 @@ test('has metrics for every ingest and destination, and only existing ones on th
       const metrics = await (await fetch(`${app.node.adminUrl}/metrics`)).text()
       const bytes = new RegExp(`crier_ingest_bytes_total\\{stream="${_id}",source="primary"\\} [1-9]`)
       const sent = new RegExp(`crier_destination_bytes_total\\{${labels}\\} [1-9]`)
-      return wanted.every((line) => metrics.includes(line)) && bytes.test(metrics) && sent.test(metrics) ? metrics : ''
+      return expected.every((line) => metrics.includes(line)) && bytes.test(metrics) && sent.test(metrics)
+        ? metrics
+        : ''
     },
     { timeoutMs: 15_000, what: 'the metrics of the stream' },
   )
@@ -479,8 +481,8 @@ test('has metrics for every ingest and destination, and only existing ones on th
   const declared = [...text.matchAll(/^# TYPE (\S+) (\S+)/gm)]
   const own = declared.filter(([, name]) => name?.startsWith('crier_'))
   // https://prometheus.io/docs/practices/naming/
-  const unusual = own.filter(([, name, type]) => (type === 'counter') !== name?.endsWith('_total'))
-  expect(unusual.map(([line]) => line)).toEqual([])
+  const misnamed = own.filter(([, name, type]) => (type === 'counter') !== name?.endsWith('_total'))
+  expect(misnamed.map(([line]) => line)).toEqual([])
   expect(own.flatMap(([, name]) => (/_ms$|_bits_/.test(name ?? '') ? [name] : []))).toEqual([])
   const dashboard = await readFile(new URL('../../docker/grafana-dashboard.json', import.meta.url), 'utf8')
   const { panels } = JSON.parse(dashboard) as {
@@ -489,13 +491,13 @@ test('has metrics for every ingest and destination, and only existing ones on th
   expect(new Set(panels.map(({ id }) => id)).size).toBe(panels.length)
   expect(new Set(panels.map(({ gridPos: { x, y } }) => `${x} ${y}`)).size).toBe(panels.length)
   const expressions = panels.flatMap(({ targets = [] }) => targets.map(({ expr }) => expr))
-  const named = new Set(
+  const usedNames = new Set(
     [...expressions, dashboard].flatMap((part) => part.match(/\b(?:crier|nodejs|process)_\w+/g) ?? []),
   )
-  expect(named.size).toBeGreaterThan(20)
-  const there = new Set(declared.map(([, name]) => name))
+  expect(usedNames.size).toBeGreaterThan(20)
+  const existing = new Set(declared.map(([, name]) => name))
   expect(
-    [...named].filter((name) => !there.has(name) && !there.has(name.replace(/_(?:bucket|count|sum)$/, ''))),
+    [...usedNames].filter((name) => !existing.has(name) && !existing.has(name.replace(/_(?:bucket|count|sum)$/, ''))),
   ).toEqual([])
 })
 

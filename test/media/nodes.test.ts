@@ -26,7 +26,7 @@ const open: Broadcaster[] = []
 
 /** A media node that no longer exists. */
 const GONE = '01939c5e-7a3b-7c21-9f58-0000000000dd'
-/** A turn for notices that need no commit. */
+/** A turn that runs `afterCommit` callbacks at once, to send notices without a commit. */
 const NO_TURN = { afterCommit: (act: () => void) => act() } as unknown as Turn
 
 const env = { JWT_SECRET: 'a secret that all of the nodes share', ALLOW_PRIVATE_ADDRESSES: '1' }
@@ -60,7 +60,7 @@ async function dataFolder(name: string): Promise<string> {
   return path
 }
 
-/** Uses the API of one node and publishes to another. */
+/** A broadcaster for each media node: it uses the API of one node and publishes to another. */
 async function casters(name: string) {
   const workspaceId = await world.workspace(name, `owner-of-${name}`)
   const voice = world.as(`owner-of-${name}`)
@@ -73,9 +73,9 @@ test('controls and observes a stream on another node from an API node', async ()
   const sink = await startSink()
   const { at, apiKey } = await casters('acme')
   const socket: Socket = io(api.url, { auth: { token: apiKey }, transports: ['websocket'], reconnection: false })
-  const heard: string[] = []
+  const received: string[] = []
   socket.onAny((name: string, message?: { data?: { status?: string } }) =>
-    heard.push(`${name} ${message?.data?.status}`),
+    received.push(`${name} ${message?.data?.status}`),
   )
   await waitFor(() => socket.connected)
   const { _id, streamKey } = await at[0].stream({ one: sink })
@@ -96,8 +96,8 @@ test('controls and observes a stream on another node from an API node', async ()
   expect(health.paths).toHaveLength(1)
   await at[0].stop(_id)
   await publisher.closed
-  await waitFor(() => heard.includes('stream.updated ended'))
-  expect(heard).toEqual(
+  await waitFor(() => received.includes('stream.updated ended'))
+  expect(received).toEqual(
     expect.arrayContaining(['stream.created idle', 'stream.updated live', 'destination.updated live']),
   )
   socket.disconnect()
@@ -149,9 +149,9 @@ async function clip(caster: Broadcaster): Promise<string> {
   return caster.upload(path)
 }
 
-const beingFed = (sink: Sink) => sink.connections.filter(({ closed, publishedAt }) => publishedAt !== null && !closed)
+const publishing = (sink: Sink) => sink.connections.filter(({ closed, publishedAt }) => publishedAt !== null && !closed)
 
-test('lets only one of a publisher and a playout feed the stream of a lost node', async () => {
+test('brings a publisher and a playout that race for the stream of a lost node to one node', async () => {
   const { at } = await casters('racing')
   const assetId = await clip(at[0])
   for (const publisherIsFirst of [true, false]) {
@@ -163,7 +163,7 @@ test('lets only one of a publisher and a playout feed the stream of a lost node'
       body: { assetId, loop: true, scheduledFor },
     })
     await at[0].goLive(_id, { waitForIngest: true })
-    // The state that a lost node leaves: the other two take over its playouts.
+    // The state after a node was lost. The other two nodes take over its playouts.
     await api.database.rows(
       `update stream_broadcasts set status = 'playing', started_at = now(), node_id = $2, seen_at = now() - interval '1 minute'
        where stream_id = $1`,
@@ -173,10 +173,10 @@ test('lets only one of a publisher and a playout feed the stream of a lost node'
     const [placed] = mediaNodes.nodes().filter(({ status }) => status?.rtmpPort === media[0].config.RTMP_PORT)
     await api.database.rows('update streams set media_node = $2 where id = $1', [_id, placed?.nodeId ?? null])
     const publisher = await TestPublisher.connect({ port: media[1].config.RTMP_PORT })
-    const takeUp = () => api.composition.services.mediaNodes.notices.broadcast(NO_TURN, _id)
-    if (!publisherIsFirst) takeUp()
+    const takeOver = () => api.composition.services.mediaNodes.notices.broadcast(NO_TURN, _id)
+    if (!publisherIsFirst) takeOver()
     const published = publisher.publish(streamKey)
-    if (publisherIsFirst) takeUp()
+    if (publisherIsFirst) takeOver()
     await published
     publisher.setChunkSize(65_536)
     const feed = new Feed(publisher).start()
@@ -186,24 +186,24 @@ test('lets only one of a publisher and a playout feed the stream of a lost node'
         'select b.node_id, s.ingest_node from stream_broadcasts b join streams s on s.id = b.stream_id where s.id = $1',
         [_id],
       )
-    // Whichever came first, both end on one node, where one of them is on standby or gone.
+    // Both end on the same node in either order. One of them is on standby or has ended.
     await waitFor(
       async () => {
         const row = await broadcast()
         return row !== undefined && row.ingest_node !== null && row.node_id === row.ingest_node
       },
-      { timeoutMs: 25_000, what: 'both to be at one node' },
+      { timeoutMs: 25_000, what: 'both on one node' },
     )
-    // The destination keeps one connection as well.
+    // The destination also keeps only one connection.
     const counts = new Map<SinkConnection, number>()
     const isSettled = () => {
-      const [fed, ...others] = beingFed(sink)
-      if (fed === undefined || others.length > 0) return false
-      const count = counts.get(fed) ?? fed.messages.length
-      counts.set(fed, count)
-      return fed.messages.length > count + 60
+      const [active, ...others] = publishing(sink)
+      if (active === undefined || others.length > 0) return false
+      const count = counts.get(active) ?? active.messages.length
+      counts.set(active, count)
+      return active.messages.length > count + 60
     }
-    await waitFor(isSettled, { timeoutMs: 15_000, what: 'one connection to be fed, and no other' })
+    await waitFor(isSettled, { timeoutMs: 15_000, what: 'media on exactly one connection' })
     feed.stop()
     publisher.close()
     await at[0].stop(_id)
@@ -224,7 +224,7 @@ test('treats no node as lost while Redis is unavailable', async () => {
   await waitFor(() => sinks.every((sink) => sink.messages('video').length > 20), { timeoutMs: 15_000 })
   await redis.kill()
   const { directory: mediaNodes } = api.composition.services.mediaNodes
-  await waitFor(() => mediaNodes.present().length === 0, { timeoutMs: 15_000, what: 'nobody to be heard' })
+  await waitFor(() => mediaNodes.present().length === 0, { timeoutMs: 15_000, what: 'all nodes to be missing' })
   const counts = sinks.map((sink) => sink.messages('video').length)
   await waitFor(() => sinks.every((sink, index) => sink.messages('video').length > counts[index]! + 90), {
     timeoutMs: 15_000,

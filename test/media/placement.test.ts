@@ -16,7 +16,7 @@ import { startRedis, type TestRedis } from '../support/redis.ts'
 import { waitFor } from '../support/wait.ts'
 import { World } from '../support/world.ts'
 
-/** The API in this process, two media nodes as processes of their own on two RTMP ports; one Redis, one database. */
+/** The API runs in this process, two media nodes run in child processes. All share one Redis and one database. */
 let redis: TestRedis
 let api: App
 let folder: string
@@ -26,6 +26,7 @@ let workspaceId: string
 let sinks: Sink[] = []
 const publishers: { close(): void }[] = []
 
+/** The JWT secret that `startApp` uses with Redis. */
 const SECRET = 'what all nodes of a test have in common'
 
 beforeAll(async () => {
@@ -37,7 +38,7 @@ beforeAll(async () => {
   workspaceId = await world.workspace('acme', 'ada')
   caster = new Broadcaster(api, world.as('ada'), workspaceId)
   await world.user('ada', { plan: 'business' })
-  // Starting is work too: until that is over, a node is as good as full.
+  // Starting a node causes load, and a loaded node gets no streams.
   await waitFor(async () => (await health()).filter(({ load, ok }) => ok && load < 0.4).length === 2, {
     timeoutMs: 30_000,
   })
@@ -53,12 +54,12 @@ afterAll(async () => {
   if (folder) await rm(folder, { recursive: true, force: true })
 })
 
-let made = 0
+let created = 0
 
 async function mediaNode(name: string): Promise<CrierProcess> {
   const rtmp = await freeLoopbackPort()
-  const data = join(folder, `${name}-${(made += 1)}`)
-  // One storage for all, as a bucket would be.
+  const data = join(folder, `${name}-${(created += 1)}`)
+  // All nodes share one storage, as with a bucket.
   await mkdir(data, { recursive: true })
   await symlink(join(api.dataDir, 'storage'), join(data, 'storage'))
   return CrierProcess.start(
@@ -98,7 +99,7 @@ async function stream(): Promise<Placed> {
   return (await caster.stream({ [`sink-${sinks.length}`]: sink })) as Placed
 }
 
-/** Publishes to a server; a reason instead of a publisher when it is refused. */
+/** Publishes to a server. Returns the reason when the publisher is refused. */
 async function publishTo(server: string, key: string): Promise<{ feed?: Feed; refused?: string }> {
   const publisher = await TestPublisher.connect({ port: Number(new URL(server).port) })
   publishers.push(publisher)
@@ -112,7 +113,7 @@ async function publishTo(server: string, key: string): Promise<{ feed?: Feed; re
 
 const portOf = (server: string) => Number(new URL(server).port)
 
-test('streams are spread over the nodes, stay where they are, and a full node says where there is room', async () => {
+test('distributes streams over the nodes, keeps them there, and redirects publishers of a full node', async () => {
   const four = [await stream(), await stream(), await stream(), await stream()]
   const servers = four.map(({ rtmpIngestUrl }) => rtmpIngestUrl)
   for (const node of nodes) expect(servers.filter((server) => portOf(server) === node.rtmpPort)).toHaveLength(2)
@@ -136,7 +137,7 @@ test('streams are spread over the nodes, stay where they are, and a full node sa
   for (const { _id } of four) await caster.stop(_id)
 })
 
-test('a node that is killed: its publishers are taken by the other at once, and newcomers are sent there', async () => {
+test('the other node accepts the publishers of a killed node at once, and gets all new streams', async () => {
   await waitFor(async () => (await health()).every(({ streams }) => streams === 0))
   const { _id, rtmpIngestUrl, streamKey } = await stream()
   await publishTo(rtmpIngestUrl, streamKey)
@@ -149,8 +150,8 @@ test('a node that is killed: its publishers are taken by the other at once, and 
   )
   await lost!.kill()
   const [left] = nodes
-  const again = await publishTo(`rtmp://127.0.0.1:${left!.rtmpPort}/live`, streamKey)
-  expect(again.refused).toBeUndefined()
+  const second = await publishTo(`rtmp://127.0.0.1:${left!.rtmpPort}/live`, streamKey)
+  expect(second.refused).toBeUndefined()
   const [sink] = sinks
   await waitFor(() => sink!.connections.length === 2 && !sink!.last()!.closed, { timeoutMs: 15_000 })
   const arrived = sink!.messages('video').length
@@ -162,12 +163,12 @@ test('a node that is killed: its publishers are taken by the other at once, and 
   await caster.stop(_id)
 })
 
-test('a node that dies: its files are broadcast on by another, and its streams pointed there', async () => {
+test('the other node continues the playouts of a killed node, and gets its streams', async () => {
   nodes.push(await mediaNode('three'))
   await waitFor(async () => (await health()).filter(({ ok }) => ok).length === 2, { timeoutMs: 15_000 })
   const files = await stream()
   const [sink] = sinks
-  const { assetId, pictures } = await clip()
+  const { assetId, checksums } = await clip()
   await caster.good('POST /api/streams/{id}/broadcast', {
     path: { id: files._id },
     body: { assetId, goLive: true },
@@ -189,39 +190,39 @@ test('a node that dies: its files are broadcast on by another, and its streams p
   const [left] = nodes
   await waitFor(() => sink!.connections.length > 1 && sink!.last()!.messages.length > 50, {
     timeoutMs: 30_000,
-    what: 'the file to go on',
+    what: 'the playout to continue',
   })
   expect(portOf(((await caster.get(files._id)) as Placed).rtmpIngestUrl)).toBe(left!.rtmpPort)
   // It continues from the last keyframe before the stored position, and no destination ever has two connections.
   const [before, after] = sink!.connections.map((one) => one.of('video').filter(({ isHeader }) => !isHeader))
-  const place = (message: SinkMessage | undefined) => pictures.indexOf(message?.checksum ?? 0) / PICTURES_A_SECOND
+  const secondsOf = (message: SinkMessage | undefined) => checksums.indexOf(message?.checksum ?? 0) / FPS
   const position = (stored?.position_ms ?? 0) / 1_000
   expect(position).toBeGreaterThan(0)
-  expect(position).toBeLessThan(place(before!.at(-1)) + 0.5)
-  expect(place(after![0])).toBeGreaterThan(position - GROUP / PICTURES_A_SECOND - 0.1)
-  expect(place(after![0])).toBeLessThan(position + 0.1)
+  expect(position).toBeLessThan(secondsOf(before!.at(-1)) + 0.5)
+  expect(secondsOf(after![0])).toBeGreaterThan(position - GOP / FPS - 0.1)
+  expect(secondsOf(after![0])).toBeLessThan(position + 0.1)
   expect(sink!.connections[0]?.closedAt).toBeLessThan(sink!.connections[1]!.openedAt)
   await caster.until(_id, 'idle', 20_000)
   const isMoved = async () => {
     const moved = (await caster.get(_id)) as Placed
     return portOf(moved.rtmpIngestUrl) === left!.rtmpPort ? moved : undefined
   }
-  const moved = await waitFor(isMoved, { timeoutMs: 20_000, what: 'the stream to be pointed at the other node' })
+  const moved = await waitFor(isMoved, { timeoutMs: 20_000, what: 'the ingest URL of the other node' })
   expect((await publishTo(moved.rtmpIngestUrl, streamKey)).refused).toBeUndefined()
   await caster.until(_id, 'receiving')
   await caster.stop(_id)
   await caster.stop(files._id)
 })
 
-const PICTURES_A_SECOND = 30
-/** Pictures between keyframes. */
-const GROUP = 15
+const FPS = 30
+/** Frames from one keyframe to the next. */
+const GOP = 15
 
-/** A clip in the media library, and the checksum of each of its pictures as it is sent. */
-async function clip(): Promise<{ assetId: string; pictures: number[] }> {
+/** Uploads a clip to the media library. Returns its id, and the checksum of each video frame as it is relayed. */
+async function clip(): Promise<{ assetId: string; checksums: number[] }> {
   const path = join(folder, 'clip.mp4')
-  await makeClip(path, { seconds: 20, group: GROUP, size: '160x90' })
+  await makeClip(path, { seconds: 20, group: GOP, size: '160x90' })
   await runFfmpeg('-i', path, '-c', 'copy', '-f', 'flv', `${path}.flv`)
   const tags = readTags(await readFile(`${path}.flv`)).filter(({ payload, type }) => type === 9 && payload[1] === 1)
-  return { assetId: await caster.upload(path), pictures: tags.map(({ payload }) => crc32(payload)) }
+  return { assetId: await caster.upload(path), checksums: tags.map(({ payload }) => crc32(payload)) }
 }

@@ -21,7 +21,7 @@ let caster: Broadcaster
 let workspaceId: string
 let folder: string
 let browser: Browser
-/** A clock that can be advanced without making nodes look silent. */
+/** A clock whose wall time can be advanced. Its monotonic time is real, so that nodes do not seem unresponsive. */
 let shift = 0
 const clock: Clock = { now: () => Date.now() + shift, monotonic: () => performance.now() }
 
@@ -58,7 +58,7 @@ async function statusOf(id: string, token: string): Promise<number> {
   return status
 }
 
-/** Reads some tags of a preview, then continues until it is closed. */
+/** Opens a preview, waits for some tags, and keeps reading until it is closed. */
 async function watch(url: string, headers: Record<string, string> = {}) {
   const controller = new AbortController()
   const response = await fetch(url, { headers, signal: controller.signal })
@@ -120,7 +120,7 @@ test('stores peak viewers in the session, and ends the preview of a removed memb
   await caster.good('DELETE /api/team/{workspaceId}/members/{userId}', {
     path: { workspaceId, userId: world.id('bob') },
   })
-  await waitFor(() => bob.seen.ended, { what: 'bob to see nothing more' })
+  await waitFor(() => bob.seen.ended, { what: "the end of bob's preview" })
   expect(ada.seen.ended).toBe(false)
   ada.seen.leave()
   const sessions = () => caster.good<{ peakViewers: number }[]>('GET /api/streams/{id}/sessions', { path: { id: _id } })
@@ -152,13 +152,13 @@ test('ends previews and tokens of a revoked API key or session, and no others', 
   const ended = () => Object.entries(viewers).flatMap(([name, { seen }]) => (seen.ended ? [name] : []))
   const renewed = await app.send('POST /api/users/me/api-key', { apiKey })
   expect(renewed.status).toBe(200)
-  await waitFor(() => ended().length >= 2, { what: 'the old key to show nothing more' })
+  await waitFor(() => ended().length >= 2, { what: 'the end of the previews of the old key' })
   expect(ended()).toEqual(['key', 'keyTicket'])
   expect(await statusOf(_id, byKey)).toBe(401)
   expect(await statusOf(_id, await ticket({ apiKey: renewed.body.data.apiKey }))).toBe(200)
   expect(await statusOf(_id, bySession)).toBe(200)
   expect((await app.send('POST /api/auth/logout', { token, body: {} })).status).toBe(200)
-  await waitFor(() => ended().length >= 4, { what: 'the session to show nothing more' })
+  await waitFor(() => ended().length >= 4, { what: 'the end of the previews of the session' })
   expect(ended()).toEqual(['key', 'keyTicket', 'session', 'sessionTicket'])
   expect(await statusOf(_id, bySession)).toBe(401)
   await caster.stop(_id)
@@ -176,9 +176,9 @@ test('plays in a browser without loading from other origins', async () => {
   })
   const publishing = publishFlv(file, `rtmp://127.0.0.1:${app.config.RTMP_PORT}/live/${streamKey}`)
   const position = () => page.evaluate<number>(`document.querySelector('video').currentTime`)
-  await waitFor(async () => (await position()) > 0.5, { timeoutMs: 30_000, what: 'the picture to move' })
+  await waitFor(async () => (await position()) > 0.5, { timeoutMs: 30_000, what: 'the video to play' })
   const before = await position()
-  await waitFor(async () => (await position()) > before + 0.5, { timeoutMs: 15_000, what: 'it to go on moving' })
+  await waitFor(async () => (await position()) > before + 0.5, { timeoutMs: 15_000, what: 'the video to continue' })
   const picture = await page.evaluate<{ width: number; brightest: number; darkest: number }>(`(() => {
     const video = document.querySelector('video')
     const canvas = document.createElement('canvas')
@@ -225,7 +225,7 @@ test('resumes playing after the WebRTC process was killed, and reports the loss'
       await waitFor(async () => (await page.textContent('[role=status]')) === 'Live', PATIENT)
       return isWebrtc()
     },
-    { ...PATIENT, what: 'the page to play by WebRTC' },
+    { ...PATIENT, what: 'the page to play over WebRTC' },
   )
   await page.evaluate(`globalThis.before = document.querySelector('video').srcObject`)
   const entries = app.composition.services.mediaNodes.directory.nodes()

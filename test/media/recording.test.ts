@@ -62,7 +62,7 @@ beforeAll(async () => {
   caster = new Broadcaster(app, voice, workspaceId)
   const file = { name: 'clip.mp4', content: new Uint8Array(await readFile(join(folder, 'clip.mp4'))) }
   clip = (await caster.good<{ _id: string }>('POST /api/assets/upload', { body: { workspaceId }, file }))._id
-  await untilLookedAt(clip)
+  await untilExamined(clip)
 }, 180_000)
 afterAll(async () => {
   await app?.stop()
@@ -76,7 +76,7 @@ afterEach(async () => {
 
 const recordingsFolder = () => join(app.dataDir, 'recordings')
 
-const untilLookedAt = (id: string) =>
+const untilExamined = (id: string) =>
   waitFor(
     async () => {
       const asset = await caster.good<{ thumbnail: { status: string }; duration: number; tags: string[] }>(
@@ -85,7 +85,7 @@ const untilLookedAt = (id: string) =>
       )
       return asset.thumbnail.status === 'pending' ? undefined : asset
     },
-    { timeoutMs: 120_000, what: 'an asset to be looked at' },
+    { timeoutMs: 120_000, what: 'the asset to be examined' },
   )
 
 /** A stream with recording enabled. */
@@ -112,16 +112,16 @@ const untilKept = (id: string, count: number) =>
     { timeoutMs: 30_000, what: `${count} recordings` },
   )
 
-/** Waits until this many bytes are reported and written to disk. @returns the reported size */
+/** Waits until more than `seconds` are reported and on disk. @returns the reported state */
 const untilOnDisk = (id: string, seconds: number) =>
   waitFor(
     async () => {
       const reply = await caster.good<{ recording: SeenFile | null }>('GET /api/streams/{id}/relay', { path: { id } })
-      const said = reply.recording
+      const reported = reply.recording
       const [file] = await readdir(recordingsFolder())
-      if (said === null || file === undefined || said.duration <= seconds) return undefined
+      if (reported === null || file === undefined || reported.duration <= seconds) return undefined
       const { size } = await stat(join(recordingsFolder(), file))
-      return size >= said.bytes ? said : undefined
+      return size >= reported.bytes ? reported : undefined
     },
     { timeoutMs: 20_000, what: `${seconds} s on disk` },
   )
@@ -147,8 +147,8 @@ test('stores recordings in the media library, also those of a killed process', a
   const { id, sink } = await recordedStream()
   await caster.good('POST /api/streams/{id}/broadcast', { path: { id }, body: { assetId: clip, loop: true } })
   await caster.until(id, 'live')
-  const pictures = () => sink.messages('video').filter(({ isHeader }) => !isHeader)
-  await waitFor(() => pictures().length > 75)
+  const videoFrames = () => sink.messages('video').filter(({ isHeader }) => !isHeader)
+  await waitFor(() => videoFrames().length > 75)
   const { duration: seconds } = await untilOnDisk(id, 2)
   process.kill(app.node.media?.pid() ?? 0, 'SIGKILL')
   await waitFor(() => sink.connections[0]?.closed)
@@ -161,10 +161,10 @@ test('stores recordings in the media library, also those of a killed process', a
   const [first, second] = await Promise.all(
     recordings.map(async ({ assetId }) => playedSeconds(await downloaded(assetId))),
   )
-  // The last frame is shown for a while, and counts from its beginning.
+  // `playedSeconds` does not include the duration of the last frame.
   expect(first).toBeGreaterThan(seconds - 0.1)
   expect(second).toBeGreaterThan(1)
-  const asset = await untilLookedAt(recordingAssetId ?? '')
+  const asset = await untilExamined(recordingAssetId ?? '')
   expect(asset).toMatchObject({ tags: ['recording'], thumbnail: { status: 'ready' } })
   expect(asset.duration).toBeCloseTo(recordings[0]?.duration ?? 0, 0)
   expect(await readdir(recordingsFolder())).toEqual([])
@@ -175,7 +175,7 @@ test('stores recordings in the media library, also those of a killed process', a
   expect(counted).toMatch(/event="whole"\} [1-9]/)
 })
 
-test('makes an asset with a thumbnail of an HEVC and Opus recording', async () => {
+test('creates an asset with a thumbnail from a recording with HEVC and Opus', async () => {
   const path = join(folder, 'hevc.mp4')
   await makeEnhancedClip(path, 'hevc', 2)
   const { id, streamKey } = await recordedStream()
@@ -194,7 +194,7 @@ test('makes an asset with a thumbnail of an HEVC and Opus recording', async () =
   await caster.stop(id)
   publisher.close()
   const { recordingAssetId } = await untilKept(id, 1)
-  expect(await untilLookedAt(recordingAssetId ?? '')).toMatchObject({
+  expect(await untilExamined(recordingAssetId ?? '')).toMatchObject({
     type: 'video/mp4',
     codecs: { video: 'hevc', audio: 'opus' },
     width: 320,
@@ -218,7 +218,7 @@ test('records an audio-only stream as an audio file', async () => {
   await caster.stop(id)
   publisher.close()
   const { recordingAssetId } = await untilKept(id, 1)
-  const asset = await untilLookedAt(recordingAssetId ?? '')
+  const asset = await untilExamined(recordingAssetId ?? '')
   expect(asset).toMatchObject({ type: 'audio/mp4', codecs: { audio: 'aac' }, name: expect.stringMatching(/\.m4a$/) })
   expect(asset.duration).toBeCloseTo(4, 0)
 })
@@ -269,7 +269,7 @@ test('imports the unfinished recording of a killed node when it restarts', async
   await untilKept(id, 1)
   const apiKey = world.key('ada')
   await app.stop()
-  // The state after a kill: cut in the middle of a fragment, without a duration.
+  // The file of a killed node ends in the middle of a fragment and has no duration.
   const path = join(folder, 'data', 'recordings', `${workspaceId}.${id}.${sessionId}.${Date.now()}.mp4`)
   const flags = ['-movflags', 'frag_keyframe+empty_moov+default_base_moof']
   await makeClip(path, { seconds: 3, group: 15, extra: flags })
@@ -280,6 +280,6 @@ test('imports the unfinished recording of a killed node when it restarts', async
   const { recordings } = await untilKept(id, 2)
   const { assetId, duration } = recordings.at(-1) ?? {}
   expect(duration).toBeGreaterThan(2)
-  expect(await untilLookedAt(assetId ?? '')).toMatchObject({ tags: ['recording'], thumbnail: { status: 'ready' } })
+  expect(await untilExamined(assetId ?? '')).toMatchObject({ tags: ['recording'], thumbnail: { status: 'ready' } })
   expect(await readdir(recordingsFolder())).toEqual([])
 })

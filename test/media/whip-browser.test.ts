@@ -56,9 +56,9 @@ afterAll(async () => {
 /** Browsers encode, decode and connect in real time, also on a busy machine. */
 const PATIENT = { timeoutMs: 40_000 }
 
-let begun = 0
+let started = 0
 
-/** A page, its stream and its destinations. */
+/** A page that publishes, its stream and its destinations. */
 class Show {
   readonly id: string
   readonly page: Page
@@ -73,8 +73,8 @@ class Show {
   }
 
   static async begin(title: string, how: Omit<Performance, 'url' | 'token'>): Promise<Show> {
-    // A retried test must not find the recordings of the first try.
-    const name = `${title}-${(begun += 1)}-`
+    // The number keeps a retried test from finding the recordings of its first run.
+    const name = `${title}-${(started += 1)}-`
     const sink = await startSink()
     const platforms = [
       { platform: 'custom', accountId: await caster.destination(`sink-${name}`, sink.port) },
@@ -103,10 +103,10 @@ class Show {
   async run(count: number): Promise<void> {
     await caster.until(this.id, 'live', PATIENT.timeoutMs)
     await caster.untilDestination(this.id, `nginx-${this.#name}`, 'live', PATIENT.timeoutMs)
-    const [pictures, sounds] = [this.frames('video').length, this.frames('audio').length]
-    const isThere = () => this.frames('video').length > pictures + count && this.frames('audio').length > sounds + count
-    await waitFor(isThere, { ...PATIENT, what: `${count} pictures of ${this.#name}` })
-    // The figures of the media process follow within a second.
+    const [video, audio] = [this.frames('video').length, this.frames('audio').length]
+    const hasArrived = () => this.frames('video').length > video + count && this.frames('audio').length > audio + count
+    await waitFor(hasArrived, { ...PATIENT, what: `${count} frames of ${this.#name}` })
+    // The status of the media process follows within a second.
     const ingest = await waitFor(async () => {
       const path = { id: this.id }
       const relay = await caster.good<{ ingest: { audioCodec?: string; videoCodec?: string } | null }>(
@@ -124,15 +124,15 @@ class Show {
       const relay = await caster.good('GET /api/streams/{id}/relay', { path: { id: this.id } })
       throw new Error(JSON.stringify({ name: this.#name, codecs, files: nginx.recordings(), relay }))
     }
-    await waitFor(isRecorded, { ...PATIENT, what: 'picture and sound in the recording' })
+    await waitFor(isRecorded, { ...PATIENT, what: 'video and audio in the recording' })
   }
 
-  /** The file that nginx has recorded so far. */
+  /** Path of nginx's recording. */
   recording(): string {
     return nginx.recordings().find((file) => file.includes(`key-for-nginx-${this.#name}`)) ?? ''
   }
 
-  /** Ends the stream after the page has stopped publishing. @returns what nginx recorded */
+  /** Ends the stream after the page has stopped publishing. @returns the path of nginx's recording */
   async end(): Promise<string> {
     await caster.until(this.id, 'interrupted', PATIENT.timeoutMs)
     await caster.stop(this.id)
@@ -143,21 +143,21 @@ class Show {
   }
 }
 
-async function ask(file: string, ...args: string[]): Promise<string[]> {
+async function probe(file: string, ...args: string[]): Promise<string[]> {
   const { command } = toolPath('ffprobe')
   const { stdout } = await promisify(execFile)(command, ['-v', 'error', ...args, '-of', 'csv=p=0', file])
   return stdout.trim().split('\n')
 }
 
-const codecsOf = async (file: string) => (await ask(file, '-show_entries', 'stream=codec_name')).sort()
+const codecsOf = async (file: string) => (await probe(file, '-show_entries', 'stream=codec_name')).sort()
 
 /** Milliseconds from the first frame to the last, by the timestamps in the file. */
 async function lengthOf(file: string): Promise<number> {
-  const times = await ask(file, '-select_streams', 'v', '-show_entries', 'packet=pts_time')
+  const times = await probe(file, '-select_streams', 'v', '-show_entries', 'packet=pts_time')
   return (Number.parseFloat(times.at(-1)!) - Number.parseFloat(times[0]!)) * 1_000
 }
 
-test('publishes video from a page, with every picture in order and with sound', async () => {
+test('publishes video and audio from a page, with every frame in order', async () => {
   const startedAt = Date.now()
   const show = await Show.begin('clock', { client: 'page', source: 'clock' })
   await show.run(45)
@@ -178,8 +178,8 @@ test('publishes video from a page, with every picture in order and with sound', 
   expect(complaints.splice(0)).toEqual([])
 })
 
-/** Gray values of the bars in the video that a page plays. */
-const LOOK = `(() => {
+/** Script that returns the gray values of the bars in the video that a page plays. */
+const READ_BARS = `(() => {
   const video = document.querySelector('video')
   const canvas = Object.assign(document.createElement('canvas'), { width: ${BARS}, height: 1 })
   const context = canvas.getContext('2d')
@@ -189,22 +189,22 @@ const LOOK = `(() => {
   return Array.from({ length: ${BARS} }, (_none, bar) => data[bar * 4])
 })()`
 
-/** Whether a page receives audio by WebRTC. A page that has reconnected plays another MediaStream. */
-const LISTEN = `(() => {
+/** Script that returns whether a page receives audio over WebRTC. After a reconnect the page plays another MediaStream. */
+const HAS_AUDIO = `(() => {
   const { srcObject } = document.querySelector('video')
   if (srcObject === null) return false
-  if (globalThis.heard !== srcObject) {
-    globalThis.heard = srcObject
-    globalThis.hearing ??= new AudioContext()
-    globalThis.ear = hearing.createAnalyser()
-    hearing.createMediaStreamSource(srcObject).connect(ear)
+  if (globalThis.analyzed !== srcObject) {
+    globalThis.analyzed = srcObject
+    globalThis.audioContext ??= new AudioContext()
+    globalThis.analyser = audioContext.createAnalyser()
+    audioContext.createMediaStreamSource(srcObject).connect(analyser)
   }
-  const samples = new Float32Array(ear.fftSize)
-  ear.getFloatTimeDomainData(samples)
+  const samples = new Float32Array(analyser.fftSize)
+  analyser.getFloatTimeDomainData(samples)
   return Math.max(...samples) > 0.1
 })()`
 
-test('plays a stream in another page by WebRTC with sound until it ends', async () => {
+test('plays a stream with audio in another page over WebRTC until it ends', async () => {
   const show = await Show.begin('watched', { client: 'page', source: 'clock' })
   await show.run(10)
   const { pageUrl } = await caster.good<{ pageUrl: string }>('POST /api/streams/{id}/preview-token', {
@@ -220,24 +220,24 @@ test('plays a stream in another page by WebRTC with sound until it ends', async 
       await waitFor(async () => (await page.textContent('[role=status]')) === 'Live', PATIENT)
       return page.evaluate<boolean>(`document.querySelector('video').srcObject !== null`)
     },
-    { timeoutMs: 40_000, what: 'the page to play by WebRTC' },
+    { timeoutMs: 40_000, what: 'the page to play over WebRTC' },
   )
-  const shown = new Set<number>()
-  const look = async () => {
-    const time = readBars(await page.evaluate<number[]>(LOOK))
+  const seen = new Set<number>()
+  const countFrames = async () => {
+    const time = readBars(await page.evaluate<number[]>(READ_BARS))
     // Before the first frame the video is black, which reads as 0.
-    if (time) shown.add(time)
-    return shown.size
+    if (time) seen.add(time)
+    return seen.size
   }
-  await waitFor(async () => (await look()) >= 30, { ...PATIENT, what: 'pictures on the page' })
-  expect([...shown].toSorted((one, other) => one - other)).toEqual([...shown])
-  // The page receives the tone of the other page.
-  await waitFor(() => page.evaluate<boolean>(LISTEN), { ...PATIENT, what: 'the sound of what is played' })
+  await waitFor(async () => (await countFrames()) >= 30, { ...PATIENT, what: 'frames on the page' })
+  expect([...seen].toSorted((one, other) => one - other)).toEqual([...seen])
+  // The publishing page sends a tone.
+  await waitFor(() => page.evaluate<boolean>(HAS_AUDIO), { ...PATIENT, what: 'audio on the page' })
   const viewers = async () =>
     (await caster.good<{ viewers: number }>('GET /api/streams/{id}/relay', { path: { id: show.id } })).viewers
   await waitFor(async () => (await viewers()) === 1, { ...PATIENT, what: 'one viewer to be counted' })
   await page.goto('about:blank')
-  await waitFor(async () => (await viewers()) === 0, { ...PATIENT, what: 'the viewer to be gone' })
+  await waitFor(async () => (await viewers()) === 0, { ...PATIENT, what: 'the viewer to disconnect' })
   await page.goto(url)
   await waitFor(async () => (await page.textContent('[role=status]')) === 'Live', PATIENT)
   await caster.stop(show.id)
@@ -260,13 +260,13 @@ test('works with two npm clients, and with VP8 from a page that disappears', asy
   expect(complaints.splice(0).filter((complaint) => !complaint.includes('404'))).toEqual([])
 })
 
-test('runs the script of the README as it is written', async () => {
+test('runs the script from the README unchanged', async () => {
   const readme = await readFile(new URL('../../README.md', import.meta.url), 'utf8')
   const [, script = ''] = /## Going live from a browser[\s\S]*?```js\n([\s\S]*?)```/.exec(readme) ?? []
   const [, later = ''] = /^\/\/ Later: (.*)$/m.exec(script) ?? []
   expect(later).toContain('DELETE')
   const sink = await startSink()
-  const platforms = [{ platform: 'custom', accountId: await caster.destination(`readme-${(begun += 1)}`, sink.port) }]
+  const platforms = [{ platform: 'custom', accountId: await caster.destination(`readme-${(started += 1)}`, sink.port) }]
   const { _id } = await caster.stream({})
   const path = { id: _id }
   const armed = await caster.good<{ whipUrl: string; whipToken: string }>('POST /api/streams/{id}/arm', {
@@ -281,8 +281,8 @@ test('runs the script of the README as it is written', async () => {
     `(async (whipUrl, whipToken) => { ${script}; globalThis.later = async () => { ${later} } })(${values})`,
   )
   await caster.until(_id, 'live', PATIENT.timeoutMs)
-  const pictures = () => sink.messages('video').filter(({ isHeader }) => !isHeader).length
-  await waitFor(() => pictures() > 10, { ...PATIENT, what: 'pictures at the destination' })
+  const frameCount = () => sink.messages('video').filter(({ isHeader }) => !isHeader).length
+  await waitFor(() => frameCount() > 10, { ...PATIENT, what: 'frames at the destination' })
   await page.evaluate('later()')
   await caster.until(_id, 'interrupted', PATIENT.timeoutMs)
   await caster.stop(_id)

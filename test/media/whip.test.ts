@@ -53,7 +53,7 @@ async function armedStream(): Promise<Armed & { readonly id: string }> {
 
 const arm = (id: string) => caster.good<Armed>('POST /api/streams/{id}/arm', { path: { id } })
 
-async function ask(
+async function request(
   method: string,
   url: string,
   token: string | undefined,
@@ -77,7 +77,7 @@ async function clientOffer(): Promise<{ client: WhipClient; sdp: string }> {
 
 async function publish({ whipToken, whipUrl }: Armed) {
   const { client, sdp } = await clientOffer()
-  const answer = await ask('POST', whipUrl, whipToken, sdp)
+  const answer = await request('POST', whipUrl, whipToken, sdp)
   if (answer.status === 201) {
     client.accept(answer.text)
     client.start()
@@ -87,22 +87,22 @@ async function publish({ whipToken, whipUrl }: Armed) {
 
 const sessions = () => app.composition.services.mediaNodes.directory.nodes()[0]?.status?.whip?.sessions.length
 
-test('publishes from a browser to two destinations as RFC 9725 says', async () => {
+test('publishes over WHIP to two destinations, as RFC 9725 specifies', async () => {
   const armed = await armedStream()
   const path = armed.whipUrl.split('/').at(-1)!
   expect(armed.whipUrl).toBe(`${app.url}/api/streams/whip/${path}`)
   await caster.goLive(armed.id, { waitForIngest: true })
   const { answer, client, sdp, session } = await publish(armed)
   expect([answer.status, answer.text.slice(0, 5)]).toEqual([201, 'v=0\r\n'])
-  const told = Object.fromEntries(answer.headers)
-  expect(told).toMatchObject({
+  const headers = Object.fromEntries(answer.headers)
+  expect(headers).toMatchObject({
     'content-type': 'application/sdp',
     location: expect.stringMatching(new RegExp(`^/api/streams/whip/${path}/[0-9a-f]{32}$`)),
     etag: expect.stringMatching(/^"[0-9a-f]+"$/),
     link: '<stun:stun.example.com:3478>; rel="ice-server", <turn:turn.example.com:3478?transport=udp>; rel="ice-server"; username="ada"; credential="secret"; credential-type="password"',
     'access-control-allow-origin': PAGE,
   })
-  expect(told['access-control-expose-headers']).toMatch(/ETag.*Link.*Location/)
+  expect(headers['access-control-expose-headers']).toMatch(/ETag.*Link.*Location/)
   await caster.until(armed.id, 'live')
   for (const name of ['one', 'two']) await caster.untilDestination(armed.id, name, 'live')
   for (const sink of sinks) {
@@ -122,16 +122,16 @@ test('publishes from a browser to two destinations as RFC 9725 says', async () =
   const jitter = new RegExp(`crier_whip_jitter_seconds\\{stream="${armed.id}",kind="video"\\} 0\\.\\d`)
   await waitFor(async () => jitter.test(await app.node.resources.metrics.metrics()), {
     ...PATIENT,
-    what: 'its metrics',
+    what: 'the jitter metric',
   })
 
   // Candidates with and without If-Match, a wrong version, an ICE restart, and another method.
   const ufrag = /a=ice-ufrag:(\S+)/.exec(sdp)![1]!
   const fragment = `a=ice-ufrag:${ufrag}\r\na=ice-pwd:whatever\r\nm=video 9 UDP/TLS/RTP/SAVPF 0\r\na=mid:0\r\na=end-of-candidates\r\n`
   const trickle = (body: string, more: Record<string, string> = {}) =>
-    ask('PATCH', session, armed.whipToken, body, { 'Content-Type': 'application/trickle-ice-sdpfrag', ...more })
+    request('PATCH', session, armed.whipToken, body, { 'Content-Type': 'application/trickle-ice-sdpfrag', ...more })
   expect((await trickle(fragment)).status).toBe(204)
-  expect((await trickle(fragment, { 'If-Match': told['etag']! })).status).toBe(204)
+  expect((await trickle(fragment, { 'If-Match': headers['etag']! })).status).toBe(204)
   expect(await trickle(fragment, { 'If-Match': '"other"' })).toMatchObject({ status: 412, code: 'precondition_failed' })
   expect(await trickle(fragment.replace(ufrag, 'fresh'))).toMatchObject({
     status: 422,
@@ -139,24 +139,27 @@ test('publishes from a browser to two destinations as RFC 9725 says', async () =
   })
   expect(await trickle(fragment, { 'Content-Type': 'application/sdp' })).toMatchObject({ status: 415 })
   expect(await trickle('hello')).toMatchObject({ status: 400, code: 'bad_request' })
-  const preflight = await ask('OPTIONS', session, undefined, undefined, { 'Access-Control-Request-Method': 'PATCH' })
+  const preflight = await request('OPTIONS', session, undefined, undefined, {
+    'Access-Control-Request-Method': 'PATCH',
+  })
   expect(preflight.status).toBe(204)
   expect(preflight.headers.get('access-control-allow-methods')).toBe('PATCH, DELETE, OPTIONS')
   expect(preflight.headers.get('access-control-allow-headers')).toMatch(/Authorization.*If-Match.*ETag/)
   expect(preflight.headers.get('accept-patch')).toBe('application/trickle-ice-sdpfrag')
-  expect((await ask('OPTIONS', armed.whipUrl, undefined)).headers.get('accept-post')).toBe('application/sdp')
-  for (const method of ['GET', 'PUT', 'POST']) expect((await ask(method, session, armed.whipToken)).status).toBe(405)
-  expect((await ask('GET', armed.whipUrl, armed.whipToken)).status).toBe(405)
+  expect((await request('OPTIONS', armed.whipUrl, undefined)).headers.get('accept-post')).toBe('application/sdp')
+  for (const method of ['GET', 'PUT', 'POST'])
+    expect((await request(method, session, armed.whipToken)).status).toBe(405)
+  expect((await request('GET', armed.whipUrl, armed.whipToken)).status).toBe(405)
 
-  // A second publisher with the same token has to wait. A publisher without a token is refused earlier.
+  // A second publisher with the same token is refused while the first one sends.
   const second = await publish(armed)
   expect(second.answer).toMatchObject({ status: 409, code: 'conflict' })
   expect(second.answer.headers.get('retry-after')).toBe('2')
-  expect(await ask('DELETE', session, 'wrong')).toMatchObject({ status: 401, code: 'invalid_credential' })
+  expect(await request('DELETE', session, 'wrong')).toMatchObject({ status: 401, code: 'invalid_credential' })
 
-  expect(await ask('DELETE', session, armed.whipToken)).toMatchObject({ status: 200, text: '' })
+  expect(await request('DELETE', session, armed.whipToken)).toMatchObject({ status: 200, text: '' })
   await caster.until(armed.id, 'interrupted')
-  expect(await ask('DELETE', session, armed.whipToken)).toMatchObject({ status: 404, code: 'not_found' })
+  expect(await request('DELETE', session, armed.whipToken)).toMatchObject({ status: 404, code: 'not_found' })
   expect(await trickle(fragment)).toMatchObject({ status: 404 })
   client.close()
   await caster.stop(armed.id)
@@ -165,24 +168,29 @@ test('publishes from a browser to two destinations as RFC 9725 says', async () =
 test('refuses unusable offers with the reason', async () => {
   const { whipToken, whipUrl } = await armedStream()
   const { sdp } = await clientOffer()
-  expect(await ask('POST', whipUrl, whipToken, 'hello')).toMatchObject({ status: 400, code: 'bad_request' })
-  expect(await ask('POST', whipUrl, whipToken, sdp.replaceAll('H264', 'AV1'))).toMatchObject({
+  expect(await request('POST', whipUrl, whipToken, 'hello')).toMatchObject({ status: 400, code: 'bad_request' })
+  expect(await request('POST', whipUrl, whipToken, sdp.replaceAll('H264', 'AV1'))).toMatchObject({
     status: 406,
     code: 'no_usable_codec',
   })
-  expect(await ask('POST', whipUrl, whipToken, sdp.padEnd(70_000, 'x'))).toMatchObject({ status: 413 })
-  expect(await ask('POST', whipUrl, whipToken, sdp, { 'Content-Type': 'text/plain' })).toMatchObject({ status: 415 })
+  expect(await request('POST', whipUrl, whipToken, sdp.padEnd(70_000, 'x'))).toMatchObject({ status: 413 })
+  expect(await request('POST', whipUrl, whipToken, sdp, { 'Content-Type': 'text/plain' })).toMatchObject({
+    status: 415,
+  })
   const charset = { 'Content-Type': 'application/sdp; charset=utf-8' }
-  expect(await ask('POST', whipUrl, whipToken, 'hello', charset)).toMatchObject({ status: 400, code: 'bad_request' })
-  expect(await ask('POST', `${whipUrl}?normalise=perhaps`, whipToken, sdp)).toMatchObject({ status: 400 })
-  expect(await ask('POST', `${whipUrl.slice(0, -2)}zz`, whipToken, sdp)).toMatchObject({ status: 404 })
+  expect(await request('POST', whipUrl, whipToken, 'hello', charset)).toMatchObject({
+    status: 400,
+    code: 'bad_request',
+  })
+  expect(await request('POST', `${whipUrl}?normalise=perhaps`, whipToken, sdp)).toMatchObject({ status: 400 })
+  expect(await request('POST', `${whipUrl.slice(0, -2)}zz`, whipToken, sdp)).toMatchObject({ status: 404 })
 })
 
 test('accepts a token for its path only, until the stream is armed again or stops', async () => {
   const [first, other] = [await armedStream(), await armedStream()]
   const { sdp } = await clientOffer()
   const refused = { status: 401, code: 'invalid_credential' }
-  const attempt = (url: string, token: string | undefined) => ask('POST', url, token, sdp)
+  const attempt = (url: string, token: string | undefined) => request('POST', url, token, sdp)
   expect(await attempt(first.whipUrl, undefined)).toMatchObject(refused)
   expect(await attempt(first.whipUrl, 'x'.repeat(43))).toMatchObject(refused)
   expect(await attempt(first.whipUrl, other.whipToken)).toMatchObject(refused)
@@ -198,7 +206,7 @@ test('accepts a token for its path only, until the stream is armed again or stop
   await waitFor(() => sessions() === 0, { ...PATIENT, what: 'the session to be dropped' })
   expect(await attempt(first.whipUrl, first.whipToken)).toMatchObject(refused)
   expect(await attempt(armed.whipUrl, first.whipToken)).toMatchObject(refused)
-  expect(await ask('DELETE', session, first.whipToken)).toMatchObject(refused)
+  expect(await request('DELETE', session, first.whipToken)).toMatchObject(refused)
 
   await caster.goLive(first.id, { waitForIngest: true })
   await publish(armed)
@@ -219,7 +227,7 @@ test('accepts a token for its path only, until the stream is armed again or stop
   await switches.toggle('streams', true)
 })
 
-test('plays by WHEP with a preview token until the session or the permission ends', async () => {
+test('plays over WHEP with a preview token until the session or the permission ends', async () => {
   const armed = await armedStream()
   const preview = (id: string) =>
     caster.good<{ token: string; whepUrl: string }>('POST /api/streams/{id}/preview-token', { path: { id } })
@@ -227,29 +235,29 @@ test('plays by WHEP with a preview token until the session or the permission end
   const other = await preview((await armedStream()).id)
   const viewer = new WhepViewer()
   const sdp = await viewer.offer()
-  expect(await ask('POST', whepUrl, token, sdp)).toMatchObject({ status: 409, code: 'conflict' })
+  expect(await request('POST', whepUrl, token, sdp)).toMatchObject({ status: 409, code: 'conflict' })
   const { client } = await publish(armed)
   await caster.until(armed.id, 'receiving')
   const refused = { status: 401, code: 'invalid_credential' }
   for (const wrong of [undefined, 'nonsense', armed.whipToken, other.token]) {
-    expect(await ask('POST', whepUrl, wrong, sdp)).toMatchObject(refused)
+    expect(await request('POST', whepUrl, wrong, sdp)).toMatchObject(refused)
   }
-  expect(await ask('POST', whepUrl, token, 'hello')).toMatchObject({ status: 400, code: 'bad_request' })
+  expect(await request('POST', whepUrl, token, 'hello')).toMatchObject({ status: 400, code: 'bad_request' })
   const sending = sdp.replaceAll('a=recvonly', 'a=sendonly')
-  expect(await ask('POST', whepUrl, token, sending)).toMatchObject({ status: 406, code: 'no_usable_codec' })
+  expect(await request('POST', whepUrl, token, sending)).toMatchObject({ status: 406, code: 'no_usable_codec' })
 
   const viewers = async () =>
     (await caster.good<{ viewers: number }>('GET /api/streams/{id}/relay', { path: { id: armed.id } })).viewers
-  const answer = await ask('POST', whepUrl, token, sdp)
+  const answer = await request('POST', whepUrl, token, sdp)
   expect(answer.status).toBe(201)
   expect(answer.headers.get('link')).toContain('rel="ice-server"')
   const session = answer.headers.get('location')!
   viewer.accept(answer.text)
   await waitFor(() => viewer.packets.video.length > 10 && viewer.packets.audio.length > 10, PATIENT)
   await waitFor(async () => (await viewers()) === 1, PATIENT)
-  expect(await ask('DELETE', session, other.token)).toMatchObject(refused)
-  expect((await ask('DELETE', session, token)).status).toBe(200)
-  expect(await ask('DELETE', session, token)).toMatchObject({ status: 404, code: 'not_found' })
+  expect(await request('DELETE', session, other.token)).toMatchObject(refused)
+  expect((await request('DELETE', session, token)).status).toBe(200)
+  expect(await request('DELETE', session, token)).toMatchObject({ status: 404, code: 'not_found' })
   await waitFor(async () => (await viewers()) === 0, PATIENT)
   viewer.close()
 
@@ -259,11 +267,11 @@ test('plays by WHEP with a preview token until the session or the permission end
   const path = { id: armed.id }
   const bobs = await app.send('POST /api/streams/{id}/preview-token', { apiKey: world.key('bob'), path })
   const second = new WhepViewer()
-  second.accept((await ask('POST', whepUrl, bobs.body.data.token, await second.offer())).text)
+  second.accept((await request('POST', whepUrl, bobs.body.data.token, await second.offer())).text)
   await waitFor(async () => (await viewers()) === 1, PATIENT)
   expect((await app.send('POST /api/users/me/api-key', { apiKey: world.key('bob') })).status).toBe(200)
   await waitFor(async () => (await viewers()) === 0, PATIENT)
-  expect(await ask('POST', whepUrl, bobs.body.data.token, sdp)).toMatchObject(refused)
+  expect(await request('POST', whepUrl, bobs.body.data.token, sdp)).toMatchObject(refused)
   second.close()
   client.close()
 })
@@ -272,7 +280,7 @@ test('keeps tokens out of logs, events, audit entries, metrics and tables', asyn
   const armed = await armedStream()
   const { session } = await publish(armed)
   await caster.until(armed.id, 'receiving')
-  await ask('DELETE', session, armed.whipToken)
+  await request('DELETE', session, armed.whipToken)
   const kept = await app.database.rows(
     `select query_to_xml('select * from ' || quote_ident(table_name), true, false, '')::text as text
      from information_schema.tables where table_schema = 'public' and table_type = 'BASE TABLE'`,

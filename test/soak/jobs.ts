@@ -22,7 +22,7 @@ const JOBS = Number(process.env['JOBS'] ?? 10_000)
 const WORKERS = Number(process.env['WORKERS'] ?? 3)
 const BACKENDS = (process.env['BACKENDS'] ?? 'postgres,redis').split(',')
 
-const DEATHS = {
+const CRASHES = {
   claimed: 0.05,
   added: 0.05,
   started: 0.0005,
@@ -53,7 +53,7 @@ async function soak(kind: 'postgres' | 'redis'): Promise<TrialReport> {
       jobs: JOBS,
       workers: WORKERS,
       times: TIMES,
-      deaths: DEATHS,
+      crashes: CRASHES,
       timeoutMs: 300_000,
       meanwhile: async ({ killOne }) => {
         for (const fault of ['kill', 'kill', 'crash', 'kill', 'empty', 'kill', 'away', 'kill', 'crash', 'kill']) {
