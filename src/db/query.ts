@@ -1,4 +1,4 @@
-import type { SelectAllNode, SelectionNode } from 'kysely'
+import type { SelectionNode } from 'kysely'
 import {
   AliasNode,
   ColumnNode,
@@ -10,6 +10,8 @@ import {
   PostgresIntrospector,
   PostgresQueryCompiler,
   ReferenceNode,
+  SelectAllNode,
+  SelectQueryNode,
   type ColumnType,
   type Compilable,
   type KyselyPlugin,
@@ -73,7 +75,9 @@ export function query<T extends Tables, P extends object, R>(
     let statement = compiled.get(key)
     if (statement === undefined) {
       const placeholders = Object.fromEntries(present.map(([name]) => [name, new Placeholder(name)]))
-      const { sql, parameters: values } = build(cold as Kysely<DatabaseOf<T>>, placeholders as P).compile()
+      const built = build(cold as Kysely<DatabaseOf<T>>, placeholders as P).compile()
+      requireNamedColumns(built.query)
+      const { sql, parameters: values } = built
       statement = { text: sql, values }
       compiled.set(key, statement)
     }
@@ -128,8 +132,7 @@ class PropertyNames extends OperationNodeTransformer implements KyselyPlugin {
   }
 
   protected override transformNodeImpl<N extends { kind: string }>(node: N): N {
-    // `count(*)` is no selection of all columns.
-    const inner = ['SelectQueryNode', 'CommonTableExpressionNode', 'AggregateFunctionNode'].includes(node.kind)
+    const inner = ['SelectQueryNode', 'CommonTableExpressionNode'].includes(node.kind)
     if (inner) this.#depth += 1
     try {
       return super.transformNodeImpl(node as never)
@@ -151,15 +154,20 @@ class PropertyNames extends OperationNodeTransformer implements KyselyPlugin {
     return { ...transformed, selection: AliasNode.create(selection, IdentifierNode.create(before)) }
   }
 
-  protected override transformSelectAll(node: SelectAllNode): SelectAllNode {
-    // Rows would have database names, which does not match their type.
-    if (this.#depth <= 1) throw new TypeError('a query must name the columns that it selects')
-    return super.transformSelectAll(node)
-  }
-
   protected override transformIdentifier(node: IdentifierNode): IdentifierNode {
     return { ...node, name: columnName(node.name) }
   }
+}
+
+/**
+ * Refuses `select *` and `returning *` where they make the result: its rows would have database names, which does not
+ * match their type. In a subquery they are harmless.
+ */
+function requireNamedColumns(node: RootOperationNode): void {
+  const selections = SelectQueryNode.is(node) ? node.selections : 'returning' in node ? node.returning?.selections : []
+  const isAll = ({ selection }: SelectionNode) =>
+    SelectAllNode.is(selection) || (ReferenceNode.is(selection) && SelectAllNode.is(selection.column))
+  if (selections?.some(isAll)) throw new TypeError('a query must name the columns that it selects')
 }
 
 function columnOf({ selection }: SelectionNode): string | undefined {

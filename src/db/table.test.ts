@@ -313,8 +313,28 @@ describe('query', () => {
   })
 
   test('the columns of the result must be named', () => {
-    const all = query({ books }, (db) => db.selectFrom('books').selectAll())
-    expect(() => all.rows(database, {})).toThrow('must name the columns')
+    const refused = [
+      query({ books }, (db) => db.selectFrom('books').selectAll()),
+      query({ books }, (db) => db.selectFrom('books as b').selectAll('b')),
+      query({ books }, (db) => db.deleteFrom('books').returningAll()),
+      query({ books }, (db) => db.selectFrom(db.selectFrom('books').select('shelfId').as('b')).selectAll()),
+    ]
+    for (const all of refused) expect(() => all.rows(database, {})).toThrow('must name the columns')
+  })
+
+  test('a subquery may select all columns', async () => {
+    await books.insert(database, book('Emma'))
+    const allowed = [
+      query({ books }, (db) => db.selectFrom(db.selectFrom('books').selectAll().as('b')).select('b.shelfId')),
+      query({ books }, (db) => db.selectFrom((e) => e.selectFrom('books').selectAll().as('b')).select('b.shelfId')),
+      query({ books }, (db) =>
+        db
+          .selectFrom('books')
+          .select('shelfId')
+          .where((e) => e.exists(e.selectFrom('books as b').selectAll('b').whereRef('b.id', '=', 'books.id'))),
+      ),
+    ]
+    for (const some of allowed) expect(await some.rows(database, {})).toContainEqual({ shelfId })
   })
 
   test('tables must be named in camel case', () => {
