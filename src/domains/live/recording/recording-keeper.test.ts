@@ -1,8 +1,9 @@
 import { mkdtemp, rm, stat, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { afterEach, beforeEach, expect, test } from 'vitest'
+import { afterEach, beforeEach, expect, test, vi } from 'vitest'
 import { waitFor } from '../../../../test/support/wait.ts'
+import { DatabaseUnavailable, NotFound } from '../../../core/errors.ts'
 import { uuidv7 } from '../../../core/id.ts'
 import type { DesiredState } from '../media-link/desired-states.ts'
 import { RecordingKeeper, type RecordingKeeperOptions } from './recording-keeper.ts'
@@ -14,10 +15,12 @@ const state = { workspaceId, stream, recordSession: sessionId, recordGaps: 'cut'
 
 let folder: string
 let turns: { name: string; file: string }[] = []
+let refusal: Error | undefined
 let keeper: RecordingKeeper
 beforeEach(async () => {
   folder = await mkdtemp(join(tmpdir(), 'crier-keeper-'))
   turns = []
+  refusal = undefined
   const line = (): void => {}
   keeper = new RecordingKeeper({
     folder,
@@ -29,6 +32,7 @@ beforeEach(async () => {
       system: async (_workspace: string, { name }: { name: string }, input: object) => {
         const { recording = input } = input as { recording?: { name: string } }
         turns.push({ name, file: (recording as { name: string }).name })
+        if (refusal !== undefined) throw refusal
       },
     },
     log: { debug: line, info: line, warn: line, error: line },
@@ -62,4 +66,20 @@ test('a missing file is reported and does not block other imports', async () => 
   await waitFor(() => kept().length > 0)
   expect(kept()).toEqual([nameOf(2)])
   await waitFor(() => turns.some(({ file, name }) => name === 'streams.recording_lost' && file === nameOf(1)))
+})
+
+test.each([
+  ['is retried while the database is unavailable', () => DatabaseUnavailable({ retryAfter: 2 }), 4],
+  ['is given up when it is refused, as when the workspace was purged', () => NotFound(), 1],
+])('the state of a recording %s', async (_name, error, tries) => {
+  await keeper.start()
+  vi.useFakeTimers({ toFake: ['setTimeout'] })
+  try {
+    refusal = error()
+    keeper.onEvent({ type: 'recording.started', streamId, path: join(folder, nameOf(1)) })
+    await vi.advanceTimersByTimeAsync(3_500)
+    expect(turns).toHaveLength(tries)
+  } finally {
+    vi.useRealTimers()
+  }
 })

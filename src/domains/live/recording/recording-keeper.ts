@@ -235,9 +235,13 @@ export class RecordingKeeper {
     await quota.release()
   }
 
-  /** Runs a system turn. Retried while the database is unavailable. */
+  /** Runs a system turn. Retried while the database is unavailable; a refusal is final. */
   #turn<I>(workspaceId: string, turn: SystemTurn<I, void>, input: I, tries = 30): void {
     this.#options.turns.system(workspaceId, turn, input).catch((error: unknown) => {
+      if (error instanceof AppError && error.status < 500) {
+        this.#options.log.warn({ error, turn: turn.name, workspaceId }, 'the status of a recording was refused')
+        return
+      }
       this.#options.log.warn({ error, turn: turn.name }, 'the status of a recording could not be stored')
       if (tries > 0) setTimeout(() => this.#turn(workspaceId, turn, input, tries - 1), SECOND).unref()
     })

@@ -39,9 +39,13 @@ export class Recordings {
     this.#library = library
   }
 
-  /** Stores that a file is being written. Has no effect the second time. */
+  /**
+   * Stores that a file is being written. Has no effect the second time.
+   * @throws AppError not_found when the workspace has been purged
+   */
   async begun(turn: Turn, recording: RecordingFile): Promise<void> {
     if ((await this.#statusOf(turn, recording)) !== undefined) return
+    await this.#owner(turn)
     await this.#insert(turn, recording)
     this.#announce(turn, recording, 'recording', {})
   }
@@ -51,11 +55,9 @@ export class Recordings {
    * @throws AppError not_found when the workspace has been purged
    */
   async keep(turn: Turn, { file, reservationId, recording, seconds }: KeptRecording): Promise<void> {
-    const { workspaceId } = turn
     const status = await this.#statusOf(turn, recording)
     if (status === 'ready') return
-    const userId = await ownerOfWorkspace(turn.sql, workspaceId)
-    if (userId === undefined) throw NotFound()
+    const userId = await this.#owner(turn)
     if (status === undefined) await this.#insert(turn, recording)
     const titles = await streamTitles(turn.sql, [recording.streamId])
     const startedAt = recording.startedAt.slice(0, 16).replace('T', ' ').replace(':', '.')
@@ -71,11 +73,17 @@ export class Recordings {
     this.#announce(turn, recording, 'ready', { assetId: asset._id, duration: seconds })
   }
 
-  /** Stores that a recording has no content or cannot become an asset. Has no effect once the recording has ended. */
+  /**
+   * Stores that a recording has no content or cannot become an asset. Has no effect once the recording has ended.
+   * @throws AppError not_found when the workspace has been purged
+   */
   async lost(turn: Turn, recording: RecordingFile, reason: string): Promise<void> {
     const status = await this.#statusOf(turn, recording)
     if (status !== undefined && status !== 'recording') return
-    if (status === undefined) await this.#insert(turn, recording)
+    if (status === undefined) {
+      await this.#owner(turn)
+      await this.#insert(turn, recording)
+    }
     await this.#update(turn, recording, { status: 'failed', error: reason })
     this.#announce(turn, recording, 'failed', { error: reason })
   }
@@ -88,6 +96,12 @@ export class Recordings {
   async #statusOf(turn: Turn, { name }: RecordingFile): Promise<RecordingStatus | undefined> {
     const row = await streamRecordings.first(turn.sql, { file: name }, { columns: ['status'] })
     return row?.status
+  }
+
+  async #owner({ sql, workspaceId }: Turn): Promise<string> {
+    const userId = await ownerOfWorkspace(sql, workspaceId)
+    if (userId === undefined) throw NotFound({ message: 'The workspace of the recording has been purged.' })
+    return userId
   }
 
   async #insert(turn: Turn, { name, sessionId, startedAt, streamId }: RecordingFile): Promise<void> {

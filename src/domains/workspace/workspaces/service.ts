@@ -27,9 +27,6 @@ import { countOwned } from './workspace-store.ts'
 /** Runs in the turn that deletes a workspace. Cancels what a domain has scheduled for it. */
 export type DeleteHook = (turn: Turn) => Promise<void>
 
-/** Runs in the transaction that purges workspaces. Deletes rows of a domain that no foreign key deletes. */
-export type PurgeHook = (sql: Sql, workspaceIds: readonly string[]) => Promise<void>
-
 type View = Static<typeof WorkspaceView>
 
 /** How long the data of a deleted workspace is kept. */
@@ -103,7 +100,6 @@ export class WorkspaceService {
   readonly #plans: PlanService
   readonly #members: MemberCache
   readonly #deleteHooks: DeleteHook[] = []
-  readonly #purgeHooks: PurgeHook[] = []
 
   constructor({ clock, database, logs, members, plans }: WorkspaceServiceOptions) {
     this.#database = database
@@ -214,11 +210,6 @@ export class WorkspaceService {
     this.#deleteHooks.push(hook)
   }
 
-  /** Registers what a domain deletes when workspaces are purged. Rows with a foreign key to `workspaces` are deleted by it. */
-  onPurge(hook: PurgeHook): void {
-    this.#purgeHooks.push(hook)
-  }
-
   /** The workspaces that a user is a member of, oldest first. */
   ofUser(userId: string, database: Sql = this.#database): Promise<WorkspaceOfUser[]> {
     return workspacesWith.rows(database, { userId })
@@ -230,7 +221,10 @@ export class WorkspaceService {
     return new Map(rows.map(({ ids, userId }) => [userId, ids]))
   }
 
-  /** Deletes some of the workspaces whose grace period is over, with all their data. @returns how many */
+  /**
+   * Deletes some of the workspaces whose grace period is over. Foreign keys delete their data with them.
+   * @returns how many
+   */
   async purgeDue(): Promise<number> {
     return this.#database.transaction(async (tx) => {
       const due = await workspaces.find(
@@ -240,7 +234,6 @@ export class WorkspaceService {
       )
       const ids = due.map(({ id }) => id)
       if (ids.length === 0) return 0
-      for (const hook of this.#purgeHooks) await hook(tx, ids)
       await this.#logs.forget(tx, ids)
       return workspaces.delete(tx, { id: anyOf(ids) })
     })
