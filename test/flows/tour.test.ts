@@ -99,17 +99,29 @@ async function start(): Promise<void> {
 class Terminal {
   readonly #child: ChildProcess
   #output = ''
+  #failure: string | undefined
 
   constructor() {
     const shell = 'bash --norc --noprofile -i'
     const env = { ...environment(), PS1: '' }
     this.#child = spawn('script', ['-qfec', shell, '/dev/null'], { cwd: folder, env, ...user })
     running.push(this.#child)
+    // A write fails when the terminal has ended, which happens at once where there are no pseudo-terminals.
+    this.#child.stdin?.on('error', (error) => (this.#failure ??= error.message))
+    this.#child.once('error', (error) => (this.#failure ??= error.message))
+    this.#child.once('exit', (code, signal) => (this.#failure = `script has ended with ${code ?? signal}`))
+    this.#child.stderr?.on('data', (bytes: Buffer) => (this.#output += bytes.toString()))
     this.#child.stdout?.on('data', (bytes: Buffer) => (this.#output += bytes.toString().replaceAll('\r', '')))
   }
 
   write(text: string): void {
     this.#child.stdin?.write(text)
+  }
+
+  /** @throws Error at once when the terminal has ended */
+  async #until(condition: () => boolean, timeoutMs: number, what: string): Promise<void> {
+    await waitFor(() => condition() || this.#failure !== undefined, { timeoutMs, what: `${what}\n${this.#output}` })
+    if (!condition()) throw new Error(`no terminal: ${this.#failure}\n${this.#output}`)
   }
 
   /**
@@ -121,15 +133,15 @@ class Terminal {
     const seen = () => this.#output.slice(from)
     this.write(`${command}\n`)
     if (asks) {
-      await waitFor(() => seen().includes('Password: '), { timeoutMs: 60_000, what: `a question: ${command}` })
+      await this.#until(() => seen().includes('Password: '), 60_000, `a question: ${command}`)
       this.write('correct horse battery\n')
       // Wait, because the command would read anything typed now, not the shell.
-      await waitFor(() => /Password: \n.*\n/.test(seen()), { timeoutMs: 60_000, what: `an answer: ${command}` })
+      await this.#until(() => /Password: \n.*\n/.test(seen()), 60_000, `an answer: ${command}`)
     }
     // In pieces, so that the typed line does not match the expected one.
     this.write(`echo "--${mark}""-$?"\n`)
     const end = new RegExp(`^--${mark}-(\\d+)$`, 'm')
-    await waitFor(() => end.test(seen()), { timeoutMs: 90_000, what: `the end of: ${command}\n${seen()}` })
+    await this.#until(() => end.test(seen()), 90_000, `the end of: ${command}`)
     const output = seen()
     expect(end.exec(output)?.[1], `${command}\n${output}`).toBe('0')
     return output

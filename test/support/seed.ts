@@ -45,7 +45,7 @@ export async function seedMember(
   user: SeededUser,
   as: { readonly role: string } | { readonly scopes: readonly Scope[] },
 ): Promise<void> {
-  const now = new Date()
+  const now = new Date(app.clock.now())
   const roleId = 'scopes' in as ? await seedRole(app, workspaceId, `role of ${user.name}`, as.scopes, now) : null
   await app.database.run(
     `insert into workspace_members (workspace_id, user_id, role, role_id, joined_at, updated_at)

@@ -1,3 +1,5 @@
+import { DAY } from '../../../core/clock.ts'
+import { uuidv7 } from '../../../core/id.ts'
 import { make, times, type Fixtures, type Lists, type Rows, type Stage } from '../../../../test/support/stage.ts'
 import { rtmpDestination } from '../destinations/fixtures.ts'
 import { announceMedia } from '../media-nodes/fixtures.ts'
@@ -28,10 +30,12 @@ export const lists: Lists<typeof operations> = {
   listStreams: times((stage) => stream(stage)),
   listStreamSessions: async (stage, many) => {
     const id = await stream(stage)
+    // Lists follow the ids, so the oldest gets the first one.
+    const starts = Array.from({ length: many }, (_, index) => stage.app.clock.now() - (many - index) * DAY)
     await stage.app.database.run(
       `insert into stream_sessions (id, stream_id, workspace_id, owner_id, started_at, destinations)
-       select gen_random_uuid(), $1, $2, $3, $5::timestamptz - n * interval '1 day', '[]' from generate_series(1, $4) n`,
-      [id, stage.workspaceId, stage.owner.id, many, new Date(stage.app.clock.now())],
+       select id, $1, $2, $3, started_at, '[]' from unnest($4::uuid[], $5::timestamptz[]) s (id, started_at)`,
+      [id, stage.workspaceId, stage.owner.id, starts.map((at) => uuidv7(at)), starts.map((at) => new Date(at))],
     )
     return { path: { id } }
   },
