@@ -453,7 +453,8 @@ describe.each(['postgres', 'redis'] as const)('jobs on %s', (kind) => {
     await waitFor(() => runs >= 2, patience)
     const slots = await first.database.rows('select id from finished_jobs union all select id from outbox')
     const [row] = await first.database.rows<{ next_at: string }>('select next_at from job_schedules')
-    expect(Date.parse(row?.next_at ?? '')).toBeGreaterThan(Date.now() - 2_000)
+    // Not in a year any more. How late the newest run is depends on the machine.
+    expect(Date.parse(row?.next_at ?? '')).toBeLessThan(Date.now() + 60_000)
     expect(runs).toBeLessThanOrEqual(slots.length + 1)
   })
 })

@@ -1,4 +1,4 @@
-import { randomBytes } from 'node:crypto'
+import { createHash } from 'node:crypto'
 import { describe, expect, test } from 'vitest'
 import { COMMON_PASSWORDS } from './common-passwords.ts'
 import { passwordFault } from './password-rules.ts'
@@ -59,7 +59,8 @@ describe('a password is accepted', () => {
 
   test('when it is random', () => {
     for (let count = 0; count < 2_000; count += 1) {
-      const password = randomBytes(9).toString('base64url')
+      // The same ones in every run.
+      const password = createHash('sha256').update(`password ${count}`).digest('base64url').slice(0, 12)
       expect(passwordFault(password, EMAIL), password).toBeUndefined()
     }
   })
@@ -75,5 +76,6 @@ test('a long password is checked fast', () => {
   for (const password of ['a1'.repeat(100), 'qwerty'.repeat(33), 'abcdefghij'.repeat(20), 'x'.repeat(199) + 'y']) {
     passwordFault(password, EMAIL)
   }
-  expect(performance.now() - start).toBeLessThan(100)
+  // A pattern that backtracks would take minutes; the bound leaves time for a machine that is busy.
+  expect(performance.now() - start).toBeLessThan(5_000)
 })
