@@ -61,17 +61,19 @@ export class InvitationAnswers {
   /** Open invitations to the caller's address, newest first. None while the address is unconfirmed. */
   async mine(caller: Caller, page: PageRequest): Promise<PageResult<Static<typeof MyInvitation>>> {
     const email = await confirmedAddress(this.#sql, caller.userId)
-    if (email === undefined) return { items: [], limit: page.limit, nextCursor: null }
+    const none = { items: [], limit: page.limit, nextCursor: null }
+    if (email === undefined) return none
     const now = new Date(this.#clock.now())
     const open = { email, status: 'open', expiresAt: greaterThan(now) } as const
     const all = await invitations.find(this.#sql, open, { columns: ['workspaceId'] })
+    if (all.length === 0) return none
     const names = await findNames(
       this.#sql,
       all.map(({ workspaceId }) => workspaceId),
     )
     // Deleted workspaces are left out here and not after reading, so that every page but the last is full.
     const toPresent = { ...open, workspaceId: anyOf([...names.keys()]) }
-    const rows = await withDetails(this.#sql, await invitations.page(this.#sql, toPresent, page))
+    const rows = await withDetails(this.#sql, await invitations.page(this.#sql, toPresent, page), names)
     return pageOf(rows, page.limit, (row) => row, myInvitation)
   }
 

@@ -15,10 +15,17 @@ export interface InvitationRow extends InvitationColumns, Omit<ScopeSources, key
   readonly inviter: { readonly name: string; readonly email: string } | null
 }
 
-/** Adds workspaces, roles and inviters. Invitations to deleted workspaces are left out; the order stays. */
-export async function withDetails(sql: Sql, rows: readonly InvitationColumns[]): Promise<InvitationRow[]> {
+/**
+ * Adds workspaces, roles and inviters. Invitations to deleted workspaces are left out; the order stays.
+ * @param known the names of the workspaces, if they have been read
+ */
+export async function withDetails(
+  sql: Sql,
+  rows: readonly InvitationColumns[],
+  known?: ReadonlyMap<string, string>,
+): Promise<InvitationRow[]> {
   if (rows.length === 0) return []
-  const names = await findNames(sql, [...new Set(rows.map((row) => row.workspaceId))])
+  const names = known ?? (await findNames(sql, [...new Set(rows.map((row) => row.workspaceId))]))
   const roleIds = new Set(rows.flatMap((row) => row.roleId ?? []))
   const roles = roleIds.size === 0 ? [] : await findRoles(sql, [...roleIds])
   const rolesById = new Map(roles.map((role) => [role.id, role]))
