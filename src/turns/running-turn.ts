@@ -17,17 +17,6 @@ export interface JobOutlet {
   wake(): void
 }
 
-export interface RunningTurnOptions {
-  readonly workspaceId: string
-  readonly batch: Batch
-  readonly memory: ActivationMemory
-  readonly jobs: JobOutlet
-  /** The number of the workspace's newest event before this batch. */
-  readonly seq: number
-  /** The time of everything that the turn writes, ISO 8601. */
-  readonly at: string
-}
-
 /**
  * The turn that a handler gets, and what it has collected by its end. It is a class, because an object literal with a
  * getter makes V8 create a new hidden class at each evaluation. That keeps the turn and its request in memory until the
@@ -51,7 +40,16 @@ export class RunningTurn implements Turn {
   #em: EntityManager | undefined
   #withJobs = false
 
-  constructor(options: RunningTurnOptions) {
+  constructor(options: {
+    readonly workspaceId: string
+    readonly batch: Batch
+    readonly memory: ActivationMemory
+    readonly jobs: JobOutlet
+    /** The number of the workspace's newest event before this batch. */
+    readonly seq: number
+    /** The time of everything that the turn writes, ISO 8601. */
+    readonly at: string
+  }) {
     this.workspaceId = options.workspaceId
     this.at = options.at
     this.#batch = options.batch

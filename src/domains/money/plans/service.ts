@@ -33,16 +33,6 @@ type CountedLimit = keyof typeof COUNTED
 type Subscription = typeof subscriptions.entity
 type SubscriptionRow = Row<Subscription>
 
-export interface PlanServiceOptions {
-  readonly sql: Sql
-  readonly clock: Clock
-  readonly coordination: Coordination
-  /** The plan of new users. */
-  readonly defaultPlan: DefaultPlan
-  /** The user whose plan a workspace counts against. Workspaces are a domain that depends on plans. */
-  readonly payerOf: (workspaceId: string) => Promise<string | undefined>
-}
-
 /**
  * Which plan a user is on, and what it allows. Every user has a subscription from sign-up on. A user without one (an
  * imported account, or a row deleted by hand) gets the default plan.
@@ -55,7 +45,21 @@ export class PlanService implements Subscriptions {
   readonly #payers: NoticeCache<string>
   readonly #default: DefaultPlan
 
-  constructor({ clock, coordination, defaultPlan, payerOf, sql }: PlanServiceOptions) {
+  constructor({
+    clock,
+    coordination,
+    defaultPlan,
+    payerOf,
+    sql,
+  }: {
+    readonly sql: Sql
+    readonly clock: Clock
+    readonly coordination: Coordination
+    /** The plan of new users. */
+    readonly defaultPlan: DefaultPlan
+    /** The user whose plan a workspace counts against. Workspaces are a domain that depends on plans. */
+    readonly payerOf: (workspaceId: string) => Promise<string | undefined>
+  }) {
     this.#default = defaultPlan
     this.#sql = sql
     this.#clock = clock

@@ -84,14 +84,6 @@ const workspaceIdsByUser = query(workspaceTables, (db, $: { userIds: readonly st
     .groupBy('m.userId'),
 )
 
-export interface WorkspaceServiceOptions {
-  readonly database: Database
-  readonly clock: Clock
-  readonly logs: WorkspaceLogs
-  readonly plans: PlanService
-  readonly members: MemberCache
-}
-
 /** Creates workspaces within the plan of their owner, changes them in turns, and purges them 30 days after deletion. */
 export class WorkspaceService {
   readonly #database: Database
@@ -101,7 +93,19 @@ export class WorkspaceService {
   readonly #members: MemberCache
   readonly #deleteHooks: DeleteHook[] = []
 
-  constructor({ clock, database, logs, members, plans }: WorkspaceServiceOptions) {
+  constructor({
+    clock,
+    database,
+    logs,
+    members,
+    plans,
+  }: {
+    readonly database: Database
+    readonly clock: Clock
+    readonly logs: WorkspaceLogs
+    readonly plans: PlanService
+    readonly members: MemberCache
+  }) {
     this.#database = database
     this.#clock = clock
     this.#logs = logs
