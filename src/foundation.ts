@@ -1,7 +1,13 @@
+import type { Readable } from 'node:stream'
+import type { WhipReply, WhipRequest } from '../media/types.ts'
+import type { OpenedWhep } from '../media/whip/whep/proxy.ts'
+import type { SourceFacts } from '../media/work/transcode/fitness.ts'
+import type { TranscodeSpec } from '../media/work/transcode/spec.ts'
 import type { MediaWork } from '../media/work/types.ts'
 import type { Config } from './config/config.ts'
 import type { Coordination } from './coordination/coordination.ts'
 import type { Clock } from './core/clock.ts'
+import type { EventType } from './core/event.ts'
 import type { Jobs } from './core/job.ts'
 import type { Logger } from './core/log.ts'
 import type { SignedLinks } from './core/signed-links.ts'
@@ -14,14 +20,14 @@ import type { MailLimits } from './mail/limits.ts'
 import type { Storage } from './storage/storage.ts'
 
 /**
- * What every domain stands on: the services of the layers below. A domain is composed by a function
- * `composeX(foundation, others)`, where `others` names the services of other domains that it uses.
+ * What every domain stands on: the services of the layers below. `compose` of a domain gets it (`src/domain.ts`), and
  * `src/server/foundation.ts` builds it, once per node.
  */
 export interface Foundation {
   readonly config: Config
   readonly log: Logger
   readonly clock: Clock
+  readonly version: string
   readonly database: Database
   readonly coordination: Coordination
   /** The installation's secret, from which every other key is derived. */
@@ -39,4 +45,43 @@ export interface Foundation {
   readonly mailLimits: MailLimits
   /** Work on media files. Its processes start with the first call. */
   readonly mediaWork: () => Promise<MediaWork>
+  readonly media: MediaCalls
+  readonly declared: Declared
+  /** Adds a listener that runs when events of a workspace are published again, because notices may have been lost. */
+  readonly onAgain: (listener: (workspaceId: string) => void) => void
 }
+
+/** What all domains declare together. */
+export interface Declared {
+  /** The names of the services that administrators switch. */
+  readonly services: readonly string[]
+  readonly eventTypes: ReadonlyMap<string, EventType>
+}
+
+/** Code of `media/` that domains call. They may import only its types. */
+export interface MediaCalls {
+  readonly openPreview: OpenPreview
+  readonly whep: WhepLink
+  readonly askWhip: AskWhip
+  /** Values of the Link header that help WHIP and WHEP clients to connect. */
+  readonly iceLinks: readonly string[]
+  /** @throws MediaWorkError if such a rendition cannot be made of the file */
+  readonly checkFitness: (spec: TranscodeSpec, source: SourceFacts) => void
+}
+
+/**
+ * Opens a stream's FLV at the media node of this address (`host:port`). A rejection says in `reason` whether the node
+ * does not have the stream (`gone`), has too many viewers (`full`), or does not answer.
+ */
+export type OpenPreview = (address: string, streamId: string) => Promise<Readable>
+
+/** Has the media node at an address show a stream over WebRTC. A rejection means that it does not answer. */
+export interface WhepLink {
+  /** Undefined when it does not have the stream. */
+  readonly open: (address: string, streamId: string, sdp: string) => Promise<OpenedWhep | undefined>
+  /** @returns whether there was such a session */
+  readonly end: (address: string, streamId: string, session: string) => Promise<boolean>
+}
+
+/** Asks the media process of another node, at `host:port`. A rejection means that it does not answer. */
+export type AskWhip = (address: string, request: WhipRequest) => Promise<WhipReply>

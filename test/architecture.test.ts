@@ -37,12 +37,13 @@ const ARROWS: Readonly<Record<string, Readonly<Record<string, 'any' | 'type'>>>>
   coordination: { core: 'any' },
   mail: { core: 'any', db: 'any' },
   turns: { core: 'any', db: 'any', actors: 'any' },
-  jobs: { core: 'any', db: 'any', coordination: 'type' },
+  jobs: { 'src/domain.ts': 'any', core: 'any', db: 'any', coordination: 'type' },
   storage: { core: 'any', config: 'type' },
   fetch: { core: 'any' },
   content: { core: 'any' },
   platforms: { core: 'any' },
-  // Types only, of what every domain gets.
+  // What a domain declares, and types of what it is composed from.
+  'src/domain.ts': { core: 'type', 'src/foundation.ts': 'type' },
   'src/foundation.ts': {
     config: 'type',
     core: 'type',
@@ -53,6 +54,7 @@ const ARROWS: Readonly<Record<string, Readonly<Record<string, 'any' | 'type'>>>>
     media: 'type',
   },
   domain: {
+    'src/domain.ts': 'any',
     'src/foundation.ts': 'type',
     core: 'any',
     db: 'any',
@@ -72,6 +74,8 @@ const ARROWS: Readonly<Record<string, Readonly<Record<string, 'any' | 'type'>>>>
   config: { core: 'any', domain: 'any' },
   pages: { core: 'any', http: 'any', actors: 'type' },
   registry: {
+    'src/domain.ts': 'any',
+    'src/foundation.ts': 'type',
     ...Object.fromEntries(LAYERS.map((layer) => [layer, 'any'])),
     domain: 'any',
     config: 'any',

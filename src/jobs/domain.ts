@@ -1,4 +1,4 @@
-import { domain } from '../core/domain.ts'
+import { domain } from '../domain.ts'
 import { jobEntities } from './tables.ts'
 import * as events from './events.ts'
 import * as jobs from './jobs.ts'

@@ -1,4 +1,4 @@
-import type { Domain } from '../core/domain.ts'
+import type { Domain } from '../domain.ts'
 import type { AnyOperation } from '../core/operation.ts'
 import type { AnySystemTurn } from '../core/system-turn.ts'
 import { domains } from './domains.ts'

@@ -1,4 +1,4 @@
-import type { Domain } from '../core/domain.ts'
+import type { Domain } from '../domain.ts'
 import { apiKeys } from '../domains/identity/auth/api-keys/domain.ts'
 import { auth } from '../domains/identity/auth/domain.ts'
 import { users } from '../domains/identity/users/domain.ts'

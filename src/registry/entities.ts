@@ -1,5 +1,5 @@
 import type { EntitySchema } from '@mikro-orm/postgresql'
-import type { Domain } from '../core/domain.ts'
+import type { Domain } from '../domain.ts'
 import { domains } from './domains.ts'
 
 /** Every entity of the service; the schema of the database is checked against this list. */

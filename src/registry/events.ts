@@ -1,4 +1,4 @@
-import type { Domain } from '../core/domain.ts'
+import type { Domain } from '../domain.ts'
 import type { EventType } from '../core/event.ts'
 import { domains } from './domains.ts'
 

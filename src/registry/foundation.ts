@@ -1,4 +1,4 @@
-import { domain } from '../core/domain.ts'
+import { domain } from '../domain.ts'
 import { forgetReplies } from '../http/jobs.ts'
 import { IdempotencyKey } from '../http/tables.ts'
 import { mailHousekeeping, sendMail } from '../mail/jobs.ts'

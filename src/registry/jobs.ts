@@ -1,4 +1,4 @@
-import type { Domain } from '../core/domain.ts'
+import type { Domain } from '../domain.ts'
 import type { AnyJob } from '../core/job.ts'
 import { domains } from './domains.ts'
 

@@ -1,4 +1,4 @@
-import type { Domain } from '../core/domain.ts'
+import type { Domain } from '../domain.ts'
 import { domains } from './domains.ts'
 
 /** The tables by whose rows operations find the workspace of a request. */

@@ -1,5 +1,6 @@
 import type { Registry as MetricsRegistry } from 'prom-client'
 import type { Actors } from '../../actors/index.ts'
+import { checkFitness } from '../../media/work/transcode/fitness.ts'
 import type { Config } from '../config/config.ts'
 import type { Coordination } from '../coordination/coordination.ts'
 import type { Clock } from '../core/clock.ts'
@@ -13,7 +14,7 @@ import { SignedLinks } from '../core/signed-links.ts'
 import type { Database } from '../db/database.ts'
 import { RowOwners } from '../db/owners.ts'
 import { Searches } from '../db/searches.ts'
-import type { Foundation } from '../foundation.ts'
+import type { Declared, Foundation } from '../foundation.ts'
 import { IdempotencyKeys } from '../http/idempotency.ts'
 import { JobService } from '../jobs/service.ts'
 import type { StoreChoice } from '../jobs/stores.ts'
@@ -28,6 +29,8 @@ import { TurnExecutor } from '../turns/turn-executor.ts'
 import { TurnOutcomes } from '../turns/turn-outcomes.ts'
 import { Turns } from '../turns/turn-runner.ts'
 import { workspaceLogs } from '../turns/workspace-logs.ts'
+import { previewOpener, whepLink } from './media-preview.ts'
+import { iceLinks, whipAsker } from './media-whip.ts'
 import { mediaWorkOf } from './media-work.ts'
 
 /** The resources that `node.ts` or a test opens before the services are composed. */
@@ -62,7 +65,7 @@ export interface Layers {
 }
 
 /** What the lower layers need to know about the domains. */
-interface Declarations {
+interface Declarations extends Declared {
   readonly operations: readonly NamedOperation[]
   readonly jobs: readonly AnyJob[]
   readonly turnAuthorizer: TurnAuthorizer
@@ -70,7 +73,7 @@ interface Declarations {
 
 /** Builds the layers below the domains. Turns run once the services were passed to `executor.serve`. */
 export function buildLayers(resources: NodeResources, declared: Declarations): Layers {
-  const { clock, config, coordination, database, log, metrics, scratch, secret } = resources
+  const { clock, config, coordination, database, log, metrics, scratch, secret, version } = resources
   const shared = config.REDIS_URL !== undefined
   const idempotency = new IdempotencyKeys(database, clock, new SealedBox(secret, 'idempotent replies'))
   const jobs = new JobService({
@@ -118,6 +121,7 @@ export function buildLayers(resources: NodeResources, declared: Declarations): L
     config,
     log,
     clock,
+    version,
     database,
     coordination,
     secret,
@@ -131,6 +135,15 @@ export function buildLayers(resources: NodeResources, declared: Declarations): L
     links: new SignedLinks(secret, clock),
     mailLimits: new MailLimits(database, clock, secret, config.RATE_LIMITS),
     mediaWork: mediaWork.get,
+    media: {
+      openPreview: previewOpener(secret),
+      whep: whepLink(secret),
+      askWhip: whipAsker(secret),
+      iceLinks: iceLinks(config.WHIP_ICE_SERVERS),
+      checkFitness,
+    },
+    declared,
+    onAgain: (listener) => announcements.onAgain(listener),
   }
   return {
     foundation,

@@ -4,7 +4,7 @@ import { openPreview } from '../../media/preview/open-preview.ts'
 import type { PreviewSettings } from '../../media/preview/preview-server.ts'
 import { endWhep, openWhep } from '../../media/whip/whep/proxy.ts'
 import type { Config } from '../config/config.ts'
-import type { OpenPreview, WhepLink } from '../domains/live/previews/index.ts'
+import type { OpenPreview, WhepLink } from '../foundation.ts'
 
 /** The key with which nodes of the installation authenticate to media processes. The same on all nodes. */
 export function previewKey(secret: string): Buffer {

@@ -4,7 +4,7 @@ import type { Config } from '../config/config.ts'
 import { previewKey } from './media-preview.ts'
 import type { IceServer } from '../config/setting-readers.ts'
 import type { Ffmpeg } from '../setup/ffmpeg.ts'
-import type { AskWhip } from '../domains/live/media-link/index.ts'
+import type { AskWhip } from '../foundation.ts'
 
 const USUAL_PORT = 8_189
 

@@ -45,7 +45,7 @@ export async function startMedia(resources: NodeResources, composition: Composit
     clock,
     turns,
     plans,
-    desired: composition.desiredStates,
+    desired: mediaLink.desiredStates,
     notices: mediaNodes.notices,
     directory: mediaNodes.directory,
     previewHost,

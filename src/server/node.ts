@@ -101,8 +101,7 @@ async function start(config: Config, log: Logger, undo: Undo, overrides: NodeOve
   undo.add('services', () => composition.close())
   const outside = checkOutside(config, composition.services, log)
   await explainListening(composition.ready, CLUSTER, config.CLUSTER_HOST, config.CLUSTER_PORT)
-  await composition.services.switches.refresh()
-  await composition.auth.start()
+  await composition.start()
   watchParts(resources, composition)
   const jobs = config.ROLES.has('jobs') ? startJobs(resources, composition, overrides.jobTimes) : undefined
   if (jobs !== undefined) undo.add('jobs', () => jobs.close())

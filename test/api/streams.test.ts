@@ -211,7 +211,7 @@ describe('a stream', () => {
 describe('a slate', () => {
   const put = (id: string, extra: object) =>
     ada.call('PUT /api/streams/{id}', { ...at(id), body: { title: 'Launch', ...extra } })
-  const desired = async (id: string) => (await app.composition.desiredStates.of(id))?.slate
+  const desired = async (id: string) => (await app.composition.services.mediaLink.desiredStates.of(id))?.slate
 
   async function picture(workspace = workspaceId): Promise<string> {
     const file = { name: 'picture.png', content: PIXEL }
@@ -614,7 +614,7 @@ describe('going live', () => {
     await see(_id, streamKey, uuidv7(1))
     await goLive(_id)
     const hasWorked = async () => {
-      const state = await app.composition.desiredStates.of(_id)
+      const state = await app.composition.services.mediaLink.desiredStates.of(_id)
       return state?.stream.destinations[0]?.hasWorked ?? false
     }
     expect(await hasWorked()).toBe(false)
@@ -629,7 +629,8 @@ describe('going live', () => {
 
   test('prefers the selected encoder until the stream ends', async () => {
     const { _id, streamKey } = await stream({ platforms: to(await destination('one')) })
-    const preferred = async () => (await app.composition.desiredStates.of(_id))?.stream.preferredInput
+    const preferred = async () =>
+      (await app.composition.services.mediaLink.desiredStates.of(_id))?.stream.preferredInput
     const select = (source: string) => ada.call('POST /api/streams/{id}/switch-input', { ...at(_id), body: { source } })
     expect(await preferred()).toEqual({ source: 'primary', selected: false })
     await good(ada.call('PUT /api/streams/{id}', { ...at(_id), body: { title: 'T', inputPreference: 'current' } }))
@@ -647,7 +648,7 @@ describe('going live', () => {
 
   test('tells media nodes what the recording does during an outage', async () => {
     const { _id } = await stream({ record: true, recordGaps: 'slate' })
-    const desired = async () => (await app.composition.desiredStates.of(_id))?.recordGaps
+    const desired = async () => (await app.composition.services.mediaLink.desiredStates.of(_id))?.recordGaps
     expect(await get(_id)).toMatchObject({ recordGaps: 'slate' })
     expect(await desired()).toBe('slate')
     const change = (body: object) => ada.call('PUT /api/streams/{id}', { ...at(_id), body: { title: 'T', ...body } })
@@ -690,7 +691,8 @@ describe('going live', () => {
     const platforms = [{ ...to(one)[0], rendering: { crop: '9:16', maxBitrate: 2_500_000, delaySeconds: 1.5 } }]
     const { _id, platforms: shown } = await stream({ platforms })
     expect(shown[0].rendering).toEqual(platforms[0]?.rendering)
-    const desired = async () => (await app.composition.desiredStates.of(_id))?.stream.destinations[0]?.rendering
+    const desired = async () =>
+      (await app.composition.services.mediaLink.desiredStates.of(_id))?.stream.destinations[0]?.rendering
     expect(await desired()).toEqual({ crop: '9:16', maxBitrate: 2_500_000, delayMs: 1_500 })
     const put = (list: object[]) =>
       ada.call('PUT /api/streams/{id}', { ...at(_id), body: { title: 'T', platforms: list } })
@@ -709,7 +711,7 @@ describe('going live', () => {
     await goLive(_id)
     await see(_id, streamKey, null)
     const { statusSince } = await get(_id)
-    const desired = await app.composition.desiredStates.of(_id)
+    const desired = await app.composition.services.mediaLink.desiredStates.of(_id)
     expect(desired?.stream.holdMs).toBe(200_000)
     const expire = (seconds: number) =>
       app.composition.turns.system(workspaceId, expireStream, {

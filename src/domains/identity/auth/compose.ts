@@ -1,8 +1,7 @@
-import type { Sql } from '../../../core/sql.ts'
+import type { Services } from '../../../core/services.ts'
 import type { Foundation } from '../../../foundation.ts'
 import { Postman } from '../../../mail/postman.ts'
-import type { UserService } from '../users/index.ts'
-import { ApiKeyService, type ApiKeyWorkspaces } from './api-keys/service.ts'
+import { ApiKeyService } from './api-keys/service.ts'
 import { ApiKeyUses } from './api-keys/uses.ts'
 import { AccessTokens } from './access-tokens.ts'
 import { ensureAdministrator } from './administrator.ts'
@@ -21,31 +20,18 @@ import { AttemptThrottle } from './throttle.ts'
 
 declare module '../../../core/services.ts' {
   interface Services {
-    readonly auth: ReturnType<typeof composeAuth>['services']
+    readonly auth: ReturnType<typeof composeAuth>['services']['auth']
   }
-}
-
-/** Builds the API keys. They come first, because users get one by default and auth depends on users. */
-export function composeApiKeys(
-  { clock, coordination, database, jobs, logs }: Foundation,
-  { workspaceIdsOf }: { readonly workspaceIdsOf: (sql: Sql, userId: string) => Promise<string[]> },
-): ApiKeyService {
-  const workspaces: ApiKeyWorkspaces = {
-    idsOf: workspaceIdsOf,
-    recordAudit: (sql, entry) => logs.recordAudit(sql, entry),
-  }
-  return new ApiKeyService({ database, clock, coordination, postman: new Postman(jobs), workspaces })
 }
 
 /** Builds the services of the domain, and what finds the caller behind a credential. */
-export function composeAuth(
-  foundation: Foundation,
-  { apiKeys, users }: { readonly apiKeys: ApiKeyService; readonly users: UserService },
-) {
-  const { clock, config, coordination, database, jobs, mailLimits, secret } = foundation
+export function composeAuth(foundation: Foundation, { users: { accounts } }: Pick<Services, 'users'>) {
+  const { clock, config, coordination, database, jobs, logs, mailLimits, secret } = foundation
   const log = foundation.log.child({ part: 'auth' })
   const postman = new Postman(jobs)
   const publicUrl = config.PUBLIC_URL
+  const apiKeys = new ApiKeyService({ database, clock, coordination, logs, postman })
+  accounts.apiKeys.provide(apiKeys)
   const tokens = new AccessTokens(secret, clock)
   const keyUses = new ApiKeyUses(database, clock, log)
   const authenticator = new CredentialAuthenticator({ sql: database, tokens, clock, coordination, log, keyUses })
@@ -55,19 +41,21 @@ export function composeAuth(
   const codes = new OneTimeCodes(clock, secret)
   const resets = new PasswordResets(clock)
   const devices = new KnownDevices(secret)
-  const common = { database, clock, coordination, log, publicUrl, users, sessions, postman, hasher, devices }
+  const common = { database, clock, coordination, log, publicUrl, users: accounts, sessions, postman, hasher, devices }
   const guarded = { ...common, resets, throttle, jobs, mailLimits }
   const emailConfirmation = new EmailConfirmation({ ...guarded, codes })
   return {
     services: {
-      apiKeys,
-      emailConfirmation,
-      service: new AuthService({ ...guarded, apiKeys, confirmation: emailConfirmation }),
-      providerSignIn: new ProviderSignIn({ ...common, providers: configuredProviders(config, clock) }),
-      housekeeping: new AuthHousekeeping(database, clock, throttle),
+      auth: {
+        apiKeys,
+        authenticator,
+        emailConfirmation,
+        service: new AuthService({ ...guarded, apiKeys, confirmation: emailConfirmation }),
+        providerSignIn: new ProviderSignIn({ ...common, providers: configuredProviders(config, clock) }),
+        housekeeping: new AuthHousekeeping(database, clock, throttle),
+      },
     },
-    authenticator,
-    /** Prepares logins and the configured administrator. Await it before the first request. */
+    /** Prepares logins and the configured administrator. */
     start: async () => {
       await hasher.prepare()
       const { ADMIN_EMAIL: email, ADMIN_PASSWORD: password } = config

@@ -1,4 +1,5 @@
-import { domain } from '../../../core/domain.ts'
+import { domain } from '../../../domain.ts'
+import { composeAuth } from './compose.ts'
 import { authEntities } from './tables.ts'
 import * as jobs from './jobs.ts'
 import * as operations from './operations.ts'
@@ -9,4 +10,5 @@ export const auth = domain({
   operations,
   jobs,
   entities: authEntities,
+  compose: composeAuth,
 })

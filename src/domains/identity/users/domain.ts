@@ -1,4 +1,5 @@
-import { domain } from '../../../core/domain.ts'
+import { domain } from '../../../domain.ts'
+import { composeUsers } from './compose.ts'
 import * as operations from './operations.ts'
 import { User } from './tables.ts'
 
@@ -7,4 +8,5 @@ export const users = domain({
   about: 'The own account: profile, settings, API key',
   operations,
   entities: [User],
+  compose: composeUsers,
 })

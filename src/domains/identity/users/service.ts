@@ -3,11 +3,13 @@ import type { Caller } from '../../../core/caller.ts'
 import { InvalidCredential } from '../../../core/errors.ts'
 import { uuidv7 } from '../../../core/id.ts'
 import { requireVersion, type IfMatch } from '../../../core/precondition.ts'
+import { Provided } from '../../../core/provided.ts'
 import type { Sql } from '../../../core/sql.ts'
 import type { Database, Transaction } from '../../../db/database.ts'
 import { increment } from '../../../db/increment.ts'
 import { isUniqueViolation } from '../../../db/prepared-sql.ts'
 import type { Changes } from '../../../db/table.ts'
+import type { Foundation } from '../../../foundation.ts'
 import { findUser } from './accounts.ts'
 import { normalizeEmail } from './email-address.ts'
 import { EmailInUse } from './errors.ts'
@@ -25,13 +27,6 @@ export interface DefaultApiKeys {
   issueDefault(sql: Sql, userId: string): Promise<string>
 }
 
-export interface UserServiceOptions {
-  readonly database: Database
-  readonly clock: Clock
-  readonly subscriptions: Subscriptions
-  readonly apiKeys: DefaultApiKeys
-}
-
 /** A new user. The address must be normalized. */
 export interface NewUserData {
   readonly email: string
@@ -45,10 +40,14 @@ export interface NewUserData {
 
 /** The profile and settings of users. */
 export class UserService {
-  readonly #options: UserServiceOptions
+  readonly subscriptions = new Provided<Subscriptions>('the subscriptions of users')
+  readonly apiKeys = new Provided<DefaultApiKeys>('the default API keys of users')
+  readonly #clock: Clock
+  readonly #database: Database
 
-  constructor(options: UserServiceOptions) {
-    this.#options = options
+  constructor({ clock, database }: Pick<Foundation, 'clock' | 'database'>) {
+    this.#clock = clock
+    this.#database = database
   }
 
   /**
@@ -56,7 +55,7 @@ export class UserService {
    * @throws AppError email_in_use
    */
   async insert(tx: Transaction, data: NewUserData): Promise<UserRow> {
-    const now = this.#options.clock.now()
+    const now = this.#clock.now()
     const id = uuidv7(now)
     try {
       const { email, emailVerified, isAdmin, name, passwordHash } = data
@@ -66,30 +65,28 @@ export class UserService {
       if (isUniqueViolation(error, 'users_email_key')) throw emailInUse()
       throw error
     }
-    await this.#options.subscriptions.start(tx, id, data.plan)
+    await this.subscriptions.get().start(tx, id, data.plan)
     return this.#row(tx, id)
   }
 
   /** Creates a verified user for an administrator, who vouches for the address. @throws AppError email_in_use */
   async createWithApiKey(data: { email: string; name?: string }): Promise<UserData & { apiKey: string }> {
-    const { apiKeys, database } = this.#options
-    return database.transaction(async (tx) => {
+    return this.#database.transaction(async (tx) => {
       const email = normalizeEmail(data.email)
       const row = await this.insert(tx, { email, name: data.name, emailVerified: true })
-      const apiKey = await apiKeys.issueDefault(tx, row.id)
+      const apiKey = await this.apiKeys.get().issueDefault(tx, row.id)
       return { ...(await this.viewOf(tx, row)), apiKey }
     })
   }
 
   /** The API's view of a user. @param sql the transaction that wrote the row, if it is not committed yet */
   async viewOf(sql: Sql, row: UserRow): Promise<UserData> {
-    const { apiKeys, subscriptions } = this.#options
-    return userView(row, await subscriptions.subscriptionOf(row.id, sql), await apiKeys.defaultPrefix(sql, row.id))
+    const subscription = await this.subscriptions.get().subscriptionOf(row.id, sql)
+    return userView(row, subscription, await this.apiKeys.get().defaultPrefix(sql, row.id))
   }
 
   async profile(caller: Caller): Promise<UserData> {
-    const { database } = this.#options
-    return this.viewOf(database, await this.#row(database, caller.userId))
+    return this.viewOf(this.#database, await this.#row(this.#database, caller.userId))
   }
 
   /** @param ifMatch the version that the caller has read @throws AppError precondition_failed */
@@ -105,7 +102,7 @@ export class UserService {
     { step, completed }: { step?: string; completed: boolean },
     ifMatch: IfMatch,
   ): Promise<UserData> {
-    const now = new Date(this.#options.clock.now())
+    const now = new Date(this.#clock.now())
     return this.#change(caller, ifMatch, ({ onboardingCompletedAt }) => ({
       onboardingStep: step,
       onboardingCompletedAt: completed ? (onboardingCompletedAt ?? now) : null,
@@ -113,11 +110,7 @@ export class UserService {
   }
 
   async settings(caller: Caller): Promise<SettingsData> {
-    const row = await users.first(
-      this.#options.database,
-      { id: caller.userId },
-      { columns: ['settings', 'settingsVersion'] },
-    )
+    const row = await users.first(this.#database, { id: caller.userId }, { columns: ['settings', 'settingsVersion'] })
     if (row === undefined) throw InvalidCredential()
     return { ...completeSettings(row.settings), version: row.settingsVersion }
   }
@@ -129,7 +122,7 @@ export class UserService {
     change: object,
     ifMatch: IfMatch,
   ): Promise<SettingsData> {
-    return this.#options.database.transaction(async (tx) => {
+    return this.#database.transaction(async (tx) => {
       const { id, settings: before, settingsVersion } = await this.#row(tx, caller.userId, 'for update')
       requireVersion(ifMatch, settingsVersion)
       const settings = { ...before, [section]: mergeDeep(before[section] ?? {}, change) }
@@ -144,7 +137,7 @@ export class UserService {
     ifMatch: IfMatch,
     changesTo: (user: UserRow) => Changes<typeof User>,
   ): Promise<UserData> {
-    return this.#options.database.transaction(async (tx) => {
+    return this.#database.transaction(async (tx) => {
       const before = await this.#row(tx, caller.userId, 'for update')
       requireVersion(ifMatch, before.version)
       const changes = { ...changesTo(before), version: increment(), updatedAt: this.#now() }
@@ -160,7 +153,7 @@ export class UserService {
   }
 
   #now(): Date {
-    return new Date(this.#options.clock.now())
+    return new Date(this.#clock.now())
   }
 }
 

@@ -1,4 +1,5 @@
-import { domain } from '../../../core/domain.ts'
+import { domain } from '../../../domain.ts'
+import { composeDestinations } from './compose.ts'
 import * as events from './events.ts'
 import * as operations from './operations.ts'
 import { RtmpDestination } from './tables.ts'
@@ -9,4 +10,5 @@ export const destinations = domain({
   events,
   entities: [RtmpDestination],
   resources: ['rtmp_destinations'],
+  compose: composeDestinations,
 })

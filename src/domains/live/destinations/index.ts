@@ -1,6 +1,5 @@
 /** What other domains and the composition use of destinations. */
 
-export { composeDestinations } from './compose.ts'
 export type { LivePlatformName } from './live-platforms.ts'
 export { capsOf, rulesOf } from './platform-choice.ts'
 export { PlatformCaps, type PlatformCapsData } from './schemas.ts'

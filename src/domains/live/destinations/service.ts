@@ -14,25 +14,32 @@ import { rtmpDestinationCreated, rtmpDestinationDeleted } from './events.ts'
 import { keyHint, masked } from './key-hint.ts'
 import { keyFault, placeOf } from './platform-choice.ts'
 import type { NewRtmpDestinationData, RtmpDestinationData } from './schemas.ts'
-
 import { rtmpDestinations, type RtmpDestination } from './tables.ts'
 
-export interface RtmpDestinationsOptions {
+interface RtmpDestinationsOptions {
   readonly sql: Sql
   readonly clock: Clock
   readonly keys: SealedBox
   readonly plans: PlanService
   readonly allowPrivateAddresses: boolean
   /** Removes a destination from all streams. @throws AppError conflict while a live stream uses it */
-  readonly takeOffStreams: (turn: Turn, destinationId: string) => Promise<void>
 }
+
+/** Removes what refers to a destination. @throws AppError conflict while the destination cannot be deleted */
+type DeleteHook = (turn: Turn, destinationId: string) => Promise<void>
 
 /** RTMP(S) servers of a workspace. Their keys are never shown. Only media nodes get them. */
 export class RtmpDestinations {
   readonly #options: RtmpDestinationsOptions
+  readonly #deleteHooks: DeleteHook[] = []
 
   constructor(options: RtmpDestinationsOptions) {
     this.#options = options
+  }
+
+  /** Runs a hook in the turn that deletes a destination. */
+  onDelete(hook: DeleteHook): void {
+    this.#deleteHooks.push(hook)
   }
 
   /** @throws AppError validation_failed for an invalid URL, a URL with credentials or a private address, and an invalid key; plan_limit_reached */
@@ -74,7 +81,7 @@ export class RtmpDestinations {
    * @throws AppError not_found; conflict while a live stream uses it
    */
   async delete(turn: Turn, id: string): Promise<void> {
-    await this.#options.takeOffStreams(turn, id)
+    for (const hook of this.#deleteHooks) await hook(turn, id)
     const deleted = await rtmpDestinations.delete(turn.sql, { id, workspaceId: turn.workspaceId })
     if (deleted === 0) throw NotFound()
     turn.emit(rtmpDestinationDeleted, { rtmpDestinationId: id })

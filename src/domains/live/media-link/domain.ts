@@ -1,4 +1,5 @@
-import { domain } from '../../../core/domain.ts'
+import { domain } from '../../../domain.ts'
+import { composeMediaLink } from './compose.ts'
 import * as operations from './operations.ts'
 
-export const mediaLink = domain({ name: 'streams', operations })
+export const mediaLink = domain({ name: 'streams', operations, compose: composeMediaLink })

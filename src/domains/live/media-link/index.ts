@@ -1,7 +1,5 @@
 /** What other domains and the composition use of the media link. */
 
-export { composeMediaLink } from './compose.ts'
 export type { DesiredStates } from './desired-states.ts'
 export { MediaLink } from './media-link.ts'
 export { Sweeper } from './sweeper.ts'
-export type { AskWhip } from './whip.ts'

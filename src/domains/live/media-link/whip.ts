@@ -10,6 +10,7 @@ import {
   PreconditionFailed,
 } from '../../../core/errors.ts'
 import { sha256 } from '../../../core/id.ts'
+import type { AskWhip } from '../../../foundation.ts'
 import { UNKNOWN_KEY, type DesiredStates } from './desired-states.ts'
 import { IceRestartUnsupported, type MediaDirectory, MediaUnavailable, NoUsableCodec } from '../media-nodes/index.ts'
 
@@ -17,9 +18,6 @@ import { IceRestartUnsupported, type MediaDirectory, MediaUnavailable, NoUsableC
 export interface WhipNode {
   whip(request: WhipRequest): Promise<WhipReply>
 }
-
-/** Asks the media process of another node, at `host:port`. A rejection means that it does not answer. */
-export type AskWhip = (address: string, request: WhipRequest) => Promise<WhipReply>
 
 export interface WhipServiceOptions {
   readonly desired: DesiredStates

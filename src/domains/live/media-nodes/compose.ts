@@ -9,17 +9,15 @@ declare module '../../../core/services.ts' {
   }
 }
 
-export type MediaNodes = ReturnType<typeof composeMediaNodes>['services']
+type MediaNodes = ReturnType<typeof composeMediaNodes>['services']['mediaNodes']
 
 /** Builds the directory of media nodes, the placement of streams, and the notices. */
 export function composeMediaNodes({ clock, config, coordination }: Foundation) {
   const directory = new MediaDirectory(clock, coordination)
-  return {
-    services: {
-      directory,
-      placement: new Placement(directory, clock, config.PUBLIC_RTMP_URL),
-      notices: new StreamNotices(coordination),
-    },
-    close: () => directory.close(),
+  const mediaNodes = {
+    directory,
+    placement: new Placement(directory, clock, config.PUBLIC_RTMP_URL),
+    notices: new StreamNotices(coordination),
   }
+  return { services: { mediaNodes }, close: () => directory.close() }
 }

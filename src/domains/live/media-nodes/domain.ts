@@ -1,3 +1,4 @@
-import { domain } from '../../../core/domain.ts'
+import { domain } from '../../../domain.ts'
+import { composeMediaNodes } from './compose.ts'
 
-export const mediaNodes = domain({ name: 'streams' })
+export const mediaNodes = domain({ name: 'streams', compose: composeMediaNodes })

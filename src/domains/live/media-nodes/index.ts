@@ -1,6 +1,5 @@
 /** What other domains and the composition use of media nodes. */
 
-export { composeMediaNodes, type MediaNodes } from './compose.ts'
 export { IceRestartUnsupported, MediaUnavailable, NoUsableCodec } from './errors.ts'
 export { MediaDirectory, type MediaNodeEntry, type MediaReport, SILENCE_MS } from './media-directory.ts'
 export { type StreamNotice, type StreamNotices } from './notices.ts'

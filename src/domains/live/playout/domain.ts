@@ -1,4 +1,5 @@
-import { domain } from '../../../core/domain.ts'
+import { domain } from '../../../domain.ts'
+import { composePlayout } from './compose.ts'
 import * as events from './events.ts'
 import * as jobs from './jobs.ts'
 import * as operations from './operations.ts'
@@ -12,4 +13,5 @@ export const playout = domain({
   jobs,
   turns: broadcastTurns,
   entities: [StreamBroadcast],
+  compose: composePlayout,
 })

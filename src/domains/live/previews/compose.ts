@@ -1,6 +1,7 @@
 import { SealedBox } from '../../../core/sealed-box.ts'
+import type { Services } from '../../../core/services.ts'
 import type { Foundation } from '../../../foundation.ts'
-import { Previews, type PreviewsOptions } from './previews.ts'
+import { Previews } from './previews.ts'
 
 declare module '../../../core/services.ts' {
   interface Services {
@@ -8,18 +9,23 @@ declare module '../../../core/services.ts' {
   }
 }
 
-/** Builds the service of previews. `open` and `whep` reach media nodes. */
+/** Builds the service of the domain. */
 export function composePreviews(
-  { clock, config, coordination, database: sql, log, secret }: Foundation,
-  others: Pick<PreviewsOptions, 'media' | 'memberships' | 'open' | 'whep' | 'links'>,
-): Previews {
-  return new Previews({
+  { clock, config, coordination, database: sql, log, media, secret }: Foundation,
+  { mediaNodes, workspaces }: Pick<Services, 'mediaNodes' | 'workspaces'>,
+) {
+  const previews = new Previews({
     sql,
     clock,
     coordination,
     tokens: new SealedBox(secret, 'preview tokens'),
+    media: mediaNodes.directory,
+    memberships: workspaces.memberships,
+    open: media.openPreview,
+    whep: media.whep,
+    links: media.iceLinks,
     publicUrl: config.PUBLIC_URL,
     log: log.child({ part: 'previews' }),
-    ...others,
   })
+  return { services: { previews }, close: () => previews.close() }
 }

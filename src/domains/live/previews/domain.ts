@@ -1,4 +1,5 @@
-import { domain } from '../../../core/domain.ts'
+import { domain } from '../../../domain.ts'
+import { composePreviews } from './compose.ts'
 import * as operations from './operations.ts'
 
-export const previews = domain({ name: 'streams', operations })
+export const previews = domain({ name: 'streams', operations, compose: composePreviews })

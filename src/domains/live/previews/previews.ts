@@ -16,25 +16,12 @@ import type { Logger } from '../../../core/log.ts'
 import type { Tickets } from '../../../core/ports.ts'
 import { UnsealError, type SealedBox } from '../../../core/sealed-box.ts'
 import type { Sql } from '../../../core/sql.ts'
+import type { OpenPreview, WhepLink } from '../../../foundation.ts'
 import { onCredentials } from '../../identity/users/index.ts'
 import type { MemberCache } from '../../workspace/workspaces/index.ts'
 import { type MediaDirectory, MediaUnavailable, NoUsableCodec } from '../media-nodes/index.ts'
 import type { PreviewTokenData } from './schemas.ts'
 import { findStream, type StreamRow } from '../streams/index.ts'
-
-/**
- * Opens a stream's FLV at the media node of this address (`host:port`). A rejection says in `reason` whether the node
- * does not have the stream (`gone`), has too many viewers (`full`), or does not answer.
- */
-export type OpenPreview = (address: string, streamId: string) => Promise<Readable>
-
-/** Has the media node at an address show a stream over WebRTC. A rejection means that it does not answer. */
-export interface WhepLink {
-  /** Undefined when it does not have the stream. */
-  readonly open: (address: string, streamId: string, sdp: string) => Promise<OpenedWhep | undefined>
-  /** @returns whether there was such a session */
-  readonly end: (address: string, streamId: string, session: string) => Promise<boolean>
-}
 
 export interface OpenedPlayback {
   readonly session: string
@@ -43,7 +30,7 @@ export interface OpenedPlayback {
   readonly links: Readonly<Record<string, string>>
 }
 
-export interface PreviewsOptions {
+interface PreviewsOptions {
   readonly sql: Sql
   readonly clock: Clock
   readonly coordination: Coordination

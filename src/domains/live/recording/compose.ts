@@ -1,6 +1,7 @@
+import type { Services } from '../../../core/services.ts'
 import type { Foundation } from '../../../foundation.ts'
-import type { AssetLibrary } from '../../media/assets/index.ts'
 import { Recordings } from './service.ts'
+import { recordingsOfSessions } from './store.ts'
 
 declare module '../../../core/services.ts' {
   interface Services {
@@ -9,6 +10,7 @@ declare module '../../../core/services.ts' {
 }
 
 /** Builds the service of the domain. */
-export function composeRecording({ clock }: Foundation, { assets }: { readonly assets: AssetLibrary }): Recordings {
-  return new Recordings(clock, assets)
+export function composeRecording({ clock }: Foundation, { assets, streams }: Pick<Services, 'assets' | 'streams'>) {
+  streams.sessions.recordingsOf.provide(recordingsOfSessions)
+  return { services: { recordings: new Recordings(clock, assets.library) } }
 }

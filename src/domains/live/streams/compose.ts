@@ -1,13 +1,12 @@
 import { SealedBox } from '../../../core/sealed-box.ts'
-import type { Sql } from '../../../core/sql.ts'
-import type { Turn } from '../../../core/turn.ts'
+import type { Services } from '../../../core/services.ts'
 import type { Foundation } from '../../../foundation.ts'
-import type { PlanService } from '../../money/plans/index.ts'
-import type { MediaNodes } from '../media-nodes/index.ts'
 import { StreamLifecycle } from './lifecycle.ts'
 import { PlatformChooser } from './platforms.ts'
 import { StreamService } from './service.ts'
-import { StreamSessions, type RecordingsOf } from './sessions.ts'
+import { StreamSessions } from './sessions.ts'
+import { assetsInSlates } from './slate.ts'
+import { takeOffStreams } from './take-off.ts'
 import { StreamingUsage } from './usage.ts'
 
 declare module '../../../core/services.ts' {
@@ -16,27 +15,18 @@ declare module '../../../core/services.ts' {
   }
 }
 
-export type Streams = ReturnType<typeof composeStreams>['services']
-
-/** What streams need of workspaces. */
-interface Workspaces {
-  ofUser(userId: string, sql?: Sql): Promise<readonly { readonly id: string; readonly ownerId: string }[]>
-  onDelete(hook: (turn: Turn) => Promise<void>): void
-}
-
-interface Others {
-  readonly plans: PlanService
-  readonly workspaces: Workspaces
-  readonly mediaNodes: MediaNodes
-  /** Stops the playout of a stream that ends. */
-  readonly stopBroadcast: (sql: Sql, streamId: string, now: Date) => Promise<void>
-  readonly recordingsOf: RecordingsOf
-}
+type Streams = ReturnType<typeof composeStreams>['services']['streams']
 
 /** Builds the services of streams. */
 export function composeStreams(
   { clock, config, database: sql, secret }: Foundation,
-  { mediaNodes, plans, recordingsOf, stopBroadcast, workspaces }: Others,
+  {
+    assets,
+    destinations,
+    mediaNodes,
+    plans,
+    workspaces: { service: workspaces },
+  }: Pick<Services, 'assets' | 'destinations' | 'mediaNodes' | 'plans' | 'workspaces'>,
 ) {
   const { directory: media, notices, placement } = mediaNodes
   const lifecycle = new StreamLifecycle({
@@ -47,7 +37,6 @@ export function composeStreams(
     placement,
     workspacesOwnedBy: async (tx, userId) =>
       (await workspaces.ofUser(userId, tx)).flatMap(({ id, ownerId }) => (ownerId === userId ? [id] : [])),
-    onEnd: (turn, streamId) => stopBroadcast(turn.sql, streamId, new Date(clock.now())),
   })
   const catalog = new StreamService({
     sql,
@@ -61,12 +50,13 @@ export function composeStreams(
     publicUrl: config.PUBLIC_URL,
   })
   workspaces.onDelete((turn) => catalog.endAll(turn))
-  return {
-    services: {
-      catalog,
-      lifecycle,
-      sessions: new StreamSessions(sql, clock, recordingsOf),
-      usage: new StreamingUsage(sql, clock, plans, (userId) => workspaces.ofUser(userId)),
-    },
+  destinations.rtmp.onDelete((turn, id) => takeOffStreams(turn, id, new Date(clock.now())))
+  assets.uses.register(assetsInSlates)
+  const streams = {
+    catalog,
+    lifecycle,
+    sessions: new StreamSessions(sql, clock),
+    usage: new StreamingUsage(sql, clock, plans, (userId) => workspaces.ofUser(userId)),
   }
+  return { services: { streams } }
 }

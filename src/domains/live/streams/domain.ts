@@ -1,4 +1,5 @@
-import { domain } from '../../../core/domain.ts'
+import { domain } from '../../../domain.ts'
+import { composeStreams } from './compose.ts'
 import { streamEntities } from './tables.ts'
 import * as events from './events.ts'
 import * as operations from './operations.ts'
@@ -12,4 +13,5 @@ export const streams = domain({
   turns: streamTurns,
   entities: streamEntities,
   resources: ['streams'],
+  compose: composeStreams,
 })

@@ -27,8 +27,6 @@ export interface StreamLifecycleOptions {
   readonly placement: Placement
   /** Ids of the workspaces that a user owns. */
   readonly workspacesOwnedBy: (sql: Sql, userId: string) => Promise<readonly string[]>
-  /** Ends what else belongs to a stream that ends. */
-  readonly onEnd: (turn: Turn, streamId: string) => Promise<void>
 }
 
 export interface GoLiveOptions {
@@ -67,12 +65,21 @@ const enableDestinations = query(
   },
 )
 
+/** Ends what else belongs to a stream that ends. */
+type EndHook = (turn: Turn, streamId: string) => Promise<void>
+
 /** Starts, stops and switches streams. Turns change the database, and media nodes follow it. */
 export class StreamLifecycle {
   readonly #options: StreamLifecycleOptions
+  readonly #endHooks: EndHook[] = []
 
   constructor(options: StreamLifecycleOptions) {
     this.#options = options
+  }
+
+  /** Runs a hook in the turn that ends a stream. */
+  onEnd(hook: EndHook): void {
+    this.#endHooks.push(hook)
   }
 
   /**
@@ -124,7 +131,7 @@ export class StreamLifecycle {
     )
     const none = { ingestId: null, ingestNode: null, sessionId: null, inputSelected: null }
     await streams.update(turn.sql, { id: row.id }, none)
-    await this.#options.onEnd(turn, row.id)
+    for (const hook of this.#endHooks) await hook(turn, row.id)
     await this.move(turn, { ...row, statusReason: reason }, 'ended')
   }
 

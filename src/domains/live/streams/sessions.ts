@@ -2,6 +2,7 @@ import { sql as raw } from 'kysely'
 import type { Static } from 'typebox'
 import type { Clock } from '../../../core/clock.ts'
 import { pageOf, type PageRequest } from '../../../core/page.ts'
+import { Provided } from '../../../core/provided.ts'
 import type { PageResult } from '../../../core/reply.ts'
 import type { Sql } from '../../../core/sql.ts'
 import { query } from '../../../db/query.ts'
@@ -39,26 +40,22 @@ type SessionRow = Omit<Row<typeof StreamSession>, 'workspaceId' | 'ownerId' | 'w
 }
 
 /** Reads the recordings of sessions, oldest first, by session. */
-export type RecordingsOf = (
-  sql: Sql,
-  sessionIds: readonly string[],
-) => Promise<ReadonlyMap<string, SessionData['recordings']>>
+type RecordingsOf = (sql: Sql, sessionIds: readonly string[]) => Promise<ReadonlyMap<string, SessionData['recordings']>>
 
 /** The live sessions of a stream, newest first. */
 export class StreamSessions {
+  readonly recordingsOf = new Provided<RecordingsOf>('the recordings of sessions')
   readonly #sql: Sql
   readonly #clock: Clock
-  readonly #recordingsOf: RecordingsOf
 
-  constructor(sql: Sql, clock: Clock, recordingsOf: RecordingsOf) {
+  constructor(sql: Sql, clock: Clock) {
     this.#sql = sql
     this.#clock = clock
-    this.#recordingsOf = recordingsOf
   }
 
   async list(streamId: string, { after, limit }: PageRequest): Promise<PageResult<SessionData>> {
     const rows = await page.rows(this.#sql, { streamId, after: after?.id, limit: limit + 1 })
-    const recordings = await this.#recordingsOf(
+    const recordings = await this.recordingsOf.get()(
       this.#sql,
       rows.map(({ id }) => id),
     )

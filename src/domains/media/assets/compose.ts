@@ -1,14 +1,12 @@
-import type { SourceFacts } from '../../../../media/work/transcode/fitness.ts'
-import type { TranscodeSpec } from '../../../../media/work/transcode/spec.ts'
-import type { Memberships } from '../../../core/ports.ts'
+import type { Services } from '../../../core/services.ts'
 import { GuardedFetcher } from '../../../fetch/guarded-fetch.ts'
 import type { Foundation } from '../../../foundation.ts'
-import type { PlanService } from '../../money/plans/index.ts'
+import { findPictures } from '../../identity/users/index.ts'
 import { AssetUploads } from './asset-uploads.ts'
 import { AssetDownloads } from './downloads.ts'
 import { AssetExaminer } from './examiner.ts'
 import { AssetFolders } from './folders.ts'
-import { AssetHousekeeping, type FindFiles } from './housekeeping.ts'
+import { AssetHousekeeping } from './housekeeping.ts'
 import { Intake } from './intake.ts'
 import { AssetLibrary } from './library.ts'
 import { Quota } from './quota.ts'
@@ -26,23 +24,17 @@ import { AssetViews } from './views.ts'
 
 declare module '../../../core/services.ts' {
   interface Services {
-    readonly assets: ReturnType<typeof composeAssets>
+    readonly assets: ReturnType<typeof composeAssets>['services']['assets']
   }
 }
 
-interface Others {
-  readonly plans: PlanService
-  readonly memberships: Memberships
-  /** Each finds the stored files that another domain refers to, so that housekeeping keeps them. */
-  readonly filesElsewhere: readonly FindFiles[]
-  /** @throws MediaWorkError if the rendition cannot be made from the file */
-  readonly checkFitness: (spec: TranscodeSpec, source: SourceFacts) => void
-}
-
 /** Builds the services of the media library and of uploads. */
-export function composeAssets(foundation: Foundation, others: Others) {
+export function composeAssets(
+  foundation: Foundation,
+  { plans, workspaces: { memberships } }: Pick<Services, 'plans' | 'workspaces'>,
+) {
   const { clock, config, coordination, database: sql, links, mediaWork, scratch, searches, storage, turns } = foundation
-  const { checkFitness, filesElsewhere, memberships, plans } = others
+  const { checkFitness } = foundation.media
   const uses = new AssetUses()
   const views = new AssetViews(links)
   const folders = new AssetFolders(sql, clock, plans)
@@ -69,7 +61,9 @@ export function composeAssets(foundation: Foundation, others: Others) {
     finishing: new UploadFinishing({ sql, clock, storage, quota, intake }),
     progress: new UploadProgress(coordination, clock),
   })
-  return {
+  const housekeeping = new AssetHousekeeping(sql, clock, storage)
+  housekeeping.keep(findPictures)
+  const assets = {
     library,
     intake,
     quota,
@@ -80,8 +74,9 @@ export function composeAssets(foundation: Foundation, others: Others) {
     examiner: new AssetExaminer({ sql, storage, turns, mediaWork, tempDir: scratch }),
     renditions,
     renditionMaker: new RenditionMaker({ sql, clock, storage, quota, turns, mediaWork, tempDir: scratch }),
-    housekeeping: new AssetHousekeeping(sql, clock, storage, filesElsewhere),
+    housekeeping,
     uploads,
     urlCheck: new UrlCheck(GuardedFetcher.of(config.ALLOW_PRIVATE_ADDRESSES)),
   }
+  return { services: { assets } }
 }

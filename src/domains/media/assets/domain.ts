@@ -1,4 +1,5 @@
-import { domain } from '../../../core/domain.ts'
+import { domain } from '../../../domain.ts'
+import { composeAssets } from './compose.ts'
 import { assetEntities } from './tables.ts'
 import * as events from './events.ts'
 import * as jobs from './jobs.ts'
@@ -14,4 +15,5 @@ export const assets = domain({
   turns: assetTurns,
   entities: assetEntities,
   resources: ['assets', 'asset_folders', 'uploads'],
+  compose: composeAssets,
 })

@@ -15,7 +15,7 @@ const BATCH = 200
 const SETTLED_MS = DAY
 
 /** Returns which of the given file ids a domain refers to. */
-export type FindFiles = (database: Sql, fileIds: readonly string[]) => Promise<readonly string[]>
+type FindFiles = (database: Sql, fileIds: readonly string[]) => Promise<readonly string[]>
 
 /** Deletes files that no asset uses. Skips files for which a running transaction adds an asset. */
 const unusedFiles = query(mediaTables, (db, $: { before: string; limit: number }) =>
@@ -59,14 +59,17 @@ export class AssetHousekeeping {
   readonly #database: Sql
   readonly #clock: Clock
   readonly #storage: Storage
-  readonly #filesElsewhere: readonly FindFiles[]
+  readonly #filesElsewhere: FindFiles[] = []
 
-  /** @param filesElsewhere each finds the files that another domain refers to */
-  constructor(database: Sql, clock: Clock, storage: Storage, filesElsewhere: readonly FindFiles[]) {
-    this.#filesElsewhere = filesElsewhere
+  constructor(database: Sql, clock: Clock, storage: Storage) {
     this.#database = database
     this.#clock = clock
     this.#storage = storage
+  }
+
+  /** Keeps the files that a domain refers to. Every domain that stores files itself registers how to find them. */
+  keep(find: FindFiles): void {
+    this.#filesElsewhere.push(find)
   }
 
   /** Deletes assets that have been in the bin for 30 days, and files that no asset uses any more. */

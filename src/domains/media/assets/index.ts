@@ -1,6 +1,5 @@
 /** What other domains and the composition use from the media library. */
 
-export { composeAssets } from './compose.ts'
 export { RenditionNotPossible, StorageLimit } from './errors.ts'
 export { fileKey, type Intake, type ReceivedFile } from './intake.ts'
 export { examineAsset } from './jobs.ts'

@@ -1,3 +1,4 @@
+import type { Services } from '../../../core/services.ts'
 import type { Foundation } from '../../../foundation.ts'
 import { PlanService } from './service.ts'
 
@@ -7,10 +8,9 @@ declare module '../../../core/services.ts' {
   }
 }
 
-/** Builds the service of the domain. `payerOf` belongs to workspaces, a domain that depends on plans. */
-export function composePlans(
-  { clock, config, coordination, database }: Foundation,
-  { payerOf }: { readonly payerOf: (workspaceId: string) => Promise<string | undefined> },
-): PlanService {
-  return new PlanService({ sql: database, clock, coordination, defaultPlan: config.DEFAULT_PLAN, payerOf })
+/** Builds the service of the domain. */
+export function composePlans(foundation: Foundation, { users }: Pick<Services, 'users'>) {
+  const plans = new PlanService(foundation)
+  users.accounts.subscriptions.provide(plans)
+  return { services: { plans }, close: () => plans.close() }
 }

@@ -1,11 +1,12 @@
-import type { Coordination } from '../../../coordination/coordination.ts'
 import { NoticeCache } from '../../../coordination/notice-cache.ts'
 import type { Clock } from '../../../core/clock.ts'
 import type { AppError } from '../../../core/error.ts'
 import { NotFound, PlanLimit } from '../../../core/errors.ts'
+import { Provided } from '../../../core/provided.ts'
 import type { Sql } from '../../../core/sql.ts'
 import type { Row } from '../../../db/row.ts'
 import type { FindOptions } from '../../../db/table.ts'
+import type { Foundation } from '../../../foundation.ts'
 import { PLAN_NAMES, type PlanName, type SubscriptionData, type Subscriptions } from '../../identity/users/index.ts'
 import { cycleAt } from './cycle.ts'
 import { PLANS, UNLIMITED, type DefaultPlan, type LimitName, type Plan, type PlanLimits } from './plans.ts'
@@ -38,6 +39,8 @@ type SubscriptionRow = Row<Subscription>
  * imported account, or a row deleted by hand) gets the default plan.
  */
 export class PlanService implements Subscriptions {
+  /** Finds the user whose plan a workspace counts against. */
+  readonly payerOf = new Provided<(workspaceId: string) => Promise<string | undefined>>('the payers of workspaces')
   readonly #sql: Sql
   readonly #clock: Clock
   readonly #plans: NoticeCache<PlanName>
@@ -45,26 +48,12 @@ export class PlanService implements Subscriptions {
   readonly #payers: NoticeCache<string>
   readonly #default: DefaultPlan
 
-  constructor({
-    clock,
-    coordination,
-    defaultPlan,
-    payerOf,
-    sql,
-  }: {
-    readonly sql: Sql
-    readonly clock: Clock
-    readonly coordination: Coordination
-    /** The plan of new users. */
-    readonly defaultPlan: DefaultPlan
-    /** The user whose plan a workspace counts against. Workspaces are a domain that depends on plans. */
-    readonly payerOf: (workspaceId: string) => Promise<string | undefined>
-  }) {
-    this.#default = defaultPlan
-    this.#sql = sql
+  constructor({ clock, config, coordination, database }: Foundation) {
+    this.#default = config.DEFAULT_PLAN
+    this.#sql = database
     this.#clock = clock
     this.#plans = new NoticeCache({ name: 'plan', coordination, clock, load: (userId) => this.#planOf(userId) })
-    this.#payers = new NoticeCache({ name: 'payer', coordination, clock, load: payerOf })
+    this.#payers = new NoticeCache({ name: 'payer', coordination, clock, load: (id) => this.payerOf.get()(id) })
   }
 
   all(): Plan[] {

@@ -8,14 +8,11 @@ declare module '../../../core/services.ts' {
 }
 
 /** Builds the service of the domain, with probes of the database, coordination and storage. */
-export function composeHealth(
-  { clock, coordination, database, storage }: Foundation,
-  { version }: { readonly version: string },
-): HealthService {
+export function composeHealth({ clock, coordination, database, storage, version }: Foundation) {
   const health = new HealthService(clock, version)
   health.register('database', async () => void (await database.ping()))
   const name = coordination.kind === 'redis' ? 'redis' : 'coordination'
   health.register(name, async () => void (await coordination.ping()))
   health.register('storage', () => storage.ping())
-  return health
+  return { services: { health } }
 }

@@ -7,7 +7,8 @@ declare module '../../../core/services.ts' {
   }
 }
 
-/** Builds the service of the domain. @param services the names of all services, which are the domains of operations */
-export function composeSwitches(foundation: Foundation, { services }: { readonly services: readonly string[] }) {
-  return new ServiceSwitches(foundation, services)
+/** Builds the service of the domain. */
+export function composeSwitches(foundation: Foundation) {
+  const switches = new ServiceSwitches(foundation, foundation.declared.services)
+  return { services: { switches }, start: () => switches.refresh(), close: () => switches.close() }
 }

@@ -1,4 +1,5 @@
-import { domain } from '../../../core/domain.ts'
+import { domain } from '../../../domain.ts'
+import { composeSwitches } from './compose.ts'
 import * as operations from './operations.ts'
 import { ServiceSwitch } from './tables.ts'
 
@@ -7,4 +8,5 @@ export const switches = domain({
   about: 'Which services are switched on',
   operations,
   entities: [ServiceSwitch],
+  compose: composeSwitches,
 })

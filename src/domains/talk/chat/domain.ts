@@ -1,4 +1,5 @@
-import { domain } from '../../../core/domain.ts'
+import { domain } from '../../../domain.ts'
+import { composeChat } from './compose.ts'
 import { chatEntities } from './tables.ts'
 import * as events from './events.ts'
 import * as jobs from './jobs.ts'
@@ -11,4 +12,5 @@ export const chat = domain({
   events,
   jobs,
   entities: chatEntities,
+  compose: composeChat,
 })

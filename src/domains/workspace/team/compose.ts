@@ -1,7 +1,5 @@
+import type { Services } from '../../../core/services.ts'
 import type { Foundation } from '../../../foundation.ts'
-import type { PlanService } from '../../money/plans/index.ts'
-import type { ChannelMembers } from '../../talk/chat/index.ts'
-import type { MemberCache } from '../workspaces/index.ts'
 import { TeamGroups } from './groups.ts'
 import { InvitationAnswers } from './invitation-answers.ts'
 import { Invitations } from './invitations.ts'
@@ -12,27 +10,25 @@ import { Seats } from './seats.ts'
 
 declare module '../../../core/services.ts' {
   interface Services {
-    readonly team: ReturnType<typeof composeTeam>
+    readonly team: ReturnType<typeof composeTeam>['services']['team']
   }
 }
 
-interface Others {
-  readonly plans: PlanService
-  readonly memberships: MemberCache
-  readonly channelMembers: ChannelMembers
-}
-
 /** Builds the services of the domain. Registers the lookup of the workspace of an invitation. */
-export function composeTeam(foundation: Foundation, { plans, memberships, channelMembers }: Others) {
+export function composeTeam(
+  foundation: Foundation,
+  { chat: { channelMembers }, plans, workspaces: { memberships } }: Pick<Services, 'chat' | 'plans' | 'workspaces'>,
+) {
   const { clock, database, owners } = foundation
   const seats = new Seats(plans)
   const answers = new InvitationAnswers(database, clock, seats, memberships)
   owners.register('invitation', (tokenOrId, userId) => answers.workspaceOf(tokenOrId, userId))
-  return {
+  const team = {
     members: new TeamMembers(foundation, memberships, new Ownership(plans), channelMembers),
     invitations: new Invitations(foundation, seats),
     answers,
     roles: new TeamRoles(database, clock, memberships, plans),
     groups: new TeamGroups(database, clock, memberships, plans),
   }
+  return { services: { team } }
 }

@@ -1,4 +1,5 @@
-import { domain } from '../../../core/domain.ts'
+import { domain } from '../../../domain.ts'
+import { composeTeam } from './compose.ts'
 import { teamEntities } from './tables.ts'
 import * as events from './events.ts'
 import * as operations from './operations.ts'
@@ -9,4 +10,5 @@ export const team = domain({
   operations,
   events,
   entities: teamEntities,
+  compose: composeTeam,
 })

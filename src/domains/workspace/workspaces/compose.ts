@@ -1,38 +1,33 @@
-import type { EventType } from '../../../core/event.ts'
-import type { Channels } from '../../../core/ports.ts'
+import type { Services } from '../../../core/services.ts'
 import type { Foundation } from '../../../foundation.ts'
-import type { PlanService } from '../../money/plans/index.ts'
 import { AuditLog } from './audit-log.ts'
 import { EventLog } from './event-log.ts'
 import { WorkspaceLogRetention } from './log-retention.ts'
 import { MemberCache } from './memberships.ts'
 import { WorkspaceService } from './service.ts'
+import { payerOf } from './workspace-store.ts'
 
 declare module '../../../core/services.ts' {
   interface Services {
-    readonly workspaces: ReturnType<typeof composeWorkspaces>
+    readonly workspaces: ReturnType<typeof composeWorkspaces>['services']['workspaces']
   }
 }
 
-/** Builds the services of the domain. `close` the memberships with the node. */
-export function composeWorkspaces(
-  foundation: Foundation,
-  others: {
-    readonly plans: PlanService
-    /** Who is in which channel. Chat is a domain that depends on workspaces. */
-    readonly channels: Channels
-    readonly eventTypes: ReadonlyMap<string, EventType>
-  },
-) {
-  const { clock, config, coordination, database, logs, searches } = foundation
-  const { channels, eventTypes, plans } = others
+/** Builds the services of the domain. */
+export function composeWorkspaces(foundation: Foundation, { auth, plans }: Pick<Services, 'auth' | 'plans'>) {
+  const { clock, config, coordination, database, declared, logs, onAgain, searches } = foundation
   const memberships = new MemberCache(database, clock, coordination)
+  onAgain((workspaceId) => memberships.changed(workspaceId))
+  const service = new WorkspaceService({ database, clock, logs, plans, members: memberships })
+  plans.payerOf.provide((workspaceId) => payerOf(database, workspaceId))
+  auth.apiKeys.workspaceIds.provide(async (sql, userId) => (await service.ofUser(userId, sql)).map(({ id }) => id))
   const days = { events: config.EVENT_DAYS, audit: config.AUDIT_DAYS }
-  return {
-    service: new WorkspaceService({ database, clock, logs, plans, members: memberships }),
+  const workspaces = {
+    service,
     memberships,
     auditLog: new AuditLog(database, logs, searches),
-    eventLog: new EventLog({ sql: database, logs, types: eventTypes, channels }),
+    eventLog: new EventLog(database, logs, declared.eventTypes),
     logRetention: new WorkspaceLogRetention({ sql: database, logs, clock, days }),
   }
+  return { services: { workspaces }, close: () => memberships.close() }
 }

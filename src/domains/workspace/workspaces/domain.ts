@@ -1,4 +1,5 @@
-import { domain } from '../../../core/domain.ts'
+import { domain } from '../../../domain.ts'
+import { composeWorkspaces } from './compose.ts'
 import { workspaceEntities } from './tables.ts'
 import * as events from './events.ts'
 import * as jobs from './jobs.ts'
@@ -11,4 +12,5 @@ export const workspaces = domain({
   events,
   jobs,
   entities: workspaceEntities,
+  compose: composeWorkspaces,
 })

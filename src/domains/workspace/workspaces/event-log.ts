@@ -1,6 +1,7 @@
 import type { Member } from '../../../core/caller.ts'
 import type { EventType } from '../../../core/event.ts'
 import type { Channels } from '../../../core/ports.ts'
+import { Provided } from '../../../core/provided.ts'
 import type { Static } from '../../../core/schema.ts'
 import type { Sql } from '../../../core/sql.ts'
 import type { WorkspaceLogs } from '../../../core/workspace-logs.ts'
@@ -9,25 +10,25 @@ import type { SyncPage } from './schemas.ts'
 /** How many event numbers a page covers at most, so that a read is bounded for members who may see few events. */
 const WINDOW = 2_000
 
-export interface EventLogOptions {
-  readonly sql: Sql
-  readonly logs: WorkspaceLogs
-  readonly types: ReadonlyMap<string, EventType>
-  readonly channels: Channels
-}
-
 /** The past events of a workspace, for clients that were away. */
 export class EventLog {
-  readonly #options: EventLogOptions
+  /** Who is in which channel. */
+  readonly channels = new Provided<Channels>('the channels of members')
+  readonly #sql: Sql
+  readonly #logs: WorkspaceLogs
+  readonly #types: ReadonlyMap<string, EventType>
 
-  constructor(options: EventLogOptions) {
-    this.#options = options
+  constructor(sql: Sql, logs: WorkspaceLogs, types: ReadonlyMap<string, EventType>) {
+    this.#sql = sql
+    this.#logs = logs
+    this.#types = types
   }
 
   /** Events after a number that the member may see, in order. A client that applies all pages has the current state. */
   async after(member: Member, after: number, limit: number): Promise<Static<typeof SyncPage>> {
-    const { channels, logs, sql } = this.#options
     const { userId, workspaceId } = member
+    const sql = this.#sql
+    const logs = this.#logs
     // Read before the events, so that events committed in between are left for the next page and not skipped.
     const lastSeq = await logs.newestEvent(sql, workspaceId)
     if (after > lastSeq) return { events: [], after: 0, lastSeq, hasMore: false, reset: true }
@@ -40,7 +41,7 @@ export class EventLog {
       after,
       until,
       types: this.#visibleTo(member),
-      channels: (await channels.of(workspaceId, [userId])).get(userId) ?? [],
+      channels: (await this.channels.get().of(workspaceId, [userId])).get(userId) ?? [],
       userId,
       limit,
     })
@@ -50,17 +51,16 @@ export class EventLog {
 
   /** Whether a member may see events of a type. Nobody may see a type that is not declared. */
   mayBeSeen(type: string, member: Member): boolean {
-    const declared = this.#options.types.get(type)
+    const declared = this.#types.get(type)
     return declared !== undefined && member.scopes.has(declared.scope)
   }
 
   #visibleTo(member: Member): string[] {
-    return [...this.#options.types.keys()].filter((type) => this.mayBeSeen(type, member))
+    return [...this.#types.keys()].filter((type) => this.mayBeSeen(type, member))
   }
 
   /** Whether the event with a number was deleted. Numbers have no gaps, so it was if the oldest event is newer. */
   async #isPruned(workspaceId: string, seq: number): Promise<boolean> {
-    const { logs, sql } = this.#options
-    return ((await logs.oldestEvent(sql, workspaceId)) ?? Number.POSITIVE_INFINITY) > seq
+    return ((await this.#logs.oldestEvent(this.#sql, workspaceId)) ?? Number.POSITIVE_INFINITY) > seq
   }
 }

@@ -1,4 +1,4 @@
-import { domain } from '../../../../core/domain.ts'
+import { domain } from '../../../../domain.ts'
 import * as operations from './operations.ts'
 
 /** The contract has the API keys of a user under `users`. */

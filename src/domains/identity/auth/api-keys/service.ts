@@ -4,9 +4,11 @@ import { NotFound, ValidationFailed } from '../../../../core/errors.ts'
 import { uuidv7 } from '../../../../core/id.ts'
 import { pageOf, type PageRequest } from '../../../../core/page.ts'
 import { requireVersion, type IfMatch } from '../../../../core/precondition.ts'
+import { Provided } from '../../../../core/provided.ts'
 import type { PageResult } from '../../../../core/reply.ts'
 import type { Static } from '../../../../core/schema.ts'
 import type { Sql } from '../../../../core/sql.ts'
+import type { Origin, WorkspaceLogs } from '../../../../core/workspace-logs.ts'
 import type { Coordination } from '../../../../coordination/coordination.ts'
 import type { Database, Transaction } from '../../../../db/database.ts'
 import { increment } from '../../../../db/increment.ts'
@@ -25,42 +27,19 @@ const DEFAULT_NAME = 'Default key'
 type View = Static<typeof ApiKeyView>
 type KeyAction = 'createApiKey' | 'updateApiKey' | 'revokeApiKey' | 'regenerateApiKey'
 
-/** Where a request came from. */
-interface Origin {
-  readonly remoteAddress: string
-  readonly userAgent: string
-  readonly requestId: string
-}
-
-/** What API keys need of workspaces, which depend on users and auth themselves. */
-export interface ApiKeyWorkspaces {
-  /** Ids of the workspaces that a user is a member of. */
-  idsOf(sql: Sql, userId: string): Promise<string[]>
-  /** Adds an entry to the audit log of a workspace. */
-  recordAudit(
-    sql: Sql,
-    entry: {
-      readonly workspaceId: string
-      readonly caller: Caller
-      readonly action: KeyAction
-      readonly target: { readonly kind: 'api_key'; readonly id: string }
-      readonly details: Readonly<Record<string, unknown>>
-      readonly at: Date
-      readonly origin: Origin
-    },
-  ): Promise<void>
-}
-
 export interface ApiKeyServiceOptions {
   readonly database: Database
   readonly clock: Clock
   readonly coordination: Coordination
   readonly postman: Postman
-  readonly workspaces: ApiKeyWorkspaces
+  /** Audit entries of the workspaces that a key opens. */
+  readonly logs: WorkspaceLogs
 }
 
 /** The API keys of users. Each change is recorded in the audit log of every workspace that the key opens. */
 export class ApiKeyService {
+  /** Finds the ids of the workspaces that a user is a member of. */
+  readonly workspaceIds = new Provided<(sql: Sql, userId: string) => Promise<string[]>>('the workspaces of users')
   readonly #options: ApiKeyServiceOptions
 
   constructor(options: ApiKeyServiceOptions) {
@@ -105,7 +84,7 @@ export class ApiKeyService {
     input: Static<typeof NewApiKeyInput>,
     origin: Origin,
   ): Promise<Static<typeof CreatedApiKey>> {
-    const { database, postman, workspaces } = this.#options
+    const { database, postman } = this.#options
     const { userId } = caller
     const { key, hash, prefix } = newApiKey()
     const { expiresAt = null, name, scopes = null, workspaceIds = null } = input
@@ -116,7 +95,7 @@ export class ApiKeyService {
       if ((await apiKeys.count(tx, { userId })) >= MAX_KEYS) {
         throw TooManyApiKeys({ message: `An account can have at most ${MAX_KEYS} API keys.` })
       }
-      const memberOf = await workspaces.idsOf(tx, userId)
+      const memberOf = await this.workspaceIds.get()(tx, userId)
       this.#check(input, memberOf)
       const limits = { scopes, workspaceIds, expiresAt }
       const created = await this.#insert(tx, { userId, name, keyHash: hash, prefix, ...limits })
@@ -142,7 +121,7 @@ export class ApiKeyService {
     return this.#options.database.transaction(async (tx) => {
       const before = await this.#row(tx, userId, id, 'for update')
       requireVersion(ifMatch, before.version)
-      const memberOf = await this.#options.workspaces.idsOf(tx, userId)
+      const memberOf = await this.workspaceIds.get()(tx, userId)
       this.#check(change, memberOf)
       const changes = { ...change, version: increment(), updatedAt: this.#now() }
       const [after = before] = await apiKeys.updateReturning(tx, { id, userId }, changes)
@@ -212,13 +191,13 @@ export class ApiKeyService {
     origin: Origin,
     memberOf?: readonly string[],
   ): Promise<void> {
-    const { workspaces } = this.#options
+    const { logs } = this.#options
     const key = keys.at(-1)
     if (key === undefined) return
     const { expiresAt, id, name, scopes } = key
-    for (const workspaceId of memberOf ?? (await workspaces.idsOf(tx, caller.userId))) {
+    for (const workspaceId of memberOf ?? (await this.workspaceIds.get()(tx, caller.userId))) {
       if (!keys.some(({ workspaceIds }) => workspaceIds?.includes(workspaceId) ?? true)) continue
-      await workspaces.recordAudit(tx, {
+      await logs.recordAudit(tx, {
         workspaceId,
         caller,
         action,

@@ -1,4 +1,4 @@
-import { domain } from '../../../../core/domain.ts'
+import { domain } from '../../../../domain.ts'
 import * as events from './events.ts'
 import * as operations from './operations.ts'
 
