@@ -241,7 +241,7 @@ test('ends and keeps a recording when the plan has no storage left, with a warni
        where type = 'stream.warning' and data->>'streamId' = $1 and data->>'code' = 'recording_stopped'`,
       [id],
     )
-  expect((await waitFor(warned, { timeoutMs: 20_000 })).message).toContain('no room left for the recording')
+  expect((await waitFor(warned, { timeoutMs: 20_000 })).message).toContain('the storage of the plan is used up')
   const { recordings } = await untilKept(id, 1)
   expect(recordings).toMatchObject([{ status: 'ready' }])
   // The stream continues.
