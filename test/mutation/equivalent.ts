@@ -17,6 +17,31 @@ const EQUIVALENT: readonly Equivalent[] = [
     after: '(2 + 1)',
     reason: 'How many seconds a client should wait is a choice. Two or three are equally right.',
   },
+  {
+    file: 'src/domains/talk/chat/search.ts',
+    line: 'createdBefore === undefined || idBefore === undefined',
+    after: '&&',
+    reason: 'A page names both or neither.',
+  },
+  {
+    file: 'src/http/socket-calls.ts',
+    line: 'if (op.socket !== true) this.#messages.set(op.socket, callable)',
+    after: 'true',
+    reason: 'An entry under the key `true` is never looked up: messages are looked up by name.',
+  },
+  {
+    file: 'actors/cluster-actors.ts',
+    line: 'return place !== undefined && this.#ownership.isSelf(place) && this.#lease.live',
+    after: '===',
+    reason:
+      'The command is then routed again, which asks for the owner once more and activates the actor all the same.',
+  },
+  {
+    file: 'src/http/admission.ts',
+    line: "compiled.op.pattern.replace(/\\{\\w+\\}/g, () => parameters[index++] ?? ''),",
+    after: 'index--',
+    reason: 'The one operation with signed links has one parameter.',
+  },
 ]
 
 /** Why a mutant is not counted; undefined for one that is. */

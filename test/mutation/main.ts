@@ -42,13 +42,14 @@ const mutated = files.filter(
     !/(\.test|\/fixtures)\.ts$/.test(file) &&
     folderOf(file) !== '' &&
     !file.startsWith('actors/simulation/') &&
-    prefixes.some((prefix) => file.startsWith(prefix)),
+    prefixes.some((prefix) => file.startsWith(prefix.replace(/:\d+$/, ''))),
 )
 
 const samples = FOLDERS.map((folder) => {
   const all = mutated
     .filter((file) => folderOf(file) === folder)
     .flatMap((file) => mutantsOf(file, readFileSync(join(root, file), 'utf8')))
+    .filter(({ file, line }) => prefixes.some((prefix) => `${file}:${line}`.startsWith(prefix) || prefix === file))
     .filter((mutant) => reasonOf(mutant, lineOf(mutant)) === undefined)
   return shuffled(all, Number(values.seed)).slice(0, Number(values.sample))
 })
@@ -72,6 +73,14 @@ async function test(mutants: readonly Mutant[]): Promise<number> {
   }
   symlinkSync(join(root, 'node_modules'), join(copy, 'node_modules'))
   const tests = new TestProcess(copy, scratch)
+  for (const signal of ['SIGINT', 'SIGTERM'] as const) {
+    process.once(signal, () => {
+      void tests.stop().finally(() => {
+        rmSync(place, { recursive: true, force: true })
+        process.exit(1)
+      })
+    })
+  }
   const chooser = new TestChooser(root, files)
   const outcomes = new Map<Mutant, Outcome>()
   /** Tests that pass without a mutant, so that their failure is the mutant's, and tests that do not. */

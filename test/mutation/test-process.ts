@@ -62,7 +62,7 @@ export class TestProcess {
       // A group of its own, which can be killed as a whole.
       detached: true,
       stdio: ['ignore', 'ignore', 'inherit', 'ipc'],
-      env: { ...process.env, TMPDIR: this.#scratch, QUICK: '1' },
+      env: { ...process.env, TMPDIR: this.#scratch },
     })
     await once(child, 'message')
     return child

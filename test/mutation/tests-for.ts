@@ -7,9 +7,23 @@ const NEAR = 4
 /** Unit tests that are run for one mutant, the nearest first. */
 const MOST = 12
 
+/** Unit tests that take long: they are run last. */
+const SLOW: ReadonlySet<string> = new Set(['src/jobs/jobs.test.ts', 'actors/simulation/simulation.test.ts'])
+
 /** Tests of the whole service that cover a folder. Nearly every one imports nearly every file, so imports cannot tell. */
 const API_TESTS: Readonly<Record<string, readonly string[]>> = {
-  'src/core': ['contract', 'openapi', 'asyncapi', 'pipeline-http', 'pipeline-order', 'pipeline-limits', 'lists'],
+  'src/core': [
+    '../generated-files',
+    'contract',
+    'openapi',
+    'asyncapi',
+    'pipeline-http',
+    'pipeline-order',
+    'pipeline-limits',
+    'lists',
+    'guarded',
+    'bounds',
+  ],
   'src/http': [
     'pipeline-http',
     'pipeline-order',
@@ -20,6 +34,8 @@ const API_TESTS: Readonly<Record<string, readonly string[]>> = {
     'realtime-calls',
     'uploads',
     'admin',
+    'guarded',
+    'bounds',
   ],
   'src/turns': ['workspaces', 'workspaces-log', 'workspaces-nodes', 'team-roles', 'pipeline-idempotency'],
   'src/jobs': ['queue'],
@@ -31,6 +47,10 @@ const API_TESTS: Readonly<Record<string, readonly string[]>> = {
     'chat-attachments',
     'chat-nodes',
     'realtime',
+    'realtime-presence',
+    'realtime-audiences',
+    'existence',
+    'edit-back',
   ],
 }
 
@@ -64,10 +84,12 @@ export class TestChooser {
       .filter(({ distance }) => distance <= NEAR)
       .toSorted((a, b) => a.distance - b.distance || a.test.localeCompare(b.test))
       .slice(0, MOST)
-    const closest = near.filter(({ distance }) => distance === 1).map(({ test }) => test)
-    const others = near.filter(({ distance }) => distance > 1).map(({ test }) => test)
-    const api = (API_TESTS[folderOf(file)] ?? []).map((name) => `test/api/${name}.test.ts`)
-    return [closest, others, api].filter((group) => group.length > 0)
+    const slow = near.filter(({ test }) => SLOW.has(test)).map(({ test }) => test)
+    const quick = near.filter(({ test }) => !SLOW.has(test))
+    const closest = quick.filter(({ distance }) => distance === 1).map(({ test }) => test)
+    const others = quick.filter(({ distance }) => distance > 1).map(({ test }) => test)
+    const api = (API_TESTS[folderOf(file)] ?? []).map((name) => normalize(`test/api/${name}.test.ts`))
+    return [closest, others, api, slow].filter((group) => group.length > 0)
   }
 
   #reach(test: string): Map<string, number> {
