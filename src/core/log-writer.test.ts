@@ -38,3 +38,10 @@ test('a reader that stops reading never blocks the service, and dropped lines ar
   expect(dropped).toBeGreaterThan(0)
   expect(written + dropped).toBe(20_000)
 })
+
+test('a line longer than the buffer is dropped and counted; the lines around it are written', async () => {
+  const child = run("log.write('before\\n'); log.flushSync(); log.write('x'.repeat(70_000)); log.write('after\\n')")
+  const [before, count, after] = (await read(child.stderr)).trim().split('\n')
+  expect([before, after]).toEqual(['before', 'after'])
+  expect(JSON.parse(count ?? '')).toMatchObject({ dropped: 1 })
+})

@@ -1,0 +1,40 @@
+import { expect, test } from 'vitest'
+import { AppError, defineError, errorTable } from './error.ts'
+import { NotFound, ValidationFailed } from './errors.ts'
+
+const field = (path: string) => ({ path, code: 'x', message: 'must be a number' })
+
+test.each([
+  ['a field', ['/body/width'], 'width must be a number.'],
+  ['a field within others', ['/body/size/0/width'], 'size.0.width must be a number.'],
+  ['a whole part of the request', ['/body'], 'The body must be a number.'],
+  ['the first of several fields', ['/query/a', '/query/b', '/query/c'], 'a must be a number (and 2 more).'],
+])('the message of a failed validation names %s', (_what, paths, message) => {
+  expect(ValidationFailed({ errors: paths.map(field) }).message).toBe(message)
+})
+
+test('an own message comes before the fields, and the one of the table after them', () => {
+  expect(ValidationFailed({ message: 'No.', errors: [field('/body/a')] }).message).toBe('No.')
+  expect(ValidationFailed({ errors: [] }).message).toBe(ValidationFailed.message)
+  expect(NotFound().message).toBe(NotFound.message)
+})
+
+test('an error knows its code and status, and keeps its cause', () => {
+  const cause = new Error('why')
+  const error = NotFound({ cause, retryAfter: 3, details: { limit: 1 } })
+  expect(error).toBeInstanceOf(AppError)
+  expect(error).toMatchObject({ code: 'not_found', status: 404, cause, retryAfter: 3, details: { limit: 1 } })
+})
+
+test('a code is defined once, with a status of HTTP', () => {
+  const definition = { message: 'x', cause: 'x', fix: 'x' }
+  expect(() => defineError({ ...definition, code: 'not_found', status: 404 })).toThrow('not_found is defined twice')
+  expect(() => defineError({ ...definition, code: 'odd', status: 299 })).toThrow('299 is not an HTTP status')
+  expect(errorTable().some(({ code }) => code === 'odd')).toBe(false)
+})
+
+test('the table is sorted by status, then by code', () => {
+  const keys = errorTable().map(({ code, status }) => `${status} ${code}`)
+  expect(keys.length).toBeGreaterThan(10)
+  expect(keys).toEqual(keys.toSorted())
+})
