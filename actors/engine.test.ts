@@ -1,9 +1,40 @@
 import { describe, expect, it } from 'vitest'
+import { OpenCalls, type Call } from './calls.ts'
+import { systemClock } from './clock.ts'
+import { Engine } from './engine.ts'
 import { LocalActors, UnknownOutcomeError, type ActorHost, type Command, type Outcome } from './index.ts'
+import { DEFAULT_LIMITS } from './limits.ts'
 import { placeOf } from './placement.ts'
-import type { NodeEntry } from './ports.ts'
+import type { NodeEntry, RuntimeClock } from './ports.ts'
 
 type Script = (epoch: number, commands: readonly Command[], call: number) => Promise<readonly Outcome[]>
+
+/** Time that goes on to the next timer whenever nothing else is left to do. */
+function hurriedClock(): RuntimeClock & { stop(): void } {
+  const timers = new Set<{ at: number; action: () => void }>()
+  let now = 0
+  let pending: NodeJS.Immediate
+  const step = () => {
+    const [next] = [...timers].toSorted((a, b) => a.at - b.at)
+    if (next !== undefined) {
+      timers.delete(next)
+      now = next.at
+      next.action()
+    }
+    pending = setImmediate(step)
+  }
+  pending = setImmediate(step)
+  return {
+    monotonic: () => now,
+    soon: (action) => void setImmediate(action),
+    after: (ms, action) => {
+      const timer = { at: now + ms, action }
+      timers.add(timer)
+      return () => void timers.delete(timer)
+    },
+    stop: () => clearImmediate(pending),
+  }
+}
 
 function start(execute: Script, remembersOutcomes: boolean, stallMs = 5_000) {
   const batches: { epoch: number; repeated: boolean[] }[] = []
@@ -66,6 +97,24 @@ describe('an unknown outcome', () => {
     expect(batches.map(({ repeated }) => repeated)).toEqual([[false, false], [true], [true]])
   })
 
+  it('is looked up after pauses that double, up to half a second', async () => {
+    const clock = hurriedClock()
+    const times: number[] = []
+    const host: ActorHost = {
+      remembersOutcomes: true,
+      activate: async () => 1,
+      execute: async (_actor, epoch, commands) => {
+        times.push(clock.monotonic())
+        if (times.length <= 7) throw new UnknownOutcomeError(new Error('gone'))
+        return done(epoch, commands, times.length)
+      },
+    }
+    const actors = new LocalActors({ host, clock, monotonic: () => clock.monotonic() })
+    await actors.run({ actor: 'a', operationId: 'one', caller: 'c', deadline: 60_000, payload: 'one' })
+    clock.stop()
+    expect(times.slice(1).map((time, index) => time - (times[index] ?? 0))).toEqual([50, 100, 200, 400, 500, 500, 500])
+  })
+
   it('is reported to the caller when the host does not remember outcomes', async () => {
     const { run, batches } = start(() => Promise.reject(new UnknownOutcomeError(new Error('who knows'))), false)
     await expect(run('one')).rejects.toThrow('who knows')
@@ -117,6 +166,41 @@ describe('a transaction that hangs', () => {
     expect(await run('other')).toBe('other')
     finish()
     expect(await slow).toBe('slow')
+  })
+})
+
+describe('a process that may not act', () => {
+  it('activates no actor, and gives its commands back', async () => {
+    const clock = systemClock()
+    const calls = new OpenCalls(clock, 10)
+    const activated: string[] = []
+    const givenBack = Promise.withResolvers<Call>()
+    const engine = new Engine({
+      host: {
+        activate: async (actor) => activated.push(actor),
+        execute: async () => [],
+      },
+      clock,
+      limits: DEFAULT_LIMITS,
+      calls,
+      onError: () => undefined,
+      mayAct: () => false,
+      confirm: async () => true,
+      reroute: givenBack.resolve,
+      onForgotten: () => undefined,
+    })
+    const command = { actor: 'a', operationId: 'one', caller: 'c', deadline: Infinity, payload: 'one' }
+    const call = calls.open(
+      command,
+      () => undefined,
+      () => undefined,
+    ) as Call
+    engine.submit(call)
+    expect(await givenBack.promise).toBe(call)
+    expect(activated).toEqual([])
+    expect(engine.has('a')).toBe(false)
+    call.drop()
+    engine.close()
   })
 })
 

@@ -72,11 +72,15 @@ test('a body over the limit fails', async () => {
   await expect(body.blocks().next()).rejects.toMatchObject({ code: 'payload_too_large' })
 })
 
-test('the socket is resumed when the buffer is nearly empty, and stays paused after the reply', async () => {
+test('the socket is read while somebody waits, is paused when enough is buffered, and is read again when that is used', async () => {
   const { body, bring, state } = open()
   const blocks = body.blocks()
   const first = blocks.next()
-  bring(Buffer.alloc(MB))
+  await new Promise(setImmediate)
+  expect(state.paused).toBe(false)
+  bring(Buffer.alloc(256 * 1024 - 1))
+  expect(state.paused).toBe(false)
+  bring(Buffer.alloc(MB - 256 * 1024 + 1))
   expect(state.paused).toBe(true)
   await first
   for (let read = MB / 2; read < MB; read += (await blocks.next()).value?.length ?? MB);

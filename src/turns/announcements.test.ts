@@ -158,6 +158,17 @@ it('publishes the last batch of a killed node once, also if no command activates
   expect(await markOf(actor)).toBe(null)
 })
 
+it('a single node announces nothing again after a known commit, and leaves the marks of its actors alone', async () => {
+  const actor = newActor()
+  const node = await startNode({ shared: false })
+  await node.batch(actor, await node.executor.activate(actor), ['said'])
+  await node.executor.release(actor)
+  await node.announcements.close()
+  expect(await markOf(actor)).toBe(0)
+  await node.executor.activate(actor)
+  expect(node.told).toEqual([[1, 'said']])
+})
+
 it('publishes a committed batch whose commit was not confirmed, also on a single node', async () => {
   const actor = newActor()
   proxy = await cutProxy(made.url)

@@ -31,7 +31,15 @@ const noted = event({
 })
 
 /** How a turn of these tests behaves in addition to writing its note. */
-type Way = 'well' | 'write-then-fail' | 'refuse' | 'bad-row' | 'read' | 'go-on-after-failure'
+type Way =
+  | 'well'
+  | 'write-then-fail'
+  | 'insert-read-then-fail'
+  | 'orm-then-fail'
+  | 'refuse'
+  | 'bad-row'
+  | 'read'
+  | 'go-on-after-failure'
 
 const gates = new Map<string, Promise<void>>()
 const runs: string[] = []
@@ -45,6 +53,16 @@ const write = systemTurn<{ text: string; way?: Way }, string>({
     // Writing an event would fail after the failed statement and reveal it.
     if (way !== 'go-on-after-failure') turn.emit(noted, { text })
     if (way === 'refuse') throw Conflict()
+    if (way === 'insert-read-then-fail') {
+      turn.insert('notes', { workspace_id: turn.workspaceId, text })
+      // Inserts the row first, so that the statement sees it.
+      expect(await turn.sql.row('select text from notes where text = $1', [text])).toEqual({ text })
+      throw Conflict()
+    }
+    if (way === 'orm-then-fail') {
+      await turn.em.execute('insert into notes (workspace_id, text) values (?, ?)', [turn.workspaceId, text])
+      throw Conflict()
+    }
     if (way === 'bad-row') turn.insert('notes', { workspace_id: turn.workspaceId, text: null })
     else if (way === 'read') await turn.sql.row('select 1 as one')
     else await turn.sql.run('insert into notes (workspace_id, text) values ($1, $2)', [turn.workspaceId, text])
@@ -198,10 +216,14 @@ describe('one transaction', () => {
     expect(runs).toEqual(['slow', 'after slow'])
   })
 
-  it('writes nothing when a turn fails after its statements', async () => {
+  it.each<[string, Way]>([
+    ['written', 'write-then-fail'],
+    ['inserted a row and read it', 'insert-read-then-fail'],
+    ['written through the ORM', 'orm-then-fail'],
+  ])('leaves nothing behind when a turn fails after it has %s', async (_what, way) => {
     fresh()
     const one = await runtime()
-    await expect(one.turns.system(workspaceId, write, { text: 'bad', way: 'write-then-fail' })).rejects.toMatchObject({
+    await expect(one.turns.system(workspaceId, write, { text: 'bad', way })).rejects.toMatchObject({
       code: 'conflict',
     })
     expect([await texts(), await events(), one.published, await seq()]).toEqual([[], [], [], 0])

@@ -94,6 +94,15 @@ test('/ready on the admin port includes all details', async () => {
   expect(await response.json()).toMatchObject({ checks: { database: { ok: true, latencyMs: expect.any(Number) } } })
 })
 
+test('a page that fails answers 500 with the reason, and the port goes on serving', async () => {
+  const pages = { '/broken': () => Promise.reject(new Error('the store is away')) }
+  const admin = await startAdminServer({ ...OPTIONS, metrics: new Registry(), port: 0, pages })
+  const broken = await fetch(`${admin.url}/broken`)
+  expect([broken.status, await broken.text()]).toEqual([500, 'the store is away\n'])
+  expect((await fetch(`${admin.url}/healthz`)).status).toBe(200)
+  await admin.close()
+})
+
 test('a configured port that is in use is an error; the default one is replaced by a free port', async () => {
   const blocker = createServer()
   await new Promise<void>((resolve) => blocker.listen(0, '127.0.0.1', resolve))

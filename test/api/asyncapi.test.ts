@@ -16,10 +16,21 @@ interface Reply {
   readonly messages: readonly { readonly $ref: string }[]
 }
 
+interface Message {
+  readonly name: string
+  readonly payload: {
+    readonly properties?: Readonly<Record<string, unknown>>
+    readonly required?: readonly string[]
+  }
+}
+
 interface Document {
   readonly channels: { readonly socket: { readonly messages: Readonly<Record<string, unknown>> } }
   readonly operations: Readonly<Record<string, { readonly action: string; readonly reply?: Reply }>>
-  readonly components: { readonly messages: Readonly<Record<string, { readonly payload: object }>> }
+  readonly components: {
+    readonly messages: Readonly<Record<string, Message>>
+    readonly schemas: Readonly<Record<string, object>>
+  }
 }
 
 const document = JSON.parse(text) as Document
@@ -64,6 +75,44 @@ test('a message names its acknowledgement where there is one', () => {
   expect(answered).toContain('receive.call.syncEvents')
   const messages = Object.keys(document.components.messages).filter((name) => name.endsWith('.reply'))
   expect(answered.map((name) => `${name.replace('receive.', '')}.reply`).toSorted()).toEqual(messages.toSorted())
+})
+
+test('a message is named like its socket.io event, which is `call` for every operation', () => {
+  for (const [key, { name }] of Object.entries(document.components.messages)) {
+    const isCall = key.startsWith('call.') && !key.endsWith('.reply')
+    expect(name, key).toBe(isCall ? 'call' : key)
+  }
+})
+
+test.each([
+  ['sendMessage', ['operation', 'path', 'body', 'idempotencyKey'], ['operation', 'path', 'body']],
+  ['updateChannel', ['operation', 'path', 'body', 'ifMatch'], ['operation', 'path', 'body']],
+  ['listMessages', ['operation', 'path', 'query'], ['operation', 'path']],
+  ['deleteMessage', ['operation', 'path'], ['operation', 'path']],
+])('a call of %s takes the fields of its REST request', (name, fields, required) => {
+  const { payload } = document.components.messages[`call.${name}`] as Message
+  expect(Object.keys(payload.properties ?? {})).toEqual(fields)
+  expect(payload.required).toEqual(required)
+  expect(payload.properties?.['operation']).toEqual({ type: 'string', const: name })
+})
+
+test('an acknowledgement has the body of the REST reply or an error', () => {
+  const bodyOf = (name: string) => document.components.messages[`${name}.reply`]?.payload.properties?.['body']
+  const error = { $ref: '#/components/schemas/ErrorResponse' }
+  const sync = { $ref: '#/components/schemas/ChatSync' }
+  for (const name of ['sync', 'call.syncChannel']) {
+    expect(bodyOf(name), name).toEqual({ anyOf: [expect.objectContaining({ type: 'object' }), error] })
+    expect(JSON.stringify(bodyOf(name)), name).toContain(JSON.stringify(sync))
+  }
+  // The reply to `call` depends on the operation that it names.
+  expect(bodyOf('call')).toEqual({})
+})
+
+test('a stored event has a sequence number around its data; one that is not stored has its data only', () => {
+  const fieldsOf = (name: string) => Object.keys(document.components.messages[name]?.payload.properties ?? {})
+  expect(fieldsOf('channel.created')).toEqual(['seq', 'type', 'workspaceId', 'at', 'data'])
+  expect(eventTypes.get('chat.typing')?.stored).toBe(false)
+  expect(fieldsOf('chat.typing')).not.toContain('seq')
 })
 
 test('/docs/sockets lists the same names and loads no external resources', async () => {

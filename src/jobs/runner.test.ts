@@ -1,0 +1,196 @@
+import { afterAll, afterEach, beforeAll, expect, test } from 'vitest'
+import { createDatabase, type TestDatabase } from '../../test/support/postgres.ts'
+import { InProcessCoordination } from '../coordination/in-process.ts'
+import { ManualClock } from '../core/clock.ts'
+import { uuidv7 } from '../core/id.ts'
+import { HopelessError, job, jobsByName, type AnyJob, type JobContext } from '../core/job.ts'
+import { createLog } from '../core/log.ts'
+import { Type } from '../core/schema.ts'
+import { SealedBox } from '../core/sealed-box.ts'
+import type { Services } from '../core/services.ts'
+import { Database } from '../db/database.ts'
+import { entities } from '../registry/entities.ts'
+import type { EndedJob } from './outbox.ts'
+import { Runner, type JobRun } from './runner.ts'
+import { JobService } from './service.ts'
+
+type Run = (context: JobContext<{ n: number }>) => Promise<void>
+let meet: Run
+
+const log = createLog({ level: 'silent' })
+const data = Type.Object({ n: Type.Integer() })
+const plain = job({
+  name: 'test.plain',
+  summary: 'x',
+  queue: 'default',
+  data,
+  attempts: 4,
+  backoff: { firstMs: 1_000, maxMs: 3_000 },
+  run: (context) => meet(context),
+})
+/** Of a fair queue: its retries wait in the line of their workspace. */
+const fair = job({ ...plain, name: 'test.fair', queue: 'media' })
+const jobs: AnyJob[] = [plain, fair]
+
+let made: TestDatabase
+let database: Database
+let clock: ManualClock
+
+beforeAll(async () => {
+  made = await createDatabase()
+  database = await Database.connect({ url: made.url, poolSize: 3, entities, log })
+})
+afterEach(() => database.run('truncate outbox, finished_jobs'))
+afterAll(async () => {
+  await database.close()
+  await made.drop()
+})
+
+/** A runner without queues: the test hands out the jobs, and reads the verdicts. */
+function start(run: Run) {
+  meet = run
+  clock = new ManualClock()
+  const service = new JobService({
+    database,
+    clock,
+    coordination: new InProcessCoordination(log),
+    box: new SealedBox('a secret of tests', 'jobs'),
+    declared: jobsByName(jobs),
+  })
+  const heard = { runs: [] as JobRun[], ended: [] as EndedJob[], progress: [] as unknown[], lines: 0 }
+  const runner = new Runner({
+    database,
+    outbox: service.outbox,
+    rows: service.rows,
+    declared: service.declared,
+    clock,
+    log,
+    services: () => ({}) as Services,
+    onLine: () => void (heard.lines += 1),
+    onRun: (one) => void heard.runs.push(one),
+    onEnded: (one) => void heard.ended.push(one),
+    onProgress: (_, percent, detail) => void heard.progress.push([percent, detail]),
+  })
+  const add = (declared = plain) => service.add(database, declared, { n: 1 })
+  return { add, heard, runner, outbox: service.outbox }
+}
+
+const rowOf = (id: string) =>
+  database.row<{ state: string; attempts: number; reason: string | null }>(
+    'select state, attempts, reason from outbox where id = $1',
+    [id],
+  )
+
+test('reports how long a job waited and ran, and its progress while it runs', async () => {
+  let late: JobContext<unknown>['progress'] | undefined
+  const { add, heard, runner } = start(async ({ progress }) => {
+    clock.advance(40)
+    progress(50, 'half')
+    late = progress
+  })
+  const id = await add()
+  clock.advance(300)
+  expect(await runner.run(id)).toEqual({ kind: 'done' })
+  await runner.drain(0)
+  expect(heard.runs).toMatchObject([{ row: { id }, outcome: 'done', reason: undefined, waitedMs: 300, ranMs: 40 }])
+  late?.(100)
+  expect(heard.progress).toEqual([[50, 'half']])
+  expect([heard.lines, runner.running]).toEqual([0, 0])
+  expect(await rowOf(id)).toBeUndefined()
+})
+
+test('a job that has ended before is not run, and its end is reported again', async () => {
+  let runs = 0
+  const { add, heard, runner } = start(async () => void (runs += 1))
+  const id = await add()
+  await runner.run(id)
+  await runner.drain(0)
+  const { runner: other, heard: heardByOther } = start(meet)
+  expect(await other.run(id)).toEqual({ kind: 'done' })
+  await other.drain(0)
+  expect(runs).toBe(1)
+  expect(heard.ended).toEqual([])
+  expect(heardByOther.ended).toMatchObject([{ id, name: 'test.plain', state: 'done' }])
+  expect(heardByOther.runs).toEqual([])
+})
+
+test('pauses between attempts double up to the longest one, by up to half at random, until no attempt is left', async () => {
+  const { add, heard, runner } = start(async () => {
+    throw new TypeError('not \0today')
+  })
+  const id = await add()
+  for (const longest of [1_000, 2_000, 3_000]) {
+    const verdict = await runner.run(id)
+    expect(verdict).toMatchObject({ kind: 'again', reason: 'TypeError: not today' })
+    const { inMs } = verdict as { inMs: number }
+    expect(inMs).toBeGreaterThanOrEqual(longest / 2)
+    expect(inMs).toBeLessThanOrEqual(longest)
+  }
+  expect(await runner.run(id)).toEqual({ kind: 'dead', reason: 'TypeError: not today' })
+  expect(await rowOf(id)).toEqual({ state: 'dead', attempts: 4, reason: 'TypeError: not today' })
+  await runner.drain(0)
+  expect(heard.runs.map(({ outcome }) => outcome)).toEqual(['again', 'again', 'again', 'dead'])
+})
+
+test('a failure that no retry can mend ends the job at once, with a short reason without secrets', async () => {
+  const { add, runner } = start(async () => {
+    throw new HopelessError(`rtmp://me:hunter2@example.com ${'x'.repeat(3_000)}`)
+  })
+  const id = await add()
+  expect(await runner.run(id)).toMatchObject({ kind: 'dead' })
+  const { reason } = (await rowOf(id)) as { reason: string }
+  expect(reason).toMatch(/^HopelessError: rtmp:\/\/\[secret\]@example\.com x+$/)
+  expect(reason).toHaveLength(2_000)
+})
+
+test('a job whose worker was lost at every attempt is given up without another run', async () => {
+  let runs = 0
+  const { add, outbox, runner } = start(async () => void (runs += 1))
+  const id = await add()
+  for (let attempt = 1; attempt <= 4; attempt += 1) await outbox.start(id, uuidv7(clock.now() + attempt))
+  expect(await runner.run(id)).toMatchObject({ kind: 'dead' })
+  expect(runs).toBe(0)
+  expect(await rowOf(id)).toMatchObject({
+    state: 'dead',
+    reason: 'HopelessError: given up: its worker was lost 4 times',
+  })
+})
+
+test('a job that only a newer version knows is tried again after half a minute to a minute', async () => {
+  const { add, runner } = start(async () => undefined)
+  const id = await add()
+  await database.run(`update outbox set name = 'test.newer' where id = $1`, [id])
+  const verdict = await runner.run(id)
+  expect(verdict).toMatchObject({ kind: 'again', reason: 'no job is called test.newer in this version' })
+  const { inMs } = verdict as { inMs: number }
+  expect(inMs).toBeGreaterThanOrEqual(30_000)
+  expect(inMs).toBeLessThanOrEqual(60_000)
+  expect(await rowOf(id)).toMatchObject({ state: 'queued', attempts: 1 })
+})
+
+test('a failed job of a fair queue leaves the queue and waits in its line again', async () => {
+  const { add, heard, runner } = start(async () => {
+    throw new Error('not yet')
+  })
+  const id = await add(fair)
+  expect(await runner.run(id)).toEqual({ kind: 'done' })
+  expect(await rowOf(id)).toEqual({ state: 'waiting', attempts: 1, reason: 'not yet' })
+  await runner.drain(0)
+  expect(heard.runs).toMatchObject([{ outcome: 'again', reason: 'not yet' }])
+  // Once when it started, and once when it ended: the dispatcher may hand out another.
+  expect(heard.lines).toBe(2)
+})
+
+test('a shutdown waits until a job that ignores its signal is handed back, and begins no other', async () => {
+  const { add, heard, runner } = start(() => new Promise(() => undefined))
+  const [stubborn, next] = [await add(), await add()]
+  const verdict = runner.run(stubborn)
+  await expect.poll(() => rowOf(stubborn)).toMatchObject({ state: 'running' })
+  expect(runner.running).toBe(1)
+  await runner.drain(0)
+  expect(await rowOf(stubborn)).toMatchObject({ state: 'queued', attempts: 0 })
+  expect(await verdict).toEqual({ kind: 'handed back' })
+  expect(heard.runs).toMatchObject([{ outcome: 'handed back', reason: 'ShutdownError: the node shuts down' }])
+  expect(await runner.run(next)).toEqual({ kind: 'handed back' })
+  expect(await rowOf(next)).toMatchObject({ attempts: 0 })
+})
