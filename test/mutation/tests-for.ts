@@ -25,6 +25,7 @@ const API_TESTS: Readonly<Record<string, readonly string[]>> = {
     'bounds',
   ],
   'src/http': [
+    '../generated-files',
     'pipeline-http',
     'pipeline-order',
     'pipeline-limits',
