@@ -169,6 +169,28 @@ describe('a transaction that hangs', () => {
   })
 })
 
+describe('a transaction that hangs and then fails', () => {
+  it('is reported with its own error when outcomes cannot be looked up', async () => {
+    const [entered, gate] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()]
+    const { run } = start(
+      async (epoch, commands, call) => {
+        if (call > 1) return done(epoch, commands, call)
+        entered.resolve()
+        await gate.promise
+        throw new Error('the disk is full')
+      },
+      false,
+      50,
+    )
+    const slow = run('slow')
+    await entered.promise
+    // Waits behind it until it is abandoned.
+    expect(await run('other')).toBe('other')
+    gate.resolve()
+    await expect(slow).rejects.toThrow('the disk is full')
+  })
+})
+
 describe('a process that may not act', () => {
   it('activates no actor, and gives its commands back', async () => {
     const clock = systemClock()

@@ -161,7 +161,7 @@ test('a job that only a newer version knows is tried again after half a minute t
   const id = await add()
   await database.run(`update outbox set name = 'test.newer' where id = $1`, [id])
   const verdict = await runner.run(id)
-  expect(verdict).toMatchObject({ kind: 'again', reason: 'no job is called test.newer in this version' })
+  expect(verdict).toMatchObject({ kind: 'again', reason: 'this version has no job test.newer' })
   const { inMs } = verdict as { inMs: number }
   expect(inMs).toBeGreaterThanOrEqual(30_000)
   expect(inMs).toBeLessThanOrEqual(60_000)
@@ -190,7 +190,7 @@ test('a shutdown waits until a job that ignores its signal is handed back, and b
   await runner.drain(0)
   expect(await rowOf(stubborn)).toMatchObject({ state: 'queued', attempts: 0 })
   expect(await verdict).toEqual({ kind: 'handed back' })
-  expect(heard.runs).toMatchObject([{ outcome: 'handed back', reason: 'ShutdownError: the node shuts down' }])
+  expect(heard.runs).toMatchObject([{ outcome: 'handed back', reason: 'ShutdownError: the node is shutting down' }])
   expect(await runner.run(next)).toEqual({ kind: 'handed back' })
   expect(await rowOf(next)).toMatchObject({ attempts: 0 })
 })

@@ -1,7 +1,9 @@
 import { Client } from 'pg'
 import { afterEach, beforeEach, expect, test } from 'vitest'
 import { createEmptyDatabase, serverUrl, type TestDatabase } from '../../test/support/postgres.ts'
-import { prepareStore } from './stores.ts'
+import { createLog } from '../core/log.ts'
+import type { Sql } from '../core/sql.ts'
+import { openStore, prepareStore } from './stores.ts'
 
 let made: TestDatabase
 let client: Client
@@ -26,4 +28,15 @@ test('a database can be copied as soon as the tables of the queues are made', as
   await copy.end()
   await client.query(`drop database ${name}_copy`)
   expect(rows).toEqual([{ prepared: true }])
+})
+
+test('the store of a new database makes its tables when it is opened', async () => {
+  const noSql = {} as Sql
+  const store = await openStore({ kind: 'postgres', url: made.url }, noSql, createLog({ level: 'silent' }))
+  await store.close()
+  const other = new Client({ connectionString: made.url })
+  await other.connect()
+  const { rows } = await other.query(`select count(*)::int > 0 as made from pg_tables where schemaname = 'bullmq'`)
+  await other.end()
+  expect(rows).toEqual([{ made: true }])
 })

@@ -137,6 +137,17 @@ it('publishes nothing again when the previous owner released the actor or was id
   expect(successor.published).toEqual([])
 })
 
+it('clears the marks of actors that are released together, and of one that is released later', async () => {
+  const node = await startNode()
+  const actors = [newActor(), newActor(), newActor()]
+  for (const actor of actors) await node.batch(actor, await node.executor.activate(actor), ['said'])
+  const [one, two, later] = actors as [string, string, string]
+  await Promise.all([node.executor.release(one), node.executor.release(two)])
+  expect([await markOf(one), await markOf(two)]).toEqual([null, null])
+  await node.executor.release(later)
+  expect(await markOf(later)).toBe(null)
+})
+
 it('publishes the last batch of a killed node once, also if no command activates the actor', async () => {
   const actor = newActor()
   const [previous, one, two] = [await startNode(), await startNode(), await startNode()]
@@ -166,7 +177,7 @@ it('a single node announces nothing again after a known commit, and leaves the m
   await node.announcements.close()
   expect(await markOf(actor)).toBe(0)
   await node.executor.activate(actor)
-  expect(node.told).toEqual([[1, 'said']])
+  expect(node.published).toEqual([[1, 'said']])
 })
 
 it('publishes a committed batch whose commit was not confirmed, also on a single node', async () => {

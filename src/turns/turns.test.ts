@@ -395,6 +395,18 @@ describe('an unavailable database', () => {
     expect(one.published.map((row) => row.seq)).toEqual([1, 2])
   })
 
+  it('asks for the outcome of a commit until the database is back', async () => {
+    await behindProxy()
+    proxy.holdCommitAfter('kept')
+    const answer = one.turns.system(workspaceId, write, { text: 'kept' })
+    await waitFor(async () => (await texts()).includes('kept'), { what: 'the commit' })
+    proxy.away(true)
+    await waitFor(() => proxy.refused > 0, { what: 'a question that fails' })
+    proxy.away(false)
+    await expect(answer).resolves.toBe('kept')
+    expect(runs.filter((run) => run === 'kept')).toHaveLength(1)
+  })
+
   it('reports that nothing was changed when the commit did not arrive', async () => {
     await behindProxy()
     proxy.cutAt('commit', 'before')

@@ -36,12 +36,6 @@ const EQUIVALENT: readonly Equivalent[] = [
     reason: 'Whether the buffer holds 65,536 characters or one less is a choice.',
   },
   {
-    file: 'src/jobs/dispatcher.ts',
-    line: 'clearTimeout(this.#timer)',
-    after: ';',
-    reason: 'A timer that is left over is unreferenced, and does nothing once the dispatcher is closed.',
-  },
-  {
     file: 'src/http/socket-calls.ts',
     line: 'if (op.socket !== true) this.#messages.set(op.socket, callable)',
     after: 'true',

@@ -15,6 +15,8 @@ export interface CutProxy {
   holdCommitAfter(text: string): void
   /** Refuses new connections and cuts open ones, or accepts connections again. */
   away(isAway: boolean): void
+  /** How many connections were refused. */
+  readonly refused: number
   close(): Promise<void>
 }
 
@@ -25,8 +27,10 @@ export async function cutProxy(databaseUrl: string): Promise<CutProxy> {
   let cut: { readonly text: string; readonly when: 'before' | 'after' } | undefined
   let held: string | undefined
   let isAway = false
+  let refused = 0
   const server = createServer((client) => {
     if (isAway) {
+      refused += 1
       client.destroy()
       return
     }
@@ -68,6 +72,9 @@ export async function cutProxy(databaseUrl: string): Promise<CutProxy> {
   url.port = String((server.address() as AddressInfo).port)
   return {
     url: url.href,
+    get refused() {
+      return refused
+    },
     cutAt: (text, when) => {
       cut = { text, when }
     },

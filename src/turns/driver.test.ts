@@ -1,0 +1,97 @@
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { afterAll, afterEach, beforeAll, expect, test } from 'vitest'
+import { startRedis, type TestRedis } from '../../test/support/redis.ts'
+import type { ActorHost } from '../../actors/index.ts'
+import { systemClock } from '../core/clock.ts'
+import { createLog } from '../core/log.ts'
+import { actorDriver, type ClusterSettings, type Driver } from './driver.ts'
+
+const ALONE: ClusterSettings = {
+  REDIS_URL: undefined,
+  CLUSTER_HOST: '127.0.0.1',
+  CLUSTER_PORT: 0,
+  CLUSTER_ADDRESS: undefined,
+  CLUSTER_SECRET: undefined,
+  CLUSTER_CERT: undefined,
+  CLUSTER_KEY: undefined,
+  CLUSTER_CA: undefined,
+}
+
+const host: ActorHost = {
+  activate: async () => 1,
+  execute: async (_actor, _epoch, commands) => commands.map(({ payload }) => ({ ok: true, value: payload })),
+}
+
+const folder = mkdtempSync(join(tmpdir(), 'crier-driver-'))
+let redis: TestRedis
+const drivers: Driver[] = []
+
+beforeAll(async () => {
+  redis = await startRedis()
+})
+afterEach(async () => {
+  for (const { actors } of drivers.splice(0)) await actors.close(1_000)
+})
+afterAll(async () => {
+  await redis.stop()
+  rmSync(folder, { recursive: true })
+})
+
+function start(settings: Partial<ClusterSettings>): Driver {
+  const driver = actorDriver({
+    config: { ...ALONE, ...settings },
+    host,
+    clock: systemClock,
+    log: createLog({ level: 'silent' }),
+    secret: 'a secret of these tests, long enough',
+    onNodeLost: () => undefined,
+  })
+  drivers.push(driver)
+  return driver
+}
+
+const run = ({ actors }: Driver) =>
+  actors.run({
+    actor: 'ws:1',
+    operationId: 'one',
+    caller: 'ada',
+    deadline: performance.now() + 20_000,
+    payload: { kind: 'system', name: 'greet', input: 'hello' },
+  })
+
+test('a node without Redis runs its actors alone, and is ready at once', async () => {
+  const driver = start({})
+  await driver.ready
+  expect(await run(driver)).toMatchObject({ input: 'hello' })
+  expect(driver.actors.stats().active).toBe(1)
+})
+
+test('commands that come before the links are open wait for them', async () => {
+  const driver = start({ REDIS_URL: redis.url })
+  expect(driver.actors.stats().active).toBe(0)
+  expect(await run(driver)).toMatchObject({ input: 'hello' })
+  await driver.ready
+  expect(driver.actors.stats().active).toBe(1)
+})
+
+test.each([
+  ['its own host and the port that it got', undefined, /^127\.0\.0\.1:[1-9]\d*$/],
+  ['the configured address', 'node-7.example:7777', /^node-7\.example:7777$/],
+])('a node tells the others %s', async (_what, CLUSTER_ADDRESS, address) => {
+  const driver = start({ REDIS_URL: redis.url, CLUSTER_ADDRESS })
+  await driver.ready
+  await run(driver)
+  const owners = await driver.actors.owners()
+  const own = owners.find(({ actors }) => actors.some(({ actor }) => actor === 'ws:1'))
+  expect(own?.address).toMatch(address)
+})
+
+test('certificates that cannot be read stop the start, and the error names the settings', () => {
+  const missing = join(folder, 'missing.pem')
+  const files = { CLUSTER_CERT: missing, CLUSTER_KEY: missing, CLUSTER_CA: missing }
+  expect(() => start({ REDIS_URL: redis.url, ...files })).toThrow(
+    /^CLUSTER_CERT, CLUSTER_KEY and CLUSTER_CA cannot be used: .*missing\.pem/,
+  )
+})
