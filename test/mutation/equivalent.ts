@@ -36,6 +36,12 @@ const EQUIVALENT: readonly Equivalent[] = [
     reason: 'Whether the buffer holds 65,536 characters or one less is a choice.',
   },
   {
+    file: 'src/turns/driver.ts',
+    line: '...(config.CLUSTER_ADDRESS === undefined ? {} : { advertise: config.CLUSTER_ADDRESS }),',
+    after: 'false',
+    reason: 'An address that is undefined is the same as none.',
+  },
+  {
     file: 'src/http/socket-calls.ts',
     line: 'if (op.socket !== true) this.#messages.set(op.socket, callable)',
     after: 'true',

@@ -80,8 +80,10 @@ export class TestChooser {
 
   /** @returns groups of test files; a later group is run only when the earlier ones pass */
   choose(file: string): readonly (readonly string[])[] {
+    // A test beside the file counts also when it does not import it, because it runs it in a process of its own.
+    const beside = file.replace(/\.ts$/, '.test.ts')
     const near = [...this.#reached]
-      .map(([test, reached]) => ({ test, distance: reached.get(file) ?? Infinity }))
+      .map(([test, reached]) => ({ test, distance: test === beside ? 1 : (reached.get(file) ?? Infinity) }))
       .filter(({ distance }) => distance <= NEAR)
       .toSorted((a, b) => a.distance - b.distance || a.test.localeCompare(b.test))
       .slice(0, MOST)
