@@ -167,8 +167,8 @@ export class AttemptLostError extends Error {
 }
 
 /** A failure that a retry cannot fix. The job is dead at once, with this message as the reason. */
-export class HopelessError extends Error {
-  override readonly name = 'HopelessError'
+export class UnrecoverableError extends Error {
+  override readonly name = 'UnrecoverableError'
 }
 
 export interface JobOptions {

@@ -5,7 +5,7 @@ import { createDatabase, type TestDatabase } from '../../test/support/postgres.t
 import { startRedis, type TestRedis } from '../../test/support/redis.ts'
 import { waitFor } from '../../test/support/wait.ts'
 import { uuidv7 } from '../core/id.ts'
-import { HopelessError, job, schedule, type AnyJob, type JobContext } from '../core/job.ts'
+import { UnrecoverableError, job, schedule, type AnyJob, type JobContext } from '../core/job.ts'
 import { Type } from '../core/schema.ts'
 import type { StoreChoice } from './stores.ts'
 
@@ -37,7 +37,7 @@ const secret = job({
   attempts: 1,
   run: async ({ data: { token } }) => {
     seen.push(token.length)
-    throw new HopelessError(`no answer from rtmp://me:${token}@example.com`)
+    throw new UnrecoverableError(`no answer from rtmp://me:${token}@example.com`)
   },
 })
 const heavy = job({ ...count, name: 'test.heavy', queue: 'media', backoff: { firstMs: 400, maxMs: 400 } })
@@ -120,14 +120,14 @@ describe.each(['postgres', 'redis'] as const)('jobs on %s', (kind) => {
     meet = async ({ data: { n }, attempt }) => {
       if (n === 1 && attempt.number < 3) throw new Error('not yet')
       if (n === 2) throw new TypeError('never')
-      if (n === 3) throw new HopelessError('no use')
+      if (n === 3) throw new UnrecoverableError('no use')
     }
     for (const n of [1, 2, 3]) await node.jobs.add(node.database, count, { n })
     await waitFor(async () => (await left(node)).filter(({ state }) => state === 'dead').length === 2, patience)
     await waitFor(async () => (await finished(node)).length === 1, patience)
     expect(await finished(node)).toMatchObject([{ attempts: 3 }])
     expect((await left(node)).toSorted((a, b) => a.attempts - b.attempts)).toEqual([
-      { name: 'test.count', state: 'dead', attempts: 1, reason: 'HopelessError: no use', data: { n: 3 } },
+      { name: 'test.count', state: 'dead', attempts: 1, reason: 'UnrecoverableError: no use', data: { n: 3 } },
       { name: 'test.count', state: 'dead', attempts: 3, reason: 'TypeError: never', data: { n: 2 } },
     ])
   })

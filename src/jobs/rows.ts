@@ -1,7 +1,7 @@
 import type { Static, TSchema } from 'typebox'
 import type { Clock } from '../core/clock.ts'
 import { uuidv7 } from '../core/id.ts'
-import { FAIR_QUEUES, HopelessError, type AnyJob, type JobDeclaration, type JobOptions } from '../core/job.ts'
+import { FAIR_QUEUES, UnrecoverableError, type AnyJob, type JobDeclaration, type JobOptions } from '../core/job.ts'
 import type { SealedBox } from '../core/sealed-box.ts'
 import { validator, type Validator } from '../core/validate.ts'
 import type { NewRow } from '../db/row.ts'
@@ -55,16 +55,18 @@ export class JobRows {
     }
   }
 
-  /** The data of a stored row, for `run`. @throws HopelessError when this version cannot read it */
+  /** The data of a stored row, for `run`. @throws UnrecoverableError when this version cannot read it */
   read(declared: AnyJob, stored: unknown): unknown {
     const sealed = (stored as { sealed?: unknown } | null)?.sealed
     try {
       const data: unknown = declared.sealed && typeof sealed === 'string' ? JSON.parse(this.#box.open(sealed)) : stored
       const fault = this.#fault(declared, data)
-      if (fault !== undefined) throw new HopelessError(`the stored data ${fault}`)
+      if (fault !== undefined) throw new UnrecoverableError(`the stored data ${fault}`)
       return data
     } catch (error) {
-      throw error instanceof HopelessError ? error : new HopelessError((error as Error).message, { cause: error })
+      throw error instanceof UnrecoverableError
+        ? error
+        : new UnrecoverableError((error as Error).message, { cause: error })
     }
   }
 

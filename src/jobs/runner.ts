@@ -1,7 +1,7 @@
 import { setTimeout as delay } from 'node:timers/promises'
 import type { Clock } from '../core/clock.ts'
 import { uuidv7 } from '../core/id.ts'
-import { AttemptLostError, HopelessError, JOB_DEFAULTS, type AnyJob, type Attempt } from '../core/job.ts'
+import { AttemptLostError, UnrecoverableError, JOB_DEFAULTS, type AnyJob, type Attempt } from '../core/job.ts'
 import type { Logger } from '../core/log.ts'
 import type { Services } from '../core/services.ts'
 import type { Database } from '../db/database.ts'
@@ -207,7 +207,7 @@ export class Runner {
     if (declared === undefined) throw new Error(`this version has no job ${row.name}`)
     const of = declared.attempts ?? JOB_DEFAULTS.attempts
     // All attempts were started and none has ended, so the job probably kills its workers.
-    if (row.attempts > of) throw new HopelessError(`given up: its worker was lost ${of} times`)
+    if (row.attempts > of) throw new UnrecoverableError(`given up: its worker was lost ${of} times`)
     const data = rows.read(declared, row.data)
     const key = { id: row.id, attemptId: row.attemptId }
     const attempt: Attempt = { id: row.attemptId, jobId: row.id, number: row.attempts, of }
@@ -249,7 +249,7 @@ export class Runner {
   /** Milliseconds until the next attempt. Undefined when there is none. */
   #backoff(row: StartedRow, declared: AnyJob | undefined, error: unknown): number | undefined {
     const of = declared?.attempts ?? JOB_DEFAULTS.attempts
-    if (error instanceof HopelessError || row.attempts >= of) return undefined
+    if (error instanceof UnrecoverableError || row.attempts >= of) return undefined
     const { firstMs, maxMs } = declared === undefined ? UNKNOWN_BACKOFF : (declared.backoff ?? JOB_DEFAULTS.backoff)
     const full = Math.min(maxMs, firstMs * 2 ** (row.attempts - 1))
     return Math.round(full / 2 + (Math.random() * full) / 2)

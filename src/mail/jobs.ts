@@ -1,4 +1,4 @@
-import { HopelessError, job, schedule } from '../core/job.ts'
+import { UnrecoverableError, job, schedule } from '../core/job.ts'
 import { Type } from '../core/schema.ts'
 import { MailRefusedError, type Mailer } from './mailer.ts'
 
@@ -28,7 +28,7 @@ export const sendMail = job({
     try {
       await mailer.send(data, attempt.jobId)
     } catch (error) {
-      if (error instanceof MailRefusedError) throw new HopelessError(error.message, { cause: error })
+      if (error instanceof MailRefusedError) throw new UnrecoverableError(error.message, { cause: error })
       throw error
     }
   },

@@ -1,6 +1,6 @@
 import { io, type Socket } from 'socket.io-client'
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { HopelessError, job, type JobContext } from '../../src/core/job.ts'
+import { UnrecoverableError, job, type JobContext } from '../../src/core/job.ts'
 import { jobs as allJobs } from '../../src/registry/jobs.ts'
 import { Type } from '../../src/core/schema.ts'
 import { startApp, type App } from '../support/app.ts'
@@ -20,7 +20,7 @@ const work = job({
     progress(Number.NaN)
     for (let percent = 0; percent <= 100; percent += 1) progress(percent, 'working')
     if (data.way === 'hang') await release.promise
-    if (data.way === 'die') throw new HopelessError('it cannot be done')
+    if (data.way === 'die') throw new UnrecoverableError('it cannot be done')
   },
 })
 
@@ -67,7 +67,7 @@ test('keeps the error and the payload of a dead job without secrets, and retries
     workspaceId: world.id('acme'),
     attempts: 1,
     maxAttempts: 5,
-    error: 'HopelessError: it cannot be done',
+    error: 'UnrecoverableError: it cannot be done',
     data: { way: 'die', token: '[secret]', url: 'rtmp://[secret]@example.com/x' },
   })
   await app.database.run(`update outbox set data = jsonb_set(data, '{way}', '"well"') where id = $1`, [id])

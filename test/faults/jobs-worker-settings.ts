@@ -1,4 +1,4 @@
-import { HopelessError, job, type AnyJob } from '../../src/core/job.ts'
+import { UnrecoverableError, job, type AnyJob } from '../../src/core/job.ts'
 import { Type } from '../../src/core/schema.ts'
 import type { JobTimes } from '../../src/jobs/runtime.ts'
 import type { StoreChoice } from '../../src/jobs/stores.ts'
@@ -30,7 +30,7 @@ export function trialJobs(crash: (step: Step) => void): AnyJob[] {
     ...often,
     run: async ({ data: { n }, effect: commit }) => {
       crash('started')
-      if (n % 100 === 99) throw new HopelessError('always fails')
+      if (n % 100 === 99) throw new UnrecoverableError('always fails')
       if (n % 50 === 7 && Math.random() < 0.5) throw new Error('fails sometimes')
       await commit(async (tx) => {
         await tx.run('insert into effects (n) values ($1)', [n])
@@ -47,7 +47,7 @@ export function trialJobs(crash: (step: Step) => void): AnyJob[] {
     ...often,
     run: async ({ data: { n } }) => {
       crash('started')
-      if (n % 100 === 99) throw new HopelessError('always fails')
+      if (n % 100 === 99) throw new UnrecoverableError('always fails')
     },
   })
   return [effect, plain]
