@@ -35,7 +35,7 @@ export class Placement {
   }
 
   /**
-   * The node for a stream: its current node if that is present, else the least loaded one with room. Null if there is
+   * The node for a stream: its current node if that is present, else the least loaded one that is not full. Null if there is
    * none.
    */
   choose(streamId: string, present: string | null): string | null {
@@ -51,7 +51,7 @@ export class Placement {
     this.#forget(streamId)
   }
 
-  /** The least loaded node with room. @param except a node to leave out */
+  /** The least loaded node that is not full. @param except a node to leave out */
   best(except?: string): MediaNodeEntry | undefined {
     this.#prune()
     let best: MediaNodeEntry | undefined
@@ -66,7 +66,7 @@ export class Placement {
     return best
   }
 
-  /** The server to enter in an encoder: that of the stream's node, or of a node with room if that one is gone. */
+  /** The server to enter in an encoder: that of the stream's node, or of another node if that one is gone. */
   urlOf(nodeId: string | null): string {
     const own = nodeId === null ? undefined : this.#media.entry(nodeId)
     const node = own?.ok ? own : this.best()

@@ -39,9 +39,9 @@ interface Taken {
   position: { readonly item: number; readonly ms: number; readonly cue: number } | undefined
 }
 
-/** Broadcasts of a lost node become free a moment later, when their lease ends. They are searched for this many times. */
+/** Broadcasts of a lost node become free when their lease expires. They are searched for this many times. */
 const EAGER_ROUNDS = 4
-/** The most broadcasts that are taken at once. */
+/** Maximum number of broadcasts that are claimed at once. */
 const MOST = 50
 
 /** Decides which broadcasts this node plays, fetches their files, and stores their positions. */
@@ -56,9 +56,9 @@ export class PlayoutKeeper {
   }
 
   /**
-   * Takes broadcasts that no node plays: new ones, and those of lost nodes. The node of the stream's publisher takes them
-   * first, then the node that the stream is assigned to, then the one with the most room. The others wait.
-   * @param which `streamId`: only the broadcast of this stream. `late`: the first choice had time to take it
+   * Claims broadcasts that no node plays: new ones, and those of lost nodes. The node of the stream's publisher claims them
+   * first, then the node that the stream is assigned to, then the least loaded one. The others wait.
+   * @param which `streamId`: only the broadcast of this stream. `late`: the preferred node had time to claim it
    * @returns the streams to refresh
    */
   async take(which: {
@@ -151,7 +151,7 @@ export class PlayoutKeeper {
         break
       }
       case 'playout.lapsed':
-        // This node stood still. The database knows whether the broadcast is still its own.
+        // This node was paused for a while. The database knows whether it still has the broadcast.
         this.#options.refresh(event.streamId)
         break
       case 'playout.skipped':
@@ -229,13 +229,13 @@ interface Here {
   readonly nodeId: string
   /** The other nodes that can be reached. */
   readonly otherNodes: readonly string[]
-  /** This node has the most room. */
+  /** Whether this node is the least loaded one. */
   readonly isNext: boolean
-  /** The node that should have taken the broadcast had time to. */
+  /** Whether the preferred node had time to claim the broadcast. */
   readonly isLate: boolean
 }
 
-/** The publisher's node comes first, then the node that the stream is assigned to, then the one with the most room. */
+/** The publisher's node comes first, then the node that the stream is assigned to, then the least loaded one. */
 function takesHere({ ingestNode, mediaNode }: StreamPlace, { isLate, isNext, nodeId, otherNodes }: Here): boolean {
   if (ingestNode === nodeId) return true
   if (ingestNode !== null && otherNodes.includes(ingestNode)) return false
