@@ -25,7 +25,7 @@ export function startActors(redisUrl: string): Promise<ClusterActors> {
     codec: jsonCodec,
     store: new RedisLeaseStore({ url: redisUrl }),
     transport: tcpTransport({ host: '127.0.0.1', port: 0 }),
-    secret: 'the secret of a cluster that only benches know',
+    secret: 'the cluster secret of this benchmark',
     limits: { perCaller: 4_096, perActor: 4_096 },
   })
 }

@@ -126,13 +126,13 @@ const subjects: [string, () => Promise<unknown>][] = [
 ]
 console.log(`${cpus().length} × ${cpus()[0]?.model ?? '?'}, Node ${process.version}, ${SECONDS} s each\n`)
 console.log(
-  '| | 1 under way: p50 µs | p99 µs | calls/s | 64 under way: calls/s | against TCP echo | processor µs a call, both ends |\n|---|---|---|---|---|---|---|',
+  '| | 1 in progress: p50 µs | p99 µs | calls/s | 64 in progress: calls/s | ratio to TCP echo | CPU µs per call, both processes |\n|---|---|---|---|---|---|---|',
 )
 
 /** Checks that the reply equals the request. For the bare echoes only the number of bytes is checked. */
 async function requireEcho(name: string, call: () => Promise<unknown>): Promise<void> {
   const reply = await call()
-  if (reply !== undefined) deepStrictEqual(reply, PAYLOAD, `${name} answers something else than it was sent`)
+  if (reply !== undefined) deepStrictEqual(reply, PAYLOAD, `the reply of ${name} differs from the request`)
 }
 
 /** The CPU time of both processes, in microseconds. */

@@ -30,7 +30,7 @@ const BENCHMARKS: readonly Benchmark[] = [
 ]
 
 const [folder] = process.argv.slice(2)
-if (folder === undefined) throw new Error('say where the output goes: npm run bench:all -- <folder>')
+if (folder === undefined) throw new Error('usage: npm run bench:all -- <folder for the output>')
 mkdirSync(folder, { recursive: true })
 
 let failures = 0

@@ -68,7 +68,9 @@ async function used(pids: readonly number[], expected: readonly string[]): Promi
   for (const key of expected) {
     const share = ((bytesAfter.get(key) ?? 0) - (bytes.get(key) ?? 0)) / seconds / bytesPerSecond
     if (Math.abs(share - 1) > TOLERANCE) {
-      throw new Error(`${key} got ${(share * 100).toFixed(0)} % of the film's rate, so there are no figures`)
+      throw new Error(
+        `${key} received ${(share * 100).toFixed(0)} % of the bitrate of the file, so there are no figures`,
+      )
     }
   }
   return after.map((value, index) => ((value - (cpu[index] ?? 0)) / seconds) * 100)

@@ -248,7 +248,7 @@ async function benchAppends(): Promise<void> {
     'select max(seq) as top, count(*) as count from chat_log where channel_id = $1',
     [ours.channelId],
   )
-  if (rows[0]?.count !== rows[0]?.top) throw new Error('the numbers of the hot channel have gaps')
+  if (rows[0]?.count !== rows[0]?.top) throw new Error('the change numbers of the hot channel have gaps')
   console.log(`\n${rows[0]?.count} changes in the hot channel, the last one numbered ${rows[0]?.top}.`)
 }
 

@@ -138,7 +138,7 @@ try {
        (select max(seq) from workspace_events where workspace_id = $1) as last`,
     [workspaceId],
   )
-  console.log(`\nAfterwards: ${JSON.stringify(counted.rows[0])}: event numbers are dense when events equals last.`)
+  console.log(`\nAfterwards: ${JSON.stringify(counted.rows[0])}. Event numbers have no gaps when events equals last.`)
 } finally {
   await pool.end()
   for (const rival of rivals) await rival.stop()

@@ -146,7 +146,7 @@ const database = await Database.connect({ url: postgres.url, poolSize: 2, entiti
 await database.migrate()
 console.log(machine())
 console.log(
-  '| store | jobs/s, outbox to done | bare BullMQ | ratio | late by p50 / p99 / most, ms |\n|---|---|---|---|---|',
+  '| store | jobs/s, outbox to done | bare BullMQ | ratio | delay p50 / p99 / max, ms |\n|---|---|---|---|---|',
 )
 for (const kind of BACKENDS) {
   if (kind === 'redis' && redis === undefined) throw new Error('no redis-server on PATH')

@@ -44,13 +44,13 @@ async function api(): Promise<void> {
   try {
     const { made, rows } = await compareApi({ work, folder, photograph, video, rounds: ROUNDS, seconds: SECONDS })
     console.log(
-      `\n| 200 requests a second; both lanes full made ${made} thumbnails meanwhile | p50 ms | p99 ms | against idle |`,
+      `\n| 200 requests per second; ${made} thumbnails while both lanes were full | p50 ms | p99 ms | ratio to idle |`,
     )
     console.log('|---|---|---|---|')
     for (const { busy, idle, ratio, request } of rows) {
       const line = (side: string, { lateMs, p50Ms, p99Ms }: Latency, end: string) =>
         console.log(
-          `| ${request}, ${side} (sent up to ${lateMs.toFixed(1)} ms late) | ${p50Ms.toFixed(2)} | ${p99Ms.toFixed(2)} | ${end} |`,
+          `| ${request}, ${side} (requests sent up to ${lateMs.toFixed(1)} ms late) | ${p50Ms.toFixed(2)} | ${p99Ms.toFixed(2)} | ${end} |`,
         )
       line('idle', idle, '')
       line('both lanes full', busy, `**${ratio.toFixed(2)}×**`)

@@ -88,7 +88,7 @@ try {
   if (ONLY !== 'latency') {
     const fans = ONLY === undefined || ONLY === 'fan-out' ? FANS : []
     console.log(
-      '| fan | relay | CPU % of a core | CPU-s per Gbit | least–most | times Crier | RSS MB | RSS MB a destination | PSS MB | slowest Mb/s |',
+      '| streams→destinations | relay | CPU % of a core | CPU-s per Gbit | range | ratio to Crier | RSS MB | RSS MB per destination | PSS MB | slowest Mb/s |',
     )
     console.log('|---|---|---|---|---|---|---|---|---|---|')
     for (const fan of fans) await fanOut(fan, [crier, nginxPush, ffmpegEach])
@@ -99,7 +99,9 @@ try {
     }
   }
   if (ONLY === undefined || ONLY === 'latency') {
-    console.log('\n| relay, 1→4 | p50 ms | p95 | p99 | max | first picture ms | joined while live | frames | lost |')
+    console.log(
+      '\n| relay, 1→4 | p50 ms | p95 | p99 | max | first picture ms | first picture when added live, ms | frames | lost |',
+    )
     console.log('|---|---|---|---|---|---|---|---|---|')
     await latency([direct, crier, nginxPush, ffmpegEach])
   }

@@ -109,7 +109,7 @@ async function measure(name: string, media: WhipMedia, publish: typeof byWhip): 
 }
 
 console.log(`${machine()}, load ${loadavg()[0]?.toFixed(1)}\n`)
-console.log('| way in | pictures | added latency p50 / p95 / p99, ms | CPU, % of a core: media + WHIP | resident |')
+console.log('| protocol | pictures | added latency p50 / p95 / p99, ms | CPU, % of a core: media + WHIP | resident |')
 console.log('|---|---|---|---|---|')
 const film = await makeWhipMedia({ size: '1280x720', kilobits: 3_000, group: 60, seconds: 4 })
 for (let round = 0; round < ROUNDS; round += 1) {

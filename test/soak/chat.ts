@@ -68,7 +68,7 @@ async function dropHalf(members: readonly SoakMember[]): Promise<void> {
   await delay((SECONDS * 1_000) / 3)
   const half = members.slice(0, members.length / 2)
   for (const member of half) member.drop()
-  console.log(`${half.length} clients dropped`)
+  console.log(`${half.length} clients disconnected`)
   await delay((SECONDS * 1_000) / 10)
   for (const [index, member] of half.entries()) {
     member.release()
@@ -88,7 +88,7 @@ async function talk(members: readonly SoakMember[]): Promise<number> {
     }
     await delay(10)
   }
-  await waitFor(() => members.every(({ busy }) => !busy), { timeoutMs: 60_000, what: 'every answer' })
+  await waitFor(() => members.every(({ busy }) => !busy), { timeoutMs: 60_000, what: 'every reply' })
   return acts
 }
 
@@ -138,8 +138,8 @@ const redis = await startRedis()
 const nodes = await Nodes.start(NODES, folder, {
   DATABASE_URL: postgres.url,
   REDIS_URL: redis.url,
-  JWT_SECRET: 'one secret that signs tokens on all nodes',
-  CLUSTER_SECRET: 'one secret that all nodes know of',
+  JWT_SECRET: 'the token secret of all nodes',
+  CLUSTER_SECRET: 'the cluster secret of all nodes',
   LOG_LEVEL: 'warn',
 })
 const database = await Database.connect({

@@ -96,7 +96,7 @@ async function underAttack(attack: HostileAttack, target: Target, user: SteadyUs
   const broken = [
     ...outcome.broken,
     ...(failed.length > BOUNDS.failures ? [`requests of the user failed: ${failed.join(', ')}`] : []),
-    ...(seen.maxMs > BOUNDS.waitMs ? [`a request of the user waited for ${Math.round(seen.maxMs)} ms`] : []),
+    ...(seen.maxMs > BOUNDS.waitMs ? [`a request of the user took ${Math.round(seen.maxMs)} ms`] : []),
     ...(peak - before > (attack.growthBytes ?? BOUNDS.growthBytes)
       ? [`memory grew by ${megabytes(peak - before)} MB`]
       : []),
@@ -115,7 +115,7 @@ function printTable(rows: readonly Row[]): void {
     ...[bytes.before, bytes.peak, bytes.after].map((value) => String(megabytes(value))),
     note,
   ])
-  const heads = ['attack', 'requests', 'p50 ms', 'p99 ms', 'max ms', 'failed', 'MB before', 'at most', 'after', '']
+  const heads = ['attack', 'requests', 'p50 ms', 'p99 ms', 'max ms', 'failed', 'MB before', 'MB peak', 'MB after', '']
   const widths = heads.map((head, column) => Math.max(...[heads, ...cells].map((row) => (row[column] ?? head).length)))
   for (const row of [heads, ...cells]) {
     console.log(
@@ -143,7 +143,7 @@ try {
   const [customer, author] = [inChannel(0)[0], inChannel(2)[0]] as [Person, Person]
   const started = performance.now()
   await seedMessages(database, author)
-  console.log(`${MESSAGES} messages in another workspace after ${Math.round(performance.now() - started)} ms`)
+  console.log(`created ${MESSAGES} messages in another workspace in ${Math.round(performance.now() - started)} ms`)
   const adminPort = Number(/Metrics +http:\/\/[^/]+:(\d+)\/metrics/.exec(crier.stdout)?.[1])
   const target: Target = { port: crier.ports.http, adminPort, attackers: inChannel(1), customer }
   user = new SteadyUser({
@@ -152,7 +152,7 @@ try {
     requests: requestsOf(customer),
     perSecond: 18,
   })
-  // Let both warm up.
+  // Warm up the node and the client.
   await delay(3_000)
   const rows: Row[] = []
   for (const attack of attacks.filter(({ name }) => name.includes(ONLY))) {
@@ -165,7 +165,7 @@ try {
     .filter((line) => /"level":("error"|"fatal"|50|60)/.test(line))
   for (const line of errors.slice(0, 10)) console.log(line)
   for (const { broken, name } of rows) {
-    for (const what of broken) console.log(`BROKEN ${name}: ${what}`)
+    for (const what of broken) console.log(`FAILED ${name}: ${what}`)
     if (broken.length > 0) process.exitCode = 1
   }
 } finally {

@@ -81,7 +81,7 @@ async function viewersLeave(): Promise<void> {
     await waitFor(areCounted, { timeoutMs: 20_000, what: 'the viewers to be counted' })
     for (const viewer of viewers) viewer.close()
     const isEmpty = async () => (await stage.relay(studio.id)).viewers === 0
-    await waitFor(isEmpty, { timeoutMs: 20_000, what: 'the viewers to be gone' })
+    await waitFor(isEmpty, { timeoutMs: 20_000, what: 'the viewers to be disconnected' })
   }
 }
 
@@ -90,7 +90,7 @@ async function watch(url: string, token: string): Promise<WhepViewer> {
   const headers = { Authorization: `Bearer ${token}`, 'Content-Type': 'application/sdp' }
   const response = await fetch(url, { method: 'POST', headers, body: await viewer.offer() })
   const answer = await response.text()
-  if (response.status !== 201) throw new Error(`a viewer was answered ${response.status}: ${answer}`)
+  if (response.status !== 201) throw new Error(`a viewer got the status ${response.status}: ${answer}`)
   viewer.accept(answer)
   return viewer
 }
@@ -134,7 +134,7 @@ async function intermission(assetId: string): Promise<void> {
   await Promise.all([primary.stop(), backup.stop()])
   const at = { path: { id: hall.id } }
   const isFree = async () => (await stage.relay(hall.id)).ingest === null
-  await waitFor(isFree, { timeoutMs: 20_000, what: 'the encoders to be gone' })
+  await waitFor(isFree, { timeoutMs: 20_000, what: 'the encoders to be disconnected' })
   await stage.call('POST /api/streams/{id}/broadcast', { ...at, body: { assetId, loop: true } })
   await untilSource('file')
   // The size of the current media. Pictures that the encoders sent before have another size.
@@ -143,9 +143,9 @@ async function intermission(assetId: string): Promise<void> {
       const size = sink.last()?.videoHeader && headerPictureSize(sink.last()!.videoHeader!, 'h264')
       return size != null && size.height > size.width
     })
-  await waitFor(isUpright, { timeoutMs: 20_000, what: 'the video to go out upright' })
+  await waitFor(isUpright, { timeoutMs: 20_000, what: 'the video to be relayed upright' })
   const { height, width } = (await stage.relay(hall.id)).ingest
-  console.log(`The video of a phone that was held upright goes out ${width}×${height}.`)
+  console.log(`The rotated phone video is relayed with ${width}×${height}.`)
   primary.start()
   backup.start()
   await delay(3_000)
@@ -217,7 +217,7 @@ for (const phase of chosen) {
     await delay(Math.max(0, from + shareMs - performance.now()))
   } catch (error) {
     faults.push(`${phase.name}: ${(error as Error).message}`)
-    // Anything still missing after a phase would be missing in all later phases.
+    // Whatever is still missing after a phase would be missing in all later phases.
     for (const encoder of [presenter, primary, backup]) encoder.start()
   }
   look(phase.name, from, performance.now())
@@ -256,7 +256,7 @@ async function lookAtRecordings(): Promise<void> {
         recordings.map(({ duration, startedAt }) => `${duration ?? 0} s from ${startedAt}`).join(', '),
     )
     for (const { status, startedAt } of recordings)
-      if (status !== 'ready') faults.push(`${name}: the recording that began ${startedAt} is ${status}`)
+      if (status !== 'ready') faults.push(`${name}: the recording from ${startedAt} is ${status}`)
     if (liveSeconds < least.live) faults.push(`${name}: live for ${figure(liveSeconds, least.live)}`)
     if (recorded < least.recorded) faults.push(`${name}: recorded ${figure(recorded, least.recorded)}`)
   }
@@ -264,10 +264,12 @@ async function lookAtRecordings(): Promise<void> {
 
 await Promise.all([presenter.stop(), primary.stop(), backup.stop()])
 await lookAtRecordings().catch((error: unknown) => faults.push(`recordings: ${(error as Error).message}`))
-console.log(`\n${claims.answers} statuses were compared, ${claims.unanswered} times nothing was told.`)
+console.log(`\n${claims.answers} statuses were compared. ${claims.unanswered} requests returned no status.`)
 for (const { phase, times, what } of claims.contradictions) faults.push(`${phase}: ${what} (${times} times)`)
 console.log(
-  faults.length === 0 ? 'Every bound held.' : `\nBroken bounds:\n${faults.map((fault) => `- ${fault}`).join('\n')}`,
+  faults.length === 0
+    ? 'All limits were kept.'
+    : `\nExceeded limits:\n${faults.map((fault) => `- ${fault}`).join('\n')}`,
 )
 console.log(`load at the end ${loadavg()[0]?.toFixed(1)}`)
 if (process.env['LOGS']) await writeFile(process.env['LOGS'], stage.output)

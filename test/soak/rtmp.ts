@@ -44,10 +44,10 @@ while (done < SESSIONS && performance.now() - startedAt < MINUTES * 60_000 && se
 const last = await measure()
 const held = await heldForStranger(server, STRANGERS)
 if (server.child.exitCode !== null) faults.push(`the process ended with ${server.child.exitCode}`)
-if (server.output() !== '') faults.push(`it said: ${server.output()}`)
+if (server.output() !== '') faults.push(`the process printed: ${server.output()}`)
 const grown = last.heapUsed + last.arrayBuffers - first.heapUsed - first.arrayBuffers
-if (grown > MOST_GROWN) faults.push(`it grew by ${grown} bytes`)
-if (held > MOST_HELD) faults.push(`it held ${Math.round(held)} bytes for a stranger`)
+if (grown > MOST_GROWN) faults.push(`the process grew by ${grown} bytes`)
+if (held > MOST_HELD) faults.push(`the process read ${Math.round(held)} bytes from an unauthenticated peer`)
 console.log({ sessions: done, published: last.published, grown, heldForStranger: Math.round(held), faults })
 server.stop()
 await rm(folder, { recursive: true, force: true })

@@ -77,8 +77,8 @@ async function connects(): Promise<void> {
     await pause(1_000)
     const { whip } = await host.host.status()
     const [mediaPid, whipPid] = [host.host.pid()!, whip?.pid ?? 0]
-    if (whip?.sessions.length !== 0) throw new Error(`${whip?.sessions.length} sessions were left`)
-    if (childrenOf(mediaPid, whipPid) > 0) throw new Error('an ffmpeg was left')
+    if (whip?.sessions.length !== 0) throw new Error(`${whip?.sessions.length} sessions were not closed`)
+    if (childrenOf(mediaPid, whipPid) > 0) throw new Error('an ffmpeg process was not ended')
     looks.push({
       media: { pid: mediaPid, ...figuresOf(mediaPid) },
       whip: { pid: whipPid, ...figuresOf(whipPid) },
@@ -90,7 +90,8 @@ async function connects(): Promise<void> {
   for (const name of ['media', 'whip']) {
     const [a, b] = [before[name]!, after[name]!]
     console.log(`  ${name}: handles ${a.handles} → ${b.handles}, resident ${a.megabytes} → ${b.megabytes} MB`)
-    if (a.pid !== b.pid || b.handles > a.handles + 3) throw new Error(`the ${name} process leaks handles, or was lost`)
+    if (a.pid !== b.pid || b.handles > a.handles + 3)
+      throw new Error(`the ${name} process leaks handles, or was restarted`)
     if (b.megabytes > a.megabytes + 30) throw new Error(`the ${name} process leaks memory`)
   }
   await host.host.close()
@@ -118,20 +119,18 @@ async function frontOf(host: WhipHost, line: number): Promise<{ url: string; clo
 }
 
 const CASES: readonly (readonly [string, Partial<LineFaults>])[] = [
-  ['a good line', {}],
+  ['no faults', {}],
   ['2 % lost', { loss: 0.02, delayMs: 15 }],
   ['5 % lost, round trip 60 ms', { loss: 0.05, delayMs: 30 }],
   ['10 % lost, round trip 60 ms', { loss: 0.1, delayMs: 30 }],
   ['5 % out of order, 1 % lost', { reorder: 0.05, loss: 0.01 }],
-  ['dark for 1.5 s', { dark: true }],
+  ['connection lost for 1.5 s', { dark: true }],
 ]
 
 async function lines(): Promise<void> {
   const pages = await startStudio()
   const browser = await launchBrowser(WEBRTC_FLAGS)
-  console.log(
-    '\n| line | pictures sent / at the destination | forms there | packets lost for good / sent again | the browser |',
-  )
+  console.log('\n| line | pictures sent / received | codec configurations | packets lost / recovered | browser |')
   console.log('|---|---|---|---|---|')
   for (const [name, faults] of CASES) {
     const sink = await startSink()
@@ -155,14 +154,14 @@ async function lines(): Promise<void> {
     const [headers, pictures] = [true, false].map((which) =>
       sink.messages('video').filter((one) => one.isHeader === which),
     )
-    // One as the browser sends it, and one as it is encoded again after its first change of size.
+    // One of the video as the browser sends it, and one of the video that is transcoded after a change of size.
     const forms = new Set(headers!.map(({ checksum }) => checksum)).size
-    if (forms > 2) throw new Error(`the destination was sent ${forms} forms of the picture`)
+    if (forms > 2) throw new Error(`the destination got ${forms} codec configurations`)
     await studio.stop(page)
     await waitFor(() => ended !== undefined)
     const tracks = (ended?.['tracks'] ?? []) as readonly ReceptionStatus[]
     const video = tracks.find(({ kind }) => kind === 'video')
-    const said = `${sent['frameHeight']} lines, limited by ${sent['qualityLimitationReason']}, ${sent['pliCount']} keyframes asked for`
+    const said = `${sent['frameHeight']} lines, limited by ${sent['qualityLimitationReason']}, ${sent['pliCount']} keyframes requested`
     console.log(
       `| ${name} | ${String(sent['framesSent'])} / ${pictures!.length} | ${forms} | ${video?.lost} / ${video?.recovered} | ${said} |`,
     )

@@ -90,7 +90,7 @@ async function compare(bench: DeliveryBench, ground: Ground, rivals: Running[]):
     rounds.push(row)
   }
   console.log(
-    `\nOne room of ${bench.receivers} sockets, ${bench.window} messages under way, frames of ${Buffer.byteLength(sample)} bytes.`,
+    `\nOne room of ${bench.receivers} sockets, ${bench.window} messages in progress, frames of ${Buffer.byteLength(sample)} bytes.`,
   )
   print(sides, rounds)
 }
@@ -101,7 +101,7 @@ async function measure(side: Side, { database, load }: Ground, order: Order): Pr
   const before = [cpuSeconds(side.running.pid), cpuOfTree(postgres)] as const
   const { cpu, deliveries, refused, seconds } = await ask(load, order)
   const after = [cpuSeconds(side.running.pid), cpuOfTree(postgres)] as const
-  if (refused > 0) throw new Error(`${side.name}: ${refused} messages were refused, so there is no ratio`)
+  if (refused > 0) throw new Error(`${side.name}: ${refused} messages were rejected, so there is no ratio`)
   const each = (total: number) => (total * 1e6) / deliveries
   return {
     perSecond: deliveries / seconds,
@@ -121,7 +121,7 @@ function print(sides: readonly Side[], rounds: readonly Figures[][]): void {
     )
   const percent = (value: number) => `${(value * 100).toFixed(0)} %`
   console.log(
-    '\n| delivery | deliveries/s | Crier reaches | aim | µs of CPU a delivery: server | PostgreSQL | receivers | Crier’s server reaches by CPU | with PostgreSQL |',
+    '\n| delivery | deliveries/s | ratio | target | CPU µs per delivery: server | PostgreSQL | receivers | ratio by CPU of the server | with PostgreSQL |',
   )
   console.log('|---|---|---|---|---|---|---|---|---|')
   for (const [index, { aim, name }] of sides.entries()) {
@@ -137,7 +137,7 @@ function print(sides: readonly Side[], rounds: readonly Figures[][]): void {
     )
     console.log(`| ${cells.join(' | ')} |`)
   }
-  console.log('\nNo message was refused; each reached every socket.')
+  console.log('\nNo message was rejected, and each one reached every socket.')
 }
 
 /** The CPU seconds of a process and its live descendants. */

@@ -33,12 +33,14 @@ export async function benchIdle({ databaseUrl, folder, idle }: IdleBench): Promi
     const before = await open(tokens.slice(0, WARM_SOCKETS))
     const after = await open(tokens.slice(WARM_SOCKETS))
     const each = (key: 'live' | 'resident') => ((after[key] - before[key]) / idle / 1024).toFixed(1)
-    console.log(`\n| memory of one of ${idle} idle sockets, after a collection | KB | aim |\n|---|---|---|`)
+    console.log(
+      `\n| memory per socket of ${idle} idle sockets, after a garbage collection | KB | target |\n|---|---|---|`,
+    )
     console.log(`| growth of resident memory | **${each('resident')}** | ≤ 30 |`)
-    console.log(`| growth of live objects and buffers of the heap | ${each('live')} | |`)
+    console.log(`| growth of live objects and buffers on the heap | ${each('live')} | |`)
     const mega = (bytes: number) => `${(bytes / 1e6).toFixed(0)} MB`
     console.log(
-      `\nResident with ${WARM_SOCKETS} sockets ${mega(before.resident)}, with ${tokens.length} ${mega(after.resident)}.`,
+      `\nResident memory: ${mega(before.resident)} with ${WARM_SOCKETS} sockets, ${mega(after.resident)} with ${tokens.length}.`,
     )
   })
 }

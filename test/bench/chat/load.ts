@@ -122,7 +122,7 @@ function openBare({ port }: OpenOrder, _token: string, side: Side): Promise<RawS
 
 function ended(side: Side, reject?: (error: Error) => void): void {
   side.ended += 1
-  reject?.(new Error('the socket was ended before it was admitted'))
+  reject?.(new Error('the socket was closed before it was accepted'))
 }
 
 function note(message: Buffer, side: Side): void {
@@ -197,5 +197,5 @@ async function send({ seconds, side: name, text, window }: SendOrder): Promise<A
 }
 
 function silence({ deliveries, ended: gone, refused, sample, sockets }: Side, sent: number): string {
-  return `silence after ${sent} messages: ${deliveries} deliveries to ${sockets.length}, ${refused} refused, ${gone} sockets ended; ${sample}`
+  return `no delivery after ${sent} messages: ${deliveries} deliveries to ${sockets.length} sockets, ${refused} messages rejected, ${gone} sockets closed; ${sample}`
 }

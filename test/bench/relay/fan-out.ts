@@ -44,16 +44,16 @@ export async function measureFanOut(side: Side, fan: Fan, options: FanOutOptions
     const before = await sample()
     await delay(options.seconds * 1_000)
     const after = await sample()
-    if (publishers.some(({ exitCode }) => exitCode !== null)) throw new Error(`${side.name}: a publisher gave up`)
+    if (publishers.some(({ exitCode }) => exitCode !== null)) throw new Error(`${side.name}: a publisher exited`)
     const seconds = (after.at - before.at) / 1_000
     const received = [...after.bytes].map(([key, bytes]) => bytes - (before.bytes.get(key) ?? 0))
     if (received.length !== fan.destinations) {
-      throw new Error(`${side.name}: ${received.length} of ${fan.destinations} destinations were reached`)
+      throw new Error(`${side.name}: ${received.length} of ${fan.destinations} destinations received media`)
     }
     const slowestBitrate = (Math.min(...received) * 8) / seconds
     if (slowestBitrate < LEAST_BITRATE) {
       throw new Error(
-        `${side.name}: a destination got ${(slowestBitrate / 1e6).toFixed(2)} Mb/s of 5, so there is no ratio`,
+        `${side.name}: a destination received ${(slowestBitrate / 1e6).toFixed(2)} Mb/s of 5, so there is no ratio`,
       )
     }
     const gbit = (received.reduce((sum, bytes) => sum + bytes, 0) * 8) / 1e9

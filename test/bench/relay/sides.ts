@@ -113,7 +113,7 @@ export const nginxPush: Side = {
 
 /** One `ffmpeg -c copy` per destination, behind an nginx-rtmp that receives the stream. */
 export const ffmpegEach: Side = {
-  name: 'ffmpeg each',
+  name: 'one ffmpeg per destination',
   async start(plan) {
     const applications = streamsOf(plan).map((stream) => ({ name: `app${stream}`, push: [] }))
     const nginx = await startNginx(plan.folder, applications)

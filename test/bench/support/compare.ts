@@ -30,7 +30,7 @@ interface Figures {
 
 /** The header of the rows that {@link compare} prints. */
 export const COLUMNS =
-  '| what | server | req/s | req per CPU second | p50 / p99 ms | RSS MB | ratio | least–most |\n|---|---|---|---|---|---|---|---|'
+  '| what | server | req/s | req per CPU second | p50 / p99 ms | RSS MB | ratio | range |\n|---|---|---|---|---|---|---|---|'
 
 /**
  * Loads two servers alternately and prints a row for each, with the median ratio of the rounds. Compares their replies
@@ -97,7 +97,7 @@ export async function requireSameReplies(
     status,
     body: JSON.parse(text, (key, value: unknown) => (varying.includes(key) ? `<${key}>` : value)) as unknown,
   })
-  const message = `${title}: ${rival.name} answers something else than ${ours.name}`
+  const message = `${title}: the replies of ${rival.name} and ${ours.name} differ`
   deepStrictEqual(comparable(theirs), comparable(mine), message)
 }
 

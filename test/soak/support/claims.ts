@@ -24,7 +24,7 @@ export interface WatchedStream {
 }
 
 /** The reported status of a stream. */
-export interface Told {
+export interface ReportedStatus {
   readonly status: string
   /** When it was observed; null when the current status is unknown. */
   readonly at: string | null
@@ -32,10 +32,10 @@ export interface Told {
 }
 
 /** A source of statuses. */
-export interface Teller {
+export interface StatusSource {
   readonly name: string
   /** Undefined, or rejected, while it reports nothing. */
-  readonly ask: (stream: WatchedStream, signal: AbortSignal) => Promise<Told | undefined>
+  readonly ask: (stream: WatchedStream, signal: AbortSignal) => Promise<ReportedStatus | undefined>
 }
 
 export interface Contradiction {
@@ -60,8 +60,8 @@ export class ClaimWatch {
   /** Checks that got no status. */
   unanswered = 0
 
-  constructor(streams: readonly WatchedStream[], tellers: readonly Teller[]) {
-    this.#runs = streams.flatMap((stream) => tellers.map((teller) => this.#watch(stream, teller)))
+  constructor(streams: readonly WatchedStream[], sources: readonly StatusSource[]) {
+    this.#runs = streams.flatMap((stream) => sources.map((source) => this.#watch(stream, source)))
   }
 
   async stop(): Promise<void> {
@@ -69,26 +69,26 @@ export class ClaimWatch {
     await Promise.all(this.#runs)
   }
 
-  async #watch(stream: WatchedStream, teller: Teller): Promise<void> {
+  async #watch(stream: WatchedStream, source: StatusSource): Promise<void> {
     const { signal } = this.#stopped
     let before: readonly Claim[] = []
     while (!signal.aborted) {
       const askedAt = performance.now()
       const within = AbortSignal.any([signal, AbortSignal.timeout(REQUEST_MS)])
-      const told = await teller.ask(stream, within).catch(() => undefined)
-      if (told === undefined) this.unanswered += 1
+      const reported = await source.ask(stream, within).catch(() => undefined)
+      if (reported === undefined) this.unanswered += 1
       else this.answers += 1
-      const claims = told === undefined ? [] : falseClaims(stream, told, askedAt)
+      const claims = reported === undefined ? [] : falseClaims(stream, reported, askedAt)
       for (const claim of claims) {
-        if (before.some(({ what }) => what === claim.what)) this.#add(stream.name, teller.name, claim)
+        if (before.some(({ what }) => what === claim.what)) this.#add(stream.name, source.name, claim)
       }
       before = claims
       await delay(LOOK_MS, undefined, { signal }).catch(() => {})
     }
   }
 
-  #add(stream: string, teller: string, { what, ms }: Claim): void {
-    const text = `${teller}: ${what}`
+  #add(stream: string, source: string, { what, ms }: Claim): void {
+    const text = `${source}: ${what}`
     const last = this.contradictions.findLast((one) => one.phase === this.phase && one.what.startsWith(text))
     if (last === undefined) {
       this.contradictions.push({ phase: this.phase, stream, what: `${text} ${(ms / 1_000).toFixed(1)} s`, times: 1 })
@@ -103,25 +103,25 @@ interface Claim {
 }
 
 /** The reported statuses that contradict what the destinations received. */
-function falseClaims({ name, sinks }: WatchedStream, told: Told, now: number): Claim[] {
+function falseClaims({ name, sinks }: WatchedStream, reported: ReportedStatus, now: number): Claim[] {
   const claims: Claim[] = []
   const quietMs: number[] = []
-  for (const { name: destination, status } of told.destinations) {
+  for (const { name: destination, status } of reported.destinations) {
     const sink = sinks[destination]
     if (sink === undefined) continue
     const quiet = now - lastArrival(sink)
     quietMs.push(quiet)
-    if (FLOWING.includes(status) && told.status === 'live' && quiet > CLAIM_MS) {
-      claims.push({ what: `${destination} is told ${status}, and has had nothing for`, ms: quiet })
+    if (FLOWING.includes(status) && reported.status === 'live' && quiet > CLAIM_MS) {
+      claims.push({ what: `${destination} is reported as ${status}, but has received nothing for`, ms: quiet })
     }
     const since = flowsSince(sink, now, PAUSE_MS)
     if (CUT_OFF.includes(status) && since !== null && now - since > CLAIM_MS) {
-      claims.push({ what: `${destination} is told ${status}, and has had media for`, ms: now - since })
+      claims.push({ what: `${destination} is reported as ${status}, but has received media for`, ms: now - since })
     }
   }
   const quiet = Math.min(...quietMs)
-  if (told.status === 'live' && told.at !== null && quiet > CLAIM_MS) {
-    claims.push({ what: `${name} is told live, and no destination has had anything for`, ms: quiet })
+  if (reported.status === 'live' && reported.at !== null && quiet > CLAIM_MS) {
+    claims.push({ what: `${name} is reported as live, but no destination has received anything for`, ms: quiet })
   }
   return claims
 }

@@ -84,7 +84,7 @@ async function socketPackets({ port }: Target, until: AbortSignal): Promise<Outc
     cutOff += clients.filter(({ isClosed }) => isClosed).length
     for (const { socket } of clients) socket.terminate()
   })
-  return { note: `${opened} connections, ${cutOff} cut off within 0.5 s`, broken: [] }
+  return { note: `${opened} connections, ${cutOff} closed within 0.5 s`, broken: [] }
 }
 
 async function bodies({ port }: Target, until: AbortSignal, addresses = 1): Promise<Outcome> {
@@ -110,7 +110,7 @@ async function heldOpen(open: () => Promise<Attack>, holdMs: number, until: Abor
       attack.stop()
     }
   }
-  return `${opened} connections, ${ended} ended by the server`
+  return `${opened} connections, ${ended} closed by the server`
 }
 
 /** Searches an empty workspace for a word that only others have. */
@@ -135,9 +135,9 @@ async function searches(target: Target, until: AbortSignal): Promise<Outcome> {
     }),
   )
   return {
-    note: `word of others ${foreign.toFixed(1)} ms, of nobody ${unknown.toFixed(1)} ms; ${inWords(statuses)}`,
+    note: `word of another workspace ${foreign.toFixed(1)} ms, unknown word ${unknown.toFixed(1)} ms; ${inWords(statuses)}`,
     broken:
-      foreign - unknown > MOST_DIFFERENCE_MS ? ['the response time tells whether other workspaces use a word'] : [],
+      foreign - unknown > MOST_DIFFERENCE_MS ? ['the response time reveals whether other workspaces use a word'] : [],
   }
 }
 
@@ -195,9 +195,9 @@ async function drawings(target: Target): Promise<Outcome> {
   return {
     note: `costly: ${inWords(statusesOf(refused))}; heavy: ${inWords(statusesOf(accepted))}; thumbnail of another workspace ${shown} in ${(tookMs / 1_000).toFixed(1)} s`,
     broken: [
-      ...(isTried ? [] : ['no heavy drawing was accepted: there was no attack']),
-      ...(letIn > 0 ? [`${letIn} drawings were accepted that take minutes to draw`] : []),
-      ...(shown !== 'ready' || tookMs > MOST_THUMBNAIL_MS ? ['a small picture waited for its thumbnail'] : []),
+      ...(isTried ? [] : ['no heavy drawing was accepted, so nothing was tested']),
+      ...(letIn > 0 ? [`${letIn} drawings that take minutes to render were accepted`] : []),
+      ...(shown !== 'ready' || tookMs > MOST_THUMBNAIL_MS ? ['the thumbnail of a small picture took too long'] : []),
     ],
   }
 }

@@ -7,7 +7,7 @@ import { processTree } from '../../bench/support/process.ts'
 import { CrierProcess } from '../../support/crier-process.ts'
 import type { SendOptions } from '../../support/send.ts'
 import { waitFor } from '../../support/wait.ts'
-import { ToldByEvents } from './told-by-events.ts'
+import { EventStatuses } from './event-statuses.ts'
 
 /** An armed stream of the soak test. */
 export interface StagedStream {
@@ -36,7 +36,7 @@ export class LiveStage {
   #token: string | undefined
   #workspaceId = ''
   #isClosed = false
-  #told: ToldByEvents | undefined
+  #events: EventStatuses | undefined
 
   private constructor(folder: string, crier: CrierProcess) {
     this.#folder = folder
@@ -80,7 +80,7 @@ export class LiveStage {
   // oxlint-disable-next-line typescript/no-explicit-any -- replies of every shape
   async call(route: string, options: SendOptions = {}): Promise<any> {
     const answer = await this.#crier.send(route, { token: this.#token, ...options })
-    if (answer.status >= 300) throw new Error(`${route} answered ${answer.status}: ${answer.text}`)
+    if (answer.status >= 300) throw new Error(`${route} returned ${answer.status}: ${answer.text}`)
     return answer.body.data
   }
 
@@ -116,7 +116,7 @@ export class LiveStage {
     const { _id: id } = await this.call('POST /api/assets/upload', { body: { workspaceId: this.#workspaceId }, file })
     const isLookedAt = async () =>
       (await this.call('GET /api/assets/{id}', { path: { id } })).thumbnail.status !== 'pending'
-    await waitFor(isLookedAt, { timeoutMs: 300_000, what: 'the file to be looked at' })
+    await waitFor(isLookedAt, { timeoutMs: 300_000, what: 'the file to be inspected' })
     return id
   }
 
@@ -134,11 +134,11 @@ export class LiveStage {
   }
 
   /** Follows the events of streams. */
-  async listen(streams: readonly StagedStream[]): Promise<ToldByEvents> {
-    const told = new ToldByEvents(this.#crier.url, this.#token!, this.#workspaceId)
-    this.#told = told
-    for (const { id } of streams) told.begin(id, await this.relay(id))
-    return told
+  async listen(streams: readonly StagedStream[]): Promise<EventStatuses> {
+    const events = new EventStatuses(this.#crier.url, this.#token!, this.#workspaceId)
+    this.#events = events
+    for (const { id } of streams) events.begin(id, await this.relay(id))
+    return events
   }
 
   /** The relay status of a stream. */
@@ -169,7 +169,7 @@ export class LiveStage {
   }
 
   async close(): Promise<void> {
-    this.#told?.close()
+    this.#events?.close()
     await this.#crier.stop()
     this.#isClosed = true
     for (const sink of this.#sinks) await sink.close()
@@ -199,7 +199,7 @@ function commandOf(pid: number): string {
   try {
     return readFileSync(`/proc/${pid}/cmdline`, 'latin1').replaceAll('\0', ' ')
   } catch {
-    // The process has exited meanwhile.
+    // The process has exited in the meantime.
     return ''
   }
 }

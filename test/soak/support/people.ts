@@ -50,7 +50,7 @@ export async function makePeople(database: Database, url: string, people: number
       path: { workspaceId },
       body: { kind: 'channel', name: `channel ${index}`, private: true, memberIds: inside.map(({ id }) => id) },
     })
-    if (status !== 201) throw new Error(`a channel could not be made: ${text}`)
+    if (status !== 201) throw new Error(`a channel could not be created: ${text}`)
     const channelId: string = body.data._id
     result.push(...inside.map(({ id, key }) => ({ id, apiKey: key, workspaceId, channelId })))
   }

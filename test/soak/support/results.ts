@@ -19,14 +19,14 @@ export interface Row extends Arrivals {
 const COLUMNS = [
   'phase',
   'destination',
-  'no picture for (bound), s',
-  'no sound for (bound), s',
+  'longest gap of pictures (limit), s',
+  'longest gap of sound (limit), s',
   'pictures',
-  'lost (bound)',
-  'slate or file (bound)',
-  'left out (0)',
-  'timestamps back (0)',
-  'sound off (bound), ms',
+  'lost pictures (limit)',
+  'from slate or file (limit)',
+  'skipped (0)',
+  'backward timestamps (0)',
+  'sound offset (limit), ms',
   'contradictions (0)',
   'ok',
 ]
@@ -64,11 +64,12 @@ export function brokenBounds(row: Row): string[] {
   return [
     gapMs > bound.picture * 1_000 && `no picture for ${seconds(gapMs)} s, at most ${bound.picture} s`,
     soundGapMs > bound.sound * 1_000 && `no sound for ${seconds(soundGapMs)} s, at most ${bound.sound} s`,
-    others > mostOthers(row) && `${others} pictures are not of the encoder, at most ${mostOthers(row)}`,
-    missing > mostLost && `${missing} pictures are lost, at most ${mostLost}`,
-    (skipped ?? 0) > 0 && `${skipped} pictures were left out of a session`,
-    back > 0 && `${back} timestamps went back`,
-    syncMs > MOST_APART_MS[stream] && `sound is ${Math.round(syncMs)} ms off, at most ${MOST_APART_MS[stream]} ms`,
+    others > mostOthers(row) && `${others} pictures were not from the encoder, at most ${mostOthers(row)}`,
+    missing > mostLost && `${missing} pictures were lost, at most ${mostLost}`,
+    (skipped ?? 0) > 0 && `${skipped} pictures of a session were skipped`,
+    back > 0 && `${back} timestamps went backward`,
+    syncMs > MOST_APART_MS[stream] &&
+      `sound and pictures were ${Math.round(syncMs)} ms apart, at most ${MOST_APART_MS[stream]} ms`,
   ].flatMap((fault) => (fault === false ? [] : [`${phase}, ${destination}: ${fault}`]))
 }
 

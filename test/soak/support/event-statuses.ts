@@ -1,7 +1,7 @@
 import { io } from 'socket.io-client'
 import { SocketClient } from '../../../src/sdk/socket-client.ts'
 import type { NumberedEvent } from '../../../src/sdk/events.ts'
-import type { Teller, Told } from './claims.ts'
+import type { StatusSource, ReportedStatus } from './claims.ts'
 
 /** The time to fetch missed events after a lost connection, in milliseconds. Until then the known status is outdated. */
 const CATCH_UP_MS = 3_000
@@ -12,7 +12,7 @@ interface Known {
 }
 
 /** The status of a workspace's streams according to its events. */
-export class ToldByEvents implements Teller {
+export class EventStatuses implements StatusSource {
   readonly name = 'events'
   readonly #client: SocketClient
   readonly #known = new Map<string, Known>()
@@ -25,11 +25,11 @@ export class ToldByEvents implements Teller {
   }
 
   /** Sets the initial status of a stream. */
-  begin(streamId: string, { destinations, status }: Told): void {
+  begin(streamId: string, { destinations, status }: ReportedStatus): void {
     this.#known.set(streamId, { status, destinations: new Map(destinations.map((one) => [one.name, one.status])) })
   }
 
-  readonly ask: Teller['ask'] = async ({ id }) => {
+  readonly ask: StatusSource['ask'] = async ({ id }) => {
     const known = this.#known.get(id)
     const isCurrent = this.#client.isConnected && performance.now() - this.#connectedAt > CATCH_UP_MS
     if (known === undefined || !isCurrent) return undefined
