@@ -102,7 +102,7 @@ describe('the duration of a login', () => {
     const times: { known: number; unknown: number }[] = []
     for (let round = 0; round < 5; round += 1) {
       for (const { email } of known) {
-        // In pairs, the order changing, so that whatever else the machine does hits both alike.
+        // In pairs with alternating order, so that other load affects both kinds equally.
         const first = times.length % 2 === 0 ? 'known' : 'unknown'
         const pair = { known: 0, unknown: 0 }
         for (const kind of first === 'known' ? (['known', 'unknown'] as const) : (['unknown', 'known'] as const)) {
@@ -111,13 +111,13 @@ describe('the duration of a login', () => {
         times.push(pair)
       }
     }
-    // Of 40 pairs about half are slower for the known address; 8 or fewer by chance is one case in 10,000.
+    // In about half of 40 pairs the known address is slower. 8 or fewer by chance has a probability of 1 in 10,000.
     const slower = times.filter((pair) => pair.known > pair.unknown).length
     expect(slower).toBeGreaterThan(8)
     expect(slower).toBeLessThan(32)
     const median = (values: number[]) => values.toSorted((a, b) => a - b)[Math.floor(values.length / 2)] ?? 0
     const medians = [median(times.map((pair) => pair.known)), median(times.map((pair) => pair.unknown))]
-    // A hash takes 20 ms or more here; without it the medians would lie a factor of five apart.
+    // A hash takes at least 20 ms. Without it the medians would differ by a factor of five.
     expect(Math.max(...medians) / Math.min(...medians)).toBeLessThan(2)
   })
 })
@@ -145,7 +145,7 @@ describe('a flood of logins', () => {
     expect(refused[0]?.body.code).toBe('overloaded')
     expect(refused[0]?.headers.get('retry-after')).toBe('2')
     expect(times.length).toBeGreaterThan(20)
-    // The flood itself takes well over a second; without the bound every one of these would wait for a share of it.
+    // The flood takes well over a second. Without the limit each of these requests would wait for a part of it.
     expect(times.toSorted((a, b) => a - b)[Math.floor(times.length / 2)]).toBeLessThan(100)
     expect(Math.max(...times)).toBeLessThan(Math.max(1_000, took / 4))
   })

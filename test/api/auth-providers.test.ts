@@ -13,7 +13,7 @@ import type { Answer } from '../support/send.ts'
 let app: App
 let issuer: OpenIdIssuer
 let github: FakeGitHub
-// The issuer goes by the time of the machine.
+// The issuer uses the system clock.
 const clock = new ManualClock(new Date().getTime())
 
 beforeAll(async () => {
@@ -68,7 +68,7 @@ describe('with an OpenID Connect issuer', () => {
     expect(first.body.data.user).toMatchObject({ email: grace.email, name: 'Grace Hopper', emailVerified: true })
     expect(await tryCredential(app, { token: first.body.data.accessToken })).toBe('200')
     expect((await app.outbox.newest(grace.email ?? '')).subject).toContain('Welcome')
-    // Known by subject: a new address at the provider changes nothing here.
+    // Accounts are found by subject, so a new address at the provider changes nothing.
     const moved = { ...grace, email: newAddress() }
     const second = await send({ idToken: await issuer.idToken(moved, { nonce: 'n-0002' }), nonce: 'n-0002' })
     expect(second.body.data).toMatchObject({ created: false })

@@ -64,7 +64,7 @@ describe('an address that a stranger has signed up with', () => {
     expect((await login(email, 'my very own password', OWNER)).status).toBe(200)
   })
 
-  test('has nothing in any workspace that could outlive its confirmation', async () => {
+  test('gives no access to workspaces that could outlast its confirmation', async () => {
     const { apiKey, email } = await signUp(STRANGER, STRANGERS_PASSWORD)
     const { apiKey: inviter } = await new World(app).user('ada')
     const workspace = await app.send('POST /api/workspaces', {
@@ -78,7 +78,7 @@ describe('an address that a stranger has signed up with', () => {
       apiKey: inviter,
     })
     expect(invited.status, invited.text).toBe(201)
-    // The stranger makes no workspace, and so invites nobody; nor do they take what was offered to the owner.
+    // The stranger can create no workspace, invite nobody, and not accept the invitation to the owner.
     const tries = [
       app.send('POST /api/workspaces', { body: { name: 'Mine', timezone: 'Europe/Berlin' }, apiKey }),
       app.send('POST /api/team/{workspaceId}/invitations', {
@@ -97,7 +97,7 @@ describe('an address that a stranger has signed up with', () => {
     expect(open.body.data, open.text).toMatchObject([{ workspaceId: path.workspaceId }])
   })
 
-  test('is all that is open to unconfirmed accounts', () => {
+  test('can call only the operations for unconfirmed accounts', () => {
     const open = walk(api).filter(({ unconfirmed }) => unconfirmed)
     expect(new Set(open.map(({ route }) => route))).toEqual(new Set(['GET /api/users/me', 'POST /api/auth/logout']))
   })

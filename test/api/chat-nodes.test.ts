@@ -10,7 +10,7 @@ import { TestChannel } from '../support/chat.ts'
 import { startRedis, type TestRedis } from '../support/redis.ts'
 import { Sockets } from '../support/sockets.ts'
 import { waitFor } from '../support/wait.ts'
-import { Voice, World } from '../support/world.ts'
+import { ApiCaller, World } from '../support/world.ts'
 
 /** Chat on two nodes that share a database and Redis. */
 
@@ -61,7 +61,7 @@ test('delivers messages in the same order on both nodes (Rocket.Chat #28573)', a
   expect(changes(a.events).map(({ seq }) => seq)).toEqual(expected)
   expect(changes(b.events)).toEqual(changes(a.events))
   expect(sent.map(({ seq }) => seq as number).toSorted((x, y) => x - y)).toEqual(expected)
-  const { body } = await channel.voice('bob', there).call(chat.syncChannel, { path: channel.path, query: { after: 0 } })
+  const { body } = await channel.as('bob', there).call(chat.syncChannel, { path: channel.path, query: { after: 0 } })
   const [first] = body.data.changes as ChangeData[]
   const live = [first as ChangeData, ...changes(a.events)].reduce(applyChange, EMPTY)
   expect((body.data.changes as ChangeData[]).reduce(applyChange, EMPTY)).toEqual(live)
@@ -95,7 +95,7 @@ test('applies removal from a private channel and return to it on the other node'
   expect((await world.as('ada').call(chat.removeChannelMember, { path })).status).toBe(200)
   await channel.said('ada', 'out')
   const body = { userIds: [world.id('cyd')] }
-  const added = await channel.voice('ada', there).call(chat.addChannelMembers, { path: channel.path, body })
+  const added = await channel.as('ada', there).call(chat.addChannelMembers, { path: channel.path, body })
   expect(added.status).toBe(200)
   await channel.said('ada', 'in again')
   await waitFor(() => bodies(ada).length === 3 && bodies(cyd).length === 2, { timeoutMs: 20_000 })
@@ -103,9 +103,9 @@ test('applies removal from a private channel and return to it on the other node'
 })
 
 test('shows a new message last even when clocks differ (Rocket.Chat #13926)', async () => {
-  const voices = {
-    ada: new Voice(here, { apiKey: world.key('ada') }),
-    bob: new Voice(there, { apiKey: world.key('bob') }),
+  const callers = {
+    ada: new ApiCaller(here, { apiKey: world.key('ada') }),
+    bob: new ApiCaller(there, { apiKey: world.key('bob') }),
   }
   // Find a workspace whose actor runs on the other node, which has the right time.
   let path = { workspaceId: '', channelId: '' }
@@ -114,7 +114,7 @@ test('shows a new message last even when clocks differ (Rocket.Chat #13926)', as
     const workspaceId = await world.workspace(`globex ${tries}`, 'ada')
     await world.member(`globex ${tries}`, 'bob')
     const body = { kind: 'dm', userIds: [world.id('ada')] }
-    const { data } = (await voices.bob.call(chat.createChannel, { path: { workspaceId }, body })).body
+    const { data } = (await callers.bob.call(chat.createChannel, { path: { workspaceId }, body })).body
     if (!isLate(data.createdAt)) path = { workspaceId, channelId: data._id }
   }
   const said: string[] = []
@@ -138,11 +138,11 @@ test('shows a new message last even when clocks differ (Rocket.Chat #13926)', as
   const talk = async (name: 'ada' | 'bob', channel: typeof hers) => {
     said.push(`${name} ${said.length}`)
     await channel.send({ body: said.at(-1) ?? '' })
-    for (const voice of isAlone ? [voices.ada] : [voices.ada, voices.bob]) {
-      const list = await voice.call(chat.listMessages, { path, query: { limit: 3 } })
+    for (const caller of isAlone ? [callers.ada] : [callers.ada, callers.bob]) {
+      const list = await caller.call(chat.listMessages, { path, query: { limit: 3 } })
       const bodies = (list.body.data as { body: string }[]).map((message) => message.body)
       expect(bodies).toEqual(said.slice(-3))
-      const { data } = (await voice.call(chat.getChannel, { path })).body
+      const { data } = (await caller.call(chat.getChannel, { path })).body
       expect(data.lastMessage.body).toBe(said.at(-1))
     }
   }

@@ -12,7 +12,7 @@ import { Sockets, type Listening } from '../support/sockets.ts'
 import { waitFor } from '../support/wait.ts'
 import { World } from '../support/world.ts'
 
-/** Announces something, to whom the test says. */
+/** Emits an event for the audience that the test names. */
 const announce = operation({
   route: 'POST /api/announcements',
   summary: 'Announce something',
@@ -46,7 +46,7 @@ beforeAll(async () => {
   world = new World(app)
   await world.workspace('acme', 'ada')
   for (const name of ['bob', 'cleo']) await world.member('acme', name, { role: 'editor' })
-  // Somebody in the channel who may not read chat.
+  // A member of the channel without the scope to read chat.
   await world.member('acme', 'dan', { scopes: ['team:read', 'streams:read'] })
   channels.members.set(
     room,
@@ -69,7 +69,7 @@ async function announced(options: object = {}): Promise<string> {
   return id
 }
 
-/** An event as it comes from another node, at once. */
+/** Publishes an event directly, as another node would. */
 function publish(id: string, channel?: string): void {
   const workspaceId = world.id('acme')
   app.node.resources.coordination.publish(`ev:${workspaceId}`, [
@@ -77,7 +77,7 @@ function publish(id: string, channel?: string): void {
   ])
 }
 
-test('an event of a private channel reaches its members alone, and one for a user that user alone', async () => {
+test('events of a private channel reach its members only, and events for a user that user only', async () => {
   const [ada, bob, cleo, dan] = await Promise.all(['ada', 'bob', 'cleo', 'dan'].map(connect))
   const inChannel = await announced({ channel: room })
   const forCleo = await announced({ user: world.id('cleo') })
@@ -89,7 +89,7 @@ test('an event of a private channel reaches its members alone, and one for a use
   expect(heard(dan!)).toEqual([forAll])
 })
 
-test('the same holds for events that are read later, and what is not stored takes no number', async () => {
+test('stored events have the same audience, and events that are not stored have no number', async () => {
   const page = async (name: string, after: number) =>
     (await world.as(name).call(syncEvents, { path: { workspaceId: world.id('acme') }, query: { after } })).body.data
   const { lastSeq } = await page('cleo', 0)
@@ -105,14 +105,14 @@ test('the same holds for events that are read later, and what is not stored take
   expect((await page('bob', 0)).lastSeq).toBe(lastSeq + 3)
 })
 
-test('not one event reaches a member after the removal, and none is missed by one who came', async () => {
+test('a removed member receives no further event, and a new member misses none', async () => {
   const [bob, cleo, dan] = await Promise.all(['bob', 'cleo', 'dan'].map(connect))
   const before = uuidv7(Date.now())
   const after = uuidv7(Date.now())
   publish(before, room)
   channels.members.set(room, [world.id('ada'), world.id('cleo')])
   channels.changed(world.id('acme'))
-  // The event of the very next batch: nobody's rooms can have been read again by now.
+  // The event of the next batch, before the rooms could be read again.
   publish(after, room)
   await waitFor(() => heard(cleo!).includes(after))
   const last = await announced()
@@ -131,7 +131,7 @@ test('not one event reaches a member after the removal, and none is missed by on
   expect(heard(bob!)).toEqual([before, last])
 })
 
-test('events keep their order across a change of members', async () => {
+test('events keep their order when members change', async () => {
   const ada = await connect('ada')
   const ids = Array.from({ length: 30 }, () => uuidv7(Date.now()))
   for (const [index, id] of ids.entries()) {
@@ -143,7 +143,7 @@ test('events keep their order across a change of members', async () => {
   expect(heard(ada)).toEqual(ids)
 })
 
-test('when members cannot be read the sockets leave, and are told when they are back', async () => {
+test('sockets leave their rooms when members cannot be read, and are notified when they rejoin', async () => {
   const ada = await connect('ada')
   const of = channels.of.bind(channels)
   channels.of = () => Promise.reject(new Error('away'))

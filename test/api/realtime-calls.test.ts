@@ -73,7 +73,7 @@ async function say({ socket }: Listening, name: string, message: unknown): Promi
 const call = (who: Listening, message: unknown): Promise<Ack> => say(who, 'call', message)
 const inAcme = () => ({ workspaceId: world.id('acme') })
 
-test('a call is answered as REST answers, errors included', async () => {
+test('a call gets the same reply as over REST, errors included', async () => {
   const cases = [
     ['ada', { path: inAcme(), body: { text: ' hi ' }, query: { times: 2 } }, 201],
     ['ada', { path: inAcme(), body: { text: '', more: 1 }, query: { times: 7 } }, 400],
@@ -96,7 +96,7 @@ test('a call is answered as REST answers, errors included', async () => {
   }
 })
 
-test('what is no call of an operation is refused, and the socket stays', async () => {
+test('an invalid call is refused, and the socket stays connected', async () => {
   const ada = await connect('ada')
   expect(await call(ada, { operation: 'deleteWorkspace', path: inAcme() })).toMatchObject({
     status: 404,
@@ -117,7 +117,7 @@ test('what is no call of an operation is refused, and the socket stays', async (
   expect((await call(ada, { operation: 'echo', path: inAcme(), body: { text: 'still here' } })).status).toBe(201)
 })
 
-test('an idempotency key holds across REST and socket', async () => {
+test('an idempotency key works across REST and sockets', async () => {
   const ada = await connect('ada')
   const request = { path: inAcme(), body: { text: 'once' } }
   const before = echoed
@@ -130,14 +130,14 @@ test('an idempotency key holds across REST and socket', async () => {
   expect(echoed).toBe(before + 1)
 })
 
-test('a call leaves the canonical line in the log', async () => {
+test('a call writes the canonical log line', async () => {
   const ada = await connect('ada')
   await call(ada, { operation: 'echo', path: inAcme(), body: { text: 'hi' }, requestId: 'over-a-socket' })
   const line = await waitFor(() => app.logs.find(({ requestId }) => requestId === 'over-a-socket'))
   expect(line).toMatchObject({ op: 'echo', status: 201, via: 'api_key', ...inAcme() })
 })
 
-test('calls of a socket that wait are bounded', async () => {
+test('a socket can have at most 32 waiting calls', async () => {
   const ada = await connect('ada')
   const { promise, resolve } = Promise.withResolvers<void>()
   gates.set('slow', promise)
@@ -150,10 +150,10 @@ test('calls of a socket that wait are bounded', async () => {
   expect((await Promise.all(waiting)).every(({ status }) => status === 201)).toBe(true)
 })
 
-test('bytes arrive whole, also after the frame’s memory was taken back', async () => {
+test('binary data arrives complete, also after uWebSockets.js has reused the memory of the frame', async () => {
   for (const transports of [['websocket'], ['polling']]) {
     const ada = await sockets.connect(world.key('ada'), { transports })
-    // Each is a frame of its own: the first waits for the others, while uWS takes its memory back.
+    // Each is a separate frame. The first waits for the others while uWebSockets.js reuses its memory.
     const bytes = [3, 1_000, 20_000].map((length) => Buffer.alloc(length, `of ${length}`))
     const { body, status } = await call(ada, { operation: 'echo', path: inAcme(), body: { text: 'bytes', bytes } })
     expect(status).toBe(201)
@@ -161,7 +161,7 @@ test('bytes arrive whole, also after the frame’s memory was taken back', async
   }
 })
 
-test('resume gives what was missed, as REST does, and what comes after is live', async () => {
+test('resume returns missed events, like REST, and later events arrive live', async () => {
   const bob = await connect('bob')
   const { body } = await say(bob, 'resume', { ...inAcme(), after: 0 })
   let { after } = body.data as { after: number }
@@ -189,7 +189,7 @@ test('resume gives what was missed, as REST does, and what comes after is live',
   expect(await say(back, 'resume', { ...inAcme(), after: 0, before: 1 })).toMatchObject({ status: 400 })
 })
 
-test('typing reaches who may see the channel, and not too often', async () => {
+test('typing is sent to members who can see the channel, and is rate limited', async () => {
   const [ada, bob, cleo, olga] = await Promise.all(['ada', 'bob', 'cleo', 'olga'].map(connect))
   const typed = (who?: Listening) =>
     who?.events.filter(({ name }) => name === 'chat.typing').map(({ data }) => data.channelId)

@@ -31,7 +31,7 @@ async function listed(name: string): Promise<{ presence: string; lastSeenAt: str
   return body.data.find((row: { name: string }) => row.name === name)
 }
 
-test('members hear who comes and goes, a page that loads again does not show, and the list says the same', async () => {
+test('members receive presence changes, page reloads cause none, and the list agrees', async () => {
   expect(await listed('ada')).toMatchObject({ presence: 'offline', lastSeenAt: null })
   const bob = await sockets.connect(world.key('bob'))
   const olga = await sockets.connect(world.key('olga'))
@@ -65,7 +65,7 @@ test('members hear who comes and goes, a page that loads again does not show, an
   expect((await bob.socket.emitWithAck('presence', { presence: 'asleep' })).status).toBe(400)
 })
 
-test('a client that polls and stops is ended, too', async () => {
+test('a polling client that stops reading is disconnected', async () => {
   const workspaceId = world.id('acme')
   const address = `${app.url}/socket.io/?EIO=4&transport=polling`
   const opened = await (await fetch(address)).text()
@@ -81,15 +81,15 @@ test('a client that polls and stops is ended, too', async () => {
       { workspaceId, seq: 1, type: 'member.removed', data: { count }, at: new Date().toISOString() },
     ])
   }
-  // It counts from when the gateway has first seen that so much waits.
+  // The time starts when the gateway first sees the full buffer.
   await waitFor(
     async () => {
       clock.advance(6 * SECOND)
       return cut()
     },
-    { timeoutMs: 20_000, what: 'the end of a client that does not poll' },
+    { timeoutMs: 20_000, what: 'the client to be disconnected' },
   )
-  // What waited is there for one who comes back after all, with the reason; then there is nothing more.
+  // A client that polls again still gets the buffered packets and the reason, and then nothing more.
   expect(await (await fetch(session)).text()).toContain('42["closing",{"code":"too_slow"}]')
   await waitFor(async () => (await fetch(session)).status === 400)
 })

@@ -70,7 +70,7 @@ async function createStream(owner: string, workspace: string, title: string): Pr
 
 const titles = (listening: Listening) => listening.events.map(({ data }) => (data['data'] as { title?: string })?.title)
 
-test('events reach members with the scope, numbered, and nobody else', async () => {
+test('events reach only members with the scope, and are numbered', async () => {
   const ada = await connect(await tokenOf('ada'))
   const bob = await connect(await keyOf('bob'))
   const cleo = await connect(await keyOf('cleo'))
@@ -93,7 +93,7 @@ test('events reach members with the scope, numbered, and nobody else', async () 
   expect(cleo.events).toEqual([])
 })
 
-test('order holds, and the last event of a burst is not lost', async () => {
+test('events keep their order, and the last event of a burst arrives', async () => {
   const bob = await connect(await keyOf('bob'))
   const count = 100
   for (let sent = 0; sent < count; sent += 20) {
@@ -105,7 +105,7 @@ test('order holds, and the last event of a burst is not lost', async () => {
   expect(new Set(numbers).size).toBe(count)
 })
 
-test('a client that polls hears the same, also after it upgrades', async () => {
+test('a polling client receives the same events, also after an upgrade', async () => {
   const polling = await connect(await keyOf('bob'), { transports: ['polling'] })
   const upgrading = await connect(await keyOf('bob'), { transports: ['polling', 'websocket'] })
   await waitFor(() => upgrading.socket.io.engine.transport.name === 'websocket')
@@ -114,7 +114,7 @@ test('a client that polls hears the same, also after it upgrades', async () => {
   expect(polling.events).toEqual(upgrading.events)
 })
 
-test('only a valid credential in `auth` comes in', async () => {
+test('only a valid credential in `auth` is accepted', async () => {
   expect(await refused({})).toBe('unauthorized')
   expect(await refused({ token: 'nonsense' })).toBe('invalid_credential')
   expect(await refused({ token: 42 })).toBe('unauthorized')
@@ -124,7 +124,7 @@ test('only a valid credential in `auth` comes in', async () => {
   expect(await refused({}, { query: { token: key } })).toBe('unauthorized')
 })
 
-test('pages of foreign origins cannot connect', async () => {
+test('pages of other origins cannot connect', async () => {
   const token = await keyOf('bob')
   const extraHeaders = { Origin: 'https://evil.example' }
   expect(await refused({ token }, { extraHeaders })).toBe('origin_not_allowed')
@@ -132,7 +132,7 @@ test('pages of foreign origins cannot connect', async () => {
   await connect(token, { extraHeaders: { Origin: app.url } })
 })
 
-test('a new member hears what comes; a removed one hears nothing more', async () => {
+test('a new member receives events, and a removed member receives no more', async () => {
   const dora = await connect((await world.user('dora')).apiKey)
   await createStream('ada', 'acme', 'before')
   await world.member('acme', 'dora', { role: 'editor' })
@@ -151,7 +151,7 @@ test('a new member hears what comes; a removed one hears nothing more', async ()
   expect(new Set(titles(dora))).toEqual(new Set(['while a member']))
 })
 
-test('a scope that is taken away acts on open sockets', async () => {
+test('a removed scope takes effect on open sockets', async () => {
   const erik = await world.member('acme', 'erik', { role: 'editor' })
   const socket = await connect(erik.apiKey)
   await createStream('ada', 'acme', 'with the scope')
@@ -163,7 +163,7 @@ test('a scope that is taken away acts on open sockets', async () => {
   expect(titles(socket)).toEqual(['with the scope'])
 })
 
-test('a revoked session or key ends its sockets at once', async () => {
+test('revoking a session or key disconnects its sockets at once', async () => {
   const token = await tokenOf('ada')
   const bySession = await connect(token)
   await app.send('POST /api/auth/logout', { token, body: {} })
@@ -194,7 +194,7 @@ test('a client renews its token, but not with another user’s', async () => {
   expect(socket.connected).toBe(true)
 })
 
-test('a token that expires ends its socket; a renewed one keeps it', async () => {
+test('an expired token disconnects its socket, and a renewed one keeps it connected', async () => {
   const clock = new ManualClock(Date.now())
   const later = await startApp({ clock })
   try {
@@ -222,7 +222,7 @@ test('a token that expires ends its socket; a renewed one keeps it', async () =>
   }
 })
 
-test('a client that floods, or sends too much at once, is cut off', async () => {
+test('a client that floods, or sends too large messages, is disconnected', async () => {
   const flooding = await connect(await keyOf('bob'))
   for (let index = 0; index < 400; index += 1) flooding.socket.emit('noise', index)
   await waitFor(() => flooding.socket.disconnected)
@@ -232,7 +232,7 @@ test('a client that floods, or sends too much at once, is cut off', async () => 
   await waitFor(() => huge.socket.disconnected)
 })
 
-test('a user may have 50 sockets', async () => {
+test('a user can have 50 sockets', async () => {
   const greta = await world.user('greta')
   await Promise.all(Array.from({ length: 50 }, () => connect(greta.apiKey)))
   expect(await refused({ token: greta.apiKey })).toBe('too_many_sockets')
@@ -246,7 +246,7 @@ test('a user may have 50 sockets', async () => {
   })
 })
 
-test('a client that does not read is ended, and the others lose nothing', async () => {
+test('a client that does not read is disconnected, and others lose no events', async () => {
   const bob = await connect(await keyOf('bob'))
   const users = await socketUsers()
   const stalled = await connectRaw((await world.user('greta-the-slow')).apiKey)
@@ -261,7 +261,7 @@ test('a client that does not read is ended, and the others lose nothing', async 
     app.node.resources.coordination.publish(`ev:${workspaceId}`, [
       { workspaceId, seq, type: 'stream.deleted', data: { padding }, at: new Date().toISOString() },
     ])
-    // No faster than the one that reads: on a busy machine it would be cut off for being 16 MB behind.
+    // Not faster than the reading client, which would otherwise be disconnected for being 16 MB behind.
     await waitFor(() => received() > seq - 20, { timeoutMs: 45_000, what: 'the client that reads' })
   }
   await waitFor(() => received() === count, { timeoutMs: 45_000, what: 'every event at the client that reads' })
@@ -277,13 +277,13 @@ async function socketUsers(): Promise<number> {
   return Number(/^crier_socket_users (\d+)$/m.exec(text)?.[1])
 }
 
-/** A client by hand, whose reading can be stopped. */
+/** A raw WebSocket client that can stop reading. */
 async function connectRaw(token: string): Promise<TcpSocket> {
   const socket = connectTcp(app.port, '127.0.0.1')
   let received = ''
   socket.on('data', (bytes) => (received += bytes.toString('latin1')))
   const frame = (text: string) => {
-    // A zero mask leaves the payload as it is (RFC 6455, section 5.3).
+    // A zero mask leaves the payload unchanged (RFC 6455, section 5.3).
     const size = Buffer.byteLength(text)
     return Buffer.concat([Buffer.from([0x81, 0x80 | size, 0, 0, 0, 0]), Buffer.from(text)])
   }
@@ -297,7 +297,7 @@ async function connectRaw(token: string): Promise<TcpSocket> {
   return socket
 }
 
-test('a connection that does not say who it is, is ended', async () => {
+test('a connection that does not authenticate is closed', async () => {
   const raw = new WebSocket(`${app.url.replace('http', 'ws')}/socket.io/?EIO=4&transport=websocket`)
   const closed = new Promise((resolve) => raw.addEventListener('close', resolve))
   await new Promise((resolve) => raw.addEventListener('open', resolve))

@@ -6,11 +6,11 @@ import { expireStream, observeStream, reportDiagnosis } from '../../src/domains/
 import { startApp, type App } from '../support/app.ts'
 import { PIXEL } from '../support/pixel.ts'
 import { waitFor } from '../support/wait.ts'
-import { World, type Voice } from '../support/world.ts'
+import { World, type ApiCaller } from '../support/world.ts'
 
 let app: App
 let world: World
-let ada: Voice
+let ada: ApiCaller
 let workspaceId: string
 
 /** A media node without a media process, for operations that only need one to be present. */

@@ -8,12 +8,12 @@ import type { Answer } from '../support/send.ts'
 import { World } from '../support/world.ts'
 
 /**
- * Random members do random things to one another. Whatever they do: nobody gains what the one who did it lacks, nobody
- * with more rights is changed or removed, only owners make owners, at least one owner stays, and a refused request
+ * Random members perform random actions on each other. Always: nobody gains a scope that the acting member lacks, nobody
+ * with more scopes is changed or removed, only owners make owners, at least one owner stays, and a refused request
  * changes nothing.
  */
 
-/** Who begins as what. alma may do all that an owner may, and is none. */
+/** The initial members. alma has all scopes of an owner, but is not one. */
 const MEMBERS = {
   adam: { role: 'admin' },
   alma: { scopes: ALL_SCOPES },
@@ -35,7 +35,7 @@ beforeAll(async () => {
 })
 afterAll(() => app?.stop())
 
-/** One thing that somebody does. Numbers choose among the members, roles and groups that there are by then. */
+/** An action of a member. Numbers select from the members, roles and groups that exist at that time. */
 interface Action {
   readonly do: keyof typeof KINDS
   readonly by: number
@@ -48,7 +48,7 @@ interface Action {
   readonly members: number[]
 }
 
-/** How likely each is. */
+/** The weight of each action. */
 const KINDS = {
   change: 4,
   remove: 1,
@@ -84,7 +84,7 @@ interface State {
   readonly roles: readonly { id: string; scopes: Scope[] }[]
   readonly groups: readonly { id: string; scopes: Scope[] }[]
   readonly open: readonly { id: string; email: string; invited_by: string }[]
-  /** Everything, to see that nothing has changed. */
+  /** A snapshot of the whole team, to check that nothing has changed. */
   readonly text: string
 }
 
@@ -109,7 +109,7 @@ async function stateOf(workspaceId: string): Promise<State> {
   }
 }
 
-/** `owner`, `admin`, … and the workspace's own, by number. */
+/** Built-in and custom roles, by number. */
 function roleAt(state: State, number: number): string {
   const ids = ['client', 'contributor', 'admin', 'owner', ...state.roles.map((role) => role.id)]
   return ids[number % ids.length] as string
@@ -121,14 +121,14 @@ function at<T>(items: readonly T[], number: number): T | undefined {
 
 let names = 0
 
-/** Who does it: a member, or the guest who accepts. */
+/** The acting user: a member, or the guest who accepts. */
 function actorOf(action: Action, state: State): string {
   return action.do === 'accept' ? action.guest : (at([...state.scopes.keys()], action.by) as string)
 }
 
 async function perform(action: Action, workspaceId: string, state: State): Promise<Answer | undefined> {
   const { group: groupNumber, guest, role, scopes, who } = action
-  const voice = world.as(actorOf(action, state))
+  const caller = world.as(actorOf(action, state))
   const path = { workspaceId }
   const members = [...state.scopes.keys()]
   const idAt = (number: number) => world.id(at(members, number) as string)
@@ -143,46 +143,46 @@ async function perform(action: Action, workspaceId: string, state: State): Promi
         ...(role !== undefined && { roleId: roleAt(state, role) }),
         ...(action.drop ? { scopes: null } : wanted),
       }
-      return voice.call(team.updateMember, { path: { ...path, userId: idAt(who) }, body })
+      return caller.call(team.updateMember, { path: { ...path, userId: idAt(who) }, body })
     }
     case 'remove':
-      return voice.call(team.removeMember, { path: { ...path, userId: idAt(who) } })
+      return caller.call(team.removeMember, { path: { ...path, userId: idAt(who) } })
     case 'leave':
-      return voice.call(team.leaveWorkspace, { path })
+      return caller.call(team.leaveWorkspace, { path })
     case 'createRole':
-      return voice.call(team.createRole, { path, body: { name: `N${(names += 1)}`, scopes: scopes ?? [] } })
+      return caller.call(team.createRole, { path, body: { name: `N${(names += 1)}`, scopes: scopes ?? [] } })
     case 'createGroup':
-      return voice.call(team.createGroup, { path, body: { name: `N${(names += 1)}`, memberIds, ...wanted } })
+      return caller.call(team.createGroup, { path, body: { name: `N${(names += 1)}`, memberIds, ...wanted } })
     case 'updateRole':
       return (
-        ownRole && voice.call(team.updateRole, { path: { ...path, id: ownRole.id }, body: { scopes: scopes ?? [] } })
+        ownRole && caller.call(team.updateRole, { path: { ...path, id: ownRole.id }, body: { scopes: scopes ?? [] } })
       )
     case 'deleteRole': {
       const query = { replaceWith: roleAt(state, who) }
-      return ownRole && voice.call(team.deleteRole, { path: { ...path, id: ownRole.id }, query })
+      return ownRole && caller.call(team.deleteRole, { path: { ...path, id: ownRole.id }, query })
     }
     case 'updateGroup':
       return (
         group &&
-        voice.call(team.updateGroup, {
+        caller.call(team.updateGroup, {
           path: { ...path, id: group.id },
           body: { memberIds, ...(action.drop ? {} : wanted) },
         })
       )
     case 'deleteGroup':
-      return group && voice.call(team.deleteGroup, { path: { ...path, id: group.id } })
+      return group && caller.call(team.deleteGroup, { path: { ...path, id: group.id } })
     case 'invite': {
       const body = { email: `${guest}@example.com`, roleId: roleAt(state, role ?? who), ...wanted }
-      return voice.call(team.inviteMember, { path, body })
+      return caller.call(team.inviteMember, { path, body })
     }
     case 'resend':
-      return open && voice.call(team.resendInvitation, { path: { ...path, id: open.id } })
+      return open && caller.call(team.resendInvitation, { path: { ...path, id: open.id } })
     default:
-      return open && voice.call(team.acceptInvitation, { path: { token: open.id } })
+      return open && caller.call(team.acceptInvitation, { path: { token: open.id } })
   }
 }
 
-/** On whose authority something was done. */
+/** The user whose scopes limit an action. */
 function authority(action: Action, before: State): string {
   if (action.do !== 'accept') return actorOf(action, before)
   const inviterId = before.open.find((row) => row.email === `${action.guest}@example.com`)?.invited_by
@@ -225,7 +225,7 @@ function check(action: Action, answer: Answer, before: State, after: State): voi
 }
 
 test(
-  'nobody grants what they lack or changes those who have more, whatever is done in whatever order',
+  'nobody grants scopes that they lack or changes members with more scopes, in any sequence of actions',
   { timeout: 120_000 },
   async () => {
     const done = new Map<string, number>()
@@ -234,7 +234,7 @@ test(
       const workspaceId = await world.workspace(`world ${(runs += 1)}`, 'ada')
       const name = `world ${runs}`
       for (const [member, as] of Object.entries(MEMBERS)) await world.member(name, member, as)
-      // A group with much to gain, so that joining it matters from the first step on.
+      // A group with many scopes, so that joining it matters from the first step.
       const rich = { name: 'Rich', memberIds: [], scopes: ['billing:manage', 'streams:manage'] }
       await world.as('ada').call(team.createGroup, { path: { workspaceId }, body: rich })
       let before = await stateOf(workspaceId)
@@ -249,7 +249,7 @@ test(
       }
     })
     await fc.assert(scenario, { numRuns: 25, endOnFailure: true })
-    // The scenarios were about something.
+    // The scenarios contained enough successful and refused actions.
     const count = (outcome: RegExp) =>
       [...done].filter(([name]) => outcome.test(name)).reduce((sum, [, times]) => sum + times, 0)
     expect(count(/ 20\d$/)).toBeGreaterThan(100)

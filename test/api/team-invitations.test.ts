@@ -31,7 +31,7 @@ function invite(as: string, body: object, workspace = 'acme'): Promise<Answer> {
   return world.as(as).call(team.inviteMember, { ...at(workspace), body })
 }
 
-/** An invitation that was sent, with the token from its mail. */
+/** Sends an invitation, and returns it with the token from the mail. */
 async function invited(as: string, email: string, body: object = { role: 'contributor' }, workspace = 'acme') {
   const answer = await invite(as, { email, ...body }, workspace)
   expect(answer.status, answer.text).toBe(201)
@@ -43,21 +43,21 @@ const decline = (as: string, token: string) => world.as(as).call(team.declineInv
 const preview = (token: string) => app.send('GET /api/team/invitations/{token}', { path: { token } })
 const said = ({ status, body }: Answer) => `${status} ${body.code ?? ''}`.trim()
 
-/** The code of the sign-up, whatever was mailed since. */
+/** The code from the sign-up mail, which may not be the newest mail. */
 async function codeOf(address: string): Promise<string> {
   const mail = await app.outbox.newest(address, /is your Crier code/)
   return /\d{6}/.exec(mail.subject ?? '')?.[0] ?? ''
 }
 
 let people = 0
-/** Somebody new, by name; the address is `name@example.com`. */
+/** Creates a user by name, with the address `name@example.com`. */
 async function someone(): Promise<{ name: string; email: string }> {
   const { name, email } = await world.user(`guest${(people += 1)}`)
   return { name, email }
 }
 
 describe('an invitation', () => {
-  test('comes by mail, says what it is for, and makes its addressee a member', async () => {
+  test('is mailed, describes its workspace and role, and makes the invited user a member', async () => {
     const { name, email } = await someone()
     const { data, token } = await invited('ada', email.toUpperCase(), { role: 'editor', message: 'Join <us>' })
     const expiresAt = new Date(clock.now() + 7 * DAY).toISOString()
@@ -83,7 +83,7 @@ describe('an invitation', () => {
     expect((await world.as(name).call(team.listMembers, at())).status).toBe(200)
   })
 
-  test('is kept as a digest of its token only', async () => {
+  test('is stored with a digest of its token only', async () => {
     const { id, token } = await invited('ada', newAddress())
     const row = await app.database.row<{ token_hash: string }>('select * from invitations where id = $1', [id])
     expect(row?.token_hash).toBe(createHash('sha256').update(token).digest('hex'))
@@ -93,13 +93,13 @@ describe('an invitation', () => {
     expect(JSON.stringify([events, audit, app.logs])).not.toContain(token)
   })
 
-  test('is only for the invited address, confirmed', async () => {
+  test('can be accepted only by an account with the confirmed invited address', async () => {
     const { email } = await someone()
     const { id, token } = await invited('ada', email)
     const other = (await someone()).name
     expect(said(await accept(other, token))).toBe('403 invitation_for_another')
     expect(said(await decline(other, token))).toBe('403 invitation_for_another')
-    // An id is no secret, so that it must not tell whether there is such an invitation.
+    // Ids are not secret, so the reply must not reveal whether the invitation exists.
     for (const answer of [accept, decline]) {
       const [foreign, missing] = [await answer(other, id), await answer(other, uuidv7(clock.now()))]
       expect(said(foreign)).toBe('404 not_found')
@@ -138,7 +138,7 @@ describe('an invitation', () => {
     expect((await world.as(second.name).call(team.listMembers, at())).status).toBe(404)
   })
 
-  test('expires after seven days, and not before', async () => {
+  test('expires after exactly seven days', async () => {
     const { name, email } = await someone()
     const early = await invited('ada', email)
     clock.advance(7 * DAY - 1)
@@ -149,13 +149,13 @@ describe('an invitation', () => {
     const listed = await world.as('ada').call(team.listInvitations, { ...at(), query: { status: 'expired' } })
     expect(listed.body.data.map((row: { _id: string }) => row._id)).toContain(early.id)
     expect((await world.as(name).call(team.listMyInvitations)).body.data).toEqual([])
-    // The address can be invited anew, and the old link stays dead.
+    // The address can be invited again, and the old link stays invalid.
     const late = await invited('ada', email)
     expect(said(await accept(name, early.token))).toBe('409 invitation_expired')
     expect(said(await accept(name, late.token))).toBe('200')
   })
 
-  test('that is unknown or of a deleted workspace is not found', async () => {
+  test('is not found if it is unknown or its workspace is deleted', async () => {
     const unknown = 'A'.repeat(43)
     for (const token of [unknown, 'short', '01939e5c-7a10-7c3e-8f21-3c5a9b2d4e71']) {
       expect(said(await preview(token)), token).toBe('404 not_found')
@@ -172,7 +172,7 @@ describe('an invitation', () => {
     expect((await world.as(name).call(team.listMyInvitations)).body.data).toEqual([])
   })
 
-  test('can be found and answered by its addressee without the mail', async () => {
+  test('can be listed and answered by the invited user without the mail', async () => {
     const { name, email } = await someone()
     await invited('ada', email, { role: 'client', message: 'Hello' })
     const mine = await world.as(name).call(team.listMyInvitations)
@@ -187,7 +187,7 @@ describe('an invitation', () => {
     expect((await world.as(name).call(team.listMyInvitations)).body.data).toEqual([])
   })
 
-  test('may carry exactly the scopes that are asked for', async () => {
+  test('can have exact scopes', async () => {
     const { name, email } = await someone()
     const { data, token } = await invited('ada', email, { role: 'client', scopes: ['team:read', 'streams:read'] })
     expect(data.scopes).toEqual(['streams:read', 'team:read'])
@@ -198,8 +198,8 @@ describe('an invitation', () => {
   })
 })
 
-describe('whoever invites', () => {
-  test('needs team:manage, and another workspace is not there', async () => {
+describe('the inviter', () => {
+  test('needs team:manage, and gets 404 for another workspace', async () => {
     await world.workspace('elsewhere', 'olga')
     const { id, token } = await invited('ada', newAddress())
     for (const [who, status] of [
@@ -211,13 +211,13 @@ describe('whoever invites', () => {
       expect((await world.as(who).call(team.revokeInvitation, item(id))).status, who).toBe(status)
       expect((await world.as(who).call(team.resendInvitation, item(id))).status, who).toBe(status)
     }
-    // Nor by way of her own workspace.
+    // Also not through the inviter's own workspace.
     expect((await world.as('olga').call(team.revokeInvitation, item(id, 'elsewhere'))).status).toBe(404)
     expect((await world.as('olga').call(team.resendInvitation, item(id, 'elsewhere'))).status).toBe(404)
     expect((await preview(token)).status).toBe(200)
   })
 
-  test('promises no scope that they lack, and only owners promise ownership', async () => {
+  test('cannot offer a scope that they lack, and only owners can invite owners', async () => {
     const email = newAddress()
     const lead = await world.member('acme', 'leon', { scopes: ['team:read', 'team:manage', 'posts:read'] })
     expect(lead.name).toBe('leon')
@@ -232,7 +232,7 @@ describe('whoever invites', () => {
     expect(said(await invite('leon', { email, roleId: role.body.data._id }))).toBe('201')
   })
 
-  test('must still be able to keep the promise when it is accepted', async () => {
+  test('must still be able to grant the scopes when the invitation is accepted', async () => {
     const gone = await someone()
     const { name, email } = await someone()
     await world.member('acme', gone.name, { role: 'admin' })
@@ -241,7 +241,7 @@ describe('whoever invites', () => {
       (await world.as('ada').call(team.removeMember, { path: { ...at().path, userId: world.id(gone.name) } })).status,
     ).toBe(200)
     expect(said(await accept(name, token))).toBe('409 inviter_may_not_grant')
-    // Somebody else who may sends it again, and it works.
+    // After another member with the scopes has resent it, it can be accepted.
     expect(said(await world.as('adam').call(team.resendInvitation, item(id)))).toBe('200')
     expect(said(await accept(name, await invitationToken(app, email)))).toBe('200')
 
@@ -255,7 +255,7 @@ describe('whoever invites', () => {
     expect(said(await accept(second.name, other.token))).toBe('409 inviter_may_not_grant')
   })
 
-  test('names one role that there is', async () => {
+  test('must name exactly one existing role', async () => {
     const email = newAddress()
     for (const body of [{}, { role: 'pope' }, { roleId: world.id('ada') }, { role: 'editor', roleId: 'client' }]) {
       const answer = await invite('ada', { email, ...body })
@@ -264,7 +264,7 @@ describe('whoever invites', () => {
     }
   })
 
-  test('invites no member, and no address twice while its invitation is open', async () => {
+  test('cannot invite a member, or an address that has an open invitation', async () => {
     const { email } = await world.user('edith')
     expect(said(await invite('ada', { email: email.toUpperCase(), role: 'client' }))).toBe('409 already_member')
     const address = newAddress()
@@ -279,7 +279,7 @@ describe('whoever invites', () => {
     expect(await app.outbox.mails(address)).toHaveLength(1)
   })
 
-  test('can revoke, once, and the link is dead', async () => {
+  test('can revoke an invitation once, and its link stops working', async () => {
     const { name, email } = await someone()
     const { id, token } = await invited('ada', email)
     expect(said(await world.as('adam').call(team.revokeInvitation, item(id)))).toBe('200')
@@ -293,7 +293,7 @@ describe('whoever invites', () => {
     expect(said(await accept(name, again.token))).toBe('200')
   })
 
-  test('can send again: a new link for seven more days, and the old one is dead', async () => {
+  test('can resend an invitation with a new link for seven days, and the old link stops working', async () => {
     const { name, email } = await someone()
     const { id, token } = await invited('ada', email)
     clock.advance(6 * DAY)
@@ -310,7 +310,7 @@ describe('whoever invites', () => {
     expect(said(await accept(name, await invitationToken(app, email)))).toBe('200')
   })
 
-  test('revokes no invitation that grants more than they have, unless they sent it', async () => {
+  test('cannot revoke an invitation with scopes that they lack, unless they sent it', async () => {
     await world.member('acme', 'tina', { scopes: ['team:read', 'team:manage'] })
     const revoke = (as: string, id: string) => world.as(as).call(team.revokeInvitation, item(id))
     const admin = await invited('ada', newAddress(), { role: 'admin' })
@@ -326,7 +326,7 @@ describe('whoever invites', () => {
     expect(said(await revoke('ivy', own.id))).toBe('200')
   })
 
-  test('sees them page by page', async () => {
+  test('can list invitations in pages', async () => {
     await world.workspace('paged', 'ada')
     const ids: string[] = []
     for (let count = 0; count < 5; count += 1) ids.unshift((await invited('ada', newAddress(), undefined, 'paged')).id)
@@ -342,7 +342,7 @@ describe('whoever invites', () => {
 })
 
 describe('seats', () => {
-  test('are taken by members and open invitations, also when they are asked for at once', async () => {
+  test('are used by members and open invitations, also with concurrent requests', async () => {
     await world.workspace('small', 'fred')
     const answers = await Promise.all(
       Array.from({ length: 8 }, () => invite('fred', { email: newAddress(), role: 'client' }, 'small')),
@@ -353,7 +353,7 @@ describe('seats', () => {
     ])
     const refused = answers.find((answer) => answer.status === 402)
     expect(refused?.body.details).toEqual({ limit: 'members', value: 5, used: 5, plan: 'free' })
-    // A revoked or expired invitation gives its seat back; sending an expired one again needs one.
+    // A revoked or expired invitation frees its seat. Resending an expired one needs a seat.
     const [first, second] = answers.filter((answer) => answer.status === 201).map((answer) => answer.body.data._id)
     await world.as('fred').call(team.revokeInvitation, item(first, 'small'))
     expect(said(await invite('fred', { email: newAddress(), role: 'client' }, 'small'))).toBe('201')
@@ -367,7 +367,7 @@ describe('seats', () => {
     )
   })
 
-  test('are looked at again when an invitation is accepted', async () => {
+  test('are checked again when an invitation is accepted', async () => {
     await world.user('gina', { plan: 'starter' })
     await world.workspace('shrunk', 'gina')
     const { name, email } = await someone()
@@ -380,7 +380,7 @@ describe('seats', () => {
   })
 })
 
-test('everything is in the audit log and in the workspace’s events, without the token', async () => {
+test('the audit log and the events contain every change, without tokens', async () => {
   await world.workspace('told', 'ada')
   const { name, email } = await someone()
   const first = await invited('ada', email, { role: 'editor' }, 'told')
@@ -424,7 +424,7 @@ test('everything is in the audit log and in the workspace’s events, without th
     'invitation.created',
     'invitation.revoked',
   ])
-  // Whoever may not manage the team sees that somebody came, and nothing of invitations.
+  // Members without team:manage see the new member, but no events of invitations.
   const forMember = await world.as(name).call(syncEvents, at('told'))
   expect(forMember.body.data.events.map((event: { type: string }) => event.type)).toEqual(['member.added'])
 })

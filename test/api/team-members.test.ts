@@ -41,14 +41,14 @@ async function member(role = 'contributor', workspace = 'acme'): Promise<string>
   return name
 }
 
-/** What someone may do, as the pipeline sees it. */
+/** The scopes of a user as the pipeline sees them. */
 async function scopesOf(user: string, workspace = 'acme'): Promise<string[]> {
   const { body } = await world.as(user).call(getWorkspace, at(workspace))
   return body.data.scopes
 }
 
 describe('scopes', () => {
-  test('are listed with what they allow and the built-in roles', async () => {
+  test('are listed with descriptions and the built-in roles', async () => {
     const { body } = await world.as('olga').call(team.listScopes)
     expect(body.data.scopes.map((row: { scope: string }) => row.scope)).toEqual(ALL_SCOPES)
     expect(body.data.scopes.every((row: { description: string }) => row.description.length > 5)).toBe(true)
@@ -57,7 +57,7 @@ describe('scopes', () => {
 })
 
 describe('members', () => {
-  test('are listed with roles, groups and overrides, newest first, page by page', async () => {
+  test('are listed newest first in pages, with roles, groups and overrides', async () => {
     await world.workspace('listed', 'ada')
     const names = ['ada']
     for (let count = 0; count < 4; count += 1) names.unshift(await member('client', 'listed'))
@@ -83,7 +83,7 @@ describe('members', () => {
     })
   })
 
-  test('are found by name and address, whatever the search is made of, and by role', async () => {
+  test('are found by name, address and role, also with wildcards in the search', async () => {
     await world.member('acme', 'percy', { role: 'client' })
     await app.database.run(`update users set name = 'Percy 100%_\\' where email = 'percy@example.com'`)
     const search = async (query: object) => {
@@ -99,7 +99,7 @@ describe('members', () => {
     expect(await search({ roleId: world.id('ada') })).toEqual([])
   })
 
-  test('show who is online, as whoever keeps the sockets knows it', async () => {
+  test('are listed with the presence from the socket gateway', async () => {
     const asked: string[][] = []
     app.composition.services.team.members.attachPresence({
       of: async (userIds) => {
@@ -114,13 +114,13 @@ describe('members', () => {
     app.composition.services.team.members.attachPresence(nobodyOnline)
   })
 
-  test('of another workspace are neither seen nor touched', async () => {
+  test('of another workspace cannot be listed or changed', async () => {
     for (const answer of [
       await world.as('olga').call(team.listMembers, at()),
       await change('olga', 'edith', { role: 'client' }),
       await remove('olga', 'edith'),
       await leave('olga'),
-      // By way of her own workspace.
+      // Through the caller's own workspace.
       await change('olga', 'edith', { role: 'client' }, {}, 'elsewhere'),
       await remove('olga', 'edith', 'elsewhere'),
     ]) {
@@ -131,7 +131,7 @@ describe('members', () => {
   })
 })
 
-test('whoever removes a member is told of which streams that member may know the keys', async () => {
+test('removing a member returns the streams whose keys that member could see', async () => {
   const armed = await world.as('ada').call('POST /api/streams', {
     body: { workspaceId: world.id('acme'), title: 'Friday' },
   })
@@ -145,7 +145,7 @@ test('whoever removes a member is told of which streams that member may know the
   const reader = await member('client')
   expect((await remove('ada', manager)).body.data).toEqual({ streamIds: [armed.body.data._id] })
   expect((await remove('ada', reader)).body.data).toEqual({ streamIds: [] })
-  // The event says it to those who were not asked, also when somebody leaves.
+  // The event has them too, also when a member leaves.
   const leaver = await member('editor')
   expect((await leave(leaver)).status).toBe(200)
   const told = await app.database.rows<{ data: object }>(
@@ -160,7 +160,7 @@ test('whoever removes a member is told of which streams that member may know the
 })
 
 describe('changing a member', () => {
-  test('gives another role, at once', async () => {
+  test('to another role takes effect at once', async () => {
     const name = await member('contributor')
     expect(await scopesOf(name)).not.toContain('streams:manage')
     const answer = await change('adam', name, { role: 'Editor' })
@@ -170,7 +170,7 @@ describe('changing a member', () => {
     expect(await scopesOf(name)).toEqual([...BUILT_IN_ROLES.editor].sort())
   })
 
-  test('gives exactly the scopes that are asked for, by overrides that stay with another role', async () => {
+  test('to exact scopes stores overrides, which stay when the role changes', async () => {
     const name = await member('client')
     const wanted = ['chat:read', 'media:read', 'team:read']
     const { body } = await change('adam', name, { scopes: wanted })
@@ -180,7 +180,7 @@ describe('changing a member', () => {
       revoked: ['analytics:read', 'posts:approve', 'posts:read'],
     })
     expect(await scopesOf(name)).toEqual(wanted)
-    // Nothing is gained by way of a role either while an override takes it away.
+    // A revoked scope stays revoked when the new role has it.
     const promoted = await change('adam', name, { role: 'contributor' })
     expect(promoted.body.data.scopes).not.toContain('posts:read')
     expect(promoted.body.data.scopes).toContain('posts:write')
@@ -189,7 +189,7 @@ describe('changing a member', () => {
     expect(await scopesOf(name)).toEqual([...BUILT_IN_ROLES.contributor].sort())
   })
 
-  test('is held to the version that was read', async () => {
+  test('honors If-Match', async () => {
     const name = await member()
     const ifMatch = (tag: string) => ({ headers: { 'If-Match': tag } })
     expect(said(await change('adam', name, { role: 'client' }, ifMatch('"1"')))).toBe('200')
@@ -199,7 +199,7 @@ describe('changing a member', () => {
     expect(said(await change('adam', name, { role: 'editor' }, ifMatch('"2"')))).toBe('200')
   })
 
-  test('refuses what makes no sense', async () => {
+  test('rejects invalid and contradictory input', async () => {
     for (const body of [
       {},
       { role: 'pope' },
@@ -213,7 +213,7 @@ describe('changing a member', () => {
     expect(said(await change('ada', 'edith', { role: 'owner', scopes: ['team:read'] }))).toBe('400 validation_failed')
   })
 
-  test('grants nothing that the caller lacks, to nobody and in no way', async () => {
+  test('cannot grant a scope that the caller lacks, in any way', async () => {
     const client = await member('client')
     expect(said(await change('adam', client, { scopes: [...BUILT_IN_ROLES.client, 'billing:manage'] }))).toBe(
       '403 cannot_grant',
@@ -224,16 +224,16 @@ describe('changing a member', () => {
     const refused = await change('lena', name, { role: 'editor' })
     expect(said(refused)).toBe('403 cannot_grant')
     expect(refused.body.message).toContain('streams:manage')
-    // Nor to oneself.
+    // Also not to oneself.
     expect(said(await change('lena', 'lena', { role: 'admin' }))).toBe('403 cannot_grant')
     expect(said(await change('lena', 'lena', { scopes: ['team:manage', 'billing:manage'] }))).toBe('403 cannot_grant')
     expect(said(await change('lena', name, { scopes: ['team:read', 'posts:read'] }))).toBe('200')
-    // Nor by lifting what an override takes away: the role of this member allows more than lena may do.
+    // Also not by removing an override: the role of this member has scopes that lena lacks.
     await change('ada', client, { scopes: ['team:read'] })
     expect(said(await change('lena', client, { scopes: null }))).toBe('403 outranked')
   })
 
-  test('changes and removes nobody who has more rights', async () => {
+  test('or removal is refused for members with more scopes', async () => {
     const tom = await member('client')
     await world.member('acme', tom, { scopes: ['team:read', 'team:manage'] })
     const [admin, editor] = [await member('admin'), await member('editor')]
@@ -245,22 +245,22 @@ describe('changing a member', () => {
       }
       expect(await scopesOf(name)).toEqual(before)
     }
-    // Members with the same rights, with fewer, and oneself are fine.
+    // Members with the same or fewer scopes, and oneself, are allowed.
     expect(said(await change('adam', admin, { role: 'editor' }))).toBe('200')
     expect(said(await remove(admin, editor))).toBe('403 forbidden')
     expect(said(await remove('adam', editor))).toBe('200')
     expect(said(await change(tom, tom, { scopes: ['team:read'] }))).toBe('200')
-    // What a member was granted beyond the role counts as well.
+    // Scopes that an override grants count, too.
     await change('ada', admin, { scopes: [...BUILT_IN_ROLES.editor, 'billing:manage'] })
     expect(said(await remove('adam', admin))).toBe('403 outranked')
     expect(said(await remove('ada', admin))).toBe('200')
   })
 
-  test('looks at the caller’s rights in the turn, whatever the door remembered', async () => {
+  test('checks the scopes of the caller in the turn, not those in the cache of the pipeline', async () => {
     const workspaceId = world.id('acme')
     const [boss, former, target] = [await member('admin'), await member('admin'), await member('client')]
     for (const name of [boss, former]) await scopesOf(name)
-    // Nobody is told, so the pipeline still believes what it remembers.
+    // No notice is sent, so the cache of the pipeline is outdated.
     await app.database.run(`update workspace_members set role = 'editor' where workspace_id = $1 and user_id = $2`, [
       workspaceId,
       world.id(boss),
@@ -279,7 +279,7 @@ describe('changing a member', () => {
 })
 
 describe('owners', () => {
-  test('are made, changed and removed by owners only', async () => {
+  test('can be made, changed and removed by owners only', async () => {
     await world.workspace('owned', 'ada')
     await world.member('owned', 'anna', { role: 'admin' })
     await world.member('owned', 'otto', { role: 'owner' })
@@ -296,17 +296,17 @@ describe('owners', () => {
     expect(said(await change(second, 'otto', { role: 'client' }, {}, 'owned'))).toBe('200')
   })
 
-  test('are never fewer than one', async () => {
+  test('cannot all leave or be demoted', async () => {
     await world.workspace('kept', 'ada')
     expect(said(await change('ada', 'ada', { role: 'admin' }, {}, 'kept'))).toBe('409 last_owner')
     expect(said(await remove('ada', 'ada', 'kept'))).toBe('409 last_owner')
     expect(said(await leave('ada', 'kept'))).toBe('409 last_owner')
-    // Two owners who leave at once: one stays.
+    // If two owners leave at the same time, one stays.
     await world.user('omar', { plan: 'business' })
     await world.member('kept', 'omar', { role: 'owner' })
     const answers = await Promise.all([leave('ada', 'kept'), leave('omar', 'kept')])
     expect(answers.map(said).sort()).toEqual(['200', '409 last_owner'])
-    // Two who demote each other: one stays.
+    // If two owners demote each other, one stays.
     await world.workspace('duel', 'ada')
     await world.member('duel', 'omar', { role: 'owner' })
     const duel = await Promise.all([
@@ -321,7 +321,7 @@ describe('owners', () => {
     expect(owners?.count).toBe(1)
   })
 
-  test('pay; when the payer goes another owner takes over, if their plan has room', async () => {
+  test('pay for the workspace, and when the payer leaves, another owner takes over if their plan allows it', async () => {
     await world.user('paula', { plan: 'business' })
     await world.workspace('paid', 'paula')
     await world.member('paid', 'quentin', { role: 'owner' })
@@ -330,7 +330,7 @@ describe('owners', () => {
     const full = await leave('paula', 'paid')
     expect(said(full)).toBe('402 plan_limit_reached')
     expect(full.body.details).toMatchObject({ limit: 'workspaces', value: 3, used: 3 })
-    // Whoever removes the payer pays.
+    // The owner who removes the payer takes over.
     expect(said(await remove('rosa', 'paula', 'paid'))).toBe('200')
     const { body } = await world.as('rosa').call(getWorkspace, at('paid'))
     expect(body.data).toMatchObject({ ownerId: world.id('rosa'), version: 2 })
@@ -342,8 +342,8 @@ describe('owners', () => {
   })
 })
 
-describe('going', () => {
-  test('by removal or leave ends every right at once, and the memberships in groups', async () => {
+describe('leaving', () => {
+  test('or being removed ends all access at once, and the memberships in groups', async () => {
     for (const how of ['remove', 'leave'] as const) {
       const name = await member('editor')
       const group = await world.as('ada').call(team.createGroup, {
@@ -359,14 +359,14 @@ describe('going', () => {
     }
   })
 
-  test('may be somebody who manages the team and removes themselves', async () => {
+  test('is possible for a manager of the team by removing themselves', async () => {
     const name = await member('admin')
     expect(said(await remove(name, name))).toBe('200')
     expect((await world.as(name).call(getWorkspace, at())).status).toBe(404)
   })
 })
 
-test('every change is in the audit log and in the workspace’s events', async () => {
+test('the audit log and the events contain every change', async () => {
   await world.workspace('told', 'ada')
   const name = await member('client', 'told')
   await change('ada', name, { role: 'editor', scopes: ['team:read'] }, {}, 'told')
@@ -391,7 +391,7 @@ test('every change is in the audit log and in the workspace’s events', async (
     ['member.updated', expect.objectContaining({ _id: world.id(name), role: 'editor', scopes: ['team:read'] })],
     ['member.removed', { userId: world.id(name), reason: 'removed', streamIds: [] }],
   ])
-  // What was refused leaves no trace.
+  // Refused requests are not recorded.
   await change('ada', 'ada', { role: 'client' }, {}, 'told')
   expect((await world.as('ada').call(listAuditLog, at('told'))).body.data).toHaveLength(body.data.length)
   const leaver = await member('client', 'told')

@@ -10,11 +10,11 @@ import { startRedis, type TestRedis } from '../support/redis.ts'
 import type { Answer } from '../support/send.ts'
 import { invitationToken } from '../support/team.ts'
 import { waitFor } from '../support/wait.ts'
-import { Voice, World } from '../support/world.ts'
+import { ApiCaller, World } from '../support/world.ts'
 
 /**
- * Two nodes on one database and one Redis: what is changed here acts there. What is kept in memory lives 30 s, so a
- * wait of at most two tells that the notice came.
+ * Two nodes with one database and one Redis. Changes on one node take effect on the other. Caches expire after 30 s, so
+ * an effect within two seconds shows that the notice arrived.
  */
 
 const SOON = { timeoutMs: 2_000 }
@@ -27,7 +27,7 @@ const sockets: Socket[] = []
 beforeAll(async () => {
   redis = await startRedis()
   here = await startApp({ redisUrl: redis.url })
-  // Queues are where the nodes meet already.
+  // Both nodes already share the queues.
   expect(here.node.resources.jobStore.kind).toBe('redis')
   there = await startApp({ redisUrl: redis.url, databaseUrl: here.databaseUrl })
   world = new World(here)
@@ -47,8 +47,8 @@ afterAll(async () => {
 const at = () => ({ path: { workspaceId: world.id('acme') } })
 const who = (name: string) => ({ path: { ...at().path, userId: world.id(name) } })
 
-async function overThere(name: string): Promise<Voice> {
-  return new Voice(there, { apiKey: (await world.user(name)).apiKey })
+async function overThere(name: string): Promise<ApiCaller> {
+  return new ApiCaller(there, { apiKey: (await world.user(name)).apiKey })
 }
 
 async function scopesThere(name: string): Promise<string[]> {
@@ -69,7 +69,7 @@ async function listenThere(name: string): Promise<{ names: string[] }> {
 const change = (name: string, body: object) => world.as('ada').call(team.updateMember, { ...who(name), body })
 const good = (answer: Answer) => expect(answer.status, answer.text).toBeLessThan(300)
 
-test('a role, an override, a group and a changed role of one’s own act on the other node', async () => {
+test('changes of a role, an override, a group and a custom role take effect on the other node', async () => {
   expect(await scopesThere('edith')).not.toContain('posts:write')
   good(await change('edith', { role: 'editor' }))
   await waitFor(async () => (await scopesThere('edith')).includes('posts:write'), SOON)
@@ -91,7 +91,7 @@ test('a role, an override, a group and a changed role of one’s own act on the 
   await waitFor(async () => (await scopesThere('edith')).includes('ai:use'), SOON)
 })
 
-test('a removal ends requests and events on the other node', async () => {
+test('a removed member gets no replies and no events on the other node', async () => {
   expect(await scopesThere('rob')).toContain('team:read')
   const rob = await listenThere('rob')
   const liz = await listenThere('liz')
@@ -106,7 +106,7 @@ test('a removal ends requests and events on the other node', async () => {
   expect(rob.names.length).toBe(heard)
 })
 
-test('a scope that was taken away silences its events on open sockets, one that was given sounds them', async () => {
+test('removing a scope stops its events on open sockets of the other node, and granting it starts them', async () => {
   good(await change('gus', { role: 'admin' }))
   const gus = await listenThere('gus')
   const ada = await listenThere('ada')
@@ -122,7 +122,7 @@ test('a scope that was taken away silences its events on open sockets, one that 
   await waitFor(() => gus.names.includes('member.updated'), SOON)
   await waitFor(async () => !(await scopesThere('gus')).includes('team:manage'), SOON)
   await invite()
-  // Both hear this one, so the invitation before it has had its time.
+  // Both receive this event, so the invitation before it would have arrived.
   good(await change('edith', { role: 'client' }))
   await waitFor(() => gus.names.filter((name) => name === 'member.updated').length === 2, SOON)
   expect(gus.names.filter((name) => name === 'invitation.created')).toHaveLength(1)
@@ -132,14 +132,14 @@ test('a scope that was taken away silences its events on open sockets, one that 
   await waitFor(() => gus.names.filter((name) => name === 'invitation.created').length === 2, SOON)
 })
 
-test('an invitation that was sent here is accepted there, and the socket there hears what it may now', async () => {
+test('an invitation of one node is accepted on the other, and the open socket there receives events', async () => {
   const { email } = await world.user('nora')
   good(await world.as('ada').call(team.inviteMember, { ...at(), body: { email, role: 'client' } }))
   const nora = await listenThere('nora')
   const token = await invitationToken([here, there], email)
-  const voice = await overThere('nora')
+  const caller = await overThere('nora')
   const accepted = await Promise.all([
-    voice.call(team.acceptInvitation, { path: { token } }),
+    caller.call(team.acceptInvitation, { path: { token } }),
     world.as('nora').call(team.acceptInvitation, { path: { token } }),
   ])
   expect(accepted.map((answer) => answer.status).toSorted((a, b) => a - b)).toEqual([200, 409])
@@ -149,21 +149,24 @@ test('an invitation that was sent here is accepted there, and the socket there h
   }, SOON)
 })
 
-test('seats are not given away twice by two nodes', async () => {
+test('two nodes do not give the same seat twice', async () => {
   await world.workspace('small', 'fred')
   const path = { workspaceId: world.id('small') }
   const fredThere = await overThere('fred')
-  const voices = [world.as('fred'), fredThere]
+  const callers = [world.as('fred'), fredThere]
   const answers = await Promise.all(
     Array.from({ length: 12 }, (_, index) =>
-      (voices[index % 2] as Voice).call(team.inviteMember, { path, body: { email: newAddress(), role: 'client' } }),
+      (callers[index % 2] as ApiCaller).call(team.inviteMember, {
+        path,
+        body: { email: newAddress(), role: 'client' },
+      }),
     ),
   )
   const count = (status: number) => answers.filter((answer) => answer.status === status).length
   expect([count(201), count(402)]).toEqual([4, 8])
 })
 
-/** Holds the row of the workspace's actor. Until it is let go no batch can end: what comes waits, admitted at the door. */
+/** Locks the row of the workspace's actor. No batch can commit until `letGo`, so authorized requests wait. */
 async function holdActor(): Promise<{ waiting: () => number; letGo: () => Promise<void> }> {
   const holder = new Client({ connectionString: here.databaseUrl })
   await holder.connect()
@@ -185,17 +188,17 @@ async function holdActor(): Promise<{ waiting: () => number; letGo: () => Promis
 describe.each([
   ['in the same batch', false],
   ['in a later batch', true],
-])('what waits for its turn, %s as', (_when, alone) => {
+])('a waiting turn, %s as', (_when, alone) => {
   test.each([
     ['the removal', 404, 'not_found', (name: string) => world.as('ada').call(team.removeMember, who(name))],
     ['the demotion', 403, 'forbidden', (name: string) => change(name, { role: 'client' })],
-  ])('%s of its caller, is refused there, on both nodes', async (what, status, code, act) => {
+  ])('%s of its caller, is refused, on both nodes', async (what, status, code, act) => {
     for (const [index, node] of [here, there].entries()) {
       const name = `waiting${index}${alone}${status}`
       const title = `Too late for ${what}`
       await world.member('acme', name, { role: 'editor' })
-      const voice = new Voice(node, { apiKey: (await world.user(name)).apiKey })
-      const create = (as: string) => voice.call(createStream, { body: { workspaceId: world.id('acme'), title: as } })
+      const caller = new ApiCaller(node, { apiKey: (await world.user(name)).apiKey })
+      const create = (as: string) => caller.call(createStream, { body: { workspaceId: world.id('acme'), title: as } })
       expect((await create('Before')).status).toBe(201)
       const { letGo, waiting } = await holdActor()
       const held = alone ? [] : [change('liz', { role: 'client' })]

@@ -48,7 +48,7 @@ async function newRole(scopes: readonly string[]): Promise<string> {
   return body.data._id
 }
 
-/** A member with a role, by id. */
+/** Creates a member with a role. @returns the user id */
 async function holder(roleId: string): Promise<string> {
   const name = newName('holder').replace(' ', '')
   await world.member('acme', name, { role: 'client' })
@@ -61,7 +61,7 @@ async function scopesOf(user: string): Promise<string[]> {
 }
 
 describe('roles', () => {
-  test('are the built-in ones and those that the workspace makes', async () => {
+  test('are built in or created by the workspace', async () => {
     await world.workspace('fresh', 'ada')
     const made = await createRole('ada', { name: 'Moderator', scopes: ['team:read', 'chat:read'] }, 'fresh')
     expect(made.status, made.text).toBe(201)
@@ -76,7 +76,7 @@ describe('roles', () => {
     expect(body.data[1]).toMatchObject({ name: 'admin', memberCount: 0, scopes: BUILT_IN_ROLES.admin })
   })
 
-  test('have names of their own, however they are spelt', async () => {
+  test('have unique names, ignoring case', async () => {
     const name = newName('Chief')
     expect(said(await createRole('ada', { name, scopes: [] }))).toBe('201')
     expect(said(await createRole('ada', { name: name.toUpperCase(), scopes: [] }))).toBe('409 name_taken')
@@ -89,14 +89,14 @@ describe('roles', () => {
     expect(answers.map(said).sort()).toEqual(['201', '409 name_taken', '409 name_taken', '409 name_taken'])
   })
 
-  test('that are built in stay as they are', async () => {
+  test('cannot be changed or deleted if they are built in', async () => {
     for (const id of Object.keys(BUILT_IN_ROLES)) {
       expect(said(await updateRole('ada', id, { scopes: [] })), id).toBe('409 built_in_role')
       expect(said(await deleteRole('ada', id, { replaceWith: 'client' })), id).toBe('409 built_in_role')
     }
   })
 
-  test('take no scope that the caller lacks, and stay as they are when they have one', async () => {
+  test('cannot get a scope that the caller lacks, or be changed if they have one', async () => {
     expect(said(await createRole('adam', { name: newName('Rich'), scopes: ['billing:manage'] }))).toBe(
       '403 cannot_grant',
     )
@@ -113,7 +113,7 @@ describe('roles', () => {
     expect(said(await deleteRole('lena', richer, { replaceWith: id }))).toBe('403 outranked')
   })
 
-  test('change nothing for holders who have more rights than the caller', async () => {
+  test('cannot be changed so that members with more scopes than the caller are affected', async () => {
     const id = await newRole(['team:read', 'posts:read'])
     const user = await holder(id)
     await world.as('ada').call(team.createGroup, {
@@ -127,12 +127,12 @@ describe('roles', () => {
     expect(refused.body.message).toContain('streams:manage')
     expect(said(await deleteRole('lena', id, { replaceWith: less }))).toBe('403 outranked')
     expect(await scopesOf(user)).toEqual(before)
-    // Another name changes nobody's rights.
+    // A new name changes no scopes.
     expect(said(await updateRole('lena', id, { name: newName('Role') }))).toBe('200')
     expect(said(await updateRole('adam', id, { scopes: ['team:read'] }))).toBe('200')
   })
 
-  test('act on everyone who holds them, at once', async () => {
+  test('take effect on all members with the role at once', async () => {
     const id = await newRole(['team:read'])
     const user = await holder(id)
     expect(await scopesOf(user)).toEqual(['team:read'])
@@ -143,7 +143,7 @@ describe('roles', () => {
     expect((await world.as(user).call(getWorkspace, at())).status).toBe(403)
   })
 
-  test('are held to the version that was read', async () => {
+  test('honor If-Match', async () => {
     const id = await newRole([])
     const ifMatch = (tag: string) => ({ headers: { 'If-Match': tag } })
     expect(said(await updateRole('ada', id, { name: newName('Role') }, ifMatch('"1"')))).toBe('200')
@@ -153,7 +153,7 @@ describe('roles', () => {
     expect(said(await world.as('ada').call(team.deleteRole, { ...item(id), ...ifMatch('"2"') }))).toBe('200')
   })
 
-  test('that somebody holds, or is invited to, go only when another takes their place', async () => {
+  test('in use by members or open invitations can be deleted only with a replacement', async () => {
     const id = await newRole(['team:read', 'posts:read'])
     const user = await holder(id)
     const email = newAddress()
@@ -175,7 +175,7 @@ describe('roles', () => {
     expect(said(await deleteRole('ada', id))).toBe('404 not_found')
   })
 
-  test('that only closed invitations name can go; those forget it', async () => {
+  test('in use by closed invitations only can be deleted, and those lose the role', async () => {
     const id = await newRole(['team:read'])
     const email = newAddress()
     const invited = await world.as('ada').call(team.inviteMember, { ...at(), body: { email, roleId: id } })
@@ -185,7 +185,7 @@ describe('roles', () => {
     expect(revoked.body.data.find((row: { email: string }) => row.email === email)).toMatchObject({ role: null })
   })
 
-  test('of another workspace are not there', async () => {
+  test('of another workspace are not found', async () => {
     const id = await newRole([])
     expect(said(await world.as('olga').call(team.listRoles, at()))).toBe('404 not_found')
     expect(said(await createRole('olga', { name: 'Spy', scopes: [] }))).toBe('404 not_found')
@@ -205,7 +205,7 @@ describe('roles', () => {
     expect(said(await deleteRole('edith', id))).toBe('403 forbidden')
   })
 
-  test('are at most fifty a workspace', async () => {
+  test('are limited to fifty per workspace', async () => {
     await world.workspace('full', 'ada')
     const many = await Promise.all(
       Array.from({ length: 30 }, (_, index) => createRole('ada', { name: `R${index}`, scopes: [] }, 'full')),
@@ -219,7 +219,7 @@ describe('roles', () => {
 })
 
 describe('groups', () => {
-  test('give their members further scopes, until they are changed or deleted', async () => {
+  test('give their members additional scopes, until they are changed or deleted', async () => {
     await world.member('acme', 'greta', { role: 'client' })
     const made = await createGroup('adam', {
       name: newName('On air'),
@@ -245,7 +245,7 @@ describe('groups', () => {
     expect(said(await world.as('adam').call(team.getGroup, item(id)))).toBe('404 not_found')
   })
 
-  test('take no scope that the caller lacks, and lead nobody to one', async () => {
+  test('cannot get a scope that the caller lacks, or give one to a new member', async () => {
     const outsider = world.id('edith')
     const scopes = ['billing:manage']
     expect(said(await createGroup('adam', { name: newName('G'), memberIds: [], scopes }))).toBe('403 cannot_grant')
@@ -260,26 +260,26 @@ describe('groups', () => {
     expect(said(await updateGroup('lena', id, { scopes: ['posts:read', 'billing:manage'] }))).toBe('403 cannot_grant')
   })
 
-  test('change nothing for members who have more rights than the caller', async () => {
+  test('cannot be changed so that members with more scopes than the caller are affected', async () => {
     const client = newName('client').replace(' ', '')
     await world.member('acme', client, { scopes: ['team:read', 'streams:manage'] })
     const memberIds = [world.id('edith'), world.id(client)]
     const { body } = await createGroup('ada', { name: newName('G'), memberIds, scopes: ['posts:read'] })
     const id: string = body.data._id
-    // edith has posts:read from her role, so that leaving changes nothing for her; the client would lose it.
+    // edith also has posts:read from her role, so leaving the group does not affect her. The client would lose the scope.
     expect(said(await updateGroup('lena', id, { memberIds: [world.id(client)] }))).toBe('200')
     expect(said(await updateGroup('lena', id, { memberIds: [] }))).toBe('403 outranked')
     expect(said(await updateGroup('lena', id, { scopes: [] }))).toBe('403 outranked')
     expect(said(await world.as('lena').call(team.deleteGroup, item(id)))).toBe('403 outranked')
     expect(await scopesOf(client)).toContain('posts:read')
-    // Another group that gives the same makes it harmless.
+    // With another group that has the same scope, nothing changes.
     await createGroup('ada', { name: newName('G'), memberIds: [world.id(client)], scopes: ['posts:read'] })
     expect(said(await updateGroup('lena', id, { memberIds: [] }))).toBe('200')
     const more = { name: newName('G'), memberIds: [world.id(client)], scopes: ['team:manage'] }
     expect(said(await createGroup('lena', more))).toBe('403 outranked')
   })
 
-  test('are of members only, by names of their own', async () => {
+  test('can contain members only, and have unique names', async () => {
     const name = newName('Group')
     const answer = await createGroup('ada', { name, memberIds: [world.id('edith'), world.id('olga')] })
     expect(said(answer)).toBe('400 validation_failed')
@@ -292,7 +292,7 @@ describe('groups', () => {
     expect(said(await createGroup('ada', { name: newName('G'), memberIds: twice }))).toBe('400 validation_failed')
   })
 
-  test('are held to the version that was read', async () => {
+  test('honor If-Match', async () => {
     const { body } = await createGroup('ada', { name: newName('Group'), memberIds: [] })
     const id: string = body.data._id
     const ifMatch = (tag: string) => ({ headers: { 'If-Match': tag } })
@@ -302,7 +302,7 @@ describe('groups', () => {
     expect(said(stale)).toBe('412 precondition_failed')
   })
 
-  test('of another workspace are not there', async () => {
+  test('of another workspace are not found', async () => {
     const { body } = await createGroup('ada', { name: newName('Group'), memberIds: [] })
     const id: string = body.data._id
     const olga = world.as('olga')
@@ -317,7 +317,7 @@ describe('groups', () => {
     expect(said(await world.as('edith').call(team.deleteGroup, item(id)))).toBe('403 forbidden')
   })
 
-  test('are listed page by page', async () => {
+  test('are listed in pages', async () => {
     const ids: string[] = []
     for (let made = 0; made < 3; made += 1) {
       ids.unshift((await createGroup('ada', { name: newName('Page'), memberIds: [] })).body.data._id)
@@ -330,7 +330,7 @@ describe('groups', () => {
   })
 })
 
-test('every change of roles and groups is in the audit log and in the workspace’s events', async () => {
+test('the audit log and the events contain every change of roles and groups', async () => {
   await world.workspace('told', 'ada')
   const ada = world.as('ada')
   const role = await createRole('ada', { name: 'Role', scopes: ['ai:use'] }, 'told')

@@ -9,7 +9,7 @@ import { startApp, type App } from '../support/app.ts'
 import { startRedis, type TestRedis } from '../support/redis.ts'
 import type { Answer } from '../support/send.ts'
 import { waitFor } from '../support/wait.ts'
-import { Voice, World } from '../support/world.ts'
+import { ApiCaller, World } from '../support/world.ts'
 
 /** Two nodes with one database and one Redis. Caches expire after 30 s, which is longer than these tests wait. */
 
@@ -38,7 +38,7 @@ afterAll(async () => {
 })
 
 const at = (workspace = 'acme') => ({ path: { workspaceId: world.id(workspace) } })
-const overThere = (name: string) => new Voice(there, { apiKey: apiKeys.get(name) ?? '' })
+const overThere = (name: string) => new ApiCaller(there, { apiKey: apiKeys.get(name) ?? '' })
 const rename = (name: string): Promise<Answer> =>
   overThere(name).call(updateWorkspace, { ...at(), body: { name: 'acme' } })
 

@@ -16,7 +16,7 @@ import { startApp, type App } from '../support/app.ts'
 import { Broadcaster } from '../support/broadcast.ts'
 import { createDatabase } from '../support/postgres.ts'
 import { waitFor } from '../support/wait.ts'
-import { Voice, World } from '../support/world.ts'
+import { ApiCaller, World } from '../support/world.ts'
 
 interface SeenBroadcast {
   readonly _id: string
@@ -44,7 +44,7 @@ const clock: Clock & { ahead: number } = {
 let folder: string
 let database: Awaited<ReturnType<typeof createDatabase>>
 let app: App
-let voice: Voice
+let caller: ApiCaller
 let caster: Broadcaster
 let workspaceId: string
 let apiKey: string
@@ -72,8 +72,8 @@ beforeAll(async () => {
   const world = new World(app)
   workspaceId = await world.workspace('acme', 'ada')
   apiKey = world.key('ada')
-  voice = world.as('ada')
-  caster = new Broadcaster(app, voice, workspaceId)
+  caller = world.as('ada')
+  caster = new Broadcaster(app, caller, workspaceId)
   await Promise.all(Object.keys(clips).map(async (name) => (assets[name] = await upload(`${name}.mp4`))))
 }, 180_000)
 afterAll(async () => {
@@ -126,7 +126,7 @@ async function statuses(id: string): Promise<string[]> {
 }
 
 async function refusal(id: string, body: object): Promise<{ code: string; message: string }> {
-  return (await voice.call('POST /api/streams/{id}/broadcast', { path: { id }, body })).body
+  return (await caller.call('POST /api/streams/{id}/broadcast', { path: { id }, body })).body
 }
 
 test('sends every frame of a file to the destination, and ends the stream after it', async () => {
@@ -140,7 +140,7 @@ test('sends every frame of a file to the destination, and ends the stream after 
   })
   await caster.until(id, 'live')
   expect(await refusal(id, { assetId: assets['first'] })).toMatchObject({ code: 'conflict' })
-  const removal = await voice.call('DELETE /api/assets/{id}', { path: { id: assets['first'] ?? '' } })
+  const removal = await caller.call('DELETE /api/assets/{id}', { path: { id: assets['first'] ?? '' } })
   expect(removal).toMatchObject({
     status: 409,
     body: { message: expect.stringMatching(/^The stream “.+” needs it\./) },
@@ -164,9 +164,9 @@ test('refuses unsuitable files, invalid requests and streams in use, with the re
     message: 'scheduledFor must not be in the past. Omit it to start at once.',
   })
   expect(await refusal(id, { assetId: '01939c5e-7a3b-7c21-9f58-2f6f2c1d0a31' })).toMatchObject({ code: 'not_found' })
-  expect((await voice.call('PATCH /api/streams/{id}/broadcast', { path: { id }, body: { paused: true } })).status).toBe(
-    409,
-  )
+  expect(
+    (await caller.call('PATCH /api/streams/{id}/broadcast', { path: { id }, body: { paused: true } })).status,
+  ).toBe(409)
   const { streamKey } = await caster.get(id)
   await caster.publish(streamKey)
   await caster.until(id, 'receiving')
@@ -335,8 +335,8 @@ test('a scheduled broadcast starts once at its time, and continues after a resta
   await app.stop()
   const before = videoFrames(sink).length
   app = await start()
-  voice = new Voice(app, { apiKey })
-  caster = new Broadcaster(app, voice, workspaceId)
+  caller = new ApiCaller(app, { apiKey })
+  caster = new Broadcaster(app, caller, workspaceId)
   await waitFor(() => videoFrames(sink).length > before + 10, { timeoutMs: 30_000 })
   expect(
     sink.connections

@@ -63,8 +63,8 @@ async function dataFolder(name: string): Promise<string> {
 /** A broadcaster for each media node: it uses the API of one node and publishes to another. */
 async function casters(name: string) {
   const workspaceId = await world.workspace(name, `owner-of-${name}`)
-  const voice = world.as(`owner-of-${name}`)
-  const at = media.map((app) => new Broadcaster(app, voice, workspaceId)) as [Broadcaster, Broadcaster]
+  const caller = world.as(`owner-of-${name}`)
+  const at = media.map((app) => new Broadcaster(app, caller, workspaceId)) as [Broadcaster, Broadcaster]
   open.push(...at)
   return { at, workspaceId, apiKey: (await world.user(`owner-of-${name}`)).apiKey }
 }
@@ -245,13 +245,13 @@ test('refuses only going live when no media node is left', async () => {
   for (const app of media.splice(0)) await app.stop()
   await publisher.closed
   await at[0].until(_id, 'idle')
-  const voice = world.as('owner-of-alone')
-  const refused = await voice.call('POST /api/streams/{id}/go-live', {
+  const caller = world.as('owner-of-alone')
+  const refused = await caller.call('POST /api/streams/{id}/go-live', {
     path: { id: _id },
     body: { waitForIngest: true },
   })
   expect(refused).toMatchObject({ status: 503, body: { code: 'media_unavailable' } })
   expect(refused.headers.get('retry-after')).toBe('2')
-  const created = await voice.call('POST /api/streams', { body: { workspaceId, title: 'Still works' } })
+  const created = await caller.call('POST /api/streams', { body: { workspaceId, title: 'Still works' } })
   expect(created.status).toBe(201)
 })

@@ -15,7 +15,7 @@ import { startApp, type App } from '../support/app.ts'
 import { Broadcaster } from '../support/broadcast.ts'
 import { createDatabase } from '../support/postgres.ts'
 import { waitFor } from '../support/wait.ts'
-import { Voice, World } from '../support/world.ts'
+import { ApiCaller, World } from '../support/world.ts'
 
 interface SeenRecording {
   readonly assetId: string | null
@@ -36,7 +36,7 @@ interface SeenFile {
 let database: Awaited<ReturnType<typeof createDatabase>>
 let app: App
 let world: World
-let voice: Voice
+let caller: ApiCaller
 let caster: Broadcaster
 let workspaceId: string
 let folder: string
@@ -58,8 +58,8 @@ beforeAll(async () => {
   app = await start()
   world = new World(app)
   workspaceId = await world.workspace('acme', 'ada')
-  voice = world.as('ada')
-  caster = new Broadcaster(app, voice, workspaceId)
+  caller = world.as('ada')
+  caster = new Broadcaster(app, caller, workspaceId)
   const file = { name: 'clip.mp4', content: new Uint8Array(await readFile(join(folder, 'clip.mp4'))) }
   clip = (await caster.good<{ _id: string }>('POST /api/assets/upload', { body: { workspaceId }, file }))._id
   await untilExamined(clip)
@@ -275,8 +275,8 @@ test('imports the unfinished recording of a killed node when it restarts', async
   await makeClip(path, { seconds: 3, group: 15, extra: flags })
   await truncate(path, (await stat(path)).size - 2_000)
   app = await start()
-  voice = new Voice(app, { apiKey })
-  caster = new Broadcaster(app, voice, workspaceId)
+  caller = new ApiCaller(app, { apiKey })
+  caster = new Broadcaster(app, caller, workspaceId)
   const { recordings } = await untilKept(id, 2)
   const { assetId, duration } = recordings.at(-1) ?? {}
   expect(duration).toBeGreaterThan(2)

@@ -5,7 +5,7 @@ import { TestPublisher } from '../../media/testing/publisher.ts'
 import type { Sink } from '../../media/testing/sink.ts'
 import type { App } from './app.ts'
 import { waitFor } from './wait.ts'
-import type { Voice } from './world.ts'
+import type { ApiCaller } from './world.ts'
 
 /** The fields of a stream that tests read. */
 export interface SeenStream {
@@ -26,13 +26,13 @@ export interface SeenStream {
 /** Controls live streams of a workspace as a user would, through the API. */
 export class Broadcaster {
   readonly #app: App
-  readonly #voice: Voice
+  readonly #caller: ApiCaller
   readonly #workspaceId: string
   readonly #open: { close(): void }[] = []
 
-  constructor(app: App, voice: Voice, workspaceId: string) {
+  constructor(app: App, caller: ApiCaller, workspaceId: string) {
     this.#app = app
-    this.#voice = voice
+    this.#caller = caller
     this.#workspaceId = workspaceId
   }
 
@@ -115,8 +115,8 @@ export class Broadcaster {
     return status?.code === 'NetStream.Publish.Start' ? '' : (status?.description ?? 'closed without a word')
   }
 
-  async good<T>(route: string, options: Parameters<Voice['call']>[1]): Promise<T> {
-    const answer = await this.#voice.call(route, options)
+  async good<T>(route: string, options: Parameters<ApiCaller['call']>[1]): Promise<T> {
+    const answer = await this.#caller.call(route, options)
     if (answer.status >= 300) throw new Error(`${route} answered ${answer.status}: ${answer.text}`)
     return (answer.body as { data: T }).data
   }

@@ -2,7 +2,7 @@ import { createChannel } from '../../src/domains/talk/chat/channel-operations.ts
 import { sendMessage } from '../../src/domains/talk/chat/message-operations.ts'
 import type { App } from './app.ts'
 import type { Answer } from './send.ts'
-import { Voice, type World } from './world.ts'
+import { ApiCaller, type World } from './world.ts'
 
 let count = 0
 
@@ -22,7 +22,7 @@ export class TestChannel {
     const workspaceId = world.id(workspace)
     const body = { kind: 'channel', name: `channel ${count}`, ...more }
     const made = await world.as(by).call(createChannel, { path: { workspaceId }, body })
-    if (made.status !== 201) throw new Error(`a channel could not be made: ${made.text}`)
+    if (made.status !== 201) throw new Error(`a channel could not be created: ${made.text}`)
     return new TestChannel(world, workspaceId, made.body.data._id)
   }
 
@@ -31,13 +31,13 @@ export class TestChannel {
   }
 
   /** @param app the node to call; the world's own when absent */
-  voice(name: string, app: App = this.world.app): Voice {
-    return new Voice(app, { apiKey: this.world.key(name) })
+  as(name: string, app: App = this.world.app): ApiCaller {
+    return new ApiCaller(app, { apiKey: this.world.key(name) })
   }
 
   /** Sends a message. @returns the reply */
   say(name: string, body: string, more: object = {}, app?: App): Promise<Answer> {
-    return this.voice(name, app).call(sendMessage, { path: this.path, body: { body, ...more } })
+    return this.as(name, app).call(sendMessage, { path: this.path, body: { body, ...more } })
   }
 
   /** Sends a message that must be accepted. @returns the message */

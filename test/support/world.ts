@@ -55,30 +55,30 @@ export class World {
   /** The id of a user or workspace of this world. */
   id(name: string): string {
     const id = this.#workspaces.get(name) ?? this.#users.get(name)?.id
-    if (id === undefined) throw new Error(`nobody and nothing in this world is called ${name}`)
+    if (id === undefined) throw new Error(`there is no user or workspace ${name} in this world`)
     return id
   }
 
   /** The API key of a user of this world. */
   key(name: string): string {
     const user = this.#users.get(name)
-    if (user === undefined) throw new Error(`nobody in this world is called ${name}`)
+    if (user === undefined) throw new Error(`there is no user ${name} in this world`)
     return user.apiKey
   }
 
   /** Calls the API as a user of this world. */
-  as(name: string): Voice {
-    return new Voice(this.app, { apiKey: this.key(name) })
+  as(name: string): ApiCaller {
+    return new ApiCaller(this.app, { apiKey: this.key(name) })
   }
 
   /** Calls the API without a credential. */
-  anonymous(): Voice {
-    return new Voice(this.app, {})
+  anonymous(): ApiCaller {
+    return new ApiCaller(this.app, {})
   }
 }
 
-/** A caller of the API. */
-export class Voice {
+/** Calls the API with one credential. */
+export class ApiCaller {
   readonly #app: App
   readonly #credential: SendOptions
 

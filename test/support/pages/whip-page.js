@@ -1,4 +1,4 @@
-/** What a page does that publishes by WHIP: by itself, or by the two clients that npm has. Bundled by the test. */
+/** The script of a page that publishes by WHIP, with its own code or with one of two clients from npm. Bundled by the test. */
 import { WHIPClient as EyevinnClient } from '@eyevinn/whip-web-client'
 import { WHIPClient as MedoozeClient } from 'whip-whep/whip.js'
 
@@ -6,7 +6,7 @@ const BARS = 40
 const WIDTH = 640
 const HEIGHT = 360
 
-/** A noisy picture that nothing can compress away, with the time as bars on its top: 32 bits, and 8 to check them. */
+/** A noisy video that compresses badly, with the time as bars at the top: 32 bits, and 8 check bits. */
 function clockStream() {
   const canvas = document.createElement('canvas')
   Object.assign(canvas, { width: WIDTH, height: HEIGHT })
