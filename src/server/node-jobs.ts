@@ -4,7 +4,7 @@ import { queueBounds } from './media-work.ts'
 import type { Composition } from './compose.ts'
 import type { NodeResources } from './foundation.ts'
 
-/** The part of a node with the role jobs. */
+/** The parts that run on nodes with the role `jobs`. */
 export function startJobs(
   resources: NodeResources,
   composition: Composition,

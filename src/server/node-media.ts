@@ -16,7 +16,7 @@ import { MediaLink } from '../domains/live/media-link/index.ts'
 /** How long drawing a slate may take: enough for 1440p. */
 const SLATE_EDGE = 2_560
 
-/** The part of a node with the role media. */
+/** The parts that run on nodes with the role `media`. */
 export interface NodeMedia {
   readonly rtmpPort: number
   /** The UDP port; null without WHIP. */

@@ -62,7 +62,7 @@ function tellOfNewDatabase(
     external === undefined
       ? [join(directory.path, 'postgres'), 'DATA_DIR']
       : [`${new URL(external).host}${new URL(external).pathname}`, 'DATABASE_URL']
-  const text = `a new, empty database was created at ${where}; if you expected your data there, stop and check ${setting}`
+  const text = `a new, empty database was created at ${where}. If you expected your data there, stop and check ${setting}`
   log.warn({ where, setting }, text)
   facts.push(['Warning', text])
 }

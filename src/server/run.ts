@@ -35,7 +35,7 @@ function banner(facts: readonly (readonly [string, string])[]): string {
   return facts.map(([name, value]) => `  ${name.padEnd(width)}  ${value}`).join('\n')
 }
 
-/** An operator's mistake is reported by its message; a bug of ours by its stack. */
+/** The message of a mistake of the operator, or the stack of a bug in Crier. */
 function explained(error: unknown): string {
   if (!(error instanceof Error)) return String(error)
   const ours = error instanceof TypeError || error instanceof ReferenceError || error instanceof RangeError

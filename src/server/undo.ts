@@ -18,7 +18,7 @@ export class Undo {
       try {
         await run()
       } catch (error) {
-        this.#log.error({ error, step: name }, 'shutting down: a step failed')
+        this.#log.error({ error, step: name }, 'a step of the shutdown failed')
       }
     }
   }
