@@ -47,7 +47,7 @@ interface Filter {
 export const WAITING = { state: anyOf(['waiting', 'queued'] as const) }
 
 /** The condition for jobs in a state of the API, other than done. */
-export function heldIn(state: Exclude<JobState, 'done'>, now: Date): Where<RowInput<typeof OutboxRow>> {
+export function conditionOf(state: Exclude<JobState, 'done'>, now: Date): Where<RowInput<typeof OutboxRow>> {
   if (state === 'dead') return { state }
   if (state === 'active') return { state: 'running' }
   return { ...WAITING, runAt: state === 'delayed' ? greaterThan(now) : atMost(now) }
@@ -65,23 +65,23 @@ export async function listJobs(
     ...(name !== undefined && { name }),
     ...(workspaceId !== undefined && { workspaceId }),
   }
-  const inState = state === undefined || state === 'done' ? {} : heldIn(state, now)
+  const inState = state === undefined || state === 'done' ? {} : conditionOf(state, now)
   // The order matters: a job that ends between the two statements is found twice, rather than not at all.
-  const held = state === 'done' ? [] : await outbox.page(database, { ...filter, ...inState }, page)
+  const open = state === 'done' ? [] : await outbox.page(database, { ...filter, ...inState }, page)
   const done = state === undefined || state === 'done' ? await finishedJobs.page(database, filter, page) : []
-  const rows = new Map(held.map((row) => [row.id, heldJob(row, now)]))
+  const rows = new Map(open.map((row) => [row.id, openJob(row, now)]))
   for (const row of done) rows.set(row.id, doneJob(row))
   return [...rows.values()].toSorted((a, b) => (a.id < b.id ? 1 : -1)).slice(0, page.limit + 1)
 }
 
 export async function findJob(database: Sql, id: string, now: Date): Promise<JobRow | undefined> {
-  const held = await outbox.first(database, { id })
-  if (held !== undefined) return heldJob(held, now)
+  const open = await outbox.first(database, { id })
+  if (open !== undefined) return openJob(open, now)
   const done = await finishedJobs.first(database, { id })
   return done && doneJob(done)
 }
 
-function heldJob(row: Row<typeof OutboxRow>, now: Date): JobRow {
+function openJob(row: Row<typeof OutboxRow>, now: Date): JobRow {
   return { ...row, state: stateOf(row, now), finishedAt: null }
 }
 

@@ -15,7 +15,7 @@ import {
   COUNTS,
   findJob,
   FINISHED,
-  heldIn,
+  conditionOf,
   jobView,
   listJobs,
   WAITING,
@@ -76,17 +76,17 @@ export class QueueService {
     ])
     return QUEUE_NAMES.map((queue) => {
       const { concurrency, summary } = { ...QUEUES[queue], ...this.#options.bounds?.[queue] }
-      const held = counts.find((row) => row.queue === queue)
+      const counted = counts.find((row) => row.queue === queue)
       const done = finished.find((row) => row.queue === queue)
       return {
         queue,
         summary,
         concurrency,
-        waiting: held?.waiting ?? 0,
-        delayed: held?.delayed ?? 0,
-        active: held?.active ?? 0,
-        dead: held?.dead ?? 0,
-        oldestWaitingSeconds: Math.max(0, held?.oldest ?? 0),
+        waiting: counted?.waiting ?? 0,
+        delayed: counted?.delayed ?? 0,
+        active: counted?.active ?? 0,
+        dead: counted?.dead ?? 0,
+        oldestWaitingSeconds: Math.max(0, counted?.oldest ?? 0),
         throughput: { lastMinute: done?.minute ?? 0, lastHour: done?.hour ?? 0, lastDay: done?.day ?? 0 },
         waitMs: spread(done?.wait_ms),
         runMs: spread(done?.run_ms),
@@ -98,7 +98,7 @@ export class QueueService {
   async clean({ queue, state, olderThan }: Static<typeof CleanBody>): Promise<number> {
     const before = new Date(this.#options.clock.now() - olderThan * 1_000)
     if (state === 'done') return this.#forgetFinished(queue, before)
-    return this.#remove(queue, heldIn(state, this.#now()), before)
+    return this.#remove(queue, conditionOf(state, this.#now()), before)
   }
 
   /** Deletes all jobs of a queue that are not running, and the records of done jobs. @returns how many */

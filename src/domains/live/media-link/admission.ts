@@ -45,18 +45,18 @@ export class Admission {
     const { directory, mostStreams, nodeId, placement } = this.#options
     const { ingestNode, mediaNode, playout, stream } = state
     const isElsewhere = ingestNode !== null && ingestNode !== nodeId && directory.isThere(ingestNode)
-    // On this node they could only take over by disconnecting the other one.
+    // On this node the backup could take over only by disconnecting the primary publisher.
     if (isElsewhere && path === backupPath(stream.path)) {
-      return `the first publisher is at another server; send the backup to ${placement.urlOf(ingestNode)}`
+      return `the primary publisher is on another server; send the backup to ${placement.urlOf(ingestNode)}`
     }
     if (isElsewhere && playout !== undefined) {
-      return `files are broadcast from another server; send to ${placement.urlOf(ingestNode)}`
+      return `another server plays files on this stream; send to ${placement.urlOf(ingestNode)}`
     }
     if (ingestNode === nodeId || ingests < mostStreams) return undefined
     const placed = mediaNode === null || mediaNode === nodeId ? undefined : directory.entry(mediaNode)
     const other = placed?.ok ? placed : placement.best(nodeId)
     return other?.ingestUrl === undefined
-      ? 'this server takes no more streams; try again'
-      : `this server takes no more streams; send to ${other.ingestUrl}`
+      ? 'this server accepts no more streams; try again later'
+      : `this server accepts no more streams; send to ${other.ingestUrl}`
   }
 }

@@ -60,7 +60,7 @@ export interface MediaLinkOptions {
 }
 
 /** A stream that the media process knows. */
-interface Held {
+interface TrackedStream {
   readonly workspaceId: string
   /** Public part of the key that was last admitted. */
   path: string
@@ -94,7 +94,7 @@ export class MediaLink {
   readonly #slates: SlateKeeper
   readonly #announcer: Announcer
   readonly #tally: TallyLog
-  readonly #held = new Map<string, Held>()
+  readonly #tracked = new Map<string, TrackedStream>()
   readonly #timer: NodeJS.Timeout
   readonly #endNotices: () => void
   #host: LinkedHost | undefined
@@ -137,8 +137,8 @@ export class MediaLink {
   /** The stream and workspace of a log line, found by its stream id or key path. */
   locate(fields: object): object {
     const { path, streamId } = fields as { readonly path?: unknown; readonly streamId?: unknown }
-    for (const [id, held] of this.#held) {
-      if (id === streamId || held.path === path) return { streamId: id, workspaceId: held.workspaceId }
+    for (const [id, tracked] of this.#tracked) {
+      if (id === streamId || tracked.path === path) return { streamId: id, workspaceId: tracked.workspaceId }
     }
     return {}
   }
@@ -162,23 +162,23 @@ export class MediaLink {
     const { state } = decision
     const stream = state ? this.#complete(state) : decision.stream
     // The path of the primary key, also for the backup key, because it changes with every arming.
-    if (state) this.#hold(state, stream.path)
+    if (state) this.#admit(state, stream.path)
     this.#options.log.info({ path, remoteAddress, streamId: stream.streamId }, 'a publisher was admitted')
     return { allowed: true, stream }
   }
 
   readonly onEvent = (event: MediaEvent): void => {
-    const held = this.#held.get(event.streamId)
+    const tracked = this.#tracked.get(event.streamId)
     switch (event.type) {
       case 'ingest.started':
-        if (held) this.#observer.ingestStarted(event.streamId, held.workspaceId, event.sessionId, held.path)
+        if (tracked) this.#observer.ingestStarted(event.streamId, tracked.workspaceId, event.sessionId, tracked.path)
         break
       case 'ingest.ended':
         this.#observer.ingestEnded(event.streamId, event.sessionId)
         this.#meter.end(event.sessionId)
         break
       case 'destination.changed':
-        if (held) this.#observer.destinationChanged(event.streamId, held.workspaceId, event.destination)
+        if (tracked) this.#observer.destinationChanged(event.streamId, tracked.workspaceId, event.destination)
         break
       case 'viewers.changed':
         this.#peaks.record(event.streamId, event.viewers)
@@ -187,7 +187,7 @@ export class MediaLink {
         this.#meter.record(event.streamId, event.sessionId, event.liveMs)
         break
       default:
-        if (held && this.#announcer.announce(held.workspaceId, event)) return
+        if (tracked && this.#announcer.announce(tracked.workspaceId, event)) return
         this.#playouts.onEvent(event)
         this.#recordings.onEvent(event)
     }
@@ -218,19 +218,19 @@ export class MediaLink {
     this.#options.directory.announce({ nodeId: this.nodeId, status: null, gone: true })
   }
 
-  #hold(state: DesiredState, path: string): void {
-    this.#keep(state.stream.streamId, state.workspaceId, path)
+  #admit(state: DesiredState, path: string): void {
+    this.#track(state.stream.streamId, state.workspaceId, path)
     this.#charge(state)
   }
 
-  #keep(streamId: string, workspaceId: string, path: string): void {
+  #track(streamId: string, workspaceId: string, path: string): void {
     const admittedAt = this.#options.clock.monotonic()
-    const held = this.#held.get(streamId)
-    if (held) {
-      held.path = path
-      held.admittedAt = admittedAt
+    const tracked = this.#tracked.get(streamId)
+    if (tracked) {
+      tracked.path = path
+      tracked.admittedAt = admittedAt
     } else {
-      this.#held.set(streamId, { workspaceId, path, admittedAt, refreshing: false, refreshAgain: false })
+      this.#tracked.set(streamId, { workspaceId, path, admittedAt, refreshing: false, refreshAgain: false })
     }
   }
 
@@ -239,7 +239,7 @@ export class MediaLink {
     if (this.#closed || !this.#available) return
     const take = async () => {
       for (const one of await this.#playouts.take(which)) {
-        this.#keep(one.streamId, one.workspaceId, one.path)
+        this.#track(one.streamId, one.workspaceId, one.path)
         this.#refresh(one.streamId)
       }
     }
@@ -253,26 +253,26 @@ export class MediaLink {
 
   #onNotice({ broadcast, retry, streamId }: StreamNotice): void {
     if (broadcast) this.#takePlayouts({ streamId })
-    if (!this.#held.has(streamId)) return
+    if (!this.#tracked.has(streamId)) return
     if (retry === undefined) this.#refresh(streamId)
     else this.#host?.retry(streamId, retry)
   }
 
   readonly #refreshAll = (): void => {
-    for (const streamId of this.#held.keys()) this.#refresh(streamId)
+    for (const streamId of this.#tracked.keys()) this.#refresh(streamId)
   }
 
   /** Reads the desired state of a stream and applies it. Reads of one stream do not overlap. */
   #refresh(streamId: string): void {
-    const held = this.#held.get(streamId)
-    if (held === undefined || this.#closed) return
-    if (held.refreshing) {
-      held.refreshAgain = true
+    const tracked = this.#tracked.get(streamId)
+    if (tracked === undefined || this.#closed) return
+    if (tracked.refreshing) {
+      tracked.refreshAgain = true
       return
     }
-    held.refreshing = true
-    held.refreshAgain = false
-    void this.#read(streamId, held)
+    tracked.refreshing = true
+    tracked.refreshAgain = false
+    void this.#read(streamId, tracked)
       .catch((error: unknown) => {
         const line = {
           level: 'warn',
@@ -282,8 +282,8 @@ export class MediaLink {
         setTimeout(() => this.#refresh(streamId), RETRY_MS).unref()
       })
       .finally(() => {
-        held.refreshing = false
-        if (held.refreshAgain) this.#refresh(streamId)
+        tracked.refreshing = false
+        if (tracked.refreshAgain) this.#refresh(streamId)
       })
   }
 
@@ -292,16 +292,16 @@ export class MediaLink {
     return this.#slates.complete(state, this.#recordings.complete(state, this.#playouts.complete(state)))
   }
 
-  async #read(streamId: string, held: Held): Promise<void> {
+  async #read(streamId: string, tracked: TrackedStream): Promise<void> {
     const state = await this.#options.desired.of(streamId)
     if (state !== undefined) {
       this.#slates.prepare(state)
       await Promise.all([this.#playouts.prepare(state), this.#recordings.prepare(state)])
     }
-    this.#apply(streamId, held, state)
+    this.#apply(streamId, tracked, state)
   }
 
-  #apply(streamId: string, held: Held, state: DesiredState | undefined): void {
+  #apply(streamId: string, tracked: TrackedStream, state: DesiredState | undefined): void {
     if (state === undefined) return this.#drop(streamId)
     const { ingestNode, status } = state
     const playsFiles = this.#playouts.isMine(state)
@@ -310,17 +310,17 @@ export class MediaLink {
     const yields = movedAway && playsFiles && this.#options.directory.isThere(ingestNode)
     if (yields) this.#try(this.#playouts.yield(state), 'a file broadcast could not be moved to another node')
     if (movedAway && (yields || !playsFiles)) return this.#drop(streamId)
-    const unusedFor = this.#options.clock.monotonic() - held.admittedAt
+    const unusedFor = this.#options.clock.monotonic() - tracked.admittedAt
     const isUnused = status === 'idle' && !this.#observer.hasIngest(streamId) && !playsFiles
     if (isUnused && unusedFor > IDLE_MS) return this.#drop(streamId)
     // A playout has no publisher that was admitted. It counts as sent with the current key.
-    if (playsFiles) held.path = state.stream.path
+    if (playsFiles) tracked.path = state.stream.path
     this.#charge(state)
     if (this.#available) this.#host?.apply(this.#complete(state))
   }
 
   #drop(streamId: string): void {
-    this.#held.delete(streamId)
+    this.#tracked.delete(streamId)
     this.#host?.remove(streamId)
     this.#observer.forget(streamId)
     this.#meter.forget(streamId)

@@ -43,7 +43,7 @@ export interface OpenedWhip {
   readonly session: string
   readonly etag: string
   readonly sdp: string
-  /** A header. */
+  /** The `Link` header. */
   readonly links: Readonly<Record<string, string>>
 }
 

@@ -26,7 +26,7 @@ import { findStream, type StreamRow } from '../streams/index.ts'
 export interface OpenedPlayback {
   readonly session: string
   readonly sdp: string
-  /** A header. */
+  /** The `Link` header. */
   readonly links: Readonly<Record<string, string>>
 }
 
@@ -86,7 +86,7 @@ export class Previews implements Tickets {
   async createToken(streamId: string, caller: Caller): Promise<PreviewTokenData> {
     const { clock, publicUrl, tokens } = this.#options
     const row = await this.#find(streamId)
-    if (row.status === 'ended') throw Conflict({ message: 'The stream has ended: arm it first.' })
+    if (row.status === 'ended') throw Conflict({ message: 'The stream has ended. Arm it first.' })
     const { apiKeyId, sessionId, since, userId } = holdingOf(caller, clock.now())
     const expiresAt = since + TOKEN_LIFE_MS
     const token = tokens.seal([userId, sessionId ?? `${API_KEY}${apiKeyId}`, streamId, row.path, expiresAt].join(' '))
@@ -130,7 +130,7 @@ export class Previews implements Tickets {
     const { row, viewer } = await this.#bearer(streamId, token)
     const { links, whep } = this.#options
     const opened = await answered(whep.open(this.#addressOf(row), streamId, sdp))
-    if (opened === undefined) throw Conflict({ message: 'Nothing is being ingested any more.' })
+    if (opened === undefined) throw Conflict({ message: 'The stream no longer has a publisher.' })
     if (!opened.ok) throw errorOf(opened)
     this.#follow(opened.viewing, viewer)
     return { ...opened, links: links.length === 0 ? {} : { Link: links.join(', ') } }
@@ -156,7 +156,7 @@ export class Previews implements Tickets {
   /** The address of the media node that has the publisher. */
   #addressOf({ ingestNode: node }: StreamRow): string {
     if (node === null) {
-      throw Conflict({ message: 'Nothing is being ingested: start the encoder first.' })
+      throw Conflict({ message: 'The stream has no publisher. Start the encoder first.' })
     }
     const address = this.#options.media.previewAddressOf(node)
     if (address === undefined) throw MediaUnavailable({ retryAfter: 2 })
@@ -187,7 +187,7 @@ export class Previews implements Tickets {
     if (parts.length !== CLAIMS || !userId || !session || !streamId || !path) throw InvalidCredential()
     const expiresAt = Number(expires)
     if (this.#options.clock.now() >= expiresAt) {
-      throw CredentialExpired({ message: 'The preview token has expired: ask for a new one.' })
+      throw CredentialExpired({ message: 'The preview token has expired. Create a new one.' })
     }
     const isKey = session.startsWith(API_KEY)
     const by = { sessionId: isKey ? null : session, apiKeyId: isKey ? session.slice(API_KEY.length) : null }
@@ -204,11 +204,16 @@ export class Previews implements Tickets {
   async #check(claims: Claims, row: StreamRow): Promise<Holding> {
     requireSameStream(claims, row.id)
     if (claims.path !== row.path || row.status === 'ended') {
-      throw InvalidCredential({ message: 'The preview token ended with the broadcast: ask for a new one.' })
+      throw InvalidCredential({
+        message:
+          'The preview token is no longer valid because the stream was stopped or armed again. Create a new one.',
+      })
     }
     const [held] = await stillHeld(this.#options.sql, [claims], this.#options.clock.now())
     if (held === undefined) {
-      throw InvalidCredential({ message: 'The preview token ended with the session or API key that it was made with.' })
+      throw InvalidCredential({
+        message: 'The preview token is no longer valid because its session or API key has ended.',
+      })
     }
     return held
   }
@@ -234,7 +239,7 @@ export class Previews implements Tickets {
   }
 }
 
-/** The holding without the other claims of a token. */
+/** The credential of a token, without its other claims. */
 function holdingIn({ apiKeyId, sessionId, since, userId }: Holding): Holding {
   return { userId, sessionId, apiKeyId, since }
 }
@@ -264,9 +269,13 @@ function errorOf({ code, message }: Extract<OpenedWhep, { ok: false }>) {
 
 function refusal(error: unknown) {
   const reason = (error as { reason?: unknown }).reason
-  if (reason === 'gone') return Conflict({ message: 'Nothing is being ingested any more.' })
+  if (reason === 'gone') return Conflict({ message: 'The stream no longer has a publisher.' })
   if (reason === 'full') {
-    return Overloaded({ message: 'Enough people are watching this preview already.', retryAfter: 10, cause: error })
+    return Overloaded({
+      message: 'The preview has reached its maximum number of viewers.',
+      retryAfter: 10,
+      cause: error,
+    })
   }
   return MediaUnavailable({ retryAfter: 2, cause: error })
 }

@@ -13,7 +13,7 @@ export class RecordingQuota {
   readonly #id: string
   /** Sizes of files that are not assets yet. */
   readonly #files = new Map<string, number>()
-  #held = 0
+  #reserved = 0
   #growing: Promise<boolean> | undefined
 
   constructor(quota: Quota, workspaceId: string, sessionId: string) {
@@ -40,7 +40,7 @@ export class RecordingQuota {
   /** Reserves storage for the files and some more. @returns whether the recording can continue */
   async ensure(): Promise<boolean> {
     const needed = [...this.#files.values()].reduce((sum, bytes) => sum + bytes, 0)
-    if (needed + AHEAD / 4 <= this.#held) return true
+    if (needed + AHEAD / 4 <= this.#reserved) return true
     this.#growing ??= this.#grow(needed).finally(() => {
       this.#growing = undefined
     })
@@ -48,7 +48,7 @@ export class RecordingQuota {
   }
 
   async release(): Promise<void> {
-    this.#held = 0
+    this.#reserved = 0
     await this.#quota.release(this.#id)
   }
 
@@ -56,13 +56,13 @@ export class RecordingQuota {
     for (const ahead of [AHEAD, LEAST]) {
       try {
         await this.#quota.resize(this.workspaceId, this.#id, needed + ahead)
-        this.#held = needed + ahead
+        this.#reserved = needed + ahead
         return true
       } catch (error) {
         if (!(error instanceof AppError) || error.code !== StorageLimit.code) throw error
       }
     }
     // The earlier reservation may still be large enough.
-    return needed + LEAST / 2 <= this.#held
+    return needed + LEAST / 2 <= this.#reserved
   }
 }

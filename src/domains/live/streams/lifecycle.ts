@@ -35,7 +35,7 @@ export interface GoLiveOptions {
 }
 
 const WHY_NOT_LIVE: Partial<Record<StreamStatus, string>> = {
-  idle: 'Nothing is being ingested: start the encoder first, or send waitForIngest to go live with its first frame.',
+  idle: 'The stream has no publisher. Start the encoder first, or send waitForIngest to go live with its first frame.',
   ended: 'The stream has ended: arm it to get a new key.',
 }
 
