@@ -1,10 +1,10 @@
-/** Writes boxes of the ISO base media file format (ISO/IEC 14496-12, 4.2). */
-
+/** A box of the ISO base media file format (ISO/IEC 14496-12, 4.2). */
 export function box(type: string, ...content: readonly Buffer[]): Buffer {
   const size = content.reduce((sum, { length }) => sum + length, 8)
   return Buffer.concat([u32(size), text(type), ...content], size)
 }
 
+/** A box with version and flags. */
 export function full(type: string, version: number, flags: number, ...content: readonly Buffer[]): Buffer {
   return box(type, u32(version * 0x100_0000 + flags), ...content)
 }
@@ -21,8 +21,8 @@ export function u16(value: number): Buffer {
   return bytes
 }
 
-export function text(four: string): Buffer {
-  return Buffer.from(four, 'latin1')
+export function text(value: string): Buffer {
+  return Buffer.from(value, 'latin1')
 }
 
 export function zeros(count: number): Buffer {

@@ -9,7 +9,7 @@ import { enhancedMessages, makeEnhancedClip, sendAll, type EnhancedCodec } from 
 import { aacFrame, avcFrame, avcHeader, enhancedVideo } from '../testing/media-payloads.ts'
 import { startNode, type NodeFixture } from '../testing/node-fixture.ts'
 import type { DesiredRecording } from '../types.ts'
-import { mendRecording } from './mend.ts'
+import { repairRecording } from './repair.ts'
 
 let folder: string
 let fixture: NodeFixture
@@ -32,7 +32,7 @@ interface Packet {
   readonly data_hash: string
 }
 
-/** What ffprobe reads of a file: codecs, sizes, every packet by its content; and what it complains of. */
+/** Reads codecs, sizes, packet hashes and warnings of a file with ffprobe. */
 async function probed(path: string) {
   const entries = 'packet=codec_type,pts_time,flags,data_hash:stream=codec_name,codec_tag_string,width,height,channels'
   const args = [
@@ -50,11 +50,11 @@ async function probed(path: string) {
   const { stderr, stdout } = await promisify(execFile)('ffprobe', args, { maxBuffer: 64 * 1024 * 1024 })
   const { packets, streams } = JSON.parse(stdout) as { packets: Packet[]; streams: object[] }
   const of = (kind: string) => packets.filter(({ codec_type }) => codec_type === kind)
-  return { said: stderr, streams, video: of('video'), audio: of('audio') }
+  return { warnings: stderr, streams, video: of('video'), audio: of('audio') }
 }
 
-/** Decodes a file whole; returns what ffmpeg says. */
-async function decoded(path: string): Promise<string> {
+/** Decodes a whole file. Returns the warnings of ffmpeg. */
+async function decodeWarnings(path: string): Promise<string> {
   const args = ['-v', 'warning', '-xerror', '-err_detect', 'explode', '-i', path, '-f', 'null', '-']
   return (await promisify(execFile)('ffmpeg', args)).stderr
 }
@@ -67,21 +67,21 @@ const keyframes = (packets: readonly Packet[]) => packets.map(({ flags }) => fla
 const received = () => fixture.node.status().streams[0]?.ingest?.bytesReceived
 const ended = () => fixture.events.flatMap((event) => (event.type === 'recording.ended' ? [event] : []))
 
-/** Ends the stream and waits for its files. */
+/** Ends the stream. Returns its files when they are complete. */
 async function files(): Promise<string[]> {
-  const begun = fixture.events.flatMap((event) => (event.type === 'recording.started' ? [event.path] : []))
+  const started = fixture.events.flatMap((event) => (event.type === 'recording.started' ? [event.path] : []))
   fixture.node.remove(fixture.stream.streamId)
-  await waitFor(() => ended().length === begun.length)
+  await waitFor(() => ended().length === started.length)
   expect(ended().map(({ failure }) => failure)).toEqual(ended().map(() => null))
-  // Short files are whole in any order.
-  return begun
+  // Short files may be completed in any order.
+  return started
 }
 
 test.each<[EnhancedCodec, string]>([
   ['hevc', 'hvc1'],
   ['av1', 'av01'],
   ['vp9', 'vp09'],
-])('%s with Opus is recorded packet by packet and plays; cut off, it is mended', async (codec, tag) => {
+])('%s with Opus is recorded packet by packet, and a truncated file is repaired', async (codec, tag) => {
   const clip = join(folder, `${codec}.mp4`)
   await makeEnhancedClip(clip, codec, 2)
   const messages = await enhancedMessages(clip, codec)
@@ -95,28 +95,28 @@ test.each<[EnhancedCodec, string]>([
     recording: { refused: null },
   })
   const [path = ''] = await files()
-  const [wanted, made, said] = await Promise.all([probed(clip), probed(path), decoded(path)])
-  expect(made.said).toBe('')
+  const [wanted, made, warnings] = await Promise.all([probed(clip), probed(path), decodeWarnings(path)])
+  expect(made.warnings).toBe('')
   expect(made.streams).toEqual(wanted.streams)
   expect(made.streams).toMatchObject([{ codec_tag_string: tag, width: 320, height: 180 }, { codec_tag_string: 'Opus' }])
   expect(hashes(made.video)).toEqual(hashes(wanted.video))
   expect(keyframes(made.video)).toEqual(keyframes(wanted.video))
   expect(hashes(wanted.audio).slice(-made.audio.length)).toEqual(hashes(made.audio))
   expect(wanted.audio.length - made.audio.length).toBeLessThan(3)
-  const [due, is] = [times(wanted.video), times(made.video)]
-  is.forEach((time, index) => expect(Math.abs(time - due[index]!)).toBeLessThan(0.003))
-  expect(said).toBe('')
+  const [wantedTimes, madeTimes] = [times(wanted.video), times(made.video)]
+  madeTimes.forEach((time, index) => expect(Math.abs(time - wantedTimes[index]!)).toBeLessThan(0.003))
+  expect(warnings).toBe('')
 
-  // Cut off, it is made whole up to its last fragment.
-  const whole = (await stat(path)).size
-  await truncate(path, whole - 200)
-  const mended = await mendRecording(path)
-  expect(mended?.bytes).toBeLessThan(whole - 200)
-  expect(mended?.seconds).toBeGreaterThan(1)
-  expect(await decoded(path)).toBe('')
+  // A truncated file is repaired up to its last complete fragment.
+  const { size } = await stat(path)
+  await truncate(path, size - 200)
+  const repaired = await repairRecording(path)
+  expect(repaired?.bytes).toBeLessThan(size - 200)
+  expect(repaired?.seconds).toBeGreaterThan(1)
+  expect(await decodeWarnings(path)).toBe('')
 })
 
-test('a publisher that changes its codec goes on in another file, and so does one that is long enough', async () => {
+test('a new file starts when the codec changes and when the split time is reached', async () => {
   const hevc = await enhancedMessages(join(folder, 'hevc.mp4'), 'hevc')
   const av1 = await enhancedMessages(join(folder, 'av1.mp4'), 'av1')
   fixture = await startNode([])
@@ -127,28 +127,28 @@ test('a publisher that changes its codec goes on in another file, and so does on
   const sum = [...hevc, ...av1].reduce((bytes, { payload }) => bytes + payload.length, 0)
   await waitFor(() => received() === sum)
   const parts = await Promise.all(
-    (await files()).map(async (path) => ({ ...(await probed(path)), said: await decoded(path) })),
+    (await files()).map(async (path) => ({ ...(await probed(path)), decoding: await decodeWarnings(path) })),
   )
   const clips = await Promise.all(['hevc', 'av1'].map((name) => probed(join(folder, `${name}.mp4`))))
-  expect(parts.map(({ said }) => said)).toEqual(parts.map(() => ''))
+  expect(parts.map(({ decoding }) => decoding)).toEqual(parts.map(() => ''))
   expect(parts.map(({ streams }) => streams[0])).toMatchObject(
     ['hvc1', 'hvc1', 'av01', 'av01'].map((codec_tag_string) => ({ codec_tag_string })),
   )
   expect(parts.flatMap(({ video }) => hashes(video))).toEqual(clips.flatMap(({ video }) => hashes(video)))
 })
 
-test('what cannot be recorded is said, once, and the rest is recorded', async () => {
+test('a track that cannot be recorded is reported once, and the other track is recorded', async () => {
   fixture = await startNode([])
   fixture.change({ recording: recordingOf() })
   const publisher = await fixture.publish()
   const refusals = () => fixture.events.flatMap((event) => (event.type === 'recording.refused' ? [event.message] : []))
-  const vp8 = 'H.264, HEVC, AV1 and VP9 are recorded; the picture is vp8.'
+  const vp8 = 'The video is vp8. Only H.264, HEVC, AV1 and VP9 can be recorded.'
   for (const time of [0, 40, 80]) publisher.video(time, enhancedVideo('vp08', 1, true))
   await waitFor(() => refusals().length > 0)
   expect(fixture.node.status().streams[0]?.recording).toEqual({ bytes: 0, seconds: 0, refused: vp8 })
   publisher.video(120, enhancedVideo('hvc1', 0, true))
   for (const time of [120, 160]) publisher.video(time, enhancedVideo('hvc1', 3, true))
-  const damaged = 'The picture cannot be recorded: its configuration is damaged.'
+  const damaged = 'The video cannot be recorded: its sequence header is damaged.'
   await waitFor(() => refusals().length > 1)
   publisher.video(200, avcHeader())
   const mp3 = Buffer.concat([Buffer.of(0x2f), aacFrame(40)])
@@ -157,9 +157,9 @@ test('what cannot be recorded is said, once, and the rest is recorded', async ()
     publisher.audio(time, mp3)
   }
   await waitFor(() => (fixture.node.status().streams[0]?.recording?.seconds ?? 0) > 0)
-  const sound = 'AAC and Opus are recorded; the sound is mp3.'
-  expect(refusals()).toEqual([vp8, damaged, sound])
-  expect(fixture.node.status().streams[0]?.recording).toMatchObject({ refused: sound })
+  const audio = 'The audio is mp3. Only AAC and Opus can be recorded.'
+  expect(refusals()).toEqual([vp8, damaged, audio])
+  expect(fixture.node.status().streams[0]?.recording).toMatchObject({ refused: audio })
   const [path = ''] = await files()
   expect((await probed(path)).streams).toMatchObject([{ codec_name: 'h264' }])
 })

@@ -5,20 +5,21 @@ import { avcPictureSize, hevcPictureSize, type PictureSize } from '../rtmp/sps.t
 import { vp9PictureSize } from '../rtmp/vp9.ts'
 import { box, full } from './box-writer.ts'
 import type { RecordedTrack } from './fmp4.ts'
-import { elementaryStream, opusSpecific, pictureEntry, soundEntry } from './sample-entries.ts'
+import { audioSampleEntry, dOps, esds, videoSampleEntry } from './sample-entries.ts'
 
-/** How a codec is laid down in a file, from what a publisher sends of it. */
-interface PictureCoding {
+/** How video of a codec is stored in MP4. */
+interface VideoFormat {
+  /** Type of the sample entry. */
   readonly format: string
   readonly brand?: string
-  /** The box of the configuration, from the record that was sent; undefined when that is none. */
+  /** Makes the configuration box from the record in the sequence header; undefined when that is invalid. */
   readonly config: (record: Buffer) => Buffer | undefined
   readonly size: (record: Buffer, keyframe: Buffer) => PictureSize | null
-  /** What a frame is in a file. */
+  /** Converts a frame to a sample. */
   readonly sample?: (data: Buffer) => Buffer
 }
 
-const PICTURES: Readonly<Record<string, PictureCoding | undefined>> = {
+const VIDEO_FORMATS: Readonly<Record<string, VideoFormat | undefined>> = {
   // ISO/IEC 14496-15, 5.4.2 and 8.4.1.
   h264: { format: 'avc1', config: (record) => box('avcC', record), size: avcPictureSize },
   hevc: { format: 'hvc1', config: (record) => box('hvcC', record), size: hevcPictureSize },
@@ -34,63 +35,65 @@ const PICTURES: Readonly<Record<string, PictureCoding | undefined>> = {
   vp9: { format: 'vp09', config: vpcC, size: (_record, keyframe) => vp9PictureSize(keyframe) },
 }
 
-type SoundCoding = (config: Buffer) => Buffer | undefined
+/** Makes the sample entry of an audio track; undefined when the configuration is invalid. */
+type AudioEntry = (config: Buffer) => Buffer | undefined
 
-const SOUNDS: Readonly<Record<string, SoundCoding | undefined>> = {
+const AUDIO_ENTRIES: Readonly<Record<string, AudioEntry | undefined>> = {
   aac: (config) => {
     if (config.length < 2) return undefined
     const { audiochannels: channels, audiosamplerate: sampleRate } = audioFormatOf(config)
-    return soundEntry('mp4a', { channels, sampleRate }, elementaryStream(config))
+    return audioSampleEntry('mp4a', { channels, sampleRate }, esds(config))
   },
-  // Encapsulation of Opus in ISO Base Media File Format 0.8.1, 4.3: whatever was encoded, 48 kHz come out.
+  // Encapsulation of Opus in ISO Base Media File Format 0.8.1, 4.3: the decoded sample rate is always 48 kHz.
   opus: (head) => {
     const isHead = head.length >= 19 && head.toString('latin1', 0, 8) === 'OpusHead' && head[9] !== 0
-    return isHead ? soundEntry('Opus', { channels: head[9]!, sampleRate: 48_000 }, opusSpecific(head)) : undefined
+    return isHead ? audioSampleEntry('Opus', { channels: head[9]!, sampleRate: 48_000 }, dOps(head)) : undefined
   },
 }
 
-/** Whether pictures or sound in a codec can be recorded. */
-export function isRecorded(kind: 'video' | 'audio', codec: string | null): codec is string {
-  return codec !== null && (kind === 'video' ? PICTURES : SOUNDS)[codec] !== undefined
+/** Whether a codec can be recorded. */
+export function isRecordable(kind: 'video' | 'audio', codec: string | null): codec is string {
+  return codec !== null && (kind === 'video' ? VIDEO_FORMATS : AUDIO_ENTRIES)[codec] !== undefined
 }
 
-/** The names of what {@link isRecorded}. */
-export const RECORDED = { video: 'H.264, HEVC, AV1 and VP9', audio: 'AAC and Opus' }
+/** Names of the codecs that {@link isRecordable}. */
+export const RECORDABLE_CODECS = { video: 'H.264, HEVC, AV1 and VP9', audio: 'AAC and Opus' }
 
 /**
- * The track of pictures; undefined when its configuration or the size of its pictures cannot be read.
- * @param changes whether H.264 in other configurations is to follow, such as a slate: then each keyframe comes with its
- *   parameter sets (ISO/IEC 14496-15, 5.4.2, `avc3`)
+ * Makes the video track; undefined when the configuration or the picture size cannot be read.
+ *
+ * @param changes whether H.264 with other configurations may follow, such as a slate. Then the track is `avc3`, and each
+ *   keyframe has its parameter sets in band (ISO/IEC 14496-15, 5.4.2).
  */
-export function pictureTrack(
+export function videoTrack(
   codec: string,
   record: Buffer,
   keyframe: Buffer,
   changes: boolean,
 ): RecordedTrack | undefined {
-  const coding = PICTURES[codec]
-  const config = coding?.config(record)
-  const size = coding?.size(record, keyframe) ?? null
-  if (coding === undefined || config === undefined || size === null) return undefined
-  const { brand } = coding
+  const video = VIDEO_FORMATS[codec]
+  const config = video?.config(record)
+  const size = video?.size(record, keyframe) ?? null
+  if (video === undefined || config === undefined || size === null) return undefined
+  const { brand } = video
   const parameterSets = changes && codec === 'h264' ? inBandParameterSets(record) : undefined
-  const format = parameterSets === undefined ? coding.format : 'avc3'
-  const entry = pictureEntry(format, size, config)
+  const format = parameterSets === undefined ? video.format : 'avc3'
+  const entry = videoSampleEntry(format, size, config)
   return { id: 1, kind: 'video', entry, ...size, ...(brand && { brand }), ...(parameterSets && { parameterSets }) }
 }
 
-/** The track of sound; undefined when its configuration cannot be read. */
-export function soundTrack(codec: string, config: Buffer): RecordedTrack | undefined {
-  const entry = SOUNDS[codec]?.(config)
+/** Makes the audio track; undefined when the configuration cannot be read. */
+export function audioTrack(codec: string, config: Buffer): RecordedTrack | undefined {
+  const entry = AUDIO_ENTRIES[codec]?.(config)
   return entry && { id: 2, kind: 'audio', entry, width: 0, height: 0 }
 }
 
-/** A frame as a file has it. */
-export function sampleOf(codec: string, data: Buffer): Buffer {
-  return PICTURES[codec]?.sample?.(data) ?? data
+/** Converts a frame to an MP4 sample. */
+export function toSample(codec: string, data: Buffer): Buffer {
+  return VIDEO_FORMATS[codec]?.sample?.(data) ?? data
 }
 
-/** Encoders send the record with and without the version of the box that holds it in a file. */
+/** Makes a `vpcC` box. Some encoders send the record with version and flags of the box, others without. */
 function vpcC(record: Buffer): Buffer | undefined {
   const bare = record.length >= 12 && record.readUInt32BE() === 0x100_0000 ? record.subarray(4) : record
   return bare.length >= 8 ? full('vpcC', 1, 0, bare) : undefined

@@ -13,19 +13,19 @@ import { makeClip, runFfmpeg } from '../testing/ffmpeg.ts'
 import { digest, readTags } from '../testing/flv-file.ts'
 import { startNode, type NodeFixture } from '../testing/node-fixture.ts'
 import type { DesiredPlayout, DesiredRecording } from '../types.ts'
-import { mendRecording } from './mend.ts'
+import { repairRecording } from './repair.ts'
 
-/** Bytes after which writing to a recording fails; Infinity: never. */
-let room = Infinity
+/** Size at which writing a recording fails. */
+let diskSize = Infinity
 
-/** The recorder gets what a full disk gives, on every machine: a part of what it writes, then an error. */
+// Simulates a full disk: a partial write, then an error.
 vi.mock('node:fs/promises', async (original) => {
   const fs = await original<typeof Fs>()
   const limited: typeof fs.open = async (...args) => {
     const handle = await fs.open(...args)
     const writev = handle.writev.bind(handle)
     const some = async (pieces: readonly Buffer[], position = 0) => {
-      const left = room - position
+      const left = diskSize - position
       if (left <= 0) throw Object.assign(new Error('no space'), { code: 'ENOSPC' })
       const whole = Buffer.concat(pieces)
       return writev([whole.subarray(0, Math.min(left, whole.length))], position)
@@ -72,13 +72,13 @@ const ended = (fixture: NodeFixture, files = 1) =>
     return events.length >= files ? events : undefined
   })
 
-/** Stops a feed, and waits until the node has everything that it sent. */
+/** Stops a feed and waits until the node has received everything. */
 function stopped(fixture: NodeFixture, feed: Feed): Promise<unknown> {
   feed.stop()
   return waitFor(() => (fixture.node.status().streams[0]?.ingest?.bytesReceived ?? 0) >= feed.bytes)
 }
 
-/** Frames of a recording, by what is in them. */
+/** Checksums of the frames of a recording. */
 async function framesOf(path: string): Promise<{ video: string[]; audio: string[] }> {
   const movie = await MovieReader.open(path)
   const found = { video: [] as string[], audio: [] as string[] }
@@ -89,8 +89,8 @@ async function framesOf(path: string): Promise<{ video: string[]; audio: string[
   return found
 }
 
-/** What ffprobe reads of a file, every packet of it. */
-async function probed(path: string): Promise<{ packets: number[]; seconds: number; said: string }> {
+/** Reads packet counts, duration and warnings of a file with ffprobe. */
+async function probed(path: string): Promise<{ packets: number[]; seconds: number; warnings: string }> {
   const entries = ['-count_packets', '-show_entries', 'stream=nb_read_packets:format=duration', '-of', 'json']
   const { stderr, stdout } = await promisify(execFile)('ffprobe', ['-v', 'warning', ...entries, path])
   const { format, streams } = JSON.parse(stdout) as {
@@ -100,11 +100,11 @@ async function probed(path: string): Promise<{ packets: number[]; seconds: numbe
   return {
     packets: streams.map((stream) => Number(stream.nb_read_packets)),
     seconds: Number(format.duration),
-    said: stderr,
+    warnings: stderr,
   }
 }
 
-test('a recording holds what went out, packet by packet, and plays; cut off, it is mended', async () => {
+test('a recording has every packet that was sent, and a truncated file is repaired', async () => {
   await runFfmpeg('-i', clip, '-c', 'copy', '-f', 'flv', `${clip}.flv`)
   const tags = readTags(readFileSync(`${clip}.flv`)).filter(({ payload, type }) => type !== 18 && payload[1] === 1)
   const wanted = (type: number) =>
@@ -119,28 +119,28 @@ test('a recording holds what went out, packet by packet, and plays; cut off, it 
   expect((await stat(path)).mode & 0o137, 'nothing for other users').toBe(0)
   const frames = await framesOf(path)
   expect(frames.video).toEqual(wanted(9))
-  // What sounds before the first picture is left out.
+  // Audio before the first video frame is not recorded.
   expect(wanted(8).slice(-frames.audio.length)).toEqual(frames.audio)
   expect(wanted(8).length - frames.audio.length).toBeLessThan(8)
   const seen = await probed(path)
-  expect(seen).toMatchObject({ packets: [60, frames.audio.length], said: '' })
+  expect(seen).toMatchObject({ packets: [60, frames.audio.length], warnings: '' })
   expect(seen.seconds).toBeCloseTo(2, 0)
   await runFfmpeg('-xerror', '-i', path, '-f', 'null', '-')
 
-  // Cut off, it is made whole up to its last fragment.
-  const whole = (await stat(path)).size
-  await truncate(path, whole - 500)
-  const mended = await mendRecording(path)
-  expect(mended?.bytes).toBeLessThan(whole - 500)
-  expect(mended?.seconds).toBeGreaterThan(1)
+  // A truncated file is repaired up to its last complete fragment.
+  const { size } = await stat(path)
+  await truncate(path, size - 500)
+  const repaired = await repairRecording(path)
+  expect(repaired?.bytes).toBeLessThan(size - 500)
+  expect(repaired?.seconds).toBeGreaterThan(1)
   const rest = await probed(path)
-  expect(rest.said).toBe('')
-  expect(rest.seconds).toBeCloseTo(mended?.seconds ?? 0, 1)
+  expect(rest.warnings).toBe('')
+  expect(rest.seconds).toBeCloseTo(repaired?.seconds ?? 0, 1)
   await truncate(path, 100)
-  expect(await mendRecording(path)).toBeUndefined()
+  expect(await repairRecording(path)).toBeUndefined()
 })
 
-test('what stands for a pause decodes, and is silent', async () => {
+test('the still frame and silence of a pause can be decoded', async () => {
   const fixture = await newNode()
   const playout = { ...playoutOf(clip), paused: true, ms: 1_000 }
   fixture.change({ recording: recordingOf(), playout })
@@ -152,7 +152,7 @@ test('what stands for a pause decodes, and is silent', async () => {
   expect(stderr).toMatch(/max_volume: -(91|inf)/)
 })
 
-test('it is split at keyframes, and no frame is lost at a seam', async () => {
+test('splits at keyframes without losing a frame', async () => {
   const fixture = await newNode()
   fixture.change({ recording: recordingOf(1_000) })
   const feed = new Feed(await fixture.publish()).start()
@@ -164,16 +164,16 @@ test('it is split at keyframes, and no frame is lost at a seam', async () => {
   fixture.node.apply(rest)
   const parts = (await ended(fixture, 3)).map(({ path }) => path)
   expect(new Set(parts).size).toBe(parts.length)
-  const seams = await Promise.all(parts.map(framesOf))
-  const recorded = seams.flatMap(({ video }) => video)
+  const frames = await Promise.all(parts.map(framesOf))
+  const recorded = frames.flatMap(({ video }) => video)
   expect(new Set(recorded).size).toBe(recorded.length)
-  // All but the frames that were held back when it ended.
+  // All frames except those that were in flight at the end.
   expect(feed.of('video').length - 1 - recorded.length).toBeLessThan(10)
   for (const { seconds } of await Promise.all(parts.slice(0, -1).map(probed)))
     expect(seconds).toBeGreaterThanOrEqual(0.95)
 })
 
-test('switched off and on again, and ended at a seam, it leaves whole files and loses nothing between', async () => {
+test('recording that is switched off and on again leaves complete files and loses no frame', async () => {
   const fixture = await newNode()
   const recording = recordingOf(500)
   fixture.change({ recording })
@@ -184,30 +184,30 @@ test('switched off and on again, and ended at a seam, it leaves whole files and 
     fixture.node.apply(unrecorded)
     fixture.node.apply({ ...unrecorded, recording })
   }
-  const begun = () => fixture.events.filter(({ type }) => type === 'recording.started').length
-  const before = begun()
+  const started = () => fixture.events.filter(({ type }) => type === 'recording.started').length
+  const before = started()
   expect(before).toBeGreaterThan(2)
-  await waitFor(() => begun() > before)
+  await waitFor(() => started() > before)
   await stopped(fixture, feed)
   fixture.node.remove(fixture.stream.streamId)
-  const files = await ended(fixture, begun())
+  const files = await ended(fixture, started())
   expect(files.map(({ failure }) => failure)).toEqual(files.map(() => null))
-  expect(new Set(files.map(({ path }) => path)).size).toBe(begun())
-  // From the group under way on, each time: what was sent between is in one of them.
+  expect(new Set(files.map(({ path }) => path)).size).toBe(started())
+  // Each recording starts with the current GOP, so every frame is in one of the files.
   const recorded = new Set((await Promise.all(files.map(({ path }) => framesOf(path)))).flatMap(({ video }) => video))
   expect(feed.of('video').length - 1 - recorded.size).toBeLessThan(10)
 })
 
-test('a disk that is full ends the recording, which plays up to there, and nothing else', async () => {
+test('a full disk ends only the recording, which can be repaired', async () => {
   const fixture = await newNode()
-  room = 300_000
+  diskSize = 300_000
   fixture.change({ recording: recordingOf() })
   const feed = new Feed(await fixture.publish()).start()
   const [event] = await ended(fixture)
-  room = Infinity
+  diskSize = Infinity
   expect(event?.failure).toBe('The disk is full.')
-  const mended = await mendRecording(event?.path ?? '')
-  expect(mended?.bytes).toBeLessThanOrEqual(300_000)
+  const repaired = await repairRecording(event?.path ?? '')
+  expect(repaired?.bytes).toBeLessThanOrEqual(300_000)
   expect((await framesOf(event?.path ?? '')).video.length).toBeGreaterThan(20)
   const before = fixture.node.status().streams[0]?.ingest?.bytesReceived ?? 0
   await waitFor(() => (fixture.node.status().streams[0]?.ingest?.bytesReceived ?? 0) > before + 200_000)
@@ -215,7 +215,7 @@ test('a disk that is full ends the recording, which plays up to there, and nothi
   feed.stop()
 })
 
-test('a place that cannot be written ends the recording alone', async () => {
+test('a path that cannot be written ends only the recording', async () => {
   const fixture = await newNode()
   fixture.change({ recording: { ...recordingOf(), prefix: join(folder, 'nowhere', 'session') } })
   const feed = new Feed(await fixture.publish()).start()

@@ -3,9 +3,9 @@ import type { RelayBatch, RelayMessage } from '../relay/relay-message.ts'
 import { codedBody } from '../rtmp/coded-body.ts'
 import { AUDIO, classify, VIDEO, type Classification } from '../rtmp/flv.ts'
 import type { DesiredRecording, MediaEvent, MediaLog, StreamStatus } from '../types.ts'
-import { isRecorded, pictureTrack, RECORDED, soundTrack } from './recorded-tracks.ts'
+import { audioTrack, isRecordable, RECORDABLE_CODECS, videoTrack } from './recorded-tracks.ts'
 import { RecordingPart, type PartTrack } from './recording-part.ts'
-import { slateParameterSets } from './slate-fit.ts'
+import { slateParameterSets } from './slate-parameter-sets.ts'
 
 export interface RecorderOptions {
   readonly source: Source
@@ -13,25 +13,26 @@ export interface RecorderOptions {
   readonly log: MediaLog
 }
 
-const TELL_MS = 1_000
+/** How often the progress is reported. */
+const REPORT_MS = 1_000
 /**
- * The first pictures wait this long for sound, which browsers send later because it is encoded again, and the first
- * sound for pictures. Then the recording begins without.
+ * The first frames of one track are kept this long until the other track starts. Audio of browsers starts later, because it
+ * is transcoded. After this time the recording starts with one track.
  */
-const PATIENCE_MS = 3_000
-const MOST_HELD_BYTES = 16 * 1024 * 1024
+const MAX_WAIT_MS = 3_000
+const MAX_PENDING_BYTES = 16 * 1024 * 1024
 
 type Kind = 'video' | 'audio'
 
-/** What a track is coded with, as its publisher last said. */
+/** The last sequence header of a track. */
 interface Header {
   readonly codec: string | null
-  /** The message. */
+  /** Body of the message. */
   readonly payload: Buffer
 }
 
-/** Messages of one kind that wait for the other kind. Pictures begin with a keyframe. */
-interface Held {
+/** Frames of one track that are kept until the other track starts. Video starts with a keyframe. */
+interface Pending {
   readonly kind: Kind
   readonly messages: RelayMessage[]
   readonly since: number
@@ -39,99 +40,98 @@ interface Held {
 }
 
 /**
- * Writes what a stream relays into files: from a keyframe on, split at a keyframe when one is long enough or when a
- * configuration changes. Media in a codec that is not recorded is reported; without its sound the rest is recorded. An
- * audio-only stream becomes an audio file. {@link DesiredRecording.gaps} says whether an outage is cut out or the slate
- * is recorded.
+ * Records a stream. A file starts with a keyframe. A new one starts at a keyframe after the split time, or when a sequence
+ * header changes. A codec that cannot be recorded is reported; video is then recorded without audio. A stream without video
+ * becomes an audio file. {@link DesiredRecording.gaps} selects whether outages are cut out or the slate is recorded.
  */
 export class Recorder implements Output {
   readonly #options: RecorderOptions
   #streamId = ''
-  #wish: DesiredRecording | undefined
+  #desired: DesiredRecording | undefined
   #part: RecordingPart | undefined
-  #held: Held | undefined
+  #pending: Pending | undefined
   #headers: Partial<Record<Kind, Header>> = {}
-  /** Configurations of the slate that is shown, where they differ from the publisher's. */
+  /** Sequence headers of the current slate that differ from the publisher's. */
   #slateHeaders: Partial<Record<Kind, Buffer>> = {}
-  /** In front of the slate's keyframes; undefined while no slate is recorded. */
-  #slateSets: Buffer | undefined
-  /** It could not be written: not tried again in the same broadcast. */
-  #gaveUp: string | undefined
-  /** By kind: why it is not recorded. Each is said once in a broadcast. */
+  /** Parameter sets for the slate's keyframes; undefined while no slate is recorded. */
+  #slateParameterSets: Buffer | undefined
+  /** The session whose recording failed. It is not tried again. */
+  #failedSessionId: string | undefined
+  /** Why a track is not recorded. Reported once per session. */
   readonly #refusals = new Map<Kind, string>()
-  /** No sound came with the first pictures: it is not waited for again. */
-  #isSilent = false
-  #toldAt = 0
-  #begunAt = 0
+  /** The first video had no audio, so later video does not wait for it. */
+  #hasNoAudio = false
+  #reportedAt = 0
+  #lastFileTime = 0
   readonly #ending = new Set<Promise<void>>()
 
   constructor(options: RecorderOptions) {
     this.#options = options
   }
 
-  /** Records, or stops to. */
-  apply(streamId: string, wish: DesiredRecording | undefined): void {
+  /** Starts or stops recording according to the desired state. */
+  apply(streamId: string, desired: DesiredRecording | undefined): void {
     this.#streamId = streamId
-    const before = this.#wish
-    if (before?.sessionId === wish?.sessionId) {
-      this.#wish = wish
+    const before = this.#desired
+    if (before?.sessionId === desired?.sessionId) {
+      this.#desired = desired
       return
     }
     if (before !== undefined) this.#stop()
-    if (wish === undefined || wish.sessionId === this.#gaveUp) return
-    this.#wish = wish
+    if (desired === undefined || desired.sessionId === this.#failedSessionId) return
+    this.#desired = desired
     this.#refusals.clear()
-    this.#isSilent = false
-    // The group under way belongs to it: what goes out first is recorded too.
-    for (const message of this.#options.source.replay(Infinity).messages) this.#take(message)
+    this.#hasNoAudio = false
+    // The recording starts with the current GOP, like the destinations.
+    for (const message of this.#options.source.replay(Infinity).messages) this.#handle(message)
     this.#options.source.add(this)
   }
 
   write(batch: RelayBatch): void {
-    for (const message of batch.messages) this.#take(message)
-    if (this.#part?.file.failure !== undefined) this.#giveUp(this.#part.file.failure)
+    for (const message of batch.messages) this.#handle(message)
+    if (this.#part?.file.failure !== undefined) this.#fail(this.#part.file.failure)
   }
 
-  /** Tells how much there is, about once a second. */
+  /** Reports the progress about once a second. */
   tick(now: number): void {
     const part = this.#part
-    if (part === undefined || now - this.#toldAt < TELL_MS) return
-    this.#toldAt = now
-    if (part.file.failure !== undefined) return this.#giveUp(part.file.failure)
+    if (part === undefined || now - this.#reportedAt < REPORT_MS) return
+    this.#reportedAt = now
+    if (part.file.failure !== undefined) return this.#fail(part.file.failure)
     const { bytes } = part.file
-    this.#tell({ type: 'recording.progress', ...this.#named(part), bytes })
+    this.#emit({ type: 'recording.progress', ...this.#ids(part), bytes })
   }
 
   status(): StreamStatus['recording'] {
-    if (this.#wish === undefined) return null
+    if (this.#desired === undefined) return null
     const { bytes, durationMs } = this.#part?.file ?? { bytes: 0, durationMs: 0 }
     return { bytes, seconds: durationMs / 1_000, refused: [...this.#refusals.values()].join(' ') || null }
   }
 
-  /** Resolves when everything is written. */
+  /** Stops recording. Resolves when all files are complete. */
   async close(): Promise<void> {
     this.#stop()
     await Promise.all(this.#ending)
   }
 
-  #take(message: RelayMessage): void {
+  #handle(message: RelayMessage): void {
     const { isSlate, kind, payload } = message
     if (kind === 'data') return
     const seen = classify(kind === 'video' ? VIDEO : AUDIO, payload)
-    if (isSlate) return this.#takeSlate(message, seen)
-    if (seen.isHeader) return this.#takeHeader(kind, { codec: seen.codec, payload })
+    if (isSlate) return this.#handleSlate(message, seen)
+    if (seen.isHeader) return this.#handleHeader(kind, { codec: seen.codec, payload })
     if (!seen.isFrame) return
-    if (!isRecorded(kind, seen.codec)) {
-      const what = kind === 'video' ? 'the picture' : 'the sound'
+    if (!isRecordable(kind, seen.codec)) {
       if (kind === 'audio') this.#stopWaiting()
-      return this.#refuse(kind, `${RECORDED[kind]} are recorded; ${what} is ${seen.codec ?? 'in another codec'}.`)
+      const codec = seen.codec ?? 'in an unknown codec'
+      return this.#refuse(kind, `The ${kind} is ${codec}. Only ${RECORDABLE_CODECS[kind]} can be recorded.`)
     }
-    if (this.#holds(message, seen)) return
+    if (this.#keepPending(message, seen)) return
     this.#record(message, seen)
   }
 
-  /** Records the slate where it continues the file that is being written. It never begins a recording. */
-  #takeSlate(message: RelayMessage, seen: Classification): void {
+  /** Records the slate if it can continue the current file. It never starts a file. */
+  #handleSlate(message: RelayMessage, seen: Classification): void {
     const { kind, payload } = message
     if (kind === 'data') return
     if (seen.isHeader) {
@@ -140,128 +140,129 @@ export class Recorder implements Output {
     }
     const part = this.#part
     if (!seen.isFrame || part?.gaps !== 'slate') return
-    if (seen.isKeyframe && kind === 'video') this.#slateSets = slateParameterSets(this.#slateHeaders, this.#headers)
-    if (this.#slateSets !== undefined) this.#record(message, seen)
+    if (seen.isKeyframe && kind === 'video') {
+      this.#slateParameterSets = slateParameterSets(this.#slateHeaders, this.#headers)
+    }
+    if (this.#slateParameterSets !== undefined) this.#record(message, seen)
   }
 
   #record(message: RelayMessage, seen: Classification): void {
     const { isSlate, kind } = message
     if (kind === 'data') return
-    if (kind === 'video' && seen.isKeyframe) this.#atKeyframe(message)
-    else if (this.#part?.isSound && kind === 'audio') this.#splitSound(message)
-    this.#part?.add(kind, message, seen, isSlate ? this.#slateSets : undefined)
+    if (kind === 'video' && seen.isKeyframe) this.#splitAtKeyframe(message)
+    else if (this.#part?.isAudioOnly && kind === 'audio') this.#splitAudio(message)
+    this.#part?.add(kind, message, seen, isSlate ? this.#slateParameterSets : undefined)
   }
 
-  /** Keeps the first media back while only one kind is known, for a while. @returns whether it has kept this message */
-  #holds(message: RelayMessage, { isKeyframe }: Classification): boolean {
+  /** Keeps a frame while only one track is known, for a limited time. @returns whether it was kept */
+  #keepPending(message: RelayMessage, { isKeyframe }: Classification): boolean {
     const { kind, payload, timestamp } = message
     if (this.#part !== undefined || kind === 'data' || this.#headers[kind === 'video' ? 'audio' : 'video']) return false
-    if (kind === 'video' && this.#held?.kind === 'audio') this.#held = undefined
-    if (this.#held === undefined) {
-      const isWaitedFor = kind === 'video' ? isKeyframe && !this.#isSilent : !this.#refusals.has('video')
-      if (!isWaitedFor || this.#trackFrom(kind, payload) === undefined) return false
-      this.#held = { kind, messages: [], since: timestamp, bytes: 0 }
+    if (kind === 'video' && this.#pending?.kind === 'audio') this.#pending = undefined
+    if (this.#pending === undefined) {
+      const waits = kind === 'video' ? isKeyframe && !this.#hasNoAudio : !this.#refusals.has('video')
+      if (!waits || this.#trackFrom(kind, payload) === undefined) return false
+      this.#pending = { kind, messages: [], since: timestamp, bytes: 0 }
     }
-    const held = this.#held
-    if (held.kind !== kind) return false
-    held.messages.push(message)
-    held.bytes += payload.length
-    if (timestamp - held.since >= PATIENCE_MS || held.bytes > MOST_HELD_BYTES) this.#stopWaiting()
+    const pending = this.#pending
+    if (pending.kind !== kind) return false
+    pending.messages.push(message)
+    pending.bytes += payload.length
+    if (timestamp - pending.since >= MAX_WAIT_MS || pending.bytes > MAX_PENDING_BYTES) this.#stopWaiting()
     return true
   }
 
-  /** The other kind does not come, or cannot be recorded. */
+  /** The other track does not start, or cannot be recorded. */
   #stopWaiting(): void {
-    if (this.#held?.kind !== 'audio') this.#isSilent = true
-    this.#release()
+    if (this.#pending?.kind !== 'audio') this.#hasNoAudio = true
+    this.#recordPending()
   }
 
-  /** Records what was held: the other kind is known now, or is not waited for any longer. */
-  #release(): void {
-    const held = this.#held
-    this.#held = undefined
-    const [first] = held?.messages ?? []
-    if (held?.kind === 'audio' && first !== undefined) this.#beginWith(first)
-    for (const message of held?.messages ?? [])
-      this.#record(message, classify(held?.kind === 'audio' ? AUDIO : VIDEO, message.payload))
+  #recordPending(): void {
+    const pending = this.#pending
+    this.#pending = undefined
+    const [first] = pending?.messages ?? []
+    if (pending?.kind === 'audio' && first !== undefined) this.#startFile(first)
+    for (const message of pending?.messages ?? [])
+      this.#record(message, classify(pending?.kind === 'audio' ? AUDIO : VIDEO, message.payload))
   }
 
   #refuse(kind: Kind, message: string): void {
     if (this.#refusals.has(kind)) return
     this.#refusals.set(kind, message)
-    this.#tell({ type: 'recording.refused', streamId: this.#streamId, kind, message })
+    this.#emit({ type: 'recording.refused', streamId: this.#streamId, kind, message })
   }
 
-  #takeHeader(kind: Kind, header: Header): void {
+  #handleHeader(kind: Kind, header: Header): void {
     delete this.#slateHeaders[kind]
     if (this.#headers[kind]?.payload.equals(header.payload)) return
-    // The held frames use the earlier configuration.
-    if (this.#held?.kind === kind) this.#release()
-    // A recording with pictures begins with one: the sound before it is left out.
-    else if (kind === 'video') this.#held = undefined
+    // The pending frames need the previous sequence header.
+    if (this.#pending?.kind === kind) this.#recordPending()
+    // A recording with video starts with a keyframe, without the audio before it.
+    else if (kind === 'video') this.#pending = undefined
     this.#headers[kind] = header
     this.#refusals.delete(kind)
-    // What follows is coded differently: it goes into another file, from its first keyframe on.
+    // The next keyframe starts a new file.
     this.#endPart()
-    if (kind === 'audio') this.#release()
+    if (kind === 'audio') this.#recordPending()
   }
 
-  #atKeyframe(keyframe: RelayMessage): void {
-    const wish = this.#wish
+  /** Starts a new file with a keyframe if there is none, the split time is reached, or `gaps` has changed. */
+  #splitAtKeyframe(keyframe: RelayMessage): void {
+    const desired = this.#desired
     const part = this.#part
-    if (wish === undefined) return
-    // A change of the setting takes effect in the next file.
-    const isChanged = part?.gaps !== gapsOf(wish) && !keyframe.isSlate
-    if (part !== undefined && part.lengthAt(keyframe.timestamp) < wish.splitMs && !isChanged) return
-    this.#beginWith(keyframe)
+    if (desired === undefined) return
+    const isChanged = part?.gaps !== gapsOf(desired) && !keyframe.isSlate
+    if (part !== undefined && part.lengthAt(keyframe.timestamp) < desired.splitMs && !isChanged) return
+    this.#startFile(keyframe)
   }
 
-  /** Every frame of sound can begin a file. */
-  #splitSound(message: RelayMessage): void {
-    if (this.#part!.lengthAt(message.timestamp) >= (this.#wish?.splitMs ?? Infinity)) this.#beginWith(message)
+  /** An audio file can start with any frame. */
+  #splitAudio(message: RelayMessage): void {
+    if (this.#part!.lengthAt(message.timestamp) >= (this.#desired?.splitMs ?? Infinity)) this.#startFile(message)
   }
 
-  /** Ends the file under way and begins the next one with a message: a keyframe, or sound where there are no pictures. */
-  #beginWith(message: RelayMessage): void {
+  /** Ends the current file and starts the next one with a keyframe, or with an audio frame if there is no video. */
+  #startFile(message: RelayMessage): void {
     this.#endPart()
-    if (this.#wish !== undefined) this.#part = this.#begin(this.#wish, message)
+    if (this.#desired !== undefined) this.#part = this.#newPart(this.#desired, message)
   }
 
-  #begin(wish: DesiredRecording, { kind, payload, timestamp: base }: RelayMessage): RecordingPart | undefined {
-    const gaps = gapsOf(wish)
+  #newPart(desired: DesiredRecording, { kind, payload, timestamp: base }: RelayMessage): RecordingPart | undefined {
+    const gaps = gapsOf(desired)
     const video = kind === 'video' ? this.#trackFrom('video', payload, gaps) : undefined
     if (kind === 'video' && video === undefined) return undefined
     const audio = this.#trackFrom('audio', payload)
     const [first, ...more] = [video, audio].filter((track) => track !== undefined)
     if (first === undefined) return undefined
-    // Two files can begin within a millisecond, by which they are named.
-    this.#begunAt = Math.max(new Date().getTime(), this.#begunAt + 1)
-    const path = `${wish.prefix}.${this.#begunAt}.mp4`
+    // Files are named by milliseconds, and two can start within one.
+    this.#lastFileTime = Math.max(new Date().getTime(), this.#lastFileTime + 1)
+    const path = `${desired.prefix}.${this.#lastFileTime}.mp4`
     const part = new RecordingPart({ path, tracks: [first, ...more], base, gaps })
-    this.#tell({ type: 'recording.started', ...this.#named(part) })
+    this.#emit({ type: 'recording.started', ...this.#ids(part) })
     return part
   }
 
   /**
-   * A track, from the configuration that was sent; undefined when there is none, or none that can be read.
-   * @param keyframe the body of a message; not read for sound
+   * Makes a track from its sequence header; undefined when that is missing or damaged.
+   *
+   * @param keyframe body of the message with the keyframe; not used for audio
    */
   #trackFrom(kind: Kind, keyframe: Buffer, gaps: RecordingPart['gaps'] = 'cut'): PartTrack | undefined {
     const header = this.#headers[kind]
-    if (header !== undefined && !isRecorded(kind, header.codec)) return undefined
+    if (header !== undefined && !isRecordable(kind, header.codec)) return undefined
     const { codec, payload } = header ?? {}
     if (codec && payload) {
       const config = codedBody(kind, payload).data
       const track =
         kind === 'audio'
-          ? soundTrack(codec, config)
-          : pictureTrack(codec, config, codedBody('video', keyframe).data, gaps === 'slate')
+          ? audioTrack(codec, config)
+          : videoTrack(codec, config, codedBody('video', keyframe).data, gaps === 'slate')
       if (track) return { codec, track }
     }
-    const what = kind === 'video' ? 'The picture' : 'The sound'
-    // Sound may come later, or never.
+    // A missing audio sequence header is no error: audio may start later or never.
     if (kind === 'video' || header !== undefined) {
-      this.#refuse(kind, `${what} cannot be recorded: its configuration is ${header ? 'damaged' : 'missing'}.`)
+      this.#refuse(kind, `The ${kind} cannot be recorded: its sequence header is ${header ? 'damaged' : 'missing'}.`)
     }
     return undefined
   }
@@ -278,31 +279,30 @@ export class Recorder implements Output {
   async #finish(part: RecordingPart, cause: Error | null): Promise<void> {
     await part.file.end()
     const failure = cause ?? part.file.failure ?? null
-    if (failure !== null)
-      this.#options.log.error({ error: failure, streamId: this.#streamId }, 'a recording has failed')
-    this.#tell({ type: 'recording.ended', ...this.#named(part), failure: failure && reasonOf(failure) })
+    if (failure !== null) this.#options.log.error({ error: failure, streamId: this.#streamId }, 'recording failed')
+    this.#emit({ type: 'recording.ended', ...this.#ids(part), failure: failure && reasonOf(failure) })
   }
 
-  #giveUp(error: Error): void {
-    this.#gaveUp = this.#wish?.sessionId
+  #fail(error: Error): void {
+    this.#failedSessionId = this.#desired?.sessionId
     this.#stop(error)
   }
 
   #stop(error: Error | null = null): void {
     this.#options.source.remove(this)
-    this.#release()
+    this.#recordPending()
     this.#endPart(error)
-    this.#wish = undefined
+    this.#desired = undefined
     this.#headers = {}
     this.#slateHeaders = {}
-    this.#slateSets = undefined
+    this.#slateParameterSets = undefined
   }
 
-  #named({ file }: RecordingPart) {
+  #ids({ file }: RecordingPart) {
     return { streamId: this.#streamId, path: file.path }
   }
 
-  #tell(event: MediaEvent): void {
+  #emit(event: MediaEvent): void {
     this.#options.onEvent(event)
   }
 }
@@ -311,7 +311,7 @@ function gapsOf({ gaps = 'cut' }: DesiredRecording): 'cut' | 'slate' {
   return gaps
 }
 
-/** In words, without paths. */
+/** The reason for the user. Messages of file system errors are not used, because they contain paths. */
 function reasonOf(error: Error): string {
   const { code } = error as NodeJS.ErrnoException
   if (code === 'ENOSPC' || code === 'EDQUOT') return 'The disk is full.'

@@ -1,13 +1,13 @@
 import { open, type FileHandle } from 'node:fs/promises'
 import { durationPatches, fragmentHeader, initSegment, type RecordedSample, type RecordedTrack } from './fmp4.ts'
 
-/** Media that waits for a disk that does not keep up; beyond that the recording ends. */
-const MOST_WAITING_BYTES = 32 * 1024 * 1024
+/** Bytes that may wait for a slow disk. With more, the recording ends. */
+const MAX_QUEUED_BYTES = 32 * 1024 * 1024
 
-/** For this process and its group, and for nobody else on the machine. */
+/** Owner and group only. */
 const FILE_MODE = 0o640
 
-/** One file of a recording, written fragment by fragment: whatever was written can be played. */
+/** One file of a recording, written fragment by fragment. It can be played up to the last complete fragment. */
 export class RecordingFile {
   readonly path: string
   readonly #init: Buffer
@@ -16,7 +16,7 @@ export class RecordingFile {
   #failure: Error | undefined
   #sequence = 0
   #position = 0
-  #waiting = 0
+  #queuedBytes = 0
   #endMs = 0
 
   constructor(path: string, tracks: readonly RecordedTrack[]) {
@@ -25,21 +25,21 @@ export class RecordingFile {
     this.#writing = this.#open()
   }
 
-  /** Bytes so far, those that wait for the disk with them. */
+  /** Bytes written and queued. */
   get bytes(): number {
-    return this.#position + this.#waiting
+    return this.#position + this.#queuedBytes
   }
 
   get durationMs(): number {
     return this.#endMs
   }
 
-  /** Why nothing can be written any more. */
+  /** The error that ended writing. */
   get failure(): Error | undefined {
     return this.#failure
   }
 
-  /** Adds a fragment; returns at once. */
+  /** Queues a fragment. */
   add(runs: readonly { readonly track: RecordedTrack; readonly samples: readonly RecordedSample[] }[]): void {
     const present = runs.filter(({ samples }) => samples.length > 0)
     if (present.length === 0 || this.#failure !== undefined) return
@@ -52,7 +52,7 @@ export class RecordingFile {
     this.#queue(pieces)
   }
 
-  /** Writes what waits, and how long the file is. Never rejects: see {@link failure}. */
+  /** Writes the queued fragments and the duration, and closes the file. Never rejects: see {@link failure}. */
   async end(): Promise<void> {
     await this.#writing
     await this.#attempt(async (handle) => {
@@ -76,15 +76,15 @@ export class RecordingFile {
 
   #queue(pieces: Buffer[]): void {
     const length = lengthOf(pieces)
-    this.#waiting += length
-    if (this.#waiting > MOST_WAITING_BYTES) this.#failure ??= new Error('The disk is too slow for the recording.')
+    this.#queuedBytes += length
+    if (this.#queuedBytes > MAX_QUEUED_BYTES) this.#failure ??= new Error('The disk is too slow for the recording.')
     this.#writing = this.#after(this.#writing, pieces, length)
   }
 
   async #after(before: Promise<void>, pieces: Buffer[], length: number): Promise<void> {
     await before
     await this.#write(pieces)
-    this.#waiting -= length
+    this.#queuedBytes -= length
   }
 
   #write(pieces: Buffer[]): Promise<void> {
@@ -107,7 +107,7 @@ export class RecordingFile {
   }
 }
 
-/** What is left of buffers after their first bytes: a full disk may take a part. */
+/** The buffers without their first bytes, which were written. A full disk may write only a part. */
 function without(pieces: readonly Buffer[], bytes: number): Buffer[] {
   const left: Buffer[] = []
   for (const piece of pieces) {

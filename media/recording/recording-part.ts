@@ -3,10 +3,10 @@ import { codedBody } from '../rtmp/coded-body.ts'
 import type { Classification } from '../rtmp/flv.ts'
 import type { DesiredRecording } from '../types.ts'
 import type { RecordedSample, RecordedTrack } from './fmp4.ts'
-import { sampleOf } from './recorded-tracks.ts'
+import { toSample } from './recorded-tracks.ts'
 import { RecordingFile } from './recording-file.ts'
 
-/** A track of a file, and the codec of its samples as `classify` names it. */
+/** A track of a file, and its codec as named by `classify`. */
 export interface PartTrack {
   readonly codec: string
   readonly track: RecordedTrack
@@ -14,37 +14,37 @@ export interface PartTrack {
 
 export interface RecordingPartOptions {
   readonly path: string
-  /** Pictures first, if there are any. */
+  /** Video first, if any. */
   readonly tracks: readonly [PartTrack, ...PartTrack[]]
-  /** Where the file begins on the source's timeline, milliseconds. */
+  /** Start of the file on the source's timeline, milliseconds. */
   readonly base: number
   readonly gaps: NonNullable<DesiredRecording['gaps']>
 }
 
-/** A fragment is written this often: a process that is killed loses no more than that. */
+/** Duration of a fragment. A killed process loses no more than one. */
 const FRAGMENT_MS = 500
-/** No media for longer than this is an outage, which is cut out. Video frames alone may be further apart. */
-const OUTAGE_MS = { withSound: 1_000, silent: 5_000 } as const
-/** What an outage leaves between the last sample before it and the first one after it. */
-const SEAM_MS = 33
-/** Pictures are shown this much later than they are decoded, at most; encoders that claim more are not believed. */
-const MOST_REORDER_MS = 1_000
+/** A longer time without media is an outage, which is cut out. Without audio, frames may be further apart. */
+const OUTAGE_MS = { withAudio: 1_000, withoutAudio: 5_000 } as const
+/** Duration that remains of an outage. Also the duration of a single frame. */
+const CUT_MS = 33
+/** Larger composition time offsets are not taken into account for outages. */
+const MAX_COMPOSITION_MS = 1_000
 
-/** A track with the sample whose duration shows when the next one comes. */
-interface Writing extends PartTrack {
+/** A track that is being written. The duration of the last sample is known when the next one arrives. */
+interface TrackState extends PartTrack {
   readonly samples: RecordedSample[]
-  waiting: Omit<RecordedSample, 'duration'> | undefined
+  last: Omit<RecordedSample, 'duration'> | undefined
 }
 
-/** One file of a recording: places messages on the file's own timeline, without outages, and groups them to fragments. */
+/** One file of a recording. Maps frames to the timeline of the file, cuts out outages and groups samples into fragments. */
 export class RecordingPart {
   readonly file: RecordingFile
-  /** How this file treats an outage. */
+  /** Whether outages are cut out or the slate is recorded. */
   readonly gaps: RecordingPartOptions['gaps']
-  readonly #tracks: readonly Writing[]
-  /** Position 0 of the file on the source's timeline; moved on by the outages that were cut out. */
+  readonly #tracks: readonly TrackState[]
+  /** Time 0 of the file on the source's timeline. Outages that were cut out move it forward. */
   #base: number
-  /** Where the latest sample is shown, on the source's timeline. */
+  /** Latest presentation time on the source's timeline. */
   #latest: number
   #fragmentStart: number
 
@@ -54,23 +54,23 @@ export class RecordingPart {
       tracks.map(({ track }) => track),
     )
     this.gaps = gaps
-    this.#tracks = tracks.map((track) => ({ ...track, samples: [], waiting: undefined }))
+    this.#tracks = tracks.map((track) => ({ ...track, samples: [], last: undefined }))
     this.#base = this.#latest = this.#fragmentStart = base
   }
 
-  /** Whether it has sound alone. */
-  get isSound(): boolean {
+  get isAudioOnly(): boolean {
     return this.#tracks.every(({ track }) => track.kind === 'audio')
   }
 
-  /** Milliseconds from the beginning of the file to a place on the source's timeline. */
+  /** Length of the file at a time of the source's timeline, milliseconds. */
   lengthAt(timestamp: number): number {
     return timestamp - this.#base
   }
 
   /**
-   * Adds a frame; one that no track of the file takes is left out.
-   * @param parameterSets in front of a keyframe, in place of the track's own (H.264)
+   * Adds a frame. A frame that belongs to no track of the file is ignored.
+   *
+   * @param parameterSets replace the parameter sets of the track in front of a keyframe (H.264)
    */
   add(
     kind: 'video' | 'audio',
@@ -78,40 +78,40 @@ export class RecordingPart {
     { codec, isKeyframe }: Classification,
     parameterSets?: Buffer,
   ): void {
-    const writing = this.#tracks.find(({ track }) => track.kind === kind)
-    if (writing === undefined || writing.codec !== codec) return
+    const state = this.#tracks.find(({ track }) => track.kind === kind)
+    if (state === undefined || state.codec !== codec) return
     const { composition, data } = codedBody(kind, payload)
-    const silence = timestamp - this.#latest
-    if (silence > this.#longestSilence) this.#base += silence - SEAM_MS
-    // Pictures before an outage are all shown before those after it.
-    this.#latest = Math.max(this.#latest, timestamp + Math.min(Math.max(composition, 0), MOST_REORDER_MS))
+    const gap = timestamp - this.#latest
+    if (gap > this.#outageMs) this.#base += gap - CUT_MS
+    // Presentation times, so that frames before an outage are presented before those after it.
+    this.#latest = Math.max(this.#latest, timestamp + Math.min(Math.max(composition, 0), MAX_COMPOSITION_MS))
     const decodeTime = Math.max(0, timestamp - this.#base)
     const isSync = kind === 'audio' || isKeyframe
-    const own = kind === 'video' && isKeyframe ? writing.track.parameterSets : undefined
-    const sample = sampleOf(codec, data)
-    settle(writing, decodeTime)
-    writing.waiting = {
+    const ownSets = kind === 'video' && isKeyframe ? state.track.parameterSets : undefined
+    const sample = toSample(codec, data)
+    completeLast(state, decodeTime)
+    state.last = {
       decodeTime,
       composition,
       isKeyframe: isSync,
-      data: own === undefined ? sample : Buffer.concat([parameterSets ?? own, sample]),
+      data: ownSets === undefined ? sample : Buffer.concat([parameterSets ?? ownSets, sample]),
     }
     if (timestamp - this.#fragmentStart < FRAGMENT_MS) return
     this.#fragmentStart = timestamp
     this.#write()
   }
 
-  /** Writes what is left. Nothing may be added any more. */
+  /** Writes the remaining samples. No frame may be added after this. */
   flush(): void {
-    for (const writing of this.#tracks) {
-      // The last one is shown as long as the one before it.
-      if (writing.waiting) settle(writing, writing.waiting.decodeTime + (writing.samples.at(-1)?.duration ?? SEAM_MS))
+    for (const state of this.#tracks) {
+      // The last sample gets the duration of the one before it.
+      if (state.last) completeLast(state, state.last.decodeTime + (state.samples.at(-1)?.duration ?? CUT_MS))
     }
     this.#write()
   }
 
-  get #longestSilence(): number {
-    return this.#tracks.some(({ track }) => track.kind === 'audio') ? OUTAGE_MS.withSound : OUTAGE_MS.silent
+  get #outageMs(): number {
+    return this.#tracks.some(({ track }) => track.kind === 'audio') ? OUTAGE_MS.withAudio : OUTAGE_MS.withoutAudio
   }
 
   #write(): void {
@@ -119,10 +119,10 @@ export class RecordingPart {
   }
 }
 
-/** Gives the sample that waits its duration. */
-function settle(writing: Writing, next: number): void {
-  const { waiting } = writing
-  if (waiting === undefined) return
-  writing.samples.push({ ...waiting, duration: Math.max(0, next - waiting.decodeTime) })
-  writing.waiting = undefined
+/** Sets the duration of the last sample. @param next decoding time of the next one */
+function completeLast(state: TrackState, next: number): void {
+  const { last } = state
+  if (last === undefined) return
+  state.samples.push({ ...last, duration: Math.max(0, next - last.decodeTime) })
+  state.last = undefined
 }

@@ -1,18 +1,18 @@
 import { box, full, text, u16, u32, zeros } from './box-writer.ts'
 
-/** Sample entries: what a track is coded with (ISO/IEC 14496-12, 12.1 and 12.2). */
-
-export interface Sound {
+export interface AudioFormat {
   readonly channels: number
   /** Hertz. */
   readonly sampleRate: number
 }
 
 /**
- * @param format name of the entry, such as `hvc1`
- * @param config the box of its configuration
+ * A VisualSampleEntry (ISO/IEC 14496-12, 12.1.3).
+ *
+ * @param format type of the entry, such as `hvc1`
+ * @param config the configuration box
  */
-export function pictureEntry(format: string, size: { width: number; height: number }, config: Buffer): Buffer {
+export function videoSampleEntry(format: string, size: { width: number; height: number }, config: Buffer): Buffer {
   const resolution = u32(0x48_0000)
   const layout = [
     zeros(6),
@@ -28,27 +28,27 @@ export function pictureEntry(format: string, size: { width: number; height: numb
   return box(format, ...layout, zeros(32), u16(24), u16(0xffff), config)
 }
 
-/** @param config the box of its configuration */
-export function soundEntry(format: string, { channels, sampleRate }: Sound, config: Buffer): Buffer {
-  // Rates above 65,535 do not fit the field; the configuration has them.
+/** An AudioSampleEntry (ISO/IEC 14496-12, 12.2.3). @param config the configuration box */
+export function audioSampleEntry(format: string, { channels, sampleRate }: AudioFormat, config: Buffer): Buffer {
+  // Rates above 65,535 Hz do not fit in the field and are only in the configuration.
   const rate = u32((sampleRate > 0xffff ? 0 : sampleRate) * 0x1_0000)
   return box(format, zeros(6), u16(1), zeros(8), u16(channels), u16(16), zeros(4), rate, config)
 }
 
-/** The configuration of AAC: descriptors around an AudioSpecificConfig (ISO/IEC 14496-14, 5.6). */
-export function elementaryStream(audioSpecificConfig: Buffer): Buffer {
-  // AAC, an audio stream; sizes and rates unknown.
+/** An `esds` box: descriptors around an AudioSpecificConfig (ISO/IEC 14496-14, 5.6). */
+export function esds(audioSpecificConfig: Buffer): Buffer {
+  // Object type AAC, stream type audio; buffer size and bitrates unknown.
   const decoder = descriptor(4, Buffer.of(0x40, 0x15), zeros(11), descriptor(5, audioSpecificConfig))
   const stream = descriptor(3, u16(0), zeros(1), decoder, descriptor(6, Buffer.of(2)))
   return full('esds', 0, 0, stream)
 }
 
-/** The configuration of Opus, from what a stream of it begins with (RFC 7845, 5.1): the same figures, turned round. */
-export function opusSpecific(opusHead: Buffer): Buffer {
+/** A `dOps` box from an OpusHead (RFC 7845, 5.1): the same fields in big-endian order. */
+export function dOps(opusHead: Buffer): Buffer {
   const head = opusHead.subarray(text('OpusHead').length)
   const gain = Buffer.alloc(2)
   gain.writeInt16BE(head.readInt16LE(8))
-  // Channels that are not simply left and right have a table behind the family.
+  // Mapping families other than 0 have a channel mapping table.
   const mapping = head.subarray(10, head[10] === 0 ? 11 : head.length)
   const rate = u32(head.readUInt32LE(4))
   return box('dOps', Buffer.of(0), head.subarray(1, 2), u16(head.readUInt16LE(2)), rate, gain, mapping)

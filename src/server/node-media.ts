@@ -1,6 +1,6 @@
 import { join } from 'node:path'
 import { Counter } from 'prom-client'
-import { mendRecording } from '../../media/recording/mend.ts'
+import { repairRecording } from '../../media/recording/repair.ts'
 import { startMediaProcess, type MediaPorts } from '../../media/process/host.ts'
 import { previewSettings } from './media-preview.ts'
 import { whipSettings } from './media-whip.ts'
@@ -60,7 +60,7 @@ export async function startMedia(resources: NodeResources, composition: Composit
       splitMs: config.RECORDING_SPLIT_MINUTES * MINUTE,
       quota: assets.quota,
       intake: assets.intake,
-      repair: mendRecording,
+      repair: repairRecording,
     },
     drawSlate: (key, path) => assets.examiner.render(key, SLATE_EDGE, path),
   })
