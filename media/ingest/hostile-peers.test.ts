@@ -4,7 +4,7 @@ import { encodeAmf0 } from '../rtmp/amf0.ts'
 import { ChunkEncoder } from '../testing/chunk-encoder.ts'
 import { newKey, startIngest } from '../testing/ingest-fixture.ts'
 import type { IngestFixture } from '../testing/ingest-fixture.ts'
-import { MALFORMED_INPUTS, memoryBomb } from '../testing/malformed.ts'
+import { MALFORMED_INPUTS, oversizedDeclarations } from '../testing/malformed.ts'
 import { avcFrame } from '../testing/media-payloads.ts'
 import { TestPublisher } from '../testing/publisher.ts'
 
@@ -45,7 +45,7 @@ describe.each(['an unadmitted peer', 'a publisher'])('malformed input from %s', 
 
   test.each(MALFORMED_INPUTS.map((input) => ({ ...input, toString: () => input.name })))('%s', async (input) => {
     const peer = keep(await TestPublisher.open({ port: fixture.port }))
-    if (input.at === 'after') await peer.shakeHands()
+    if (input.at === 'after') await peer.handshake()
     if (input.at === 'after' && who === 'a publisher') {
       peer.command('connect', 1, { app: 'live' })
       expect(await peer.publish(newKey())).toMatchObject({ code: 'NetStream.Publish.Start' })
@@ -68,9 +68,9 @@ describe('memory', () => {
   test('allocates almost nothing for 50 peers that declare 32 GB each', async () => {
     const fixture = await start()
     const peers = await Promise.all(Array.from({ length: 50 }, () => TestPublisher.open({ port: fixture.port })))
-    for (const peer of peers) await keep(peer).shakeHands()
+    for (const peer of peers) await keep(peer).handshake()
     const before = bufferBytes()
-    for (const peer of peers) peer.write(memoryBomb())
+    for (const peer of peers) peer.write(oversizedDeclarations())
     await Promise.all(peers.map((peer) => peer.closed))
     expect(bufferBytes() - before).toBeLessThan(10_000_000)
   })
@@ -212,7 +212,7 @@ describe('connections', () => {
   test('unexpected commands close the connection', async () => {
     const fixture = await start()
     const unconnected = keep(await TestPublisher.open({ port: fixture.port }))
-    await unconnected.shakeHands()
+    await unconnected.handshake()
     expect(await unconnected.publish(newKey())).toBeNull()
     const twice = keep(await TestPublisher.connect({ port: fixture.port }))
     await twice.publish(newKey())

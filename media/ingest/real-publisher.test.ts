@@ -3,14 +3,14 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { waitFor } from '../../test/support/wait.ts'
-import { attackMany } from '../testing/attack.ts'
+import { fuzz } from '../testing/fuzz.ts'
 import { makeFlv, publishFlv, runFfmpeg } from '../testing/ffmpeg.ts'
 import { digest, readFlv } from '../testing/flv-file.ts'
 import type { PacketDigest } from '../testing/flv-file.ts'
 import type { Measurement } from '../testing/ingest-child.ts'
 import { newKey, startIngest } from '../testing/ingest-fixture.ts'
 import { startIngestProcess } from '../testing/ingest-process.ts'
-import { heldForStranger } from '../testing/strangers.ts'
+import { memoryPerUnadmittedPeer } from '../testing/unadmitted-memory.ts'
 
 let folder: string
 let file: string
@@ -80,10 +80,10 @@ describe('ffmpeg', () => {
 test('10,000 malformed sessions cause no crash, no memory growth and no disturbance of a live stream', async () => {
   const server = await startIngestProcess(folder)
   try {
-    await attackMany(server.port, 2_000, 1)
+    await fuzz(server.port, 2_000, 1)
     const before = await server.ask<Measurement>({ ask: 'measure' })
     const publishing = publishFlv(file, `rtmp://127.0.0.1:${server.port}/live/${newKey('watched12345')}`)
-    await attackMany(server.port, 8_000, 2)
+    await fuzz(server.port, 8_000, 2)
     await publishing
     await waitFor(
       async () => (await server.ask<{ ended: string | null } | null>({ ask: 'digests', path: 'watched12345' }))?.ended,
@@ -110,7 +110,7 @@ test('10,000 malformed sessions cause no crash, no memory growth and no disturba
     expect(grown.buffers).toBeLessThan(3_000_000)
     // The allocator warms up for some thousand sessions. A leak of one read buffer each would be 500 MB.
     expect(grown.rss).toBeLessThan(64_000_000)
-    expect(await heldForStranger(server, 100)).toBeLessThanOrEqual(65_536)
+    expect(await memoryPerUnadmittedPeer(server, 100)).toBeLessThanOrEqual(65_536)
   } finally {
     server.stop()
   }

@@ -8,7 +8,7 @@ import { waitFor } from '../../test/support/wait.ts'
 import { makeClip, runFfmpeg } from '../testing/ffmpeg.ts'
 import { readTags } from '../testing/flv-file.ts'
 import type { MediaNodeSettings } from '../node.ts'
-import { startNode, towards, type NodeFixture } from '../testing/node-fixture.ts'
+import { startNode, destinationTo, type NodeFixture } from '../testing/node-fixture.ts'
 import { startSink, type Sink, type SinkMessage } from '../testing/sink.ts'
 import type { DesiredPlayout, MediaEvent } from '../types.ts'
 import { createRandom } from '../testing/mutate.ts'
@@ -60,7 +60,7 @@ async function play(
 ): Promise<{ fixture: NodeFixture; sink: Sink }> {
   const sink = await startSink()
   open.push(() => sink.close())
-  const fixture = await startNode([towards(sink, 'one')], {}, settings)
+  const fixture = await startNode([destinationTo(sink, 'one')], {}, settings)
   open.push(() => fixture.node.close())
   fixture.change({ playout })
   return { fixture, sink }

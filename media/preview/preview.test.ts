@@ -4,7 +4,7 @@ import { afterEach, expect, test } from 'vitest'
 import { waitFor } from '../../test/support/wait.ts'
 import { readTags, type FlvTag } from '../testing/flv-file.ts'
 import { Feed } from '../testing/feed.ts'
-import { QUICK, startScene, type Scene } from '../testing/node-fixture.ts'
+import { FAST_LIMITS, startNodeWithSinks, type NodeWithSinks } from '../testing/node-fixture.ts'
 import { startSink } from '../testing/sink.ts'
 import { openPreview } from './open-preview.ts'
 import { makeTicket } from './ticket.ts'
@@ -16,15 +16,15 @@ afterEach(async () => {
 })
 
 interface LivePreview {
-  readonly scene: Scene
+  readonly scene: NodeWithSinks
   readonly feed: Feed
   /** `host:port` of the node's preview server. */
   readonly address: string
 }
 
 /** Starts a node and a publisher, and waits for its video. */
-async function startLivePreview(limits: Partial<typeof QUICK> = {}, feedOptions = {}): Promise<LivePreview> {
-  const scene = await startScene([await startSink()], limits, { preview: { host: '127.0.0.1', port: 0, key } })
+async function startLivePreview(limits: Partial<typeof FAST_LIMITS> = {}, feedOptions = {}): Promise<LivePreview> {
+  const scene = await startNodeWithSinks([await startSink()], limits, { preview: { host: '127.0.0.1', port: 0, key } })
   closers.push(() => scene.close())
   const feed = new Feed(await scene.publish(), feedOptions).start()
   closers.push(() => void feed.stop())
@@ -91,7 +91,7 @@ test('drops whole groups of pictures for a viewer that does not read, and for no
 
 test('disconnects a viewer that reads nothing for too long', async () => {
   const { address, scene } = await startLivePreview(
-    { viewers: { ...QUICK.viewers, stallMs: 300 } },
+    { viewers: { ...FAST_LIMITS.viewers, stallMs: 300 } },
     { videoBytes: 100_000, keyframeEveryMs: 200 },
   )
   const stalled = await openPreview(address, 'stream-1', key)
@@ -100,7 +100,7 @@ test('disconnects a viewer that reads nothing for too long', async () => {
 })
 
 test('refuses wrong keys, unknown streams and too many viewers; ends viewers when the stream is removed', async () => {
-  const { address, scene } = await startLivePreview({ viewers: { ...QUICK.viewers, maxViewers: 1 } })
+  const { address, scene } = await startLivePreview({ viewers: { ...FAST_LIMITS.viewers, maxViewers: 1 } })
   await expect(openPreview(address, 'stream-1', randomBytes(32))).rejects.toMatchObject({ reason: 'unreachable' })
   await expect(openPreview(address, 'stream-2', key)).rejects.toMatchObject({ reason: 'gone' })
   const seen = watch(await openPreview(address, 'stream-1', key))

@@ -5,7 +5,7 @@ import { afterEach, expect, test } from 'vitest'
 import { waitFor } from '../../test/support/wait.ts'
 import { newKey } from '../testing/ingest-fixture.ts'
 import { Feed } from '../testing/feed.ts'
-import { hashOf, QUICK, towards } from '../testing/node-fixture.ts'
+import { hashOf, FAST_LIMITS, destinationTo } from '../testing/node-fixture.ts'
 import { TestPublisher } from '../testing/publisher.ts'
 import { startSink } from '../testing/sink.ts'
 import type { DesiredStream, MediaEvent } from '../types.ts'
@@ -42,7 +42,7 @@ async function startHost(
     host: '127.0.0.1',
     port: 0,
     allowPrivateAddresses: true,
-    limits: { relay: QUICK },
+    limits: { relay: FAST_LIMITS },
     log: { debug: write, info: write, warn: write, error: write },
     onEvent: (event) => events.push(event),
     authorizePublish: async ({ keyHash }) => {
@@ -62,7 +62,7 @@ test('relays in a child process and reports events in order', async () => {
   closers.push(() => sink.close())
   const streams: DesiredStream[] = []
   const { host, port, events, stream, key } = await startHost({}, streams)
-  const wanted = { ...stream, destinations: [towards(sink)] }
+  const wanted = { ...stream, destinations: [destinationTo(sink)] }
   streams.push(wanted)
   const publisher = await TestPublisher.connect({ port })
   expect((await publisher.publish(newKey()))?.code).toBe('NetStream.Publish.BadName')
@@ -83,7 +83,7 @@ test('restarts after a kill, on the same port, with the desired states', async (
   closers.push(() => sink.close())
   const streams: DesiredStream[] = []
   const { host, port, availability, stream, key } = await startHost({}, streams)
-  const wanted = { ...stream, destinations: [towards(sink)] }
+  const wanted = { ...stream, destinations: [destinationTo(sink)] }
   streams.push(wanted)
   host.apply(wanted)
   host.apply({ ...stream, streamId: 'gone', path: 'gone' })
@@ -114,7 +114,7 @@ test('a server that keeps the session of a killed process is retried until it re
   closers.push(() => sink.close())
   const streams: DesiredStream[] = []
   const { host, port, availability, stream, key } = await startHost({}, streams)
-  const wanted = { ...stream, destinations: [towards(sink)] }
+  const wanted = { ...stream, destinations: [destinationTo(sink)] }
   streams.push(wanted)
   host.apply(wanted)
   const publish = async () => {
@@ -171,7 +171,7 @@ test('the arguments and the environment of the process contain no secret', async
   const sink = await startSink()
   closers.push(() => sink.close())
   const { host, stream, key, lines } = await startHost()
-  host.apply({ ...stream, destinations: [towards(sink, 'd', 'very-secret-key')] })
+  host.apply({ ...stream, destinations: [destinationTo(sink, 'd', 'very-secret-key')] })
   await host.status()
   const pid = host.pid()!
   const seen = `${readFileSync(`/proc/${pid}/cmdline`, 'utf8')} ${readFileSync(`/proc/${pid}/environ`, 'utf8')}`

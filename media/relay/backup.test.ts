@@ -2,11 +2,11 @@ import { afterEach, expect, test } from 'vitest'
 import { waitFor } from '../../test/support/wait.ts'
 import { Feed, type FeedOptions } from '../testing/feed.ts'
 import { newKey } from '../testing/ingest-fixture.ts'
-import { hashOf, startScene, type Scene } from '../testing/node-fixture.ts'
+import { hashOf, startNodeWithSinks, type NodeWithSinks } from '../testing/node-fixture.ts'
 import { startSink, type SinkConnection, type SinkMessage } from '../testing/sink.ts'
 import type { IngestStatus } from '../types.ts'
 
-let scene: Scene
+let scene: NodeWithSinks
 let feeds: Feed[] = []
 afterEach(async () => {
   for (const feed of feeds.splice(0)) feed.stop().publisher.close()
@@ -16,7 +16,7 @@ afterEach(async () => {
 const BACKUP = newKey('pathofthebackup')
 
 async function startWithBackup(): Promise<void> {
-  scene = await startScene([await startSink()])
+  scene = await startNodeWithSinks([await startSink()])
   scene.change({ backup: { path: 'pathofthebackup', keyHash: hashOf(BACKUP) } })
 }
 

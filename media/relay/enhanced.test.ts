@@ -3,14 +3,14 @@ import { afterEach, expect, test } from 'vitest'
 import { waitFor } from '../../test/support/wait.ts'
 import { Feed } from '../testing/feed.ts'
 import { enhancedVideo } from '../testing/media-payloads.ts'
-import { startScene, towards, type Scene } from '../testing/node-fixture.ts'
+import { startNodeWithSinks, destinationTo, type NodeWithSinks } from '../testing/node-fixture.ts'
 import type { TestPublisher } from '../testing/publisher.ts'
 import { startSink } from '../testing/sink.ts'
 import type { DestinationRules } from '../types.ts'
 
 /** The messages are built by hand as Enhanced RTMP v2 specifies, because ffmpeg before 6.1 cannot write them. */
 
-let scene: Scene
+let scene: NodeWithSinks
 let feed: Feed | undefined
 afterEach(async () => {
   feed?.stop().publisher.close()
@@ -54,8 +54,8 @@ function send(publisher: TestPublisher, fourCc: string, count: number): { video:
 test.each(['hvc1', 'av01'])(
   '%s with Opus is relayed unchanged, and only to destinations that accept the codecs',
   async (fourCc) => {
-    scene = await startScene([await startSink(), await startSink(), await startSink()])
-    const [accepting, refusing, unknown] = scene.sinks.map((sink, index) => towards(sink, `d${index}`))
+    scene = await startNodeWithSinks([await startSink(), await startSink(), await startSink()])
+    const [accepting, refusing, unknown] = scene.sinks.map((sink, index) => destinationTo(sink, `d${index}`))
     scene.change({ destinations: [{ ...accepting!, rules: RULES }, { ...refusing!, rules: ONLY_H264 }, unknown!] })
     const publisher = await scene.publish()
     await waitFor(() => scene.sinks.every((sink) => sink.last()?.publishedAt))
@@ -87,8 +87,8 @@ test.each(['hvc1', 'av01'])(
 )
 
 test('a destination that joins late starts with the configuration and the current GOP', async () => {
-  scene = await startScene([await startSink(), await startSink()])
-  const [first, late] = scene.sinks.map((sink, index) => towards(sink, `d${index}`))
+  scene = await startNodeWithSinks([await startSink(), await startSink()])
+  const [first, late] = scene.sinks.map((sink, index) => destinationTo(sink, `d${index}`))
   scene.change({ destinations: [first!] })
   const publisher = await scene.publish()
   await waitFor(() => scene.sinks[0]!.last()?.publishedAt)
@@ -103,7 +103,7 @@ test('a destination that joins late starts with the configuration and the curren
 })
 
 test('refuses multitrack streams with a message to the encoder', async () => {
-  scene = await startScene([])
+  scene = await startNodeWithSinks([])
   const publisher = await scene.publish()
   publisher.video(0, enhancedVideo('avc1', 0, true))
   publisher.video(0, Buffer.concat([Buffer.of(0x96, 0x00), Buffer.from('avc1'), Buffer.of(1), Buffer.alloc(8)]))

@@ -2,11 +2,11 @@ import { afterEach, expect, test } from 'vitest'
 import { waitFor } from '../../test/support/wait.ts'
 import { Feed, type FeedOptions } from '../testing/feed.ts'
 import { newKey } from '../testing/ingest-fixture.ts'
-import { hashOf, QUICK, startScene, towards, type Scene } from '../testing/node-fixture.ts'
+import { hashOf, FAST_LIMITS, startNodeWithSinks, destinationTo, type NodeWithSinks } from '../testing/node-fixture.ts'
 import { startSink, type Sink, type SinkConnection } from '../testing/sink.ts'
 import type { RelayLimits } from './limits.ts'
 
-let scene: Scene
+let scene: NodeWithSinks
 let feed: Feed | undefined
 afterEach(async () => {
   feed?.stop()
@@ -14,7 +14,7 @@ afterEach(async () => {
 })
 
 async function start(sinks: Sink[], limits: Partial<RelayLimits> = {}): Promise<void> {
-  scene = await startScene(sinks, limits)
+  scene = await startNodeWithSinks(sinks, limits)
 }
 
 /** Connects a publisher, waits for the destinations, and starts sending media. */
@@ -72,7 +72,7 @@ test('a destination that is added gets the configurations and the current GOP at
   const media = await publish({ keyframeEveryMs: 60_000 })
   await waitFor(() => media.sent.length > 60)
   const late = await startSink()
-  scene.change({ destinations: [towards(scene.sinks[0]!, 'd0'), towards(late, 'late')] })
+  scene.change({ destinations: [destinationTo(scene.sinks[0]!, 'd0'), destinationTo(late, 'late')] })
   await waitFor(() => late.messages('video').length > 60)
   media.stop()
   const { messages, publishedAt } = late.last()!
@@ -119,7 +119,7 @@ test('a destination that is added during a long GOP starts at the live edge, wit
   const media = await publish({ keyframeEveryMs: 2_000 })
   await waitFor(() => media.sent.length > 60)
   const late = await startSink()
-  scene.change({ destinations: [towards(scene.sinks[0]!, 'd0'), towards(late, 'late')] })
+  scene.change({ destinations: [destinationTo(scene.sinks[0]!, 'd0'), destinationTo(late, 'late')] })
   await waitFor(() => late.messages('video').length > 20)
   media.stop()
   const keyframes = media.of('video').filter(({ timestamp }, at) => at > 0 && timestamp % 2_000 === 0)
@@ -200,8 +200,8 @@ test('a publisher that returns during the hold continues on the same connections
 })
 
 test('the hold counts from the last frame, also when the connection of the publisher is half-open', async () => {
-  const limits = { relay: { ...QUICK, holdMs: 60_000 }, ingest: { idleTimeoutMs: 4_000 } }
-  scene = await startScene([await startSink()], {}, { limits })
+  const limits = { relay: { ...FAST_LIMITS, holdMs: 60_000 }, ingest: { idleTimeoutMs: 4_000 } }
+  scene = await startNodeWithSinks([await startSink()], {}, { limits })
   const media = await publish()
   await waitFor(() => scene.destination('d0').state === 'live')
   media.stop()

@@ -3,7 +3,7 @@ import { once } from 'node:events'
 import { afterEach, expect, test } from 'vitest'
 import { waitFor } from '../../test/support/wait.ts'
 import { Feed, type FeedOptions } from '../testing/feed.ts'
-import { QUICK, startScene, type Scene } from '../testing/node-fixture.ts'
+import { FAST_LIMITS, startNodeWithSinks, type NodeWithSinks } from '../testing/node-fixture.ts'
 import { startSink, type Sink, type SinkOptions } from '../testing/sink.ts'
 import type { RelayLimits } from './limits.ts'
 
@@ -12,7 +12,7 @@ const FAST: FeedOptions = { videoBytes: 120_000 }
 const MAX_QUEUED = 4 * 1024 * 1024
 const PATIENT = { timeoutMs: 20_000 }
 
-let scene: Scene
+let scene: NodeWithSinks
 let feed: Feed
 afterEach(async () => {
   feed.stop()
@@ -22,7 +22,7 @@ afterEach(async () => {
 /** Starts two healthy destinations, `d0` and `d1`, and a faulty one, `d2`, and starts sending media. */
 async function start(faulty: SinkOptions, options: FeedOptions = {}, limits: Partial<RelayLimits> = {}): Promise<Sink> {
   const sinks = [await startSink(), await startSink(), await startSink(faulty)]
-  scene = await startScene(sinks, limits)
+  scene = await startNodeWithSinks(sinks, limits)
   const publisher = await scene.publish()
   await waitFor(() => sinks.slice(0, 2).every((sink) => sink.last()?.publishedAt))
   feed = new Feed(publisher, options).start()
@@ -158,7 +158,7 @@ test('a server that closes the connection is reconnected within half a second ea
     await waitFor(() => (sink.last()!.publishedAt ?? 0) > closedAt)
     // Compares the chosen delay, because the actual time depends on the machine.
     const { nextRetryAt, since } = backoffs()[round]!
-    expect(Date.parse(nextRetryAt ?? '') - Date.parse(since)).toBeLessThanOrEqual(QUICK.backoff.maxMs)
+    expect(Date.parse(nextRetryAt ?? '') - Date.parse(since)).toBeLessThanOrEqual(FAST_LIMITS.backoff.maxMs)
   }
   await waitFor(() => scene.destination('d2').reconnects === 3)
   await expectHealthyUnaffected()

@@ -6,7 +6,7 @@ import { afterAll, afterEach, beforeAll, expect, test } from 'vitest'
 import { waitFor } from '../../test/support/wait.ts'
 import { makeFlv, useFfmpeg } from '../testing/ffmpeg.ts'
 import { newKey } from '../testing/ingest-fixture.ts'
-import { hashOf, startScene, type Scene } from '../testing/node-fixture.ts'
+import { hashOf, startNodeWithSinks, type NodeWithSinks } from '../testing/node-fixture.ts'
 import { startSink } from '../testing/sink.ts'
 import type { PreferredInput } from '../types.ts'
 
@@ -16,7 +16,7 @@ const PATIENT = { timeoutMs: 20_000 }
 let folder: string
 let file: string
 let ffmpeg: string
-let scene: Scene
+let scene: NodeWithSinks
 let encoders: ChildProcess[] = []
 
 beforeAll(async () => {
@@ -32,7 +32,7 @@ afterEach(async () => {
 afterAll(() => rm(folder, { recursive: true, force: true }))
 
 async function start(preferredInput?: PreferredInput): Promise<void> {
-  scene = await startScene([await startSink()])
+  scene = await startNodeWithSinks([await startSink()])
   const backup = { path: 'pathofthebackup', keyHash: hashOf(BACKUP) }
   scene.change({ backup, ...(preferredInput && { preferredInput }) })
 }

@@ -6,7 +6,7 @@ import { afterAll, beforeAll, expect, test } from 'vitest'
 import { waitFor } from '../../test/support/wait.ts'
 import { headerPictureSize } from '../rtmp/flv.ts'
 import { makeFlv, publishFlv, useFfmpeg } from '../testing/ffmpeg.ts'
-import { startNode, towards, type NodeFixture } from '../testing/node-fixture.ts'
+import { startNode, destinationTo, type NodeFixture } from '../testing/node-fixture.ts'
 import { startSink, type Sink } from '../testing/sink.ts'
 
 let folder: string
@@ -28,7 +28,7 @@ beforeAll(async () => {
   ] as const
   node = await startNode(
     sinks.map((sink, index) => ({
-      ...towards(sink, `d${index}`),
+      ...destinationTo(sink, `d${index}`),
       ...(renderings[index] && { rendering: renderings[index] }),
     })),
     { stallMs: 20_000 },

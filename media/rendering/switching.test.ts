@@ -6,7 +6,7 @@ import { waitFor } from '../../test/support/wait.ts'
 import { headerPictureSize } from '../rtmp/flv.ts'
 import { enhancedMessages, makeEnhancedClip, sendAll } from '../testing/enhanced-clip.ts'
 import { makeClip, publishFlv, useFfmpeg } from '../testing/ffmpeg.ts'
-import { startNode, towards, type NodeFixture } from '../testing/node-fixture.ts'
+import { startNode, destinationTo, type NodeFixture } from '../testing/node-fixture.ts'
 import { startSink, type Sink } from '../testing/sink.ts'
 
 const PATIENT = { timeoutMs: 40_000 }
@@ -22,7 +22,7 @@ beforeAll(async () => {
   await makeEnhancedClip(join(folder, 'hevc.mp4'), 'hevc', 1)
   ;[unchanged, limited] = await Promise.all([startSink(), startSink()])
   node = await startNode(
-    [towards(unchanged, 'unchanged'), { ...towards(limited, 'limited'), rendering: { maxBitrate: 400_000 } }],
+    [destinationTo(unchanged, 'unchanged'), { ...destinationTo(limited, 'limited'), rendering: { maxBitrate: 400_000 } }],
     { holdMs: 60_000, stallMs: 30_000 },
     { whip: { host: '127.0.0.1', port: 0, ffmpeg: await useFfmpeg() } },
   )

@@ -10,12 +10,12 @@ import { Feed, type FeedOptions } from '../testing/feed.ts'
 import { makeFlv, useFfmpeg } from '../testing/ffmpeg.ts'
 import { newKey } from '../testing/ingest-fixture.ts'
 import { aacFrame, aacHeader, avcFrame, avcHeader, enhancedVideo } from '../testing/media-payloads.ts'
-import { hashOf, startScene, towards, type Scene } from '../testing/node-fixture.ts'
+import { hashOf, startNodeWithSinks, destinationTo, type NodeWithSinks } from '../testing/node-fixture.ts'
 import { startSink, type Sink, type SinkConnection } from '../testing/sink.ts'
 
 let ffmpeg: { path: string; version: string }
 let folder: string
-let scene: Scene
+let scene: NodeWithSinks
 let sinks: Sink[] = []
 let feeds: Feed[] = []
 beforeAll(async () => {
@@ -37,7 +37,7 @@ async function newSink(keepPayloads = false): Promise<Sink> {
 
 /** Starts a node with a live stream that has a slate and one destination. */
 async function startWithSlate(sink: Sink, holdMs = 60_000): Promise<void> {
-  scene = await startScene([sink], {}, { whip: { host: '127.0.0.1', port: 0, ffmpeg } })
+  scene = await startNodeWithSinks([sink], {}, { whip: { host: '127.0.0.1', port: 0, ffmpeg } })
   scene.change({ slate: {}, holdMs })
 }
 
@@ -96,7 +96,7 @@ test('shows the card while the publisher is away, with and without transcoding',
   await startWithSlate(original)
   const [destination] = scene.stream.destinations
   scene.change({
-    destinations: [destination!, { ...towards(transcoded, 'd1'), rendering: { maxBitrate: 400_000 } }],
+    destinations: [destination!, { ...destinationTo(transcoded, 'd1'), rendering: { maxBitrate: 400_000 } }],
     recording: { sessionId: 'session', prefix: join(folder, 'recorded'), splitMs: 600_000 },
   })
   const waitForFrames = (index: number, frames: number) => {
@@ -151,7 +151,7 @@ test('replaces a silent publisher until its next keyframe or the end of the hold
   feed.stop()
   await waitFor(() => slate() === 'shown')
   expect(status().ingest).not.toBeNull()
-  scene.change({ destinations: [...scene.stream.destinations, towards(late, 'd1')] })
+  scene.change({ destinations: [...scene.stream.destinations, destinationTo(late, 'd1')] })
   await waitFor(() => scene.destination('d1').state === 'live')
   const configuration = videoHeaders(connection(1))[0]?.checksum
   expect(configuration).toBe(videoHeaders(connection())[1]?.checksum)

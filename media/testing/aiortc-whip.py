@@ -1,6 +1,6 @@
-"""A WHIP client (RFC 9725) of aiortc: sends a moving picture and a tone until its input ends.
+"""A WHIP client (RFC 9725) based on aiortc. Sends a test picture and a tone until its input ends.
 
-    whip.py URL TOKEN CODEC     CODEC: H264 or VP8
+    aiortc-whip.py URL TOKEN CODEC     CODEC: H264 or VP8
 """
 import asyncio
 import fractions
@@ -17,7 +17,7 @@ WIDTH, HEIGHT, RATE = 320, 240, 48_000
 
 
 class Picture(VideoStreamTrack):
-    """A bar that moves, 30 times a second."""
+    """A moving bar at 30 frames per second."""
 
     count = 0
 

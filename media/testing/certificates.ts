@@ -1,6 +1,6 @@
 /**
- * Certificates for RTMPS sinks of tests: made for this purpose, trusted by nobody, good for a hundred years.
- * Made with openssl: an authority, a certificate for localhost and 127.0.0.1, one for other.example.
+ * Certificates for RTMPS in tests, valid for a hundred years. Made with openssl: an authority, a certificate for localhost
+ * and 127.0.0.1, and one for other.example.
  */
 export const TEST_AUTHORITY = `-----BEGIN CERTIFICATE-----
 MIIBiDCCAS+gAwIBAgIUds+xFUUDDlJOaN/CRuM/kdU5rqswCgYIKoZIzj0EAwIw
@@ -36,7 +36,7 @@ cwJ0q6ExENW6Yn9fzg0aHWJ5VH802rO1Ug==
 `,
 }
 
-/** Signed by the same authority, for another name. */
+/** A certificate of the same authority for another name. */
 export const OTHER_CERTIFICATE = {
   cert: `-----BEGIN CERTIFICATE-----
 MIIBiTCCAS+gAwIBAgIUazI/W3PsDF84FEfgWbeDNW24XdAwCgYIKoZIzj0EAwIw

@@ -3,13 +3,14 @@ import type { RtmpMessage } from '../rtmp/chunk-reader.ts'
 export type ChunkFormat = 0 | 1 | 2 | 3
 
 export interface EncodeOptions {
-  /** Header format wished for; one that cannot say what must be said gives way to a fuller one. */
+  /** Preferred header format. A fuller one is used if this one cannot represent the message. */
   readonly format?: ChunkFormat
-  /** Type 3 chunks repeat an extended timestamp, as the specification wants and some encoders do not. */
+  /** Whether type 3 chunks repeat an extended timestamp. The specification requires it, but some encoders do not. */
   readonly repeatExtended?: boolean
 }
 
-interface Sent {
+/** The last header of a chunk stream. */
+interface LastHeader {
   timestamp: number
   field: number
   length: number
@@ -17,19 +18,19 @@ interface Sent {
   streamId: number
 }
 
-/** Writes messages as a publisher does, in the plainest way: the counterpart that the chunk reader is tested against. */
+/** A simple chunk encoder, independent of `rtmp/chunk-writer.ts`, for tests of the chunk reader. */
 export class ChunkEncoder {
   chunkSize = 128
-  readonly #sent = new Map<number, Sent>()
+  readonly #lastHeaders = new Map<number, LastHeader>()
 
-  /** One buffer for each chunk, so that a caller can interleave them with those of other chunk streams. */
+  /** Encodes a message as one buffer per chunk, so that callers can interleave chunk streams. */
   chunks(message: RtmpMessage, options: EncodeOptions = {}): Buffer[] {
     const { chunkStreamId, type, streamId, timestamp, payload } = message
-    const last = this.#sent.get(chunkStreamId)
+    const last = this.#lastHeaders.get(chunkStreamId)
     const delta = last === undefined ? 0 : (timestamp - last.timestamp) >>> 0
     const format = last === undefined ? 0 : possibleFormat(options.format ?? 0, message, last, delta)
     const field = format === 0 ? timestamp : delta
-    this.#sent.set(chunkStreamId, { timestamp, field, length: payload.length, type, streamId })
+    this.#lastHeaders.set(chunkStreamId, { timestamp, field, length: payload.length, type, streamId })
     const head: Buffer[] = [basicHeader(format, chunkStreamId)]
     if (format < 3) head.push(uint(Math.min(field, 0xff_ffff), 3))
     if (format < 2) head.push(uint(payload.length, 3), Buffer.of(type))
@@ -53,7 +54,7 @@ export class ChunkEncoder {
     return Buffer.concat(this.chunks(message, options))
   }
 
-  /** Set Chunk Size: what is encoded after it uses `size`. */
+  /** Encodes Set Chunk Size. Later messages use `size`. */
   changeChunkSize(size: number): Buffer {
     const message = { type: 1, streamId: 0, chunkStreamId: 2, timestamp: 0, payload: uint(size, 4) }
     const bytes = this.encode(message)
@@ -62,11 +63,11 @@ export class ChunkEncoder {
   }
 }
 
-function possibleFormat(wish: ChunkFormat, message: RtmpMessage, last: Sent, delta: number): ChunkFormat {
+function possibleFormat(preferred: ChunkFormat, message: RtmpMessage, last: LastHeader, delta: number): ChunkFormat {
   const sameKind = last.length === message.payload.length && last.type === message.type
   if (last.streamId !== message.streamId) return 0
-  if (wish === 3 && (!sameKind || last.field !== delta)) return possibleFormat(2, message, last, delta)
-  return wish === 2 && !sameKind ? 1 : wish
+  if (preferred === 3 && (!sameKind || last.field !== delta)) return possibleFormat(2, message, last, delta)
+  return preferred === 2 && !sameKind ? 1 : preferred
 }
 
 function basicHeader(format: number, id: number): Buffer {

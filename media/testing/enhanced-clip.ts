@@ -5,19 +5,18 @@ import { makeClip } from './ffmpeg.ts'
 import { enhancedVideo } from './media-payloads.ts'
 import type { TestPublisher } from './publisher.ts'
 
-/** Clips in codecs that only Enhanced RTMP carries: really encoded, and put into its bodies by hand. */
-
+/** Codecs that only Enhanced RTMP supports. Clips are encoded by ffmpeg and packed into Enhanced RTMP messages here. */
 export type EnhancedCodec = 'hevc' | 'av1' | 'vp9'
 
-interface Form {
+interface CodecFormat {
   readonly fourCc: string
-  /** The box whose content the configuration is, behind this many bytes. */
+  /** The box that contains the decoder configuration record, and the bytes to skip in it. */
   readonly config: readonly [box: string, skipped: number]
   readonly encoder: readonly string[]
 }
 
 const HEVC = ['-c:v', 'libx265', '-tag:v', 'hvc1', '-x265-params', 'log-level=error:bframes=2:open-gop=0']
-const FORMS: Readonly<Record<EnhancedCodec, Form>> = {
+const FORMATS: Readonly<Record<EnhancedCodec, CodecFormat>> = {
   hevc: { fourCc: 'hvc1', config: ['hvcC', 0], encoder: HEVC },
   av1: { fourCc: 'av01', config: ['av1C', 0], encoder: ['-c:v', 'libaom-av1', '-usage', 'realtime', '-cpu-used', '8'] },
   vp9: {
@@ -28,7 +27,7 @@ const FORMS: Readonly<Record<EnhancedCodec, Form>> = {
 }
 const CODED_FRAMES = 1
 const CODED_FRAMES_X = 3
-/** TimestampOffsetNano of 0 ns, before a message of CodedFrames. */
+/** A ModEx with TimestampOffsetNano 0, followed by the packet type CodedFrames. */
 const NANOSECONDS = Buffer.of(2, 0, 0, 0, CODED_FRAMES)
 const TEMPORAL_DELIMITER = Buffer.of(0x12, 0x00)
 
@@ -39,41 +38,41 @@ export interface EnhancedMessage {
   readonly payload: Buffer
 }
 
-/** Makes an MP4 file of pictures in the codec and Opus, a keyframe every half second. */
+/** Makes an MP4 file with video in the codec and Opus audio, with a keyframe every half second. */
 export async function makeEnhancedClip(path: string, codec: EnhancedCodec, seconds: number): Promise<void> {
-  await makeClip(path, { seconds, group: 15, extra: [...FORMS[codec].encoder, '-c:a', 'libopus'] })
+  await makeClip(path, { seconds, group: 15, extra: [...FORMATS[codec].encoder, '-c:a', 'libopus'] })
 }
 
-/** The file as an encoder would send it: configurations first, then frames as they are due. */
+/** The messages that an encoder would send for the file: sequence headers, then interleaved frames. */
 export async function enhancedMessages(path: string, codec: EnhancedCodec): Promise<EnhancedMessage[]> {
-  const { fourCc } = FORMS[codec]
+  const { fourCc } = FORMATS[codec]
   const bytes = readFileSync(path)
   const { audio, video } = await openMovie(path)
   const frames = [
     ...framesOf(bytes, video).map(({ composition, data, isKeyframe, timestamp }, index): EnhancedMessage => {
-      const payload = pictureBody(fourCc, { composition, data, isKeyframe }, index)
+      const payload = videoBody(fourCc, { composition, data, isKeyframe }, index)
       return { kind: 'video', timestamp, payload }
     }),
     ...framesOf(bytes, audio).map(({ data, timestamp }): EnhancedMessage => {
       return { kind: 'audio', timestamp, payload: opus(CODED_FRAMES, data) }
     }),
   ]
-  const [box, skipped] = FORMS[codec].config
-  const configuration = enhancedVideo(fourCc, 0, true, contentOf(bytes, box).subarray(skipped))
+  const [box, skipped] = FORMATS[codec].config
+  const sequenceHeader = enhancedVideo(fourCc, 0, true, contentOf(bytes, box).subarray(skipped))
   return [
-    { kind: 'video', timestamp: 0, payload: configuration },
+    { kind: 'video', timestamp: 0, payload: sequenceHeader },
     { kind: 'audio', timestamp: 0, payload: opus(0, opusHead(contentOf(bytes, 'dOps'))) },
     ...frames.toSorted((a, b) => a.timestamp - b.timestamp),
   ]
 }
 
-/** Sends messages all at once, `offset` milliseconds later than they say. */
+/** Sends all messages at once, with `offset` added to their timestamps. */
 export function sendAll(publisher: TestPublisher, messages: readonly EnhancedMessage[], offset = 0): void {
   for (const { kind, payload, timestamp } of messages) publisher[kind](timestamp + offset, payload)
 }
 
-/** As encoders mix them: pictures with a composition time, without one, behind a modifier, behind a delimiter. */
-function pictureBody(
+/** Uses all forms of encoders: with and without a composition time, with ModEx, with a temporal delimiter. */
+function videoBody(
   fourCc: string,
   { composition, data, isKeyframe }: { composition: number; data: Buffer; isKeyframe: boolean },
   index: number,
@@ -93,7 +92,7 @@ function opus(packetType: number, data: Buffer): Buffer {
   return Buffer.concat([Buffer.of(0x90 | packetType), Buffer.from('Opus'), data])
 }
 
-/** RFC 7845, 5.1, from what a file has instead of it. */
+/** Makes an OpusHead (RFC 7845, 5.1) from the content of a `dOps` box. */
 function opusHead(dOps: Buffer): Buffer {
   const head = Buffer.alloc(19)
   head.write('OpusHead', 'latin1')
@@ -111,7 +110,7 @@ function contentOf(bytes: Buffer, box: string): Buffer {
 }
 
 function framesOf(bytes: Buffer, track: Track | undefined) {
-  if (track === undefined) throw new Error('the clip lacks a track')
+  if (track === undefined) throw new Error('the clip has no such track')
   const { samples, timescale } = track
   const toMs = (time: number) => Math.round((time * 1_000) / timescale)
   return Array.from({ length: samples.length }, (_, index) => {

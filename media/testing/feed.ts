@@ -4,16 +4,16 @@ import { aacFrame, aacHeader, avcFrame, avcHeader } from './media-payloads.ts'
 import type { TestPublisher } from './publisher.ts'
 
 export interface FeedOptions {
-  /** Milliseconds between frames of video; audio comes as often. */
+  /** Milliseconds between video frames, and between audio frames. */
   readonly frameMs?: number
   readonly keyframeEveryMs?: number
   readonly videoBytes?: number
   readonly audioBytes?: number
-  /** Where the publisher's clock begins, milliseconds. */
+  /** First timestamp, milliseconds. */
   readonly startTimestamp?: number
 }
 
-export interface FedMessage {
+export interface SentMessage {
   readonly kind: MediaKind
   readonly timestamp: number
   readonly checksum: number
@@ -21,10 +21,10 @@ export interface FedMessage {
   readonly at: number
 }
 
-/** A publisher's media in real time: made up, every message different, and all of them noted. */
+/** Sends synthetic media in real time and keeps a record of every message. All messages differ. */
 export class Feed {
-  readonly sent: FedMessage[] = []
-  /** Of the payloads of all frames and configurations. */
+  readonly sent: SentMessage[] = []
+  /** Payload bytes of all frames and sequence headers. */
   bytes = 0
   readonly publisher: TestPublisher
   readonly #options: Required<FeedOptions>
@@ -44,7 +44,7 @@ export class Feed {
     }
   }
 
-  /** Sends configurations, then frames as time passes. */
+  /** Sends sequence headers, then frames in real time. */
   start(): this {
     const { startTimestamp, frameMs } = this.#options
     this.publisher.metadata({ width: 640, height: 360 })
@@ -60,7 +60,7 @@ export class Feed {
     return this
   }
 
-  of(kind: MediaKind): FedMessage[] {
+  of(kind: MediaKind): SentMessage[] {
     return this.sent.filter((message) => message.kind === kind)
   }
 
@@ -77,7 +77,7 @@ export class Feed {
   }
 
   #send(kind: 'audio' | 'video', timestamp: number, body: Buffer): void {
-    // The last bytes tell messages with the same filling apart.
+    // A counter, so that no two messages are equal.
     if (body.length > 100) body.writeUInt32BE(this.#frames, body.length - 4)
     this.sent.push({ kind, timestamp, checksum: crc32(body), at: performance.now() })
     this.bytes += body.length

@@ -7,18 +7,18 @@ interface Probed {
   readonly packets: readonly { readonly codec_type: string; readonly pts_time: string }[]
 }
 
-/** What ffprobe reads of a file: the codec of each track, and when each packet is shown, in seconds and in order. */
+/** The codecs of a file, and the sorted presentation times of its packets in seconds. */
 export interface ProbedTimes {
   readonly codecs: string[]
   readonly video: number[]
   readonly audio: number[]
 }
 
-/** Rejects when ffprobe complains of the file. */
+/** Reads codecs and times with ffprobe. Rejects when ffprobe prints a warning. */
 export async function probeTimes(file: string): Promise<ProbedTimes> {
-  const ask = ['-v', 'warning', '-show_entries', 'stream=codec_name:packet=codec_type,pts_time', '-of', 'json', file]
+  const args = ['-v', 'warning', '-show_entries', 'stream=codec_name:packet=codec_type,pts_time', '-of', 'json', file]
   const options = { maxBuffer: 64 * 1024 * 1024 }
-  const { stderr, stdout } = await promisify(execFile)(toolPath('ffprobe').command, ask, options)
+  const { stderr, stdout } = await promisify(execFile)(toolPath('ffprobe').command, args, options)
   if (stderr !== '') throw new Error(stderr)
   const { packets, streams } = JSON.parse(stdout) as Probed
   const times = (kind: string) =>

@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto'
 import { readFileSync } from 'node:fs'
 
-/** One audio or video tag of an FLV file, or one message of a stream, for comparing the two. */
+/** Digest of an FLV tag or an RTMP message, to compare the two. */
 export interface PacketDigest {
   readonly kind: 'audio' | 'video'
   /** Milliseconds. */
@@ -15,7 +15,7 @@ export function digest(kind: 'audio' | 'video', timestamp: number, payload: Buff
   return { kind, timestamp, bytes: payload.length, checksum }
 }
 
-/** The audio and video tags of an FLV file, in order; script tags are left out. */
+/** Digests of the audio and video tags of an FLV file. */
 export function readFlv(file: string): PacketDigest[] {
   return readTags(readFileSync(file)).flatMap(({ type, timestamp, payload }) =>
     type === 8 || type === 9 ? [digest(type === 8 ? 'audio' : 'video', timestamp, payload)] : [],
@@ -29,7 +29,7 @@ export interface FlvTag {
   readonly payload: Buffer
 }
 
-/** Every whole tag of an FLV stream. */
+/** All complete tags of an FLV stream. */
 export function readTags(bytes: Buffer): FlvTag[] {
   const tags: FlvTag[] = []
   for (let offset = 13; offset + 11 < bytes.length;) {

@@ -2,9 +2,9 @@ import { readFile, writeFile } from 'node:fs/promises'
 import { runFfmpeg } from './ffmpeg.ts'
 
 /**
- * Writes a HEIC picture: the boxes of ISO/IEC 23008-12 around one frame of HEVC, as no tool here writes them.
+ * Makes a HEIC picture: the boxes of ISO/IEC 23008-12 around one HEVC frame. Needed because ffmpeg does not write HEIC.
  *
- * @param quarterTurns counter-clockwise, as `irot` has them
+ * @param quarterTurns counter-clockwise rotation, as in `irot`
  */
 export async function makeHeic(
   file: string,
@@ -28,7 +28,7 @@ export async function makeHeic(
         'meta',
         fullBox('hdlr', uint32(0), Buffer.from('pict'), Buffer.alloc(13)),
         fullBox('pitm', uint16(1)),
-        // One place of 4 bytes for its offset and 4 for its length.
+        // One extent: 4 bytes for its offset and 4 for its length.
         fullBox(
           'iloc',
           Buffer.from([0x44, 0]),

@@ -1,6 +1,6 @@
 /**
- * An ingest in a process of its own, so that its memory can be measured and its heap searched. Speaks IPC: sends
- * `{ port }` once it listens; answers `measure`, `digests`, `context` and `heap` requests.
+ * An ingest in its own process, to measure its memory and search its heap. By IPC it sends `{ port }` when it listens and
+ * answers `measure`, `digests`, `context` and `heap` requests.
  */
 import { createRequire } from 'node:module'
 import { inspect } from 'node:util'
@@ -23,21 +23,21 @@ export interface Measurement {
   readonly published: number
 }
 
-/** Messages are digested as they come: keeping them would be the growth that the tests look for. */
+/** Only digests of messages are kept, because the tests check that memory does not grow. */
 const digests = new Map<string, { packets: PacketDigest[]; ended: string | null; longestWorkMs: number }>()
 let published = 0
 
-/** Milliseconds of CPU time of this process: what it has worked, without what a busy machine made it wait. */
-function workedMs(): number {
+/** CPU time of this process in milliseconds. Unlike wall time, it does not depend on the load of the machine. */
+function cpuMs(): number {
   const { system, user } = process.cpuUsage()
   return (system + user) / 1_000
 }
 
-/** The first lines logged; a fuzzing run writes more than is worth keeping. */
+/** The first log lines. A fuzzing run writes many more. */
 const lines: string[] = []
-const MOST_LINES = 1_000
+const MAX_LINES = 1_000
 const write = (fields: object, message: string): void => {
-  if (lines.length < MOST_LINES) lines.push(`${message} ${JSON.stringify(fields)}`)
+  if (lines.length < MAX_LINES) lines.push(`${message} ${JSON.stringify(fields)}`)
 }
 
 const fixture = await startIngest(
@@ -46,16 +46,16 @@ const fixture = await startIngest(
     log: { debug: write, info: write, warn: write, error: write },
     authorizePublish: async ({ path, keyHash }) =>
       path.startsWith('refused')
-        ? { allowed: false, reason: 'Not this one.' }
+        ? { allowed: false, reason: 'Refused by the test.' }
         : { allowed: true, stream: { streamId: path, path, keyHash, live: true, destinations: [] } },
     onPublisher: (publisher) => {
       published += 1
       if (!publisher.path.startsWith('watched')) return
       const record = { packets: [] as PacketDigest[], ended: null as string | null, longestWorkMs: 0 }
       digests.set(publisher.path, record)
-      let last = workedMs()
+      let last = cpuMs()
       publisher.onMessage = (message: MediaMessage) => {
-        const now = workedMs()
+        const now = cpuMs()
         record.longestWorkMs = Math.max(record.longestWorkMs, now - last)
         last = now
         if (message.kind !== 'data') record.packets.push(digest(message.kind, message.timestamp, message.payload))
@@ -84,7 +84,7 @@ function measure(): Measurement {
   return { rss, heapUsed, arrayBuffers, connections: fixture.ingest.connections(), published }
 }
 
-/** Which texts occur in a snapshot of the heap. They come as reversed bytes, so that asking does not plant them. */
+/** Searches a heap snapshot for texts. They are passed as reversed bytes, so that the request itself is not found. */
 async function searchHeap(reversed: readonly number[][]): Promise<boolean[]> {
   const parts: Buffer[] = []
   for await (const part of getHeapSnapshot()) parts.push(Buffer.from(part as Buffer))

@@ -3,7 +3,7 @@ import { startRtmpIngest } from '../ingest/rtmp-ingest.ts'
 import type { IngestLimits, IngestOptions, Publisher, RtmpIngest } from '../ingest/rtmp-ingest.ts'
 import type { MediaLog, MediaMessage, PublishRequest } from '../types.ts'
 
-/** What a publisher delivered, and how it ended. */
+/** A publisher, the messages that it delivered, and the reason of its end. */
 export interface Session {
   readonly publisher: Publisher
   readonly messages: MediaMessage[]
@@ -15,16 +15,16 @@ export interface IngestFixture {
   readonly port: number
   readonly sessions: Session[]
   readonly requests: PublishRequest[]
-  /** Every line that was logged, fields and all. */
+  /** All log lines, with their fields. */
   readonly lines: string[]
 }
 
-/** A key as Crier makes them: a path and 128 random bits. */
+/** Makes a stream key: a path and 128 random bits. */
 export function newKey(path = `path${randomBytes(6).toString('hex')}`): string {
   return `${path}-${randomBytes(16).toString('hex')}`
 }
 
-/** A real ingest on a free port of the loopback that admits everybody, unless told otherwise, and remembers all. */
+/** Starts a real ingest on a free loopback port. It admits every key by default and records sessions, requests and logs. */
 export async function startIngest(
   limits: Partial<IngestLimits> = {},
   overrides: Partial<IngestOptions> = {},

@@ -4,7 +4,7 @@ import { once } from 'node:events'
 import { MEMORY_FLAGS } from '../process/host.ts'
 import type { ChildRequest } from './ingest-child.ts'
 
-/** An ingest in a child process. `output` is all that it printed. */
+/** An ingest in a child process. `output` returns everything that it printed. */
 export interface IngestProcess {
   readonly port: number
   readonly child: ChildProcess
@@ -13,7 +13,7 @@ export interface IngestProcess {
   stop(): void
 }
 
-/** Forks an ingest whose working folder is `cwd`. */
+/** Starts an ingest in a child process with the working folder `cwd`. */
 export async function startIngestProcess(cwd: string): Promise<IngestProcess> {
   const child = fork(new URL('ingest-child.ts', import.meta.url), {
     cwd,

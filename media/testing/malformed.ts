@@ -2,13 +2,13 @@ import { randomBytes } from 'node:crypto'
 import { encodeAmf0 } from '../rtmp/amf0.ts'
 import { ChunkEncoder } from './chunk-encoder.ts'
 
-/** What a hostile peer sends. */
+/** Input of a hostile peer. */
 export interface MalformedInput {
   readonly name: string
-  /** Sent after the handshake, in place of polite commands; `before`: in place of the handshake too. */
+  /** Whether it is sent after the handshake, or instead of it (`before`). */
   readonly at: 'before' | 'after'
   bytes(): Buffer
-  /** Whether a server has every reason to close the connection at once. */
+  /** Whether the server must close the connection immediately. */
   readonly isFatal: boolean
 }
 
@@ -27,8 +27,8 @@ function nested(objects: number): Buffer {
   return Buffer.concat([encodeAmf0('connect', 1), body])
 }
 
-/** 30 kB that declare 16 MB on each of 2,000 chunk streams. */
-export function memoryBomb(declared = 0xff_ffff): Buffer {
+/** 30 kB of chunk headers that declare 16 MB on each of 2,000 chunk streams. */
+export function oversizedDeclarations(declared = 0xff_ffff): Buffer {
   const chunks: Buffer[] = []
   for (let id = 64; id < 2_064; id++) {
     const chunk = Buffer.alloc(15)
@@ -41,10 +41,10 @@ export function memoryBomb(declared = 0xff_ffff): Buffer {
   return Buffer.concat(chunks)
 }
 
-/** 21 of the 22 inputs that end an unguarded node-media-server 4.4.3 or cost it memory; the last is 1,000 idle connections. */
+/** 22 inputs that end an unprotected node-media-server 4.4.3 or make it allocate memory. */
 export const MALFORMED_INPUTS: readonly MalformedInput[] = [
-  { name: 'Set Chunk Size of no bytes', at: 'after', isFatal: true, bytes: () => send(1, Buffer.alloc(0), 2) },
-  { name: 'connect without an object', at: 'after', isFatal: true, bytes: () => command('connect', 1) },
+  { name: 'an empty Set Chunk Size', at: 'after', isFatal: true, bytes: () => send(1, Buffer.alloc(0), 2) },
+  { name: 'connect without a command object', at: 'after', isFatal: true, bytes: () => command('connect', 1) },
   { name: 'connect without tcUrl', at: 'after', isFatal: false, bytes: () => command('connect', 1, { app: 'live' }) },
   {
     name: 'connect with a bad tcUrl',
@@ -60,27 +60,27 @@ export const MALFORMED_INPUTS: readonly MalformedInput[] = [
   },
   { name: 'a command of one byte', at: 'after', isFatal: true, bytes: () => send(20, Buffer.of(2)) },
   {
-    name: 'AMF that is cut short',
+    name: 'truncated AMF0',
     at: 'after',
     isFatal: true,
     bytes: () => send(20, encodeAmf0('connect', 1, { app: 'live' }).subarray(0, 25)),
   },
   {
-    name: 'an AMF marker that is not known',
+    name: 'an unknown AMF0 marker',
     at: 'after',
     isFatal: true,
     bytes: () => send(20, Buffer.of(0xee, 1, 2, 3)),
   },
   { name: 'the command "constructor"', at: 'after', isFatal: false, bytes: () => command('constructor', 1, null) },
-  { name: 'a data message of no bytes', at: 'after', isFatal: false, bytes: () => send(18, Buffer.alloc(0), 5) },
+  { name: 'an empty data message', at: 'after', isFatal: false, bytes: () => send(18, Buffer.alloc(0), 5) },
   {
-    name: 'an odd onMetaData',
+    name: 'an invalid onMetaData',
     at: 'after',
     isFatal: false,
     bytes: () => send(18, encodeAmf0('@setDataFrame', 'onMetaData', 42, ['x'], null), 5),
   },
-  { name: '60,000 AMF objects within each other', at: 'after', isFatal: true, bytes: () => send(20, nested(60_000)) },
-  { name: '250,000 AMF objects within each other', at: 'after', isFatal: true, bytes: () => send(20, nested(250_000)) },
+  { name: '60,000 nested AMF0 objects', at: 'after', isFatal: true, bytes: () => send(20, nested(60_000)) },
+  { name: '250,000 nested AMF0 objects', at: 'after', isFatal: true, bytes: () => send(20, nested(250_000)) },
   {
     name: 'a WebSocket request',
     at: 'before',
@@ -98,25 +98,25 @@ export const MALFORMED_INPUTS: readonly MalformedInput[] = [
   },
   { name: 'Set Chunk Size 0', at: 'after', isFatal: true, bytes: () => send(1, Buffer.alloc(4), 2) },
   {
-    name: 'audio and video of no bytes',
+    name: 'empty audio and video messages',
     at: 'after',
     isFatal: false,
     bytes: () => Buffer.concat([send(8, Buffer.alloc(0), 5), send(9, Buffer.alloc(0), 6)]),
   },
   {
-    name: 'audio and video of one byte',
+    name: 'audio and video messages of one byte',
     at: 'after',
     isFatal: false,
     bytes: () => Buffer.concat([send(8, Buffer.of(0xaf), 5), send(9, Buffer.of(0x17), 6)]),
   },
   {
-    name: 'a type 3 chunk first',
+    name: 'a type 3 chunk at the start',
     at: 'after',
     isFatal: true,
     bytes: () => Buffer.concat([Buffer.of(0xc7), Buffer.alloc(128)]),
   },
   {
-    name: 'an FLV POST of garbage',
+    name: 'an HTTP POST of random bytes',
     at: 'before',
     isFatal: true,
     bytes: () =>
@@ -126,5 +126,5 @@ export const MALFORMED_INPUTS: readonly MalformedInput[] = [
       ]),
   },
   { name: 'random bytes', at: 'after', isFatal: false, bytes: () => randomBytes(20_000) },
-  { name: '30 kB that declare 32 GB', at: 'after', isFatal: true, bytes: () => memoryBomb() },
+  { name: '30 kB that declare 32 GB', at: 'after', isFatal: true, bytes: () => oversizedDeclarations() },
 ]

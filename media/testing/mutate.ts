@@ -16,7 +16,7 @@ export function createRandom(seed: number): (below: number) => number {
   }
 }
 
-/** All that a publisher sends after its handshake, without waiting for answers. */
+/** Everything that a publisher sends after the handshake, without waiting for replies. */
 function sessionBytes(path: string): Buffer {
   const encoder = new ChunkEncoder()
   const send = (type: number, timestamp: number, payload: Buffer): Buffer =>
@@ -36,7 +36,7 @@ function sessionBytes(path: string): Buffer {
   ])
 }
 
-/** A handshake and a session, damaged in one of many ways; the whole of what one hostile peer sends. */
+/** All bytes of one hostile peer: a handshake and a session, randomly damaged. */
 export function mutatedSession(random: (below: number) => number): Buffer {
   const handshake = Buffer.concat([Buffer.of(3), Buffer.alloc(8), randomBytes(1_528), randomBytes(1_536)])
   const kind = random(10)
@@ -45,7 +45,7 @@ export function mutatedSession(random: (below: number) => number): Buffer {
   if (kind === 2) return Buffer.concat([handshake, randomBytes(random(8_000))])
   if (kind === 3) {
     const input = MALFORMED_INPUTS[random(MALFORMED_INPUTS.length)]!
-    // The two AMF bombs are sent by other tests; here they would only be slow to build.
+    // Other tests send the deeply nested AMF0 objects. They are slow to build.
     if (input.name.includes('objects')) return handshake
     return input.at === 'before' ? input.bytes() : Buffer.concat([handshake, input.bytes()])
   }
@@ -54,6 +54,7 @@ export function mutatedSession(random: (below: number) => number): Buffer {
   return Buffer.concat([handshake, session])
 }
 
+/** Truncates, inserts, removes, repeats, overwrites or flips bytes at a random position. */
 function damage(bytes: Buffer, random: (below: number) => number): Buffer {
   const at = random(bytes.length)
   switch (random(7)) {

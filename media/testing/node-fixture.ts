@@ -8,8 +8,8 @@ import { newKey } from './ingest-fixture.ts'
 import { TestPublisher } from './publisher.ts'
 import type { Sink } from './sink.ts'
 
-/** Durations short enough for tests; the order among them is that of the real ones. */
-export const QUICK: RelayLimits = {
+/** Short durations for tests, in the same order as the default ones. */
+export const FAST_LIMITS: RelayLimits = {
   ...DEFAULT_RELAY_LIMITS,
   timeouts: { resolveMs: 1_000, connectMs: 500, handshakeMs: 500, publishMs: 500, closeMs: 500 },
   backoff: { baseMs: 100, maxMs: 500 },
@@ -30,21 +30,21 @@ export interface NodeFixture {
   readonly node: MediaNode
   readonly port: number
   readonly events: MediaEvent[]
-  /** Every line that was logged, fields and all. */
+  /** All log lines, with their fields. */
   readonly lines: string[]
-  /** The stream that is known to the node's host, which admits its key. */
+  /** The stream that the host knows. Its key is admitted. */
   stream: DesiredStream
   readonly key: string
-  /** Changes the stream and tells the node. */
+  /** Changes the stream and applies it to the node. */
   change: (change: Partial<DesiredStream>) => void
-  /** A publisher that has been admitted. */
+  /** Connects a publisher and waits until it is admitted. */
   publish: (key?: string) => Promise<TestPublisher>
   destination: (id: string) => DestinationStatus
-  /** The states a destination went through. */
+  /** The states of a destination in order. */
   states: (id: string) => DestinationState[]
 }
 
-/** A real node on a free port of the loopback, with one stream. */
+/** Starts a real node on a free loopback port with one stream. */
 export async function startNode(
   destinations: readonly Destination[],
   limits: Partial<RelayLimits> = {},
@@ -69,7 +69,7 @@ export async function startNode(
       inputOfKey(fixture.stream, keyHash) !== null
         ? { allowed: true, stream: fixture.stream }
         : { allowed: false, reason: 'unknown key' },
-    limits: { relay: { ...QUICK, ...limits } },
+    limits: { relay: { ...FAST_LIMITS, ...limits } },
     ...settings,
   })
   const port = node.status().rtmpPort
@@ -109,25 +109,25 @@ export function hashOf(key: string): string {
   return createHash('sha256').update(key).digest('hex')
 }
 
-/** A destination at a sink. */
-export function towards(sink: Sink, id = 'destination-1', streamKey = `key-of-${id}`): Destination {
+/** A destination whose server is a sink. */
+export function destinationTo(sink: Sink, id = 'destination-1', streamKey = `key-of-${id}`): Destination {
   return { id, url: `rtmp://127.0.0.1:${sink.port}/live`, streamKey }
 }
 
-export interface Scene extends NodeFixture {
+export interface NodeWithSinks extends NodeFixture {
   readonly sinks: readonly Sink[]
   close(): Promise<void>
 }
 
-/** A node with one destination, `d0`, `d1` and so on, at each of the sinks. The scene closes them too. */
-export async function startScene(
+/** Starts a node with a destination (`d0`, `d1` …) for each of the sinks. Closing it closes the sinks too. */
+export async function startNodeWithSinks(
   sinks: readonly Sink[],
   limits: Partial<RelayLimits> = {},
   settings: Partial<MediaNodeSettings> = {},
-): Promise<Scene> {
-  const destinations = sinks.map((sink, index) => towards(sink, `d${index}`))
+): Promise<NodeWithSinks> {
+  const destinations = sinks.map((sink, index) => destinationTo(sink, `d${index}`))
   const fixture = await startNode(destinations, limits, settings)
-  // The fixture's stream changes in place: no copy of it.
+  // Not a copy, because `fixture.stream` changes.
   return Object.assign(fixture, {
     sinks,
     async close() {

@@ -1,4 +1,4 @@
-/** A PDF of so many pages; the first is a red rectangle on the lower half of the page. */
+/** Makes a PDF. Its first page has a red rectangle in the lower half, the others are empty. */
 export function makePdf(pages: number, { width = 300, height = 400 } = {}): Buffer {
   const kids = Array.from({ length: pages }, (_, index) => `${index + 4} 0 R`).join(' ')
   const draw = `1 0 0 rg 0 0 ${width} ${height / 2} re f`

@@ -13,9 +13,9 @@ export interface TestPublisherOptions {
   readonly port: number
   readonly host?: string
   readonly app?: string
-  /** Keep the connection open after the server's FIN, as a peer does that will not be told. */
+  /** Keeps the connection open after the server's FIN. */
   readonly ignoreFin?: boolean
-  /** By TLS, and whom to trust. */
+  /** Connects by TLS. `ca` is the trusted authority. */
   readonly tls?: { readonly ca: string; readonly servername?: string }
 }
 
@@ -32,16 +32,16 @@ const COMMAND = 20
 const HANDSHAKE_BYTES = 1 + 1_536 * 2
 
 /**
- * A publisher for tests, benchmarks and demonstrations: polite through its methods, and as rude as a test wants
- * through `write`. Timestamps are milliseconds modulo 2^32.
+ * A publisher for tests and benchmarks. Its methods follow the protocol; `write` sends any bytes. Timestamps are
+ * milliseconds modulo 2^32.
  */
 export class TestPublisher {
   readonly socket: Socket
   readonly encoder = new ChunkEncoder()
-  /** All that the server sent after its handshake. */
+  /** All messages of the server after the handshake. */
   readonly messages: RtmpMessage[] = []
   readonly statuses: ServerStatus[] = []
-  /** Settles when the socket is closed, by whomever. */
+  /** Resolves when the socket is closed by either side. */
   readonly closed: Promise<void>
   #handshake: Buffer = Buffer.alloc(0)
   #waiting: (() => void)[] = []
@@ -52,21 +52,21 @@ export class TestPublisher {
     onMessage: (message) => this.#message(message),
   })
 
-  /** Takes over a socket; {@link TestPublisher.connect} is the usual way. */
+  /** Uses an open socket. Most tests call {@link TestPublisher.connect}. */
   constructor(socket: Socket) {
     this.socket = socket
     this.closed = new Promise((resolve) => socket.once('close', () => resolve()))
     socket.on('data', (bytes: Buffer) => this.#bytes(bytes))
-    // A reset is one of the ways to be told to go: it shows as `closed`.
+    // A reset also resolves `closed`.
     socket.on('error', () => {})
     socket.once('close', () => this.#wake())
     socket.once('end', () => this.#wake())
   }
 
-  /** Opens a connection, shakes hands, and says connect and createStream. */
+  /** Opens a connection, does the handshake, and sends `connect` and `createStream`. */
   static async connect(options: TestPublisherOptions): Promise<TestPublisher> {
     const publisher = await TestPublisher.open(options)
-    await publisher.shakeHands()
+    await publisher.handshake()
     publisher.command('connect', 1, {
       app: options.app ?? 'live',
       tcUrl: `rtmp://${options.host ?? '127.0.0.1'}:${options.port}/${options.app ?? 'live'}`,
@@ -76,24 +76,24 @@ export class TestPublisher {
     return publisher
   }
 
-  /** Opens a connection and says nothing. */
+  /** Opens a connection and sends nothing. */
   static async open(options: TestPublisherOptions): Promise<TestPublisher> {
-    const where = { port: options.port, host: options.host ?? '127.0.0.1', noDelay: true }
+    const address = { port: options.port, host: options.host ?? '127.0.0.1', noDelay: true }
     const { tls } = options
     const socket: Socket = tls
-      ? connectTls({ ...where, ...tls })
-      : connect({ ...where, allowHalfOpen: options.ignoreFin ?? false })
+      ? connectTls({ ...address, ...tls })
+      : connect({ ...address, allowHalfOpen: options.ignoreFin ?? false })
     await once(socket, tls ? 'secureConnect' : 'connect')
     return new TestPublisher(socket)
   }
 
-  async shakeHands(): Promise<void> {
+  async handshake(): Promise<void> {
     this.write(Buffer.concat([Buffer.of(3), Buffer.alloc(8), randomBytes(1_528)]))
     await this.until(() => this.#handshake.length >= HANDSHAKE_BYTES)
     this.write(this.#handshake.subarray(1, 1_537))
   }
 
-  /** Says publish and waits for the answer: the last status, or null when the connection was closed without one. */
+  /** Sends `publish` and waits for its status; null when the connection was closed without one. */
   async publish(key: string): Promise<ServerStatus | null> {
     const before = this.statuses.length
     this.command('publish', 3, null, key, 'live')
@@ -133,7 +133,7 @@ export class TestPublisher {
     this.socket.destroy()
   }
 
-  /** Waits until `condition` holds or the server has closed, 5 s at most. */
+  /** Waits until `condition` holds or the server has closed the connection, at most 5 s. */
   async until(condition: () => boolean): Promise<void> {
     const deadline = performance.now() + 5_000
     while (!condition() && !this.socket.destroyed && !this.socket.readableEnded) {

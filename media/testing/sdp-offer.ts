@@ -1,6 +1,6 @@
 import type { PeerConnection } from 'node-datachannel'
 
-/** The offer of a client that has added its tracks, with its candidates. */
+/** Creates an offer with all candidates. The tracks must have been added. */
 export function offerOf(connection: PeerConnection): Promise<string> {
   return new Promise((resolve) => {
     connection.onGatheringStateChange((state) => {

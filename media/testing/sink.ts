@@ -8,37 +8,37 @@ import { flvHeader, flvTag } from '../preview/flv-tag.ts'
 import type { MediaKind } from '../types.ts'
 import { ChunkEncoder } from './chunk-encoder.ts'
 
-/** How a sink treats its publishers; may be changed at any time and holds from the next event on. */
+/** How a sink treats publishers. Changes take effect with the next event. */
 export interface SinkBehaviour {
-  /** Answer `publish` with this status code, and end. */
+  /** Reply to `publish` with this error and close. */
   refuse?: { code: string; description?: string } | undefined
-  /** Answer `connect` with `_error`. */
+  /** Reply to `connect` with `_error` and close. */
   refuseConnect?: { code: string; description: string } | undefined
-  /** Bytes a second that are read of each connection. */
+  /** Bytes per second to read from each connection. */
   bytesPerSecond?: number | undefined
-  /** Take connections and say nothing. */
+  /** Accept connections and send nothing. */
   blackhole?: boolean
-  /** Answer everything but `publish`. */
+  /** Reply to everything except `publish`. */
   ignorePublish?: boolean
   /** Never send an RTMP Acknowledgement. */
   neverAcknowledge?: boolean
-  /** Announced on `connect`, as platforms do; many publishers then cut what they send into chunks of this size. */
+  /** Chunk size to announce with `connect`, as platforms do. Many publishers then use it too. */
   chunkSize?: number
-  /** Keep what is sent, for {@link SinkConnection.film}. */
+  /** Keep audio and video for {@link SinkConnection.toFlv}. */
   keepMedia?: boolean
-  /** The message stream id given by `createStream`; 1 unless told otherwise. */
+  /** Message stream id in the reply to `createStream`; 1 by default. */
   messageStreamId?: number
-  /** Refuse a key that was published before, as servers do that have not noticed the end of a broken connection. */
+  /** Refuse a key that was published before, like a server that has not noticed the end of a broken connection. */
   keepsSessions?: boolean
-  /** Close without a word: in place of an answer to `publish`, or as soon as media comes. */
+  /** Close without a reply to `publish`, or with the first media message. */
   closes?: 'at publish' | 'at media' | undefined
-  /** Keep what the messages carry. */
+  /** Keep the payloads of messages. */
   keepPayloads?: boolean
 }
 
 export interface SinkMessage {
   readonly kind: MediaKind
-  /** Milliseconds as on the wire. */
+  /** Milliseconds, as received. */
   readonly timestamp: number
   readonly streamId: number
   readonly bytes: number
@@ -53,15 +53,15 @@ export interface SinkMessage {
 const KINDS: Record<number, MediaKind | undefined> = { 8: 'audio', 9: 'video', 18: 'data' }
 const HANDSHAKE_BYTES = 1_536
 
-/** One publisher's connection to a sink, and all that came over it. */
+/** A publisher's connection to a sink, and what was received over it. */
 export class SinkConnection {
   readonly commands: { name: string; values: AmfValue[] }[] = []
   readonly messages: SinkMessage[] = []
   readonly openedAt = performance.now()
-  /** Monotonic milliseconds; null until Publish.Start was sent. */
+  /** Monotonic milliseconds; null before Publish.Start. */
   publishedAt: number | null = null
   streamKey: string | null = null
-  /** The body of the newest video configuration. */
+  /** Body of the last video sequence header. */
   videoHeader: Buffer | null = null
   closed = false
   /** Monotonic milliseconds; null while it is open. */
@@ -70,18 +70,18 @@ export class SinkConnection {
   readonly #kept: Buffer[] = []
   readonly socket: Socket
   readonly #behaviour: SinkBehaviour
-  readonly #isKept: (key: string) => boolean
+  readonly #wasPublished: (key: string) => boolean
   readonly #encoder = new ChunkEncoder()
   readonly #reader: ChunkReader
   #received = Buffer.alloc(0)
-  #shaken = false
+  #handshakeDone = false
   #window = 0
   #acknowledged = 0
   #stalled = false
 
-  constructor(socket: Socket, behaviour: SinkBehaviour, isKept: (key: string) => boolean) {
+  constructor(socket: Socket, behaviour: SinkBehaviour, wasPublished: (key: string) => boolean) {
     this.socket = socket
-    this.#isKept = isKept
+    this.#wasPublished = wasPublished
     this.#behaviour = behaviour
     this.#reader = new ChunkReader({
       maxMessageBytes: 16 * 1024 * 1024,
@@ -90,7 +90,7 @@ export class SinkConnection {
       onMessage: (message) => this.#onMessage(message),
     })
     socket.on('data', (bytes: Buffer) => this.#onData(bytes))
-    // Whatever ends the connection shows as `closed`.
+    // Errors also set `closed`.
     socket.on('error', () => {})
     socket.on('close', () => {
       this.closed = true
@@ -98,7 +98,7 @@ export class SinkConnection {
     })
   }
 
-  /** `tcUrl`, `app` and whatever else `connect` carried. */
+  /** The command object of `connect`. */
   get connectObject(): { [key: string]: AmfValue } {
     const [object] = this.commands.find(({ name }) => name === 'connect')?.values ?? []
     return object as { [key: string]: AmfValue }
@@ -108,12 +108,12 @@ export class SinkConnection {
     return this.messages.filter((message) => message.kind === kind)
   }
 
-  /** The sound and pictures that were sent as an FLV file, where the sink keeps them. */
-  film(): Buffer {
+  /** The received audio and video as an FLV file, with `keepMedia`. */
+  toFlv(): Buffer {
     return Buffer.concat([flvHeader({ audio: true, video: true }), ...this.#kept])
   }
 
-  /** Stops reading, as a server does that hangs. */
+  /** Stops reading, like a server that hangs. */
   stall(): void {
     this.#stalled = true
     this.socket.pause()
@@ -139,11 +139,11 @@ export class SinkConnection {
       this.socket.pause()
       setTimeout(() => this.#stalled || this.socket.resume(), (bytes.length / bytesPerSecond) * 1_000)
     }
-    if (this.#shaken) this.#read(bytes)
-    else this.#shakeHands(bytes)
+    if (this.#handshakeDone) this.#read(bytes)
+    else this.#readHandshake(bytes)
   }
 
-  #shakeHands(bytes: Buffer): void {
+  #readHandshake(bytes: Buffer): void {
     const before = this.#received.length
     this.#received = Buffer.concat([this.#received, bytes])
     const first = 1 + HANDSHAKE_BYTES
@@ -151,7 +151,7 @@ export class SinkConnection {
       this.socket.write(Buffer.concat([Buffer.alloc(first, 3), this.#received.subarray(1, first)]))
     }
     if (this.#received.length < first + HANDSHAKE_BYTES) return
-    this.#shaken = true
+    this.#handshakeDone = true
     this.#read(this.#received.subarray(first + HANDSHAKE_BYTES))
   }
 
@@ -167,13 +167,13 @@ export class SinkConnection {
   #onMessage(message: RtmpMessage): void {
     const kind = KINDS[message.type]
     if (kind !== undefined && this.#behaviour.closes === 'at media') this.socket.end()
-    if (kind !== undefined) this.#take(describe(kind, message), message.payload)
+    if (kind !== undefined) this.#record(describe(kind, message), message.payload)
     else if (message.type === 20) this.#onCommand(decodeAmf0(message.payload))
     else if (message.type === 5) this.#window = message.payload.readUInt32BE()
     else if (message.type === 4 && message.payload.readUInt16BE() === 7) this.pongs += 1
   }
 
-  #take(message: SinkMessage, payload: Buffer): void {
+  #record(message: SinkMessage, payload: Buffer): void {
     this.messages.push(this.#behaviour.keepPayloads === true ? { ...message, payload } : message)
     if (message.kind === 'video' && message.isHeader) this.videoHeader = payload
     if (this.#behaviour.keepMedia === true && message.kind !== 'data')
@@ -195,14 +195,14 @@ export class SinkConnection {
       this.#command('_result', transaction, null, messageStreamId)
     } else if (name === 'publish') {
       const streamKey = values[1] as string
-      const isKept = this.#behaviour.keepsSessions === true && this.#isKept(streamKey)
+      const isStillPublished = this.#behaviour.keepsSessions === true && this.#wasPublished(streamKey)
       this.streamKey = streamKey
       if (ignorePublish) return
       if (this.#behaviour.closes === 'at publish') {
         this.socket.end()
         return
       }
-      if (isKept) {
+      if (isStillPublished) {
         this.status('error', 'NetStream.Publish.BadName')
         this.socket.end()
         return
@@ -230,34 +230,34 @@ export class SinkConnection {
 export interface Sink {
   readonly port: number
   readonly behaviour: SinkBehaviour
-  /** Every connection there was, the oldest first. */
+  /** All connections, oldest first. */
   readonly connections: SinkConnection[]
   /** The newest connection. */
   last(): SinkConnection | undefined
-  /** Every media message of all connections. */
+  /** The media messages of all connections. */
   messages(kind?: MediaKind): SinkMessage[]
-  /** Closes the open connections, by FIN. */
+  /** Closes the open connections with FIN. */
   closeConnections(): void
-  /** Closes the open connections, by RST. */
+  /** Closes the open connections with RST. */
   resetConnections(): void
   close(): Promise<void>
 }
 
 export interface SinkOptions extends SinkBehaviour {
-  /** A free one by default. */
+  /** A free port by default. */
   readonly port?: number
   readonly host?: string
-  /** PEM; makes it an RTMPS server. */
+  /** PEM. Makes it an RTMPS server. */
   readonly tls?: { readonly key: string; readonly cert: string }
 }
 
-/** An RTMP server that takes publishers, remembers what they send, and misbehaves as told. */
+/** Starts an RTMP server that accepts publishers, records what they send, and can simulate faults. */
 export async function startSink(options: SinkOptions = {}): Promise<Sink> {
   const { port = 0, host = '127.0.0.1', tls, ...behaviour } = options
   const connections: SinkConnection[] = []
   const accept = (socket: Socket): void => {
-    const isKept = (key: string) => connections.some((one) => one.streamKey === key && one.publishedAt !== null)
-    connections.push(new SinkConnection(socket, behaviour, isKept))
+    const wasPublished = (key: string) => connections.some((one) => one.streamKey === key && one.publishedAt !== null)
+    connections.push(new SinkConnection(socket, behaviour, wasPublished))
   }
   const server: Server = tls === undefined ? createServer({ noDelay: true }, accept) : createTlsServer(tls, accept)
   server.on('error', () => {})

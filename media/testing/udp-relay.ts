@@ -1,30 +1,30 @@
 import { createSocket, type Socket } from 'node:dgram'
 import { once } from 'node:events'
 
-/** What a relay does to what passes through; may be changed at any time. */
-export interface LineFaults {
-  /** Part of the packets that are lost. */
+/** Network faults of a relay. They can be changed at any time. */
+export interface NetworkFaults {
+  /** Fraction of packets that are lost. */
   loss: number
-  /** Part of the packets that come late by `reorderMs`, and so behind others. */
+  /** Fraction of packets that are delayed by `reorderMs`, and so overtaken by others. */
   reorder: number
   reorderMs: number
-  /** What every packet takes. */
+  /** Delay of every packet. */
   delayMs: number
-  /** Nothing passes. */
+  /** All packets are lost. */
   dark: boolean
 }
 
 export interface UdpRelay {
   readonly port: number
-  readonly faults: LineFaults
-  /** Packets from clients, and those of them that were lost. */
+  readonly faults: NetworkFaults
+  /** Packets from clients, and how many of them were lost. */
   readonly passed: { packets: number; lost: number }
   close(): Promise<void>
 }
 
-/** A bad line on the loopback: clients send to its port, and it sends on to the target, with faults in both directions. */
-export async function startUdpRelay(target: number, faults: Partial<LineFaults> = {}): Promise<UdpRelay> {
-  const line: LineFaults = { loss: 0, reorder: 0, reorderMs: 30, delayMs: 0, dark: false, ...faults }
+/** Starts a UDP relay on loopback that forwards packets between clients and the target, with faults in both directions. */
+export async function startUdpRelay(target: number, faults: Partial<NetworkFaults> = {}): Promise<UdpRelay> {
+  const current: NetworkFaults = { loss: 0, reorder: 0, reorderMs: 30, delayMs: 0, dark: false, ...faults }
   const passed = { packets: 0, lost: 0 }
   const random = generator(1)
   const upstreams = new Map<number, Socket>()
@@ -32,8 +32,8 @@ export async function startUdpRelay(target: number, faults: Partial<LineFaults> 
   let closed = false
 
   const pass = (send: () => void): boolean => {
-    if (line.dark || random() < line.loss) return false
-    const delay = line.delayMs + (random() < line.reorder ? line.reorderMs : 0)
+    if (current.dark || random() < current.loss) return false
+    const delay = current.delayMs + (random() < current.reorder ? current.reorderMs : 0)
     if (delay === 0) send()
     else setTimeout(() => closed || send(), delay)
     return true
@@ -43,7 +43,6 @@ export async function startUdpRelay(target: number, faults: Partial<LineFaults> 
     if (known !== undefined) return known
     const socket = openSocket()
     upstreams.set(client, socket)
-    // The handshake's packets may come before the socket is bound: they are queued.
     socket.on('message', (bytes) => pass(() => front.send(bytes, client, '127.0.0.1')))
     return socket
   }
@@ -56,7 +55,7 @@ export async function startUdpRelay(target: number, faults: Partial<LineFaults> 
   await once(front, 'listening')
   return {
     port: front.address().port,
-    faults: line,
+    faults: current,
     passed,
     async close() {
       closed = true
@@ -67,17 +66,17 @@ export async function startUdpRelay(target: number, faults: Partial<LineFaults> 
   }
 }
 
-/** With room for what comes while this process is busy, as far as the system allows: only faults lose packets. */
+/** Opens a socket with a large receive buffer, so that packets are not lost while this process is busy. */
 function openSocket(): Socket {
   return createSocket({ type: 'udp4', recvBufferSize: 1024 * 1024 })
 }
 
-/** Sends a client to another port than the one in an answer. */
+/** Replaces the port of the candidates in an SDP answer. */
 export function throughPort(answer: string, port: number): string {
   return answer.replaceAll(/^(a=candidate:\S+ \d UDP \d+ \S+) \d+ /gm, `$1 ${port} `)
 }
 
-/** The same numbers from 0 to 1 every time (mulberry32). */
+/** A reproducible source of random numbers from 0 to 1 (mulberry32). */
 function generator(seed: number): () => number {
   let state = seed
   return () => {

@@ -5,7 +5,7 @@ import type { IngestFixture } from './ingest-fixture.ts'
 import { TestPublisher } from './publisher.ts'
 import type { TestPublisherOptions } from './publisher.ts'
 
-/** Ingests and publishers for the tests of one file; all are closed after each test. */
+/** Starts ingests and connects publishers. All are closed after each test. */
 export interface IngestTools {
   readonly start: typeof startIngest
   readonly connect: (fixture: IngestFixture, options?: Partial<TestPublisherOptions>) => Promise<TestPublisher>
@@ -32,7 +32,7 @@ export function useIngest(): IngestTools {
   }
 }
 
-/** Goes on publishing, whatever the server says, until the connection is gone. */
+/** Keeps sending video until the connection is closed. */
 export async function floodUntilClosed(publisher: TestPublisher): Promise<void> {
   const flood = setInterval(() => publisher.video(1, avcFrame(false, 10_000, 66)), 2)
   await publisher.closed

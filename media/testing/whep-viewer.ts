@@ -1,18 +1,19 @@
 import { Audio, PeerConnection, Video, type Track } from 'node-datachannel'
 import { offerOf } from './sdp-offer.ts'
 
+/** RTCP packet types: sender report and receiver report. */
 const REPORTS = [200, 201]
 
-/** A client of WHEP without a browser. */
+/** A WHEP client without a browser. */
 export class WhepViewer {
   readonly #connection = new PeerConnection('viewer', {
     iceServers: [],
     bindAddress: '127.0.0.1',
     disableAutoNegotiation: true,
   })
-  /** Held: a track that nobody refers to is collected, and says no more. */
+  /** Referenced, because a track that is garbage collected delivers no more packets. */
   readonly #tracks: readonly Track[]
-  /** RTP as it came. */
+  /** The received RTP packets. */
   readonly packets = { video: [] as Buffer[], audio: [] as Buffer[] }
 
   constructor() {

@@ -10,28 +10,28 @@ const AUDIO_TYPE = 111
 const NTP_EPOCH_MS = 2_208_988_800_000
 const PACKETS_KEPT = 2_000
 const REPORT_MS = 250
-/** The film goes on by no more than this at once. */
-const LONGEST_STEP_MS = 100
-/** A pause this long of the process that runs the client looks like a line that is interrupted. */
+/** The media clock advances by at most this much per timer event. */
+const MAX_STEP_MS = 100
+/** A pause of this process that is longer looks like a network failure to the server. */
 const STANDSTILL_MS = 500
 
 export interface WhipClientOptions {
   readonly media: WhipMedia
   readonly audio?: boolean
   readonly video?: boolean
-  /** The offer has video, and none comes. */
+  /** Offers video, but sends none. */
   readonly withholdsVideo?: boolean
-  /** The offer names no source (`a=ssrc`). */
+  /** The offer has no `a=ssrc`. */
   readonly anonymous?: boolean
-  /** Address that it sends from. */
+  /** Local address. */
   readonly host?: string
-  /** Sequence numbers of video begin here. */
+  /** First sequence number of video. */
   readonly firstSequence?: number
-  /** Called with each picture when its last packet was handed over; monotonic milliseconds. */
+  /** Called after each picture was sent; `at` is in monotonic milliseconds. */
   readonly onPicture?: (nals: readonly Buffer[], at: number) => void
 }
 
-/** A client of WHIP without a browser: its packets are made by hand, lost ones are sent again when asked for. */
+/** A WHIP client without a browser. It makes the RTP packets itself and answers NACKs with retransmissions. */
 export class WhipClient {
   readonly #options: WhipClientOptions
   #media: WhipMedia
@@ -46,17 +46,17 @@ export class WhipClient {
   #startedAt = 0
   #steppedAt = 0
   #pictures = 0
-  #sounds = 0
+  #audioPackets = 0
   #reportedAt = 0
   #wantsKeyframe = false
   state = 'new'
   keyframeRequests = 0
   retransmissions = 0
-  /** How often this process stood still for half a second or more. */
+  /** How often this process paused for more than half a second. */
   standstills = 0
-  /** Reports of the server, by their packet type. */
+  /** RTCP packet types that the server sent. */
   readonly feedback: number[] = []
-  /** When each picture was sent, monotonic milliseconds. */
+  /** When each picture was sent, in monotonic milliseconds. */
   readonly sentAt: number[] = []
 
   constructor(options: WhipClientOptions) {
@@ -81,7 +81,7 @@ export class WhipClient {
     }
   }
 
-  /** The offer, as it goes out. */
+  /** Creates the offer. */
   offer(): Promise<string> {
     return offerOf(this.#connection)
   }
@@ -90,15 +90,15 @@ export class WhipClient {
     this.#connection.setRemoteDescription(answer, 'answer')
   }
 
-  /** Goes on with another film, as a browser that changes its size: from a keyframe on. */
+  /** Continues with other media, like a browser whose picture size changes, starting with a keyframe. */
   show(media: WhipMedia): void {
     this.#media = media
     this.#frame = 0
   }
 
   /**
-   * Sends the film over and over, at its own pace. The film stops while this process stands still: a burst of all that
-   * fell due would overflow the receive buffers of sockets.
+   * Sends the media in a loop in real time. The media clock stops while this process is paused, because a burst would
+   * overflow the receive buffers of sockets.
    */
   start(): this {
     this.#startedAt = this.#steppedAt = performance.now()
@@ -134,13 +134,13 @@ export class WhipClient {
     const now = performance.now()
     const step = now - this.#steppedAt
     this.#steppedAt = now
-    if (step > LONGEST_STEP_MS) this.#startedAt += step - LONGEST_STEP_MS
+    if (step > MAX_STEP_MS) this.#startedAt += step - MAX_STEP_MS
     if (step > STANDSTILL_MS) this.standstills += 1
     const elapsed = now - this.#startedAt
     const due =
       this.#videoTrack === null || this.#options.withholdsVideo ? 0 : (elapsed / 1_000) * media.framesPerSecond
     while (this.#pictures < due) this.#sendPicture()
-    while (this.#audioTrack !== null && this.#sounds * 20 <= elapsed) this.#sendSound()
+    while (this.#audioTrack !== null && this.#audioPackets * 20 <= elapsed) this.#sendAudio()
     if (elapsed - this.#reportedAt < REPORT_MS) return
     this.#reportedAt = elapsed
     const wall = NTP_EPOCH_MS + 1_790_000_000_000 + elapsed
@@ -149,13 +149,13 @@ export class WhipClient {
   }
 
   #pictureTime(elapsed: number): number {
-    // Wraps within the first seconds.
+    // Starts shortly before the 32-bit wrap.
     return (Math.round(elapsed * 90) + 2 ** 32 - 90_000) % 2 ** 32
   }
 
   #sendPicture(): void {
     const { framesPerSecond, pictures } = this.#media
-    const nals = this.#pictureToSend(pictures)
+    const nals = this.#nextPicture(pictures)
     const timestamp = this.#pictureTime(this.#pictures * (1_000 / framesPerSecond))
     this.#pictures += 1
     this.sentAt.push(performance.now())
@@ -175,8 +175,8 @@ export class WhipClient {
 
   #frame = 0
 
-  /** The next picture of the film; a keyframe out of turn where one was asked for. */
-  #pictureToSend(pictures: WhipMedia['pictures']): readonly Buffer[] {
+  /** The next picture; the first one, which is a keyframe, if the server requested a keyframe. */
+  #nextPicture(pictures: WhipMedia['pictures']): readonly Buffer[] {
     if (this.#wantsKeyframe) this.#frame = 0
     this.#wantsKeyframe = false
     const nals = pictures[this.#frame % pictures.length]!
@@ -184,10 +184,10 @@ export class WhipClient {
     return nals
   }
 
-  #sendSound(): void {
+  #sendAudio(): void {
     const { sounds } = this.#media
-    const packet = rtpPacket(this.#audio, this.#sounds * 960, false, sounds[this.#sounds % sounds.length]!)
-    this.#sounds += 1
+    const packet = rtpPacket(this.#audio, this.#audioPackets * 960, false, sounds[this.#audioPackets % sounds.length]!)
+    this.#audioPackets += 1
     this.#audioTrack?.sendMessageBinary(packet)
   }
 
@@ -203,13 +203,13 @@ export class WhipClient {
       const end = offset + (bytes.readUInt16BE(offset + 2) + 1) * 4
       for (let entry = offset + 12; entry + 4 <= end; entry += 4) {
         const [first, mask] = [bytes.readUInt16BE(entry), bytes.readUInt16BE(entry + 2)]
-        this.#sendAgain(first)
-        for (let bit = 0; bit < 16; bit += 1) if (mask & (1 << bit)) this.#sendAgain((first + bit + 1) & 0xffff)
+        this.#retransmit(first)
+        for (let bit = 0; bit < 16; bit += 1) if (mask & (1 << bit)) this.#retransmit((first + bit + 1) & 0xffff)
       }
     }
   }
 
-  #sendAgain(sequence: number): void {
+  #retransmit(sequence: number): void {
     const packet = this.#sent.get(sequence)
     if (packet === undefined) return
     this.retransmissions += 1

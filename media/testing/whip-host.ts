@@ -2,7 +2,7 @@ import { startMediaProcess, type MediaHost } from '../process/host.ts'
 import type { DesiredStream, WhipReply } from '../types.ts'
 import { useFfmpeg } from './ffmpeg.ts'
 import { newKey } from './ingest-fixture.ts'
-import { hashOf, towards } from './node-fixture.ts'
+import { destinationTo, hashOf } from './node-fixture.ts'
 import type { Sink } from './sink.ts'
 import type { WhipClient } from './whip-client.ts'
 
@@ -10,11 +10,11 @@ export interface WhipHost {
   readonly host: MediaHost
   readonly rtmpPort: number
   readonly whipPort: number
-  /** For RTMP. */
+  /** Stream key for RTMP. */
   readonly key: string
-  /** Asks for an answer to an offer. @returns it, and its session */
+  /** Sends an offer. @returns the answer and its session */
   take(sdp: string): Promise<{ readonly session: string; readonly sdp: string }>
-  /** Has a client taken. @returns its session */
+  /** Connects a client. @returns its session */
   open(client: WhipClient): Promise<string>
   end(session: string): Promise<WhipReply>
 }
@@ -24,7 +24,7 @@ export interface LogLine {
   readonly [field: string]: unknown
 }
 
-/** A media process of its own with one stream that goes to a sink: for benches and soaks. */
+/** Starts a media process with one stream and one destination, for benchmarks and soak tests. */
 export async function startWhipHost(sink: Sink, onLine: (line: LogLine) => void = () => {}): Promise<WhipHost> {
   const key = newKey()
   const path = key.split('-')[0]!
@@ -35,7 +35,7 @@ export async function startWhipHost(sink: Sink, onLine: (line: LogLine) => void 
     keyHash: hashOf(key),
     whipHash: keyHash,
     live: true,
-    destinations: [towards(sink)],
+    destinations: [destinationTo(sink)],
   }
   const nothing = (): void => {}
   const note = (fields: object, message: string): void => onLine({ ...fields, message })
@@ -57,7 +57,7 @@ export async function startWhipHost(sink: Sink, onLine: (line: LogLine) => void 
   const take = async (sdp: string) => {
     const offer = { type: 'offer' as const, path, keyHash, remoteAddress: '127.0.0.1', normalise: false, sdp }
     const reply = await host.whip(offer)
-    if (!reply.ok || reply.session === undefined) throw new Error(`not taken: ${JSON.stringify(reply)}`)
+    if (!reply.ok || reply.session === undefined) throw new Error(`the offer was refused: ${JSON.stringify(reply)}`)
     return reply
   }
   return {

@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { runFfmpeg } from './ffmpeg.ts'
 
-/** A short film for WHIP: pictures as NAL units, sound as Opus packets of 20 ms. */
+/** A short clip for WHIP: NAL units of each picture, and Opus packets of 20 ms. */
 export interface WhipMedia {
   readonly pictures: readonly (readonly Buffer[])[]
   readonly sounds: readonly Buffer[]
@@ -14,24 +14,24 @@ export interface WhipMediaOptions {
   readonly seconds?: number
   readonly size?: string
   readonly kilobits?: number
-  /** Pictures between keyframes. */
+  /** Frames from one keyframe to the next. */
   readonly group?: number
 }
 
 const FRAMES_PER_SECOND = 30
 
-/** Has ffmpeg make a film: a test picture in H.264 as browsers send it, and a tone in Opus. */
+/** Makes a clip with ffmpeg: a test picture in H.264 like that of browsers, and a tone in Opus. */
 export async function makeWhipMedia(options: WhipMediaOptions = {}): Promise<WhipMedia> {
   const { group = 15, kilobits = 1_000, seconds = 2, size = '640x360' } = options
   const folder = await mkdtemp(join(tmpdir(), 'crier-whip-media-'))
   try {
     const [video, audio] = [join(folder, 'video.h264'), join(folder, 'audio.ogg')]
-    const film = `-t ${seconds} -map 0:v -c:v libx264 -profile:v baseline -preset veryfast -b:v ${kilobits}k -g ${group}`
-    const form = '-x264-params aud=1:slices=1:scenecut=0 -pix_fmt yuv420p -f h264'
+    const encoder = `-t ${seconds} -map 0:v -c:v libx264 -profile:v baseline -preset veryfast -b:v ${kilobits}k -g ${group}`
+    const format = '-x264-params aud=1:slices=1:scenecut=0 -pix_fmt yuv420p -f h264'
     await runFfmpeg(
       ...words(`-f lavfi -i testsrc2=size=${size}:rate=${FRAMES_PER_SECOND}`),
       ...words('-f lavfi -i sine=frequency=440:sample_rate=48000'),
-      ...words(`${film} ${form}`),
+      ...words(`${encoder} ${format}`),
       video,
       ...words(`-t ${seconds} -map 1:a -c:a libopus -ac 2 -b:a 64k -f ogg`),
       audio,
@@ -50,7 +50,7 @@ function words(text: string): string[] {
   return text.split(' ')
 }
 
-/** Pictures of an Annex B stream that begins each with an access unit delimiter. */
+/** Splits an Annex B stream at its access unit delimiters. */
 function picturesOf(bytes: Buffer): Buffer[][] {
   const pictures: Buffer[][] = []
   let start = bytes.indexOf('000001', 0, 'hex')
@@ -85,7 +85,7 @@ function packetsOf(bytes: Buffer): Buffer[] {
   return packets
 }
 
-/** A picture as it is relayed: the body of an FLV tag, without parameter sets. */
+/** The FLV tag body of a picture, without parameter sets. */
 export function tagBody(nals: readonly Buffer[]): Buffer {
   const kept = nals.filter((nal) => ![7, 8, 9].includes(nal[0]! & 0x1f))
   const isKeyframe = kept.some((nal) => (nal[0]! & 0x1f) === 5)

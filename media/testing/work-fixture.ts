@@ -9,15 +9,15 @@ import { findFfmpeg } from './ffmpeg.ts'
 
 export interface WorkFixture {
   readonly work: MediaWork
-  /** Of this file's tests, for their inputs and outputs. */
+  /** For inputs and outputs of the tests. */
   readonly folder: string
-  /** What was logged at `warn` and `error`. */
+  /** Log lines of the levels `warn` and `error`. */
   readonly logged: readonly string[]
-  /** Where intermediate files are; empty when there is nothing to do. */
+  /** Folder of intermediate files. Empty when no work is running. */
   readonly tempDir: string
 }
 
-/** Media work for the tests of a file, ended and removed after the last one. */
+/** Starts media work for the tests of a file. It is closed and its folders are removed after the last test. */
 export function useMediaWork(options: Partial<MediaWorkOptions> = {}): WorkFixture {
   const folder = mkdtempSync(join(tmpdir(), 'crier-work-'))
   const tempDir = mkdtempSync(join(tmpdir(), 'crier-work-temp-'))
@@ -33,20 +33,20 @@ export function useMediaWork(options: Partial<MediaWorkOptions> = {}): WorkFixtu
   return { work, folder, logged, tempDir }
 }
 
-/** Processes whose arguments name the folder: every ffmpeg of a fixture. */
+/** Ids of processes that have the folder in their arguments, such as ffmpeg. */
 export function processesOn(folder: string): number[] {
   return readdirSync('/proc').flatMap((name) => {
     if (!/^\d+$/.test(name) || Number(name) === process.pid) return []
     try {
       return readFileSync(`/proc/${name}/cmdline`, 'utf8').includes(folder) ? [Number(name)] : []
     } catch {
-      // It ended in the meantime.
+      // The process has ended.
       return []
     }
   })
 }
 
-/** Everything below a folder. */
+/** Names of all files below a folder. */
 export function filesIn(folder: string): string[] {
   return readdirSync(folder, { recursive: true, withFileTypes: true })
     .filter((entry) => entry.isFile())

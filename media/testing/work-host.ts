@@ -1,4 +1,4 @@
-/** A host of media work that a test kills: `node work-host.ts <temp folder> <input> <output>`. */
+/** A process with media work that a test kills: `node work-host.ts <temp folder> <input> <output>`. */
 import { startMediaWork } from '../work/media-work.ts'
 import { findFfmpeg } from './ffmpeg.ts'
 

@@ -8,7 +8,7 @@ import { afterAll, afterEach, beforeAll, expect, test } from 'vitest'
 import { findAiortc } from '../../test/support/tools.ts'
 import { waitFor } from '../../test/support/wait.ts'
 import { useFfmpeg } from '../testing/ffmpeg.ts'
-import { hashOf, startScene, type Scene } from '../testing/node-fixture.ts'
+import { hashOf, startNodeWithSinks, type NodeWithSinks } from '../testing/node-fixture.ts'
 import { startSink } from '../testing/sink.ts'
 
 /** Publishes with aiortc, a WebRTC implementation that shares no code with ours: SDP, ICE, DTLS, SRTP and RTCP feedback. */
@@ -20,7 +20,7 @@ const aiortc = findAiortc()
 if (aiortc === undefined)
   console.warn('Not tested with aiortc: the package python3-aiortc is missing or does not work.')
 
-let scene: Scene
+let scene: NodeWithSinks
 let server: Server
 let client: ChildProcess | undefined
 let clientStderr = ''
@@ -34,7 +34,11 @@ async function answer(request: IncomingMessage, response: ServerResponse): Promi
 }
 
 beforeAll(async () => {
-  scene = await startScene([await startSink()], {}, { whip: { host: '127.0.0.1', port: 0, ffmpeg: await useFfmpeg() } })
+  scene = await startNodeWithSinks(
+    [await startSink()],
+    {},
+    { whip: { host: '127.0.0.1', port: 0, ffmpeg: await useFfmpeg() } },
+  )
   scene.change({ whipHash: hashOf('the token') })
   server = createServer((request, response) => void answer(request, response)).listen(0, '127.0.0.1')
   await once(server, 'listening')

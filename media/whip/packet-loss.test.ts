@@ -2,7 +2,7 @@ import { crc32 } from 'node:zlib'
 import { afterAll, afterEach, beforeAll, expect, test } from 'vitest'
 import { waitFor } from '../../test/support/wait.ts'
 import { useFfmpeg } from '../testing/ffmpeg.ts'
-import { hashOf, startScene, type Scene } from '../testing/node-fixture.ts'
+import { hashOf, startNodeWithSinks, type NodeWithSinks } from '../testing/node-fixture.ts'
 import { startSink, type SinkMessage } from '../testing/sink.ts'
 import { startUdpRelay, throughPort, type UdpRelay } from '../testing/udp-relay.ts'
 import { WhipClient } from '../testing/whip-client.ts'
@@ -11,7 +11,7 @@ import { makeWhipMedia, tagBody, type WhipMedia } from '../testing/whip-media.ts
 /** The video that destinations receive when the client's network loses, reorders or delays packets. */
 
 let media: WhipMedia
-let scene: Scene
+let scene: NodeWithSinks
 let relay: UdpRelay
 let client: WhipClient
 let session: string
@@ -22,7 +22,11 @@ const PATIENT = { timeoutMs: 20_000 }
 
 beforeAll(async () => {
   media = await makeWhipMedia({ kilobits: 3_000 })
-  scene = await startScene([await startSink()], {}, { whip: { host: '127.0.0.1', port: 0, ffmpeg: await useFfmpeg() } })
+  scene = await startNodeWithSinks(
+    [await startSink()],
+    {},
+    { whip: { host: '127.0.0.1', port: 0, ffmpeg: await useFfmpeg() } },
+  )
   scene.change({ whipHash: keyHash })
   relay = await startUdpRelay(scene.node.status().whip!.port)
 })

@@ -6,14 +6,14 @@ import { promisify } from 'node:util'
 import { afterAll, afterEach, beforeAll, expect, test } from 'vitest'
 import { waitFor } from '../../test/support/wait.ts'
 import { useFfmpeg } from '../testing/ffmpeg.ts'
-import { hashOf, startScene, type Scene } from '../testing/node-fixture.ts'
+import { hashOf, startNodeWithSinks, type NodeWithSinks } from '../testing/node-fixture.ts'
 import { startSink, type SinkMessage } from '../testing/sink.ts'
 import { WhipClient } from '../testing/whip-client.ts'
 import { makeWhipMedia, type WhipMedia } from '../testing/whip-media.ts'
 
 /** Browsers change the size of their video while they publish. Destinations receive one size. */
 
-let scene: Scene
+let scene: NodeWithSinks
 let sources: { landscape: WhipMedia; small: WhipMedia; portrait: WhipMedia }
 const keyHash = hashOf('the token')
 
@@ -28,7 +28,7 @@ beforeAll(async () => {
   ])
   sources = { landscape, small, portrait }
   const whip = { host: '127.0.0.1', port: 0, ffmpeg: await useFfmpeg() }
-  scene = await startScene([await startSink({ keepMedia: true })], { holdMs: 10_000 }, { whip })
+  scene = await startNodeWithSinks([await startSink({ keepMedia: true })], { holdMs: 10_000 }, { whip })
   scene.change({ whipHash: keyHash })
 })
 afterAll(() => scene?.close())
@@ -78,7 +78,7 @@ async function decode(): Promise<{ frames: DecodedFrame[]; stderr: string }> {
   const folder = await mkdtemp(join(tmpdir(), 'crier-sizes-'))
   try {
     const file = join(folder, 'received.flv')
-    await writeFile(file, scene.sinks[0]!.last()!.film())
+    await writeFile(file, scene.sinks[0]!.last()!.toFlv())
     const output = ['-show_entries', 'frame=media_type,width,height,pts_time', '-of', 'json']
     const { stderr, stdout } = await promisify(execFile)('ffprobe', ['-v', 'error', ...output, file])
     return { frames: (JSON.parse(stdout) as { frames: DecodedFrame[] }).frames, stderr }

@@ -4,20 +4,20 @@ import { launchBrowser } from '../../test/support/browser.ts'
 import { waitFor } from '../../test/support/wait.ts'
 import { WEBRTC_FLAGS } from '../../test/support/whip-studio.ts'
 import { useFfmpeg } from '../testing/ffmpeg.ts'
-import { hashOf, startScene, type Scene } from '../testing/node-fixture.ts'
+import { hashOf, startNodeWithSinks, type NodeWithSinks } from '../testing/node-fixture.ts'
 import { startSink } from '../testing/sink.ts'
 
 /** A real browser publishes two simulcast layers. Its offer identifies them by RID and contains no SSRC for them. */
 
 const PATIENT = { timeoutMs: 40_000 }
 const keyHash = hashOf('the token')
-let scene: Scene
+let scene: NodeWithSinks
 let browser: Browser
 let page: Page
 
 beforeAll(async () => {
   const whip = { host: '127.0.0.1', port: 0, ffmpeg: await useFfmpeg() }
-  scene = await startScene([await startSink()], { holdMs: 10_000 }, { whip })
+  scene = await startNodeWithSinks([await startSink()], { holdMs: 10_000 }, { whip })
   scene.change({ whipHash: keyHash })
   browser = await launchBrowser(WEBRTC_FLAGS)
   page = await browser.newPage()

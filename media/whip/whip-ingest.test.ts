@@ -2,7 +2,7 @@ import { createSocket } from 'node:dgram'
 import { once } from 'node:events'
 import { afterAll, afterEach, beforeAll, expect, test } from 'vitest'
 import { waitFor } from '../../test/support/wait.ts'
-import { hashOf, startNode, startScene, type Scene } from '../testing/node-fixture.ts'
+import { hashOf, startNode, startNodeWithSinks, type NodeWithSinks } from '../testing/node-fixture.ts'
 import { startSink } from '../testing/sink.ts'
 import { useFfmpeg } from '../testing/ffmpeg.ts'
 import { Feed } from '../testing/feed.ts'
@@ -12,7 +12,7 @@ import type { WhipReply } from '../types.ts'
 import { requestWhip } from './proxy.ts'
 
 let media: WhipMedia
-let scene: Scene
+let scene: NodeWithSinks
 const clients: WhipClient[] = []
 const openedSessions: OpenedSession[] = []
 const TOKEN = hashOf('the token')
@@ -23,7 +23,7 @@ const PATIENT = { timeoutMs: 20_000 }
 
 beforeAll(async () => {
   media = await makeWhipMedia()
-  scene = await startScene(
+  scene = await startNodeWithSinks(
     [await startSink(), await startSink()],
     {},
     {
@@ -282,7 +282,7 @@ test('logs a UDP port that is in use, and runs without WHIP', async () => {
 
 test('accepts clients over IPv6', async () => {
   const sink = await startSink()
-  const other = await startScene([sink], {}, { whip: { host: '::1', port: 0, ffmpeg: await useFfmpeg() } })
+  const other = await startNodeWithSinks([sink], {}, { whip: { host: '::1', port: 0, ffmpeg: await useFfmpeg() } })
   other.change({ whipHash: TOKEN })
   const client = newClient({ host: '::1' })
   const { path } = other.stream

@@ -223,7 +223,7 @@ test('refuses a rotated file with the reason, or converts it to upright video', 
   await caster.until(id, 'ended', 60_000)
   expect(await current(id)).toMatchObject({ status: 'finished', items: [{ error: null }] })
   const [received, top] = [join(folder, 'received.flv'), join(folder, 'top.mp4')]
-  await writeFile(received, sink.connections[0]!.film())
+  await writeFile(received, sink.connections[0]!.toFlv())
   await runFfmpeg('-i', received, '-vf', 'crop=iw:ih/2:0:0', top)
   // Rotated clockwise, the white left half is at the top.
   expect(Math.min(...(await brightnessOf(top)))).toBeGreaterThan(200)

@@ -7,10 +7,10 @@
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { attackMany } from '../../media/testing/attack.ts'
+import { fuzz } from '../../media/testing/fuzz.ts'
 import type { Measurement } from '../../media/testing/ingest-child.ts'
 import { startIngestProcess } from '../../media/testing/ingest-process.ts'
-import { heldForStranger } from '../../media/testing/strangers.ts'
+import { memoryPerUnadmittedPeer } from '../../media/testing/unadmitted-memory.ts'
 
 const SESSIONS = Number(process.env['SESSIONS'] ?? 1_000_000)
 const MINUTES = Number(process.env['MINUTES'] ?? 600)
@@ -29,11 +29,11 @@ const measure = () => server.ask<Measurement>({ ask: 'measure' })
 const faults: string[] = []
 
 const startedAt = performance.now()
-await attackMany(server.port, ROUND, SEED, AT_ONCE)
+await fuzz(server.port, ROUND, SEED, AT_ONCE)
 const first = await measure()
 let done = ROUND
 while (done < SESSIONS && performance.now() - startedAt < MINUTES * 60_000 && server.child.exitCode === null) {
-  await attackMany(server.port, ROUND, SEED + done, AT_ONCE)
+  await fuzz(server.port, ROUND, SEED + done, AT_ONCE)
   done += ROUND
   const { connections, published, rss } = await measure()
   const seconds = Math.round((performance.now() - startedAt) / 1_000)
@@ -42,13 +42,13 @@ while (done < SESSIONS && performance.now() - startedAt < MINUTES * 60_000 && se
   )
 }
 const last = await measure()
-const held = await heldForStranger(server, STRANGERS)
+const held = await memoryPerUnadmittedPeer(server, STRANGERS)
 if (server.child.exitCode !== null) faults.push(`the process ended with ${server.child.exitCode}`)
 if (server.output() !== '') faults.push(`the process printed: ${server.output()}`)
 const grown = last.heapUsed + last.arrayBuffers - first.heapUsed - first.arrayBuffers
 if (grown > MOST_GROWN) faults.push(`the process grew by ${grown} bytes`)
-if (held > MOST_HELD) faults.push(`the process read ${Math.round(held)} bytes from an unauthenticated peer`)
-console.log({ sessions: done, published: last.published, grown, heldForStranger: Math.round(held), faults })
+if (held > MOST_HELD) faults.push(`the process held ${Math.round(held)} bytes for an unauthenticated peer`)
+console.log({ sessions: done, published: last.published, grown, memoryPerUnadmittedPeer: Math.round(held), faults })
 server.stop()
 await rm(folder, { recursive: true, force: true })
 process.exit(faults.length === 0 ? 0 : 1)

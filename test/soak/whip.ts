@@ -14,7 +14,7 @@ import type { AddressInfo } from 'node:net'
 import { loadavg } from 'node:os'
 import { text } from 'node:stream/consumers'
 import { startSink } from '../../media/testing/sink.ts'
-import { startUdpRelay, throughPort, type LineFaults } from '../../media/testing/udp-relay.ts'
+import { startUdpRelay, throughPort, type NetworkFaults } from '../../media/testing/udp-relay.ts'
 import { WhipClient } from '../../media/testing/whip-client.ts'
 import { startWhipHost, type LogLine, type WhipHost } from '../../media/testing/whip-host.ts'
 import { makeWhipMedia } from '../../media/testing/whip-media.ts'
@@ -118,7 +118,7 @@ async function frontOf(host: WhipHost, line: number): Promise<{ url: string; clo
   return { url: `http://127.0.0.1:${(server.address() as AddressInfo).port}/`, close: () => server.close() }
 }
 
-const CASES: readonly (readonly [string, Partial<LineFaults>])[] = [
+const CASES: readonly (readonly [string, Partial<NetworkFaults>])[] = [
   ['no faults', {}],
   ['2 % lost', { loss: 0.02, delayMs: 15 }],
   ['5 % lost, round trip 60 ms', { loss: 0.05, delayMs: 30 }],

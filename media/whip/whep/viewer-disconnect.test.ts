@@ -4,7 +4,7 @@ import { launchBrowser } from '../../../test/support/browser.ts'
 import { waitFor } from '../../../test/support/wait.ts'
 import { WEBRTC_FLAGS } from '../../../test/support/whip-studio.ts'
 import { useFfmpeg } from '../../testing/ffmpeg.ts'
-import { hashOf, QUICK, startScene } from '../../testing/node-fixture.ts'
+import { hashOf, FAST_LIMITS, startNodeWithSinks } from '../../testing/node-fixture.ts'
 import { WhipClient } from '../../testing/whip-client.ts'
 import { makeWhipMedia } from '../../testing/whip-media.ts'
 import { openWhep } from './proxy.ts'
@@ -36,9 +36,9 @@ const DISCONNECT = `for (const pc of viewers) pc.close()`
 
 test('keeps the publisher connected while hundreds of viewers disconnect in the middle of frames', async () => {
   const [key, keyHash] = [randomBytes(32), hashOf('the token')]
-  const scene = await startScene(
+  const scene = await startNodeWithSinks(
     [],
-    { viewers: { ...QUICK.viewers, maxViewers: VIEWERS } },
+    { viewers: { ...FAST_LIMITS.viewers, maxViewers: VIEWERS } },
     {
       whip: { host: '127.0.0.1', port: 0, ffmpeg: await useFfmpeg() },
       preview: { host: '127.0.0.1', port: 0, key },

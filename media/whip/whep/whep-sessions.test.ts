@@ -5,14 +5,14 @@ import { afterAll, afterEach, beforeAll, expect, test } from 'vitest'
 import { waitFor } from '../../../test/support/wait.ts'
 import { flvHeader, flvTag } from '../../preview/flv-tag.ts'
 import { useFfmpeg } from '../../testing/ffmpeg.ts'
-import { hashOf, QUICK, startScene, type Scene } from '../../testing/node-fixture.ts'
+import { hashOf, FAST_LIMITS, startNodeWithSinks, type NodeWithSinks } from '../../testing/node-fixture.ts'
 import { WhepViewer } from '../../testing/whep-viewer.ts'
 import { WhipClient } from '../../testing/whip-client.ts'
 import { makeWhipMedia } from '../../testing/whip-media.ts'
 import { endWhep, openWhep, type OpenedWhep } from './proxy.ts'
 import { isPlayable, H264Feed } from './h264-feed.ts'
 
-let scene: Scene
+let scene: NodeWithSinks
 let publisher: WhipClient
 let address: string
 const key = randomBytes(32)
@@ -24,8 +24,8 @@ const PATIENT = { timeoutMs: 20_000 }
 
 beforeAll(async () => {
   const whip = { host: '127.0.0.1', port: 0, ffmpeg: await useFfmpeg() }
-  const limits = { viewers: { ...QUICK.viewers, maxViewers: 1 } }
-  scene = await startScene([], limits, { whip, preview: { host: '127.0.0.1', port: 0, key } })
+  const limits = { viewers: { ...FAST_LIMITS.viewers, maxViewers: 1 } }
+  scene = await startNodeWithSinks([], limits, { whip, preview: { host: '127.0.0.1', port: 0, key } })
   scene.change({ whipHash: keyHash })
   address = `127.0.0.1:${scene.node.status().previewPort}`
   publisher = new WhipClient({ media: await makeWhipMedia() })
