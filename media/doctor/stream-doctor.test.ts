@@ -49,8 +49,14 @@ function setUp(destinations: readonly DestinationWithRules[] = []) {
     while (now < until) {
       const video = { kind: 'video', isHeader: false, isFrame: true, codec: videoCodec } as const
       doctor.message({ ...video, isKeyframe: frames % keyframeEvery === 0 } satisfies Classification, media, now)
-      const sound: Classification = { kind: 'audio', isHeader: false, isFrame: true, isKeyframe: false, codec: 'aac' }
-      if (audio) doctor.message(sound, media + audioAheadMs, now)
+      const audioFrame: Classification = {
+        kind: 'audio',
+        isHeader: false,
+        isFrame: true,
+        isKeyframe: false,
+        codec: 'aac',
+      }
+      if (audio) doctor.message(audioFrame, media + audioAheadMs, now)
       const step = frameMs(frames)
       frames += 1
       media += step
@@ -158,10 +164,10 @@ test('timestamps_forward: not reported when the encoder pauses', () => {
 
 test('keyframe_missing: for video without any keyframe', () => {
   const doctor = new StreamDoctor(DEFAULT_DOCTOR_LIMITS, 0)
-  const picture = { kind: 'video', isHeader: false, isFrame: true, isKeyframe: false, codec: 'h264' } as const
+  const videoFrame = { kind: 'video', isHeader: false, isFrame: true, isKeyframe: false, codec: 'h264' } as const
   const raised: string[] = []
   for (let now = 0; now < 8_000; now += 20) {
-    doctor.message(picture, now, now)
+    doctor.message(videoFrame, now, now)
     if (now % 1_000 === 0) raised.push(...doctor.examine(0, [], now, '').raised.map(({ code }) => code))
   }
   expect(raised).toContain('keyframe_missing')
@@ -195,26 +201,26 @@ test('video_codec: reported for the stream and for a destination that does not a
 
 test('an announced track that is missing is reported within two seconds and cleared when it arrives', () => {
   const doctor = new StreamDoctor(DEFAULT_DOCTOR_LIMITS, 0, { video: true, audio: true })
-  const sound: Classification = { kind: 'audio', isHeader: false, isFrame: true, isKeyframe: false, codec: 'aac' }
+  const audioFrame: Classification = { kind: 'audio', isHeader: false, isFrame: true, isKeyframe: false, codec: 'aac' }
   const examine = (now: number) => {
     const { cleared, raised } = doctor.examine(0, [], now, '')
     return [...raised.map(({ code }) => `+${code}`), ...cleared.map(({ code }) => `-${code}`)]
   }
-  doctor.message(sound, 0, 100)
+  doctor.message(audioFrame, 0, 100)
   expect(examine(900)).toEqual([])
-  doctor.message(sound, 1_700, 1_800)
+  doctor.message(audioFrame, 1_700, 1_800)
   expect(examine(1_900)).toEqual(['+video_missing'])
-  doctor.message({ ...sound, kind: 'video', isKeyframe: true, codec: 'h264' }, 1_900, 2_000)
+  doctor.message({ ...audioFrame, kind: 'video', isKeyframe: true, codec: 'h264' }, 1_900, 2_000)
   expect(examine(2_900)).toEqual(['-video_missing'])
 })
 
 test('an announced track that was received but is still being transcoded gets the time of any other track', () => {
   const doctor = new StreamDoctor(DEFAULT_DOCTOR_LIMITS, 0, { video: true, audio: true })
-  const picture: Classification = { kind: 'video', isHeader: false, isFrame: true, isKeyframe: true, codec: 'h264' }
+  const videoFrame: Classification = { kind: 'video', isHeader: false, isFrame: true, isKeyframe: true, codec: 'h264' }
   doctor.trackReceived('audio')
   const raised: string[] = []
   for (let now = 0; now <= 10_000; now += 1_000) {
-    doctor.message(picture, now, now)
+    doctor.message(videoFrame, now, now)
     raised.push(...doctor.examine(0, [], now, '').raised.map(({ code }) => `${code} at ${now}`))
   }
   expect(raised).toEqual(['audio_missing at 9000'])

@@ -38,14 +38,14 @@ export class IngestMeter {
     this.#metadata = metadata
   }
 
-  message(seen: Classification, payload: Buffer): void {
-    if (seen.kind === 'audio') {
-      this.#audioCodec = seen.codec ?? this.#audioCodec
+  message(classified: Classification, payload: Buffer): void {
+    if (classified.kind === 'audio') {
+      this.#audioCodec = classified.codec ?? this.#audioCodec
       return
     }
-    this.#videoCodec = seen.codec ?? this.#videoCodec
-    if (seen.isHeader) this.#size = headerPictureSize(payload, seen.codec) ?? this.#size
-    if (seen.isFrame) this.#add(this.#framesOfSecond, 1)
+    this.#videoCodec = classified.codec ?? this.#videoCodec
+    if (classified.isHeader) this.#size = headerPictureSize(payload, classified.codec) ?? this.#size
+    if (classified.isFrame) this.#add(this.#framesOfSecond, 1)
   }
 
   /** Picture size of the last video sequence header. */

@@ -120,34 +120,34 @@ export class PublisherSession implements Publisher {
 
   #deliverTrack(message: RtmpMessage, type: typeof AUDIO | typeof VIDEO): void {
     const { payload } = message
-    const seen = classify(type, payload)
-    const { kind, isHeader, isKeyframe } = seen
-    if (seen.isMultitrack) {
+    const classified = classify(type, payload)
+    const { kind, isHeader, isKeyframe } = classified
+    if (classified.isMultitrack) {
       this.#refuse(`Several ${kind} tracks in one stream are not supported. Disable multitrack in the encoder.`)
       return
     }
-    const timestamp = seen.isFrame
+    const timestamp = classified.isFrame
       ? this.#normalizer.frame(kind, message.timestamp)
       : this.#normalizer.nonFrame(kind, message.timestamp)
     // Servers and players rely on the flag.
     if (isKeyframe) flagKeyframe(payload)
-    this.meter.message(seen, payload)
-    this.#diagnose(seen, timestamp, payload)
+    this.meter.message(classified, payload)
+    this.#diagnose(classified, timestamp, payload)
     this.onMessage({ kind, timestamp, payload, isHeader, isKeyframe })
   }
 
-  #diagnose(seen: Classification, timestamp: number, payload: Buffer): void {
+  #diagnose(classified: Classification, timestamp: number, payload: Buffer): void {
     const now = this.#now()
     const { discontinuities } = this.#normalizer
     if (discontinuities > this.#discontinuities) this.#doctor.timestampsWentBack(now)
     this.#discontinuities = discontinuities
-    this.#doctor.message(seen, timestamp, now)
-    if (!seen.isHeader) return
-    if (seen.kind === 'audio') {
-      this.#doctor.audioChannels(headerChannels(payload, seen.codec))
+    this.#doctor.message(classified, timestamp, now)
+    if (!classified.isHeader) return
+    if (classified.kind === 'audio') {
+      this.#doctor.audioChannels(headerChannels(payload, classified.codec))
       return
     }
-    this.#doctor.pixelFormat(headerPixelFormat(payload, seen.codec))
+    this.#doctor.pixelFormat(headerPixelFormat(payload, classified.codec))
     const { size } = this.meter
     if (size !== null) this.#doctor.pictureSize(size, now)
   }

@@ -39,7 +39,7 @@ export interface RtmpIngest {
   close(): Promise<void>
 }
 
-/** Deadlines are checked this often within the shortest one, and at least every `MAX_SWEEP_MS`. */
+/** Deadlines are checked this many times within the shortest one, and at least every `MAX_SWEEP_MS`. */
 const SWEEPS_PER_DEADLINE = 4
 const MAX_SWEEP_MS = 500
 

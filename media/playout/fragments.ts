@@ -69,7 +69,7 @@ function readRuns(
   }
 }
 
-/** Reads a `trun`. @returns the data offset of the next run, if that one has none of its own */
+/** Reads a `trun`. @returns the default data offset of the next run */
 function readRun(
   moof: Buffer,
   run: Box,

@@ -5,7 +5,7 @@ import { StillFrame } from './still-frame.ts'
 import type { DesiredPlayout, PlayoutPosition } from '../types.ts'
 import { AUDIO, DATA, VIDEO } from '../rtmp/flv.ts'
 
-/** A message to send now. */
+/** A message that is due. */
 export interface PlayoutMessage {
   readonly type: typeof AUDIO | typeof VIDEO | typeof DATA
   /** Milliseconds since the start of the playout. Never goes back. */

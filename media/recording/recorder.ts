@@ -117,41 +117,41 @@ export class Recorder implements Output {
   #handle(message: RelayMessage): void {
     const { isSlate, kind, payload } = message
     if (kind === 'data') return
-    const seen = classify(kind === 'video' ? VIDEO : AUDIO, payload)
-    if (isSlate) return this.#handleSlate(message, seen)
-    if (seen.isHeader) return this.#handleHeader(kind, { codec: seen.codec, payload })
-    if (!seen.isFrame) return
-    if (!isRecordable(kind, seen.codec)) {
+    const classified = classify(kind === 'video' ? VIDEO : AUDIO, payload)
+    if (isSlate) return this.#handleSlate(message, classified)
+    if (classified.isHeader) return this.#handleHeader(kind, { codec: classified.codec, payload })
+    if (!classified.isFrame) return
+    if (!isRecordable(kind, classified.codec)) {
       if (kind === 'audio') this.#stopWaiting()
-      const codec = seen.codec ?? 'in an unknown codec'
+      const codec = classified.codec ?? 'in an unknown codec'
       return this.#refuse(kind, `The ${kind} is ${codec}. Only ${RECORDABLE_CODECS[kind]} can be recorded.`)
     }
-    if (this.#keepPending(message, seen)) return
-    this.#record(message, seen)
+    if (this.#keepPending(message, classified)) return
+    this.#record(message, classified)
   }
 
   /** Records the slate if it can continue the current file. It never starts a file. */
-  #handleSlate(message: RelayMessage, seen: Classification): void {
+  #handleSlate(message: RelayMessage, classified: Classification): void {
     const { kind, payload } = message
     if (kind === 'data') return
-    if (seen.isHeader) {
+    if (classified.isHeader) {
       this.#slateHeaders[kind] = payload
       return
     }
     const part = this.#part
-    if (!seen.isFrame || part?.gaps !== 'slate') return
-    if (seen.isKeyframe && kind === 'video') {
+    if (!classified.isFrame || part?.gaps !== 'slate') return
+    if (classified.isKeyframe && kind === 'video') {
       this.#slateParameterSets = slateParameterSets(this.#slateHeaders, this.#headers)
     }
-    if (this.#slateParameterSets !== undefined) this.#record(message, seen)
+    if (this.#slateParameterSets !== undefined) this.#record(message, classified)
   }
 
-  #record(message: RelayMessage, seen: Classification): void {
+  #record(message: RelayMessage, classified: Classification): void {
     const { isSlate, kind } = message
     if (kind === 'data') return
-    if (kind === 'video' && seen.isKeyframe) this.#splitAtKeyframe(message)
+    if (kind === 'video' && classified.isKeyframe) this.#splitAtKeyframe(message)
     else if (this.#part?.isAudioOnly && kind === 'audio') this.#splitAudio(message)
-    this.#part?.add(kind, message, seen, isSlate ? this.#slateParameterSets : undefined)
+    this.#part?.add(kind, message, classified, isSlate ? this.#slateParameterSets : undefined)
   }
 
   /** Keeps a frame while only one track is known, for a limited time. @returns whether it was kept */

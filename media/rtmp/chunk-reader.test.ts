@@ -119,12 +119,12 @@ describe('chunk reader', () => {
 
   test('Abort discards the incomplete message of its chunk stream', () => {
     const encoder = new ChunkEncoder()
-    const [begun] = encoder.chunks(message({ payload: Buffer.alloc(600) }))
+    const [first] = encoder.chunks(message({ payload: Buffer.alloc(600) }))
     const abort = encoder.encode(
       message({ type: 2, chunkStreamId: 2, streamId: 0, payload: Buffer.from([0, 0, 0, 4]) }),
     )
     const { reader, messages } = collect()
-    reader.push(Buffer.concat([begun!, abort]))
+    reader.push(Buffer.concat([first!, abort]))
     expect(reader.bufferedBytes).toBe(0)
     reader.push(new ChunkEncoder().encode(message()))
     expect(messages).toEqual([message()])

@@ -11,7 +11,7 @@ const SHOWN_KEYFRAME = { mask: 0b1111_0000, value: 0b0001_0000 }
 const TEMPORAL_DELIMITER = Buffer.of(0x12, 0x00)
 /** Bytes of an AV1CodecConfigurationRecord (AV1-ISOBMFF, 2.3.3) before its OBUs. */
 const RECORD_HEADER_BYTES = 4
-/** OBUs that are searched. The sequence header comes first, so more are not needed. */
+/** Number of OBUs to search. The sequence header is the first or second one. */
 const MAX_UNITS = 8
 
 /** Reads the picture size from an AV1CodecConfigurationRecord; null when it has no sequence header, which is optional. */

@@ -41,7 +41,7 @@ export function oversizedDeclarations(declared = 0xff_ffff): Buffer {
   return Buffer.concat(chunks)
 }
 
-/** 22 inputs that end an unprotected node-media-server 4.4.3 or make it allocate memory. */
+/** Inputs that end an unprotected node-media-server 4.4.3 or make it allocate memory. */
 export const MALFORMED_INPUTS: readonly MalformedInput[] = [
   { name: 'an empty Set Chunk Size', at: 'after', isFatal: true, bytes: () => send(1, Buffer.alloc(0), 2) },
   { name: 'connect without a command object', at: 'after', isFatal: true, bytes: () => command('connect', 1) },

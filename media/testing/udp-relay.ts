@@ -43,6 +43,7 @@ export async function startUdpRelay(target: number, faults: Partial<NetworkFault
     if (known !== undefined) return known
     const socket = openSocket()
     upstreams.set(client, socket)
+    // The first packets may be sent before the socket is bound. Node queues them.
     socket.on('message', (bytes) => pass(() => front.send(bytes, client, '127.0.0.1')))
     return socket
   }
