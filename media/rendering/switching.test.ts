@@ -22,7 +22,10 @@ beforeAll(async () => {
   await makeEnhancedClip(join(folder, 'hevc.mp4'), 'hevc', 1)
   ;[unchanged, limited] = await Promise.all([startSink(), startSink()])
   node = await startNode(
-    [destinationTo(unchanged, 'unchanged'), { ...destinationTo(limited, 'limited'), rendering: { maxBitrate: 400_000 } }],
+    [
+      destinationTo(unchanged, 'unchanged'),
+      { ...destinationTo(limited, 'limited'), rendering: { maxBitrate: 400_000 } },
+    ],
     { holdMs: 60_000, stallMs: 30_000 },
     { whip: { host: '127.0.0.1', port: 0, ffmpeg: await useFfmpeg() } },
   )
