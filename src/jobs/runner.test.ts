@@ -3,7 +3,7 @@ import { createDatabase, type TestDatabase } from '../../test/support/postgres.t
 import { InProcessCoordination } from '../coordination/in-process.ts'
 import { ManualClock } from '../core/clock.ts'
 import { uuidv7 } from '../core/id.ts'
-import { HopelessError, job, jobsByName, type AnyJob, type JobContext } from '../core/job.ts'
+import { UnrecoverableError, job, jobsByName, type AnyJob, type JobContext } from '../core/job.ts'
 import { createLog } from '../core/log.ts'
 import { Type } from '../core/schema.ts'
 import { SealedBox } from '../core/sealed-box.ts'
@@ -134,12 +134,12 @@ test('pauses between attempts double up to the longest one, by up to half at ran
 
 test('a failure that no retry can mend ends the job at once, with a short reason without secrets', async () => {
   const { add, runner } = start(async () => {
-    throw new HopelessError(`rtmp://me:hunter2@example.com ${'x'.repeat(3_000)}`)
+    throw new UnrecoverableError(`rtmp://me:hunter2@example.com ${'x'.repeat(3_000)}`)
   })
   const id = await add()
   expect(await runner.run(id)).toMatchObject({ kind: 'dead' })
   const { reason } = (await rowOf(id)) as { reason: string }
-  expect(reason).toMatch(/^HopelessError: rtmp:\/\/\[secret\]@example\.com x+$/)
+  expect(reason).toMatch(/^UnrecoverableError: rtmp:\/\/\[secret\]@example\.com x+$/)
   expect(reason).toHaveLength(2_000)
 })
 
@@ -152,7 +152,7 @@ test('a job whose worker was lost at every attempt is given up without another r
   expect(runs).toBe(0)
   expect(await rowOf(id)).toMatchObject({
     state: 'dead',
-    reason: 'HopelessError: given up: its worker was lost 4 times',
+    reason: 'UnrecoverableError: given up: its worker was lost 4 times',
   })
 })
 
