@@ -41,7 +41,7 @@ const ARROWS: Readonly<Record<string, Readonly<Record<string, 'any' | 'type'>>>>
   storage: { core: 'any', config: 'type' },
   fetch: { core: 'any' },
   content: { core: 'any' },
-  platforms: { core: 'any' },
+  platforms: { core: 'any', fetch: 'any' },
   // What a domain declares, and types of what it is composed from.
   'src/domain.ts': { core: 'type', 'src/foundation.ts': 'type' },
   'src/foundation.ts': {
@@ -71,7 +71,7 @@ const ARROWS: Readonly<Record<string, Readonly<Record<string, 'any' | 'type'>>>>
   },
   http: { core: 'any', db: 'any', turns: 'type' },
   realtime: { core: 'any', db: 'any', coordination: 'type' },
-  config: { core: 'any', domain: 'any' },
+  config: { core: 'any', domain: 'any', platforms: 'any' },
   pages: { core: 'any', http: 'any', actors: 'type' },
   registry: {
     'src/domain.ts': 'any',
@@ -208,7 +208,13 @@ test('only src/fetch fetches URLs that users enter', () => {
   const requesters = imports
     .filter(({ to, typeOnly }) => /^(node:)?https?$/.test(to) && !typeOnly)
     .map(({ from }) => from)
-  const servers = ['src/fetch/guarded-fetch.ts', 'src/http/admin-server.ts', 'src/http/error-page.ts']
+  const servers = [
+    'src/fetch/guarded-fetch.ts',
+    'src/fetch/outgoing.ts',
+    'src/platforms/sandbox/server.ts',
+    'src/http/admin-server.ts',
+    'src/http/error-page.ts',
+  ]
   const named = [...servers, 'src/http/error-reply.ts', 'src/core/error.ts', 'src/core/openapi.ts']
   expect([...new Set(requesters)].filter((path) => path.startsWith('src/') && !named.includes(path))).toEqual([])
 })

@@ -3,6 +3,9 @@ import { join, resolve } from 'node:path'
 import { loadEnvFile } from 'node:process'
 import { mediaSettings } from './media-settings.ts'
 import { operatorSettings } from './operator-settings.ts'
+import { platformPairs, platformSettings, platformsOf, sandboxSettings } from './platform-settings.ts'
+import { sandboxConflicts } from '../platforms/sandbox/sandbox.ts'
+import type { PlatformSettings } from '../platforms/platform.ts'
 import { signInSettings } from './sign-in-settings.ts'
 import {
   address,
@@ -260,6 +263,7 @@ const SETTINGS = {
     fallback: '0',
     parse: withDefault(flag, false),
   },
+  ...sandboxSettings,
   TRUST_PROXY: {
     summary: 'Number of trusted proxies in front of Crier that append to X-Forwarded-For',
     fallback: '0 (the header is ignored)',
@@ -291,12 +295,15 @@ const SETTINGS = {
 
 type Settings = typeof SETTINGS
 
+const ALL_SETTINGS: Readonly<Record<string, Setting<unknown>>> = { ...SETTINGS, ...platformSettings }
+
 /** Settings that are set together or not at all. */
-const TOGETHER: readonly (readonly (keyof Settings)[])[] = [
+const TOGETHER: readonly (readonly string[])[] = [
   ['ADMIN_EMAIL', 'ADMIN_PASSWORD'],
   ['S3_ACCESS_KEY_ID', 'S3_SECRET_ACCESS_KEY'],
   ['RTMPS_PORT', 'RTMPS_CERT', 'RTMPS_KEY'],
   ['CLUSTER_CERT', 'CLUSTER_KEY', 'CLUSTER_CA'],
+  ...platformPairs,
 ]
 
 export type Environment = Readonly<Record<string, string | undefined>>
@@ -306,6 +313,8 @@ export type Config = { readonly [K in keyof Settings]: ReturnType<Settings[K]['p
   readonly PUBLIC_URL: string
   readonly PUBLIC_RTMP_URL: string
   readonly PATH: string
+  /** The app and the addresses of each social platform, from `<PLATFORM>_CLIENT_ID` and so on. */
+  readonly PLATFORMS: Readonly<Record<string, PlatformSettings>>
 }
 
 /** All mistakes of a configuration, by name and never by value. */
@@ -345,23 +354,27 @@ export function loadProcessConfig(folder = process.cwd()): Config {
 export function loadConfig(environment: Environment, source = 'the environment'): Config {
   const mistakes: string[] = []
   const values: Record<string, unknown> = {}
-  for (const [name, setting] of Object.entries(SETTINGS)) {
+  for (const [name, setting] of Object.entries(ALL_SETTINGS)) {
     const raw = environment[name]?.trim()
     try {
-      values[name] = (setting as Setting<unknown>).parse(raw === '' ? undefined : raw)
+      values[name] = setting.parse(raw === '' ? undefined : raw)
     } catch (error) {
       mistakes.push(`${name} ${(error as Error).message}`)
     }
   }
   const config = values as Config
   for (const names of TOGETHER) {
-    const set = names.filter((name) => config[name] !== undefined)
+    const set = names.filter((name) => values[name] !== undefined)
     if (set.length % names.length !== 0) {
       mistakes.push(`${names.slice(0, -1).join(', ')} and ${names.at(-1)} must be set together`)
     }
   }
   if (mistakes.length === 0 && config.DATABASE_URL === undefined && !config.ROLES.has('api')) {
     mistakes.push('DATABASE_URL must be set on a node without the role api')
+  }
+  if (config.SANDBOX) {
+    const conflicts = sandboxConflicts((name) => values[name] !== undefined)
+    if (conflicts.length > 0) mistakes.push(`SANDBOX cannot be on while ${conflicts.join(', ')} is set`)
   }
   if (mistakes.length > 0) throw new ConfigError(mistakes, source)
   return Object.freeze({
@@ -371,12 +384,13 @@ export function loadConfig(environment: Environment, source = 'the environment')
     PUBLIC_URL: (config.PUBLIC_URL ?? `http://localhost:${config.PORT}`).replace(/\/$/, ''),
     PUBLIC_RTMP_URL: (config.PUBLIC_RTMP_URL ?? `rtmp://localhost:${config.RTMP_PORT}/live`).replace(/\/$/, ''),
     PATH: environment['PATH'] ?? '',
+    PLATFORMS: platformsOf(values),
   })
 }
 
 /** The text of `.env.example`. */
 export function environmentExample(): string {
-  const rows = Object.entries(SETTINGS as Record<string, Setting<unknown>>).map(
+  const rows = Object.entries(ALL_SETTINGS).map(
     ([name, setting]) =>
       `# ${setting.summary}${setting.secret ? ' (secret)' : ''}\n# default: ${setting.fallback}\n#${name}=\n`,
   )

@@ -19,6 +19,10 @@ export interface RequestData {
   readonly ifMatch: IfMatch
   /** A token that the operation checks itself. It never crosses to another node, because turns cannot declare one. */
   readonly bearer?: string | undefined
+  /** The value of the cookie that the operation declares. It never crosses to another node. */
+  readonly cookie?: string | undefined
+  /** The result of the operation's `before`. */
+  readonly prepared?: unknown
   /** An incoming file. It never crosses to another node, because turns cannot declare an upload. */
   readonly upload?: Upload | undefined
 }
@@ -62,6 +66,14 @@ export function contextFactory(services: Services): ContextFactory {
 
     get bearer(): string | undefined {
       return this.#data.bearer
+    }
+
+    get cookie(): string | undefined {
+      return this.#data.cookie
+    }
+
+    get prepared(): unknown {
+      return this.#data.prepared
     }
 
     get remoteAddress(): string {

@@ -18,6 +18,7 @@ export const EXAMPLE = {
   folderId: '01939e5c-7a10-7c3e-8f21-3c5a9b2d4ea3',
   uploadId: '01939e5c-7a10-7c3e-8f21-3c5a9b2d4ea4',
   jobId: '01939e5c-7a10-7c3e-8f21-3c5a9b2d4eb1',
+  accountId: '01939e5c-7a10-7c3e-8f21-3c5a9b2d4ec1',
 } as const
 
 /** The timestamp of all examples. */

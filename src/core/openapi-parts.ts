@@ -84,7 +84,8 @@ function text(description: string): Json {
 export const headers: Json = {
   'X-Request-Id': text('The id of the request'),
   ETag: text('The version of the resource, for If-Match and If-None-Match'),
-  Location: text('The path of the new resource'),
+  Location: text('The path of the new resource, or the page that the browser goes to'),
+  'Set-Cookie': text('A cookie that the next request of the same browser needs'),
   Link: text('`rel="ice-server"`: STUN and TURN servers for the client'),
   'Accept-Ranges': text('`bytes`'),
   'Content-Range': text('The range of a 206 reply'),

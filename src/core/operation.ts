@@ -47,7 +47,7 @@ type Shape<S> = S extends TSchema ? Static<S> : Record<string, never>
 type Body<S> = S extends TSchema ? Static<S> : undefined
 
 /** The context of a handler. Services are added to these fields, under their names in `Services`. */
-export interface RequestContext<P, Q, B> {
+export interface RequestContext<P, Q, B, Prepared = undefined> {
   readonly path: P
   readonly query: Q
   readonly body: B
@@ -67,6 +67,10 @@ export interface RequestContext<P, Q, B> {
   readonly ifMatch: IfMatch
   /** The token in Authorization, if the operation declares `bearer: 'own'`; undefined without one. */
   readonly bearer: string | undefined
+  /** The value of the declared `cookie`; undefined without one. */
+  readonly cookie: string | undefined
+  /** The result of `before`. */
+  readonly prepared: Prepared
 }
 
 /** The part of a request that a prelude gets, before the turn runs. */
@@ -110,6 +114,7 @@ export interface OperationDeclaration<
   B extends TSchema | undefined,
   R extends Record<number, Returns>,
   U extends UploadDeclaration | undefined = UploadDeclaration | undefined,
+  Prepared = undefined,
 > {
   readonly route: RT
   readonly summary: string
@@ -124,6 +129,8 @@ export interface OperationDeclaration<
   readonly alwaysAnswered?: true
   readonly path?: P
   readonly query?: Q
+  /** Accepts query parameters that are not declared. Only where another system builds the URL. */
+  readonly openQuery?: true
   readonly body?: B
   /** The body is optional. */
   readonly bodyOptional?: true
@@ -134,6 +141,8 @@ export interface OperationDeclaration<
    * as `bearer` and must check it.
    */
   readonly bearer?: 'own'
+  /** The name of a cookie to read, for pages that a browser is sent to. */
+  readonly cookie?: string
   /** The limit of the body in bytes; 100 kB when absent. */
   readonly bodyLimit?: number
   /** Accepts a file, which the handler gets as a stream. `body` then describes the other fields of a multipart body. */
@@ -178,18 +187,25 @@ export interface OperationDeclaration<
     requests: readonly PreludeRequest<Shape<P>, Shape<Q>, Body<B>>[],
     batch: PreludeBatch & Services,
   ) => Promise<void>
+  /**
+   * Work with other systems that must happen before the turn, such as a check at a platform. A turn is only a
+   * transaction and cannot do it. The result must be plain JSON, with secrets encrypted, because the turn may run on
+   * another node. It runs again if the request is repeated, so it must be harmless to repeat.
+   */
+  readonly before?: (context: RequestContext<Shape<P>, Shape<Q>, Body<B>> & Services) => Promise<Prepared>
   /** Returns the reply synchronously if it awaits nothing: a promise costs as much as the rest of a small request. */
   readonly handle: (
-    context: RequestContext<Shape<P>, Shape<Q>, Body<B>> & Services,
+    context: RequestContext<Shape<P>, Shape<Q>, Body<B>, Prepared> & Services,
   ) => ReplyFor<R> | Promise<ReplyFor<R>>
 }
 
 /** An operation as the pipeline sees it, with its own types erased. */
 // oxlint-disable typescript/no-explicit-any -- the only place where the types of individual operations are erased
-export type AnyOperation = OperationDeclaration<any, any, any, any, any>
-export type Operation = Omit<AnyOperation, 'handle' | 'prelude'> & {
+export type AnyOperation = OperationDeclaration<any, any, any, any, any, any, any>
+export type Operation = Omit<AnyOperation, 'handle' | 'prelude' | 'before'> & {
   readonly handle: (context: any) => Reply | Promise<Reply>
   readonly prelude?: (requests: readonly any[], batch: any) => Promise<void>
+  readonly before?: (context: any) => Promise<unknown>
 }
 // oxlint-enable typescript/no-explicit-any
 
@@ -204,7 +220,8 @@ export function operation<
   Q extends TSchema | undefined = undefined,
   B extends TSchema | undefined = undefined,
   const U extends UploadDeclaration | undefined = undefined,
->(declaration: OperationDeclaration<RT, P, Q, B, R, U>): OperationDeclaration<RT, P, Q, B, R, U> {
+  Prepared = undefined,
+>(declaration: OperationDeclaration<RT, P, Q, B, R, U, Prepared>): OperationDeclaration<RT, P, Q, B, R, U, Prepared> {
   return declaration
 }
 

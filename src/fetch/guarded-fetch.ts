@@ -1,8 +1,9 @@
 import { request as httpRequest, type IncomingMessage } from 'node:http'
 import { request as httpsRequest } from 'node:https'
-import { isIP, type LookupFunction } from 'node:net'
+import { isIP } from 'node:net'
 import { AppError } from '../core/error.ts'
 import { UrlRefused, UrlUnreachable } from './errors.ts'
+import { lookupOf, raced } from './outgoing.ts'
 import { findTarget, OPEN_RULES, type Target, type TargetRules } from './target.ts'
 
 export interface FetchLimits {
@@ -52,7 +53,7 @@ export class GuardedFetcher {
     let next = url
     try {
       for (let hop = 0; hop <= MOST_REDIRECTS; hop += 1) {
-        const target = await withSignal(findTarget(next, this.#rules), signal)
+        const target = await raced(findTarget(next, this.#rules), signal)
         const reply = await send(target, maxBytes, signal)
         const { location } = reply.headers
         if (!REDIRECTS.has(reply.statusCode ?? 0) || location === undefined) {
@@ -101,14 +102,6 @@ function send(target: Target, maxBytes: number, signal: AbortSignal): Promise<In
   })
 }
 
-function lookupOf({ addresses }: Target): LookupFunction {
-  const found = addresses.map((address) => ({ address, family: isIP(address) }))
-  return (_name, options, callback) => {
-    if (options.all === true) callback(null, found)
-    else callback(null, found[0]?.address ?? '', found[0]?.family)
-  }
-}
-
 async function read(reply: IncomingMessage, { url }: Target, maxBytes: number): Promise<Fetched> {
   const chunks: Buffer[] = []
   let length = 0
@@ -135,13 +128,4 @@ function sizeOf({ headers, statusCode }: IncomingMessage): number | undefined {
   if (statusCode === 206) return total === undefined ? undefined : Number(total)
   const length = Number(headers['content-length'] ?? Number.NaN)
   return Number.isSafeInteger(length) ? length : undefined
-}
-
-function withSignal<T>(work: Promise<T>, signal: AbortSignal): Promise<T> {
-  return new Promise((resolve, reject) => {
-    const stop = () => reject(signal.reason as Error)
-    if (signal.aborted) stop()
-    signal.addEventListener('abort', stop, { once: true })
-    work.then(resolve, reject).finally(() => signal.removeEventListener('abort', stop))
-  })
 }

@@ -47,6 +47,15 @@ function setReply(state: RequestState, reply: Reply): void {
 }
 
 function run(state: RequestState, options: PipelineOptions, claim?: IdempotencyClaim): Reply | Promise<Reply> {
+  const { before } = state.compiled.op
+  if (before === undefined) return runHandler(state, options, claim)
+  return before(options.context(state.data)).then((prepared) => {
+    state.prepared = prepared
+    return runHandler(state, options, claim)
+  })
+}
+
+function runHandler(state: RequestState, options: PipelineOptions, claim?: IdempotencyClaim): Reply | Promise<Reply> {
   const { op } = state.compiled
   if (!op.turn) return op.handle(options.context(state.data))
   const payload = { kind: 'operation' as const, operation: op.name, audited: op.audit !== false, context: state.data }

@@ -45,6 +45,8 @@ export class RequestState {
   ifMatch: IfMatch
   workspaceId: string | undefined
   member: Member | undefined
+  /** The result of the operation's `before`. */
+  prepared: unknown = undefined
   /** The claim on the request's idempotency key. */
   claim: IdempotencyClaim | undefined
   /** Releases the idempotency key for other requests on this node. */
@@ -71,6 +73,14 @@ export class RequestState {
 
   get bearer(): string | undefined {
     return /^Bearer +(\S+)$/i.exec(this.exchange.headers.authorization)?.[1]
+  }
+
+  /** The value of the cookie that the operation declares (RFC 6265, 5.4). */
+  get cookie(): string | undefined {
+    const { cookie } = this.compiled.op
+    if (cookie === undefined) return undefined
+    const pairs = (this.exchange.http?.extra['cookie'] ?? '').split(/; */)
+    return pairs.find((pair) => pair.startsWith(`${cookie}=`))?.slice(cookie.length + 1)
   }
 
   get remoteAddress(): string {

@@ -356,7 +356,11 @@ function headersOf(op: NamedOperation): HeaderNeeds {
   return {
     body: op.method !== 'GET',
     entityTag: op.method === 'GET' && (file || op.etag === true),
-    extra: [...(file ? ['range', 'if-range'] : []), ...(op.upload?.ranges ? ['content-range'] : [])],
+    extra: [
+      ...(file ? ['range', 'if-range'] : []),
+      ...(op.cookie === undefined ? [] : ['cookie']),
+      ...(op.upload?.ranges ? ['content-range'] : []),
+    ],
   }
 }
 

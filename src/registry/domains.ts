@@ -9,6 +9,9 @@ import { playout } from '../domains/live/playout/domain.ts'
 import { previews } from '../domains/live/previews/domain.ts'
 import { recording } from '../domains/live/recording/domain.ts'
 import { streams } from '../domains/live/streams/domain.ts'
+import { socialAccounts } from '../domains/social/accounts/domain.ts'
+import { limits } from '../domains/social/accounts/limits/domain.ts'
+import { platforms } from '../domains/social/platforms/domain.ts'
 import { assets } from '../domains/media/assets/domain.ts'
 import { uploads } from '../domains/media/assets/uploads/domain.ts'
 import { plans } from '../domains/money/plans/domain.ts'
@@ -34,6 +37,9 @@ export const domains = [
   auth,
   apiKeys,
   workspaces,
+  socialAccounts,
+  limits,
+  platforms,
   assets,
   uploads,
   chat,

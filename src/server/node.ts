@@ -1,3 +1,4 @@
+import { join } from 'node:path'
 import { setTimeout as delay } from 'node:timers/promises'
 import { listenError, type ListenSettings } from '../../media/listen.ts'
 import type { Config } from '../config/config.ts'
@@ -27,6 +28,7 @@ import { Sweeper } from '../domains/live/media-link/index.ts'
 import { checkOutside } from './start-checks.ts'
 import { describeStorage } from '../storage/compose.ts'
 import { Undo } from './undo.ts'
+import { startSandbox } from '../platforms/sandbox/sandbox.ts'
 import { VERSION } from '../config/version.ts'
 
 /** A running node of Crier. */
@@ -77,8 +79,9 @@ export async function startNode(config: Config, log: Logger, overrides: NodeOver
   }
 }
 
-async function start(config: Config, log: Logger, undo: Undo, overrides: NodeOverrides): Promise<Node> {
+async function start(given: Config, log: Logger, undo: Undo, overrides: NodeOverrides): Promise<Node> {
   const facts: [string, string][] = []
+  const config = await withSandbox(given, overrides.clock ?? systemClock, undo, facts)
   const directory = await openDataDirectory(config.DATA_DIR)
   undo.add('data folder', () => directory.close())
   const stores = { config, directory, log, undo, facts }
@@ -149,6 +152,20 @@ async function start(config: Config, log: Logger, undo: Undo, overrides: NodeOve
       await undo.all()
     },
   }
+}
+
+/** The configuration with the sandbox in place of the social platforms, if it is on. */
+async function withSandbox(config: Config, clock: Clock, undo: Undo, facts: [string, string][]): Promise<Config> {
+  if (!config.SANDBOX) return config
+  const sandbox = await startSandbox({
+    clock,
+    host: '127.0.0.1',
+    port: config.SANDBOX_PORT,
+    folder: join(config.DATA_DIR, 'sandbox'),
+  })
+  undo.add('sandbox', () => sandbox.close())
+  facts.push(['Sandbox', 'on: accounts and posts of its platforms are not real'])
+  return { ...config, PLATFORMS: { ...config.PLATFORMS, ...sandbox.settings } }
 }
 
 /** Readiness with the details of all probes, for operators. */

@@ -37,11 +37,11 @@ export const turnCodec: Codec = {
 /** The fields of a request may be getters that read from the connection. Copying reads them. */
 function plainPayload(payload: TurnPayload): TurnPayload {
   if (payload.kind === 'system') return payload
-  const { path, query, body, caller, member, workspaceId, requestId, remoteAddress, userAgent, ifMatch } =
+  const { path, query, body, caller, member, workspaceId, requestId, remoteAddress, userAgent, ifMatch, prepared } =
     payload.context
   return {
     ...payload,
-    context: { path, query, body, caller, member, workspaceId, requestId, remoteAddress, userAgent, ifMatch },
+    context: { path, query, body, caller, member, workspaceId, requestId, remoteAddress, userAgent, ifMatch, prepared },
   }
 }
 

@@ -16,10 +16,11 @@ const CONTRACT = JSON.parse(readFileSync(new URL('contract.json', import.meta.ur
 /** Operations that are not built yet, by section: all or these names. Remove a name when its operation is added. */
 const LATER: Readonly<Record<string, string>> = {
   Support: 'all',
-  'Social accounts': 'all',
+  'Social accounts': `getCreatorInfo validateTikTokCreator listFacebookPages connectFacebookPages listConnectedPages
+    listLinkedInOrganizations connectLinkedInOrganizations listPinterestBoards createPinterestBoard
+    atprotoClientMetadata atprotoJwks atprotoCallback`,
   Posts: 'all',
   Analytics: 'all',
-  Limits: 'all',
   'AI and studio': 'all',
   Ideas: 'all',
   Users: `getBillingUsage listPaymentMethods deletePaymentMethod setDefaultPaymentMethod listTransactions downloadInvoice
@@ -31,7 +32,7 @@ const LATER: Readonly<Record<string, string>> = {
     getPaymentConfig initializePayment verifyPayment payWithWallet chargeSavedMethod createCryptoInvoice paymentWebhook`,
   'Notifications, queue, services, approvals, platforms, webhooks': `listNotifications markAllNotificationsRead
     getUnreadCount markNotificationRead
-    getApprovalFlow replaceApprovalFlow deleteApprovalFlow resolveApprovalStage listPlatforms getPlatform listWebhooks
+    getApprovalFlow replaceApprovalFlow deleteApprovalFlow resolveApprovalStage listWebhooks
     createWebhook updateWebhook deleteWebhook listWebhookDeliveries replayWebhookDelivery`,
   'Public content and internal': `listApps getApp downloadLatestApp downloadAppVersion listBlogCategories listBlogPosts
     getBlogPost listBooks downloadBook internalUpload`,
@@ -95,7 +96,8 @@ describe.each(operations.map((op) => [op.name, op] as const))('%s', (_name, op) 
   test('rejects unknown fields at any depth', () => {
     for (const part of ['path', 'query', 'body'] as const) {
       const schema = op[part] as object | undefined
-      if (schema !== undefined) expect(openObjects(schema, `/${part}`), part).toEqual([])
+      const open = part === 'query' && op.openQuery ? ['/query'] : []
+      if (schema !== undefined) expect(openObjects(schema, `/${part}`), part).toEqual(open)
     }
   })
 

@@ -275,7 +275,7 @@ describe.each(operations.map((op) => [op.name, op] as const))('%s', (_name, op) 
     })
   }
 
-  test('400 names a query parameter that is unknown or missing', async () => {
+  test.skipIf(op.openQuery)('400 names a query parameter that is unknown or missing', async () => {
     const send = { ...example(op), ...insider(op) }
     await expectFault(op, { ...send, query: { ...send.query, unheardOf: 1 } }, '/query/unheardOf', 'unknown_field')
     for (const name of (op.query as Schema | undefined)?.required ?? []) {

@@ -133,6 +133,8 @@ async function start(
       RATE_LIMITS: options.rateLimits ? '1' : '0',
       ROLES: rolesOf(options),
       REDIS_PRIVATE: '0',
+      SANDBOX: '1',
+      SANDBOX_PORT: '0',
       DATABASE_POOL: '5',
       // Tests wait for media work, so it must not run at a lower priority than other tests.
       MEDIA_NICENESS: '0',

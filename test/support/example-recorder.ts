@@ -155,8 +155,13 @@ class Recorder {
   }
 
   #addresses(): Record<string, string> {
+    const { PLATFORMS, PUBLIC_URL } = this.#app.node.resources.config
+    const sandboxes = Object.entries(PLATFORMS).map(([name, { apiUrl }]) => [apiUrl, `https://${name}.example.com`])
     return {
+      ...(Object.fromEntries(sandboxes) as Record<string, string>),
+      ...Object.fromEntries(sandboxes.map(([url = '', name = '']) => [URL.parse(url)?.host, URL.parse(name)?.host])),
       [this.#app.url]: 'https://crier.example.com',
+      [encodeURIComponent(PUBLIC_URL)]: encodeURIComponent('https://crier.example.com'),
       [this.#outside.pictures.url]: 'https://cdn.example.com',
       'http://localhost:7777': 'https://app.example.com',
       [this.#app.config.PUBLIC_RTMP_URL]: 'rtmp://crier.example.com/live',

@@ -1,0 +1,70 @@
+import type { PlatformSettings } from '../platforms/platform.ts'
+import { PLATFORMS } from '../platforms/registry.ts'
+import { flag, optional, port, text, url, withDefault } from './setting-readers.ts'
+
+/** Settings of the social platforms: rows of `SETTINGS` in config.ts, four for each platform. */
+export const platformSettings = Object.fromEntries(
+  PLATFORMS.flatMap(({ defaults, key, registration, title }) => {
+    const name = key.toUpperCase()
+    const where = registration === undefined ? '' : `. Register an app at ${registration.url}: ${registration.hint}`
+    return [
+      ...(registration === undefined
+        ? []
+        : ([
+            [
+              `${name}_CLIENT_ID`,
+              { summary: `Client ID for ${title}${where}`, fallback: 'off', parse: optional(text) },
+            ],
+            [
+              `${name}_CLIENT_SECRET`,
+              { summary: `Client secret for ${title}`, fallback: 'none', secret: true, parse: optional(text) },
+            ],
+          ] as const)),
+      [`${name}_API_URL`, base(`Base URL of the API of ${title}`, defaults.apiUrl)],
+      [`${name}_AUTH_URL`, base(`Base URL of the consent pages of ${title}`, defaults.authUrl)],
+    ] as const
+  }),
+)
+
+function base(summary: string, fallback: string) {
+  return { summary, fallback, parse: optional(url('https', 'http')) }
+}
+
+/** Settings that are set together or not at all. */
+export const platformPairs: readonly (readonly string[])[] = PLATFORMS.flatMap(({ key, registration }) => {
+  const name = key.toUpperCase()
+  return registration === undefined ? [] : [[`${name}_CLIENT_ID`, `${name}_CLIENT_SECRET`]]
+})
+
+/** The settings by platform. @param values by environment name */
+export function platformsOf(values: Readonly<Record<string, unknown>>): Readonly<Record<string, PlatformSettings>> {
+  return Object.fromEntries(
+    PLATFORMS.map(({ defaults, key }) => {
+      const value = (name: string) => values[`${key.toUpperCase()}_${name}`] as string | undefined
+      const clientId = value('CLIENT_ID')
+      const clientSecret = value('CLIENT_SECRET')
+      return [
+        key,
+        {
+          apiUrl: (value('API_URL') ?? defaults.apiUrl).replace(/\/$/, ''),
+          authUrl: (value('AUTH_URL') ?? defaults.authUrl).replace(/\/$/, ''),
+          ...(clientId !== undefined && clientSecret !== undefined && { clientId, clientSecret }),
+        },
+      ]
+    }),
+  )
+}
+
+/** Settings of the sandbox: rows of `SETTINGS` in config.ts. */
+export const sandboxSettings = {
+  SANDBOX: {
+    summary: 'Start a sandbox in place of the social platforms, for trying Crier out. Nothing leaves this machine',
+    fallback: '0',
+    parse: withDefault(flag, false),
+  },
+  SANDBOX_PORT: {
+    summary: 'First port of the sandbox. Each platform has the next one. 0 picks free ports',
+    fallback: '3900',
+    parse: withDefault(port, 3_900),
+  },
+} as const

@@ -1,0 +1,75 @@
+import { RawBody, reply } from '../../../core/reply.ts'
+import type { FinishedSignIn, SignInOutcome } from './sign-ins.ts'
+import { findPlatform } from '../../../platforms/registry.ts'
+
+/** Binds a sign-in to the browser that asked for it. */
+export const COOKIE = 'crier_sign_in'
+
+const COOKIE_SECONDS = 600
+const CONTENT_TYPE = 'text/html; charset=utf-8'
+
+/** The Set-Cookie header (RFC 6265). Lax, because the platform sends the browser back with a link. */
+export function cookieOf(value: string, publicUrl: string): string {
+  const secure = publicUrl.startsWith('https:') ? '; Secure' : ''
+  return `${COOKIE}=${value}; Path=/api; Max-Age=${COOKIE_SECONDS}; HttpOnly; SameSite=Lax${secure}`
+}
+
+const TITLES: Readonly<Record<Exclude<SignInOutcome['kind'], 'connected'>, string>> = {
+  denied: 'Not connected',
+  platform_error: 'Not connected',
+  unknown_link: 'This link does not work',
+  used_link: 'This link was used already',
+  expired_link: 'This link has expired',
+  other_browser: 'Wrong browser',
+  refused: 'Not connected',
+}
+
+/** Sends the browser on, or shows it the result. */
+export function callbackReply(platform: string, { outcome, returnTo }: FinishedSignIn) {
+  const headers = { 'Cache-Control': 'no-store', 'Referrer-Policy': 'no-referrer' }
+  if (returnTo !== null) {
+    const url = new URL(returnTo)
+    const params =
+      outcome.kind === 'connected'
+        ? { account: outcome.account._id, status: outcome.account.status }
+        : { error: outcome.kind, message: outcome.message }
+    for (const [name, value] of Object.entries(params)) url.searchParams.set(name, value)
+    return reply(302, undefined, { ...headers, Location: url.href })
+  }
+  const title = findPlatform(platform)?.title ?? platform
+  const html =
+    outcome.kind === 'connected'
+      ? page(`${title} is connected`, connectedText(outcome.account))
+      : page(TITLES[outcome.kind], outcome.message)
+  const safe = { ...headers, 'Content-Security-Policy': "default-src 'none'; style-src 'unsafe-inline'" }
+  return reply(outcome.kind === 'connected' ? 200 : 400, new RawBody(CONTENT_TYPE, html), safe)
+}
+
+function connectedText(account: { name: string; handle: string | null; statusMessage: string | null }): string {
+  const name = account.handle === null ? account.name : `${account.name} (@${account.handle})`
+  return `${name} is connected to your workspace. ${account.statusMessage ?? 'You can close this page.'}`
+}
+
+function page(title: string, text: string): string {
+  return `<!doctype html>
+<html lang="en">
+<head>
+<meta charset="utf-8">
+<meta name="viewport" content="width=device-width, initial-scale=1">
+<title>${escapeHtml(title)} – Crier</title>
+<style>
+  :root { color-scheme: light dark; }
+  body { font: 16px/1.5 system-ui, sans-serif; max-width: 36rem; margin: 4rem auto; padding: 0 1rem; }
+</style>
+</head>
+<body>
+<h1>${escapeHtml(title)}</h1>
+<p>${escapeHtml(text)}</p>
+</body>
+</html>
+`
+}
+
+function escapeHtml(text: string): string {
+  return text.replaceAll('&', '&amp;').replaceAll('<', '&lt;').replaceAll('>', '&gt;').replaceAll('"', '&quot;')
+}

@@ -1,0 +1,78 @@
+import type { Services } from '../../../core/services.ts'
+import { Outgoing } from '../../../fetch/outgoing.ts'
+import type { Foundation } from '../../../foundation.ts'
+import { PlatformDirectory } from '../../../platforms/directory.ts'
+import { appStore } from './app-store.ts'
+import { CredentialCheck } from './credentials.ts'
+import { lifetimeOf } from './grants.ts'
+import { AccountLifecycle } from './lifecycle.ts'
+import { AccountLimits } from './limits/service.ts'
+import { AccountProfiles } from './profiles.ts'
+import { AccountSeats } from './seats.ts'
+import { SocialAccounts } from './service.ts'
+import { SignIns } from './sign-ins.ts'
+import { TokenKeeper } from './token-keeper.ts'
+import { breakAccount, recordRefresh } from './turns.ts'
+import { AccountUpkeep } from './upkeep.ts'
+import { CredentialVault } from './vault.ts'
+
+declare module '../../../core/services.ts' {
+  interface Services {
+    readonly socialAccounts: ReturnType<typeof composeSocialAccounts>['services']['socialAccounts']
+  }
+}
+
+/** Builds the services of social accounts. */
+export function composeSocialAccounts(
+  { clock, config, database: sql, jobs, secret, turns }: Foundation,
+  { plans, workspaces: { memberships } }: Pick<Services, 'plans' | 'workspaces'>,
+) {
+  const outgoing = Outgoing.of(config.ALLOW_PRIVATE_ADDRESSES)
+  const directory = new PlatformDirectory({
+    settings: config.PLATFORMS,
+    clock,
+    outgoing,
+    apps: appStore(sql, clock, secret),
+  })
+  const vault = new CredentialVault(sql, clock, secret)
+  const keeper = new TokenKeeper(sql, clock, vault, directory, {
+    refreshed: async ({ id, platform, workspaceId }, credential) => {
+      const entry = directory.find(platform)
+      if (entry === undefined) return
+      const times = lifetimeOf(entry.platform, credential, clock.now())
+      const text = (at: number | null) => (at === null ? null : new Date(at).toISOString())
+      const input = { accountId: id, expiresAt: text(times.expiresAt), refreshAt: text(times.refreshAt) }
+      await turns.system(workspaceId, recordRefresh, input)
+    },
+    broken: ({ id, workspaceId }, reason) => turns.system(workspaceId, breakAccount, { accountId: id, reason }),
+  })
+  const seats = new AccountSeats(plans)
+  const accounts = new SocialAccounts(sql, clock, seats)
+  return {
+    services: {
+      socialAccounts: {
+        publicUrl: config.PUBLIC_URL,
+        directory,
+        accounts,
+        credentials: new CredentialCheck(clock, vault, directory),
+        lifecycle: new AccountLifecycle(sql, clock, accounts, seats),
+        limits: new AccountLimits(sql, plans, seats),
+        profiles: new AccountProfiles(sql, clock, { keeper, directory, accounts }),
+        signIns: new SignIns({
+          sql,
+          clock,
+          vault,
+          directory,
+          memberships,
+          turns,
+          secret,
+          publicUrl: config.PUBLIC_URL,
+          origins: config.CORS_ORIGINS,
+        }),
+        upkeep: new AccountUpkeep(sql, clock, jobs, { keeper, directory, vault }),
+        vault,
+      },
+    },
+    close: () => outgoing.close(),
+  }
+}

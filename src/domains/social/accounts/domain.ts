@@ -1,0 +1,19 @@
+import { domain } from '../../../domain.ts'
+import { composeSocialAccounts } from './compose.ts'
+import * as events from './events.ts'
+import * as jobs from './jobs.ts'
+import * as operations from './operations.ts'
+import { AccountHistory, EncryptionKey, PlatformApp, SignInAttempt, SocialAccount, SocialCredential } from './tables.ts'
+import * as turns from './turns.ts'
+
+export const socialAccounts = domain({
+  name: 'social-accounts',
+  about: 'Accounts at social platforms, and their access',
+  operations,
+  events,
+  jobs,
+  turns: Object.values(turns),
+  entities: [SocialAccount, SocialCredential, AccountHistory, SignInAttempt, PlatformApp, EncryptionKey],
+  resources: ['social_accounts'],
+  compose: composeSocialAccounts,
+})

@@ -1,0 +1,3 @@
+/** What other domains and the composition use of social accounts. */
+
+export { PlatformKey } from './schemas.ts'

@@ -1,0 +1,65 @@
+import { DAY, HOUR, MINUTE } from '../../../core/clock.ts'
+import { UnrecoverableError, job, schedule } from '../../../core/job.ts'
+import { Id, Type } from '../../../core/schema.ts'
+import { PlatformError } from '../../../platforms/error-kinds.ts'
+import { purgeAccount, reviewAccount } from './turns.ts'
+
+/** Ends the access at the platform. Repeated for about three days until the platform answers. */
+export const revokeAccess = job({
+  name: 'socialAccounts.revoke',
+  summary: 'Revoke the access to a disconnected account at its platform',
+  queue: 'default',
+  data: Type.Object({ accountId: Id }),
+  attempts: 60,
+  backoff: { firstMs: 5_000, maxMs: HOUR },
+  run: async ({ data, socialAccounts }) => {
+    await socialAccounts.upkeep.revoke(data.accountId)
+  },
+})
+
+/** Renews the token of one account. */
+export const refreshToken = job({
+  name: 'socialAccounts.refresh',
+  summary: 'Renew the access to an account before it ends',
+  queue: 'default',
+  data: Type.Object({ accountId: Id }),
+  attempts: 20,
+  backoff: { firstMs: 30_000, maxMs: 30 * MINUTE },
+  timeoutMs: 2 * MINUTE,
+  run: async ({ data, socialAccounts }) => {
+    try {
+      await socialAccounts.upkeep.refresh(data.accountId)
+    } catch (error) {
+      // The account shows that it must be connected again; nothing is left to retry.
+      if (error instanceof PlatformError && error.kind === 'auth_expired') throw new UnrecoverableError(error.message)
+      throw error
+    }
+  },
+})
+
+export const refreshDueTokens = schedule({
+  name: 'socialAccounts.refreshDue',
+  summary: 'Renew the access to accounts whose token ends soon',
+  cron: '* * * * *',
+  run: async ({ effect, socialAccounts }) => {
+    await effect((tx) => socialAccounts.upkeep.addRefreshJobs(tx))
+  },
+})
+
+export const reviewAccounts = schedule({
+  name: 'socialAccounts.review',
+  summary: 'Mark accounts whose access is about to end, and delete removed accounts after 30 days',
+  cron: '17 * * * *',
+  timeoutMs: 10 * MINUTE,
+  run: async ({ signal, socialAccounts, turns }) => {
+    for (const { id, workspaceId } of await socialAccounts.upkeep.ending(7 * DAY)) {
+      if (signal.aborted) return
+      await turns.system(workspaceId, reviewAccount, { accountId: id })
+    }
+    for (const { id, workspaceId } of await socialAccounts.lifecycle.expired()) {
+      if (signal.aborted) return
+      await turns.system(workspaceId, purgeAccount, { accountId: id })
+    }
+    await socialAccounts.signIns.purge()
+  },
+})

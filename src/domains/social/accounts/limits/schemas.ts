@@ -1,0 +1,30 @@
+import { Id, named, OneOf, Type, type Static } from '../../../../core/schema.ts'
+import { PlatformKey } from '../schemas.ts'
+import { AccountStatusSchema } from '../status.ts'
+
+export const LimitStatus = named(
+  'LimitStatus',
+  Type.Object({
+    plan: Type.String(),
+    isOver: Type.Boolean({ description: 'Whether anything is beyond the plan' }),
+    quotas: Type.Array(
+      Type.Object({
+        kind: OneOf(['socialAccounts', 'workspaces'] as const),
+        limit: Type.Integer(),
+        used: Type.Integer(),
+        over: Type.Integer({ description: 'How many have to be archived or removed' }),
+        archivable: Type.Array(
+          Type.Object({
+            accountId: Id,
+            workspaceId: Id,
+            platform: PlatformKey,
+            name: Type.String(),
+            status: AccountStatusSchema,
+          }),
+          { description: 'Accounts that can be archived, those that do not work first' },
+        ),
+      }),
+    ),
+  }),
+)
+export type LimitStatusData = Static<typeof LimitStatus>

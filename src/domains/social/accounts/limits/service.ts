@@ -1,0 +1,70 @@
+import type { Sql } from '../../../../core/sql.ts'
+import { anyOf } from '../../../../db/condition.ts'
+import type { PlanService } from '../../../money/plans/index.ts'
+import { findOwned } from '../../../workspace/workspaces/index.ts'
+import type { LimitStatusData } from './schemas.ts'
+import type { AccountSeats } from '../seats.ts'
+import { socialAccounts } from '../tables.ts'
+
+/** How many accounts are offered for archiving. */
+const MOST_OFFERS = 100
+
+/** What a user has beyond their plan, after a downgrade. */
+export class AccountLimits {
+  readonly #sql: Sql
+  readonly #plans: PlanService
+  readonly #seats: AccountSeats
+
+  constructor(sql: Sql, plans: PlanService, seats: AccountSeats) {
+    this.#sql = sql
+    this.#plans = plans
+    this.#seats = seats
+  }
+
+  async statusOf(userId: string): Promise<LimitStatusData> {
+    const [allowance, owned] = await Promise.all([this.#plans.limitsOf(userId), findOwned(this.#sql, userId)])
+    const used = await this.#seats.used(this.#sql, userId)
+    const over = Math.max(0, used - allowance.socialAccounts)
+    const offers = over === 0 ? [] : await this.#offers(owned)
+    return {
+      plan: allowance.plan,
+      isOver: over > 0 || owned.length > allowance.workspaces,
+      quotas: [
+        {
+          kind: 'socialAccounts',
+          limit: allowance.socialAccounts,
+          used,
+          over,
+          archivable: offers,
+        },
+        {
+          kind: 'workspaces',
+          limit: allowance.workspaces,
+          used: owned.length,
+          over: Math.max(0, owned.length - allowance.workspaces),
+          archivable: [],
+        },
+      ],
+    }
+  }
+
+  /** Accounts to archive: those that do not work first, then the ones that were connected last. */
+  async #offers(workspaceIds: readonly string[]) {
+    const rows = await socialAccounts.find(
+      this.#sql,
+      { workspaceId: anyOf(workspaceIds), removedAt: null, archivedAt: null },
+      {
+        columns: ['id', 'workspaceId', 'platform', 'name', 'status', 'brokenReason'],
+        orderBy: ['brokenReason asc', 'id desc'],
+        limit: MOST_OFFERS,
+      },
+    )
+    return rows.map(({ id, name, platform, status, workspaceId }) => ({
+      accountId: id,
+      workspaceId,
+      platform,
+      name,
+      status,
+    }))
+  }
+}

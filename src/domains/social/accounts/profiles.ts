@@ -1,0 +1,58 @@
+import type { Clock } from '../../../core/clock.ts'
+import { NotFound } from '../../../core/errors.ts'
+import type { Sql } from '../../../core/sql.ts'
+import type { Turn } from '../../../core/turn.ts'
+import type { PlatformDirectory } from '../../../platforms/directory.ts'
+import type { Profile } from '../../../platforms/platform.ts'
+import { AccountNotConnected } from './errors.ts'
+import type { SocialAccountData } from './schemas.ts'
+import type { SocialAccounts } from './service.ts'
+import { asAppError } from './sign-ins.ts'
+import { socialAccounts } from './tables.ts'
+import { openAccount, type TokenKeeper } from './token-keeper.ts'
+
+/** Profiles of accounts as their platforms show them now. */
+export class AccountProfiles {
+  readonly #sql: Sql
+  readonly #clock: Clock
+  readonly #keeper: TokenKeeper
+  readonly #directory: PlatformDirectory
+  readonly #accounts: SocialAccounts
+
+  constructor(
+    sql: Sql,
+    clock: Clock,
+    { accounts, directory, keeper }: { keeper: TokenKeeper; directory: PlatformDirectory; accounts: SocialAccounts },
+  ) {
+    this.#sql = sql
+    this.#clock = clock
+    this.#keeper = keeper
+    this.#directory = directory
+    this.#accounts = accounts
+  }
+
+  /**
+   * Renews the token if the platform has renewable ones, and reads the profile.
+   * @throws AppError not_found, account_not_connected, platform_refused, platform_unavailable
+   */
+  async load(id: string): Promise<Profile> {
+    const row = await socialAccounts.first(this.#sql, { id })
+    if (row === undefined) throw NotFound()
+    if (row.removedAt !== null) throw AccountNotConnected({ message: 'The account was removed. Restore it first.' })
+    return asAppError(async () => {
+      if (row.refreshAt !== null) await this.#keeper.refresh(row)
+      const opened = await openAccount(this.#sql, this.#keeper, this.#directory, id)
+      const entry = this.#directory.find(row.platform)
+      if (opened === undefined || entry === undefined) throw NotFound()
+      return entry.platform.profile(opened.context)
+    })
+  }
+
+  /** Stores a profile that the platform has just returned, which also shows that the access works. */
+  store(turn: Turn, id: string, profile: Profile, userId: string): Promise<SocialAccountData> {
+    const { avatarUrl, handle, kind, name, url } = profile
+    const checkedAt = new Date(this.#clock.now()).toISOString()
+    const changes = { name, handle, avatarUrl, url, kind, brokenReason: null, checkedAt }
+    return this.#accounts.change(turn, id, changes, { actorId: userId, reason: 'refreshed' })
+  }
+}

@@ -1,0 +1,132 @@
+import { pageFields } from '../../../core/page.ts'
+import { Id, Input, named, Nullable, ResourceBase, Text, Timestamp, Type, type Static } from '../../../core/schema.ts'
+import { AccountStatusSchema } from './status.ts'
+
+export const PlatformKey = Type.String({
+  pattern: '^[a-z]{1,20}$',
+  description: 'The key of a platform, from GET /api/platforms',
+})
+
+export const SocialAccountView = named(
+  'SocialAccount',
+  Type.Object({
+    ...ResourceBase,
+    workspaceId: Id,
+    platform: PlatformKey,
+    remoteId: Type.String({ description: 'The id of the account at the platform' }),
+    loginAccountId: Nullable(
+      Type.String({ ...Id, description: 'The login that the page or organization belongs to; null for others' }),
+    ),
+    name: Type.String({ description: 'The display name at the platform' }),
+    handle: Nullable(Type.String({ description: 'Without a leading @' })),
+    avatarUrl: Nullable(Type.String({ description: 'The picture of the account at the platform' })),
+    url: Nullable(Type.String({ description: 'The page of the account at the platform' })),
+    kind: Type.String({ description: 'In the platform’s words, such as `page`, `person` or `channel`' }),
+    status: AccountStatusSchema,
+    statusMessage: Nullable(Type.String({ description: 'Why it has this status, and what to do' })),
+    scopes: Nullable(Type.Array(Type.String(), { description: 'What the platform granted; null if it does not say' })),
+    missingScopes: Type.Array(
+      Type.Object({
+        scope: Type.String({ description: 'The permission, in the platform’s words' }),
+        prevents: Type.String({ description: 'What cannot be done without it' }),
+      }),
+      { description: 'Permissions that the user did not grant' },
+    ),
+    expiresAt: Nullable(
+      Type.String({
+        format: 'date-time',
+        description: 'When the access ends unless the account is connected again; null if it does not end',
+      }),
+    ),
+    sandbox: Type.Boolean({ description: 'It belongs to the sandbox and not to the real platform' }),
+    connectedAt: Type.String({ format: 'date-time', description: 'When it was last connected' }),
+    checkedAt: Type.String({ format: 'date-time', description: 'When the platform last confirmed the account' }),
+    removedAt: Nullable(
+      Type.String({ format: 'date-time', description: 'When it was disconnected; null while it is connected' }),
+    ),
+  }),
+)
+export type SocialAccountData = Static<typeof SocialAccountView>
+
+const HistoryEntry = Type.Object({
+  status: AccountStatusSchema,
+  reason: Nullable(Type.String()),
+  actorId: Nullable(Id),
+  at: Timestamp,
+})
+
+export const SocialAccountDetails = named(
+  'SocialAccountDetails',
+  Type.Object({
+    ...SocialAccountView.properties,
+    history: Type.Array(HistoryEntry, { description: 'The last 50 changes of the status, newest first' }),
+  }),
+)
+export type SocialAccountDetailsData = Static<typeof SocialAccountDetails>
+
+export const AccountQuery = Input({
+  workspaceId: Id,
+  platform: Type.Optional(PlatformKey),
+  status: Type.Optional(AccountStatusSchema),
+  ...pageFields,
+})
+
+export const AccountPath = Input({ id: Id })
+
+export const NewAccount = Input({
+  workspaceId: Id,
+  platform: PlatformKey,
+  credentials: Type.Optional(
+    Type.Record(Type.String({ maxLength: 40 }), Text(1, 2_000), {
+      maxProperties: 10,
+      description: 'The fields that GET /api/platforms/{platform} lists under `connect.credentials`',
+      writeOnly: true,
+    }),
+  ),
+  sandbox: Type.Optional(
+    Type.Boolean({
+      description: 'Connects a fresh account of the sandbox, without consent. Only while the sandbox is on',
+    }),
+  ),
+})
+export type NewAccountData = Static<typeof NewAccount>
+
+export const SignInQuery = Input({
+  workspaceId: Id,
+  redirectUri: Type.Optional(
+    Text(1, 500, {
+      description:
+        'Where the browser goes afterwards, with `account` or `error` in the query: a page on the origin of this server or in CORS_ORIGINS. Without it, Crier shows the result',
+    }),
+  ),
+  handle: Type.Optional(Text(1, 253, { description: 'The user’s handle, for Bluesky' })),
+  instance: Type.Optional(Text(1, 253, { description: 'The server of the account, for Mastodon: mastodon.social' })),
+  accountId: Type.Optional(Type.String({ ...Id, description: 'The account to connect again. Another one is refused' })),
+})
+
+export const SignInLink = named(
+  'SignInLink',
+  Type.Object({
+    url: Type.String({ description: 'Open it in the same browser within ten minutes' }),
+    state: Type.String(),
+    expiresAt: Timestamp,
+  }),
+)
+
+const Due = Type.Object({
+  postId: Id,
+  title: Type.String({ description: 'The beginning of its text' }),
+  scheduledFor: Timestamp,
+})
+
+export const DisconnectPreview = named(
+  'DisconnectPreview',
+  Type.Object({
+    posts: Type.Array(Due, { description: 'Scheduled posts that disconnecting cancels' }),
+    accounts: Type.Array(Type.Object({ accountId: Id, name: Type.String() }), {
+      description: 'Pages and organizations of this login, which are disconnected with it',
+    }),
+    restorable: Type.Boolean({ description: 'Whether it can be undone within 30 days' }),
+  }),
+)
+export type DisconnectPreviewData = Static<typeof DisconnectPreview>

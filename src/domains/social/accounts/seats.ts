@@ -1,0 +1,40 @@
+import { NotFound } from '../../../core/errors.ts'
+import type { Sql } from '../../../core/sql.ts'
+import type { Turn } from '../../../core/turn.ts'
+import { anyOf } from '../../../db/condition.ts'
+import type { PlanService } from '../../money/plans/index.ts'
+import { findOwned, payerOf } from '../../workspace/workspaces/index.ts'
+import { socialAccounts } from './tables.ts'
+
+/** How many accounts a payer uses in all workspaces. Archived and removed accounts do not count. */
+export class AccountSeats {
+  readonly #plans: PlanService
+
+  constructor(plans: PlanService) {
+    this.#plans = plans
+  }
+
+  async used(sql: Sql, payerId: string): Promise<number> {
+    const workspaceId = anyOf(await findOwned(sql, payerId))
+    return socialAccounts.count(sql, { workspaceId, removedAt: null, archivedAt: null })
+  }
+
+  /**
+   * Checks that the plan has room for more accounts. Locks the plan until the turn ends, so that turns of several
+   * workspaces cannot exceed it together.
+   * @throws AppError plan_limit_reached with the numbers
+   */
+  async requireRoom(turn: Turn, more: number): Promise<void> {
+    const payerId = await payerOf(turn.sql, turn.workspaceId)
+    if (payerId === undefined) throw NotFound()
+    const allowance = await this.#plans.lockLimitsOf(turn.sql, payerId)
+    const used = await this.used(turn.sql, payerId)
+    if (used + more <= allowance.socialAccounts) return
+    throw this.#plans.limitError(
+      allowance,
+      'socialAccounts',
+      used,
+      `The ${allowance.plan} plan allows ${allowance.socialAccounts} social accounts; ${used} are connected. Archive or disconnect some, or upgrade.`,
+    )
+  }
+}

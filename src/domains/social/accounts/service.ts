@@ -1,0 +1,236 @@
+import type { Clock } from '../../../core/clock.ts'
+import { NotFound } from '../../../core/errors.ts'
+import { uuidv7 } from '../../../core/id.ts'
+import { pageOf, type PageRequest } from '../../../core/page.ts'
+import type { PageResult } from '../../../core/reply.ts'
+import type { Sql } from '../../../core/sql.ts'
+import type { Turn } from '../../../core/turn.ts'
+import { not } from '../../../db/condition.ts'
+import { increment } from '../../../db/increment.ts'
+import type { Changes } from '../../../db/table.ts'
+import { findPlatform } from '../../../platforms/registry.ts'
+import { AccountMismatch } from './errors.ts'
+import { socialAccountCreated, socialAccountUpdated } from './events.ts'
+import type { SealedGrant } from './grants.ts'
+import type { SocialAccountData, SocialAccountDetailsData } from './schemas.ts'
+import type { AccountSeats } from './seats.ts'
+import { statusOf, type AccountStatus } from './status.ts'
+import {
+  accountHistory,
+  socialAccounts,
+  socialCredentials,
+  type SocialAccount,
+  type SocialAccountRow,
+} from './tables.ts'
+import { accountView } from './views.ts'
+
+const SHOWN_HISTORY = 50
+
+export interface AccountFilter {
+  readonly workspaceId: string
+  readonly platform?: string
+  readonly status?: AccountStatus
+}
+
+export interface ConnectOptions {
+  readonly userId: string
+  /** The account that must be connected again. */
+  readonly expected?: string | undefined
+  /** The login that the account belongs to. */
+  readonly loginId?: string
+}
+
+/** The social accounts of workspaces: which there are, and how they are. */
+export class SocialAccounts {
+  readonly #sql: Sql
+  readonly #clock: Clock
+  readonly #seats: AccountSeats
+
+  constructor(sql: Sql, clock: Clock, seats: AccountSeats) {
+    this.#sql = sql
+    this.#clock = clock
+    this.#seats = seats
+  }
+
+  async list(filter: AccountFilter, page: PageRequest): Promise<PageResult<SocialAccountData>> {
+    const { platform, status, workspaceId } = filter
+    const where = {
+      workspaceId,
+      ...(platform !== undefined && { platform }),
+      // Removed accounts are shown only when they are asked for.
+      status: status ?? not<AccountStatus>('removed'),
+    }
+    const rows = await socialAccounts.page(this.#sql, where, page)
+    return pageOf(rows, page.limit, (row) => ({ createdAt: row.createdAt, id: row.id }), accountView)
+  }
+
+  /** @throws AppError not_found */
+  async details(id: string): Promise<SocialAccountDetailsData> {
+    const [row, history] = await Promise.all([
+      this.find(this.#sql, id),
+      accountHistory.find(this.#sql, { accountId: id }, { orderBy: ['id desc'], limit: SHOWN_HISTORY }),
+    ])
+    return {
+      ...accountView(row),
+      history: history.map(({ actorId, at, reason, status }) => ({ status, reason, actorId, at })),
+    }
+  }
+
+  /** @throws AppError not_found */
+  async find(sql: Sql, id: string): Promise<SocialAccountRow> {
+    const row = await socialAccounts.first(sql, { id })
+    if (row === undefined) throw NotFound()
+    return row
+  }
+
+  /**
+   * Connects an account, or connects it again: then it keeps its id, posts and history.
+   * @throws AppError plan_limit_reached; account_mismatch when another account was expected
+   */
+  async connect(turn: Turn, grant: SealedGrant, options: ConnectOptions): Promise<SocialAccountData> {
+    const { platform, profile } = grant
+    const { remoteId } = profile
+    const known = await socialAccounts.first(
+      turn.sql,
+      { workspaceId: turn.workspaceId, platform, remoteId },
+      { lock: 'for update' },
+    )
+    await this.#requireExpected(turn, grant, known, options.expected)
+    if (known === undefined || known.removedAt !== null || known.archivedAt !== null) {
+      await this.#seats.requireRoom(turn, 1)
+    }
+    const at = new Date(this.#clock.now()).toISOString()
+    const facts = {
+      ...profileColumns(grant),
+      brokenReason: null,
+      archivedAt: null,
+      removedAt: null,
+      suspendedAt: known?.suspendedAt ?? null,
+      connectedBy: options.userId,
+      connectedAt: at,
+      checkedAt: at,
+      updatedAt: at,
+    }
+    const status = statusOf(facts, this.#clock.now())
+    const row: SocialAccountRow = {
+      id: known?.id ?? uuidv7(this.#clock.now()),
+      workspaceId: turn.workspaceId,
+      platform,
+      remoteId,
+      loginId: options.loginId ?? known?.loginId ?? null,
+      createdAt: known?.createdAt ?? at,
+      ...facts,
+      status,
+      statusReason: reasonFor(status, { ...facts, platform }),
+    }
+    const { createdAt: _createdAt, id, ...changes } = row
+    if (known === undefined) await socialAccounts.insert(turn.sql, row)
+    else await socialAccounts.update(turn.sql, { id }, changes)
+    await this.#storeCredential(turn.sql, id, grant, at)
+    turn.insert(accountHistory, {
+      id: uuidv7(this.#clock.now()),
+      accountId: id,
+      status,
+      reason: known === undefined ? 'connected' : 'connected again',
+      actorId: options.userId,
+      at,
+    })
+    turn.emit(known === undefined ? socialAccountCreated : socialAccountUpdated, accountView(row))
+    turn.audit({ kind: 'social_account', id })
+    return accountView(row)
+  }
+
+  /**
+   * Changes facts of an account. Its status follows from them; a new status is an entry of the history and an event.
+   * @param reason of the change, for the history
+   * @throws AppError not_found
+   */
+  async change(
+    turn: Turn,
+    id: string,
+    changes: Changes<typeof SocialAccount>,
+    { actorId, reason }: { readonly actorId: string | null; readonly reason: string | null },
+  ): Promise<SocialAccountData> {
+    const old = await socialAccounts.first(turn.sql, { id, workspaceId: turn.workspaceId }, { lock: 'for update' })
+    if (old === undefined) throw NotFound()
+    const now = this.#clock.now()
+    const at = new Date(now).toISOString()
+    const facts = { ...old, ...changes, updatedAt: at } as SocialAccountRow
+    const status = statusOf(facts, now)
+    const row = { ...facts, status, statusReason: reasonFor(status, facts) }
+    await socialAccounts.update(turn.sql, { id }, { ...changes, status, statusReason: row.statusReason, updatedAt: at })
+    if (status !== old.status) {
+      turn.insert(accountHistory, { id: uuidv7(now), accountId: id, status, reason, actorId, at })
+    }
+    turn.emit(socialAccountUpdated, accountView(row))
+    turn.audit({ kind: 'social_account', id })
+    return accountView(row)
+  }
+
+  async #requireExpected(
+    turn: Turn,
+    { platform, profile }: SealedGrant,
+    known: SocialAccountRow | undefined,
+    expected: string | undefined,
+  ): Promise<void> {
+    if (expected === undefined || expected === known?.id) return
+    const wanted = await socialAccounts.first(turn.sql, { id: expected, workspaceId: turn.workspaceId })
+    if (wanted === undefined) throw NotFound()
+    const title = findPlatform(platform)?.title ?? platform
+    throw AccountMismatch({
+      message: `You signed in to ${title} as ${labelOf(profile)}, but ${labelOf(wanted)} was to be connected again. Sign out at ${title}, sign in as ${labelOf(wanted)}, and try again.`,
+      details: { expected: labelOf(wanted), got: labelOf(profile) },
+    })
+  }
+
+  async #storeCredential(sql: Sql, accountId: string, { credential }: SealedGrant, at: string): Promise<void> {
+    // A refresh that is under way loses its lease, so that it cannot overwrite the new credential.
+    const changes = { ...credential, leaseToken: null, leaseUntil: null, updatedAt: at }
+    const updated = await socialCredentials.update(sql, { accountId }, { ...changes, version: increment() })
+    if (updated === 0) await socialCredentials.insert(sql, { accountId, version: 1, ...changes })
+  }
+}
+
+/** The columns of an account that come from its grant. */
+function profileColumns({ expiresAt, missingScopes, profile, refreshAt, sandbox, scopes }: SealedGrant) {
+  const { avatarUrl, handle, kind, name, url } = profile
+  return {
+    name,
+    handle,
+    avatarUrl,
+    url,
+    kind,
+    scopes: scopes === null ? null : [...scopes],
+    missingScopes: [...missingScopes],
+    expiresAt: expiresAt === null ? null : new Date(expiresAt).toISOString(),
+    refreshAt: refreshAt === null ? null : new Date(refreshAt).toISOString(),
+    sandbox,
+  }
+}
+
+/** How messages name an account. */
+export function labelOf({ handle, name }: { readonly handle: string | null; readonly name: string }): string {
+  return handle === null ? `“${name}”` : `@${handle}`
+}
+
+type Reasoned = Pick<SocialAccountRow, 'platform' | 'brokenReason' | 'missingScopes' | 'expiresAt'>
+
+function reasonFor(
+  status: AccountStatus,
+  { brokenReason, expiresAt, missingScopes, platform }: Reasoned,
+): string | null {
+  const title = findPlatform(platform)?.title ?? platform
+  const purposes = findPlatform(platform)?.oauth?.scopePurposes ?? {}
+  switch (status) {
+    case 'reconnect_needed':
+      return `${title} no longer accepts our access: ${brokenReason ?? 'it has ended'}. Connect the account again.`
+    case 'expiring':
+      return `The access ends on ${expiresAt?.slice(0, 10)}. Connect the account again before then.`
+    case 'limited':
+      return `Not granted: ${missingScopes.map((scope) => `${scope} (needed to ${purposes[scope] ?? 'use everything'})`).join(', ')}. Connect the account again and allow it.`
+    case 'suspended':
+      return 'An administrator of this server has suspended the account.'
+    default:
+      return null
+  }
+}

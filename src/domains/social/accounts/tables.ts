@@ -1,0 +1,165 @@
+import { defineEntity, p } from '@mikro-orm/postgresql'
+import { references, timestamp } from '../../../db/columns.ts'
+import type { Row } from '../../../db/row.ts'
+import { table } from '../../../db/table.ts'
+import { Workspace } from '../../workspace/workspaces/index.ts'
+import type { AccountStatus } from './status.ts'
+
+const textList = () => p.array().columnType('text[]').defaultRaw(`'{}'`)
+
+/** An account at a social platform, connected to a workspace. */
+export const SocialAccount = defineEntity({
+  name: 'SocialAccount',
+  tableName: 'social_accounts',
+  uniques: [{ name: 'social_accounts_remote_key', properties: ['workspaceId', 'platform', 'remoteId'] }],
+  indexes: [
+    { name: 'social_accounts_by_workspace', properties: ['workspaceId', 'id'] },
+    {
+      name: 'social_accounts_by_refresh',
+      expression:
+        'create index social_accounts_by_refresh on social_accounts (refresh_at) where refresh_at is not null',
+    },
+    {
+      name: 'social_accounts_removed',
+      expression: 'create index social_accounts_removed on social_accounts (removed_at) where removed_at is not null',
+    },
+  ],
+  properties: {
+    id: p.uuid().primary(),
+    workspaceId: references(Workspace, { name: 'social_accounts_workspace_id_fkey', onDelete: 'cascade' }),
+    platform: p.text(),
+    /** The id at the platform. */
+    remoteId: p.text(),
+    /** The login that a page or organization belongs to. */
+    loginId: p.uuid().nullable(),
+    name: p.text(),
+    handle: p.text().nullable(),
+    avatarUrl: p.text().nullable(),
+    url: p.text().nullable(),
+    kind: p.text(),
+    status: p.text().$type<AccountStatus>(),
+    /** Why the account has this status, for the user. */
+    statusReason: p.text().nullable(),
+    /** Why the credential no longer works. Null while it does. */
+    brokenReason: p.text().nullable(),
+    /** What the platform granted; null where it does not say. */
+    scopes: p.array().columnType('text[]').nullable(),
+    missingScopes: textList(),
+    /** When the access ends unless the user connects again. Null where it does not end or is renewed by itself. */
+    expiresAt: timestamp().nullable(),
+    /** When the schedule renews the token. */
+    refreshAt: timestamp().nullable(),
+    sandbox: p.boolean().default(false),
+    connectedBy: p.uuid(),
+    connectedAt: timestamp(),
+    /** When the platform last confirmed the account. */
+    checkedAt: timestamp(),
+    archivedAt: timestamp().nullable(),
+    suspendedAt: timestamp().nullable(),
+    removedAt: timestamp().nullable(),
+    createdAt: timestamp(),
+    updatedAt: timestamp(),
+  },
+})
+
+export const socialAccounts = table(SocialAccount)
+export type SocialAccountRow = Row<typeof SocialAccount>
+
+/** The credential of an account, encrypted with a data key of its own, which is encrypted with an installation key. */
+export const SocialCredential = defineEntity({
+  name: 'SocialCredential',
+  tableName: 'social_credentials',
+  indexes: [{ name: 'social_credentials_by_key', properties: ['keyId'] }],
+  properties: {
+    accountId: p
+      .manyToOne(SocialAccount)
+      .mapToPk()
+      .primary()
+      .deleteRule('cascade')
+      .updateRule('no action')
+      .foreignKeyName('social_credentials_account_id_fkey')
+      .index(false),
+    /** The installation key that encrypts the data key. */
+    keyId: p.uuid(),
+    dataKeySealed: p.text(),
+    sealed: p.text(),
+    /** Raised with each new credential. */
+    version: p.integer().default(1),
+    /** The node that is refreshing the token, as a random number; the fence of the refresh. */
+    leaseToken: p.uuid().nullable(),
+    leaseUntil: timestamp().nullable(),
+    updatedAt: timestamp(),
+  },
+})
+
+export const socialCredentials = table(SocialCredential)
+export type SocialCredentialRow = Row<typeof SocialCredential>
+
+/** Changes of the status of an account. */
+export const AccountHistory = defineEntity({
+  name: 'AccountHistory',
+  tableName: 'social_account_history',
+  indexes: [{ name: 'social_account_history_by_account', properties: ['accountId', 'id'] }],
+  properties: {
+    id: p.uuid().primary(),
+    accountId: references(SocialAccount, { name: 'social_account_history_account_id_fkey', onDelete: 'cascade' }),
+    status: p.text().$type<AccountStatus>(),
+    reason: p.text().nullable(),
+    /** The user who caused it; null for the service. */
+    actorId: p.uuid().nullable(),
+    at: timestamp(),
+  },
+})
+
+export const accountHistory = table(AccountHistory)
+
+/** A sign-in at a platform that has begun: from the consent link to the callback. */
+export const SignInAttempt = defineEntity({
+  name: 'SignInAttempt',
+  tableName: 'social_sign_ins',
+  indexes: [{ name: 'social_sign_ins_by_expiry', properties: ['expiresAt'] }],
+  properties: {
+    id: p.uuid().primary(),
+    stateHash: p.text().unique('social_sign_ins_state_key'),
+    workspaceId: references(Workspace, { name: 'social_sign_ins_workspace_id_fkey', onDelete: 'cascade' }),
+    userId: p.uuid(),
+    platform: p.text(),
+    /** Hash of the cookie of the browser that asked for the link. */
+    browserHash: p.text(),
+    /** The PKCE verifier and what the platform needs to remember, encrypted. */
+    secretsSealed: p.text(),
+    redirectUri: p.text(),
+    /** Where the browser goes afterwards; null for Crier's own page. */
+    returnTo: p.text().nullable(),
+    expiresAt: timestamp(),
+    usedAt: timestamp().nullable(),
+    createdAt: timestamp(),
+  },
+})
+
+export const signInAttempts = table(SignInAttempt)
+export type SignInAttemptRow = Row<typeof SignInAttempt>
+
+/** An app that Crier has registered at one server of a platform. */
+export const PlatformApp = defineEntity({
+  name: 'PlatformApp',
+  tableName: 'platform_apps',
+  properties: {
+    platform: p.text().primary(),
+    server: p.text().primary(),
+    redirectUri: p.text().primary(),
+    sealed: p.text(),
+    createdAt: timestamp(),
+  },
+})
+
+export const platformApps = table(PlatformApp)
+
+/** A key of the installation, encrypted with its secret. The newest one encrypts new data keys. */
+export const EncryptionKey = defineEntity({
+  name: 'EncryptionKey',
+  tableName: 'encryption_keys',
+  properties: { id: p.uuid().primary(), sealed: p.text(), createdAt: timestamp() },
+})
+
+export const encryptionKeys = table(EncryptionKey)

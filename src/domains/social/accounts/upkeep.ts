@@ -1,0 +1,96 @@
+import { MINUTE, type Clock } from '../../../core/clock.ts'
+import type { Jobs } from '../../../core/job.ts'
+import type { Sql, Transaction } from '../../../core/sql.ts'
+import { anyOf, atMost, lessThan } from '../../../db/condition.ts'
+import type { PlatformDirectory } from '../../../platforms/directory.ts'
+import { PlatformError } from '../../../platforms/error-kinds.ts'
+import { refreshToken } from './jobs.ts'
+import { socialAccounts, socialCredentials } from './tables.ts'
+import type { TokenKeeper } from './token-keeper.ts'
+import type { CredentialVault } from './vault.ts'
+
+/** How many accounts one run of a schedule takes. */
+const BATCH = 500
+
+/** What happens to accounts by themselves: renewals, reminders, revocation. */
+export class AccountUpkeep {
+  readonly #sql: Sql
+  readonly #clock: Clock
+  readonly #jobs: Jobs
+  readonly #keeper: TokenKeeper
+  readonly #directory: PlatformDirectory
+  readonly #vault: CredentialVault
+
+  constructor(
+    sql: Sql,
+    clock: Clock,
+    jobs: Jobs,
+    { directory, keeper, vault }: { keeper: TokenKeeper; directory: PlatformDirectory; vault: CredentialVault },
+  ) {
+    this.#sql = sql
+    this.#clock = clock
+    this.#jobs = jobs
+    this.#keeper = keeper
+    this.#directory = directory
+    this.#vault = vault
+  }
+
+  /** Renews a token, unless the account was removed meanwhile. @throws PlatformError */
+  async refresh(accountId: string): Promise<void> {
+    const row = await socialAccounts.first(this.#sql, { id: accountId, removedAt: null, brokenReason: null })
+    if (row !== undefined) await this.#keeper.refresh(row)
+  }
+
+  /** Adds a job for each account that is due. A job that waits already is not added again. */
+  async addRefreshJobs(tx: Transaction): Promise<void> {
+    const now = new Date(this.#clock.now())
+    const due = await socialAccounts.find(
+      tx,
+      { refreshAt: atMost(now.toISOString()) },
+      { columns: ['id', 'workspaceId'], limit: BATCH },
+    )
+    for (const { id, workspaceId } of due) {
+      await this.#jobs.add(tx, refreshToken, { accountId: id }, { key: `refresh ${id}`, workspaceId })
+    }
+    // The job sets the next time. Until it has, the account is not due again.
+    if (due.length === 0) return
+    const later = new Date(now.getTime() + 10 * MINUTE).toISOString()
+    await socialAccounts.update(tx, { id: anyOf(due.map(({ id }) => id)) }, { refreshAt: later })
+  }
+
+  /** Accounts that are shown as connected and whose access ends within `withinMs`. */
+  ending(withinMs: number): Promise<readonly { readonly id: string; readonly workspaceId: string }[]> {
+    const before = new Date(this.#clock.now() + withinMs).toISOString()
+    return socialAccounts.find(
+      this.#sql,
+      { expiresAt: lessThan(before), status: anyOf(['connected', 'expiring'] as const) },
+      { columns: ['id', 'workspaceId'], limit: BATCH },
+    )
+  }
+
+  /**
+   * Revokes the access to a removed account. An account that was restored or connected again keeps it.
+   * @throws PlatformError when the platform does not answer
+   */
+  async revoke(accountId: string): Promise<void> {
+    const row = await socialAccounts.first(this.#sql, { id: accountId })
+    const sealed = await socialCredentials.first(this.#sql, { accountId })
+    const entry = row === undefined ? undefined : this.#directory.find(row.platform)
+    if (row === undefined || sealed === undefined || row.removedAt === null) return
+    if (entry?.platform.revoke === undefined) return
+    const credential = await this.#vault.open(sealed)
+    const context = { ...this.#directory.context(entry), credential, remoteId: row.remoteId }
+    try {
+      await entry.platform.revoke(context)
+    } catch (error) {
+      // A platform that no longer knows the grant has revoked it.
+      if (!(error instanceof PlatformError) || error.kind !== 'auth_expired') throw error
+    }
+    const { version } = sealed
+    const brokenReason = 'the access was revoked when the account was disconnected'
+    // Only if nobody has connected the account again while the platform answered.
+    if (await socialCredentials.exists(this.#sql, { accountId, version })) {
+      await socialAccounts.update(this.#sql, { id: accountId, removedAt: row.removedAt }, { brokenReason })
+    }
+  }
+}

@@ -1,0 +1,31 @@
+import { findPlatform } from '../../../platforms/registry.ts'
+import type { SocialAccountData } from './schemas.ts'
+import type { SocialAccountRow } from './tables.ts'
+
+/** The API's view of an account. */
+export function accountView(row: SocialAccountRow): SocialAccountData {
+  const purposes = findPlatform(row.platform)?.oauth?.scopePurposes ?? {}
+  return {
+    _id: row.id,
+    createdAt: row.createdAt,
+    updatedAt: row.updatedAt,
+    workspaceId: row.workspaceId,
+    platform: row.platform,
+    remoteId: row.remoteId,
+    loginAccountId: row.loginId,
+    name: row.name,
+    handle: row.handle,
+    avatarUrl: row.avatarUrl,
+    url: row.url,
+    kind: row.kind,
+    status: row.status,
+    statusMessage: row.statusReason,
+    scopes: row.scopes,
+    missingScopes: row.missingScopes.map((scope) => ({ scope, prevents: purposes[scope] ?? 'some functions' })),
+    expiresAt: row.expiresAt,
+    sandbox: row.sandbox,
+    connectedAt: row.connectedAt,
+    checkedAt: row.checkedAt,
+    removedAt: row.removedAt,
+  }
+}

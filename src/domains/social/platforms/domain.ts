@@ -1,0 +1,8 @@
+import { domain } from '../../../domain.ts'
+import * as operations from './operations.ts'
+
+export const platforms = domain({
+  name: 'platforms',
+  about: 'Social platforms: what each takes, and whether it is set up here',
+  operations,
+})

@@ -1,0 +1,196 @@
+import {
+  Agent as HttpAgent,
+  request as httpRequest,
+  type ClientRequest,
+  type IncomingHttpHeaders,
+  type IncomingMessage,
+} from 'node:http'
+import { Agent as HttpsAgent, request as httpsRequest } from 'node:https'
+import { isIP, type LookupFunction } from 'node:net'
+import type { Readable } from 'node:stream'
+import { pipeline } from 'node:stream/promises'
+import { findTarget, OPEN_RULES, type Target, type TargetRules } from './target.ts'
+
+/** A body of known size that is read once. */
+export interface StreamBody {
+  readonly stream: Readable
+  /** Bytes. */
+  readonly size: number
+}
+
+export interface OutgoingRequest {
+  readonly method: string
+  readonly url: string
+  readonly headers?: Readonly<Record<string, string>>
+  readonly body?: string | Uint8Array | StreamBody | undefined
+  /** How many bytes of the response are read; more is an error. */
+  readonly maxBytes: number
+  /** The timeout for everything from the lookup to the last byte, in milliseconds. */
+  readonly timeoutMs: number
+  readonly signal?: AbortSignal | undefined
+}
+
+export interface OutgoingReply {
+  readonly status: number
+  readonly headers: IncomingHttpHeaders
+  readonly bytes: Buffer
+}
+
+/** Why a request has no reply. */
+export type OutgoingFault = 'refused' | 'unreachable' | 'timeout' | 'too_large' | 'cancelled'
+
+export class OutgoingError extends Error {
+  override readonly name = 'OutgoingError'
+  readonly fault: OutgoingFault
+  /** Whether bytes of the request may have reached the server, so that the outcome is unknown. */
+  readonly sent: boolean
+
+  constructor(fault: OutgoingFault, message: string, sent: boolean, cause?: unknown) {
+    super(message, { cause })
+    this.fault = fault
+    this.sent = sent
+  }
+}
+
+/** Idle connections are closed after this time. Shorter than what common servers allow, so that they are not reset. */
+const IDLE_MS = 4_000
+
+/**
+ * Sends requests to servers that users or operators have named. Every host is looked up and its addresses checked, and
+ * the connection can only use those (no DNS rebinding). Redirects are returned, not followed. Connections are kept alive.
+ */
+export class Outgoing {
+  readonly #rules: TargetRules
+  readonly #http: HttpAgent
+  readonly #https: HttpsAgent
+
+  constructor(rules: TargetRules = {}) {
+    this.#rules = rules
+    const options = { keepAlive: true, maxSockets: 64, maxFreeSockets: 8, timeout: IDLE_MS }
+    this.#http = new HttpAgent(options)
+    this.#https = new HttpsAgent(options)
+  }
+
+  static of(allowPrivateAddresses: boolean): Outgoing {
+    return new Outgoing(allowPrivateAddresses ? OPEN_RULES : {})
+  }
+
+  /**
+   * @param rules replaces the rules of the constructor, for hosts that the operator has configured
+   * @throws OutgoingError
+   */
+  async send(request: OutgoingRequest, rules: TargetRules = this.#rules): Promise<OutgoingReply> {
+    const timeout = AbortSignal.timeout(request.timeoutMs)
+    const signal = request.signal === undefined ? timeout : AbortSignal.any([request.signal, timeout])
+    const state = { sent: false }
+    try {
+      const target = await raced(findTarget(request.url, rules), signal)
+      const reply = await this.#exchange(target, request, signal, state)
+      return { status: reply.statusCode ?? 0, headers: reply.headers, bytes: await read(reply, request.maxBytes) }
+    } catch (error) {
+      if (error instanceof OutgoingError) throw error
+      throw this.#fault(error, request, timeout, state.sent)
+    }
+  }
+
+  close(): void {
+    this.#http.destroy()
+    this.#https.destroy()
+  }
+
+  #fault(error: unknown, request: OutgoingRequest, timeout: AbortSignal, sent: boolean): OutgoingError {
+    const { host } = new URL(URL.canParse(request.url) ? request.url : 'http://invalid')
+    if (request.signal?.aborted === true)
+      return new OutgoingError('cancelled', 'the request was cancelled', sent, error)
+    if (timeout.aborted) {
+      return new OutgoingError('timeout', `${host} did not respond within ${request.timeoutMs / 1_000} s`, sent, error)
+    }
+    const refused = (error as { code?: unknown }).code === 'url_refused'
+    const why = (error as Error).message
+    return new OutgoingError(refused ? 'refused' : 'unreachable', refused ? why : `${host}: ${why}`, sent, error)
+  }
+
+  #exchange(
+    target: Target,
+    { body, headers, method }: OutgoingRequest,
+    signal: AbortSignal,
+    state: { sent: boolean },
+  ): Promise<IncomingMessage> {
+    const { host, port, url } = target
+    const secure = url.protocol === 'https:'
+    return new Promise((resolve, reject) => {
+      const request = (secure ? httpsRequest : httpRequest)({
+        host,
+        port,
+        // Node calls this for the addresses of the host and gets the checked ones, without another lookup.
+        lookup: lookupOf(target),
+        path: url.pathname + url.search,
+        method,
+        agent: secure ? this.#https : this.#http,
+        setHost: false,
+        signal,
+        maxHeaderSize: 32_768,
+        ...(secure && isIP(host) === 0 && { servername: host }),
+        headers: {
+          Host: url.host,
+          'User-Agent': 'Crier/0.1',
+          Accept: 'application/json',
+          'Accept-Encoding': 'identity',
+          ...lengthOf(body, method),
+          ...headers,
+        },
+      })
+      request.on('socket', (socket) => {
+        if (!socket.connecting) state.sent = true
+        else socket.once(secure ? 'secureConnect' : 'connect', () => (state.sent = true))
+      })
+      request.on('response', resolve)
+      request.on('error', reject)
+      write(request, body).catch(reject)
+    })
+  }
+}
+
+async function write(request: ClientRequest, body: OutgoingRequest['body']): Promise<void> {
+  if (body === undefined || typeof body === 'string' || body instanceof Uint8Array) request.end(body)
+  else await pipeline(body.stream, request)
+}
+
+function lengthOf(body: OutgoingRequest['body'], method: string): Record<string, string> {
+  if (body === undefined) return method === 'GET' || method === 'HEAD' ? {} : { 'Content-Length': '0' }
+  if (typeof body === 'string') return { 'Content-Length': String(Buffer.byteLength(body)) }
+  return { 'Content-Length': String(body instanceof Uint8Array ? body.length : body.size) }
+}
+
+/** The lookup of a connection, which returns the checked addresses. */
+export function lookupOf({ addresses }: Target): LookupFunction {
+  const found = addresses.map((address) => ({ address, family: isIP(address) }))
+  return (_name, options, callback) => {
+    if (options.all === true) callback(null, found)
+    else callback(null, found[0]?.address ?? '', found[0]?.family)
+  }
+}
+
+async function read(reply: IncomingMessage, maxBytes: number): Promise<Buffer> {
+  const chunks: Buffer[] = []
+  let length = 0
+  for await (const chunk of reply as AsyncIterable<Buffer>) {
+    length += chunk.length
+    if (length > maxBytes) {
+      // Leaving the loop destroys the connection, so the rest is never read.
+      throw new OutgoingError('too_large', `the response is larger than ${maxBytes} bytes`, true)
+    }
+    chunks.push(chunk)
+  }
+  return Buffer.concat(chunks)
+}
+
+/** Rejects when the signal aborts, whatever the promise does. */
+export function raced<T>(work: Promise<T>, signal: AbortSignal): Promise<T> {
+  return new Promise((resolve, reject) => {
+    const stop = () => reject(signal.reason as Error)
+    if (signal.aborted) stop()
+    signal.addEventListener('abort', stop, { once: true })
+    work.then(resolve, reject).finally(() => signal.removeEventListener('abort', stop))
+  })
+}

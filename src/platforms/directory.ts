@@ -1,0 +1,76 @@
+import type { Clock } from '../core/clock.ts'
+import { NotFound } from '../core/errors.ts'
+import type { Outgoing } from '../fetch/outgoing.ts'
+import { CircuitBreaker } from './http/circuit-breaker.ts'
+import { PlatformHttp, type BudgetReport, type LoggedCall } from './http/platform-http.ts'
+import type { AppRegistrations, Platform, PlatformContext, PlatformSettings } from './platform.ts'
+import { findPlatform, PLATFORMS } from './registry.ts'
+
+/** A platform as this server has it. */
+export interface ConfiguredPlatform {
+  readonly platform: Platform
+  readonly settings: PlatformSettings
+  /** Whether accounts can be connected. False while the operator has not registered an app. */
+  readonly configured: boolean
+}
+
+interface CallOptions {
+  readonly signal?: AbortSignal
+  readonly onCall?: (call: LoggedCall) => void
+  readonly onBudget?: (report: BudgetReport) => void
+}
+
+interface DirectoryOptions {
+  readonly settings: Readonly<Record<string, PlatformSettings>>
+  readonly clock: Clock
+  readonly outgoing: Outgoing
+  /** The registered apps of one platform. */
+  readonly apps: (platform: string) => AppRegistrations
+}
+
+/** The platforms with the settings of this server, and the way to call them. */
+export class PlatformDirectory {
+  readonly #options: DirectoryOptions
+  readonly #breaker: CircuitBreaker
+  readonly #entries: readonly ConfiguredPlatform[]
+
+  constructor(options: DirectoryOptions) {
+    this.#options = options
+    this.#breaker = new CircuitBreaker(options.clock)
+    this.#entries = PLATFORMS.map((platform) => {
+      const settings: PlatformSettings = options.settings[platform.key] ?? platform.defaults
+      return { platform, settings, configured: platform.registration === undefined || settings.clientId !== undefined }
+    })
+  }
+
+  all(): readonly ConfiguredPlatform[] {
+    return this.#entries
+  }
+
+  find(key: string): ConfiguredPlatform | undefined {
+    const platform = findPlatform(key)
+    return this.#entries.find((entry) => entry.platform === platform)
+  }
+
+  /** @throws AppError not_found */
+  require(key: string): ConfiguredPlatform {
+    const entry = this.find(key)
+    if (entry !== undefined) return entry
+    throw NotFound({ message: `There is no platform “${key}”. GET /api/platforms lists them.` })
+  }
+
+  /** What the functions of a platform are called with. */
+  context({ platform, settings }: ConfiguredPlatform, { onBudget, onCall, signal }: CallOptions = {}): PlatformContext {
+    const { apps, clock, outgoing } = this.#options
+    const http = new PlatformHttp({
+      platform,
+      clock,
+      outgoing,
+      breaker: this.#breaker,
+      reader: platform.reader,
+      ...(onCall && { onCall }),
+      ...(onBudget && { onBudget }),
+    })
+    return { settings, http, clock, apps: apps(platform.key), ...(signal && { signal }) }
+  }
+}

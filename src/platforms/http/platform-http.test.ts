@@ -1,0 +1,167 @@
+import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { Readable } from 'node:stream'
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
+import { ManualClock, SECOND } from '../../core/clock.ts'
+import { Outgoing } from '../../fetch/outgoing.ts'
+import { CircuitBreaker } from './circuit-breaker.ts'
+import { kindOfStatus, PlatformHttp, retryAfterOf, type BudgetReport, type LoggedCall } from './platform-http.ts'
+
+const clock = new ManualClock()
+const outgoing = Outgoing.of(false)
+let server: Server
+let base: string
+let answer: (request: IncomingMessage, reply: ServerResponse, body: string) => void
+let calls: LoggedCall[]
+let budgets: BudgetReport[]
+let sockets: Set<unknown>
+
+beforeAll(async () => {
+  sockets = new Set()
+  server = createServer((request, reply) => {
+    sockets.add(request.socket)
+    const chunks: Buffer[] = []
+    request.on('data', (chunk: Buffer) => chunks.push(chunk))
+    request.on('end', () => answer(request, reply, Buffer.concat(chunks).toString()))
+  })
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
+  base = `http://127.0.0.1:${(server.address() as AddressInfo).port}`
+})
+afterAll(() => {
+  outgoing.close()
+  server.closeAllConnections()
+  server.close()
+})
+beforeEach(() => {
+  calls = []
+  budgets = []
+  answer = (_request, reply) => reply.end('{"ok":true}')
+})
+
+function client(): PlatformHttp {
+  return new PlatformHttp({
+    platform: { key: 'test', title: 'Test' },
+    clock,
+    outgoing,
+    breaker: new CircuitBreaker(clock),
+    reader: {
+      errorOf: ({ json, status }) =>
+        status < 400 ? undefined : { kind: kindOfStatus(status), code: (json as { code?: string })?.code },
+      budgetsOf: ({ headers }, now) =>
+        headers['x-left'] === undefined ? [] : [{ name: 'api', remaining: Number(headers['x-left']), resetsAt: now }],
+    },
+    onCall: (call) => calls.push(call),
+    onBudget: (report) => budgets.push(report),
+  })
+}
+
+describe('PlatformHttp', () => {
+  test('sends JSON, forms and streams, and keeps the connection', async () => {
+    const bodies: string[] = []
+    answer = (request, reply, body) => {
+      bodies.push(`${request.method} ${request.headers['content-type']} ${request.headers['content-length']} ${body}`)
+      reply.end('{"ok":true}')
+    }
+    sockets.clear()
+    const http = client()
+    await http.send({ method: 'POST', url: `${base}/a`, json: { a: 1 } })
+    await http.send({ method: 'POST', url: `${base}/b`, form: { a: '1', b: undefined, c: 'x y' } })
+    const body = { stream: Readable.from([Buffer.from('first '), Buffer.from('second')]), size: 12 }
+    await http.send({ method: 'PUT', url: `${base}/c`, body, headers: { 'Content-Type': 'video/mp4' } })
+    const reply = await http.send({ url: `${base}/d`, query: { a: 'ä', b: undefined } })
+    expect(bodies).toEqual([
+      'POST application/json 7 {"a":1}',
+      'POST application/x-www-form-urlencoded 9 a=1&c=x+y',
+      'PUT video/mp4 12 first second',
+      'GET undefined undefined ',
+    ])
+    expect(reply.json).toEqual({ ok: true })
+    expect(sockets.size).toBe(1)
+  })
+
+  test('logs each call without secrets', async () => {
+    answer = (_request, reply) => {
+      reply.writeHead(400, { 'x-request-id': 'abc' })
+      reply.end('{"error":"the token s3cr3t-value is wrong"}')
+    }
+    const url = `${base}/bot123:topsecret/x?access_token=hidden&page=2`
+    const failed = client().send({ url, secrets: ['s3cr3t-value'] })
+    await expect(failed).rejects.toMatchObject({ kind: 'validation', httpStatus: 400 })
+    expect(calls).toEqual([
+      expect.objectContaining({
+        method: 'GET',
+        url: `${base}/bot[redacted]/x?access_token=[redacted]&page=2`,
+        status: 400,
+        platformRequestId: 'abc',
+      }),
+    ])
+    expect(JSON.stringify(calls)).not.toMatch(/s3cr3t|topsecret|hidden/)
+    await failed.catch((error: Error) => expect(JSON.stringify(error)).not.toContain('s3cr3t'))
+  })
+
+  test('a refused call had no effect; a lost reply may have had one', async () => {
+    answer = (_request, reply) => reply.writeHead(429, { 'Retry-After': '7' }).end('{}')
+    await expect(client().send({ url: base })).rejects.toMatchObject({
+      kind: 'rate_limited',
+      retryAfter: 7,
+      mayHaveHappened: false,
+    })
+    answer = (_request, reply) => reply.destroy()
+    await expect(client().send({ method: 'POST', url: base, json: {} })).rejects.toMatchObject({
+      kind: 'network',
+      mayHaveHappened: true,
+    })
+    await expect(client().send({ method: 'POST', url: 'http://127.0.0.1:1/', json: {} })).rejects.toMatchObject({
+      kind: 'network',
+      mayHaveHappened: false,
+    })
+    answer = (_request, reply) => reply.writeHead(502).end('<html>')
+    await expect(client().send({ url: base })).rejects.toMatchObject({ kind: 'server_error', mayHaveHappened: true })
+  })
+
+  test('does not wait for a server that is silent, nor read an endless reply', async () => {
+    answer = (_request, reply) => void reply.write('x')
+    await expect(client().send({ url: base, timeoutMs: 200 })).rejects.toMatchObject({
+      kind: 'network',
+      code: 'timeout',
+    })
+    answer = (_request, reply) => void reply.end('x'.repeat(5_000))
+    await expect(client().send({ url: base, maxBytes: 1_000 })).rejects.toMatchObject({ code: 'too_large' })
+  })
+
+  test('stops calling a host that keeps failing', async () => {
+    let asked = 0
+    answer = (_request, reply) => {
+      asked += 1
+      reply.writeHead(503).end('{}')
+    }
+    const http = client()
+    for (let count = 0; count < 8; count += 1) await http.send({ url: base }).catch(() => undefined)
+    expect(asked).toBe(5)
+    await expect(http.send({ url: base })).rejects.toMatchObject({ retryAfter: 5, mayHaveHappened: false })
+    clock.advance(5 * SECOND)
+    answer = (_request, reply) => reply.end('{}')
+    expect((await http.send({ url: base })).status).toBe(200)
+  })
+
+  test('a host that a user entered must be public', async () => {
+    await expect(client().send({ url: base, userHost: true })).rejects.toMatchObject({
+      kind: 'validation',
+      code: 'address_refused',
+    })
+  })
+
+  test('reports what is left of a budget', async () => {
+    answer = (_request, reply) => reply.writeHead(200, { 'X-Left': '41' }).end('{}')
+    await client().send({ url: base })
+    expect(budgets).toEqual([{ name: 'api', remaining: 41, resetsAt: clock.now() }])
+  })
+})
+
+test('Retry-After is a number of seconds or a date', () => {
+  const now = Date.parse('2026-11-22T12:00:00Z')
+  expect(retryAfterOf({ 'retry-after': '3' }, now)).toBe(3)
+  expect(retryAfterOf({ 'retry-after': 'Sun, 22 Nov 2026 12:01:30 GMT' }, now)).toBe(90)
+  expect(retryAfterOf({ 'retry-after': 'soon' }, now)).toBeUndefined()
+  expect(retryAfterOf({}, now)).toBeUndefined()
+})

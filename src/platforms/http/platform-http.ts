@@ -1,0 +1,251 @@
+import type { IncomingHttpHeaders } from 'node:http'
+import type { Clock } from '../../core/clock.ts'
+import { OutgoingError, type Outgoing, type OutgoingReply, type StreamBody } from '../../fetch/outgoing.ts'
+import { OPEN_RULES } from '../../fetch/target.ts'
+import { PlatformError, type ErrorKind, type PlatformErrorOptions } from '../error-kinds.ts'
+import type { CircuitBreaker } from './circuit-breaker.ts'
+import { redactedUrl, withoutSecrets } from './redaction.ts'
+
+const TIMEOUT_MS = 15_000
+const MOST_BYTES = 2_000_000
+/** How much of an error response is stored. */
+const MOST_DETAIL = 500
+
+export interface PlatformRequest {
+  readonly method?: 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE'
+  readonly url: string
+  readonly headers?: Readonly<Record<string, string>>
+  /** Parameters added to the URL. Undefined values are left out. */
+  readonly query?: Readonly<Record<string, string | number | boolean | undefined>>
+  /** At most one of the bodies. */
+  readonly json?: unknown
+  readonly form?: Readonly<Record<string, string | undefined>>
+  readonly body?: Uint8Array | StreamBody
+  readonly timeoutMs?: number
+  readonly maxBytes?: number
+  readonly signal?: AbortSignal | undefined
+  /** The host was entered by a user (an instance, a site): only public addresses are allowed. */
+  readonly userHost?: boolean
+  /** Values that must never be stored: tokens in the body or path. */
+  readonly secrets?: readonly string[]
+  /** Error statuses that the caller reads itself, so that they are not thrown. */
+  readonly expect?: readonly number[]
+  /** What is called, for the breaker and the log, when the host does not tell (uploads to object storage). */
+  readonly circuit?: string
+}
+
+export interface PlatformReply {
+  readonly status: number
+  readonly headers: IncomingHttpHeaders
+  readonly bytes: Buffer
+  /** The body as JSON; undefined when it is not JSON. */
+  readonly json: unknown
+}
+
+/** One call as an attempt stores it: without secrets. */
+export interface LoggedCall {
+  readonly at: string
+  readonly method: string
+  readonly url: string
+  /** Undefined when there was no reply. */
+  readonly status?: number
+  readonly ms: number
+  /** Size of the reply. */
+  readonly bytes?: number
+  /** The platform's id of the request, for its support. */
+  readonly platformRequestId?: string
+  readonly error?: string
+}
+
+/** What a platform says is left of a budget. */
+export interface BudgetReport {
+  /** The platform's name of the bucket, such as `app` or the route. */
+  readonly name: string
+  readonly limit?: number
+  readonly remaining: number
+  /** Milliseconds since the epoch. */
+  readonly resetsAt: number
+}
+
+/** How a platform reports errors and budgets. Each platform's folder has one. */
+export interface ReplyReader {
+  /**
+   * The error of a reply, or undefined if the reply is a success. Some platforms send errors with status 200.
+   */
+  readonly errorOf: (reply: PlatformReply) => ({ readonly kind: ErrorKind } & PlatformErrorOptions) | undefined
+  readonly budgetsOf?: (reply: PlatformReply, now: number) => readonly BudgetReport[]
+}
+
+export interface PlatformHttpOptions {
+  readonly platform: { readonly key: string; readonly title: string }
+  readonly clock: Clock
+  readonly outgoing: Outgoing
+  readonly breaker: CircuitBreaker
+  readonly reader: ReplyReader
+  readonly onCall?: (call: LoggedCall) => void
+  readonly onBudget?: (report: BudgetReport) => void
+}
+
+const REQUEST_ID_HEADERS = ['x-request-id', 'x-fb-trace-id', 'x-fb-request-id', 'x-li-uuid', 'x-tt-logid', 'cf-ray']
+
+/**
+ * The only way from a platform's folder to the network. Adds timeouts, bounds, guarded addresses, a redacted log, rate
+ * budgets, and a circuit breaker for each platform and host.
+ */
+export class PlatformHttp {
+  readonly #options: PlatformHttpOptions
+
+  constructor(options: PlatformHttpOptions) {
+    this.#options = options
+  }
+
+  /** The same client with another log, for one attempt. */
+  logged(onCall: (call: LoggedCall) => void): PlatformHttp {
+    return new PlatformHttp({ ...this.#options, onCall })
+  }
+
+  /** @throws PlatformError */
+  async send(request: PlatformRequest): Promise<PlatformReply> {
+    const { breaker, clock, platform } = this.#options
+    const url = urlOf(request)
+    const circuit = `${platform.key} ${request.circuit ?? URL.parse(url)?.host ?? ''}`
+    const wait = breaker.enter(circuit)
+    if (wait > 0) {
+      throw new PlatformError('network', platform.title, {
+        detail: `${platform.title} does not respond; calls are paused`,
+        retryAfter: Math.ceil(wait / 1_000),
+        mayHaveHappened: false,
+      })
+    }
+    const started = clock.monotonic()
+    const log = (part: Pick<LoggedCall, 'status' | 'bytes' | 'platformRequestId' | 'error'>) =>
+      this.#options.onCall?.({
+        at: new Date(clock.now()).toISOString(),
+        method: request.method ?? 'GET',
+        url: withoutSecrets(redactedUrl(url), request.secrets ?? []),
+        ms: Math.round(clock.monotonic() - started),
+        ...part,
+      })
+    let reply: OutgoingReply
+    try {
+      reply = await this.#options.outgoing.send(...this.#outgoing(url, request))
+    } catch (error) {
+      if (!(error instanceof OutgoingError)) throw error
+      // A refused address, or a caller that gave up, says nothing about the host.
+      breaker.report(circuit, error.fault === 'refused' || error.fault === 'cancelled' ? undefined : false)
+      log({ error: withoutSecrets(error.message, request.secrets ?? []) })
+      throw this.#unreachable(error)
+    }
+    breaker.report(circuit, reply.status < 500)
+    const read: PlatformReply = { ...reply, json: jsonOf(reply) }
+    const fault = request.expect?.includes(reply.status) === true ? undefined : this.#faultOf(read, request)
+    const requestId = REQUEST_ID_HEADERS.map((name) => reply.headers[name]).find((id) => typeof id === 'string')
+    log({
+      status: reply.status,
+      bytes: reply.bytes.length,
+      ...(typeof requestId === 'string' && { platformRequestId: requestId.slice(0, 100) }),
+      ...(fault !== undefined && { error: `${fault.kind}: ${fault.detail ?? ''}`.slice(0, MOST_DETAIL) }),
+    })
+    for (const report of this.#options.reader.budgetsOf?.(read, clock.now()) ?? []) this.#options.onBudget?.(report)
+    if (fault !== undefined) throw fault
+    return read
+  }
+
+  #outgoing(url: string, request: PlatformRequest) {
+    const { body, headers } = bodyOf(request)
+    return [
+      {
+        method: request.method ?? 'GET',
+        url,
+        headers: { ...headers, ...request.headers },
+        body,
+        maxBytes: request.maxBytes ?? MOST_BYTES,
+        timeoutMs: request.timeoutMs ?? TIMEOUT_MS,
+        signal: request.signal,
+      },
+      // Hosts that the operator has configured may be private; those of users follow the rules of the server.
+      request.userHost === true ? undefined : OPEN_RULES,
+    ] as const
+  }
+
+  #unreachable(error: OutgoingError): PlatformError {
+    const { platform } = this.#options
+    if (error.fault === 'refused') {
+      return new PlatformError('validation', platform.title, {
+        code: 'address_refused',
+        detail: error.message,
+        mayHaveHappened: false,
+        cause: error,
+      })
+    }
+    return new PlatformError('network', platform.title, {
+      code: error.fault,
+      detail: error.message,
+      mayHaveHappened: error.sent,
+      cause: error,
+    })
+  }
+
+  #faultOf(reply: PlatformReply, request: PlatformRequest): PlatformError | undefined {
+    const { clock, platform, reader } = this.#options
+    const found = reader.errorOf(reply)
+    if (found === undefined) return undefined
+    const { kind, ...options } = found
+    const retryAfter = options.retryAfter ?? retryAfterOf(reply.headers, clock.now())
+    const detail = withoutSecrets(options.detail ?? reply.bytes.toString('utf8'), request.secrets ?? [])
+    return new PlatformError(kind, platform.title, {
+      ...options,
+      httpStatus: reply.status,
+      detail: detail.slice(0, MOST_DETAIL),
+      ...(retryAfter !== undefined && { retryAfter }),
+      // A reply below 500 is an answer: the platform has refused the call.
+      mayHaveHappened: options.mayHaveHappened ?? reply.status >= 500,
+    })
+  }
+}
+
+/** Seconds of a Retry-After header (RFC 9110, 10.2.3): a number, or a date. */
+export function retryAfterOf(headers: IncomingHttpHeaders, now: number): number | undefined {
+  const text = headers['retry-after']
+  if (text === undefined) return undefined
+  const seconds = /^\d+(?:\.\d+)?$/.test(text) ? Number(text) : (Date.parse(text) - now) / 1_000
+  return Number.isFinite(seconds) ? Math.max(0, Math.ceil(seconds)) : undefined
+}
+
+/** The kind of an error by its status alone, for replies that the platform's own codes do not explain. */
+export function kindOfStatus(status: number): ErrorKind {
+  if (status === 401) return 'auth_expired'
+  if (status === 402) return 'billing'
+  if (status === 403) return 'scope_missing'
+  if (status === 429) return 'rate_limited'
+  if (status >= 500) return 'server_error'
+  return status === 404 || status === 405 || status === 501 ? 'unsupported' : 'validation'
+}
+
+function urlOf({ query = {}, url }: PlatformRequest): string {
+  const added = Object.entries(query).flatMap(([name, value]) =>
+    value === undefined ? [] : [`${encodeURIComponent(name)}=${encodeURIComponent(value)}`],
+  )
+  if (added.length === 0) return url
+  return `${url}${url.includes('?') ? '&' : '?'}${added.join('&')}`
+}
+
+function bodyOf({ body, form, json }: PlatformRequest) {
+  if (json !== undefined) return { body: JSON.stringify(json), headers: { 'Content-Type': 'application/json' } }
+  if (form === undefined) return { body, headers: {} }
+  const fields = Object.entries(form).flatMap(([name, value]) =>
+    value === undefined ? [] : [[name, value] as [string, string]],
+  )
+  return {
+    body: new URLSearchParams(fields).toString(),
+    headers: { 'Content-Type': 'application/x-www-form-urlencoded' },
+  }
+}
+
+function jsonOf({ bytes }: OutgoingReply): unknown {
+  try {
+    return JSON.parse(bytes.toString('utf8')) as unknown
+  } catch {
+    return undefined
+  }
+}

@@ -1,0 +1,73 @@
+import { platform, type AccountContext, type LiveCapabilities } from '../platform.ts'
+import { appOf, oauth } from './oauth.ts'
+import { profileOf } from './profile.ts'
+import { reader } from './replies.ts'
+import { rules } from './rules.ts'
+import { serverOf } from './server.ts'
+
+/** Mastodon, and servers that speak its client API. */
+export const mastodon = platform({
+  key: 'mastodon',
+  title: 'Mastodon',
+  defaults: { apiUrl: 'https://mastodon.social', authUrl: 'https://mastodon.social' },
+  fake: async () => (await import('./fake.ts')).mastodonFake,
+  oauth,
+  rules,
+  reader,
+  profile: (context) => profileOf(context, context.credential),
+  revoke: async (context) => {
+    const { credential, http, signal } = context
+    const server = serverOf(context, credential.server ?? '')
+    const app = await appOf(context, server, String(credential['redirectUri'] ?? ''))
+    await http.send({
+      method: 'POST',
+      url: `${server.url}/oauth/revoke`,
+      form: { client_id: app.clientId, client_secret: app.clientSecret, token: credential.accessToken },
+      secrets: [app.clientSecret, credential.accessToken ?? ''],
+      userHost: server.userHost,
+      signal,
+      // A token that the server does not know is revoked already.
+      expect: [403, 404],
+    })
+  },
+  capabilities,
+})
+
+interface Instance {
+  readonly configuration?: {
+    readonly statuses?: { readonly max_characters?: number; readonly max_media_attachments?: number }
+    readonly media_attachments?: {
+      readonly image_size_limit?: number
+      readonly image_matrix_limit?: number
+      readonly video_size_limit?: number
+      readonly description_limit?: number
+    }
+  }
+  readonly version?: string
+}
+
+/** The limits of the account's server (`/api/v2/instance`). */
+async function capabilities(context: AccountContext): Promise<LiveCapabilities> {
+  const server = serverOf(context, context.credential.server ?? '')
+  const { json } = await context.http.send({
+    url: `${server.url}/api/v2/instance`,
+    userHost: server.userHost,
+    signal: context.signal,
+  })
+  const { configuration: { media_attachments: media = {}, statuses = {} } = {}, version } = json as Instance
+  const limits = {
+    'text.max': statuses.max_characters,
+    'media.max': statuses.max_media_attachments,
+    'image.max': statuses.max_media_attachments,
+    'image.maxBytes': media.image_size_limit,
+    'image.maxPixels': media.image_matrix_limit,
+    'video.maxBytes': media.video_size_limit,
+    'alt.max': media.description_limit,
+  }
+  const known = Object.entries(limits).flatMap(([id, value]) => (typeof value === 'number' ? [[id, value]] : []))
+  return {
+    limits: Object.fromEntries(known) as Record<string, number>,
+    blocked: {},
+    details: { ...(version !== undefined && { version }) },
+  }
+}

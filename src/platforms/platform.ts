@@ -1,0 +1,204 @@
+import type { Static, TSchema } from 'typebox'
+import type { Clock } from '../core/clock.ts'
+import type { PlatformHttp, ReplyReader } from './http/platform-http.ts'
+import type { Rule } from './rules/rule.ts'
+import type { FakeFactory } from './sandbox/fake.ts'
+
+/** The app that the operator has registered at a platform, and where the platform is. */
+export interface PlatformSettings {
+  readonly clientId?: string
+  readonly clientSecret?: string
+  /** Base URL of the API, without a trailing slash. */
+  readonly apiUrl: string
+  /** Base URL of the pages where users give consent. */
+  readonly authUrl: string
+  /** The address of the fake, while the sandbox is on. */
+  readonly sandboxUrl?: string
+}
+
+/**
+ * What gives access to an account. Stored encrypted; the fields beyond the common ones belong to the platform, which
+ * alone reads them.
+ */
+export interface Credential {
+  readonly accessToken?: string
+  readonly refreshToken?: string
+  /** Milliseconds since the epoch; undefined for a token that does not expire. */
+  readonly expiresAt?: number
+  readonly refreshExpiresAt?: number
+  readonly scopes?: readonly string[]
+  /** Base URL of the account's own server: an instance, a site, a PDS. */
+  readonly server?: string
+  readonly [extra: string]: string | number | boolean | null | undefined | readonly string[]
+}
+
+/** An account as its platform shows it. */
+export interface Profile {
+  /** The id at the platform, which never changes. The same account is recognized by it. */
+  readonly remoteId: string
+  readonly name: string
+  /** Without a leading @. */
+  readonly handle: string | null
+  readonly avatarUrl: string | null
+  readonly url: string | null
+  /** What kind of account it is, in the platform's words: `page`, `organization`, `channel`, `business`. */
+  readonly kind: string
+}
+
+/** Access to one account. */
+export interface Grant {
+  readonly profile: Profile
+  readonly credential: Credential
+  /** What the platform granted; null where it does not say. */
+  readonly scopes: readonly string[] | null
+}
+
+/** An account below a login: a page, an organization. */
+export interface ChildAccount {
+  readonly profile: Profile
+  readonly credential: Credential
+  /** Why it cannot be connected, such as a missing role; null when it can. */
+  readonly blocked: string | null
+}
+
+/** A board, chat or channel to publish to within an account. */
+export interface Place {
+  readonly id: string
+  readonly name: string
+  readonly kind: string
+  readonly url: string | null
+  readonly privacy?: string
+}
+
+/** The state of a sign-in that must survive until the callback. Stored encrypted, and used once. */
+export type SignInSecrets = Readonly<Record<string, string>>
+
+export interface AuthorizeRequest {
+  /** Random, single-use. The platform returns it to the callback. */
+  readonly state: string
+  readonly redirectUri: string
+  /** The PKCE verifier (RFC 7636). Platforms without PKCE ignore it. */
+  readonly codeVerifier: string
+  /** The user's handle or server, for platforms of many servers. */
+  readonly server?: string
+}
+
+export interface AuthorizeStart {
+  readonly url: string
+  /** Kept for `exchange`, beside the verifier. */
+  readonly secrets: SignInSecrets
+}
+
+export interface CallbackRequest {
+  readonly code: string
+  readonly redirectUri: string
+  readonly codeVerifier: string
+  readonly secrets: SignInSecrets
+  /** All parameters of the callback, for platforms that add some (`iss`). */
+  readonly params: Readonly<Record<string, string>>
+}
+
+/** What the account can do now, as the platform says. */
+export interface LiveCapabilities {
+  /** Values that replace those of the rules for this account, by rule id. */
+  readonly limits: Readonly<Record<string, number>>
+  /** What it cannot do, and why, by capability. */
+  readonly blocked: Readonly<Record<string, string>>
+  /** The platform's own answer, for callers that know it (privacy options, maximum duration). */
+  readonly details: Readonly<Record<string, unknown>>
+}
+
+/** An app that was registered at one server of a platform. */
+export interface RegisteredApp {
+  readonly clientId: string
+  readonly clientSecret: string
+}
+
+/** The apps of a platform whose servers each have their own. Kept encrypted in the database. */
+export interface AppRegistrations {
+  find(server: string, redirectUri: string): Promise<RegisteredApp | undefined>
+  /** Stores an app. @returns the stored one, which is another if two nodes registered at the same time */
+  add(server: string, redirectUri: string, app: RegisteredApp): Promise<RegisteredApp>
+}
+
+/** What a platform's functions are called with. */
+export interface PlatformContext {
+  readonly settings: PlatformSettings
+  readonly apps: AppRegistrations
+  readonly http: PlatformHttp
+  readonly clock: Clock
+  readonly signal?: AbortSignal
+}
+
+/** A call for one account. */
+export interface AccountContext extends PlatformContext {
+  readonly credential: Credential
+  readonly remoteId: string
+}
+
+/** How a refresh token behaves, which decides what happens when the reply to a refresh is lost. */
+export type RefreshStyle =
+  /** Each refresh token works once. A repeated one fails, or revokes everything. */
+  | 'single_use'
+  /** The refresh token stays the same. Repeating is harmless. */
+  | 'reusable'
+  /** The access token itself is exchanged for a longer one. Repeating is harmless. */
+  | 'exchange'
+  /** The token does not expire. */
+  | 'none'
+
+export interface OAuthSupport {
+  readonly scopes: readonly string[]
+  /** What the user cannot do without a scope. */
+  readonly scopePurposes: Readonly<Record<string, string>>
+  readonly pkce: boolean
+  readonly refreshStyle: RefreshStyle
+  /** Whether each server has its own app, so that the operator registers none. */
+  readonly dynamicApp?: boolean
+  readonly authorize: (context: PlatformContext, request: AuthorizeRequest) => Promise<AuthorizeStart>
+  /** @throws PlatformError */
+  readonly exchange: (context: PlatformContext, request: CallbackRequest) => Promise<Grant>
+  /**
+   * New tokens. A refresh token that the platform does not return again is left out, and the old one is kept.
+   * @throws PlatformError auth_expired when the platform has revoked the grant
+   */
+  readonly refresh?: (context: AccountContext) => Promise<Credential>
+}
+
+export interface CredentialSupport<S extends TSchema = TSchema> {
+  /** The fields that connectAccount takes under `credentials`. Fields with `secret: true` are never shown. */
+  readonly fields: S
+  readonly help: string
+  /** Checks the credential live. @throws PlatformError */
+  connect(this: void, context: PlatformContext, fields: Static<S>): Promise<Grant>
+}
+
+/** One of the networks. Everything that only one network has is behind this interface, in its folder. */
+export interface Platform {
+  /** The name in URLs and bodies. */
+  readonly key: string
+  readonly title: string
+  /** For the operator: where to register an app; undefined where none is needed. */
+  readonly registration?: { readonly url: string; readonly hint: string }
+  readonly defaults: Pick<PlatformSettings, 'apiUrl' | 'authUrl'>
+  /** Loads the fake for the sandbox and the tests. Platforms with a real peer have none. */
+  readonly fake?: () => Promise<FakeFactory>
+  readonly oauth?: OAuthSupport
+  readonly credentials?: CredentialSupport
+  readonly rules: readonly Rule[]
+  readonly reader: ReplyReader
+  /** @throws PlatformError */
+  readonly profile: (context: AccountContext) => Promise<Profile>
+  /** Ends the grant at the platform. A grant that the platform does not know counts as revoked. @throws PlatformError */
+  readonly revoke?: (context: AccountContext) => Promise<void>
+  capabilities?(context: AccountContext): Promise<LiveCapabilities>
+  /** Pages or organizations that a login manages. */
+  readonly children?: (context: AccountContext) => Promise<readonly ChildAccount[]>
+  /** Boards, chats and channels. */
+  readonly places?: (context: AccountContext) => Promise<readonly Place[]>
+}
+
+/** Keeps the types of the fields of a credential. */
+export function platform<const P extends Platform>(declaration: P): P {
+  return declaration
+}

@@ -1,0 +1,12 @@
+import { mastodon } from './mastodon/index.ts'
+import type { Platform } from './platform.ts'
+import { telegram } from './telegram/index.ts'
+
+/** Every platform, in the order in which lists show them. */
+export const PLATFORMS: readonly Platform[] = [mastodon, telegram]
+
+const byKey = new Map(PLATFORMS.map((platform) => [platform.key, platform]))
+
+export function findPlatform(key: string): Platform | undefined {
+  return byKey.get(key)
+}

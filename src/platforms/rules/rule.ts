@@ -1,0 +1,88 @@
+/**
+ * A rule of a platform, as data. Platforms change their rules without notice, so each has its source and the month in
+ * which it was read. An operator can override the value, and a live answer of the platform for an account replaces both.
+ */
+export interface Rule {
+  /** Unique in its platform: `text.max`, `image.maxBytes`. The engine evaluates the ids in `RULE_IDS`. */
+  readonly id: RuleId
+  readonly value: number | readonly string[]
+  /** How `value` counts; null for lists and plain numbers of items. */
+  readonly counting?: CountingMethod
+  /** The title of the page or code that states the rule. */
+  readonly source: string
+  /** Year and month in which the source was read. */
+  readonly seen: `${number}-${number}`
+  readonly confidence: Confidence
+  /** What the user should know beyond the number. */
+  readonly note?: string
+}
+
+/** `read`: in a copy of the official page or code. `vendor`: in documents of other vendors. `reported`: by users. */
+export type Confidence = 'read' | 'vendor' | 'reported'
+
+/** How the length of a text is counted. */
+export const COUNTING = {
+  characters: 'Unicode code points',
+  graphemes: 'User-perceived characters (UAX #29)',
+  bytes: 'Bytes in UTF-8',
+  utf16: 'UTF-16 code units',
+  x_weighted: 'Weighted as twitter-text does: a URL is 23, emoji and CJK are 2',
+  mastodon: 'Characters, with a URL as 23 and of a mention only the local part',
+  threads: 'Characters, with emoji as their bytes in UTF-8',
+} as const
+
+export type CountingMethod = keyof typeof COUNTING
+
+/** Every rule that the engine knows, with its unit. */
+export const RULE_IDS = {
+  'text.max': 'length of the text',
+  'text.maxBytes': 'bytes of the text',
+  'text.required': '1 when a text is required',
+  'caption.max': 'length of the text beside media',
+  'title.max': 'length of the title',
+  'title.required': '1 when a title is required',
+  'alt.max': 'length of an alt text',
+  'comment.max': 'length of the first comment',
+  'link.max': 'characters of a link',
+  'hashtags.max': 'hashtags in the text',
+  'mentions.max': 'mentions in the text',
+  'tags.max': 'characters of all tags together',
+  'thread.max': 'parts of a thread; 1 when threads are not supported',
+  'media.required': '1 when media is required',
+  'media.max': 'media files of a post',
+  'media.mixed': '1 when images and videos can be mixed',
+  'image.max': 'images of a post',
+  'image.min': 'images of a post of several images',
+  'image.maxBytes': 'bytes of an image',
+  'image.maxPixels': 'pixels of an image',
+  'image.minWidth': 'pixels',
+  'image.minHeight': 'pixels',
+  'image.minRatio': 'width divided by height',
+  'image.maxRatio': 'width divided by height',
+  'image.types': 'media types',
+  'gif.max': 'animated images of a post',
+  'gif.maxBytes': 'bytes of an animated image',
+  'video.max': 'videos of a post',
+  'video.maxBytes': 'bytes of a video',
+  'video.minSeconds': 'seconds',
+  'video.maxSeconds': 'seconds',
+  'video.minWidth': 'pixels',
+  'video.minHeight': 'pixels',
+  'video.minRatio': 'width divided by height',
+  'video.maxRatio': 'width divided by height',
+  'video.minFps': 'frames per second',
+  'video.maxFps': 'frames per second',
+  'video.types': 'media types',
+  'video.codecs': 'video codecs',
+  'document.max': 'documents of a post',
+  'document.maxBytes': 'bytes of a document',
+  'document.maxPages': 'pages of a document',
+  'document.types': 'media types',
+  'schedule.minMinutes': 'minutes from now, where the platform itself schedules',
+  'schedule.maxDays': 'days from now, where the platform itself schedules',
+  'posts.perDay': 'posts of an account in 24 hours',
+  'posts.perHour': 'posts of an account in an hour',
+  'replies.perDay': 'replies of an account in 24 hours',
+} as const
+
+export type RuleId = keyof typeof RULE_IDS

@@ -1,0 +1,40 @@
+/** A fault that a fake shows on request. */
+export interface Fault {
+  /** Requests whose path contains this. */
+  readonly path: string
+  readonly method?: string
+  /**
+   * `cut`: the request is handled, and the connection closes without a reply. `refuse`: the connection closes before the
+   * request is handled. `slow`: the reply waits. `status`: this status instead of handling the request.
+   */
+  readonly kind: 'cut' | 'refuse' | 'slow' | 'status'
+  readonly status?: number
+  readonly delayMs?: number
+  /** Seconds, for `status`. */
+  readonly retryAfter?: number
+  /** How many requests it hits. */
+  readonly times: number
+}
+
+/** The faults that are still to be shown. */
+export class Faults {
+  #waiting: { fault: Fault; left: number }[] = []
+
+  add(fault: Fault): void {
+    this.#waiting.push({ fault, left: fault.times })
+  }
+
+  clear(): void {
+    this.#waiting = []
+  }
+
+  /** The fault of a request, if one matches. */
+  take(method: string, path: string): Fault | undefined {
+    const found = this.#waiting.find(
+      ({ fault, left }) => left > 0 && path.includes(fault.path) && (fault.method ?? method) === method,
+    )
+    if (found === undefined) return undefined
+    found.left -= 1
+    return found.fault
+  }
+}

@@ -1,0 +1,69 @@
+import { join } from 'node:path'
+import type { Clock } from '../../core/clock.ts'
+import type { Platform, PlatformSettings } from '../platform.ts'
+import { PLATFORMS } from '../registry.ts'
+import { serveFake, type RunningFake } from './server.ts'
+
+export interface SandboxOptions {
+  readonly clock: Clock
+  readonly host: string
+  /** The first port. Each platform has the next one, so that addresses stay the same. 0 picks free ports. */
+  readonly port: number
+  /** The folder that keeps what was published. */
+  readonly folder: string
+}
+
+/** The running fakes of all platforms. */
+export interface Sandbox {
+  /** The settings that lead to the fakes, by platform. */
+  readonly settings: Readonly<Record<string, PlatformSettings>>
+  readonly fakes: ReadonlyMap<string, RunningFake>
+  close(): Promise<void>
+}
+
+/** The app that every fake knows. */
+const APP = { clientId: 'crier-sandbox', clientSecret: 'crier-sandbox-secret' }
+
+/** Starts the fakes of all platforms that have one. @throws Error when a port is taken */
+export async function startSandbox({ clock, folder, host, port }: SandboxOptions): Promise<Sandbox> {
+  const fakes = new Map<string, RunningFake>()
+  const close = async () => {
+    await Promise.all([...fakes.values()].map((fake) => fake.close()))
+  }
+  try {
+    for (const [index, platform] of PLATFORMS.entries()) {
+      if (platform.fake === undefined) continue
+      const create = await platform.fake()
+      const file = join(folder, `${platform.key}.json`)
+      fakes.set(
+        platform.key,
+        await serveFake({ platform, create, clock, host, port: port === 0 ? 0 : port + index, file }),
+      )
+    }
+  } catch (error) {
+    await close()
+    throw error
+  }
+  return {
+    settings: Object.fromEntries([...fakes].map(([key, { url }]) => [key, settingsOf(url)])),
+    fakes,
+    close,
+  }
+}
+
+function settingsOf(url: string): PlatformSettings {
+  return { ...APP, apiUrl: url, authUrl: url, sandboxUrl: url }
+}
+
+/** The settings that must not be set while the sandbox is on: they would mix a real platform with a fake. */
+export function sandboxConflicts(
+  isSet: (name: string) => boolean,
+  platforms: readonly Platform[] = PLATFORMS,
+): string[] {
+  return platforms
+    .filter(({ fake }) => fake !== undefined)
+    .flatMap(({ key }) =>
+      ['CLIENT_ID', 'CLIENT_SECRET', 'API_URL', 'AUTH_URL'].map((part) => `${key.toUpperCase()}_${part}`),
+    )
+    .filter(isSet)
+}

@@ -1,0 +1,163 @@
+import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http'
+import { mkdirSync, readFileSync, renameSync, writeFileSync } from 'node:fs'
+import type { AddressInfo } from 'node:net'
+import { dirname } from 'node:path'
+import { setTimeout as delay } from 'node:timers/promises'
+import { systemClock, type Clock } from '../../core/clock.ts'
+import type { Fake, FakeFactory, FakeReply, FakeRequest } from './fake.ts'
+import { Faults, type Fault } from './faults.ts'
+import { postsPage } from './posts-page.ts'
+
+const MOST_BYTES = 600_000_000
+
+export interface FakeServerOptions {
+  readonly platform: { readonly key: string; readonly title: string }
+  readonly create: FakeFactory
+  readonly port?: number
+  readonly host?: string
+  /** The file that keeps the state; without it, the state is lost with the process. */
+  readonly file?: string
+  readonly clock?: Clock
+}
+
+/** A running fake. */
+export interface RunningFake {
+  readonly url: string
+  readonly fake: Fake
+  readonly faults: Faults
+  /** The requests that were handled, for tests: method and path. */
+  readonly requests: readonly string[]
+  close(): Promise<void>
+}
+
+/** Serves a fake over HTTP. Control requests are below `/_sandbox`; `/` and `/posts` show what was published. */
+export async function serveFake(options: FakeServerOptions): Promise<RunningFake> {
+  const { clock = systemClock, create, file, host = '127.0.0.1', platform, port = 0 } = options
+  const fake = create({ clock, state: file === undefined ? undefined : (stored(file) as never) })
+  const faults = new Faults()
+  const requests: string[] = []
+  const save = () => {
+    if (file !== undefined) store(file, fake.state)
+  }
+  const server = createServer((incoming, outgoing) => {
+    void answer(incoming, outgoing).catch((error: unknown) => {
+      if (outgoing.headersSent) outgoing.destroy()
+      else send(outgoing, platform.key, { status: 500, body: { sandbox: String(error) } })
+    })
+  })
+
+  async function answer(incoming: IncomingMessage, outgoing: ServerResponse): Promise<void> {
+    const request = await read(incoming)
+    if (request.path.startsWith('/_sandbox/')) return control(request, outgoing)
+    if (request.method === 'GET' && (request.path === '/' || request.path === '/posts')) {
+      const wantsJson = request.path === '/posts'
+      const body = wantsJson ? fake.posts() : postsPage(platform.title, fake.posts())
+      return send(outgoing, platform.key, { status: 200, body })
+    }
+    requests.push(`${request.method} ${request.path}`)
+    const fault = faults.take(request.method, request.path)
+    if (fault?.kind === 'refuse') return void outgoing.destroy()
+    if (fault?.kind === 'status') return send(outgoing, platform.key, statusOf(fault))
+    const reply = await fake.handle(request)
+    save()
+    if (fault?.kind === 'cut') return void outgoing.destroy()
+    if (fault?.kind === 'slow') await delay(fault.delayMs ?? 1_000)
+    send(outgoing, platform.key, reply)
+  }
+
+  function control({ body, path }: FakeRequest, outgoing: ServerResponse): void {
+    if (path === '/_sandbox/accounts') {
+      const credential = fake.newAccount()
+      save()
+      return send(outgoing, platform.key, { status: 201, body: credential })
+    }
+    if (path === '/_sandbox/faults') {
+      faults.add(body as unknown as Fault)
+      return send(outgoing, platform.key, { status: 204 })
+    }
+    send(outgoing, platform.key, { status: 404, body: { sandbox: 'unknown control request' } })
+  }
+
+  await listen(server, port, host)
+  const { port: bound } = server.address() as AddressInfo
+  return {
+    url: `http://${host}:${bound}`,
+    fake,
+    faults,
+    requests,
+    close: async () => {
+      server.closeAllConnections()
+      await new Promise((resolve) => server.close(resolve))
+    },
+  }
+}
+
+function statusOf({ retryAfter, status = 503 }: Fault): FakeReply {
+  return {
+    status,
+    headers: retryAfter === undefined ? {} : { 'Retry-After': String(retryAfter) },
+    body: { error: 'injected by the sandbox', error_code: status, ok: false },
+  }
+}
+
+function send(outgoing: ServerResponse, platform: string, { body, headers, status }: FakeReply): void {
+  const isText = typeof body === 'string'
+  outgoing.writeHead(status, {
+    'Content-Type': isText ? 'text/html; charset=utf-8' : 'application/json',
+    // Nobody should take a fake for the platform.
+    'X-Crier-Sandbox': platform,
+    ...headers,
+  })
+  outgoing.end(body === undefined ? undefined : isText ? body : JSON.stringify(body))
+}
+
+async function read(incoming: IncomingMessage): Promise<FakeRequest> {
+  const chunks: Buffer[] = []
+  let size = 0
+  for await (const chunk of incoming as AsyncIterable<Buffer>) {
+    size += chunk.length
+    if (size > MOST_BYTES) throw new Error(`a body is larger than ${MOST_BYTES} bytes`)
+    chunks.push(chunk)
+  }
+  const bytes = Buffer.concat(chunks)
+  const base = `http://${incoming.headers.host ?? '127.0.0.1'}`
+  const url = new URL(incoming.url ?? '/', base)
+  const { headers, method = 'GET' } = incoming
+  return { method, path: url.pathname, query: url.searchParams, headers, bytes, body: bodyOf(headers, bytes), base }
+}
+
+function bodyOf(headers: FakeRequest['headers'], bytes: Buffer): Record<string, unknown> {
+  const type = headers['content-type'] ?? ''
+  if (type.includes('application/x-www-form-urlencoded')) {
+    return Object.fromEntries(new URLSearchParams(bytes.toString('utf8')))
+  }
+  if (!type.includes('json') || bytes.length === 0) return {}
+  try {
+    return JSON.parse(bytes.toString('utf8')) as Record<string, unknown>
+  } catch {
+    return {}
+  }
+}
+
+function listen(server: Server, port: number, host: string): Promise<void> {
+  return new Promise((resolve, reject) => {
+    server.once('error', reject)
+    server.listen(port, host, () => resolve())
+  })
+}
+
+function stored(file: string): unknown {
+  try {
+    return JSON.parse(readFileSync(file, 'utf8')) as unknown
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return undefined
+    throw error
+  }
+}
+
+/** Replaces the file in one step, so that a kill leaves the old or the new state. */
+function store(file: string, state: unknown): void {
+  mkdirSync(dirname(file), { recursive: true })
+  writeFileSync(`${file}.new`, JSON.stringify(state))
+  renameSync(`${file}.new`, file)
+}
