@@ -5,7 +5,7 @@ import { Engine } from './engine.ts'
 import { Lease } from './lease.ts'
 import { DEFAULT_LIMITS } from './limits.ts'
 import { LinkServer } from './links/link-server.ts'
-import type { LinkAnswer } from './links/link.ts'
+import type { LinkResult } from './links/link.ts'
 import { Links } from './links/links.ts'
 import { DEFAULT_LINK_LIMITS } from './links/settings.ts'
 import { Ownership } from './ownership.ts'
@@ -307,7 +307,7 @@ export class ClusterActors implements Actors {
     else this.#calls.overload((error) => call.fail(error))
   }
 
-  #answered(call: Call, answer: LinkAnswer): void {
+  #answered(call: Call, answer: LinkResult): void {
     if (call.settled) return
     call.underWay = false
     const { codec, host } = this.#options

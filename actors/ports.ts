@@ -32,7 +32,7 @@ export interface NodeEntry {
   readonly state: NodeState
 }
 
-export interface BeatAnswer {
+export interface BeatResult {
   /** False if the session had ended. It is not created again. */
   readonly live: boolean
   /** All nodes with a living session, including the calling one. */
@@ -52,7 +52,7 @@ export interface LeaseStore {
     self: NodeEntry,
     ttlMs: number,
     options: { readonly first: boolean; readonly previous?: string },
-  ): Promise<BeatAnswer>
+  ): Promise<BeatResult>
   /** The living owner of an actor. If there is none, the first living node of `candidates` becomes the owner. */
   locate(actor: string, candidates: readonly string[]): Promise<NodeEntry | undefined>
   /** Releases an actor, to `heir` if that node is alive. Does nothing if `inc` is not the owner. */

@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs'
 import { Redis, type RedisOptions } from 'ioredis'
-import type { BeatAnswer, LeaseStore, NodeEntry, NodeState } from './ports.ts'
+import type { BeatResult, LeaseStore, NodeEntry, NodeState } from './ports.ts'
 
 /** How long the store keeps a claim that is not renewed. Owners renew theirs far more often. */
 const CLAIM_TTL_MS = 6 * 3_600_000
@@ -58,7 +58,7 @@ export class RedisLeaseStore implements LeaseStore {
     self: NodeEntry,
     ttlMs: number,
     { first, previous }: { readonly first: boolean; readonly previous?: string },
-  ): Promise<BeatAnswer> {
+  ): Promise<BeatResult> {
     const key = this.#session(self.inc)
     const [live, ...rows] = (await this.#scripts.beat(
       key,

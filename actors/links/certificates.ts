@@ -9,7 +9,7 @@ export interface LinkTls {
 }
 
 /**
- * Certificates in files, which are read again after a change. To be called for each connection. An error is reported once,
+ * Certificates in files, which are reloaded after a change. Call the returned function for each connection. An error is reported once,
  * and the previous certificates stay in use, because the files are not written at the same moment.
  *
  * @param paths of the files @throws Error when they cannot be used at the start

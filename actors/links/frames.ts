@@ -1,8 +1,8 @@
 import type { RefusalReason } from '../types.ts'
 
 /**
- * The contents of frames between two nodes, version 1. Integers are big-endian, texts UTF-8. The transport delimits
- * frames.
+ * The contents of frames between two nodes, version 1. Integers are big-endian and texts are UTF-8. The transport
+ * delimits frames.
  */
 export const VERSION = 1
 
@@ -10,7 +10,7 @@ export const TYPE = { request: 1, reply: 2, ping: 3, pong: 4, owners: 5, hello: 
 
 export interface Request {
   readonly id: number
-  /** Milliseconds that were left when it was sent. The clocks of two nodes cannot be compared. */
+  /** Milliseconds until the deadline when the request was sent, because the clocks of two nodes cannot be compared. */
   readonly leftMs: number
   readonly control: boolean
   /** An earlier attempt may have taken effect. */
@@ -21,7 +21,7 @@ export interface Request {
   readonly payload: string
 }
 
-/** `moved`: not run, because another node owns the actor. `unknown`: its transaction may have taken effect. */
+/** `moved`: not executed, because another node owns the actor. `unknown`: the transaction may have taken effect. */
 export type Reply =
   | { readonly kind: 'value'; readonly text: string }
   | { readonly kind: 'error'; readonly text: string }
@@ -65,13 +65,13 @@ export function encodeRequest(request: Request): Buffer {
 
 /** @throws FrameError */
 export function decodeRequest(frame: Buffer): Request {
-  if (frame.length < 16) throw new FrameError('a request is cut short')
+  if (frame.length < 16) throw new FrameError('a request is truncated')
   const flags = frame[1] as number
   let offset = 10
   const text = () => {
-    if (offset + 2 > frame.length) throw new FrameError('a request is cut short')
+    if (offset + 2 > frame.length) throw new FrameError('a request is truncated')
     const end = offset + 2 + frame.readUInt16BE(offset)
-    if (end > frame.length) throw new FrameError('a request is cut short')
+    if (end > frame.length) throw new FrameError('a request is truncated')
     const value = frame.toString('utf8', offset + 2, end)
     offset = end
     return value
@@ -106,7 +106,7 @@ export function encodeReply(id: number, reply: Reply): Buffer {
 /** @throws FrameError */
 export function decodeReply(frame: Buffer): { readonly id: number; readonly reply: Reply } {
   const kind = KINDS[frame[1] ?? 255]
-  if (frame.length < 6 || kind === undefined) throw new FrameError('no such reply')
+  if (frame.length < 6 || kind === undefined) throw new FrameError('unknown kind of reply')
   const id = frame.readUInt32BE(2)
   const text = frame.toString('utf8', 6)
   if (kind === 'value' || kind === 'error') return { id, reply: { kind, text } }
@@ -115,7 +115,7 @@ export function decodeReply(frame: Buffer): { readonly id: number; readonly repl
   return { id, reply: { kind, reason: reason as RefusalReason, retryAfter: Number(retryAfter) } }
 }
 
-/** A request without a body for the actors that the peer owns. */
+/** A request for the actors that the peer owns. It has no body. */
 export function encodeOwners(id: number): Buffer {
   const frame = Buffer.alloc(6)
   frame[0] = TYPE.owners

@@ -30,7 +30,7 @@ export function encodeHello(nonce: Uint8Array): Buffer {
 /** @returns the server's nonce @throws FrameError */
 export function decodeHello(frame: Buffer): Buffer {
   if (frame[0] !== TYPE.hello || frame.length !== 2 + NONCE) throw new FrameError('no hello')
-  if (frame[1] !== VERSION) throw new FrameError(`version ${frame[1]} of the link protocol is not known here`)
+  if (frame[1] !== VERSION) throw new FrameError(`version ${frame[1]} of the link protocol is not supported`)
   return frame.subarray(2)
 }
 

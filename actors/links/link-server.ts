@@ -10,7 +10,7 @@ export interface LinkServerOptions extends LinkSettings {
   readonly onOwners: () => string
 }
 
-/** Accepts connections from other nodes and answers their requests. */
+/** Accepts connections from other nodes and replies to their requests. */
 export class LinkServer {
   readonly #options: LinkServerOptions
   readonly #peers = new Set<Peer>()
@@ -34,8 +34,8 @@ export class LinkServer {
   #accept(connection: Connection): ConnectionHandlers {
     const peer = new Peer(connection, this.#options, () => this.#peers.delete(peer))
     this.#peers.add(peer)
-    const strangers = [...this.#peers].filter((other) => !other.known)
-    if (strangers.length > this.#options.limits.strangers) strangers[0]?.close()
+    const unauthenticated = [...this.#peers].filter((other) => !other.isAuthenticated)
+    if (unauthenticated.length > this.#options.limits.maxUnauthenticated) unauthenticated[0]?.close()
     return peer
   }
 }
@@ -53,7 +53,7 @@ class Peer implements ConnectionHandlers {
   #heardAt: number
   #cancelTimer: () => void
   #isClosed = false
-  known = false
+  isAuthenticated = false
 
   constructor(connection: Connection, options: LinkServerOptions, onClosed: () => void) {
     this.#connection = connection
@@ -69,8 +69,8 @@ class Peer implements ConnectionHandlers {
     if (this.#isClosed) return
     this.#heardAt = this.#options.clock.monotonic()
     try {
-      if (this.known) this.#receive(frame)
-      else this.#meet(frame)
+      if (this.isAuthenticated) this.#receive(frame)
+      else this.#authenticate(frame)
     } catch (error) {
       this.#options.onError(error)
       this.close()
@@ -93,12 +93,12 @@ class Peer implements ConnectionHandlers {
     this.closed()
   }
 
-  #meet(frame: Buffer): void {
-    if (frame.length > LONGEST_HANDSHAKE_FRAME) throw new FrameError('a stranger talks too much')
+  #authenticate(frame: Buffer): void {
+    if (frame.length > LONGEST_HANDSHAKE_FRAME) throw new FrameError('a handshake frame is too long')
     const { secret } = this.#options
     const clientNonce = checkAuth(secret, this.#nonce, frame)
     this.#connection.send(encodeWelcome(secret, this.#nonce, clientNonce))
-    this.known = true
+    this.isAuthenticated = true
     this.#cancelTimer()
     this.#watchSilence()
   }
@@ -115,7 +115,7 @@ class Peer implements ConnectionHandlers {
         this.#connection.send(PONG)
         break
       default:
-        throw new FrameError(`no frame has type ${frame[0]}`)
+        throw new FrameError(`unknown frame type ${frame[0]}`)
     }
   }
 
@@ -137,7 +137,7 @@ class Peer implements ConnectionHandlers {
     })
   }
 
-  /** Stops reading from a peer that does not read its answers. */
+  /** Sends a reply. Stops reading from a peer that does not read its replies. */
   #reply(id: number, reply: Reply): void {
     if (this.#isClosed) return
     this.#connection.send(encodeReply(id, reply))

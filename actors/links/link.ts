@@ -5,9 +5,9 @@ import { checkWelcome, decodeHello, encodeAuth } from './handshake.ts'
 import type { LinkSettings } from './settings.ts'
 
 /** `unsent`: not sent. `lost`: sent, with an unknown outcome. */
-export type LinkAnswer = Reply | { readonly kind: 'unsent' } | { readonly kind: 'lost' }
+export type LinkResult = Reply | { readonly kind: 'unsent' } | { readonly kind: 'lost' }
 
-type Waiter = (answer: LinkAnswer) => void
+type Waiter = (result: LinkResult) => void
 
 interface Queued {
   readonly frame: Buffer
@@ -15,8 +15,8 @@ interface Queued {
 }
 
 /**
- * The calling end of a connection to another node. It is used once: when it breaks, every call on it is answered `lost`
- * or `unsent`, and the next call makes a new link.
+ * The client end of a connection to another node. It is not reconnected. When the connection breaks, every call settles as
+ * `lost` or `unsent`, and the next call opens a new link.
  */
 export class Link {
   readonly address: string
@@ -61,20 +61,20 @@ export class Link {
     return { address, state: this.#state, inFlight: this.inFlight, buffered: this.#connection.buffered }
   }
 
-  /** Sends a command. `answer` is called once, perhaps never before `forget`. @returns its id, or undefined when full */
-  call(request: Omit<Request, 'id'>, answer: Waiter): number | undefined {
+  /** Sends a command. `done` is called once, or never after `forget`. @returns the id; undefined at the limit */
+  call(request: Omit<Request, 'id'>, done: Waiter): number | undefined {
     if (this.#waiters.size >= this.#settings.limits.inFlight && !request.control) return undefined
     const id = this.#nextId()
-    return this.#enqueue({ id, frame: encodeRequest({ ...request, id }) }, request.control, answer)
+    return this.#enqueue({ id, frame: encodeRequest({ ...request, id }) }, request.control, done)
   }
 
-  /** Asks who owns what over there. */
-  askOwners(answer: Waiter): number {
+  /** Requests the list of actors that the node owns. */
+  requestOwners(done: Waiter): number {
     const id = this.#nextId()
-    return this.#enqueue({ id, frame: encodeOwners(id) }, true, answer)
+    return this.#enqueue({ id, frame: encodeOwners(id) }, true, done)
   }
 
-  /** Nobody waits for the answer of a call any more. */
+  /** Drops a call whose result is no longer needed. */
   forget(id: number): void {
     this.#waiters.delete(id)
     this.#sent.delete(id)
@@ -85,13 +85,13 @@ export class Link {
     this.#closed()
   }
 
-  #enqueue(queued: Queued, control: boolean, answer: Waiter): number {
+  #enqueue(queued: Queued, control: boolean, done: Waiter): number {
     const { id } = queued
     if (this.#state === 'closed') {
-      answer({ kind: 'unsent' })
+      done({ kind: 'unsent' })
       return id
     }
-    this.#waiters.set(id, answer)
+    this.#waiters.set(id, done)
     if (control) this.#control.push(queued)
     else this.#normal.push(queued)
     this.#flush()
@@ -103,7 +103,7 @@ export class Link {
     return this.#lastId
   }
 
-  /** Control first; what does not fit waits here, where it can still be forgotten. */
+  /** Sends control frames first. Frames that exceed the high-water mark stay queued and can still be dropped. */
   #flush(): void {
     if (this.#state !== 'open') return
     for (const queue of [this.#control, this.#normal]) {

@@ -10,11 +10,11 @@ import { certificateFiles, type LinkTls } from './certificates.ts'
 import type { Reply, Request } from './frames.ts'
 import { decodeReply, decodeRequest, encodeReply, encodeRequest } from './frames.ts'
 import { LinkServer } from './link-server.ts'
-import { Link, type LinkAnswer } from './link.ts'
+import { Link, type LinkResult } from './link.ts'
 import { DEFAULT_LINK_LIMITS, type LinkLimits } from './settings.ts'
 import { tcpTransport } from './tcp.ts'
 
-const SECRET = 'one secret that both ends of a link know'
+const SECRET = 'the secret that both ends of a link share'
 const closing: (() => void)[] = []
 afterEach(() => {
   for (const close of closing.splice(0).toReversed()) close()
@@ -47,7 +47,7 @@ function dial(address: string, options = settings()): Link {
   return link
 }
 
-function ask(link: Link, more: Partial<Request> = {}): Promise<LinkAnswer> {
+function ask(link: Link, more: Partial<Request> = {}): Promise<LinkResult> {
   const request = {
     leftMs: 5_000,
     control: false,
@@ -128,7 +128,7 @@ describe('frames', () => {
       payload: '',
     })
     for (let length = 0; length < whole.length; length += 1) {
-      expect(() => decodeRequest(whole.subarray(0, length)), String(length)).toThrow('cut short')
+      expect(() => decodeRequest(whole.subarray(0, length)), String(length)).toThrow('truncated')
     }
   })
 })
@@ -142,12 +142,12 @@ describe('a link', () => {
     })
     const link = dial(address)
     const payloads = Array.from({ length: 500 }, (_, index) => `${index}`.repeat(index === 250 ? 1_000_000 : 10))
-    const answers = await Promise.all(payloads.map((payload, index) => ask(link, { payload, operationId: `${index}` })))
-    expect(answers).toEqual(payloads.map((text) => ({ kind: 'value', text })))
+    const results = await Promise.all(payloads.map((payload, index) => ask(link, { payload, operationId: `${index}` })))
+    expect(results).toEqual(payloads.map((text) => ({ kind: 'value', text })))
     expect(seen).toEqual(payloads.map((_, index) => `${index}`))
   })
 
-  it('answers sent calls with lost and unsent calls with unsent when it breaks', async () => {
+  it('settles sent calls as lost and queued calls as unsent when it breaks', async () => {
     const { server, address } = await serve(() => undefined)
     const link = dial(address)
     const sent = ask(link)
@@ -192,20 +192,20 @@ describe('a link', () => {
     const transport = tcpTransport({ host: '127.0.0.1', port: 0 })
     const { address } = await serve(echo)
     const options = settings(SECRET, { pingMs: 20, silenceMs: 100 })
-    let mute = false
+    let dropFrames = false
     const link = dial(address, {
       ...options,
       transport: {
         listen: (accept) => transport.listen(accept),
         connect: (to, handlers) =>
-          transport.connect(to, { ...handlers, frame: (frame) => mute || handlers.frame(frame) }),
+          transport.connect(to, { ...handlers, frame: (frame) => dropFrames || handlers.frame(frame) }),
       },
     })
     expect(await ask(link)).toMatchObject({ kind: 'value' })
     // With pings it stays open for longer than the silence limit.
     await new Promise((resolve) => void setTimeout(resolve, 200))
     expect(link.closed).toBe(false)
-    mute = true
+    dropFrames = true
     expect(await ask(link)).toEqual({ kind: 'lost' })
   })
 })
@@ -213,14 +213,14 @@ describe('a link', () => {
 describe('authentication', () => {
   it('rejects a node without the secret, on both sides', async () => {
     const { address, errors } = await serve(echo)
-    const link = dial(address, settings('another secret, of another cluster, than the one of the server'))
+    const link = dial(address, settings('the secret of another cluster, not of the server'))
     expect(await ask(link)).toEqual({ kind: 'unsent' })
     await waitFor(() => errors.length > 0)
     expect(errors).toEqual(['the peer does not know the secret of this cluster'])
   })
 
   it('rejects a server that cannot prove the secret', async () => {
-    // It only returns the proof that the client sent.
+    // The server only returns the proof that the client sent.
     const transport = tcpTransport({ host: '127.0.0.1', port: 0 })
     const listener = await transport.listen((connection) => {
       connection.send(Buffer.concat([Buffer.from([16, 1]), Buffer.alloc(32, 5)]))
@@ -257,18 +257,18 @@ describe('authentication', () => {
       },
     })
     expect(await ask(link)).toMatchObject({ kind: 'value' })
-    const thief = await raw(address)
-    for (const frame of recorded) thief.send(frame)
-    await waitFor(() => thief.closed())
+    const attacker = await raw(address)
+    for (const frame of recorded) attacker.send(frame)
+    await waitFor(() => attacker.closed())
     expect(errors).toEqual(['the peer does not know the secret of this cluster'])
-    expect(thief.frames).toHaveLength(1)
+    expect(attacker.frames).toHaveLength(1)
   })
 
   it('reads only the proof from an unauthenticated peer, and closes after a timeout', async () => {
     const requests: Request[] = []
     const { address } = await serve((request) => void requests.push(request), settings(SECRET, { handshakeMs: 100 }))
-    const [eager, idle, liar] = [await raw(address), await raw(address), await raw(address)]
-    eager.send(
+    const [early, idle, malformed] = [await raw(address), await raw(address), await raw(address)]
+    early.send(
       encodeRequest({
         id: 1,
         leftMs: 1_000,
@@ -280,8 +280,8 @@ describe('authentication', () => {
         payload: '',
       }),
     )
-    liar.socket.write(Buffer.from([0xff, 0xff, 0xff, 0xff, 1, 2, 3]))
-    await waitFor(() => eager.closed() && idle.closed() && liar.closed())
+    malformed.socket.write(Buffer.from([0xff, 0xff, 0xff, 0xff, 1, 2, 3]))
+    await waitFor(() => early.closed() && idle.closed() && malformed.closed())
     expect(requests).toEqual([])
   })
 })
@@ -294,8 +294,8 @@ describe('TLS', () => {
     const { address } = await serve(echo, secure(ours.issue('one')))
     const link = dial(address, secure(ours.issue('two')))
     const texts = ['small', 'x'.repeat(3 << 20), 'ünï']
-    const answers = await Promise.all(texts.map((payload) => ask(link, { payload })))
-    expect(answers).toEqual(texts.map((text) => ({ kind: 'value', text })))
+    const results = await Promise.all(texts.map((payload) => ask(link, { payload })))
+    expect(results).toEqual(texts.map((text) => ({ kind: 'value', text })))
   })
 
   it.each([
@@ -303,17 +303,17 @@ describe('TLS', () => {
     ['shows a certificate of another authority', { ...testAuthority('ours').issue('two'), ca: ours.ca }],
     ['trusts another authority', { ...ours.issue('two'), ca: testAuthority('theirs').ca }],
   ])('rejects a peer that %s', async (_who, tls) => {
-    const asked: string[] = []
+    const received: string[] = []
     const { address } = await serve(
       (request, reply) => {
-        asked.push(request.operationId)
+        received.push(request.operationId)
         echo(request, reply)
       },
       secure(ours.issue('one')),
     )
-    const answer = await ask(dial(address, secure(tls)))
-    expect(answer.kind).not.toBe('value')
-    expect(asked).toEqual([])
+    const result = await ask(dial(address, secure(tls)))
+    expect(result.kind).not.toBe('value')
+    expect(received).toEqual([])
   })
 
   it('reloads certificates from its files, and keeps the old ones when the new ones do not match', async () => {
@@ -334,26 +334,29 @@ describe('TLS', () => {
     const files = certificateFiles(paths, (error) => void failures.push((error as Error).message))
     const server = { ...settings(), transport: tcpTransport({ host: '127.0.0.1', port: 0, tls: files }) }
     const { address } = await serve(echo, server)
-    const reaches = async (tls: LinkTls) =>
+    const connects = async (tls: LinkTls) =>
       (await ask(dial(address, secure(tls)), { payload: 'here' })).kind === 'value'
-    expect(await reaches(ours.issue('two'))).toBe(true)
+    expect(await connects(ours.issue('two'))).toBe(true)
     const theirs = testAuthority('theirs')
     const renewed = theirs.issue('one')
     put({ key: renewed.key })
-    expect(await reaches(ours.issue('two'))).toBe(true)
+    expect(await connects(ours.issue('two'))).toBe(true)
     expect(failures).toEqual([expect.stringMatching(/key values mismatch/i)])
     put({ cert: renewed.cert, ca: renewed.ca })
-    expect([await reaches(ours.issue('two')), await reaches(theirs.issue('two'))]).toEqual([false, true])
+    expect([await connects(ours.issue('two')), await connects(theirs.issue('two'))]).toEqual([false, true])
   })
 
   it('reports why a connection between nodes fails', async () => {
-    const told: string[] = []
+    const reported: string[] = []
     const { address } = await serve(echo, secure(ours.issue('one')))
     const tls = testAuthority('theirs').issue('two')
-    const onError = (error: Error) => void told.push(error.message)
-    const stranger = { ...settings(), transport: tcpTransport({ host: '127.0.0.1', port: 0, tls: () => tls, onError }) }
-    for (let times = 0; times < 3; times += 1) await ask(dial(address, stranger))
-    expect(told).toEqual([expect.stringMatching(/certificate|signature|alert/i)])
+    const onError = (error: Error) => void reported.push(error.message)
+    const untrusted = {
+      ...settings(),
+      transport: tcpTransport({ host: '127.0.0.1', port: 0, tls: () => tls, onError }),
+    }
+    for (let times = 0; times < 3; times += 1) await ask(dial(address, untrusted))
+    expect(reported).toEqual([expect.stringMatching(/certificate|signature|alert/i)])
   })
 
   it('sends no plaintext over the wire', async () => {
@@ -370,8 +373,8 @@ describe('TLS', () => {
     await new Promise<void>((resolve) => void spy.listen(0, '127.0.0.1', resolve))
     closing.push(() => spy.close())
     const link = dial(`127.0.0.1:${(spy.address() as AddressInfo).port}`, secure(ours.issue('two')))
-    expect(await ask(link, { payload: 'nobody is to read this' })).toMatchObject({ kind: 'value' })
-    expect(Buffer.concat(seen).includes('nobody is to read this')).toBe(false)
+    expect(await ask(link, { payload: 'a secret payload' })).toMatchObject({ kind: 'value' })
+    expect(Buffer.concat(seen).includes('a secret payload')).toBe(false)
     expect(Buffer.concat(seen).length).toBeGreaterThan(500)
   })
 })

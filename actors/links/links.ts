@@ -2,7 +2,7 @@ import type { NodeOwnership, LinkStats } from '../types.ts'
 import { Link } from './link.ts'
 import type { LinkSettings } from './settings.ts'
 
-/** The calling ends of links, one to each address, made when first needed. */
+/** The client ends of links: one per address, opened on the first call. */
 export class Links {
   readonly #settings: LinkSettings
   readonly #links = new Map<string, Link>()
@@ -23,14 +23,14 @@ export class Links {
     return link
   }
 
-  /** Closes links to nodes that are gone, when nobody waits on them. */
+  /** Closes links to other addresses when they have no calls in progress. */
   keep(addresses: ReadonlySet<string>): void {
     for (const link of this.#links.values()) {
       if (!addresses.has(link.address) && link.inFlight === 0) link.close()
     }
   }
 
-  /** What a node says it owns; undefined when it does not say so in time. */
+  /** The actors that a node owns; undefined if it does not reply in time. */
   async owners(address: string, withinMs: number): Promise<NodeOwnership['actors'] | undefined> {
     return new Promise((resolve) => {
       const link = this.to(address)
@@ -38,9 +38,9 @@ export class Links {
         link.forget(id)
         resolve(undefined)
       })
-      const id = link.askOwners((answer) => {
+      const id = link.requestOwners((result) => {
         cancel()
-        resolve(answer.kind === 'value' ? (JSON.parse(answer.text) as NodeOwnership['actors']) : undefined)
+        resolve(result.kind === 'value' ? (JSON.parse(result.text) as NodeOwnership['actors']) : undefined)
       })
     })
   }

@@ -1,19 +1,19 @@
 import type { RandomSource, RuntimeClock, Transport } from '../ports.ts'
 
-/** Bounds and times of links. */
+/** Limits and timeouts of links. */
 export interface LinkLimits {
-  /** Commands that may be under way on one link; control is not counted. */
+  /** Maximum number of calls in progress per link, without control commands. */
   readonly inFlight: number
-  /** Bytes that may wait to leave the process before further frames wait in the link. */
+  /** Unsent bytes of the socket above which frames are queued in the link. */
   readonly highWater: number
   /** Milliseconds between pings. */
   readonly pingMs: number
-  /** Milliseconds without a sign of life after which a link is given up. */
+  /** Milliseconds without received frames after which a link is closed. */
   readonly silenceMs: number
-  /** Milliseconds that connecting and the handshake may take. */
+  /** Time limit for connecting and the handshake, in milliseconds. */
   readonly handshakeMs: number
-  /** Connections of strangers that are listened to at the same time. */
-  readonly strangers: number
+  /** Maximum number of unauthenticated connections. The oldest one is closed when there are more. */
+  readonly maxUnauthenticated: number
 }
 
 export const DEFAULT_LINK_LIMITS: LinkLimits = {
@@ -22,7 +22,7 @@ export const DEFAULT_LINK_LIMITS: LinkLimits = {
   pingMs: 1_000,
   silenceMs: 3_000,
   handshakeMs: 2_000,
-  strangers: 64,
+  maxUnauthenticated: 64,
 }
 
 export interface LinkSettings {

@@ -10,27 +10,27 @@ import type { Connection, ConnectionHandlers, Transport } from '../ports.ts'
 import type { LinkTls } from './certificates.ts'
 
 export interface TcpTransportOptions {
-  /** Address and port to listen on; port 0 takes a free one. */
+  /** Address and port to listen on. Port 0 picks a free port. */
   readonly host: string
   readonly port: number
-  /** How others reach it, host or host:port, when that is not `host`. */
+  /** Host or host:port at which other nodes reach this node, if it is not `host`. */
   readonly advertise?: string
-  /** For links that leave a private network; asked for each connection. */
+  /** Certificates for links outside a private network. Called for each connection. */
   readonly tls?: () => LinkTls
-  /** Hears why TLS connections fail, now and then: an ordinary fault of the network is nobody's to mend. */
+  /** Called when a TLS connection fails, at a limited rate. Network errors are not reported. */
   readonly onError?: (error: Error) => void
 }
 
-/** A failure that repeats itself is told this often. */
+/** Minimum interval between reports of the same failure. */
 const TELL_EVERY_MS = 10_000
 const NETWORK_FAULTS = /^(ECONN|EPIPE|ETIMEDOUT|EHOST|ENET)/
 
-/** No frame is longer; a peer that announces one is cut off. */
+/** Maximum length of a frame. A peer that announces a longer one is disconnected. */
 const LONGEST_FRAME = 32 << 20
-/** Of TLS alone; the handshake of the link has its own time. */
+/** Timeout of the TLS handshake. The handshake of the link has its own timeout. */
 const HANDSHAKE_MS = 2_000
 
-/** Frames over TCP or TLS: a length of 4 bytes, big-endian, before each. */
+/** Sends frames over TCP or TLS. Each frame is preceded by its length in 4 bytes, big-endian. */
 export function tcpTransport(options: TcpTransportOptions): Transport {
   let toldAt = Number.NEGATIVE_INFINITY
   const tell = (error: NodeJS.ErrnoException) => {
@@ -42,7 +42,7 @@ export function tcpTransport(options: TcpTransportOptions): Transport {
   return {
     connect: (address, handlers) => {
       const { host, port } = splitAddress(address)
-      // Nodes are known by the authority that signed them and by the secret, not by host names.
+      // Nodes are authenticated by their certificate authority and the secret, not by host names.
       const socket = options.tls
         ? connectTls({ host, port, ...options.tls(), ...TLS, checkServerIdentity: () => undefined })
         : connectTcp({ host, port })
@@ -75,7 +75,7 @@ export function tcpTransport(options: TcpTransportOptions): Transport {
   }
 }
 
-/** Both ends are of this program. */
+/** Both ends run this program, so no older version of TLS is needed. */
 const TLS = { minVersion: 'TLSv1.3' } as const
 
 function tlsServer(tls: () => LinkTls, onSocket: (socket: Socket) => void, onError: (error: Error) => void): Server {
@@ -132,7 +132,7 @@ class TcpConnection implements Connection {
     return this.#outBytes + this.#socket.writableLength
   }
 
-  /** Frames of one turn of the event loop leave in one write. */
+  /** Sends all frames of one iteration of the event loop in one write. */
   send(frame: Buffer): void {
     if (this.#closed) return
     if (this.#out.length === 0) setImmediate(() => this.#write())
@@ -163,7 +163,7 @@ class TcpConnection implements Connection {
     }
     this.#out = []
     this.#outBytes = 0
-    // What did not fit is reported when it has left; below the high-water mark nobody waits for that.
+    // `drained` is called when buffered bytes were sent. Below the high-water mark nothing waits for it.
     if (!this.#closed && this.#socket.write(out)) this.#handlers?.drained()
   }
 
@@ -197,7 +197,7 @@ class TcpConnection implements Connection {
     this.#received = rest.length
   }
 
-  /** Length of the frame that is coming in. */
+  /** Length of the frame that is being received. */
   #needed(): number {
     const first = this.#chunks[0] as Buffer
     if (first.length >= 4) return first.readUInt32BE(0)

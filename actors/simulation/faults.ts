@@ -2,7 +2,7 @@ import type { World } from './world.ts'
 
 type Fault = (world: World) => void
 
-/** A second, and a lease store that does not answer. */
+/** The time limit of a stop, plus a lease store that does not respond. */
 const LONGEST_STOP_MS = 1_300
 
 const slot = (world: World) => world.random.pick(world.slots)
@@ -23,12 +23,12 @@ function restartLater(world: World, chosen: World['slots'][number]): void {
   })
 }
 
-/** Everything that goes wrong in the real world, more often. */
+/** Faults that happen in production, at a higher rate. */
 const FAULTS: Record<string, Fault> = {
   collectGarbage: (world) => pause(world, 900, false),
   pause: (world) => pause(world, 9_000, false),
   suspend: (world) => pause(world, 9_000, true),
-  // The worst moment: the answer is the first thing it hears when its time is long over, with more work waiting.
+  // The worst case: the reply arrives after the lease has expired, while more commands wait.
   pauseAtCommit: (world) => {
     const chosen = slot(world)
     const { process, name } = chosen
@@ -77,7 +77,7 @@ const FAULTS: Record<string, Fault> = {
     world.redis.restart(ms)
   },
   failOverRedis: (world) => {
-    world.note('redis: forgets some')
+    world.note('redis: loses some keys')
     world.redis.forgetSome()
   },
   slowRedis: (world) => {
@@ -113,7 +113,7 @@ const FAULTS: Record<string, Fault> = {
   partNodes: (world) => {
     const [one, other] = [slot(world), slot(world)]
     if (one === other) return
-    world.note(`${one.name} and ${other.name} parted`)
+    world.note(`${one.name} and ${other.name} disconnected`)
     world.network.part(one.name, other.name, world.random.between(200, 9_000))
   },
   resetLinks: (world) => {
@@ -121,11 +121,11 @@ const FAULTS: Record<string, Fault> = {
     world.note(`links of ${name} break`)
     world.network.reset(name, 0.7)
   },
-  mischief: (world) => {
-    world.note('frames are lost, doubled and late')
-    world.network.mischief = world.random.between(0.05, 0.6)
+  corruptFrames: (world) => {
+    world.note('frames are lost, duplicated and delayed')
+    world.network.frameFaultRate = world.random.between(0.05, 0.6)
     world.scheduler.after(world.random.between(500, 5_000), () => {
-      world.network.mischief = 0
+      world.network.frameFaultRate = 0
     })
   },
 }
@@ -134,17 +134,17 @@ const FAULTS: Record<string, Fault> = {
 export function planFaults(world: World, from: number, to: number): void {
   const names = Object.keys(FAULTS)
   const kinds = Array.from({ length: world.random.integer(1, 3) }, () => world.random.pick(names))
-  // What is refused for want of room is where a request that comes twice would come in.
-  if (world.smallLimits && world.random.chance(0.5)) kinds.push('mischief', 'mischief')
+  // A duplicate of a refused request could be accepted later, so these cases get more frame faults.
+  if (world.smallLimits && world.random.chance(0.5)) kinds.push('corruptFrames', 'corruptFrames')
   for (let count = world.random.integer(1, 6); count > 0; count -= 1) {
     const fault = FAULTS[world.random.pick(kinds)] as Fault
     world.scheduler.at(world.random.between(from, to), () => fault(world))
   }
 }
 
-/** Ends every fault: all nodes run, everything is in reach. */
+/** Ends every fault. All nodes run and can reach each other. */
 export function healAll(world: World): void {
-  world.note('all is well')
+  world.note('all faults have ended')
   world.redis.heal()
   world.store.heal()
   world.network.heal()

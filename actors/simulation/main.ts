@@ -3,9 +3,9 @@ import { parseArgs } from 'node:util'
 import { simulate } from './simulate.ts'
 
 /**
- * Runs seeds from the command line: `node actors/simulation/main.ts --from 1 --count 10000`, or one with all its steps:
- * `--seed 4711 --trace`, with `--self-fence on` or `off` where a test has set it. `--broken-fence`, `--broken-memory`,
- * `--broken-self-fence` and `--strange-doubles` take a safety away, to see the checks fail.
+ * Runs seeds from the command line: `node actors/simulation/main.ts --from 1 --count 10000`. `--seed 4711 --trace` runs one
+ * seed and prints its steps. Add `--self-fence on` or `off` if a test has set it. `--broken-fence`, `--broken-memory`,
+ * `--broken-self-fence` and `--duplicate-ids-change` disable a safeguard, so that the checks fail.
  */
 const { values } = parseArgs({
   options: {
@@ -16,7 +16,7 @@ const { values } = parseArgs({
     'broken-fence': { type: 'boolean', default: false },
     'broken-memory': { type: 'boolean', default: false },
     'broken-self-fence': { type: 'boolean', default: false },
-    'strange-doubles': { type: 'boolean', default: false },
+    'duplicate-ids-change': { type: 'boolean', default: false },
     'self-fence': { type: 'string' },
   },
 })
@@ -34,7 +34,7 @@ for (let seed = first; seed < first + count; seed += 1) {
     brokenFence: values['broken-fence'],
     brokenMemory: values['broken-memory'],
     brokenSelfFence: values['broken-self-fence'],
-    strangeDoubles: values['strange-doubles'],
+    duplicateIdsChange: values['duplicate-ids-change'],
     ...(values['self-fence'] === undefined ? {} : { selfFence: values['self-fence'] === 'on' }),
   })
   events += report.events

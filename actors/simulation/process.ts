@@ -2,8 +2,8 @@ import type { RuntimeClock } from '../ports.ts'
 import type { Scheduler } from './scheduler.ts'
 
 /**
- * One simulated process: nothing reaches it while it is paused, and nothing ever again once it has crashed. Its
- * monotonic clock drifts, jumps, and in a suspended machine stands still.
+ * A simulated process. It receives nothing while it is paused or after it has crashed. Its monotonic clock drifts, jumps,
+ * and stops while the machine is suspended.
  */
 export class SimProcess {
   readonly name: string
@@ -37,7 +37,7 @@ export class SimProcess {
     else action()
   }
 
-  /** Garbage collection, SIGSTOP, or a busy hypervisor; `suspend`: the monotonic clock stands still, too. */
+  /** Simulates garbage collection, SIGSTOP or a busy hypervisor. With `suspend`, the monotonic clock stops too. */
   pause(ms: number, suspend: boolean): void {
     this.#pausedUntil = Math.max(this.#pausedUntil, this.#scheduler.now + ms)
     if (suspend) this.#offset -= ms * this.#rate
@@ -53,7 +53,7 @@ export class SimProcess {
     this.#held = []
   }
 
-  /** What was held comes in order, each in a step of its own. */
+  /** Delivers the held actions in order, each in a separate step. */
   #resume(): void {
     if (this.crashed || this.paused) return
     const action = this.#held.shift()

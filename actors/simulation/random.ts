@@ -1,6 +1,6 @@
 import type { RandomSource } from '../ports.ts'
 
-/** Numbers that follow from a seed alone (sfc32). */
+/** Pseudorandom numbers that depend only on a seed (sfc32). */
 export class SeededRandom implements RandomSource {
   #a: number
   #b: number

@@ -4,7 +4,7 @@ interface Event {
   action: (() => void) | undefined
 }
 
-/** Virtual time: events in the order of their times, and after each whatever promises it has settled. */
+/** Virtual time. Runs events in the order of their times. After each event, waits for the promises that it has settled. */
 export class Scheduler {
   #now = 0
   #order = 0
@@ -15,7 +15,7 @@ export class Scheduler {
     return this.#now
   }
 
-  /** @returns cancels it */
+  /** @returns a function that cancels it */
   at(time: number, action: () => void): () => void {
     const event: Event = { at: Math.max(time, this.#now), order: (this.#order += 1), action }
     this.#push(event)
@@ -28,7 +28,7 @@ export class Scheduler {
     return this.at(this.#now + ms, action)
   }
 
-  /** Runs until the time, or until `done` says so. */
+  /** Runs until the time, or until `done` returns true. */
   async run(until: number, done: () => boolean = () => false): Promise<void> {
     for (let next = this.#heap[0]; next !== undefined && next.at <= until; next = this.#heap[0]) {
       this.#pop()
@@ -37,7 +37,7 @@ export class Scheduler {
       this.#now = next.at
       this.events += 1
       action()
-      // Settles every promise that can be settled without time going on.
+      // Settles all promises that do not depend on later events.
       await new Promise((resolve) => void setImmediate(resolve))
       if (done()) return
     }

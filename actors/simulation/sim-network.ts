@@ -10,13 +10,13 @@ interface Listening {
 }
 
 export interface SimNetworkFlaws {
-  /** What comes twice has another id the second time: as if the receiver did not look. */
-  readonly strangeDoubles?: boolean
+  /** Duplicates of a request get a different id, as if the receiver did not check for duplicates. */
+  readonly duplicateIdsChange?: boolean
 }
 
 const ID_AT = 2
 
-/** A request or reply under another id; see `links/frames.ts`. */
+/** A copy of a request or reply with a different id. See `links/frames.ts`. */
 function renamed(frame: Buffer): Buffer {
   const copy = Buffer.from(frame)
   copy.writeUInt32BE((copy.readUInt32BE(ID_AT) ^ 0x4000_0000) >>> 0, ID_AT)
@@ -50,8 +50,8 @@ class SimConnection implements Connection {
 }
 
 /**
- * Links between processes. Within a connection TCP would deliver each frame once and in order; here requests and replies
- * are now and then lost, doubled or late all the same, because the runtime must not rely on it.
+ * Links between processes. TCP delivers each frame once and in order. Here, requests and replies are sometimes lost,
+ * duplicated or delayed, because the runtime must not rely on TCP.
  */
 export class SimNetwork {
   readonly #scheduler: Scheduler
@@ -60,8 +60,8 @@ export class SimNetwork {
   readonly #connections = new Set<SimConnection>()
   readonly #parted = new Set<string>()
   readonly #flaws: SimNetworkFlaws
-  /** Probability that a request or reply is lost, doubled or late. */
-  mischief = 0
+  /** Probability that a request or reply is lost, duplicated or delayed. */
+  frameFaultRate = 0
 
   constructor(scheduler: Scheduler, random: SeededRandom, flaws: SimNetworkFlaws = {}) {
     this.#scheduler = scheduler
@@ -77,10 +77,10 @@ export class SimNetwork {
 
   heal(): void {
     this.#parted.clear()
-    this.mischief = 0
+    this.frameFaultRate = 0
   }
 
-  /** Breaks every connection of a process, or some. */
+  /** Breaks all or some connections of a process. */
   reset(name: string, probability = 1): void {
     for (const connection of this.#connections) {
       const names = [connection.process.name, connection.peer?.process.name]
@@ -98,7 +98,7 @@ export class SimNetwork {
     }
   }
 
-  /** The kernel closes what a dead process had open. */
+  /** The kernel closes the connections of a crashed process. */
   crashed(process: SimProcess): void {
     this.#unlisten(process)
     this.reset(process.name)
@@ -108,11 +108,11 @@ export class SimNetwork {
     const to = from.peer
     if (!from.open || to === undefined) return
     const wild = frame[0] === TYPE.request || frame[0] === TYPE.reply
-    if (wild && this.#random.chance(this.mischief / 3)) return
-    if (wild && this.#random.chance(this.mischief / 3)) {
-      this.#arrive(to, this.#flaws.strangeDoubles ? renamed(frame) : frame, this.#random.between(1, 500))
+    if (wild && this.#random.chance(this.frameFaultRate / 3)) return
+    if (wild && this.#random.chance(this.frameFaultRate / 3)) {
+      this.#arrive(to, this.#flaws.duplicateIdsChange ? renamed(frame) : frame, this.#random.between(1, 500))
     }
-    if (wild && this.#random.chance(this.mischief / 3)) {
+    if (wild && this.#random.chance(this.frameFaultRate / 3)) {
       this.#arrive(to, frame, this.#random.between(1, 200))
       return
     }
@@ -126,7 +126,7 @@ export class SimNetwork {
       if (end === undefined || !end.open) continue
       end.open = false
       this.#connections.delete(end)
-      // One end knows at once; the other hears of it, unless the two are parted: then only silence tells.
+      // One end knows at once. The other is notified unless the two are disconnected; then it detects the silence.
       if (end === connection) end.process.deliver(() => end.handlers?.closed())
       else this.#tell(end, connection.process.name)
     }
@@ -147,7 +147,7 @@ export class SimNetwork {
     return this.#parted.size > 0 && this.#parted.has([one, other].sort().join())
   }
 
-  /** What is on its way when two are parted comes when they are not any more. */
+  /** Frames sent while two processes are disconnected arrive after they are reconnected. */
   #arrive(to: SimConnection, frame: Buffer, ms: number): void {
     this.#scheduler.after(ms, () => {
       if (!to.open) return

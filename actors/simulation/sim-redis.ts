@@ -1,4 +1,4 @@
-import type { BeatAnswer, LeaseStore, NodeEntry } from '../ports.ts'
+import type { BeatResult, LeaseStore, NodeEntry } from '../ports.ts'
 import type { SimProcess } from './process.ts'
 import type { SeededRandom } from './random.ts'
 import type { Scheduler } from './scheduler.ts'
@@ -10,7 +10,7 @@ interface Session {
   readonly until: number
 }
 
-/** What the Lua scripts do, on maps; lease-store.test.ts runs one suite on both. */
+/** Implements the Lua scripts on maps. lease-store.test.ts runs the same tests on both. */
 export class LeaseTables {
   readonly #now: () => number
   readonly sessions = new Map<string, Session>()
@@ -20,7 +20,7 @@ export class LeaseTables {
     this.#now = now
   }
 
-  beat(self: NodeEntry, ttlMs: number, first: boolean, previous: string | undefined): BeatAnswer {
+  beat(self: NodeEntry, ttlMs: number, first: boolean, previous: string | undefined): BeatResult {
     if (!first && this.#living(self.inc) === undefined) return { live: false, nodes: [] }
     if (first && previous !== undefined) this.sessions.delete(previous)
     this.sessions.set(self.inc, { entry: self, until: this.#now() + ttlMs })
@@ -56,7 +56,7 @@ export class LeaseTables {
   }
 }
 
-/** A Redis that is slow, away, empty, out of reach of some, and wrong about the time. */
+/** A Redis that can be slow, unavailable, empty or unreachable for some processes, and whose clock can jump. */
 export class SimRedis {
   readonly #scheduler: Scheduler
   readonly #random: SeededRandom
@@ -78,13 +78,13 @@ export class SimRedis {
     this.tables.claims.clear()
   }
 
-  /** A failover to a replica that had not heard of everything. */
+  /** A failover to a replica that lacks the latest writes. */
   forgetSome(): void {
     for (const key of this.tables.claims.keys()) if (this.#random.chance(0.5)) this.tables.claims.delete(key)
     for (const key of this.tables.sessions.keys()) if (this.#random.chance(0.2)) this.tables.sessions.delete(key)
   }
 
-  /** Dead for a while, and empty afterwards. */
+  /** Unavailable for a while, and empty afterwards. */
   restart(ms: number): void {
     this.flush()
     this.#downUntil = this.#scheduler.now + ms
@@ -109,15 +109,15 @@ export class SimRedis {
     this.#slowUntil = 0
   }
 
-  /** The store as one process sees it. */
+  /** The lease store for one process. */
   storeFor(process: SimProcess): LeaseStore {
     const call = <T>(command: () => T) => this.#call(process, command)
     return {
       beat: async (self, ttlMs, { first, previous }) => {
         const sentAt = process.clock.monotonic()
-        const answer = await call(() => this.tables.beat(self, ttlMs, first, previous))
-        if (answer.live) this.#trustedUntil.set(process, sentAt + 0.8 * ttlMs)
-        return answer
+        const result = await call(() => this.tables.beat(self, ttlMs, first, previous))
+        if (result.live) this.#trustedUntil.set(process, sentAt + 0.8 * ttlMs)
+        return result
       },
       locate: (actor, candidates) => call(() => this.tables.locate(actor, candidates)),
       release: (actor, inc, heir) => call(() => this.tables.release(actor, inc, heir)),
@@ -126,7 +126,7 @@ export class SimRedis {
     }
   }
 
-  /** Whether a process may still act by the beats it has had answered: the rule, without the runtime's own reckoning. */
+  /** Whether a process may still run actors, according to its acknowledged heartbeats. Computed independently of the runtime. */
   trusts(process: SimProcess): boolean {
     return process.clock.monotonic() < (this.#trustedUntil.get(process) ?? 0)
   }
@@ -136,7 +136,7 @@ export class SimRedis {
     return this.#random.between(0.1, 1.5)
   }
 
-  /** A command that was given up on may still be run later. */
+  /** Runs a command. It may still run after it has timed out. */
   #call<T>(process: SimProcess, command: () => T): Promise<T> {
     return new Promise((resolve, reject) => {
       const cancel = process.clock.after(COMMAND_TIMEOUT_MS, () => reject(new Error('Command timed out')))

@@ -3,7 +3,7 @@ import type { SimProcess } from './process.ts'
 import type { SeededRandom } from './random.ts'
 import type { Scheduler } from './scheduler.ts'
 
-/** After this long without a word from its client the server ends a transaction. */
+/** The server ends a transaction after this time without a message from the client. */
 const IDLE_TRANSACTION_MS = 3_000
 const CLIENT_TIMEOUT_MS = 3_500
 
@@ -28,22 +28,22 @@ interface Row {
 interface Transaction {
   readonly process: SimProcess
   open: boolean
-  heardAt: number
+  lastMessageAt: number
   row: Row | undefined
 }
 
 export interface SimStoreFlaws {
-  /** Does not look at the epoch. */
+  /** Does not check the epoch. */
   readonly brokenFence?: boolean
-  /** Does not look repeated operations up. */
+  /** Does not look up repeated operations. */
   readonly brokenMemory?: boolean
 }
 
-class AwayError extends Error {
-  override readonly name = 'AwayError'
+class UnavailableError extends Error {
+  override readonly name = 'UnavailableError'
 }
 
-/** The database: rows with locks, transactions that end with their clients or without them, commits nobody hears of. */
+/** The database: rows with locks, transactions that may end before their clients, and commits whose reply is lost. */
 export class SimStore {
   readonly #scheduler: Scheduler
   readonly #random: SeededRandom
@@ -63,13 +63,13 @@ export class SimStore {
     this.#flaws = flaws
   }
 
-  /** Dead for a while; what was committed is there afterwards. */
+  /** Unavailable for a while. Committed data is kept. */
   restart(ms: number): void {
     this.#downUntil = this.#scheduler.now + ms
     for (const transaction of this.#transactions) this.#end(transaction)
   }
 
-  /** Calls back when a process's next claim or batch has taken effect, and its answer is on the way. */
+  /** Calls `action` after the next claim or batch of a process was committed, before the reply arrives. */
   atNextCommit(process: SimProcess, action: (actor: string) => void): void {
     this.#watched.set(process, action)
   }
@@ -140,7 +140,7 @@ export class SimStore {
       await this.#lock(transaction, row)
       const fenced = row.epoch !== epoch && !this.#flaws.brokenFence
       await this.#toClient(transaction)
-      if (fenced) throw new FencedError(`${actor} has moved on from epoch ${epoch}`)
+      if (fenced) throw new FencedError(`the epoch of ${actor} is no longer ${epoch}`)
       const { outcomes, staged } = this.#work(row, commands, epoch, process.name)
       for (let step = this.#random.integer(0, 1); step > 0; step -= 1) {
         await this.#toStore(transaction)
@@ -157,7 +157,7 @@ export class SimStore {
       return outcomes
     } catch (error) {
       if (!committing) this.#leave(transaction)
-      if (!(error instanceof AwayError)) throw error
+      if (!(error instanceof UnavailableError)) throw error
       throw committing ? new UnknownOutcomeError(error) : new BatchError(error)
     }
   }
@@ -193,7 +193,7 @@ export class SimStore {
   }
 
   #begin(process: SimProcess): Transaction {
-    const transaction = { process, open: true, heardAt: this.#scheduler.now, row: undefined }
+    const transaction = { process, open: true, lastMessageAt: this.#scheduler.now, row: undefined }
     this.#transactions.add(transaction)
     return transaction
   }
@@ -203,7 +203,7 @@ export class SimStore {
     if (!transaction.open) {
       row.waiting.shift()?.()
       await this.#toClient(transaction)
-      throw new AwayError('Connection terminated')
+      throw new UnavailableError('Connection terminated')
     }
     row.holder = transaction
     transaction.row = row
@@ -216,11 +216,11 @@ export class SimStore {
     const { row } = transaction
     if (row?.holder !== transaction) return
     row.holder = undefined
-    // In a step of its own: a lock is not handed on before the commit it waited for has been seen.
+    // In a separate step, so that the commit is visible before the next transaction gets the lock.
     this.#scheduler.after(0, () => row.waiting.shift()?.())
   }
 
-  /** The client rolls back, or hangs up. */
+  /** The client rolls back or disconnects. */
   #leave(transaction: Transaction): void {
     if (this.#cutOff.has(transaction.process.name)) return
     this.#scheduler.after(this.#latency(), () => this.#end(transaction))
@@ -231,24 +231,24 @@ export class SimStore {
     return this.#random.between(0.1, 2)
   }
 
-  /** A message of the client. It is lost without a word when the two are parted; the client gives up in time. */
+  /** Sends a message to the store. It is lost if the connection is cut off. The client then times out. */
   #toStore(transaction: Transaction): Promise<void> {
     const { process } = transaction
     return new Promise((resolve, reject) => {
-      const cancel = process.clock.after(CLIENT_TIMEOUT_MS, () => reject(new AwayError('Query read timeout')))
+      const cancel = process.clock.after(CLIENT_TIMEOUT_MS, () => reject(new UnavailableError('Query read timeout')))
       this.#scheduler.after(this.#latency(), () => {
         if (this.#cutOff.has(process.name)) return
         if (!transaction.open || this.#scheduler.now < this.#downUntil) {
           this.#scheduler.after(1, () =>
             process.deliver(() => {
               cancel()
-              reject(new AwayError('Connection terminated'))
+              reject(new UnavailableError('Connection terminated'))
             }),
           )
           return
         }
         cancel()
-        transaction.heardAt = this.#scheduler.now
+        transaction.lastMessageAt = this.#scheduler.now
         resolve()
       })
     })
@@ -256,12 +256,12 @@ export class SimStore {
 
   #toClient(transaction: Transaction): Promise<void> {
     const { process } = transaction
-    const { heardAt } = transaction
+    const { lastMessageAt } = transaction
     this.#scheduler.after(IDLE_TRANSACTION_MS, () => {
-      if (transaction.open && transaction.heardAt === heardAt) this.#end(transaction)
+      if (transaction.open && transaction.lastMessageAt === lastMessageAt) this.#end(transaction)
     })
     return new Promise((resolve, reject) => {
-      const cancel = process.clock.after(CLIENT_TIMEOUT_MS, () => reject(new AwayError('Query read timeout')))
+      const cancel = process.clock.after(CLIENT_TIMEOUT_MS, () => reject(new UnavailableError('Query read timeout')))
       this.#scheduler.after(this.#latency(), () => {
         if (this.#cutOff.has(process.name) || this.#scheduler.now < this.#downUntil) return
         process.deliver(() => {

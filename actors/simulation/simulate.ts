@@ -5,44 +5,44 @@ import { World, type Operation, type Result, type WorldOptions } from './world.t
 export interface Report {
   readonly seed: number
   readonly violations: readonly string[]
-  /** The same for the same seed, run after run. */
+  /** A hash of all steps. It is the same for every run of a seed. */
   readonly digest: string
   readonly events: number
-  readonly results: Readonly<Partial<Record<Result | 'unanswered', number>>>
-  /** Milliseconds from the end of all faults until every node had reached every actor. */
+  readonly results: Readonly<Partial<Record<Result | 'pending', number>>>
+  /** Milliseconds from the end of the faults until every node could reach every actor. */
   readonly recoveredMs: number
   readonly trace: readonly string[]
 }
 
 const FAULTS_FROM = 800
 const LOAD_UNTIL = 9_000
-const CALM = 9_500
-/** A session that outlives its node, the longest quarantine that the faults can cause, and the pauses between tries. */
+const QUIET_FROM = 9_500
+/** The time of a session that has outlived its node, of the longest possible quarantine, and of the pauses between attempts. */
 const RECOVERED_WITHIN = 20_000
 
-/** Runs one seed: some seconds of load and faults, then calm, in which all must be well again. */
+/** Runs one seed: some seconds of load and faults, then a quiet period in which everything must recover. */
 export async function simulate(seed: number, options: WorldOptions = {}): Promise<Report> {
   const world = new World(seed, options)
   const { random, scheduler } = world
   const actors = Array.from({ length: random.integer(1, 3) }, (_, index) => `actor${index}`)
   planFaults(world, FAULTS_FROM, LOAD_UNTIL)
   planLoad(world, actors)
-  scheduler.at(CALM, () => healAll(world))
-  await scheduler.run(CALM)
-  // Nodes that are paused come back first.
-  await scheduler.run(CALM + 30_000, () =>
+  scheduler.at(QUIET_FROM, () => healAll(world))
+  await scheduler.run(QUIET_FROM)
+  // Waits until paused nodes have resumed.
+  await scheduler.run(QUIET_FROM + 30_000, () =>
     world.slots.every((slot) => slot.actors !== undefined && !slot.process.paused),
   )
-  const calm = scheduler.now
+  const quietSince = scheduler.now
   const reached = probeAll(world, actors)
   const settled = () =>
     world.operations.every((operation) => operation.result !== undefined || operation.process.crashed)
-  await scheduler.run(calm + RECOVERED_WITHIN, () => reached() && settled())
-  const recoveredMs = scheduler.now - calm
+  await scheduler.run(quietSince + RECOVERED_WITHIN, () => reached() && settled())
+  const recoveredMs = scheduler.now - quietSince
   const violations = violationsOf(world)
   if (!reached()) violations.push(`not every node reached every actor within ${RECOVERED_WITHIN} ms`)
-  const results: Partial<Record<Result | 'unanswered', number>> = {}
-  for (const { result = 'unanswered' } of world.operations) results[result] = (results[result] ?? 0) + 1
+  const results: Partial<Record<Result | 'pending', number>> = {}
+  for (const { result = 'pending' } of world.operations) results[result] = (results[result] ?? 0) + 1
   return {
     seed,
     violations,
@@ -59,7 +59,7 @@ function planLoad(world: World, actors: readonly string[]): void {
   const { random, scheduler } = world
   for (let at = random.between(50, 200); at < LOAD_UNTIL; at += random.between(50, 900)) {
     const size = random.chance(0.2) ? random.integer(3, 12) : random.integer(1, 2)
-    // All from one node to one actor: more than small limits let in.
+    // All commands go from one node to one actor, which exceeds small limits.
     const storm = size > 2 && random.chance(0.5)
     scheduler.at(at, () => {
       let [from, to] = [random.pick(world.slots), random.pick(actors)]
@@ -72,7 +72,7 @@ function planLoad(world: World, actors: readonly string[]): void {
   }
 }
 
-/** Sends from every node to every actor, again after each refusal. @returns whether all were acknowledged */
+/** Sends a command from every node to every actor, again after each refusal. @returns a check whether all were acknowledged */
 function probeAll(world: World, actors: readonly string[]): () => boolean {
   const missing = new Set<string>()
   for (const slot of world.slots) {

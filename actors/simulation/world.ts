@@ -11,21 +11,21 @@ import { SimRedis } from './sim-redis.ts'
 import { SimStore, type SimPayload, type SimStoreFlaws } from './sim-store.ts'
 
 export interface WorldOptions extends SimStoreFlaws, SimNetworkFlaws {
-  /** Nodes; 2 or 3 by the seed when absent. */
+  /** Number of nodes. By default the seed chooses 2 or 3. */
   readonly nodes?: number
-  /** Whether nodes fence themselves by their clocks; by the seed when absent. */
+  /** Whether nodes fence themselves by their clocks. By default the seed decides. */
   readonly selfFence?: boolean
-  /** Whether mailboxes are short; by the seed when absent. */
+  /** Whether mailboxes are small. By default the seed decides. */
   readonly smallLimits?: boolean
   /** Nodes do not fence themselves although they should. */
   readonly brokenSelfFence?: boolean
-  /** Keep every step in words. */
+  /** Records a description of every step. */
   readonly trace?: boolean
 }
 
-export type Result = 'acknowledged' | 'failed' | RefusedError['reason'] | 'away'
+export type Result = 'acknowledged' | 'failed' | RefusedError['reason'] | 'unavailable'
 
-/** One command of a client, and what it was told. */
+/** A command of a client, and its result. */
 export interface Operation {
   readonly id: string
   readonly actor: string
@@ -47,7 +47,7 @@ export interface Slot {
 const SMALL: Partial<ActorLimits> = { perActor: 3, perCaller: 2, perNode: 8, batch: 2 }
 const SECRET = 'a secret that all nodes of the simulation share'
 
-/** Nodes with the real runtime on simulated clocks, Redis, database and network; all of it follows from the seed. */
+/** Nodes with the real runtime on a simulated clock, Redis, database and network. The seed determines the whole run. */
 export class World {
   readonly random: SeededRandom
   readonly scheduler = new Scheduler()
@@ -57,7 +57,7 @@ export class World {
   readonly slots: Slot[] = []
   readonly operations: Operation[] = []
   readonly lines: string[] = []
-  /** Processes whose clock or progress a fault has touched: how late they are says nothing. */
+  /** Processes whose clock or progress was changed by a fault. Their delays are not checked. */
   readonly disturbed = new Set<SimProcess>()
   readonly selfFence: boolean
   readonly smallLimits: boolean
@@ -73,14 +73,14 @@ export class World {
     this.network = new SimNetwork(this.scheduler, this.random, options)
     this.selfFence = options.selfFence ?? this.random.chance(0.7)
     this.#brokenSelfFence = options.brokenSelfFence ?? false
-    // Small ones, now and then: what was refused must not come in by another way.
+    // Small limits in some runs, to check that refused commands are never executed.
     this.smallLimits = options.smallLimits ?? this.random.chance(0.3)
     const count = options.nodes ?? this.random.integer(2, 3)
     for (let index = 0; index < count; index += 1) this.slots.push(this.#slot(`node${index}:1`))
     for (const slot of this.slots) this.start(slot)
   }
 
-  /** Notes what happens, for the trace and for telling whether two runs were the same. */
+  /** Adds a step to the trace and to the digest, which shows whether two runs were identical. */
   note(text: string): void {
     const line = `${this.scheduler.now.toFixed(3)} ${text}`
     this.#digest.update(line)
@@ -121,7 +121,7 @@ export class World {
     this.store.crashed(process)
   }
 
-  /** A graceful stop; the process ends when it is over. @returns when it has ended */
+  /** Stops a node gracefully and then ends its process. Calls `ended` afterwards. */
   stop(slot: Slot, ended: (tookMs: number) => void): void {
     const { actors, process } = slot
     if (actors === undefined) return
@@ -138,7 +138,7 @@ export class World {
     void end()
   }
 
-  /** A client's command, to whatever node it talks to. */
+  /** Sends a command of a client to its node. */
   send(slot: Slot, actor: string, kind: SimPayload['kind'], withinMs: number): Operation | undefined {
     const { actors, process } = slot
     if (actors === undefined || process.crashed) return undefined
@@ -186,5 +186,5 @@ export class World {
 
 function resultOf(error: unknown): Result {
   if (error instanceof RefusedError) return error.reason
-  return (error as Error).name === 'AwayError' ? 'away' : 'failed'
+  return (error as Error).name === 'UnavailableError' ? 'unavailable' : 'failed'
 }

@@ -1,8 +1,8 @@
 import type { MediaNodeOptions, PublishDecision, PublishRequest } from '../types.ts'
 
 /**
- * Asks the host whether a publisher may publish. On an error or a timeout the publisher is refused and asked to try
- * again, and `onFailure` gets the error.
+ * Asks the host whether a publisher may publish. On an error or a timeout the publisher is refused and asked to
+ * retry, and `onFailure` is called with the error.
  */
 export async function authorize(
   ask: MediaNodeOptions['authorizePublish'],

@@ -47,8 +47,8 @@ const COMMAND = 20
 const PING_REQUEST = 6
 
 /**
- * One connection from accept to close: handshake, commands, admission, media. Only publishers are served. Input of a peer
- * can at worst cause its own socket to be destroyed.
+ * One connection from accept to close: handshake, commands, admission, media. Only publishers are served. Invalid
+ * input of a peer affects only its own connection.
  */
 export class Connection {
   readonly sessionId = randomUUID()

@@ -44,7 +44,7 @@ export function accessOf(
 }
 
 /**
- * Logs in with e-mail and password. The device token identifies this device to the server, so that failed logins from
+ * Logs in with email and password. The device token identifies this device to the server, so that failed logins from
  * elsewhere cannot lock the owner out.
  * @param deviceFile the file with the tokens of devices
  * @throws CrierError, ConnectionError

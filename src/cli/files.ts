@@ -48,7 +48,7 @@ function lost(error: unknown): never {
 }
 
 interface Progress {
-  readonly told: (done: number, total: number | undefined) => void
+  readonly update: (done: number, total: number | undefined) => void
   readonly end: () => void
 }
 
@@ -58,7 +58,7 @@ interface Progress {
  */
 export function progressOn(asJson: boolean, terminal = process.stderr.isTTY): Progress {
   let shown = -1
-  const told = (done: number, total: number | undefined) => {
+  const update = (done: number, total: number | undefined) => {
     const percent = total === undefined || total === 0 ? undefined : Math.floor((done / total) * 100)
     const step = percent === undefined ? Math.floor(done / 16_000_000) : Math.floor(percent / (terminal ? 1 : 10))
     if (step === shown) return
@@ -70,7 +70,7 @@ export function progressOn(asJson: boolean, terminal = process.stderr.isTTY): Pr
   const end = () => {
     if (terminal && !asJson && shown >= 0) process.stderr.write('\n')
   }
-  return { told, end }
+  return { update, end }
 }
 
 function megabytes(bytes: number): string {

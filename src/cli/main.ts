@@ -81,7 +81,7 @@ async function call(command: Command, args: readonly string[]): Promise<void> {
   const parsed = parseArguments(command, args)
   if (parsed.help) return print(commandHelp(command))
   const progress = parsed.progress === undefined && process.stderr.isTTY ? true : parsed.progress === true
-  const told = progress ? progressOn(parsed.json) : undefined
+  const reporter = progress ? progressOn(parsed.json) : undefined
   const request = {
     path: parsed.path,
     query: parsed.query,
@@ -89,14 +89,14 @@ async function call(command: Command, args: readonly string[]): Promise<void> {
     ...(parsed.ifMatch === undefined ? {} : { ifMatch: parsed.ifMatch }),
     ...(parsed.idempotencyKey === undefined ? {} : { idempotencyKey: parsed.idempotencyKey }),
     ...(parsed.file === undefined ? {} : await sending(command, parsed.file, parsed.type)),
-    ...(told && { onProgress: told.told }),
+    ...(reporter && { onProgress: reporter.update }),
   }
   const access = accessOf(parsed, readEnvironment())
   try {
     if (command.download) await receive(access, command, request, parsed.output)
     else show(await send(access, command.route, request), parsed)
   } finally {
-    told?.end()
+    reporter?.end()
   }
 }
 
@@ -131,7 +131,7 @@ function fail(error: unknown, asJson: boolean): number {
     return EXIT.usage
   }
   if (error instanceof CrierError) {
-    complain(asJson ? `${JSON.stringify(errorBody(error))}\n` : told(error))
+    complain(asJson ? `${JSON.stringify(errorBody(error))}\n` : describe(error))
     return error.status >= 500 ? EXIT.unreachable : EXIT.refused
   }
   if (error instanceof ConnectionError) {
@@ -139,19 +139,19 @@ function fail(error: unknown, asJson: boolean): number {
     return EXIT.unreachable
   }
   if (error instanceof TypeError && (error as { code?: string }).code === 'ERR_INVALID_URL') {
-    complain('crier: the address of the server is not a URL\n')
+    complain('crier: the server address is not a valid URL\n')
     return EXIT.usage
   }
   complain(`crier: ${(error as Error).stack ?? String(error)}\n`)
   return EXIT.unreachable
 }
 
-function told(error: CrierError): string {
+function describe(error: CrierError): string {
   const rows = error.errors.map(({ path, message }) => `  ${flagOf(path)} ${message}\n`)
   const wait = error.retryAfter === undefined ? '' : `  try again in ${error.retryAfter} s\n`
   const where =
     error.requestId === undefined ? '' : `  request ${error.requestId}${error.docUrl ? `, see ${error.docUrl}` : ''}\n`
-  const hint = error.code === 'unauthorized' ? '  crier login, or set CRIER_API_KEY\n' : ''
+  const hint = error.code === 'unauthorized' ? '  run crier login, or set CRIER_API_KEY\n' : ''
   return `crier: ${error.message} (${error.code})\n${rows.join('')}${wait}${hint}${where}`
 }
 

@@ -31,7 +31,7 @@ import {
 
 /**
  * The only reader of the environment. Each setting is a row of `SETTINGS`, and `.env.example` is generated from the rows.
- * All mistakes are reported at once, by name and never by value.
+ * All errors are reported at once, by name and never by value.
  */
 
 interface Setting<T> {
@@ -39,7 +39,7 @@ interface Setting<T> {
   /** The default, as a value or in words, for `.env.example`. */
   readonly fallback: string
   readonly secret?: true
-  /** @throws Error that says what the value must be. */
+  /** @throws Error that describes the accepted values. */
   readonly parse: (text: string | undefined) => T
 }
 
@@ -297,7 +297,7 @@ type Settings = typeof SETTINGS
 
 const ALL_SETTINGS: Readonly<Record<string, Setting<unknown>>> = { ...SETTINGS, ...platformSettings }
 
-/** Settings that are set together or not at all. */
+/** Settings that must be set together. */
 const TOGETHER: readonly (readonly string[])[] = [
   ['ADMIN_EMAIL', 'ADMIN_PASSWORD'],
   ['S3_ACCESS_KEY_ID', 'S3_SECRET_ACCESS_KEY'],
@@ -317,14 +317,14 @@ export type Config = { readonly [K in keyof Settings]: ReturnType<Settings[K]['p
   readonly PLATFORMS: Readonly<Record<string, PlatformSettings>>
 }
 
-/** All mistakes of a configuration, by name and never by value. */
+/** All errors of a configuration, by name and never by value. */
 export class ConfigError extends Error {
   override readonly name = 'ConfigError'
   readonly mistakes: readonly string[]
 
   /** @param source where settings are read from, in words */
   constructor(mistakes: readonly string[], source: string) {
-    const count = mistakes.length === 1 ? 'a mistake' : `${mistakes.length} mistakes`
+    const count = mistakes.length === 1 ? 'an error' : `${mistakes.length} errors`
     super(`The configuration has ${count}:\n  ${mistakes.join('\n  ')}\nSettings come from ${source}.`)
     this.mistakes = mistakes
   }

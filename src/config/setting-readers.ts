@@ -88,7 +88,7 @@ function origin(value: string): string {
 
 export const secret = (value: string): string => (value.length >= 32 ? value : fail('must have at least 32 characters'))
 export const email = (value: string): string =>
-  /^[^@\s]+@[^@\s]+$/.test(value) ? value.toLowerCase() : fail('must be an e-mail address')
+  /^[^@\s]+@[^@\s]+$/.test(value) ? value.toLowerCase() : fail('must be an email address')
 export const password = (value: string): string =>
   value.length >= 10 ? value : fail('must have at least 10 characters')
 export const address = (value: string): string =>

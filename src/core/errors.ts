@@ -1,20 +1,20 @@
 import { AppError, defineError } from './error.ts'
 
-/** General errors: those of the pipeline, and those that several domains share. */
+/** General errors: errors of the pipeline, and errors that several domains share. */
 
 export const BadRequest = defineError({
   code: 'bad_request',
   status: 400,
-  message: 'The request cannot be read.',
+  message: 'The request could not be parsed.',
   cause: 'The body is not valid JSON, or a header or the URL is malformed.',
-  fix: 'Correct the request as the message says. JSON must be UTF-8 and complete.',
+  fix: 'Correct the request as described in the message. JSON must be complete and encoded in UTF-8.',
 })
 export const ValidationFailed = defineError({
   code: 'validation_failed',
   status: 400,
   message: 'Some of the input is not valid.',
   cause: 'A field is missing, unknown, has the wrong type or is out of range.',
-  fix: 'Each entry of `errors` names a field by JSON pointer and says which values it accepts.',
+  fix: 'Each entry in `errors` has the JSON pointer of a field and describes the accepted values.',
 })
 export const Unauthorized = defineError({
   code: 'unauthorized',
@@ -41,74 +41,75 @@ export const OriginNotAllowed = defineError({
   code: 'origin_not_allowed',
   status: 403,
   message:
-    'Pages of this origin may not use this server. The operator can allow it: set CORS_ORIGINS to the page’s origin, or PUBLIC_URL to the address of this server.',
+    'This origin is not allowed. To allow it, the operator can add it to CORS_ORIGINS, or set PUBLIC_URL to the address of this server.',
   cause:
-    'A page that was loaded from another server called the API or opened a socket, and its origin is neither in CORS_ORIGINS nor that of PUBLIC_URL.',
+    'A page from another server called the API or opened a socket. Its origin is neither in CORS_ORIGINS nor the origin of PUBLIC_URL.',
   fix: 'Add the origin of the page to CORS_ORIGINS. Behind a proxy that changes the Host header, set PUBLIC_URL, or TRUST_PROXY and X-Forwarded-Host.',
 })
 export const EmailUnverified = defineError({
   code: 'email_unverified',
   status: 403,
-  message: 'Confirm your e-mail address first.',
+  message: 'Confirm your email address first.',
   cause:
-    'The credential is valid, but the user has not confirmed the e-mail address with the code that was sent to it. Until then, the account and its API key can only read the user’s own profile.',
-  fix: 'Send the code to POST /api/auth/verify-otp. Ask for a new one with POST /api/auth/resend-otp.',
+    'The credential is valid, but the user has not confirmed the email address with the code that was sent to it. Until then, the account and its API key can only read the user’s own profile.',
+  fix: 'Send the code to POST /api/auth/verify-otp. Request a new code with POST /api/auth/resend-otp.',
 })
 export const ApiKeyLimited = defineError({
   code: 'api_key_limited',
   status: 403,
-  message: 'This API key does not reach that far.',
+  message: 'This API key does not have access to this operation.',
   cause:
-    'An API key that is limited to scopes or workspaces can only call operations of workspaces. It cannot change its user’s account.',
+    'The API key is limited to scopes or workspaces. Such a key can only call workspace operations. It cannot change the account of its user.',
   fix: 'Log in, or use an API key without limits.',
 })
 export const PlanLimit = defineError({
   code: 'plan_limit_reached',
   status: 402,
-  message: 'The plan does not allow more of this.',
-  cause: 'A limit of the plan has been reached. `details` names the limit, its value and the current usage.',
+  message: 'A limit of the plan has been reached.',
+  cause:
+    'The workspace or its owner has used all that the plan allows. `details` has the name of the limit, its value and the current usage.',
   fix: 'Reduce the usage, wait for the next billing cycle, or upgrade the plan.',
 })
 export const Forbidden = defineError({
   code: 'forbidden',
   status: 403,
-  message: 'You are not allowed to do this.',
+  message: 'You do not have permission to do this.',
   cause: 'You are a member, but your role lacks the scope that this operation needs.',
   fix: 'Ask an owner or admin of the workspace for the scope that the message names.',
 })
 export const NotFound = defineError({
   code: 'not_found',
   status: 404,
-  message: 'There is nothing here, or nothing that you may see.',
+  message: 'The resource does not exist, or you do not have access to it.',
   cause: 'The id is unknown, was deleted, or belongs to a workspace that you are not a member of.',
   fix: 'Check the id and that the credential belongs to the right account.',
 })
 export const RouteNotFound = defineError({
   code: 'route_not_found',
   status: 404,
-  message: 'There is no such path.',
+  message: 'This path does not exist.',
   cause: 'No operation of this API has this path.',
-  fix: 'Compare the path with /docs.',
+  fix: 'Check the path. /docs lists all operations.',
 })
 export const MethodNotAllowed = defineError({
   code: 'method_not_allowed',
   status: 405,
-  message: 'This path does not take that method.',
+  message: 'This path does not support this method.',
   cause: 'The path exists, but not with this HTTP method.',
   fix: 'Use a method from the Allow header.',
 })
 export const RequestTimeout = defineError({
   code: 'request_timeout',
   status: 408,
-  message: 'The body came too slowly.',
+  message: 'The request body arrived too slowly.',
   cause: 'The body arrived at less than 2,000 bytes per second.',
   fix: 'Send the request again over a better connection. Upload large files in parts.',
 })
 export const Conflict = defineError({
   code: 'conflict',
   status: 409,
-  message: 'The present state does not allow this.',
-  cause: 'The resource is in a state that does not allow the operation.',
+  message: 'The current state of the resource does not allow this.',
+  cause: 'The operation conflicts with the current state of the resource.',
   fix: 'Read the resource again and act on its current state.',
 })
 export const IdempotencyRunning = defineError({
@@ -135,16 +136,16 @@ export const PayloadTooLarge = defineError({
 export const UnsupportedMediaType = defineError({
   code: 'unsupported_media_type',
   status: 415,
-  message: 'This operation does not take that content type.',
+  message: 'This operation does not accept this content type.',
   cause: 'The Content-Type header is missing or names another type.',
   fix: 'Send the content type that the message names.',
 })
 export const RangeNotSatisfiable = defineError({
   code: 'range_not_satisfiable',
   status: 416,
-  message: 'The file has no such bytes.',
+  message: 'The requested range is outside the file.',
   cause: 'The Range header starts after the end of the file.',
-  fix: 'Ask for a range within the size that Content-Range names.',
+  fix: 'Request a range within the size given in Content-Range.',
 })
 export const IdempotencyMismatch = defineError({
   code: 'idempotency_key_reused',
@@ -156,7 +157,7 @@ export const IdempotencyMismatch = defineError({
 export const SearchTooBroad = defineError({
   code: 'search_too_broad',
   status: 422,
-  message: 'The search was stopped because it would have to look at too much.',
+  message: 'The search is too broad and was stopped.',
   cause: 'Too many rows of the workspace match the words, or too many have to be read to find the matches.',
   fix: 'Use longer or rarer words, or narrow the search with the other parameters.',
 })
@@ -170,23 +171,23 @@ export const RateLimited = defineError({
 export const TooManyUploads = defineError({
   code: 'too_many_uploads',
   status: 429,
-  message: 'Too many of your uploads are under way.',
-  cause: 'A caller may upload 32 files at a time to a node.',
+  message: 'You have too many uploads in progress.',
+  cause: 'A caller can have at most 32 uploads in progress on one node.',
   fix: 'Wait until an upload ends before you start the next one.',
 })
 export const InternalError = defineError({
   code: 'internal_error',
   status: 500,
-  message: 'Something went wrong on our side.',
+  message: 'An internal error occurred.',
   cause: 'The server failed. It logged the error with the request id.',
   fix: 'Try again. If the error persists, report the request id.',
 })
 export const DatabaseUnavailable = defineError({
   code: 'database_unavailable',
   status: 503,
-  message: 'The database does not answer right now.',
+  message: 'The database is currently unavailable.',
   cause: 'PostgreSQL is starting, restarting or unreachable.',
-  fix: 'Try again after Retry-After seconds; nothing was changed.',
+  fix: 'Try again after Retry-After seconds. Nothing was changed.',
 })
 
 /** Whether an error means that the database could not be reached or that its connection broke. */
@@ -196,22 +197,22 @@ export function isAway(error: unknown): boolean {
 export const OutcomeUnknown = defineError({
   code: 'outcome_unknown',
   status: 503,
-  message: 'The database went away while the change was being committed: it may or may not have been made.',
+  message: 'The database connection broke during the commit. The change may or may not have been made.',
   cause: 'The connection to PostgreSQL broke during the commit and was not restored in time to check the result.',
-  fix: 'Read the resource to find out. Repeating the request with the same Idempotency-Key is safe: it is never executed twice.',
+  fix: 'Read the resource to find out. It is safe to repeat the request with the same Idempotency-Key, because it is never executed twice.',
 })
 export const Overloaded = defineError({
   code: 'overloaded',
   status: 503,
-  message: 'The server has more to do than it can.',
+  message: 'The server is overloaded.',
   cause: 'Too many requests are waiting on this server or in this workspace.',
   fix: 'Try again after Retry-After seconds.',
 })
 export const DeadlineExceeded = defineError({
   code: 'deadline_exceeded',
   status: 503,
-  message: 'The request was not begun in time and was dropped.',
-  cause: 'It waited in a queue past its deadline. It was not executed.',
+  message: 'The request waited too long and was not executed.',
+  cause: 'The request was still in a queue when its deadline passed.',
   fix: 'Try again after Retry-After seconds.',
 })
 export const ShuttingDown = defineError({
@@ -224,7 +225,7 @@ export const ShuttingDown = defineError({
 export const ServiceDisabled = defineError({
   code: 'service_disabled',
   status: 503,
-  message: 'This service is switched off at the moment.',
-  cause: 'An administrator has switched the service off.',
-  fix: 'See GET /api/services/status; try again later.',
+  message: 'This service is currently disabled.',
+  cause: 'An administrator has disabled the service.',
+  fix: 'Check GET /api/services/status and try again later.',
 })

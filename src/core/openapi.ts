@@ -98,14 +98,14 @@ function describe(op: NamedOperation, options: OpenApiOptions, schemas: Componen
   }
 }
 
-const TURN = 'Runs as a turn of the workspace: changes of one workspace run one after another.'
+const TURN = 'Runs as a turn of the workspace. The changes of a workspace run one after another.'
 
 function accessInWords(op: NamedOperation, scope: Scope | undefined): string {
-  if (scope) return `Needs the scope \`${scope}\` in the workspace: ${SCOPES[scope].toLowerCase()}.`
+  if (scope) return `Requires the scope \`${scope}\` in the workspace: ${SCOPES[scope].toLowerCase()}.`
   if (op.access === 'admin') return 'For platform administrators.'
-  if (op.access === 'internal') return 'For workers of this installation, with signed requests.'
-  if (op.bearer === 'own') return 'Needs a token for this operation, as `Authorization: Bearer`.'
-  return op.access === 'public' ? 'Needs no credential.' : 'For every signed-in user.'
+  if (op.access === 'internal') return 'For workers of this installation. Requests are signed.'
+  if (op.bearer === 'own') return 'Requires a token for this operation as `Authorization: Bearer`.'
+  return op.access === 'public' ? 'Requires no credential.' : 'For every signed-in user.'
 }
 
 function security(op: NamedOperation, scope: Scope | undefined): Json[] {
@@ -163,7 +163,7 @@ const NO_FIELDS = { type: 'object', properties: {}, additionalProperties: false 
 function uploadBody({ kind, maxBytes }: UploadDeclaration, fields: Json, recorded?: OperationExample): Json {
   const bytes = { type: 'string', format: 'binary', description: `At most ${maxBytes} bytes` }
   if (kind === 'raw') return { required: true, content: { '*/*': { schema: bytes } } }
-  const file = { ...bytes, description: `${bytes.description}. It must be the last part, after all fields` }
+  const file = { ...bytes, description: `${bytes.description}. Must be the last part, after all fields` }
   const schema = {
     ...fields,
     properties: { ...(fields['properties'] as Json), file },
@@ -185,15 +185,15 @@ function responses(
   for (const [status, returns] of Object.entries(op.returns as Record<string, TSchema | null>)) {
     const recorded = String(example?.status) === status ? example?.reply : undefined
     const own = reply(op, status, returns, schemas, recorded)
-    // A status that is both a success and an error (as of a readiness report and `overloaded`) may have either body.
+    // A status can be both a success and an error (such as 503 of the readiness report). The body is one of the two.
     result[status] = result[status] ? either(own, replies.inline(status, byStatus(errors).get(status) ?? [])) : own
   }
   if (returnsFile(op)) {
     result['206'] = { ...(result['200'] as Json), description: 'The requested range of bytes' }
-    result['304'] = { description: 'Not changed since the ETag of If-None-Match' }
+    result['304'] = { description: 'Not modified since the ETag in If-None-Match' }
   }
   if (op.etag === true && op.method === 'GET')
-    result['304'] = { description: 'Not changed since the ETag of If-None-Match' }
+    result['304'] = { description: 'Not modified since the ETag in If-None-Match' }
   return result
 }
 

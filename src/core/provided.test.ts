@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
 import { Provided } from './provided.ts'
 
-test('hands over what was provided, and names what nobody has provided', () => {
+test('returns the provided value, and reports a missing one', () => {
   const payers = new Provided<string>('the payers of workspaces')
   expect(() => payers.get()).toThrow('no domain provides the payers of workspaces')
   payers.provide('plans')

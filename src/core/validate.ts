@@ -229,7 +229,7 @@ function sentence(error: SchemaError, schema: JsonSchema | undefined, value: unk
 const FORMATS: Readonly<Record<string, string>> = {
   'date-time': 'an ISO 8601 date and time with an offset, such as 2026-11-21T18:00:00Z',
   date: 'a date such as 2026-11-21',
-  email: 'an e-mail address',
+  email: 'an email address',
   'iana-time-zone': 'a time zone of the IANA database, such as Europe/Berlin',
   uri: 'an absolute URL',
   uuid: 'a UUID',

@@ -43,8 +43,8 @@ function isCurrent(ifRange: string, etag: string, modifiedAt: string | undefined
 }
 
 /**
- * Parses one range of bytes. Multiple ranges, other units and invalid ranges are answered with the whole file, as RFC
- * 9110 allows.
+ * Parses one range of bytes. Multiple ranges, other units and invalid ranges return the whole file, as RFC 9110
+ * allows.
  */
 export function readRange(header: string, size: number): ByteRange | 'unsatisfiable' | undefined {
   const match = /^bytes=(\d*)-(\d*)$/i.exec(header.trim())

@@ -166,7 +166,7 @@ export class JobRuntime {
 
   #tick(): void {
     if (this.#closed) return
-    this.#round ??= this.#look()
+    this.#round ??= this.#runRound()
       .catch((error: unknown) => {
         this.#options.log.warn({ error: (error as Error).message }, 'the periodic check of jobs failed; trying again')
       })
@@ -176,7 +176,7 @@ export class JobRuntime {
   }
 
   /** Runs due schedules, starts workers for queues with jobs, and finds lost jobs. */
-  async #look(): Promise<void> {
+  async #runRound(): Promise<void> {
     const { jobs } = this.#options
     await this.#runSchedules()
     const idle = QUEUE_NAMES.filter((queue) => !this.#working.has(queue))

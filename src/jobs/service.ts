@@ -10,7 +10,7 @@ import { Outbox } from './outbox.ts'
 import { JobRows, type NewJob } from './rows.ts'
 import { outbox } from './tables.ts'
 
-/** Notice to nodes with the role `jobs`: they read the outbox. */
+/** Notice that makes nodes with the role `jobs` read the outbox. */
 export const JOBS_ADDED = 'jobs.added'
 
 export interface JobServiceOptions {
@@ -49,7 +49,7 @@ export class JobService implements Jobs {
     return row.id
   }
 
-  /** A row for `turn.job`. Of several jobs with the same key only one waits. */
+  /** A row for `turn.job`. A key has at most one waiting job. */
   make<S extends TSchema>(
     declared: JobDeclaration<S>,
     data: Static<S>,

@@ -166,7 +166,7 @@ describe('the templates', () => {
     expect(reset.html).not.toContain('<b>Lovelace')
     const linked = securityMail(ada, { kind: 'sign_in_linked', provider: 'Google' })
     expect(linked.subject).toContain('Google')
-    expect(linked.text).toContain('If that was not you')
+    expect(linked.text).toContain('If this was not you')
   })
 })
 

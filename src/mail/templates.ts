@@ -10,29 +10,29 @@ export interface Recipient {
 
 const hello = ({ name }: Recipient): string => (name === '' ? 'Hello,' : `Hello ${plainName(name)},`)
 
-/** Anyone can have this sent to any address, so it contains no text of the user. */
+/** Anyone can send this mail to any address, so it contains no text from the user. */
 export function verificationMail(to: Pick<Recipient, 'email'>, code: string): Mail {
   return renderMail(to.email, `${code} is your Crier code`, [
     'Hello,',
-    'Enter this code to confirm your e-mail address. It works for 10 minutes.',
+    'Enter this code to confirm your email address. It works for 10 minutes.',
     { code },
-    'If you did not sign up for Crier, ignore this mail and do not share the code. Nothing happens without it.',
+    'If you did not sign up for Crier, ignore this mail and do not share the code.',
   ])
 }
 
 export function welcomeMail(to: Recipient, url: string): Mail {
   return renderMail(to.email, 'Welcome to Crier', [
     hello(to),
-    'Your e-mail address is confirmed and your account is ready.',
+    'Your email address is confirmed and your account is ready.',
     { link: `${url}/docs`, label: 'Open the documentation' },
   ])
 }
 
-/** For an address whose confirmer has not proved that they signed up. */
+/** Sent when the user who confirmed the address has not proved to be the one who signed up. */
 export function confirmedElsewhereMail(to: Recipient, url: string, token: string): Mail {
   return renderMail(to.email, 'Choose a password for Crier', [
     hello(to),
-    'Your e-mail address is confirmed. It was confirmed from another device than the sign-up, so the password and the API key of the sign-up were removed. The link works once, within 30 minutes.',
+    'Your email address is confirmed. You confirmed it on a different device than the one used to sign up, so the password and API key from the sign-up were removed. Use this link to choose a new password. It works once, within 30 minutes.',
     resetLink(url, token),
     'If the page asks for the token, it is:',
     token,
@@ -42,11 +42,11 @@ export function confirmedElsewhereMail(to: Recipient, url: string, token: string
 export function passwordResetMail(to: Recipient, url: string, token: string): Mail {
   return renderMail(to.email, 'Reset your Crier password', [
     hello(to),
-    'Somebody asked to reset the password of your Crier account. The link works once, within 30 minutes.',
+    'We received a request to reset the password of your Crier account. The link works once, within 30 minutes.',
     resetLink(url, token),
     'If the page asks for the token, it is:',
     token,
-    'If that was not you, ignore this mail: your password does not change.',
+    'If this was not you, ignore this mail. Your password does not change.',
   ])
 }
 
@@ -54,7 +54,7 @@ function resetLink(url: string, token: string) {
   return { link: `${url}/reset-password?token=${encodeURIComponent(token)}`, label: 'Choose a new password' }
 }
 
-/** Account changes that are reported to the owner, who can thus notice what somebody else does. */
+/** Account changes that are reported to the owner, to reveal unauthorized access. */
 export type SecurityEvent =
   | { readonly kind: 'password_changed' }
   | { readonly kind: 'api_key_created' }
@@ -67,7 +67,7 @@ export function securityMail(to: Recipient, event: SecurityEvent): Mail {
   return renderMail(to.email, subject, [
     hello(to),
     text,
-    'If that was not you, reset your password now and then create a new API key: together they end all other access.',
+    'If this was not you, reset your password now and then create a new API key. This ends all other access.',
   ])
 }
 
@@ -93,11 +93,11 @@ function describe(event: SecurityEvent): { subject: string; text: string } {
   if (event.kind === 'sign_in_linked') {
     return {
       subject: `Sign-in with ${event.provider} was added to your Crier account`,
-      text: `From now on your Crier account can also be opened by signing in with ${event.provider}.`,
+      text: `You can now sign in to your Crier account with ${event.provider}.`,
     }
   }
   return {
     subject: 'A Crier session was ended for security reasons',
-    text: `One of your sessions (${event.device}) was ended, because a token that it had already used was sent again. Somebody may have copied the token.`,
+    text: `One of your sessions (${event.device}) was ended because one of its tokens was used twice. Someone may have copied the token.`,
   }
 }

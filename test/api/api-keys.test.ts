@@ -59,7 +59,7 @@ test('shows a new key once, stores its digest, lists its last use and mails the 
   clock.advance(MINUTE)
   const usedAt = new Date(clock.now()).toISOString()
   await app.send('GET /api/users/me', { apiKey: made.apiKey, headers: { 'X-Forwarded-For': '192.0.2.44' } })
-  await waitFor(async () => (await listed(ada))[0]?.['lastUsedAt'] === usedAt, { what: 'the use to be noted' })
+  await waitFor(async () => (await listed(ada))[0]?.['lastUsedAt'] === usedAt, { what: 'the last use of the key' })
   expect((await listed(ada))[0]).toMatchObject({ lastUsedAddress: '192.0.2.44' })
 })
 
@@ -75,7 +75,7 @@ describe('a restricted key', () => {
     expect(seen.body.data.map(({ _id }: { _id: string }) => _id)).toEqual([here])
   })
 
-  test('gives access only to its scopes, in turns too', async () => {
+  test('gives access only to its scopes, also in turns', async () => {
     const ada = await signIn(app)
     const workspaceId = await workspaceOf(ada.apiKey)
     const { apiKey } = await newKey(ada, { scopes: ['team:read'] })
@@ -86,7 +86,7 @@ describe('a restricted key', () => {
     expect(refused.body.message).toContain('API key')
   })
 
-  test('cannot create keys, widen itself or grant more than it has', async () => {
+  test('cannot create keys, extend its own limits or grant scopes that it lacks', async () => {
     const ada = await signIn(app)
     const workspaceId = await workspaceOf(ada.apiKey)
     const { _id, apiKey } = await newKey(ada, { scopes: ['team:read', 'team:manage'] })
@@ -108,30 +108,32 @@ describe('a restricted key', () => {
     expect((await invite('admin')).body.code).toBe('cannot_grant')
   })
 
-  test('receives socket events of its workspaces only, and follows changes to them', async () => {
+  test('receives socket events of its workspaces only, also after these change', async () => {
     const ada = await signIn(app)
     const [here, there] = [await workspaceOf(ada.apiKey), await secondWorkspace(ada)]
     const key = await newKey(ada, { workspaceIds: [here] })
-    const [whole, limited] = [await sockets.connect(ada.apiKey), await sockets.connect(key.apiKey)]
-    const heard = (listening: typeof whole) =>
+    const [unlimited, limited] = [await sockets.connect(ada.apiKey), await sockets.connect(key.apiKey)]
+    const received = (listening: typeof unlimited) =>
       listening.events.filter(({ name }) => name === 'workspace.updated').map(({ data }) => data.workspaceId)
     await rename(ada.apiKey, there)
     await rename(ada.apiKey, here)
-    await waitFor(() => heard(whole).length === 2 && heard(limited).length === 1, { what: 'the events' })
-    expect(heard(limited)).toEqual([here])
+    await waitFor(() => received(unlimited).length === 2 && received(limited).length === 1, { what: 'the events' })
+    expect(received(limited)).toEqual([here])
     expect((await update(ada, key._id, { workspaceIds: [there] })).status).toBe(200)
     await waitFor(
       async () => {
         await rename(ada.apiKey, there)
-        return heard(limited).includes(there)
+        return received(limited).includes(there)
       },
-      { what: 'the socket to hear of the other workspace' },
+      { what: 'events of the other workspace' },
     )
-    const before = heard(limited).filter((id) => id === here).length
+    const before = received(limited).filter((id) => id === here).length
     await rename(ada.apiKey, here)
     await rename(ada.apiKey, there)
-    await waitFor(() => heard(whole).at(-1) === there && heard(limited).at(-1) === there, { what: 'the last event' })
-    expect(heard(limited).filter((id) => id === here)).toHaveLength(before)
+    await waitFor(() => received(unlimited).at(-1) === there && received(limited).at(-1) === there, {
+      what: 'the last event',
+    })
+    expect(received(limited).filter((id) => id === here)).toHaveLength(before)
   })
 })
 
@@ -151,13 +153,13 @@ describe('a key', () => {
     expect(await tryCredential(app, { apiKey })).toBe('401 credential_expired')
   })
 
-  test('stops working at once when it is revoked, sockets included; other keys keep working', async () => {
+  test('stops working at once when it is revoked, also on sockets, and other keys keep working', async () => {
     const ada = await signIn(app)
     const [one, two] = [await newKey(ada), await newKey(ada)]
     const listening = await sockets.connect(one.apiKey)
     expect((await revoke(ada, one._id)).status).toBe(200)
     expect(await tryCredential(app, { apiKey: one.apiKey })).toBe('401 invalid_credential')
-    await waitFor(() => !listening.socket.connected, { what: 'the socket to be cut' })
+    await waitFor(() => !listening.socket.connected, { what: 'the socket to be disconnected' })
     expect(await tryCredential(app, { apiKey: two.apiKey })).toBe('200')
     expect((await revoke(ada, one._id)).status).toBe(404)
     expect((await revoke(await signIn(app), two._id)).status).toBe(404)

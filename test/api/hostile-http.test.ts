@@ -4,7 +4,7 @@ import { ManualClock, SECOND } from '../../src/core/clock.ts'
 import { RATE_LIMITS } from '../../src/core/limits.ts'
 import type { App } from '../support/app.ts'
 import { slowBodies, unreadPipelines, type Attack } from '../support/http-attacks.ts'
-import { door, startProbe } from '../support/probe.ts'
+import { gate, startProbe } from '../support/probe.ts'
 import { exchangeBytes } from '../support/raw-http.ts'
 import { waitFor } from '../support/wait.ts'
 
@@ -76,9 +76,9 @@ describe('bodies that do not arrive', () => {
 })
 
 test('a full server rejects work, but still answers health checks', async () => {
-  const { arrivals, open } = door('full')
+  const { arrivals, open } = gate('full')
   const waiting = Array.from({ length: MOST_REQUESTS }, () =>
-    app.send('POST /api/probe/wait', { token: 'ada', body: { door: 'full' } }),
+    app.send('POST /api/probe/wait', { token: 'ada', body: { gate: 'full' } }),
   )
   await waitFor(() => arrivals() === MOST_REQUESTS)
   const refused = [await app.send('GET /api/services'), await app.send('POST /api/probe/secret', { token: 'ada' })]

@@ -7,7 +7,7 @@ import { ALL_SCOPES, type Scope } from '../../src/core/scope.ts'
 import { startApp, type App } from '../support/app.ts'
 import type { Stage } from '../support/stage.ts'
 import { signUp } from '../support/people.ts'
-import { aim, comparable, example, NOTHING, stageExample, wrongValue } from '../support/matrix.ts'
+import { withWorkspace, comparable, example, NOTHING, stageExample, wrongValue } from '../support/matrix.ts'
 import type { Answer, SendOptions } from '../support/send.ts'
 import { World } from '../support/world.ts'
 
@@ -169,9 +169,9 @@ describe.each(operations.map((op) => [op.name, op] as const))('%s', (_name, op) 
       const { send } = await stageExample(op, stage)
       const outsider = { apiKey: world.key('outsider') }
       const foreign = await expectError(op, { ...send, ...outsider }, 404, 'not_found')
-      const missing = await expectError(op, { ...aim(op, NOTHING, send), ...outsider }, 404, 'not_found')
+      const missing = await expectError(op, { ...withWorkspace(op, NOTHING, send), ...outsider }, 404, 'not_found')
       expect(comparable(foreign)).toBe(comparable(missing))
-      const missingToMember = await call(op, { ...aim(op, NOTHING, send), apiKey: stage.caller.apiKey })
+      const missingToMember = await call(op, { ...withWorkspace(op, NOTHING, send), apiKey: stage.caller.apiKey })
       expect(comparable(missingToMember)).toBe(comparable(missing))
     })
 
@@ -179,7 +179,12 @@ describe.each(operations.map((op) => [op.name, op] as const))('%s', (_name, op) 
       const stage = await stageFor(op)
       const { send } = await stageExample(op, stage)
       const foreign = await expectError(op, { ...send, apiKey: elsewhere }, 404, 'not_found')
-      const missing = await expectError(op, { ...aim(op, NOTHING, send), apiKey: elsewhere }, 404, 'not_found')
+      const missing = await expectError(
+        op,
+        { ...withWorkspace(op, NOTHING, send), apiKey: elsewhere },
+        404,
+        'not_found',
+      )
       expect(comparable(foreign)).toBe(comparable(missing))
       const apiKey = await keyWithout(op.access)
       const answer = await expectError(op, { ...aimAtAcme(op, send), apiKey }, 403, 'forbidden')
@@ -314,7 +319,7 @@ interface Schema {
 
 /** Sends the request to the member's workspace when a fixture names another one. */
 function aimAtAcme(op: NamedOperation, send: SendOptions): SendOptions {
-  return op.workspace?.in === 'owner' || op.workspace?.in === 'lookup' ? send : aim(op, workspaceId, send)
+  return op.workspace?.in === 'owner' || op.workspace?.in === 'lookup' ? send : withWorkspace(op, workspaceId, send)
 }
 
 async function expectFault(op: NamedOperation, options: SendOptions, path: string, code: string): Promise<void> {

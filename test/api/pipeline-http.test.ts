@@ -8,7 +8,7 @@ import { ManualClock, SECOND } from '../../src/core/clock.ts'
 import { uuidv7 } from '../../src/core/id.ts'
 import type { App } from '../support/app.ts'
 import { AttackConnection } from '../support/http-attacks.ts'
-import { door, startProbe, type ProbeWorld } from '../support/probe.ts'
+import { gate, startProbe, type ProbeWorld } from '../support/probe.ts'
 import { openConnection } from '../support/raw-http.ts'
 import { waitFor } from '../support/wait.ts'
 
@@ -204,11 +204,11 @@ describe('clients that disconnect or are slow', () => {
   })
 
   test('a request is finished and logged as aborted when its client disconnects', async () => {
-    const { open, arrivals } = door('leaving')
+    const { open, arrivals } = gate('leaving')
     const controller = new AbortController()
     const sent = app.send('POST /api/probe/wait', {
       token: 'ada',
-      body: { door: 'leaving' },
+      body: { gate: 'leaving' },
       signal: controller.signal,
     })
     await waitFor(() => arrivals() === 1)
@@ -446,8 +446,8 @@ describe('overload', () => {
 
 test('finishes running requests on shutdown, answers 503 on open connections, and refuses new ones', async () => {
   const { app: going } = await startProbe()
-  const { open, arrivals } = door('shutdown')
-  const under = going.send('POST /api/probe/wait', { token: 'ada', body: { door: 'shutdown' } })
+  const { open, arrivals } = gate('shutdown')
+  const under = going.send('POST /api/probe/wait', { token: 'ada', body: { gate: 'shutdown' } })
   const idle = new AttackConnection(await openConnection(going.port))
   // A reply shows that the server has accepted the connection.
   idle.socket.write('GET /api/services HTTP/1.1\r\nHost: crier\r\n\r\n')

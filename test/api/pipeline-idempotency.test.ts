@@ -2,7 +2,7 @@ import { afterAll, beforeAll, expect, test } from 'vitest'
 import { DAY, ManualClock } from '../../src/core/clock.ts'
 import { uuidv7 } from '../../src/core/id.ts'
 import { startApp, type App } from '../support/app.ts'
-import { door, MOST_THINGS, registryOfProbe, startProbe, type ProbeWorld } from '../support/probe.ts'
+import { gate, MOST_THINGS, registryOfProbe, startProbe, type ProbeWorld } from '../support/probe.ts'
 import { waitFor } from '../support/wait.ts'
 
 const OURS = uuidv7(Date.now())
@@ -82,11 +82,11 @@ test('keys are separate for each caller and operation', async () => {
 })
 
 test('a repeated request gets 409 with Retry-After while the first one runs', async () => {
-  const { open, arrivals } = door('running')
+  const { open, arrivals } = gate('running')
   const send = () =>
     app.send('POST /api/probe/wait', {
       token: 'ada',
-      body: { door: 'running' },
+      body: { gate: 'running' },
       headers: { 'Idempotency-Key': 'running' },
     })
   const first = send()
@@ -150,8 +150,8 @@ test('an operation without a turn does not run on two nodes at once with one key
     adapt: (composition) => who.adapt(composition),
   })
   try {
-    const { open, arrivals } = door('two-nodes')
-    const request = { token: 'ada', body: { door: 'two-nodes' }, headers: { 'Idempotency-Key': 'two-nodes' } }
+    const { open, arrivals } = gate('two-nodes')
+    const request = { token: 'ada', body: { gate: 'two-nodes' }, headers: { 'Idempotency-Key': 'two-nodes' } }
     const slow = app.send('POST /api/probe/wait', request)
     await waitFor(() => arrivals() === 1)
     const elsewhere = await second.send('POST /api/probe/wait', request)

@@ -7,17 +7,17 @@ import type { Answer, SendOptions } from './send.ts'
 /** An unknown id. */
 export const NOTHING = '01900000-0000-7000-8000-00000000dead'
 
-/** Replaces the example's workspace, or the row that determines it. */
-export function aim(op: NamedOperation, workspaceOrRow: string, sent: SendOptions): SendOptions {
+/** Replaces the workspace of a request, or the row that determines it. */
+export function withWorkspace(op: NamedOperation, workspaceOrRow: string, sent: SendOptions): SendOptions {
   const { workspace } = op
   if (workspace === undefined) return sent
   const where = workspace.in === 'owner' || workspace.in === 'lookup' ? 'path' : workspace.in
   return { ...sent, [where]: { ...(sent[where] as object | undefined), [workspace.field]: workspaceOrRow } }
 }
 
-/** The example, with a workspace or row that does not exist. */
+/** The example of an operation, with a workspace or row that does not exist. */
 export function example(op: NamedOperation): SendOptions {
-  return aim(op, NOTHING, {
+  return withWorkspace(op, NOTHING, {
     ...(op.example.path && { path: op.example.path }),
     ...(op.example.query && { query: op.example.query }),
     ...(op.example.body === undefined ? {} : { body: op.example.body }),
@@ -35,7 +35,7 @@ export async function stageExample(
   const send =
     workspace === undefined
       ? example(op)
-      : aim(
+      : withWorkspace(
           op,
           workspace.in === 'owner' ? await makeRow(op, workspace.resource, stage) : stage.workspaceId,
           example(op),
@@ -56,15 +56,15 @@ export async function stageExample(
 }
 
 async function makeRow(op: NamedOperation, table: string, stage: Stage): Promise<string> {
-  const maker = rows[table]
-  if (maker === undefined)
-    throw new Error(`${op.name} needs a row of ${table}: add how to make one to the fixtures.ts of its domain`)
-  return maker(stage)
+  const factory = rows[table]
+  if (factory === undefined)
+    throw new Error(`${op.name} needs a row of ${table}: add a factory to the fixtures.ts of its domain`)
+  return factory(stage)
 }
 
 /** An error reply without the parts that differ between requests. */
-export function comparable(answer: Answer): string {
-  return `${answer.status} ${JSON.stringify({ ...answer.body, requestId: '' })}`
+export function comparable(reply: Answer): string {
+  return `${reply.status} ${JSON.stringify({ ...reply.body, requestId: '' })}`
 }
 
 interface PropertySchema {

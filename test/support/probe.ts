@@ -124,25 +124,25 @@ async function find(id: string): Promise<ThingRow> {
   return row
 }
 
-/** Doors at which the operation `wait` blocks until a test opens them. */
-const doors = new Map<string, { readonly opened: Promise<void>; readonly open: () => void; arrived: number }>()
+/** Gates at which the operation `wait` blocks until a test opens them. */
+const gates = new Map<string, { readonly opened: Promise<void>; readonly open: () => void; arrived: number }>()
 
-export function door(name: string): { open: () => void; arrivals: () => number } {
+export function gate(name: string): { open: () => void; arrivals: () => number } {
   const { promise, resolve } = Promise.withResolvers<void>()
   const made = { opened: promise, open: resolve, arrived: 0 }
-  doors.set(name, made)
+  gates.set(name, made)
   return { open: resolve, arrivals: () => made.arrived }
 }
 
 export const wait = operation({
   route: 'POST /api/probe/wait',
-  summary: 'Answer when a door is opened',
+  summary: 'Reply when a gate is opened',
   access: 'user',
-  body: Input({ door: Text(1, 40) }),
+  body: Input({ gate: Text(1, 40) }),
   returns: { 200: Done },
-  example: { body: { door: 'none' } },
+  example: { body: { gate: 'none' } },
   handle: async ({ body }) => {
-    const found = doors.get(body.door)
+    const found = gates.get(body.gate)
     if (found) {
       found.arrived += 1
       await found.opened
@@ -197,7 +197,7 @@ export const mailSomebody = operation({
 
 export const wrongBody = operation({
   route: 'GET /api/probe/wrong-body',
-  summary: 'Answer against the schema',
+  summary: 'Return a reply that violates the schema',
   access: 'public',
   returns: { 200: Envelope(Type.Object({ count: Type.Integer() })) },
   example: {},

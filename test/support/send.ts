@@ -1,4 +1,4 @@
-/** Sends requests over HTTP, without code of the server. */
+/** Sends requests over HTTP. Uses no code of the server. */
 
 export interface SendOptions {
   readonly path?: Readonly<Record<string, string>>
@@ -19,7 +19,7 @@ export interface Answer {
   readonly status: number
   readonly headers: Headers
   /** The parsed JSON, or the text when it is not JSON. */
-  // oxlint-disable-next-line typescript/no-explicit-any -- tests look into replies of every shape
+  // oxlint-disable-next-line typescript/no-explicit-any -- tests read replies of every shape
   readonly body: any
   readonly text: string
 }

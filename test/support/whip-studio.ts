@@ -50,7 +50,7 @@ export async function startStudio(): Promise<Studio> {
 export interface Performance {
   readonly client: 'page' | 'whip-whep' | '@eyevinn/whip-web-client'
   readonly source: 'clock' | 'camera'
-  /** `video/VP8`, for example; the browser's choice when absent. */
+  /** For example `video/VP8`. By default the browser chooses. */
   readonly codec?: string
   readonly url: string
   readonly token: string

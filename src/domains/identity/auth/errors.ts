@@ -3,7 +3,7 @@ import { defineError } from '../../../core/error.ts'
 export const WrongLogin = defineError({
   code: 'wrong_login',
   status: 401,
-  message: 'E-mail address or password is wrong.',
+  message: 'Email address or password is wrong.',
   cause: 'There is no account with this address and this password. Which of the two is wrong is never told.',
   fix: 'Correct them, or reset the password with POST /api/auth/forgot-password.',
 })
@@ -61,10 +61,10 @@ export const ProviderSignInFailed = defineError({
 export const ProviderEmailUnverified = defineError({
   code: 'provider_email_unverified',
   status: 403,
-  message: 'The provider does not vouch for your e-mail address.',
+  message: 'The provider does not vouch for your email address.',
   cause:
     'An account is made or linked only for an address that the provider has verified. Microsoft says so of work accounts only when the optional claim xms_edov is configured.',
-  fix: 'Verify your address with the provider, or sign up with e-mail and password.',
+  fix: 'Verify your address with the provider, or sign up with email and password.',
 })
 export const ProviderUnavailable = defineError({
   code: 'provider_unavailable',

@@ -8,7 +8,7 @@ export const MIN_PASSWORD = 10
 export const NewPassword = Type.String({
   minLength: MIN_PASSWORD,
   maxLength: 200,
-  description: 'At least 10 characters, not among the common ones, not the e-mail address',
+  description: 'At least 10 characters, not among the common ones, not the email address',
   'x-verbatim': true,
 })
 
@@ -32,7 +32,7 @@ export function passwordFault(password: string, email: string): string | undefin
   const plain = text.replaceAll(/\s/g, '')
   if (plain.length < MIN_PASSWORD) return `must have at least ${MIN_PASSWORD} characters that are not blanks`
   if (new Set(plain).size < 4) return 'must have at least 4 different characters'
-  if (isOfEmail(plain, email)) return 'must not be made of the e-mail address'
+  if (isOfEmail(plain, email)) return 'must not be made of the email address'
   if (COMMON_PASSWORDS.has(plain)) return 'is among the most common passwords'
   if (repeats(plain)) return 'must not repeat a few characters over and over'
   if (isWalk(plain)) return 'must not be a run of neighbouring letters, digits or keys'

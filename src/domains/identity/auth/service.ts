@@ -59,7 +59,7 @@ export interface AuthServiceOptions {
 }
 
 /**
- * Sign-up and sign-in with e-mail and password.
+ * Sign-up and sign-in with email and password.
  *
  * Only sign-up reveals whether an address has an account, because it must say that the address is taken. An account that
  * was never confirmed is not given to the next person who signs up, who may not own the address either. The owner of the

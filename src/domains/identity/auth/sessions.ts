@@ -14,7 +14,7 @@ const LIFETIME_MS = 30 * DAY
 /** Two tabs that refresh with the same token at the same time both succeed. */
 const GRACE_MS = 10 * SECOND
 const PREFIX = 'crr_'
-/** How many of a user's newest sessions make their networks known. */
+/** Number of a user's newest sessions whose networks count as known. */
 const REMEMBERED = 100
 
 /** Where a request came from. */
@@ -68,7 +68,7 @@ export class Sessions {
 
   /**
    * Exchanges a refresh token for the next pair.
-   * @param onReuse called when a session was ended because one of its used tokens was presented again
+   * @param onReuse called when a session was ended because one of its tokens was used twice
    * @throws AppError invalid_refresh_token, refresh_token_reused
    */
   async refresh(
@@ -76,15 +76,16 @@ export class Sessions {
     origin: Origin,
     onReuse: (tx: Transaction, row: SessionRow) => Promise<void>,
   ): Promise<TokenPair> {
-    const named = parse(token)
-    if (named === undefined) throw InvalidRefreshToken()
+    const parsed = parse(token)
+    if (parsed === undefined) throw InvalidRefreshToken()
     const result = await this.#database.transaction(async (tx): Promise<Refreshed> => {
       // The lock makes concurrent refreshes with one token run one after the other.
-      const row = await sessions.first(tx, { id: named.sessionId }, { lock: 'for update' })
-      if (row === undefined || !timingSafeEqual(named.mac, this.#mac(row, named.generation))) return { kind: 'refused' }
-      const judged = await this.#judge(tx, row, named.generation, origin)
-      if (judged.kind === 'reused' && judged.revoked) await onReuse(tx, judged.row)
-      return judged
+      const row = await sessions.first(tx, { id: parsed.sessionId }, { lock: 'for update' })
+      if (row === undefined || !timingSafeEqual(parsed.mac, this.#mac(row, parsed.generation)))
+        return { kind: 'refused' }
+      const result = await this.#rotate(tx, row, parsed.generation, origin)
+      if (result.kind === 'reused' && result.revoked) await onReuse(tx, result.row)
+      return result
     })
     if (result.kind === 'pair') return result.pair
     if (result.kind === 'refused') throw InvalidRefreshToken()
@@ -93,15 +94,15 @@ export class Sessions {
 
   /** The session of a genuine refresh token of any generation. */
   async sessionOf(sql: Sql, token: string): Promise<SessionRow | undefined> {
-    const named = parse(token)
-    if (named === undefined) return undefined
-    const row = await sessions.first(sql, { id: named.sessionId })
-    return row !== undefined && timingSafeEqual(named.mac, this.#mac(row, named.generation)) ? row : undefined
+    const parsed = parse(token)
+    if (parsed === undefined) return undefined
+    const row = await sessions.first(sql, { id: parsed.sessionId })
+    return row !== undefined && timingSafeEqual(parsed.mac, this.#mac(row, parsed.generation)) ? row : undefined
   }
 
   /**
    * The networks from which a user has recently signed in.
-   * @param userId undefined for an address without an account: nothing is found, in the same time
+   * @param userId undefined for an address without an account, which takes the same time and finds nothing
    */
   async networksOf(sql: Sql, userId: string | undefined): Promise<Set<string>> {
     const rows = await sessions.find(
@@ -135,7 +136,8 @@ export class Sessions {
     return sessions.update(sql, { userId, revokedAt: null }, { revokedAt: now, revokedBecause: because })
   }
 
-  async #judge(sql: Sql, row: SessionRow, generation: number, origin: Origin): Promise<Refreshed> {
+  /** Rotates the tokens of a session, or ends the session if the token was used before. */
+  async #rotate(sql: Sql, row: SessionRow, generation: number, origin: Origin): Promise<Refreshed> {
     const now = this.#clock.now()
     const { generation: current } = row
     if (generation === current || this.#inGrace(row, generation)) {

@@ -35,13 +35,13 @@ const usersWithText = query({ users }, (db, $: { ids: readonly string[]; pattern
     .where((e) => e.or([e('u.name', 'ilike', $.pattern), e('u.email', 'ilike', $.pattern)])),
 )
 
-/** Which of the users have a text in their name or e-mail address. */
+/** Which of the users have a text in their name or email address. */
 export async function searchUsers(sql: Sql, ids: readonly string[], text: string): Promise<string[]> {
   const pattern = `%${text.replaceAll(/[\\%_]/g, String.raw`\$&`)}%`
   return (await usersWithText.rows(sql, { ids, pattern })).map(({ id }) => id)
 }
 
-/** The user with an e-mail address, in any spelling. */
+/** The user with an email address, in any spelling. */
 export function findUserByEmail<K extends keyof UserRow = keyof UserRow>(
   sql: Sql,
   address: string,
@@ -64,7 +64,7 @@ export async function setPassword(sql: Sql, id: string, passwordHash: string, no
   await users.update(sql, { id }, { passwordHash, version: increment(), updatedAt: now })
 }
 
-/** Marks the e-mail address of a user as verified. */
+/** Marks the email address of a user as verified. */
 export async function markEmailVerified(sql: Sql, id: string, now: Date): Promise<void> {
   const unverified = { id, emailVerified: false }
   await users.update(sql, unverified, { emailVerified: true, version: increment(), updatedAt: now })

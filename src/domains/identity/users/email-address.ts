@@ -1,14 +1,14 @@
 import { Type } from '../../../core/schema.ts'
 
 /**
- * An e-mail address in a request. Quoted local parts are refused, because mail systems disagree on them and they may
+ * An email address in a request. Quoted local parts are refused, because mail systems disagree on them and they may
  * contain line breaks.
  */
 export const EmailInput = Type.String({
   format: 'email',
   pattern: '^[^\\s"@]+@[^\\s"@]+$',
   maxLength: 254,
-  description: 'an e-mail address',
+  description: 'an email address',
 })
 
 /** The form in which an address is stored, compared and counted. */

@@ -157,7 +157,7 @@ export class UserService {
   }
 }
 
-/** The error for an e-mail address that is in use. */
+/** The error for an email address that is in use. */
 export function emailInUse() {
   return EmailInUse({ errors: [{ path: '/body/email', code: 'in_use', message: 'is already in use' }] })
 }

@@ -84,7 +84,7 @@ export type NotificationKind = (typeof NOTIFICATION_KINDS)[number]
 
 const channels = { inApp: Type.Boolean(), email: Type.Boolean(), push: Type.Boolean() }
 const quietHours = {
-  enabled: Type.Boolean({ description: 'Hold back push and e-mail between these times' }),
+  enabled: Type.Boolean({ description: 'Hold back push and email between these times' }),
   start: TimeOfDay,
   end: TimeOfDay,
   timezone: Nullable(TimeZone),

@@ -1,5 +1,5 @@
 /**
- * Facts about live platforms. Every figure has its source and the month in which it was read, because platforms change
+ * Facts about live platforms. Every value has its source and the month in which it was read, because platforms change
  * them without notice.
  *
  * Sources: `obs` is the services list that OBS Studio ships; `vendor` is the platform's own help or developer pages;
@@ -77,7 +77,7 @@ export const LIVE_PLATFORMS = {
     keyframeInterval: vendor(2),
     maxHours: vendor(48),
     keyForm: /^live_\d+_\w+(?:\?.*)?$/,
-    keyHelp: 'The Twitch dashboard → Settings → Stream shows it as “Primary stream key”; it begins with live_.',
+    keyHelp: 'The Twitch dashboard → Settings → Stream shows it as “Primary stream key”. It begins with live_.',
   },
   facebook: {
     label: 'Facebook',
@@ -92,7 +92,8 @@ export const LIVE_PLATFORMS = {
     keyframeInterval: vendor(2),
     maxHours: vendor(8),
     keyForm: /^(?:FB-)?\d+-\d+-/,
-    keyHelp: 'Facebook Live Producer → Streaming software shows it. Copy all of it, also what comes after the “?”.',
+    keyHelp:
+      'Facebook Live Producer → Streaming software shows it. Copy the whole key, including the part after the “?”.',
   },
   kick: {
     label: 'Kick',
@@ -137,8 +138,7 @@ export const LIVE_PLATFORMS = {
     keyframeInterval: obs(3),
     maxHours: null,
     keyForm: null,
-    keyHelp:
-      'X Media Studio → Producer → Sources shows the RTMPS URL and the key of a source; a source can be used again.',
+    keyHelp: 'X Media Studio → Producer → Sources shows the RTMPS URL and the key of a source. Sources can be reused.',
   },
   tiktok: {
     label: 'TikTok',

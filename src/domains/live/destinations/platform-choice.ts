@@ -59,7 +59,7 @@ export function keyFault({ platform: name, streamKey }: DestinationChoice): Choi
       : fault('key_is_url', 'This is the address of a web page, not a stream key.')
   }
   if (/^[^@\s]+@[^@\s]+\.[a-z]{2,}$/i.test(streamKey)) {
-    return fault('key_is_email', 'This is an e-mail address, not a stream key.')
+    return fault('key_is_email', 'This is an email address, not a stream key.')
   }
   if (platform === undefined || platform.keyForm === null || platform.keyForm.test(streamKey)) return undefined
   const owner = LIVE_PLATFORM_NAMES.map(livePlatform).find((other) => other.keyForm?.test(streamKey))

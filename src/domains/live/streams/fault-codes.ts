@@ -1,7 +1,7 @@
 import type { FaultCode } from '../../../../media/fault-codes.ts'
 import { States } from '../../../core/schema.ts'
 
-/** Every code of the relay, with its meaning: a code without one does not compile. */
+/** The meaning of every fault code of the relay. The type check fails if one is missing. */
 const MEANINGS = {
   dns_failed: 'The name of the server could not be resolved',
   address_refused: 'The address is not allowed, for example because it is private',
@@ -10,7 +10,7 @@ const MEANINGS = {
   tls_failed: 'TLS failed: the certificate is not valid, or the server does not speak TLS on this port',
   handshake_failed: 'The RTMP handshake failed. This may not be an RTMP server',
   rejected: 'The server refused the stream, usually because the key is wrong',
-  key_in_use: 'The server says that the key is in use, often by an earlier session',
+  key_in_use: 'The server reports that the key is in use, often by an earlier session',
   closed_on_publish:
     'The server closed the connection when the stream was announced. Many servers refuse a key this way',
   publish_timeout: 'The server did not accept or refuse the stream in time',

@@ -1,5 +1,5 @@
 import { ValidationFailed } from '../../../../core/errors.ts'
-import { askProvider, ProviderHttpError, type ProviderAnswer } from './provider-http.ts'
+import { fetchJson, ProviderHttpError, type ProviderResponse } from './provider-http.ts'
 import {
   codeOf,
   refuse,
@@ -52,7 +52,7 @@ export class GitHubProvider implements SignInProvider {
   async #exchange(proof: ProviderProof): Promise<string> {
     const { code, codeVerifier, redirectUri } = codeOf(proof)
     const { clientId, clientSecret, url } = this.#options
-    const { status, body } = await askProvider(`${url}/login/oauth/access_token`, {
+    const { status, body } = await fetchJson(`${url}/login/oauth/access_token`, {
       method: 'POST',
       headers: { 'Content-Type': 'application/x-www-form-urlencoded' },
       body: new URLSearchParams({
@@ -93,8 +93,8 @@ export class GitHubProvider implements SignInProvider {
     }
   }
 
-  async #read(path: string, accessToken: string): Promise<ProviderAnswer> {
-    const answer = await askProvider(this.#api + path, {
+  async #read(path: string, accessToken: string): Promise<ProviderResponse> {
+    const answer = await fetchJson(this.#api + path, {
       headers: {
         Accept: 'application/vnd.github+json',
         Authorization: `Bearer ${accessToken}`,

@@ -1,6 +1,6 @@
 import { createLocalJWKSet, errors, type JSONWebKeySet, type JWTVerifyGetKey } from 'jose'
 import { HOUR, SECOND, type Clock } from '../../../../core/clock.ts'
-import { askProvider, ProviderHttpError } from './provider-http.ts'
+import { fetchJson, ProviderHttpError } from './provider-http.ts'
 
 const METADATA_KEPT_MS = HOUR
 const KEYS_KEPT_MS = HOUR
@@ -81,7 +81,7 @@ export class Issuer {
   }
 
   async #discover(): Promise<IssuerMetadata> {
-    const { status, body } = await askProvider(`${this.#url}/.well-known/openid-configuration`)
+    const { status, body } = await fetchJson(`${this.#url}/.well-known/openid-configuration`)
     const found = body as Record<string, unknown> | undefined
     if (status !== 200 || found === undefined)
       throw new ProviderHttpError(`${this.#url} published no metadata: ${status}`)
@@ -115,7 +115,7 @@ export class Issuer {
 
   async #readKeys(): Promise<JWTVerifyGetKey> {
     const { jwksUri } = await this.metadata()
-    const { status, body } = await askProvider(jwksUri)
+    const { status, body } = await fetchJson(jwksUri)
     if (status !== 200) throw new ProviderHttpError(`${jwksUri} answered ${status}`)
     try {
       return createLocalJWKSet(body as JSONWebKeySet)

@@ -3,7 +3,7 @@ import { errors, jwtVerify, type JWTPayload } from 'jose'
 import type { Clock } from '../../../../core/clock.ts'
 import { sha256 } from '../../../../core/id.ts'
 import { Issuer, type IssuerMetadata } from './issuer-metadata.ts'
-import { askProvider, ProviderHttpError } from './provider-http.ts'
+import { fetchJson, ProviderHttpError } from './provider-http.ts'
 import {
   codeOf,
   refuse,
@@ -73,7 +73,7 @@ export class OpenIdProvider implements SignInProvider {
       redirect_uri: redirectUri,
     })
     const authorization = this.#authenticate(metadata, form)
-    const { status, body } = await askProvider(metadata.tokenEndpoint, {
+    const { status, body } = await fetchJson(metadata.tokenEndpoint, {
       method: 'POST',
       headers: { 'Content-Type': 'application/x-www-form-urlencoded', ...authorization },
       body: form.toString(),
@@ -139,7 +139,7 @@ export class OpenIdProvider implements SignInProvider {
   async #withUserinfo(claims: JWTPayload, accessToken: string): Promise<JWTPayload> {
     const { userinfoEndpoint } = await this.#issuer.metadata()
     if (claims['email'] !== undefined || userinfoEndpoint === undefined) return claims
-    const { status, body } = await askProvider(userinfoEndpoint, {
+    const { status, body } = await fetchJson(userinfoEndpoint, {
       headers: { Authorization: `Bearer ${accessToken}` },
     })
     if (status !== 200) throw new ProviderHttpError(`the UserInfo endpoint of ${this.label} answered ${status}`)

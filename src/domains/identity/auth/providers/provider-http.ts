@@ -1,8 +1,8 @@
 const TIMEOUT_MS = 5_000
 const MOST_BYTES = 1_000_000
 
-/** The response of a provider, parsed as JSON. */
-export interface ProviderAnswer {
+/** The status of a provider's response, and its body parsed as JSON. */
+export interface ProviderResponse {
   readonly status: number
   readonly body: unknown
 }
@@ -13,10 +13,10 @@ export class ProviderHttpError extends Error {
 }
 
 /**
- * Requests JSON from a provider, within five seconds, at most a megabyte, without following redirects.
+ * Requests JSON from a provider. Limited to five seconds and a megabyte. Redirects are not followed.
  * @throws ProviderHttpError
  */
-export async function askProvider(url: string, init: RequestInit = {}): Promise<ProviderAnswer> {
+export async function fetchJson(url: string, init: RequestInit = {}): Promise<ProviderResponse> {
   const { origin, pathname } = new URL(url)
   try {
     const response = await fetch(url, {
@@ -36,7 +36,7 @@ async function readSome(response: Response): Promise<string> {
   let size = 0
   for await (const chunk of response.body ?? []) {
     size += chunk.length
-    if (size > MOST_BYTES) throw new Error(`the answer is larger than ${MOST_BYTES} bytes`)
+    if (size > MOST_BYTES) throw new Error(`the response is larger than ${MOST_BYTES} bytes`)
     chunks.push(chunk)
   }
   return Buffer.concat(chunks).toString('utf8')
