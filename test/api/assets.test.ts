@@ -6,7 +6,7 @@ import sharp from 'sharp'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { DAY, HOUR, ManualClock } from '../../src/core/clock.ts'
 import { startApp, type App } from '../support/app.ts'
-import type { Answer } from '../support/send.ts'
+import type { Reply } from '../support/send.ts'
 import { waitFor } from '../support/wait.ts'
 import { World } from '../support/world.ts'
 
@@ -49,13 +49,13 @@ async function added(...input: Parameters<typeof add>) {
   return reply.body.data
 }
 
-function get(route: string, query: object = {}): Promise<Answer> {
+function get(route: string, query: object = {}): Promise<Reply> {
   return world.as('ada').call(route, { query: { workspaceId: world.id('acme'), ...query } })
 }
 
 const one = (route: string, id: string, options: object = {}) =>
   world.as('ada').call(route, { path: { id }, ...options })
-const names = (reply: Answer) => (reply.body.data as { name: string }[]).map((row) => row.name)
+const names = (reply: Reply) => (reply.body.data as { name: string }[]).map((row) => row.name)
 
 async function storedFiles(): Promise<string[]> {
   const entries = await readdir(join(app.dataDir, 'storage', 'files'), { recursive: true, withFileTypes: true })
@@ -435,12 +435,12 @@ describe('the storage limit', () => {
     const open = () => world.as('bob').call('POST /api/assets/signed-upload', { body })
     const replies = await Promise.all(Array.from({ length: 8 }, open))
     expect(replies.filter((reply) => reply.status === 201)).toHaveLength(3)
-    const refused = replies.find((reply) => reply.status === 413) as Answer
+    const refused = replies.find((reply) => reply.status === 413) as Reply
     expect(refused.body).toMatchObject({
       code: 'storage_limit_reached',
       details: { limit: 'storageBytes', value: 5_000_000_000, used: 4_500_000_000, plan: 'free' },
     })
-    const { uploadId } = (replies.find((reply) => reply.status === 201) as Answer).body.data
+    const { uploadId } = (replies.find((reply) => reply.status === 201) as Reply).body.data
     await world.as('bob').call('DELETE /api/uploads/{uploadId}', { path: { uploadId } })
     expect((await open()).status).toBe(201)
     // An upload in one request also reserves storage, and frees it if the file is refused.

@@ -2,7 +2,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { HOUR, ManualClock, MINUTE, SECOND } from '../../src/core/clock.ts'
 import { startApp, type App } from '../support/app.ts'
 import { login, newAddress, signIn, signUp, verify } from '../support/people.ts'
-import type { Answer } from '../support/send.ts'
+import type { Reply } from '../support/send.ts'
 
 let app: App
 const clock = new ManualClock()
@@ -12,7 +12,7 @@ beforeAll(async () => {
 })
 afterAll(() => app.stop())
 
-const wait = ({ headers }: Answer) => Number(headers.get('retry-after'))
+const wait = ({ headers }: Reply) => Number(headers.get('retry-after'))
 
 describe('the lock on an address', () => {
   test('grows from one second to fifteen minutes, with and without an account', async () => {

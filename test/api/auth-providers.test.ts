@@ -8,7 +8,7 @@ import { startApp, type App } from '../support/app.ts'
 import { GITHUB_CLIENT, startGitHub, type FakeGitHub, type GitHubAccount } from '../support/github.ts'
 import { CLIENT, OTHER_CLIENT, startOpenIdIssuer, type Account, type OpenIdIssuer } from '../support/openid-issuer.ts'
 import { login, newAddress, refresh, signIn, signUp, tryCredential } from '../support/people.ts'
-import type { Answer } from '../support/send.ts'
+import type { Reply } from '../support/send.ts'
 
 let app: App
 let issuer: OpenIdIssuer
@@ -45,7 +45,7 @@ const someone = (email = newAddress(), verified = true): Account => ({
   name: 'Grace Hopper',
 })
 
-const send = (body: object, provider = 'acme'): Promise<Answer> =>
+const send = (body: object, provider = 'acme'): Promise<Reply> =>
   app.send('POST /api/auth/oauth/{provider}', { path: { provider }, body })
 
 const part = (value: object) => Buffer.from(JSON.stringify(value)).toString('base64url')

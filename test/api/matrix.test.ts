@@ -8,7 +8,7 @@ import { startApp, type App } from '../support/app.ts'
 import type { Stage } from '../support/stage.ts'
 import { signUp } from '../support/people.ts'
 import { withWorkspace, comparable, example, NOTHING, stageExample, wrongValue } from '../support/matrix.ts'
-import type { Answer, SendOptions } from '../support/send.ts'
+import type { Reply, SendOptions } from '../support/send.ts'
 import { World } from '../support/world.ts'
 
 /** Generated tests that run for every operation. */
@@ -64,7 +64,7 @@ async function keyWithout(scope: string): Promise<string> {
 }
 
 /** Sends a request, and checks what must hold for every reply. */
-async function call(op: NamedOperation, options: SendOptions): Promise<Answer> {
+async function call(op: NamedOperation, options: SendOptions): Promise<Reply> {
   const answer = await app.send(op.route as string, {
     ...options,
     headers: { 'X-Request-Id': 'matrix-1', ...options.headers },
@@ -92,7 +92,7 @@ async function call(op: NamedOperation, options: SendOptions): Promise<Answer> {
   return answer
 }
 
-async function expectError(op: NamedOperation, options: SendOptions, status: number, code: string): Promise<Answer> {
+async function expectError(op: NamedOperation, options: SendOptions, status: number, code: string): Promise<Reply> {
   const answer = await call(op, options)
   expect([answer.status, answer.body.code], answer.text).toEqual([status, code])
   return answer
@@ -330,7 +330,7 @@ async function expectFault(op: NamedOperation, options: SendOptions, path: strin
 /** The contract's exceptions from the envelope. */
 const OWN_SHAPE: Readonly<Record<string, readonly string[]>> = { signUp: ['message', 'user'] }
 
-function expectEnvelope(op: NamedOperation, answer: Answer): void {
+function expectEnvelope(op: NamedOperation, answer: Reply): void {
   const returns = (op.returns as Record<number, { contentType?: string } | null>)[answer.status]
   if (returns === null) {
     expect(answer.text).toBe('')
@@ -346,7 +346,7 @@ function expectEnvelope(op: NamedOperation, answer: Answer): void {
   }
 }
 
-async function expectVersions(op: NamedOperation, send: SendOptions, first: Answer): Promise<void> {
+async function expectVersions(op: NamedOperation, send: SendOptions, first: Reply): Promise<void> {
   const etag = first.headers.get('etag') ?? ''
   expect(etag).toMatch(/^"[\w.-]+"$/)
   if (op.method === 'GET') {

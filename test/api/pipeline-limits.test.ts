@@ -2,7 +2,7 @@ import { afterAll, beforeAll, expect, test } from 'vitest'
 import { ManualClock, MINUTE, SECOND } from '../../src/core/clock.ts'
 import { RATE_LIMITS } from '../../src/core/limits.ts'
 import type { App } from '../support/app.ts'
-import type { Answer } from '../support/send.ts'
+import type { Reply } from '../support/send.ts'
 import { startProbe } from '../support/probe.ts'
 import { exchangeBytes } from '../support/raw-http.ts'
 
@@ -18,13 +18,13 @@ const write = (token: string) => app.send('POST /api/probe/secret', { token })
 const mail = (address: string, token?: string) =>
   app.send('POST /api/probe/mail', { headers: { 'X-Forwarded-For': address }, token })
 
-async function spend(times: number, send: () => Promise<Answer>): Promise<Answer[]> {
-  const answers: Answer[] = []
+async function spend(times: number, send: () => Promise<Reply>): Promise<Reply[]> {
+  const answers: Reply[] = []
   for (let sent = 0; sent < times; sent += 1) answers.push(await send())
   return answers
 }
 
-function told(answer: Answer) {
+function told(answer: Reply) {
   const { headers } = answer
   const [, left, seconds] = /^"\w+";r=(\d+);t=(\d+)$/.exec(headers.get('ratelimit') ?? '') ?? []
   return {
@@ -38,7 +38,7 @@ function told(answer: Answer) {
 test('sends the limit and the remaining requests in headers, then 429 with Retry-After', async () => {
   const { burst, windowSeconds } = RATE_LIMITS.write
   const answers = await spend(burst, () => write('ada'))
-  expect(told(answers[0] as Answer)).toEqual({
+  expect(told(answers[0] as Reply)).toEqual({
     status: 200,
     policy: `"write";q=${burst};w=${windowSeconds}`,
     left: burst - 1,

@@ -4,7 +4,7 @@ import { ALL_SCOPES, type Scope } from '../../src/core/scope.ts'
 import * as team from '../../src/domains/workspace/team/operations.ts'
 import { findMemberships, mergedScopes } from '../../src/domains/workspace/workspaces/index.ts'
 import { startApp, type App } from '../support/app.ts'
-import type { Answer } from '../support/send.ts'
+import type { Reply } from '../support/send.ts'
 import { World } from '../support/world.ts'
 
 /**
@@ -126,7 +126,7 @@ function actorOf(action: Action, state: State): string {
   return action.do === 'accept' ? action.guest : (at([...state.scopes.keys()], action.by) as string)
 }
 
-async function perform(action: Action, workspaceId: string, state: State): Promise<Answer | undefined> {
+async function perform(action: Action, workspaceId: string, state: State): Promise<Reply | undefined> {
   const { group: groupNumber, guest, role, scopes, who } = action
   const caller = world.as(actorOf(action, state))
   const path = { workspaceId }
@@ -189,7 +189,7 @@ function authority(action: Action, before: State): string {
   return PEOPLE.find((name) => world.id(name) === inviterId) ?? ''
 }
 
-function check(action: Action, answer: Answer, before: State, after: State): void {
+function check(action: Action, answer: Reply, before: State, after: State): void {
   const what = `${JSON.stringify(action)} → ${answer.text}`
   expect(answer.status, what).toBeLessThan(500)
   if (answer.status >= 400) {

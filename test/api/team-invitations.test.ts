@@ -6,7 +6,7 @@ import * as team from '../../src/domains/workspace/team/operations.ts'
 import { listAuditLog, listWorkspaces, syncEvents } from '../../src/domains/workspace/workspaces/operations.ts'
 import { startApp, type App } from '../support/app.ts'
 import { newAddress, signUp, verify } from '../support/people.ts'
-import type { Answer } from '../support/send.ts'
+import type { Reply } from '../support/send.ts'
 import { invitationToken } from '../support/team.ts'
 import { World } from '../support/world.ts'
 
@@ -27,7 +27,7 @@ afterAll(() => app?.stop())
 const at = (workspace = 'acme') => ({ path: { workspaceId: world.id(workspace) } })
 const item = (id: string, workspace = 'acme') => ({ path: { workspaceId: world.id(workspace), id } })
 
-function invite(as: string, body: object, workspace = 'acme'): Promise<Answer> {
+function invite(as: string, body: object, workspace = 'acme'): Promise<Reply> {
   return world.as(as).call(team.inviteMember, { ...at(workspace), body })
 }
 
@@ -41,7 +41,7 @@ async function invited(as: string, email: string, body: object = { role: 'contri
 const accept = (as: string, token: string) => world.as(as).call(team.acceptInvitation, { path: { token } })
 const decline = (as: string, token: string) => world.as(as).call(team.declineInvitation, { path: { token } })
 const preview = (token: string) => app.send('GET /api/team/invitations/{token}', { path: { token } })
-const said = ({ status, body }: Answer) => `${status} ${body.code ?? ''}`.trim()
+const said = ({ status, body }: Reply) => `${status} ${body.code ?? ''}`.trim()
 
 /** The code from the sign-up mail, which may not be the newest mail. */
 async function codeOf(address: string): Promise<string> {

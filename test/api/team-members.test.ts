@@ -4,7 +4,7 @@ import * as team from '../../src/domains/workspace/team/operations.ts'
 import { getWorkspace, listAuditLog, syncEvents } from '../../src/domains/workspace/workspaces/operations.ts'
 import { nobodyOnline } from '../../src/domains/workspace/team/presence.ts'
 import { startApp, type App } from '../support/app.ts'
-import type { Answer, SendOptions } from '../support/send.ts'
+import type { Reply, SendOptions } from '../support/send.ts'
 import { World } from '../support/world.ts'
 
 let app: App
@@ -25,9 +25,9 @@ const at = (workspace = 'acme') => ({ path: { workspaceId: world.id(workspace) }
 const who = (user: string, workspace = 'acme') => ({
   path: { workspaceId: world.id(workspace), userId: world.id(user) },
 })
-const said = ({ status, body }: Answer) => `${status} ${body.code ?? ''}`.trim()
+const said = ({ status, body }: Reply) => `${status} ${body.code ?? ''}`.trim()
 
-function change(as: string, user: string, body: object, more: SendOptions = {}, workspace = 'acme'): Promise<Answer> {
+function change(as: string, user: string, body: object, more: SendOptions = {}, workspace = 'acme'): Promise<Reply> {
   return world.as(as).call(team.updateMember, { ...who(user, workspace), body, ...more })
 }
 const remove = (as: string, user: string, workspace = 'acme') =>

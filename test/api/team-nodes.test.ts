@@ -7,7 +7,7 @@ import { getWorkspace } from '../../src/domains/workspace/workspaces/operations.
 import { startApp, type App } from '../support/app.ts'
 import { newAddress } from '../support/people.ts'
 import { startRedis, type TestRedis } from '../support/redis.ts'
-import type { Answer } from '../support/send.ts'
+import type { Reply } from '../support/send.ts'
 import { invitationToken } from '../support/team.ts'
 import { waitFor } from '../support/wait.ts'
 import { ApiCaller, World } from '../support/world.ts'
@@ -67,7 +67,7 @@ async function listenThere(name: string): Promise<{ names: string[] }> {
 }
 
 const change = (name: string, body: object) => world.as('ada').call(team.updateMember, { ...who(name), body })
-const good = (answer: Answer) => expect(answer.status, answer.text).toBeLessThan(300)
+const good = (answer: Reply) => expect(answer.status, answer.text).toBeLessThan(300)
 
 test('changes of a role, an override, a group and a custom role take effect on the other node', async () => {
   expect(await scopesThere('edith')).not.toContain('posts:write')

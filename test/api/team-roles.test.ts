@@ -4,7 +4,7 @@ import * as team from '../../src/domains/workspace/team/operations.ts'
 import { getWorkspace, listAuditLog, syncEvents } from '../../src/domains/workspace/workspaces/operations.ts'
 import { startApp, type App } from '../support/app.ts'
 import { newAddress } from '../support/people.ts'
-import type { Answer, SendOptions } from '../support/send.ts'
+import type { Reply, SendOptions } from '../support/send.ts'
 import { invitationToken } from '../support/team.ts'
 import { World } from '../support/world.ts'
 
@@ -25,7 +25,7 @@ afterAll(() => app?.stop())
 
 const at = (workspace = 'acme') => ({ path: { workspaceId: world.id(workspace) } })
 const item = (id: string, workspace = 'acme') => ({ path: { workspaceId: world.id(workspace), id } })
-const said = ({ status, body }: Answer) => `${status} ${body.code ?? ''}`.trim()
+const said = ({ status, body }: Reply) => `${status} ${body.code ?? ''}`.trim()
 
 let count = 0
 const newName = (kind: string) => `${kind} ${(count += 1)}`

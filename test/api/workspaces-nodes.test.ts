@@ -7,7 +7,7 @@ import { processesOn } from '../../media/testing/work-fixture.ts'
 import { deleteWorkspace, getWorkspace, updateWorkspace } from '../../src/domains/workspace/workspaces/operations.ts'
 import { startApp, type App } from '../support/app.ts'
 import { startRedis, type TestRedis } from '../support/redis.ts'
-import type { Answer } from '../support/send.ts'
+import type { Reply } from '../support/send.ts'
 import { waitFor } from '../support/wait.ts'
 import { ApiCaller, World } from '../support/world.ts'
 
@@ -39,7 +39,7 @@ afterAll(async () => {
 
 const at = (workspace = 'acme') => ({ path: { workspaceId: world.id(workspace) } })
 const overThere = (name: string) => new ApiCaller(there, { apiKey: apiKeys.get(name) ?? '' })
-const rename = (name: string): Promise<Answer> =>
+const rename = (name: string): Promise<Reply> =>
   overThere(name).call(updateWorkspace, { ...at(), body: { name: 'acme' } })
 
 test('a change of role takes effect on the other node', async () => {

@@ -15,7 +15,7 @@ import {
 import { createStream } from '../../src/domains/live/streams/operations.ts'
 import { payerOf } from '../../src/domains/workspace/workspaces/index.ts'
 import { startApp, type App } from '../support/app.ts'
-import type { Answer, SendOptions } from '../support/send.ts'
+import type { Reply, SendOptions } from '../support/send.ts'
 import { World } from '../support/world.ts'
 
 const clock = new ManualClock()
@@ -37,7 +37,7 @@ afterAll(() => app?.stop())
 const at = (workspace: string) => ({ path: { workspaceId: world.id(workspace) } })
 const NEW = { name: 'New', timezone: 'Europe/Berlin' }
 
-const statuses = (answers: readonly Answer[]) => answers.map((answer) => answer.status).toSorted((a, b) => a - b)
+const statuses = (answers: readonly Reply[]) => answers.map((answer) => answer.status).toSorted((a, b) => a - b)
 
 /** Creates a workspace with a new user as its owner. */
 async function own(name: string): Promise<string> {
@@ -157,7 +157,7 @@ describe('tenancy and roles', () => {
     ['listAuditLog', listAuditLog, {}],
     ['syncEvents', syncEvents, {}],
   ]
-  const withoutRequestId = (answer: Answer) => answer.text.replace(answer.body.requestId as string, 'REQUEST')
+  const withoutRequestId = (answer: Reply) => answer.text.replace(answer.body.requestId as string, 'REQUEST')
 
   test.each(calls)(
     '%s answers an outsider exactly as for a workspace that never was',

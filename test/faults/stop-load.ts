@@ -1,5 +1,5 @@
 import { setTimeout as delay } from 'node:timers/promises'
-import { send, type Answer } from '../support/send.ts'
+import { send, type Reply } from '../support/send.ts'
 import { waitFor } from '../support/wait.ts'
 
 const PAUSE_MS = 10
@@ -67,7 +67,7 @@ export class StopLoad {
 
 /** @returns the error, if any */
 async function attempt(url: string, options: Parameters<typeof send>[2]): Promise<string | undefined> {
-  let reply: Answer
+  let reply: Reply
   try {
     reply = await send(url, 'POST /api/streams', options)
   } catch (error) {

@@ -10,7 +10,7 @@ import type { Database } from '../../src/db/database.ts'
 import { freeLoopbackPort } from '../../src/setup/free-port.ts'
 import { Outbox } from './outbox.ts'
 import { createDatabase } from './postgres.ts'
-import { send, type Answer, type SendOptions } from './send.ts'
+import { send, type Reply, type SendOptions } from './send.ts'
 
 export interface AppOptions {
   /** Further settings. */
@@ -49,7 +49,7 @@ export interface App {
   /** The log so far, one object per line. Nothing is printed. */
   readonly logs: readonly LogLine[]
   /** Sends a request; see `send`. */
-  send(route: string, options?: SendOptions): Promise<Answer>
+  send(route: string, options?: SendOptions): Promise<Reply>
   /** Shuts down as on SIGTERM. Removes the folder and the database unless they were passed in. */
   stop(): Promise<void>
 }

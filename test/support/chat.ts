@@ -1,7 +1,7 @@
 import { createChannel } from '../../src/domains/talk/chat/channel-operations.ts'
 import { sendMessage } from '../../src/domains/talk/chat/message-operations.ts'
 import type { App } from './app.ts'
-import type { Answer } from './send.ts'
+import type { Reply } from './send.ts'
 import { ApiCaller, type World } from './world.ts'
 
 let count = 0
@@ -36,7 +36,7 @@ export class TestChannel {
   }
 
   /** Sends a message. @returns the reply */
-  say(name: string, body: string, more: object = {}, app?: App): Promise<Answer> {
+  say(name: string, body: string, more: object = {}, app?: App): Promise<Reply> {
     return this.as(name, app).call(sendMessage, { path: this.path, body: { body, ...more } })
   }
 

@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { freeLoopbackPort } from '../../src/setup/free-port.ts'
 import { Outbox } from './outbox.ts'
-import { send, type Answer, type SendOptions } from './send.ts'
+import { send, type Reply, type SendOptions } from './send.ts'
 import { waitFor } from './wait.ts'
 
 const MAIN = fileURLToPath(new URL('../../src/main.ts', import.meta.url))
@@ -89,7 +89,7 @@ export class CrierProcess {
     return { http: Number(new URL(this.url).port), rtmp: this.rtmpPort }
   }
 
-  send(route: string, options: SendOptions = {}): Promise<Answer> {
+  send(route: string, options: SendOptions = {}): Promise<Reply> {
     return send(this.url, route, options)
   }
 

@@ -9,7 +9,7 @@ import { lists } from './fixtures.ts'
 import type { Stage } from './stage.ts'
 import { GITHUB_CLIENT } from './github.ts'
 import { stageExample } from './matrix.ts'
-import type { Answer, SendOptions } from './send.ts'
+import type { Reply, SendOptions } from './send.ts'
 import { World } from './world.ts'
 
 /** The requests to each operation of a running server, and its replies. */
@@ -135,7 +135,7 @@ class Recorder {
   }
 
   /** Maps real ids to the ids that the examples of all operations use. */
-  #idsOf(op: NamedOperation, { owner, workspaceId }: Stage, sent: SendOptions, answer: Answer): Map<string, string> {
+  #idsOf(op: NamedOperation, { owner, workspaceId }: Stage, sent: SendOptions, answer: Reply): Map<string, string> {
     const ids = new Map<string, string>([
       [workspaceId, EXAMPLE.workspaceId],
       [owner.id, EXAMPLE.userId],

@@ -2,7 +2,7 @@ import type { NamedOperation } from '../../src/core/operation.ts'
 import { fixtures, rows } from './fixtures.ts'
 import type { Prepared, Stage } from './stage.ts'
 import { PIXEL } from './pixel.ts'
-import type { Answer, SendOptions } from './send.ts'
+import type { Reply, SendOptions } from './send.ts'
 
 /** An unknown id. */
 export const NOTHING = '01900000-0000-7000-8000-00000000dead'
@@ -63,7 +63,7 @@ async function makeRow(op: NamedOperation, table: string, stage: Stage): Promise
 }
 
 /** An error reply without the parts that differ between requests. */
-export function comparable(reply: Answer): string {
+export function comparable(reply: Reply): string {
   return `${reply.status} ${JSON.stringify({ ...reply.body, requestId: '' })}`
 }
 

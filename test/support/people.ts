@@ -1,5 +1,5 @@
 import type { App } from './app.ts'
-import type { Answer } from './send.ts'
+import type { Reply } from './send.ts'
 
 export const PASSWORD = 'correct horse battery staple'
 
@@ -38,20 +38,15 @@ export async function signIn(app: App, email?: string): Promise<SignedInPerson> 
   return { ...person, accessToken: body.data.accessToken, refreshToken: body.data.refreshToken }
 }
 
-export function verify(app: App, email: string, otp: string): Promise<Answer> {
+export function verify(app: App, email: string, otp: string): Promise<Reply> {
   return app.send('POST /api/auth/verify-otp', { body: { email, otp } })
 }
 
-export function login(
-  app: App,
-  email: string,
-  password: string,
-  headers: Record<string, string> = {},
-): Promise<Answer> {
+export function login(app: App, email: string, password: string, headers: Record<string, string> = {}): Promise<Reply> {
   return app.send('POST /api/auth/login', { body: { email, password }, headers })
 }
 
-export function refresh(app: App, refreshToken: string): Promise<Answer> {
+export function refresh(app: App, refreshToken: string): Promise<Reply> {
   return app.send('POST /api/auth/refresh', { body: { refreshToken } })
 }
 

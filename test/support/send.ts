@@ -15,7 +15,7 @@ export interface SendOptions {
   readonly signal?: AbortSignal
 }
 
-export interface Answer {
+export interface Reply {
   readonly status: number
   readonly headers: Headers
   /** The parsed JSON, or the text when it is not JSON. */
@@ -25,7 +25,7 @@ export interface Answer {
 }
 
 /** Sends a request. @param route such as `GET /api/streams/{id}`, with the parameters in `path` */
-export async function send(url: string, route: string, options: SendOptions = {}): Promise<Answer> {
+export async function send(url: string, route: string, options: SendOptions = {}): Promise<Reply> {
   const [method = 'GET', pattern = '/'] = route.split(' ')
   const path = pattern.replace(/\{(\w+)\}/g, (_all, name: string) => {
     const value = options.path?.[name]

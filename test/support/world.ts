@@ -2,7 +2,7 @@ import type { AnyOperation } from '../../src/core/operation.ts'
 import type { Scope } from '../../src/core/scope.ts'
 import type { PlanName } from '../../src/domains/money/plans/index.ts'
 import type { App } from './app.ts'
-import type { Answer, SendOptions } from './send.ts'
+import type { Reply, SendOptions } from './send.ts'
 import { seedMember, seedUser, seedWorkspace, type SeededUser } from './seed.ts'
 
 /**
@@ -88,7 +88,7 @@ export class ApiCaller {
   }
 
   /** @param operation an operation's literal, or its route such as `GET /api/streams/{id}` */
-  call(operation: AnyOperation | string, options: SendOptions = {}): Promise<Answer> {
+  call(operation: AnyOperation | string, options: SendOptions = {}): Promise<Reply> {
     const route = typeof operation === 'string' ? operation : (operation.route as string)
     return this.#app.send(route, { ...this.#credential, ...options })
   }

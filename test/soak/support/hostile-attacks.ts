@@ -2,7 +2,7 @@ import { setTimeout as delay } from 'node:timers/promises'
 import sharp from 'sharp'
 import { slowBodies, unreadPipelines, type Attack } from '../../support/http-attacks.ts'
 import { exchangeBytes } from '../../support/raw-http.ts'
-import { send, type Answer, type SendOptions } from '../../support/send.ts'
+import { send, type Reply, type SendOptions } from '../../support/send.ts'
 import { CONNECT_PACKET, EngineClient, floodByPolling } from '../../support/socket-attacks.ts'
 import { waitFor } from '../../support/wait.ts'
 import type { Person } from './people.ts'
@@ -227,7 +227,7 @@ function upload(target: Target, { apiKey, workspaceId }: Person, name: string, c
   return call(target, 'POST /api/assets/upload', { apiKey, body: { workspaceId }, file })
 }
 
-function call({ port }: Target, route: string, options?: SendOptions): Promise<Answer> {
+function call({ port }: Target, route: string, options?: SendOptions): Promise<Reply> {
   return send(`http://127.0.0.1:${port}`, route, options)
 }
 
@@ -250,7 +250,7 @@ function median(values: readonly number[]): number {
   return values.toSorted((a, b) => a - b)[Math.floor(values.length / 2)] ?? 0
 }
 
-function statusesOf(answers: readonly Answer[]): Map<number, number> {
+function statusesOf(answers: readonly Reply[]): Map<number, number> {
   const counts = Map.groupBy(answers, ({ status }) => status)
   return new Map([...counts].map(([status, some]) => [status, some.length]))
 }

@@ -1,3 +1,3 @@
 /** What other domains use of auth. */
 
-export { holdingOf, stillHeld, type Holding } from './holdings.ts'
+export { credentialRefOf, findValidCredentials, type CredentialRef } from './credential-refs.ts'

@@ -1,6 +1,6 @@
 import type { Readable } from 'node:stream'
 import type { OpenedWhep } from '../../../../media/whip/whep/proxy.ts'
-import { holdingOf, stillHeld, type Holding } from '../../identity/auth/index.ts'
+import { credentialRefOf, findValidCredentials, type CredentialRef } from '../../identity/auth/index.ts'
 import type { Coordination } from '../../../coordination/coordination.ts'
 import type { Caller, Member } from '../../../core/caller.ts'
 import { MINUTE, SECOND, type Clock } from '../../../core/clock.ts'
@@ -46,15 +46,15 @@ interface PreviewsOptions {
   readonly log: Logger
 }
 
-/** The content of a token, with its user and the credential that created it. */
-interface Claims extends Holding {
+/** The content of a token: the stream, and the credential that created the token. */
+interface Claims extends CredentialRef {
   readonly streamId: string
   /** Public part of the ingest key when the token was created. It changes when the stream is armed again. */
   readonly path: string
 }
 
 /** A viewer that is connected through this node. */
-interface Viewer extends Holding {
+interface Viewer extends CredentialRef {
   readonly workspaceId: string
 }
 
@@ -87,7 +87,7 @@ export class Previews implements Tickets {
     const { clock, publicUrl, tokens } = this.#options
     const row = await this.#find(streamId)
     if (row.status === 'ended') throw Conflict({ message: 'The stream has ended. Arm it first.' })
-    const { apiKeyId, sessionId, since, userId } = holdingOf(caller, clock.now())
+    const { apiKeyId, sessionId, since, userId } = credentialRefOf(caller, clock.now())
     const expiresAt = since + TOKEN_LIFE_MS
     const token = tokens.seal([userId, sessionId ?? `${API_KEY}${apiKeyId}`, streamId, row.path, expiresAt].join(' '))
     const pageUrl = `${publicUrl}/preview/${streamId}?token=${token}`
@@ -109,8 +109,10 @@ export class Previews implements Tickets {
    */
   async watch(streamId: string, caller: Caller, member: Member, token: string | undefined): Promise<Readable> {
     const row = await this.#find(streamId)
-    const holding =
-      token === undefined ? holdingOf(caller, this.#options.clock.now()) : await this.#check(this.#read(token), row)
+    const credential =
+      token === undefined
+        ? credentialRefOf(caller, this.#options.clock.now())
+        : await this.#check(this.#read(token), row)
     const address = this.#addressOf(row)
     let source: Readable
     try {
@@ -118,7 +120,7 @@ export class Previews implements Tickets {
     } catch (error) {
       throw refusal(error)
     }
-    this.#follow(source, { ...holdingIn(holding), workspaceId: member.workspaceId })
+    this.#follow(source, { ...credentialIn(credential), workspaceId: member.workspaceId })
     return source
   }
 
@@ -129,7 +131,7 @@ export class Previews implements Tickets {
   async play(streamId: string, token: string | undefined, sdp: string): Promise<OpenedPlayback> {
     const { row, viewer } = await this.#bearer(streamId, token)
     const { links, whep } = this.#options
-    const opened = await answered(whep.open(this.#addressOf(row), streamId, sdp))
+    const opened = await orUnavailable(whep.open(this.#addressOf(row), streamId, sdp))
     if (opened === undefined) throw Conflict({ message: 'The stream no longer has a publisher.' })
     if (!opened.ok) throw errorOf(opened)
     this.#follow(opened.viewing, viewer)
@@ -139,8 +141,8 @@ export class Previews implements Tickets {
   /** Ends a WHEP session. @throws AppError not_found, invalid_credential, credential_expired, conflict, media_unavailable */
   async stop(streamId: string, token: string | undefined, session: string): Promise<void> {
     const { row } = await this.#bearer(streamId, token)
-    if (await answered(this.#options.whep.end(this.#addressOf(row), streamId, session))) return
-    throw NotFound({ message: 'There is no such session; it may have ended.' })
+    if (await orUnavailable(this.#options.whep.end(this.#addressOf(row), streamId, session))) return
+    throw NotFound({ message: 'The session does not exist or has ended.' })
   }
 
   close(): void {
@@ -169,10 +171,10 @@ export class Previews implements Tickets {
     // Checked before the stream is read, so that a token of another stream does not reveal whether this one exists.
     requireSameStream(claims, streamId)
     const row = await this.#find(streamId)
-    // Without permission, the answer reveals neither the stream nor its status.
+    // Without permission, the reply reveals neither the stream nor its status.
     const { workspaceId } = row
     if (!(await this.#mayWatch({ userId: claims.userId, workspaceId }))) throw NotFound()
-    return { row, viewer: { ...holdingIn(await this.#check(claims, row)), workspaceId } }
+    return { row, viewer: { ...credentialIn(await this.#check(claims, row)), workspaceId } }
   }
 
   #read(token: string): Claims {
@@ -201,7 +203,7 @@ export class Previews implements Tickets {
   }
 
   /** @throws AppError invalid_credential for a token of another stream or an earlier arming, or of a revoked credential */
-  async #check(claims: Claims, row: StreamRow): Promise<Holding> {
+  async #check(claims: Claims, row: StreamRow): Promise<CredentialRef> {
     requireSameStream(claims, row.id)
     if (claims.path !== row.path || row.status === 'ended') {
       throw InvalidCredential({
@@ -209,13 +211,13 @@ export class Previews implements Tickets {
           'The preview token is no longer valid because the stream was stopped or armed again. Create a new one.',
       })
     }
-    const [held] = await stillHeld(this.#options.sql, [claims], this.#options.clock.now())
-    if (held === undefined) {
+    const [valid] = await findValidCredentials(this.#options.sql, [claims], this.#options.clock.now())
+    if (valid === undefined) {
       throw InvalidCredential({
         message: 'The preview token is no longer valid because its session or API key has ended.',
       })
     }
-    return held
+    return valid
   }
 
   /** Ends previews of viewers who lost their permission. If the database is unavailable, the next check decides. */
@@ -224,9 +226,9 @@ export class Previews implements Tickets {
     if (watching.length === 0) return
     try {
       const viewers = watching.map(([, viewer]) => viewer)
-      const held = new Set(await stillHeld(this.#options.sql, viewers, this.#options.clock.now()))
+      const valid = new Set(await findValidCredentials(this.#options.sql, viewers, this.#options.clock.now()))
       for (const [source, viewer] of watching) {
-        if (!held.has(viewer) || !(await this.#mayWatch(viewer))) source.destroy()
+        if (!valid.has(viewer) || !(await this.#mayWatch(viewer))) source.destroy()
       }
     } catch (error) {
       this.#options.log.warn({ error }, 'the permissions of preview viewers could not be checked')
@@ -240,13 +242,14 @@ export class Previews implements Tickets {
 }
 
 /** The credential of a token, without its other claims. */
-function holdingIn({ apiKeyId, sessionId, since, userId }: Holding): Holding {
+function credentialIn({ apiKeyId, sessionId, since, userId }: CredentialRef): CredentialRef {
   return { userId, sessionId, apiKeyId, since }
 }
 
-async function answered<T>(answer: Promise<T>): Promise<T> {
+/** Converts a failure of the media node to the API error. @throws AppError media_unavailable */
+async function orUnavailable<T>(response: Promise<T>): Promise<T> {
   try {
-    return await answer
+    return await response
   } catch (error) {
     throw MediaUnavailable({ retryAfter: 2, cause: error })
   }

@@ -3,29 +3,33 @@ import type { Sql } from '../../../core/sql.ts'
 import { anyOf } from '../../../db/condition.ts'
 import { apiKeys, sessions } from './tables.ts'
 
-/** The credential behind something that outlives a request: a session or an API key. */
-export interface Holding {
+/** Refers to the session or API key of a caller. Kept for resources that outlive a request, such as an open preview. */
+export interface CredentialRef {
   readonly userId: string
   /** Null for an API key. */
   readonly sessionId: string | null
   /** Null for a session. */
   readonly apiKeyId: string | null
-  /** Milliseconds since the epoch. */
+  /** When the credential was checked, in milliseconds since the epoch. */
   readonly since: number
 }
 
-/** @param now milliseconds since the epoch */
-export function holdingOf({ apiKey, sessionId, userId }: Caller, now: number): Holding {
+/** The reference to a caller's credential. @param now milliseconds since the epoch */
+export function credentialRefOf({ apiKey, sessionId, userId }: Caller, now: number): CredentialRef {
   return { userId, sessionId: sessionId ?? null, apiKeyId: apiKey?.id ?? null, since: now }
 }
 
 /**
- * The holdings whose session has not been revoked, or whose API key exists, has not changed since and has not expired.
- * Memberships are not checked.
+ * Returns the references that are still valid: the session is not revoked, or the API key exists, is unchanged and has
+ * not expired. Memberships are not checked.
  */
-export async function stillHeld<H extends Holding>(sql: Sql, holdings: readonly H[], now: number): Promise<H[]> {
-  const sessionIds = holdings.flatMap(({ sessionId }) => sessionId ?? [])
-  const keyIds = holdings.flatMap(({ apiKeyId, sessionId }) => (sessionId === null ? (apiKeyId ?? []) : []))
+export async function findValidCredentials<R extends CredentialRef>(
+  sql: Sql,
+  refs: readonly R[],
+  now: number,
+): Promise<R[]> {
+  const sessionIds = refs.flatMap(({ sessionId }) => sessionId ?? [])
+  const keyIds = refs.flatMap(({ apiKeyId, sessionId }) => (sessionId === null ? (apiKeyId ?? []) : []))
   const [openSessions, keys] = await Promise.all([
     sessionIds.length === 0
       ? []
@@ -36,7 +40,7 @@ export async function stillHeld<H extends Holding>(sql: Sql, holdings: readonly 
   ])
   const sessionOwners = new Map(openSessions.map(({ id, userId }) => [id, userId]))
   const keysById = new Map(keys.map((key) => [key.id, key]))
-  return holdings.filter(({ apiKeyId, sessionId, since, userId }) => {
+  return refs.filter(({ apiKeyId, sessionId, since, userId }) => {
     if (sessionId !== null) return sessionOwners.get(sessionId) === userId
     const key = keysById.get(apiKeyId ?? '')
     if (key === undefined || key.userId !== userId || Date.parse(key.updatedAt) > since) return false
