@@ -97,7 +97,7 @@ describe('help and usage errors', () => {
     [['streams', 'create', 'Friday'], 'unexpected argument: Friday'],
     [['streams', 'create'], 'missing --workspace-id, --title'],
     [['streams', 'list', '--workspace-id', 'x', '--limit', 'many'], '--limit must be a number'],
-    [['health', 'get', '--server', 'nowhere'], 'not a URL'],
+    [['health', 'get', '--server', 'nowhere'], 'not a valid URL'],
   ])('crier %j exits with 2', async (args, message) => {
     const ended = await crier(args)
     expect([ended.code, ended.stdout]).toEqual([2, ''])
