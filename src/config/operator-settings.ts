@@ -31,7 +31,7 @@ export const operatorSettings = {
     parse: optional(integer(0, 600)),
   },
   DEFAULT_PLAN: {
-    summary: `Plan of new users: ${PLAN_NAMES.join(', ')}; or unlimited, and no plan limits anybody`,
+    summary: `Plan of new users: ${PLAN_NAMES.join(', ')}, or unlimited to turn plan limits off`,
     fallback: 'free',
     parse: withDefault(oneOf(...PLAN_NAMES, 'unlimited'), 'free' as const),
   },

@@ -117,7 +117,7 @@ describe('a cache that notices keep true', () => {
     expect(await cache.find('g', 'a')).toBe('new')
   })
 
-  it('asks every time while the link is down, and begins anew when it is back', async () => {
+  it('loads every time while the link is down, and caches again when it is back', async () => {
     const { cache, coordination, truth, loads } = setUp()
     const heard: unknown[] = []
     cache.onInvalidated((group) => heard.push(group))

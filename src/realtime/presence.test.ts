@@ -91,7 +91,7 @@ test('a user is there while they are on any node, and away when they are away ev
   await waitFor(() => one.told.at(-1) === 'ada offline' && two.told.at(-1) === 'ada offline')
 })
 
-test('somebody who is back at once was never gone', async () => {
+test('a user who reconnects at once does not go offline', async () => {
   const [one, two] = [node(), node()]
   one.presence.set('ada', 'online')
   await waitFor(() => two.told.length === 1)
@@ -127,7 +127,7 @@ test('those on a node that dies are gone, and a node that comes learns who is th
   await waitFor(async () => (await one.state('ada')) === 'online')
 })
 
-test('what a node did not hear it asks for', async () => {
+test('a node requests the changes that it missed', async () => {
   const [one, two] = [node(), node()]
   one.presence.set('ada', 'online')
   await waitFor(async () => (await two.state('ada')) === 'online')

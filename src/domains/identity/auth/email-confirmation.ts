@@ -46,20 +46,20 @@ export interface EmailConfirmationOptions {
   readonly jobs: Jobs
 }
 
-/** How long network and User-Agent identify the client that signed up. Networks are shared, so not for long. */
+/** How long network and User-Agent identify the client that signed up. Short, because networks are shared. */
 const SAME_CLIENT_MS = HOUR
 
 /**
  * Confirms the address of an account.
  *
- * The mailed code proves that the caller reads the mailbox. It does not prove that the caller signed up: anybody can sign
- * up with somebody else's address and wait for its owner to confirm it. The password, API key and name of the sign-up are
+ * The mailed code proves that the caller reads the mailbox. It does not prove that the caller signed up: anyone can sign
+ * up with another person's address and wait for its owner to confirm it. The password, API key and name of the sign-up are
  * therefore kept only if the caller also proves to be the one who signed up, with one of:
  *
  * - the password of the sign-up, sent with the code;
  * - the API key of the sign-up, as the credential of the request;
- * - the same network and User-Agent as the sign-up, within an hour. This is the weakest proof: anybody who shares both
- *   passes. Without it nobody could confirm with the code alone.
+ * - the same network and User-Agent as the sign-up, within an hour. This is the weakest proof, because other clients can share
+ *   both. Without it, the code alone would never be enough.
  *
  * Without proof the address is still confirmed, because the caller owns it, but the credentials of the sign-up are
  * removed. The caller gets a session and a token to choose a password.

@@ -11,11 +11,11 @@ export async function markVerified(sql: Sql, userId: string, now: Date): Promise
 }
 
 /**
- * Removes password, API keys, sessions and name of an account whose address was never confirmed: somebody else may have
- * signed up with it. There is nothing else to remove, and nobody whom that account invited: an unconfirmed account reaches
- * only its own profile and the logout. It creates no workspace, accepts no invitation and invites nobody, and no confirmed
- * account becomes unconfirmed again. `test/api/auth-takeover.test.ts` holds that.
- * Call it in the transaction in which the owner of the mailbox has proven who they are.
+ * Removes the password, API keys, sessions and name of an account whose address was never confirmed, because another
+ * person may have signed up with it. There is nothing else to remove. An unconfirmed account can only read its own profile
+ * and log out. It cannot create workspaces, accept invitations or invite users. A confirmed account never becomes
+ * unconfirmed again. `test/api/auth-takeover.test.ts` checks this.
+ * Call it in the transaction in which the owner of the mailbox was authenticated.
  * @returns false, with nothing changed, for a confirmed account
  */
 export async function evictStranger(sql: Sql, sessions: Sessions, userId: string, now: Date): Promise<boolean> {

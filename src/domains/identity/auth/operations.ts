@@ -60,7 +60,7 @@ export const verifyEmail = operation({
   route: 'POST /api/auth/verify-otp',
   summary: 'Confirm an email address and log in',
   description:
-    'The code proves that you read the mailbox, not that you signed up: anybody can sign up with your address. Prove the sign-up with its `password`, or with its API key as the credential of this request. For an hour the network and User-Agent of the sign-up count as proof too. Without proof, the password and API key of the sign-up are removed, and `passwordReset` lets you choose a password.',
+    'The code proves that you read the mailbox, not that you signed up: anyone can sign up with your address. Prove the sign-up with its `password`, or with its API key as the credential of this request. For an hour the network and User-Agent of the sign-up count as proof too. Without proof, the password and API key of the sign-up are removed, and `passwordReset` lets you choose a password.',
   access: 'public',
   limit: 'auth',
   body: VerifyEmail,

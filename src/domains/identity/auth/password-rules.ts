@@ -8,7 +8,7 @@ export const MIN_PASSWORD = 10
 export const NewPassword = Type.String({
   minLength: MIN_PASSWORD,
   maxLength: 200,
-  description: 'At least 10 characters, not among the common ones, not the email address',
+  description: 'At least 10 characters. Common passwords and the email address are not accepted',
   'x-verbatim': true,
 })
 
@@ -30,13 +30,13 @@ export function checkPassword(password: string, email: string, path = '/body/pas
 export function passwordFault(password: string, email: string): string | undefined {
   const text = password.normalize('NFKC').toLowerCase()
   const plain = text.replaceAll(/\s/g, '')
-  if (plain.length < MIN_PASSWORD) return `must have at least ${MIN_PASSWORD} characters that are not blanks`
+  if (plain.length < MIN_PASSWORD) return `must have at least ${MIN_PASSWORD} characters other than spaces`
   if (new Set(plain).size < 4) return 'must have at least 4 different characters'
-  if (isOfEmail(plain, email)) return 'must not be made of the email address'
+  if (isOfEmail(plain, email)) return 'must not be derived from the email address'
   if (COMMON_PASSWORDS.has(plain)) return 'is among the most common passwords'
-  if (repeats(plain)) return 'must not repeat a few characters over and over'
-  if (isWalk(plain)) return 'must not be a run of neighbouring letters, digits or keys'
-  if (coreIsCommon(plain)) return 'is a common word with digits or signs around it'
+  if (repeats(plain)) return 'must not repeat the same few characters'
+  if (isWalk(plain)) return 'must not be a sequence of adjacent letters, digits or keys'
+  if (coreIsCommon(plain)) return 'is a common word with digits or symbols around it'
   return undefined
 }
 

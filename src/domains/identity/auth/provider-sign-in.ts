@@ -51,7 +51,7 @@ type Arrival = { readonly row: UserRow; readonly how: 'known' | 'linked' | 'crea
 /**
  * Sign-in with providers. An identity is found by issuer and subject, never by address. An identity is linked to an
  * account by address only if the provider has verified the address. If the account was never confirmed, the credentials
- * of its sign-up are removed first; otherwise whoever signed up would share the account.
+ * of its sign-up are removed first. Otherwise the person who signed up would share the account.
  */
 export class ProviderSignIn {
   readonly #options: ProviderSignInOptions
@@ -151,7 +151,7 @@ export class ProviderSignIn {
 
   #notConfigured(name: string): string {
     const names = this.names()
-    return `Sign-in with ${name} is not set up here. ${names.length > 0 ? `Set up: ${names.join(', ')}.` : 'No provider is.'}`
+    return `Sign-in with ${name} is not configured. ${names.length > 0 ? `Configured providers: ${names.join(', ')}.` : 'No provider is configured.'}`
   }
 
   #now(): Date {

@@ -66,7 +66,7 @@ export const Confirmed = named(
         { token: Type.String({ description: 'For POST /api/auth/reset-password, once' }), expiresAt: Timestamp },
         {
           description:
-            'Only where the account had to be taken over from whoever signed up: it has no password and no API key any more',
+            'Present if the sign-up was not proved to be yours. The account then has no password and no API key',
         },
       ),
     ),

@@ -63,7 +63,7 @@ export interface AuthServiceOptions {
  *
  * Only sign-up reveals whether an address has an account, because it must say that the address is taken. An account that
  * was never confirmed is not given to the next person who signs up, who may not own the address either. The owner of the
- * mailbox gets it with the mailed code or a password reset, which end all access that somebody else had.
+ * mailbox gets the account with the mailed code or a password reset. Both end all other access.
  */
 export class AuthService {
   readonly #options: AuthServiceOptions
@@ -130,14 +130,14 @@ export class AuthService {
     const token = await resets.issue(tx, row.id)
     if (token === undefined) return
     await mailLimits.count(tx, mail)
-    // The name of an unconfirmed account may be an advertisement of whoever signed up.
+    // Omits the name of an unconfirmed account, which could be used to send advertising.
     const to = row.emailVerified ? row : { email, name: '' }
     await postman.post(tx, passwordResetMail(to, publicUrl, token))
   }
 
   /**
    * Sets a new password with a mailed token, and ends all sessions. An account that was never confirmed loses its API
-   * keys too, because somebody else may have them.
+   * keys too, because another person may have them.
    * @throws AppError invalid_reset_token, validation_failed, overloaded
    */
   async resetPassword(token: string, password: string): Promise<void> {

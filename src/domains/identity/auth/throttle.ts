@@ -16,14 +16,14 @@ const FORGET_MS = HOUR
 export type Guarded = 'password' | 'code'
 
 /**
- * Where an attempt comes from. A device or network that the account is known to use has a count of its own. All others
+ * Where an attempt comes from. A known device or network of the account has its own count. All others
  * share one.
  */
 export type AttemptSource = 'anybody' | 'known device' | `network ${string}`
 
 /**
  * Counts failed attempts at an address and locks it for a time that doubles: 1 s after the fifth, 2 s after the sixth,
- * up to 15 min. A lock applies to one source, so strangers who guess do not lock the owner out. It applies with and
+ * up to 15 min. A lock applies to one source, so an attacker cannot lock the owner out. It applies with and
  * without an account, so it reveals nothing. An attempt is counted before it is checked, so concurrent attempts are all
  * counted.
  */
@@ -59,7 +59,7 @@ export class AttemptThrottle {
     const seconds = Math.max(1, Math.ceil((Date.parse(row?.lockedUntil ?? '') - now) / SECOND) || 1)
     throw TooManyAttempts({
       retryAfter: seconds,
-      message: `Too many failed attempts at this address. Wait ${seconds} s.`,
+      message: `Too many failed attempts for this email address. Wait ${seconds} s.`,
     })
   }
 

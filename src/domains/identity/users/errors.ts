@@ -3,14 +3,14 @@ import { defineError } from '../../../core/error.ts'
 export const EmailInUse = defineError({
   code: 'email_in_use',
   status: 400,
-  message: 'There is already an account with this email address.',
-  cause: 'Somebody has signed up with the address, perhaps without confirming it.',
-  fix: 'Log in. If the account is not yours or the password is lost, reset the password: the mail proves that the address is yours, and ends every earlier access.',
+  message: 'An account with this email address already exists.',
+  cause: 'Someone has signed up with this address, possibly without confirming it.',
+  fix: 'Log in. If you lost the password or did not create the account, reset the password. The reset requires access to the mailbox and ends all other access.',
 })
 export const PictureUnavailable = defineError({
   code: 'picture_unavailable',
   status: 503,
-  message: 'The picture could not be drawn right now.',
-  cause: 'The processes that draw pictures are busy, or were ended under this one.',
+  message: 'The picture could not be processed.',
+  cause: 'The processes that resize pictures are busy, or were stopped during the request.',
   fix: 'Send the picture again after Retry-After seconds.',
 })

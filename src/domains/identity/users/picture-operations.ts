@@ -45,7 +45,7 @@ export const removeProfilePicture = operation({
 export const getProfilePicture = operation({
   route: 'GET /api/users/pictures/{pictureId}/{size}',
   summary: 'Get a profile picture',
-  description: 'For anybody who has the URL, which cannot be guessed. A new picture has a new URL.',
+  description: 'Anyone with the URL can get the picture. The URL cannot be guessed. A new picture has a new URL.',
   access: 'public',
   path: PicturePath,
   returns: { 200: FILE },

@@ -40,7 +40,7 @@ const utm = {
   content: Text(0, 100),
 }
 const autoRetry = {
-  enabled: Type.Boolean({ description: 'Try again by itself after an error that may pass' }),
+  enabled: Type.Boolean({ description: 'Retry automatically after a temporary error' }),
   maxAttempts: Type.Integer({ minimum: 1, maximum: 10 }),
 }
 const linkShortening = {

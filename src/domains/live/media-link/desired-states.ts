@@ -67,7 +67,7 @@ export class DesiredStates {
       return { allowed: false, reason: 'the key has expired; arm the stream for a new one' }
     }
     if (!switches.isOn('streams')) {
-      return { allowed: false, later: true, reason: 'streams are switched off at the moment' }
+      return { allowed: false, later: true, reason: 'streams are currently disabled' }
     }
     const allowance = await plans.limitsOf(ownerId)
     const used = await usedMs(sql, ownerId, monthOf(clock.now()))
@@ -146,7 +146,7 @@ export class DesiredStates {
   }
 }
 
-/** Which encoder is to be live: the one that was selected, or the primary unless the stream keeps the current one. */
+/** The encoder that should be live: the selected one, or the primary, unless the stream keeps the current one. */
 function preferredInput({ inputPreference, inputSelected }: StreamTarget): Pick<DesiredStream, 'preferredInput'> {
   if (inputSelected !== null) return { preferredInput: { source: inputSelected, selected: true } }
   return inputPreference === 'primary' ? { preferredInput: { source: 'primary', selected: false } } : {}

@@ -49,7 +49,7 @@ export const UNLIMITED = Object.fromEntries(
   Object.keys(LIMITS).map((name) => [name, name === 'storageBytes' ? 1_000_000_000_000_000 : 1_000_000_000]),
 ) as PlanLimits
 
-/** The plan of new users. With `unlimited`, plans limit nobody. */
+/** The plan of new users. With `unlimited`, plans have no limits. */
 export type DefaultPlan = PlanName | 'unlimited'
 
 const GB = 1_000_000_000

@@ -20,12 +20,12 @@ const channel: Static<typeof ChannelState> = {
   version: 1,
 }
 
-/** Every change of a channel has a number of the channel's own; what was missed is asked for by `sync`. */
+/** Every change of a channel has a sequence number per channel. `sync` returns missed changes. */
 export const chatChange = event({
   name: 'chat.change',
   summary: 'Something was said or changed in a channel; numbered per channel without a gap',
   description:
-    '`type` says what changed and which fields `data` has. When `seq` is not the next number of the channel, ask for what was missed with `sync`.',
+    '`type` says what changed and which fields `data` has. If `seq` is not the next number of the channel, get the missed changes with `sync`.',
   scope: 'chat:read',
   stored: false,
   data: Change,

@@ -142,7 +142,7 @@ export const ChannelChange = Input(
   {
     name: Type.Optional(Nullable(ChannelName)),
     topic: Type.Optional(Nullable(Topic)),
-    archived: Type.Optional(Type.Boolean({ description: 'An archived channel can be read and nothing else' })),
+    archived: Type.Optional(Type.Boolean({ description: 'An archived channel is read-only' })),
   },
   { minProperties: 1 },
 )
@@ -161,8 +161,7 @@ export const NewMessage = Input({
   body: Type.Optional(
     Type.String({
       maxLength: BODY_LENGTH,
-      description:
-        '`<@user id>` mentions somebody, `<!channel>` everybody in the channel. May be absent beside attachments',
+      description: '`<@user id>` mentions a user, and `<!channel>` everybody in the channel. Optional with attachments',
     }),
   ),
   attachments: Type.Optional(
@@ -177,7 +176,9 @@ export const NewMessage = Input({
 export const MessageChange = Input(
   {
     body: Type.Optional(Text(1, BODY_LENGTH, { description: 'Of one’s own message' })),
-    pinned: Type.Optional(Type.Boolean({ description: 'Of anybody’s message; 50 a channel at most' })),
+    pinned: Type.Optional(
+      Type.Boolean({ description: 'Pins or unpins a message of any author. At most 50 per channel' }),
+    ),
   },
   { minProperties: 1, maxProperties: 1 },
 )

@@ -26,7 +26,7 @@ export const updateMember = operation({
   route: 'PATCH /api/team/{workspaceId}/members/{userId}',
   summary: 'Update the role or scopes of a member',
   description:
-    'Send `role` (a name) or `roleId`. `scopes` is exactly what the member may do: differences from role and groups are stored as overrides, and null removes them. Overrides stay when only the role changes. You cannot grant a scope that you lack, or change a member who has one. Only owners make or change owners, and the last owner stays one. If the owner who pays stops being an owner, whoever made the change pays. Takes effect at once, also on open sockets.',
+    'Send `role` (a name) or `roleId`. `scopes` is exactly what the member may do: differences from role and groups are stored as overrides, and null removes them. Overrides stay when only the role changes. You cannot grant a scope that you lack, or change a member who has one. Only owners make or change owners, and the last owner stays one. If the owner who pays stops being an owner, the member who made the change pays. Takes effect at once, also on open sockets.',
   access: 'team:manage',
   workspace: from.path('workspaceId'),
   turn: true,
