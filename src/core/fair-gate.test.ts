@@ -30,6 +30,19 @@ test('each key has its own limit, and waiting keys are served round robin', asyn
   await Promise.all(all)
 })
 
+test('a key stays at its limit when one of its tasks ends and the next one starts', async () => {
+  const { end, run, started } = workshop(new FairGate({ total: 10, each: 2, waiting: 10, waitMs: 60_000 }))
+  const first = ['a1', 'a2', 'a3'].map((name) => run('a', name))
+  end('a1')
+  await vi.waitFor(() => expect(started).toEqual(['a1', 'a2', 'a3']))
+  const last = run('a', 'a4')
+  expect(started).toEqual(['a1', 'a2', 'a3'])
+  end('a2')
+  await vi.waitFor(() => expect(started).toContain('a4'))
+  for (const name of ['a3', 'a4']) end(name)
+  await Promise.all([...first, last])
+})
+
 test('tasks over the limit or the time limit are refused and leave no state behind', async () => {
   vi.useFakeTimers()
   try {

@@ -3,6 +3,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, afterEach, beforeAll, expect, test } from 'vitest'
 import { startRedis, type TestRedis } from '../../test/support/redis.ts'
+import { waitFor } from '../../test/support/wait.ts'
 import type { ActorHost } from '../../actors/index.ts'
 import { systemClock } from '../core/clock.ts'
 import { createLog } from '../core/log.ts'
@@ -52,10 +53,10 @@ function start(settings: Partial<ClusterSettings>): Driver {
   return driver
 }
 
-const run = ({ actors }: Driver) =>
+const run = ({ actors }: Driver, actor = 'ws:1') =>
   actors.run({
-    actor: 'ws:1',
-    operationId: 'one',
+    actor,
+    operationId: `one of ${actor}`,
     caller: 'ada',
     deadline: performance.now() + 20_000,
     payload: { kind: 'system', name: 'greet', input: 'hello' },
@@ -86,6 +87,35 @@ test.each([
   const owners = await driver.actors.owners()
   const own = owners.find(({ actors }) => actors.some(({ actor }) => actor === 'ws:1'))
   expect(own?.address).toMatch(address)
+})
+
+/** Two nodes that know of each other. */
+async function startTwo(): Promise<[Driver, Driver]> {
+  const nodes: [Driver, Driver] = [start({ REDIS_URL: redis.url }), start({ REDIS_URL: redis.url })]
+  for (const { actors, ready } of nodes) {
+    await ready
+    await waitFor(() => actors.stats().cluster?.nodes === nodes.length, { what: 'both nodes' })
+  }
+  return nodes
+}
+
+test('every node lists each actor once, at the node that owns it', async () => {
+  const nodes = await startTwo()
+  const names = Array.from({ length: 16 }, (_, index) => `ws:${index + 100}`)
+  for (const name of names) await run(nodes[0], name)
+  for (const { actors } of nodes) {
+    const listed = (await actors.owners()).flatMap((node) => node.actors.map(({ actor }) => actor))
+    expect(listed.toSorted()).toEqual(names)
+  }
+})
+
+test('a node that closes also closes its links to other nodes', async () => {
+  const [one] = await startTwo()
+  await one.actors.owners()
+  const states = () => one.actors.stats().cluster?.links.map(({ state }) => state)
+  expect(states()).toEqual(['open'])
+  await one.actors.close(1_000)
+  expect(states()).toEqual([])
 })
 
 test('certificates that cannot be read stop the start, and the error names the settings', () => {

@@ -38,7 +38,9 @@ type Way =
   | 'orm-then-fail'
   | 'refuse'
   | 'bad-row'
+  | 'insert'
   | 'read'
+  | 'read-all'
   | 'go-on-after-failure'
 
 const gates = new Map<string, Promise<void>>()
@@ -64,8 +66,12 @@ const write = systemTurn<{ text: string; way?: Way }, string>({
       throw Conflict()
     }
     if (way === 'bad-row') turn.insert('notes', { workspace_id: turn.workspaceId, text: null })
+    else if (way === 'insert') turn.insert('notes', { workspace_id: turn.workspaceId, text })
     else if (way === 'read') await turn.sql.row('select 1 as one')
-    else await turn.sql.run('insert into notes (workspace_id, text) values ($1, $2)', [turn.workspaceId, text])
+    else if (way === 'read-all') {
+      const all = 'select text from notes where workspace_id = $1 order by n'
+      return (await turn.sql.rows<{ text: string }>(all, [turn.workspaceId])).map((row) => row.text).join(', ')
+    } else await turn.sql.run('insert into notes (workspace_id, text) values ($1, $2)', [turn.workspaceId, text])
     if (way === 'write-then-fail') throw Conflict()
     if (way === 'go-on-after-failure') await turn.sql.row('select 1 / $1::int', [0]).catch(() => undefined)
     return text
@@ -275,6 +281,17 @@ describe('a batch', () => {
     expect((await events()).map((row) => row.text)).toEqual(['first of a', 'a', 'c'])
     expect((await events()).map((row) => row.seq)).toEqual([1, 2, 3])
     expect(runs.filter((run) => run === 'a')).toHaveLength(1)
+  })
+
+  it('shows a turn the deferred inserts of the turns before it', async () => {
+    fresh()
+    const one = await runtime()
+    const results = await together(one, [
+      { text: 'a', way: 'insert' },
+      { text: 'b', way: 'insert' },
+      { text: 'c', way: 'read-all' },
+    ])
+    expect(results.at(-1)).toEqual({ status: 'fulfilled', value: 'first of a, a, b' })
   })
 
   it('attributes a failed deferred insert to its own turn, not to the next one that reads', async () => {

@@ -127,6 +127,12 @@ describe.each(FAULTS.map((fault, index) => ({ ...fault, index })))('$what', ({ a
   }
 })
 
+test('a caller with an unconfirmed address reaches only the operations that are open to it', async () => {
+  const secret = await app.send('POST /api/probe/secret', { token: 'unconfirmed' })
+  expect([secret.status, secret.body.code]).toEqual([403, 'email_unverified'])
+  expect((await app.send('GET /api/probe/me', { token: 'unconfirmed' })).status).toBe(200)
+})
+
 describe('paths and methods are checked first', () => {
   const broken = {
     headers: { 'Content-Type': 'text/plain', Authorization: 'Bearer No.Such.Token' },
@@ -136,6 +142,12 @@ describe('paths and methods are checked first', () => {
   test('404 for an unknown path', async () => {
     const reply = await app.send('POST /api/probe/thingz', broken)
     expect([reply.status, reply.body.code]).toEqual([404, 'route_not_found'])
+  })
+
+  test('426 for the path of the sockets', async () => {
+    const reply = await app.send('GET /socket.io/?EIO=4&transport=polling', { headers: broken.headers })
+    expect([reply.status, reply.body.code]).toEqual([426, 'websocket_required'])
+    expect(reply.headers.get('upgrade')).toBe('websocket')
   })
 
   test('405 with Allow for a method that the path does not have', async () => {

@@ -60,6 +60,13 @@ const EQUIVALENT: readonly Equivalent[] = [
     after: 'index--',
     reason: 'The one operation with signed links has one parameter.',
   },
+  {
+    file: 'src/domains/talk/chat/messages.ts',
+    line: 'if (cached === undefined || clientId === undefined) return []',
+    after: 'true',
+    reason:
+      '`send` then looks the earlier message up itself: one statement per message, not per batch, for the same reply.',
+  },
 ]
 
 /** Why a mutant is not counted; undefined for one that is. */

@@ -160,6 +160,16 @@ export const secretOnce = operation({
   handle: async () => ok('Keep it', { secret: `once-${uuidv7(Date.now())}` }),
 })
 
+export const whoAmI = operation({
+  route: 'GET /api/probe/me',
+  summary: 'Show the caller',
+  access: 'user',
+  unconfirmed: true,
+  returns: { 200: Envelope(Type.Object({ userId: Id })) },
+  example: {},
+  handle: async ({ caller }) => ok('You', { userId: caller.userId }),
+})
+
 let failures = 0
 
 export const failOnce = operation({
@@ -234,6 +244,7 @@ export const registryOfProbe = {
     renameThing,
     wait,
     secretOnce,
+    whoAmI,
     failOnce,
     nothing,
     mailSomebody,
