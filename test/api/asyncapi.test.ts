@@ -77,6 +77,13 @@ test('a message names its acknowledgement where there is one', () => {
   expect(answered.map((name) => `${name.replace('receive.', '')}.reply`).toSorted()).toEqual(messages.toSorted())
 })
 
+test('only messages that are answered like REST have an acknowledgement with status, headers and body', () => {
+  const fields = (name: string) => Object.keys(document.components.messages[name]?.payload.properties ?? {})
+  expect(fields('sync.reply')).toEqual(['status', 'headers', 'body'])
+  expect(document.components.messages['auth.reply']).toBeDefined()
+  expect(fields('auth.reply')).not.toContain('headers')
+})
+
 test('a message is named like its socket.io event, which is `call` for every operation', () => {
   for (const [key, { name }] of Object.entries(document.components.messages)) {
     const isCall = key.startsWith('call.') && !key.endsWith('.reply')
