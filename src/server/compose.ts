@@ -2,7 +2,7 @@ import type { Actors } from '../../actors/index.ts'
 import { contextFactory, type ContextFactory } from '../core/context.ts'
 import type { AnyJob } from '../core/job.ts'
 import { walk, type NamedOperation, type Registry } from '../core/operation.ts'
-import type { Authenticator, Memberships, Owners } from '../core/ports.ts'
+import type { Authenticator, Channels, Memberships, Owners } from '../core/ports.ts'
 import type { Services } from '../core/services.ts'
 import type { SignedLinks } from '../core/signed-links.ts'
 import { MemberTurnAuthorizer } from '../domains/workspace/workspaces/turn-authorizer.ts'
@@ -31,6 +31,7 @@ export interface Composition {
   readonly authenticator: Authenticator
   readonly links: SignedLinks
   readonly memberships: Memberships
+  readonly channels: Channels
   readonly turnAuthorizer: TurnAuthorizer
   readonly idempotency: IdempotencyKeys
   readonly jobs: JobService
@@ -87,6 +88,7 @@ export function compose(
     authenticator: auth.authenticator,
     links: foundation.links,
     memberships,
+    channels: services.chat.memberships,
     turnAuthorizer,
     start: () => domains.start(),
     close: async () => {

@@ -80,7 +80,7 @@ export function createHttpServer(resources: NodeResources, composition: Composit
 /** Adds the sockets to the same port. Call it before `finishRoutes`. */
 export function createGateway(resources: NodeResources, composition: Composition, front: FrontEnd): Gateway {
   const { clock, config, coordination, database, log, metrics } = resources
-  const { chat, team, workspaces } = composition.services
+  const { team, workspaces } = composition.services
   const { memberships, service } = workspaces
   if (!config.SOCKET_POLLING) front.server.refuseHttp('/socket.io/', WebSocketRequired)
   const gateway = new Gateway({
@@ -101,7 +101,7 @@ export function createGateway(resources: NodeResources, composition: Composition
       },
       workspacesOf: (userIds) => service.ofUsers(userIds),
       membersAmong: (workspaceId, userIds) => memberships.among(workspaceId, userIds),
-      channels: chat.memberships,
+      channels: composition.channels,
     },
     onMembers: (listener) => memberships.onChange(listener),
     onCredentials: (listener) => onCredentials(coordination, listener),

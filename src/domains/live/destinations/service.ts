@@ -22,7 +22,6 @@ interface RtmpDestinationsOptions {
   readonly keys: SealedBox
   readonly plans: PlanService
   readonly allowPrivateAddresses: boolean
-  /** Removes a destination from all streams. @throws AppError conflict while a live stream uses it */
 }
 
 /** Removes what refers to a destination. @throws AppError conflict while the destination cannot be deleted */
