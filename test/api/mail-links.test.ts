@@ -58,7 +58,7 @@ test('the link of an invitation opens a page that describes and accepts it', asy
   expect(invited.status).toBe(201)
   const { page, complaints } = await openPage(browser, app.url + (await linkTo(email, /invites you/)))
   await page.getByText(/workspace “acme”, role editor/i).waitFor()
-  await page.getByLabel('E-mail').fill(email)
+  await page.getByLabel('Email').fill(email)
   await page.getByLabel('Password').fill(PASSWORD)
   await page.getByRole('button', { name: 'Accept' }).click()
   await page.getByRole('status').filter({ hasText: 'Invitation accepted' }).waitFor()

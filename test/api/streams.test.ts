@@ -442,7 +442,7 @@ describe('going live', () => {
   test('follows the publisher: receiving, live, interrupted, live, ended', async () => {
     const one = await destination()
     const { _id, streamKey } = await stream({ platforms: to(one) })
-    expect(await goLive(_id)).toMatchObject({ status: 409, body: { message: expect.stringMatching(/ingested/) } })
+    expect(await goLive(_id)).toMatchObject({ status: 409, body: { message: expect.stringMatching(/no publisher/) } })
     expect(await stop(_id)).toMatchObject({ status: 409, body: { message: expect.stringMatching(/nothing to stop/) } })
     const session = uuidv7(1)
     await see(_id, streamKey, session)

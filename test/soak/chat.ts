@@ -138,8 +138,8 @@ const redis = await startRedis()
 const nodes = await Nodes.start(NODES, folder, {
   DATABASE_URL: postgres.url,
   REDIS_URL: redis.url,
-  JWT_SECRET: 'the token secret of all nodes',
-  CLUSTER_SECRET: 'the cluster secret of all nodes',
+  JWT_SECRET: 'the token secret that all nodes share',
+  CLUSTER_SECRET: 'the cluster secret that all nodes share',
   LOG_LEVEL: 'warn',
 })
 const database = await Database.connect({
