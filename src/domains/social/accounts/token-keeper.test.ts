@@ -24,6 +24,8 @@ let refreshes: number
 let style: RefreshStyle
 /** What happens to the next refreshes, in order. */
 let faults: ('lost' | 'down' | 'empty')[]
+/** Runs while the platform handles a refresh. */
+let meanwhile: () => Promise<void>
 
 beforeAll(async () => {
   app = await startApp()
@@ -38,6 +40,7 @@ beforeEach(() => {
   refreshes = 0
   style = 'single_use'
   faults = []
+  meanwhile = async () => undefined
   valid = new Set(['refresh-0'])
 })
 
@@ -51,8 +54,7 @@ async function refresh({ credential }: { credential: Credential }): Promise<Cred
   refreshes += 1
   const next = `refresh-${refreshes}`
   valid.add(next)
-  // Other callers get their chance while this one waits for the platform.
-  await new Promise((resolve) => setImmediate(resolve))
+  await meanwhile()
   if (fault === 'lost') throw new PlatformError('network', 'Test', { mayHaveHappened: true })
   return {
     accessToken: `access-${refreshes}`,
@@ -195,10 +197,12 @@ describe('TokenKeeper', () => {
 
   test('does not overwrite a credential that was connected during the refresh', async () => {
     const row = await account()
-    const running = keeper().credentialOf(row)
-    const fresh = await vault().seal({ accessToken: 'connected again' })
-    await socialCredentials.update(sql, { accountId: row.id }, { ...fresh, version: 9, leaseToken: null })
-    await running.catch(() => undefined)
+    meanwhile = async () => {
+      const fresh = await vault().seal({ accessToken: 'connected again' })
+      const released = { leaseToken: null, leaseUntil: null }
+      await socialCredentials.update(sql, { accountId: row.id }, { ...fresh, ...released, version: 2 })
+    }
+    await keeper().credentialOf(row)
     const stored = await socialCredentials.first(sql, { accountId: row.id })
     expect(stored && (await vault().open(stored)).accessToken).toBe('connected again')
   })
