@@ -13,7 +13,7 @@ test.each([
   expect(ValidationFailed({ errors: paths.map(field) }).message).toBe(message)
 })
 
-test('an own message comes before the fields, and the one of the table after them', () => {
+test('a custom message takes precedence over the field errors, and these over the message of the table', () => {
   expect(ValidationFailed({ message: 'No.', errors: [field('/body/a')] }).message).toBe('No.')
   expect(ValidationFailed({ errors: [] }).message).toBe(ValidationFailed.message)
   expect(NotFound().message).toBe(NotFound.message)
@@ -26,7 +26,7 @@ test('an error knows its code and status, and keeps its cause', () => {
   expect(error).toMatchObject({ code: 'not_found', status: 404, cause, retryAfter: 3, details: { limit: 1 } })
 })
 
-test('a code is defined once, with a status of HTTP', () => {
+test('a code is defined once, with an HTTP status', () => {
   const definition = { message: 'x', cause: 'x', fix: 'x' }
   expect(() => defineError({ ...definition, code: 'not_found', status: 404 })).toThrow('not_found is defined twice')
   expect(() => defineError({ ...definition, code: 'odd', status: 299 })).toThrow('299 is not an HTTP status')

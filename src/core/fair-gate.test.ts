@@ -1,7 +1,7 @@
 import { expect, test, vi } from 'vitest'
 import { FairGate } from './fair-gate.ts'
 
-/** Work that ends when it is told to, and notes when it starts. */
+/** Work that ends on request and records when it starts. */
 function workshop(gate: FairGate) {
   const started: string[] = []
   const ends = new Map<string, () => void>()

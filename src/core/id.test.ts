@@ -18,7 +18,7 @@ test('an id is a UUID of version 7 with the time in it', () => {
 
 test('ids of one process sort in the order in which they were made, also when the clock stands still or goes back', () => {
   later(1)
-  // More than one millisecond has numbers for: 4,096 at most.
+  // More ids than one millisecond has numbers for: 4,096.
   const ids = Array.from({ length: 10_000 }, (_, index) => uuidv7(index % 3 === 0 ? now - 5 : now))
   expect(ids).toEqual(ids.toSorted())
   expect(new Set(ids).size).toBe(ids.length)
@@ -46,7 +46,7 @@ test('only UUIDs in lower case are accepted', () => {
     expect(isUuid(text)).toBe(false)
 })
 
-test('request ids are of one form, and none comes twice', () => {
+test('request ids have one form and are unique', () => {
   const ids = Array.from({ length: 5_000 }, () => requestId())
   expect(new Set(ids).size).toBe(ids.length)
   for (const id of ids) expect(id).toMatch(/^req_[0-9a-f]{10}[0-9a-z]{5}$/)

@@ -68,7 +68,7 @@ test('a route cannot be declared twice', () => {
   expect(() => walk(twice)).toThrow('operation makeAnother: route POST /api/things is declared twice')
 })
 
-test('PUT and PATCH know every field that the replies of their path have; others know none', () => {
+test('PUT and PATCH have the fields of the replies of their path; other methods have none', () => {
   const reply = (field: string) => ({ 200: Envelope(Type.Object({ [field]: Type.String() })) })
   const at = (method: string, returns: object) => ({
     ...sound,

@@ -125,7 +125,7 @@ export interface OperationDeclaration<
   /** Runs as a turn of the workspace's actor: serialized, in one transaction, with an audit entry. */
   readonly turn?: true
   readonly limit?: LimitClass
-  /** Answered even when the server refuses other requests. For operations that report the server's state. */
+  /** Handled even when the server refuses other requests. For operations that report the server's state. */
   readonly alwaysAnswered?: true
   readonly path?: P
   readonly query?: Q

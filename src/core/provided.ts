@@ -6,7 +6,7 @@ export class Provided<T> {
   readonly #what: string
   #value: T | undefined
 
-  /** @param what it is, for the error when nobody provides it */
+  /** @param what it is, for the error when it was not provided */
   constructor(what: string) {
     this.#what = what
   }

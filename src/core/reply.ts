@@ -59,7 +59,7 @@ export class FileBody {
 /** The declaration in `returns` for a reply made with `file`. */
 export const FILE = { contentType: '*/*', file: true } as const
 
-/** 200 with a file. The server turns it into 206, 304 or 416 if the request asks for that. */
+/** 200 with a file. The server turns it into 206, 304 or 416 depending on the request. */
 export function file(options: FileOptions): Reply<200, FileBody> {
   return { status: 200, body: new FileBody(options) }
 }

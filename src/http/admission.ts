@@ -122,7 +122,7 @@ export function authorize(state: RequestState, options: PipelineOptions): void |
   if (op.access === 'admin' && !caller?.isAdmin) {
     throw Forbidden({ message: 'Only a platform administrator may do this.' })
   }
-  // Workers will sign their requests. There are none yet, so nobody is a worker.
+  // Workers will sign their requests. No workers exist yet, so no caller is a worker.
   if (op.access === 'internal') throw Forbidden()
   if (op.workspace === undefined) return
   const found = findWorkspace(op.workspace, options.owners, state)

@@ -72,7 +72,7 @@ test('a body over the limit fails', async () => {
   await expect(body.blocks().next()).rejects.toMatchObject({ code: 'payload_too_large' })
 })
 
-test('the socket is read while somebody waits, is paused when enough is buffered, and is read again when that is used', async () => {
+test('the socket is read while a reader waits, paused when enough is buffered, and read again when the buffer drains', async () => {
   const { body, bring, state } = open()
   const blocks = body.blocks()
   const first = blocks.next()

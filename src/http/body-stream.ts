@@ -8,8 +8,8 @@ import type { ReceiveBuffers } from './receive-buffers.ts'
 const ENOUGH = 256 * 1024
 
 /**
- * A request's body as a stream with back-pressure: while nobody reads the stream, the socket is not read either, and
- * TCP slows the sender down. It starts paused.
+ * A request's body as a stream with back-pressure: while the stream is not read, the socket is not read either, and TCP
+ * slows the sender down. It starts paused.
  *
  * After a pause, uSockets keeps reading until a read does not fill its 512 KB. A sender that is as fast as this process
  * can therefore deliver any number of chunks in one turn of the event loop. They are copied into reused memory:
@@ -23,7 +23,7 @@ export class BodyStream extends Readable {
   #received = 0
   #complete = false
   #paused = true
-  /** The response must not be used any more: it was sent, or the client disconnected. */
+  /** The response must no longer be used: it was sent, or the client disconnected. */
   #released = false
   /** Why the body ended early. Reported after the bytes before it have been read. */
   #cut: Error | undefined

@@ -27,7 +27,7 @@ import {
 } from '../core/errors.ts'
 import { returnsFile, type NamedOperation } from '../core/operation.ts'
 
-/** Domains that cannot be switched off: without them, nobody could switch anything on again. */
+/** Domains that cannot be switched off: without them, no service could be switched on again. */
 export const ALWAYS_ON = new Set(['auth', 'services', 'health'])
 
 /** The errors that the pipeline can return for an operation. OpenAPI lists them and the tests expect them. */

@@ -13,7 +13,7 @@ export function publicError(error: unknown): AppError {
   return error instanceof AppError ? error : InternalError({ cause: error })
 }
 
-/** Writes an error as the common error body, or as an RFC 9457 problem if the client asks for one. */
+/** Writes an error as the common error body, or as an RFC 9457 problem if the client accepts one. */
 export function errorReply(error: AppError, accept: string, requestId: string, publicUrl: string): ErrorReply {
   const docUrl = `${publicUrl}/docs/errors#${error.code}`
   const headers: [string, string][] = []

@@ -194,8 +194,8 @@ export class HttpExchange {
   }
 
   /**
-   * Starts to send a stream that has no end of its own. From here on the request counts as answered, so that shutdown
-   * does not wait for the stream.
+   * Starts to send an endless stream. From here on the request counts as complete, so that shutdown does not
+   * wait for the stream.
    */
   sendLive(headers: readonly (readonly [string, string])[], source: Readable): void {
     if (this.over || this.#sending || this.headOnly) {
@@ -280,7 +280,7 @@ export class HttpExchange {
 
   /**
    * Sends a reply that closes the connection, after uWS has parsed everything that it has read. Otherwise a pipelined
-   * request would be answered too and the connection would stay open.
+   * request would be handled too and the connection would stay open.
    */
   #sendLast(status: number, headers: readonly (readonly [string, string])[], body: string | Uint8Array): void {
     setImmediate(() => {

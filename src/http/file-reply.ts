@@ -5,7 +5,7 @@ import { knows } from './entity-tag.ts'
 import type { HttpExchange } from './exchange.ts'
 
 /**
- * Sends a file, or the range that the request asks for (RFC 9110, section 14).
+ * Sends a file, or the requested range (RFC 9110, section 14).
  * @returns the status, once the last byte was handed to the socket
  * @throws AppError range_not_satisfiable; any error of opening the file
  */

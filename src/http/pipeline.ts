@@ -59,7 +59,7 @@ const STEPS: readonly Step[] = [
   openBody, // 400 of a body that cannot be read, 429 of too many uploads
   readFields, // 400
   authorize, // 404 of another tenant's resource, 403
-  claimIdempotencyKey, // the kept reply, 409
+  claimIdempotencyKey, // the stored reply, 409
   handle, // 402, 409 and the operation's own errors
 ]
 

@@ -47,7 +47,7 @@ export async function dropSource(source: AsyncIterable<Buffer>): Promise<void> {
 /**
  * Sends a stream of unknown length over a response whose headers were written, until the stream ends or the client
  * disconnects. The next chunk is read only when the socket has accepted the one before.
- * @returns whether the source ended by itself
+ * @returns whether the source ended without an error while the client was connected
  */
 export async function sendWhole(response: HttpResponse, source: Readable, departure: Departure): Promise<boolean> {
   departure.onLeave(() => source.destroy())

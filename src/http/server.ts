@@ -173,7 +173,7 @@ export class HttpServer {
     this.#endsConnections = true
   }
 
-  /** Stops listening. Requests in flight are answered; new requests on open connections get 503. */
+  /** Stops listening. Requests in flight are completed; new requests on open connections get 503. */
   async drain(withinMs: number): Promise<void> {
     this.#draining = true
     this.#endsConnections = true

@@ -6,7 +6,7 @@ import { PlatformHttp, type BudgetReport, type LoggedCall } from './http/platfor
 import type { AppRegistrations, Platform, PlatformContext, PlatformSettings } from './platform.ts'
 import { findPlatform, PLATFORMS } from './registry.ts'
 
-/** A platform as this server has it. */
+/** A platform with its configuration on this server. */
 export interface ConfiguredPlatform {
   readonly platform: Platform
   readonly settings: PlatformSettings
@@ -28,7 +28,7 @@ interface DirectoryOptions {
   readonly apps: (platform: string) => AppRegistrations
 }
 
-/** The platforms with the settings of this server, and the way to call them. */
+/** The platforms with the settings of this server, and the clients to call them. */
 export class PlatformDirectory {
   readonly #options: DirectoryOptions
   readonly #breaker: CircuitBreaker
@@ -59,7 +59,7 @@ export class PlatformDirectory {
     throw NotFound({ message: `There is no platform “${key}”. GET /api/platforms lists them.` })
   }
 
-  /** What the functions of a platform are called with. */
+  /** The arguments for the functions of a platform. */
   context({ platform, settings }: ConfiguredPlatform, { onBudget, onCall, signal }: CallOptions = {}): PlatformContext {
     const { apps, clock, outgoing } = this.#options
     const http = new PlatformHttp({

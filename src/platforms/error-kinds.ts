@@ -1,14 +1,14 @@
 /**
- * The kinds of errors that platforms return. A platform's folder maps the platform's own codes to these; everything else
- * (retries, messages, who is asked to act) follows from the kind.
+ * The kinds of errors that platforms return. A platform's folder maps the platform's own codes to these; everything
+ * else (retries, messages, who must act) follows from the kind.
  */
 
-/** Who can remove the cause: the user, the operator of this server, Crier's developers, or nobody but time. */
+/** Who can remove the cause: the user, this server's operator or Crier's developers. `nobody`: it ends with time. */
 export type WhoActs = 'user' | 'admin' | 'us' | 'nobody'
 
 /**
  * Whether a call may be repeated. `later`: after `retryAfter` or a back-off. `after_refresh`: once, with a new token.
- * `reconcile`: the outcome is unknown, so first look on the platform. `never`: the same call fails again.
+ * `reconcile`: the outcome is unknown, so first check on the platform. `never`: the same call fails again.
  */
 export type Retry = 'later' | 'after_refresh' | 'reconcile' | 'never'
 
@@ -16,7 +16,7 @@ interface ErrorKindFacts {
   readonly meaning: string
   readonly retry: Retry
   readonly whoActs: WhoActs
-  /** What the user reads. `{platform}` is the platform's title. */
+  /** The message for the user. `{platform}` is the platform's title. */
   readonly message: string
 }
 
@@ -123,7 +123,7 @@ export interface PlatformErrorOptions {
   /** The platform's own message. */
   readonly detail?: string | undefined
   readonly httpStatus?: number | undefined
-  /** Seconds until the call may be repeated, where the platform says so. */
+  /** Seconds until the call may be repeated, if the platform specifies them. */
   readonly retryAfter?: number | undefined
   /** Whether the request can have had an effect at the platform. True unless it was never sent or clearly refused. */
   readonly mayHaveHappened?: boolean

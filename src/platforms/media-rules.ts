@@ -1,8 +1,8 @@
-/** What platforms take of media, as data with its source: numbers change, and an operator may know better. */
+/** Media limits of platforms, each with its source, because platforms change them. */
 
 export interface MediaRule {
   readonly types: readonly string[]
-  /** Absent where the source names none. */
+  /** Absent if the source states no limit. */
   readonly maxBytes?: number
   readonly minSeconds?: number
   readonly maxSeconds?: number
@@ -118,10 +118,10 @@ const RULES = {
 
 type MediaPlatform = keyof typeof RULES
 export const PLATFORM_MEDIA: Readonly<Record<string, PlatformMedia>> = RULES
-// What `Object.keys` says of its keys is that they are strings.
+// TypeScript types the result of `Object.keys` as strings.
 export const MEDIA_PLATFORMS = Object.keys(RULES) as [MediaPlatform, ...MediaPlatform[]]
 
-/** Why a platform would not take a file, in words; empty when nothing speaks against it. */
+/** Why a platform would refuse a file, as text. Empty if it would accept the file. */
 export function refusals(platform: string, file: { kind: string; type: string; size: number | undefined }): string[] {
   const known = PLATFORM_MEDIA[platform]
   if (known === undefined) return []

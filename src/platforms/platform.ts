@@ -17,8 +17,7 @@ export interface PlatformSettings {
 }
 
 /**
- * What gives access to an account. Stored encrypted; the fields beyond the common ones belong to the platform, which
- * alone reads them.
+ * What gives access to an account. Stored encrypted; only the platform reads the fields beyond the common ones.
  */
 export interface Credential {
   readonly accessToken?: string
@@ -34,14 +33,14 @@ export interface Credential {
 
 /** An account as its platform shows it. */
 export interface Profile {
-  /** The id at the platform, which never changes. The same account is recognized by it. */
+  /** The id at the platform. It never changes, and identifies an account that is connected again. */
   readonly remoteId: string
   readonly name: string
   /** Without a leading @. */
   readonly handle: string | null
   readonly avatarUrl: string | null
   readonly url: string | null
-  /** What kind of account it is, in the platform's words: `page`, `organization`, `channel`, `business`. */
+  /** The kind of account, in the platform's terms: `page`, `organization`, `channel`, `business`. */
   readonly kind: string
 }
 
@@ -49,7 +48,7 @@ export interface Profile {
 export interface Grant {
   readonly profile: Profile
   readonly credential: Credential
-  /** What the platform granted; null where it does not say. */
+  /** The scopes that the platform granted; null if it does not report them. */
   readonly scopes: readonly string[] | null
 }
 
@@ -85,7 +84,7 @@ export interface AuthorizeRequest {
 
 export interface AuthorizeStart {
   readonly url: string
-  /** Kept for `exchange`, beside the verifier. */
+  /** Kept for `exchange`, in addition to the verifier. */
   readonly secrets: SignInSecrets
 }
 
@@ -98,13 +97,13 @@ export interface CallbackRequest {
   readonly params: Readonly<Record<string, string>>
 }
 
-/** What the account can do now, as the platform says. */
+/** The current capabilities of the account, as the platform reports them. */
 export interface LiveCapabilities {
   /** Values that replace those of the rules for this account, by rule id. */
   readonly limits: Readonly<Record<string, number>>
-  /** What it cannot do, and why, by capability. */
+  /** The reasons for missing capabilities, by capability. */
   readonly blocked: Readonly<Record<string, string>>
-  /** The platform's own answer, for callers that know it (privacy options, maximum duration). */
+  /** The platform's own reply, for callers that know its format (privacy options, maximum duration). */
   readonly details: Readonly<Record<string, unknown>>
 }
 
@@ -121,7 +120,7 @@ export interface AppRegistrations {
   add(server: string, redirectUri: string, app: RegisteredApp): Promise<RegisteredApp>
 }
 
-/** What a platform's functions are called with. */
+/** The arguments of a platform's functions. */
 export interface PlatformContext {
   readonly settings: PlatformSettings
   readonly apps: AppRegistrations

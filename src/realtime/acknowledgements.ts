@@ -7,12 +7,13 @@ interface WebSocketLike {
   send(message: string): unknown
 }
 
-/** Answers one message of a client. */
+/** Acknowledges one message of a client. */
 export type Acknowledge = (answer: CallReply | object) => void
 
 /**
- * Makes a socket write acknowledgements itself. A body that is already JSON is sent as it is, while socket.io would parse
- * it, search it for binary data and serialize it again. The answer and all pending data leave in one system call.
+ * Makes a socket write acknowledgements itself. A body that is already JSON is sent as it is, while socket.io would
+ * parse it, search it for binary data and serialize it again. The acknowledgement and all pending data are sent in one
+ * system call.
  */
 export function acknowledgeAsText(socket: UserSocket): void {
   const own = socket as unknown as { ack(packetId: number): Acknowledge }
@@ -25,7 +26,7 @@ export function acknowledgeAsText(socket: UserSocket): void {
   }
 }
 
-/** The answer as JSON. Undefined when it contains bytes. */
+/** The acknowledgement as JSON. Undefined when it contains bytes. */
 function textOf(answer: Partial<CallReply>): string | undefined {
   const { body, headers, json, status } = answer
   if (body instanceof Uint8Array) return undefined

@@ -27,7 +27,7 @@ export function credentialOf(token: unknown): Credential {
   return token.startsWith('crier_') ? { kind: 'api_key', key: token } : { kind: 'token', token }
 }
 
-/** What a client may see of an error. Internal errors are logged and replaced. */
+/** The part of an error that a client may see. Internal errors are logged and replaced. */
 export function describe(error: unknown, failures: TallyLog): { code: string; message: string } {
   if (error instanceof AppError) return { code: error.code, message: error.message }
   failures.add({

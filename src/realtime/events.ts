@@ -7,7 +7,7 @@ const { channelId, userId, workspaceId } = EXAMPLE
 
 export const chatTyping = event({
   name: 'chat.typing',
-  summary: 'Somebody is typing in a channel',
+  summary: 'A user is typing in a channel',
   scope: 'chat:read',
   stored: false,
   data: Type.Object({

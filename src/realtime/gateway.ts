@@ -50,7 +50,7 @@ export interface GatewayOptions {
   readonly polling: boolean
   readonly eventTypes: ReadonlyMap<string, EventType>
   readonly coordination: Coordination
-  /** Subscribes to revoked credentials. The listener runs after the authenticator knows. */
+  /** Subscribes to revoked credentials. The listener runs after the authenticator has been updated. */
   readonly onCredentials: (listener: () => void) => () => void
   /** Subscribes to changes of members, roles or groups. Undefined stands for all workspaces. */
   readonly onMembers: (listener: (workspaceId: string | undefined) => void) => () => void
@@ -147,7 +147,7 @@ export class Gateway {
     ]
   }
 
-  /** Refuses new sockets and calls, answers calls in progress, and closes all sockets. */
+  /** Refuses new sockets and calls, completes calls in progress, and closes all sockets. */
   async close(): Promise<void> {
     this.#draining = true
     await this.#messages.drain(DRAIN_MS)
@@ -168,7 +168,7 @@ export class Gateway {
       connectTimeout: SOCKET_LIMITS.authenticateWithinMs,
       pingInterval: 25_000,
       pingTimeout: 20_000,
-      // Pages of other origins may read the answers, so that they learn why they are refused.
+      // Pages of other origins may read the replies, so that they learn why they are refused.
       cors: { origin: true },
       allowRequest: (_request, decide) => {
         const full = this.#draining || io.engine.clientsCount >= SOCKET_LIMITS.perNode
@@ -220,7 +220,7 @@ export class Gateway {
     if (!caller.emailVerified) throw EmailUnverified()
     this.#options.authenticator.used(caller, () => addressOf(socket, this.#options.trustedProxies))
     socket.data = { caller, credential, isAway: false }
-    // The socket joins its rooms before the client is told that it is connected, so that it misses no event.
+    // The socket joins its rooms before the client is notified that it is connected, so that it misses no event.
     await this.#users.enter(socket, () => {
       if (this.#users.socketsOf(caller.userId).size >= SOCKET_LIMITS.perUser) throw TooManySockets()
       // Closed in the meantime. There is no later event that would remove it.
@@ -297,7 +297,7 @@ export class Gateway {
     void this.#retryStale()
   }
 
-  /** Tells users whose memberships could not be read that they missed events: they were in no room. */
+  /** Notifies users whose memberships could not be read that they missed events: they were in no room. */
   async #retryStale(): Promise<void> {
     for (const userId of await this.#users.retryStale()) {
       for (const socket of this.#users.socketsOf(userId)) socket.emit('missed', this.#now())
@@ -307,7 +307,7 @@ export class Gateway {
   #checkCredential(socket: UserSocket): void {
     const { credential } = socket.data
     const failed = (error: unknown) => {
-      // An unreachable database says nothing about the credential.
+      // An unreachable database does not mean that the credential is invalid.
       if (!(error instanceof AppError) || error.status !== 401 || socket.data.credential !== credential) return
       this.#disconnect(socket, error.code)
     }

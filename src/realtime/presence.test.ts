@@ -7,7 +7,7 @@ import type { Sql } from '../core/sql.ts'
 import type { PresenceState } from '../core/presence-state.ts'
 import { Presence } from './presence.ts'
 
-/** What joins the nodes of a test: a node that is cut off neither hears nor is heard. */
+/** Connects the nodes of a test. A node that is cut off neither sends nor receives messages. */
 class Wire {
   readonly #links: { readonly listeners: Listeners; cut: boolean; readonly recovered: Set<() => void> }[] = []
 
@@ -74,7 +74,7 @@ function node() {
   return { presence, told, state, cut }
 }
 
-test('a user is there while they are on any node, and away when they are away everywhere', async () => {
+test('a user is online while connected to any node, and away when all of their sockets are away', async () => {
   const [one, two] = [node(), node()]
   one.presence.set('ada', 'online')
   two.presence.set('ada', 'away')
@@ -106,7 +106,7 @@ test('a user who reconnects at once does not go offline', async () => {
   expect(two.told).toEqual(['ada online', 'bob online'])
 })
 
-test('those on a node that dies are gone, and a node that comes learns who is there', async () => {
+test('users of a dead node go offline, and a new node learns who is online', async () => {
   const [one, dying] = [node(), node()]
   dying.presence.set('ada', 'online')
   one.presence.set('bob', 'online')
@@ -114,7 +114,7 @@ test('those on a node that dies are gone, and a node that comes learns who is th
   const late = node()
   await waitFor(async () => (await late.state('ada')) === 'online' && (await late.state('bob')) === 'online')
   dying.cut(true)
-  // In steps, so that the living beat meanwhile.
+  // In steps, so that the live nodes send heartbeats in between.
   for (let step = 0; step < 5; step += 1) {
     clock.advance(5 * SECOND)
     await new Promise((resolve) => setTimeout(resolve, 250))

@@ -39,14 +39,14 @@ export const PRESENCE_LIMITS = {
 const CHANNEL = 'presence'
 
 /**
- * The presence of users across all nodes. Each node publishes its changes with a version number. A regular beat with the
- * newest number lets the others notice missed changes, and nodes that have died.
+ * The presence of users across all nodes. Each node publishes its changes with a version number. A regular heartbeat
+ * with the newest number lets the other nodes detect missed changes and dead nodes.
  */
 export class Presence {
   readonly #options: PresenceOptions
   readonly #node = secretToken(9)
   readonly #map = new PresenceMap()
-  /** Users whose change the other nodes have not been told yet. */
+  /** Users whose change has not been published to the other nodes yet. */
   readonly #untold = new Set<string>()
   /** The state that was last announced of each user who is not offline. */
   readonly #shown = new Map<string, Here>()
@@ -96,7 +96,7 @@ export class Presence {
     return new Map([...states].map(([id, state]) => [id, { state, lastSeenAt: seen.get(id) ?? null }]))
   }
 
-  /** Tells the other nodes that the users of this node have left. */
+  /** Publishes to the other nodes that the users of this node have left. */
   async close(): Promise<void> {
     for (const end of this.#ends) end()
     this.#say({ node: this.#node, gone: true })
@@ -175,7 +175,7 @@ export class Presence {
     const seen = [...this.#unwritten].sort(([a], [b]) => a.localeCompare(b))
     this.#unwritten = new Map()
     try {
-      // By hand: one statement for all users, which never moves a time back.
+      // Written by hand: one statement for all users that never moves a time back.
       await sql.run(
         `insert into user_presence (user_id, seen_at) select * from unnest($1::uuid[], $2::timestamptz[])
          on conflict (user_id) do update set seen_at = greatest(user_presence.seen_at, excluded.seen_at)`,
@@ -188,7 +188,7 @@ export class Presence {
   }
 
   #sayAll(): void {
-    // Includes the untold changes, which must not be told again under a later version.
+    // Includes the unpublished changes, which must not be published again under a later version.
     this.#untold.clear()
     this.#version += 1
     this.#say({ node: this.#node, version: this.#version, all: [...this.#map.own] })

@@ -66,7 +66,7 @@ export const clientMessages: readonly SocketMessageType[] = [
     name: 'resume',
     summary: 'Get missed events of a workspace',
     description:
-      'Returns events after a number that the caller may see. Live events continue in the meantime: ignore those whose `seq` is not greater than the last one you have seen. Ask again while `hasMore` is true, and reload everything on `reset`.',
+      'Returns events after a number that the caller may see. Live events continue in the meantime: ignore those whose `seq` is not greater than the last one you have seen. Send it again while `hasMore` is true, and reload everything on `reset`.',
     data: Input({
       workspaceId: Id,
       after: Type.Integer({ minimum: 0, description: 'Number of the last event that you have seen' }),

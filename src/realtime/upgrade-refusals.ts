@@ -23,9 +23,9 @@ const MESSAGES: Readonly<Record<number, string>> = {
 const FORBIDDEN = 4
 
 /**
- * Makes engine.io close the connection when it refuses a WebSocket, and answer in the next turn of the event loop. By
- * default it answers at once, and a client that sends many such requests without reading fills memory with answers. While
- * an answer is pending, uWS closes a connection that sends another request.
+ * Makes engine.io close the connection when it refuses a WebSocket, and reply in the next turn of the event loop. By
+ * default it replies at once, and a client that sends many such requests without reading fills memory with replies.
+ * While a reply is pending, uWS closes a connection that sends another request.
  * @param server the engine on uWebSockets.js, for which socket.io has no types
  */
 export function refuseOnce(server: object): void {

@@ -19,12 +19,12 @@ type Method = (...parameters: unknown[]) => unknown
 /**
  * Wraps the application to correct the behavior of engine.io 6.6:
  *
- * - Binary messages are copied. They are memory of uWS, which reclaims it when the callback returns, and engine.io passes
- *   them on uncopied (socketio/engine.io#5331).
+ * - Binary messages are copied. They are memory of uWS, which reclaims it when the callback returns, and engine.io
+ *   passes them on uncopied (socketio/engine.io#5331).
  * - Without `polling`, the path only serves WebSockets.
  * - Replies get `X-Content-Type-Options: nosniff`, like all others of this server.
- * - A socket closes when `maxBackpressure` is exceeded, instead of silently dropping messages. Its client then reconnects
- *   and asks for what it missed.
+ * - A socket closes when `maxBackpressure` is exceeded, instead of silently dropping messages. Its client then
+ *   reconnects and requests what it missed.
  */
 export function appForEngine<A extends object>(app: A, { polling }: { readonly polling: boolean }): A {
   const proxy: A = new Proxy(app, {

@@ -29,7 +29,7 @@ export interface AnnouncementsOptions {
   readonly shared: boolean
   /** Publishes events to all nodes. */
   readonly publish: (workspaceId: string, events: readonly WorkspaceEvent[]) => void
-  /** Tells the sockets of a workspace, on all nodes, that they may have missed events. */
+  /** Notifies the sockets of a workspace, on all nodes, that they may have missed events. */
   readonly missed: (workspaceId: string) => void
 }
 
@@ -53,7 +53,10 @@ const CLEAR_AFTER_MS = SECOND
 const MOST_TRIES = 3
 /** Younger batches may still be announced by the node that committed them. */
 const MIN_AGE_MS = 3 * SECOND
-/** A batch with more events is not published again. Clients fetch the events when they hear that they missed some. */
+/**
+ * A batch with more events is not published again. Clients fetch the events when they are notified that they missed
+ * some.
+ */
 const MOST_EVENTS = 1_000
 const MOST_ACTORS = 10_000
 const RECOVERY_LOCK = 0x63_72_61_6e
@@ -92,10 +95,10 @@ const eventsWithin = query({ workspaceEvents }, (db, $: Ranges) =>
  * Ensures that committed events are announced at least once, even if a node dies between commit and announcement.
  *
  * Each batch marks its actor's row in the statement of its fence. The next batch clears the mark, or, if none follows
- * within a second, one statement clears the marks of all idle actors. A mark that is found when an actor is activated, or
- * after a node has died, means that the last batch may not have been announced. Its events are then published again, and
- * the sockets of the workspace are told that they may have missed some. Repeats are harmless: events carry numbers, and
- * notices only clear caches.
+ * within a second, one statement clears the marks of all idle actors. A mark that is found when an actor is activated,
+ * or after a node has died, means that the last batch may not have been announced. Its events are then published again,
+ * and the sockets of the workspace are notified that they may have missed some. Repeats are harmless: events carry
+ * numbers, and notices only clear caches.
  */
 export class Announcements {
   readonly #options: AnnouncementsOptions
@@ -129,7 +132,7 @@ export class Announcements {
   }
 
   /**
-   * Announces again what an earlier owner may not have announced. To be called before the next batch.
+   * Announces again what an earlier owner may not have announced. Call it before the next batch.
    * @param unsure whether this node itself does not know the outcome of its last commit
    */
   async again(tx: Sql, row: Unannounced, unsure: boolean): Promise<void> {

@@ -89,7 +89,7 @@ test.each([
   expect(own?.address).toMatch(address)
 })
 
-/** Two nodes that know of each other. */
+/** Two nodes that are linked to each other. */
 async function startTwo(): Promise<[Driver, Driver]> {
   const nodes: [Driver, Driver] = [start({ REDIS_URL: redis.url }), start({ REDIS_URL: redis.url })]
   for (const { actors, ready } of nodes) {

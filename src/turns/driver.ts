@@ -94,7 +94,7 @@ function deferred(started: Promise<ClusterActors>): Driver {
     running = await started
     await empty.close(0)
   })()
-  // A failed start is reported to those who await `ready`, and by every command.
+  // A failed start is reported by `ready` and by every command.
   ready.catch(() => undefined)
   return {
     ready,

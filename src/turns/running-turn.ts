@@ -6,7 +6,7 @@ import type { InsertTarget, MemoryKey, RowToInsert, Turn } from '../core/turn.ts
 import type { ActivationMemory } from './actor-memory.ts'
 import { PendingRows, toInsert, TurnSql, type Batch } from './batch.ts'
 
-/** Makes the jobs that turns ask for. */
+/** Makes the jobs that turns add. */
 export interface JobOutlet {
   /** @throws Error when the data does not fit the job */
   make<S extends TSchema>(

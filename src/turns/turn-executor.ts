@@ -44,11 +44,11 @@ export interface TurnExecutorOptions {
   readonly publish: (workspaceId: string, events: readonly WorkspaceEvent[]) => void
   /** Announces committed events again if the node that committed them has died. */
   readonly announcements: Announcements
-  /** Makes the rows of jobs that turns add, and is told when they are committed. */
+  /** Makes the rows of jobs that turns add, and is notified when they are committed. */
   readonly jobs: JobOutlet
   /** Stores a reply for its idempotency key, in the transaction of the turn. */
   readonly keepReply: (turn: Turn, operation: string, claim: IdempotencyClaim, reply: Reply) => void
-  /** Set with several nodes: the outcomes of turns whose node died before it answered. */
+  /** Set with several nodes: the outcomes of turns whose node died before it replied. */
   readonly outcomes?: TurnOutcomes
   /** Authorizes the caller of each turn again. */
   readonly turnAuthorizer?: TurnAuthorizer
@@ -68,7 +68,7 @@ const takeOver = query({ actorFence }, (db, $: { key: string }) =>
     .returning(['key', 'epoch', 'batch', 'seq', 'unannouncedAfter']),
 )
 
-/** How often to look up the outcome of a commit that was not answered. */
+/** How often to look up the outcome of a commit that was not confirmed. */
 const RESOLVE_TRIES = 30
 const RESOLVE_PAUSE_MS = 200
 
@@ -87,7 +87,9 @@ export class TurnExecutor implements ActorHost {
   readonly #options: TurnExecutorOptions
   #service: { readonly services: Services; readonly context: ContextFactory } | undefined
   readonly #memories = new ActorMemories()
-  /** Actors whose last commit was not answered. Whether it left events to announce is looked up at the next activation. */
+  /**
+   * Actors whose last commit was not confirmed. Whether it left events to announce is looked up at the next activation.
+   */
   readonly #unsure = new Set<string>()
 
   constructor(options: TurnExecutorOptions) {
@@ -173,7 +175,7 @@ export class TurnExecutor implements ActorHost {
       const held = fence(sql, attempt, memory.seq)
       return {
         fencing: Promise.all([held, begun]),
-        // Sent without waiting for the lock. PostgreSQL answers in order, so the reads follow the lock.
+        // Sent without waiting for the lock. PostgreSQL runs statements in order, so the reads follow the lock.
         reading: this.#readFirst(workspaceId, sql, memory, actor, commands),
       }
     })
@@ -216,8 +218,8 @@ export class TurnExecutor implements ActorHost {
   }
 
   /**
-   * Whether a batch whose commit was not answered took effect. If so, the actor's row holds its id. The row can only be
-   * locked after the lost transaction has ended.
+   * Whether a batch whose commit was not confirmed took effect. If so, the actor's row holds its id. The row can only
+   * be locked after the lost transaction has ended.
    * @throws UnknownOutcomeError when the database stays unreachable or the actor has another owner by now
    */
   async #wasCommitted(attempt: Attempt): Promise<boolean> {

@@ -66,7 +66,7 @@ function command(actor: string, text: string, repeated = false) {
 const actorName = () => `ws:${uuidv7(Date.now())}`
 const notes = async (text: string) => (await database.rows('select 1 from notes where text = $1', [text])).length
 
-it('answers a repeated command with its first outcome, under a later epoch and in a batch with new commands', async () => {
+it('returns the first outcome of a repeated command, under a later epoch and in a batch with new commands', async () => {
   const actor = actorName()
   const first = await executor.activate(actor)
   const [one, two, three] = [command(actor, 'one'), command(actor, 'two'), command(actor, 'three')]
@@ -78,7 +78,7 @@ it('answers a repeated command with its first outcome, under a later epoch and i
   expect(await Promise.all(['one', 'two', 'three'].map(notes))).toEqual([1, 1, 1])
 })
 
-it('answers repeated commands of a large batch', async () => {
+it('returns the outcomes of repeated commands of a large batch', async () => {
   const actor = actorName()
   const commands = Array.from({ length: 64 }, (_, index) => command(actor, `${index} ${'long'.repeat(30)}`))
   const told = await executor.execute(actor, await executor.activate(actor), commands)

@@ -42,10 +42,11 @@ const PACK_FROM = 4_096
 const FAST = { params: { [constants.ZSTD_c_compressionLevel]: 1 } }
 
 /**
- * The outcomes of turns, stored in the transaction of their batch. If a node dies after a commit and before its answers,
- * the commands are sent again with the same ids, and get the stored outcomes instead of running twice. Only used with
- * several nodes: a single process has nobody left to ask. Outcomes are encrypted, because some replies contain a secret
- * that is shown once. Failed turns have written nothing and can run again.
+ * The outcomes of turns, stored in the transaction of their batch. If a node dies after a commit and before its
+ * replies, the commands are sent again with the same ids, and get the stored outcomes instead of running twice. Only
+ * used with several nodes: after a single process has died, no caller is left to send the command again. Outcomes are
+ * encrypted, because some replies contain a secret that is shown once. Failed turns have written nothing and can run
+ * again.
  */
 export class TurnOutcomes {
   readonly #database: Sql
@@ -73,7 +74,7 @@ export class TurnOutcomes {
   }
 
   /**
-   * Looks up commands that were sent again. To be called while the actor's row is locked: every transaction that may have
+   * Looks up commands that were sent again. Call it while the actor's row is locked: every transaction that may have
    * run them has ended by then. A command without an outcome in the result had no effect.
    */
   async find(inBatch: Sql, actor: string, commands: readonly Command[]): Promise<ReadonlyMap<string, Outcome>> {
@@ -93,7 +94,7 @@ export class TurnOutcomes {
     return found
   }
 
-  /** Deletes outcomes that are too old to be asked for. @returns how many rows */
+  /** Deletes outcomes that are too old to be requested. @returns how many rows */
   async sweep(): Promise<number> {
     return deleteOld.run(this.#database, {})
   }

@@ -8,7 +8,7 @@ import { Turns } from './turn-runner.ts'
 const greet = systemTurn<{ name: string }, string>({ name: 'greet', run: async ({ input }) => `Hello ${input.name}` })
 const clock = new ManualClock()
 
-/** Turns on actors that answer every command in one way. */
+/** Turns on actors that respond to every command in the same way. */
 function turnsOn(answer: (command: Command) => unknown) {
   const run = async (command: Command) => answer(command)
   return new Turns({ run } as unknown as Actors, clock).system('w1', greet, { name: 'Ada' })

@@ -354,7 +354,7 @@ describe('two runtimes on one database', () => {
     expect(await texts()).toEqual(['a', 'c'])
   })
 
-  it('repeat the batch of an owner that was replaced without knowing it, and answer as usual', async () => {
+  it('repeat the batch of an owner that was replaced without knowing it, and reply as usual', async () => {
     fresh()
     const [one, two] = [await runtime(), await runtime()]
     await one.turns.system(workspaceId, write, { text: 'a' })
@@ -412,7 +412,7 @@ describe('an unavailable database', () => {
     expect(one.published.map((row) => row.seq)).toEqual([1, 2])
   })
 
-  it('asks for the outcome of a commit until the database is back', async () => {
+  it('looks up the outcome of a commit until the database is back', async () => {
     await behindProxy()
     proxy.holdCommitAfter('kept')
     const answer = one.turns.system(workspaceId, write, { text: 'kept' })

@@ -27,7 +27,7 @@ test('a success in between keeps it closed', () => {
   expect(breaker.enter('host')).toBe(0)
 })
 
-test('lets one call try after the pause, and closes when it succeeds', () => {
+test('allows one trial call after the pause, and closes when it succeeds', () => {
   const clock = new ManualClock()
   const breaker = new CircuitBreaker(clock)
   failing(breaker, 5)
@@ -53,7 +53,7 @@ test('each failed trial doubles the pause, up to five minutes', () => {
   expect(pauses.at(-1)).toBe(5 * MINUTE)
 })
 
-test('a cancelled trial lets the next call try', () => {
+test('after a cancelled trial, the next call is a trial', () => {
   const clock = new ManualClock()
   const breaker = new CircuitBreaker(clock)
   failing(breaker, 5)

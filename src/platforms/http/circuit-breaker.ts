@@ -15,9 +15,9 @@ interface Circuit {
 }
 
 /**
- * Stops calls to a host that keeps failing, so that callers learn it at once and the host can recover. After five
- * failures in a row the circuit opens for five seconds; then one call may try. A failed trial doubles the pause, up to
- * five minutes. A success closes the circuit.
+ * Stops calls to a host that keeps failing, so that callers fail fast and the host can recover. After five failures in
+ * a row the circuit opens for five seconds; then one call may try. A failed trial doubles the pause, up to five
+ * minutes. A success closes the circuit.
  */
 export class CircuitBreaker {
   readonly #clock: Clock
@@ -38,7 +38,7 @@ export class CircuitBreaker {
     return 0
   }
 
-  /** Reports how an allowed call ended. A cancelled call says nothing about the host: report `undefined`. */
+  /** Reports how an allowed call ended. A cancelled call is no evidence about the host: report `undefined`. */
   report(name: string, succeeded: boolean | undefined): void {
     if (succeeded === true) {
       this.#circuits.delete(name)

@@ -119,7 +119,7 @@ describe('PlatformHttp', () => {
     await expect(client().send({ url: base })).rejects.toMatchObject({ kind: 'server_error', mayHaveHappened: true })
   })
 
-  test('does not wait for a server that is silent, nor read an endless reply', async () => {
+  test('stops waiting for a server that does not respond, and stops reading an endless reply', async () => {
     answer = (_request, reply) => void reply.write('x')
     await expect(client().send({ url: base, timeoutMs: 200 })).rejects.toMatchObject({
       kind: 'network',
@@ -151,7 +151,7 @@ describe('PlatformHttp', () => {
     })
   })
 
-  test('reports what is left of a budget', async () => {
+  test('reports the rest of a budget', async () => {
     answer = (_request, reply) => reply.writeHead(200, { 'X-Left': '41' }).end('{}')
     await client().send({ url: base })
     expect(budgets).toEqual([{ name: 'api', remaining: 41, resetsAt: clock.now() }])

@@ -30,7 +30,7 @@ export interface PlatformRequest {
   readonly secrets?: readonly string[]
   /** Error statuses that the caller reads itself, so that they are not thrown. */
   readonly expect?: readonly number[]
-  /** What is called, for the breaker and the log, when the host does not tell (uploads to object storage). */
+  /** The name of the target for the breaker and the log, if the host is not enough (uploads to object storage). */
   readonly circuit?: string
 }
 
@@ -57,7 +57,7 @@ export interface LoggedCall {
   readonly error?: string
 }
 
-/** What a platform says is left of a budget. */
+/** The rest of a budget, as the platform reports it. */
 export interface BudgetReport {
   /** The platform's name of the bucket, such as `app` or the route. */
   readonly name: string
@@ -131,7 +131,7 @@ export class PlatformHttp {
       reply = await this.#options.outgoing.send(...this.#outgoing(url, request))
     } catch (error) {
       if (!(error instanceof OutgoingError)) throw error
-      // A refused address, or a caller that gave up, says nothing about the host.
+      // A refused address or a cancelled call is no evidence about the host.
       breaker.report(circuit, error.fault === 'refused' || error.fault === 'cancelled' ? undefined : false)
       log({ error: withoutSecrets(error.message, request.secrets ?? []) })
       throw this.#unreachable(error)
@@ -163,7 +163,7 @@ export class PlatformHttp {
         timeoutMs: request.timeoutMs ?? TIMEOUT_MS,
         signal: request.signal,
       },
-      // Hosts that the operator has configured may be private; those of users follow the rules of the server.
+      // Hosts that the operator has configured may be private. Hosts of users follow the rules of the server.
       request.userHost === true ? undefined : OPEN_RULES,
     ] as const
   }
@@ -198,7 +198,7 @@ export class PlatformHttp {
       httpStatus: reply.status,
       detail: detail.slice(0, MOST_DETAIL),
       ...(retryAfter !== undefined && { retryAfter }),
-      // A reply below 500 is an answer: the platform has refused the call.
+      // A status below 500 shows that the host works: the platform has refused the call.
       mayHaveHappened: options.mayHaveHappened ?? reply.status >= 500,
     })
   }

@@ -5,7 +5,7 @@ import { reader } from './replies.ts'
 import { rules } from './rules.ts'
 import { serverOf } from './server.ts'
 
-/** Mastodon, and servers that speak its client API. */
+/** Mastodon, and servers that implement its client API. */
 export const mastodon = platform({
   key: 'mastodon',
   title: 'Mastodon',
@@ -26,7 +26,7 @@ export const mastodon = platform({
       secrets: [app.clientSecret, credential.accessToken ?? ''],
       userHost: server.userHost,
       signal,
-      // A token that the server does not know is revoked already.
+      // A token that the server does not recognize is already revoked.
       expect: [403, 404],
     })
   },

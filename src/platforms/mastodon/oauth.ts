@@ -4,10 +4,10 @@ import { profileOf } from './profile.ts'
 import { serverOf, type MastodonServer } from './server.ts'
 
 const SCOPES = ['profile', 'read:accounts', 'read:statuses', 'write:statuses', 'write:media'] as const
-/** Servers before 4.3 do not know the scope `profile`. */
+/** Servers before 4.3 do not support the scope `profile`. */
 const OLDER_SCOPES = SCOPES.filter((scope) => scope !== 'profile')
 
-/** What the server says about OAuth (RFC 8414). Servers before 4.3 have no such document. */
+/** The server's OAuth metadata (RFC 8414). Servers before 4.3 have no such document. */
 interface ServerMetadata {
   readonly code_challenge_methods_supported?: readonly string[]
   readonly scopes_supported?: readonly string[]

@@ -7,7 +7,7 @@ const TITLE = 'Mastodon'
 export interface MastodonServer {
   /** Base URL without a trailing slash. */
   readonly url: string
-  /** Whether a user entered it, so that only public addresses are allowed. */
+  /** Whether a user entered it. Only public addresses are allowed then. */
   readonly userHost: boolean
 }
 

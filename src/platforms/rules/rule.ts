@@ -1,6 +1,6 @@
 /**
  * A rule of a platform, as data. Platforms change their rules without notice, so each has its source and the month in
- * which it was read. An operator can override the value, and a live answer of the platform for an account replaces both.
+ * which it was read. An operator can override the value, and the platform's live reply for an account replaces both.
  */
 export interface Rule {
   /** Unique in its platform: `text.max`, `image.maxBytes`. The engine evaluates the ids in `RULE_IDS`. */
@@ -13,7 +13,7 @@ export interface Rule {
   /** Year and month in which the source was read. */
   readonly seen: `${number}-${number}`
   readonly confidence: Confidence
-  /** What the user should know beyond the number. */
+  /** Additional information for the user. */
   readonly note?: string
 }
 

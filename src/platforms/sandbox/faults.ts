@@ -1,4 +1,4 @@
-/** A fault that a fake shows on request. */
+/** A fault that a fake produces on request. */
 export interface Fault {
   /** Requests whose path contains this. */
   readonly path: string
@@ -12,11 +12,11 @@ export interface Fault {
   readonly delayMs?: number
   /** Seconds, for `status`. */
   readonly retryAfter?: number
-  /** How many requests it hits. */
+  /** How many requests it affects. */
   readonly times: number
 }
 
-/** The faults that are still to be shown. */
+/** The faults that are still to be produced. */
 export class Faults {
   #waiting: { fault: Fault; left: number }[] = []
 

@@ -1,6 +1,6 @@
 import type { SandboxPost } from './fake.ts'
 
-/** The page of a fake: what was published there. */
+/** The page of a fake, with the posts that were published there. */
 export function postsPage(title: string, posts: readonly SandboxPost[]): string {
   const rows = posts.toReversed().map(
     ({ account, id, media, publishedAt, replyTo, text }) => `

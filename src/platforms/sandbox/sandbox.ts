@@ -9,19 +9,19 @@ export interface SandboxOptions {
   readonly host: string
   /** The first port. Each platform has the next one, so that addresses stay the same. 0 picks free ports. */
   readonly port: number
-  /** The folder that keeps what was published. */
+  /** The folder that stores the published posts. */
   readonly folder: string
 }
 
 /** The running fakes of all platforms. */
 export interface Sandbox {
-  /** The settings that lead to the fakes, by platform. */
+  /** The settings that point to the fakes, by platform. */
   readonly settings: Readonly<Record<string, PlatformSettings>>
   readonly fakes: ReadonlyMap<string, RunningFake>
   close(): Promise<void>
 }
 
-/** The app that every fake knows. */
+/** The app that is registered with every fake. */
 const APP = { clientId: 'crier-sandbox', clientSecret: 'crier-sandbox-secret' }
 
 /** Starts the fakes of all platforms that have one. @throws Error when a port is taken */

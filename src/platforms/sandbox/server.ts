@@ -104,7 +104,7 @@ function send(outgoing: ServerResponse, platform: string, { body, headers, statu
   const isText = typeof body === 'string'
   outgoing.writeHead(status, {
     'Content-Type': isText ? 'text/html; charset=utf-8' : 'application/json',
-    // Nobody should take a fake for the platform.
+    // Prevents a fake from being mistaken for the platform.
     'X-Crier-Sandbox': platform,
     ...headers,
   })
@@ -155,7 +155,7 @@ function stored(file: string): unknown {
   }
 }
 
-/** Replaces the file in one step, so that a kill leaves the old or the new state. */
+/** Replaces the file in one step, so that a killed process leaves either the old or the new state. */
 function store(file: string, state: unknown): void {
   mkdirSync(dirname(file), { recursive: true })
   writeFileSync(`${file}.new`, JSON.stringify(state))

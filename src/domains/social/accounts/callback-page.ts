@@ -2,7 +2,7 @@ import { RawBody, reply } from '../../../core/reply.ts'
 import type { FinishedSignIn, SignInOutcome } from './sign-ins.ts'
 import { findPlatform } from '../../../platforms/registry.ts'
 
-/** Binds a sign-in to the browser that asked for it. */
+/** Binds a sign-in to the browser that requested it. */
 export const COOKIE = 'crier_sign_in'
 
 const COOKIE_SECONDS = 600
@@ -24,7 +24,7 @@ const TITLES: Readonly<Record<Exclude<SignInOutcome['kind'], 'connected'>, strin
   refused: 'Not connected',
 }
 
-/** Sends the browser on, or shows it the result. */
+/** Redirects the browser, or shows the result. */
 export function callbackReply(platform: string, { outcome, returnTo }: FinishedSignIn) {
   const headers = { 'Cache-Control': 'no-store', 'Referrer-Policy': 'no-referrer' }
   if (returnTo !== null) {

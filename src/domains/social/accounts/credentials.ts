@@ -47,7 +47,7 @@ export class CredentialCheck {
     return sealGrant(this.#vault, this.#clock, platform, grant)
   }
 
-  /** A fresh account of the sandbox, without consent. */
+  /** A new sandbox account, without consent. */
   async #fresh(entry: ConfiguredPlatform): Promise<SealedGrant> {
     const { platform, settings } = entry
     if (settings.sandboxUrl === undefined) {

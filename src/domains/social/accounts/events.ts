@@ -37,7 +37,7 @@ export const socialAccountCreated = event({
 
 export const socialAccountUpdated = event({
   name: 'account.updated',
-  summary: 'A social account has another status or profile',
+  summary: 'The status or profile of a social account changed',
   scope: 'accounts:read',
   data: SocialAccountView,
   example: EXAMPLE_ACCOUNT,
@@ -45,7 +45,7 @@ export const socialAccountUpdated = event({
 
 export const socialAccountDeleted = event({
   name: 'account.deleted',
-  summary: 'A removed social account was deleted for good, 30 days after its removal',
+  summary: 'A removed social account was permanently deleted, 30 days after its removal',
   scope: 'accounts:read',
   data: Type.Object({ accountId: Id }),
   example: { accountId: EXAMPLE.accountId },

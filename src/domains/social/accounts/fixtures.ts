@@ -52,7 +52,7 @@ function sandboxOf(app: App): string {
   return app.node.resources.config.PLATFORMS['mastodon']?.apiUrl ?? ''
 }
 
-/** Connects a fresh account of the sandbox. */
+/** Connects a new sandbox account. */
 function account(stage: Stage): Promise<string> {
   return make(stage, 'POST /api/social-accounts', { ...inWorkspace(stage), platform: 'telegram', sandbox: true })
 }

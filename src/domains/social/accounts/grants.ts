@@ -2,7 +2,7 @@ import type { Clock } from '../../../core/clock.ts'
 import type { Credential, Grant, Platform, Profile } from '../../../platforms/platform.ts'
 import type { CredentialVault, SealedCredential } from './vault.ts'
 
-/** A grant as it travels to the turn that stores it: plain JSON, with the credential encrypted. */
+/** A grant in the form passed to the turn that stores it: plain JSON, with the credential encrypted. */
 export interface SealedGrant {
   readonly platform: string
   readonly profile: Profile
@@ -15,7 +15,7 @@ export interface SealedGrant {
   readonly sandbox: boolean
 }
 
-/** Encrypts a grant, and derives what the user should know of it. */
+/** Encrypts a grant, and derives the facts that the user sees. */
 export async function sealGrant(
   vault: CredentialVault,
   clock: Clock,

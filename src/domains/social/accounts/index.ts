@@ -1,3 +1,3 @@
-/** What other domains and the composition use of social accounts. */
+/** The parts of social accounts that other domains and the composition use. */
 
 export { PlatformKey } from './schemas.ts'

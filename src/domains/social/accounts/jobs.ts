@@ -4,7 +4,7 @@ import { Id, Type } from '../../../core/schema.ts'
 import { PlatformError } from '../../../platforms/error-kinds.ts'
 import { purgeAccount, reviewAccount } from './turns.ts'
 
-/** Ends the access at the platform. Repeated for about three days until the platform answers. */
+/** Ends the access at the platform. Repeated for about three days until the platform responds. */
 export const revokeAccess = job({
   name: 'socialAccounts.revoke',
   summary: 'Revoke the access to a disconnected account at its platform',

@@ -22,7 +22,7 @@ export interface DuePost {
   readonly scheduledFor: string
 }
 
-/** What publishing does when an account goes. */
+/** What publishing does when an account is removed. */
 export interface AccountPosts {
   /** Scheduled posts that would be cancelled. */
   readonly due: (sql: Sql, accountIds: readonly string[]) => Promise<readonly DuePost[]>
@@ -128,7 +128,7 @@ export class AccountLifecycle {
     )
   }
 
-  /** Deletes a removed account for good, with its credential and history. */
+  /** Permanently deletes a removed account, with its credential and history. */
   async purge(turn: Turn, id: string): Promise<void> {
     const before = new Date(this.#clock.now() - GRACE_MS).toISOString()
     const deleted = await socialAccounts.delete(turn.sql, { id, removedAt: lessThan(before) })

@@ -31,7 +31,7 @@ export const getOAuthUrl = operation({
   route: 'GET /api/social-accounts/oauth/{platform}/url',
   summary: 'Get a sign-in link for a platform',
   description:
-    'Open `url` in the browser that called this: the reply sets a cookie that the callback needs. The link works once and for ten minutes. Send `accountId` to connect an account again; signing in with a different one is refused.',
+    'Open `url` in the browser that made this request, because the reply sets a cookie that the callback needs. The link works once, within ten minutes. Send `accountId` to connect an account again. Signing in with a different account is then refused.',
   access: 'accounts:manage',
   workspace: from.query('workspaceId'),
   path: Input({ platform: PlatformKey }),
@@ -53,7 +53,7 @@ export const oauthCallback = operation({
   route: 'GET /api/social-accounts/oauth/{platform}/callback',
   summary: 'Finish a sign-in at a platform',
   description:
-    'The platform sends the browser here. The browser then goes to the `redirectUri` of the link, with `account` and `status` or with `error` and `message` in the query; without one it sees a page with the result.',
+    'The platform sends the browser here. The browser then goes to the `redirectUri` of the link, with `account` and `status` or with `error` and `message` in the query. Without a `redirectUri`, Crier shows a page with the result.',
   access: 'public',
   limit: 'auth',
   openQuery: true,
@@ -65,7 +65,7 @@ export const oauthCallback = operation({
       error: Type.Optional(Text(0, 200)),
       error_description: Type.Optional(Text(0, 2_000)),
     },
-    { additionalProperties: Text(0, 4_000), description: 'As the platform sends them' },
+    { additionalProperties: Text(0, 4_000), description: 'The parameters as the platform sends them' },
   ),
   cookie: COOKIE,
   returns: {
@@ -83,7 +83,7 @@ export const connectAccount = operation({
   route: 'POST /api/social-accounts',
   summary: 'Connect an account with credentials',
   description:
-    'For platforms without a sign-in page, and for app passwords. The credentials are checked at the platform first. The same account is recognized: it keeps its id, posts and history.',
+    'For platforms without a sign-in page, and for app passwords. The credentials are checked at the platform first. An account that was connected before keeps its id, posts and history.',
   access: 'accounts:manage',
   workspace: from.body('workspaceId'),
   turn: true,

@@ -4,10 +4,10 @@ import type { ConfiguredPlatform } from '../../../platforms/directory.ts'
 import type { PlatformError } from '../../../platforms/error-kinds.ts'
 import { PlatformNotConfigured, PlatformRefused, PlatformUnavailable } from './errors.ts'
 
-/** Seconds to wait where the platform does not say. */
+/** Seconds to wait if the platform does not specify a time. */
 const RETRY_AFTER = 30
 
-/** The error of the API for an error of a platform. */
+/** Converts an error of a platform to an error of the API. */
 export function toAppError(error: PlatformError): AppError {
   const details = {
     kind: error.kind,

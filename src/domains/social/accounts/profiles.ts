@@ -11,7 +11,7 @@ import { asAppError } from './sign-ins.ts'
 import { socialAccounts } from './tables.ts'
 import { openAccount, type TokenKeeper } from './token-keeper.ts'
 
-/** Profiles of accounts as their platforms show them now. */
+/** The current profiles of accounts at their platforms. */
 export class AccountProfiles {
   readonly #sql: Sql
   readonly #clock: Clock

@@ -15,34 +15,44 @@ export const SocialAccountView = named(
     platform: PlatformKey,
     remoteId: Type.String({ description: 'The id of the account at the platform' }),
     loginAccountId: Nullable(
-      Type.String({ ...Id, description: 'The login that the page or organization belongs to; null for others' }),
+      Type.String({
+        ...Id,
+        description: 'The login that the page or organization belongs to. Null for other accounts',
+      }),
     ),
     name: Type.String({ description: 'The display name at the platform' }),
     handle: Nullable(Type.String({ description: 'Without a leading @' })),
     avatarUrl: Nullable(Type.String({ description: 'The picture of the account at the platform' })),
     url: Nullable(Type.String({ description: 'The page of the account at the platform' })),
-    kind: Type.String({ description: 'In the platform’s words, such as `page`, `person` or `channel`' }),
+    kind: Type.String({ description: 'The platform’s term, such as `page`, `person` or `channel`' }),
     status: AccountStatusSchema,
     statusMessage: Nullable(Type.String({ description: 'Why it has this status, and what to do' })),
-    scopes: Nullable(Type.Array(Type.String(), { description: 'What the platform granted; null if it does not say' })),
+    scopes: Nullable(
+      Type.Array(Type.String(), {
+        description: 'The scopes that the platform granted. Null if it does not report them',
+      }),
+    ),
     missingScopes: Type.Array(
       Type.Object({
-        scope: Type.String({ description: 'The permission, in the platform’s words' }),
-        prevents: Type.String({ description: 'What cannot be done without it' }),
+        scope: Type.String({ description: 'The platform’s name of the permission' }),
+        prevents: Type.String({ description: 'What is not possible without it' }),
       }),
       { description: 'Permissions that the user did not grant' },
     ),
     expiresAt: Nullable(
       Type.String({
         format: 'date-time',
-        description: 'When the access ends unless the account is connected again; null if it does not end',
+        description: 'When the access ends unless the account is connected again. Null if it does not end',
       }),
     ),
-    sandbox: Type.Boolean({ description: 'It belongs to the sandbox and not to the real platform' }),
+    sandbox: Type.Boolean({ description: 'Whether the account belongs to the sandbox instead of the real platform' }),
     connectedAt: Type.String({ format: 'date-time', description: 'When it was last connected' }),
     checkedAt: Type.String({ format: 'date-time', description: 'When the platform last confirmed the account' }),
     removedAt: Nullable(
-      Type.String({ format: 'date-time', description: 'When it was disconnected; null while it is connected' }),
+      Type.String({
+        format: 'date-time',
+        description: 'When the account was disconnected. Null while it is connected',
+      }),
     ),
   }),
 )
@@ -85,7 +95,7 @@ export const NewAccount = Input({
   ),
   sandbox: Type.Optional(
     Type.Boolean({
-      description: 'Connects a fresh account of the sandbox, without consent. Only while the sandbox is on',
+      description: 'Connects a new sandbox account, without consent. Only while the sandbox is on',
     }),
   ),
 })
@@ -101,13 +111,15 @@ export const SignInQuery = Input({
   ),
   handle: Type.Optional(Text(1, 253, { description: 'The user’s handle, for Bluesky' })),
   instance: Type.Optional(Text(1, 253, { description: 'The server of the account, for Mastodon: mastodon.social' })),
-  accountId: Type.Optional(Type.String({ ...Id, description: 'The account to connect again. Another one is refused' })),
+  accountId: Type.Optional(
+    Type.String({ ...Id, description: 'The account to connect again. A different account is refused' }),
+  ),
 })
 
 export const SignInLink = named(
   'SignInLink',
   Type.Object({
-    url: Type.String({ description: 'Open it in the same browser within ten minutes' }),
+    url: Type.String({ description: 'The link to open in the same browser within ten minutes' }),
     state: Type.String(),
     expiresAt: Timestamp,
   }),
@@ -115,7 +127,7 @@ export const SignInLink = named(
 
 const Due = Type.Object({
   postId: Id,
-  title: Type.String({ description: 'The beginning of its text' }),
+  title: Type.String({ description: 'The beginning of the post’s text' }),
   scheduledFor: Timestamp,
 })
 
@@ -124,9 +136,9 @@ export const DisconnectPreview = named(
   Type.Object({
     posts: Type.Array(Due, { description: 'Scheduled posts that disconnecting cancels' }),
     accounts: Type.Array(Type.Object({ accountId: Id, name: Type.String() }), {
-      description: 'Pages and organizations of this login, which are disconnected with it',
+      description: 'Pages and organizations of this login. They are disconnected with it',
     }),
-    restorable: Type.Boolean({ description: 'Whether it can be undone within 30 days' }),
+    restorable: Type.Boolean({ description: 'Whether the account can be restored within 30 days' }),
   }),
 )
 export type DisconnectPreviewData = Static<typeof DisconnectPreview>

@@ -40,7 +40,7 @@ export interface ConnectOptions {
   readonly loginId?: string
 }
 
-/** The social accounts of workspaces: which there are, and how they are. */
+/** The social accounts of workspaces and their status. */
 export class SocialAccounts {
   readonly #sql: Sql
   readonly #clock: Clock
@@ -57,7 +57,7 @@ export class SocialAccounts {
     const where = {
       workspaceId,
       ...(platform !== undefined && { platform }),
-      // Removed accounts are shown only when they are asked for.
+      // Removed accounts are listed only on request.
       status: status ?? not<AccountStatus>('removed'),
     }
     const rows = await socialAccounts.page(this.#sql, where, page)
@@ -84,7 +84,7 @@ export class SocialAccounts {
   }
 
   /**
-   * Connects an account, or connects it again: then it keeps its id, posts and history.
+   * Connects an account. An account that was connected before keeps its id, posts and history.
    * @throws AppError plan_limit_reached; account_mismatch when another account was expected
    */
   async connect(turn: Turn, grant: SealedGrant, options: ConnectOptions): Promise<SocialAccountData> {
@@ -141,7 +141,8 @@ export class SocialAccounts {
   }
 
   /**
-   * Changes facts of an account. Its status follows from them; a new status is an entry of the history and an event.
+   * Changes facts of an account. Its status follows from them. A new status adds an entry to the history and emits an
+   * event.
    * @param reason of the change, for the history
    * @throws AppError not_found
    */
@@ -184,7 +185,7 @@ export class SocialAccounts {
   }
 
   async #storeCredential(sql: Sql, accountId: string, { credential }: SealedGrant, at: string): Promise<void> {
-    // A refresh that is under way loses its lease, so that it cannot overwrite the new credential.
+    // A refresh in progress loses its lease, so that it cannot overwrite the new credential.
     const changes = { ...credential, leaseToken: null, leaseUntil: null, updatedAt: at }
     const updated = await socialCredentials.update(sql, { accountId }, { ...changes, version: increment() })
     if (updated === 0) await socialCredentials.insert(sql, { accountId, version: 1, ...changes })
@@ -208,7 +209,7 @@ function profileColumns({ expiresAt, missingScopes, profile, refreshAt, sandbox,
   }
 }
 
-/** How messages name an account. */
+/** The name of an account in messages. */
 export function labelOf({ handle, name }: { readonly handle: string | null; readonly name: string }): string {
   return handle === null ? `“${name}”` : `@${handle}`
 }

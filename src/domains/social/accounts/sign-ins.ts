@@ -31,7 +31,7 @@ export interface SignInOptions {
   readonly turns: TurnRunner
   readonly secret: string
   readonly publicUrl: string
-  /** Origins that a browser may be sent to afterwards, beside the server's own. */
+  /** Origins that a browser may be redirected to afterwards, besides the server's own. */
   readonly origins: readonly string[]
 }
 
@@ -74,7 +74,7 @@ export type SignInOutcome =
 
 export interface FinishedSignIn {
   readonly outcome: SignInOutcome
-  /** Where to send the browser; null for Crier's own page. */
+  /** Where to redirect the browser; null for Crier's own page. */
   readonly returnTo: string | null
 }
 
@@ -85,8 +85,8 @@ interface KeptSecrets {
 }
 
 /**
- * Signing in at a platform (OAuth 2.0). Each link works once, within ten minutes, for the user and workspace that asked
- * for it, and only in the browser that asked: a link that somebody else sent cannot connect the wrong account.
+ * Signing in at a platform (OAuth 2.0). Each link works once, within ten minutes, for the user and workspace that
+ * requested it, and only in the browser that requested it. A link from another person cannot connect the wrong account.
  */
 export class SignIns {
   readonly #options: SignInOptions
@@ -142,13 +142,13 @@ export class SignIns {
     return { url: started.url, state, expiresAt, cookie }
   }
 
-  /** Handles the browser that comes back from a platform. Never throws for what a user or platform can cause. */
+  /** Handles the browser's return from a platform. Never throws errors that a user or platform can cause. */
   async finish(platform: string, params: CallbackParams, cookie: string | undefined): Promise<FinishedSignIn> {
     const { clock, sql } = this.#options
     const attempt = await signInAttempts.first(sql, { stateHash: hashOf(params['state'] ?? '') })
     const refuse = (kind: Exclude<SignInOutcome['kind'], 'connected'>, message: string): FinishedSignIn => ({
       outcome: { kind, message },
-      // A browser that is not the one of the user is never sent on.
+      // Never redirects a browser that did not request the link.
       returnTo: kind === 'other_browser' ? null : (attempt?.returnTo ?? null),
     })
     if (attempt === undefined || attempt.platform !== platform) {
@@ -236,7 +236,7 @@ export class SignIns {
   }
 }
 
-/** Runs a call to a platform, with its errors as those of the API. @throws AppError */
+/** Runs a call to a platform, and converts its errors to errors of the API. @throws AppError */
 export async function asAppError<T>(work: () => Promise<T>): Promise<T> {
   try {
     return await work()

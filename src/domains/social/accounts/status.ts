@@ -1,7 +1,7 @@
 import { DAY } from '../../../core/clock.ts'
 import { States } from '../../../core/schema.ts'
 
-/** How an account is. The first that applies, in the order of `statusOf`. */
+/** The status of an account: the first that applies, in the order of `statusOf`. */
 export const AccountStatusSchema = States('AccountStatus', 'Whether an account can be used', {
   connected: 'It works',
   expiring: 'It works, but the access ends within seven days and only the user can renew it',

@@ -42,10 +42,10 @@ export const SocialAccount = defineEntity({
     statusReason: p.text().nullable(),
     /** Why the credential no longer works. Null while it does. */
     brokenReason: p.text().nullable(),
-    /** What the platform granted; null where it does not say. */
+    /** The scopes that the platform granted; null if it does not report them. */
     scopes: p.array().columnType('text[]').nullable(),
     missingScopes: textList(),
-    /** When the access ends unless the user connects again. Null where it does not end or is renewed by itself. */
+    /** When the access ends unless the user connects again. Null if it does not end or is renewed automatically. */
     expiresAt: timestamp().nullable(),
     /** When the schedule renews the token. */
     refreshAt: timestamp().nullable(),
@@ -65,7 +65,7 @@ export const SocialAccount = defineEntity({
 export const socialAccounts = table(SocialAccount)
 export type SocialAccountRow = Row<typeof SocialAccount>
 
-/** The credential of an account, encrypted with a data key of its own, which is encrypted with an installation key. */
+/** The credential of an account, encrypted with its own data key, which is encrypted with an installation key. */
 export const SocialCredential = defineEntity({
   name: 'SocialCredential',
   tableName: 'social_credentials',
@@ -113,7 +113,7 @@ export const AccountHistory = defineEntity({
 
 export const accountHistory = table(AccountHistory)
 
-/** A sign-in at a platform that has begun: from the consent link to the callback. */
+/** A sign-in at a platform in progress: from the consent link to the callback. */
 export const SignInAttempt = defineEntity({
   name: 'SignInAttempt',
   tableName: 'social_sign_ins',
@@ -124,9 +124,9 @@ export const SignInAttempt = defineEntity({
     workspaceId: references(Workspace, { name: 'social_sign_ins_workspace_id_fkey', onDelete: 'cascade' }),
     userId: p.uuid(),
     platform: p.text(),
-    /** Hash of the cookie of the browser that asked for the link. */
+    /** Hash of the cookie of the browser that requested the link. */
     browserHash: p.text(),
-    /** The PKCE verifier and what the platform needs to remember, encrypted. */
+    /** The PKCE verifier and the platform's own state, encrypted. */
     secretsSealed: p.text(),
     redirectUri: p.text(),
     /** Where the browser goes afterwards; null for Crier's own page. */

@@ -22,7 +22,7 @@ const broken: string[] = []
 let valid: Set<string>
 let refreshes: number
 let style: RefreshStyle
-/** What happens to the next refreshes, in order. */
+/** The results of the next refreshes, in order. */
 let faults: ('lost' | 'down' | 'empty')[]
 /** Runs while the platform handles a refresh. */
 let meanwhile: () => Promise<void>
@@ -173,14 +173,14 @@ describe('TokenKeeper', () => {
     expect(broken).toEqual([])
   })
 
-  test('asks to connect again when the reply with the only new token was lost', async () => {
+  test('the user must connect again when the reply with the only new token was lost', async () => {
     faults = ['lost']
     const row = await account()
     await expect(keeper().credentialOf(row)).rejects.toMatchObject({ kind: 'auth_expired', code: 'refresh_reply_lost' })
     expect(broken).toEqual([expect.stringContaining('was lost on the way')])
   })
 
-  test('asks to connect again when the grant was revoked', async () => {
+  test('the user must connect again when the grant was revoked', async () => {
     valid.clear()
     const row = await account()
     await expect(keeper().credentialOf(row)).rejects.toMatchObject({ kind: 'auth_expired' })

@@ -9,9 +9,9 @@ import type { AccountContext, Credential, RefreshStyle } from '../../../platform
 import { socialAccounts, socialCredentials, type SocialAccountRow, type SocialCredentialRow } from './tables.ts'
 import type { CredentialVault } from './vault.ts'
 
-/** A token with less left is refreshed before it is used. */
+/** A token that expires sooner is refreshed before it is used. */
 const MARGIN_MS = MINUTE
-/** Longer than a refresh with its repetition can take, so that a living node never loses its lease. */
+/** Longer than a refresh with its retry can take, so that a live node never loses its lease. */
 const LEASE_MS = 90 * SECOND
 const LEASE_POLL_MS = 150
 /** How long to wait for the refresh of another node. */
@@ -20,7 +20,7 @@ const REPEATS = 2
 
 type TokenAccount = Pick<SocialAccountRow, 'id' | 'workspaceId' | 'platform' | 'remoteId'>
 
-/** What happens to an account because of a refresh. */
+/** The effect of a refresh on an account. */
 export interface TokenEvents {
   readonly refreshed: (account: TokenAccount, credential: Credential) => Promise<void>
   /** The grant is gone; only the user can renew it. */
@@ -51,7 +51,8 @@ export class TokenKeeper {
 
   /**
    * A credential that is valid for at least a minute.
-   * @throws PlatformError auth_expired when the user must connect again; a retryable kind when the platform is away
+   * @throws PlatformError auth_expired when the user must connect again; a retryable kind when the platform is
+   * unavailable
    */
   async credentialOf(account: TokenAccount): Promise<Credential> {
     const row = await this.#read(account.id)
@@ -61,7 +62,7 @@ export class TokenKeeper {
 
   /**
    * Refreshes the token now.
-   * @param version of the credential that is too old; another refresh that has replaced it counts
+   * @param version of the outdated credential; a refresh that has already replaced it counts
    * @throws PlatformError
    */
   refresh(account: TokenAccount, version?: number): Promise<Credential> {
@@ -146,15 +147,15 @@ export class TokenKeeper {
   }
 }
 
-/** The new tokens over the old ones. What the reply leaves out, or sends empty, stays. */
+/** Merges the new tokens into the old ones. Tokens that the reply omits or sends empty are kept. */
 export function merged(old: Credential, fresh: Credential): Credential {
   const present = Object.entries(fresh).filter(([, value]) => value !== undefined && value !== '')
   return { ...old, ...Object.fromEntries(present) }
 }
 
 /**
- * Repeats a refresh whose reply was lost. Where refresh tokens work once, a repetition can be refused, because the lost
- * reply had the only new token: then the user must connect again, and the reason says so.
+ * Repeats a refresh whose reply was lost. If refresh tokens work once, the retry can be refused, because the lost reply
+ * had the only new token. The user must then connect again, and the reason states this.
  */
 async function repeated(style: RefreshStyle, refresh: () => Promise<Credential>): Promise<Credential> {
   let lost: PlatformError | undefined
@@ -180,7 +181,7 @@ function expired(account: TokenAccount, detail: string): PlatformError {
   return new PlatformError('auth_expired', account.platform, { detail })
 }
 
-/** An account that a platform is called for. */
+/** An account for which a platform is called. */
 export interface OpenAccount {
   readonly row: SocialAccountRow
   readonly context: AccountContext

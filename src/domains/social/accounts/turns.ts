@@ -8,7 +8,7 @@ interface GrantInput {
   readonly expected: string | undefined
 }
 
-/** Stores what a sign-in at a platform has granted. */
+/** Stores the grants of a sign-in at a platform. */
 export const connectGrant = systemTurn<GrantInput, SocialAccountData>({
   name: 'socialAccounts.connect',
   run: ({ input: { grant, ...options }, socialAccounts, turn }) =>
@@ -44,7 +44,7 @@ export const recordRefresh = systemTurn<RefreshedInput>({
   },
 })
 
-/** Brings the status up to date when only time has passed. */
+/** Updates a status that depends on the time. */
 export const reviewAccount = systemTurn<{ readonly accountId: string }>({
   name: 'socialAccounts.review',
   run: async ({ input: { accountId }, socialAccounts, turn }) => {
@@ -52,7 +52,7 @@ export const reviewAccount = systemTurn<{ readonly accountId: string }>({
   },
 })
 
-/** Deletes an account whose time to be restored is over. */
+/** Deletes an account that can no longer be restored. */
 export const purgeAccount = systemTurn<{ readonly accountId: string }>({
   name: 'socialAccounts.purge',
   run: ({ input: { accountId }, socialAccounts, turn }) => socialAccounts.lifecycle.purge(turn, accountId),

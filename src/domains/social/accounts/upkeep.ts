@@ -12,7 +12,7 @@ import type { CredentialVault } from './vault.ts'
 /** How many accounts one run of a schedule takes. */
 const BATCH = 500
 
-/** What happens to accounts by themselves: renewals, reminders, revocation. */
+/** Scheduled work on accounts: renewals, reminders, revocation. */
 export class AccountUpkeep {
   readonly #sql: Sql
   readonly #clock: Clock
@@ -41,7 +41,7 @@ export class AccountUpkeep {
     if (row !== undefined) await this.#keeper.refresh(row)
   }
 
-  /** Adds a job for each account that is due. A job that waits already is not added again. */
+  /** Adds a job for each account that is due. A job that is already waiting is not added again. */
   async addRefreshJobs(tx: Transaction): Promise<void> {
     const now = new Date(this.#clock.now())
     const due = await socialAccounts.find(
@@ -70,7 +70,7 @@ export class AccountUpkeep {
 
   /**
    * Revokes the access to a removed account. An account that was restored or connected again keeps it.
-   * @throws PlatformError when the platform does not answer
+   * @throws PlatformError when the platform does not respond
    */
   async revoke(accountId: string): Promise<void> {
     const row = await socialAccounts.first(this.#sql, { id: accountId })
@@ -88,7 +88,7 @@ export class AccountUpkeep {
     }
     const { version } = sealed
     const brokenReason = 'the access was revoked when the account was disconnected'
-    // Only if nobody has connected the account again while the platform answered.
+    // Only if the account was not connected again during the call.
     if (await socialCredentials.exists(this.#sql, { accountId, version })) {
       await socialAccounts.update(this.#sql, { id: accountId, removedAt: row.removedAt }, { brokenReason })
     }

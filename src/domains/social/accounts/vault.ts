@@ -17,14 +17,15 @@ export interface SealedCredential {
 const ROTATION_BATCH = 200
 
 /**
- * Envelope encryption. Each credential is encrypted with a data key of its own. The data key is encrypted with an
- * installation key, which is stored encrypted with the installation's secret. Rotating encrypts only the data keys again.
+ * Envelope encryption. Each credential is encrypted with its own data key. The data key is encrypted with an
+ * installation key, which is stored encrypted with the installation's secret. Rotating encrypts only the data keys
+ * again.
  */
 export class CredentialVault {
   readonly #sql: Sql
   readonly #clock: Clock
   readonly #secret: string
-  /** Installation keys by id. Keys never change, so they are cached for good. */
+  /** Installation keys by id. Keys never change, so they are cached indefinitely. */
   readonly #keys = new Map<string, SealedBox>()
   #newest: string | undefined
 
@@ -52,7 +53,7 @@ export class CredentialVault {
 
   /**
    * Adds an installation key and encrypts every data key with it. Safe to repeat and to run while credentials are used.
-   * Old keys stay, because a node may have sealed with one a moment ago; the next rotation takes those along.
+   * Old keys stay, because a node may have just sealed with one. The next rotation covers those credentials.
    * @returns how many data keys were encrypted again
    */
   async rotate(): Promise<number> {

@@ -13,7 +13,7 @@ export const uploadChatAttachment = operation({
   route: 'POST /api/team/{workspaceId}/chat/attachments',
   summary: 'Upload a message attachment',
   description:
-    'At most 5 MB. The type is detected from the content. Use its `_id` in `attachments` of sendMessage within a day. Until then nobody else sees the file.',
+    'At most 5 MB. The type is detected from the content. Use its `_id` in `attachments` of sendMessage within a day. Until then only you can see the file.',
   access: 'chat:write',
   workspace: from.path('workspaceId'),
   path: ChannelsPath,
@@ -27,7 +27,7 @@ export const uploadChatAttachment = operation({
 export const downloadChatAttachment = operation({
   route: 'GET /api/team/{workspaceId}/chat/attachments/{attachmentId}',
   summary: 'Download a message attachment',
-  description: 'For everybody who can see the message. Before the message is sent, only for the uploader.',
+  description: 'Everyone who can see the message can download it. Before the message is sent, only the uploader can.',
   access: 'chat:read',
   workspace: from.path('workspaceId'),
   path: AttachmentPath,

@@ -25,12 +25,12 @@ export const MOST_ATTACHMENT_BYTES = 5 * 1024 * 1024
 /** How long a file is kept before a message with it is sent. */
 const LOOSE_MS = DAY
 
-/** Types that a browser shows without running anything in them. It downloads all others. */
+/** Types that a browser shows without running scripts. It downloads all others. */
 const SHOWN = new Set(['image/png', 'image/jpeg', 'image/gif', 'image/webp', 'image/avif'])
 
 type AttachmentRow = Pick<Row<typeof ChatAttachment>, 'id' | 'workspaceId' | 'name' | 'type' | 'size' | 'createdAt'>
 
-/** A file that was not sent yet is seen by its uploader alone; after that, by everyone who may see the message. */
+/** Only the uploader sees a file before its message is sent. After that, everyone who may see the message does. */
 const readable = query(chatTables, (db, $: { workspaceId: string; userId: string; id: string }) =>
   db
     .selectFrom('chatAttachments as a')
@@ -47,7 +47,7 @@ const readable = query(chatTables, (db, $: { workspaceId: string; userId: string
     ),
 )
 
-/** Files of messages. The type of a file is found from its content, never from its name. */
+/** Files of messages. The type of a file is detected from its content, never from its name. */
 export class ChatAttachments {
   readonly #sql: Sql
   readonly #clock: Clock

@@ -44,7 +44,7 @@ export function writeChange<K extends ChangeKind>(turn: Turn, cached: CachedChan
 
 /**
  * What the log stores of a change. It never stores message texts: a client that syncs gets the current text, and a
- * deleted text is nowhere.
+ * deleted text is stored nowhere.
  */
 function kept(type: ChangeKind, data: object): object | null {
   switch (type) {

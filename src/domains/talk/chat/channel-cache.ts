@@ -12,7 +12,7 @@ const MOST_CHANNELS = 500
 /** Messages with a `clientId` that are held per channel, so that a resend needs no lookup. */
 const MOST_RECENT = 200
 
-/** A channel in memory. It is always current, because only turns of its workspace change the channel. */
+/** A channel in memory. It is always current, because only turns of its workspace change it. */
 export class CachedChannel {
   channel: ChannelData
   /** Number of the newest change. */

@@ -19,7 +19,7 @@ interface DetailsQuery {
   readonly channelId?: string | undefined
   readonly kind?: 'channel' | 'dm' | undefined
   readonly archived?: boolean | undefined
-  /** The last channel of the page before. */
+  /** The last channel of the previous page. */
   readonly after?: string | undefined
   readonly limit: number
 }
@@ -60,7 +60,7 @@ interface DetailsRow extends ChannelRow {
   readonly lastMessageId: string | null
 }
 
-/** The channels that somebody may see, each with what they have not read. */
+/** The channels that a user may see, each with its unread counts. */
 export class ChannelList {
   readonly #sql: Sql
 

@@ -42,7 +42,7 @@ export class ChannelMembers {
   }
 
   /**
-   * Members may remove themselves. The creator of the channel, and those with team:manage, may remove others.
+   * Members may remove themselves. The creator of the channel and members with team:manage may remove others.
    * @throws AppError not_found, wrong_channel_kind, forbidden, conflict for the last member
    */
   async remove(turn: Turn, caller: Caller, member: Member, channelId: string, userId: string): Promise<void> {

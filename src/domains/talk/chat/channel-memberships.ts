@@ -17,7 +17,7 @@ const channelsByMember = query(chatTables, (db, $: { workspaceId: string; userId
     .groupBy('userId'),
 )
 
-/** Finds who is in which private channels and direct conversations, outside of turns. */
+/** Reads the members of private channels and direct conversations, outside of turns. */
 export class ChannelMemberships implements Channels {
   readonly #sql: Sql
   readonly #coordination: Coordination
@@ -36,13 +36,13 @@ export class ChannelMemberships implements Channels {
     return channels.exists(this.#sql, { workspaceId, id: channelId, private: false })
   }
 
-  /** Tells every node, after the commit, that members of channels have changed. */
+  /** Notifies every node, after the commit, that members of channels have changed. */
   changed(turn: Turn): void {
     const { workspaceId } = turn
     turn.afterCommit(() => this.changedIn(workspaceId))
   }
 
-  /** Tells every node that members of a workspace's channels may have changed. */
+  /** Notifies every node that members of a workspace's channels may have changed. */
   changedIn(workspaceId: string): void {
     this.#coordination.publish(NOTICE, workspaceId)
   }

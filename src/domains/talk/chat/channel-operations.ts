@@ -76,7 +76,7 @@ export const updateChannel = operation({
   route: 'PATCH /api/team/{workspaceId}/channels/{channelId}',
   summary: 'Update a channel',
   description:
-    'Everybody who can write in the channel can change its name and topic, and archive it. An archived channel is read-only until it is restored.',
+    'Everyone who can write in the channel can change its name and topic, and archive it. An archived channel is read-only until it is restored.',
   access: 'chat:write',
   workspace: from.path('workspaceId'),
   turn: true,
@@ -150,7 +150,7 @@ export const removeChannelMember = operation({
 export const markChannelRead = operation({
   route: 'POST /api/team/{workspaceId}/channels/{channelId}/read',
   summary: 'Mark a channel as read, or mute it',
-  description: 'A marker never moves back, in whatever order requests arrive. `muted` is private to you.',
+  description: 'The marker never moves back, regardless of the order of requests. Only you can see `muted`.',
   access: 'chat:read',
   workspace: from.path('workspaceId'),
   turn: true,
@@ -168,7 +168,7 @@ export const syncChannel = operation({
   route: 'GET /api/team/{workspaceId}/channels/{channelId}/changes',
   summary: 'List changes of a channel',
   description:
-    'Every change of a channel (message, edit, deletion, reaction, pin, the channel itself) has a number, without gaps. Apply the changes after the last number you have, page by page while `hasMore` is true, and you have the same state as a client that never left. The newest 1,000 changes are kept, for up to 90 days. If you are behind them, or ahead of the channel (after a restored backup), you get a snapshot instead. An edit has the present text of the message.',
+    'Every change of a channel (message, edit, deletion, reaction, pin, the channel itself) has a number, without gaps. Apply the changes after the last number you have, page by page while `hasMore` is true, and you have the same state as a client that never left. The newest 1,000 changes are kept, for up to 90 days. If you are behind them, or ahead of the channel (after a restored backup), you get a snapshot instead. An edit has the current text of the message.',
   access: 'chat:read',
   workspace: from.path('workspaceId'),
   socket: 'sync',

@@ -91,7 +91,7 @@ export class ChannelService {
     turn.settled(() => turn.memory(CHANNEL_CACHE).remove(channelId))
     turn.audit({ kind: 'channel', id: channelId, details: { name: channel.name } })
     if (!channel.private) return turn.emit(channelDeleted, { channelId })
-    // When the event is sent, the channel has no members any more, so it names each of them.
+    // When the event is sent, the channel no longer has members, so the event names each of them.
     for (const user of channel.memberIds) turn.emit(channelDeleted, { channelId }, { user })
     this.#memberships.changed(turn)
   }
@@ -143,7 +143,7 @@ export class ChannelService {
     return { channel: await this.#readmit(turn, caller, channelState(known), members), isNew: false }
   }
 
-  /** Adds users back to their conversation who had left the workspace and returned. */
+  /** Adds users back to their conversation after they left the workspace and returned. */
   async #readmit(turn: Turn, caller: Caller, channel: ChannelData, members: string[]): Promise<ChannelData> {
     const added = members.filter((id) => !channel.memberIds.includes(id))
     if (added.length === 0) return channel

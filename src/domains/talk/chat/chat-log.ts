@@ -32,14 +32,14 @@ const changes = query(chatTables, (db, $: { channelId: string; after: number; li
     .limit($.limit),
 )
 
-/** A change with its message, if it is one of a message. */
+/** A change, with its message if it changes a message. */
 interface LogRow extends Omit<Row<typeof ChatChange>, 'channelId' | 'seq'>, Partial<Nulls<MessageRow>> {
   readonly changeSeq: number
 }
 
 type Nulls<T> = { [K in keyof T]: T[K] | null }
 
-// One statement, so that channel, messages and pins are those at one number.
+// One statement, so that channel, messages and pins are consistent with one number.
 const snapshots = query(chatTables, (db, $: { workspaceId: string; userId: string; channelId: string }) =>
   db
     .selectFrom('channels as c')
@@ -72,9 +72,9 @@ export class ChatLog {
   }
 
   /**
-   * The changes after a number, in order and without a gap. A client that is behind what the log keeps, or ahead of the
-   * channel (after a restored backup), gets a snapshot. Applying all pages, or the snapshot, leads to the state of a
-   * client that was never away.
+   * The changes after a number, in order and without a gap. A client that is behind the log, or ahead of the channel
+   * (after a restored backup), gets a snapshot. Applying all pages, or the snapshot, leads to the state of a client
+   * that was never away.
    * @throws AppError not_found
    */
   async changesAfter(

@@ -23,9 +23,9 @@ const channel: Static<typeof ChannelState> = {
 /** Every change of a channel has a sequence number per channel. `sync` returns missed changes. */
 export const chatChange = event({
   name: 'chat.change',
-  summary: 'Something was said or changed in a channel; numbered per channel without a gap',
+  summary: 'A channel changed. Changes are numbered per channel, without gaps',
   description:
-    '`type` says what changed and which fields `data` has. If `seq` is not the next number of the channel, get the missed changes with `sync`.',
+    '`type` is the kind of change and determines the fields of `data`. If `seq` is not the next number of the channel, get the missed changes with `sync`.',
   scope: 'chat:read',
   stored: false,
   data: Change,
@@ -42,7 +42,7 @@ export const chatChange = event({
 
 export const channelCreated = event({
   name: 'channel.created',
-  summary: 'There is a new channel or direct conversation, or the reader was added to one',
+  summary: 'A channel or direct conversation was created, or the user was added to one',
   scope: 'chat:read',
   data: ChannelState,
   example: channel,
@@ -50,8 +50,8 @@ export const channelCreated = event({
 
 export const channelUpdated = event({
   name: 'channel.updated',
-  summary: 'A channel has another name, topic or members, or was archived or taken out of the archive',
-  description: 'Replace the channel that you have by `data`.',
+  summary: 'The name, topic or members of a channel changed, or it was archived or restored',
+  description: 'Replace your copy of the channel with `data`.',
   scope: 'chat:read',
   data: ChannelState,
   example: { ...channel, topic: 'Friday at 18:30', version: 2 },
@@ -59,7 +59,7 @@ export const channelUpdated = event({
 
 export const channelDeleted = event({
   name: 'channel.deleted',
-  summary: 'A channel was deleted, with all that was said in it',
+  summary: 'A channel was deleted, with all its messages',
   scope: 'chat:read',
   data: Type.Object({ channelId: Id }),
   example: { channelId },
@@ -67,17 +67,17 @@ export const channelDeleted = event({
 
 export const channelLeft = event({
   name: 'channel.left',
-  summary: 'The reader is no longer in a private channel',
-  description: 'They left it or were removed. Drop the channel with its messages.',
+  summary: 'The user is no longer in a private channel',
+  description: 'They left or were removed. Discard the channel and its messages.',
   scope: 'chat:read',
   data: Type.Object({ channelId: Id }),
   example: { channelId },
 })
 
-/** So that the other programs of the same person count alike. */
+/** Keeps the unread counts of a user's clients in sync. */
 export const chatRead = event({
   name: 'chat.read',
-  summary: 'The reader has marked a channel as read, or muted it, maybe with another program of theirs',
+  summary: 'The user marked a channel as read or muted it, possibly in another client',
   scope: 'chat:read',
   stored: false,
   data: Type.Object({ workspaceId: Id, ...ReadState.properties }),

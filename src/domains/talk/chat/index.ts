@@ -1,3 +1,3 @@
-/** What other domains and the composition use of chat. */
+/** The parts of chat that other domains and the composition use. */
 
 export type { ChannelMembers } from './channel-members.ts'

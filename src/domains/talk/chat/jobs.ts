@@ -2,7 +2,7 @@ import { schedule } from '../../../core/job.ts'
 
 export const forgetLooseAttachments = schedule({
   name: 'chat.forget-attachments',
-  summary: 'Forget files that were uploaded for a message a day ago and never sent',
+  summary: 'Delete files that were uploaded for a message a day ago and never sent',
   cron: '37 2 * * *',
   run: async ({ chat }) => void (await chat.attachments.forgetLoose()),
 })

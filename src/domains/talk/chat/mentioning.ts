@@ -9,7 +9,7 @@ import { chatMentions } from './tables.ts'
 type Mentions = MessageData['mentions']
 
 /**
- * The users whom a text mentions, without those who may not see the channel.
+ * The users mentioned in a text who may see the channel.
  * @throws AppError channel_mention_forbidden
  */
 export async function mentionsOf(turn: Turn, member: Member, channel: ChannelData, body: string): Promise<Mentions> {

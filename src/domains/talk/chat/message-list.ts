@@ -31,16 +31,17 @@ interface PageRow extends MessageRow {
 const MOST_WITH_HISTORY = 10
 interface Reading {
   readonly channelId: string
-  /** Numbers below this one, from the highest down. From the newest when neither this nor `after` is there. */
+  /** Numbers below this one, in descending order. Starts at the newest if neither this nor `after` is set. */
   readonly before?: number | undefined
-  /** Numbers above this one, from the lowest up. */
+  /** Numbers above this one, in ascending order. */
   readonly after?: number | undefined
   readonly replyTo?: string | undefined
   readonly pinned?: true | undefined
   readonly limit: number
 }
 
-// Messages and number in one statement: a client that applies the changes after it misses none and applies none twice.
+// Messages and number in one statement: a client that applies the changes after the number misses none and repeats
+// none.
 const messages = query(chatTables, (db, $: Reading) => {
   let found = db
     .selectFrom('chatMessages as m')

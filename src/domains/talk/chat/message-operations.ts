@@ -45,7 +45,7 @@ export const sendMessage = operation({
   route: 'POST /api/team/{workspaceId}/channels/{channelId}/messages',
   summary: 'Send a message',
   description:
-    '`<@user id>` mentions a user. `<!channel>` mentions everybody in the channel and needs team:manage, except in direct conversations. If you send a message again with the same `clientId`, you get the first one with 200. The limit is 5 messages a second per user and channel, and 10 at once.',
+    '`<@user id>` mentions a user. `<!channel>` mentions everyone in the channel and needs team:manage, except in direct conversations. If you send a message again with the same `clientId`, you get the first one with 200. The limit is 5 messages a second per user and channel, and 10 at once.',
   access: 'chat:write',
   workspace: from.path('workspaceId'),
   turn: true,
@@ -70,7 +70,7 @@ export const editMessage = operation({
   route: 'PATCH /api/team/{workspaceId}/channels/{channelId}/messages/{messageId}',
   summary: 'Edit or pin a message',
   description:
-    'Send either `body` or `pinned`. You can edit your own messages; earlier versions are kept in `history` of the list. Everybody who can write in the channel can pin and unpin, up to 50 messages a channel.',
+    'Send either `body` or `pinned`. You can edit your own messages; earlier versions are kept in `history` of the list. Everyone who can write in the channel can pin and unpin, up to 50 messages a channel.',
   access: 'chat:write',
   workspace: from.path('workspaceId'),
   turn: true,

@@ -10,8 +10,8 @@ const POLICY = { burst: 10, perSecond: 5 }
 const MOST_BUCKETS = 1_000
 
 /**
- * Limits how fast one user may write in one channel: 5 messages a second, 10 at once. It counts where the turns of the
- * workspace run, so a second node does not double it.
+ * Limits how fast one user may write in one channel: 5 messages a second, 10 at once. The count is kept where the turns
+ * of the workspace run, so a second node does not double the limit.
  */
 export class MessageRateLimit {
   readonly #clock: Clock

@@ -72,7 +72,7 @@ export function messageView(row: MessageRow): MessageData {
   }
 }
 
-/** A message as it was when it was sent, whatever has changed since. */
+/** A message as it was when it was sent, without later changes. */
 export function asSent(message: MessageData): MessageData {
   return {
     ...message,

@@ -8,7 +8,7 @@ import { MESSAGE, MESSAGE_COLUMNS, messageView } from './message-row.ts'
 import type { MessageData } from './schemas.ts'
 import { chatMessages, chatTables } from './tables.ts'
 
-/** What a message was sent under. */
+/** The key under which a message was sent. */
 export interface SentUnder {
   readonly channelId: string
   readonly authorId: string

@@ -1,4 +1,4 @@
-/** Chat, by what its operations are about. */
+/** The operations of chat, by topic. */
 export * from './channel-operations.ts'
 export * from './message-operations.ts'
 export * from './attachment-operations.ts'

@@ -20,7 +20,7 @@ interface MessagePlace {
   readonly messageId: string
 }
 
-/** Reactions and pins of messages. A request for what is already the case changes nothing. */
+/** Reactions and pins of messages. A request that matches the current state changes nothing. */
 export class ReactionsAndPins {
   readonly #clock: Clock
 

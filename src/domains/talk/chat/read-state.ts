@@ -1,7 +1,7 @@
 import { expressionBuilder, type SelectQueryBuilder } from 'kysely'
 import type { ChatDatabase } from './tables.ts'
 
-/** Messages that are counted at most. */
+/** The maximum number of messages that are counted. */
 const MOST_COUNTED = 1_000
 
 type Database = ChatDatabase & { c: ChatDatabase['channels']; rd: ChatDatabase['chatReads'] }
@@ -9,8 +9,8 @@ type Database = ChatDatabase & { c: ChatDatabase['channels']; rd: ChatDatabase['
 const e = expressionBuilder<Database, 'c' | 'rd'>()
 
 /**
- * How far a user has read channel `c`, and what came after, where `rd` is their row of chat_reads if they have one.
- * Without one it counts from when they joined the workspace.
+ * How far a user has read channel `c`, and the counts of later messages, where `rd` is their row of chat_reads if they
+ * have one. Without one it counts from when they joined the workspace.
  */
 export function readState({ joinedAt, userId }: { readonly joinedAt: string; readonly userId: string }) {
   const readSeq = e.fn.coalesce('rd.seq', e.lit(0))
@@ -31,7 +31,7 @@ export function readState({ joinedAt, userId }: { readonly joinedAt: string; rea
     .where('mt.seq', '>', readSeq)
     .limit(e.lit(MOST_COUNTED))
   const unread = later.where('m.deletedAt', 'is', null)
-  // Each in a subquery of its own: a `limit` belongs to the whole union otherwise.
+  // Each in its own subquery. Otherwise a `limit` applies to the whole union.
   const mentions = e
     .selectFrom(byName.as('named'))
     .select('named.seq')

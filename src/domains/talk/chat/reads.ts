@@ -19,7 +19,7 @@ interface Marker {
   readonly at: Date
 }
 
-/** Sets a marker, never past the newest change and never back, in whatever order two of them arrive. */
+/** Sets a marker, never past the newest change and never back, regardless of the order of requests. */
 const setMarker = query(chatTables, (db, $: Marker) =>
   db
     .insertInto('chatReads')

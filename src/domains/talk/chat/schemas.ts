@@ -32,7 +32,7 @@ export const ReactionPath = Input({
   emoji: Type.String({ minLength: 1, maxLength: 64, description: 'One emoji, percent-encoded' }),
 })
 
-const Seq = Sequence({ description: 'Place in the order of all changes of the channel' })
+const Seq = Sequence({ description: 'Sequence number of a change in the channel' })
 
 export const Attachment = named(
   'ChatAttachment',
@@ -40,8 +40,8 @@ export const Attachment = named(
     _id: Id,
     name: Type.String(),
     url: Type.String(),
-    fileType: Type.String({ description: 'Media type, found by looking into the file' }),
-    size: Type.Integer({ description: 'Bytes' }),
+    fileType: Type.String({ description: 'Media type, detected from the content' }),
+    size: Type.Integer({ description: 'Size in bytes' }),
   }),
 )
 export type AttachmentData = Static<typeof Attachment>
@@ -51,26 +51,29 @@ export const MessageView = named(
   Type.Object({
     ...ResourceBase,
     channelId: Id,
-    seq: Type.Integer({ description: 'Its place in the order of all changes of the channel' }),
-    author: Type.String({ ...Id, description: 'The user’s id; names are those of listMembers' }),
+    seq: Type.Integer({ description: 'Sequence number of the message among all changes of the channel' }),
+    author: Type.String({ ...Id, description: 'The author’s user id. listMembers has the names' }),
     clientId: Nullable(Type.String()),
-    body: Type.String({ description: 'Empty once deleted' }),
+    body: Type.String({ description: 'Empty if the message was deleted' }),
     attachments: Type.Array(Attachment),
     mentions: Type.Object({
       userIds: Type.Array(Id, { description: 'Users mentioned by `<@user id>` who may see the channel' }),
-      everyone: Type.Boolean({ description: 'Whether `<!channel>` mentions everybody in the channel' }),
+      everyone: Type.Boolean({ description: 'Whether `<!channel>` mentions everyone in the channel' }),
     }),
-    replyTo: Nullable(Type.String({ ...Id, description: 'The message at the root of the thread' })),
+    replyTo: Nullable(Type.String({ ...Id, description: 'The root message of the thread' })),
     thread: Type.Object({
       replyCount: Type.Integer({ description: 'Replies that are not deleted' }),
       lastReplySeq: Nullable(Type.Integer()),
       lastReplyAt: Nullable(Timestamp),
     }),
     reactions: Type.Array(
-      Type.Object({ emoji: Type.String(), userIds: Type.Array(Id, { description: 'In the order of their coming' }) }),
-      { description: 'In the order of their code points' },
+      Type.Object({
+        emoji: Type.String(),
+        userIds: Type.Array(Id, { description: 'In the order in which they reacted' }),
+      }),
+      { description: 'Sorted by code point' },
     ),
-    edits: Type.Integer({ description: 'How often it was edited' }),
+    edits: Type.Integer({ description: 'Number of edits' }),
     editedAt: Nullable(Timestamp),
     pinnedAt: Nullable(Timestamp),
     pinnedBy: Nullable(Id),
@@ -82,19 +85,21 @@ export type MessageData = Static<typeof MessageView>
 const channel = {
   ...ResourceBase,
   workspaceId: Id,
-  kind: OneOf(['channel', 'dm'], { description: 'A channel, or a direct conversation' }),
-  name: Nullable(Type.String({ description: 'A direct conversation has none' })),
-  topic: Nullable(Type.String({ description: 'What it is about' })),
-  private: Type.Boolean({ description: 'Only its members see it; so is every direct conversation' }),
+  kind: OneOf(['channel', 'dm'], { description: '`channel`: a channel. `dm`: a direct conversation' }),
+  name: Nullable(Type.String({ description: 'Null for a direct conversation' })),
+  topic: Nullable(Type.String({ description: 'The subject of the channel' })),
+  private: Type.Boolean({ description: 'Whether only members can see it. Always true for a direct conversation' }),
   archivedAt: Nullable(
-    Type.String({ ...Timestamp, description: 'Since when nothing can be written in it; null while it is open' }),
+    Type.String({ ...Timestamp, description: 'When the channel was archived. Null if it is not archived' }),
   ),
-  createdBy: Nullable(Type.String({ ...Id, description: 'The user who created it; null when they are gone' })),
+  createdBy: Nullable(
+    Type.String({ ...Id, description: 'The user who created it. Null if their account was deleted' }),
+  ),
   memberIds: Type.Array(Id, {
     description:
-      'Of a private channel or direct conversation; empty for a public one, which is open to all with chat:read',
+      'The members of a private channel or direct conversation. Empty for a public channel, which all members with chat:read can see',
   }),
-  version: Type.Integer({ description: 'Grows with every change of the channel itself; for If-Match' }),
+  version: Type.Integer({ description: 'Increases with every change of the channel itself. Use it in If-Match' }),
 }
 
 export const ChannelState = named('ChannelState', Type.Object(channel))
@@ -104,11 +109,11 @@ export const ChannelView = named(
   'Channel',
   Type.Object({
     ...channel,
-    seq: Type.Integer({ description: 'Number of the newest change' }),
-    readSeq: Type.Integer({ description: 'How far the caller has read' }),
-    muted: Type.Boolean({ description: 'By the caller' }),
-    unreadCount: Type.Integer({ description: 'Messages of others after `readSeq`; counted up to 1,000' }),
-    mentionCount: Type.Integer({ description: 'Those among them that mention the caller; counted up to 1,000' }),
+    seq: Type.Integer({ description: 'Sequence number of the newest change' }),
+    readSeq: Type.Integer({ description: 'Sequence number up to which the caller has read' }),
+    muted: Type.Boolean({ description: 'Whether the caller has muted the channel' }),
+    unreadCount: Type.Integer({ description: 'Messages by other users after `readSeq`, at most 1,000' }),
+    mentionCount: Type.Integer({ description: 'Unread messages that mention the caller, at most 1,000' }),
     lastMessage: Nullable(MessageView),
   }),
 )
@@ -116,7 +121,7 @@ export type ChannelDetails = Static<typeof ChannelView>
 
 const ChannelName = Text(1, 80, {
   pattern: NAME.source,
-  description: 'Unique in the workspace, upper and lower case alike',
+  description: 'Unique in the workspace, ignoring case',
 })
 const Topic = Type.String({ maxLength: 250, description: 'Empty or null for none' })
 
@@ -126,14 +131,18 @@ export const NewChannel = Input({
   topic: Type.Optional(Topic),
   private: Type.Optional(Type.Boolean({ default: false })),
   memberIds: Type.Optional(
-    Type.Array(Id, { maxItems: 500, uniqueItems: true, description: 'Of a private channel; the caller is one anyway' }),
+    Type.Array(Id, {
+      maxItems: 500,
+      uniqueItems: true,
+      description: 'Members of a private channel. The caller is always a member',
+    }),
   ),
   userIds: Type.Optional(
     Type.Array(Id, {
       minItems: 1,
       maxItems: 9,
       uniqueItems: true,
-      description: 'Of a direct conversation: 1 to 8 others',
+      description: 'Members of a direct conversation: 1 to 8 other users',
     }),
   ),
 })
@@ -154,28 +163,30 @@ export const NewChannelMembers = Input({
 export const ChannelsQuery = Input({
   ...pageFields,
   kind: Type.Optional(OneOf(['channel', 'dm'])),
-  archived: Type.Optional(Type.Boolean({ description: 'Only those that are, or are not, archived' })),
+  archived: Type.Optional(
+    Type.Boolean({ description: 'Only archived channels (true) or only channels that are not archived (false)' }),
+  ),
 })
 
 export const NewMessage = Input({
   body: Type.Optional(
     Type.String({
       maxLength: BODY_LENGTH,
-      description: '`<@user id>` mentions a user, and `<!channel>` everybody in the channel. Optional with attachments',
+      description: '`<@user id>` mentions a user, and `<!channel>` everyone in the channel. Optional with attachments',
     }),
   ),
   attachments: Type.Optional(
-    Type.Array(Id, { maxItems: 10, uniqueItems: true, description: 'Ids that uploadChatAttachment gave' }),
+    Type.Array(Id, { maxItems: 10, uniqueItems: true, description: 'Ids returned by uploadChatAttachment' }),
   ),
-  replyTo: Type.Optional(Type.String({ ...Id, description: 'A message of the channel: answers it in its thread' })),
+  replyTo: Type.Optional(Type.String({ ...Id, description: 'A message of the channel to reply to in its thread' })),
   clientId: Type.Optional(
-    Text(1, 100, { description: 'The client’s own id of the message: sending it again gives the first one again' }),
+    Text(1, 100, { description: 'A message id chosen by the client. A repeated request returns the first message' }),
   ),
 })
 
 export const MessageChange = Input(
   {
-    body: Type.Optional(Text(1, BODY_LENGTH, { description: 'Of one’s own message' })),
+    body: Type.Optional(Text(1, BODY_LENGTH, { description: 'The new text of your own message' })),
     pinned: Type.Optional(
       Type.Boolean({ description: 'Pins or unpins a message of any author. At most 50 per channel' }),
     ),
@@ -191,7 +202,7 @@ export const MessagesQuery = Input({
   replyTo: Type.Optional(Type.String({ ...Id, description: 'Only the replies to this message' })),
   pinned: Type.Optional(Type.Literal(true, { description: 'Only pinned messages' })),
   history: Type.Optional(
-    Type.Literal(true, { description: 'With what each message said before its edits; at most 10 messages' }),
+    Type.Literal(true, { description: 'Includes the earlier texts of edited messages. At most 10 messages per page' }),
   ),
 })
 
@@ -206,15 +217,17 @@ export const ListedMessage = named(
 export const MessageList = Type.Object({
   status: Type.Literal(true),
   message: Type.String(),
-  data: Type.Array(ListedMessage, { description: 'By ascending `seq`' }),
+  data: Type.Array(ListedMessage, { description: 'Sorted by ascending `seq`' }),
   pagination: PageInfo,
-  seq: Type.Integer({ description: 'Number of the channel’s newest change: where changes go on from' }),
+  seq: Type.Integer({
+    description: 'Sequence number of the channel’s newest change. Continue with the changes after it',
+  }),
 })
 
 export const ReadMarker = Input(
   {
-    seq: Type.Optional(Sequence({ description: 'Read up to here; never goes back' })),
-    muted: Type.Optional(Type.Boolean({ description: 'Whether the caller wants no notice of the channel' })),
+    seq: Type.Optional(Sequence({ description: 'The caller has read up to this number. It never decreases' })),
+    muted: Type.Optional(Type.Boolean({ description: 'Whether to mute notifications of the channel' })),
   },
   { minProperties: 1 },
 )
@@ -223,16 +236,16 @@ export const ReadState = named(
   'ReadState',
   Type.Object({
     channelId: Id,
-    readSeq: Type.Integer({ description: 'How far the reader has read' }),
-    muted: Type.Boolean({ description: 'Whether the reader has muted the channel' }),
-    unreadCount: Type.Integer({ description: 'Messages of others after `readSeq`; counted up to 1,000' }),
-    mentionCount: Type.Integer({ description: 'Those among them that mention the reader; counted up to 1,000' }),
+    readSeq: Type.Integer({ description: 'Sequence number up to which the user has read' }),
+    muted: Type.Boolean({ description: 'Whether the user has muted the channel' }),
+    unreadCount: Type.Integer({ description: 'Messages by other users after `readSeq`, at most 1,000' }),
+    mentionCount: Type.Integer({ description: 'Unread messages that mention the user, at most 1,000' }),
   }),
 )
 
 export const SearchQuery = Input({
   ...pageFields,
-  q: Text(1, 200, { description: 'All words must occur; the last one may be the beginning of a word' }),
+  q: Text(1, 200, { description: 'All words must occur. The last one can be a prefix' }),
   channelId: Type.Optional(Id),
   from: Type.Optional(Type.String({ ...Id, description: 'Author' })),
 })
@@ -241,26 +254,26 @@ export const FoundMessage = named(
   'FoundMessage',
   Type.Object({
     ...MessageView.properties,
-    snippet: Type.String({ description: 'HTML-escaped text around the words, which are in <mark>' }),
+    snippet: Type.String({ description: 'HTML-escaped text around the matches, which are marked with <mark>' }),
   }),
 )
 
 const ChangeKind = States('ChatChangeType', 'What changed in a channel', {
-  channel: 'The channel itself: name, topic or archive. `data.channel` is the whole of it',
-  members: 'Who is in it: `data.added` and `data.removed`',
+  channel: 'The channel itself changed: its name, topic or archived state. `data.channel` is the whole channel',
+  members: 'Members were added or removed: `data.added` and `data.removed`',
   message: 'A new message: `data.message`',
-  edit: 'A message has another text: `data.body`, `data.mentions` and `data.edits`',
+  edit: 'A message was edited: `data.body`, `data.mentions` and `data.edits`',
   delete: 'A message was deleted: `data.messageId`, and `data.replyTo` when it was in a thread',
   react: '`actorId` reacted to a message with `data.emoji`',
-  unreact: '`actorId` took the reaction `data.emoji` back',
+  unreact: '`actorId` removed the reaction `data.emoji`',
   pin: 'A message was pinned: `data.messageId`',
-  unpin: 'A message is no longer pinned: `data.messageId`',
+  unpin: 'A message was unpinned: `data.messageId`',
 })
 export type ChangeKind = Static<typeof ChangeKind>
 
 const Ref = { messageId: Id }
 
-/** What each kind of change carries. */
+/** The data of each kind of change. */
 export const CHANGE_DATA = {
   channel: Type.Object({ channel: ChannelState }),
   members: Type.Object({ added: Type.Array(Id), removed: Type.Array(Id) }),
@@ -290,10 +303,10 @@ interface ChangeOf<K extends ChangeKind> {
   data: Static<(typeof CHANGE_DATA)[K]>
 }
 
-/** A change; its `type` says which fields `data` has. */
+/** A change. Its `type` determines the fields of `data`. */
 export type ChangeData = { [K in ChangeKind]: ChangeOf<K> }[ChangeKind]
 
-/** One object for all kinds, because a serializer for a union would try one after the other. */
+/** One object for all kinds, because a serializer for a union would try each variant in order. */
 const anyData = Object.assign({}, ...Object.values(CHANGE_DATA).map(({ properties }) => properties)) as TProperties
 
 export const Change = named(
@@ -302,10 +315,12 @@ export const Change = named(
     Type.Object({
       workspaceId: Id,
       channelId: Id,
-      seq: Type.Integer({ description: 'Dense per channel, from 1: a missing number is a gap to sync over' }),
+      seq: Type.Integer({
+        description: 'Consecutive per channel, from 1. If a number is missing, get the change with `sync`',
+      }),
       type: ChangeKind,
       at: Timestamp,
-      actorId: Type.String({ ...Id, description: 'The user who did it' }),
+      actorId: Type.String({ ...Id, description: 'The user who made the change' }),
       data: Type.Partial(Type.Object(anyData), {
         description: `By \`type\`: ${Object.entries(CHANGE_DATA)
           .map(([type, { properties }]) => `${type}: ${Object.keys(properties).join(', ')}`)
@@ -320,22 +335,24 @@ export const Snapshot = named(
   Type.Object({
     channel: ChannelState,
     seq: Type.Integer(),
-    messages: Type.Array(MessageView, { description: 'The newest 100, by ascending `seq`' }),
-    pins: Type.Array(Id, { description: 'Every pinned message, by its own `seq`' }),
+    messages: Type.Array(MessageView, { description: 'The newest 100, sorted by ascending `seq`' }),
+    pins: Type.Array(Id, { description: 'All pinned messages, sorted by their `seq`' }),
   }),
 )
 export type SnapshotData = Static<typeof Snapshot>
 
 export const SyncQuery = Input({
-  after: Sequence({ description: '`seq` of the last change that was applied; 0 for none' }),
+  after: Sequence({ description: '`seq` of the last change that the client has applied. 0 for none' }),
 })
 
 export const SyncPage = named(
   'ChatSync',
   Type.Object({
-    seq: Type.Integer({ description: 'Number of the newest change of the channel' }),
-    hasMore: Type.Boolean({ description: 'Ask again, after the last change' }),
-    changes: Type.Array(Change, { description: 'In order, without a gap; empty beside a snapshot' }),
+    seq: Type.Integer({ description: 'Sequence number of the newest change of the channel' }),
+    hasMore: Type.Boolean({
+      description: 'Whether there are more changes. Request them with the last `seq` as `after`',
+    }),
+    changes: Type.Array(Change, { description: 'In order, without gaps. Empty if there is a snapshot' }),
     snapshot: Nullable(Snapshot),
   }),
 )

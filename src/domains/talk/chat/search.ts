@@ -14,9 +14,9 @@ import { chatTables, type ChatDatabase } from './tables.ts'
 type Found = Static<typeof FoundMessage>
 
 const MOST_TERMS = 10
-/** Up to this many matches are sorted by time. With more, messages are read from the newest on instead. */
+/** Up to this many matches are sorted by time. With more, messages are read newest first instead. */
 const MOST_MATCHES = 2_000
-/** Messages that are read from the newest on for one page. */
+/** The maximum number of messages that are read, newest first, for one page. */
 const MOST_READ = 5_000
 /** Characters of a snippet before and after the first match. */
 const [BEFORE, AFTER] = [60, 180]
@@ -70,7 +70,7 @@ const fits = ($: Filters) =>
     ...($.from === undefined ? [] : [e('m.authorId', '=', $.from)]),
   ])
 
-/** Message `m` is after the page before, newest first. */
+/** Message `m` is after the previous page, newest first. */
 const isNext = ({ createdBefore, idBefore }: Pick<Filters, 'createdBefore' | 'idBefore'>) =>
   createdBefore === undefined || idBefore === undefined
     ? sql<boolean>`true`
@@ -121,7 +121,7 @@ const newest = ($: Reading) =>
     .orderBy('m.createdAt', 'desc')
     .orderBy('m.id', 'desc')
 
-/** For many matches: reads messages from the newest on until there are enough. */
+/** For many matches: reads messages, newest first, until there are enough. */
 const readNewest = query(chatTables, (db, $: Filters & { most: number }) =>
   db
     .selectFrom(newest($).selectAll().limit($.most).as('m'))
@@ -141,8 +141,8 @@ const findLastRead = query(chatTables, (db, $: Reading & { offset: number }) =>
 )
 
 /**
- * Full-text search over the messages that a member may read. The cost of a page is bounded, whatever the size of this and
- * other workspaces. A page of a search for frequent words may be short; its cursor says where to continue.
+ * Full-text search over the messages that a member may read. The cost of a page is bounded, regardless of the size of
+ * this and other workspaces. A page of a search for frequent words may be short. Its cursor is where to continue.
  */
 export class ChatSearch {
   readonly #searches: Searches

@@ -37,7 +37,7 @@ export function fromSnapshot({ channel, seq, messages, pins }: SnapshotData): Ch
 }
 
 /**
- * Applies a change. One that was applied before changes nothing.
+ * Applies a change. A change that was applied before has no effect.
  * @throws GapError when changes are missing before it
  */
 export function applyChange(state: ChannelState, change: ChangeData): ChannelState {

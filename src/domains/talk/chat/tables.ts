@@ -101,7 +101,7 @@ export const ChatMessage = defineEntity({
     seq: p.bigint('number'),
     authorId: p.uuid(),
     clientId: p.text().nullable(),
-    /** Empty once deleted. */
+    /** Empty if the message was deleted. */
     body: p.text(),
     attachments: p.json<AttachmentData[]>().defaultRaw(`'[]'`),
     mentions: ids(),
@@ -168,7 +168,7 @@ export const ChatReaction = defineEntity({
   },
 })
 
-/** A user whom a message mentions by name; `seq` is that of the message. */
+/** A user whom a message mentions by name. `seq` is the message's. */
 export const ChatMention = defineEntity({
   name: 'ChatMention',
   tableName: 'chat_mentions',

@@ -12,7 +12,7 @@ const EXAMPLE_PATH = { path: { id: EXAMPLE.accountId } }
 export const getLimitStatus = operation({
   route: 'GET /api/limits/status',
   summary: 'Get what exceeds the plan',
-  description: 'After a downgrade: what is over the limits of the plan, and which accounts can be archived.',
+  description: 'Shows what exceeds the limits of the plan after a downgrade, and which accounts can be archived.',
   access: 'user',
   returns: { 200: Envelope(LimitStatus) },
   example: {},
@@ -22,7 +22,8 @@ export const getLimitStatus = operation({
 export const archiveAccount = operation({
   route: 'POST /api/limits/accounts/{id}/archive',
   summary: 'Archive an account',
-  description: 'It keeps its posts and history, does not count against the plan, and nothing is published to it.',
+  description:
+    'An archived account keeps its posts and history and does not count against the plan. Nothing is published to it.',
   access: 'accounts:manage',
   workspace: owner('social_accounts'),
   turn: true,
@@ -36,7 +37,7 @@ export const archiveAccount = operation({
 
 export const unarchiveAccount = operation({
   route: 'POST /api/limits/accounts/{id}/unarchive',
-  summary: 'Take an account from the archive',
+  summary: 'Unarchive an account',
   access: 'accounts:manage',
   workspace: owner('social_accounts'),
   turn: true,
@@ -51,7 +52,7 @@ export const unarchiveAccount = operation({
 export const suspendAccount = operation({
   route: 'POST /api/limits/accounts/{id}/suspend',
   summary: 'Suspend an account',
-  description: 'Nothing is published to it until the suspension is lifted with `suspended: false`.',
+  description: 'Nothing is published to a suspended account. Send `suspended: false` to lift the suspension.',
   access: 'admin',
   workspace: owner('social_accounts'),
   turn: true,
@@ -86,7 +87,8 @@ export const removeAccount = operation({
 export const restoreAccount = operation({
   route: 'POST /api/limits/accounts/{id}/restore',
   summary: 'Restore a removed account',
-  description: 'Within 30 days. If the platform has revoked the access, the account has to be connected again.',
+  description:
+    'An account can be restored for 30 days. If the platform has revoked the access, connect the account again.',
   access: 'accounts:manage',
   workspace: owner('social_accounts'),
   turn: true,

@@ -6,13 +6,13 @@ export const LimitStatus = named(
   'LimitStatus',
   Type.Object({
     plan: Type.String(),
-    isOver: Type.Boolean({ description: 'Whether anything is beyond the plan' }),
+    isOver: Type.Boolean({ description: 'Whether any limit of the plan is exceeded' }),
     quotas: Type.Array(
       Type.Object({
         kind: OneOf(['socialAccounts', 'workspaces'] as const),
         limit: Type.Integer(),
         used: Type.Integer(),
-        over: Type.Integer({ description: 'How many have to be archived or removed' }),
+        over: Type.Integer({ description: 'How many must be archived or removed' }),
         archivable: Type.Array(
           Type.Object({
             accountId: Id,
@@ -21,7 +21,7 @@ export const LimitStatus = named(
             name: Type.String(),
             status: AccountStatusSchema,
           }),
-          { description: 'Accounts that can be archived, those that do not work first' },
+          { description: 'Accounts that can be archived. Accounts that do not work come first' },
         ),
       }),
     ),

@@ -9,7 +9,7 @@ import { socialAccounts } from '../tables.ts'
 /** How many accounts are offered for archiving. */
 const MOST_OFFERS = 100
 
-/** What a user has beyond their plan, after a downgrade. */
+/** What exceeds a user's plan after a downgrade. */
 export class AccountLimits {
   readonly #sql: Sql
   readonly #plans: PlanService
@@ -48,7 +48,7 @@ export class AccountLimits {
     }
   }
 
-  /** Accounts to archive: those that do not work first, then the ones that were connected last. */
+  /** Accounts to archive: accounts that do not work first, then the most recently connected ones. */
   async #offers(workspaceIds: readonly string[]) {
     const rows = await socialAccounts.find(
       this.#sql,
