@@ -14,11 +14,11 @@ afterAll(() => app?.stop())
 /** The status of a page, requested with a host name and headers. */
 function statusOf(url: string, headers: Record<string, string>): Promise<number | undefined> {
   return new Promise((resolve, reject) => {
-    const asked = request(url, { headers }, (response) => {
+    const outgoing = request(url, { headers }, (response) => {
       response.resume()
       resolve(response.statusCode)
     })
-    asked.once('error', reject).end()
+    outgoing.once('error', reject).end()
   })
 }
 
@@ -42,7 +42,7 @@ test('/metrics contains metrics of requests, actors, database and event loop', a
   }
 })
 
-test('/healthz answers, unknown paths are 404, and only GET is allowed', async () => {
+test('/healthz returns 200, unknown paths return 404, and only GET is allowed', async () => {
   const alive = await fetch(`${app.node.adminUrl}/healthz`)
   for (const path of ['/healthz', '/metrics', '/nothing']) {
     const { headers } = await fetch(`${app.node.adminUrl}${path}`)
@@ -94,7 +94,7 @@ test('/ready on the admin port includes all details', async () => {
   expect(await response.json()).toMatchObject({ checks: { database: { ok: true, latencyMs: expect.any(Number) } } })
 })
 
-test('a page that fails answers 500 with the reason, and the port goes on serving', async () => {
+test('a failing page returns 500 with the reason, and the port keeps serving', async () => {
   const pages = { '/broken': () => Promise.reject(new Error('the store is away')) }
   const admin = await startAdminServer({ ...OPTIONS, metrics: new Registry(), port: 0, pages })
   const broken = await fetch(`${admin.url}/broken`)

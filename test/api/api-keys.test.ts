@@ -75,7 +75,7 @@ describe('a restricted key', () => {
     expect(seen.body.data.map(({ _id }: { _id: string }) => _id)).toEqual([here])
   })
 
-  test('gives access only to its scopes, also in turns', async () => {
+  test('gives access only to its scopes, including in turns', async () => {
     const ada = await signIn(app)
     const workspaceId = await workspaceOf(ada.apiKey)
     const { apiKey } = await newKey(ada, { scopes: ['team:read'] })
@@ -108,7 +108,7 @@ describe('a restricted key', () => {
     expect((await invite('admin')).body.code).toBe('cannot_grant')
   })
 
-  test('receives socket events of its workspaces only, also after these change', async () => {
+  test('receives socket events of its workspaces only, even after these change', async () => {
     const ada = await signIn(app)
     const [here, there] = [await workspaceOf(ada.apiKey), await secondWorkspace(ada)]
     const key = await newKey(ada, { workspaceIds: [here] })
@@ -153,7 +153,7 @@ describe('a key', () => {
     expect(await tryCredential(app, { apiKey })).toBe('401 credential_expired')
   })
 
-  test('stops working at once when it is revoked, also on sockets, and other keys keep working', async () => {
+  test('stops working immediately when revoked, including on sockets, while other keys keep working', async () => {
     const ada = await signIn(app)
     const [one, two] = [await newKey(ada), await newKey(ada)]
     const listening = await sockets.connect(one.apiKey)

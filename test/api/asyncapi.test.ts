@@ -77,7 +77,7 @@ test('a message names its acknowledgement where there is one', () => {
   expect(answered.map((name) => `${name.replace('receive.', '')}.reply`).toSorted()).toEqual(messages.toSorted())
 })
 
-test('only messages that are answered like REST have an acknowledgement with status, headers and body', () => {
+test('only messages with a REST reply have an acknowledgement with status, headers and body', () => {
   const fields = (name: string) => Object.keys(document.components.messages[name]?.payload.properties ?? {})
   expect(fields('sync.reply')).toEqual(['status', 'headers', 'body'])
   expect(document.components.messages['auth.reply']).toBeDefined()

@@ -15,10 +15,10 @@ afterAll(() => app.stop())
 describe('sign-up', () => {
   test('creates a user and an API key that works at once, and mails a code', async () => {
     const email = newAddress()
-    const answer = await app.send('POST /api/auth/signup', { body: { email, password: PASSWORD, name: 'Ada' } })
-    expect(answer.status).toBe(201)
-    expect(Object.keys(answer.body)).toEqual(['message', 'user'])
-    const { user } = answer.body
+    const reply = await app.send('POST /api/auth/signup', { body: { email, password: PASSWORD, name: 'Ada' } })
+    expect(reply.status).toBe(201)
+    expect(Object.keys(reply.body)).toEqual(['message', 'user'])
+    const { user } = reply.body
     const { apiKey } = user
     expect(user).toMatchObject({ email, name: 'Ada', emailVerified: false, isAdmin: false })
     expect(user.subscription).toMatchObject({ plan: 'free', status: 'active' })
@@ -46,19 +46,19 @@ describe('sign-up', () => {
     expect(again.body.errors[0].path).toBe('/body/email')
   })
 
-  test('with one address succeeds once when requests are concurrent', async () => {
+  test('succeeds once for concurrent requests with one address', async () => {
     const email = newAddress()
-    const answers = await Promise.all(
+    const replies = await Promise.all(
       Array.from({ length: 5 }, () => app.send('POST /api/auth/signup', { body: { email, password: PASSWORD } })),
     )
-    expect(answers.map((answer) => answer.status).sort((a, b) => a - b)).toEqual([201, 400, 400, 400, 400])
+    expect(replies.map((reply) => reply.status).sort((a, b) => a - b)).toEqual([201, 400, 400, 400, 400])
   })
 
-  test('refuses weak passwords and says why', async () => {
+  test('refuses weak passwords with the reason', async () => {
     for (const password of ['short', 'password123', 'qwertyuiop', 'aaaaaaaaaaaa', 'weak.person@example.com']) {
-      const answer = await app.send('POST /api/auth/signup', { body: { email: 'weak.person@example.com', password } })
-      expect(answer.status, password).toBe(400)
-      expect(answer.body.errors[0].path, password).toBe('/body/password')
+      const reply = await app.send('POST /api/auth/signup', { body: { email: 'weak.person@example.com', password } })
+      expect(reply.status, password).toBe(400)
+      expect(reply.body.errors[0].path, password).toBe('/body/password')
     }
   })
 
@@ -83,12 +83,12 @@ describe('one-time codes', () => {
     expect(second.body.code).toBe('wrong_code')
   })
 
-  test('are invalid after five wrong tries, also concurrent ones', async () => {
+  test('are invalid after five wrong attempts, including concurrent ones', async () => {
     const { email } = await signUp(app)
     const code = await app.outbox.code(email)
     const wrong = code === '000000' ? '000001' : '000000'
-    const answers = await Promise.all(Array.from({ length: 5 }, () => verify(app, email, wrong)))
-    expect(new Set(answers.map((answer) => answer.body.code))).toEqual(new Set(['wrong_code']))
+    const replies = await Promise.all(Array.from({ length: 5 }, () => verify(app, email, wrong)))
+    expect(new Set(replies.map((reply) => reply.body.code))).toEqual(new Set(['wrong_code']))
     clock.advance(2_000)
     expect((await verify(app, email, code)).body.code).toBe('wrong_code')
   })
@@ -115,7 +115,7 @@ describe('one-time codes', () => {
 })
 
 describe('login', () => {
-  test('replies to an unknown address as to a wrong password', async () => {
+  test('gives the same reply for an unknown address and a wrong password', async () => {
     const { email } = await signIn(app)
     const wrong = await login(app, email, 'not the password')
     const unknown = await login(app, newAddress(), 'not the password')
@@ -124,7 +124,7 @@ describe('login', () => {
     expect(bare(unknown)).toEqual(bare(wrong))
   })
 
-  test('says that the address is unconfirmed only after the right password', async () => {
+  test('reports an unconfirmed address only for the correct password', async () => {
     const { email, password } = await signUp(app)
     expect((await login(app, email, 'not the password')).body.code).toBe('wrong_login')
     const right = await login(app, email, password)
@@ -134,9 +134,9 @@ describe('login', () => {
 
   test('returns tokens and the user', async () => {
     const { email, password } = await signIn(app)
-    const answer = await login(app, email.toUpperCase(), password)
-    expect(answer.status).toBe(200)
-    expect(answer.body.data.user.email).toBe(email)
-    expect((await app.send('GET /api/users/me', { token: answer.body.data.accessToken })).status).toBe(200)
+    const reply = await login(app, email.toUpperCase(), password)
+    expect(reply.status).toBe(200)
+    expect(reply.body.data.user.email).toBe(email)
+    expect((await app.send('GET /api/users/me', { token: reply.body.data.accessToken })).status).toBe(200)
   })
 })

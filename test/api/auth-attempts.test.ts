@@ -33,7 +33,7 @@ describe('the lock on an address', () => {
     }
   })
 
-  test('applies to the right password too, and ends with a login', async () => {
+  test('applies to the correct password too, and ends with a login', async () => {
     const { email, password } = await signIn(app)
     for (let failures = 0; failures < 6; failures += 1) {
       await login(app, email, 'not the password')
@@ -50,11 +50,11 @@ describe('the lock on an address', () => {
 
   test('cannot be bypassed with concurrent attempts', async () => {
     const { email } = await signIn(app)
-    const answers = await Promise.all(
+    const replies = await Promise.all(
       Array.from({ length: 30 }, (_, index) => login(app, email, `guess number ${index}`)),
     )
-    expect(answers.filter(({ status }) => status === 401)).toHaveLength(5)
-    expect(answers.filter(({ status }) => status === 429)).toHaveLength(25)
+    expect(replies.filter(({ status }) => status === 401)).toHaveLength(5)
+    expect(replies.filter(({ status }) => status === 429)).toHaveLength(25)
   })
 
   test('ends with a password reset', async () => {
@@ -137,10 +137,10 @@ describe('a flood of logins', () => {
     })
     const times: number[] = []
     while (!state.over) times.push(await timeOf())
-    const answers = await answered
+    const replies = await answered
     const took = performance.now() - floodedAt
-    const refused = answers.filter(({ status }) => status === 503)
-    expect(answers.filter(({ status }) => status === 401).length + refused.length).toBe(200)
+    const refused = replies.filter(({ status }) => status === 503)
+    expect(replies.filter(({ status }) => status === 401).length + refused.length).toBe(200)
     expect(refused.length).toBeGreaterThan(50)
     expect(refused[0]?.body.code).toBe('overloaded')
     expect(refused[0]?.headers.get('retry-after')).toBe('2')

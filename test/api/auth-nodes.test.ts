@@ -43,15 +43,15 @@ async function known(): Promise<SignedInPerson> {
       [
         authenticator.authenticate({ kind: 'token', token: person.accessToken }),
         authenticator.authenticate({ kind: 'api_key', key: person.apiKey }),
-      ].every((answer) => !(answer instanceof Promise))
-    // What the sign-in itself changed may be heard of a moment later, and is looked up anew then.
+      ].every((reply) => !(reply instanceof Promise))
+    // The notice of the sign-in's own changes may arrive a moment later and clear the cache.
     const learn = async () => {
       for (const credential of [{ token: person.accessToken }, { apiKey: person.apiKey }]) {
         expect(await tryCredential(app, credential)).toBe('200')
       }
       return knows()
     }
-    await waitFor(learn, { what: 'both credentials to be known by heart' })
+    await waitFor(learn, { what: 'both credentials to be cached' })
   }
   return person
 }
@@ -70,7 +70,7 @@ const newKey = (person: SignedInPerson) => here.send('POST /api/users/me/api-key
 
 describe('a credential that is revoked on one node', () => {
   test('is refused on the other at once', async () => {
-    // Without the poll, which would find it within a second.
+    // Disable the poll, which would also find the change within a second.
     const poll = vi.spyOn(there.composition.authenticator as CredentialAuthenticator, 'poll').mockResolvedValue()
     try {
       const ada = await known()
@@ -111,12 +111,12 @@ test('a node that reconnects to Redis clears its cache', async () => {
   await waitFor(() => !linked(there))
   links[1].away(false)
   await waitFor(() => linked(there))
-  const asked = there.composition.authenticator.authenticate({ kind: 'token', token: ada.accessToken })
-  expect(asked).toBeInstanceOf(Promise)
-  await asked
+  const pending = there.composition.authenticator.authenticate({ kind: 'token', token: ada.accessToken })
+  expect(pending).toBeInstanceOf(Promise)
+  await pending
 })
 
-test('a session of one node can be used and refreshed on the other', async () => {
+test('a session from one node can be used and refreshed on the other', async () => {
   const ada = await signIn(here)
   const { body } = await login(there, ada.email, ada.password)
   expect(await tryCredential(here, { token: body.data.accessToken })).toBe('200')

@@ -60,7 +60,7 @@ const claims = (account: Account, more: object = {}) => ({
 })
 
 describe('with an OpenID Connect issuer', () => {
-  test('an ID token creates an account, and the next one finds it', async () => {
+  test('an ID token creates an account, and the next token signs in to it', async () => {
     const grace = someone()
     const first = await send({ idToken: await issuer.idToken(grace, { nonce: 'n-0001' }), nonce: 'n-0001' })
     expect(first.status, first.text).toBe(200)
@@ -76,7 +76,7 @@ describe('with an OpenID Connect issuer', () => {
     expect(second.body.data.user.email).toBe(grace.email)
   })
 
-  test('a code with its PKCE verifier signs in, once', async () => {
+  test('a code with its PKCE verifier signs in once', async () => {
     const grace = someone()
     const proof = await issuer.code(grace)
     const first = await send(proof)
@@ -106,19 +106,19 @@ describe('with an OpenID Connect issuer', () => {
         idToken: await issuer.idToken(grace, { nonce: `both ${n} ${grace.sub}` }),
       })),
     )
-    const answers = await Promise.all(tokens.map((proof) => send(proof)))
-    expect(answers.map(({ status }) => status)).toEqual([200, 200, 200])
-    expect(new Set(answers.map(({ body }) => body.data.user._id)).size).toBe(1)
-    expect(answers.filter(({ body }) => body.data.created)).toHaveLength(1)
+    const replies = await Promise.all(tokens.map((proof) => send(proof)))
+    expect(replies.map(({ status }) => status)).toEqual([200, 200, 200])
+    expect(new Set(replies.map(({ body }) => body.data.user._id)).size).toBe(1)
+    expect(replies.filter(({ body }) => body.data.created)).toHaveLength(1)
   })
 })
 
 describe('an ID token is refused', () => {
   const refused = async (body: object, why: RegExp) => {
-    const answer = await send(body)
-    expect(answer.status, answer.text).toBe(401)
-    expect(answer.body.code).toBe('provider_sign_in_failed')
-    expect(answer.body.message).toMatch(why)
+    const reply = await send(body)
+    expect(reply.status, reply.text).toBe(401)
+    expect(reply.body.code).toBe('provider_sign_in_failed')
+    expect(reply.body.message).toMatch(why)
   }
 
   test('when it was made for another application', async () => {
@@ -152,8 +152,8 @@ describe('an ID token is refused', () => {
     expect((await send({ idToken, nonce: 'n-replay' })).status).toBe(200)
     await refused({ idToken, nonce: 'n-replay' }, /used before/)
     const bare = await issuer.sign(claims(someone()))
-    const answers = await Promise.all([send({ idToken: bare }), send({ idToken: bare }), send({ idToken: bare })])
-    expect(answers.map(({ status }) => status).sort((a, b) => a - b)).toEqual([200, 401, 401])
+    const replies = await Promise.all([send({ idToken: bare }), send({ idToken: bare }), send({ idToken: bare })])
+    expect(replies.map(({ status }) => status).sort((a, b) => a - b)).toEqual([200, 401, 401])
   })
 
   test('when its nonce is different or missing', async () => {
@@ -171,21 +171,21 @@ describe('an ID token is refused', () => {
     await refused({ idToken: `${signed}.${mac}` }, /not signed in an accepted way/)
     const genuine = await issuer.sign(whole)
     const [header, , signature] = genuine.split('.')
-    await refused({ idToken: `${header}.${part({ ...whole, sub: 'somebody else' })}.${signature}` }, /signature/)
+    await refused({ idToken: `${header}.${part({ ...whole, sub: 'another user' })}.${signature}` }, /signature/)
     await refused({ idToken: 'this is no token at all' }, /malformed/)
   })
 })
 
 describe('the keys of an issuer', () => {
-  test('can change: new ones are read when a token names them', async () => {
+  test('are reloaded when a token names an unknown key', async () => {
     await send({ idToken: await issuer.sign(claims(someone())) })
     clock.advance(11 * SECOND)
     await issuer.rotateKeys()
-    const answer = await send({ idToken: await issuer.sign(claims(someone())) })
-    expect(answer.status, answer.text).toBe(200)
+    const reply = await send({ idToken: await issuer.sign(claims(someone())) })
+    expect(reply.status, reply.text).toBe(200)
   })
 
-  test('are not read again for every token that names an unknown one', async () => {
+  test('are not reloaded for every token that names an unknown key', async () => {
     clock.advance(MINUTE)
     await send({ idToken: await issuer.sign(claims(someone())) })
     const before = issuer.requests.filter((request) => request === 'GET /jwks').length
@@ -196,8 +196,8 @@ describe('the keys of an issuer', () => {
   })
 })
 
-describe('a provider that is down', () => {
-  test('is a 503 with Retry-After for metadata, keys and codes, and works when it is back', async () => {
+describe('provider failures', () => {
+  test('return 503 with Retry-After for metadata, keys and codes until the provider recovers', async () => {
     const proof = await issuer.code(someone())
     issuer.fail((_request, response) => response.writeHead(500).end('<html>broken</html>'))
     const code = await send(proof)
@@ -213,7 +213,7 @@ describe('a provider that is down', () => {
     expect((await send({ idToken })).status).toBe(200)
   })
 
-  test('or hangs, times out after five seconds', async () => {
+  test('time out after five seconds when the provider hangs', async () => {
     clock.advance(2 * HOUR)
     issuer.fail(() => undefined)
     const start = performance.now()
@@ -221,12 +221,12 @@ describe('a provider that is down', () => {
     expect(performance.now() - start).toBeLessThan(8_000)
   })
 
-  test('or redirects, or names another issuer, is refused', async () => {
+  test('include redirects and metadata that name another issuer', async () => {
     const metadata = (await (await fetch(`${issuer.url}/.well-known/openid-configuration`)).json()) as object
-    const instead = async (answer: (response: ServerResponse) => unknown) => {
+    const instead = async (respond: (response: ServerResponse) => unknown) => {
       clock.advance(2 * HOUR)
       issuer.fail((request, response) => {
-        if (request.url === '/.well-known/openid-configuration') answer(response)
+        if (request.url === '/.well-known/openid-configuration') respond(response)
         else if (request.url === '/moved') response.end(JSON.stringify(metadata))
         else issuer.answer(request, response)
       })
@@ -247,10 +247,10 @@ describe('an existing account', () => {
   test('is linked when both sides have verified the address, and keeps its credentials', async () => {
     const ada = await signIn(app)
     const account = someone(ada.email.toUpperCase())
-    const answer = await send({ idToken: await issuer.sign(claims(account)) })
-    expect(answer.status, answer.text).toBe(200)
-    expect(answer.body.data).toMatchObject({ created: false })
-    expect(answer.body.data.user._id).toBe(ada.id)
+    const reply = await send({ idToken: await issuer.sign(claims(account)) })
+    expect(reply.status, reply.text).toBe(200)
+    expect(reply.body.data).toMatchObject({ created: false })
+    expect(reply.body.data.user._id).toBe(ada.id)
     expect(await tryCredential(app, { apiKey: ada.apiKey })).toBe('200')
     expect((await login(app, ada.email, ada.password)).status).toBe(200)
     expect((await app.outbox.newest(ada.email, /was added/)).text).toContain('acme')
@@ -260,9 +260,9 @@ describe('an existing account', () => {
     const ada = await signIn(app)
     const there = await send({ idToken: await issuer.sign(claims(someone(ada.email, false))) })
     const nowhere = await send({ idToken: await issuer.sign(claims(someone(newAddress(), false))) })
-    for (const answer of [there, nowhere]) {
-      expect(answer.status).toBe(403)
-      expect(answer.body.code).toBe('provider_email_unverified')
+    for (const reply of [there, nowhere]) {
+      expect(reply.status).toBe(403)
+      expect(reply.body.code).toBe('provider_email_unverified')
     }
     expect(there.body.message).toBe(nowhere.body.message)
     const rows = await app.database.rows('select 1 from identities where user_id = $1', [ada.id])
@@ -272,23 +272,23 @@ describe('an existing account', () => {
   test('loses the credentials of a sign-up that was never confirmed', async () => {
     const squatter = await signUp(app)
     expect(await tryCredential(app, { apiKey: squatter.apiKey })).toBe('200')
-    const answer = await send({ idToken: await issuer.sign(claims(someone(squatter.email))) })
-    expect(answer.body.data.user).toMatchObject({ _id: squatter.id, emailVerified: true, apiKeyPrefix: null })
+    const reply = await send({ idToken: await issuer.sign(claims(someone(squatter.email))) })
+    expect(reply.body.data.user).toMatchObject({ _id: squatter.id, emailVerified: true, apiKeyPrefix: null })
     expect(await tryCredential(app, { apiKey: squatter.apiKey })).toBe('401 invalid_credential')
     expect((await login(app, squatter.email, squatter.password)).body.code).toBe('wrong_login')
-    expect((await refresh(app, answer.body.data.refreshToken)).status).toBe(200)
+    expect((await refresh(app, reply.body.data.refreshToken)).status).toBe(200)
   })
 })
 
-describe('a request', () => {
-  test('for a provider that is not configured says so', async () => {
-    const answer = await send({ idToken: 'x'.repeat(30) }, 'google')
-    expect(answer.status).toBe(404)
-    expect(answer.body.code).toBe('provider_not_configured')
-    expect(answer.body.message).toContain('acme, github')
+describe('a sign-in request', () => {
+  test('returns 404 for a provider that is not configured', async () => {
+    const reply = await send({ idToken: 'x'.repeat(30) }, 'google')
+    expect(reply.status).toBe(404)
+    expect(reply.body.code).toBe('provider_not_configured')
+    expect(reply.body.message).toContain('acme, github')
   })
 
-  test('must have a token, or a code with its verifier and redirect URI', async () => {
+  test('requires a token, or a code with its verifier and redirect URI', async () => {
     expect((await send({})).body.code).toBe('validation_failed')
     expect((await send({ idToken: 'x'.repeat(30), code: 'x' })).body.code).toBe('validation_failed')
     const { body } = await send({ code: 'x' })
@@ -308,7 +308,7 @@ describe('with GitHub', () => {
     ],
   })
 
-  test('a code creates an account with the primary address, and finds it again by id', async () => {
+  test('a code creates an account with the primary address and later finds it by id', async () => {
     const email = newAddress()
     const account = octocat(email)
     const proof = github.authorize(account)

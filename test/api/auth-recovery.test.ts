@@ -56,8 +56,8 @@ describe('a password reset', () => {
   test('works once, also with concurrent requests', async () => {
     const ada = await signIn(app)
     const token = await resetToken(ada.email)
-    const answers = await Promise.all([reset(token), reset(token), reset(token)])
-    expect(answers.map(({ status }) => status).sort((a, b) => a - b)).toEqual([200, 400, 400])
+    const replies = await Promise.all([reset(token), reset(token), reset(token)])
+    expect(replies.map(({ status }) => status).sort((a, b) => a - b)).toEqual([200, 400, 400])
     expect((await reset(token)).body.code).toBe('invalid_reset_token')
   })
 
@@ -94,7 +94,7 @@ describe('a password reset', () => {
     expect(rows).toEqual([{ token_hash: sha256(token) }])
   })
 
-  test('of an unconfirmed account ends all access of whoever signed up', async () => {
+  test('of an unconfirmed account ends all access of the person who signed up', async () => {
     const squatter = await signUp(app)
     expect(await tryCredential(app, { apiKey: squatter.apiKey })).toBe('200')
     const code = await app.outbox.code(squatter.email)
@@ -107,15 +107,15 @@ describe('a password reset', () => {
   })
 })
 
-describe('asking for a mail', () => {
+describe('requesting a mail', () => {
   test('has the same reply for known, unknown and confirmed addresses', async () => {
     const waiting = await signUp(app)
     const confirmed = await signIn(app)
     const unknown = newAddress()
     for (const ask of [forgot, resend]) {
-      const answers = await Promise.all([waiting.email, confirmed.email, unknown].map((email) => ask(email)))
-      expect(new Set(answers.map(({ status, text }) => `${status} ${text}`)).size).toBe(1)
-      expect(answers[0]?.status).toBe(200)
+      const replies = await Promise.all([waiting.email, confirmed.email, unknown].map((email) => ask(email)))
+      expect(new Set(replies.map(({ status, text }) => `${status} ${text}`)).size).toBe(1)
+      expect(replies[0]?.status).toBe(200)
     }
     await settle()
     expect(await app.outbox.mails(unknown)).toEqual([])

@@ -17,7 +17,7 @@ const part = (value: object) => Buffer.from(JSON.stringify(value)).toString('bas
 const claimsOf = (token: string) => JSON.parse(Buffer.from(token.split('.')[1] ?? '', 'base64url').toString())
 
 describe('access tokens', () => {
-  test('expire after fifteen minutes, with an error that says so', async () => {
+  test('expire after fifteen minutes with a specific error', async () => {
     const { accessToken } = await signIn(app)
     clock.advance(15 * MINUTE - SECOND)
     expect(await tryCredential(app, { token: accessToken })).toBe('200')
@@ -25,7 +25,7 @@ describe('access tokens', () => {
     expect(await tryCredential(app, { token: accessToken })).toBe('401 credential_expired')
   })
 
-  test('name issuer and audience, and contain no personal data', async () => {
+  test('contain issuer and audience, and no personal data', async () => {
     const { accessToken, id } = await signIn(app)
     const claims = claimsOf(accessToken)
     expect(Object.keys(claims).sort()).toEqual(['aud', 'exp', 'iat', 'iss', 'sid', 'sub'])
@@ -53,7 +53,7 @@ describe('access tokens', () => {
     expect(await tryCredential(app, { token: accessToken })).toBe('200')
   })
 
-  test('are not accepted as API keys, nor API keys as access tokens', async () => {
+  test('are not accepted as API keys, and API keys are not accepted as access tokens', async () => {
     const { accessToken, apiKey } = await signIn(app)
     expect(await tryCredential(app, { apiKey })).toBe('200')
     expect(await tryCredential(app, { token: accessToken })).toBe('200')
@@ -120,18 +120,18 @@ describe('refresh tokens', () => {
 
   test('used by many tabs at once return the same next token to all', async () => {
     const { refreshToken } = await signIn(app)
-    const answers = await Promise.all(Array.from({ length: 12 }, () => refresh(app, refreshToken)))
-    expect(new Set(answers.map(({ status }) => status))).toEqual(new Set([200]))
-    const next = new Set(answers.map(({ body }) => body.data.refreshToken as string))
+    const replies = await Promise.all(Array.from({ length: 12 }, () => refresh(app, refreshToken)))
+    expect(new Set(replies.map(({ status }) => status))).toEqual(new Set([200]))
+    const next = new Set(replies.map(({ body }) => body.data.refreshToken as string))
     expect(next.size).toBe(1)
     expect((await refresh(app, [...next][0] ?? '')).status).toBe(200)
   })
 
-  test('are checked against the state that an earlier refresh has left', async () => {
+  test('are checked against the state after an earlier concurrent refresh', async () => {
     const { refreshToken, id } = await signIn(app)
     const late = await app.database.transaction(async (tx) => {
       await tx.run('update sessions set generation = 3 where user_id = $1', [id])
-      const answer = refresh(app, refreshToken)
+      const reply = refresh(app, refreshToken)
       await waitFor(
         async () =>
           app.database.row(
@@ -139,9 +139,9 @@ describe('refresh tokens', () => {
           ),
         { what: 'the refresh to wait for the row' },
       )
-      return { answer }
+      return { reply }
     })
-    expect((await late.answer).body.code).toBe('refresh_token_reused')
+    expect((await late.reply).body.code).toBe('refresh_token_reused')
   })
 
   test('expire when they are not used for thirty days', async () => {
@@ -211,7 +211,7 @@ describe('sessions', () => {
     expect(first._id).toBe(listed.body.data[0]._id)
   })
 
-  test('are paged', async () => {
+  test('are listed in pages', async () => {
     const { email, password, apiKey } = await signIn(app)
     for (let count = 0; count < 4; count += 1) await login(app, email, password)
     const seen: string[] = []

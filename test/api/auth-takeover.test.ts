@@ -9,14 +9,14 @@ import { Sockets } from '../support/sockets.ts'
 import { waitFor } from '../support/wait.ts'
 import { World } from '../support/world.ts'
 
-/** Strangers who sign up with somebody else's address, or guess its credentials, from another network. */
+/** Attackers who sign up with another person's address, or guess its credentials, from another network. */
 
 let app: App
 const clock = new ManualClock()
 const sockets = new Sockets(() => app)
 const OWNER = { 'X-Forwarded-For': '192.0.2.7', 'User-Agent': 'Firefox/140.0' }
-const STRANGER = { 'X-Forwarded-For': '198.51.100.9', 'User-Agent': 'curl/8.0' }
-const STRANGERS_PASSWORD = 'the stranger knows this one'
+const ATTACKER = { 'X-Forwarded-For': '198.51.100.9', 'User-Agent': 'curl/8.0' }
+const ATTACKERS_PASSWORD = 'the attacker knows this one'
 
 beforeAll(async () => {
   app = await startApp({ clock, rateLimits: true, env: { TRUST_PROXY: '1' } })
@@ -46,15 +46,15 @@ const confirm = async (email: string, headers: Headers, more: object = {}, crede
 const login = (email: string, password: string, headers: Headers, more: object = {}) =>
   app.send('POST /api/auth/login', { body: { email, password, ...more }, headers })
 
-describe('an address that a stranger has signed up with', () => {
-  test('is taken from the stranger when its owner confirms it with the code alone', async () => {
-    const { apiKey, email } = await signUp(STRANGER, STRANGERS_PASSWORD)
+describe('an address that an attacker signed up with', () => {
+  test('belongs to its owner once they confirm it with the code alone', async () => {
+    const { apiKey, email } = await signUp(ATTACKER, ATTACKERS_PASSWORD)
     const confirmed = await confirm(email, OWNER)
     expect(confirmed.status, confirmed.text).toBe(200)
     expect(confirmed.body.data.user).toMatchObject({ emailVerified: true, name: '', apiKeyPrefix: null })
     expect(await tryCredential(app, { token: confirmed.body.data.accessToken })).toBe('200')
     expect(await tryCredential(app, { apiKey })).toBe('401 invalid_credential')
-    expect((await login(email, STRANGERS_PASSWORD, STRANGER)).body.code).toBe('wrong_login')
+    expect((await login(email, ATTACKERS_PASSWORD, ATTACKER)).body.code).toBe('wrong_login')
     const mail = await app.outbox.newest(email, /Choose a password/)
     expect(mail.text).toContain(confirmed.body.data.passwordReset.token)
     expect(`${mail.subject} ${mail.text}`).not.toContain('gold')
@@ -64,8 +64,8 @@ describe('an address that a stranger has signed up with', () => {
     expect((await login(email, 'my very own password', OWNER)).status).toBe(200)
   })
 
-  test('gives no access to workspaces that could outlast its confirmation', async () => {
-    const { apiKey, email } = await signUp(STRANGER, STRANGERS_PASSWORD)
+  test('gives no workspace access that could outlast its confirmation', async () => {
+    const { apiKey, email } = await signUp(ATTACKER, ATTACKERS_PASSWORD)
     const { apiKey: inviter } = await new World(app).user('ada')
     const workspace = await app.send('POST /api/workspaces', {
       body: { name: 'Acme', timezone: 'Europe/Berlin' },
@@ -78,7 +78,7 @@ describe('an address that a stranger has signed up with', () => {
       apiKey: inviter,
     })
     expect(invited.status, invited.text).toBe(201)
-    // The stranger can create no workspace, invite nobody, and not accept the invitation to the owner.
+    // The attacker cannot create a workspace, invite anyone, or accept the owner's invitation.
     const tries = [
       app.send('POST /api/workspaces', { body: { name: 'Mine', timezone: 'Europe/Berlin' }, apiKey }),
       app.send('POST /api/team/{workspaceId}/invitations', {
@@ -103,37 +103,37 @@ describe('an address that a stranger has signed up with', () => {
   })
 
   test('gets the password that its owner sends with the code, and loses the API key', async () => {
-    const { apiKey, email } = await signUp(STRANGER, STRANGERS_PASSWORD)
+    const { apiKey, email } = await signUp(ATTACKER, ATTACKERS_PASSWORD)
     const confirmed = await confirm(email, OWNER, { password: 'my very own password' })
     expect(confirmed.body.data.passwordReset).toBeUndefined()
     expect(await tryCredential(app, { apiKey })).toBe('401 invalid_credential')
-    expect((await login(email, STRANGERS_PASSWORD, STRANGER)).body.code).toBe('wrong_login')
+    expect((await login(email, ATTACKERS_PASSWORD, ATTACKER)).body.code).toBe('wrong_login')
     expect((await login(email, 'my very own password', OWNER)).status).toBe(200)
   })
 
   test.each([
-    ['from the same network with another program', { ...STRANGER, 'User-Agent': 'Firefox/140.0' }, 0],
-    ['with the same program from another network', { ...STRANGER, 'X-Forwarded-For': '198.51.100.10' }, 0],
-    ['by the same client an hour later', STRANGER, HOUR + SECOND],
-  ] as const)('is taken over also when it is confirmed %s', async (_how, headers, later) => {
-    const { apiKey, email } = await signUp(STRANGER, STRANGERS_PASSWORD)
+    ['from the same network with another program', { ...ATTACKER, 'User-Agent': 'Firefox/140.0' }, 0],
+    ['with the same program from another network', { ...ATTACKER, 'X-Forwarded-For': '198.51.100.10' }, 0],
+    ['by the same client an hour later', ATTACKER, HOUR + SECOND],
+  ] as const)('belongs to its owner when it is confirmed %s', async (_how, headers, later) => {
+    const { apiKey, email } = await signUp(ATTACKER, ATTACKERS_PASSWORD)
     clock.advance(later)
     if (later > 0) {
       await app.send('POST /api/auth/resend-otp', { body: { email }, headers })
       await waitFor(async () => (await app.outbox.mails(email)).length === 2, { what: 'another code' })
     }
-    const answer = await confirm(email, headers)
-    expect(answer.body.data.passwordReset.token).toMatch(/./)
+    const reply = await confirm(email, headers)
+    expect(reply.body.data.passwordReset.token).toMatch(/./)
     expect(await tryCredential(app, { apiKey })).toBe('401 invalid_credential')
   })
 })
 
-describe('the person who signed up keeps password and API key', () => {
+describe('an owner who signed up', () => {
   test.each([
-    ['by the code alone, where they signed up', OWNER, 'nothing'],
-    ['with the password, wherever they are', STRANGER, 'password'],
-    ['with the API key, wherever they are', STRANGER, 'key'],
-  ] as const)('%s', async (_how, headers, proof) => {
+    ['with the code alone from the same client', OWNER, 'nothing'],
+    ['with the password from another client', ATTACKER, 'password'],
+    ['with the API key from another client', ATTACKER, 'key'],
+  ] as const)('keeps password and API key when confirming %s', async (_how, headers, proof) => {
     const { apiKey, email, password } = await signUp(OWNER)
     const confirmed = await confirm(
       email,
@@ -147,39 +147,39 @@ describe('the person who signed up keeps password and API key', () => {
     expect((await login(email, password, headers)).status).toBe(200)
   })
 
-  test('and the API key of another user is no proof', async () => {
+  test('cannot use the API key of another user as proof', async () => {
     const other = await signUp(OWNER)
     await confirm(other.email, OWNER)
-    const { apiKey, email } = await signUp(STRANGER)
+    const { apiKey, email } = await signUp(ATTACKER)
     const confirmed = await confirm(email, OWNER, {}, { apiKey: other.apiKey })
     expect(confirmed.body.data.passwordReset.token).toMatch(/./)
     expect(await tryCredential(app, { apiKey })).toBe('401 invalid_credential')
   })
 })
 
-describe('a stranger who guesses', () => {
+describe('guessing', () => {
   const guess = async (email: string, times: number) => {
-    for (let count = 0; count < times; count += 1) await login(email, `guess number ${count}`, STRANGER)
+    for (let count = 0; count < times; count += 1) await login(email, `guess number ${count}`, ATTACKER)
   }
 
   test('passwords does not lock the owner out on known networks and devices', async () => {
     const { email, password } = await signUp(OWNER)
     const { deviceToken } = (await confirm(email, OWNER)).body.data
     await guess(email, 8)
-    expect((await login(email, password, STRANGER)).body.code).toBe('too_many_attempts')
+    expect((await login(email, password, ATTACKER)).body.code).toBe('too_many_attempts')
     expect((await login(email, password, OWNER)).status).toBe(200)
     const elsewhere = { ...OWNER, 'X-Forwarded-For': '203.0.113.5' }
     expect((await login(email, password, elsewhere)).body.code).toBe('too_many_attempts')
     expect((await login(email, password, elsewhere, { deviceToken })).status).toBe(200)
     const forged = `crd_${'A'.repeat(43)}`
-    expect((await login(email, password, STRANGER, { deviceToken: forged })).body.code).toBe('too_many_attempts')
+    expect((await login(email, password, ATTACKER, { deviceToken: forged })).body.code).toBe('too_many_attempts')
   })
 
-  test('is locked on all unknown networks; a known network has its own count', async () => {
+  test('passwords locks all unknown networks, and counts each known network separately', async () => {
     const { email, password } = await signUp(OWNER)
     await confirm(email, OWNER)
     await guess(email, 5)
-    const others = { ...STRANGER, 'X-Forwarded-For': '198.51.100.77' }
+    const others = { ...ATTACKER, 'X-Forwarded-For': '198.51.100.77' }
     expect((await login(email, 'yet another guess', others)).body.code).toBe('too_many_attempts')
     for (let count = 0; count < 5; count += 1) await login(email, 'not the password', OWNER)
     expect((await login(email, password, OWNER)).body.code).toBe('too_many_attempts')
@@ -188,12 +188,12 @@ describe('a stranger who guesses', () => {
   test('codes does not prevent the owner from confirming', async () => {
     const { email } = await signUp(OWNER)
     const wrong = (await app.outbox.code(email)) === '000000' ? '000001' : '000000'
-    for (let count = 0; count < 8; count += 1) await confirm(email, STRANGER, { otp: wrong })
-    expect((await confirm(email, STRANGER)).body.code).toBe('too_many_attempts')
+    for (let count = 0; count < 8; count += 1) await confirm(email, ATTACKER, { otp: wrong })
+    expect((await confirm(email, ATTACKER)).body.code).toBe('too_many_attempts')
     expect((await confirm(email, OWNER)).status).toBe(200)
   })
 
-  test('API keys is counted by network, and a valid key still works', async () => {
+  test('API keys is counted per network, and a valid key still works', async () => {
     const { apiKey, email } = await signUp(OWNER)
     await confirm(email, OWNER)
     const from = (last: number) => ({ 'X-Forwarded-For': `2001:db8:1:2::${last}` })

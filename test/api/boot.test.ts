@@ -8,7 +8,7 @@ beforeAll(async () => {
 })
 afterAll(() => app?.stop())
 
-test('starts a node in this process and answers a health check', async () => {
+test('starts a node in this process and serves a health check', async () => {
   const health = await app.send('GET /api/health')
   expect(health.status).toBe(200)
   expect(health.body).toMatchObject({ status: true, data: { uptimeSeconds: expect.any(Number) } })
@@ -29,9 +29,9 @@ test('/api/ready shows details to administrators only', async () => {
   await world.user('root', { admin: true })
   const checks = async (credential: object) => (await app.send('GET /api/ready', credential)).body.data.checks
   for (const credential of [{}, { apiKey: world.key('ada') }]) {
-    const told = await checks(credential)
-    expect(Object.keys(told)).toEqual(expect.arrayContaining(['database', 'storage', 'mediaWork']))
-    for (const check of Object.values(told)) expect(check).toEqual({ ok: true })
+    const report = await checks(credential)
+    expect(Object.keys(report)).toEqual(expect.arrayContaining(['database', 'storage', 'mediaWork']))
+    for (const check of Object.values(report)) expect(check).toEqual({ ok: true })
   }
   expect(await checks({ apiKey: world.key('root') })).toMatchObject({
     database: { ok: true, latencyMs: expect.any(Number) },

@@ -83,7 +83,7 @@ const MAKERS: Record<(typeof COUNTED)[number], Maker> = {
   },
 }
 
-test.each(COUNTED)('enforces the plan limit on %s, with concurrent requests too', async (limit) => {
+test.each(COUNTED)('enforces the plan limit on %s, even with concurrent requests', async (limit) => {
   const { body, file, make, unmake } = MAKERS[limit]
   const isInPath = make.includes('{workspaceId}')
   const create = (n: number, workspace = 'acme') => {
@@ -93,16 +93,16 @@ test.each(COUNTED)('enforces the plan limit on %s, with concurrent requests too'
       .as('ada')
       .call(make, { ...(isInPath && { path: { workspaceId } }), ...(file && { file }), body: fields })
   }
-  const answers = await Promise.all(Array.from({ length: BOUND + 3 }, (_, n) => create(n)))
-  const made = answers.filter(({ status }) => status === 201)
-  expect(made, answers.map(({ text }) => text).join()).toHaveLength(BOUND)
-  const refused = answers.filter(({ status }) => status !== 201)
+  const replies = await Promise.all(Array.from({ length: BOUND + 3 }, (_, n) => create(n)))
+  const made = replies.filter(({ status }) => status === 201)
+  expect(made, replies.map(({ text }) => text).join()).toHaveLength(BOUND)
+  const refused = replies.filter(({ status }) => status !== 201)
   for (const { body: error, status } of refused) {
     expect([status, error.code]).toEqual([402, 'plan_limit_reached'])
     expect(error.details).toEqual({ limit, value: BOUND, used: BOUND, plan: 'free' })
     expect(error.message).toContain(`allows ${BOUND} `)
   }
-  // Each workspace has a limit of its own, and deleting one makes room for another.
+  // Each workspace has a limit of its own, and deleting one allows another.
   expect((await create(0, 'other')).status).toBe(201)
   const [name = 'id'] = [...unmake.matchAll(/\{(?!workspaceId)(\w+)\}/g)].map((match) => match[1])
   const { _id, uploadId } = made[0]!.body.data as { _id: string; uploadId?: string }
@@ -146,7 +146,7 @@ test('enforces the plan limit on new tags in every operation, and allows existin
     })
   expect((await open(['d'])).status).toBe(402)
   expect((await open(['c'])).status).toBe(201)
-  // Assets in the trash do not count. Restoring one needs room for its tags.
+  // Assets in the trash do not count. Restoring one needs free tag slots.
   expect((await edit({ deletedAt: null })).status).toBe(200)
   expect((await tara.call('DELETE /api/assets/{id}', { path: { id: _id } })).status).toBe(200)
   expect((await upload(['e'])).status).toBe(201)
@@ -166,15 +166,15 @@ test('enforces the plan limit on direct conversations', async () => {
       path: { workspaceId },
       body: { kind: 'dm', userIds: names.map((name) => ids.get(name)) },
     })
-  const answers = await Promise.all(others.map((name) => open(name)))
-  expect(answers.map(({ status }) => status).sort((a, b) => a - b)).toEqual([201, 201, 201, 402])
-  expect(answers.find(({ status }) => status === 402)?.body.details).toEqual({
+  const replies = await Promise.all(others.map((name) => open(name)))
+  expect(replies.map(({ status }) => status).sort((a, b) => a - b)).toEqual([201, 201, 201, 402])
+  expect(replies.find(({ status }) => status === 402)?.body.details).toEqual({
     limit: 'directConversations',
     value: BOUND,
     used: BOUND,
     plan: 'free',
   })
   // An existing conversation is returned, and channels have a limit of their own.
-  const [known = ''] = others.filter((_, index) => answers[index]?.status === 201)
+  const [known = ''] = others.filter((_, index) => replies[index]?.status === 201)
   expect((await open(known)).status).toBe(200)
 })

@@ -20,12 +20,12 @@ beforeAll(async () => {
 afterAll(() => app?.stop())
 
 describe('channels', () => {
-  test('have unique names, ignoring case, with concurrent requests too', async () => {
+  test('have unique names, ignoring case, even with concurrent requests', async () => {
     const make = (by: string, name: string) =>
       world.as(by).call(chat.createChannel, { ...at(), body: { kind: 'channel', name } })
-    const answers = await Promise.all(['Launch', 'LAUNCH', 'launch'].map((name) => make('ada', name)))
-    expect(answers.map((answer) => answer.status).toSorted((a, b) => a - b)).toEqual([201, 409, 409])
-    expect(answers.find((answer) => answer.status === 409)?.body.code).toBe('channel_name_taken')
+    const replies = await Promise.all(['Launch', 'LAUNCH', 'launch'].map((name) => make('ada', name)))
+    expect(replies.map((reply) => reply.status).toSorted((a, b) => a - b)).toEqual([201, 409, 409])
+    expect(replies.find((reply) => reply.status === 409)?.body.code).toBe('channel_name_taken')
     const other = await TestChannel.make(world, 'acme', 'bob', { name: 'Press' })
     const renamed = await world.as('bob').call(chat.updateChannel, { path: other.path, body: { name: 'lauNch' } })
     expect(renamed.body.code).toBe('channel_name_taken')
@@ -34,17 +34,17 @@ describe('channels', () => {
   })
 
   test('reject fields of the other kind and users outside the workspace', async () => {
-    const stranger = await world.user('stranger')
+    const outsider = await world.user('outsider')
     for (const [body, path] of [
       [{ kind: 'channel' }, '/body/name'],
       [{ kind: 'channel', name: 'x', memberIds: [world.id('bob')] }, '/body/memberIds'],
-      [{ kind: 'channel', name: 'x', private: true, memberIds: [stranger.id] }, '/body/memberIds/0'],
+      [{ kind: 'channel', name: 'x', private: true, memberIds: [outsider.id] }, '/body/memberIds/0'],
       [{ kind: 'dm', userIds: [world.id('ada')] }, '/body/userIds'],
       [{ kind: 'dm', name: 'x', userIds: [world.id('bob')] }, '/body/name'],
-      [{ kind: 'dm', userIds: [stranger.id] }, '/body/userIds/0'],
+      [{ kind: 'dm', userIds: [outsider.id] }, '/body/userIds/0'],
     ] as const) {
-      const answer = await world.as('ada').call(chat.createChannel, { ...at(), body })
-      expect([answer.status, answer.body.errors?.[0]?.path]).toEqual([400, path])
+      const reply = await world.as('ada').call(chat.createChannel, { ...at(), body })
+      expect([reply.status, reply.body.errors?.[0]?.path]).toEqual([400, path])
     }
   })
 
@@ -90,16 +90,16 @@ describe('direct conversations', () => {
       body: { kind: 'dm', userIds: others.map((name) => world.id(name)) },
     })
 
-  test('exist once for a set of users, in any order, with concurrent requests too', async () => {
-    const answers = await Promise.all([
+  test('exist once for a set of users in any order, even with concurrent requests', async () => {
+    const replies = await Promise.all([
       open('ada', 'bob', 'cyd'),
       open('bob', 'cyd', 'ada'),
       open('cyd', 'ada', 'bob', 'cyd'),
       open('ada', 'cyd', 'bob'),
     ])
-    expect(answers.map(({ status }) => status).toSorted((a, b) => a - b)).toEqual([200, 200, 200, 201])
-    expect(new Set(answers.map(({ body }) => body.data._id)).size).toBe(1)
-    expect((await open('ada', 'bob')).body.data._id).not.toBe(answers[0]?.body.data._id)
+    expect(replies.map(({ status }) => status).toSorted((a, b) => a - b)).toEqual([200, 200, 200, 201])
+    expect(new Set(replies.map(({ body }) => body.data._id)).size).toBe(1)
+    expect((await open('ada', 'bob')).body.data._id).not.toBe(replies[0]?.body.data._id)
     const rows = await app.database.rows('select id from channels where kind = $1', ['dm'])
     expect(rows).toHaveLength(2)
   })
@@ -113,14 +113,14 @@ describe('direct conversations', () => {
       [chat.deleteChannel, {}],
       [chat.addChannelMembers, { body: { userIds: [world.id('bob')] } }],
     ] as const) {
-      const answer = await world.as('ada').call(operation, { path, ...more })
-      expect([answer.status, answer.body.code]).toEqual([409, 'wrong_channel_kind'])
+      const reply = await world.as('ada').call(operation, { path, ...more })
+      expect([reply.status, reply.body.code]).toEqual([409, 'wrong_channel_kind'])
     }
   })
 })
 
 describe('private channels', () => {
-  test('answer non-members of every operation with 404', async () => {
+  test('return 404 to non-members for every operation', async () => {
     const channel = await TestChannel.make(world, 'acme', 'ada', { private: true, memberIds: [world.id('bob')] })
     const message = await channel.said('bob', 'a secret zeppelin')
     const hidden = { path: { ...channel.path, messageId: message._id, emoji: '👍', userId: world.id('bob') } }
@@ -157,7 +157,7 @@ describe('private channels', () => {
     )
   })
 
-  test('let members be added and removed, except the last one', async () => {
+  test('allow adding and removing members, except the last one', async () => {
     const channel = await TestChannel.make(world, 'acme', 'ada', { private: true, memberIds: [world.id('bob')] })
     const add = (by: string, name: string) =>
       world.as(by).call(chat.addChannelMembers, { path: channel.path, body: { userIds: [world.id(name)] } })

@@ -37,24 +37,24 @@ describe('sending', () => {
   test('creates one message for a clientId, with concurrent requests and after a new activation', async () => {
     const channel = await TestChannel.make(world, 'acme', 'ada')
     const again = () => channel.say('bob', 'once', { clientId: 'one' })
-    const answers = await Promise.all(Array.from({ length: 12 }, again))
-    expect(answers.map(({ status }) => status).toSorted((a, b) => a - b)).toEqual([
+    const replies = await Promise.all(Array.from({ length: 12 }, again))
+    expect(replies.map(({ status }) => status).toSorted((a, b) => a - b)).toEqual([
       ...Array.from({ length: 11 }, () => 200),
       201,
     ])
-    expect(new Set(answers.map(({ body }) => body.data._id)).size).toBe(1)
+    expect(new Set(replies.map(({ body }) => body.data._id)).size).toBe(1)
     expect((await channel.say('ada', 'mine', { clientId: 'one' })).status).toBe(201)
     // A new epoch starts without the old one's memory.
     await app.database.run('update actor_fence set epoch = epoch + 1')
-    const answer = await again()
-    expect([answer.status, answer.body.data]).toEqual([200, answers[0]?.body.data])
+    const reply = await again()
+    expect([reply.status, reply.body.data]).toEqual([200, replies[0]?.body.data])
     expect((await channel.said('bob', 'next')).seq).toBe(4)
   })
 
   test('gives no number to a rejected message, and accepts the others', async () => {
     const channel = await TestChannel.make(world, 'acme', 'ada')
     const nothing = '01900000-0000-7000-8000-00000000dead'
-    const answers = await Promise.all([
+    const replies = await Promise.all([
       channel.say('ada', 'one'),
       channel.say('bob', '', {}),
       channel.say('bob', 'no such message', { replyTo: nothing }),
@@ -62,7 +62,7 @@ describe('sending', () => {
       channel.say('bob', 'two'),
       channel.say('bob', 'x'.repeat(8_001)),
     ])
-    expect(answers.map(({ status }) => status)).toEqual([201, 400, 400, 403, 201, 400])
+    expect(replies.map(({ status }) => status)).toEqual([201, 400, 400, 403, 201, 400])
     const { body } = await world.as('ada').call(chat.syncChannel, { path: channel.path, query: { after: 0 } })
     expect(body.data.changes.map((change: { seq: number; type: string }) => [change.seq, change.type])).toEqual([
       [1, 'channel'],
@@ -79,10 +79,10 @@ describe('sending', () => {
       'create trigger poison before insert on chat_messages for each row execute function poison()',
     )
     const bodies = Array.from({ length: 15 }, (_, index) => (index === 7 ? 'poison' : `message ${index}`))
-    const answers = await Promise.all(bodies.map((body, index) => channel.say('bob', body, { clientId: `p${index}` })))
+    const replies = await Promise.all(bodies.map((body, index) => channel.say('bob', body, { clientId: `p${index}` })))
     await app.database.run('drop trigger poison on chat_messages')
-    expect(answers.map(({ status }) => status)).toEqual(bodies.map((body) => (body === 'poison' ? 500 : 201)))
-    const seqs = answers.flatMap(({ body }) => (body.status ? [body.data.seq as number] : []))
+    expect(replies.map(({ status }) => status)).toEqual(bodies.map((body) => (body === 'poison' ? 500 : 201)))
+    const seqs = replies.flatMap(({ body }) => (body.status ? [body.data.seq as number] : []))
     expect(seqs.toSorted((a, b) => a - b)).toEqual(Array.from({ length: 14 }, (_, index) => index + 2))
     const again = await channel.say('bob', 'not poison any more', { clientId: 'p7' })
     expect([again.status, again.body.data.seq]).toEqual([201, 16])
@@ -117,12 +117,12 @@ describe('changing', () => {
     const { body } = await world.as('cyd').call(chat.listMessages, { path: channel.path, query: { history: true } })
     expect(body.data).toMatchObject([{ body: '', reactions: [], pinnedAt: null, history: [], author: world.id('bob') }])
     expect(body.data[0].deletedAt).toMatch(/Z$/)
-    for (const answer of [
+    for (const reply of [
       await world.as('bob').call(chat.editMessage, { ...on(channel, _id), body: { body: 'back' } }),
       await world.as('bob').call(chat.reactToMessage, on(channel, _id, { emoji: '👍' })),
       await channel.say('cyd', 'what was that?', { replyTo: _id }),
     ]) {
-      expect([answer.status, answer.body.code]).toEqual([409, 'message_deleted'])
+      expect([reply.status, reply.body.code]).toEqual([409, 'message_deleted'])
     }
     expect((await channel.say('bob', 'again', { clientId: 'w' })).body.data).toMatchObject({ _id, body: '' })
     const dump = await app.database.rows<{ text: string }>(
@@ -212,9 +212,9 @@ describe('changing', () => {
       '{"$1": "\\"}',
       '𝄞'.repeat(4_000),
     ]) {
-      const answer = await channel.say('bob', body)
+      const reply = await channel.say('bob', body)
       const isText = !body.includes('\u0000') && body.isWellFormed()
-      expect([answer.status, answer.body.data?.body], JSON.stringify(body)).toEqual(
+      expect([reply.status, reply.body.data?.body], JSON.stringify(body)).toEqual(
         isText ? [201, body] : [400, undefined],
       )
     }
@@ -331,12 +331,12 @@ test('limits a user to 5 messages a second per channel, in bursts of 10, over RE
       }
     }
     const burst = async (by: string, count: number) => {
-      const answers = await Promise.all(
+      const replies = await Promise.all(
         Array.from({ length: count }, (_, index) =>
           by === 'ada' && index % 2 === 0 ? call(channel, `${index}`) : channel.say(by, `${index}`),
         ),
       )
-      return answers.filter(({ status }) => status === 201).length
+      return replies.filter(({ status }) => status === 201).length
     }
     expect(await burst('ada', 12)).toBe(10)
     const refused = await channel.say('ada', 'more')

@@ -69,13 +69,13 @@ test('delivers messages in the same order on both nodes (Rocket.Chat #28573)', a
 
 test('creates one message for a clientId that is sent to both nodes', async () => {
   const channel = await TestChannel.make(world, 'acme', 'ada')
-  const answers = await Promise.all(
+  const replies = await Promise.all(
     Array.from({ length: 10 }, (_, index) =>
       channel.say('bob', 'once', { clientId: 'mine' }, index % 2 === 0 ? here : there),
     ),
   )
-  expect(answers.map(({ status }) => status).filter((status) => status === 201)).toHaveLength(1)
-  expect(new Set(answers.map(({ body }) => body.data.seq))).toEqual(new Set([2]))
+  expect(replies.map(({ status }) => status).filter((status) => status === 201)).toHaveLength(1)
+  expect(new Set(replies.map(({ body }) => body.data.seq))).toEqual(new Set([2]))
 })
 
 test('applies removal from a private channel and return to it on the other node', async () => {
@@ -89,7 +89,7 @@ test('applies removal from a private channel and return to it on the other node'
     events.flatMap(({ data, name }) =>
       name === 'chat.change' && data.type === 'message' ? [data.data.message.body] : [],
     )
-  const said = ['in', 'out', 'in again']
+  const sentBodies = ['in', 'out', 'in again']
   await channel.said('ada', 'in')
   const path = { ...channel.path, userId: world.id('cyd') }
   expect((await world.as('ada').call(chat.removeChannelMember, { path })).status).toBe(200)
@@ -99,7 +99,7 @@ test('applies removal from a private channel and return to it on the other node'
   expect(added.status).toBe(200)
   await channel.said('ada', 'in again')
   await waitFor(() => bodies(ada).length === 3 && bodies(cyd).length === 2, { timeoutMs: 20_000 })
-  expect([bodies(ada), bodies(cyd)]).toEqual([said, ['in', 'in again']])
+  expect([bodies(ada), bodies(cyd)]).toEqual([sentBodies, ['in', 'in again']])
 })
 
 test('shows a new message last even when clocks differ (Rocket.Chat #13926)', async () => {
@@ -117,14 +117,14 @@ test('shows a new message last even when clocks differ (Rocket.Chat #13926)', as
     const { data } = (await callers.bob.call(chat.createChannel, { path: { workspaceId }, body })).body
     if (!isLate(data.createdAt)) path = { workspaceId, channelId: data._id }
   }
-  const said: string[] = []
+  const sentBodies: string[] = []
   const misplaced: string[] = []
   const follow = (name: 'ada' | 'bob', app: App) => {
     // At any time a user sees what they have sent, either in the channel or as pending.
     const client = new SocketClient({ url: app.url, io, token: world.key(name), retryDelayMs: 20 })
     clients.push(client)
     const channel = client.channel(path)
-    const own = () => said.filter((text) => text.startsWith(name))
+    const own = () => sentBodies.filter((text) => text.startsWith(name))
     channel.subscribe(({ isLive, pending, state }) => {
       if (!isLive) return
       const shown = [...state.messages, ...pending].map((one) => one.body ?? '')
@@ -136,21 +136,21 @@ test('shows a new message last even when clocks differ (Rocket.Chat #13926)', as
   const [hers, his] = [follow('ada', here), follow('bob', there)]
   await waitFor(() => hers.view.isLive && his.view.isLive, { timeoutMs: 20_000 })
   const talk = async (name: 'ada' | 'bob', channel: typeof hers) => {
-    said.push(`${name} ${said.length}`)
-    await channel.send({ body: said.at(-1) ?? '' })
+    sentBodies.push(`${name} ${sentBodies.length}`)
+    await channel.send({ body: sentBodies.at(-1) ?? '' })
     for (const caller of isAlone ? [callers.ada] : [callers.ada, callers.bob]) {
       const list = await caller.call(chat.listMessages, { path, query: { limit: 3 } })
       const bodies = (list.body.data as { body: string }[]).map((message) => message.body)
-      expect(bodies).toEqual(said.slice(-3))
+      expect(bodies).toEqual(sentBodies.slice(-3))
       const { data } = (await caller.call(chat.getChannel, { path })).body
-      expect(data.lastMessage.body).toBe(said.at(-1))
+      expect(data.lastMessage.body).toBe(sentBodies.at(-1))
     }
   }
   for (let round = 0; round < 3; round += 1) {
     await talk('bob', his)
     await talk('ada', hers)
   }
-  await waitFor(() => [hers, his].every(({ view }) => view.state.messages.length === said.length), {
+  await waitFor(() => [hers, his].every(({ view }) => view.state.messages.length === sentBodies.length), {
     timeoutMs: 20_000,
   })
 
@@ -161,10 +161,10 @@ test('shows a new message last even when clocks differ (Rocket.Chat #13926)', as
   const moved = follow('bob', here)
   await waitFor(() => moved.view.isLive, { timeoutMs: 20_000 })
   await talk('bob', moved)
-  await waitFor(() => [hers, moved].every(({ view }) => view.state.messages.length === said.length), {
+  await waitFor(() => [hers, moved].every(({ view }) => view.state.messages.length === sentBodies.length), {
     timeoutMs: 20_000,
   })
-  for (const { view } of [hers, moved]) expect(view.state.messages.map((message) => message.body)).toEqual(said)
+  for (const { view } of [hers, moved]) expect(view.state.messages.map((message) => message.body)).toEqual(sentBodies)
   const times = hers.view.state.messages.map(({ createdAt }) => createdAt)
   expect(times.map(isLate)).toEqual([...Array<boolean>(6).fill(false), true, true])
   expect(misplaced).toEqual([])

@@ -47,7 +47,7 @@ beforeAll(async () => {
 afterEach(() => sockets.end())
 afterAll(() => app?.stop())
 
-const heard = (channel: TestChannel): readonly ChangeData[] => live.get(channel.id) ?? []
+const liveChanges = (channel: TestChannel): readonly ChangeData[] => live.get(channel.id) ?? []
 
 function after(state: ChannelState, changes: readonly ChangeData[]): ChannelState {
   return changes.reduce(applyChange, state)
@@ -135,7 +135,7 @@ describe('a client that catches up has the state of one that was always connecte
       const channel = await privateChannel()
       const messages: { _id: string; author: string }[] = []
       for (const one of steps) await take(channel, messages, one)
-      const changes = heard(channel)
+      const changes = liveChanges(channel)
       const always = after(EMPTY, changes)
       expect(changes.map(({ seq }) => seq)).toEqual(changes.map((_, index) => index + 1))
       const log = app.composition.services.chat.log
@@ -165,7 +165,7 @@ describe('a client that catches up has the state of one that was always connecte
       for (const of of [0, 5, 60, 119])
         await take(channel, messages.slice(0, 120), { by: 'bob', what, of, emoji: '👍' })
     }
-    const always = after(EMPTY, heard(channel))
+    const always = after(EMPTY, liveChanges(channel))
     expect(always.messages).toHaveLength(WINDOW)
     const snapshots = new ChatLog(app.database, { tooFar: 2, page: 100 })
     expect(await caughtUp(channel, EMPTY, app.composition.services.chat.log)).toEqual(always)
@@ -179,7 +179,7 @@ describe('a client that catches up has the state of one that was always connecte
       await channel.said('bob', 'to be deleted'),
       await channel.said('bob', 'to be liked'),
     ]
-    const before = after(EMPTY, heard(channel))
+    const before = after(EMPTY, liveChanges(channel))
     const on = (messageId: string) => ({ path: { ...channel.path, messageId } })
     await world.as('bob').call(chat.editMessage, { ...on(edited._id), body: { body: 'was edited' } })
     await world.as('bob').call(chat.deleteMessage, on(deleted._id))
@@ -219,7 +219,7 @@ describe('pruning the log', () => {
     const channel = await privateChannel()
     for (const text of ['a', 'b', 'c', 'd', 'e']) await channel.said('bob', text)
     const quiet = await privateChannel()
-    const always = after(EMPTY, heard(channel))
+    const always = after(EMPTY, liveChanges(channel))
     const { database } = app
     const retention = new ChatLogRetention(database, new ManualClock(Date.now()))
     expect(await retention.prune(never, { changes: 4, days: 90 })).toBeGreaterThanOrEqual(2)
@@ -232,7 +232,7 @@ describe('pruning the log', () => {
     expect(await at(1)).toEqual([[], 6])
     expect(await at(2)).toEqual([[3, 4, 5, 6], undefined])
     for (const left of [0, 1, 2, 3, 6]) {
-      const before = after(EMPTY, heard(channel).slice(0, left))
+      const before = after(EMPTY, liveChanges(channel).slice(0, left))
       expect(await caughtUp(channel, before, app.composition.services.chat.log)).toEqual(always)
     }
   })
@@ -249,12 +249,12 @@ describe('pruning the log', () => {
     expect(await numbers(channel)).toEqual([3])
     // Drop the cached number, so that it is read from the log.
     app.composition.services.workspaces.memberships.changed(channel.path.workspaceId)
-    expect((await channel.said('bob', 'after a long silence')).seq).toBe(4)
+    expect((await channel.said('bob', 'after a long pause')).seq).toBe(4)
     expect((await sync(channel, 2)).changes.map(({ seq }) => seq)).toEqual([3, 4])
     expect((await sync(channel, 1)).snapshot?.messages.map(({ body }) => body)).toEqual([
       'a',
       'b',
-      'after a long silence',
+      'after a long pause',
     ])
   })
 
@@ -272,7 +272,7 @@ describe('pruning the log', () => {
     expect((await sync(channel, 4)).snapshot?.seq).toBe(1005)
   })
 
-  test('sends a snapshot to a client that reads meanwhile, never a gap', async () => {
+  test('sends a snapshot, never a gap, to a client that reads during pruning', async () => {
     const channel = await privateChannel()
     for (const text of ['a', 'b', 'c']) await channel.said('bob', text)
     const { database } = app
@@ -306,7 +306,7 @@ test('loses no message between joining a room and reading history (Rocket.Chat.R
   })
   const changes = events.filter(({ name }) => name === 'chat.change').map(({ data }) => data as ChangeData)
   state = after(state, changes)
-  expect(state).toEqual(after(EMPTY, heard(channel)))
+  expect(state).toEqual(after(EMPTY, liveChanges(channel)))
   // The list has the number from which changes continue, too.
   const missing = changes.filter(({ seq, type }) => seq > list.body.seq && type === 'message')
   expect(list.body.data.length + missing.length).toBe(30)
@@ -315,7 +315,7 @@ test('loses no message between joining a room and reading history (Rocket.Chat.R
 test('detects a gap, and ignores a change that arrives twice', async () => {
   const channel = await privateChannel()
   for (const text of ['a', 'b', 'c']) await channel.said('bob', text)
-  const changes = heard(channel)
+  const changes = liveChanges(channel)
   const state = after(EMPTY, changes)
   expect(after(state, changes)).toBe(state)
   const [first, , third] = changes
@@ -343,7 +343,7 @@ test('publishes changes of a private channel to current members only', async () 
     )
   expect(bodies(bob.events)).toEqual(['for the three of us', 'hello dan', 'dan is gone'])
   expect(bodies(dan.events)).toEqual(['hello dan'])
-  await waitFor(() => dan.events.some(({ name }) => name === 'channel.left'), { what: 'that dan hears of it' })
+  await waitFor(() => dan.events.some(({ name }) => name === 'channel.left'), { what: 'dan to receive channel.left' })
   const typing = (events: typeof bob.events) =>
     events.flatMap(({ data, name }) => (name === 'chat.typing' ? [data.userId] : []))
   expect(typing(bob.events)).toEqual([world.id('bob'), world.id('dan')])
@@ -375,7 +375,7 @@ test('sends events of a private channel to members only: live, by resume and by 
     return toldOf((await socket.timeout(10_000).emitWithAck('resume', message)).body.data.events)
   }
   await waitFor(() => live(bob).length === 2)
-  const types = (told: readonly string[]) => told.map((one) => one.split(' ')[1] ?? '')
+  const types = (entries: readonly string[]) => entries.map((one) => one.split(' ')[1] ?? '')
   expect(types(live(bob))).toEqual(['channel.created', 'channel.updated'])
   expect([await later('bob'), await resumed(bob)]).toEqual([live(bob), live(bob)])
   expect([live(dan), await later('dan'), await resumed(dan)]).toEqual([[], [], []])
@@ -437,7 +437,7 @@ test('shows changes over sockets and REST to each other at once', async () => {
   const found = await world.as('ada').call(chat.searchMessages, { path, query })
   expect((await call('searchMessages', { path, query })).body.data).toEqual(found.body.data)
   expect(found.body.data).toHaveLength(1)
-  // All clients of a user share the read marker, and nobody else sees it.
+  // All clients of a user share the read marker, and no other user sees it.
   await call('markChannelRead', { path: channel.path, body: { seq: 3 } })
   const { body: muted } = await world
     .as('ada')

@@ -77,12 +77,12 @@ test('uploads a file with its fields, and downloads identical bytes', async () =
   expect([sent.code, sent.stderr.includes('crier:')]).toEqual([0, false])
   const { data } = JSON.parse(sent.stdout.toString())
   expect(data).toMatchObject({ name: 'größe.wav', size: content.length, tags: ['a', 'b'], type: 'audio/wav' })
-  const told = sent.stderr
+  const progressReports = sent.stderr
     .trim()
     .split('\n')
     .map((line) => JSON.parse(line).progress)
-  expect(told.at(-1)).toEqual({ done: content.length, total: content.length })
-  expect(told.length).toBeGreaterThan(3)
+  expect(progressReports.at(-1)).toEqual({ done: content.length, total: content.length })
+  expect(progressReports.length).toBeGreaterThan(3)
 
   const got = await crier('assets', 'download', data._id, '--output', copy, '--progress')
   expect([got.code, got.stdout.length]).toEqual([0, 0])

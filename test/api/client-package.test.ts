@@ -37,7 +37,7 @@ async function installed(): Promise<string> {
   const env = { ...process.env, PATH: [BIN, process.env['PATH']].join(delimiter) }
   const { stdout } = await run('npm', ['pack', PACKAGE, '--pack-destination', folder, '--silent'], { env, cwd: folder })
   const tarball = stdout.trim().split('\n').at(-1) ?? ''
-  await json(join(folder, 'package.json'), { name: 'somebody-elses', private: true, type: 'module' })
+  await json(join(folder, 'package.json'), { name: 'another-project', private: true, type: 'module' })
   const quiet = ['--offline', '--no-audit', '--no-fund', '--no-package-lock', '--silent']
   await run('npm', ['install', ...quiet, join(folder, tarball)], { env, cwd: folder })
   await mkdir(join(folder, 'node_modules/@types'))

@@ -56,7 +56,7 @@ test('does not send a request with a missing path parameter', async () => {
   await expect(client()('GET /api/streams/{id}', { path: { id: '' } })).rejects.toThrow('needs path.id')
 })
 
-test('asks for a token before each request when it is a function', async () => {
+test('requests a token before each request when it is a function', async () => {
   const tokens = ['a.b.c', undefined]
   const owner = await world.user('ada')
   const loggedIn = await app.send('POST /api/auth/login', { body: { email: owner.email, password: owner.password } })
@@ -69,7 +69,7 @@ test('asks for a token before each request when it is a function', async () => {
 })
 
 describe('retries', () => {
-  test('repeats a POST whose reply was lost, with one effect', async () => {
+  test('repeat a POST whose reply was lost, with one effect', async () => {
     const before = (await client()('GET /api/streams', { query: { workspaceId, limit: 100 } })).body.data.length
     const lossy = await startLossyProxy(2)
     const made = await client({ url: lossy.url })('POST /api/streams', { body: { workspaceId, title: 'Only once' } })
@@ -80,7 +80,7 @@ describe('retries', () => {
     expect(after.body.data.length).toBe(before + 1)
   })
 
-  test('does not repeat a PATCH, nor anything beyond the retry limit', async () => {
+  test('never repeat a PATCH, and stop at the retry limit', async () => {
     const lossy = await startLossyProxy(100)
     await expect(client({ url: lossy.url })('PATCH /api/users/me', { body: { name: 'Ada' } })).rejects.toThrow(
       ConnectionError,
@@ -91,7 +91,7 @@ describe('retries', () => {
     lossy.close()
   })
 
-  test('repeats after a 503 with a short Retry-After, and after no other error', async () => {
+  test('follow a 503 with a short Retry-After, and no other error', async () => {
     const answers = [
       [503, { 'Retry-After': '0' }],
       [503, { 'Retry-After': '0' }],
@@ -116,7 +116,7 @@ describe('retries', () => {
     stub.close()
   })
 
-  test('times out when the server does not answer, or earlier by the caller’s signal', async () => {
+  test('time out when the server does not reply, or earlier when the caller’s signal aborts', async () => {
     let asked = 0
     const stub = await startStub(() => void (asked += 1))
     const crier = createClient({ url: stub.url, timeoutMs: 50, retries: 1, retryDelayMs: 1 })

@@ -5,7 +5,7 @@ import { startApp, type App } from '../support/app.ts'
 import { stageExample } from '../support/matrix.ts'
 import { World } from '../support/world.ts'
 
-/** A client can send back what it has read: a PUT or PATCH of what GET returns is accepted and changes nothing. */
+/** A PUT or PATCH with the resource as GET returned it is accepted and changes nothing. */
 
 interface Schema {
   readonly type?: string

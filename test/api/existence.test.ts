@@ -10,7 +10,7 @@ import { Sockets, type Listening } from '../support/sockets.ts'
 import { World } from '../support/world.ts'
 
 /**
- * Nobody learns which ids other tenants have. The owner of a workspace calls each operation twice, with another
+ * Replies do not reveal which ids other tenants have. The owner of a workspace calls each operation twice, with another
  * tenant's id and with an unknown id, at every place of the request that takes an id. Both replies must be equal, over
  * REST and sockets.
  */
@@ -41,41 +41,41 @@ afterAll(async () => {
   await app?.stop()
 })
 
-/** Everybody who has the URL of a profile picture can see it. */
+/** Anyone who has the URL of a profile picture can see it. */
 const OPEN_TO_ALL = new Set(['getProfilePicture'])
 
 const operations = walk(api).filter(({ access, name }) => access !== 'admin' && !OPEN_TO_ALL.has(name))
 
-/** What a caller sees of a reply, without the id they sent. */
-function told(answer: { readonly status: number; readonly body?: unknown }, id: string): string {
+/** The parts of a reply that a caller sees, without the id they sent. */
+function visible(answer: { readonly status: number; readonly body?: unknown }, id: string): string {
   return `${answer.status} ${JSON.stringify({ ...(answer.body as object), requestId: '' }).replaceAll(id, 'ID')}`
 }
 
 /** The same over a socket, when the operation can be called there. */
-async function toldOverSocket(op: NamedOperation, { body, path, query }: SendOptions, id: string): Promise<string> {
+async function visibleOverSocket(op: NamedOperation, { body, path, query }: SendOptions, id: string): Promise<string> {
   const named = op.socket !== true
   const message = named
     ? { ...path, ...query, ...(body as object | undefined) }
     : { operation: op.name, path, query, body }
-  return told(await socket.socket.emitWithAck(named ? (op.socket as string) : 'call', message), id)
+  return visible(await socket.socket.emitWithAck(named ? (op.socket as string) : 'call', message), id)
 }
 
 async function expectSame(op: NamedOperation, send: SendOptions, place: Place, foreign: string): Promise<void> {
   const over = {
-    rest: async (id: string) => told(await app.send(op.route as string, withId(send, place, id)), id),
-    socket: (id: string) => toldOverSocket(op, withId(send, place, id), id),
+    rest: async (id: string) => visible(await app.send(op.route as string, withId(send, place, id)), id),
+    socket: (id: string) => visibleOverSocket(op, withId(send, place, id), id),
   }
-  for (const [transport, answer] of Object.entries(over)) {
+  for (const [transport, request] of Object.entries(over)) {
     if (transport === 'socket' && op.socket === undefined) continue
-    const missing = await answer(NOTHING)
-    expect(await answer(foreign), `${place.join('/')} over ${transport}`).toBe(missing)
+    const missing = await request(NOTHING)
+    expect(await request(foreign), `${place.join('/')} over ${transport}`).toBe(missing)
   }
 }
 
 const withIds = operations.filter((op) => idPlaces(op.example).length > 0 || op.name in fixtures)
 
 test.each(withIds.map((op) => [op.name, op] as const))(
-  '%s answers equally for another tenant’s id and an unknown id',
+  '%s gives the same reply for another tenant’s id and an unknown id',
   async (_name, op) => {
     const { send: theirs } = await stageExample(op, stages.theirs)
     const { send } = await stageExample(op, stages.own)

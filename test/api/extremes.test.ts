@@ -11,7 +11,7 @@ import type { SendOptions } from '../support/send.ts'
 import { Sockets } from '../support/sockets.ts'
 import { World } from '../support/world.ts'
 
-/** No operation answers 500, to input at the limits of its schema or beyond them. */
+/** No operation returns 500 for input at the limits of its schema or beyond them. */
 
 const operations = walk(api)
 const AT_ONCE = 8
@@ -90,7 +90,7 @@ async function each<T>(
 }
 
 describe.each(operations.map((op) => [op.name, op] as const))('%s', (name, op) => {
-  test('never answers 500', async () => {
+  test('never returns 500', async () => {
     const send = await stageFor(op)
     await each(requests(op, send), (request) => app.send(op.route as string, request))
     if (name === 'toggleService')
@@ -106,7 +106,7 @@ describe.each(operations.map((op) => [op.name, op] as const))('%s', (name, op) =
   })
 
   if (op.socket === undefined) return
-  test('never answers 500 over a socket', async () => {
+  test('never returns 500 over a socket', async () => {
     const send = await stageFor(op)
     const { socket } = await sockets.connect(send.apiKey ?? '')
     const call = (request: SendOptions) =>

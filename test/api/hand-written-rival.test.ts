@@ -38,7 +38,7 @@ afterAll(async () => {
 test.each([
   ['a list', listRequest],
   ['a create', createRequest],
-])('%s gets the same reply from the rival and from Crier', async (title, requestTo) => {
+])('%s gets the same reply from Crier and the hand-written server', async (title, requestTo) => {
   const target = { apiKey: world.key('ada'), workspaceId: world.id('acme') }
   const ours = { name: 'Crier', request: requestTo({ ...target, url: app.url }) }
   const theirs = { name: 'the rival', request: requestTo({ ...target, url: rivalUrl }) }

@@ -75,7 +75,7 @@ describe('bodies that do not arrive', () => {
   })
 })
 
-test('a full server rejects work, but still answers health checks', async () => {
+test('an overloaded server rejects work but still serves health checks', async () => {
   const { arrivals, open } = gate('full')
   const waiting = Array.from({ length: MOST_REQUESTS }, () =>
     app.send('POST /api/probe/wait', { token: 'ada', body: { gate: 'full' } }),
@@ -156,9 +156,9 @@ describe('requests with ambiguous framing', () => {
     ['xchunked of no route', `POST /nothing HTTP/1.1\r\nHost: crier\r\nTransfer-Encoding: xchunked\r\n${CHUNKED}`],
     ['xchunked of a page', `GET /docs HTTP/1.1\r\nHost: crier\r\nTransfer-Encoding: xchunked\r\n${CHUNKED}`],
   ])('%s gets 400 and closes the connection', async (_what, request) => {
-    const answer = await exchangeBytes(app.port, request)
-    expect(answer).toMatch(/^HTTP\/1\.1 400 Bad Request\r\n[^]*Connection: close[^]*"code":"bad_request"/)
-    expect(answer.split('HTTP/1.1 ')).toHaveLength(2)
+    const reply = await exchangeBytes(app.port, request)
+    expect(reply).toMatch(/^HTTP\/1\.1 400 Bad Request\r\n[^]*Connection: close[^]*"code":"bad_request"/)
+    expect(reply.split('HTTP/1.1 ')).toHaveLength(2)
   })
 
   test('the bytes after such a request are never handled', async () => {

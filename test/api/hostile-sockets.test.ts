@@ -37,7 +37,7 @@ async function headOf(port: number, bytes: string): Promise<string> {
   }
 }
 
-async function stranger(): Promise<EngineClient> {
+async function connectWithoutToken(): Promise<EngineClient> {
   const client = await EngineClient.open(app.port)
   clients.push(client)
   return client
@@ -45,14 +45,14 @@ async function stranger(): Promise<EngineClient> {
 
 describe('an unauthenticated connection', () => {
   test('is closed when it floods the server with CONNECT packets', async () => {
-    const client = await stranger()
+    const client = await connectWithoutToken()
     client.flood(CONNECT_PACKET, 2_000)
     await waitFor(() => client.isClosed)
     expect(client.refusals).toBeLessThanOrEqual(3)
   })
 
   test('is closed after three refused CONNECTs', async () => {
-    const client = await stranger()
+    const client = await connectWithoutToken()
     for (let refusals = 1; refusals <= 3; refusals += 1) {
       client.flood(CONNECT_PACKET, 1)
       await waitFor(() => client.refusals === refusals)
@@ -63,7 +63,7 @@ describe('an unauthenticated connection', () => {
   })
 
   test('can send only a few packets of other types', async () => {
-    const client = await stranger()
+    const client = await connectWithoutToken()
     client.flood('3', 17)
     await waitFor(() => client.isClosed)
   })

@@ -49,16 +49,16 @@ describe.each(paged.map((op) => [op.name, op] as const))('%s', (name, op) => {
     const workspaceId = send.query?.['workspaceId']
     const pages: string[][] = []
     for (let cursor: string | null | undefined; cursor !== null && pages.length < 100;) {
-      const answer = await app.send(op.route as string, {
+      const reply = await app.send(op.route as string, {
         ...send,
         ...as,
         path: { ...send.path, ...path },
         query: { ...(workspaceId !== undefined && { workspaceId }), ...query, limit: LIMIT, ...(cursor && { cursor }) },
       })
-      expect(answer.status, answer.text).toBe(200)
-      const { hasMore, limit, nextCursor } = answer.body.pagination
+      expect(reply.status, reply.text).toBe(200)
+      const { hasMore, limit, nextCursor } = reply.body.pagination
       expect([limit, hasMore]).toEqual([LIMIT, nextCursor !== null])
-      const ids = (answer.body.data as { _id: string }[]).map(({ _id }) => _id)
+      const ids = (reply.body.data as { _id: string }[]).map(({ _id }) => _id)
       if (hasMore) expect(ids).toHaveLength(LIMIT)
       pages.push(ids)
       cursor = nextCursor as string | null
@@ -73,7 +73,7 @@ describe.each(paged.map((op) => [op.name, op] as const))('%s', (name, op) => {
     const caller = op.access === 'admin' ? await world.user('admin') : owner
     const { send } = await stageExample(op, { app, workspaceId: world.id('acme'), owner, caller })
     const { before: _before, ...query } = send.query ?? {}
-    const answer = await app.send(op.route as string, { ...send, query: { ...query, cursor: 'AAAA' } })
-    expect([answer.status, answer.body.errors?.[0]?.path], answer.text).toEqual([400, '/query/cursor'])
+    const reply = await app.send(op.route as string, { ...send, query: { ...query, cursor: 'AAAA' } })
+    expect([reply.status, reply.body.errors?.[0]?.path], reply.text).toEqual([400, '/query/cursor'])
   })
 })

@@ -65,37 +65,37 @@ async function keyWithout(scope: string): Promise<string> {
 
 /** Sends a request, and checks what must hold for every reply. */
 async function call(op: NamedOperation, options: SendOptions): Promise<Reply> {
-  const answer = await app.send(op.route as string, {
+  const reply = await app.send(op.route as string, {
     ...options,
     headers: { 'X-Request-Id': 'matrix-1', ...options.headers },
   })
-  if (answer.status === 500)
-    expect.fail(`${op.name} answered 500: ${String(app.logs.findLast((line) => line['cause'])?.['cause'])}`)
-  expect(answer.headers.get('x-request-id')).toBe('matrix-1')
-  expect(answer.headers.get('x-content-type-options')).toBe('nosniff')
-  expect(answer.headers.get('cache-control'), 'only files may be stored').toMatch(
-    returnsFile(op) && answer.status < 400 ? /private|public|no-store/ : /^no-store$/,
+  if (reply.status === 500)
+    expect.fail(`${op.name} returned 500: ${String(app.logs.findLast((line) => line['cause'])?.['cause'])}`)
+  expect(reply.headers.get('x-request-id')).toBe('matrix-1')
+  expect(reply.headers.get('x-content-type-options')).toBe('nosniff')
+  expect(reply.headers.get('cache-control'), 'only files may be stored').toMatch(
+    returnsFile(op) && reply.status < 400 ? /private|public|no-store/ : /^no-store$/,
   )
-  if (answer.status >= 400 && answer.body?.code !== undefined) {
-    expect(answer.body).toMatchObject({
+  if (reply.status >= 400 && reply.body?.code !== undefined) {
+    expect(reply.body).toMatchObject({
       status: false,
       message: expect.stringMatching(/\S/),
       requestId: 'matrix-1',
-      docUrl: `${app.url}/docs/errors#${answer.body.code}`,
+      docUrl: `${app.url}/docs/errors#${reply.body.code}`,
     })
   }
-  const counted = limitClassOf(op) !== 'none' && ![401, 413, 415].includes(answer.status)
+  const counted = limitClassOf(op) !== 'none' && ![401, 413, 415].includes(reply.status)
   if (counted) {
-    expect(answer.headers.get('ratelimit-policy')).toMatch(new RegExp(`^"${limitClassOf(op)}";q=\\d+;w=\\d+$`))
-    expect(answer.headers.get('ratelimit')).toMatch(new RegExp(`^"${limitClassOf(op)}";r=\\d+;t=\\d+$`))
+    expect(reply.headers.get('ratelimit-policy')).toMatch(new RegExp(`^"${limitClassOf(op)}";q=\\d+;w=\\d+$`))
+    expect(reply.headers.get('ratelimit')).toMatch(new RegExp(`^"${limitClassOf(op)}";r=\\d+;t=\\d+$`))
   }
-  return answer
+  return reply
 }
 
 async function expectError(op: NamedOperation, options: SendOptions, status: number, code: string): Promise<Reply> {
-  const answer = await call(op, options)
-  expect([answer.status, answer.body.code], answer.text).toEqual([status, code])
-  return answer
+  const reply = await call(op, options)
+  expect([reply.status, reply.body.code], reply.text).toEqual([status, code])
+  return reply
 }
 
 const isScoped = (op: NamedOperation) => op.access.includes(':')
@@ -107,15 +107,15 @@ function insider(op: NamedOperation): SendOptions {
 }
 
 /** Turns whose example causes no event and no change of a channel, each with its reason. */
-const UNTOLD: Readonly<Record<string, string>> = {
+const WITHOUT_EVENTS: Readonly<Record<string, string>> = {
   deleteAssets: 'there is no such asset',
-  markChannelRead: 'told to one’s own programs alone',
-  retryDestination: 'what comes of it is told',
-  unreactToMessage: 'nobody had reacted',
+  markChannelRead: 'only sends an event to the clients of the same user',
+  retryDestination: 'only the result causes an event',
+  unreactToMessage: 'there is no reaction to remove',
 }
 
 /** The newest numbers of events and of channel changes. */
-async function told(): Promise<object | undefined> {
+async function newestNumbers(): Promise<object | undefined> {
   return app.database.row(
     'select (select sum(seq) from actor_fence) as events, (select sum(seq) from chat_log) as changes',
   )
@@ -131,8 +131,8 @@ async function stageFor(op: NamedOperation): Promise<Stage> {
 describe.each(operations.map((op) => [op.name, op] as const))('%s', (_name, op) => {
   if (op.access !== 'public') {
     test('401 without a credential', async () => {
-      const answer = await expectError(op, example(op), 401, 'unauthorized')
-      expect(answer.headers.get('www-authenticate')).toBe('Bearer')
+      const reply = await expectError(op, example(op), 401, 'unauthorized')
+      expect(reply.headers.get('www-authenticate')).toBe('Bearer')
     })
   }
 
@@ -187,15 +187,15 @@ describe.each(operations.map((op) => [op.name, op] as const))('%s', (_name, op) 
       )
       expect(comparable(foreign)).toBe(comparable(missing))
       const apiKey = await keyWithout(op.access)
-      const answer = await expectError(op, { ...aimAtAcme(op, send), apiKey }, 403, 'forbidden')
-      expect(answer.body.message).toContain(op.access)
+      const reply = await expectError(op, { ...aimAtAcme(op, send), apiKey }, 403, 'forbidden')
+      expect(reply.body.message).toContain(op.access)
     })
 
     test(`403 for a member without ${op.access}`, async () => {
       const { send } = await stageExample(op, await stageFor(op))
       await world.member('acme', 'member', { scopes: ALL_SCOPES.filter((scope) => scope !== op.access) })
-      const answer = await expectError(op, { ...aimAtAcme(op, send), apiKey: world.key('member') }, 403, 'forbidden')
-      expect(answer.body.message).toContain(op.access)
+      const reply = await expectError(op, { ...aimAtAcme(op, send), apiKey: world.key('member') }, 403, 'forbidden')
+      expect(reply.body.message).toContain(op.access)
     })
   }
 
@@ -205,10 +205,10 @@ describe.each(operations.map((op) => [op.name, op] as const))('%s', (_name, op) 
     })
   }
 
-  test(`answers its example for ${isScoped(op) ? `a member with only ${op.access}` : op.access}`, async () => {
+  test(`accepts its example from ${isScoped(op) ? `a member with only ${op.access}` : op.access}`, async () => {
     const { send, prepared } = await stageExample(op, await stageFor(op))
     const declared = Object.keys(op.returns as object).map(Number)
-    const before = await told()
+    const before = await newestNumbers()
     const first = await call(op, { ...send, headers: { ...send.headers, 'Idempotency-Key': `first-${op.name}` } })
     if (prepared.error !== undefined) {
       expect(first.body.code, first.text).toBe(prepared.error)
@@ -218,7 +218,8 @@ describe.each(operations.map((op) => [op.name, op] as const))('%s', (_name, op) 
     expect(first.status, first.text).toBeLessThan(300)
     expect(declared).toContain(first.status)
     expectEnvelope(op, first)
-    if (op.turn && !(op.name in UNTOLD)) expect(await told(), 'what changed was told').not.toEqual(before)
+    if (op.turn && !(op.name in WITHOUT_EVENTS))
+      expect(await newestNumbers(), 'the turn causes an event or a change').not.toEqual(before)
     if (op.method === 'POST' && !prepared.once) {
       const again = await call(op, { ...send, headers: { ...send.headers, 'Idempotency-Key': `first-${op.name}` } })
       expect([again.status, again.text]).toEqual([first.status, first.text])
@@ -270,8 +271,8 @@ describe.each(operations.map((op) => [op.name, op] as const))('%s', (_name, op) 
       for (const [name, schema] of Object.entries(body.properties ?? {})) {
         const wrong = wrongValue(schema)
         if (wrong === undefined) continue
-        const answer = await expectError(op, { ...send, body: { ...fields, [name]: wrong } }, 400, 'validation_failed')
-        const paths = (answer.body.errors as { path: string }[]).map((row) => row.path)
+        const reply = await expectError(op, { ...send, body: { ...fields, [name]: wrong } }, 400, 'validation_failed')
+        const paths = (reply.body.errors as { path: string }[]).map((row) => row.path)
         expect(
           paths.some((path) => path.startsWith(`/body/${name}`)),
           `${name}: ${paths.join()}`,
@@ -304,9 +305,9 @@ describe.each([...new Set(operations.map((op) => op.pattern))])('%s', (pattern) 
     const taken = operations.filter((op) => op.pattern === pattern).map((op) => op.method as string)
     const path = Object.fromEntries([...pattern.matchAll(/\{(\w+)\}/g)].map((match) => [match[1] as string, NOTHING]))
     for (const method of ['GET', 'POST', 'PUT', 'PATCH', 'DELETE'].filter((name) => !taken.includes(name))) {
-      const answer = await app.send(`${method} ${pattern}`, { path })
-      expect([method, answer.status, answer.body.code]).toEqual([method, 405, 'method_not_allowed'])
-      const allow = (answer.headers.get('allow') ?? '').split(', ')
+      const reply = await app.send(`${method} ${pattern}`, { path })
+      expect([method, reply.status, reply.body.code]).toEqual([method, 405, 'method_not_allowed'])
+      const allow = (reply.headers.get('allow') ?? '').split(', ')
       expect(new Set(allow)).toEqual(new Set([...taken, 'OPTIONS', ...(taken.includes('GET') ? ['HEAD'] : [])]))
     }
   })
@@ -323,26 +324,26 @@ function aimAtAcme(op: NamedOperation, send: SendOptions): SendOptions {
 }
 
 async function expectFault(op: NamedOperation, options: SendOptions, path: string, code: string): Promise<void> {
-  const answer = await expectError(op, options, 400, 'validation_failed')
-  expect(answer.body.errors).toContainEqual({ path, code, message: expect.stringMatching(/\S/) })
+  const reply = await expectError(op, options, 400, 'validation_failed')
+  expect(reply.body.errors).toContainEqual({ path, code, message: expect.stringMatching(/\S/) })
 }
 
 /** The contract's exceptions from the envelope. */
 const OWN_SHAPE: Readonly<Record<string, readonly string[]>> = { signUp: ['message', 'user'] }
 
-function expectEnvelope(op: NamedOperation, answer: Reply): void {
-  const returns = (op.returns as Record<number, { contentType?: string } | null>)[answer.status]
+function expectEnvelope(op: NamedOperation, reply: Reply): void {
+  const returns = (op.returns as Record<number, { contentType?: string } | null>)[reply.status]
   if (returns === null) {
-    expect(answer.text).toBe('')
+    expect(reply.text).toBe('')
   } else if (returns?.contentType === '*/*') {
-    expect(answer.headers.get('x-content-type-options')).toBe('nosniff')
+    expect(reply.headers.get('x-content-type-options')).toBe('nosniff')
   } else if (returns?.contentType !== undefined) {
-    expect(answer.headers.get('content-type')).toContain(returns.contentType)
+    expect(reply.headers.get('content-type')).toContain(returns.contentType)
   } else {
-    expect(answer.headers.get('content-type')).toBe('application/json')
+    expect(reply.headers.get('content-type')).toBe('application/json')
     const own = OWN_SHAPE[op.name]
-    if (own) expect(Object.keys(answer.body as object)).toEqual(own)
-    else expect(answer.body).toMatchObject({ status: true, message: expect.stringMatching(/\S/) })
+    if (own) expect(Object.keys(reply.body as object)).toEqual(own)
+    else expect(reply.body).toMatchObject({ status: true, message: expect.stringMatching(/\S/) })
   }
 }
 

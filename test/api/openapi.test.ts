@@ -96,7 +96,7 @@ test('lists named schemas once', () => {
   expect(listed?.properties.data.items).toEqual({ $ref: '#/components/schemas/ServiceStatus' })
 })
 
-test('is served with an ETag, and answers 304 when the client has that version', async () => {
+test('is served with an ETag, and returns 304 when the client has that version', async () => {
   const first = await app.send('GET /api/openapi.json', { headers: { 'Accept-Encoding': 'identity' } })
   expect(first.status).toBe(200)
   expect(first.headers.get('content-type')).toBe('application/json')
@@ -113,14 +113,14 @@ test('is served with an ETag, and answers 304 when the client has that version',
 test('is compressed for clients that accept gzip, with a separate ETag', async () => {
   const encodings = { 'gzip, deflate': true, '*': true, 'gzip;q=0, *': false, br: false, 'GZIP;q=0.5': true }
   for (const [accepted, isCompressed] of Object.entries(encodings)) {
-    const answer = await app.send('GET /api/openapi.json', { headers: { 'Accept-Encoding': accepted } })
-    expect(answer.headers.get('content-encoding'), accepted).toBe(isCompressed ? 'gzip' : null)
-    expect(answer.headers.get('vary')).toContain('Accept-Encoding')
-    expect(answer.text).toBe(text)
-    const etag = answer.headers.get('etag') ?? ''
+    const reply = await app.send('GET /api/openapi.json', { headers: { 'Accept-Encoding': accepted } })
+    expect(reply.headers.get('content-encoding'), accepted).toBe(isCompressed ? 'gzip' : null)
+    expect(reply.headers.get('vary')).toContain('Accept-Encoding')
+    expect(reply.text).toBe(text)
+    const etag = reply.headers.get('etag') ?? ''
     expect(etag).toMatch(isCompressed ? /^"[\w-]{22}-gz"$/ : /^"[\w-]{22}"$/)
     const headers = { 'Accept-Encoding': accepted, 'If-None-Match': etag }
     expect((await app.send('GET /api/openapi.json', { headers })).status).toBe(304)
-    if (isCompressed) expect(Number(answer.headers.get('content-length'))).toBeLessThan(text.length / 8)
+    if (isCompressed) expect(Number(reply.headers.get('content-length'))).toBeLessThan(text.length / 8)
   }
 })

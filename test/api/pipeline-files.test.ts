@@ -272,7 +272,7 @@ describe('a raw body', () => {
     const block = Buffer.alloc(256 * KB)
     const memory = process.memoryUsage.rss()
     for (let sent = 0; sent < 40 * MB; sent += block.length) socket.write(block)
-    // Kernel buffers take a few megabytes; the rest waits at the sender.
+    // Kernel buffers hold a few megabytes; the rest waits at the sender.
     await waitFor(() => socket.bytesWritten - socket.writableLength > 0)
     await waitUntilStill(() => socket.writableLength)
     expect(socket.writableLength).toBeGreaterThan(20 * MB)
@@ -357,7 +357,7 @@ describe('a file as a reply', () => {
   )
 
   test.each([`bytes=${content.length}-`, 'bytes=99999999999999999999-', 'bytes=-0'])(
-    'answers 416 to the range %s beyond its end',
+    'is refused with 416 for the range %s beyond its end',
     async (range) => {
       const reply = await get({ Range: range })
       expect(reply.status).toBe(416)
@@ -380,7 +380,7 @@ describe('a file as a reply', () => {
     }
   })
 
-  test('answers 304 to a matching ETag, and HEAD without a body', async () => {
+  test('is not sent for a matching ETag (304) or for HEAD', async () => {
     expect((await get({ 'If-None-Match': '"abc"' })).status).toBe(304)
     const head = await get({}, 'HEAD')
     expect([head.status, head.headers.get('content-length'), await head.text()]).toEqual([
@@ -394,7 +394,7 @@ describe('a file as a reply', () => {
     await expect(fetch(`${app.url}/api/files/cut`).then((reply) => reply.arrayBuffer())).rejects.toThrow()
   })
 
-  test('is released when the client disconnects half way', async () => {
+  test('is released when the client disconnects before the end', async () => {
     for (let count = 0; count < 5; count += 1) {
       const abort = new AbortController()
       const reply = await fetch(`${app.url}/api/files/content`, { signal: abort.signal })

@@ -35,7 +35,7 @@ async function raw(bytes: string | Buffer, until = '\r\n\r\n'): Promise<string> 
   socket.on('error', () => undefined)
   socket.write(bytes)
   try {
-    await waitFor(() => text.includes(until) || socket.closed, { what: 'an answer' })
+    await waitFor(() => text.includes(until) || socket.closed, { what: 'a reply' })
     return text
   } finally {
     socket.destroy()
@@ -53,7 +53,7 @@ describe('bodies', () => {
     expect([reply.status, reply.body.code]).toEqual([status, code])
   })
 
-  test('rejects invalid UTF-8 and does not repair it', async () => {
+  test('rejects invalid UTF-8 instead of repairing it', async () => {
     const body = Buffer.concat([
       Buffer.from(`{"workspaceId":"${OURS}","name":"`),
       Buffer.from([0xc3, 0x28]),
@@ -92,7 +92,7 @@ describe('bodies', () => {
     expect((await post(nested(60))).status).toBe(201)
   })
 
-  test('names several faults at once by JSON pointer, with a hint for each', async () => {
+  test('reports all errors at once by JSON pointer, with a hint for each', async () => {
     const reply = await post({ workspaceId: 'x', naem: 'typo', count: 12, tags: ['ok', 7, ''] })
     expect(reply.status).toBe(400)
     const rows = Object.fromEntries(
@@ -112,7 +112,7 @@ describe('bodies', () => {
     expect((await post({ workspaceId: OURS, name: '  Thing ' })).body.data.name).toBe('Thing')
   })
 
-  test('rejects unknown query parameters, on operations without any too', async () => {
+  test('rejects unknown query parameters, including on operations that take none', async () => {
     const listed = await app.send('GET /api/probe/things', { token: 'ada', query: { workspaceId: OURS, limt: 3 } })
     expect([listed.status, listed.body.errors[0].path]).toEqual([400, '/query/limt'])
     const healthy = await app.send('GET /api/health', { query: { verbose: 1 } })
@@ -238,7 +238,7 @@ describe('clients that disconnect or are slow', () => {
 })
 
 describe('the protocol', () => {
-  test('answers HEAD like GET, without the body', async () => {
+  test('returns the headers of GET for HEAD, without the body', async () => {
     const get = await app.send('GET /api/services')
     const head = await app.send('HEAD /api/services')
     expect([head.status, head.text]).toEqual([200, ''])
@@ -248,7 +248,7 @@ describe('the protocol', () => {
     expect((await app.send('HEAD /nothing')).status).toBe(404)
   })
 
-  test('answers OPTIONS with the methods of a path', async () => {
+  test('returns the methods of a path for OPTIONS', async () => {
     const reply = await app.send('OPTIONS /api/probe/things')
     expect([reply.status, reply.headers.get('allow')]).toEqual([204, 'POST, GET, HEAD, OPTIONS'])
   })
@@ -279,27 +279,27 @@ describe('the protocol', () => {
     expect(reply.headers.get('www-authenticate')).toBe('Bearer')
   })
 
-  test('answers an unexpected error with 500 and no details', async () => {
+  test('returns 500 without details for an unexpected error', async () => {
     const reply = await app.send('GET /api/probe/crash')
     expect([reply.status, reply.body.code]).toEqual([500, 'internal_error'])
     expect(reply.text).not.toContain('hunter2')
     expect(app.logs.find((line) => line['op'] === 'crash')?.['cause']).toContain('hunter2')
   })
 
-  test('answers 500 to an undeclared reply or error when replies are checked', async () => {
+  test('returns 500 for an undeclared reply or error when replies are checked', async () => {
     expect((await app.send('GET /api/probe/wrong-body')).status).toBe(500)
     const error = await app.send('GET /api/probe/wrong-error')
     expect([error.status, error.body.code]).toEqual([500, 'internal_error'])
   })
 
-  test('answers 404 to a path parameter that is not an id', async () => {
+  test('returns 404 for a path parameter that is not an id', async () => {
     for (const id of ['1', 'null', '%00', '..%2f..', '%zz', OURS.toUpperCase(), `${OURS} `]) {
       const reply = await app.send(`GET /api/probe/things/${id}`, { token: 'ada' })
       expect([id, reply.status, reply.body.code]).toEqual([id, 404, 'not_found'])
     }
   })
 
-  test('answers or closes connections that send garbage, and keeps serving others', async () => {
+  test('rejects or closes connections that send garbage, and keeps serving others', async () => {
     for (const bytes of ['\0\0\0\0\r\n\r\n', 'GET / HTTP/9.9\r\n\r\n', Buffer.alloc(70_000, 0x41)]) {
       expect(await raw(bytes)).not.toContain(' 200 ')
     }
@@ -310,7 +310,7 @@ describe('the protocol', () => {
   })
 })
 
-describe('pages of other origins', () => {
+describe('cross-origin requests', () => {
   test('an allowed origin can call and read the headers it needs', async () => {
     const headers = { Origin: 'https://front.example' }
     const preflight = await app.send('OPTIONS /api/probe/things', { headers })
@@ -444,7 +444,7 @@ describe('overload', () => {
   }
 })
 
-test('finishes running requests on shutdown, answers 503 on open connections, and refuses new ones', async () => {
+test('finishes running requests on shutdown, returns 503 on open connections, and refuses new ones', async () => {
   const { app: going } = await startProbe()
   const { open, arrivals } = gate('shutdown')
   const under = going.send('POST /api/probe/wait', { token: 'ada', body: { gate: 'shutdown' } })

@@ -19,16 +19,16 @@ const mail = (address: string, token?: string) =>
   app.send('POST /api/probe/mail', { headers: { 'X-Forwarded-For': address }, token })
 
 async function spend(times: number, send: () => Promise<Reply>): Promise<Reply[]> {
-  const answers: Reply[] = []
-  for (let sent = 0; sent < times; sent += 1) answers.push(await send())
-  return answers
+  const replies: Reply[] = []
+  for (let sent = 0; sent < times; sent += 1) replies.push(await send())
+  return replies
 }
 
-function told(answer: Reply) {
-  const { headers } = answer
+function limitHeaders(reply: Reply) {
+  const { headers } = reply
   const [, left, seconds] = /^"\w+";r=(\d+);t=(\d+)$/.exec(headers.get('ratelimit') ?? '') ?? []
   return {
-    status: answer.status,
+    status: reply.status,
     policy: headers.get('ratelimit-policy'),
     left: Number(left),
     seconds: Number(seconds),
@@ -37,17 +37,17 @@ function told(answer: Reply) {
 
 test('sends the limit and the remaining requests in headers, then 429 with Retry-After', async () => {
   const { burst, windowSeconds } = RATE_LIMITS.write
-  const answers = await spend(burst, () => write('ada'))
-  expect(told(answers[0] as Reply)).toEqual({
+  const replies = await spend(burst, () => write('ada'))
+  expect(limitHeaders(replies[0] as Reply)).toEqual({
     status: 200,
     policy: `"write";q=${burst};w=${windowSeconds}`,
     left: burst - 1,
     seconds: expect.any(Number),
   })
-  expect(answers.map((answer) => told(answer).left)).toEqual(answers.map((_answer, index) => burst - 1 - index))
+  expect(replies.map((reply) => limitHeaders(reply).left)).toEqual(replies.map((_answer, index) => burst - 1 - index))
   const over = await write('ada')
   expect([over.status, over.body.code]).toEqual([429, 'rate_limited'])
-  expect(told(over)).toMatchObject({ left: 0 })
+  expect(limitHeaders(over)).toMatchObject({ left: 0 })
   expect(Number(over.headers.get('retry-after'))).toBe(1)
   expect(over.body.message).toContain(`${burst} write requests in ${windowSeconds} seconds`)
 })
@@ -60,12 +60,12 @@ test('counts each caller and class separately', async () => {
 test('refills in proportion to time', async () => {
   const { burst, windowSeconds } = RATE_LIMITS.write
   clock.advance(2 * SECOND)
-  const answers = await spend(11, () => write('ada'))
+  const replies = await spend(11, () => write('ada'))
   const perSecond = burst / windowSeconds
-  expect(answers.filter((answer) => answer.status === 200)).toHaveLength(2 * perSecond)
-  expect(answers.at(-1)?.status).toBe(429)
+  expect(replies.filter((reply) => reply.status === 200)).toHaveLength(2 * perSecond)
+  expect(replies.at(-1)?.status).toBe(429)
   clock.advance(5 * MINUTE)
-  expect(told(await write('ada')).left).toBe(burst - 1)
+  expect(limitHeaders(await write('ada')).left).toBe(burst - 1)
 })
 
 test('counts mail requests by client address, and trusts only the configured proxy', async () => {
@@ -106,8 +106,8 @@ test('uses the last X-Forwarded-For header, which the proxy added', async () => 
 })
 
 test('does not count rejected credentials or health checks', async () => {
-  const before = told(await write('carol')).left
+  const before = limitHeaders(await write('carol')).left
   await spend(5, () => app.send('POST /api/probe/secret'))
-  expect(told(await write('carol')).left).toBe(before - 1)
+  expect(limitHeaders(await write('carol')).left).toBe(before - 1)
   expect((await app.send('GET /api/health')).headers.get('ratelimit')).toBeNull()
 })

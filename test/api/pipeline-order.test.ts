@@ -64,26 +64,38 @@ const GOOD: Draft = {
 
 interface Fault {
   readonly what: string
-  readonly answer: readonly [number, string]
+  readonly expected: readonly [number, string]
   readonly apply: (draft: Draft) => void
 }
 
 const FAULTS: readonly Fault[] = [
   {
     what: 'a wrong content type',
-    answer: [415, 'unsupported_media_type'],
+    expected: [415, 'unsupported_media_type'],
     apply: (draft) => (draft.contentType = 'text/plain'),
   },
-  { what: 'too large a body', answer: [413, 'payload_too_large'], apply: (draft) => (draft.padding = 30_000) },
-  { what: 'a bad credential', answer: [401, 'invalid_credential'], apply: (draft) => (draft.credential = 'bad') },
-  { what: 'a spent rate limit', answer: [429, 'rate_limited'], apply: (draft) => (draft.spent = true) },
-  { what: 'a service that is off', answer: [503, 'service_disabled'], apply: (draft) => (draft.off = true) },
-  { what: 'an unknown field', answer: [400, 'validation_failed'], apply: (draft) => (draft.extra = { unknown: 1 }) },
-  { what: 'a foreign workspace', answer: [404, 'not_found'], apply: (draft) => (draft.workspaceId = FOREIGN) },
-  { what: 'a missing scope', answer: [403, 'forbidden'], apply: (draft) => (draft.weak = true) },
   {
-    what: 'a full plan',
-    answer: [402, 'plan_limit_reached'],
+    what: 'a body that is too large',
+    expected: [413, 'payload_too_large'],
+    apply: (draft) => (draft.padding = 30_000),
+  },
+  {
+    what: 'an invalid credential',
+    expected: [401, 'invalid_credential'],
+    apply: (draft) => (draft.credential = 'bad'),
+  },
+  { what: 'an exhausted rate limit', expected: [429, 'rate_limited'], apply: (draft) => (draft.spent = true) },
+  { what: 'a disabled service', expected: [503, 'service_disabled'], apply: (draft) => (draft.off = true) },
+  { what: 'an unknown field', expected: [400, 'validation_failed'], apply: (draft) => (draft.extra = { unknown: 1 }) },
+  {
+    what: 'a workspace of another tenant',
+    expected: [404, 'not_found'],
+    apply: (draft) => (draft.workspaceId = FOREIGN),
+  },
+  { what: 'a missing scope', expected: [403, 'forbidden'], apply: (draft) => (draft.weak = true) },
+  {
+    what: 'an exhausted plan limit',
+    expected: [402, 'plan_limit_reached'],
     apply: (draft) => (draft.workspaceId = draft.workspaceId === FOREIGN ? FOREIGN : FULL),
   },
 ]
@@ -108,21 +120,21 @@ test('a request without a fault succeeds', async () => {
   expect((await send({ ...GOOD })).status).toBe(201)
 })
 
-describe.each(FAULTS.map((fault, index) => ({ ...fault, index })))('$what', ({ answer, apply, index }) => {
-  test(`alone gets ${answer.join(' ')}`, async () => {
+describe.each(FAULTS.map((fault, index) => ({ ...fault, index })))('$what', ({ expected, apply, index }) => {
+  test(`returns ${expected.join(' ')}`, async () => {
     const draft = { ...GOOD }
     apply(draft)
     const reply = await send(draft)
-    expect([reply.status, reply.body.code]).toEqual(answer)
+    expect([reply.status, reply.body.code]).toEqual(expected)
   })
 
   for (const later of FAULTS.slice(index + 1)) {
-    test(`comes before ${later.what}`, async () => {
+    test(`is reported before ${later.what}`, async () => {
       const draft = { ...GOOD }
       apply(draft)
       later.apply(draft)
       const reply = await send(draft)
-      expect([reply.status, reply.body.code]).toEqual(answer)
+      expect([reply.status, reply.body.code]).toEqual(expected)
     })
   }
 })

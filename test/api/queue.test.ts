@@ -12,7 +12,7 @@ type Data = { url: string; token: string; way: string }
 const release = Promise.withResolvers<void>()
 const work = job({
   name: 'test.work',
-  summary: 'What a test says',
+  summary: 'Runs test work',
   queue: 'media',
   data: Type.Object({ url: Type.String(), token: Type.String(), way: Type.String() }),
   seenBy: 'media:read',
@@ -55,7 +55,7 @@ const find = async (id: string) => {
   const { body } = await admin().call('GET /api/queue/jobs', { query: { queue: 'media', limit: 100 } })
   return (body.data as Record<string, unknown>[]).find((one) => one['_id'] === id)
 }
-const told = (id: string, name: string, field: string) =>
+const eventValues = (id: string, name: string, field: string) =>
   events.filter((one) => one.name === name && one.data['jobId'] === id).map(({ data }) => data[field])
 const patience = { timeoutMs: 20_000 }
 
@@ -75,10 +75,10 @@ test('keeps the error and the payload of a dead job without secrets, and retries
   await waitFor(async () => (await find(id))?.['state'] === 'done', patience)
   const again = await admin().call('POST /api/queue/jobs/{id}/retry', { path: { id } })
   expect([again.status, again.body.message]).toEqual([409, expect.stringContaining('done')])
-  await waitFor(() => told(id, 'job.finished', 'state').length === 2, patience)
-  expect(told(id, 'job.finished', 'state')).toEqual(['dead', 'done'])
+  await waitFor(() => eventValues(id, 'job.finished', 'state').length === 2, patience)
+  expect(eventValues(id, 'job.finished', 'state')).toEqual(['dead', 'done'])
   // Of 101 rapid reports only the first and the last are sent, in each of two runs.
-  expect(told(id, 'job.progress', 'percent')).toEqual([0, 100, 0, 100])
+  expect(eventValues(id, 'job.progress', 'percent')).toEqual([0, 100, 0, 100])
   const line = app.logs.find((one) => one.msg === 'job' && one['id'] === id)
   expect(line).toMatchObject({ job: 'test.work', queue: 'media', attempt: 1, outcome: 'dead' })
   expect(JSON.stringify(app.logs)).not.toContain('hunter2')
@@ -108,8 +108,8 @@ test('counts jobs by state, and drains, cleans and clears without touching runni
   const old = { queue: 'media', olderThan: 3_600 }
   expect(await post('POST /api/queue/clean', { ...old, state: 'delayed' })).toBe(0)
   expect(await post('POST /api/queue/clean', { ...old, state: 'delayed', olderThan: 0 })).toBe(1)
-  await waitFor(() => told(later, 'job.finished', 'error').length === 1, patience)
-  expect(told(later, 'job.finished', 'error')).toEqual(['deleted by an administrator'])
+  await waitFor(() => eventValues(later, 'job.finished', 'error').length === 1, patience)
+  expect(eventValues(later, 'job.finished', 'error')).toEqual(['deleted by an administrator'])
   expect(await post('POST /api/queue/drain', { queue: 'media' })).toBe(1)
   expect(await stats()).toMatchObject({ waiting: 0, delayed: 0, active: 2 })
   expect(await post('POST /api/queue/clear', { queue: 'media' })).toBeGreaterThan(0)

@@ -57,7 +57,7 @@ afterEach(() => sockets.end())
 afterAll(() => app?.stop())
 
 const connect = (name: string): Promise<Listening> => sockets.connect(world.key(name))
-const heard = ({ events }: Listening) =>
+const receivedIds = ({ events }: Listening) =>
   events.filter(({ name }) => name === 'stream.deleted').map(({ data }) => data.data.streamId as string)
 
 async function announced(options: object = {}): Promise<string> {
@@ -82,11 +82,11 @@ test('events of a private channel reach its members only, and events for a user 
   const inChannel = await announced({ channel: room })
   const forCleo = await announced({ user: world.id('cleo') })
   const forAll = await announced()
-  await waitFor(() => [ada, bob, cleo, dan].every((one) => one && heard(one).includes(forAll)))
-  expect(heard(ada!)).toEqual([inChannel, forAll])
-  expect(heard(bob!)).toEqual([inChannel, forAll])
-  expect(heard(cleo!)).toEqual([forCleo, forAll])
-  expect(heard(dan!)).toEqual([forAll])
+  await waitFor(() => [ada, bob, cleo, dan].every((one) => one && receivedIds(one).includes(forAll)))
+  expect(receivedIds(ada!)).toEqual([inChannel, forAll])
+  expect(receivedIds(bob!)).toEqual([inChannel, forAll])
+  expect(receivedIds(cleo!)).toEqual([forCleo, forAll])
+  expect(receivedIds(dan!)).toEqual([forAll])
 })
 
 test('stored events have the same audience, and events that are not stored have no number', async () => {
@@ -114,21 +114,21 @@ test('a removed member receives no further event, and a new member misses none',
   channels.changed(world.id('acme'))
   // The event of the next batch, before the rooms could be read again.
   publish(after, room)
-  await waitFor(() => heard(cleo!).includes(after))
+  await waitFor(() => receivedIds(cleo!).includes(after))
   const last = await announced()
-  await waitFor(() => [bob, dan].every((one) => one && heard(one).includes(last)))
-  expect(heard(bob!)).toEqual([before, last])
-  expect(heard(cleo!)).toEqual([after, last])
+  await waitFor(() => [bob, dan].every((one) => one && receivedIds(one).includes(last)))
+  expect(receivedIds(bob!)).toEqual([before, last])
+  expect(receivedIds(cleo!)).toEqual([after, last])
 
   await app.database.run('delete from workspace_members where user_id = $1', [world.id('bob')])
   app.composition.services.workspaces.memberships.changed(world.id('acme'))
   const afterRemoval = uuidv7(Date.now())
   publish(afterRemoval)
-  await waitFor(() => heard(cleo!).includes(afterRemoval))
+  await waitFor(() => receivedIds(cleo!).includes(afterRemoval))
   const ada = await connect('ada')
   const end = await announced()
-  await waitFor(() => heard(ada).includes(end) && heard(cleo!).includes(end))
-  expect(heard(bob!)).toEqual([before, last])
+  await waitFor(() => receivedIds(ada).includes(end) && receivedIds(cleo!).includes(end))
+  expect(receivedIds(bob!)).toEqual([before, last])
 })
 
 test('events keep their order when members change', async () => {
@@ -139,8 +139,8 @@ test('events keep their order when members change', async () => {
     publish(id, index % 2 === 0 ? room : undefined)
     if (index % 5 === 0) await new Promise((resolve) => setImmediate(resolve))
   }
-  await waitFor(() => heard(ada).length === ids.length)
-  expect(heard(ada)).toEqual(ids)
+  await waitFor(() => receivedIds(ada).length === ids.length)
+  expect(receivedIds(ada)).toEqual(ids)
 })
 
 test('sockets leave their rooms when members cannot be read, and are notified when they rejoin', async () => {
@@ -154,6 +154,6 @@ test('sockets leave their rooms when members cannot be read, and are notified wh
   channels.of = of
   await waitFor(() => ada.events.some(({ name }) => name === 'missed'))
   const id = await announced()
-  await waitFor(() => heard(ada).includes(id))
-  expect(heard(ada)).not.toContain(missed)
+  await waitFor(() => receivedIds(ada).includes(id))
+  expect(receivedIds(ada)).not.toContain(missed)
 })

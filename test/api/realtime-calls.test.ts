@@ -150,7 +150,7 @@ test('a socket can have at most 32 waiting calls', async () => {
   expect((await Promise.all(waiting)).every(({ status }) => status === 201)).toBe(true)
 })
 
-test('binary data arrives complete, also after uWebSockets.js has reused the memory of the frame', async () => {
+test('binary data arrives complete even after uWebSockets.js has reused the memory of the frame', async () => {
   for (const transports of [['websocket'], ['polling']]) {
     const ada = await sockets.connect(world.key('ada'), { transports })
     // Each is a separate frame. The first waits for the others while uWebSockets.js reuses its memory.

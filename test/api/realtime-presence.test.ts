@@ -23,7 +23,7 @@ afterAll(async () => {
   await app?.stop()
 })
 
-const told = ({ events }: Listening) =>
+const presenceChanges = ({ events }: Listening) =>
   events.filter(({ name }) => name === 'presence.updated').map(({ data }) => `${data.userId} ${data.presence}`)
 
 async function listed(name: string): Promise<{ presence: string; lastSeenAt: string | null }> {
@@ -37,7 +37,7 @@ test('members receive presence changes, page reloads cause none, and the list ag
   const olga = await sockets.connect(world.key('olga'))
   const ada = await sockets.connect(world.key('ada'))
   const id = world.id('ada')
-  await waitFor(() => told(bob).includes(`${id} online`))
+  await waitFor(() => presenceChanges(bob).includes(`${id} online`))
   expect(await listed('ada')).toMatchObject({ presence: 'online', lastSeenAt: null })
 
   ada.socket.disconnect()
@@ -46,22 +46,22 @@ test('members receive presence changes, page reloads cause none, and the list ag
   const back = await sockets.connect(world.key('ada'))
   clock.advance(10 * SECOND)
   expect((await back.socket.emitWithAck('presence', { presence: 'away' })).status).toBe(200)
-  await waitFor(() => told(bob).includes(`${id} away`))
+  await waitFor(() => presenceChanges(bob).includes(`${id} away`))
   expect(await listed('ada')).toMatchObject({ presence: 'away' })
   const second = await sockets.connect(world.key('ada'))
-  await waitFor(() => told(bob).length >= 4)
+  await waitFor(() => presenceChanges(bob).length >= 4)
 
   const leftAt = clock.now()
   back.socket.disconnect()
   second.socket.disconnect()
   await waitFor(async () => (await listed('ada')).presence === 'offline')
   clock.advance(6 * SECOND)
-  await waitFor(() => told(bob).at(-1) === `${id} offline`)
-  expect(told(bob).filter((one) => one.startsWith(id))).toEqual(
+  await waitFor(() => presenceChanges(bob).at(-1) === `${id} offline`)
+  expect(presenceChanges(bob).filter((one) => one.startsWith(id))).toEqual(
     ['online', 'away', 'online', 'offline'].map((state) => `${id} ${state}`),
   )
   await waitFor(async () => (await listed('ada')).lastSeenAt === new Date(leftAt).toISOString())
-  expect(told(olga).filter((one) => !one.startsWith(world.id('olga')))).toEqual([])
+  expect(presenceChanges(olga).filter((one) => !one.startsWith(world.id('olga')))).toEqual([])
   expect((await bob.socket.emitWithAck('presence', { presence: 'asleep' })).status).toBe(400)
 })
 

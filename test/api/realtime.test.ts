@@ -58,8 +58,8 @@ async function keyOf(name: string): Promise<string> {
 
 async function tokenOf(name: string): Promise<string> {
   const { email, password } = await world.user(name)
-  const answer = await app.send('POST /api/auth/login', { body: { email, password } })
-  return answer.body.data.accessToken
+  const reply = await app.send('POST /api/auth/login', { body: { email, password } })
+  return reply.body.data.accessToken
 }
 
 async function createStream(owner: string, workspace: string, title: string): Promise<string> {
@@ -105,7 +105,7 @@ test('events keep their order, and the last event of a burst arrives', async () 
   expect(new Set(numbers).size).toBe(count)
 })
 
-test('a polling client receives the same events, also after an upgrade', async () => {
+test('a polling client receives the same events, before and after an upgrade', async () => {
   const polling = await connect(await keyOf('bob'), { transports: ['polling'] })
   const upgrading = await connect(await keyOf('bob'), { transports: ['polling', 'websocket'] })
   await waitFor(() => upgrading.socket.io.engine.transport.name === 'websocket')

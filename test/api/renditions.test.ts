@@ -179,7 +179,7 @@ describe('refuses', () => {
     expect((await asset(id)).renditions).toEqual([])
   })
 
-  test('settings that only media work finds impossible, with the reason in the rendition', async () => {
+  test('settings that only the media job finds impossible, with the reason in the rendition', async () => {
     const { _id: id } = await addFile('clip', 'third.mp4')
     const made = await ended(id, (await requested(id, { maxBytes: 10_000 }))._id)
     expect(made).toMatchObject({ status: 'failed', error: expect.stringContaining('cannot fit in'), url: null })

@@ -61,7 +61,7 @@ async function accounts(query: Record<string, string> = {}) {
   return body.data as { _id: string; name: string; status: string; handle: string; remoteId: string }[]
 }
 
-describe('signing in at a platform', () => {
+describe('sign-in at a platform', () => {
   test('connects the account and shows a page', async () => {
     const { cookie, set, url } = await link()
     expect(set).toMatch(/HttpOnly; SameSite=Lax/)
@@ -87,7 +87,7 @@ describe('signing in at a platform', () => {
     expect((await accounts()).map(({ _id }) => _id)).toEqual(before.map(({ _id }) => _id))
   })
 
-  test('refuses another account than the one to connect again, and names both', async () => {
+  test('refuses a different account when reconnecting, and names both', async () => {
     const [anna] = await accounts()
     const reply = await signIn('bert', { accountId: anna?._id ?? '' })
     expect(reply.status).toBe(400)
@@ -111,7 +111,7 @@ describe('signing in at a platform', () => {
     expect([again.status, await again.text()]).toEqual([400, expect.stringContaining('was finished already')])
   })
 
-  test('works only in the browser that asked for the link', async () => {
+  test('works only in the browser that requested the link', async () => {
     const { cookie, url } = await link()
     const back = await decide(url, 'dora')
     for (const other of ['', 'crier_sign_in=AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA']) {
@@ -122,7 +122,7 @@ describe('signing in at a platform', () => {
     expect((await open(back, cookie)).status).toBe(200)
   })
 
-  test('ends after ten minutes', async () => {
+  test('expires after ten minutes', async () => {
     const { cookie, url } = await link()
     const back = await decide(url, 'anna')
     clock.advance(10 * MINUTE)
@@ -166,7 +166,7 @@ describe('signing in at a platform', () => {
     }
   })
 
-  test('is refused to a member who has lost the right meanwhile', async () => {
+  test('is refused for a member who has since lost the scope', async () => {
     const member = await seedUser(app, 'member')
     await seedMember(app, workspaceId, member, { scopes: ['accounts:manage'] })
     const begun = await app.send('GET /api/social-accounts/oauth/{platform}/url', {
@@ -185,7 +185,7 @@ describe('signing in at a platform', () => {
     expect([reply.status, await reply.text()]).toEqual([400, expect.stringContaining('no longer connect')])
   })
 
-  test('refuses a private server, and a text that is none', async () => {
+  test('refuses a private server and an invalid server address', async () => {
     for (const name of ['127.0.0.1:1', 'https://10.0.0.1', 'not a server']) {
       const refused = await app.send('GET /api/social-accounts/oauth/{platform}/url', {
         ...as(),
@@ -219,7 +219,7 @@ describe('accounts with credentials', () => {
     expect(reply.text).not.toContain('secret-token')
   })
 
-  test('a platform with a sign-in page says so', async () => {
+  test('a platform with a sign-in page is refused with an explanation', async () => {
     const reply = await connect({ platform: 'mastodon' })
     expect([reply.status, reply.body.code]).toEqual([400, 'not_supported_by_platform'])
   })
@@ -235,7 +235,7 @@ describe('accounts with credentials', () => {
     }
   })
 
-  test('the limit of the plan is named with its numbers', async () => {
+  test('the plan limit is reported with its numbers', async () => {
     while ((await accounts()).length < 5) await connect({ platform: 'telegram', sandbox: true })
     const reply = await connect({ platform: 'telegram', sandbox: true })
     expect(await accounts()).toHaveLength(5)
@@ -245,7 +245,7 @@ describe('accounts with credentials', () => {
     ])
   })
 
-  test('an archived account makes room, and comes back when there is room', async () => {
+  test('an archived account does not count, and can be restored below the limit', async () => {
     const [newest] = await accounts()
     const path = { id: newest?._id ?? '' }
     expect((await app.send('POST /api/limits/accounts/{id}/archive', { ...as(), path })).body.data.status).toBe(
@@ -261,7 +261,7 @@ describe('accounts with credentials', () => {
   })
 })
 
-test('disconnecting revokes the access at the platform, and restoring asks to connect again', async () => {
+test('disconnecting revokes access at the platform, and restoring requires a new connection', async () => {
   const mastodon = (await accounts({ platform: 'mastodon' })).find(({ name }) => name === 'anna')
   const path = { id: mastodon?._id ?? '' }
   const preview = await app.send('GET /api/social-accounts/{id}/disconnect-preview', { ...as(), path })
@@ -297,7 +297,7 @@ test('disconnecting revokes the access at the platform, and restoring asks to co
   ])
 })
 
-test('tokens are in no reply, log line or row', async () => {
+test('tokens appear in no reply, log line or row', async () => {
   const sandbox = JSON.stringify(
     await import('node:fs/promises').then(({ readFile }) => readFile(`${app.dataDir}/sandbox/mastodon.json`, 'utf8')),
   )

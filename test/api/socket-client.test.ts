@@ -162,22 +162,22 @@ describe('a token', () => {
 
   /** A client, with a record of what happens to its connection. */
   function watched(name: string, options: Partial<SocketClientOptions>) {
-    const told = { connections: 0, closings: [] as unknown[], refusals: [] as string[], renewals: [] as unknown[] }
+    const record = { connections: 0, closings: [] as unknown[], refusals: [] as string[], renewals: [] as unknown[] }
     const factory = (url: string, socketOptions: never) => {
       const socket = io(url, socketOptions)
       const ask = socket.emitWithAck.bind(socket)
       socket.emitWithAck = async (message, ...more) => {
         const reply: unknown = await ask(message, ...more)
-        if (message === 'auth') told.renewals.push(reply)
+        if (message === 'auth') record.renewals.push(reply)
         return reply
       }
       return socket
     }
-    const onRefused = (code: string) => void told.refusals.push(code)
+    const onRefused = (code: string) => void record.refusals.push(code)
     const client = connect(name, app.url, { io: factory, onRefused, ...options })
-    client.onConnected(() => (told.connections += 1))
-    client.onMessage((message, data) => message === 'closing' && told.closings.push(data))
-    return { client, told }
+    client.onConnected(() => (record.connections += 1))
+    client.onMessage((message, data) => message === 'closing' && record.closings.push(data))
+    return { client, record }
   }
 
   test('is renewed before or after it expires; without a new one the socket stays closed', async () => {
@@ -189,22 +189,22 @@ describe('a token', () => {
     await waitFor(() => all.every(({ client }) => client.isConnected))
     clock.advance(10 * MINUTE)
     // A renewal in progress may carry an older token.
-    const { length } = renewing.told.renewals
-    await waitFor(() => renewing.told.renewals.length > length + 1, { timeoutMs: 15_000, what: 'a renewal' })
-    expect(renewing.told.renewals.at(-1)).toMatchObject({ status: true })
+    const { length } = renewing.record.renewals
+    await waitFor(() => renewing.record.renewals.length > length + 1, { timeoutMs: 15_000, what: 'a renewal' })
+    expect(renewing.record.renewals.at(-1)).toMatchObject({ status: true })
     // The first tokens have expired.
     clock.advance(6 * MINUTE)
     const expired = { code: 'credential_expired' }
-    await waitFor(() => ending.told.refusals.length > 0 && returning.told.connections === 2, { timeoutMs: 15_000 })
-    expect(ending.told).toMatchObject({ closings: [expired], refusals: ['credential_expired'], connections: 1 })
-    expect(returning.told).toMatchObject({ closings: [expired], refusals: [] })
-    expect(renewing.told).toMatchObject({ closings: [], refusals: [], connections: 1 })
+    await waitFor(() => ending.record.refusals.length > 0 && returning.record.connections === 2, { timeoutMs: 15_000 })
+    expect(ending.record).toMatchObject({ closings: [expired], refusals: ['credential_expired'], connections: 1 })
+    expect(returning.record).toMatchObject({ closings: [expired], refusals: [] })
+    expect(renewing.record).toMatchObject({ closings: [], refusals: [], connections: 1 })
     expect(all.map(({ client }) => client.isConnected)).toEqual([true, true, false])
   })
 
   test('is requested again when it was rejected or could not be obtained', async () => {
     const given = ['eyJ.not.one', new Error('the network is down'), new Error('still down')]
-    const { client, told } = watched('ada', {
+    const { client, record } = watched('ada', {
       token: async () => {
         const next = given.shift() ?? (await login('ada'))
         if (next instanceof Error) throw next
@@ -212,9 +212,9 @@ describe('a token', () => {
       },
     })
     await client.whenConnected()
-    expect([given, told.refusals]).toEqual([[], []])
+    expect([given, record.refusals]).toEqual([[], []])
     const refused = watched('ada', { token: async () => 'eyJ.not.one' })
-    await waitFor(() => refused.told.refusals.length > 0)
-    expect(refused.told).toMatchObject({ refusals: ['invalid_credential'], connections: 0 })
+    await waitFor(() => refused.record.refusals.length > 0)
+    expect(refused.record).toMatchObject({ refusals: ['invalid_credential'], connections: 0 })
   })
 })

@@ -105,7 +105,7 @@ test.each(['127.0.0.1', 'crier.test'])('both examples run on the page loaded fro
   await page.context().close()
 })
 
-test('tells a page of another origin, and the log, why it is rejected', async () => {
+test('reports to a page of another origin, and in the log, why it is rejected', async () => {
   const page = await open('crier.test')
   const refused = await page.evaluate(`(async () => {
     const socket = libraries.io('http://127.0.0.1:${app.port}', { auth: { token: ${JSON.stringify(world.key('ada'))} }, transports: ['websocket'] })

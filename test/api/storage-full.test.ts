@@ -108,7 +108,7 @@ const currentState = async () => ({
   assets: await read('GET /api/assets'),
 })
 
-test('a write that fails because the disk is full leaves nothing', async () => {
+test('a write that fails because the disk is full leaves no files', async () => {
   const before = await currentState()
   room = MB
   const reply = await add(video(2 * MB))

@@ -72,8 +72,8 @@ beforeEach(async () => {
 })
 
 // oxlint-disable-next-line typescript/no-explicit-any -- replies of every shape
-async function good(answer: Promise<{ status: number; body: any; text: string }>): Promise<any> {
-  const { status, body, text } = await answer
+async function good(reply: Promise<{ status: number; body: any; text: string }>): Promise<any> {
+  const { status, body, text } = await reply
   expect(status, text).toBeLessThan(300)
   return body.data
 }
@@ -159,10 +159,10 @@ describe('a stream', () => {
     const single = await reader.call('GET /api/streams/{id}', at(_id))
     const list = await reader.call('GET /api/streams', { query: { workspaceId } })
     const relay = await reader.call('GET /api/streams/{id}/relay', at(_id))
-    for (const answer of [single, list, relay]) {
-      expect(answer.status).toBe(200)
-      for (const key of [streamKey, backupStreamKey]) expect(answer.text).not.toContain(key.split('-')[1])
-      expect(answer.text).not.toContain('streamKey')
+    for (const reply of [single, list, relay]) {
+      expect(reply.status).toBe(200)
+      for (const key of [streamKey, backupStreamKey]) expect(reply.text).not.toContain(key.split('-')[1])
+      expect(reply.text).not.toContain('streamKey')
     }
   })
 
@@ -175,11 +175,11 @@ describe('a stream', () => {
     [{ title: 'x'.repeat(201) }, '/body/title', /200/],
     [{ profile: 'vertical' }, '/body/profile', /source/],
   ])('is refused with %j', async (extra, path, message) => {
-    const answer = await ada.call('POST /api/streams', { body: { workspaceId, title: 'Launch', ...extra } })
-    expect(answer.status).toBe(400)
-    expect(answer.body.errors).toEqual([{ path, code: expect.any(String), message: expect.stringMatching(message) }])
-    expect(answer.body.message).toBe(
-      `${path.slice('/body/'.length).replaceAll('/', '.')} ${answer.body.errors[0].message}.`,
+    const reply = await ada.call('POST /api/streams', { body: { workspaceId, title: 'Launch', ...extra } })
+    expect(reply.status).toBe(400)
+    expect(reply.body.errors).toEqual([{ path, code: expect.any(String), message: expect.stringMatching(message) }])
+    expect(reply.body.message).toBe(
+      `${path.slice('/body/'.length).replaceAll('/', '.')} ${reply.body.errors[0].message}.`,
     )
   })
 
@@ -365,9 +365,9 @@ describe('custom RTMP destinations', () => {
     ['nonsense', /URL/],
   ])('refuse %s', async (url, message) => {
     const body = { workspaceId, name: 'x', url, streamKey: 'key' }
-    const answer = await ada.call('POST /api/streams/rtmp-destinations', { body })
-    expect(answer.status).toBe(400)
-    expect(answer.body.errors).toEqual([
+    const reply = await ada.call('POST /api/streams/rtmp-destinations', { body })
+    expect(reply.status).toBe(400)
+    expect(reply.body.errors).toEqual([
       { path: '/body/url', code: expect.any(String), message: expect.stringMatching(message) },
     ])
   })
@@ -490,8 +490,8 @@ describe('going live', () => {
   test('relays to the named destinations only', async () => {
     const [one, two] = [await destination('one'), await destination('two')]
     const { _id, platforms } = await stream({ platforms: to(one, two) })
-    const enabled = (answer: Awaited<ReturnType<typeof goLive>>) =>
-      answer.body.data.platforms.map((platform: { enabled: boolean }) => platform.enabled)
+    const enabled = (reply: Awaited<ReturnType<typeof goLive>>) =>
+      reply.body.data.platforms.map((platform: { enabled: boolean }) => platform.enabled)
     expect((await goLive(_id, { waitForIngest: true, destinationIds: [NODE] })).status).toBe(400)
     expect(enabled(await goLive(_id, { waitForIngest: true, destinationIds: [platforms[1]._id] }))).toEqual([
       false,
@@ -513,9 +513,9 @@ describe('going live', () => {
     const one = await destination()
     const ids: { _id: string }[] = []
     for (let count = 0; count < 5; count += 1) ids.push(await stream({ platforms: to(one) }))
-    const answers = await Promise.all(ids.map(({ _id }) => goLive(_id, { waitForIngest: true })))
-    expect(answers.map(({ status }) => status).sort((a, b) => a - b)).toEqual([200, 200, 200, 200, 402])
-    expect(answers.find(({ status }) => status === 402)?.body.details).toEqual({
+    const replies = await Promise.all(ids.map(({ _id }) => goLive(_id, { waitForIngest: true })))
+    expect(replies.map(({ status }) => status).sort((a, b) => a - b)).toEqual([200, 200, 200, 200, 402])
+    expect(replies.find(({ status }) => status === 402)?.body.details).toEqual({
       limit: 'concurrentStreams',
       value: 4,
       used: 4,
@@ -593,7 +593,7 @@ describe('going live', () => {
     await see(_id, streamKey, session)
     await goLive(_id)
     const since = '2026-11-21T10:00:01.000Z'
-    const lastError = { code: 'rejected', message: 'It said no.', at: since }
+    const lastError = { code: 'rejected', message: 'Rejected by the server.', at: since }
     await see(_id, streamKey, session, [{ id: platforms[0]._id, state: 'backoff', since, lastError }])
     expect((await get(_id)).platforms).toMatchObject([{ status: 'backoff', since, lastError }])
     const events = await app.database.rows<{ type: string; data: object }>(
@@ -608,7 +608,7 @@ describe('going live', () => {
     for (const secret of [streamKey.split('-')[1], 'topsecretkey99']) expect(text).not.toContain(secret)
   })
 
-  test('remembers across processes that the key of a destination has worked', async () => {
+  test('stores that the key of a destination has worked, for other processes', async () => {
     const one = await destination('one')
     const { _id, streamKey, platforms } = await stream({ platforms: to(one) })
     await see(_id, streamKey, uuidv7(1))
@@ -646,7 +646,7 @@ describe('going live', () => {
     expect(await get(_id)).toMatchObject({ inputPreference: 'current', inputSelected: null })
   })
 
-  test('tells media nodes what the recording does during an outage', async () => {
+  test('sends media nodes the recording mode for outages', async () => {
     const { _id } = await stream({ record: true, recordGaps: 'slate' })
     const desired = async () => (await app.composition.services.mediaLink.desiredStates.of(_id))?.recordGaps
     expect(await get(_id)).toMatchObject({ recordGaps: 'slate' })
@@ -705,7 +705,7 @@ describe('going live', () => {
     expect(wrong).toMatchObject({ status: 400, body: { code: 'validation_failed' } })
   })
 
-  test('waits for its publisher for the hold of the stream', async () => {
+  test('waits for its publisher as long as the hold of the stream', async () => {
     const { _id, streamKey } = await stream({ platforms: to(await destination()), holdSeconds: 200 })
     await see(_id, streamKey, uuidv7(1))
     await goLive(_id)

@@ -8,7 +8,7 @@ import type { Reply } from '../support/send.ts'
 import { World } from '../support/world.ts'
 
 /**
- * Random members perform random actions on each other. Always: nobody gains a scope that the acting member lacks, nobody
+ * Random members perform random actions on each other. Always: no one gains a scope that the acting member lacks, no one
  * with more scopes is changed or removed, only owners make owners, at least one owner stays, and a refused request
  * changes nothing.
  */

@@ -33,15 +33,15 @@ function invite(as: string, body: object, workspace = 'acme'): Promise<Reply> {
 
 /** Sends an invitation, and returns it with the token from the mail. */
 async function invited(as: string, email: string, body: object = { role: 'contributor' }, workspace = 'acme') {
-  const answer = await invite(as, { email, ...body }, workspace)
-  expect(answer.status, answer.text).toBe(201)
-  return { data: answer.body.data, id: answer.body.data._id as string, token: await invitationToken(app, email) }
+  const reply = await invite(as, { email, ...body }, workspace)
+  expect(reply.status, reply.text).toBe(201)
+  return { data: reply.body.data, id: reply.body.data._id as string, token: await invitationToken(app, email) }
 }
 
 const accept = (as: string, token: string) => world.as(as).call(team.acceptInvitation, { path: { token } })
 const decline = (as: string, token: string) => world.as(as).call(team.declineInvitation, { path: { token } })
 const preview = (token: string) => app.send('GET /api/team/invitations/{token}', { path: { token } })
-const said = ({ status, body }: Reply) => `${status} ${body.code ?? ''}`.trim()
+const outcome = ({ status, body }: Reply) => `${status} ${body.code ?? ''}`.trim()
 
 /** The code from the sign-up mail, which may not be the newest mail. */
 async function codeOf(address: string): Promise<string> {
@@ -97,44 +97,44 @@ describe('an invitation', () => {
     const { email } = await someone()
     const { id, token } = await invited('ada', email)
     const other = (await someone()).name
-    expect(said(await accept(other, token))).toBe('403 invitation_for_another')
-    expect(said(await decline(other, token))).toBe('403 invitation_for_another')
+    expect(outcome(await accept(other, token))).toBe('403 invitation_for_another')
+    expect(outcome(await decline(other, token))).toBe('403 invitation_for_another')
     // Ids are not secret, so the reply must not reveal whether the invitation exists.
-    for (const answer of [accept, decline]) {
-      const [foreign, missing] = [await answer(other, id), await answer(other, uuidv7(clock.now()))]
-      expect(said(foreign)).toBe('404 not_found')
+    for (const act of [accept, decline]) {
+      const [foreign, missing] = [await act(other, id), await act(other, uuidv7(clock.now()))]
+      expect(outcome(foreign)).toBe('404 not_found')
       expect(foreign.body.message).toBe(missing.body.message)
     }
-    expect(said(await world.anonymous().call(team.acceptInvitation, { path: { token } }))).toBe('401 unauthorized')
+    expect(outcome(await world.anonymous().call(team.acceptInvitation, { path: { token } }))).toBe('401 unauthorized')
 
     const address = newAddress()
     const toStranger = await invited('ada', address)
-    const stranger = await signUp(app, address)
+    const invitee = await signUp(app, address)
     const tries = () =>
       app.send('POST /api/team/invitations/{token}/accept', {
-        apiKey: stranger.apiKey,
+        apiKey: invitee.apiKey,
         path: { token: toStranger.token },
       })
-    const list = () => app.send('GET /api/team/invitations/mine', { apiKey: stranger.apiKey })
-    expect(said(await tries())).toBe('403 email_unverified')
-    expect(said(await list())).toBe('403 email_unverified')
+    const list = () => app.send('GET /api/team/invitations/mine', { apiKey: invitee.apiKey })
+    expect(outcome(await tries())).toBe('403 email_unverified')
+    expect(outcome(await list())).toBe('403 email_unverified')
     await verify(app, address, await codeOf(address))
     expect((await list()).body.data).toHaveLength(1)
-    expect(said(await tries())).toBe('200')
+    expect(outcome(await tries())).toBe('200')
   })
 
-  test('can be answered once', async () => {
+  test('can be accepted or declined once', async () => {
     const { name, email } = await someone()
     const { token } = await invited('ada', email)
-    const answers = await Promise.all(Array.from({ length: 5 }, () => accept(name, token)))
-    expect(answers.map(said).sort()).toEqual(['200', ...Array.from({ length: 4 }, () => '409 invitation_used')])
-    expect(said(await decline(name, token))).toBe('409 invitation_used')
-    expect(said(await preview(token))).toBe('409 invitation_used')
+    const replies = await Promise.all(Array.from({ length: 5 }, () => accept(name, token)))
+    expect(replies.map(outcome).sort()).toEqual(['200', ...Array.from({ length: 4 }, () => '409 invitation_used')])
+    expect(outcome(await decline(name, token))).toBe('409 invitation_used')
+    expect(outcome(await preview(token))).toBe('409 invitation_used')
 
     const second = await someone()
     const declined = await invited('ada', second.email)
-    expect(said(await decline(second.name, declined.token))).toBe('200')
-    expect(said(await accept(second.name, declined.token))).toBe('409 invitation_used')
+    expect(outcome(await decline(second.name, declined.token))).toBe('200')
+    expect(outcome(await accept(second.name, declined.token))).toBe('409 invitation_used')
     expect((await world.as(second.name).call(team.listMembers, at())).status).toBe(404)
   })
 
@@ -144,35 +144,35 @@ describe('an invitation', () => {
     clock.advance(7 * DAY - 1)
     expect((await preview(early.token)).status).toBe(200)
     clock.advance(1)
-    expect(said(await preview(early.token))).toBe('409 invitation_expired')
-    expect(said(await accept(name, early.token))).toBe('409 invitation_expired')
+    expect(outcome(await preview(early.token))).toBe('409 invitation_expired')
+    expect(outcome(await accept(name, early.token))).toBe('409 invitation_expired')
     const listed = await world.as('ada').call(team.listInvitations, { ...at(), query: { status: 'expired' } })
     expect(listed.body.data.map((row: { _id: string }) => row._id)).toContain(early.id)
     expect((await world.as(name).call(team.listMyInvitations)).body.data).toEqual([])
     // The address can be invited again, and the old link stays invalid.
     const late = await invited('ada', email)
-    expect(said(await accept(name, early.token))).toBe('409 invitation_expired')
-    expect(said(await accept(name, late.token))).toBe('200')
+    expect(outcome(await accept(name, early.token))).toBe('409 invitation_expired')
+    expect(outcome(await accept(name, late.token))).toBe('200')
   })
 
   test('is not found if it is unknown or its workspace is deleted', async () => {
     const unknown = 'A'.repeat(43)
     for (const token of [unknown, 'short', '01939e5c-7a10-7c3e-8f21-3c5a9b2d4e71']) {
-      expect(said(await preview(token)), token).toBe('404 not_found')
-      expect(said(await accept('edith', token)), token).toBe('404 not_found')
-      expect(said(await decline('edith', token)), token).toBe('404 not_found')
+      expect(outcome(await preview(token)), token).toBe('404 not_found')
+      expect(outcome(await accept('edith', token)), token).toBe('404 not_found')
+      expect(outcome(await decline('edith', token)), token).toBe('404 not_found')
     }
     const { name, email } = await someone()
     await world.workspace('brief', 'ada')
     const { id, token } = await invited('ada', email, undefined, 'brief')
-    expect(said(await preview(id)), 'an id is no token').toBe('404 not_found')
+    expect(outcome(await preview(id)), 'an id is no token').toBe('404 not_found')
     await world.as('ada').call('DELETE /api/workspaces/{workspaceId}', { ...at('brief'), body: { name: 'brief' } })
-    expect(said(await preview(token))).toBe('404 not_found')
-    expect(said(await accept(name, token))).toBe('404 not_found')
+    expect(outcome(await preview(token))).toBe('404 not_found')
+    expect(outcome(await accept(name, token))).toBe('404 not_found')
     expect((await world.as(name).call(team.listMyInvitations)).body.data).toEqual([])
   })
 
-  test('can be listed and answered by the invited user without the mail', async () => {
+  test('can be listed, accepted and declined by the invited user without the mail', async () => {
     const { name, email } = await someone()
     await invited('ada', email, { role: 'client', message: 'Hello' })
     const mine = await world.as(name).call(team.listMyInvitations)
@@ -183,7 +183,7 @@ describe('an invitation', () => {
       role: 'client',
       message: 'Hello',
     })
-    expect(said(await accept(name, mine.body.data[0]._id))).toBe('200')
+    expect(outcome(await accept(name, mine.body.data[0]._id))).toBe('200')
     expect((await world.as(name).call(team.listMyInvitations)).body.data).toEqual([])
   })
 
@@ -211,7 +211,7 @@ describe('the inviter', () => {
       expect((await world.as(who).call(team.revokeInvitation, item(id))).status, who).toBe(status)
       expect((await world.as(who).call(team.resendInvitation, item(id))).status, who).toBe(status)
     }
-    // Also not through the inviter's own workspace.
+    // Nor through the inviter's own workspace.
     expect((await world.as('olga').call(team.revokeInvitation, item(id, 'elsewhere'))).status).toBe(404)
     expect((await world.as('olga').call(team.resendInvitation, item(id, 'elsewhere'))).status).toBe(404)
     expect((await preview(token)).status).toBe(200)
@@ -221,15 +221,17 @@ describe('the inviter', () => {
     const email = newAddress()
     const lead = await world.member('acme', 'leon', { scopes: ['team:read', 'team:manage', 'posts:read'] })
     expect(lead.name).toBe('leon')
-    expect(said(await invite('leon', { email, role: 'editor' }))).toBe('403 cannot_grant')
-    expect(said(await invite('adam', { email, role: 'owner' }))).toBe('403 owners_only')
-    expect(said(await invite('adam', { email, role: 'client', scopes: ['billing:manage'] }))).toBe('403 cannot_grant')
-    expect(said(await invite('ada', { email, role: 'owner', scopes: ['team:read'] }))).toBe('400 validation_failed')
-    expect(said(await invite('leon', { email, role: 'client' }))).toBe('403 cannot_grant')
+    expect(outcome(await invite('leon', { email, role: 'editor' }))).toBe('403 cannot_grant')
+    expect(outcome(await invite('adam', { email, role: 'owner' }))).toBe('403 owners_only')
+    expect(outcome(await invite('adam', { email, role: 'client', scopes: ['billing:manage'] }))).toBe(
+      '403 cannot_grant',
+    )
+    expect(outcome(await invite('ada', { email, role: 'owner', scopes: ['team:read'] }))).toBe('400 validation_failed')
+    expect(outcome(await invite('leon', { email, role: 'client' }))).toBe('403 cannot_grant')
     const role = await world
       .as('leon')
       .call(team.createRole, { ...at(), body: { name: 'Reader', scopes: ['posts:read'] } })
-    expect(said(await invite('leon', { email, roleId: role.body.data._id }))).toBe('201')
+    expect(outcome(await invite('leon', { email, roleId: role.body.data._id }))).toBe('201')
   })
 
   test('must still be able to grant the scopes when the invitation is accepted', async () => {
@@ -240,10 +242,10 @@ describe('the inviter', () => {
     expect(
       (await world.as('ada').call(team.removeMember, { path: { ...at().path, userId: world.id(gone.name) } })).status,
     ).toBe(200)
-    expect(said(await accept(name, token))).toBe('409 inviter_may_not_grant')
+    expect(outcome(await accept(name, token))).toBe('409 inviter_may_not_grant')
     // After another member with the scopes has resent it, it can be accepted.
-    expect(said(await world.as('adam').call(team.resendInvitation, item(id)))).toBe('200')
-    expect(said(await accept(name, await invitationToken(app, email)))).toBe('200')
+    expect(outcome(await world.as('adam').call(team.resendInvitation, item(id)))).toBe('200')
+    expect(outcome(await accept(name, await invitationToken(app, email)))).toBe('200')
 
     const second = await someone()
     await world.member('acme', 'demi', { role: 'admin' })
@@ -252,28 +254,28 @@ describe('the inviter', () => {
       path: { ...at().path, userId: world.id('demi') },
       body: { scopes: ['team:read', 'team:manage'] },
     })
-    expect(said(await accept(second.name, other.token))).toBe('409 inviter_may_not_grant')
+    expect(outcome(await accept(second.name, other.token))).toBe('409 inviter_may_not_grant')
   })
 
   test('must name exactly one existing role', async () => {
     const email = newAddress()
     for (const body of [{}, { role: 'pope' }, { roleId: world.id('ada') }, { role: 'editor', roleId: 'client' }]) {
-      const answer = await invite('ada', { email, ...body })
-      expect(said(answer), JSON.stringify(body)).toBe('400 validation_failed')
-      expect(answer.body.errors[0].path).toMatch(/^\/body\/role/)
+      const reply = await invite('ada', { email, ...body })
+      expect(outcome(reply), JSON.stringify(body)).toBe('400 validation_failed')
+      expect(reply.body.errors[0].path).toMatch(/^\/body\/role/)
     }
   })
 
   test('cannot invite a member, or an address that has an open invitation', async () => {
     const { email } = await world.user('edith')
-    expect(said(await invite('ada', { email: email.toUpperCase(), role: 'client' }))).toBe('409 already_member')
+    expect(outcome(await invite('ada', { email: email.toUpperCase(), role: 'client' }))).toBe('409 already_member')
     const address = newAddress()
-    const answers = await Promise.all(
+    const replies = await Promise.all(
       Array.from({ length: 4 }, () => invite('ada', { email: address, role: 'client' })),
     )
-    expect(answers.map(said).sort()).toEqual(['201', ...Array.from({ length: 3 }, () => '409 already_invited')])
-    const made = answers.find((answer) => answer.status === 201)
-    const refused = answers.find((answer) => answer.status === 409)
+    expect(replies.map(outcome).sort()).toEqual(['201', ...Array.from({ length: 3 }, () => '409 already_invited')])
+    const made = replies.find((reply) => reply.status === 201)
+    const refused = replies.find((reply) => reply.status === 409)
     expect(refused?.body.details).toEqual({ invitationId: made?.body.data._id })
     await invitationToken(app, address)
     expect(await app.outbox.mails(address)).toHaveLength(1)
@@ -282,15 +284,15 @@ describe('the inviter', () => {
   test('can revoke an invitation once, and its link stops working', async () => {
     const { name, email } = await someone()
     const { id, token } = await invited('ada', email)
-    expect(said(await world.as('adam').call(team.revokeInvitation, item(id)))).toBe('200')
-    expect(said(await preview(token))).toBe('409 invitation_revoked')
-    expect(said(await accept(name, token))).toBe('409 invitation_revoked')
-    expect(said(await world.as('adam').call(team.revokeInvitation, item(id)))).toBe('409 conflict')
-    expect(said(await world.as('adam').call(team.resendInvitation, item(id)))).toBe('409 conflict')
+    expect(outcome(await world.as('adam').call(team.revokeInvitation, item(id)))).toBe('200')
+    expect(outcome(await preview(token))).toBe('409 invitation_revoked')
+    expect(outcome(await accept(name, token))).toBe('409 invitation_revoked')
+    expect(outcome(await world.as('adam').call(team.revokeInvitation, item(id)))).toBe('409 conflict')
+    expect(outcome(await world.as('adam').call(team.resendInvitation, item(id)))).toBe('409 conflict')
     const open = await world.as('ada').call(team.listInvitations, at())
     expect(open.body.data.map((row: { _id: string }) => row._id)).not.toContain(id)
     const again = await invited('ada', email)
-    expect(said(await accept(name, again.token))).toBe('200')
+    expect(outcome(await accept(name, again.token))).toBe('200')
   })
 
   test('can resend an invitation with a new link for seven days, and the old link stops working', async () => {
@@ -303,11 +305,11 @@ describe('the inviter', () => {
     expect(resent.body.data.expiresAt).toBe(new Date(clock.now() + 7 * DAY).toISOString())
     const newToken = await invitationToken(app, email)
     expect(newToken).not.toBe(token)
-    expect(said(await accept(name, token))).toBe('404 not_found')
+    expect(outcome(await accept(name, token))).toBe('404 not_found')
     clock.advance(8 * DAY)
-    expect(said(await accept(name, newToken))).toBe('409 invitation_expired')
-    expect(said(await world.as('ada').call(team.resendInvitation, item(id)))).toBe('200')
-    expect(said(await accept(name, await invitationToken(app, email)))).toBe('200')
+    expect(outcome(await accept(name, newToken))).toBe('409 invitation_expired')
+    expect(outcome(await world.as('ada').call(team.resendInvitation, item(id)))).toBe('200')
+    expect(outcome(await accept(name, await invitationToken(app, email)))).toBe('200')
   })
 
   test('cannot revoke an invitation with scopes that they lack, unless they sent it', async () => {
@@ -315,15 +317,15 @@ describe('the inviter', () => {
     const revoke = (as: string, id: string) => world.as(as).call(team.revokeInvitation, item(id))
     const admin = await invited('ada', newAddress(), { role: 'admin' })
     const owner = await invited('ada', newAddress(), { role: 'owner' })
-    expect(said(await revoke('tina', admin.id))).toBe('403 outranked')
-    expect(said(await revoke('adam', owner.id))).toBe('403 owners_only')
-    expect(said(await revoke('adam', admin.id))).toBe('200')
-    expect(said(await revoke('ada', owner.id))).toBe('200')
+    expect(outcome(await revoke('tina', admin.id))).toBe('403 outranked')
+    expect(outcome(await revoke('adam', owner.id))).toBe('403 owners_only')
+    expect(outcome(await revoke('adam', admin.id))).toBe('200')
+    expect(outcome(await revoke('ada', owner.id))).toBe('200')
     await world.user('ivy')
     await world.member('acme', 'ivy', { role: 'admin' })
     const own = await invited('ivy', newAddress(), { role: 'admin' })
     await world.member('acme', 'ivy', { scopes: ['team:manage'] })
-    expect(said(await revoke('ivy', own.id))).toBe('200')
+    expect(outcome(await revoke('ivy', own.id))).toBe('200')
   })
 
   test('can list invitations in pages', async () => {
@@ -342,27 +344,29 @@ describe('the inviter', () => {
 })
 
 describe('seats', () => {
-  test('are used by members and open invitations, also with concurrent requests', async () => {
+  test('are used by members and open invitations, even with concurrent requests', async () => {
     await world.workspace('small', 'fred')
-    const answers = await Promise.all(
+    const replies = await Promise.all(
       Array.from({ length: 8 }, () => invite('fred', { email: newAddress(), role: 'client' }, 'small')),
     )
-    expect(answers.map(said).sort()).toEqual([
+    expect(replies.map(outcome).sort()).toEqual([
       ...Array.from({ length: 4 }, () => '201'),
       ...Array.from({ length: 4 }, () => '402 plan_limit_reached'),
     ])
-    const refused = answers.find((answer) => answer.status === 402)
+    const refused = replies.find((reply) => reply.status === 402)
     expect(refused?.body.details).toEqual({ limit: 'members', value: 5, used: 5, plan: 'free' })
     // A revoked or expired invitation frees its seat. Resending an expired one needs a seat.
-    const [first, second] = answers.filter((answer) => answer.status === 201).map((answer) => answer.body.data._id)
+    const [first, second] = replies.filter((reply) => reply.status === 201).map((reply) => reply.body.data._id)
     await world.as('fred').call(team.revokeInvitation, item(first, 'small'))
-    expect(said(await invite('fred', { email: newAddress(), role: 'client' }, 'small'))).toBe('201')
-    expect(said(await invite('fred', { email: newAddress(), role: 'client' }, 'small'))).toBe('402 plan_limit_reached')
+    expect(outcome(await invite('fred', { email: newAddress(), role: 'client' }, 'small'))).toBe('201')
+    expect(outcome(await invite('fred', { email: newAddress(), role: 'client' }, 'small'))).toBe(
+      '402 plan_limit_reached',
+    )
     clock.advance(8 * DAY)
     for (let count = 0; count < 4; count += 1) {
-      expect(said(await invite('fred', { email: newAddress(), role: 'client' }, 'small'))).toBe('201')
+      expect(outcome(await invite('fred', { email: newAddress(), role: 'client' }, 'small'))).toBe('201')
     }
-    expect(said(await world.as('fred').call(team.resendInvitation, item(second, 'small')))).toBe(
+    expect(outcome(await world.as('fred').call(team.resendInvitation, item(second, 'small')))).toBe(
       '402 plan_limit_reached',
     )
   })
@@ -374,25 +378,25 @@ describe('seats', () => {
     const { token } = await invited('gina', email, undefined, 'shrunk')
     for (const member of ['m1', 'm2', 'm3', 'm4']) await world.member('shrunk', member, { role: 'client' })
     await app.composition.services.plans.change(world.id('gina'), 'free')
-    expect(said(await accept(name, token))).toBe('402 plan_limit_reached')
+    expect(outcome(await accept(name, token))).toBe('402 plan_limit_reached')
     await app.composition.services.plans.change(world.id('gina'), 'starter')
-    expect(said(await accept(name, token))).toBe('200')
+    expect(outcome(await accept(name, token))).toBe('200')
   })
 })
 
 test('the audit log and the events contain every change, without tokens', async () => {
-  await world.workspace('told', 'ada')
+  await world.workspace('audited', 'ada')
   const { name, email } = await someone()
-  const first = await invited('ada', email, { role: 'editor' }, 'told')
-  await world.as('ada').call(team.resendInvitation, item(first.id, 'told'))
+  const first = await invited('ada', email, { role: 'editor' }, 'audited')
+  await world.as('ada').call(team.resendInvitation, item(first.id, 'audited'))
   await accept(name, await invitationToken(app, email))
   const second = await someone()
-  await decline(second.name, (await invited('ada', second.email, undefined, 'told')).token)
+  await decline(second.name, (await invited('ada', second.email, undefined, 'audited')).token)
   await world
     .as('ada')
-    .call(team.revokeInvitation, item((await invited('ada', newAddress(), undefined, 'told')).id, 'told'))
+    .call(team.revokeInvitation, item((await invited('ada', newAddress(), undefined, 'audited')).id, 'audited'))
 
-  const log = await world.as('ada').call(listAuditLog, at('told'))
+  const log = await world.as('ada').call(listAuditLog, at('audited'))
   const entries = log.body.data
     .toReversed()
     .map(
@@ -413,7 +417,7 @@ test('the audit log and the events contain every change, without tokens', async 
   const invitedEntry = log.body.data.find((entry: { action: string }) => entry.action === 'resendInvitation')
   expect(invitedEntry.target._id).toBe(first.id)
   expect(invitedEntry.details).toMatchObject({ email, role: 'editor' })
-  const { body } = await world.as('ada').call(syncEvents, at('told'))
+  const { body } = await world.as('ada').call(syncEvents, at('audited'))
   expect(body.data.events.map((event: { type: string }) => event.type)).toEqual([
     'invitation.created',
     'invitation.resent',
@@ -425,6 +429,6 @@ test('the audit log and the events contain every change, without tokens', async 
     'invitation.revoked',
   ])
   // Members without team:manage see the new member, but no events of invitations.
-  const forMember = await world.as(name).call(syncEvents, at('told'))
+  const forMember = await world.as(name).call(syncEvents, at('audited'))
   expect(forMember.body.data.events.map((event: { type: string }) => event.type)).toEqual(['member.added'])
 })

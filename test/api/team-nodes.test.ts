@@ -67,7 +67,7 @@ async function listenThere(name: string): Promise<{ names: string[] }> {
 }
 
 const change = (name: string, body: object) => world.as('ada').call(team.updateMember, { ...who(name), body })
-const good = (answer: Reply) => expect(answer.status, answer.text).toBeLessThan(300)
+const good = (reply: Reply) => expect(reply.status, reply.text).toBeLessThan(300)
 
 test('changes of a role, an override, a group and a custom role take effect on the other node', async () => {
   expect(await scopesThere('edith')).not.toContain('posts:write')
@@ -100,10 +100,10 @@ test('a removed member gets no replies and no events on the other node', async (
   good(await world.as('ada').call(team.removeMember, who('rob')))
   await waitFor(async () => (await scopesThere('rob')).join() === '404', SOON)
   await waitFor(() => liz.names.includes('member.removed'), SOON)
-  const heard = rob.names.length
+  const countBefore = rob.names.length
   good(await change('gus', { role: 'client' }))
   await waitFor(() => liz.names.filter((name) => name === 'member.updated').length === 2, SOON)
-  expect(rob.names.length).toBe(heard)
+  expect(rob.names.length).toBe(countBefore)
 })
 
 test('removing a scope stops its events on open sockets of the other node, and granting it starts them', async () => {
@@ -132,7 +132,7 @@ test('removing a scope stops its events on open sockets of the other node, and g
   await waitFor(() => gus.names.filter((name) => name === 'invitation.created').length === 2, SOON)
 })
 
-test('an invitation of one node is accepted on the other, and the open socket there receives events', async () => {
+test('an invitation from one node can be accepted on the other, and the open socket there receives events', async () => {
   const { email } = await world.user('nora')
   good(await world.as('ada').call(team.inviteMember, { ...at(), body: { email, role: 'client' } }))
   const nora = await listenThere('nora')
@@ -142,19 +142,19 @@ test('an invitation of one node is accepted on the other, and the open socket th
     caller.call(team.acceptInvitation, { path: { token } }),
     world.as('nora').call(team.acceptInvitation, { path: { token } }),
   ])
-  expect(accepted.map((answer) => answer.status).toSorted((a, b) => a - b)).toEqual([200, 409])
+  expect(accepted.map((reply) => reply.status).toSorted((a, b) => a - b)).toEqual([200, 409])
   await waitFor(async () => {
     good(await change('edith', { role: 'client' }))
     return nora.names.includes('member.updated')
   }, SOON)
 })
 
-test('two nodes do not give the same seat twice', async () => {
+test('two nodes never assign the same seat twice', async () => {
   await world.workspace('small', 'fred')
   const path = { workspaceId: world.id('small') }
   const fredThere = await overThere('fred')
   const callers = [world.as('fred'), fredThere]
-  const answers = await Promise.all(
+  const replies = await Promise.all(
     Array.from({ length: 12 }, (_, index) =>
       (callers[index % 2] as ApiCaller).call(team.inviteMember, {
         path,
@@ -162,12 +162,12 @@ test('two nodes do not give the same seat twice', async () => {
       }),
     ),
   )
-  const count = (status: number) => answers.filter((answer) => answer.status === status).length
+  const count = (status: number) => replies.filter((reply) => reply.status === status).length
   expect([count(201), count(402)]).toEqual([4, 8])
 })
 
-/** Locks the row of the workspace's actor. No batch can commit until `letGo`, so authorized requests wait. */
-async function holdActor(): Promise<{ waiting: () => number; letGo: () => Promise<void> }> {
+/** Locks the row of the workspace's actor. No batch can commit until `release`, so authorized requests wait. */
+async function holdActor(): Promise<{ waiting: () => number; release: () => Promise<void> }> {
   const holder = new Client({ connectionString: here.databaseUrl })
   await holder.connect()
   await holder.query('begin')
@@ -178,7 +178,7 @@ async function holdActor(): Promise<{ waiting: () => number; letGo: () => Promis
         const { cluster, waiting } = app.composition.actors.stats()
         return sum + waiting - (cluster?.links.reduce((open, link) => open + link.inFlight, 0) ?? 0)
       }, 0),
-    letGo: async () => {
+    release: async () => {
       await holder.query('rollback')
       await holder.end()
     },
@@ -186,13 +186,13 @@ async function holdActor(): Promise<{ waiting: () => number; letGo: () => Promis
 }
 
 describe.each([
-  ['in the same batch', false],
-  ['in a later batch', true],
-])('a waiting turn, %s as', (_when, alone) => {
+  ['in the same batch as', false],
+  ['in a later batch than', true],
+])('a turn that waits %s a change of its caller', (_when, alone) => {
   test.each([
-    ['the removal', 404, 'not_found', (name: string) => world.as('ada').call(team.removeMember, who(name))],
-    ['the demotion', 403, 'forbidden', (name: string) => change(name, { role: 'client' })],
-  ])('%s of its caller, is refused, on both nodes', async (what, status, code, act) => {
+    ['removal', 404, 'not_found', (name: string) => world.as('ada').call(team.removeMember, who(name))],
+    ['demotion', 403, 'forbidden', (name: string) => change(name, { role: 'client' })],
+  ])('is refused after the %s, on both nodes', async (what, status, code, act) => {
     for (const [index, node] of [here, there].entries()) {
       const name = `waiting${index}${alone}${status}`
       const title = `Too late for ${what}`
@@ -200,17 +200,17 @@ describe.each([
       const caller = new ApiCaller(node, { apiKey: (await world.user(name)).apiKey })
       const create = (as: string) => caller.call(createStream, { body: { workspaceId: world.id('acme'), title: as } })
       expect((await create('Before')).status).toBe(201)
-      const { letGo, waiting } = await holdActor()
+      const { release, waiting } = await holdActor()
       const held = alone ? [] : [change('liz', { role: 'client' })]
       if (!alone) await waitFor(() => waiting() === 1)
       const acted = act(name)
       await waitFor(() => waiting() === held.length + 1)
       const created = create(title)
       await waitFor(() => waiting() === held.length + 2)
-      await letGo()
-      const answers = await Promise.all([acted, created, ...held])
-      expect(answers.map((answer) => answer.status)).toEqual([200, status, ...held.map(() => 200)])
-      expect(answers[1]?.body.code).toBe(code)
+      await release()
+      const replies = await Promise.all([acted, created, ...held])
+      expect(replies.map((reply) => reply.status)).toEqual([200, status, ...held.map(() => 200)])
+      expect(replies[1]?.body.code).toBe(code)
       expect(await here.database.rows('select 1 from streams where title = $1', [title])).toEqual([])
     }
   })

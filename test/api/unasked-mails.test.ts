@@ -5,7 +5,7 @@ import { newAddress, signIn, signUp } from '../support/people.ts'
 import { Sockets } from '../support/sockets.ts'
 import { waitFor } from '../support/wait.ts'
 
-/** Limits on mail to people who did not ask for it: content, sender and rate. */
+/** Limits on unsolicited mail: content, sender and rate. */
 
 let app: App
 const clock = new ManualClock()
@@ -81,10 +81,10 @@ describe('invitations', () => {
   test('are mailed to an address at most three times an hour, by any operation', async () => {
     const { apiKey } = await signIn(app)
     const workspaceId = await workspaceOf(apiKey)
-    const stranger = newAddress()
+    const recipient = newAddress()
     const codes: string[] = []
     for (let round = 0; round < 5; round += 1) {
-      const invited = await invite(apiKey, workspaceId, stranger)
+      const invited = await invite(apiKey, workspaceId, recipient)
       codes.push(invited.body.code ?? 'sent')
       if (invited.status !== 201) continue
       const again = await resend(apiKey, workspaceId, invited.body.data._id)
@@ -93,22 +93,22 @@ describe('invitations', () => {
     }
     expect(codes.filter((code) => code === 'sent')).toHaveLength(3)
     expect(new Set(codes.slice(3))).toEqual(new Set(['too_many_mails']))
-    const refused = await invite(apiKey, workspaceId, stranger)
+    const refused = await invite(apiKey, workspaceId, recipient)
     expect([refused.status, refused.headers.get('retry-after')]).toEqual([429, '3600'])
     await settle()
-    expect(await app.outbox.mails(stranger)).toHaveLength(3)
+    expect(await app.outbox.mails(recipient)).toHaveLength(3)
     clock.advance(HOUR)
-    expect((await invite(apiKey, workspaceId, stranger)).status).toBe(201)
+    expect((await invite(apiKey, workspaceId, recipient)).status).toBe(201)
   })
 
   test('are counted per address across workspaces', async () => {
-    const stranger = newAddress()
+    const recipient = newAddress()
     const statuses: number[] = []
     for (let count = 0; count < 4; count += 1) {
       const { apiKey } = await signIn(app)
       const workspaceId = await workspaceOf(apiKey)
       for (let round = 0; round < 3; round += 1) {
-        const invited = await invite(apiKey, workspaceId, stranger)
+        const invited = await invite(apiKey, workspaceId, recipient)
         statuses.push(invited.status)
         if (invited.status === 201) await revoke(apiKey, workspaceId, invited.body.data._id)
         clock.advance(MINUTE)
@@ -123,9 +123,9 @@ describe('invitations', () => {
     const name = `Gold” visit https://evil.example/now \u202Eexe ${'and more '.repeat(6)}`
     await app.send('PATCH /api/users/me', { apiKey, body: { name: 'Eve\u2028www.evil.example' } })
     const workspaceId = await workspaceOf(apiKey, name)
-    const stranger = newAddress()
-    expect((await invite(apiKey, workspaceId, stranger, 'Look at https://evil.example/x')).status).toBe(201)
-    const { subject, text } = await app.outbox.newest(stranger, /invites you/)
+    const recipient = newAddress()
+    expect((await invite(apiKey, workspaceId, recipient, 'Look at https://evil.example/x')).status).toBe(201)
+    const { subject, text } = await app.outbox.newest(recipient, /invites you/)
     expect(subject).toMatch(
       /^“Eve www\. evil\. example” invites you to “Gold’ visit evil\. example\/now exe [^“”]*…” on Crier$/,
     )
@@ -139,7 +139,7 @@ describe('codes and reset links', () => {
   test.each([
     ['code', 'POST /api/auth/resend-otp', signUp, /your Crier code/, 1],
     ['reset link', 'POST /api/auth/forgot-password', signIn, /Reset/, 0],
-  ] as const)('%s: one address gets five an hour at most', async (_kind, route, person, subject, before) => {
+  ] as const)('%s: an address receives at most five an hour', async (_kind, route, person, subject, before) => {
     const { email } = await person(app)
     const sent = async () => (await app.outbox.mails(email)).filter((mail) => subject.test(mail.subject ?? '')).length
     await waitFor(async () => (await sent()) === before, { what: 'the mail of the sign-up' })

@@ -79,8 +79,8 @@ describe('a signed upload', () => {
     })
     expect([refused.status, refused.body.code]).toEqual([409, 'conflict'])
     const { received } = refused.body.details
-    const asked = await put(url, undefined, { 'Content-Range': `bytes */${content.length}` })
-    expect(asked.body.data).toMatchObject({ received, state: 'open' })
+    const queried = await put(url, undefined, { 'Content-Range': `bytes */${content.length}` })
+    expect(queried.body.data).toMatchObject({ received, state: 'open' })
     const rest = piece(content, received, content.length)
     const last = await put(url, rest.body, rest.headers)
     expect(last.body.data, JSON.stringify(last.body)).toMatchObject({ state: 'received', received: content.length })
@@ -258,8 +258,11 @@ describe('a signed upload', () => {
     const content = video(4_000)
     const { uploadId, url } = await open(content)
     await app.composition.services.storage.pieces.append(uploadId, 0, Readable.from([content]))
-    const asked = await put(url, undefined, { 'Content-Range': `bytes */${content.length}` })
-    expect(asked.body.data, JSON.stringify(asked.body)).toMatchObject({ state: 'received', received: content.length })
+    const queried = await put(url, undefined, { 'Content-Range': `bytes */${content.length}` })
+    expect(queried.body.data, JSON.stringify(queried.body)).toMatchObject({
+      state: 'received',
+      received: content.length,
+    })
     expect((await upload(CONFIRM, uploadId)).status).toBe(201)
   })
 
@@ -323,10 +326,10 @@ describe('a signed upload', () => {
     const { pieces } = app.composition.services.storage
     await pieces.append(uploadId, 0, Readable.from([content]))
     const before = await storedFiles()
-    const asked = await Promise.all(
+    const queried = await Promise.all(
       Array.from({ length: 5 }, () => put(url, undefined, { 'Content-Range': `bytes */${content.length}` })),
     )
-    expect(new Set(asked.map(({ body }) => body.data?.state))).toEqual(new Set(['received']))
+    expect(new Set(queried.map(({ body }) => body.data?.state))).toEqual(new Set(['received']))
     expect((await storedFiles()).length).toBe(before.length + 1)
     expect((await upload(CONFIRM, uploadId)).status).toBe(201)
   })

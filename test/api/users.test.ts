@@ -85,18 +85,18 @@ describe('the profile', () => {
     const { apiKey, id } = await signIn(app)
     const late = await app.database.transaction(async (tx) => {
       await tx.run('update users set version = 3 where id = $1', [id])
-      const answer = change(apiKey, { bio: 'late' }, { 'If-Match': '"2"' })
+      const reply = change(apiKey, { bio: 'late' }, { 'If-Match': '"2"' })
       const waiting =
         "select 1 as one from pg_stat_activity where wait_event_type = 'Lock' and datname = current_database()"
       await waitFor(() => app.database.row(waiting), { what: 'the change to wait for the row' })
-      return { answer }
+      return { reply }
     })
-    expect((await late.answer).status).toBe(412)
+    expect((await late.reply).status).toBe(412)
   })
 })
 
 describe('settings', () => {
-  test('are complete before any was set', async () => {
+  test('have defaults before any is set', async () => {
     const { apiKey } = await signIn(app)
     const { body, headers } = await settings(apiKey)
     expect(body.data.publishing).toMatchObject({ queueSlots: [], autoRetry: { enabled: true, maxAttempts: 3 } })
@@ -138,14 +138,14 @@ describe('settings', () => {
       ['ui', { theme: 'pink' }, '/body/theme'],
     ]
     for (const [section, body, path] of faults) {
-      const answer = await set(apiKey, section, body)
-      expect(answer.status, path).toBe(400)
-      expect(answer.body.errors[0].path).toBe(path)
+      const reply = await set(apiKey, section, body)
+      expect(reply.status, path).toBe(400)
+      expect(reply.body.errors[0].path).toBe(path)
     }
     expect((await settings(apiKey)).body.data.version).toBe(1)
   })
 
-  test('honour If-Match', async () => {
+  test('honor If-Match', async () => {
     const { apiKey } = await signIn(app)
     expect((await set(apiKey, 'ui', { theme: 'dark' }, { 'If-Match': '"1"' })).status).toBe(200)
     expect((await set(apiKey, 'ui', { theme: 'light' }, { 'If-Match': '"1"' })).status).toBe(412)
@@ -194,7 +194,7 @@ describe('onboarding', () => {
   })
 })
 
-describe('the administrator of the configuration', () => {
+describe('the administrator from the configuration', () => {
   test('exists, is verified and has the rights of administrators', async () => {
     const { body } = await login(app, ADMIN.ADMIN_EMAIL, ADMIN.ADMIN_PASSWORD)
     const { accessToken: token, user } = body.data
@@ -211,8 +211,8 @@ describe('the administrator of the configuration', () => {
 
   test('is the only administrator', async () => {
     const { apiKey } = await signIn(app)
-    const answer = await app.send('POST /api/users', { apiKey, body: { email: newAddress() } })
-    expect(answer.status).toBe(403)
+    const reply = await app.send('POST /api/users', { apiKey, body: { email: newAddress() } })
+    expect(reply.status).toBe(403)
   })
 
   test('gets a new password at the next start, which ends older sessions; otherwise nothing changes', async () => {
@@ -232,7 +232,7 @@ describe('the administrator of the configuration', () => {
     await first.stop()
   })
 
-  test('takes over an address that a stranger has signed up with', async () => {
+  test('takes over an address that someone else signed up with', async () => {
     const first = await startApp()
     const squatter = await signUp(first, ADMIN.ADMIN_EMAIL)
     const second = await startApp({ env: ADMIN, databaseUrl: first.databaseUrl })

@@ -115,13 +115,13 @@ describe('events', () => {
     await world.workspace('busy', 'bo')
     const admins = ['bo', 'b1', 'b2', 'b3', 'b4']
     for (const admin of admins.slice(1)) await world.member('busy', admin, { role: 'admin' })
-    const answers = await Promise.all(
+    const replies = await Promise.all(
       Array.from({ length: 100 }, (_, index) =>
         world.as(admins[index % 5] as string).call(updateWorkspace, { ...at('busy'), body: { name: `Name ${index}` } }),
       ),
     )
-    expect(answers.map((answer) => answer.status)).toEqual(Array.from({ length: 100 }, () => 200))
-    expect(answers.map((answer) => answer.body.data.version).toSorted((a, b) => a - b)).toEqual(
+    expect(replies.map((reply) => reply.status)).toEqual(Array.from({ length: 100 }, () => 200))
+    expect(replies.map((reply) => reply.body.data.version).toSorted((a, b) => a - b)).toEqual(
       Array.from({ length: 100 }, (_, index) => index + 2),
     )
     const { events, lastSeq, hasMore, after } = await sync('bo', { limit: 100 }, 'busy')
@@ -164,7 +164,7 @@ describe('events', () => {
     })
   })
 
-  test('tell a client that is ahead of the workspace to reset', async () => {
+  test('make a client that is ahead of the workspace reset', async () => {
     expect(await sync('b1', { after: 101 }, 'busy')).toEqual({
       events: [],
       after: 0,

@@ -49,10 +49,10 @@ test('a change of role takes effect on the other node', async () => {
 })
 
 test('the other node is notified when members change', async () => {
-  const heard: (string | undefined)[] = []
-  const stop = there.composition.services.workspaces.memberships.onChange((workspaceId) => heard.push(workspaceId))
+  const changedIds: (string | undefined)[] = []
+  const stop = there.composition.services.workspaces.memberships.onChange((workspaceId) => changedIds.push(workspaceId))
   here.composition.services.workspaces.memberships.changed(world.id('acme'))
-  await waitFor(() => heard.includes(world.id('acme')))
+  await waitFor(() => changedIds.includes(world.id('acme')))
   stop()
 })
 
@@ -90,7 +90,7 @@ test('a rendition that is cancelled on the other node ends its ffmpeg and leaves
   const path = join(here.dataDir, 'part')
   const moving = ['-f', 'lavfi', '-i', 'testsrc2=size=1280x720:rate=25:duration=2', '-c:v', 'libx264']
   await runFfmpeg(...moving, '-preset', 'ultrafast', '-pix_fmt', 'yuv420p', '-f', 'mp4', path)
-  // Takes long to encode.
+  // This takes long to encode.
   await runFfmpeg('-stream_loop', '39', '-i', path, '-c', 'copy', '-f', 'mp4', `${path}-long`)
   const file = { name: 'long.mp4', content: new Uint8Array(await readFile(`${path}-long`)) }
   const added = await world.as('ada').call('POST /api/assets/upload', { body: { workspaceId: world.id('acme') }, file })

@@ -37,7 +37,7 @@ afterAll(() => app?.stop())
 const at = (workspace: string) => ({ path: { workspaceId: world.id(workspace) } })
 const NEW = { name: 'New', timezone: 'Europe/Berlin' }
 
-const statuses = (answers: readonly Reply[]) => answers.map((answer) => answer.status).toSorted((a, b) => a - b)
+const statuses = (replies: readonly Reply[]) => replies.map((reply) => reply.status).toSorted((a, b) => a - b)
 
 /** Creates a workspace with a new user as its owner. */
 async function own(name: string): Promise<string> {
@@ -45,8 +45,8 @@ async function own(name: string): Promise<string> {
   return `${name}owner`
 }
 
-describe('creating', () => {
-  test('makes the caller its owner', async () => {
+describe('creating a workspace', () => {
+  test('makes the caller the owner', async () => {
     await world.user('cora')
     const logo = 'https://acme.example/logo.png'
     const made = await world.as('cora').call(createWorkspace, { body: { ...NEW, name: '  Cora’s  ', logo } })
@@ -92,16 +92,16 @@ describe('creating', () => {
     'stops at the plan’s limit, also under twenty requests at once: %s',
     async (who) => {
       await world.user(who)
-      const answers = await Promise.all(
+      const replies = await Promise.all(
         Array.from({ length: 20 }, (_, index) =>
           world.as(who).call(createWorkspace, { body: { ...NEW, name: `W${index}` } }),
         ),
       )
-      expect(statuses(answers)).toEqual([
+      expect(statuses(replies)).toEqual([
         ...Array.from({ length: 3 }, () => 201),
         ...Array.from({ length: 17 }, () => 402),
       ])
-      const refused = answers.find((answer) => answer.status === 402)?.body
+      const refused = replies.find((reply) => reply.status === 402)?.body
       expect(refused).toMatchObject({
         code: 'plan_limit_reached',
         details: { limit: 'workspaces', value: 3, used: 3, plan: 'free' },
@@ -123,7 +123,7 @@ describe('creating', () => {
   })
 })
 
-describe('listing', () => {
+describe('listing workspaces', () => {
   test('shows the workspaces of the caller with role and scopes, newest first, in pages', async () => {
     await world.user('lena')
     for (const name of ['l1', 'l2', 'l3']) {
@@ -157,10 +157,10 @@ describe('tenancy and roles', () => {
     ['listAuditLog', listAuditLog, {}],
     ['syncEvents', syncEvents, {}],
   ]
-  const withoutRequestId = (answer: Reply) => answer.text.replace(answer.body.requestId as string, 'REQUEST')
+  const withoutRequestId = (reply: Reply) => reply.text.replace(reply.body.requestId as string, 'REQUEST')
 
   test.each(calls)(
-    '%s answers an outsider exactly as for a workspace that never was',
+    '%s gives outsiders the same reply as for an unknown workspace',
     async (_name, operation, options) => {
       const theirs = await world.as('otto').call(operation, { ...options, ...at('acme') })
       const missing = await world.as('otto').call(operation, { ...options, path: { workspaceId: uuidv7(Date.now()) } })
@@ -199,7 +199,7 @@ describe('tenancy and roles', () => {
   })
 })
 
-describe('updating', () => {
+describe('updating a workspace', () => {
   test('changes only the fields that are sent, and increases the version', async () => {
     const owner = await own('change')
     const changed = await world
@@ -213,18 +213,18 @@ describe('updating', () => {
     expect((await world.as(owner).call(updateWorkspace, { ...at('change'), body: {} })).status).toBe(400)
   })
 
-  test('honours If-Match: exactly one of many concurrent updates succeeds', async () => {
+  test('honors If-Match: exactly one of many concurrent updates succeeds', async () => {
     const owner = await own('match')
     const etag = (await world.as(owner).call(getWorkspace, at('match'))).headers.get('etag') ?? ''
-    const answers = await Promise.all(
+    const replies = await Promise.all(
       Array.from({ length: 10 }, (_, index) =>
         world
           .as(owner)
           .call(updateWorkspace, { ...at('match'), headers: { 'If-Match': etag }, body: { name: `Name ${index}` } }),
       ),
     )
-    expect(statuses(answers)).toEqual([200, ...Array.from({ length: 9 }, () => 412)])
-    expect(answers.find((answer) => answer.status === 412)?.body.code).toBe('precondition_failed')
+    expect(statuses(replies)).toEqual([200, ...Array.from({ length: 9 }, () => 412)])
+    expect(replies.find((reply) => reply.status === 412)?.body.code).toBe('precondition_failed')
     const stale = { ...at('match'), headers: { 'If-Match': etag } }
     expect((await world.as(owner).call(updateAiSettings, { ...stale, body: { tone: 'dry' } })).status).toBe(412)
     const now = await world.as(owner).call(getWorkspace, at('match'))
@@ -263,8 +263,8 @@ describe('updating', () => {
   })
 })
 
-describe('deleting', () => {
-  test('requires the name, runs the hooks of domains, and makes the workspace inaccessible', async () => {
+describe('deleting a workspace', () => {
+  test('requires the name, runs the deletion hooks, and makes the workspace inaccessible', async () => {
     const owner = await own('gone')
     await world.member('gone', 'guest', { role: 'editor' })
     expect((await world.as('guest').call(getWorkspace, at('gone'))).status).toBe(200)
@@ -283,9 +283,9 @@ describe('deleting', () => {
     expect(cancelled).toEqual([world.id('gone')])
     for (const who of [owner, 'guest']) {
       const missing = await world.as('otto').call(getWorkspace, { path: { workspaceId: uuidv7(Date.now()) } })
-      const answer = await world.as(who).call(getWorkspace, at('gone'))
-      expect(answer.status).toBe(404)
-      expect(answer.text.replace(answer.body.requestId as string, '')).toBe(
+      const reply = await world.as(who).call(getWorkspace, at('gone'))
+      expect(reply.status).toBe(404)
+      expect(reply.text.replace(reply.body.requestId as string, '')).toBe(
         missing.text.replace(missing.body.requestId as string, ''),
       )
       expect((await world.as(who).call(listWorkspaces)).body.data).toEqual([])
@@ -297,8 +297,8 @@ describe('deleting', () => {
   test('succeeds once when two requests are concurrent', async () => {
     const owner = await own('twice')
     const call = () => world.as(owner).call(deleteWorkspace, { ...at('twice'), body: { name: 'twice' } })
-    const answers = await Promise.all([call(), call(), call()])
-    expect(statuses(answers)).toEqual([200, 404, 404])
+    const replies = await Promise.all([call(), call(), call()])
+    expect(statuses(replies)).toEqual([200, 404, 404])
   })
 
   test('keeps all data for the grace period and none after it', async () => {

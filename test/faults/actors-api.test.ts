@@ -150,7 +150,7 @@ describe('two nodes of the service', () => {
     }
   })
 
-  it('reply with the actual outcome when the owner dies between commit and reply, and publish its events', async () => {
+  it('return the actual outcome when the owner dies between commit and reply, and publish its events', async () => {
     const world = new World(one)
     const sockets = new Sockets(() => one)
     const proxy = await cutProxy(one.databaseUrl)

@@ -72,7 +72,7 @@ test('uploads a 200 MB video over a connection that is cut twice, plays it and d
   await world.user('ada', { plan: 'business' })
   const workspaceId = await world.workspace('acme', 'ada')
   const { events } = await sockets.connect(world.key('ada'))
-  const heard = (name: string) => events.filter((one) => one.name === name).map(({ data }) => data)
+  const eventsNamed = (name: string) => events.filter((one) => one.name === name).map(({ data }) => data)
   // oxlint-disable-next-line typescript/no-explicit-any -- replies of every shape
   const call = async (route: string, options: object = {}): Promise<any> => {
     const reply = await world.as('ada').call(route, options)
@@ -99,13 +99,13 @@ test('uploads a 200 MB video over a connection that is cut twice, plays it and d
   for (const cutAt of [40_000_000, 110_000_000]) {
     const cut = waitFor(async () => (await received()) >= cutAt, { ...PATIENT, what: `${cutAt} bytes` })
     expect(await goOn(cutAt + 5_000_000, cut)).toBe('cut')
-    await waitFor(() => heard('upload.progress').some((one) => one.received >= cutAt), PATIENT)
+    await waitFor(() => eventsNamed('upload.progress').some((one) => one.received >= cutAt), PATIENT)
     expect(await received()).toBeLessThan(BYTES)
   }
   expect(await goOn()).toBe(200)
-  const steps = heard('upload.progress').filter((one) => one.uploadId === uploadId)
+  const steps = eventsNamed('upload.progress').filter((one) => one.uploadId === uploadId)
   expect(steps.map((one) => one.received)).toEqual(steps.map((one) => one.received).toSorted((a, b) => a - b))
-  await waitFor(() => heard('upload.progress').at(-1)?.received === BYTES, PATIENT)
+  await waitFor(() => eventsNamed('upload.progress').at(-1)?.received === BYTES, PATIENT)
   const { _id: id } = await call('POST /api/assets/signed-upload/{uploadId}/confirm', { path })
   expect((await usage()).used).toBe(BYTES)
 
@@ -121,10 +121,10 @@ test('uploads a 200 MB video over a connection that is cut twice, plays it and d
   expect(thumbnail).toMatchObject({ width: 480, height: 270 })
 
   const ordered = await call('POST /api/assets/{id}/renditions', { path: { id }, body: { preset: 'square', crf: 35 } })
-  const last = () => heard('rendition.updated').at(-1)?.data
+  const last = () => eventsNamed('rendition.updated').at(-1)?.data
   await waitFor(() => last()?.status !== 'pending' && last() !== undefined, { ...PATIENT, what: 'the rendition' })
   expect(last()).toMatchObject({ _id: ordered._id, status: 'ready', width: 360, height: 360 })
-  expect(heard('job.progress').some((one) => one.jobId === ordered.jobId)).toBe(true)
+  expect(eventsNamed('job.progress').some((one) => one.jobId === ordered.jobId)).toBe(true)
   expect((await usage()).used).toBe(BYTES + last().size)
 
   await watch(app.url + asset.signedUrl, app.url + last().signedUrl, app.url + thumbnail.signedUrl)

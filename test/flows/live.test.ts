@@ -104,9 +104,9 @@ function pushTo(crier: CrierProcess, streamKey: string): ChildProcess {
 function listen(crier: CrierProcess, token: string) {
   const socket: Socket = io(crier.url, { auth: { token }, transports: ['websocket'], reconnection: false })
   cleanUp.push(() => socket.disconnect())
-  const heard: string[] = []
-  socket.onAny((name: string, { data }: { data?: { status?: string } }) => heard.push(`${name} ${data?.status}`))
-  return { socket, heard }
+  const seenEvents: string[] = []
+  socket.onAny((name: string, { data }: { data?: { status?: string } }) => seenEvents.push(`${name} ${data?.status}`))
+  return { socket, seenEvents }
 }
 
 async function start(ports?: { http: number; rtmp: number }): Promise<CrierProcess> {
@@ -123,7 +123,7 @@ test('relays every frame to both destinations, starting from an empty folder', a
   expect(crier.stdout).toContain(`rtmp://localhost:${crier.rtmpPort}/live`)
   const { token, call, workspaceId } = await newcomer(crier)
   const destinations = await servers()
-  const { socket, heard } = listen(crier, token)
+  const { socket, seenEvents } = listen(crier, token)
   await waitFor(() => socket.connected)
   const stream = await createStream(call, workspaceId, destinations)
   const at = { path: { id: stream._id } }
@@ -167,7 +167,7 @@ test('relays every frame to both destinations, starting from an empty folder', a
   expect(session).toMatchObject({ endReason: 'stopped', destinations: [{ name: 'nginx' }, { name: 'ffmpeg' }] })
   // Minutes are rounded down to two decimals.
   expect(Math.abs(session.liveSeconds - usage.minutesUsed * 60)).toBeLessThan(1.2)
-  expect(heard).toEqual(
+  expect(seenEvents).toEqual(
     expect.arrayContaining([
       'stream.created idle',
       'stream.updated starting',

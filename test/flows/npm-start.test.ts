@@ -14,10 +14,10 @@ test('SIGTERM to `npm start` stops the server too', async () => {
   const folder = await mkdtemp(join(tmpdir(), 'crier-npm-'))
   const ports = { PORT: String(await freeLoopbackPort()), RTMP_PORT: String(await freeLoopbackPort()), ADMIN_PORT: '0' }
   const npm = spawn('npm', ['start'], { cwd: ROOT, env: { ...process.env, ...ports, DATA_DIR: folder } })
-  let said = ''
-  npm.stdout.on('data', (bytes: Buffer) => (said += bytes.toString()))
+  let output = ''
+  npm.stdout.on('data', (bytes: Buffer) => (output += bytes.toString()))
   const ended = once(npm, 'exit')
-  await waitFor(() => said.includes('crier ready'), { timeoutMs: 60_000, what: 'crier to be ready' })
+  await waitFor(() => output.includes('crier ready'), { timeoutMs: 60_000, what: 'crier to be ready' })
   npm.kill('SIGTERM')
   expect(await ended).toEqual([0, null])
   await expect(fetch(`http://127.0.0.1:${ports.PORT}/api/health`)).rejects.toThrow('fetch failed')

@@ -177,9 +177,9 @@ async function startServer(programs: string): Promise<{ url: string; stop(): Pro
     ['-D', cluster, ...settings.flatMap((setting) => ['-c', setting])],
     { ...user, stdio: ['ignore', 'ignore', 'pipe'] },
   )
-  let said = ''
-  child.stderr?.on('data', (bytes: Buffer) => (said += bytes.toString()))
-  await waitFor(() => said.includes('ready to accept connections'), {
+  let output = ''
+  child.stderr?.on('data', (bytes: Buffer) => (output += bytes.toString()))
+  await waitFor(() => output.includes('ready to accept connections'), {
     timeoutMs: 60_000,
     what: 'PostgreSQL to be ready',
   })

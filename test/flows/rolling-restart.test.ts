@@ -17,7 +17,7 @@ afterEach(async () => {
   for (const step of cleanUp.splice(0).toReversed()) await step()
 })
 
-test('answers every request during a rolling restart of two nodes behind a health-checking proxy', async () => {
+test('serves every request during a rolling restart of two nodes behind a health-checking proxy', async () => {
   const folder = await mkdtemp(join(tmpdir(), 'crier-rolling-'))
   cleanUp.push(() => rm(folder, { recursive: true, force: true }))
   const database = await createDatabase()
@@ -32,7 +32,7 @@ test('answers every request during a rolling restart of two nodes behind a healt
     RATE_LIMITS: '0',
     ADMIN_EMAIL: ADMIN.email,
     ADMIN_PASSWORD: ADMIN.password,
-    // The default.
+    // The default interval.
     DRAIN_SECONDS: '',
   }
   const start = async (name: string, before?: CrierProcess) => {

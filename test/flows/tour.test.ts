@@ -88,11 +88,14 @@ async function start(): Promise<void> {
   const env = { ...environment(), ...own, ALLOW_PRIVATE_ADDRESSES: '1' }
   const server = spawn('npm', ['start'], { cwd: folder, env, ...user })
   running.push(server)
-  let said = ''
-  const note = (bytes: Buffer) => void (said += bytes.toString())
+  let printed = ''
+  const note = (bytes: Buffer) => void (printed += bytes.toString())
   server.stdout.on('data', note)
   server.stderr.on('data', note)
-  await waitFor(() => said.includes('crier ready'), { timeoutMs: 90_000, what: `the server to be ready: ${said}` })
+  await waitFor(() => printed.includes('crier ready'), {
+    timeoutMs: 90_000,
+    what: `the server to be ready: ${printed}`,
+  })
 }
 
 /** An interactive bash on a pseudo-terminal. */
@@ -153,7 +156,7 @@ const hasMail = async () => {
   return mails.some((name) => name.endsWith('.eml'))
 }
 
-test('the tour works when it is typed into a terminal', { timeout: 300_000 }, async () => {
+test('the tour works when typed into a terminal', { timeout: 300_000 }, async () => {
   const steps = await tour()
   expect(steps.length).toBeGreaterThan(12)
   await start()

@@ -161,9 +161,9 @@ async function lines(): Promise<void> {
     await waitFor(() => ended !== undefined)
     const tracks = (ended?.['tracks'] ?? []) as readonly ReceptionStatus[]
     const video = tracks.find(({ kind }) => kind === 'video')
-    const said = `${sent['frameHeight']} lines, limited by ${sent['qualityLimitationReason']}, ${sent['pliCount']} keyframes requested`
+    const encoding = `${sent['frameHeight']} lines, limited by ${sent['qualityLimitationReason']}, ${sent['pliCount']} keyframes requested`
     console.log(
-      `| ${name} | ${String(sent['framesSent'])} / ${pictures!.length} | ${forms} | ${video?.lost} / ${video?.recovered} | ${said} |`,
+      `| ${name} | ${String(sent['framesSent'])} / ${pictures!.length} | ${forms} | ${video?.lost} / ${video?.recovered} | ${encoding} |`,
     )
     await page.close()
     front.close()

@@ -19,7 +19,7 @@ export interface Balancer {
 
 /**
  * Forwards requests to the ready nodes in turn, over persistent connections. It never retries: a request that a node does
- * not answer gets a 502.
+ * not reply to gets a 502.
  * @param urls base URLs of the nodes; ports stay the same over restarts
  */
 export async function startBalancer(urls: readonly string[]): Promise<Balancer> {

@@ -28,16 +28,16 @@ async function create(options: string): Promise<TestDatabase> {
   return { url: url.href, drop: () => administer(server, `drop database if exists ${name} with (force)`) }
 }
 
-let asked: Promise<string> | undefined
+let pending: Promise<string> | undefined
 
 /** The URL of the run's PostgreSQL server, which starts on the first request. */
 export function serverUrl(): Promise<string> {
-  asked ??= fetch(inject('postgresDesk')).then(async (response) => {
+  pending ??= fetch(inject('postgresDesk')).then(async (response) => {
     const text = await response.text()
     if (!response.ok) throw new Error(`PostgreSQL for tests did not start: ${text}`)
     return text
   })
-  return asked
+  return pending
 }
 
 async function administer(url: string, statement: string): Promise<void> {

@@ -3,7 +3,7 @@
  *
  * They come from Debian packages. As root it installs them. Otherwise it downloads the packages and their dependencies
  * with a separate apt state and unpacks them below node_modules/.cache, which does not change the machine. When nothing
- * is missing this takes no time. When a program cannot be provided it fails and says how to get it. Only tests of
+ * is missing this takes no time. When a program cannot be provided it fails and explains how to get it. Only tests of
  * optional programs are skipped.
  */
 import { spawnSync } from 'node:child_process'

@@ -145,7 +145,7 @@ async function searches(target: Target, until: AbortSignal): Promise<Outcome> {
 async function details(target: Target, until: AbortSignal): Promise<Outcome> {
   const paths = ['/metrics', '/ready', '/healthz', '/actors', '/queues', '/']
   const seen = new Set<string>()
-  let asked = 0
+  let requestCount = 0
   await repeat(until, 50, async () => {
     const [reports, pages] = await Promise.all([
       times(60, () => call(target, 'GET /api/ready')),
@@ -156,7 +156,7 @@ async function details(target: Target, until: AbortSignal): Promise<Outcome> {
         ),
       ),
     ])
-    asked += reports.length + pages.length
+    requestCount += reports.length + pages.length
     for (const [index, page] of pages.entries()) {
       if (!page.startsWith('HTTP/1.1 421 ')) seen.add(`${paths[index]} of the admin port under a foreign name`)
     }
@@ -166,7 +166,7 @@ async function details(target: Target, until: AbortSignal): Promise<Outcome> {
       if (rows.length === 0 || rows.some((row) => Object.keys(row).join() !== 'ok')) seen.add('details in /api/ready')
     }
   })
-  return { note: `${asked} requests`, broken: [...seen] }
+  return { note: `${requestCount} requests`, broken: [...seen] }
 }
 
 /** Uploads drawings that are slow to render while another workspace waits for the thumbnail of a small picture. */

@@ -38,7 +38,7 @@ export function tableHead(): string {
 export function tableLine(row: Row, contradictions: readonly Contradiction[]): string {
   const { back, destination, gapMs, missing, others, phase, pictures, rate, skipped, soundGapMs, stream, syncMs } = row
   const bound = BOUNDS[phase][stream]
-  const told = contradictions.filter((one) => one.phase === phase && one.stream === stream).length
+  const contradictionCount = contradictions.filter((one) => one.phase === phase && one.stream === stream).length
   const cells = [
     phase,
     destination,
@@ -50,8 +50,8 @@ export function tableLine(row: Row, contradictions: readonly Contradiction[]): s
     skipped ?? '–',
     back,
     `${Math.round(syncMs)} (${MOST_APART_MS[stream]})`,
-    told,
-    brokenBounds(row).length + told === 0 ? 'yes' : 'NO',
+    contradictionCount,
+    brokenBounds(row).length + contradictionCount === 0 ? 'yes' : 'NO',
   ]
   return `| ${cells.join(' | ')} |`
 }

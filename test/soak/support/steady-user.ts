@@ -21,7 +21,7 @@ export interface SteadyJob {
   readonly perSecond: number
 }
 
-/** What a steady user saw since the last time it was asked. Times are from sending a request to the end of its reply. */
+/** The results of a steady user since the last report. Times are from sending a request to the end of its reply. */
 export interface SteadyFigures {
   readonly requests: number
   readonly p50Ms: number
@@ -32,7 +32,7 @@ export interface SteadyFigures {
 }
 
 /**
- * A legitimate user who sends requests at a steady rate, whether or not earlier ones are answered. It runs in a process
+ * A legitimate user who sends requests at a steady rate, whether or not earlier ones have replies. It runs in a process
  * of its own, so that other work of the caller does not count as the server's delay.
  */
 export class SteadyUser {
