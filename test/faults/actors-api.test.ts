@@ -11,6 +11,7 @@ import { startApp, type App } from '../support/app.ts'
 import { testAuthority } from '../support/certificates.ts'
 import { CrierProcess } from '../support/crier-process.ts'
 import { cutProxy } from '../support/cut-proxy.ts'
+import { send } from '../support/send.ts'
 import { Sockets, type Listening } from '../support/sockets.ts'
 import { StopLoad } from './stop-load.ts'
 import { toolPath } from '../support/tools.ts'
@@ -234,11 +235,23 @@ describe('two nodes of the service', () => {
     })
     const load = new StopLoad([one.url, leaving.url])
     try {
-      for (const [name, owner] of names) load.add(world.id(name), world.key(owner))
       const known = [one, two].map((app) => app.composition.actors.stats().cluster?.address)
       const ownedByLeaving = async () =>
         (await one.composition.actors.owners()).find(({ address }) => !known.includes(address))?.actors.length ?? 0
-      await waitFor(async () => load.acknowledged > 300 && (await ownedByLeaving()) > 1, {
+      const use = async ([name, owner]: Names) => {
+        const options = { apiKey: world.key(owner), body: { workspaceId: world.id(name), title: 'The first' } }
+        expect((await send(leaving.url, 'POST /api/streams', options)).status).toBe(201)
+        load.add(world.id(name), world.key(owner))
+      }
+      for (const name of names) await use(name)
+      // Which node gets a workspace is up to chance. One in twenty times the new node has less than two of twelve.
+      for (let more = 0; (await ownedByLeaving()) < 2; more += 1) {
+        const extra = [`extra${more}`, `extraowner${more >> 3}`] as const
+        await world.user(extra[1], { plan: 'pro' })
+        await world.workspace(...extra)
+        await use(extra)
+      }
+      await waitFor(() => load.acknowledged > 300, {
         timeoutMs: 30_000,
         what: 'load on the node that will stop',
       })
