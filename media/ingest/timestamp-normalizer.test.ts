@@ -49,7 +49,7 @@ describe('TimestampNormalizer', () => {
     expect(normalizer.discontinuities).toBe(0)
   })
 
-  test('moves a sequence header to the end of its own track, even if that track lags behind', () => {
+  test('moves a sequence header to the end of its track, even if that track lags', () => {
     const normalizer = new TimestampNormalizer()
     expect([normalizer.frame('video', 5_000), normalizer.frame('audio', 9_000)]).toEqual([5_000, 9_000])
     expect(normalizer.nonFrame('video', 5_033)).toBe(5_033)

@@ -130,7 +130,7 @@ export class Lane {
 
   /**
    * Runs a job in the shared process first. If that dies, it is unknown which file caused it, so each of its jobs is retried
-   * in a process of its own. If that dies too, the file is hostile.
+   * in a separate process. If that process dies too, the file is hostile.
    */
   async #attempt(job: Job, signal: AbortSignal): Promise<unknown> {
     try {

@@ -1,9 +1,8 @@
 import { request as httpRequest, type IncomingMessage } from 'node:http'
 import { request as httpsRequest } from 'node:https'
-import { isIP } from 'node:net'
 import { AppError } from '../core/error.ts'
 import { UrlRefused, UrlUnreachable } from './errors.ts'
-import { lookupOf, raced } from './outgoing.ts'
+import { pinned, raced } from './outgoing.ts'
 import { findTarget, OPEN_RULES, type Target, type TargetRules } from './target.ts'
 
 export interface FetchLimits {
@@ -72,21 +71,14 @@ export class GuardedFetcher {
 }
 
 function send(target: Target, maxBytes: number, signal: AbortSignal): Promise<IncomingMessage> {
-  const { host, port, url } = target
+  const { url } = target
   const secure = url.protocol === 'https:'
   return new Promise((resolve, reject) => {
     const request = (secure ? httpsRequest : httpRequest)({
-      host,
-      port,
-      // Node calls this for the addresses of the host and gets the checked ones, without another lookup.
-      lookup: lookupOf(target),
-      path: url.pathname + url.search,
+      ...pinned(target),
       method: 'GET',
       agent: false,
-      setHost: false,
       signal,
-      maxHeaderSize: 32_768,
-      ...(secure && isIP(host) === 0 && { servername: host }),
       headers: {
         Host: url.host,
         'User-Agent': 'Crier/0.1 (media check)',

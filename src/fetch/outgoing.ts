@@ -116,21 +116,14 @@ export class Outgoing {
     signal: AbortSignal,
     state: { sent: boolean },
   ): Promise<IncomingMessage> {
-    const { host, port, url } = target
+    const { url } = target
     const secure = url.protocol === 'https:'
     return new Promise((resolve, reject) => {
       const request = (secure ? httpsRequest : httpRequest)({
-        host,
-        port,
-        // Node calls this for the addresses of the host and gets the checked ones, without another lookup.
-        lookup: lookupOf(target),
-        path: url.pathname + url.search,
+        ...pinned(target),
         method,
         agent: secure ? this.#https : this.#http,
-        setHost: false,
         signal,
-        maxHeaderSize: 32_768,
-        ...(secure && isIP(host) === 0 && { servername: host }),
         headers: {
           Host: url.host,
           'User-Agent': 'Crier/0.1',
@@ -162,8 +155,23 @@ function lengthOf(body: OutgoingRequest['body'], method: string): Record<string,
   return { 'Content-Length': String(body instanceof Uint8Array ? body.length : body.size) }
 }
 
+/** The options of a request that connects to the checked addresses only. Host name and certificate stay those of the URL. */
+export function pinned(target: Target) {
+  const { host, port, url } = target
+  return {
+    host,
+    port,
+    // Node calls this for the addresses of the host and gets the checked ones, without another lookup.
+    lookup: lookupOf(target),
+    path: url.pathname + url.search,
+    setHost: false,
+    maxHeaderSize: 32_768,
+    ...(url.protocol === 'https:' && isIP(host) === 0 && { servername: host }),
+  }
+}
+
 /** The lookup of a connection, which returns the checked addresses. */
-export function lookupOf({ addresses }: Target): LookupFunction {
+function lookupOf({ addresses }: Target): LookupFunction {
   const found = addresses.map((address) => ({ address, family: isIP(address) }))
   return (_name, options, callback) => {
     if (options.all === true) callback(null, found)

@@ -1,3 +1,4 @@
+import { escapeHtml } from '../core/html.ts'
 import { GUARDED, page } from './page.ts'
 import type { PageContent } from './server.ts'
 
@@ -23,7 +24,7 @@ export function docPage({ body, title }: DocPage): PageContent {
 <head>
 <meta charset="utf-8">
 <meta name="viewport" content="width=device-width, initial-scale=1">
-<title>${escape(title)} – Crier</title>
+<title>${escapeHtml(title)} – Crier</title>
 <link rel="icon" href="data:,">
 <style>
   :root { color-scheme: light dark; }
@@ -41,7 +42,7 @@ export function docPage({ body, title }: DocPage): PageContent {
 </head>
 <body>
 <nav>${LINKS.map(([path, name]) => `<a href="${path}">${name}</a>`).join('\n')}</nav>
-<h1>${escape(title)}</h1>
+<h1>${escapeHtml(title)}</h1>
 ${body}
 </body>
 </html>
@@ -51,12 +52,7 @@ ${body}
 
 /** Converts text with `code` in backticks to HTML. */
 export function markup(text: string): string {
-  return escape(text).replace(/`([^`]+)`/g, '<code>$1</code>')
-}
-
-/** Escapes text for HTML, including attributes. */
-export function escape(text: string): string {
-  return text.replaceAll('&', '&amp;').replaceAll('<', '&lt;').replaceAll('>', '&gt;').replaceAll('"', '&quot;')
+  return escapeHtml(text).replace(/`([^`]+)`/g, '<code>$1</code>')
 }
 
 /** An HTML table. Each cell is Markdown with inline code only. */

@@ -1,6 +1,7 @@
 import { STATUS_CODES } from 'node:http'
 import type { ErrorDefinition } from '../core/error.ts'
-import { escape, markup, type DocPage } from './doc-page.ts'
+import { escapeHtml } from '../core/html.ts'
+import { markup, type DocPage } from './doc-page.ts'
 
 /** The page that explains all error codes, each with an anchor. `docUrl` of an error body links to it. */
 export function errorPage(errors: readonly ErrorDefinition[]): DocPage {
@@ -16,8 +17,8 @@ export function errorPage(errors: readonly ErrorDefinition[]): DocPage {
 }
 
 function section(error: ErrorDefinition): string {
-  return `<section id="${escape(error.code)}">
-<h3><a href="#${escape(error.code)}"><code>${escape(error.code)}</code></a></h3>
+  return `<section id="${escapeHtml(error.code)}">
+<h3><a href="#${escapeHtml(error.code)}"><code>${escapeHtml(error.code)}</code></a></h3>
 <p>${markup(error.message)}</p>
 <dl><dt>Cause</dt><dd>${markup(error.cause)}</dd><dt>Fix</dt><dd>${markup(error.fix)}</dd></dl>
 </section>`

@@ -48,7 +48,7 @@ export const OutboxRow = defineEntity({
     attempts: p.integer(),
     /** How often it was added to the backend. */
     added: p.integer(),
-    /** The newest attempt, which alone can end the job. */
+    /** The newest attempt. Only it can end the job. */
     attemptId: p.uuid().nullable(),
     /** Why the last attempt failed. */
     reason: p.text().nullable(),

@@ -1,12 +1,13 @@
 import { type StateTable, type TSchema } from '../core/schema.ts'
-import { escape, markup, table, type DocPage } from '../http/doc-page.ts'
+import { escapeHtml } from '../core/html.ts'
+import { markup, table, type DocPage } from '../http/doc-page.ts'
 
 /** The page that lists the states, reasons and codes of replies and events, each value with its meaning. */
 export function statesPage(schemas: readonly TSchema[]): DocPage {
   const tables = stateTables(schemas)
   const sections = tables.map(
-    ({ description, title, 'x-enumDescriptions': meanings }) => `<section id="${escape(title)}">
-<h2><a href="#${escape(title)}"><code>${escape(title)}</code></a></h2>
+    ({ description, title, 'x-enumDescriptions': meanings }) => `<section id="${escapeHtml(title)}">
+<h2><a href="#${escapeHtml(title)}"><code>${escapeHtml(title)}</code></a></h2>
 <p>${markup(description)}.</p>
 ${table(
   ['value', 'meaning'],

@@ -102,7 +102,7 @@ test.each(COUNTED)('enforces the plan limit on %s, even with concurrent requests
     expect(error.details).toEqual({ limit, value: BOUND, used: BOUND, plan: 'free' })
     expect(error.message).toContain(`allows ${BOUND} `)
   }
-  // Each workspace has a limit of its own, and deleting one allows another.
+  // Limits apply per workspace. Deleting one allows another.
   expect((await create(0, 'other')).status).toBe(201)
   const [name = 'id'] = [...unmake.matchAll(/\{(?!workspaceId)(\w+)\}/g)].map((match) => match[1])
   const { _id, uploadId } = made[0]!.body.data as { _id: string; uploadId?: string }

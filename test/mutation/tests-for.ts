@@ -80,7 +80,7 @@ export class TestChooser {
 
   /** @returns groups of test files; a later group is run only when the earlier ones pass */
   choose(file: string): readonly (readonly string[])[] {
-    // A test beside the file counts also when it does not import it, because it runs it in a process of its own.
+    // A test beside the file counts even if it does not import the file, because it may run the file in a child process.
     const beside = file.replace(/\.ts$/, '.test.ts')
     const near = [...this.#reached]
       .map(([test, reached]) => ({ test, distance: test === beside ? 1 : (reached.get(file) ?? Infinity) }))

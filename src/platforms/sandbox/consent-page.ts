@@ -1,4 +1,4 @@
-import { escapeHtml } from './posts-page.ts'
+import { escapeHtml } from '../../core/html.ts'
 
 /**
  * The consent page of a fake. It posts the parameters back, with `account` (who signs in) and `decision`.

@@ -1,3 +1,4 @@
+import { escapeHtml } from '../../core/html.ts'
 import type { SandboxPost } from './fake.ts'
 
 /** The page of a fake, with the posts that were published there. */
@@ -33,8 +34,4 @@ ${rows.length === 0 ? '<p>Nothing was published yet.</p>' : rows.join('')}
 </body>
 </html>
 `
-}
-
-export function escapeHtml(text: string): string {
-  return text.replaceAll('&', '&amp;').replaceAll('<', '&lt;').replaceAll('>', '&gt;').replaceAll('"', '&quot;')
 }

@@ -1,3 +1,4 @@
+import { escapeHtml } from '../../../core/html.ts'
 import { RawBody, reply } from '../../../core/reply.ts'
 import type { FinishedSignIn, SignInOutcome } from './sign-ins.ts'
 import { findPlatform } from '../../../platforms/registry.ts'
@@ -68,8 +69,4 @@ function page(title: string, text: string): string {
 </body>
 </html>
 `
-}
-
-function escapeHtml(text: string): string {
-  return text.replaceAll('&', '&amp;').replaceAll('<', '&lt;').replaceAll('>', '&gt;').replaceAll('"', '&quot;')
 }

@@ -35,7 +35,7 @@ export class AccountUpkeep {
     this.#vault = vault
   }
 
-  /** Renews a token, unless the account was removed meanwhile. @throws PlatformError */
+  /** Renews a token. Does nothing if the account was removed. @throws PlatformError */
   async refresh(accountId: string): Promise<void> {
     const row = await socialAccounts.first(this.#sql, { id: accountId, removedAt: null, brokenReason: null })
     if (row !== undefined) await this.#keeper.refresh(row)

@@ -70,7 +70,7 @@ export class CredentialVault {
       for (const row of rows) {
         const dataKey = (await this.#key(row.keyId)).open(row.dataKeySealed)
         const { accountId, dataKeySealed } = row
-        // Nothing happens if the credential was replaced meanwhile: it then has a new data key.
+        // No row matches if the credential was replaced, because it then has a new data key.
         count += await socialCredentials.update(
           this.#sql,
           { accountId, dataKeySealed },

@@ -168,7 +168,7 @@ export const ChatReaction = defineEntity({
   },
 })
 
-/** A user whom a message mentions by name. `seq` is the message's. */
+/** A mention of a user in a message. `seq` is the sequence number of the message. */
 export const ChatMention = defineEntity({
   name: 'ChatMention',
   tableName: 'chat_mentions',
