@@ -37,8 +37,8 @@ function contract(make: () => Subject): void {
     await store.beat(node('a'), 5_000, first)
     const { nodes } = await store.beat(node('b'), 5_000, first)
     expect(nodes.map(({ inc }) => inc).sort()).toEqual(['a', 'b'])
-    const answer = await store.beat(node('a2'), 5_000, { first: true, previous: 'a' })
-    expect(answer.nodes.map(({ inc }) => inc).sort()).toEqual(['a2', 'b'])
+    const reply = await store.beat(node('a2'), 5_000, { first: true, previous: 'a' })
+    expect(reply.nodes.map(({ inc }) => inc).sort()).toEqual(['a2', 'b'])
     expect((await store.beat(node('a'), 5_000, later)).live).toBe(false)
   })
 

@@ -140,22 +140,22 @@ export class Lease {
     const inc = this.#inc
     const first = this.#first
     const previous = this.#previous
-    const answer = await store.beat({ inc, address, state: this.#state }, ttlMs, {
+    const reply = await store.beat({ inc, address, state: this.#state }, ttlMs, {
       first,
       ...(previous === undefined ? {} : { previous }),
     })
     if (this.#closed || inc !== this.#inc) return
-    if (!answer.live) {
+    if (!reply.live) {
       if (this.#held) this.#lose()
       else this.#renew()
       this.#again = true
       return
     }
-    this.#nodes = answer.nodes
+    this.#nodes = reply.nodes
     this.#first = false
     this.#previous = undefined
     this.#until = sentAt + ttlMs * TRUSTED
-    // The answer was so late that the session may have ended.
+    // The reply was so late that the session may have ended.
     if (this.#options.selfFence && this.#clock.monotonic() >= this.#until) return
     this.#held = true
     this.#watchEnd()

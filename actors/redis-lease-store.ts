@@ -79,7 +79,7 @@ export class RedisLeaseStore implements LeaseStore {
   async locate(actor: string, candidates: readonly string[]): Promise<NodeEntry | undefined> {
     const key = this.#claim(actor)
     const [first = '', second = ''] = candidates
-    const answer = (await this.#scripts.locate(
+    const reply = (await this.#scripts.locate(
       key,
       first === '' ? key : this.#session(first),
       second === '' ? key : this.#session(second),
@@ -88,7 +88,7 @@ export class RedisLeaseStore implements LeaseStore {
       this.#session(''),
       CLAIM_TTL_MS,
     )) as string[]
-    return answer.length === 0 ? undefined : entry(answer[0], answer[1])
+    return reply.length === 0 ? undefined : entry(reply[0], reply[1])
   }
 
   async release(actor: string, inc: string, heir: string | undefined): Promise<void> {

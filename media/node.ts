@@ -135,7 +135,7 @@ export async function startMediaNode(settings: MediaNodeSettings): Promise<Media
         authorizePublish,
         onPublisher,
         lastFrameAt,
-        pictureSize: (streamId) => streams.get(streamId)?.pictureSize ?? null,
+        videoSize: (streamId) => streams.get(streamId)?.videoSize ?? null,
         onLost: (lost) => onEvent({ type: 'webrtc.lost', ...lost }),
         log,
         limits: ingestLimits,

@@ -4,7 +4,7 @@ import type { TranscodeSlots } from './rendering/transcode.ts'
 import { codecRefusal } from './doctor/codec-refusal.ts'
 import type { DestinationWithRules, WarningChanges } from './doctor/stream-doctor.ts'
 import type { Publisher } from './ingest/rtmp-ingest.ts'
-import type { PictureSize } from './rtmp/sps.ts'
+import type { VideoSize } from './rtmp/sps.ts'
 import type { DesiredStream, Destination, MediaEvent, MediaLog, MediaMessage, StreamStatus } from './types.ts'
 import type { RelayLimits } from './relay/limits.ts'
 import type { StreamInput } from './relay/stream-input.ts'
@@ -54,7 +54,7 @@ export class RelayStream {
   #holdFrom: number | null = null
   #holdTimer: NodeJS.Timeout | undefined
   /** Video size of the previous publisher. */
-  #lastSize: PictureSize | null = null
+  #lastSize: VideoSize | null = null
 
   constructor(desired: DesiredStream, options: RelayStreamOptions) {
     this.#options = options
@@ -139,7 +139,7 @@ export class RelayStream {
   }
 
   /** The video size that destinations see, also while they wait for the publisher. Null when they see no video. */
-  get pictureSize(): PictureSize | null {
+  get videoSize(): VideoSize | null {
     if (!this.#desired.live) return null
     const { active } = this.#publishers
     return (active === null ? null : sizeOf(active)) ?? this.#lastSize
@@ -197,7 +197,7 @@ export class RelayStream {
   #onMedia(message: MediaMessage, now: number): void {
     this.#meter.noteMedia(now)
     // Checked before the message is relayed: a server must not get a configuration that it does not accept.
-    if (message.isHeader && message.kind !== 'data') this.#checkCodecs()
+    if (message.isSequenceHeader && message.kind !== 'data') this.#checkCodecs()
   }
 
   /** Stops destinations that are known not to accept the codecs of the publisher. */
@@ -383,7 +383,7 @@ function switchReason(reason: string): Extract<MediaEvent, { type: 'input.change
   return SWITCH_REASONS.find((one) => one === reason) ?? 'ended'
 }
 
-function sizeOf({ publisher }: StreamInput): PictureSize | null {
+function sizeOf({ publisher }: StreamInput): VideoSize | null {
   const { height, width } = publisher.stats()
   return width === null || height === null ? null : { width, height }
 }

@@ -30,8 +30,8 @@ export interface MediaMessage {
   readonly timestamp: number
   readonly payload: Buffer
   /** A decoder configuration record or the onMetaData object. Cached and replayed to outputs that join later. */
-  readonly isHeader: boolean
-  /** A video message that starts a closed group of pictures. */
+  readonly isSequenceHeader: boolean
+  /** A video message that starts a closed GOP. */
   readonly isKeyframe: boolean
   /** Part of the slate. Recordings leave it out unless they are configured to keep it. */
   readonly isSlate?: true

@@ -1,6 +1,6 @@
 import { audioFormatOf } from '../playout/flv-bodies.ts'
-import { codedBody } from '../rtmp/coded-body.ts'
-import { avcPicture } from '../rtmp/sps.ts'
+import { readTagBody } from '../rtmp/tag-body.ts'
+import { avcFormat } from '../rtmp/sps.ts'
 
 /** Chroma format and bit depth of video. */
 export interface PixelFormat {
@@ -21,9 +21,9 @@ const AV1 = { flags: 2, highBitDepth: 0x40, twelveBits: 0x20, monochrome: 0x10, 
 
 /** Reads the pixel format from a video sequence header; null when it has none or is damaged. */
 export function headerPixelFormat(payload: Buffer, codec: string | null): PixelFormat | null {
-  const record = codedBody('video', payload).data
+  const record = readTagBody('video', payload).data
   if (codec === 'h264') {
-    const picture = avcPicture(record)
+    const picture = avcFormat(record)
     return picture && { chroma: picture.chromaFormat, bitDepth: picture.bitDepth }
   }
   if (codec === 'hevc' && record.length > HEVC.bitDepth) {
@@ -41,7 +41,7 @@ function av1PixelFormat(flags: number): PixelFormat {
 
 /** Reads the number of channels from an audio sequence header; null when it has none. */
 export function headerChannels(payload: Buffer, codec: string | null): number | null {
-  const { data } = codedBody('audio', payload)
+  const { data } = readTagBody('audio', payload)
   if (codec === 'opus') return data[OPUS_CHANNELS] ?? null
   if (codec !== 'aac') return null
   const { audiochannels: configuration } = audioFormatOf(data)

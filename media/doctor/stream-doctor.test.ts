@@ -47,11 +47,11 @@ function setUp(destinations: readonly DestinationWithRules[] = []) {
     const until = now + seconds * 1_000
     let examineAt = Math.ceil(now / 1_000) * 1_000
     while (now < until) {
-      const video = { kind: 'video', isHeader: false, isFrame: true, codec: videoCodec } as const
+      const video = { kind: 'video', isSequenceHeader: false, isFrame: true, codec: videoCodec } as const
       doctor.message({ ...video, isKeyframe: frames % keyframeEvery === 0 } satisfies Classification, media, now)
       const audioFrame: Classification = {
         kind: 'audio',
-        isHeader: false,
+        isSequenceHeader: false,
         isFrame: true,
         isKeyframe: false,
         codec: 'aac',
@@ -164,7 +164,13 @@ test('timestamps_forward: not reported when the encoder pauses', () => {
 
 test('keyframe_missing: for video without any keyframe', () => {
   const doctor = new StreamDoctor(DEFAULT_DOCTOR_LIMITS, 0)
-  const videoFrame = { kind: 'video', isHeader: false, isFrame: true, isKeyframe: false, codec: 'h264' } as const
+  const videoFrame = {
+    kind: 'video',
+    isSequenceHeader: false,
+    isFrame: true,
+    isKeyframe: false,
+    codec: 'h264',
+  } as const
   const raised: string[] = []
   for (let now = 0; now < 8_000; now += 20) {
     doctor.message(videoFrame, now, now)
@@ -183,12 +189,12 @@ test('timestamps_back: reported immediately, for a minute', () => {
   expect(feed({ seconds: 15 })).toEqual(['-timestamps_back'])
 })
 
-test('resolution_changed: reported when the picture size changes', () => {
+test('resolution_changed: reported when the resolution changes', () => {
   const { doctor, feed, now } = setUp()
-  doctor.pictureSize({ width: 1280, height: 720 }, now())
+  doctor.videoSize({ width: 1280, height: 720 }, now())
   expect(feed({ seconds: 10 })).toEqual([])
-  doctor.pictureSize({ width: 1280, height: 720 }, now())
-  doctor.pictureSize({ width: 720, height: 1280 }, now())
+  doctor.videoSize({ width: 1280, height: 720 }, now())
+  doctor.videoSize({ width: 720, height: 1280 }, now())
   expect(feed({ seconds: 2 })).toEqual(['+resolution_changed'])
   expect(doctor.warnings[0]?.message).toMatch('1280×720 to 720×1280')
 })
@@ -201,7 +207,13 @@ test('video_codec: reported for the stream and for a destination that does not a
 
 test('an announced track that is missing is reported within two seconds and cleared when it arrives', () => {
   const doctor = new StreamDoctor(DEFAULT_DOCTOR_LIMITS, 0, { video: true, audio: true })
-  const audioFrame: Classification = { kind: 'audio', isHeader: false, isFrame: true, isKeyframe: false, codec: 'aac' }
+  const audioFrame: Classification = {
+    kind: 'audio',
+    isSequenceHeader: false,
+    isFrame: true,
+    isKeyframe: false,
+    codec: 'aac',
+  }
   const examine = (now: number) => {
     const { cleared, raised } = doctor.examine(0, [], now, '')
     return [...raised.map(({ code }) => `+${code}`), ...cleared.map(({ code }) => `-${code}`)]
@@ -216,7 +228,13 @@ test('an announced track that is missing is reported within two seconds and clea
 
 test('an announced track that was received but is still being transcoded gets the time of any other track', () => {
   const doctor = new StreamDoctor(DEFAULT_DOCTOR_LIMITS, 0, { video: true, audio: true })
-  const videoFrame: Classification = { kind: 'video', isHeader: false, isFrame: true, isKeyframe: true, codec: 'h264' }
+  const videoFrame: Classification = {
+    kind: 'video',
+    isSequenceHeader: false,
+    isFrame: true,
+    isKeyframe: true,
+    codec: 'h264',
+  }
   doctor.trackReceived('audio')
   const raised: string[] = []
   for (let now = 0; now <= 10_000; now += 1_000) {

@@ -1,5 +1,5 @@
 import type { Classification } from '../rtmp/flv.ts'
-import type { PictureSize } from '../rtmp/sps.ts'
+import type { VideoSize } from '../rtmp/sps.ts'
 import type { DestinationRules, MediaWarning, WarningCode } from '../types.ts'
 import { ClockDrift } from './clock-drift.ts'
 import { isUnsupported, refusalText } from './codec-refusal.ts'
@@ -101,7 +101,7 @@ export class StreamDoctor {
   #hasKeyframe = false
   #lastKeyframe: number | null = null
   #interval: number | null = null
-  #size: PictureSize | null = null
+  #size: VideoSize | null = null
   #sizeChangedAt = Number.NEGATIVE_INFINITY
   #sizeChange = ''
   #pixelFormat: PixelFormat | null = null
@@ -193,18 +193,18 @@ export class StreamDoctor {
     this.#channels = channels
   }
 
-  /** Sets the picture size of the last video sequence header. */
-  pictureSize(size: PictureSize, now: number): void {
+  /** Sets the resolution of the last video sequence header. */
+  videoSize(size: VideoSize, now: number): void {
     const before = this.#size
     this.#size = size
     if (before === null || (before.width === size.width && before.height === size.height)) return
-    this.#sizeChange = `The picture size changed from ${sizeText(before)} to ${sizeText(size)}. Platforms may end the stream.`
+    this.#sizeChange = `The resolution changed from ${sizeText(before)} to ${sizeText(size)}. Platforms may end the stream.`
     this.#sizeChangedAt = now
   }
 
-  /** Pictures are received in one size and re-encoded in another. */
-  pictureRescaled(from: PictureSize, to: PictureSize, now: number): void {
-    this.#sizeChange = `The picture is received as ${sizeText(from)} and re-encoded as ${sizeText(to)}.`
+  /** Video is received at one resolution and re-encoded at another. */
+  videoRescaled(from: VideoSize, to: VideoSize, now: number): void {
+    this.#sizeChange = `The video is received as ${sizeText(from)} and re-encoded as ${sizeText(to)}.`
     this.#sizeChangedAt = now
   }
 
@@ -374,7 +374,7 @@ function warningOf({ finding }: FindingState, since: string): MediaWarning {
   return { code, destinationId, message, since }
 }
 
-function sizeText({ height, width }: PictureSize): string {
+function sizeText({ height, width }: VideoSize): string {
   return `${width}×${height}`
 }
 

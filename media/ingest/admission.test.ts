@@ -14,13 +14,13 @@ test('the host decides before Publish.Start; a refused publisher gets the reason
     { authorizePublish: async () => (await asked, { allowed: false, reason: 'This key was replaced.' }) },
   )
   const publisher = await connect(fixture, { ignoreFin: true })
-  const answer = publisher.publish(newKey())
+  const reply = publisher.publish(newKey())
   for (let index = 0; index < 50; index++) publisher.video(index, avcFrame(true))
   // A reply shows that the server has processed everything up to `publish`.
   await waitFor(() => publisher.messages.length > 0)
   expect(publisher.statuses).toEqual([])
   refuse()
-  expect(await answer).toEqual({
+  expect(await reply).toEqual({
     level: 'error',
     code: 'NetStream.Publish.BadName',
     description: 'This key was replaced.',
@@ -46,8 +46,8 @@ test('refuses a publisher when the check fails or times out', async () => {
   const failing = await start({}, { authorizePublish: () => Promise.reject(new Error('database is down')) })
   expect(await (await connect(failing)).publish(newKey())).toMatchObject({ code: 'NetStream.Publish.BadName' })
   const hanging = await start({ authorizeTimeoutMs: 50 }, { authorizePublish: () => new Promise(() => {}) })
-  const answer = await (await connect(hanging)).publish(newKey())
-  expect(answer?.description).toContain('could not be checked')
+  const reply = await (await connect(hanging)).publish(newKey())
+  expect(reply?.description).toContain('could not be checked')
 })
 
 test('media sent before the reply is buffered within limits and delivered after admission', async () => {
@@ -63,12 +63,12 @@ test('media sent before the reply is buffered within limits and delivered after 
     },
   )
   const publisher = await connect(fixture)
-  const answer = publisher.publish(newKey())
+  const reply = publisher.publish(newKey())
   for (let index = 0; index < 100; index++) publisher.video(index, avcFrame(true, 20_000))
   await waitFor(() => publisher.socket.writableLength > 0 || publisher.socket.bytesWritten > 2_000_000)
   expect(fixture.sessions).toEqual([])
   admit()
-  expect(await answer).toMatchObject({ code: 'NetStream.Publish.Start' })
+  expect(await reply).toMatchObject({ code: 'NetStream.Publish.Start' })
   await waitFor(() => fixture.sessions[0]?.messages.length === 100)
 })
 

@@ -1,6 +1,6 @@
-import { headerPictureSize } from '../rtmp/flv.ts'
+import { headerVideoSize } from '../rtmp/flv.ts'
 import type { Classification, StreamMetadata } from '../rtmp/flv.ts'
-import type { PictureSize } from '../rtmp/sps.ts'
+import type { VideoSize } from '../rtmp/sps.ts'
 import type { IngestStatus } from '../types.ts'
 
 /** Statistics of one publisher that the ingest knows. */
@@ -21,7 +21,7 @@ export class IngestMeter {
   #bytesReceived = 0
   #videoCodec: string | null = null
   #audioCodec: string | null = null
-  #size: PictureSize | null = null
+  #size: VideoSize | null = null
   #metadata: StreamMetadata | null = null
 
   constructor(now: () => number) {
@@ -44,12 +44,12 @@ export class IngestMeter {
       return
     }
     this.#videoCodec = classified.codec ?? this.#videoCodec
-    if (classified.isHeader) this.#size = headerPictureSize(payload, classified.codec) ?? this.#size
+    if (classified.isSequenceHeader) this.#size = headerVideoSize(payload, classified.codec) ?? this.#size
     if (classified.isFrame) this.#add(this.#framesOfSecond, 1)
   }
 
-  /** Picture size of the last video sequence header. */
-  get size(): PictureSize | null {
+  /** Resolution of the last video sequence header. */
+  get size(): VideoSize | null {
     return this.#size
   }
 

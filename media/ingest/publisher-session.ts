@@ -8,7 +8,7 @@ import {
 import type { RtmpMessage } from '../rtmp/chunk-reader.ts'
 import { AUDIO, classify, DATA_AMF3, flagKeyframe, readMetadata, VIDEO, type Classification } from '../rtmp/flv.ts'
 import { headerChannels, headerPixelFormat } from '../doctor/media-format.ts'
-import type { PictureSize } from '../rtmp/sps.ts'
+import type { VideoSize } from '../rtmp/sps.ts'
 import type { DesiredStream, MediaMessage, MediaWarning } from '../types.ts'
 import { IngestMeter } from './ingest-meter.ts'
 import type { PublisherStats } from './ingest-meter.ts'
@@ -88,9 +88,9 @@ export class PublisherSession implements Publisher {
     this.#doctor.trackReceived(kind)
   }
 
-  /** Pictures are received in one size and re-encoded in another. */
-  pictureRescaled(from: PictureSize, to: PictureSize): void {
-    this.#doctor.pictureRescaled(from, to, this.#now())
+  /** Video is received at one resolution and re-encoded at another. */
+  videoRescaled(from: VideoSize, to: VideoSize): void {
+    this.#doctor.videoRescaled(from, to, this.#now())
   }
 
   /** Another encoder uses the same key. `count` is the number of recent take-overs. */
@@ -121,7 +121,7 @@ export class PublisherSession implements Publisher {
   #deliverTrack(message: RtmpMessage, type: typeof AUDIO | typeof VIDEO): void {
     const { payload } = message
     const classified = classify(type, payload)
-    const { kind, isHeader, isKeyframe } = classified
+    const { kind, isSequenceHeader, isKeyframe } = classified
     if (classified.isMultitrack) {
       this.#refuse(`Several ${kind} tracks in one stream are not supported. Disable multitrack in the encoder.`)
       return
@@ -133,7 +133,7 @@ export class PublisherSession implements Publisher {
     if (isKeyframe) flagKeyframe(payload)
     this.meter.message(classified, payload)
     this.#diagnose(classified, timestamp, payload)
-    this.onMessage({ kind, timestamp, payload, isHeader, isKeyframe })
+    this.onMessage({ kind, timestamp, payload, isSequenceHeader, isKeyframe })
   }
 
   #diagnose(classified: Classification, timestamp: number, payload: Buffer): void {
@@ -142,14 +142,14 @@ export class PublisherSession implements Publisher {
     if (discontinuities > this.#discontinuities) this.#doctor.timestampsWentBack(now)
     this.#discontinuities = discontinuities
     this.#doctor.message(classified, timestamp, now)
-    if (!classified.isHeader) return
+    if (!classified.isSequenceHeader) return
     if (classified.kind === 'audio') {
       this.#doctor.audioChannels(headerChannels(payload, classified.codec))
       return
     }
     this.#doctor.pixelFormat(headerPixelFormat(payload, classified.codec))
     const { size } = this.meter
-    if (size !== null) this.#doctor.pictureSize(size, now)
+    if (size !== null) this.#doctor.videoSize(size, now)
   }
 
   #deliverData(message: RtmpMessage): void {
@@ -157,6 +157,6 @@ export class PublisherSession implements Publisher {
     const metadata = readMetadata(payload)
     if (metadata !== null) this.meter.metadata(metadata)
     const timestamp = this.#normalizer.nonFrame('data', message.timestamp)
-    this.onMessage({ kind: 'data', timestamp, payload, isHeader: metadata !== null, isKeyframe: false })
+    this.onMessage({ kind: 'data', timestamp, payload, isSequenceHeader: metadata !== null, isKeyframe: false })
   }
 }

@@ -42,7 +42,7 @@ describe('ffmpeg', () => {
     expect(byTrack(received)).toEqual(byTrack(sent))
     expect(
       session.messages
-        .filter((one) => one.isHeader)
+        .filter((one) => one.isSequenceHeader)
         .map((one) => one.kind)
         .sort(),
     ).toEqual(['audio', 'data', 'video'])

@@ -45,7 +45,7 @@ describe('publishing', () => {
       remoteAddress: '127.0.0.1',
       stream: { streamId: 'mystream1' },
     })
-    expect(session.messages.map((one) => [one.kind, one.timestamp, one.isHeader, one.isKeyframe])).toEqual([
+    expect(session.messages.map((one) => [one.kind, one.timestamp, one.isSequenceHeader, one.isKeyframe])).toEqual([
       ['data', 0, true, false],
       ['video', 0, true, false],
       ['audio', 0, true, false],
@@ -104,8 +104,8 @@ describe('publishing', () => {
   test('Enhanced RTMP is announced, and SequenceEnd is not taken for a sequence header', async () => {
     const fixture = await start()
     const publisher = await connect(fixture)
-    const answer = publisher.messages.find((message) => message.type === 20)!.payload.toString('latin1')
-    for (const word of ['fourCcList', 'capsEx', 'videoFourCcInfoMap', 'hvc1', 'av01']) expect(answer).toContain(word)
+    const reply = publisher.messages.find((message) => message.type === 20)!.payload.toString('latin1')
+    for (const word of ['fourCcList', 'capsEx', 'videoFourCcInfoMap', 'hvc1', 'av01']) expect(reply).toContain(word)
     await publisher.publish(newKey())
     for (const [packetType, isKeyframe] of [
       [0, true],
@@ -119,7 +119,7 @@ describe('publishing', () => {
     publisher.video(0, enhancedVideo('zzzz', 1, true))
     await waitFor(() => fixture.sessions[0]?.messages.length === 6)
     const { messages } = fixture.sessions[0]!
-    expect(messages.map((one) => `${one.isHeader ? 'header' : ''}${one.isKeyframe ? 'key' : ''}`)).toEqual([
+    expect(messages.map((one) => `${one.isSequenceHeader ? 'header' : ''}${one.isKeyframe ? 'key' : ''}`)).toEqual([
       'header',
       'key',
       '',
@@ -154,7 +154,7 @@ describe('publishing', () => {
     await waitFor(() => fixture.sessions[0]?.messages.length === 2)
     expect(fixture.sessions[0]!.messages).toMatchObject([
       { kind: 'video', timestamp: 77, payload: body, isKeyframe: true },
-      { kind: 'data', timestamp: 80, isHeader: true, payload: encodeAmf0('onMetaData', { width: 8 }) },
+      { kind: 'data', timestamp: 80, isSequenceHeader: true, payload: encodeAmf0('onMetaData', { width: 8 }) },
     ])
   })
 

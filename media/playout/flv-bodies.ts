@@ -1,5 +1,5 @@
 import { encodeAmf0 } from '../rtmp/amf0.ts'
-import { avcPictureSize } from '../rtmp/sps.ts'
+import { avcVideoSize } from '../rtmp/sps.ts'
 import type { Movie } from './movie.ts'
 
 // RTMP message bodies for H.264 and AAC. They are FLV tag bodies (FLV specification, E.4).
@@ -37,7 +37,7 @@ export function writeAudioTagHeader(payload: Buffer): void {
 
 /** An onMetaData message like that of an encoder. */
 export function metadata({ audio, video }: Movie): Buffer {
-  const size = video && (avcPictureSize(video.config) ?? video)
+  const size = video && (avcVideoSize(video.config) ?? video)
   const seconds = video ? video.end / video.timescale : 0
   const values: Record<string, number | boolean> = {
     ...(size && { width: size.width, height: size.height, videocodecid: 7 }),

@@ -71,7 +71,8 @@ const ended = ({ events }: NodeFixture) =>
     events.find((event): event is Extract<MediaEvent, { type: 'playout.ended' }> => event.type === 'playout.ended'),
   )
 
-const frames = (sink: Sink, kind: 'audio' | 'video') => sink.messages(kind).filter(({ isHeader }) => !isHeader)
+const frames = (sink: Sink, kind: 'audio' | 'video') =>
+  sink.messages(kind).filter(({ isSequenceHeader }) => !isSequenceHeader)
 
 /** The message bodies that ffmpeg makes from the file. */
 async function expected(file: string): Promise<Record<'audio' | 'video', { checksum: number; timestamp: number }[]>> {
@@ -181,7 +182,7 @@ test('timestamps continue across files and repetitions', async () => {
   for (const [index, { timestamp }] of video.entries()) {
     if (index > 0) expect(timestamp - video[index - 1]!.timestamp).toBeLessThanOrEqual(150)
   }
-  expect(sink.messages('video').filter(({ isHeader }) => isHeader).length).toBeGreaterThanOrEqual(3)
+  expect(sink.messages('video').filter(({ isSequenceHeader }) => isSequenceHeader).length).toBeGreaterThanOrEqual(3)
   expect(sink.connections.length).toBe(1)
   expect(fixture.events.filter(({ type }) => type === 'ingest.started').length).toBe(1)
   const moved = fixture.events.filter((event) => event.type === 'playout.moved').map(({ item }) => item)

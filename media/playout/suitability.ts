@@ -1,4 +1,4 @@
-import { avcPicture, type AvcPicture } from '../rtmp/sps.ts'
+import { avcFormat, type AvcFormat } from '../rtmp/sps.ts'
 import { isMirrored, rotationOf } from './display-matrix.ts'
 import { PlayoutError } from './errors.ts'
 import { openMovie, type Movie } from './movie.ts'
@@ -88,10 +88,10 @@ function videoFaults(video: Track | undefined): string[] {
     return [`The video is ${VIDEO_NAMES[format] ?? `in the format ${format}`}. Live platforms accept H.264.`]
   }
   // Without parameter sets in `avcC` they are in band, but RTMP needs them in the sequence header.
-  const picture = avcPicture(config)
+  const picture = avcFormat(config)
   if (config.length < 8 || picture === null) return ['The video track has no parameter sets (SPS and PPS).']
   return [
-    ...pictureFaults(picture),
+    ...formatFaults(picture),
     ...displayFaults(video, picture),
     ...timingFaults(video),
     ...editFaults(video, 'video'),
@@ -99,7 +99,7 @@ function videoFaults(video: Track | undefined): string[] {
 }
 
 /** Faults of the picture format. */
-function pictureFaults({ bitDepth, chromaFormat, height, interlaced, width }: AvcPicture): string[] {
+function formatFaults({ bitDepth, chromaFormat, height, interlaced, width }: AvcFormat): string[] {
   const faults = []
   if (bitDepth !== 8) faults.push(`The video is ${bitDepth}-bit. Live platforms accept 8-bit.`)
   if (chromaFormat !== 1)
@@ -112,7 +112,7 @@ function pictureFaults({ bitDepth, chromaFormat, height, interlaced, width }: Av
 }
 
 /** Faults of properties that players apply before display and RTMP cannot signal. */
-function displayFaults(video: Track, picture: AvcPicture): string[] {
+function displayFaults(video: Track, picture: AvcFormat): string[] {
   const faults = []
   const rotation = rotationOf(video.matrix)
   if (rotation !== 0)

@@ -8,7 +8,7 @@ import { flvHeader, flvTag, kindsOf } from './flv-tag.ts'
 const SENDING_MS = 1_000
 
 /**
- * Writes a source to a writable as an FLV stream: first the decoder configurations and the current group of pictures, then
+ * Writes a source to a writable as an FLV stream: first the decoder configurations and the current GOP, then
  * all messages that follow. If the writable does not keep up, video is dropped up to a keyframe, so no group is sent in
  * part. The source and other outputs never wait for it.
  */

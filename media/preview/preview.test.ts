@@ -65,7 +65,7 @@ test('starts with the configurations and a keyframe, and continues in order from
   feed.stop()
 })
 
-test('drops whole groups of pictures for a viewer that does not read, and for no other output', async () => {
+test('drops whole GOPs for a viewer that does not read, and for no other output', async () => {
   const queue = { maxMs: 400, maxBytes: 2_000_000, maxAudioMs: 1_000 }
   const { address, scene, feed } = await startLivePreview(
     { viewers: { queue, maxViewers: 4, stallMs: 60_000 } },

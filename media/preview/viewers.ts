@@ -41,7 +41,7 @@ export class Viewers {
     this.#onCount(this.count)
   }
 
-  /** The messages that a new viewer gets first: decoder configurations and the current group of pictures. */
+  /** The messages that a new viewer gets first: decoder configurations and the current GOP. */
   replay(): readonly RelayMessage[] {
     return this.#source.replay(this.#limits.queue.maxBytes).messages
   }

@@ -1,8 +1,8 @@
 import { audioFormatOf } from '../playout/flv-bodies.ts'
 import { inBandParameterSets } from '../rtmp/avc-record.ts'
-import { av1PictureSize, temporalUnitPictureSize, withoutDelimiter } from '../rtmp/obu.ts'
-import { avcPictureSize, hevcPictureSize, type PictureSize } from '../rtmp/sps.ts'
-import { vp9PictureSize } from '../rtmp/vp9.ts'
+import { av1VideoSize, temporalUnitVideoSize, withoutDelimiter } from '../rtmp/obu.ts'
+import { avcVideoSize, hevcVideoSize, type VideoSize } from '../rtmp/sps.ts'
+import { vp9VideoSize } from '../rtmp/vp9.ts'
 import { box, full } from './box-writer.ts'
 import type { RecordedTrack } from './fmp4.ts'
 import { audioSampleEntry, dOps, esds, videoSampleEntry } from './sample-entries.ts'
@@ -14,25 +14,25 @@ interface VideoFormat {
   readonly brand?: string
   /** Makes the configuration box from the record in the sequence header; undefined when that is invalid. */
   readonly config: (record: Buffer) => Buffer | undefined
-  readonly size: (record: Buffer, keyframe: Buffer) => PictureSize | null
+  readonly size: (record: Buffer, keyframe: Buffer) => VideoSize | null
   /** Converts a frame to a sample. */
   readonly sample?: (data: Buffer) => Buffer
 }
 
 const VIDEO_FORMATS: Readonly<Record<string, VideoFormat | undefined>> = {
   // ISO/IEC 14496-15, 5.4.2 and 8.4.1.
-  h264: { format: 'avc1', config: (record) => box('avcC', record), size: avcPictureSize },
-  hevc: { format: 'hvc1', config: (record) => box('hvcC', record), size: hevcPictureSize },
+  h264: { format: 'avc1', config: (record) => box('avcC', record), size: avcVideoSize },
+  hevc: { format: 'hvc1', config: (record) => box('hvcC', record), size: hevcVideoSize },
   // AV1-ISOBMFF 1.3, 2.2 to 2.4.
   av1: {
     format: 'av01',
     brand: 'av01',
     config: (record) => (record.length >= 4 && record[0] === 0x81 ? box('av1C', record) : undefined),
-    size: (record, keyframe) => av1PictureSize(record) ?? temporalUnitPictureSize(keyframe),
+    size: (record, keyframe) => av1VideoSize(record) ?? temporalUnitVideoSize(keyframe),
     sample: withoutDelimiter,
   },
   // VP Codec ISO Media File Format Binding 1.0.
-  vp9: { format: 'vp09', config: vpcC, size: (_record, keyframe) => vp9PictureSize(keyframe) },
+  vp9: { format: 'vp09', config: vpcC, size: (_record, keyframe) => vp9VideoSize(keyframe) },
 }
 
 /** Makes the sample entry of an audio track; undefined when the configuration is invalid. */
@@ -60,7 +60,7 @@ export function isRecordable(kind: 'video' | 'audio', codec: string | null): cod
 export const RECORDABLE_CODECS = { video: 'H.264, HEVC, AV1 and VP9', audio: 'AAC and Opus' }
 
 /**
- * Makes the video track; undefined when the configuration or the picture size cannot be read.
+ * Makes the video track; undefined when the configuration or the size of the video cannot be read.
  *
  * @param changes whether H.264 with other configurations may follow, such as a slate. Then the track is `avc3`, and each
  *   keyframe has its parameter sets in band (ISO/IEC 14496-15, 5.4.2).

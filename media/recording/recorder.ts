@@ -1,6 +1,6 @@
 import type { Source, Output } from '../relay/source.ts'
 import type { RelayBatch, RelayMessage } from '../relay/relay-message.ts'
-import { codedBody } from '../rtmp/coded-body.ts'
+import { readTagBody } from '../rtmp/tag-body.ts'
 import { AUDIO, classify, VIDEO, type Classification } from '../rtmp/flv.ts'
 import type { DesiredRecording, MediaEvent, MediaLog, StreamStatus } from '../types.ts'
 import { audioTrack, isRecordable, RECORDABLE_CODECS, videoTrack } from './recorded-tracks.ts'
@@ -119,7 +119,7 @@ export class Recorder implements Output {
     if (kind === 'data') return
     const classified = classify(kind === 'video' ? VIDEO : AUDIO, payload)
     if (isSlate) return this.#handleSlate(message, classified)
-    if (classified.isHeader) return this.#handleHeader(kind, { codec: classified.codec, payload })
+    if (classified.isSequenceHeader) return this.#handleHeader(kind, { codec: classified.codec, payload })
     if (!classified.isFrame) return
     if (!isRecordable(kind, classified.codec)) {
       if (kind === 'audio') this.#stopWaiting()
@@ -134,7 +134,7 @@ export class Recorder implements Output {
   #handleSlate(message: RelayMessage, classified: Classification): void {
     const { kind, payload } = message
     if (kind === 'data') return
-    if (classified.isHeader) {
+    if (classified.isSequenceHeader) {
       this.#slateHeaders[kind] = payload
       return
     }
@@ -253,11 +253,11 @@ export class Recorder implements Output {
     if (header !== undefined && !isRecordable(kind, header.codec)) return undefined
     const { codec, payload } = header ?? {}
     if (codec && payload) {
-      const config = codedBody(kind, payload).data
+      const config = readTagBody(kind, payload).data
       const track =
         kind === 'audio'
           ? audioTrack(codec, config)
-          : videoTrack(codec, config, codedBody('video', keyframe).data, gaps === 'slate')
+          : videoTrack(codec, config, readTagBody('video', keyframe).data, gaps === 'slate')
       if (track) return { codec, track }
     }
     // A missing audio sequence header is no error: audio may start later or never.

@@ -1,5 +1,5 @@
 import type { RelayMessage } from '../relay/relay-message.ts'
-import { codedBody } from '../rtmp/coded-body.ts'
+import { readTagBody } from '../rtmp/tag-body.ts'
 import type { Classification } from '../rtmp/flv.ts'
 import type { DesiredRecording } from '../types.ts'
 import type { RecordedSample, RecordedTrack } from './fmp4.ts'
@@ -80,7 +80,7 @@ export class RecordingPart {
   ): void {
     const state = this.#tracks.find(({ track }) => track.kind === kind)
     if (state === undefined || state.codec !== codec) return
-    const { composition, data } = codedBody(kind, payload)
+    const { composition, data } = readTagBody(kind, payload)
     const gap = timestamp - this.#latest
     if (gap > this.#outageMs) this.#base += gap - CUT_MS
     // Presentation times, so that frames before an outage are presented before those after it.

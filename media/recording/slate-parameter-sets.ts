@@ -1,6 +1,6 @@
 import { inBandParameterSets } from '../rtmp/avc-record.ts'
-import { codedBody } from '../rtmp/coded-body.ts'
-import { avcPictureSize } from '../rtmp/sps.ts'
+import { readTagBody } from '../rtmp/tag-body.ts'
+import { avcVideoSize } from '../rtmp/sps.ts'
 
 type Kind = 'video' | 'audio'
 
@@ -9,7 +9,7 @@ type Kind = 'video' | 'audio'
  *
  * @param slate bodies of the slate's sequence headers, if they differ from the publisher's
  * @param publisher the publisher's sequence headers
- * @returns undefined when the slate cannot continue the file: the publisher does not send H.264, the picture size differs,
+ * @returns undefined when the slate cannot continue the file: the publisher does not send H.264, the resolution differs,
  *   or the slate's audio has another format
  */
 export function slateParameterSets(
@@ -20,9 +20,9 @@ export function slateParameterSets(
   if (video?.codec !== 'h264') return undefined
   if (slate.audio !== undefined && audio !== undefined && !slate.audio.equals(audio.payload)) return undefined
   const [slateRecord, publisherRecord] = [slate.video ?? video.payload, video.payload].map(
-    (body) => codedBody('video', body).data,
+    (body) => readTagBody('video', body).data,
   )
-  const [size, publisherSize] = [avcPictureSize(slateRecord!), avcPictureSize(publisherRecord!)]
+  const [size, publisherSize] = [avcVideoSize(slateRecord!), avcVideoSize(publisherRecord!)]
   const isSameSize = size !== null && size.width === publisherSize?.width && size.height === publisherSize.height
   return isSameSize ? inBandParameterSets(slateRecord!) : undefined
 }

@@ -52,7 +52,7 @@ test('the backup takes over from its keyframe, over the same connection, when th
   const second = await publish(BACKUP, { startTimestamp: 5_000_000, videoBytes: 4_000, keyframeEveryMs: 60_000 })
   await waitFor(() => sourceOf(status().standby) === 'backup')
   await waitFor(() => second.of('video').length > 30)
-  expect(sentBy(second, connection().messages).filter(({ isHeader }) => !isHeader)).toEqual([])
+  expect(sentBy(second, connection().messages).filter(({ isSequenceHeader }) => !isSequenceHeader)).toEqual([])
   first.stop().publisher.socket.resetAndDestroy()
   await waitFor(() => sentBy(second, connection().messages).some(({ isKeyframe }) => isKeyframe))
   await waitFor(() => sentBy(second, connection().of('video')).length > 60)
@@ -62,9 +62,11 @@ test('the backup takes over from its keyframe, over the same connection, when th
   expect(
     connection()
       .of('video')
-      .filter(({ isHeader }) => isHeader),
+      .filter(({ isSequenceHeader }) => isSequenceHeader),
   ).toHaveLength(1)
-  expect(sentBy(second, connection().of('video')).filter(({ isHeader }) => !isHeader)[0]?.isKeyframe).toBe(true)
+  expect(
+    sentBy(second, connection().of('video')).filter(({ isSequenceHeader }) => !isSequenceHeader)[0]?.isKeyframe,
+  ).toBe(true)
   expect([sourceOf(status().ingest), sourceOf(status().standby)]).toEqual(['backup', null])
   const types = scene.events.flatMap((event) => (event.type.startsWith('ingest.') ? [event.type] : []))
   expect(types).toEqual(['ingest.started', 'ingest.started', 'ingest.ended'])

@@ -76,7 +76,9 @@ test('a destination that is added gets the configurations and the current GOP at
   await waitFor(() => late.messages('video').length > 60)
   media.stop()
   const { messages, publishedAt } = late.last()!
-  expect(messages.slice(0, 3).map(({ kind, isHeader, timestamp }) => [kind, isHeader, timestamp])).toEqual([
+  expect(
+    messages.slice(0, 3).map(({ kind, isSequenceHeader, timestamp }) => [kind, isSequenceHeader, timestamp]),
+  ).toEqual([
     ['data', true, 0],
     ['video', true, 0],
     ['audio', true, 0],
@@ -84,7 +86,7 @@ test('a destination that is added gets the configurations and the current GOP at
   const frames = late
     .last()!
     .of('video')
-    .filter(({ isHeader }) => !isHeader)
+    .filter(({ isSequenceHeader }) => !isSequenceHeader)
   expect(frames[0]).toMatchObject({ isKeyframe: true, timestamp: 0 })
   // The next keyframe follows a minute later.
   expect(frames[0]!.at - publishedAt!).toBeLessThan(5_000)
@@ -124,7 +126,7 @@ test('a destination that is added during a long GOP starts at the live edge, wit
   media.stop()
   const keyframes = media.of('video').filter(({ timestamp }, at) => at > 0 && timestamp % 2_000 === 0)
   const [configuration, first] = late.messages('video')
-  expect(configuration!.isHeader).toBe(true)
+  expect(configuration!.isSequenceHeader).toBe(true)
   expect(first!.isKeyframe).toBe(true)
   expect(keyframes.slice(1).map(({ checksum }) => checksum)).toContain(first!.checksum)
   // Audio does not wait for the keyframe.
@@ -187,7 +189,7 @@ test('a publisher that returns during the hold continues on the same connections
   expect(scene.sinks[0]!.connections).toHaveLength(1)
   expect(isMonotonic(connection)).toBe(true)
   const resumed = connection.of('video').slice(before)
-  expect(resumed[0]!.isHeader).toBe(true)
+  expect(resumed[0]!.isSequenceHeader).toBe(true)
   expect(resumed[1]!.isKeyframe).toBe(true)
   // The second clock starts before the end of the first one. All its timestamps are shifted by one offset.
   for (const [index, { timestamp }] of resumed.slice(1).entries()) {

@@ -106,7 +106,7 @@ test('a server that stops reading is detected, uses limited memory, and is recon
   expect(queued).toBeLessThanOrEqual(MAX_QUEUED)
   await waitFor(() => sink.connections.length === 2 && scene.destination('d2').state === 'live')
   await waitFor(() => sink.last()!.of('video').length > 20)
-  expect(sink.last()!.of('video')[0]!.isHeader).toBe(true)
+  expect(sink.last()!.of('video')[0]!.isSequenceHeader).toBe(true)
   expect(sink.last()!.of('video')[1]!.isKeyframe).toBe(true)
   await expectHealthyUnaffected()
 })

@@ -6,7 +6,7 @@ const cache = () => new GopCache({ maxBytes: 10_000, maxMessages: 500 })
 
 function message(kind: 'audio' | 'video', timestamp: number, options: Partial<RelayMessage> = {}): RelayMessage {
   const payload = Buffer.alloc(10)
-  return { kind, timestamp, payload, isHeader: false, isKeyframe: false, ...options } as RelayMessage
+  return { kind, timestamp, payload, isSequenceHeader: false, isKeyframe: false, ...options } as RelayMessage
 }
 
 const key = (timestamp: number) => message('video', timestamp, { isKeyframe: true })

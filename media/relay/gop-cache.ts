@@ -42,7 +42,7 @@ export class GopCache {
   }
 
   add(message: RelayMessage): void {
-    if (message.isHeader) {
+    if (message.isSequenceHeader) {
       this.#headers.set(message.kind, message)
       // The frames before a new video configuration cannot be decoded with it.
       if (message.kind === 'video') this.#clear()

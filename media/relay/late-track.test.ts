@@ -26,7 +26,7 @@ function publisherOnTimeline(headersAreTimed: boolean) {
   })
   session.onMessage = (message) => {
     const { timestamp } = timeline.place(message, now)
-    if (message.kind !== 'data' && !message.isHeader) times[message.kind].push(timestamp)
+    if (message.kind !== 'data' && !message.isSequenceHeader) times[message.kind].push(timestamp)
   }
   const send = (type: number, at: number, timestamp: number, payload: Buffer): void => {
     now = at

@@ -7,7 +7,7 @@ const LIMITS = { maxMs: 2_000, maxBytes: 100_000, maxAudioMs: 10_000 }
 
 function message(kind: MediaKind, timestamp: number, options: Partial<RelayMessage> & { bytes?: number } = {}) {
   const { bytes = 100, ...rest } = options
-  const plain = { kind, timestamp, previousTimestamp: timestamp - 20, isHeader: false, isKeyframe: false }
+  const plain = { kind, timestamp, previousTimestamp: timestamp - 20, isSequenceHeader: false, isKeyframe: false }
   return { ...plain, payload: Buffer.alloc(bytes), wire: Buffer.alloc(0), ...rest } satisfies RelayMessage
 }
 
@@ -50,11 +50,11 @@ test('beyond its duration limit it drops video up to the next keyframe and keeps
     queue.push(message('audio', time), 0)
   }
   expect(dropped).toBe(true)
-  queue.push(message('video', 2_080, { isHeader: true }), 0)
+  queue.push(message('video', 2_080, { isSequenceHeader: true }), 0)
   expect(queue.push(message('video', 2_100), 0)).toBe(true)
   const kept = drain(queue)
   expect(kept.filter(({ kind }) => kind === 'audio')).toHaveLength(103)
-  expect(kept.filter(({ kind }) => kind === 'video').map(({ isHeader }) => isHeader)).toEqual([true])
+  expect(kept.filter(({ kind }) => kind === 'video').map(({ isSequenceHeader }) => isSequenceHeader)).toEqual([true])
   queue.push(keyframe(2_500), 0)
   queue.push(message('video', 2_520), 0)
   expect(drain(queue).map(({ timestamp }) => timestamp)).toEqual([2_500, 2_520])

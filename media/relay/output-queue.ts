@@ -126,7 +126,7 @@ export class OutputQueue {
       bytes -= oldest.payload.length
       from += 1
     }
-    const configurations = candidates.slice(0, from).filter((message) => message.isHeader)
+    const configurations = candidates.slice(0, from).filter((message) => message.isSequenceHeader)
     this.#replace([...configurations, ...candidates.slice(from)], queued)
   }
 
@@ -150,7 +150,7 @@ export class OutputQueue {
 }
 
 function isVideoFrame(message: RelayMessage): boolean {
-  return message.kind === 'video' && !message.isHeader
+  return message.kind === 'video' && !message.isSequenceHeader
 }
 
 /** Removes all video configurations but the newest. The others have no frames left. */
@@ -170,5 +170,5 @@ function bytesOf(messages: readonly RelayMessage[]): number {
 }
 
 function count(messages: readonly RelayMessage[], kind: 'audio' | 'video'): number {
-  return messages.filter((message) => message.kind === kind && !message.isHeader).length
+  return messages.filter((message) => message.kind === kind && !message.isSequenceHeader).length
 }

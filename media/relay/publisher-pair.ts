@@ -186,6 +186,6 @@ export class PublisherPair {
 }
 
 /** Whether relaying can switch to a publisher at this message: a keyframe, or any frame if it sends no video. */
-function isSwitchPoint(input: StreamInput, { isHeader, isKeyframe, kind }: MediaMessage): boolean {
-  return !isHeader && (kind === 'video' ? isKeyframe : !input.hasVideo)
+function isSwitchPoint(input: StreamInput, { isSequenceHeader, isKeyframe, kind }: MediaMessage): boolean {
+  return !isSequenceHeader && (kind === 'video' ? isKeyframe : !input.hasVideo)
 }

@@ -13,7 +13,7 @@ function timeline(): (...messages: [MediaKind, number][]) => RelayBatch {
         const previousTimestamp = last[kind]
         last[kind] = timestamp
         const payload = Buffer.alloc(kind === 'video' ? 9_000 : 100, timestamp & 0xff)
-        return { kind, timestamp, previousTimestamp, payload, isHeader: false, isKeyframe: false }
+        return { kind, timestamp, previousTimestamp, payload, isSequenceHeader: false, isKeyframe: false }
       }),
     )
 }

@@ -2,8 +2,8 @@ import { expect, test } from 'vitest'
 import type { MediaKind, MediaMessage } from '../types.ts'
 import { SourceTimeline } from './source-timeline.ts'
 
-function message(kind: MediaKind, timestamp: number, isHeader = false): MediaMessage {
-  return { kind, timestamp, payload: Buffer.alloc(1), isHeader, isKeyframe: false }
+function message(kind: MediaKind, timestamp: number, isSequenceHeader = false): MediaMessage {
+  return { kind, timestamp, payload: Buffer.alloc(1), isSequenceHeader, isKeyframe: false }
 }
 
 test('starts at 0 and keeps the distances between messages', () => {

@@ -65,7 +65,7 @@ export class SourceTimeline {
 
   #timestampOf(message: MediaMessage, expected: number): number {
     // Encoders send configurations and data with timestamp 0 at any time, so these do not show the state of the clock.
-    if (message.isHeader || message.kind === 'data') {
+    if (message.isSequenceHeader || message.kind === 'data') {
       return this.#offset === null ? expected : Math.min(message.timestamp + this.#offset, expected)
     }
     if (this.#offset === null || this.#isDiscontinuous(message, message.timestamp + this.#offset, expected)) {

@@ -59,7 +59,7 @@ export class Source {
 
   /** Adds a message that arrived at `now`, monotonic milliseconds. */
   push(message: MediaMessage, now: number): void {
-    if (message.kind === 'video' && !message.isHeader) {
+    if (message.kind === 'video' && !message.isSequenceHeader) {
       if (this.#awaitsKeyframe && !message.isKeyframe) return
       this.#awaitsKeyframe = false
     }

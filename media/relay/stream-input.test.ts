@@ -7,7 +7,7 @@ const LIMITS = { maxBytes: 10_000, maxMessages: 1_000 }
 const input = (publisher: Partial<Publisher> = {}) => new StreamInput(publisher as Publisher, 'primary', LIMITS, 0)
 
 function message(kind: MediaKind, timestamp: number, isKeyframe = false): MediaMessage {
-  return { kind, timestamp, payload: Buffer.alloc(1), isHeader: false, isKeyframe }
+  return { kind, timestamp, payload: Buffer.alloc(1), isSequenceHeader: false, isKeyframe }
 }
 
 test('continues from the last keyframe of a burst', () => {

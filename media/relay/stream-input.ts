@@ -78,9 +78,9 @@ export class StreamInput {
 
   /** Records a message that arrived at `now`. @param buffer whether to buffer it, because it is not relayed */
   note(message: MediaMessage, now: number, buffer: boolean): void {
-    const { isHeader, isKeyframe, kind } = message
+    const { isSequenceHeader, isKeyframe, kind } = message
     if (kind === 'video') this.#hasVideo = true
-    if (isHeader) {
+    if (isSequenceHeader) {
       this.#headers.set(kind, message)
       if (kind === 'video') this.#dropGop()
       return

@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { waitFor } from '../../test/support/wait.ts'
-import { headerPictureSize } from '../rtmp/flv.ts'
+import { headerVideoSize } from '../rtmp/flv.ts'
 import { makeFlv, publishFlv, useFfmpeg } from '../testing/ffmpeg.ts'
 import { startNode, destinationTo, type NodeFixture } from '../testing/node-fixture.ts'
 import { startSink, type Sink } from '../testing/sink.ts'
@@ -58,8 +58,8 @@ function encoders(option: string): number[] {
     })
 }
 
-const frames = (sink: Sink) => sink.messages('video').filter(({ isHeader }) => !isHeader)
-const sizeOf = (sink: Sink) => headerPictureSize(sink.last()!.videoHeader!, 'h264')
+const frames = (sink: Sink) => sink.messages('video').filter(({ isSequenceHeader }) => !isSequenceHeader)
+const sizeOf = (sink: Sink) => headerVideoSize(sink.last()!.videoHeader!, 'h264')
 const status = (id: string) => node.node.status().streams[0]!.destinations.find((one) => one.id === id)!
 
 test('each destination gets its rendering, and equal renderings share one encoder', async () => {

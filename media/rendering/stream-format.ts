@@ -14,8 +14,8 @@ export const UNKNOWN_FORMAT: StreamFormat = { video: null, audio: null }
 /** Updates a format with the configurations in `messages`. The slate is left out, because it has the publisher's format. */
 export function formatAfter(format: StreamFormat, messages: readonly RelayMessage[]): StreamFormat {
   let { audio, video } = format
-  for (const { isHeader, isSlate, kind, payload } of messages) {
-    if (!isHeader || isSlate || kind === 'data') continue
+  for (const { isSequenceHeader, isSlate, kind, payload } of messages) {
+    if (!isSequenceHeader || isSlate || kind === 'data') continue
     if (kind === 'audio') audio = payload
     else video = { codec: classify(VIDEO, payload).codec ?? 'an unknown codec', configuration: payload }
   }

@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { waitFor } from '../../test/support/wait.ts'
-import { headerPictureSize } from '../rtmp/flv.ts'
+import { headerVideoSize } from '../rtmp/flv.ts'
 import { enhancedMessages, makeEnhancedClip, sendAll } from '../testing/enhanced-clip.ts'
 import { makeClip, publishFlv, useFfmpeg } from '../testing/ffmpeg.ts'
 import { startNode, destinationTo, type NodeFixture } from '../testing/node-fixture.ts'
@@ -37,9 +37,9 @@ afterAll(async () => {
 })
 
 const publish = (name: string) => publishFlv(join(folder, name), `rtmp://127.0.0.1:${node.port}/live/${node.key}`)
-const frames = (sink: Sink) => sink.messages('video').filter(({ isHeader }) => !isHeader)
+const frames = (sink: Sink) => sink.messages('video').filter(({ isSequenceHeader }) => !isSequenceHeader)
 const rendering = () => node.node.status().streams[0]!.destinations.find(({ id }) => id === 'limited')!.rendering!
-const size = () => headerPictureSize(limited.last()!.videoHeader!, 'h264')
+const size = () => headerVideoSize(limited.last()!.videoHeader!, 'h264')
 
 /** The longest time between two video frames, by the timestamps at the destination. */
 function longestGap(sink: Sink): number {

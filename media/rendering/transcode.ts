@@ -193,7 +193,7 @@ export class Transcode {
     const now = performance.now()
     this.#watchdog.noteOutput()
     this.#state = 'running'
-    if (message.kind === 'video' && !message.isHeader) this.#speed.frame(message.timestamp, now)
+    if (message.kind === 'video' && !message.isSequenceHeader) this.#speed.frame(message.timestamp, now)
     this.source.push(message, now)
   }
 
@@ -224,10 +224,12 @@ export class Transcode {
 function messageOf({ body, timestamp, type }: FlvTag): MediaMessage | undefined {
   const time = Math.max(0, timestamp)
   if (type === DATA) {
-    const isHeader = readMetadata(body) !== null
-    return { kind: 'data', timestamp: time, payload: withDataFrame(body), isHeader, isKeyframe: false }
+    const isSequenceHeader = readMetadata(body) !== null
+    return { kind: 'data', timestamp: time, payload: withDataFrame(body), isSequenceHeader, isKeyframe: false }
   }
   if (type !== AUDIO && type !== VIDEO) return undefined
-  const { isFrame, isHeader, isKeyframe, kind } = classify(type, body)
-  return isFrame || isHeader ? { kind, timestamp: time, payload: body, isHeader, isKeyframe } : undefined
+  const { isFrame, isSequenceHeader, isKeyframe, kind } = classify(type, body)
+  return isFrame || isSequenceHeader
+    ? { kind, timestamp: time, payload: body, isSequenceHeader, isKeyframe }
+    : undefined
 }

@@ -2,18 +2,18 @@ import { describe, expect, test } from 'vitest'
 import { aacFrame, aacHeader, avcFrame, avcHeader, enhancedVideo } from '../testing/media-payloads.ts'
 import { splitAggregate } from './aggregate.ts'
 import { encodeAmf0 } from './amf0.ts'
-import { classify, headerPictureSize, readMetadata } from './flv.ts'
-import { av1PictureSize } from './obu.ts'
-import { avcPictureSize, hevcPictureSize } from './sps.ts'
-import { vp9PictureSize } from './vp9.ts'
+import { classify, headerVideoSize, readMetadata } from './flv.ts'
+import { av1VideoSize } from './obu.ts'
+import { avcVideoSize, hevcVideoSize } from './sps.ts'
+import { vp9VideoSize } from './vp9.ts'
 
 const hex = (digits: string): Buffer => Buffer.from(digits, 'hex')
 
 type Expected = 'header' | 'keyframe' | 'frame' | 'other'
 
 function classified(type: 8 | 9, payload: Buffer): [Expected, string | null] {
-  const { isHeader, isKeyframe, isFrame, codec } = classify(type, payload)
-  return [isHeader ? 'header' : isKeyframe ? 'keyframe' : isFrame ? 'frame' : 'other', codec]
+  const { isSequenceHeader, isKeyframe, isFrame, codec } = classify(type, payload)
+  return [isSequenceHeader ? 'header' : isKeyframe ? 'keyframe' : isFrame ? 'frame' : 'other', codec]
 }
 
 describe('classify', () => {
@@ -95,15 +95,15 @@ const AV1 = '81000c000a0b000000043cfecc02f80040'
 const AV1_444 = '812000000a0d200000043cfeccdaf92021a004'
 const VP9_KEYFRAME = '824983420013f00b360638241c184a'
 
-describe('picture size', () => {
+describe('size of the video', () => {
   test.each([
-    [avcPictureSize, BASELINE, { width: 640, height: 360 }],
-    [avcPictureSize, INTERLACED, { width: 1920, height: 1080 }],
-    [hevcPictureSize, LAYERED, { width: 642, height: 362 }],
-    [hevcPictureSize, FULL_CHROMA, { width: 642, height: 362 }],
-    [av1PictureSize, AV1, { width: 320, height: 180 }],
-    [av1PictureSize, AV1_444, { width: 320, height: 180 }],
-    [vp9PictureSize, VP9_KEYFRAME, { width: 320, height: 180 }],
+    [avcVideoSize, BASELINE, { width: 640, height: 360 }],
+    [avcVideoSize, INTERLACED, { width: 1920, height: 1080 }],
+    [hevcVideoSize, LAYERED, { width: 642, height: 362 }],
+    [hevcVideoSize, FULL_CHROMA, { width: 642, height: 362 }],
+    [av1VideoSize, AV1, { width: 320, height: 180 }],
+    [av1VideoSize, AV1_444, { width: 320, height: 180 }],
+    [vp9VideoSize, VP9_KEYFRAME, { width: 320, height: 180 }],
   ])('%o reads %s', (read, record, size) => {
     expect(read(hex(record))).toEqual(size)
     // A truncated record gives null or the right size, and throws nothing.
@@ -113,11 +113,11 @@ describe('picture size', () => {
   })
 
   test('is read from sequence headers of legacy and Enhanced RTMP', () => {
-    expect(headerPictureSize(avcHeader(), 'h264')).toEqual({ width: 640, height: 360 })
-    expect(headerPictureSize(enhancedVideo('hvc1', 0, true, hex(LAYERED)), 'hevc')).toEqual({ width: 642, height: 362 })
-    expect(headerPictureSize(enhancedVideo('av01', 0, true, hex(AV1)), 'av1')).toEqual({ width: 320, height: 180 })
-    expect(headerPictureSize(enhancedVideo('av01', 0, true), 'av1')).toBeNull()
-    expect(vp9PictureSize(Buffer.of(0x86, 0x49))).toBeNull()
+    expect(headerVideoSize(avcHeader(), 'h264')).toEqual({ width: 640, height: 360 })
+    expect(headerVideoSize(enhancedVideo('hvc1', 0, true, hex(LAYERED)), 'hevc')).toEqual({ width: 642, height: 362 })
+    expect(headerVideoSize(enhancedVideo('av01', 0, true, hex(AV1)), 'av1')).toEqual({ width: 320, height: 180 })
+    expect(headerVideoSize(enhancedVideo('av01', 0, true), 'av1')).toBeNull()
+    expect(vp9VideoSize(Buffer.of(0x86, 0x49))).toBeNull()
   })
 })
 

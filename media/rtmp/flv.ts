@@ -1,17 +1,17 @@
 import { decodeAmf0, decodeFirstAmf0 } from './amf0.ts'
-import { codedBody } from './coded-body.ts'
+import { readTagBody } from './tag-body.ts'
 import { enhancedStart } from './enhanced.ts'
-import { av1PictureSize } from './obu.ts'
+import { av1VideoSize } from './obu.ts'
 import { isRandomAccessPoint } from './random-access.ts'
-import { avcPictureSize, hevcPictureSize } from './sps.ts'
-import type { PictureSize } from './sps.ts'
+import { avcVideoSize, hevcVideoSize } from './sps.ts'
+import type { VideoSize } from './sps.ts'
 import type { MediaKind } from '../types.ts'
 
 /** What the tag header of a message says. `codec` is a lower-case name, or the FourCC of an unknown codec. */
 export interface Classification {
   readonly kind: MediaKind
   /** A sequence header. */
-  readonly isHeader: boolean
+  readonly isSequenceHeader: boolean
   /** The message has the keyframe flag, or the coded picture is a random access point. */
   readonly isKeyframe: boolean
   /** A coded video or audio frame: no sequence header, end of sequence or metadata. */
@@ -133,7 +133,7 @@ function classifyEnhanced(kind: 'audio' | 'video', payload: Buffer): Classificat
 /** Some senders of HEVC and AV1 do not set the keyframe flag. */
 function picture(codec: string | null, frameType: number, payload: Buffer): Classification {
   const isFlagged = frameType === KEYFRAME || frameType === GENERATED_KEYFRAME
-  return frame('video', codec, isFlagged || isRandomAccessPoint(codec, codedBody('video', payload).data))
+  return frame('video', codec, isFlagged || isRandomAccessPoint(codec, readTagBody('video', payload).data))
 }
 
 /** Sets the frame type of a video message to keyframe, in place. Legacy and Enhanced RTMP have it in the same bits. */
@@ -143,23 +143,23 @@ export function flagKeyframe(payload: Buffer): void {
 }
 
 function header(kind: MediaKind, codec: string | null): Classification {
-  return { kind, isHeader: true, isKeyframe: false, isFrame: false, codec }
+  return { kind, isSequenceHeader: true, isKeyframe: false, isFrame: false, codec }
 }
 
 function frame(kind: MediaKind, codec: string | null, isKeyframe: boolean): Classification {
-  return { kind, isHeader: false, isKeyframe, isFrame: true, codec }
+  return { kind, isSequenceHeader: false, isKeyframe, isFrame: true, codec }
 }
 
 function other(kind: MediaKind, codec: string | null): Classification {
-  return { kind, isHeader: false, isKeyframe: false, isFrame: false, codec }
+  return { kind, isSequenceHeader: false, isKeyframe: false, isFrame: false, codec }
 }
 
-/** Reads the picture size from a video sequence header; null when it has none or is damaged. */
-export function headerPictureSize(payload: Buffer, codec: string | null): PictureSize | null {
-  const record = codedBody('video', payload).data
-  if (codec === 'h264') return avcPictureSize(record)
-  if (codec === 'av1') return av1PictureSize(record)
-  return codec === 'hevc' ? hevcPictureSize(record) : null
+/** Reads the size of the video from a video sequence header; null when it has none or is damaged. */
+export function headerVideoSize(payload: Buffer, codec: string | null): VideoSize | null {
+  const record = readTagBody('video', payload).data
+  if (codec === 'h264') return avcVideoSize(record)
+  if (codec === 'av1') return av1VideoSize(record)
+  return codec === 'hevc' ? hevcVideoSize(record) : null
 }
 
 /** Video properties of an onMetaData object. */

@@ -1,5 +1,5 @@
 import { BitReader } from './bit-reader.ts'
-import { sizeOrNull, type PictureSize } from './sps.ts'
+import { sizeOrNull, type VideoSize } from './sps.ts'
 
 // Parses OBUs, the open bitstream units of AV1 (AV1 Bitstream & Decoding Process Specification, 5.3 to 5.5).
 
@@ -14,13 +14,13 @@ const RECORD_HEADER_BYTES = 4
 /** Number of OBUs to search. The sequence header is the first or second one. */
 const MAX_UNITS = 8
 
-/** Reads the picture size from an AV1CodecConfigurationRecord; null when it has no sequence header, which is optional. */
-export function av1PictureSize(record: Buffer): PictureSize | null {
-  return temporalUnitPictureSize(record.subarray(RECORD_HEADER_BYTES))
+/** Reads the size of the video from an AV1CodecConfigurationRecord; null when it has no sequence header, which is optional. */
+export function av1VideoSize(record: Buffer): VideoSize | null {
+  return temporalUnitVideoSize(record.subarray(RECORD_HEADER_BYTES))
 }
 
-/** Reads the picture size from the sequence header of a temporal unit; null when there is none. */
-export function temporalUnitPictureSize(units: Buffer): PictureSize | null {
+/** Reads the size of the video from the sequence header of a temporal unit; null when there is none. */
+export function temporalUnitVideoSize(units: Buffer): VideoSize | null {
   return sizeOrNull(() => {
     for (const { content, type } of unitsOf(units)) {
       if (type === SEQUENCE_HEADER) return readSequenceHeader(new BitReader(content))
@@ -77,8 +77,8 @@ function leb128(bytes: Buffer, at: number): { size: number; at: number } {
   throw new RangeError('an OBU is damaged')
 }
 
-/** Reads sequence_header_obu (5.5.1) up to the picture size. */
-function readSequenceHeader(reader: BitReader): PictureSize {
+/** Reads sequence_header_obu (5.5.1) up to the size of the video. */
+function readSequenceHeader(reader: BitReader): VideoSize {
   reader.skip(3 + 1)
   if (reader.flag()) reader.skip(5)
   else skipOperatingPoints(reader)

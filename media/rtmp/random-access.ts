@@ -1,5 +1,5 @@
 import { isAv1RandomAccess } from './obu.ts'
-import { vp9PictureSize } from './vp9.ts'
+import { vp9VideoSize } from './vp9.ts'
 
 /** Bytes of the length before each NAL unit. Configuration records allow fewer, but RTMP encoders write four. */
 const LENGTH_BYTES = 4
@@ -29,7 +29,7 @@ export function isRandomAccessPoint(codec: string | null, data: Buffer): boolean
     case 'av1':
       return isAv1RandomAccess(data)
     case 'vp9':
-      return vp9PictureSize(data) !== null
+      return vp9VideoSize(data) !== null
     case 'vp8':
       return data.length >= 6 && (data[0]! & 1) === 0 && data.readUIntBE(3, 3) === VP8_START_CODE
     default:

@@ -1,13 +1,13 @@
 import { BitReader, withoutEmulationPrevention } from './bit-reader.ts'
 
-/** Picture size of a coded video, in luma samples after cropping. */
-export interface PictureSize {
+/** Size of a video, in luma samples after cropping. */
+export interface VideoSize {
   readonly width: number
   readonly height: number
 }
 
-/** Picture format from the sequence parameter set (SPS) of H.264. */
-export interface AvcPicture extends PictureSize {
+/** Video format from the sequence parameter set (SPS) of H.264. */
+export interface AvcFormat extends VideoSize {
   /** `chroma_format_idc`: 0 is 4:0:0 (monochrome), 1 is 4:2:0, 2 is 4:2:2, 3 is 4:4:4. */
   readonly chromaFormat: number
   /** Bits of a luma sample. */
@@ -20,14 +20,14 @@ export interface AvcPicture extends PictureSize {
   readonly transfer: number | null
 }
 
-/** Reads the picture size from an AVCDecoderConfigurationRecord (ISO/IEC 14496-15, 5.3.3); null when it has no SPS. */
-export function avcPictureSize(record: Buffer): PictureSize | null {
-  const picture = avcPicture(record)
+/** Reads the size of the video from an AVCDecoderConfigurationRecord (ISO/IEC 14496-15, 5.3.3); null when it has no SPS. */
+export function avcVideoSize(record: Buffer): VideoSize | null {
+  const picture = avcFormat(record)
   return picture && { width: picture.width, height: picture.height }
 }
 
 /** Reads the first SPS of an AVCDecoderConfigurationRecord; null when there is none or it is damaged. */
-export function avcPicture(record: Buffer): AvcPicture | null {
+export function avcFormat(record: Buffer): AvcFormat | null {
   return sizeOrNull(() => {
     const count = record.readUInt8(5) & 0x1f
     if (count === 0) return null
@@ -36,8 +36,8 @@ export function avcPicture(record: Buffer): AvcPicture | null {
   })
 }
 
-/** Reads the picture size from an HEVCDecoderConfigurationRecord (ISO/IEC 14496-15, 8.3.3); null when it has no SPS. */
-export function hevcPictureSize(record: Buffer): PictureSize | null {
+/** Reads the size of the video from an HEVCDecoderConfigurationRecord (ISO/IEC 14496-15, 8.3.3); null when it has no SPS. */
+export function hevcVideoSize(record: Buffer): VideoSize | null {
   return sizeOrNull(() => {
     let offset = 23
     for (let arrays = record.readUInt8(22); arrays > 0; arrays--) {
@@ -60,7 +60,7 @@ function readerOf(nalUnit: Buffer): BitReader {
 }
 
 /** Returns null instead of throwing when the bitstream is damaged, because the size is only informative. */
-export function sizeOrNull<T extends PictureSize>(read: () => T | null): T | null {
+export function sizeOrNull<T extends VideoSize>(read: () => T | null): T | null {
   try {
     const size = read()
     return size !== null && size.width > 0 && size.height > 0 ? size : null
@@ -73,7 +73,7 @@ export function sizeOrNull<T extends PictureSize>(read: () => T | null): T | nul
 const PROFILES_WITH_CHROMA = new Set([100, 110, 122, 244, 44, 83, 86, 118, 128, 138, 139, 134, 135])
 
 /** Reads seq_parameter_set_data (H.264, section 7.3.2.1.1). */
-function readAvcSps(reader: BitReader): AvcPicture {
+function readAvcSps(reader: BitReader): AvcFormat {
   reader.skip(8)
   const profile = reader.bits(8)
   reader.skip(16)
@@ -142,7 +142,7 @@ const PIXEL_ASPECTS = [
 const EXTENDED_SAR = 255
 
 /** Reads vui_parameters (H.264, section E.1.1) up to transfer_characteristics. */
-function readAvcVui(reader: BitReader): Pick<AvcPicture, 'pixelAspect' | 'transfer'> {
+function readAvcVui(reader: BitReader): Pick<AvcFormat, 'pixelAspect' | 'transfer'> {
   let pixelAspect: number | null = null
   try {
     if (!reader.flag()) return { pixelAspect, transfer: null }
@@ -178,7 +178,7 @@ function skipScalingLists(reader: BitReader, lists: number): void {
 }
 
 /** Reads seq_parameter_set_rbsp (H.265, section 7.3.2.2.1) up to the conformance window. */
-function readHevcSps(reader: BitReader): PictureSize {
+function readHevcSps(reader: BitReader): VideoSize {
   reader.skip(16 + 4)
   const subLayers = reader.bits(3)
   reader.skip(1)

@@ -1,11 +1,11 @@
 import { BitReader } from './bit-reader.ts'
-import { sizeOrNull, type PictureSize } from './sps.ts'
+import { sizeOrNull, type VideoSize } from './sps.ts'
 
 const SYNC_CODE = 0x49_83_42
 const SRGB = 7
 
-/** Reads the picture size from the uncompressed header of a keyframe (VP9 Bitstream Specification, 6.2); else null. */
-export function vp9PictureSize(frame: Buffer): PictureSize | null {
+/** Reads the size of the video from the uncompressed header of a keyframe (VP9 Bitstream Specification, 6.2); else null. */
+export function vp9VideoSize(frame: Buffer): VideoSize | null {
   return sizeOrNull(() => {
     const reader = new BitReader(frame.subarray(0, 32))
     if (reader.bits(2) !== 2) return null

@@ -4,7 +4,7 @@ import { classify, VIDEO } from '../rtmp/flv.ts'
 import { FlvReader } from '../rtmp/flv-reader.ts'
 import { slateArguments, type SlateFormat } from './arguments.ts'
 
-/** One group of pictures that is sent in a loop. Buffers are bodies of RTMP messages. */
+/** One GOP that is sent in a loop. Buffers are bodies of RTMP messages. */
 export interface SlateClip {
   readonly fps: number
   readonly configuration: Buffer
@@ -43,8 +43,8 @@ export async function renderSlate(
   let stderr = ''
   const reader = new FlvReader(({ body, type }) => {
     if (type !== VIDEO) return
-    const { isFrame, isHeader } = classify(VIDEO, body)
-    if (isHeader) configuration = body
+    const { isFrame, isSequenceHeader } = classify(VIDEO, body)
+    if (isSequenceHeader) configuration = body
     else if (isFrame) frames.push(body)
   })
   child.stdout.on('data', (bytes: Buffer) => {

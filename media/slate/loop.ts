@@ -34,7 +34,7 @@ export class SlateLoop {
 
   /** Metadata and decoder configurations, to be sent first. */
   headers(): readonly MediaMessage[] {
-    const video = this.#message('video', 0, this.#clip.configuration, { isHeader: true })
+    const video = this.#message('video', 0, this.#clip.configuration, { isSequenceHeader: true })
     return [...this.#metadata, video, ...(this.#audio === null ? [] : [this.#audio.configuration])]
   }
 
@@ -59,9 +59,9 @@ export class SlateLoop {
     kind: MediaMessage['kind'],
     timestamp: number,
     payload: Buffer,
-    { isHeader = false, isKeyframe = false } = {},
+    { isSequenceHeader = false, isKeyframe = false } = {},
   ): MediaMessage {
-    return { kind, timestamp, payload, isHeader, isKeyframe, isSlate: true }
+    return { kind, timestamp, payload, isSequenceHeader, isKeyframe, isSlate: true }
   }
 }
 

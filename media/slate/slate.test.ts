@@ -61,7 +61,8 @@ const status = () => scene.node.status().streams[0]!
 const slate = () => status().slate?.state
 const shownEvents = () => scene.events.flatMap((event) => (event.type === 'slate.changed' ? [event.shown] : []))
 const connection = (index = 0): SinkConnection => sinks[index]!.last()!
-const videoHeaders = (sinkConnection: SinkConnection) => sinkConnection.of('video').filter(({ isHeader }) => isHeader)
+const videoHeaders = (sinkConnection: SinkConnection) =>
+  sinkConnection.of('video').filter(({ isSequenceHeader }) => isSequenceHeader)
 
 /** Expects that timestamps never go back on a connection. @returns the longest gap between video frames, in milliseconds */
 function expectMonotonic(sinkConnection: SinkConnection): number {
@@ -69,7 +70,7 @@ function expectMonotonic(sinkConnection: SinkConnection): number {
     const times = sinkConnection.of(kind).map(({ timestamp }) => timestamp)
     expect(times).toEqual(times.toSorted((left, right) => left - right))
   }
-  const frames = sinkConnection.of('video').filter(({ isHeader }) => !isHeader)
+  const frames = sinkConnection.of('video').filter(({ isSequenceHeader }) => !isSequenceHeader)
   return Math.max(...frames.slice(1).map(({ at }, index) => at - frames[index]!.at))
 }
 
@@ -122,7 +123,7 @@ test('shows the card while the publisher is away, with and without transcoding',
   expect(
     connection()
       .of('audio')
-      .filter(({ isHeader }) => isHeader),
+      .filter(({ isSequenceHeader }) => isSequenceHeader),
   ).toHaveLength(1)
   const [originalVideo, transcodedVideo] = await Promise.all(
     [original, transcoded].map((sink, index) => decode(sink.last()!, `d${index}.flv`)),
@@ -164,7 +165,9 @@ test('replaces a silent publisher until its next keyframe or the end of the hold
   await waitFor(() => published.has(connection().of('video').at(-1)!.checksum))
   for (const index of [0, 1]) expect(expectMonotonic(connection(index))).toBeLessThan(MAX_GAP_MS)
   const frames = connection(1).of('video').slice(1)
-  expect(frames.find(({ checksum, isHeader }) => published.has(checksum) && !isHeader)?.isKeyframe).toBe(true)
+  expect(
+    frames.find(({ checksum, isSequenceHeader }) => published.has(checksum) && !isSequenceHeader)?.isKeyframe,
+  ).toBe(true)
   const second = await publish({}, BACKUP)
   await waitFor(() => status().standby !== null && second.of('video').length > 30)
   feed.stop().publisher.close()

@@ -33,8 +33,8 @@ export async function startIngestProcess(cwd: string): Promise<IngestProcess> {
     output: () => printed,
     async ask<T>(request: ChildRequest) {
       child.send(request)
-      const [answer] = (await once(child, 'message')) as [{ reply: T }]
-      return answer.reply
+      const [message] = (await once(child, 'message')) as [{ reply: T }]
+      return message.reply
     },
     stop: () => child.kill('SIGKILL'),
   }

@@ -43,7 +43,7 @@ export interface SinkMessage {
   readonly streamId: number
   readonly bytes: number
   readonly checksum: number
-  readonly isHeader: boolean
+  readonly isSequenceHeader: boolean
   readonly isKeyframe: boolean
   /** Monotonic milliseconds. */
   readonly at: number
@@ -175,7 +175,7 @@ export class SinkConnection {
 
   #record(message: SinkMessage, payload: Buffer): void {
     this.messages.push(this.#behaviour.keepPayloads === true ? { ...message, payload } : message)
-    if (message.kind === 'video' && message.isHeader) this.videoHeader = payload
+    if (message.kind === 'video' && message.isSequenceHeader) this.videoHeader = payload
     if (this.#behaviour.keepMedia === true && message.kind !== 'data')
       this.#kept.push(flvTag({ kind: message.kind, payload }, message.timestamp))
   }
@@ -283,11 +283,11 @@ export async function startSink(options: SinkOptions = {}): Promise<Sink> {
 }
 
 function describe(kind: MediaKind, { payload, timestamp, streamId }: RtmpMessage): SinkMessage {
-  const isHeader = kind === 'data' || (payload[1] === 0 && payload.length > 2 && payload[0] !== 0x27)
-  const isKeyframe = kind === 'video' && !isHeader && payload[0]! >> 4 === 1
+  const isSequenceHeader = kind === 'data' || (payload[1] === 0 && payload.length > 2 && payload[0] !== 0x27)
+  const isKeyframe = kind === 'video' && !isSequenceHeader && payload[0]! >> 4 === 1
   const checksum = crc32(payload)
   const at = performance.now()
-  return { kind, timestamp, streamId, bytes: payload.length, checksum, isHeader, isKeyframe, at }
+  return { kind, timestamp, streamId, bytes: payload.length, checksum, isSequenceHeader, isKeyframe, at }
 }
 
 function uint32(value: number): Buffer {

@@ -13,7 +13,7 @@ const REPORT_MS = 250
 /** The media clock advances by at most this much per timer event. */
 const MAX_STEP_MS = 100
 /** A pause of this process that is longer looks like a network failure to the server. */
-const STANDSTILL_MS = 500
+const FREEZE_MS = 500
 
 export interface WhipClientOptions {
   readonly media: WhipMedia
@@ -27,8 +27,8 @@ export interface WhipClientOptions {
   readonly host?: string
   /** First sequence number of video. */
   readonly firstSequence?: number
-  /** Called after each picture was sent; `at` is in monotonic milliseconds. */
-  readonly onPicture?: (nals: readonly Buffer[], at: number) => void
+  /** Called after each frame was sent; `at` is in monotonic milliseconds. */
+  readonly onFrame?: (nals: readonly Buffer[], at: number) => void
 }
 
 /** A WHIP client without a browser. It makes the RTP packets itself and answers NACKs with retransmissions. */
@@ -45,7 +45,7 @@ export class WhipClient {
   #timer: NodeJS.Timeout | undefined
   #startedAt = 0
   #steppedAt = 0
-  #pictures = 0
+  #frames = 0
   #audioPackets = 0
   #reportedAt = 0
   #wantsKeyframe = false
@@ -53,10 +53,10 @@ export class WhipClient {
   keyframeRequests = 0
   retransmissions = 0
   /** How often this process paused for more than half a second. */
-  standstills = 0
+  freezes = 0
   /** RTCP packet types that the server sent. */
   readonly feedback: number[] = []
-  /** When each picture was sent, in monotonic milliseconds. */
+  /** When each frame was sent, in monotonic milliseconds. */
   readonly sentAt: number[] = []
 
   constructor(options: WhipClientOptions) {
@@ -90,7 +90,7 @@ export class WhipClient {
     this.#connection.setRemoteDescription(answer, 'answer')
   }
 
-  /** Continues with other media, like a browser whose picture size changes, starting with a keyframe. */
+  /** Continues with other media, like a browser whose resolution changes, starting with a keyframe. */
   show(media: WhipMedia): void {
     this.#media = media
     this.#frame = 0
@@ -135,29 +135,29 @@ export class WhipClient {
     const step = now - this.#steppedAt
     this.#steppedAt = now
     if (step > MAX_STEP_MS) this.#startedAt += step - MAX_STEP_MS
-    if (step > STANDSTILL_MS) this.standstills += 1
+    if (step > FREEZE_MS) this.freezes += 1
     const elapsed = now - this.#startedAt
     const due =
       this.#videoTrack === null || this.#options.withholdsVideo ? 0 : (elapsed / 1_000) * media.framesPerSecond
-    while (this.#pictures < due) this.#sendPicture()
+    while (this.#frames < due) this.#sendFrame()
     while (this.#audioTrack !== null && this.#audioPackets * 20 <= elapsed) this.#sendAudio()
     if (elapsed - this.#reportedAt < REPORT_MS) return
     this.#reportedAt = elapsed
     const wall = NTP_EPOCH_MS + 1_790_000_000_000 + elapsed
-    this.#videoTrack?.sendMessageBinary(senderReport(this.#video.ssrc, wall, this.#pictureTime(elapsed)))
+    this.#videoTrack?.sendMessageBinary(senderReport(this.#video.ssrc, wall, this.#frameTime(elapsed)))
     this.#audioTrack?.sendMessageBinary(senderReport(this.#audio.ssrc, wall, Math.round(elapsed * 48)))
   }
 
-  #pictureTime(elapsed: number): number {
+  #frameTime(elapsed: number): number {
     // Starts shortly before the 32-bit wrap.
     return (Math.round(elapsed * 90) + 2 ** 32 - 90_000) % 2 ** 32
   }
 
-  #sendPicture(): void {
-    const { framesPerSecond, pictures } = this.#media
-    const nals = this.#nextPicture(pictures)
-    const timestamp = this.#pictureTime(this.#pictures * (1_000 / framesPerSecond))
-    this.#pictures += 1
+  #sendFrame(): void {
+    const { framesPerSecond, frames } = this.#media
+    const nals = this.#nextFrame(frames)
+    const timestamp = this.#frameTime(this.#frames * (1_000 / framesPerSecond))
+    this.#frames += 1
     this.sentAt.push(performance.now())
     const payloads = h264Payloads(nals)
     payloads.forEach((payload, index) => {
@@ -166,7 +166,7 @@ export class WhipClient {
       this.#sent.set(sequence, packet)
       this.#videoTrack?.sendMessageBinary(packet)
     })
-    this.#options.onPicture?.(nals, performance.now())
+    this.#options.onFrame?.(nals, performance.now())
     for (const sequence of this.#sent.keys()) {
       if (this.#sent.size <= PACKETS_KEPT) break
       this.#sent.delete(sequence)
@@ -175,18 +175,18 @@ export class WhipClient {
 
   #frame = 0
 
-  /** The next picture; the first one, which is a keyframe, if the server requested a keyframe. */
-  #nextPicture(pictures: WhipMedia['pictures']): readonly Buffer[] {
+  /** The next frame; the first one, which is a keyframe, if the server requested a keyframe. */
+  #nextFrame(frames: WhipMedia['frames']): readonly Buffer[] {
     if (this.#wantsKeyframe) this.#frame = 0
     this.#wantsKeyframe = false
-    const nals = pictures[this.#frame % pictures.length]!
+    const nals = frames[this.#frame % frames.length]!
     this.#frame += 1
     return nals
   }
 
   #sendAudio(): void {
-    const { sounds } = this.#media
-    const packet = rtpPacket(this.#audio, this.#audioPackets * 960, false, sounds[this.#audioPackets % sounds.length]!)
+    const { audio } = this.#media
+    const packet = rtpPacket(this.#audio, this.#audioPackets * 960, false, audio[this.#audioPackets % audio.length]!)
     this.#audioPackets += 1
     this.#audioTrack?.sendMessageBinary(packet)
   }

@@ -3,10 +3,10 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { runFfmpeg } from './ffmpeg.ts'
 
-/** A short clip for WHIP: NAL units of each picture, and Opus packets of 20 ms. */
+/** A short clip for WHIP: NAL units of each frame, and Opus packets of 20 ms. */
 export interface WhipMedia {
-  readonly pictures: readonly (readonly Buffer[])[]
-  readonly sounds: readonly Buffer[]
+  readonly frames: readonly (readonly Buffer[])[]
+  readonly audio: readonly Buffer[]
   readonly framesPerSecond: number
 }
 
@@ -37,8 +37,8 @@ export async function makeWhipMedia(options: WhipMediaOptions = {}): Promise<Whi
       audio,
     )
     return {
-      pictures: picturesOf(await readFile(video)),
-      sounds: packetsOf(await readFile(audio)).slice(2),
+      frames: framesOf(await readFile(video)),
+      audio: packetsOf(await readFile(audio)).slice(2),
       framesPerSecond: FRAMES_PER_SECOND,
     }
   } finally {
@@ -51,19 +51,19 @@ function words(text: string): string[] {
 }
 
 /** Splits an Annex B stream at its access unit delimiters. */
-function picturesOf(bytes: Buffer): Buffer[][] {
-  const pictures: Buffer[][] = []
+function framesOf(bytes: Buffer): Buffer[][] {
+  const frames: Buffer[][] = []
   let start = bytes.indexOf('000001', 0, 'hex')
   while (start >= 0) {
     const next = bytes.indexOf('000001', start + 3, 'hex')
     let end = next < 0 ? bytes.length : next
     while (end > start + 3 && bytes[end - 1] === 0) end -= 1
     const nal = bytes.subarray(start + 3, end)
-    if ((nal[0]! & 0x1f) === 9) pictures.push([])
-    pictures.at(-1)?.push(nal)
+    if ((nal[0]! & 0x1f) === 9) frames.push([])
+    frames.at(-1)?.push(nal)
     start = next
   }
-  return pictures
+  return frames
 }
 
 /** Packets of an Ogg file (RFC 3533) with one stream. */
@@ -85,7 +85,7 @@ function packetsOf(bytes: Buffer): Buffer[] {
   return packets
 }
 
-/** The FLV tag body of a picture, without parameter sets. */
+/** The FLV tag body of a frame, without parameter sets. */
 export function tagBody(nals: readonly Buffer[]): Buffer {
   const kept = nals.filter((nal) => ![7, 8, 9].includes(nal[0]! & 0x1f))
   const isKeyframe = kept.some((nal) => (nal[0]! & 0x1f) === 5)

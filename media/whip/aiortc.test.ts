@@ -63,7 +63,8 @@ test.skipIf(aiortc === undefined).each(['H264', 'VP8'])('accepts %s and Opus fro
   })
   clientStderr = ''
   client.stderr!.setEncoding('utf8').on('data', (more: string) => (clientStderr += more))
-  const frames = (kind: 'audio' | 'video') => scene.sinks[0]!.messages(kind).filter(({ isHeader }) => !isHeader)
+  const frames = (kind: 'audio' | 'video') =>
+    scene.sinks[0]!.messages(kind).filter(({ isSequenceHeader }) => !isSequenceHeader)
   await waitFor(
     () => client!.exitCode !== null || (frames('video').length > 60 && frames('audio').length > 90),
     PATIENT,

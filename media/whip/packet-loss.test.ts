@@ -60,13 +60,14 @@ async function publish(): Promise<void> {
   await waitFor(() => frames().length > 10, PATIENT)
 }
 
-const frames = (): SinkMessage[] => scene.sinks[0]!.messages('video').filter(({ isHeader }) => !isHeader)
+const frames = (): SinkMessage[] =>
+  scene.sinks[0]!.messages('video').filter(({ isSequenceHeader }) => !isSequenceHeader)
 
 let checksums: Set<number> | undefined
 
 /** Whether a frame is bit-identical to one that the client sent. */
 function isIntact({ checksum }: SinkMessage): boolean {
-  checksums ??= new Set(media.pictures.map((nals) => crc32(tagBody(nals))))
+  checksums ??= new Set(media.frames.map((nals) => crc32(tagBody(nals))))
   return checksums.has(checksum)
 }
 
@@ -84,8 +85,8 @@ async function framesWithoutBlocking(count: number): Promise<void> {
   const { messages } = scene.sinks[0]!.last()!
   let blockedCount = -1
   await waitFor(() => {
-    if (client.standstills !== blockedCount) {
-      blockedCount = client.standstills
+    if (client.freezes !== blockedCount) {
+      blockedCount = client.freezes
       messages.length = 0
     }
     return frames().length > count

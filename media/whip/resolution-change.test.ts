@@ -56,7 +56,7 @@ async function publish(media: WhipMedia) {
 }
 
 const frames = (kind: 'audio' | 'video'): SinkMessage[] =>
-  scene.sinks[0]!.messages(kind).filter(({ isHeader }) => !isHeader)
+  scene.sinks[0]!.messages(kind).filter(({ isSequenceHeader }) => !isSequenceHeader)
 
 /** Waits for this many further frames at the destination. */
 async function moreFrames(count: number): Promise<void> {
@@ -104,7 +104,7 @@ test('sends one size without a gap while the client changes its size, and after 
   }
   expect(ingest()).toMatchObject({ sessionId: first.session, width: 640, height: 360 })
   const warning = () => ingest()?.warnings.find(({ code }) => code === 'resolution_changed')?.message
-  expect(await waitFor(warning, PATIENT)).toBe('The picture is received as 360×640 and re-encoded as 640×360.')
+  expect(await waitFor(warning, PATIENT)).toBe('The video is received as 360×640 and re-encoded as 640×360.')
   const { frames: decoded, stderr } = await decode()
   expect(stderr).toBe('')
   const sizes = new Set(decoded.flatMap(({ height, width }) => (width === undefined ? [] : `${width}×${height}`)))

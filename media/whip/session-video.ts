@@ -1,7 +1,7 @@
 import { encodeAmf0 } from '../rtmp/amf0.ts'
 import { parameterSetsOf } from '../rtmp/avc-record.ts'
 import { DATA, VIDEO } from '../rtmp/flv.ts'
-import { avcPictureSize, type PictureSize } from '../rtmp/sps.ts'
+import { avcVideoSize, type VideoSize } from '../rtmp/sps.ts'
 import type { MediaLog } from '../types.ts'
 import { isEncodable, videoArguments, DEFAULT_SIZE, type FfmpegProgram } from './transcode/ffmpeg-args.ts'
 import type { FlvTag } from '../rtmp/flv-reader.ts'
@@ -12,13 +12,13 @@ export interface SessionVideoOptions {
   /** Always transcode, to the default size. */
   readonly normalise: boolean
   /** The size of the video that destinations have received so far; null if they have received none. */
-  readonly size: PictureSize | null
+  readonly size: VideoSize | null
   /** Null if the node has no ffmpeg. Then video is passed on in its original size. */
   readonly ffmpeg: FfmpegProgram | null
   /** Called with each message for the relay (FLV tag types). */
   readonly deliver: (type: number, timestamp: number, payload: Buffer) => void
   /** The client has changed the video size. From now on video is transcoded to the size sent so far. */
-  readonly onTranscode: (from: PictureSize, to: PictureSize) => void
+  readonly onTranscode: (from: VideoSize, to: VideoSize) => void
   /** Transcoding has failed for good. */
   readonly onFailure: (reason: string) => void
   readonly log: MediaLog
@@ -33,7 +33,7 @@ export interface SessionVideoOptions {
 export class SessionVideo {
   readonly #options: SessionVideoOptions
   #transcodes: boolean
-  #size: PictureSize | null
+  #size: VideoSize | null
   /** AVCDecoderConfigurationRecord of the incoming H.264. */
   #record: Buffer | null = null
   #transcoder: Transcoder | null = null
@@ -49,7 +49,7 @@ export class SessionVideo {
 
   /** Sets the AVCDecoderConfigurationRecord of the frames that follow. */
   configure(record: Buffer, timestamp: number): void {
-    const size = avcPictureSize(record)
+    const size = avcVideoSize(record)
     this.#record = record
     if (size !== null) this.#applySize(size)
     if (this.#transcodes) return
@@ -78,7 +78,7 @@ export class SessionVideo {
     this.#transcoder?.kill()
   }
 
-  #applySize(size: PictureSize): void {
+  #applySize(size: VideoSize): void {
     const { ffmpeg, normalise, onTranscode } = this.#options
     const output = this.#size
     if (output === null || normalise) {
@@ -110,14 +110,14 @@ export class SessionVideo {
     return this.#transcoder
   }
 
-  #deliverTag({ body, timestamp, type }: FlvTag, size: PictureSize): void {
+  #deliverTag({ body, timestamp, type }: FlvTag, size: VideoSize): void {
     if (type !== VIDEO) return
     this.#sendMetadata(size, timestamp)
     this.#options.deliver(VIDEO, timestamp, body)
   }
 
   /** Sends onMetaData once, for players that need it before the first frame. */
-  #sendMetadata({ height, width }: PictureSize, timestamp: number): void {
+  #sendMetadata({ height, width }: VideoSize, timestamp: number): void {
     if (this.#hasMetadata) return
     this.#hasMetadata = true
     this.#options.deliver(DATA, timestamp, encodeAmf0('@setDataFrame', 'onMetaData', { width, height, ...METADATA }))

@@ -72,7 +72,7 @@ const pliCount = (rid: string) =>
     return stats.find(({ rid, type }) => type === 'outbound-rtp' && rid === '${rid}')?.pliCount ?? 0
   })()`)
 
-const frames = () => scene.sinks[0]!.messages('video').filter(({ isHeader }) => !isHeader)
+const frames = () => scene.sinks[0]!.messages('video').filter(({ isSequenceHeader }) => !isSequenceHeader)
 const ingest = () => scene.node.status().streams[0]?.ingest ?? null
 
 /** Waits for this many further frames at the destination. */

@@ -83,7 +83,7 @@ const trickle = ({ session }: OpenedSession, fragment: string, ifMatch?: readonl
   scene.node.whip({ type: 'trickle', session, keyHash: TOKEN, path: scene.stream.path, fragment, ifMatch })
 const ingest = () => scene.node.status().streams[0]?.ingest ?? null
 const frames = (index: number, kind: 'audio' | 'video') =>
-  scene.sinks[index]!.messages(kind).filter(({ isHeader }) => !isHeader)
+  scene.sinks[index]!.messages(kind).filter(({ isSequenceHeader }) => !isSequenceHeader)
 
 test('passes H.264 on unchanged, transcodes audio to AAC, and keeps both in sync', async () => {
   const { client, reply } = await publish()

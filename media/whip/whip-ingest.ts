@@ -5,7 +5,7 @@ import type { Publisher } from '../ingest/publisher.ts'
 import { listenError } from '../listen.ts'
 import { logWith } from '../log.ts'
 import type { Viewers } from '../preview/viewers.ts'
-import type { PictureSize } from '../rtmp/sps.ts'
+import type { VideoSize } from '../rtmp/sps.ts'
 import { TallyLog } from '../tally-log.ts'
 import type { MediaLog, MediaNodeOptions, WhipReply, WhipRequest, WhipSessionStatus, WhipSettings } from '../types.ts'
 import { completeAnswer, fragmentUfrag, isFragment, type AnnouncedAddress } from './sdp/answer.ts'
@@ -24,7 +24,7 @@ export interface WhipIngestOptions {
   /** Monotonic milliseconds of the last frame from the stream's primary publisher; null without a publisher. */
   readonly lastFrameAt: (streamId: string) => number | null
   /** The size of the video that the stream's destinations have received; null if they have received none. */
-  readonly pictureSize: (streamId: string) => PictureSize | null
+  readonly videoSize: (streamId: string) => VideoSize | null
   /** Sessions of a stream ended because the WHIP process ended. */
   readonly onLost: (lost: LostSessions) => void
   readonly limits?: Partial<IngestLimits> | undefined
@@ -224,8 +224,8 @@ class Ingest implements WhipIngest {
   }
 
   #connected(session: WhipSession): void {
-    const { log, onPublisher, pictureSize } = this.#options
-    const publisher = session.connect(pictureSize(session.streamId))
+    const { log, onPublisher, videoSize } = this.#options
+    const publisher = session.connect(videoSize(session.streamId))
     log.info(
       {
         sessionId: session.sessionId,

@@ -2,7 +2,7 @@ import { randomBytes } from 'node:crypto'
 import { PublisherSession } from '../ingest/publisher-session.ts'
 import type { IngestLimits } from '../ingest/limits.ts'
 import { AUDIO } from '../rtmp/flv.ts'
-import type { PictureSize } from '../rtmp/sps.ts'
+import type { VideoSize } from '../rtmp/sps.ts'
 import type { DesiredStream, MediaLog, ReceptionStatus } from '../types.ts'
 import type { CodedMedia } from './child/protocol.ts'
 import { SessionVideo } from './session-video.ts'
@@ -71,7 +71,7 @@ export class WhipSession {
    * Creates the publisher when the client has connected.
    * @param size the size of the video that destinations have received so far
    */
-  connect(size: PictureSize | null): PublisherSession {
+  connect(size: VideoSize | null): PublisherSession {
     const { doctor, ffmpeg, keyHash, offer, path, remoteAddress, sessionId, stream } = this.#options
     this.publisher = new PublisherSession({
       sessionId,
@@ -131,7 +131,7 @@ export class WhipSession {
     this.publisher?.end(reason)
   }
 
-  #newVideo(publisher: PublisherSession, size: PictureSize | null): SessionVideo | null {
+  #newVideo(publisher: PublisherSession, size: VideoSize | null): SessionVideo | null {
     const { ffmpeg, log, normalise, offer, sessionId } = this.#options
     if (offer.video === null) return null
     return new SessionVideo({
@@ -142,7 +142,7 @@ export class WhipSession {
       deliver: (type, timestamp, payload) => this.#deliver(type, timestamp, payload),
       onTranscode: (from, to) => {
         log.info({ sessionId, from, to }, 'the client changed the video size; video is transcoded to the previous size')
-        publisher.pictureRescaled(from, to)
+        publisher.videoRescaled(from, to)
       },
       onFailure: (reason) => this.drop(reason),
       log,

@@ -5,7 +5,7 @@ import type { Authenticator, Memberships, Owners, RateLimiter, Switches, Tickets
 import type { SignedLinks } from '../core/signed-links.ts'
 import type { Turns } from '../turns/turn-runner.ts'
 import { authenticate, authorize, limitRate } from './admission.ts'
-import { sendError, sendReply } from './answer.ts'
+import { sendError, sendReply } from './send-reply.ts'
 import { openBody, readBody } from './body.ts'
 import { compiledOperation, type CompiledOperation } from './compiled-operation.ts'
 import { publicError } from './error-reply.ts'

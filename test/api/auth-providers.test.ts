@@ -228,7 +228,7 @@ describe('provider failures', () => {
       issuer.fail((request, response) => {
         if (request.url === '/.well-known/openid-configuration') respond(response)
         else if (request.url === '/moved') response.end(JSON.stringify(metadata))
-        else issuer.answer(request, response)
+        else issuer.handle(request, response)
       })
       return (await send({ idToken: await issuer.sign(claims(someone())) })).body.code
     }
@@ -356,7 +356,7 @@ describe('with Microsoft', () => {
         )
         return
       }
-      issuer.answer(request, response)
+      issuer.handle(request, response)
     })
     return new OpenIdProvider(microsoftOptions(tenant, CLIENT.id, CLIENT.secret, issuer.url), clock)
   }

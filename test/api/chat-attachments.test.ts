@@ -42,10 +42,10 @@ test('detects the type by content, serves files inert, and only to readers of th
   const [first = '', second = ''] = ids
   expect((await download('ada', first)).status).toBe(200)
   expect((await download('bob', first)).status).toBe(404)
-  expect((await channel.say('bob', 'not mine', { attachments: ids })).status).toBe(400)
-  const message = await channel.said('ada', '', { attachments: ids })
+  expect((await channel.trySend('bob', 'not mine', { attachments: ids })).status).toBe(400)
+  const message = await channel.send('ada', '', { attachments: ids })
   expect(message.attachments.map(({ _id }: { _id: string }) => _id)).toEqual(ids)
-  expect((await channel.say('ada', 'twice', { attachments: ids })).status).toBe(400)
+  expect((await channel.trySend('ada', 'twice', { attachments: ids })).status).toBe(400)
   const shown = await download('bob', first)
   expect([shown.status, shown.text]).toEqual([200, '<script>alert(1)</script>'])
   expect(shown.headers.get('content-type')).toBe('text/plain; charset=utf-8')
@@ -68,7 +68,7 @@ test('accepts 5 MB, and rejects one byte more and empty files', async () => {
 test('deletes attachments that were not sent within a day, and keeps sent ones', async () => {
   const sent = await upload('ada', 'kept.txt', new TextEncoder().encode('a kept note'))
   const channel = await TestChannel.make(world, 'acme', 'ada', {})
-  await channel.said('ada', 'for the record', { attachments: [sent.body.data._id] })
+  await channel.send('ada', 'for the record', { attachments: [sent.body.data._id] })
   const { body } = await upload('bob', 'note.txt', new TextEncoder().encode('a note'))
   const { assets, chat, storage } = app.composition.services
   const key = `${world.id('acme')}/${body.data._id as string}`

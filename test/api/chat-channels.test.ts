@@ -50,12 +50,12 @@ describe('channels', () => {
 
   test('are read-only while archived', async () => {
     const channel = await TestChannel.make(world, 'acme', 'ada')
-    const message = await channel.said('bob', 'before', { clientId: 'kept' })
+    const message = await channel.send('bob', 'before', { clientId: 'kept' })
     const change = (body: object) => world.as('bob').call(chat.updateChannel, { path: channel.path, body })
     expect((await change({ archived: true })).body.data.archivedAt).toMatch(/Z$/)
     const place = { path: { ...channel.path, messageId: message._id } }
     const refused = [
-      await channel.say('bob', 'after'),
+      await channel.trySend('bob', 'after'),
       await change({ topic: 'no' }),
       await world.as('bob').call(chat.editMessage, { ...place, body: { body: 'no' } }),
       await world.as('bob').call(chat.deleteMessage, place),
@@ -63,21 +63,21 @@ describe('channels', () => {
     ]
     expect(refused.map(({ status, body }) => [status, body.code])).toEqual(refused.map(() => [409, 'channel_archived']))
     // A repeated clientId still gets its first reply.
-    expect((await channel.say('bob', 'before', { clientId: 'kept' })).body.data.seq).toBe(message.seq)
+    expect((await channel.trySend('bob', 'before', { clientId: 'kept' })).body.data.seq).toBe(message.seq)
     expect((await world.as('eve').call(chat.listMessages, { path: channel.path })).body.data).toHaveLength(1)
     expect((await change({ archived: false, topic: 'again' })).body.data).toMatchObject({
       archivedAt: null,
       topic: 'again',
     })
-    expect((await channel.say('bob', 'after')).status).toBe(201)
+    expect((await channel.trySend('bob', 'after')).status).toBe(201)
   })
 
   test('delete their messages, search results included', async () => {
     const channel = await TestChannel.make(world, 'acme', 'ada')
-    await channel.said('bob', 'soon gone xylophone')
+    await channel.send('bob', 'soon gone xylophone')
     expect((await world.as('bob').call(chat.deleteChannel, { path: channel.path })).status).toBe(403)
     expect((await world.as('ada').call(chat.deleteChannel, { path: channel.path })).status).toBe(200)
-    expect((await channel.say('bob', 'too late')).body.code).toBe('not_found')
+    expect((await channel.trySend('bob', 'too late')).body.code).toBe('not_found')
     const found = await world.as('ada').call(chat.searchMessages, { ...at(), query: { q: 'xylophone' } })
     expect(found.body.data).toEqual([])
   })
@@ -122,7 +122,7 @@ describe('direct conversations', () => {
 describe('private channels', () => {
   test('return 404 to non-members for every operation', async () => {
     const channel = await TestChannel.make(world, 'acme', 'ada', { private: true, memberIds: [world.id('bob')] })
-    const message = await channel.said('bob', 'a secret zeppelin')
+    const message = await channel.send('bob', 'a secret zeppelin')
     const hidden = { path: { ...channel.path, messageId: message._id, emoji: '👍', userId: world.id('bob') } }
     const nowhere = { path: { ...hidden.path, channelId: '01900000-0000-7000-8000-00000000dead' } }
     for (const [operation, body] of [
@@ -167,7 +167,7 @@ describe('private channels', () => {
     expect((await add('bob', 'cyd')).body.data.memberIds).toHaveLength(3)
     expect((await remove('cyd', 'bob')).status).toBe(403)
     expect((await remove('ada', 'cyd')).status).toBe(200)
-    expect((await channel.say('cyd', 'hello?')).status).toBe(404)
+    expect((await channel.trySend('cyd', 'hello?')).status).toBe(404)
     expect((await remove('ada', 'ada')).status).toBe(200)
     expect((await remove('bob', 'bob')).body.code).toBe('conflict')
   })
@@ -184,12 +184,12 @@ describe('private channels', () => {
     const { body } = await world.as('ada').call(chat.syncChannel, { path: channel.path, query: { after: 1 } })
     expect(body.data.changes).toMatchObject([{ seq: 2, type: 'members', data: { removed: [world.id('fay')] } }])
     await world.member('acme', 'fay')
-    expect((await channel.say('fay', 'am I in?')).status).toBe(404)
+    expect((await channel.trySend('fay', 'am I in?')).status).toBe(404)
     const again = await world.as('ada').call(chat.createChannel, dm)
     expect([again.status, again.body.data._id]).toEqual([200, before.body.data._id])
     expect(again.body.data.memberIds).toHaveLength(2)
-    expect((await new TestChannel(world, at().path.workspaceId, again.body.data._id).say('fay', 'back')).status).toBe(
-      201,
-    )
+    expect(
+      (await new TestChannel(world, at().path.workspaceId, again.body.data._id).trySend('fay', 'back')).status,
+    ).toBe(201)
   })
 })

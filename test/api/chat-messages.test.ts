@@ -28,7 +28,7 @@ describe('sending', () => {
     const channel = await TestChannel.make(world, 'acme', 'ada')
     const names = ['ada', 'bob', 'cyd']
     const sent = await Promise.all(
-      Array.from({ length: 60 }, (_, index) => channel.said(names[index % 3] ?? 'ada', `message ${index}`)),
+      Array.from({ length: 60 }, (_, index) => channel.send(names[index % 3] ?? 'ada', `message ${index}`)),
     )
     const seqs = sent.map(({ seq }) => seq as number).toSorted((a, b) => a - b)
     expect(seqs).toEqual(Array.from({ length: 60 }, (_, index) => index + 2))
@@ -36,31 +36,31 @@ describe('sending', () => {
 
   test('creates one message for a clientId, with concurrent requests and after a new activation', async () => {
     const channel = await TestChannel.make(world, 'acme', 'ada')
-    const again = () => channel.say('bob', 'once', { clientId: 'one' })
+    const again = () => channel.trySend('bob', 'once', { clientId: 'one' })
     const replies = await Promise.all(Array.from({ length: 12 }, again))
     expect(replies.map(({ status }) => status).toSorted((a, b) => a - b)).toEqual([
       ...Array.from({ length: 11 }, () => 200),
       201,
     ])
     expect(new Set(replies.map(({ body }) => body.data._id)).size).toBe(1)
-    expect((await channel.say('ada', 'mine', { clientId: 'one' })).status).toBe(201)
+    expect((await channel.trySend('ada', 'mine', { clientId: 'one' })).status).toBe(201)
     // A new epoch starts without the old one's memory.
     await app.database.run('update actor_fence set epoch = epoch + 1')
     const reply = await again()
     expect([reply.status, reply.body.data]).toEqual([200, replies[0]?.body.data])
-    expect((await channel.said('bob', 'next')).seq).toBe(4)
+    expect((await channel.send('bob', 'next')).seq).toBe(4)
   })
 
   test('gives no number to a rejected message, and accepts the others', async () => {
     const channel = await TestChannel.make(world, 'acme', 'ada')
     const nothing = '01900000-0000-7000-8000-00000000dead'
     const replies = await Promise.all([
-      channel.say('ada', 'one'),
-      channel.say('bob', '', {}),
-      channel.say('bob', 'no such message', { replyTo: nothing }),
-      channel.say('cyd', '<!channel> all of you'),
-      channel.say('bob', 'two'),
-      channel.say('bob', 'x'.repeat(8_001)),
+      channel.trySend('ada', 'one'),
+      channel.trySend('bob', '', {}),
+      channel.trySend('bob', 'no such message', { replyTo: nothing }),
+      channel.trySend('cyd', '<!channel> all of you'),
+      channel.trySend('bob', 'two'),
+      channel.trySend('bob', 'x'.repeat(8_001)),
     ])
     expect(replies.map(({ status }) => status)).toEqual([201, 400, 400, 403, 201, 400])
     const { body } = await world.as('ada').call(chat.syncChannel, { path: channel.path, query: { after: 0 } })
@@ -79,12 +79,14 @@ describe('sending', () => {
       'create trigger poison before insert on chat_messages for each row execute function poison()',
     )
     const bodies = Array.from({ length: 15 }, (_, index) => (index === 7 ? 'poison' : `message ${index}`))
-    const replies = await Promise.all(bodies.map((body, index) => channel.say('bob', body, { clientId: `p${index}` })))
+    const replies = await Promise.all(
+      bodies.map((body, index) => channel.trySend('bob', body, { clientId: `p${index}` })),
+    )
     await app.database.run('drop trigger poison on chat_messages')
     expect(replies.map(({ status }) => status)).toEqual(bodies.map((body) => (body === 'poison' ? 500 : 201)))
     const seqs = replies.flatMap(({ body }) => (body.status ? [body.data.seq as number] : []))
     expect(seqs.toSorted((a, b) => a - b)).toEqual(Array.from({ length: 14 }, (_, index) => index + 2))
-    const again = await channel.say('bob', 'not poison any more', { clientId: 'p7' })
+    const again = await channel.trySend('bob', 'not poison any more', { clientId: 'p7' })
     expect([again.status, again.body.data.seq]).toEqual([201, 16])
   })
 })
@@ -92,7 +94,7 @@ describe('sending', () => {
 describe('changing', () => {
   test('lets authors edit, and keeps the earlier texts as history', async () => {
     const channel = await TestChannel.make(world, 'acme', 'ada')
-    const { _id } = await channel.said('bob', 'first')
+    const { _id } = await channel.send('bob', 'first')
     const edit = (by: string, body: string) =>
       world.as(by).call(chat.editMessage, { ...on(channel, _id), body: { body } })
     expect((await edit('ada', 'not mine')).body.code).toBe('not_your_message')
@@ -107,7 +109,7 @@ describe('changing', () => {
 
   test('erases text, history and reactions on deletion, by the author or with team:manage', async () => {
     const channel = await TestChannel.make(world, 'acme', 'ada')
-    const { _id } = await channel.said('bob', 'a regrettable wombat', { clientId: 'w' })
+    const { _id } = await channel.send('bob', 'a regrettable wombat', { clientId: 'w' })
     await world.as('bob').call(chat.editMessage, { ...on(channel, _id), body: { body: 'still a wombat' } })
     await world.as('cyd').call(chat.reactToMessage, on(channel, _id, { emoji: '🙈' }))
     await world.as('cyd').call(chat.editMessage, { ...on(channel, _id), body: { pinned: true } })
@@ -120,11 +122,11 @@ describe('changing', () => {
     for (const reply of [
       await world.as('bob').call(chat.editMessage, { ...on(channel, _id), body: { body: 'back' } }),
       await world.as('bob').call(chat.reactToMessage, on(channel, _id, { emoji: '👍' })),
-      await channel.say('cyd', 'what was that?', { replyTo: _id }),
+      await channel.trySend('cyd', 'what was that?', { replyTo: _id }),
     ]) {
       expect([reply.status, reply.body.code]).toEqual([409, 'message_deleted'])
     }
-    expect((await channel.say('bob', 'again', { clientId: 'w' })).body.data).toMatchObject({ _id, body: '' })
+    expect((await channel.trySend('bob', 'again', { clientId: 'w' })).body.data).toMatchObject({ _id, body: '' })
     const dump = await app.database.rows<{ text: string }>(
       'select row_to_json(l)::text as text from chat_log l union all select row_to_json(e)::text from chat_edits e',
     )
@@ -133,7 +135,7 @@ describe('changing', () => {
 
   test('accepts one emoji per reaction, once per user, and ignores repetitions', async () => {
     const channel = await TestChannel.make(world, 'acme', 'ada')
-    const { _id } = await channel.said('bob', 'react!')
+    const { _id } = await channel.send('bob', 'react!')
     const react = (by: string, emoji: string) => world.as(by).call(chat.reactToMessage, on(channel, _id, { emoji }))
     for (const emoji of ['👍🏽', '👩‍👩‍👧', '🇩🇪', '❤️', '1️⃣']) expect((await react('ada', emoji)).status).toBe(200)
     for (const text of ['a', '👍👍', '1', ':)']) expect((await react('ada', text)).status).toBe(400)
@@ -152,8 +154,8 @@ describe('changing', () => {
 
   test('lets every member who can write pin a message', async () => {
     const channel = await TestChannel.make(world, 'acme', 'ada')
-    const { _id } = await channel.said('bob', 'pin me')
-    await channel.said('bob', 'not me')
+    const { _id } = await channel.send('bob', 'pin me')
+    await channel.send('bob', 'not me')
     const pin = (pinned: boolean) => world.as('cyd').call(chat.editMessage, { ...on(channel, _id), body: { pinned } })
     expect((await pin(true)).body.data).toMatchObject({ pinnedBy: world.id('cyd'), edits: 0 })
     const pinned = await world.as('bob').call(chat.listMessages, { path: channel.path, query: { pinned: true } })
@@ -171,7 +173,7 @@ describe('changing', () => {
     const channel = await TestChannel.make(world, 'acme', 'ada')
     const names = ['ada', 'bob', 'cyd']
     const messages = await Promise.all(
-      Array.from({ length: 51 }, (_, index) => channel.said(names[index % 3] ?? 'ada', `pin ${index}`)),
+      Array.from({ length: 51 }, (_, index) => channel.send(names[index % 3] ?? 'ada', `pin ${index}`)),
     )
     const pin = async (messageId: string) =>
       (await world.as('ada').call(chat.editMessage, { ...on(channel, messageId), body: { pinned: true } })).status
@@ -187,9 +189,9 @@ describe('changing', () => {
 
   test('needs permission to mention a channel, and mentions only users who can see it', async () => {
     const channel = await TestChannel.make(world, 'acme', 'ada', { private: true, memberIds: [world.id('bob')] })
-    const hers = await channel.said('ada', `<@${world.id('cyd')}> cannot see this, <@${world.id('bob')}> can`)
+    const hers = await channel.send('ada', `<@${world.id('cyd')}> cannot see this, <@${world.id('bob')}> can`)
     expect(hers.mentions).toEqual({ userIds: [world.id('bob')], everyone: false })
-    const his = await channel.said('bob', 'quietly')
+    const his = await channel.send('bob', 'quietly')
     const edit = (by: string, messageId: string) =>
       world.as(by).call(chat.editMessage, { ...on(channel, messageId), body: { body: '<!channel> loudly' } })
     const refused = await edit('bob', his._id)
@@ -199,7 +201,7 @@ describe('changing', () => {
       .as('bob')
       .call(chat.createChannel, { ...at(), body: { kind: 'dm', userIds: [world.id('cyd')] } })
     const both = new TestChannel(world, at().path.workspaceId, dm.body.data._id)
-    expect((await both.said('bob', '<!channel> of two')).mentions.everyone).toBe(true)
+    expect((await both.send('bob', '<!channel> of two')).mentions.everyone).toBe(true)
   })
 
   test('stores text unchanged, and rejects NUL and lone surrogates', async () => {
@@ -212,7 +214,7 @@ describe('changing', () => {
       '{"$1": "\\"}',
       '𝄞'.repeat(4_000),
     ]) {
-      const reply = await channel.say('bob', body)
+      const reply = await channel.trySend('bob', body)
       const isText = !body.includes('\u0000') && body.isWellFormed()
       expect([reply.status, reply.body.data?.body], JSON.stringify(body)).toEqual(
         isText ? [201, body] : [400, undefined],
@@ -224,9 +226,9 @@ describe('changing', () => {
 describe('reading', () => {
   test('counts the replies of a thread, and keeps replies to replies in it', async () => {
     const channel = await TestChannel.make(world, 'acme', 'ada')
-    const root = await channel.said('ada', 'root')
-    const first = await channel.said('bob', 'first', { replyTo: root._id })
-    const second = await channel.said('cyd', 'second', { replyTo: first._id })
+    const root = await channel.send('ada', 'root')
+    const first = await channel.send('bob', 'first', { replyTo: root._id })
+    const second = await channel.send('cyd', 'second', { replyTo: first._id })
     expect(second.replyTo).toBe(root._id)
     await world.as('bob').call(chat.deleteMessage, on(channel, first._id))
     const thread = await world.as('ada').call(chat.listMessages, { path: channel.path, query: { replyTo: root._id } })
@@ -237,7 +239,7 @@ describe('reading', () => {
 
   test('lists messages before, after and around a number, in ascending order', async () => {
     const channel = await TestChannel.make(world, 'acme', 'ada')
-    for (let index = 2; index <= 11; index += 1) await channel.said('ada', `${index}`)
+    for (let index = 2; index <= 11; index += 1) await channel.send('ada', `${index}`)
     const list = async (query: object) => {
       const { body } = await world.as('bob').call(chat.listMessages, { path: channel.path, query: { ...query } })
       return [body.data.map((message: { seq: number }) => message.seq), body.pagination.hasMore, body.seq]
@@ -259,10 +261,10 @@ describe('reading', () => {
       const { data } = (await world.as(name).call(chat.getChannel, { path: channel.path })).body
       return [data.unreadCount, data.mentionCount]
     }
-    await channel.said('ada', `hello <@${world.id('bob')}> and <@01900000-0000-7000-8000-00000000dead>`)
-    const toAll = await channel.said('ada', '<!channel> come in')
+    await channel.send('ada', `hello <@${world.id('bob')}> and <@01900000-0000-7000-8000-00000000dead>`)
+    const toAll = await channel.send('ada', '<!channel> come in')
     expect(toAll.mentions).toEqual({ userIds: [], everyone: true })
-    await channel.said('cyd', `me <@${world.id('cyd')}>`)
+    await channel.send('cyd', `me <@${world.id('cyd')}>`)
     expect([await counts('ada'), await counts('bob'), await counts('cyd')]).toEqual([
       [1, 0],
       [3, 2],
@@ -273,8 +275,8 @@ describe('reading', () => {
     expect(await mark({ seq: 2, muted: false })).toMatchObject({ readSeq: 3, muted: false })
     // A marker beyond the newest message stops at the newest.
     expect(await mark({ seq: 1_000_000 })).toMatchObject({ readSeq: 4, unreadCount: 0 })
-    await channel.said('ada', `again <@${world.id('bob')}>`)
-    const late = await channel.said('ada', `and <@${world.id('bob')}>`)
+    await channel.send('ada', `again <@${world.id('bob')}>`)
+    const late = await channel.send('ada', `and <@${world.id('bob')}>`)
     expect(await counts('bob')).toEqual([2, 2])
     await world.as('ada').call(chat.deleteMessage, on(channel, late._id))
     expect(await counts('bob')).toEqual([1, 1])
@@ -284,8 +286,8 @@ describe('reading', () => {
 
   test('searches words and prefixes, by channel and author, with an escaped snippet', async () => {
     const channel = await TestChannel.make(world, 'acme', 'ada')
-    await channel.said('ada', 'The <b>quick</b> brown marmot & friends')
-    await channel.said('bob', 'Quick marmots are "rare": https://marmots.example.com/all it\'s')
+    await channel.send('ada', 'The <b>quick</b> brown marmot & friends')
+    await channel.send('bob', 'Quick marmots are "rare": https://marmots.example.com/all it\'s')
     const find = async (query: object) =>
       (await world.as('cyd').call(chat.searchMessages, { ...at(), query: { ...query } })).body
     expect((await find({ q: 'marmot quick' })).data).toHaveLength(1)
@@ -302,7 +304,7 @@ describe('reading', () => {
     const next = await find({ q: 'quick', limit: 1, cursor: page.pagination.nextCursor })
     expect(next.data[0].seq).toBe(2)
     // Search finds the current text only, and no deleted messages.
-    const ocelot = await channel.said('ada', 'an ocelot')
+    const ocelot = await channel.send('ada', 'an ocelot')
     expect((await find({ q: 'ocelot' })).data).toHaveLength(1)
     await world.as('ada').call(chat.editMessage, { ...on(channel, ocelot._id), body: { body: 'a serval' } })
     expect([(await find({ q: 'ocelot' })).data, (await find({ q: 'serval' })).data.length]).toEqual([[], 1])
@@ -333,13 +335,13 @@ test('limits a user to 5 messages a second per channel, in bursts of 10, over RE
     const burst = async (by: string, count: number) => {
       const replies = await Promise.all(
         Array.from({ length: count }, (_, index) =>
-          by === 'ada' && index % 2 === 0 ? call(channel, `${index}`) : channel.say(by, `${index}`),
+          by === 'ada' && index % 2 === 0 ? call(channel, `${index}`) : channel.trySend(by, `${index}`),
         ),
       )
       return replies.filter(({ status }) => status === 201).length
     }
     expect(await burst('ada', 12)).toBe(10)
-    const refused = await channel.say('ada', 'more')
+    const refused = await channel.trySend('ada', 'more')
     expect([refused.status, refused.body.code, refused.headers.get('retry-after')]).toEqual([429, 'rate_limited', '1'])
     expect(await call(channel, 'more')).toMatchObject({
       status: 429,
@@ -350,7 +352,7 @@ test('limits a user to 5 messages a second per channel, in bursts of 10, over RE
     clock.advance(1_000)
     expect(await burst('ada', 8)).toBe(5)
     const other = await TestChannel.make(there, 'acme', 'ada')
-    expect((await other.say('ada', 'elsewhere')).status).toBe(201)
+    expect((await other.trySend('ada', 'elsewhere')).status).toBe(201)
     expect((await call(other, 'elsewhere')).status).toBe(201)
   } finally {
     sockets.end()

@@ -48,7 +48,7 @@ test('delivers messages in the same order on both nodes (Rocket.Chat #28573)', a
   const [a, b] = [await sockets.connect(world.key('ada')), await sockets.connect(world.key('bob'), {}, there.url)]
   const sent = await Promise.all(
     Array.from({ length: 40 }, (_, index) =>
-      channel.said(index % 2 === 0 ? 'ada' : 'bob', `message ${index}`, {}, index % 4 < 2 ? here : there),
+      channel.send(index % 2 === 0 ? 'ada' : 'bob', `message ${index}`, {}, index % 4 < 2 ? here : there),
     ),
   )
   const changes = (events: typeof a.events) =>
@@ -71,7 +71,7 @@ test('creates one message for a clientId that is sent to both nodes', async () =
   const channel = await TestChannel.make(world, 'acme', 'ada')
   const replies = await Promise.all(
     Array.from({ length: 10 }, (_, index) =>
-      channel.say('bob', 'once', { clientId: 'mine' }, index % 2 === 0 ? here : there),
+      channel.trySend('bob', 'once', { clientId: 'mine' }, index % 2 === 0 ? here : there),
     ),
   )
   expect(replies.map(({ status }) => status).filter((status) => status === 201)).toHaveLength(1)
@@ -90,14 +90,14 @@ test('applies removal from a private channel and return to it on the other node'
       name === 'chat.change' && data.type === 'message' ? [data.data.message.body] : [],
     )
   const sentBodies = ['in', 'out', 'in again']
-  await channel.said('ada', 'in')
+  await channel.send('ada', 'in')
   const path = { ...channel.path, userId: world.id('cyd') }
   expect((await world.as('ada').call(chat.removeChannelMember, { path })).status).toBe(200)
-  await channel.said('ada', 'out')
+  await channel.send('ada', 'out')
   const body = { userIds: [world.id('cyd')] }
   const added = await channel.as('ada', there).call(chat.addChannelMembers, { path: channel.path, body })
   expect(added.status).toBe(200)
-  await channel.said('ada', 'in again')
+  await channel.send('ada', 'in again')
   await waitFor(() => bodies(ada).length === 3 && bodies(cyd).length === 2, { timeoutMs: 20_000 })
   expect([bodies(ada), bodies(cyd)]).toEqual([sentBodies, ['in', 'in again']])
 })

@@ -72,9 +72,9 @@ const step = record({
   by: constantFrom(...NAMES),
   what: constantFrom(
     ...([
-      'say',
-      'say',
-      'answer',
+      'send',
+      'send',
+      'reply',
       'edit',
       'delete',
       'react',
@@ -94,9 +94,9 @@ type Step = typeof step extends { generate: (...args: never[]) => { value: infer
 async function take(channel: TestChannel, messages: { _id: string; author: string }[], one: Step): Promise<void> {
   const target = messages[one.of % Math.max(1, messages.length)]
   const { path } = channel
-  if (one.what === 'say' || (one.what === 'answer' && target === undefined)) {
+  if (one.what === 'send' || (one.what === 'reply' && target === undefined)) {
     const body = one.of % 3 === 0 ? `hello <@${world.id('bob')}>` : `text ${one.of}`
-    messages.push(await channel.said(one.by, body))
+    messages.push(await channel.send(one.by, body))
     return
   }
   if (one.what === 'topic') {
@@ -115,9 +115,9 @@ async function take(channel: TestChannel, messages: { _id: string; author: strin
   const on = { path: { ...path, messageId: target._id } }
   const marked = { path: { ...on.path, emoji: one.emoji } }
   const author = NAMES.find((name) => world.id(name) === target.author) ?? 'ada'
-  if (one.what === 'answer') {
-    const answer = await channel.say(one.by, `answer ${one.of}`, { replyTo: target._id })
-    if (answer.status === 201) messages.push(answer.body.data)
+  if (one.what === 'reply') {
+    const reply = await channel.trySend(one.by, `reply ${one.of}`, { replyTo: target._id })
+    if (reply.status === 201) messages.push(reply.body.data)
   } else if (one.what === 'edit') {
     await world.as(author).call(chat.editMessage, { ...on, body: { body: `edited ${one.of} by ${one.by}` } })
   } else if (one.what === 'delete') await world.as(one.by).call(chat.deleteMessage, on)
@@ -158,10 +158,10 @@ describe('a client that catches up has the state of one that was always connecte
     // 30 is the most that one user can have waiting.
     for (let sent = 0; sent < WINDOW + 20; sent += 30) {
       const names = Array.from({ length: 30 }, (_, index) => NAMES[index % 3] ?? 'ada')
-      messages.push(...(await Promise.all(names.map((by, index) => channel.said(by, `message ${sent + index}`)))))
+      messages.push(...(await Promise.all(names.map((by, index) => channel.send(by, `message ${sent + index}`)))))
     }
     messages.sort((a, b) => (a._id < b._id ? -1 : 1))
-    for (const what of ['pin', 'edit', 'react', 'answer', 'delete'] as const) {
+    for (const what of ['pin', 'edit', 'react', 'reply', 'delete'] as const) {
       for (const of of [0, 5, 60, 119])
         await take(channel, messages.slice(0, 120), { by: 'bob', what, of, emoji: '👍' })
     }
@@ -175,9 +175,9 @@ describe('a client that catches up has the state of one that was always connecte
   test('with edits, deletions and reactions made in the meantime (Rocket.Chat #41079)', async () => {
     const channel = await privateChannel()
     const [edited, deleted, liked] = [
-      await channel.said('bob', 'to be edited'),
-      await channel.said('bob', 'to be deleted'),
-      await channel.said('bob', 'to be liked'),
+      await channel.send('bob', 'to be edited'),
+      await channel.send('bob', 'to be deleted'),
+      await channel.send('bob', 'to be liked'),
     ]
     const before = after(EMPTY, liveChanges(channel))
     const on = (messageId: string) => ({ path: { ...channel.path, messageId } })
@@ -196,7 +196,7 @@ describe('a client that catches up has the state of one that was always connecte
 
 test('sends one snapshot to a client that is ahead of the server (Mattermost #30388)', async () => {
   const channel = await privateChannel()
-  await channel.said('bob', 'after the restore')
+  await channel.send('bob', 'after the restore')
   const sync = async (from: number) =>
     (await world.as('ada').call(chat.syncChannel, { path: channel.path, query: { after: from } })).body.data as SyncData
   const first = await sync(500)
@@ -217,7 +217,7 @@ describe('pruning the log', () => {
 
   test('keeps the newest changes; clients further behind get a snapshot', async () => {
     const channel = await privateChannel()
-    for (const text of ['a', 'b', 'c', 'd', 'e']) await channel.said('bob', text)
+    for (const text of ['a', 'b', 'c', 'd', 'e']) await channel.send('bob', text)
     const quiet = await privateChannel()
     const always = after(EMPTY, liveChanges(channel))
     const { database } = app
@@ -239,7 +239,7 @@ describe('pruning the log', () => {
 
   test('deletes old changes, but never the newest, which holds the last number', async () => {
     const channel = await privateChannel()
-    for (const text of ['a', 'b']) await channel.said('bob', text)
+    for (const text of ['a', 'b']) await channel.send('bob', text)
     const later = (ms: number) => new ManualClock(Date.now() + ms)
     const { database } = app
     const { days } = CHAT_LOG_KEPT
@@ -249,7 +249,7 @@ describe('pruning the log', () => {
     expect(await numbers(channel)).toEqual([3])
     // Drop the cached number, so that it is read from the log.
     app.composition.services.workspaces.memberships.changed(channel.path.workspaceId)
-    expect((await channel.said('bob', 'after a long pause')).seq).toBe(4)
+    expect((await channel.send('bob', 'after a long pause')).seq).toBe(4)
     expect((await sync(channel, 2)).changes.map(({ seq }) => seq)).toEqual([3, 4])
     expect((await sync(channel, 1)).snapshot?.messages.map(({ body }) => body)).toEqual([
       'a',
@@ -274,7 +274,7 @@ describe('pruning the log', () => {
 
   test('sends a snapshot, never a gap, to a client that reads during pruning', async () => {
     const channel = await privateChannel()
-    for (const text of ['a', 'b', 'c']) await channel.said('bob', text)
+    for (const text of ['a', 'b', 'c']) await channel.send('bob', text)
     const { database } = app
     // Prune between reading the range of numbers and reading the changes.
     const pruning: Pick<typeof database, 'row' | 'rows' | 'run'> = {
@@ -295,7 +295,7 @@ test('loses no message between joining a room and reading history (Rocket.Chat.R
   const channel = await privateChannel()
   const { events } = await sockets.connect(world.key('ada'))
   const talking = Promise.all(
-    Array.from({ length: 30 }, (_, index) => channel.said(NAMES[index % 3] ?? 'ada', `${index}`)),
+    Array.from({ length: 30 }, (_, index) => channel.send(NAMES[index % 3] ?? 'ada', `${index}`)),
   )
   let state = await caughtUp(channel, EMPTY, app.composition.services.chat.log)
   const list = await world.as('ada').call(chat.listMessages, { path: channel.path, query: { limit: 100 } })
@@ -314,7 +314,7 @@ test('loses no message between joining a room and reading history (Rocket.Chat.R
 
 test('detects a gap, and ignores a change that arrives twice', async () => {
   const channel = await privateChannel()
-  for (const text of ['a', 'b', 'c']) await channel.said('bob', text)
+  for (const text of ['a', 'b', 'c']) await channel.send('bob', text)
   const changes = liveChanges(channel)
   const state = after(EMPTY, changes)
   expect(after(state, changes)).toBe(state)
@@ -326,15 +326,15 @@ test('publishes changes of a private channel to current members only', async () 
   const channel = await privateChannel()
   const [bob, dan] = [await sockets.connect(world.key('bob')), await sockets.connect(world.key('dan'))]
   const on = { path: channel.path }
-  await channel.said('ada', 'for the three of us')
+  await channel.send('ada', 'for the three of us')
   const types = async ({ socket }: typeof bob) =>
     ((await socket.timeout(10_000).emitWithAck('typing', channel.path)) as { status: number }).status
   expect([await types(bob), await types(dan)]).toEqual([200, 404])
   await world.as('ada').call(chat.addChannelMembers, { ...on, body: { userIds: [world.id('dan')] } })
-  await channel.said('ada', 'hello dan')
+  await channel.send('ada', 'hello dan')
   expect(await types(dan)).toBe(200)
   await world.as('ada').call(chat.removeChannelMember, { path: { ...on.path, userId: world.id('dan') } })
-  await channel.said('ada', 'dan is gone')
+  await channel.send('ada', 'dan is gone')
   expect(await types(dan)).toBe(404)
   await waitFor(() => bob.events.some(({ data }) => data.seq === 6), { what: 'the last change', timeoutMs: 20_000 })
   const bodies = (events: typeof bob.events) =>
@@ -422,12 +422,12 @@ test('shows changes over sockets and REST to each other at once', async () => {
   const { body: sent } = await call('sendMessage', { path: channel.path, body: { body: 'over the socket' } })
   const on = { path: { ...channel.path, messageId: sent.data._id as string } }
   expect(await rest('bob')).toEqual([sent.data])
-  const answer = await channel.said('bob', 'over REST', { replyTo: sent.data._id })
-  expect(await overSocket()).toMatchObject([{ thread: { replyCount: 1, lastReplySeq: 3 } }, { _id: answer._id }])
+  const reply = await channel.send('bob', 'over REST', { replyTo: sent.data._id })
+  expect(await overSocket()).toMatchObject([{ thread: { replyCount: 1, lastReplySeq: 3 } }, { _id: reply._id }])
   await call('editMessage', { ...on, body: { body: 'edited over a wireless socket' } })
   await world.as('bob').call(chat.reactToMessage, { path: { ...on.path, emoji: '👍' } })
   await call('editMessage', { ...on, body: { pinned: true } })
-  await world.as('bob').call(chat.deleteMessage, { path: { ...channel.path, messageId: answer._id } })
+  await world.as('bob').call(chat.deleteMessage, { path: { ...channel.path, messageId: reply._id } })
   expect(await overSocket()).toEqual(await rest('bob'))
   expect(await rest('ada')).toMatchObject([
     { body: 'edited over a wireless socket', edits: 1, pinnedBy: world.id('ada'), reactions: [{ emoji: '👍' }] },
@@ -444,7 +444,7 @@ test('shows changes over sockets and REST to each other at once', async () => {
     .call(chat.markChannelRead, { path: channel.path, body: { muted: true } })
   expect(muted.data).toMatchObject({ readSeq: 3, muted: true })
   expect((await call('getChannel', { path: channel.path })).body.data).toMatchObject({ readSeq: 3, muted: true })
-  await channel.said('ada', 'the last word')
+  await channel.send('ada', 'the last word')
   const changes = ({ events }: typeof one) =>
     events.flatMap(({ data, name }) => (name === 'chat.change' && data.channelId === channel.id ? [data] : []))
   await waitFor(() => [one, other, bob].every((who) => changes(who).at(-1)?.data.message?.body === 'the last word'))

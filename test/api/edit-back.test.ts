@@ -66,9 +66,9 @@ describe.each(editing.map((op) => [op.route as string, op] as const))('%s', (_ro
     const { send } = await stageExample(op, { app, workspaceId, owner, caller: owner })
     const { body: _body, ...where } = send
     const call = async (one: NamedOperation, options: object) => {
-      const answer = await app.send(one.route as string, { ...where, ...options })
-      expect(answer.status, answer.text).toBe(200)
-      return answer.body.data as Record<string, unknown>
+      const reply = await app.send(one.route as string, { ...where, ...options })
+      expect(reply.status, reply.text).toBe(200)
+      return reply.body.data as Record<string, unknown>
     }
     const reading = readable.get(op.pattern)
     // Without a GET the reply to an edit shows the resource.

@@ -47,8 +47,8 @@ const OPEN_TO_ALL = new Set(['getProfilePicture'])
 const operations = walk(api).filter(({ access, name }) => access !== 'admin' && !OPEN_TO_ALL.has(name))
 
 /** The parts of a reply that a caller sees, without the id they sent. */
-function visible(answer: { readonly status: number; readonly body?: unknown }, id: string): string {
-  return `${answer.status} ${JSON.stringify({ ...(answer.body as object), requestId: '' }).replaceAll(id, 'ID')}`
+function visible(reply: { readonly status: number; readonly body?: unknown }, id: string): string {
+  return `${reply.status} ${JSON.stringify({ ...(reply.body as object), requestId: '' }).replaceAll(id, 'ID')}`
 }
 
 /** The same over a socket, when the operation can be called there. */

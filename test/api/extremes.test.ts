@@ -97,12 +97,12 @@ describe.each(operations.map((op) => [op.name, op] as const))('%s', (name, op) =
       await app.send(op.route as string, { ...send, path: { serviceKey: 'streams' }, body: { enabled: true } })
     if (op.body === undefined || op.bodyType !== undefined || op.upload) return
     const deep = '['.repeat(40_000) + ']'.repeat(40_000)
-    const answer = await app.send(op.route as string, {
+    const reply = await app.send(op.route as string, {
       ...send,
       body: deep,
       headers: { 'Content-Type': 'application/json' },
     })
-    expect([400, 413]).toContain(answer.status)
+    expect([400, 413]).toContain(reply.status)
   })
 
   if (op.socket === undefined) return

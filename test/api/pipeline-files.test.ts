@@ -252,8 +252,8 @@ describe('a raw body under an idempotency key', () => {
   test('is not kept when the handler did not read it, because its content is unknown', async () => {
     for (let count = 0; count < 2; count += 1) {
       const before = seen.begun
-      const answer = await send('piece-2', bytes, 'bytes 0-99999/100000', { unread: true })
-      expect([answer.status, answer.headers.get('idempotent-replayed')]).toEqual([201, null])
+      const reply = await send('piece-2', bytes, 'bytes 0-99999/100000', { unread: true })
+      expect([reply.status, reply.headers.get('idempotent-replayed')]).toEqual([201, null])
       expect(seen.begun).toBe(before + 1)
     }
   })
@@ -278,8 +278,8 @@ describe('a raw body', () => {
     expect(socket.writableLength).toBeGreaterThan(20 * MB)
     expect(process.memoryUsage.rss() - memory).toBeLessThan(100 * MB)
     seen.read?.()
-    const [answer] = (await once(socket, 'data')) as [Buffer]
-    expect(answer.toString()).toMatch(/^HTTP\/1.1 201[^]*"bytes":41943040/)
+    const [reply] = (await once(socket, 'data')) as [Buffer]
+    expect(reply.toString()).toMatch(/^HTTP\/1.1 201[^]*"bytes":41943040/)
     socket.destroy()
   })
 

@@ -189,10 +189,10 @@ function authority(action: Action, before: State): string {
   return PEOPLE.find((name) => world.id(name) === inviterId) ?? ''
 }
 
-function check(action: Action, answer: Reply, before: State, after: State): void {
-  const what = `${JSON.stringify(action)} → ${answer.text}`
-  expect(answer.status, what).toBeLessThan(500)
-  if (answer.status >= 400) {
+function check(action: Action, reply: Reply, before: State, after: State): void {
+  const what = `${JSON.stringify(action)} → ${reply.text}`
+  expect(reply.status, what).toBeLessThan(500)
+  if (reply.status >= 400) {
     expect(after.text, what).toBe(before.text)
     return
   }
@@ -239,11 +239,11 @@ test(
       await world.as('ada').call(team.createGroup, { path: { workspaceId }, body: rich })
       let before = await stateOf(workspaceId)
       for (const step of actions) {
-        const answer = await perform(step, workspaceId, before)
-        if (answer === undefined) continue
+        const reply = await perform(step, workspaceId, before)
+        if (reply === undefined) continue
         const after = await stateOf(workspaceId)
-        check(step, answer, before, after)
-        const outcome = `${step.do} ${answer.status} ${answer.body.code ?? ''}`.trim()
+        check(step, reply, before, after)
+        const outcome = `${step.do} ${reply.status} ${reply.body.code ?? ''}`.trim()
         done.set(outcome, (done.get(outcome) ?? 0) + 1)
         before = after
       }

@@ -206,8 +206,8 @@ describe('a signed upload', () => {
     const path = { workspaceId: world.id('acme'), userId: world.id('rose') }
     await world.as('ada').call('DELETE /api/team/{workspaceId}/members/{userId}', { path })
     socket.write(body.subarray(-20))
-    const [answer] = (await once(socket, 'data')) as [Buffer]
-    expect(answer.toString()).toMatch(/^HTTP\/1.1 404[^]*not_found/)
+    const [reply] = (await once(socket, 'data')) as [Buffer]
+    expect(reply.toString()).toMatch(/^HTTP\/1.1 404[^]*not_found/)
     socket.destroy()
     const listed = await world
       .as('ada')

@@ -1,6 +1,6 @@
 /**
  * The cost of playing a file out and of recording a stream: CPU time of the media process compared with
- * `ffmpeg -re -c copy` of the same file (1280×720, 30 pictures per second, about 5 Mb/s) at the same time. Both push to
+ * `ffmpeg -re -c copy` of the same file (1280×720, 30 frames per second, about 5 Mb/s) at the same time. Both push to
  * RTMP destinations in a separate process. The run fails when a file does not arrive, or is not recorded, at its rate.
  * `SECONDS` is the length of each measurement, `WARM_UP` the time before it.
  *

@@ -1,7 +1,7 @@
 /**
  * Chat compared with its upper limits, in one run on one machine: `npm run bench:chat`.
  *
- * 1. Messages per second in one hot channel, as turns of its workspace's actor, against a hand-written loop that appends
+ * 1. Messages per second in one hot channel, as turns of its workspace's actor, against a handwritten loop that appends
  *    the same rows in transactions of 32 and of 64.
  * 2. Time until a message in an idle workspace is committed, against a commit of one row.
  * 3. Memory of idle sockets of a Crier process.
@@ -61,9 +61,9 @@ const ceiling = new Client({ connectionString: postgres.url })
 await ceiling.connect()
 
 async function ask(route: string, options: Parameters<typeof send>[2]) {
-  const answer = await send(node.url, route, options)
-  if (answer.status >= 300) throw new Error(`${route}: ${answer.text}`)
-  return answer.body
+  const reply = await send(node.url, route, options)
+  if (reply.status >= 300) throw new Error(`${route}: ${reply.text}`)
+  return reply.body
 }
 
 interface Place {

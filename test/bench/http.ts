@@ -2,11 +2,11 @@
  * The request path compared with its upper limits, in one run on one machine: `npm run bench:http`.
  *
  * 1. An authenticated GET that needs no database, against a bare uWebSockets.js handler, per CPU second.
- * 2. A list of 20, and 3. a durable create (a turn with event, audit entry and fence), against a server hand-written for
+ * 2. A list of 20, and 3. a durable create (a turn with event, audit entry and fence), against a server handwritten for
  *    these two routes, in requests per second on the same PostgreSQL.
  *
  * The sides alternate for several rounds; the figures are medians. A failed request, or a reply that differs from the
- * rival's, ends the run.
+ * baseline's, ends the run.
  */
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
@@ -50,7 +50,7 @@ const crier = await start([new URL('../../src/main.ts', import.meta.url).pathnam
 })
 const base = `http://127.0.0.1:${port}`
 const pool = new Pool({ connectionString: postgres.url, max: 1 })
-const rivals: Running[] = []
+const baselines: Running[] = []
 
 try {
   const email = 'bench@example.com'
@@ -78,17 +78,21 @@ try {
   writeFileSync(bodyFile, bodyText)
   const barePort = await freeLoopbackPort()
   const bare = await start(
-    [new URL('./rivals/bare-uws.ts', import.meta.url).pathname, String(barePort), bodyFile],
+    [new URL('./baselines/bare-uws.ts', import.meta.url).pathname, String(barePort), bodyFile],
     /ready/,
   )
-  rivals.push(bare)
+  baselines.push(bare)
   const handPort = await freeLoopbackPort()
-  const hand = await start([new URL('./rivals/hand-written.ts', import.meta.url).pathname, String(handPort)], /ready/, {
-    DATABASE_URL: postgres.url,
-    API_KEY: key,
-    INGEST_URL: firstStream.data.rtmpIngestUrl,
-  })
-  rivals.push(hand)
+  const hand = await start(
+    [new URL('./baselines/handwritten-server.ts', import.meta.url).pathname, String(handPort)],
+    /ready/,
+    {
+      DATABASE_URL: postgres.url,
+      API_KEY: key,
+      INGEST_URL: firstStream.data.rtmpIngestUrl,
+    },
+  )
+  baselines.push(hand)
 
   console.log(`Machine: ${machine()}\n`)
   console.log(COLUMNS)
@@ -97,7 +101,7 @@ try {
   await compare({
     title: 'GET without database',
     ours: { name: 'Crier', running: crier, load: get(`${base}/api/services`) },
-    rival: { name: 'bare uWS', running: bare, load: get(`http://127.0.0.1:${barePort}/`) },
+    baseline: { name: 'bare uWS', running: bare, load: get(`http://127.0.0.1:${barePort}/`) },
     connections: 64,
     by: 'perCpuSecond',
     rounds: ROUNDS,
@@ -117,7 +121,7 @@ try {
     await compare({
       title: 'list of 20',
       ours: { name: 'Crier', running: crier, load: list(base) },
-      rival: { name: 'hand-written', running: hand, load: list(handUrl) },
+      baseline: { name: 'handwritten', running: hand, load: list(handUrl) },
       connections,
       by: 'perSecond',
       rounds: ROUNDS,
@@ -126,7 +130,7 @@ try {
   await compare({
     title: 'durable create',
     ours: { name: 'Crier', running: crier, load: create(base) },
-    rival: { name: 'hand-written', running: hand, load: create(handUrl) },
+    baseline: { name: 'handwritten', running: hand, load: create(handUrl) },
     connections: 32,
     by: 'perSecond',
     rounds: ROUNDS,
@@ -141,7 +145,7 @@ try {
   console.log(`\nAfterwards: ${JSON.stringify(counted.rows[0])}. Event numbers have no gaps when events equals last.`)
 } finally {
   await pool.end()
-  for (const rival of rivals) await rival.stop()
+  for (const baseline of baselines) await baseline.stop()
   await crier.stop()
   await postgres.stop()
   directory.close()

@@ -7,7 +7,7 @@
  *    full. Requests come from a separate process, and times count from when a request was sent.
  *
  * The sides alternate for several rounds; the figures are medians. Nothing is asserted. `ROUNDS` and `SECONDS` set the
- * length. Linux only. Media work has niceness 0 in the first two, like its rivals, and its usual niceness in the third.
+ * length. Linux only. Media work has niceness 0 in the first two, like the baselines, and its usual niceness in the third.
  */
 import { mkdirSync, mkdtempSync, rmSync } from 'node:fs'
 import { loadavg, tmpdir } from 'node:os'
@@ -67,7 +67,7 @@ try {
   const work = open({ niceness: 0 })
   const thumbnails = { photograph, folder: join(folder, 'out'), count: COUNT, rounds: ROUNDS }
   const still = await compareThumbnails(work, thumbnails)
-  console.log('| thumbnails of a 12-megapixel JPEG | pictures/s | ratio | ratio of CPU time |\n|---|---|---|---|')
+  console.log('| thumbnails of a 12-megapixel JPEG | images/s | ratio | ratio of CPU time |\n|---|---|---|---|')
   console.log(
     `| media work, 1280 and 320 px and blurhash | ${still.ours.toFixed(1)} | ${percent(still.rateRatio)} | ${percent(still.cpuRatio)} |`,
   )

@@ -100,7 +100,7 @@ try {
   }
   if (ONLY === undefined || ONLY === 'latency') {
     console.log(
-      '\n| relay, 1→4 | p50 ms | p95 | p99 | max | first picture ms | first picture when added live, ms | frames | lost |',
+      '\n| relay, 1→4 | p50 ms | p95 | p99 | max | first frame ms | first frame when added live, ms | frames | lost |',
     )
     console.log('|---|---|---|---|---|---|---|---|---|')
     await latency([direct, crier, nginxPush, ffmpegEach])

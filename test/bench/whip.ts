@@ -3,7 +3,7 @@
  *
  * The same film (720p30, 3 Mbit/s) is published by RTMP and by WHIP in turn, to one RTMP sink. Both clients and the sink
  * run in this process, separate from the media process and its WHIP process. Reports for each: milliseconds from writing a
- * picture to the socket to its complete arrival at the sink, CPU of the media process and of the WHIP process, memory.
+ * frame to the socket to its complete arrival at the sink, CPU of the media process and of the WHIP process, memory.
  * Nothing is asserted. `SECONDS` and `ROUNDS` set the length. Linux only.
  */
 import { loadavg } from 'node:os'
@@ -21,7 +21,7 @@ const SECONDS = Number(process.env['SECONDS'] ?? 12)
 const ROUNDS = Number(process.env['ROUNDS'] ?? 2)
 /** The start is not counted, because of connection setup and compilation. */
 const WARM_UP_MS = 2_000
-/** The least share of expected pictures that both protocols must deliver. */
+/** The least share of expected frames that both protocols must deliver. */
 const LEAST_SHARE = 0.95
 
 interface Sent {
@@ -39,10 +39,10 @@ function percentile(values: readonly number[], part: number): string {
   return (sorted[Math.floor(sorted.length * part)] ?? Number.NaN).toFixed(2)
 }
 
-/** Matches each picture at the sink with the latest identical one sent before it. */
+/** Matches each frame at the sink with the latest identical one sent before it. */
 function latencies(sent: readonly Sent[], sink: Sink): number[] {
-  return sink.messages('video').flatMap(({ at, checksum, isHeader }) => {
-    const source = isHeader ? undefined : sent.findLast((one) => one.checksum === checksum && one.at <= at)
+  return sink.messages('video').flatMap(({ at, checksum, isSequenceHeader }) => {
+    const source = isSequenceHeader ? undefined : sent.findLast((one) => one.checksum === checksum && one.at <= at)
     return source === undefined ? [] : [at - source.at]
   })
 }
@@ -53,7 +53,7 @@ async function byRtmp(media: WhipMedia, { key, rtmpPort }: WhipHost, sent: Sent[
   publisher.setChunkSize(65_536)
   publisher.video(0, avcHeader())
   publisher.audio(0, aacHeader())
-  const bodies = media.pictures.map(tagBody)
+  const bodies = media.frames.map(tagBody)
   const startedAt = performance.now()
   let count = 0
   const timer = setInterval(() => {
@@ -72,7 +72,7 @@ async function byRtmp(media: WhipMedia, { key, rtmpPort }: WhipHost, sent: Sent[
 }
 
 async function byWhip(media: WhipMedia, host: WhipHost, sent: Sent[]): Promise<() => Promise<void>> {
-  const client = new WhipClient({ media, onPicture: (nals, at) => sent.push({ checksum: crc32(tagBody(nals)), at }) })
+  const client = new WhipClient({ media, onFrame: (nals, at) => sent.push({ checksum: crc32(tagBody(nals)), at }) })
   const session = await host.open(client)
   return async () => {
     await host.end(session)
@@ -99,7 +99,7 @@ async function measure(name: string, media: WhipMedia, publish: typeof byWhip): 
   await stop()
   const due = SECONDS * media.framesPerSecond
   if (all.length < due * LEAST_SHARE)
-    throw new Error(`${name}: ${all.length} of ${due} pictures arrived, so there are no figures`)
+    throw new Error(`${name}: ${all.length} of ${due} frames arrived, so there are no figures`)
   await host.host.close()
   await sink.close()
   const figures = [percentile(all, 0.5), percentile(all, 0.95), percentile(all, 0.99)].join(' / ')
@@ -109,7 +109,7 @@ async function measure(name: string, media: WhipMedia, publish: typeof byWhip): 
 }
 
 console.log(`${machine()}, load ${loadavg()[0]?.toFixed(1)}\n`)
-console.log('| protocol | pictures | added latency p50 / p95 / p99, ms | CPU, % of a core: media + WHIP | resident |')
+console.log('| protocol | frames | added latency p50 / p95 / p99, ms | CPU, % of a core: media + WHIP | resident |')
 console.log('|---|---|---|---|---|')
 const film = await makeWhipMedia({ size: '1280x720', kilobits: 3_000, group: 60, seconds: 4 })
 for (let round = 0; round < ROUNDS; round += 1) {

@@ -52,9 +52,9 @@ async function newcomer(crier: CrierProcess) {
   const token: string = loggedIn.body.data.accessToken
   // oxlint-disable-next-line typescript/no-explicit-any -- replies of every shape
   const call = async (route: string, options: SendOptions = {}): Promise<any> => {
-    const answer = await crier.send(route, { token, ...options })
-    if (answer.status >= 300) throw new Error(`${route} answered ${answer.status}: ${answer.text}`)
-    return answer.body.data
+    const reply = await crier.send(route, { token, ...options })
+    if (reply.status >= 300) throw new Error(`${route} answered ${reply.status}: ${reply.text}`)
+    return reply.body.data
   }
   const workspace = await call('POST /api/workspaces', { body: { name: 'Acme', timezone: 'UTC' } })
   return { token, call, workspaceId: workspace._id as string }

@@ -56,7 +56,7 @@ test('serves every request during a rolling restart of two nodes behind a health
   const over = new AbortController()
   const client = async () => {
     for (let round = 0; !over.signal.aborted; round += 1) {
-      const answer =
+      const reply =
         round % 2 === 0
           ? await send(balancer.url, 'GET /api/workspaces', { token })
           : await send(balancer.url, 'PATCH /api/workspaces/{workspaceId}', {
@@ -65,7 +65,7 @@ test('serves every request during a rolling restart of two nodes behind a health
               body: { name: `Acme ${round}` },
             })
       answered += 1
-      if (answer.status !== 200) failures.push(`${answer.status} ${answer.text}`)
+      if (reply.status !== 200) failures.push(`${reply.status} ${reply.text}`)
     }
   }
   const clients = Promise.all(Array.from({ length: CLIENTS }, client))

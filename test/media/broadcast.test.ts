@@ -108,7 +108,7 @@ function until(id: string, is: (broadcast: SeenBroadcast) => boolean, what: stri
   return waitFor(check, { timeoutMs: 20_000, what })
 }
 
-const videoFrames = (sink: Sink) => sink.messages('video').filter(({ isHeader }) => !isHeader)
+const videoFrames = (sink: Sink) => sink.messages('video').filter(({ isSequenceHeader }) => !isSequenceHeader)
 
 async function renditions(assetId: string): Promise<readonly { readonly _id: string }[]> {
   const asset = await caster.good<{ renditions: { _id: string }[] }>('GET /api/assets/{id}', { path: { id: assetId } })
@@ -312,7 +312,7 @@ test('can be paused, resumed, moved and extended, and continues after a crash of
   const flv = join(folder, 'second.flv')
   await runFfmpeg('-i', join(folder, 'second.mp4'), '-c', 'copy', '-f', 'flv', flv)
   const frames = readTags(readFileSync(flv)).filter(({ payload, type }) => type === 9 && payload[1] === 1)
-  const resumed = sink.connections[1]?.of('video').find(({ isHeader }) => !isHeader)
+  const resumed = sink.connections[1]?.of('video').find(({ isSequenceHeader }) => !isSequenceHeader)
   const index = frames.findIndex(({ payload }) => crc32(payload) === resumed?.checksum)
   expect(index).toBeGreaterThanOrEqual(30)
   expect(sink.connections.length).toBe(2)
@@ -342,7 +342,7 @@ test('a scheduled broadcast starts once at its time, and continues after a resta
     sink.connections
       .at(-1)
       ?.of('video')
-      .find(({ isHeader }) => !isHeader)?.checksum,
+      .find(({ isSequenceHeader }) => !isSequenceHeader)?.checksum,
   ).not.toBe(videoFrames(sink)[0]?.checksum)
   await caster.good('DELETE /api/streams/{id}/broadcast', { path: { id } })
   await caster.until(id, 'interrupted')

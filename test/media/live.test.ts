@@ -217,7 +217,9 @@ test('shows the slate during an interruption, and ends the stream if the publish
   expect(shown).toEqual([true, false].map((is) => ({ streamId: _id, shown: is })))
   // The codec configuration changes from that of the slate to that of the publisher.
   const { messages } = one.last()!
-  const [, begin, end] = messages.flatMap(({ isHeader, kind }, index) => (isHeader && kind === 'video' ? [index] : []))
+  const [, begin, end] = messages.flatMap(({ isSequenceHeader, kind }, index) =>
+    isSequenceHeader && kind === 'video' ? [index] : [],
+  )
   const file = join(app.dataDir, 'slate.flv')
   await writeFile(file, flvOf(messages.slice(begin, end)))
   const brightness = await brightnessOf(file)

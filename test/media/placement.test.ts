@@ -194,7 +194,9 @@ test('the other node continues the playouts of a killed node, and gets its strea
   })
   expect(portOf(((await caster.get(files._id)) as Placed).rtmpIngestUrl)).toBe(left!.rtmpPort)
   // It continues from the last keyframe before the stored position, and no destination ever has two connections.
-  const [before, after] = sink!.connections.map((one) => one.of('video').filter(({ isHeader }) => !isHeader))
+  const [before, after] = sink!.connections.map((one) =>
+    one.of('video').filter(({ isSequenceHeader }) => !isSequenceHeader),
+  )
   const secondsOf = (message: SinkMessage | undefined) => checksums.indexOf(message?.checksum ?? 0) / FPS
   const position = (stored?.position_ms ?? 0) / 1_000
   expect(position).toBeGreaterThan(0)

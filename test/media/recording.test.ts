@@ -147,7 +147,7 @@ test('stores recordings in the media library, also those of a killed process', a
   const { id, sink } = await recordedStream()
   await caster.good('POST /api/streams/{id}/broadcast', { path: { id }, body: { assetId: clip, loop: true } })
   await caster.until(id, 'live')
-  const videoFrames = () => sink.messages('video').filter(({ isHeader }) => !isHeader)
+  const videoFrames = () => sink.messages('video').filter(({ isSequenceHeader }) => !isSequenceHeader)
   await waitFor(() => videoFrames().length > 75)
   const { duration: seconds } = await untilOnDisk(id, 2)
   process.kill(app.node.media?.pid() ?? 0, 'SIGKILL')

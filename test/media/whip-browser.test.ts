@@ -96,7 +96,7 @@ class Show {
   }
 
   frames(kind: 'audio' | 'video') {
-    return this.sink.messages(kind).filter(({ isHeader }) => !isHeader)
+    return this.sink.messages(kind).filter(({ isSequenceHeader }) => !isSequenceHeader)
   }
 
   /** Waits until both destinations have received this many frames, and audio. */
@@ -281,7 +281,7 @@ test('runs the script from the README unchanged', async () => {
     `(async (whipUrl, whipToken) => { ${script}; globalThis.later = async () => { ${later} } })(${values})`,
   )
   await caster.until(_id, 'live', PATIENT.timeoutMs)
-  const frameCount = () => sink.messages('video').filter(({ isHeader }) => !isHeader).length
+  const frameCount = () => sink.messages('video').filter(({ isSequenceHeader }) => !isSequenceHeader).length
   await waitFor(() => frameCount() > 10, { ...PATIENT, what: 'frames at the destination' })
   await page.evaluate('later()')
   await caster.until(_id, 'interrupted', PATIENT.timeoutMs)

@@ -77,12 +77,12 @@ async function clientOffer(): Promise<{ client: WhipClient; sdp: string }> {
 
 async function publish({ whipToken, whipUrl }: Armed) {
   const { client, sdp } = await clientOffer()
-  const answer = await request('POST', whipUrl, whipToken, sdp)
-  if (answer.status === 201) {
-    client.accept(answer.text)
+  const reply = await request('POST', whipUrl, whipToken, sdp)
+  if (reply.status === 201) {
+    client.accept(reply.text)
     client.start()
   }
-  return { client, answer, sdp, session: answer.headers.get('location') ?? '' }
+  return { client, reply, sdp, session: reply.headers.get('location') ?? '' }
 }
 
 const sessions = () => app.composition.services.mediaNodes.directory.nodes()[0]?.status?.whip?.sessions.length
@@ -92,9 +92,9 @@ test('publishes over WHIP to two destinations, as RFC 9725 specifies', async () 
   const path = armed.whipUrl.split('/').at(-1)!
   expect(armed.whipUrl).toBe(`${app.url}/api/streams/whip/${path}`)
   await caster.goLive(armed.id, { waitForIngest: true })
-  const { answer, client, sdp, session } = await publish(armed)
-  expect([answer.status, answer.text.slice(0, 5)]).toEqual([201, 'v=0\r\n'])
-  const headers = Object.fromEntries(answer.headers)
+  const { reply, client, sdp, session } = await publish(armed)
+  expect([reply.status, reply.text.slice(0, 5)]).toEqual([201, 'v=0\r\n'])
+  const headers = Object.fromEntries(reply.headers)
   expect(headers).toMatchObject({
     'content-type': 'application/sdp',
     location: expect.stringMatching(new RegExp(`^/api/streams/whip/${path}/[0-9a-f]{32}$`)),
@@ -107,7 +107,9 @@ test('publishes over WHIP to two destinations, as RFC 9725 specifies', async () 
   for (const name of ['one', 'two']) await caster.untilDestination(armed.id, name, 'live')
   for (const sink of sinks) {
     await waitFor(() => sink.messages('video').length > 30 && sink.messages('audio').length > 30, PATIENT)
-    const [video, audio] = (['video', 'audio'] as const).map((kind) => sink.messages(kind).find((one) => one.isHeader))
+    const [video, audio] = (['video', 'audio'] as const).map((kind) =>
+      sink.messages(kind).find((one) => one.isSequenceHeader),
+    )
     expect([video, audio]).toEqual([expect.anything(), expect.anything()])
   }
   type Relay = { ingest: { audioCodec: string | null; width: number | null } | null }
@@ -153,8 +155,8 @@ test('publishes over WHIP to two destinations, as RFC 9725 specifies', async () 
 
   // A second publisher with the same token is refused while the first one sends.
   const second = await publish(armed)
-  expect(second.answer).toMatchObject({ status: 409, code: 'conflict' })
-  expect(second.answer.headers.get('retry-after')).toBe('2')
+  expect(second.reply).toMatchObject({ status: 409, code: 'conflict' })
+  expect(second.reply.headers.get('retry-after')).toBe('2')
   expect(await request('DELETE', session, 'wrong')).toMatchObject({ status: 401, code: 'invalid_credential' })
 
   expect(await request('DELETE', session, armed.whipToken)).toMatchObject({ status: 200, text: '' })
@@ -199,8 +201,8 @@ test('accepts a token for its path only, until the stream is armed again or stop
   expect(await caster.refusal(first.whipToken)).not.toBe('')
   expect(await caster.refusal(`${first.whipUrl.split('/').at(-1)}-${first.whipToken}`)).not.toBe('')
 
-  const { answer, session } = await publish(first)
-  expect(answer.status).toBe(201)
+  const { reply, session } = await publish(first)
+  expect(reply.status).toBe(201)
   await caster.until(first.id, 'receiving')
   const armed = await arm(first.id)
   await waitFor(() => sessions() === 0, { ...PATIENT, what: 'the session to be dropped' })
@@ -248,11 +250,11 @@ test('plays over WHEP with a preview token until the session or the permission e
 
   const viewers = async () =>
     (await caster.good<{ viewers: number }>('GET /api/streams/{id}/relay', { path: { id: armed.id } })).viewers
-  const answer = await request('POST', whepUrl, token, sdp)
-  expect(answer.status).toBe(201)
-  expect(answer.headers.get('link')).toContain('rel="ice-server"')
-  const session = answer.headers.get('location')!
-  viewer.accept(answer.text)
+  const reply = await request('POST', whepUrl, token, sdp)
+  expect(reply.status).toBe(201)
+  expect(reply.headers.get('link')).toContain('rel="ice-server"')
+  const session = reply.headers.get('location')!
+  viewer.accept(reply.text)
   await waitFor(() => viewer.packets.video.length > 10 && viewer.packets.audio.length > 10, PATIENT)
   await waitFor(async () => (await viewers()) === 1, PATIENT)
   expect(await request('DELETE', session, other.token)).toMatchObject(refused)

@@ -17,7 +17,7 @@ import { setTimeout as delay } from 'node:timers/promises'
 import { crc32 } from 'node:zlib'
 import type { Feed } from '../../media/testing/feed.ts'
 import { makeClip, runFfmpeg } from '../../media/testing/ffmpeg.ts'
-import { headerPictureSize } from '../../media/rtmp/flv.ts'
+import { headerVideoSize } from '../../media/rtmp/flv.ts'
 import { WhepViewer } from '../../media/testing/whep-viewer.ts'
 import { makeWhipMedia, tagBody } from '../../media/testing/whip-media.ts'
 import { machine } from '../bench/support/process.ts'
@@ -70,7 +70,7 @@ function signal(name: ProcessName | 'main', what: NodeJS.Signals): void {
   for (const pid of pids) process.kill(pid, what)
 }
 
-/** Viewers join, receive pictures, and leave all at once. */
+/** Viewers join, receive frames, and leave all at once. */
 async function viewersLeave(): Promise<void> {
   const { token, whepUrl } = await stage.call('POST /api/streams/{id}/preview-token', { path: { id: studio.id } })
   for (let round = 0; round < 4; round += 1) {
@@ -137,10 +137,10 @@ async function intermission(assetId: string): Promise<void> {
   await waitFor(isFree, { timeoutMs: 20_000, what: 'the encoders to be disconnected' })
   await stage.call('POST /api/streams/{id}/broadcast', { ...at, body: { assetId, loop: true } })
   await untilSource('file')
-  // The size of the current media. Pictures that the encoders sent before have another size.
+  // The size of the current media. Frames that the encoders sent before have another size.
   const isUpright = () =>
     Object.values(hall.sinks).every((sink) => {
-      const size = sink.last()?.videoHeader && headerPictureSize(sink.last()!.videoHeader!, 'h264')
+      const size = sink.last()?.videoHeader && headerVideoSize(sink.last()!.videoHeader!, 'h264')
       return size != null && size.height > size.width
     })
   await waitFor(isUpright, { timeoutMs: 20_000, what: 'the video to be relayed upright' })
@@ -174,7 +174,7 @@ const phases: readonly Phase[] = [
 
 const rows: Row[] = []
 const origins = new Origins(feeds)
-const filmed = new Set(film.pictures.map((nals) => crc32(tagBody(nals))))
+const filmed = new Set(film.frames.map((nals) => crc32(tagBody(nals))))
 
 /** Measures what the destinations received in a phase. Times are monotonic milliseconds. */
 function look(phase: PhaseName, from: number, to: number): void {
@@ -183,7 +183,7 @@ function look(phase: PhaseName, from: number, to: number): void {
     const rate = RATES[name]
     for (const [destination, sink] of Object.entries(streams[name].sinks)) {
       const seen = measure(sink, from, to, name === 'stage' ? origins : filmed)
-      const missing = Math.round(((to - from) / 1_000) * rate - seen.pictures)
+      const missing = Math.round(((to - from) / 1_000) * rate - seen.frames)
       rows.push({ phase, stream: name, destination, missing, rate, ...seen })
     }
   }

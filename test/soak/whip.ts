@@ -3,9 +3,9 @@
  *
  * 1. `CONNECTS` (50) clients, one after another: handles, memory and sessions of the media process and the WHIP process.
  * 2. A real browser with a noisy 720p canvas on lines that lose 2, 5 and 10 % of the packets, reorder them, or fail for
- *    1.5 s: packets not recovered, pictures at the destination, the browser's statistics. `SECONDS` (15) each.
+ *    1.5 s: packets not recovered, frames at the destination, the browser's statistics. `SECONDS` (15) each.
  *
- * Fails when something leaks, a stream does not arrive, or its picture changes size at the destination. Reports the rest.
+ * Fails when something leaks, a stream does not arrive, or its resolution changes at the destination. Reports the rest.
  * Linux only.
  */
 import { readdirSync, readFileSync } from 'node:fs'
@@ -130,7 +130,7 @@ const CASES: readonly (readonly [string, Partial<NetworkFaults>])[] = [
 async function lines(): Promise<void> {
   const pages = await startStudio()
   const browser = await launchBrowser(WEBRTC_FLAGS)
-  console.log('\n| line | pictures sent / received | codec configurations | packets lost / recovered | browser |')
+  console.log('\n| line | frames sent / received | codec configurations | packets lost / recovered | browser |')
   console.log('|---|---|---|---|---|')
   for (const [name, faults] of CASES) {
     const sink = await startSink()
@@ -151,8 +151,8 @@ async function lines(): Promise<void> {
     const seen = sink.messages('video').length
     await waitFor(() => sink.messages('video').length > seen + 45, { timeoutMs: 20_000 })
     const sent = await studio.sent(page)
-    const [headers, pictures] = [true, false].map((which) =>
-      sink.messages('video').filter((one) => one.isHeader === which),
+    const [headers, frames] = [true, false].map((which) =>
+      sink.messages('video').filter((one) => one.isSequenceHeader === which),
     )
     // One of the video as the browser sends it, and one of the video that is transcoded after a change of size.
     const forms = new Set(headers!.map(({ checksum }) => checksum)).size
@@ -163,7 +163,7 @@ async function lines(): Promise<void> {
     const video = tracks.find(({ kind }) => kind === 'video')
     const encoding = `${sent['frameHeight']} lines, limited by ${sent['qualityLimitationReason']}, ${sent['pliCount']} keyframes requested`
     console.log(
-      `| ${name} | ${String(sent['framesSent'])} / ${pictures!.length} | ${forms} | ${video?.lost} / ${video?.recovered} | ${encoding} |`,
+      `| ${name} | ${String(sent['framesSent'])} / ${frames!.length} | ${forms} | ${video?.lost} / ${video?.recovered} | ${encoding} |`,
     )
     await page.close()
     front.close()

@@ -51,20 +51,20 @@ export async function startBalancer(urls: readonly string[]): Promise<Balancer> 
 }
 
 async function check(backend: Backend): Promise<void> {
-  const answer = await fetch(new URL('/api/ready', backend.url)).catch(() => undefined)
-  backend.isReady = answer?.ok === true
-  await answer?.body?.cancel()
+  const response = await fetch(new URL('/api/ready', backend.url)).catch(() => undefined)
+  backend.isReady = response?.ok === true
+  await response?.body?.cancel()
 }
 
 function forward(agent: Agent, to: URL, incoming: IncomingMessage, outgoing: ServerResponse): void {
   const { method = 'GET', url: path = '/' } = incoming
   const { connection: _, ...headers } = incoming.headers
   const options = { agent, host: to.hostname, port: to.port, method, path, headers }
-  const upstream = request(options, (answer) => {
-    const { connection: _hop, ...kept } = answer.headers
-    outgoing.writeHead(answer.statusCode ?? 502, kept)
-    answer.pipe(outgoing)
-    answer.once('error', (error) => outgoing.destroy(error))
+  const upstream = request(options, (response) => {
+    const { connection: _hop, ...kept } = response.headers
+    outgoing.writeHead(response.statusCode ?? 502, kept)
+    response.pipe(outgoing)
+    response.once('error', (error) => outgoing.destroy(error))
   })
   upstream.once('error', (error) => fail(outgoing, error.message))
   incoming.pipe(upstream)

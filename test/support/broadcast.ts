@@ -116,9 +116,9 @@ export class Broadcaster {
   }
 
   async good<T>(route: string, options: Parameters<ApiCaller['call']>[1]): Promise<T> {
-    const answer = await this.#caller.call(route, options)
-    if (answer.status >= 300) throw new Error(`${route} answered ${answer.status}: ${answer.text}`)
-    return (answer.body as { data: T }).data
+    const reply = await this.#caller.call(route, options)
+    if (reply.status >= 300) throw new Error(`${route} answered ${reply.status}: ${reply.text}`)
+    return (reply.body as { data: T }).data
   }
 
   /** Ends the publishers. */

@@ -36,15 +36,15 @@ export class TestChannel {
   }
 
   /** Sends a message. @returns the reply */
-  say(name: string, body: string, more: object = {}, app?: App): Promise<Reply> {
+  trySend(name: string, body: string, more: object = {}, app?: App): Promise<Reply> {
     return this.as(name, app).call(sendMessage, { path: this.path, body: { body, ...more } })
   }
 
   /** Sends a message that must be accepted. @returns the message */
-  // oxlint-disable-next-line typescript/no-explicit-any -- tests look into replies of every shape
-  async said(name: string, body: string, more: object = {}, app?: App): Promise<any> {
-    const answer = await this.say(name, body, more, app)
-    if (answer.status !== 201) throw new Error(`${name} could not say ${body}: ${answer.text}`)
-    return answer.body.data
+  // oxlint-disable-next-line typescript/no-explicit-any -- replies have different shapes
+  async send(name: string, body: string, more: object = {}, app?: App): Promise<any> {
+    const reply = await this.trySend(name, body, more, app)
+    if (reply.status !== 201) throw new Error(`${name} could not send ${body}: ${reply.text}`)
+    return reply.body.data
   }
 }

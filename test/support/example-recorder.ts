@@ -89,9 +89,9 @@ class Recorder {
     const stage: Stage = { app: this.#app, workspaceId, owner, caller }
     const sent = await this.#requestOf(op, stage)
     if (sent === undefined) return undefined
-    const answer = await this.#app.send(op.route as string, sent)
+    const reply = await this.#app.send(op.route as string, sent)
     const sentAt = this.#clock.now()
-    if (answer.status >= 300) throw new Error(`the example of ${op.name} was answered by ${answer.text}`)
+    if (reply.status >= 300) throw new Error(`the example of ${op.name} was answered by ${reply.text}`)
     await this.#app.send('DELETE /api/workspaces/{workspaceId}', {
       apiKey: owner.apiKey,
       path: { workspaceId },
@@ -100,15 +100,15 @@ class Recorder {
     const mask = new ExampleMask({
       seed: op.name,
       sentAt,
-      ids: this.#idsOf(op, stage, sent, answer),
+      ids: this.#idsOf(op, stage, sent, reply),
       literal: op.example,
       addresses: this.#addresses(),
     })
-    const isJson = typeof answer.body === 'object'
+    const isJson = typeof reply.body === 'object'
     const example = {
       ...(isFields(sent.body) ? { request: mask.apply(sent.body) } : {}),
-      status: answer.status,
-      ...(isJson ? { reply: mask.apply(answer.body) } : {}),
+      status: reply.status,
+      ...(isJson ? { reply: mask.apply(reply.body) } : {}),
     }
     for (const secret of mask.secrets) this.#secrets.add(secret)
     return example
@@ -135,7 +135,7 @@ class Recorder {
   }
 
   /** Maps real ids to the ids that the examples of all operations use. */
-  #idsOf(op: NamedOperation, { owner, workspaceId }: Stage, sent: SendOptions, answer: Reply): Map<string, string> {
+  #idsOf(op: NamedOperation, { owner, workspaceId }: Stage, sent: SendOptions, reply: Reply): Map<string, string> {
     const ids = new Map<string, string>([
       [workspaceId, EXAMPLE.workspaceId],
       [owner.id, EXAMPLE.userId],
@@ -148,7 +148,7 @@ class Recorder {
     // A created row, or the first of a list, gets the id that the operations on a single row use.
     const one = this.#operations.find(({ pattern }) => pattern.replace(/\/\{\w+\}$/, '') === op.pattern)
     const parameter = /\{(\w+)\}$/.exec(one?.pattern ?? '')?.[1] ?? ''
-    const { data } = answer.body as { data?: { _id?: string } | { _id?: string }[] }
+    const { data } = reply.body as { data?: { _id?: string } | { _id?: string }[] }
     const first = Array.isArray(data) ? data[0] : data
     add(first?._id, one?.example.path?.[parameter])
     return ids

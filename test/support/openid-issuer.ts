@@ -30,7 +30,7 @@ export interface OpenIdIssuer {
   /** Sets a handler that answers every request instead; undefined restores the issuer. */
   fail(how: ((request: IncomingMessage, response: ServerResponse) => void) | undefined): void
   /** The issuer's own handler, for requests that `fail` passes on. */
-  answer(request: IncomingMessage, response: ServerResponse): void
+  handle(request: IncomingMessage, response: ServerResponse): void
   /** An ID token from the authorization endpoint. */
   idToken(account: Account, options?: { nonce?: string; client?: typeof CLIENT }): Promise<string>
   /** An authorization code with its PKCE verifier. */
@@ -78,22 +78,22 @@ export async function startOpenIdIssuer(): Promise<OpenIdIssuer> {
     fail: (how) => {
       failure = how
     },
-    answer: (request, response) => handle(request, response),
+    handle: (request, response) => handle(request, response),
     idToken: async (account, { nonce = randomBytes(12).toString('hex'), client = CLIENT } = {}) => {
-      const answer = await authorize(account, {
+      const parameters = await authorize(account, {
         client_id: client.id,
         redirect_uri: client.redirectUri,
         response_type: 'id_token',
         nonce,
       })
-      return answer.get('id_token') ?? ''
+      return parameters.get('id_token') ?? ''
     },
     code: async (account, { nonce } = {}) => {
       const codeVerifier = randomBytes(32).toString('base64url')
       const challenge = Buffer.from(await crypto.subtle.digest('SHA-256', Buffer.from(codeVerifier))).toString(
         'base64url',
       )
-      const answer = await authorize(account, {
+      const parameters = await authorize(account, {
         client_id: CLIENT.id,
         redirect_uri: CLIENT.redirectUri,
         response_type: 'code',
@@ -101,7 +101,7 @@ export async function startOpenIdIssuer(): Promise<OpenIdIssuer> {
         code_challenge_method: 'S256',
         ...(nonce === undefined ? {} : { nonce }),
       })
-      return { code: answer.get('code') ?? '', codeVerifier, redirectUri: CLIENT.redirectUri }
+      return { code: parameters.get('code') ?? '', codeVerifier, redirectUri: CLIENT.redirectUri }
     },
     sign: (claims) => new SignJWT(claims).setProtectedHeader({ alg: 'ES256', kid: keys.kid }).sign(keys.privateKey),
     close: async () => {

@@ -1,4 +1,4 @@
-import { avcPictureSize } from '../../rtmp/sps.ts'
+import { avcVideoSize } from '../../rtmp/sps.ts'
 import type { ChosenCodec } from '../sdp/codecs.ts'
 import { AvcTrack, avcTagBody } from './avc-track.ts'
 import { H264Depacketizer } from './h264-depacketizer.ts'
@@ -85,7 +85,7 @@ export class VideoLayer implements LayerState {
     return new AvcTrack(
       parameterSets,
       ({ record }) => {
-        const size = avcPictureSize(record)
+        const size = avcVideoSize(record)
         this.configuration = record
         // 1 if the size cannot be parsed: 0 would exclude the layer from selection.
         this.area = size === null ? 1 : size.width * size.height

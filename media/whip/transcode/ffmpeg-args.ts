@@ -1,7 +1,7 @@
-import type { PictureSize } from '../../rtmp/sps.ts'
+import type { VideoSize } from '../../rtmp/sps.ts'
 
 /** Size of video that is transcoded from the start. Every platform accepts it. */
-export const DEFAULT_SIZE: PictureSize = { width: 1_280, height: 720 }
+export const DEFAULT_SIZE: VideoSize = { width: 1_280, height: 720 }
 /** Larger video is not encoded: it would need more than one core. */
 const MAX_PIXELS = 1_920 * 1_088
 /** Larger video is not decoded. */
@@ -18,7 +18,7 @@ export interface FfmpegProgram {
 }
 
 /** Whether video of this size can be encoded in real time and by the encoder, which needs even dimensions. */
-export function isEncodable({ height, width }: PictureSize): boolean {
+export function isEncodable({ height, width }: VideoSize): boolean {
   return width * height <= MAX_PIXELS && width % 2 === 0 && height % 2 === 0
 }
 
@@ -28,7 +28,7 @@ export function audioArguments(): string[] {
 }
 
 /** Transcodes video of any size in Matroska to H.264 of the given size in FLV, with black bars if the aspect ratio differs. */
-export function videoArguments({ height, width }: PictureSize, version: string): string[] {
+export function videoArguments({ height, width }: VideoSize, version: string): string[] {
   const fit = `scale=${width}:${height}:force_original_aspect_ratio=decrease,pad=${width}:${height}:-1:-1,setsar=1`
   const group = FRAMES_PER_SECOND * 2
   const target = Math.round((width * height * FRAMES_PER_SECOND * BITS_PER_PIXEL) / 100_000) * 100_000

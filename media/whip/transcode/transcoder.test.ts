@@ -61,7 +61,7 @@ test('replaces an ffmpeg that hangs within a few seconds, on the same timeline',
   /** Writes the packets that are due. */
   const send = (): void => {
     for (; sent * 20 <= performance.now() - startedAt; sent += 1)
-      encoder.write(sent * 20, true, media.sounds[sent % media.sounds.length]!)
+      encoder.write(sent * 20, true, media.audio[sent % media.audio.length]!)
   }
   await waitFor(() => (send(), times.length > 20), PATIENT)
   started[0]!.kill('SIGSTOP')

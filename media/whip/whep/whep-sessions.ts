@@ -132,7 +132,7 @@ export class WhepSessions {
     this.#audioEncoders.set(viewers, encoder)
     if (!encoder.hasListeners) {
       // Only the decoder configuration: audio of the past is not played.
-      encoder.write({ messages: viewers.replay().filter(({ isHeader }) => isHeader) })
+      encoder.write({ messages: viewers.replay().filter(({ isSequenceHeader }) => isSequenceHeader) })
       viewers.attach(encoder)
     }
     const stopListening = encoder.listen((data) => process.sendFrame(session, { kind: 'audio', data }))

@@ -37,16 +37,16 @@ interface Figures {
 /** Compares persisted messages to a room with bare broadcasts of the same frame, and prints a Markdown table. */
 export async function benchDelivery(bench: DeliveryBench): Promise<void> {
   await withGround(bench.databaseUrl, bench.folder, async (ground) => {
-    const rivals: Running[] = []
+    const baselines: Running[] = []
     try {
-      await compare(bench, ground, rivals)
+      await compare(bench, ground, baselines)
     } finally {
-      for (const rival of rivals) await rival.stop()
+      for (const baseline of baselines) await baseline.stop()
     }
   })
 }
 
-async function compare(bench: DeliveryBench, ground: Ground, rivals: Running[]): Promise<void> {
+async function compare(bench: DeliveryBench, ground: Ground, baselines: Running[]): Promise<void> {
   const { load, port } = ground
   const { channelId, keys, workspaceId } = await makeWorkspace(ground, 'hot', bench.receivers)
   const body = { body: bench.body, clientId: 'message-%' }
@@ -65,22 +65,22 @@ async function compare(bench: DeliveryBench, ground: Ground, rivals: Running[]):
   mkdirSync(bench.folder, { recursive: true })
   writeFileSync(file, sample)
 
-  const rival = async (name: string, kind: string, aim: string): Promise<Side> => {
+  const baseline = async (name: string, kind: string, aim: string): Promise<Side> => {
     const at = await freeLoopbackPort()
     const running = await start(
-      [new URL('../rivals/bare-fan-out.ts', import.meta.url).pathname, kind, String(at), file],
+      [new URL('../baselines/bare-fan-out.ts', import.meta.url).pathname, kind, String(at), file],
       /ready/,
     )
-    rivals.push(running)
+    baselines.push(running)
     const isSocketIo = kind !== 'publish'
     await ask(load, { kind: 'open', side: name, port: at, isSocketIo, tokens: keys })
     return { name, running, aim, text: isSocketIo ? '42["publish",#]' : '#' }
   }
   const sides = [
     crier,
-    await rival('socket.io `io.to(room).emit`, on ws', 'ws', '≥ 80 %'),
-    await rival('socket.io `io.to(room).emit`, on uWebSockets.js', 'uws', '≥ 80 %'),
-    await rival('uWebSockets.js `publish`', 'publish', '≥ 70 %'),
+    await baseline('socket.io `io.to(room).emit`, on ws', 'ws', '≥ 80 %'),
+    await baseline('socket.io `io.to(room).emit`, on uWebSockets.js', 'uws', '≥ 80 %'),
+    await baseline('uWebSockets.js `publish`', 'publish', '≥ 70 %'),
   ]
   for (const side of sides) await ask(load, order(side, 1))
   const rounds: Figures[][] = []

@@ -57,21 +57,21 @@ export async function withGround<T>(
 /** Sends an order to the load process. @throws Error when it fails */
 export async function ask(load: ChildProcess, order: Order): Promise<Answer> {
   const answered = Promise.withResolvers<Answer>()
-  load.once('message', (answer) => answered.resolve(answer as Answer))
+  load.once('message', (reply) => answered.resolve(reply as Answer))
   load.once('exit', (code) => answered.reject(new Error(`the load process ended with ${code}`)))
   load.send(order)
-  const answer = await answered.promise
+  const reply = await answered.promise
   load.removeAllListeners('exit')
-  if (answer.error !== undefined) throw new Error(`${order.side}: ${answer.error}`)
-  return answer
+  if (reply.error !== undefined) throw new Error(`${order.side}: ${reply.error}`)
+  return reply
 }
 
 /** Creates a workspace with a public channel and this many members beside the owner. @returns their API keys */
 export async function makeWorkspace({ database, port }: Ground, name: string, members: number) {
   const must = async (route: string, options: Parameters<typeof send>[2]) => {
-    const answer = await send(`http://127.0.0.1:${port}`, route, options)
-    if (answer.status >= 300) throw new Error(`${route}: ${answer.text}`)
-    return answer.body
+    const reply = await send(`http://127.0.0.1:${port}`, route, options)
+    if (reply.status >= 300) throw new Error(`${route}: ${reply.text}`)
+    return reply.body
   }
   const person = { email: `${name}@example.com`, password: 'correct horse battery', name }
   const { apiKey } = (await must('POST /api/auth/signup', { body: person })).user as { apiKey: string }

@@ -19,7 +19,7 @@ export interface BareSharpResult {
   readonly cpuSeconds: number
 }
 
-const RIVAL = fileURLToPath(new URL('../rivals/bare-sharp.ts', import.meta.url))
+const BASELINE = fileURLToPath(new URL('../baselines/bare-sharp.ts', import.meta.url))
 const EDGES = [1280, 320]
 /** The settings tried for bare sharp; the best one counts. */
 const SETTINGS = [
@@ -44,7 +44,7 @@ export async function makePhotograph(file: string): Promise<void> {
 }
 
 export interface ThumbnailFigures {
-  /** Pictures per second, as medians of the rounds. */
+  /** Images per second, as medians of the rounds. */
   readonly ours: number
   readonly bare: number
   readonly bareSetting: string
@@ -61,11 +61,11 @@ export async function compareThumbnails(
   const files = Array.from({ length: count }, () => photograph)
   const folders = files.map((_, index) => join(folder, String(index)))
   for (const one of folders) mkdirSync(one, { recursive: true })
-  const rival = fork(RIVAL, [], { env: { ...process.env, UV_THREADPOOL_SIZE: '6' } })
+  const baseline = fork(BASELINE, [], { env: { ...process.env, UV_THREADPOOL_SIZE: '6' } })
   const bare = (setting: (typeof SETTINGS)[number]) =>
     new Promise<BareSharpResult>((resolve) => {
-      rival.once('message', (result) => resolve(result as BareSharpResult))
-      rival.send({ files, folder, edges: EDGES, ...setting } satisfies BareSharpJob)
+      baseline.once('message', (result) => resolve(result as BareSharpResult))
+      baseline.send({ files, folder, edges: EDGES, ...setting } satisfies BareSharpJob)
     })
   const ours = async (): Promise<BareSharpResult> => {
     const sizes = EDGES.map((edge) => ({ name: String(edge), edge }))
@@ -100,6 +100,6 @@ export async function compareThumbnails(
       cpuRatio: ratio('cpuSeconds'),
     }
   } finally {
-    rival.disconnect()
+    baseline.disconnect()
   }
 }

@@ -3,12 +3,12 @@ import { runFfmpeg } from '../../../media/testing/ffmpeg.ts'
 import type { MediaWork } from '../../../media/work/types.ts'
 import { median } from '../support/process.ts'
 
-/** Creates a 720p25 video with sound. */
+/** Creates a 720p25 video with audio. */
 export async function makeVideo(file: string, seconds: number): Promise<void> {
   const picture = ['-f', 'lavfi', '-i', `testsrc2=size=1280x720:rate=25:duration=${seconds}`]
-  const sound = ['-f', 'lavfi', '-i', `anoisesrc=color=pink:amplitude=0.1:duration=${seconds}`]
+  const audio = ['-f', 'lavfi', '-i', `anoisesrc=color=pink:amplitude=0.1:duration=${seconds}`]
   const coded = ['-c:v', 'libx264', '-preset', 'ultrafast', '-pix_fmt', 'yuv420p', '-c:a', 'aac', '-f', 'mp4']
-  await runFfmpeg(...picture, ...sound, ...coded, file)
+  await runFfmpeg(...picture, ...audio, ...coded, file)
 }
 
 export interface TranscodeFigures {
@@ -26,8 +26,8 @@ export async function compareTranscodes(
   const picture = '-map 0:V:0 -vf scale=trunc(iw*sar):ih,setsar=1,scale=1280:720:flags=bicubic,setsar=1'
   const coded =
     '-c:v libx264 -preset veryfast -crf 21 -maxrate 20000k -bufsize 20000k -profile:v high -pix_fmt yuv420p -g 50'
-  const sound = '-map 0:a:0 -c:a aac -b:a 128k -ac 2 -ar 48000'
-  const bare = [picture, coded, sound, '-movflags +faststart -f mp4'].join(' ').split(' ')
+  const audio = '-map 0:a:0 -c:a aac -b:a 128k -ac 2 -ar 48000'
+  const bare = [picture, coded, audio, '-movflags +faststart -f mp4'].join(' ').split(' ')
   const probed = await work.probe(video)
   const rows: { ours: number; bare: number }[] = []
   for (let round = -1; round < rounds; round += 1) {

@@ -20,7 +20,7 @@ export interface LatencyFigures {
   readonly frames: number
   /** Frames of the window that did not arrive, in total over the destinations. */
   readonly lost: number
-  /** The time from Publish.Start to the first picture, of the slowest destination connected before the publisher. */
+  /** The time from Publish.Start to the first frame, of the slowest destination connected before the publisher. */
   readonly firstFrameMs: number
   /** The same for a destination added while live; null when the relay cannot do that. */
   readonly joinedFirstFrameMs: number | null
@@ -42,7 +42,7 @@ export async function measureLatency(side: Side, options: LatencyOptions): Promi
     await delay(options.seconds * 1_000)
     const until = monotonicMs()
     relay.addDestination?.(JOINED_KEY)
-    // Longer than a group of pictures, so that every destination has received a keyframe by then.
+    // Longer than a GOP, so that every destination has received a keyframe by then.
     await delay(3_000)
     const connections = await sink.connections({ withFrames: true })
     const isJoined = ({ streamKey }: Arrivals) => streamKey === JOINED_KEY
@@ -55,8 +55,8 @@ export async function measureLatency(side: Side, options: LatencyOptions): Promi
     }
     return {
       ...figures,
-      firstFrameMs: Math.max(...present.map(firstPictureMs)),
-      joinedFirstFrameMs: joined.length === 0 ? null : Math.max(...joined.map(firstPictureMs)),
+      firstFrameMs: Math.max(...present.map(firstFrameMs)),
+      joinedFirstFrameMs: joined.length === 0 ? null : Math.max(...joined.map(firstFrameMs)),
     }
   } finally {
     publisher.stop()
@@ -85,7 +85,7 @@ function delays(sent: ReadonlyMap<number, SentFrame>, connections: readonly Arri
   }
 }
 
-function firstPictureMs({ publishedAt, frames }: Arrivals): number {
-  const picture = frames.find(({ kind }) => kind === 'video')
-  return publishedAt === null || picture === undefined ? Number.NaN : picture.at - publishedAt
+function firstFrameMs({ publishedAt, frames }: Arrivals): number {
+  const frame = frames.find(({ kind }) => kind === 'video')
+  return publishedAt === null || frame === undefined ? Number.NaN : frame.at - publishedAt
 }

@@ -11,7 +11,7 @@ const sink = await startSink({ chunkSize: 4096, ...(secure ? { tls: LOCALHOST_CE
 
 function arrivals(connection: SinkConnection, withFrames: boolean): Arrivals {
   const { streamKey, publishedAt, socket } = connection
-  const frames = withFrames ? connection.messages.filter(({ isHeader }) => !isHeader) : []
+  const frames = withFrames ? connection.messages.filter(({ isSequenceHeader }) => !isSequenceHeader) : []
   return {
     streamKey,
     bytes: socket.bytesRead,

@@ -10,7 +10,7 @@ export interface Arrivals {
   readonly bytes: number
   /** When Publish.Start was sent; null before that. */
   readonly publishedAt: number | null
-  /** Pictures and sound, if requested, without decoder configurations. */
+  /** Frames of video and audio, if requested, without decoder configurations. */
   readonly frames: readonly { readonly kind: MediaKind; readonly checksum: number; readonly at: number }[]
 }
 

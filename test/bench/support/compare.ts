@@ -12,7 +12,7 @@ export interface Side {
 export interface Comparison {
   readonly title: string
   readonly ours: Side
-  readonly rival: Side
+  readonly baseline: Side
   readonly connections: number
   /** The figure that the ratio compares. */
   readonly by: 'perSecond' | 'perCpuSecond'
@@ -38,14 +38,14 @@ export const COLUMNS =
  * @throws Error when a request fails on either side, or when the replies differ
  */
 export async function compare(comparison: Comparison): Promise<void> {
-  const { by, connections, ours, rival, rounds, title } = comparison
+  const { by, connections, ours, baseline, rounds, title } = comparison
   await sameReplies(comparison)
   await measure(ours, connections)
-  await measure(rival, connections)
+  await measure(baseline, connections)
   const rows: [Figures, Figures][] = []
   for (let round = 0; round < rounds; round += 1) {
     await sameReplies(comparison)
-    rows.push([await measure(ours, connections), await measure(rival, connections)])
+    rows.push([await measure(ours, connections), await measure(baseline, connections)])
     await sameReplies(comparison)
   }
   const ratios = rows.map(([one, other]) => one[by] / other[by])
@@ -57,7 +57,7 @@ export async function compare(comparison: Comparison): Promise<void> {
     )
   }
   print(0, ours, `**${percent(median(ratios))}** | ${percent(Math.min(...ratios))}–${percent(Math.max(...ratios))}`)
-  print(1, rival, '|')
+  print(1, baseline, '|')
 }
 
 async function measure(side: Side, connections: number): Promise<Figures> {
@@ -68,12 +68,12 @@ async function measure(side: Side, connections: number): Promise<Figures> {
   return { ...result, perCpuSecond: requests / cpu }
 }
 
-async function sameReplies({ ours, rival, connections, title, varying = [] }: Comparison): Promise<void> {
+async function sameReplies({ ours, baseline, connections, title, varying = [] }: Comparison): Promise<void> {
   const mine = { name: ours.name, request: ours.load(connections) }
-  await requireSameReplies(title, mine, { name: rival.name, request: rival.load(connections) }, varying)
+  await requireSameReplies(title, mine, { name: baseline.name, request: baseline.load(connections) }, varying)
 }
 
-interface Asked {
+interface NamedRequest {
   readonly name: string
   readonly request: Pick<Load, 'url' | 'method' | 'body' | 'headers'>
 }
@@ -85,19 +85,19 @@ interface Asked {
  */
 export async function requireSameReplies(
   title: string,
-  ours: Asked,
-  rival: Asked,
+  ours: NamedRequest,
+  baseline: NamedRequest,
   varying: readonly string[],
 ): Promise<void> {
-  const [mine, theirs] = await Promise.all([sample(ours.request), sample(rival.request)])
-  for (const [{ name }, { status, text }] of [[ours, mine] as const, [rival, theirs] as const]) {
+  const [mine, theirs] = await Promise.all([sample(ours.request), sample(baseline.request)])
+  for (const [{ name }, { status, text }] of [[ours, mine] as const, [baseline, theirs] as const]) {
     if (status >= 300) throw new Error(`${title}: ${name} answers ${status}: ${text}`)
   }
   const comparable = ({ status, text }: Sample) => ({
     status,
     body: JSON.parse(text, (key, value: unknown) => (varying.includes(key) ? `<${key}>` : value)) as unknown,
   })
-  const message = `${title}: the replies of ${rival.name} and ${ours.name} differ`
+  const message = `${title}: the replies of ${baseline.name} and ${ours.name} differ`
   deepStrictEqual(comparable(theirs), comparable(mine), message)
 }
 
@@ -106,7 +106,7 @@ interface Sample {
   readonly text: string
 }
 
-async function sample({ body, headers, method, url }: Asked['request']): Promise<Sample> {
+async function sample({ body, headers, method, url }: NamedRequest['request']): Promise<Sample> {
   const response = await fetch(url, {
     method: method ?? 'GET',
     headers: { ...headers },

@@ -1,6 +1,6 @@
 import type { Load } from './wrk.ts'
 
-/** The requests for streams of a workspace, to Crier and to the hand-written rival. */
+/** The requests for streams of a workspace, to Crier and to the handwritten baseline. */
 export interface StreamTarget {
   readonly url: string
   readonly apiKey: string

@@ -4,21 +4,21 @@ import type { Sink, SinkConnection, SinkMessage } from '../../../media/testing/s
 
 /** What a destination received in a period. */
 export interface Arrivals {
-  /** The longest time without a picture, in milliseconds. */
+  /** The longest time without a frame, in milliseconds. */
   readonly gapMs: number
-  /** The longest time without sound, in milliseconds. */
-  readonly soundGapMs: number
-  readonly pictures: number
+  /** The longest time without audio, in milliseconds. */
+  readonly audioGapMs: number
+  readonly frames: number
   /** How many of those came from a slate or a file, not from an encoder. */
   readonly others: number
-  /** Pictures missing between two others of the same encoder session. Null when it cannot be determined. */
+  /** Frames missing between two others of the same encoder session. Null when it cannot be determined. */
   readonly skipped: number | null
   /** Messages with an earlier timestamp than the message before, of the same type and connection. */
   readonly back: number
   /**
-   * The largest change of the offset between sound and pictures compared with the encoder, in milliseconds. For transcoded
-   * media: the 90th percentile of the offset between the newest sound and the newest picture while both arrive. Sound that
-   * begins late catches up at once, and shows in `soundGapMs`.
+   * The largest change of the offset between audio and video compared with the encoder, in milliseconds. For transcoded
+   * media: the 90th percentile of the offset between the newest audio and the newest video frame while both arrive. Audio that
+   * begins late catches up at once, and shows in `audioGapMs`.
    */
   readonly syncMs: number
 }
@@ -26,7 +26,7 @@ export interface Arrivals {
 /** The origin of a message that an encoder sent. */
 export interface Origin {
   readonly feed: Feed
-  /** The number of the picture or sound in its feed. */
+  /** The number of the frame in its feed. */
   readonly index: number
   readonly timestamp: number
 }
@@ -72,30 +72,30 @@ export function flowsSince(sink: Sink, now: number, pauseMs: number): number | n
   return before === now ? null : before
 }
 
-/** Sound and pictures further apart than this are not compared, because one of them is not being sent. */
+/** Audio and video further apart than this are not compared, because one of them is not being sent. */
 const TOGETHER_MS = 200
 
 /**
  * Measures what arrived from `from` to `to`, monotonic milliseconds.
  *
- * @param sent what encoders sent: the checksums of repeating pictures, or the origin of each message
+ * @param sent what encoders sent: the checksums of repeating frames, or the origin of each message
  */
 export function measure(sink: Sink, from: number, to: number, sent: ReadonlySet<number> | Origins): Arrivals {
   const origins = sent instanceof Origins ? sent : undefined
   const isSent = (message: SinkMessage) =>
     sent instanceof Origins ? sent.of(message) !== undefined : sent.has(message.checksum)
-  const isWithin = ({ at, isHeader }: SinkMessage) => at >= from && at < to && !isHeader
+  const isWithin = ({ at, isSequenceHeader }: SinkMessage) => at >= from && at < to && !isSequenceHeader
   const timesOf = (kind: MediaKind) =>
     sink
       .messages(kind)
       .filter(isWithin)
       .map(({ at }) => at)
-  const pictures = timesOf('video')
+  const frames = timesOf('video')
   const perConnection = sink.connections.map((one) => measureConnection(one, isWithin, origins))
   return {
-    gapMs: longestGap([from, ...pictures, to]),
-    soundGapMs: longestGap([from, ...timesOf('audio'), to]),
-    pictures: pictures.length,
+    gapMs: longestGap([from, ...frames, to]),
+    audioGapMs: longestGap([from, ...timesOf('audio'), to]),
+    frames: frames.length,
     others: sink.messages('video').filter((message) => isWithin(message) && !isSent(message)).length,
     skipped: origins === undefined ? null : perConnection.reduce((sum, { skipped }) => sum + skipped, 0),
     back: perConnection.reduce((sum, { back }) => sum + back, 0),

@@ -4,7 +4,7 @@ import { TestPublisher } from '../../../media/testing/publisher.ts'
 import { WhipClient } from '../../../media/testing/whip-client.ts'
 import type { WhipMedia } from '../../../media/testing/whip-media.ts'
 
-/** Milliseconds between the pictures of an RTMP encoder. */
+/** Milliseconds between the frames of an RTMP encoder. */
 export const RTMP_FRAME_MS = 40
 const RETRY_MS = 1_000
 /** A WHIP server sends reports several times a second. Without one for this long it counts as gone. */

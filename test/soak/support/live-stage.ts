@@ -79,9 +79,9 @@ export class LiveStage {
   /** Calls an operation. @returns the data @throws Error when it is rejected */
   // oxlint-disable-next-line typescript/no-explicit-any -- replies of every shape
   async call(route: string, options: SendOptions = {}): Promise<any> {
-    const answer = await this.#crier.send(route, { token: this.#token, ...options })
-    if (answer.status >= 300) throw new Error(`${route} returned ${answer.status}: ${answer.text}`)
-    return answer.body.data
+    const reply = await this.#crier.send(route, { token: this.#token, ...options })
+    if (reply.status >= 300) throw new Error(`${route} returned ${reply.status}: ${reply.text}`)
+    return reply.body.data
   }
 
   /** Creates a stream with this many destinations, recording and a slate, which goes live when media arrives. */

@@ -2,7 +2,7 @@ import type { Arrivals } from './arrivals.ts'
 import type { Contradiction } from './claims.ts'
 import { BOUNDS, type PhaseName, type StreamBound, type StreamName } from './phases.ts'
 
-/** The largest offset between sound and pictures. A slate and transcoded sound have their own timing. */
+/** The largest offset between audio and video. A slate and transcoded audio have their own timing. */
 const MOST_APART_MS = { studio: 1_000, stage: 50 }
 
 /** The results of a destination in a phase. */
@@ -10,23 +10,23 @@ export interface Row extends Arrivals {
   readonly phase: PhaseName
   readonly stream: StreamName
   readonly destination: string
-  /** Expected pictures that did not arrive; negative when more arrived, as from a file or a takeover. */
+  /** Expected frames that did not arrive; negative when more arrived, as from a file or a takeover. */
   readonly missing: number
-  /** Pictures per second. */
+  /** Frames per second. */
   readonly rate: number
 }
 
 const COLUMNS = [
   'phase',
   'destination',
-  'longest gap of pictures (limit), s',
-  'longest gap of sound (limit), s',
-  'pictures',
-  'lost pictures (limit)',
+  'longest video gap (limit), s',
+  'longest audio gap (limit), s',
+  'frames',
+  'lost frames (limit)',
   'from slate or file (limit)',
   'skipped (0)',
   'backward timestamps (0)',
-  'sound offset (limit), ms',
+  'audio offset (limit), ms',
   'contradictions (0)',
   'ok',
 ]
@@ -36,15 +36,15 @@ export function tableHead(): string {
 }
 
 export function tableLine(row: Row, contradictions: readonly Contradiction[]): string {
-  const { back, destination, gapMs, missing, others, phase, pictures, rate, skipped, soundGapMs, stream, syncMs } = row
+  const { back, destination, gapMs, missing, others, phase, frames, rate, skipped, audioGapMs, stream, syncMs } = row
   const bound = BOUNDS[phase][stream]
   const contradictionCount = contradictions.filter((one) => one.phase === phase && one.stream === stream).length
   const cells = [
     phase,
     destination,
-    `${seconds(gapMs)} (${bound.picture})`,
-    `${seconds(soundGapMs)} (${bound.sound})`,
-    pictures,
+    `${seconds(gapMs)} (${bound.frame})`,
+    `${seconds(audioGapMs)} (${bound.audio})`,
+    frames,
     `${missing} (${Math.round(bound.lost * rate)})`,
     `${others} (${mostOthers(row)})`,
     skipped ?? '–',
@@ -58,18 +58,18 @@ export function tableLine(row: Row, contradictions: readonly Contradiction[]): s
 
 /** Descriptions of the exceeded limits of a destination. */
 export function brokenBounds(row: Row): string[] {
-  const { back, destination, gapMs, missing, others, phase, rate, skipped, soundGapMs, stream, syncMs } = row
+  const { back, destination, gapMs, missing, others, phase, rate, skipped, audioGapMs, stream, syncMs } = row
   const bound = BOUNDS[phase][stream]
   const mostLost = Math.round(bound.lost * rate)
   return [
-    gapMs > bound.picture * 1_000 && `no picture for ${seconds(gapMs)} s, at most ${bound.picture} s`,
-    soundGapMs > bound.sound * 1_000 && `no sound for ${seconds(soundGapMs)} s, at most ${bound.sound} s`,
-    others > mostOthers(row) && `${others} pictures were not from the encoder, at most ${mostOthers(row)}`,
-    missing > mostLost && `${missing} pictures were lost, at most ${mostLost}`,
-    (skipped ?? 0) > 0 && `${skipped} pictures of a session were skipped`,
+    gapMs > bound.frame * 1_000 && `no video for ${seconds(gapMs)} s, at most ${bound.frame} s`,
+    audioGapMs > bound.audio * 1_000 && `no audio for ${seconds(audioGapMs)} s, at most ${bound.audio} s`,
+    others > mostOthers(row) && `${others} frames were not from the encoder, at most ${mostOthers(row)}`,
+    missing > mostLost && `${missing} frames were lost, at most ${mostLost}`,
+    (skipped ?? 0) > 0 && `${skipped} frames of a session were skipped`,
     back > 0 && `${back} timestamps went backward`,
     syncMs > MOST_APART_MS[stream] &&
-      `sound and pictures were ${Math.round(syncMs)} ms apart, at most ${MOST_APART_MS[stream]} ms`,
+      `audio and video were ${Math.round(syncMs)} ms apart, at most ${MOST_APART_MS[stream]} ms`,
   ].flatMap((fault) => (fault === false ? [] : [`${phase}, ${destination}: ${fault}`]))
 }
 

@@ -19,7 +19,7 @@ import { SubscriptionSummary } from './subscription.ts'
 export const PICTURE_URL = 'Path below the server of a square of 256 pixels; `small` and `large` lie beside `medium`'
 
 export const PICTURE_SIZES = ['small', 'medium', 'large'] as const
-export type PictureSize = (typeof PICTURE_SIZES)[number]
+export type VideoSize = (typeof PICTURE_SIZES)[number]
 
 const user = {
   ...ResourceBase,

@@ -28,7 +28,7 @@ export const whipPublish = operation({
   route: 'POST /api/streams/whip/{path}',
   summary: 'Publish a stream with WHIP',
   description:
-    'RFC 9725: send an SDP offer and get the answer. Use `whipToken` of POST /api/streams/{id}/arm as the bearer token. H.264 is relayed as it comes, VP8 is transcoded, and Opus becomes AAC. Destinations get one picture size: if the publisher’s size changes, the video is transcoded to the first one. With `normalise` all video is transcoded to 1280×720 at 30 frames a second. 409 while another publisher sends; one that has sent nothing for 2 s is replaced.',
+    'RFC 9725: send an SDP offer and get the answer. Use `whipToken` of POST /api/streams/{id}/arm as the bearer token. H.264 is relayed as it comes, VP8 is transcoded, and Opus becomes AAC. Destinations get one resolution: if the publisher’s changes, the video is transcoded to the first one. With `normalise` all video is transcoded to 1280×720 at 30 frames a second. 409 while another publisher sends; one that has sent nothing for 2 s is replaced.',
   access: 'public',
   bearer: 'own',
   limit: 'auth',

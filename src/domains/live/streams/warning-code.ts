@@ -15,6 +15,6 @@ export const WarningCode = States('StreamWarningCode', 'A problem of an ingest',
   audio_offset: 'The timestamps of audio and video are more than a second apart',
   timestamps_forward: 'Timestamps have jumped forward',
   timestamps_back: 'Timestamps have jumped back',
-  resolution_changed: 'The picture size changed while live, which platforms may refuse',
+  resolution_changed: 'The resolution changed while live. Platforms may refuse that',
   key_contested: 'A second encoder tries to publish with the same key',
 })

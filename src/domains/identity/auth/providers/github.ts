@@ -64,12 +64,12 @@ export class GitHubProvider implements SignInProvider {
       }).toString(),
     })
     // Refusals have status 200 too.
-    const answer = (body ?? {}) as { access_token?: unknown; error?: string }
-    if (typeof answer.access_token === 'string') return answer.access_token
-    if (answer.error === 'bad_verification_code' || answer.error === 'redirect_uri_mismatch') {
-      return refuse(`GitHub does not accept the code (${answer.error})`)
+    const reply = (body ?? {}) as { access_token?: unknown; error?: string }
+    if (typeof reply.access_token === 'string') return reply.access_token
+    if (reply.error === 'bad_verification_code' || reply.error === 'redirect_uri_mismatch') {
+      return refuse(`GitHub does not accept the code (${reply.error})`)
     }
-    throw new ProviderHttpError(`GitHub answered ${status} ${answer.error ?? ''} to a code`)
+    throw new ProviderHttpError(`GitHub answered ${status} ${reply.error ?? ''} to a code`)
   }
 
   async #identify(accessToken: string): Promise<ProvenIdentity> {
@@ -94,15 +94,15 @@ export class GitHubProvider implements SignInProvider {
   }
 
   async #read(path: string, accessToken: string): Promise<ProviderResponse> {
-    const answer = await fetchJson(this.#api + path, {
+    const reply = await fetchJson(this.#api + path, {
       headers: {
         Accept: 'application/vnd.github+json',
         Authorization: `Bearer ${accessToken}`,
         'X-GitHub-Api-Version': '2022-11-28',
       },
     })
-    if (answer.status === 429 || answer.status >= 500)
-      throw new ProviderHttpError(`GitHub answered ${answer.status} to ${path}`)
-    return answer
+    if (reply.status === 429 || reply.status >= 500)
+      throw new ProviderHttpError(`GitHub answered ${reply.status} to ${path}`)
+    return reply
   }
 }

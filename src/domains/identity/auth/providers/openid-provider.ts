@@ -78,11 +78,11 @@ export class OpenIdProvider implements SignInProvider {
       headers: { 'Content-Type': 'application/x-www-form-urlencoded', ...authorization },
       body: form.toString(),
     })
-    const { error, ...answer } = (body ?? {}) as { error?: string; id_token?: unknown; access_token?: unknown }
-    if (status === 200 && typeof answer.id_token === 'string') {
+    const { error, ...tokens } = (body ?? {}) as { error?: string; id_token?: unknown; access_token?: unknown }
+    if (status === 200 && typeof tokens.id_token === 'string') {
       return {
-        idToken: answer.id_token,
-        ...(typeof answer.access_token === 'string' && { accessToken: answer.access_token }),
+        idToken: tokens.id_token,
+        ...(typeof tokens.access_token === 'string' && { accessToken: tokens.access_token }),
       }
     }
     if (status === 400 && (error === 'invalid_grant' || error === 'invalid_request')) {

@@ -1,9 +1,9 @@
 /**
- * A fast hand-written server for two routes, on the same driver and tables: uWebSockets.js, pg with prepared statements,
+ * A fast handwritten server for two routes, on the same driver and tables: uWebSockets.js, pg with prepared statements,
  * and a compiled body check and serializers from the same schemas. It has one API key, does not check membership, limits,
  * plan or idempotency key, and writes no event, audit entry or log line.
  *
- * `DATABASE_URL=… API_KEY=… INGEST_URL=… node hand-written.ts <port>`
+ * `DATABASE_URL=… API_KEY=… INGEST_URL=… node handwritten-server.ts <port>`
  */
 import { randomBytes } from 'node:crypto'
 import { Pool, types } from 'pg'

@@ -6,13 +6,13 @@ import { createRequest, listRequest, VARYING } from '../bench/support/stream-req
 import { startApp, type App } from '../support/app.ts'
 import { World } from '../support/world.ts'
 
-/** `bench:http` compares Crier with a hand-written server. The ratio is meaningful only if both give the same replies. */
+/** `bench:http` compares Crier with a handwritten server. The ratio is meaningful only if both give the same replies. */
 
-const RIVAL = new URL('../bench/rivals/hand-written.ts', import.meta.url).pathname
+const BASELINE = new URL('../bench/baselines/handwritten-server.ts', import.meta.url).pathname
 let app: App
 let world: World
-let rival: Running
-let rivalUrl: string
+let baseline: Running
+let baselineUrl: string
 
 beforeAll(async () => {
   app = await startApp()
@@ -23,25 +23,25 @@ beforeAll(async () => {
   // More than one page.
   const made = await Promise.all(Array.from({ length: 21 }, () => world.as('ada').call('POST /api/streams', { body })))
   const port = await freeLoopbackPort()
-  rivalUrl = `http://127.0.0.1:${port}`
-  rival = await start([RIVAL, String(port)], /ready/, {
+  baselineUrl = `http://127.0.0.1:${port}`
+  baseline = await start([BASELINE, String(port)], /ready/, {
     DATABASE_URL: app.databaseUrl,
     API_KEY: world.key('ada'),
     INGEST_URL: made[0]?.body.data.rtmpIngestUrl,
   })
 })
 afterAll(async () => {
-  await rival?.stop()
+  await baseline?.stop()
   await app?.stop()
 })
 
 test.each([
   ['a list', listRequest],
   ['a create', createRequest],
-])('%s gets the same reply from Crier and the hand-written server', async (title, requestTo) => {
+])('%s gets the same reply from Crier and the handwritten server', async (title, requestTo) => {
   const target = { apiKey: world.key('ada'), workspaceId: world.id('acme') }
   const ours = { name: 'Crier', request: requestTo({ ...target, url: app.url }) }
-  const theirs = { name: 'the rival', request: requestTo({ ...target, url: rivalUrl }) }
+  const theirs = { name: 'the baseline', request: requestTo({ ...target, url: baselineUrl }) }
   const varying = title === 'a create' ? VARYING : []
   await expect(requireSameReplies(title, ours, theirs, varying)).resolves.toBeUndefined()
 })

@@ -1,7 +1,7 @@
 import { enhancedStart } from './enhanced.ts'
 
 /** The body of an audio or video message without its FLV tag header. */
-export interface CodedBody {
+export interface TagBody {
   /** Composition time offset: presentation time minus decoding time, milliseconds. */
   readonly composition: number
   /** A decoder configuration record, or a coded frame. */
@@ -19,14 +19,14 @@ const VIDEO_HEADER_BYTES = 5
 const AAC_HEADER_BYTES = 2
 
 /** Removes the tag header from a sequence header or frame of a codec that has sequence headers; empty when truncated. */
-export function codedBody(kind: 'video' | 'audio', payload: Buffer): CodedBody {
+export function readTagBody(kind: 'video' | 'audio', payload: Buffer): TagBody {
   const first = payload[0] ?? 0
   if (kind === 'video' ? first >= 0x80 : first >> 4 === 9) return enhancedBody(kind, payload)
   if (kind === 'audio') return { composition: 0, data: payload.subarray(AAC_HEADER_BYTES) }
   return { composition: compositionAt(payload, 2), data: payload.subarray(VIDEO_HEADER_BYTES) }
 }
 
-function enhancedBody(kind: 'video' | 'audio', payload: Buffer): CodedBody {
+function enhancedBody(kind: 'video' | 'audio', payload: Buffer): TagBody {
   const start = enhancedStart(payload)
   if (start === null) return { composition: 0, data: payload.subarray(payload.length) }
   const body = start.offset + FOUR_CC_BYTES
