@@ -1,6 +1,7 @@
-import type { Static, TSchema } from 'typebox'
+import type { Static, TObject, TSchema } from 'typebox'
 import type { Clock } from '../core/clock.ts'
 import type { PlatformHttp, ReplyReader } from './http/platform-http.ts'
+import type { Publishing } from './publishing.ts'
 import type { Rule } from './rules/rule.ts'
 import type { FakeFactory } from './sandbox/fake.ts'
 
@@ -193,6 +194,10 @@ export interface Platform {
   capabilities?(context: AccountContext): Promise<LiveCapabilities>
   /** Pages or organizations that a login manages. */
   readonly children?: (context: AccountContext) => Promise<readonly ChildAccount[]>
+  /** How it publishes. */
+  readonly publishing?: Publishing
+  /** The options of a post that only this platform has: a schema of `PostContent.options`. */
+  readonly options?: TObject
   /** Boards, chats and channels. */
   readonly places?: (context: AccountContext) => Promise<readonly Place[]>
 }

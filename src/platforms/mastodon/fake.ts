@@ -1,5 +1,4 @@
-import { createHash, randomBytes } from 'node:crypto'
-import { consentPage } from '../sandbox/consent-page.ts'
+import { randomBytes } from 'node:crypto'
 import {
   json,
   type Fake,
@@ -8,171 +7,234 @@ import {
   type FakeRequest,
   type SandboxPost,
 } from '../sandbox/fake.ts'
-
-interface App {
-  readonly id: string
-  readonly secret: string
-  readonly redirectUris: readonly string[]
-  readonly scopes: readonly string[]
-}
+import { partsOf } from '../sandbox/multipart.ts'
+import { FakeOAuth, newOAuthState, type FakeApp, type OAuthState, type TokenHolder } from '../sandbox/oauth-server.ts'
 
 interface Person {
   readonly id: string
   readonly username: string
 }
 
-interface Code {
-  readonly app: string
+interface Media {
+  readonly id: string
   readonly person: string
-  readonly scopes: readonly string[]
-  readonly redirectUri: string
-  readonly challenge: string | null
-  readonly expiresAt: number
-}
-
-interface Token {
-  readonly app: string
-  readonly person: string
-  readonly scopes: readonly string[]
+  readonly type: string
+  readonly description: string | null
+  /** How often the server still says that it processes the file. */
+  pending: number
+  /** The status that the file is attached to. */
+  status: string | null
 }
 
 interface Status {
   readonly id: string
   readonly person: string
-  readonly text: string
+  text: string
+  readonly media: readonly string[]
   readonly replyTo: string | null
   readonly at: number
 }
 
 interface State {
-  readonly apps: Record<string, App>
+  readonly oauth: OAuthState
+  readonly apps: Record<string, FakeApp>
   readonly people: Record<string, Person>
-  codes: Record<string, Code>
-  tokens: Record<string, Token>
+  readonly media: Record<string, Media>
   readonly statuses: Status[]
-  /** Ids of statuses by token and Idempotency-Key. */
-  readonly sent: Record<string, string>
+  /** Ids of statuses by account and Idempotency-Key, with the time. */
+  readonly sent: Record<string, { readonly id: string; readonly at: number }>
   next: number
 }
 
-const CODE_MS = 600_000
 const KNOWN_SCOPES = ['profile', 'read', 'read:accounts', 'read:statuses', 'write', 'write:statuses', 'write:media']
 const MOST_CHARACTERS = 500
+const MOST_MEDIA = 4
+const IMAGE_BYTES = 16_777_216
+const VIDEO_BYTES = 103_809_024
+const IDEMPOTENCY_MS = 3_600_000
+/** How often a video is still being processed. */
+const VIDEO_POLLS = 2
+const TYPES =
+  /^(?:image\/(?:jpeg|png|gif|webp|heic|heif|avif)|video\/(?:mp4|quicktime|webm)|audio\/(?:mpeg|ogg|wav|flac|aac))$/
 
 /**
- * The client API of a Mastodon 4.3 server: apps, OAuth with PKCE, accounts, statuses with Idempotency-Key
+ * The client API of a Mastodon 4.3 server: apps, OAuth with PKCE, accounts, media, statuses with Idempotency-Key
  * (docs.joinmastodon.org, 2026-11).
  */
 export function mastodonFake({ clock, state }: FakeOptions<State>): Fake<State> {
-  const kept: State = state ?? { apps: {}, people: {}, codes: {}, tokens: {}, statuses: [], sent: {}, next: 109_000 }
-
+  const kept: State = state ?? {
+    oauth: newOAuthState(),
+    apps: {},
+    people: {},
+    media: {},
+    statuses: [],
+    sent: {},
+    next: 109_000,
+  }
+  const nextId = () => String((kept.next += 1))
   const person = (username: string): Person => {
     const known = Object.values(kept.people).find((one) => one.username === username)
     if (known !== undefined) return known
-    const id = String((kept.next += 1))
+    const id = nextId()
     return (kept.people[id] = { id, username })
   }
+  const oauth = new FakeOAuth({
+    title: 'Mastodon',
+    clock,
+    state: kept.oauth,
+    scopes: KNOWN_SCOPES,
+    accountOf: (name) => person(name).id,
+    findApp: (id) => kept.apps[id],
+    clientAuth: 'body',
+    pkce: 'optional',
+  })
 
-  const authorize = ({ body, method, query }: FakeRequest): FakeReply => {
-    const params = method === 'GET' ? Object.fromEntries(query) : (body as Record<string, string>)
-    const app = kept.apps[params['client_id'] ?? '']
-    const redirectUri = params['redirect_uri'] ?? ''
-    if (app === undefined) return { status: 401, body: 'Client authentication failed due to unknown client.' }
-    if (!app.redirectUris.includes(redirectUri)) return { status: 400, body: 'The redirect URI is not registered.' }
-    const scopes = (params['scope'] ?? 'read').split(' ')
-    const back = (extra: Record<string, string>) => {
-      const url = new URL(redirectUri)
-      for (const [name, value] of Object.entries({ ...extra, state: params['state'] ?? '' })) {
-        url.searchParams.set(name, value)
-      }
-      return { status: 302, headers: { Location: url.href } }
+  const register = ({ body }: FakeRequest): FakeReply => {
+    const scopes = textOf(body['scopes'], 'read').split(' ')
+    if (scopes.some((scope) => !KNOWN_SCOPES.includes(scope))) {
+      return json(422, { error: 'Validation failed: Scopes doesn’t match configured on the server.' })
     }
-    if (scopes.some((scope) => !app.scopes.includes(scope))) return back({ error: 'invalid_scope' })
-    if (method === 'GET') return { status: 200, body: consentPage('Mastodon', params, scopes) }
-    if (params['decision'] !== 'allow') {
-      return back({
-        error: 'access_denied',
-        error_description: 'The resource owner or authorization server denied the request.',
-      })
-    }
-    const code = randomBytes(32).toString('base64url')
-    kept.codes[code] = {
-      app: app.id,
-      person: person(params['account'] ?? 'sandbox').id,
-      scopes,
-      redirectUri,
-      challenge: params['code_challenge'] ?? null,
-      expiresAt: clock.now() + CODE_MS,
-    }
-    return back({ code })
+    const id = randomBytes(24).toString('base64url')
+    const secret = randomBytes(24).toString('base64url')
+    kept.apps[id] = { secret, scopes, redirectUris: textOf(body['redirect_uris']).split('\n') }
+    return json(200, { id: nextId(), name: body['client_name'], client_id: id, client_secret: secret })
   }
 
-  const token = ({ body }: FakeRequest): FakeReply => {
-    const params = body as Record<string, string>
-    const app = kept.apps[params['client_id'] ?? '']
-    if (app === undefined || app.secret !== params['client_secret']) return oauthError(401, 'invalid_client')
-    const code = kept.codes[params['code'] ?? '']
-    delete kept.codes[params['code'] ?? '']
-    if (
-      code === undefined ||
-      code.app !== app.id ||
-      code.expiresAt < clock.now() ||
-      code.redirectUri !== params['redirect_uri'] ||
-      (code.challenge !== null && code.challenge !== challengeOf(params['code_verifier'] ?? ''))
-    ) {
-      return oauthError(400, 'invalid_grant')
+  const revoke = ({ body }: FakeRequest): FakeReply => {
+    const app = kept.apps[textOf(body['client_id'])]
+    const holder = oauth.holder({ headers: {} }, textOf(body['token']))
+    if (app === undefined || app.secret !== body['client_secret'] || (holder && holder.app !== body['client_id'])) {
+      return json(403, { error: 'unauthorized_client' })
     }
-    const accessToken = grant({ app: app.id, person: code.person, scopes: code.scopes })
-    return json(200, {
-      access_token: accessToken,
-      token_type: 'Bearer',
-      scope: code.scopes.join(' '),
-      created_at: Math.floor(clock.now() / 1_000),
-    })
+    oauth.revoke(textOf(body['token']))
+    return json(200, {})
   }
 
-  const grant = (value: Token): string => {
-    const text = randomBytes(32).toString('base64url')
-    kept.tokens[text] = value
-    return text
+  const upload = (request: FakeRequest, { account, scopes }: TokenHolder): FakeReply => {
+    if (!allows(scopes, 'write:media')) return OUTSIDE_SCOPES
+    const parts = partsOf(request.headers['content-type'], request.bytes)
+    const file = parts.find(({ name }) => name === 'file')
+    const description = parts.find(({ name }) => name === 'description')?.bytes.toString('utf8') ?? null
+    const isVideo = file?.type?.startsWith('video/') === true
+    if (file === undefined || !TYPES.test(file.type ?? '')) {
+      return json(422, { error: 'Validation failed: File content type is not supported' })
+    }
+    if (file.bytes.length > (isVideo ? VIDEO_BYTES : IMAGE_BYTES)) {
+      return json(422, { error: 'Validation failed: File file size is too big' })
+    }
+    if (description !== null && characters(description) > 1_500) {
+      return json(422, { error: 'Validation failed: Description is too long' })
+    }
+    const media: Media = {
+      id: nextId(),
+      person: account,
+      type: file.type ?? '',
+      description,
+      pending: isVideo ? VIDEO_POLLS : 0,
+      status: null,
+    }
+    kept.media[media.id] = media
+    return json(isVideo ? 202 : 200, mediaView(request.base, media))
   }
 
-  const publish = (request: FakeRequest, { person: author, scopes }: Token, credential: string): FakeReply => {
-    if (!scopes.includes('write') && !scopes.includes('write:statuses')) {
-      return json(403, { error: 'This action is outside the authorized scopes' })
-    }
-    const key = `${credential} ${textOf(request.headers['idempotency-key'])}`
-    const repeated = request.headers['idempotency-key'] === undefined ? undefined : kept.sent[key]
-    const known = kept.statuses.find(({ id }) => id === repeated)
-    if (known !== undefined) return json(200, statusView(request.base, known))
-    const text = textOf(request.body['status']).trim()
-    if (text === '') return json(422, { error: 'Validation failed: Text can’t be blank' })
-    if (lengthOf(text) > MOST_CHARACTERS) {
-      return json(422, { error: `Validation failed: Text character limit of ${MOST_CHARACTERS} exceeded` })
-    }
-    const replyTo = (request.body['in_reply_to_id'] as string | undefined) ?? null
-    if (replyTo !== null && !kept.statuses.some(({ id }) => id === replyTo)) {
-      return json(404, { error: 'Record not found' })
-    }
-    const status = { id: String((kept.next += 1)), person: author, text, replyTo, at: clock.now() }
+  const publish = (request: FakeRequest, { account, scopes }: TokenHolder): FakeReply => {
+    const { body, headers } = request
+    if (!allows(scopes, 'write:statuses')) return OUTSIDE_SCOPES
+    const header = headers['idempotency-key']
+    const key = header === undefined ? undefined : `${account} ${textOf(header)}`
+    const sent = key === undefined ? undefined : kept.sent[key]
+    const known = kept.statuses.find(({ id }) => id === sent?.id)
+    if (known !== undefined && clock.now() - (sent?.at ?? 0) < IDEMPOTENCY_MS)
+      return json(200, statusView(request.base, known))
+    const text = textOf(body['status']).trim()
+    const ids = (body['media_ids'] as string[] | undefined) ?? []
+    const problem = problemOf(text, ids, account)
+    if (problem !== undefined) return json(422, { error: problem })
+    const replyTo = (body['in_reply_to_id'] as string | undefined) ?? null
+    if (replyTo !== null && !kept.statuses.some(({ id }) => id === replyTo)) return NOT_FOUND
+    const status = { id: nextId(), person: account, text, media: ids, replyTo, at: clock.now() }
     kept.statuses.push(status)
-    kept.sent[key] = status.id
+    for (const id of ids) kept.media[id]!.status = status.id
+    if (key !== undefined) kept.sent[key] = { id: status.id, at: clock.now() }
     return json(200, statusView(request.base, status))
   }
 
-  const statusView = (base: string, { at, id, person: author, replyTo, text }: Status) => ({
+  const problemOf = (text: string, ids: readonly string[], account: string): string | undefined => {
+    if (text === '' && ids.length === 0) return 'Validation failed: Text can’t be blank'
+    if (lengthOf(text) > MOST_CHARACTERS)
+      return `Validation failed: Text character limit of ${MOST_CHARACTERS} exceeded`
+    if (ids.length > MOST_MEDIA) return 'Cannot attach more than 4 files'
+    const files = ids.map((id) => kept.media[id])
+    if (files.some((file) => file === undefined || file.person !== account || file.status !== null)) {
+      return 'Validation failed: Media attachments not found'
+    }
+    if (files.some((file) => (file?.pending ?? 0) > 0)) {
+      return 'Cannot attach files that have not finished processing. Try again in a moment!'
+    }
+    const moving = files.filter((file) => !file?.type.startsWith('image/'))
+    return moving.length > 0 && files.length > 1
+      ? 'Cannot attach a video to a post that already contains images'
+      : undefined
+  }
+
+  const ofStatus = (request: FakeRequest, { account, scopes }: TokenHolder, id: string): FakeReply => {
+    const index = kept.statuses.findIndex((status) => status.id === id)
+    const status = kept.statuses[index]
+    if (status === undefined) return NOT_FOUND
+    if (request.method === 'GET') return json(200, statusView(request.base, status))
+    if (!allows(scopes, 'write:statuses')) return OUTSIDE_SCOPES
+    if (status.person !== account) return NOT_FOUND
+    if (request.method === 'DELETE') {
+      kept.statuses.splice(index, 1)
+      return json(200, statusView(request.base, status))
+    }
+    const text = textOf(request.body['status']).trim()
+    if (lengthOf(text) > MOST_CHARACTERS)
+      return json(422, { error: 'Validation failed: Text character limit exceeded' })
+    status.text = text
+    return json(200, statusView(request.base, status))
+  }
+
+  const statusView = (base: string, { at, id, media, person: author, replyTo, text }: Status) => ({
     id,
     created_at: new Date(at).toISOString(),
     in_reply_to_id: replyTo,
-    content: text,
+    content: `<p>${text.replaceAll('&', '&amp;').replaceAll('<', '&lt;').replaceAll('\n', '<br>')}</p>`,
     url: `${base}/@${kept.people[author]?.username}/${id}`,
+    favourites_count: 0,
+    reblogs_count: 0,
+    replies_count: kept.statuses.filter((one) => one.replyTo === id).length,
+    media_attachments: media.map((file) => mediaView(base, kept.media[file]!)),
     account: accountView(base, kept.people[author]),
   })
+
+  const asAccount = (request: FakeRequest, holder: TokenHolder): FakeReply => {
+    const { base, method, path } = request
+    if (path === '/api/v1/accounts/verify_credentials') return json(200, accountView(base, kept.people[holder.account]))
+    if (method === 'POST' && path === '/api/v2/media') return upload(request, holder)
+    if (method === 'POST' && path === '/api/v1/statuses') return publish(request, holder)
+    const [, kind, id = ''] = /^\/api\/v1\/(media|statuses)\/(\d+)$/.exec(path) ?? []
+    if (kind === 'statuses') return ofStatus(request, holder, id)
+    const media = kind === 'media' ? kept.media[id] : undefined
+    if (media !== undefined) {
+      const isPending = media.pending > 0
+      media.pending = Math.max(0, media.pending - 1)
+      return json(isPending ? 206 : 200, mediaView(base, media))
+    }
+    const author = /^\/api\/v1\/accounts\/(\d+)\/statuses$/.exec(path)?.[1]
+    if (author === undefined) return NOT_FOUND
+    if (!allows(holder.scopes, 'read:statuses')) return OUTSIDE_SCOPES
+    const own = kept.statuses.filter((status) => status.person === author).toReversed()
+    return json(
+      200,
+      own.slice(0, Number(request.query.get('limit') ?? 20)).map((status) => statusView(base, status)),
+    )
+  }
 
   return {
     state: kept,
     handle: (request) => {
-      const { body, method, path, base } = request
+      const { base, method, path } = request
       if (path === '/.well-known/oauth-authorization-server') {
         return json(200, {
           issuer: base,
@@ -183,67 +245,43 @@ export function mastodonFake({ clock, state }: FakeOptions<State>): Fake<State> 
         })
       }
       if (path === '/api/v2/instance') return json(200, INSTANCE)
-      if (method === 'POST' && path === '/api/v1/apps') {
-        const scopes = textOf(body['scopes'], 'read').split(' ')
-        if (scopes.some((scope) => !KNOWN_SCOPES.includes(scope))) {
-          return json(422, { error: 'Validation failed: Scopes doesn’t match configured on the server.' })
-        }
-        const id = randomBytes(24).toString('base64url')
-        const secret = randomBytes(24).toString('base64url')
-        kept.apps[id] = { id, secret, scopes, redirectUris: textOf(body['redirect_uris']).split('\n') }
-        return json(200, {
-          id: String((kept.next += 1)),
-          name: body['client_name'],
-          client_id: id,
-          client_secret: secret,
-        })
-      }
-      if (path === '/oauth/authorize') return authorize(request)
-      if (method === 'POST' && path === '/oauth/token') return token(request)
-      if (method === 'POST' && path === '/oauth/revoke') {
-        const app = kept.apps[textOf(body['client_id'])]
-        const held = kept.tokens[textOf(body['token'])]
-        if (app === undefined || app.secret !== body['client_secret'] || (held && held.app !== app.id)) {
-          return json(403, { error: 'unauthorized_client' })
-        }
-        delete kept.tokens[textOf(body['token'])]
-        return json(200, {})
-      }
-      const credential = /^Bearer (.+)$/.exec(request.headers.authorization ?? '')?.[1] ?? ''
-      const held = kept.tokens[credential]
-      if (held === undefined) return json(401, { error: 'The access token is invalid' })
-      if (path === '/api/v1/accounts/verify_credentials') {
-        return json(200, accountView(base, kept.people[held.person]))
-      }
-      if (method === 'POST' && path === '/api/v1/statuses') return publish(request, held, credential)
-      return json(404, { error: 'Record not found' })
+      if (path === '/oauth/authorize') return oauth.authorize(request)
+      if (method === 'POST' && path === '/api/v1/apps') return register(request)
+      if (method === 'POST' && path === '/oauth/token') return oauth.token(request)
+      if (method === 'POST' && path === '/oauth/revoke') return revoke(request)
+      const holder = oauth.holder(request)
+      return holder === undefined ? json(401, { error: 'The access token is invalid' }) : asAccount(request, holder)
     },
-    newAccount: () => {
-      const { id } = person(`sandbox_${(kept.next += 1)}`)
-      return { accessToken: grant({ app: 'sandbox', person: id, scopes: KNOWN_SCOPES }), scopes: KNOWN_SCOPES }
-    },
+    newAccount: () => oauth.grant(person(`sandbox_${nextId()}`).id),
     posts: () =>
-      kept.statuses.map(({ at, id, person: author, replyTo, text }): SandboxPost => ({
+      kept.statuses.map(({ at, id, media, person: author, replyTo, text }): SandboxPost => ({
         id,
         account: kept.people[author]?.username ?? author,
         text,
-        media: [],
+        media: media.map((file) => kept.media[file]?.type ?? file),
         replyTo,
         publishedAt: new Date(at).toISOString(),
       })),
   }
 }
 
+const OUTSIDE_SCOPES = json(403, { error: 'This action is outside the authorized scopes' })
+const NOT_FOUND = json(404, { error: 'Record not found' })
+
 const INSTANCE = {
   domain: 'sandbox',
   title: 'Crier’s sandbox of Mastodon',
   version: '4.3.0',
   configuration: {
-    statuses: { max_characters: MOST_CHARACTERS, max_media_attachments: 4, characters_reserved_per_url: 23 },
+    statuses: {
+      max_characters: MOST_CHARACTERS,
+      max_media_attachments: MOST_MEDIA,
+      characters_reserved_per_url: 23,
+    },
     media_attachments: {
-      image_size_limit: 16_777_216,
+      image_size_limit: IMAGE_BYTES,
       image_matrix_limit: 33_177_600,
-      video_size_limit: 103_809_024,
+      video_size_limit: VIDEO_BYTES,
       description_limit: 1_500,
     },
   },
@@ -251,9 +289,21 @@ const INSTANCE = {
 
 /** Characters, with a URL as 23 and of a mention only the local part. */
 function lengthOf(text: string): number {
-  const counted = text.replaceAll(/https?:\/\/\S+/g, 'x'.repeat(23)).replaceAll(/(^|[^\w/])@(\w+)@[\w.-]+/g, '$1@$2')
-  // Code points, as Mastodon counts.
-  return Array.from(counted).length
+  return characters(text.replaceAll(/https?:\/\/\S+/g, 'x'.repeat(23)).replaceAll(/(^|[^\w/])@(\w+)@[\w.-]+/g, '$1@$2'))
+}
+
+/** Code points, as Mastodon counts. */
+function characters(text: string): number {
+  return Array.from(text).length
+}
+
+function allows(scopes: readonly string[], scope: string): boolean {
+  return scopes.includes(scope) || scopes.includes(scope.split(':')[0] ?? '')
+}
+
+function mediaView(base: string, { description, id, pending, type }: Media) {
+  const url = pending > 0 ? null : `${base}/media/${id}`
+  return { id, type: type.split('/')[0], url, preview_url: url, description }
 }
 
 function accountView(base: string, person: Person | undefined) {
@@ -269,12 +319,4 @@ function accountView(base: string, person: Person | undefined) {
 
 function textOf(value: unknown, fallback = ''): string {
   return typeof value === 'string' ? value : fallback
-}
-
-function challengeOf(verifier: string): string {
-  return createHash('sha256').update(verifier).digest('base64url')
-}
-
-function oauthError(status: number, error: string): FakeReply {
-  return json(status, { error, error_description: `${error} (sandbox)` })
 }

@@ -1,6 +1,8 @@
 import { platform, type AccountContext, type LiveCapabilities } from '../platform.ts'
 import { appOf, oauth } from './oauth.ts'
+import { options } from './options.ts'
 import { profileOf } from './profile.ts'
+import { publishing } from './publishing.ts'
 import { reader } from './replies.ts'
 import { rules } from './rules.ts'
 import { serverOf } from './server.ts'
@@ -12,6 +14,8 @@ export const mastodon = platform({
   defaults: { apiUrl: 'https://mastodon.social', authUrl: 'https://mastodon.social' },
   fake: async () => (await import('./fake.ts')).mastodonFake,
   oauth,
+  options,
+  publishing,
   rules,
   reader,
   profile: (context) => profileOf(context, context.credential),

@@ -2,6 +2,7 @@ import { join } from 'node:path'
 import type { Clock } from '../../core/clock.ts'
 import type { Platform, PlatformSettings } from '../platform.ts'
 import { PLATFORMS } from '../registry.ts'
+import { SANDBOX_APP } from './oauth-server.ts'
 import { serveFake, type RunningFake } from './server.ts'
 
 export interface SandboxOptions {
@@ -20,9 +21,6 @@ export interface Sandbox {
   readonly fakes: ReadonlyMap<string, RunningFake>
   close(): Promise<void>
 }
-
-/** The app that is registered with every fake. */
-const APP = { clientId: 'crier-sandbox', clientSecret: 'crier-sandbox-secret' }
 
 /** Starts the fakes of all platforms that have one. @throws Error when a port is taken */
 export async function startSandbox({ clock, folder, host, port }: SandboxOptions): Promise<Sandbox> {
@@ -45,14 +43,15 @@ export async function startSandbox({ clock, folder, host, port }: SandboxOptions
     throw error
   }
   return {
-    settings: Object.fromEntries([...fakes].map(([key, { url }]) => [key, settingsOf(url)])),
+    settings: Object.fromEntries([...fakes].map(([key, { url }]) => [key, sandboxSettings(url)])),
     fakes,
     close,
   }
 }
 
-function settingsOf(url: string): PlatformSettings {
-  return { ...APP, apiUrl: url, authUrl: url, sandboxUrl: url }
+/** The settings that point to a fake. */
+export function sandboxSettings(url: string): PlatformSettings {
+  return { ...SANDBOX_APP, apiUrl: url, authUrl: url, sandboxUrl: url }
 }
 
 /** The settings that must not be set while the sandbox is on: they would mix a real platform with a fake. */

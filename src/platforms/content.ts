@@ -1,0 +1,38 @@
+/** A media file of a post, with the facts that the rules and the uploads need. */
+export interface PostMedia {
+  /** The id of the asset. */
+  readonly id: string
+  /** `gif` is an animated image. */
+  readonly kind: 'image' | 'gif' | 'video' | 'document'
+  /** The media type, such as `image/jpeg`. */
+  readonly type: string
+  readonly bytes: number
+  /** The name of the file, for platforms that show it. */
+  readonly name: string
+  readonly width?: number
+  readonly height?: number
+  readonly seconds?: number
+  readonly fps?: number
+  readonly videoCodec?: string
+  readonly audioCodec?: string
+  readonly pages?: number
+  readonly altText?: string
+}
+
+/** Text and media of one part of a post. */
+export interface PartContent {
+  readonly text: string
+  readonly media: readonly PostMedia[]
+}
+
+/** What one account publishes. */
+export interface PostContent extends PartContent {
+  readonly title?: string
+  readonly link?: string
+  readonly tags?: readonly string[]
+  /** The parts that follow the first one, each a reply to the part before it. */
+  readonly thread?: readonly PartContent[]
+  readonly firstComment?: string
+  /** Options that only this platform has, as `Platform.options` describes them. */
+  readonly options: Readonly<Record<string, unknown>>
+}

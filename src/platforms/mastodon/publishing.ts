@@ -1,0 +1,129 @@
+import { PlatformError } from '../error-kinds.ts'
+import { isSameText, textOfHtml } from '../fingerprint.ts'
+import { multipart } from '../http/multipart.ts'
+import type { PlatformRequest } from '../http/platform-http.ts'
+import type { AccountContext } from '../platform.ts'
+import type { PublishContext, Publishing, PublishPart, PublishState, RemotePost, StepResult } from '../publishing.ts'
+import { serverOf } from './server.ts'
+
+/** Uploads one file per step, waits until all are processed, then publishes with an Idempotency-Key. */
+interface State extends PublishState {
+  readonly step: 'upload' | 'process' | 'publish'
+  /** Ids of the uploaded files. */
+  readonly media: readonly string[]
+}
+
+interface Status {
+  readonly id: string
+  readonly url: string | null
+  readonly content: string
+  readonly created_at: string
+  readonly in_reply_to_id: string | null
+  readonly favourites_count?: number
+  readonly reblogs_count?: number
+  readonly replies_count?: number
+}
+
+const POLL_MS = 2_000
+const UPLOAD_TIMEOUT_MS = 120_000
+/** The server may have received the call up to this much before our clock says, in milliseconds. */
+const CLOCK_SKEW_MS = 120_000
+
+/** Publishing to Mastodon (docs.joinmastodon.org/methods/statuses, /methods/media, 2026-11). */
+export const publishing: Publishing = {
+  repeatable: true,
+  start: ({ media }): State => ({ step: media.length > 0 ? 'upload' : 'publish', media: [] }),
+  commits: ({ step }) => step === 'publish',
+  step: (context, part, state) => {
+    const known = state as State
+    if (known.step === 'upload') return upload(context, part, known)
+    return known.step === 'process' ? awaitProcessing(context, known) : publish(context, part, known)
+  },
+  reconcile: async (context, part) => {
+    const { text } = part
+    const [, id = ''] = context.remoteId.split('/')
+    const statuses = (await call(context, `/api/v1/accounts/${id}/statuses`, {
+      query: { limit: 40, exclude_reblogs: true },
+    })) as Status[]
+    const found = statuses.find(
+      (status) =>
+        isSameText(text, textOfHtml(status.content)) &&
+        Date.parse(status.created_at) >= part.createdAt - CLOCK_SKEW_MS &&
+        status.in_reply_to_id === (part.parent?.id ?? null),
+    )
+    return found === undefined ? { kind: 'absent' } : { kind: 'published', post: postOf(found) }
+  },
+  remove: async (context, { id }) => {
+    await call(context, `/api/v1/statuses/${id}`, { method: 'DELETE', expect: [404] })
+  },
+  edit: async (context, { id }, { text }) =>
+    postOf((await call(context, `/api/v1/statuses/${id}`, { method: 'PUT', json: { status: text } })) as Status),
+  insights: async (context, { id }) => {
+    const status = (await call(context, `/api/v1/statuses/${id}`)) as Status
+    return {
+      likes: status.favourites_count ?? 0,
+      shares: status.reblogs_count ?? 0,
+      comments: status.replies_count ?? 0,
+    }
+  },
+}
+
+async function upload(context: PublishContext, { media }: PublishPart, { media: ids }: State): Promise<StepResult> {
+  const file = media[ids.length]
+  if (file === undefined) return { kind: 'next', state: { step: 'process', media: ids } }
+  const { altText, bytes, id, name, type } = file
+  const form = multipart({ description: altText }, [
+    { field: 'file', filename: name, type, body: await context.media.read(id, 0, bytes) },
+  ])
+  const uploaded = (await call(context, '/api/v2/media', {
+    method: 'POST',
+    ...form,
+    timeoutMs: UPLOAD_TIMEOUT_MS,
+  })) as { id: string }
+  return { kind: 'next', state: { step: 'upload', media: [...ids, uploaded.id] } }
+}
+
+async function awaitProcessing(context: PublishContext, state: State): Promise<StepResult> {
+  for (const id of state.media) {
+    const { status } = await send(context, `/api/v1/media/${id}`)
+    if (status === 206) return { kind: 'next', state, waitMs: POLL_MS }
+  }
+  return { kind: 'next', state: { step: 'publish', media: state.media } }
+}
+
+async function publish(context: PublishContext, part: PublishPart, { media }: State): Promise<StepResult> {
+  const { key, options, parent, text } = part
+  const status = (await call(context, '/api/v1/statuses', {
+    method: 'POST',
+    headers: { 'Idempotency-Key': key },
+    json: {
+      status: text,
+      ...(media.length > 0 && { media_ids: media }),
+      ...(parent && { in_reply_to_id: parent.id }),
+      ...options,
+    },
+  })) as Status
+  return { kind: 'published', post: postOf(status) }
+}
+
+function postOf({ id, url }: Status): RemotePost {
+  return { id, url }
+}
+
+type CallOptions = Omit<PlatformRequest, 'url'>
+
+function send({ credential, http, settings, signal }: AccountContext, path: string, options: CallOptions = {}) {
+  if (credential.accessToken === undefined) throw new PlatformError('auth_expired', 'Mastodon')
+  const server = serverOf({ settings }, credential.server ?? '')
+  return http.send({
+    ...options,
+    url: `${server.url}${path}`,
+    headers: { Authorization: `Bearer ${credential.accessToken}`, ...options.headers },
+    userHost: server.userHost,
+    signal,
+  })
+}
+
+async function call(context: AccountContext, path: string, options?: CallOptions): Promise<unknown> {
+  return (await send(context, path, options)).json
+}

@@ -1,0 +1,189 @@
+import { Readable } from 'node:stream'
+import { ManualClock } from '../../src/core/clock.ts'
+import { Outgoing } from '../../src/fetch/outgoing.ts'
+import type { PostMedia } from '../../src/platforms/content.ts'
+import { PlatformDirectory } from '../../src/platforms/directory.ts'
+import type { BudgetReport, LoggedCall } from '../../src/platforms/http/platform-http.ts'
+import type {
+  AppRegistrations,
+  Credential,
+  Grant,
+  Platform,
+  PlatformContext,
+  RegisteredApp,
+} from '../../src/platforms/platform.ts'
+import type {
+  PublishContext,
+  Publishing,
+  PublishPart,
+  PublishState,
+  RemotePost,
+} from '../../src/platforms/publishing.ts'
+import { sandboxSettings } from '../../src/platforms/sandbox/sandbox.ts'
+import { serveFake, type RunningFake } from '../../src/platforms/sandbox/server.ts'
+
+const REDIRECT_URI = 'http://127.0.0.1/api/social-accounts/oauth/test/callback'
+/** More steps than any platform needs. */
+const MOST_STEPS = 200
+
+interface SignInOptions {
+  /** The name of the account on the consent page. */
+  readonly account?: string
+  /** Scopes that the user does not allow. */
+  readonly without?: readonly string[]
+}
+
+/** A platform that talks to its fake, without the service around it. */
+export class FakePlatform {
+  readonly platform: Platform
+  readonly running: RunningFake
+  readonly clock: ManualClock
+  readonly context: PlatformContext
+  /** Calls in the order in which they ended. */
+  readonly calls: LoggedCall[] = []
+  readonly budgets: BudgetReport[] = []
+  readonly #outgoing: Outgoing
+  readonly #files = new Map<string, Buffer>()
+
+  private constructor(platform: Platform, running: RunningFake, clock: ManualClock) {
+    this.platform = platform
+    this.running = running
+    this.clock = clock
+    this.#outgoing = Outgoing.of(true)
+    const directory = new PlatformDirectory({
+      settings: { [platform.key]: sandboxSettings(running.url) },
+      clock,
+      outgoing: this.#outgoing,
+      apps: () => appsInMemory(),
+    })
+    this.context = directory.context(directory.require(platform.key), {
+      onCall: (call) => this.calls.push(call),
+      onBudget: (report) => this.budgets.push(report),
+    })
+  }
+
+  static async start(platform: Platform, clock = new ManualClock(Date.UTC(2026, 10, 22, 12))): Promise<FakePlatform> {
+    if (platform.fake === undefined) throw new Error(`${platform.title} has no fake`)
+    const running = await serveFake({ platform, create: await platform.fake(), clock })
+    return new FakePlatform(platform, running, clock)
+  }
+
+  /** Signs in on the consent page of the fake. */
+  async signIn({ account = 'ada', without = [] }: SignInOptions = {}): Promise<Grant> {
+    const { oauth } = this.platform
+    if (oauth === undefined) throw new Error(`${this.platform.title} has no sign-in`)
+    const codeVerifier = 'v'.repeat(64)
+    const request = { state: 'state', redirectUri: REDIRECT_URI, codeVerifier, server: this.running.url }
+    const { secrets, url } = await oauth.authorize(this.context, request)
+    const page = new URL(url)
+    const form = new URLSearchParams([...page.searchParams, ['account', account], ['decision', 'allow']])
+    for (const scope of without) form.set(`without ${scope}`, '1')
+    const reply = await fetch(`${page.origin}${page.pathname}`, { method: 'POST', body: form, redirect: 'manual' })
+    const params = Object.fromEntries(new URL(reply.headers.get('location') ?? (await reply.text())).searchParams)
+    return oauth.exchange(this.context, {
+      code: params['code'] ?? '',
+      redirectUri: REDIRECT_URI,
+      codeVerifier,
+      secrets,
+      params,
+    })
+  }
+
+  /** The context of a new account, connected without consent. */
+  async connect(): Promise<PublishContext> {
+    const credential = { ...this.running.fake.newAccount(), server: this.running.url }
+    const context = this.as(credential)
+    return { ...context, remoteId: (await this.platform.profile(context)).remoteId }
+  }
+
+  /** The context of an account with this credential. */
+  as(credential: Credential, remoteId = ''): PublishContext {
+    return { ...this.context, credential, remoteId, media: this.media }
+  }
+
+  readonly media = {
+    read: (id: string, start: number, end: number) => {
+      const bytes = this.#file(id).subarray(start, end)
+      return Promise.resolve({ stream: Readable.from([bytes]), size: bytes.length })
+    },
+    // Fakes do not fetch: they accept an address of this form, and remember the id of the file.
+    publicUrl: (id: string) => Promise.resolve(`https://media.example/${id}?bytes=${this.#file(id).length}`),
+  }
+
+  /** Adds a file. */
+  file(media: Partial<PostMedia> & Pick<PostMedia, 'kind' | 'type'>, bytes = Buffer.alloc(1_000, 7)): PostMedia {
+    const id = `file-${this.#files.size + 1}`
+    this.#files.set(id, bytes)
+    const size = media.kind === 'document' ? {} : { width: 1_080, height: 1_080 }
+    return { id, name: `${id}.${media.type.split('/')[1]}`, ...size, ...media, bytes: bytes.length }
+  }
+
+  /** Runs the steps of a part until it is published. Waiting moves the clock. */
+  async publish(context: PublishContext, part: PublishPart, from?: PublishState): Promise<RemotePost> {
+    const publishing = this.publishing
+    let state = from ?? publishing.start(part, context)
+    for (let count = 0; count < MOST_STEPS; count += 1) {
+      const result = await publishing.step(context, part, state)
+      if (result.kind === 'published') return result.post
+      // The state is stored between steps.
+      state = JSON.parse(JSON.stringify(result.state)) as PublishState
+      this.clock.advance(result.waitMs ?? 0)
+    }
+    throw new Error(`${this.platform.title} has not published after ${MOST_STEPS} steps`)
+  }
+
+  /** Runs steps until the next one would make the post visible. */
+  async prepare(context: PublishContext, part: PublishPart): Promise<PublishState> {
+    const { publishing } = this
+    let state = publishing.start(part, context)
+    while (!publishing.commits(state)) {
+      const result = await publishing.step(context, part, state)
+      if (result.kind === 'published') throw new Error('published by a step that does not commit')
+      state = JSON.parse(JSON.stringify(result.state)) as PublishState
+      this.clock.advance(result.waitMs ?? 0)
+    }
+    return state
+  }
+
+  get publishing(): Publishing {
+    const { publishing } = this.platform
+    if (publishing === undefined) throw new Error(`${this.platform.title} does not publish`)
+    return publishing
+  }
+
+  async stop(): Promise<void> {
+    this.#outgoing.close()
+    await this.running.close()
+  }
+
+  #file(id: string): Buffer {
+    const bytes = this.#files.get(id)
+    if (bytes === undefined) throw new Error(`there is no file ${id}`)
+    return bytes
+  }
+}
+
+/** A part of a post with only a text, unless more is given. */
+export function partOf(text: string, more: Partial<PublishPart> = {}): PublishPart {
+  return {
+    key: '019a0000-0000-7000-8000-000000000001',
+    createdAt: Date.UTC(2026, 10, 22, 12),
+    role: 'post',
+    text,
+    media: [],
+    options: {},
+    ...more,
+  }
+}
+
+function appsInMemory(): AppRegistrations {
+  const apps = new Map<string, RegisteredApp>()
+  const keyOf = (server: string, redirectUri: string) => `${server} ${redirectUri}`
+  return {
+    find: (server, redirectUri) => Promise.resolve(apps.get(keyOf(server, redirectUri))),
+    add: (server, redirectUri, app) => {
+      apps.set(keyOf(server, redirectUri), app)
+      return Promise.resolve(app)
+    },
+  }
+}
