@@ -6,8 +6,11 @@ import { CACHE } from './test/support/tools.ts'
 /** Programs that `test/support/provide.ts` could only unpack are found like installed ones, which come first. */
 process.env['PATH'] = [process.env['PATH'], join(CACHE, 'bin')].join(delimiter)
 
-/** Tests of real servers, databases and processes, on machines that are busy. */
-const PATIENCE = { testTimeout: 30_000, hookTimeout: 120_000, teardownTimeout: 20_000 }
+/**
+ * Tests of real servers, databases and processes, on machines that are busy. Longer than a test waits for a condition
+ * (`test/support/wait.ts`), whose message says more than that of a test that took too long.
+ */
+const PATIENCE = { testTimeout: 120_000, hookTimeout: 180_000, teardownTimeout: 60_000 }
 
 /**
  * Files wait for databases and processes more than they compute: two at a time even on two cores. With three, browsers and
@@ -27,8 +30,11 @@ const SECOND_CHANCE_IN_CI = process.env['CI'] === undefined ? {} : SECOND_CHANCE
  */
 const IN_ONE_PROCESS = { isolate: false }
 
+/** `npm run test:twice` repeats every test on what its first attempt left, as a second chance does. */
+const TWICE = process.env['TWICE'] === undefined ? {} : { ...SECOND_CHANCE, setupFiles: ['test/support/twice.ts'] }
+
 function project(name: string, include: string[], options: object = {}) {
-  return { extends: true as const, test: { name, include, ...PATIENCE, ...options } }
+  return { extends: true as const, test: { name, include, ...PATIENCE, ...options, ...TWICE } }
 }
 
 /** `npm run test:quick` leaves out the longest unit test: both stores of jobs, with real workers. */
@@ -42,6 +48,7 @@ export default defineConfig({
     globalSetup: ['test/support/global-setup.ts'],
     exclude: [...configDefaults.exclude, 'data/**', ...NOT_QUICK],
     reporters: ['default'],
+    expect: { poll: { timeout: 60_000 } },
     projects: [
       project('unit', ['src/**/*.test.ts', 'actors/**/*.test.ts', 'test/*.test.ts', 'test/support/**/*.test.ts'], {
         ...TOGETHER,

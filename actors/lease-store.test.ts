@@ -126,7 +126,7 @@ describe.each([
     })
     const redis = new Redis(url, { lazyConnect: false, maxRetriesPerRequest: null })
     redis.on('error', () => undefined)
-    await waitFor(() => redis.ping(), { timeoutMs: 10_000 })
+    await waitFor(() => redis.ping())
     if (cluster) {
       await redis.call('CLUSTER', 'ADDSLOTSRANGE', '0', '16383')
       await waitFor(async () => String(await redis.call('CLUSTER', 'INFO')).includes('cluster_state:ok'))

@@ -149,7 +149,7 @@ describe('order and batches', () => {
       await chain
       await expect(actors.run(command(`b${steps}`))).resolves.toBe(`b${steps}`)
     }
-  }, 5_000)
+  })
 })
 
 describe('failures', () => {

@@ -26,7 +26,7 @@ describe('the runtime under simulated faults', () => {
     expect(failed).toEqual([])
     // A simulation without acknowledged commands would prove nothing.
     expect(acknowledged).toBeGreaterThan(SEEDS * 25)
-  }, 180_000)
+  })
 
   it.each([true, false])(
     'replaces a paused owner safely when self-fencing is %s',
@@ -52,20 +52,20 @@ describe('the simulator detects', () => {
   it('a database that does not check the epoch', async () => {
     const report = await firstViolation(200, { brokenFence: true })
     expect(report?.violations.join('\n')).toMatch(/after it had been replaced|has epoch \d+, after/)
-  }, 60_000)
+  })
 
   it('a database that does not remember outcomes', async () => {
     const report = await firstViolation(300, { brokenMemory: true })
     expect(report?.violations.join('\n')).toMatch(/was executed twice/)
-  }, 60_000)
+  })
 
   it('a node that continues after its lease has expired', async () => {
     const report = await firstViolation(200, { brokenSelfFence: true, selfFence: true })
     expect(report?.violations.join('\n')).toMatch(/began a batch of \w+ without a lease/)
-  }, 60_000)
+  })
 
   it('a repeated request that is executed twice', async () => {
     const report = await firstViolation(600, { duplicateIdsChange: true, smallLimits: true })
     expect(report?.violations.join('\n')).toMatch(/was refused as \w+, but was executed|was executed twice/)
-  }, 60_000)
+  })
 })

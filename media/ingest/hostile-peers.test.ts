@@ -145,9 +145,9 @@ describe('memory', () => {
       ),
     )
     const flood = setInterval(() => peer.socket.writableLength < 1_000_000 && peer.write(pings), 1)
-    await waitFor(() => fixture.sessions[0]?.ended === 'protocol error', { timeoutMs: 15_000 })
+    await waitFor(() => fixture.sessions[0]?.ended === 'protocol error')
     clearInterval(flood)
-  }, 20_000)
+  })
 })
 
 describe('time', () => {

@@ -77,7 +77,7 @@ describe('publishing', () => {
     await publisher.publish(newKey())
     publisher.command(command, 5, null, 1)
     publisher.video(0, avcFrame(true))
-    await waitFor(() => fixture.sessions[0]?.ended === 'unpublished', { timeoutMs: 500 })
+    await waitFor(() => fixture.sessions[0]?.ended === 'unpublished')
     await floodUntilClosed(publisher)
     expect(fixture.sessions[0]?.messages).toEqual([])
   })

@@ -61,7 +61,7 @@ test('receives publishers with and without TLS', async () => {
   await waitFor(() => fixture!.ingest.connections() === 0)
 })
 
-test('receives ffmpeg over TLS', { timeout: 60_000 }, async () => {
+test('receives ffmpeg over TLS', async () => {
   const rtmpsPort = await start()
   const file = join(folder, 'one.flv')
   await makeFlv(file, 1)

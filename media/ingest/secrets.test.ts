@@ -64,4 +64,4 @@ test('no key is logged, printed, stored or kept in memory', async () => {
     server.stop()
     await rm(folder, { recursive: true })
   }
-}, 30_000)
+})

@@ -75,10 +75,10 @@ test('drops whole GOPs for a viewer that does not read, and for no other output'
   closers.push(() => void slow.destroy())
   const fast = watch(await openPreview(address, 'stream-1', key))
   const [sink] = scene.sinks
-  await waitFor(() => feed.of('video').length > 200, { timeoutMs: 15_000 })
+  await waitFor(() => feed.of('video').length > 200)
   const seen = watch(slow)
   const newest = () => seen.tags().filter(isVideoFrame).at(-1)?.timestamp ?? 0
-  await waitFor(() => newest() > 3_800, { timeoutMs: 15_000 })
+  await waitFor(() => newest() > 3_800)
   feed.stop()
   const frames = seen.tags().filter(isVideoFrame)
   const afterGap = frames.filter((tag, index) => index > 0 && tag.timestamp - frames[index - 1]!.timestamp > 20)
@@ -96,7 +96,7 @@ test('disconnects a viewer that reads nothing for too long', async () => {
   )
   const stalled = await openPreview(address, 'stream-1', key)
   stalled.on('error', () => {})
-  await waitFor(() => scene.node.status().streams[0]?.viewers === 0, { timeoutMs: 15_000 })
+  await waitFor(() => scene.node.status().streams[0]?.viewers === 0)
 })
 
 test('refuses wrong keys, unknown streams and too many viewers; ends viewers when the stream is removed', async () => {

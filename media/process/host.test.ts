@@ -95,7 +95,7 @@ test('restarts after a kill, on the same port, with the desired states', async (
   await waitFor(() => availability.length === 1)
   expect(host.pid()).toBeUndefined()
   await expect(host.status()).rejects.toThrow(MediaUnavailableError)
-  await waitFor(() => availability.length === 2, { timeoutMs: 10_000 })
+  await waitFor(() => availability.length === 2)
   expect(availability).toEqual([false, true])
   expect(host.pid()).not.toBe(pid)
   const status = await host.status()
@@ -127,10 +127,10 @@ test('a server that keeps the session of a killed process is retried until it re
   await publish()
   await waitFor(async () => (await destination()).hasWorked)
   process.kill(host.pid()!, 'SIGKILL')
-  await waitFor(() => availability.length === 2, { timeoutMs: 10_000 })
+  await waitFor(() => availability.length === 2)
   await publish()
   // Twice the number of attempts for a key that has never worked.
-  await waitFor(() => sink.connections.length > 6, { timeoutMs: 10_000 })
+  await waitFor(() => sink.connections.length > 6)
   expect((await destination()).state).not.toBe('needs_attention')
   sink.behaviour.keepsSessions = false
   await waitFor(async () => (await destination()).state === 'live')
@@ -155,7 +155,7 @@ test('a hanging process is reported, killed and restarted', async () => {
   host.onUnresponsive((since) => reports.push(since))
   const pid = host.pid()!
   process.kill(pid, 'SIGSTOP')
-  await waitFor(() => availability.length === 2, { timeoutMs: 15_000 })
+  await waitFor(() => availability.length === 2)
   expect(reports).toEqual([expect.any(String)])
   expect(availability).toEqual([false, true])
   expect(isAlive(pid)).toBe(false)

@@ -16,7 +16,6 @@ import { makeWhipMedia } from '../testing/whip-media.ts'
 import type { DesiredRecording } from '../types.ts'
 import { VIDEO } from '../rtmp/flv.ts'
 
-const PATIENT = { timeoutMs: 60_000 }
 const TOKEN = hashOf('the token')
 /** Seconds without media that count as an outage, which is cut out. */
 const OUTAGE = 1
@@ -49,7 +48,7 @@ async function stopRecording(): Promise<string[]> {
   const { recording: _recording, ...stream } = fixture.stream
   fixture.node.apply(stream)
   const ended = () => fixture.events.filter(({ type }) => type === 'recording.ended').length
-  await waitFor(() => files().length > 0 && ended() === files().length, PATIENT)
+  await waitFor(() => files().length > 0 && ended() === files().length)
   return files()
 }
 
@@ -62,7 +61,7 @@ function send(publisher: TestPublisher, tags: readonly FlvTag[], offset = 0): vo
 /** Waits until the node has received the tags. */
 const receivedBy = (tags: readonly FlvTag[], times = 1) => {
   const sum = tags.reduce((bytes, { payload }) => bytes + payload.length, 0) * times
-  return waitFor(() => (fixture.node.status().streams[0]?.ingest?.bytesReceived ?? 0) >= sum, PATIENT)
+  return waitFor(() => (fixture.node.status().streams[0]?.ingest?.bytesReceived ?? 0) >= sum)
 }
 
 const mediaOf = (file: string) => readTags(readFileSync(file)).filter(({ type }) => type === 8 || type === 9)
@@ -75,7 +74,7 @@ test('WHIP video is recorded in one file from the first frame on, although its a
   if (!reply.ok || reply.session === undefined) throw new Error('the offer was refused')
   client.accept(reply.sdp)
   client.start()
-  await waitFor(() => recorded() > 2, PATIENT)
+  await waitFor(() => recorded() > 2)
   const made = await stopRecording()
   client.close()
   expect(made).toHaveLength(1)
@@ -117,18 +116,18 @@ test('with gaps: slate, the slate is recorded with silence in the same file', as
   const input = ['-v', 'error', '-re', '-stream_loop', '-1', '-i', clip, '-c', 'copy', '-f', 'flv', url]
   const publish = () => spawn(ffmpeg.path, input, { stdio: 'ignore' })
   const first = publish()
-  await waitFor(() => fixture.node.status().streams[0]?.slate?.state === 'ready', PATIENT)
-  await waitFor(() => recorded() > 1, PATIENT)
+  await waitFor(() => fixture.node.status().streams[0]?.slate?.state === 'ready')
+  await waitFor(() => recorded() > 1)
   first.kill('SIGKILL')
   const isShown = () => fixture.node.status().streams[0]?.slate?.state === 'shown'
-  await waitFor(isShown, PATIENT)
+  await waitFor(isShown)
   // Longer than one GOP of the slate.
   const before = recorded()
-  await waitFor(() => recorded() > before + 3, PATIENT)
+  await waitFor(() => recorded() > before + 3)
   const second = publish()
-  await waitFor(() => !isShown(), PATIENT)
+  await waitFor(() => !isShown())
   const atReturn = recorded()
-  await waitFor(() => recorded() > atReturn + 1, PATIENT)
+  await waitFor(() => recorded() > atReturn + 1)
   const made = await stopRecording()
   second.kill('SIGKILL')
   expect(made).toHaveLength(1)
@@ -155,7 +154,7 @@ test('the slate is not recorded by default', async () => {
   const tags = mediaOf(clip)
   send(publisher, tags)
   await receivedBy(tags)
-  await waitFor(() => fixture.node.status().streams[0]?.slate?.state === 'shown', PATIENT)
+  await waitFor(() => fixture.node.status().streams[0]?.slate?.state === 'shown')
   const [file = ''] = await stopRecording()
   publisher.close()
   expect((await brightnessOf(file)).filter((value) => value < 60)).toEqual([])
@@ -168,7 +167,7 @@ test('audio without video is recorded as an audio file from its first frame on',
   send(publisher, tags)
   send(publisher, tags.slice(1), 3_030)
   await receivedBy(tags)
-  await waitFor(() => recorded() > 5, PATIENT)
+  await waitFor(() => recorded() > 5)
   expect(fixture.node.status().streams[0]?.recording?.refused).toBeNull()
   const made = await stopRecording()
   publisher.close()
@@ -190,7 +189,7 @@ test('video that starts after audio starts the recording, without a separate aud
     tags.filter(({ timestamp, type }) => type !== VIDEO && timestamp < 1_000),
   )
   send(publisher, tags, 1_000)
-  await waitFor(() => recorded() > 2, PATIENT)
+  await waitFor(() => recorded() > 2)
   const made = await stopRecording()
   publisher.close()
   expect(made).toHaveLength(1)

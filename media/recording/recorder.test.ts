@@ -42,7 +42,7 @@ beforeAll(async () => {
   folder = await mkdtemp(join(tmpdir(), 'crier-recording-'))
   clip = join(folder, 'clip.mp4')
   await makeClip(clip, { seconds: 2, group: 15 })
-}, 60_000)
+})
 afterAll(() => rm(folder, { recursive: true, force: true }))
 
 const open: NodeFixture[] = []

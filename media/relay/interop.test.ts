@@ -114,16 +114,12 @@ test('relays every packet from ffmpeg unchanged to nginx-rtmp and to ffmpeg', as
   const { port, key, destination } = fixture
   // A publisher without media connects first, so that both destinations are ready before the first frame.
   const first = await fixture.publish()
-  await waitFor(() => destination('nginx').state === 'publishing' && destination('ffmpeg').state === 'publishing', {
-    timeoutMs: 10_000,
-  })
+  await waitFor(() => destination('nginx').state === 'publishing' && destination('ffmpeg').state === 'publishing')
   await waitFor(() => fixture!.node.status().connections === 1)
   first.close()
   const target = `rtmp://127.0.0.1:${port}/live/${key}`
   const publisher = start('ffmpeg', ['-v', 'error', '-re', '-i', source, '-c', 'copy', '-f', 'flv', target])
-  await waitFor(() => destination('nginx').state === 'live' && destination('ffmpeg').state === 'live', {
-    timeoutMs: 10_000,
-  })
+  await waitFor(() => destination('nginx').state === 'live' && destination('ffmpeg').state === 'live')
   await once(publisher, 'exit')
   const ended = once(receiver, 'exit')
   await fixture.node.close()

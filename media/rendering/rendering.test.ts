@@ -35,7 +35,7 @@ beforeAll(async () => {
     { whip: { host: '127.0.0.1', port: 0, ffmpeg: await useFfmpeg() } },
   )
   publishing = publishFlv(join(folder, 'clip.flv'), `rtmp://127.0.0.1:${node.port}/live/${node.key}`).catch(() => {})
-}, 90_000)
+})
 afterAll(async () => {
   await node?.node.close()
   for (const sink of sinks ?? []) await sink.close()
@@ -64,7 +64,6 @@ const status = (id: string) => node.node.status().streams[0]!.destinations.find(
 
 test('each destination gets its rendering, and equal renderings share one encoder', async () => {
   await waitFor(() => sinks.every((sink) => frames(sink).length > 30), {
-    timeoutMs: 40_000,
     what: 'video at all destinations',
   })
   const [unchanged, portrait, samePortrait, limited, delayed] = sinks as [Sink, Sink, Sink, Sink, Sink]
@@ -75,7 +74,7 @@ test('each destination gets its rendering, and equal renderings share one encode
   expect(encoders('crop=')).toHaveLength(1)
   expect(status('d1').rendering).toMatchObject({ state: 'running', restarts: 0, lastError: null })
   expect(status('d0').rendering).toBeNull()
-  const speed = await waitFor(() => status('d1').rendering?.speed, { timeoutMs: 15_000, what: 'a measured speed' })
+  const speed = await waitFor(() => status('d1').rendering?.speed, { what: 'a measured speed' })
   expect(speed).toBeGreaterThan(0.2)
   expect(speed).toBeLessThan(5)
   // Audio is copied.
@@ -95,7 +94,6 @@ test('a killed encoder is restarted on the same connections and does not disturb
   process.kill(pid!, 'SIGKILL')
   await waitFor(() => status('d1').rendering?.restarts === 1)
   await waitFor(() => frames(portrait).length > before + 30, {
-    timeoutMs: 30_000,
     what: 'video from the restarted encoder',
   })
   expect(status('d1').rendering).toMatchObject({ state: 'running' })

@@ -9,7 +9,6 @@ import { makeClip, publishFlv, useFfmpeg } from '../testing/ffmpeg.ts'
 import { startNode, destinationTo, type NodeFixture } from '../testing/node-fixture.ts'
 import { startSink, type Sink } from '../testing/sink.ts'
 
-const PATIENT = { timeoutMs: 40_000 }
 let folder: string
 let node: NodeFixture
 let unchanged: Sink
@@ -29,7 +28,7 @@ beforeAll(async () => {
     { holdMs: 60_000, stallMs: 30_000 },
     { whip: { host: '127.0.0.1', port: 0, ffmpeg: await useFfmpeg() } },
   )
-}, 60_000)
+})
 afterAll(async () => {
   await node?.node.close()
   await Promise.all([unchanged?.close(), limited?.close()])
@@ -49,9 +48,9 @@ function longestGap(sink: Sink): number {
 
 test('the encoder continues with a publisher that returns, without a longer gap', async () => {
   await publish('first.flv')
-  await waitFor(() => frames(limited).length > 60, PATIENT)
+  await waitFor(() => frames(limited).length > 60)
   await publish('first.flv')
-  await waitFor(() => frames(unchanged).length > 200 && frames(limited).length > 150, PATIENT)
+  await waitFor(() => frames(unchanged).length > 200 && frames(limited).length > 150)
   expect(rendering()).toMatchObject({ state: 'running', restarts: 0, lastError: null })
   // The tolerance covers a frame or two, because encoders delay one frame.
   expect(longestGap(limited)).toBeLessThan(longestGap(unchanged) + 100)
@@ -60,7 +59,7 @@ test('the encoder continues with a publisher that returns, without a longer gap'
 
 test('a publisher with another configuration gets a new encoder', async () => {
   const published = publish('small.flv')
-  await waitFor(() => size()?.width === 160, PATIENT)
+  await waitFor(() => size()?.width === 160)
   await published
   expect(rendering()).toMatchObject({ restarts: 0 })
 })
@@ -70,7 +69,7 @@ test('a codec that ffmpeg cannot read is reported, without retries', async () =>
   const publisher = await node.publish()
   sendAll(publisher, await enhancedMessages(join(folder, 'hevc.mp4'), 'hevc'))
   if (/^n?[0-5]\./.test(version)) {
-    await waitFor(() => rendering().state === 'unavailable', PATIENT)
+    await waitFor(() => rendering().state === 'unavailable')
     expect(rendering().lastError).toContain('The publisher sends hevc, which ffmpeg')
     expect(rendering()).toMatchObject({ restarts: 0 })
   }
@@ -78,7 +77,7 @@ test('a codec that ffmpeg cannot read is reported, without retries', async () =>
   // The encoder runs again when a publisher sends H.264.
   const before = frames(limited).length
   const published = publish('first.flv').catch(() => {})
-  await waitFor(() => frames(limited).length > before + 30, PATIENT)
+  await waitFor(() => frames(limited).length > before + 30)
   expect(rendering()).toMatchObject({ state: 'running', lastError: null })
   await published
 })

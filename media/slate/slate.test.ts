@@ -102,10 +102,10 @@ test('shows the card while the publisher is away, with and without transcoding',
   })
   const waitForFrames = (index: number, frames: number) => {
     const before = sinks[index]!.messages('video').length
-    return waitFor(() => sinks[index]!.messages('video').length > before + frames, { timeoutMs: 20_000 })
+    return waitFor(() => sinks[index]!.messages('video').length > before + frames)
   }
   const first = publishClip()
-  await waitFor(() => slate() === 'ready', { timeoutMs: 20_000 })
+  await waitFor(() => slate() === 'ready')
   await waitForFrames(1, 10)
   first.kill('SIGKILL')
   await waitFor(() => slate() === 'shown')
@@ -211,7 +211,7 @@ test('is not shown after the media process was blocked', async () => {
   await startWithSlate(await newSink())
   const publisher = publishClip()
   const frames = () => sinks[0]!.messages('video').length
-  await waitFor(() => slate() === 'ready' && frames() > 10, { timeoutMs: 20_000 })
+  await waitFor(() => slate() === 'ready' && frames() > 10)
   // Blocks the process so that timers run next, before I/O.
   await new Promise<void>((resolve) => {
     setImmediate(() => {

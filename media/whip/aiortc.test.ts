@@ -15,7 +15,6 @@ import { startSink } from '../testing/sink.ts'
 
 const SCRIPT = fileURLToPath(new URL('../testing/aiortc-whip.py', import.meta.url))
 /** Python encodes in real time, also on a busy machine. */
-const PATIENT = { timeoutMs: 60_000 }
 const aiortc = findAiortc()
 if (aiortc === undefined)
   console.warn('Not tested with aiortc: the package python3-aiortc is missing or does not work.')
@@ -45,7 +44,7 @@ beforeAll(async () => {
 })
 afterEach(async () => {
   client?.stdin?.end()
-  await waitFor(() => scene.node.status().streams[0]?.ingest === null, PATIENT)
+  await waitFor(() => scene.node.status().streams[0]?.ingest === null)
   client?.kill('SIGKILL')
   for (const { messages } of scene.sinks[0]!.connections) messages.length = 0
 })
@@ -65,10 +64,7 @@ test.skipIf(aiortc === undefined).each(['H264', 'VP8'])('accepts %s and Opus fro
   client.stderr!.setEncoding('utf8').on('data', (more: string) => (clientStderr += more))
   const frames = (kind: 'audio' | 'video') =>
     scene.sinks[0]!.messages(kind).filter(({ isSequenceHeader }) => !isSequenceHeader)
-  await waitFor(
-    () => client!.exitCode !== null || (frames('video').length > 60 && frames('audio').length > 90),
-    PATIENT,
-  )
+  await waitFor(() => client!.exitCode !== null || (frames('video').length > 60 && frames('audio').length > 90))
   expect(client.exitCode, clientStderr).toBeNull()
   expect(scene.node.status().streams[0]?.ingest).toMatchObject({ videoCodec: 'h264', audioCodec: 'aac' })
   const times = frames('video').map(({ timestamp }) => timestamp)

@@ -9,7 +9,6 @@ import { startSink } from '../testing/sink.ts'
 
 /** A real browser publishes two simulcast layers. Its offer identifies them by RID and contains no SSRC for them. */
 
-const PATIENT = { timeoutMs: 40_000 }
 const keyHash = hashOf('the token')
 let scene: NodeWithSinks
 let browser: Browser
@@ -78,7 +77,7 @@ const ingest = () => scene.node.status().streams[0]?.ingest ?? null
 /** Waits for this many further frames at the destination. */
 async function moreFrames(count: number): Promise<void> {
   const before = frames().length
-  await waitFor(() => frames().length >= before + count, PATIENT)
+  await waitFor(() => frames().length >= before + count)
 }
 
 test('sends the best layer, switches to the other when it stops, and back when it returns', async () => {
@@ -86,17 +85,17 @@ test('sends the best layer, switches to the other when it stops, and back when i
   expect(offer).toContain('a=simulcast:send h;f')
   expect(offer.split('m=audio')[0]).not.toContain('a=ssrc:')
   await moreFrames(25)
-  await waitFor(() => ingest()?.width, PATIENT)
+  await waitFor(() => ingest()?.width)
   expect(ingest()).toMatchObject({ videoCodec: 'h264', width: 640, height: 360 })
   await sendLayers('h')
   const sizeWarning = () => ingest()?.warnings.find(({ code }) => code === 'resolution_changed')?.message
-  await waitFor(sizeWarning, PATIENT)
+  await waitFor(sizeWarning)
   expect(sizeWarning()).toContain('is received as 320×180 and re-encoded as 640×360')
   await moreFrames(25)
   const pliBefore = await pliCount('f')
   await sendLayers('hf')
   // When the layer has been steady, a PLI requests the keyframe for the switch.
-  await waitFor(async () => (await pliCount('f')) > pliBefore, PATIENT)
+  await waitFor(async () => (await pliCount('f')) > pliBefore)
   await moreFrames(25)
   expect(ingest()).toMatchObject({ width: 640, height: 360 })
   const times = frames().map(({ timestamp }) => timestamp)

@@ -19,7 +19,6 @@ const TOKEN = hashOf('the token')
 const NODE_KEY = Buffer.alloc(32, 7)
 
 /** Media is sent in real time, also on a busy machine. */
-const PATIENT = { timeoutMs: 20_000 }
 
 beforeAll(async () => {
   media = await makeWhipMedia()
@@ -37,7 +36,7 @@ afterAll(() => scene.close())
 afterEach(async () => {
   for (const session of openedSessions.splice(0)) await deleteSession(session)
   for (const client of clients.splice(0)) client.close()
-  await waitFor(() => ingest() === null, PATIENT)
+  await waitFor(() => ingest() === null)
   for (const sink of scene.sinks) for (const connection of sink.connections) connection.messages.length = 0
 })
 
@@ -73,7 +72,7 @@ async function publish(options: Partial<WhipClientOptions> & { normalise?: boole
   openedSessions.push(reply)
   client.accept(reply.sdp)
   client.start()
-  await waitFor(() => client.state === 'connected', PATIENT)
+  await waitFor(() => client.state === 'connected')
   return { client, reply }
 }
 
@@ -88,7 +87,7 @@ const frames = (index: number, kind: 'audio' | 'video') =>
 test('passes H.264 on unchanged, transcodes audio to AAC, and keeps both in sync', async () => {
   const { client, reply } = await publish()
   for (const index of [0, 1]) {
-    await waitFor(() => frames(index, 'video').length > 60 && frames(index, 'audio').length > 60, PATIENT)
+    await waitFor(() => frames(index, 'video').length > 60 && frames(index, 'audio').length > 60)
     expect(frames(index, 'video')[0]!.isKeyframe).toBe(true)
     const times = frames(index, 'video').map(({ timestamp }) => timestamp)
     const steps = times.slice(1).map((time, before) => time - times[before]!)
@@ -100,7 +99,7 @@ test('passes H.264 on unchanged, transcodes audio to AAC, and keeps both in sync
     (kind) => () => scene.sinks[0]!.messages(kind).at(-1)!.timestamp,
   )
   // Audio arrives later than video because ffmpeg transcodes it.
-  await waitFor(() => Math.abs(video!() - audio!()) < 300, PATIENT)
+  await waitFor(() => Math.abs(video!() - audio!()) < 300)
   expect(ingest()?.warnings).toEqual([])
   // The first keyframe was requested by PLI. Later ones come every two seconds without a request.
   expect(client.keyframeRequests).toBeGreaterThanOrEqual(1)
@@ -114,9 +113,9 @@ test('passes H.264 on unchanged, transcodes audio to AAC, and keeps both in sync
 
 test('accepts an offer without SSRCs (a=ssrc)', async () => {
   const { reply } = await publish({ anonymous: true })
-  await waitFor(() => frames(0, 'video').length > 10 && frames(0, 'audio').length > 10, PATIENT)
+  await waitFor(() => frames(0, 'video').length > 10 && frames(0, 'audio').length > 10)
   // Reception statistics of both tracks are sent once a second.
-  await waitFor(() => scene.node.status().whip?.sessions[0]?.tracks.length === 2, PATIENT)
+  await waitFor(() => scene.node.status().whip?.sessions[0]?.tracks.length === 2)
   await deleteSession(reply)
 })
 
@@ -124,19 +123,19 @@ test('warns about video that was offered and does not come', async () => {
   const { reply } = await publish({ withholdsVideo: true })
   const warning = () => ingest()?.warnings.find(({ code }) => code === 'video_missing')
   // Tracks that were not announced get another message, and later.
-  expect((await waitFor(warning, PATIENT)).message).toContain('although the encoder announced it')
+  expect((await waitFor(warning)).message).toContain('although the encoder announced it')
   await deleteSession(reply)
 })
 
 test('keeps the connections to destinations when a client reconnects', async () => {
   const first = await publish()
-  await waitFor(() => frames(0, 'video').length > 10, PATIENT)
+  await waitFor(() => frames(0, 'video').length > 10)
   const connections = scene.sinks[0]!.connections.length
   await deleteSession(first.reply)
   const last = scene.sinks[0]!.messages('video').at(-1)!.timestamp
   scene.sinks[0]!.last()!.messages.length = 0
   const second = await publish()
-  await waitFor(() => frames(0, 'video').length > 10, PATIENT)
+  await waitFor(() => frames(0, 'video').length > 10)
   expect(frames(0, 'video')[0]!.timestamp).toBeGreaterThan(last)
   expect(scene.sinks[0]!.connections.length).toBe(connections)
   await deleteSession(second.reply)
@@ -144,17 +143,17 @@ test('keeps the connections to destinations when a client reconnects', async () 
 
 test('refuses a second client while the first sends; an RTMP encoder takes over', async () => {
   const { client, reply } = await publish()
-  await waitFor(() => ingest()?.videoCodec === 'h264', PATIENT)
+  await waitFor(() => ingest()?.videoCodec === 'h264')
   expect(await offer(newClient())).toMatchObject({ ok: false, code: 'busy' })
   const publisher = await scene.publish()
   const feed = new Feed(publisher).start()
-  await waitFor(() => scene.node.status().whip?.sessions.length === 0, PATIENT)
+  await waitFor(() => scene.node.status().whip?.sessions.length === 0)
   expect(await offer(newClient())).toMatchObject({ ok: false, code: 'busy' })
   expect(await deleteSession(reply)).toMatchObject({ ok: false, code: 'not_found' })
   client.close()
   feed.stop()
   publisher.close()
-  await waitFor(() => ingest() === null, PATIENT)
+  await waitFor(() => ingest() === null)
 })
 
 test('refuses a wrong token, and ends the session when the token changes', async () => {
@@ -167,7 +166,7 @@ test('refuses a wrong token, and ends the session when the token changes', async
     code: 'not_found',
   })
   scene.change({ whipHash: hashOf('a new token') })
-  await waitFor(() => scene.node.status().whip?.sessions.length === 0, PATIENT)
+  await waitFor(() => scene.node.status().whip?.sessions.length === 0)
   scene.change({ whipHash: TOKEN })
 })
 
@@ -207,16 +206,16 @@ test('reports an offer that the WebRTC library rejects as malformed', async () =
 
 test('accepts a client that sends only audio', async () => {
   const { reply } = await publish({ video: false })
-  await waitFor(() => ingest()?.audioCodec === 'aac', PATIENT)
+  await waitFor(() => ingest()?.audioCodec === 'aac')
   expect(ingest()?.videoCodec).toBeNull()
   await deleteSession(reply)
 })
 
 test('transcodes video to the default size on request', async () => {
   const { reply } = await publish({ normalise: true })
-  await waitFor(() => frames(0, 'video').length > 30 && frames(0, 'audio').length > 30, PATIENT)
+  await waitFor(() => frames(0, 'video').length > 30 && frames(0, 'audio').length > 30)
   // The status is updated after the first frames.
-  await waitFor(() => ingest()?.width && ingest()?.audioCodec, PATIENT)
+  await waitFor(() => ingest()?.width && ingest()?.audioCodec)
   expect(ingest()).toMatchObject({ videoCodec: 'h264', audioCodec: 'aac', width: 1_280, height: 720 })
   await deleteSession(reply)
 })
@@ -228,10 +227,10 @@ test.each([
   'ends the sessions when the WHIP process %s, and starts a new process for the next client',
   async (_how, signal) => {
     const first = await publish()
-    await waitFor(() => ingest()?.videoCodec === 'h264', PATIENT)
+    await waitFor(() => ingest()?.videoCodec === 'h264')
     const pid = scene.node.status().whip!.pid!
     process.kill(pid, signal)
-    await waitFor(() => scene.node.status().whip?.sessions.length === 0, PATIENT)
+    await waitFor(() => scene.node.status().whip?.sessions.length === 0)
     expect(scene.events.filter(({ type }) => type === 'ingest.ended').at(-1)).toMatchObject({
       reason: 'whip process lost',
     })
@@ -240,7 +239,7 @@ test.each([
     expect(scene.events.filter(({ type }) => type === 'webrtc.lost').at(-1)).toEqual(lost)
     first.client.close()
     const second = await publish()
-    await waitFor(() => ingest()?.videoCodec === 'h264', PATIENT)
+    await waitFor(() => ingest()?.videoCodec === 'h264')
     expect(scene.node.status().whip!.pid).not.toBe(pid)
     await deleteSession(second.reply)
   },
@@ -255,7 +254,7 @@ test('accepts requests from other nodes only with a valid ticket', async () => {
   const reply = (await requestWhip(address, offerRequest, NODE_KEY)) as OpenedSession
   client.accept(reply.sdp)
   client.start()
-  await waitFor(() => client.state === 'connected', PATIENT)
+  await waitFor(() => client.state === 'connected')
   expect(
     await requestWhip(address, { type: 'delete', path, keyHash: TOKEN, session: reply.session }, NODE_KEY),
   ).toEqual({
@@ -291,6 +290,6 @@ test('accepts clients over IPv6', async () => {
   expect(reply.sdp).toMatch(/a=candidate:.* ::1 \d+ typ host/)
   client.accept(reply.sdp)
   client.start()
-  await waitFor(() => sink.messages('video').length > 5, PATIENT)
+  await waitFor(() => sink.messages('video').length > 5)
   await other.close()
 })

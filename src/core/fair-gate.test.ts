@@ -1,4 +1,5 @@
 import { expect, test, vi } from 'vitest'
+import { waitFor } from '../../test/support/wait.ts'
 import { FairGate } from './fair-gate.ts'
 
 /** Work that ends on request and records when it starts. */
@@ -20,7 +21,7 @@ test('each key has its own limit, and waiting keys are served round robin', asyn
   const order = ['b2', 'c1', 'a3', 'a4']
   for (const [index, name] of ['b1', 'a1', 'b2', 'a2'].entries()) {
     end(name)
-    await vi.waitFor(() => expect(started).toHaveLength(4 + index))
+    await waitFor(() => started.length === 4 + index)
   }
   expect(started.slice(3).toSorted()).toEqual(order.toSorted())
   // The third and fourth task of the busy key run after the first task of every other key.
@@ -34,11 +35,11 @@ test('a key stays at its limit when one of its tasks ends and the next one start
   const { end, run, started } = workshop(new FairGate({ total: 10, each: 2, waiting: 10, waitMs: 60_000 }))
   const first = ['a1', 'a2', 'a3'].map((name) => run('a', name))
   end('a1')
-  await vi.waitFor(() => expect(started).toEqual(['a1', 'a2', 'a3']))
+  await waitFor(() => started.length === 3)
   const last = run('a', 'a4')
   expect(started).toEqual(['a1', 'a2', 'a3'])
   end('a2')
-  await vi.waitFor(() => expect(started).toContain('a4'))
+  await waitFor(() => started.includes('a4'))
   for (const name of ['a3', 'a4']) end(name)
   await Promise.all([...first, last])
 })

@@ -48,8 +48,6 @@ const [ADA, BOB, CYD] = ['a', 'b', 'c'].map((end) => `01939c5e-7a3b-7c21-9f58-00
   string,
 ]
 
-const patience = { timeoutMs: 25_000 }
-
 describe.each(['postgres', 'redis'] as const)('jobs on %s', (kind) => {
   let databaseOf: TestDatabase
   let redis: TestRedis | undefined
@@ -103,7 +101,7 @@ describe.each(['postgres', 'redis'] as const)('jobs on %s', (kind) => {
         throw new Error('no')
       }),
     ).rejects.toThrow('no')
-    await waitFor(async () => (await finished(node)).length === 50, patience)
+    await waitFor(async () => (await finished(node)).length === 50)
     expect(seen.toSorted((a, b) => a - b)).toEqual(Array.from({ length: 50 }, (_, index) => index + 1))
     expect(await left(node)).toEqual([])
     // As if its worker was killed before it could report the end. The next worker that gets the job reports it.
@@ -111,7 +109,7 @@ describe.each(['postgres', 'redis'] as const)('jobs on %s', (kind) => {
     await backend?.add('default', [{ id, name: count.name, workspaceId: null, again: false }])
     // Any of the other jobs may have been handed over twice, which is reported in the same way.
     const ended = () => node.ended.find((one) => one.id === id)
-    await waitFor(() => ended() !== undefined, patience)
+    await waitFor(() => ended() !== undefined)
     expect(ended()).toMatchObject({ name: 'test.count', state: 'done' })
   })
 
@@ -123,8 +121,8 @@ describe.each(['postgres', 'redis'] as const)('jobs on %s', (kind) => {
       if (n === 3) throw new UnrecoverableError('no use')
     }
     for (const n of [1, 2, 3]) await node.jobs.add(node.database, count, { n })
-    await waitFor(async () => (await left(node)).filter(({ state }) => state === 'dead').length === 2, patience)
-    await waitFor(async () => (await finished(node)).length === 1, patience)
+    await waitFor(async () => (await left(node)).filter(({ state }) => state === 'dead').length === 2)
+    await waitFor(async () => (await finished(node)).length === 1)
     expect(await finished(node)).toMatchObject([{ attempts: 3 }])
     expect((await left(node)).toSorted((a, b) => a.attempts - b.attempts)).toEqual([
       { name: 'test.count', state: 'dead', attempts: 1, reason: 'UnrecoverableError: no use', data: { n: 3 } },
@@ -139,7 +137,7 @@ describe.each(['postgres', 'redis'] as const)('jobs on %s', (kind) => {
     )
     await node.jobs.add(node.database, count, { n: 7 }, { runAt: new Date(Date.now() + 60_000) })
     await node.database.run(`update outbox set data = '{"n": "old"}', run_at = now()`)
-    await waitFor(async () => (await left(node))[0]?.state === 'dead', patience)
+    await waitFor(async () => (await left(node))[0]?.state === 'dead')
     expect((await left(node))[0]?.reason).toMatch(/stored data is not valid/)
     // A job of a newer version, whose nodes get time to start.
     const id = await node.jobs.add(node.database, count, { n: 8 }, { runAt: new Date(Date.now() + 60_000) })
@@ -147,7 +145,7 @@ describe.each(['postgres', 'redis'] as const)('jobs on %s', (kind) => {
     const newer = () =>
       node.database.row(`select 1 from outbox where reason ~ 'this version has no job test.newer'
       and state = 'queued' and run_at > now() + interval '20 seconds'`)
-    await waitFor(async () => (await newer()) !== undefined, patience)
+    await waitFor(async () => (await newer()) !== undefined)
     expect(seen).toEqual([])
   })
 
@@ -158,13 +156,13 @@ describe.each(['postgres', 'redis'] as const)('jobs on %s', (kind) => {
       from unnest(array['waiting', 'queued']) state`
     await node.database.run(insert)
     await node.jobs.add(node.database, count, { n: 2 })
-    await waitFor(async () => (await finished(node)).length === 3, patience)
+    await waitFor(async () => (await finished(node)).length === 3)
   })
 
   test('encrypts sealed data and hides secrets in reasons', async () => {
     const node = await start()
     await node.jobs.add(node.database, secret, { token: 'hunter2hunter2' })
-    await waitFor(async () => (await left(node))[0]?.state === 'dead', patience)
+    await waitFor(async () => (await left(node))[0]?.state === 'dead')
     expect(seen).toEqual([14])
     expect(JSON.stringify(await left(node)) + node.logs.join('')).not.toContain('hunter2')
   })
@@ -176,12 +174,12 @@ describe.each(['postgres', 'redis'] as const)('jobs on %s', (kind) => {
     meet = async () => void times.push(Date.now())
     const options = { runAt: new Date(at), key: 'one' }
     await Promise.all([1, 2, 3].map((n) => node.jobs.add(node.database, count, { n }, options)))
-    await waitFor(() => times.length > 0, patience)
+    await waitFor(() => times.length > 0)
     expect(times[0]).toBeGreaterThanOrEqual(at)
-    await waitFor(async () => (await left(node)).length === 0, patience)
+    await waitFor(async () => (await left(node)).length === 0)
     // The job has started, so another one with its key can be added.
     await node.jobs.add(node.database, count, { n: 4 }, { key: 'one' })
-    await waitFor(() => times.length === 2, patience)
+    await waitFor(() => times.length === 2)
   })
 
   test('commits an effect once, and no effect of an attempt that has lost its job', async () => {
@@ -207,7 +205,7 @@ describe.each(['postgres', 'redis'] as const)('jobs on %s', (kind) => {
     }
     await node.jobs.add(node.database, count, { n: 1 })
     await node.jobs.add(node.database, count, { n: 2 })
-    await waitFor(() => node.runs.length === 2, patience)
+    await waitFor(() => node.runs.length === 2)
     expect(node.runs.map(({ outcome }) => outcome).toSorted()).toEqual(['done', 'lost'])
     expect(lost).toMatchObject({ name: 'AttemptLostError' })
     expect(await node.database.rows('select n from effects')).toEqual([{ n: 2 }])
@@ -224,7 +222,7 @@ describe.each(['postgres', 'redis'] as const)('jobs on %s', (kind) => {
       signal.throwIfAborted()
     }
     for (const n of [1, 2]) await node.jobs.add(node.database, slow, { n })
-    await waitFor(async () => (await left(node)).filter(({ state }) => state === 'dead').length === 2, patience)
+    await waitFor(async () => (await left(node)).filter(({ state }) => state === 'dead').length === 2)
     for (const { reason } of await left(node)) expect(reason).toBe('TimeoutError: took longer than 100 ms')
   })
 
@@ -235,13 +233,13 @@ describe.each(['postgres', 'redis'] as const)('jobs on %s', (kind) => {
     meet = ({ signal }) =>
       new Promise((_, reject) => signal.addEventListener('abort', () => reject(signal.reason as Error)))
     for (let n = 1; n <= 10; n += 1) await first.jobs.add(first.database, count, { n })
-    await waitFor(() => seen.length === 10, patience)
+    await waitFor(() => seen.length === 10)
     const began = performance.now()
     await nodes.shift()?.stop()
     expect(performance.now() - began).toBeLessThan(10_000)
     meet = async () => undefined
     const second = await start({ times })
-    await waitFor(async () => (await finished(second)).length === 10, patience)
+    await waitFor(async () => (await finished(second)).length === 10)
     expect(new Set((await finished(second)).map(({ attempts }) => attempts))).toEqual(new Set([1]))
   })
 
@@ -262,7 +260,7 @@ describe.each(['postgres', 'redis'] as const)('jobs on %s', (kind) => {
     await node.database.transaction(async (tx) => {
       for (let n = 1; n <= 10; n += 1) await node.jobs.add(tx, count, { n })
     })
-    await waitFor(async () => (await finished(node)).length === 10, patience)
+    await waitFor(async () => (await finished(node)).length === 10)
     // Four, four and two. A start is recorded slightly after it is counted, never before.
     const since = (index: number) => (began[index] ?? 0) - (began[0] ?? 0)
     expect(since(8)).toBeGreaterThan(perMs)
@@ -274,7 +272,7 @@ describe.each(['postgres', 'redis'] as const)('jobs on %s', (kind) => {
     meet = ({ signal }) =>
       new Promise((_, reject) => signal.addEventListener('abort', () => reject(signal.reason as Error)))
     await node.jobs.add(node.database, count, { n: 1 })
-    await waitFor(() => seen.length === 1, patience)
+    await waitFor(() => seen.length === 1)
     await redis?.kill()
     // Committed while no node can be notified.
     for (const n of [2, 3]) await node.jobs.add(node.database, count, { n })
@@ -284,7 +282,7 @@ describe.each(['postgres', 'redis'] as const)('jobs on %s', (kind) => {
     await redis?.restart()
     meet = async () => undefined
     const next = await start()
-    await waitFor(async () => (await finished(next)).length === 3, patience)
+    await waitFor(async () => (await finished(next)).length === 3)
     expect(await left(next)).toEqual([])
     expect(seen.toSorted((a, b) => a - b)).toEqual([1, 1, 2, 3])
   })
@@ -304,8 +302,8 @@ describe.each(['postgres', 'redis'] as const)('jobs on %s', (kind) => {
       await other.runtime?.backend()
       client.disconnect()
       const lines = () => node.logs.filter((line) => line.includes('were emptied'))
-      await waitFor(() => lines().length === 1, patience)
-      await waitFor(async () => (await finished(node)).length === 1, patience)
+      await waitFor(() => lines().length === 1)
+      await waitFor(async () => (await finished(node)).length === 1)
     },
   )
 
@@ -315,12 +313,12 @@ describe.each(['postgres', 'redis'] as const)('jobs on %s', (kind) => {
       const rare = job({ name: 'test.rare', summary: 'Rare', queue: 'media', data, run: async () => undefined })
       const node = await start({ jobs: [count, rare] })
       await node.jobs.add(node.database, count, { n: 1 })
-      await waitFor(async () => (await finished(node)).length === 1, patience)
+      await waitFor(async () => (await finished(node)).length === 1)
       await redis?.kill()
       await node.jobs.add(node.database, rare, { n: 2 })
-      await waitFor(() => node.logs.some((line) => line.includes('could not be added to their queues')), patience)
+      await waitFor(() => node.logs.some((line) => line.includes('could not be added to their queues')))
       await redis?.restart()
-      await waitFor(async () => (await finished(node)).length === 2, patience)
+      await waitFor(async () => (await finished(node)).length === 2)
     },
   )
 
@@ -350,11 +348,11 @@ describe.each(['postgres', 'redis'] as const)('jobs on %s', (kind) => {
     test('run the first job of a workspace before the backlog of another one', async () => {
       const node = await start({ queues })
       await add(node, ADA, 30)
-      await waitFor(() => served.length === 1, patience)
+      await waitFor(() => served.length === 1)
       await add(node, BOB, 1)
       await add(node, CYD, 3)
       gate.resolve()
-      await waitFor(async () => (await finished(node)).length === 34, patience)
+      await waitFor(async () => (await finished(node)).length === 34)
       // One was running, and a few were already in the backend.
       expect(served.indexOf(BOB)).toBeLessThan(8)
       expect(served.indexOf(CYD)).toBeLessThan(8)
@@ -370,12 +368,12 @@ describe.each(['postgres', 'redis'] as const)('jobs on %s', (kind) => {
         await gate.promise
       }
       await add(node, ADA, 20)
-      await waitFor(() => served.length === 1, patience)
+      await waitFor(() => served.length === 1)
       const due = () => node.database.rows('select id from outbox where attempts = 1 and run_at <= now()')
-      await waitFor(async () => (await due()).length === 19, patience)
+      await waitFor(async () => (await due()).length === 19)
       await add(node, BOB, 1)
       gate.resolve()
-      await waitFor(async () => (await finished(node)).length === 21, patience)
+      await waitFor(async () => (await finished(node)).length === 21)
       expect(served.indexOf(BOB)).toBeLessThan(8)
     })
 
@@ -383,20 +381,20 @@ describe.each(['postgres', 'redis'] as const)('jobs on %s', (kind) => {
       const node = await start({ queues })
       await start({ queues })
       await add(node, ADA, 30)
-      await waitFor(() => served.length === 2, patience)
+      await waitFor(() => served.length === 2)
       const given = () => node.database.rows(`select id from outbox where state = 'queued'`)
-      await waitFor(async () => (await given()).length === 4, patience)
+      await waitFor(async () => (await given()).length === 4)
       gate.resolve()
-      await waitFor(async () => (await finished(node)).length === 30, patience)
+      await waitFor(async () => (await finished(node)).length === 30)
     })
 
     test('have a line for jobs without a workspace', async () => {
       const node = await start({ queues })
       await add(node, ADA, 10)
-      await waitFor(() => served.length === 1, patience)
+      await waitFor(() => served.length === 1)
       await node.jobs.add(node.database, heavy, { n: 1 })
       gate.resolve()
-      await waitFor(async () => (await finished(node)).length === 11, patience)
+      await waitFor(async () => (await finished(node)).length === 11)
       expect(served.indexOf('none')).toBeLessThan(8)
     })
 
@@ -405,7 +403,7 @@ describe.each(['postgres', 'redis'] as const)('jobs on %s', (kind) => {
       gate.resolve()
       await node.jobs.add(node.database, count, { n: 1 }, { runAt: new Date(Date.now() + 60_000), workspaceId: ADA })
       await node.database.run('update outbox set line = workspace_id, run_at = now()')
-      await waitFor(async () => (await finished(node)).length === 1, patience)
+      await waitFor(async () => (await finished(node)).length === 1)
     })
   })
 
@@ -414,9 +412,9 @@ describe.each(['postgres', 'redis'] as const)('jobs on %s', (kind) => {
     const release = Promise.withResolvers<void>()
     meet = () => release.promise
     for (let n = 1; n <= 5; n += 1) await node.jobs.add(node.database, count, { n })
-    await waitFor(() => node.runtime?.running === 3, patience)
+    await waitFor(() => node.runtime?.running === 3)
     // The waiting jobs are in the queue and stay there.
-    await waitFor(async () => (await left(node)).filter(({ state }) => state === 'queued').length === 2, patience)
+    await waitFor(async () => (await left(node)).filter(({ state }) => state === 'queued').length === 2)
     expect(node.runtime?.running).toBe(3)
     // One of them gets lost there. The sweep checks both, and must not change the other.
     await node.database.run(`update outbox set updated_at = now() - interval '1 hour' where state = 'queued'`)
@@ -426,14 +424,11 @@ describe.each(['postgres', 'redis'] as const)('jobs on %s', (kind) => {
     const backend = await node.runtime?.backend()
     await backend?.remove('default', [lost?.id ?? ''])
     const again = `select 1 from outbox where id = $1 and added > $2 and state = 'queued'`
-    await waitFor(
-      async () => (await node.database.row(again, [lost?.id ?? '', lost?.added ?? 0])) !== undefined,
-      patience,
-    )
+    await waitFor(async () => (await node.database.row(again, [lost?.id ?? '', lost?.added ?? 0])) !== undefined)
     const old = `select id from outbox where updated_at < now() - interval '50 minutes'`
     expect(await node.database.rows(old)).toEqual([{ id: other?.id }])
     release.resolve()
-    await waitFor(async () => (await finished(node)).length === 5, patience)
+    await waitFor(async () => (await finished(node)).length === 5)
   })
 
   test('runs a schedule on one node only', async () => {
@@ -450,7 +445,7 @@ describe.each(['postgres', 'redis'] as const)('jobs on %s', (kind) => {
       values ('test.every', '* * * * * * UTC', now() + interval '1 year', now() + interval '1 year')`)
     const first = await start({ jobs: [every] })
     await start({ jobs: [every] })
-    await waitFor(() => runs >= 2, patience)
+    await waitFor(() => runs >= 2)
     const slots = await first.database.rows('select id from finished_jobs union all select id from outbox')
     const [row] = await first.database.rows<{ next_at: string }>('select next_at from job_schedules')
     // Not in a year any more. How late the newest run is depends on the machine.

@@ -132,7 +132,7 @@ it('publishes nothing again when the previous owner released the actor or was id
   await before.executor.release(given)
   expect([await markOf(given), await markOf(quiet)]).toEqual([null, 0])
   await successor.executor.activate(given)
-  await waitFor(async () => (await markOf(quiet)) === null, { timeoutMs: 10_000, what: 'the note' })
+  await waitFor(async () => (await markOf(quiet)) === null, { what: 'the note' })
   await successor.executor.activate(quiet)
   expect(successor.published).toEqual([])
 })
@@ -187,7 +187,7 @@ it('publishes a committed batch whose commit was not confirmed, also on a single
   const epoch = await node.executor.activate(actor)
   proxy.holdCommitAfter('word.said')
   const answer = node.batch(actor, epoch, ['who knows'])
-  await waitFor(async () => (await markOf(actor)) === 0, { timeoutMs: 10_000, what: 'the commit' })
+  await waitFor(async () => (await markOf(actor)) === 0, { what: 'the commit' })
   // Another node owns the actor before this one can look up the outcome.
   await database.run('update actor_fence set epoch = epoch + 1 where key = $1', [actor])
   proxy.away(true)

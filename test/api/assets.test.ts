@@ -93,7 +93,7 @@ describe('assets', () => {
         const { data } = (await one('GET /api/assets/{id}/thumbnail', id)).body
         return data.status === 'pending' ? undefined : data
       },
-      { timeoutMs: 60_000, what: 'thumbnails' },
+      { what: 'thumbnails' },
     )
     expect(ready).toMatchObject({ status: 'ready', error: null, blurhash: expect.stringMatching(/^.{20,40}$/) })
     expect(ready.images.map((image: { name: string; width: number }) => [image.name, image.width])).toEqual([
@@ -181,9 +181,7 @@ describe('assets', () => {
     const folder = (name: string) => world.as('ada').call('POST /api/assets/folders', { body: { workspaceId, name } })
     expect([(await folder(composed)).status, (await folder(decomposed)).status]).toEqual([201, 409])
     // Wait, because other tests count the stored files.
-    await waitFor(async () => (await one('GET /api/assets/{id}', id)).body.data.thumbnail.status === 'ready', {
-      timeoutMs: 20_000,
-    })
+    await waitFor(async () => (await one('GET /api/assets/{id}', id)).body.data.thumbnail.status === 'ready')
   })
 
   test('updates under If-Match and refuses an unknown folder', async () => {
@@ -252,7 +250,7 @@ describe('assets', () => {
       await housekeeping.emptyBin()
       return (await storedFiles()).length === before.length - 2
     }
-    await waitFor(emptied, { timeoutMs: 20_000, what: 'the files in the bin to be deleted' })
+    await waitFor(emptied, { what: 'the files in the bin to be deleted' })
   })
 
   test('lists the bin and restores an asset with its file if enough storage is left', async () => {
@@ -292,9 +290,7 @@ describe('assets', () => {
     const workspaceId = world.id('again')
     const content = await newImage(31, 31)
     const { _id: first } = await added({ workspaceId }, content)
-    await waitFor(async () => (await one('GET /api/assets/{id}', first)).body.data.thumbnail.status === 'ready', {
-      timeoutMs: 20_000,
-    })
+    await waitFor(async () => (await one('GET /api/assets/{id}', first)).body.data.thumbnail.status === 'ready')
     await one('DELETE /api/assets/{id}', first)
     clock.advance(31 * DAY)
     await app.database.run('delete from assets where id = $1', [first])

@@ -55,7 +55,6 @@ test('delivers messages in the same order on both nodes (Rocket.Chat #28573)', a
     events.flatMap(({ data, name }) => (name === 'chat.change' ? [data as ChangeData] : []))
   await waitFor(() => [a, b].every(({ events }) => changes(events).length === 40), {
     what: 'every message on both nodes',
-    timeoutMs: 30_000,
   })
   const expected = Array.from({ length: 40 }, (_, index) => index + 2)
   expect(changes(a.events).map(({ seq }) => seq)).toEqual(expected)
@@ -98,7 +97,7 @@ test('applies removal from a private channel and return to it on the other node'
   const added = await channel.as('ada', there).call(chat.addChannelMembers, { path: channel.path, body })
   expect(added.status).toBe(200)
   await channel.send('ada', 'in again')
-  await waitFor(() => bodies(ada).length === 3 && bodies(cyd).length === 2, { timeoutMs: 20_000 })
+  await waitFor(() => bodies(ada).length === 3 && bodies(cyd).length === 2)
   expect([bodies(ada), bodies(cyd)]).toEqual([sentBodies, ['in', 'in again']])
 })
 
@@ -134,7 +133,7 @@ test('shows a new message last even when clocks differ (Rocket.Chat #13926)', as
     return channel
   }
   const [hers, his] = [follow('ada', here), follow('bob', there)]
-  await waitFor(() => hers.view.isLive && his.view.isLive, { timeoutMs: 20_000 })
+  await waitFor(() => hers.view.isLive && his.view.isLive)
   const talk = async (name: 'ada' | 'bob', channel: typeof hers) => {
     sentBodies.push(`${name} ${sentBodies.length}`)
     await channel.send({ body: sentBodies.at(-1) ?? '' })
@@ -150,20 +149,16 @@ test('shows a new message last even when clocks differ (Rocket.Chat #13926)', as
     await talk('bob', his)
     await talk('ada', hers)
   }
-  await waitFor(() => [hers, his].every(({ view }) => view.state.messages.length === sentBodies.length), {
-    timeoutMs: 20_000,
-  })
+  await waitFor(() => [hers, his].every(({ view }) => view.state.messages.length === sentBodies.length))
 
   // The node with the right time stops; the one with the slow clock takes over.
   isAlone = true
   await there.stop()
   await talk('ada', hers)
   const moved = follow('bob', here)
-  await waitFor(() => moved.view.isLive, { timeoutMs: 20_000 })
+  await waitFor(() => moved.view.isLive)
   await talk('bob', moved)
-  await waitFor(() => [hers, moved].every(({ view }) => view.state.messages.length === sentBodies.length), {
-    timeoutMs: 20_000,
-  })
+  await waitFor(() => [hers, moved].every(({ view }) => view.state.messages.length === sentBodies.length))
   for (const { view } of [hers, moved]) expect(view.state.messages.map((message) => message.body)).toEqual(sentBodies)
   const times = hers.view.state.messages.map(({ createdAt }) => createdAt)
   expect(times.map(isLate)).toEqual([...Array<boolean>(6).fill(false), true, true])

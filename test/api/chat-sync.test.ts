@@ -302,7 +302,6 @@ test('loses no message between joining a room and reading history (Rocket.Chat.R
   await talking
   await waitFor(() => events.some(({ data }) => data.channelId === channel.id && data.seq === 31), {
     what: 'the last message on the socket',
-    timeoutMs: 20_000,
   })
   const changes = events.filter(({ name }) => name === 'chat.change').map(({ data }) => data as ChangeData)
   state = after(state, changes)
@@ -336,7 +335,7 @@ test('publishes changes of a private channel to current members only', async () 
   await world.as('ada').call(chat.removeChannelMember, { path: { ...on.path, userId: world.id('dan') } })
   await channel.send('ada', 'dan is gone')
   expect(await types(dan)).toBe(404)
-  await waitFor(() => bob.events.some(({ data }) => data.seq === 6), { what: 'the last change', timeoutMs: 20_000 })
+  await waitFor(() => bob.events.some(({ data }) => data.seq === 6), { what: 'the last change' })
   const bodies = (events: typeof bob.events) =>
     events.flatMap(({ data, name }) =>
       name === 'chat.change' && data.type === 'message' ? data.data.message.body : [],

@@ -57,11 +57,10 @@ const find = async (id: string) => {
 }
 const eventValues = (id: string, name: string, field: string) =>
   events.filter((one) => one.name === name && one.data['jobId'] === id).map(({ data }) => data[field])
-const patience = { timeoutMs: 20_000 }
 
 test('keeps the error and the payload of a dead job without secrets, and retries it', async () => {
   const id = await add('die')
-  await waitFor(async () => (await find(id))?.['state'] === 'dead', patience)
+  await waitFor(async () => (await find(id))?.['state'] === 'dead')
   expect(await find(id)).toMatchObject({
     name: 'test.work',
     workspaceId: world.id('acme'),
@@ -72,10 +71,10 @@ test('keeps the error and the payload of a dead job without secrets, and retries
   })
   await app.database.run(`update outbox set data = jsonb_set(data, '{way}', '"well"') where id = $1`, [id])
   expect((await admin().call('POST /api/queue/jobs/{id}/retry', { path: { id } })).status).toBe(200)
-  await waitFor(async () => (await find(id))?.['state'] === 'done', patience)
+  await waitFor(async () => (await find(id))?.['state'] === 'done')
   const again = await admin().call('POST /api/queue/jobs/{id}/retry', { path: { id } })
   expect([again.status, again.body.message]).toEqual([409, expect.stringContaining('done')])
-  await waitFor(() => eventValues(id, 'job.finished', 'state').length === 2, patience)
+  await waitFor(() => eventValues(id, 'job.finished', 'state').length === 2)
   expect(eventValues(id, 'job.finished', 'state')).toEqual(['dead', 'done'])
   // Of 101 rapid reports only the first and the last are sent, in each of two runs.
   expect(eventValues(id, 'job.progress', 'percent')).toEqual([0, 100, 0, 100])
@@ -86,10 +85,10 @@ test('keeps the error and the payload of a dead job without secrets, and retries
 
 test('counts jobs by state, and drains, cleans and clears without touching running jobs', async () => {
   const done = await add('well')
-  await waitFor(async () => (await find(done))?.['state'] === 'done', patience)
+  await waitFor(async () => (await find(done))?.['state'] === 'done')
   // One workspace gets at most two of the three workers.
   const [first, second] = await Promise.all([add('hang'), add('hang')])
-  await waitFor(() => app.node.jobs?.running === 2, patience)
+  await waitFor(() => app.node.jobs?.running === 2)
   const later = await add('well', { runAt: new Date(Date.now() + 3_600_000) })
   await add('well')
   const stats = async () => {
@@ -108,14 +107,14 @@ test('counts jobs by state, and drains, cleans and clears without touching runni
   const old = { queue: 'media', olderThan: 3_600 }
   expect(await post('POST /api/queue/clean', { ...old, state: 'delayed' })).toBe(0)
   expect(await post('POST /api/queue/clean', { ...old, state: 'delayed', olderThan: 0 })).toBe(1)
-  await waitFor(() => eventValues(later, 'job.finished', 'error').length === 1, patience)
+  await waitFor(() => eventValues(later, 'job.finished', 'error').length === 1)
   expect(eventValues(later, 'job.finished', 'error')).toEqual(['deleted by an administrator'])
   expect(await post('POST /api/queue/drain', { queue: 'media' })).toBe(1)
   expect(await stats()).toMatchObject({ waiting: 0, delayed: 0, active: 2 })
   expect(await post('POST /api/queue/clear', { queue: 'media' })).toBeGreaterThan(0)
   expect(await stats()).toMatchObject({ active: 2, throughput: { lastHour: 0 } })
   release.resolve()
-  for (const id of [first, second]) await waitFor(async () => (await find(id))?.['state'] === 'done', patience)
+  for (const id of [first, second]) await waitFor(async () => (await find(id))?.['state'] === 'done')
   expect(await stats()).toMatchObject({ active: 0, throughput: { lastMinute: 2 }, waitMs: { p50: expect.any(Number) } })
   const metrics = await (await fetch(`${app.node.adminUrl}/metrics`)).text()
   expect(metrics).toMatch(/crier_job_attempts_total\{job="test\.work",outcome="done"\} [1-9]/)
@@ -144,7 +143,7 @@ test('lists jobs by queue, state, name and workspace, in pages', async () => {
 
 test('shows queues on the admin port, read-only', async () => {
   const id = await add('die')
-  await waitFor(async () => (await find(id))?.['state'] === 'dead', patience)
+  await waitFor(async () => (await find(id))?.['state'] === 'dead')
   expect(await (await fetch(`${app.node.adminUrl}/queues`)).text()).toContain('Bull Dashboard')
   const pages = await fetch(`${app.node.adminUrl}/queues/api/queues?activeQueue=media&status=failed`)
   const text = await pages.text()

@@ -87,7 +87,7 @@ test('a polling client that stops reading is disconnected', async () => {
       clock.advance(6 * SECOND)
       return cut()
     },
-    { timeoutMs: 20_000, what: 'the client to be disconnected' },
+    { what: 'the client to be disconnected' },
   )
   // A client that polls again still gets the buffered packets and the reason, and then nothing more.
   expect(await (await fetch(session)).text()).toContain('42["closing",{"code":"too_slow"}]')

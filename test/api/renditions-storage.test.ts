@@ -2,7 +2,7 @@ import { execFile } from 'node:child_process'
 import { readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
-import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { runFfmpeg } from '../../media/testing/ffmpeg.ts'
 import { DAY, systemClock } from '../../src/core/clock.ts'
 import { startApp, type App } from '../support/app.ts'
@@ -13,7 +13,6 @@ import { World } from '../support/world.ts'
 /** Renditions with files on disk, served by the API, and with files in a bucket. */
 
 const LONG = { timeoutMs: 90_000 }
-vi.setConfig({ testTimeout: 120_000 })
 const run = promisify(execFile)
 
 describe.each(['disk', 's3'])('on %s', (kind) => {

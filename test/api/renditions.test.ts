@@ -2,7 +2,7 @@ import { readFile } from 'node:fs/promises'
 import { readdirSync } from 'node:fs'
 import { join } from 'node:path'
 import sharp from 'sharp'
-import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { runFfmpeg } from '../../media/testing/ffmpeg.ts'
 import { makeHeic } from '../../media/testing/heic-file.ts'
 import { processesOn } from '../../media/testing/work-fixture.ts'
@@ -14,8 +14,6 @@ import { World } from '../support/world.ts'
 /** The API of renditions. */
 
 const LONG = { timeoutMs: 90_000 }
-/** Encoders are slow on a busy machine. */
-vi.setConfig({ testTimeout: 120_000 })
 let app: App
 let world: World
 let listener: Listening

@@ -1,6 +1,7 @@
-import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { ManualClock, MINUTE } from '../../src/core/clock.ts'
 import { startApp, type App } from '../support/app.ts'
+import { waitFor } from '../support/wait.ts'
 import { seedMember, seedUser, seedWorkspace, type SeededUser } from '../support/seed.ts'
 
 let app: App
@@ -270,16 +271,11 @@ test('disconnecting revokes access at the platform, and restoring requires a new
   expect([gone.status, gone.body.data.status]).toEqual([200, 'removed'])
   expect((await accounts()).map(({ _id }) => _id)).not.toContain(path.id)
   expect((await accounts({ status: 'removed' })).map(({ _id }) => _id)).toContain(path.id)
-  await vi.waitFor(
-    async () => {
-      const row = await app.database.row<{ broken_reason: string | null }>(
-        'select broken_reason from social_accounts where id = $1',
-        [path.id],
-      )
-      expect(row?.broken_reason).toContain('revoked')
-    },
-    { timeout: 20_000 },
-  )
+  const reason = async () => {
+    const text = 'select broken_reason from social_accounts where id = $1'
+    return (await app.database.row<{ broken_reason: string | null }>(text, [path.id]))?.broken_reason
+  }
+  await waitFor(async () => (await reason())?.includes('revoked'), { what: 'the revocation' })
   const restored = await app.send('POST /api/limits/accounts/{id}/restore', { ...as(), path })
   expect(restored.status, restored.text).toBe(200)
   expect(restored.body.data).toMatchObject({

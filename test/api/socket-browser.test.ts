@@ -81,7 +81,7 @@ afterAll(async () => {
 const origin = () => `http://127.0.0.1:${(pages.address() as AddressInfo).port}`
 const messages = 'POST /api/team/{workspaceId}/channels/{channelId}/messages'
 
-test('a page joins, sends, goes offline, reconnects and has the correct state', { timeout: 120_000 }, async () => {
+test('a page joins, sends, goes offline, reconnects and has the correct state', async () => {
   const workspaceId = world.id('acme')
   const made = await world.as('ada').call('POST /api/team/{workspaceId}/channels', {
     path: { workspaceId },
@@ -102,15 +102,15 @@ test('a page joins, sends, goes offline, reconnects and has the correct state', 
   await page.waitForFunction(() => 'join' in globalThis)
   const join = { url: proxy.url.replace(/\/$/, ''), token: world.key('ada'), place }
   await page.evaluate((options) => (globalThis as unknown as ChatWindow).join(options), join)
-  await waitFor(() => isLive(page), { timeoutMs: 30_000, what: 'the page to be live' })
+  await waitFor(() => isLive(page), { what: 'the page to be live' })
   const first = await say('first')
   const second = await say('second')
   await page.evaluate(() => (globalThis as unknown as ChatWindow).chat.say('from the page'))
-  await waitFor(async () => (await shown(page)).includes('from the page'), { timeoutMs: 20_000 })
+  await waitFor(async () => (await shown(page)).includes('from the page'))
 
   await context.setOffline(true)
   proxy.away(true)
-  await waitFor(async () => !(await isLive(page)), { timeoutMs: 30_000, what: 'the page to notice' })
+  await waitFor(async () => !(await isLive(page)), { what: 'the page to notice' })
   await page.evaluate(() => (globalThis as unknown as ChatWindow).chat.say('written while away'))
   await world.as('bob').call(`PATCH ${one}`, { path: { ...place, messageId: first }, body: { body: 'first, edited' } })
   await world.as('bob').call(`DELETE ${one}`, { path: { ...place, messageId: second } })
@@ -123,8 +123,8 @@ test('a page joins, sends, goes offline, reconnects and has the correct state', 
     stateHash(
       fromSnapshot(await app.composition.services.chat.log.snapshot(workspaceId, world.id('ada'), place.channelId)),
     )
-  await waitFor(async () => (await shown(page)).includes('written while away'), { timeoutMs: 30_000 })
-  await waitFor(async () => (await hash(page)) === (await truth()), { timeoutMs: 20_000 })
+  await waitFor(async () => (await shown(page)).includes('written while away'))
+  await waitFor(async () => (await hash(page)) === (await truth()))
   expect(await shown(page)).toEqual(['first, edited', '', 'from the page', 'third', 'written while away'])
   expect(complaints).toEqual([])
   await context.close()

@@ -76,7 +76,7 @@ test('loses, duplicates and reorders no messages over repeated disconnections', 
   }
   proxy.away(false)
   await Promise.all(sending)
-  await waitFor(async () => stateHash(hers.view.state) === (await truth(place.channelId)), { timeoutMs: 15_000 })
+  await waitFor(async () => stateHash(hers.view.state) === (await truth(place.channelId)))
   await waitFor(async () => stateHash(his.view.state) === (await truth(place.channelId)))
   const bodies = hers.view.state.messages.map(({ body }) => body).filter((body) => body.startsWith('from ada'))
   expect(bodies).toEqual(sent)
@@ -95,7 +95,7 @@ test('resends a message whose reply was lost, and creates it once', async () => 
   proxy.cutAt('the answer is lost', 'after')
   const message = await channel.send({ body: 'the answer is lost' })
   expect(message).toMatchObject({ body: 'the answer is lost', clientId: expect.any(String) })
-  await waitFor(() => sends().length === before + 2, { timeoutMs: 15_000, what: 'the message to be sent again' })
+  await waitFor(() => sends().length === before + 2, { what: 'the message to be sent again' })
   expect(sends().slice(before)).toEqual([201, 200])
   await waitFor(async () => stateHash(channel.view.state) === (await truth(channelId)))
   expect(channel.view.state.messages.map(({ body }) => body)).toEqual(['the answer is lost'])
@@ -190,12 +190,12 @@ describe('a token', () => {
     clock.advance(10 * MINUTE)
     // A renewal in progress may carry an older token.
     const { length } = renewing.record.renewals
-    await waitFor(() => renewing.record.renewals.length > length + 1, { timeoutMs: 15_000, what: 'a renewal' })
+    await waitFor(() => renewing.record.renewals.length > length + 1, { what: 'a renewal' })
     expect(renewing.record.renewals.at(-1)).toMatchObject({ status: true })
     // The first tokens have expired.
     clock.advance(6 * MINUTE)
     const expired = { code: 'credential_expired' }
-    await waitFor(() => ending.record.refusals.length > 0 && returning.record.connections === 2, { timeoutMs: 15_000 })
+    await waitFor(() => ending.record.refusals.length > 0 && returning.record.connections === 2)
     expect(ending.record).toMatchObject({ closings: [expired], refusals: ['credential_expired'], connections: 1 })
     expect(returning.record).toMatchObject({ closings: [expired], refusals: [] })
     expect(renewing.record).toMatchObject({ closings: [], refusals: [], connections: 1 })

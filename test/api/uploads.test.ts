@@ -103,7 +103,6 @@ describe('a signed upload', () => {
   async function sendAndCut(url: string, content: Buffer, start: number, cut: number): Promise<void> {
     // The server refuses another request until it notices that the previous one was cut.
     await waitFor(() => isSentAndCut(url, content, start, cut), {
-      timeoutMs: 20_000,
       what: 'the server to receive some bytes',
     })
   }

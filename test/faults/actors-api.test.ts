@@ -44,7 +44,7 @@ beforeAll(async () => {
   redisUrl = `redis://127.0.0.1:${port}`
   const client = new Redis(redisUrl, { maxRetriesPerRequest: null })
   client.on('error', () => undefined)
-  await waitFor(() => client.ping(), { timeoutMs: 10_000 })
+  await waitFor(() => client.ping())
   client.disconnect()
   one = await startApp({ redisUrl, env })
   two = await startApp({ redisUrl, env, databaseUrl: one.databaseUrl })
@@ -174,7 +174,7 @@ describe('two nodes of the service', () => {
           const found = names.filter(([name]) => owned?.includes(`ws:${world.id(name)}`))
           return found.length > 1 ? (found as [Names, Names]) : undefined
         },
-        { timeoutMs: 30_000, what: 'the third node to own two workspaces' },
+        { what: 'the third node to own two workspaces' },
       )
       const [listening, watching] = [
         await sockets.connect(world.key(retried[1])),
@@ -188,7 +188,7 @@ describe('two nodes of the service', () => {
       proxy.holdCommitAfter('Committed without a reply')
       const reply = create(retried, 'Committed without a reply')
       const rows = () => one.database.rows('select 1 from streams where title = $1', ['Committed without a reply'])
-      await waitFor(async () => (await rows()).length === 1, { timeoutMs: 8_000, what: 'the commit' })
+      await waitFor(async () => (await rows()).length === 1, { what: 'the commit' })
       // Sent through the node that is killed, so the request for this workspace is not retried.
       proxy.holdCommitAfter('member.removed')
       const path = { workspaceId: world.id(notRetried[0]), userId: world.id('mate') }
@@ -197,7 +197,7 @@ describe('two nodes of the service', () => {
         path,
       })
       const mates = () => one.database.rows('select 1 from workspace_members where user_id = $1', [path.userId])
-      await waitFor(async () => (await mates()).length === 0, { timeoutMs: 8_000, what: 'the other commit' })
+      await waitFor(async () => (await mates()).length === 0, { what: 'the other commit' })
       await Promise.all([doomed.kill(), expect(lost).rejects.toThrow()])
 
       expect(await reply).toMatchObject({ status: 201, body: { data: { title: 'Committed without a reply' } } })
@@ -211,7 +211,6 @@ describe('two nodes of the service', () => {
       await waitFor(
         () => eventsWith(watching, 'member.removed').length > 0 && eventsWith(watching, 'missed').length > 0,
         {
-          timeoutMs: 10_000,
           what: 'the event of the request that is not retried',
         },
       )
@@ -252,7 +251,6 @@ describe('two nodes of the service', () => {
         await use(extra)
       }
       await waitFor(() => load.acknowledged > 300, {
-        timeoutMs: 30_000,
         what: 'load on the node that will stop',
       })
       const startedAt = performance.now()
@@ -296,7 +294,7 @@ describe('two nodes of the service', () => {
           replies.push(...round)
           return round.every(({ status }) => status === 503)
         },
-        { timeoutMs: 25_000, what: 'both nodes to notice that their leases have expired' },
+        { what: 'both nodes to notice that their leases have expired' },
       )
       expect(replies.filter(({ ms }) => ms > 12_000)).toEqual([])
       expect(replies.filter(({ retryAfter, status }) => status === 503 && !(retryAfter > 0))).toEqual([])
@@ -308,7 +306,6 @@ describe('two nodes of the service', () => {
       redis.kill('SIGCONT')
     }
     await waitFor(async () => (await everywhere()).every(({ status }) => status === 201), {
-      timeoutMs: 20_000,
       what: 'both nodes to serve every workspace again',
     })
   })

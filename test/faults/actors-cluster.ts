@@ -228,7 +228,7 @@ export class Cluster {
     const { command, env } = toolPath('redis-server')
     const args = ['--port', String(this.#redisPort), '--bind', '127.0.0.1', '--save', '', '--appendonly', 'no']
     this.#redis = spawn(command, args, { cwd: this.#folder, env: { ...process.env, ...env }, stdio: 'ignore' })
-    await this.#withRedis((redis) => waitFor(() => redis.ping(), { timeoutMs: 10_000 }))
+    await this.#withRedis((redis) => waitFor(() => redis.ping()))
   }
 
   async killRedis(): Promise<void> {
@@ -270,7 +270,7 @@ export class Cluster {
     await Promise.all(this.nodes.splice(0).map((node) => node.end()))
     if (this.#redis === undefined) await this.startRedis()
     await this.flushRedis()
-    await waitFor(() => this.query('truncate actor_fence, log, turn_outcomes').then(() => true), { timeoutMs: 20_000 })
+    await waitFor(() => this.query('truncate actor_fence, log, turn_outcomes').then(() => true))
   }
 
   async stop(): Promise<void> {

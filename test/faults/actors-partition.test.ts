@@ -24,7 +24,7 @@ describe('a partition', () => {
     const load = new Load()
     load.add(one)
     load.add(two)
-    await waitFor(() => load.acknowledged > 200, { timeoutMs: 20_000 })
+    await waitFor(() => load.acknowledged > 200)
     await cluster.settled()
     // Cut off the node that owns the most actors.
     const [first, second] = [await one.stats(), await two.stats()]
@@ -37,7 +37,6 @@ describe('a partition', () => {
     for (const connection of connections) connection.restore()
     const restoredAt = performance.now()
     await waitFor(() => load.isServedSince(restoredAt, [one, two]), {
-      timeoutMs: 25_000,
       what: 'every node to serve every actor',
     })
     const recovered = performance.now() - restoredAt

@@ -22,7 +22,7 @@ async function startNodes(count: number): Promise<[TestNode, TestNode, ...TestNo
 async function startLoad(nodes: readonly TestNode[]): Promise<Load> {
   const load = new Load()
   for (const node of nodes) load.add(node)
-  await waitFor(() => load.acknowledged > 200, { timeoutMs: 20_000, what: 'the load to start' })
+  await waitFor(() => load.acknowledged > 200, { what: 'the load to start' })
   return load
 }
 
@@ -55,7 +55,6 @@ async function busiestOf(nodes: readonly TestNode[]) {
 function untilServed(load: Load, nodes: readonly TestNode[]): Promise<unknown> {
   const since = performance.now()
   return waitFor(() => load.isServedSince(since, nodes), {
-    timeoutMs: 25_000,
     what: 'every node to serve every actor',
   })
 }
@@ -139,7 +138,7 @@ describe('loss of the owner', () => {
         const stats = await Promise.all([one.stats(), two.stats()])
         return stats.reduce((sum, { cluster }) => sum + (cluster?.handedOver ?? 0), 0) > 5
       },
-      { timeoutMs: 10_000, what: 'actors to be handed over' },
+      { what: 'actors to be handed over' },
     )
     await activateIdleActors(one)
     await waitFor(async () => (await ownedBy(three, one)).length > 5, { what: 'the third node to own its share' })

@@ -93,7 +93,7 @@ class Workers {
   async stop(): Promise<void> {
     this.#stopping = true
     for (const child of this.#running) child.kill('SIGTERM')
-    await waitFor(() => this.#running.size === 0, { timeoutMs: 15_000, what: 'the workers to end' })
+    await waitFor(() => this.#running.size === 0, { what: 'the workers to end' })
   }
 
   #spawn(): void {
@@ -142,7 +142,7 @@ async function addAll(node: JobNode, declared: readonly JobDeclaration<never>[],
         if (there === undefined) await add()
         return true
       },
-      { timeoutMs: 60_000, what: 'jobs to be added' },
+      { what: 'jobs to be added' },
     )
   }
 }

@@ -32,7 +32,7 @@ test.each(['postgres', 'redis'] as const)('loses no job on %s, and applies each 
       onceFolder,
       timeoutMs: 120_000,
       meanwhile: async () => {
-        await waitFor(() => readdirSync(onceFolder).length > 0, { timeoutMs: 60_000 })
+        await waitFor(() => readdirSync(onceFolder).length > 0)
         await cutSessions(database.url)
         await flushRedis(redis?.url)
         await redis?.kill()

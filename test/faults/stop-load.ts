@@ -35,7 +35,6 @@ export class StopLoad {
   async untilServed(): Promise<void> {
     const since = performance.now()
     await waitFor(() => this.#latest.size > 0 && [...this.#latest.values()].every((at) => at > since), {
-      timeoutMs: 20_000,
       what: 'every workspace to be served',
     })
   }

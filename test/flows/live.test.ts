@@ -82,9 +82,9 @@ async function createStream(call: Call, workspaceId: string, to: { nginx: RtmpSe
   return call('POST /api/streams', { body: { workspaceId, title: 'Launch day', platforms } })
 }
 
-function until(call: Call, id: string, status: string, timeoutMs = 20_000) {
+function until(call: Call, id: string, status: string) {
   const reached = async () => (await call('GET /api/streams/{id}', { path: { id } })).status === status
-  return waitFor(reached, { timeoutMs, what: `the stream to be ${status}` })
+  return waitFor(reached, { what: `the stream to be ${status}` })
 }
 
 function untilAllLive(call: Call, id: string) {
@@ -92,7 +92,7 @@ function untilAllLive(call: Call, id: string) {
     const { platforms } = await call('GET /api/streams/{id}', { path: { id } })
     return platforms.every((platform: { status: string }) => platform.status === 'live')
   }
-  return waitFor(reached, { timeoutMs: 20_000, what: 'all destinations to be live' })
+  return waitFor(reached, { what: 'all destinations to be live' })
 }
 
 function pushTo(crier: CrierProcess, streamKey: string): ChildProcess {
@@ -194,21 +194,19 @@ test('resumes a stream after the media process is killed, and charges its minute
   const startedAt = performance.now()
   await call('POST /api/streams/{id}/go-live', at)
   await untilAllLive(call, stream._id)
-  await waitFor(async () => (await call('GET /api/streams/usage')).minutesUsed * 60 >= 5, { timeoutMs: 15_000 })
+  await waitFor(async () => (await call('GET /api/streams/usage')).minutesUsed * 60 >= 5)
 
   const pid = crier.mediaPid()
   if (pid === undefined) throw new Error('there is no media process')
   process.kill(pid, 'SIGKILL')
-  await until(call, stream._id, 'interrupted', 3_000)
+  await until(call, stream._id, 'interrupted')
   const before = (await call('GET /api/streams/usage')).minutesUsed
-  await waitFor(() => crier.mediaPid() !== undefined && crier.mediaPid() !== pid, { timeoutMs: 10_000 })
-  await waitFor(async () => (await crier.send('GET /api/ready')).status === 200, { timeoutMs: 10_000 })
+  await waitFor(() => crier.mediaPid() !== undefined && crier.mediaPid() !== pid)
+  await waitFor(async () => (await crier.send('GET /api/ready')).status === 200)
   pushTo(crier, stream.streamKey)
   await until(call, stream._id, 'live')
   await untilAllLive(call, stream._id)
-  await waitFor(async () => (await call('GET /api/streams/usage')).minutesUsed * 60 >= before * 60 + 5, {
-    timeoutMs: 15_000,
-  })
+  await waitFor(async () => (await call('GET /api/streams/usage')).minutesUsed * 60 >= before * 60 + 5)
   await call('POST /api/streams/{id}/stop', at)
   const elapsed = (performance.now() - startedAt) / 1000
   const { minutesUsed } = await call('GET /api/streams/usage')
@@ -225,7 +223,7 @@ test('resumes a stream after Crier is killed, and after a graceful stop', async 
   const at = { path: { id: stream._id } }
   const usedSeconds = async () => (await call('GET /api/streams/usage')).minutesUsed * 60
   const untilUsed = (seconds: number) =>
-    waitFor(async () => (await usedSeconds()) >= seconds, { timeoutMs: 15_000, what: `${seconds} s of use` })
+    waitFor(async () => (await usedSeconds()) >= seconds, { what: `${seconds} s of use` })
   await call('POST /api/streams/{id}/go-live', { ...at, body: { waitForIngest: true } })
   pushTo(crier, stream.streamKey)
   await until(call, stream._id, 'live')

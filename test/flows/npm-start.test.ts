@@ -17,7 +17,7 @@ test('SIGTERM to `npm start` stops the server too', async () => {
   let output = ''
   npm.stdout.on('data', (bytes: Buffer) => (output += bytes.toString()))
   const ended = once(npm, 'exit')
-  await waitFor(() => output.includes('crier ready'), { timeoutMs: 60_000, what: 'crier to be ready' })
+  await waitFor(() => output.includes('crier ready'), { what: 'crier to be ready' })
   npm.kill('SIGTERM')
   expect(await ended).toEqual([0, null])
   await expect(fetch(`http://127.0.0.1:${ports.PORT}/api/health`)).rejects.toThrow('fetch failed')

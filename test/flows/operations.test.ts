@@ -180,7 +180,6 @@ async function startServer(programs: string): Promise<{ url: string; stop(): Pro
   let output = ''
   child.stderr?.on('data', (bytes: Buffer) => (output += bytes.toString()))
   await waitFor(() => output.includes('ready to accept connections'), {
-    timeoutMs: 60_000,
     what: 'PostgreSQL to be ready',
   })
   return {

@@ -43,7 +43,7 @@ test('serves every request during a rolling restart of two nodes behind a health
   let nodes = [await start('one'), await start('two')]
   const balancer = await startBalancer(nodes.map(({ url }) => url.replace('localhost', '127.0.0.1')))
   cleanUp.push(() => balancer.close())
-  const bothReady = () => waitFor(() => balancer.ready().length === 2, { timeoutMs: 30_000, what: 'two ready nodes' })
+  const bothReady = () => waitFor(() => balancer.ready().length === 2, { what: 'two ready nodes' })
   await bothReady()
 
   const login = await send(balancer.url, 'POST /api/auth/login', { body: ADMIN })
@@ -72,13 +72,13 @@ test('serves every request during a rolling restart of two nodes behind a health
   for (const index of [0, 1]) {
     const node = nodes[index] as CrierProcess
     const before = answered
-    await waitFor(() => answered > before + 50, { timeoutMs: 30_000, what: 'requests before the restart' })
+    await waitFor(() => answered > before + 50, { what: 'requests before the restart' })
     expect(await node.stop(), node.stderr).toBe(0)
     nodes = nodes.with(index, await start(`again-${index}`, node))
     await bothReady()
   }
   const restarted = answered
-  await waitFor(() => answered > restarted + 50, { timeoutMs: 30_000, what: 'requests after the restarts' })
+  await waitFor(() => answered > restarted + 50, { what: 'requests after the restarts' })
   over.abort()
   await clients
   expect(failures).toEqual([])

@@ -164,7 +164,7 @@ test('the tour works when typed into a terminal', { timeout: 300_000 }, async ()
   const spaced = (text: string) => text.replace(/ +/g, ' ')
   for (const [index, { command, expected }] of steps.entries()) {
     // A user reads the mail after it has arrived.
-    if (command.includes('data/outbox')) await waitFor(hasMail, { timeoutMs: 30_000, what: 'the mail with the code' })
+    if (command.includes('data/outbox')) await waitFor(hasMail, { what: 'the mail with the code' })
     const output = await terminal.type(here(command), { asks: expected.includes('Password:'), mark: `step-${index}` })
     expect(output, command).not.toMatch(/Stopped|command not found/)
     let rest = spaced(output)

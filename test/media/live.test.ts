@@ -173,10 +173,10 @@ test('lets the backup publisher take over without interruption', async () => {
       'GET /api/streams/{id}/relay',
       { path: { id: _id } },
     )
-  await waitFor(async () => (await relay()).standby?.source === 'backup', { timeoutMs: 10_000 })
+  await waitFor(async () => (await relay()).standby?.source === 'backup')
   first.feed.stop()
   first.publisher.close()
-  await waitFor(async () => (await relay()).ingest?.source === 'backup', { timeoutMs: 10_000 })
+  await waitFor(async () => (await relay()).ingest?.source === 'backup')
   expect(await caster.get(_id)).toMatchObject({ status: 'live' })
   expect(one.connections).toHaveLength(1)
   const statuses = (await events()).filter(({ type }) => type === 'stream.updated').map(({ data }) => data['status'])
@@ -203,7 +203,7 @@ test('shows the slate during an interruption, and ends the stream if the publish
         const relay = await caster.good<{ slate: { status: string } | null }>('GET /api/streams/{id}/relay', { path })
         return relay.slate?.status === state
       },
-      { timeoutMs: 20_000, what: `the slate to be ${state}` },
+      { what: `the slate to be ${state}` },
     )
   await untilSlate('ready')
   caster.close()
@@ -287,7 +287,7 @@ test('marks a destination that rejects its key, does not affect others, and retr
   await caster.until(_id, 'receiving')
   await caster.goLive(_id)
   await caster.untilDestination(_id, 'good', 'live')
-  const seen = await caster.untilDestination(_id, 'bad', 'needs_attention', 60_000)
+  const seen = await caster.untilDestination(_id, 'bad', 'needs_attention')
   const failed = seen.platforms.find(({ name }) => name === 'bad')
   expect(failed?.lastError).toMatchObject({ code: 'rejected' })
   bad.behaviour.refuse = undefined
@@ -305,17 +305,17 @@ test('counts each second once, even when the media process is killed', async () 
   await caster.publish(streamKey)
   await caster.until(_id, 'receiving')
   await caster.goLive(_id)
-  await waitFor(async () => (await usedMs()) > 2_000, { timeoutMs: 10_000, what: 'two seconds of usage' })
+  await waitFor(async () => (await usedMs()) > 2_000, { what: 'two seconds of usage' })
   const pid = app.node.media?.pid()
   if (pid === undefined) throw new Error('no media process')
   process.kill(pid, 'SIGKILL')
   await caster.until(_id, 'interrupted')
   const before = await usedMs()
-  await waitFor(() => app.node.media?.pid() !== undefined && app.node.media.pid() !== pid, { timeoutMs: 10_000 })
+  await waitFor(() => app.node.media?.pid() !== undefined && app.node.media.pid() !== pid)
   await caster.publish(streamKey)
   await caster.until(_id, 'live')
   await caster.untilDestination(_id, 'one', 'live')
-  await waitFor(async () => (await usedMs()) > before + 1_500, { timeoutMs: 10_000, what: 'more usage' })
+  await waitFor(async () => (await usedMs()) > before + 1_500, { what: 'more usage' })
   await caster.stop(_id)
   const total = performance.now() - startedAt
   await waitFor(async () => (await usedMs()) < total)
@@ -374,8 +374,8 @@ test('marks destinations as unknown while the media process hangs, restarts it, 
   expect((await app.send('GET /api/ready', {})).status).toBe(503)
   expect(await app.node.resources.metrics.metrics()).toMatch(/^crier_media_up 0$/m)
   expect((await events()).at(-1)).toMatchObject({ type: 'stream.updated', data: { status: 'live' } })
-  await caster.until(_id, 'interrupted', 20_000)
-  await waitFor(() => app.node.media?.pid() !== undefined && app.node.media.pid() !== pid, { timeoutMs: 15_000 })
+  await caster.until(_id, 'interrupted')
+  await waitFor(() => app.node.media?.pid() !== undefined && app.node.media.pid() !== pid)
   await caster.publish(streamKey)
   await caster.untilDestination(_id, 'one', 'live')
   expect(await caster.get(_id)).toMatchObject({ status: 'live', unconfirmedSince: null })
@@ -417,7 +417,7 @@ test('keeps keys out of logs, events, metrics, plain database columns and proces
   await caster.untilDestination(_id, 'one', 'live')
   one.behaviour.refuse = { code: 'NetStream.Publish.BadName', description: 'key-for-one is not known here' }
   one.resetConnections()
-  await waitFor(async () => (await caster.get(_id)).platforms[0]?.lastError?.code === 'rejected', { timeoutMs: 15_000 })
+  await waitFor(async () => (await caster.get(_id)).platforms[0]?.lastError?.code === 'rejected')
   const tables = await app.database.rows<{ name: string }>(
     `select table_name as name from information_schema.tables where table_schema = 'public'`,
   )
@@ -477,7 +477,7 @@ test('exposes metrics of every ingest and destination, and the dashboard uses on
         ? metrics
         : ''
     },
-    { timeoutMs: 15_000, what: 'the metrics of the stream' },
+    { what: 'the metrics of the stream' },
   )
   expect(text).toMatch(/^crier_media_load_ratio 0\.\d/m)
   const declared = [...text.matchAll(/^# TYPE (\S+) (\S+)/gm)]

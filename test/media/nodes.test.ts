@@ -192,7 +192,7 @@ test('brings a publisher and a playout that race for the stream of a lost node t
         const row = await broadcast()
         return row !== undefined && row.ingest_node !== null && row.node_id === row.ingest_node
       },
-      { timeoutMs: 25_000, what: 'both on one node' },
+      { what: 'both on one node' },
     )
     // The destination also keeps only one connection.
     const counts = new Map<SinkConnection, number>()
@@ -203,7 +203,7 @@ test('brings a publisher and a playout that race for the stream of a lost node t
       counts.set(active, count)
       return active.messages.length > count + 60
     }
-    await waitFor(isSettled, { timeoutMs: 15_000, what: 'media on exactly one connection' })
+    await waitFor(isSettled, { what: 'media on exactly one connection' })
     feed.stop()
     publisher.close()
     await at[0].stop(_id)
@@ -221,16 +221,14 @@ test('treats no node as lost while Redis is unavailable', async () => {
   await at[1].publish(published.streamKey)
   await at[1].until(published._id, 'receiving')
   await at[1].goLive(published._id)
-  await waitFor(() => sinks.every((sink) => sink.messages('video').length > 20), { timeoutMs: 15_000 })
+  await waitFor(() => sinks.every((sink) => sink.messages('video').length > 20))
   await redis.kill()
   const { directory: mediaNodes } = api.composition.services.mediaNodes
-  await waitFor(() => mediaNodes.present().length === 0, { timeoutMs: 15_000, what: 'all nodes to be missing' })
+  await waitFor(() => mediaNodes.present().length === 0, { what: 'all nodes to be missing' })
   const counts = sinks.map((sink) => sink.messages('video').length)
-  await waitFor(() => sinks.every((sink, index) => sink.messages('video').length > counts[index]! + 90), {
-    timeoutMs: 15_000,
-  })
+  await waitFor(() => sinks.every((sink, index) => sink.messages('video').length > counts[index]! + 90))
   await redis.restart()
-  await waitFor(() => mediaNodes.nodes().filter(({ ok }) => ok).length === 2, { timeoutMs: 15_000 })
+  await waitFor(() => mediaNodes.nodes().filter(({ ok }) => ok).length === 2)
   for (const { _id } of [files, published]) expect((await at[0].get(_id)).status).toBe('live')
   expect(sinks.map(({ connections }) => connections.length)).toEqual([1, 1])
   for (const { _id } of [files, published]) await at[0].stop(_id)

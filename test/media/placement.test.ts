@@ -39,10 +39,8 @@ beforeAll(async () => {
   caster = new Broadcaster(api, world.as('ada'), workspaceId)
   await world.user('ada', { plan: 'business' })
   // Starting a node causes load, and a loaded node gets no streams.
-  await waitFor(async () => (await health()).filter(({ load, ok }) => ok && load < 0.4).length === 2, {
-    timeoutMs: 30_000,
-  })
-}, 90_000)
+  await waitFor(async () => (await health()).filter(({ load, ok }) => ok && load < 0.4).length === 2)
+})
 afterEach(async () => {
   for (const publisher of publishers.splice(0)) publisher.close()
   for (const sink of sinks.splice(0)) await sink.close()
@@ -153,19 +151,19 @@ test('the other node accepts the publishers of a killed node at once, and gets a
   const second = await publishTo(`rtmp://127.0.0.1:${left!.rtmpPort}/live`, streamKey)
   expect(second.refused).toBeUndefined()
   const [sink] = sinks
-  await waitFor(() => sink!.connections.length === 2 && !sink!.last()!.closed, { timeoutMs: 15_000 })
+  await waitFor(() => sink!.connections.length === 2 && !sink!.last()!.closed)
   const arrived = sink!.messages('video').length
   await waitFor(() => sink!.messages('video').length > arrived + 20)
   expect(await caster.get(_id)).toMatchObject({ status: 'live' })
   await waitFor(async () => portOf(((await caster.get(_id)) as Placed).rtmpIngestUrl) === left!.rtmpPort)
-  await waitFor(async () => (await health()).filter(({ ok }) => ok).length === 1, { timeoutMs: 15_000 })
+  await waitFor(async () => (await health()).filter(({ ok }) => ok).length === 1)
   expect(portOf((await stream()).rtmpIngestUrl)).toBe(left!.rtmpPort)
   await caster.stop(_id)
 })
 
 test('the other node continues the playouts of a killed node, and gets its streams', async () => {
   nodes.push(await mediaNode('three'))
-  await waitFor(async () => (await health()).filter(({ ok }) => ok).length === 2, { timeoutMs: 15_000 })
+  await waitFor(async () => (await health()).filter(({ ok }) => ok).length === 2)
   const files = await stream()
   const [sink] = sinks
   const { assetId, checksums } = await clip()
@@ -173,8 +171,8 @@ test('the other node continues the playouts of a killed node, and gets its strea
     path: { id: files._id },
     body: { assetId, goLive: true },
   })
-  await caster.until(files._id, 'live', 30_000)
-  await waitFor(() => sink!.messages('video').length > 80, { timeoutMs: 15_000 })
+  await caster.until(files._id, 'live')
+  await waitFor(() => sink!.messages('video').length > 80)
   expect(sink!.connections).toHaveLength(1)
   const { rtmpIngestUrl } = (await caster.get(files._id)) as Placed
   const { _id, streamKey } = await stream()
@@ -189,7 +187,6 @@ test('the other node continues the playouts of a killed node, and gets its strea
   )
   const [left] = nodes
   await waitFor(() => sink!.connections.length > 1 && sink!.last()!.messages.length > 50, {
-    timeoutMs: 30_000,
     what: 'the playout to continue',
   })
   expect(portOf(((await caster.get(files._id)) as Placed).rtmpIngestUrl)).toBe(left!.rtmpPort)
@@ -204,12 +201,12 @@ test('the other node continues the playouts of a killed node, and gets its strea
   expect(secondsOf(after![0])).toBeGreaterThan(position - GOP / FPS - 0.1)
   expect(secondsOf(after![0])).toBeLessThan(position + 0.1)
   expect(sink!.connections[0]?.closedAt).toBeLessThan(sink!.connections[1]!.openedAt)
-  await caster.until(_id, 'idle', 20_000)
+  await caster.until(_id, 'idle')
   const isMoved = async () => {
     const moved = (await caster.get(_id)) as Placed
     return portOf(moved.rtmpIngestUrl) === left!.rtmpPort ? moved : undefined
   }
-  const moved = await waitFor(isMoved, { timeoutMs: 20_000, what: 'the ingest URL of the other node' })
+  const moved = await waitFor(isMoved, { what: 'the ingest URL of the other node' })
   expect((await publishTo(moved.rtmpIngestUrl, streamKey)).refused).toBeUndefined()
   await caster.until(_id, 'receiving')
   await caster.stop(_id)

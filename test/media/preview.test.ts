@@ -95,7 +95,7 @@ test('opens a preview with a credential or token, counts peak viewers, and ends 
   const fresh = await newToken(_id)
   first.seen.leave()
   const relay = () => caster.good<{ viewers: number }>('GET /api/streams/{id}/relay', { path: { id: _id } })
-  await waitFor(async () => (await relay()).viewers === 1, { timeoutMs: 10_000 })
+  await waitFor(async () => (await relay()).viewers === 1)
   expect(second.seen.ended).toBe(false)
   await caster.stop(_id)
   await publisher.closed
@@ -124,7 +124,7 @@ test('stores peak viewers in the session, and ends the preview of a removed memb
   expect(ada.seen.ended).toBe(false)
   ada.seen.leave()
   const sessions = () => caster.good<{ peakViewers: number }[]>('GET /api/streams/{id}/sessions', { path: { id: _id } })
-  await waitFor(async () => (await sessions())[0]?.peakViewers === 2, { timeoutMs: 10_000 })
+  await waitFor(async () => (await sessions())[0]?.peakViewers === 2)
   await caster.stop(_id)
   await sink.close()
 })
@@ -171,14 +171,12 @@ test('plays in a browser without loading from other origins', async () => {
   const { _id, streamKey } = await caster.stream({})
   const { pageUrl } = await newToken(_id)
   const { page, requested, complaints } = await openPage(browser, pageUrl.replace(/^https?:\/\/[^/]+/, app.url))
-  await waitFor(async () => (await page.textContent('[role=status]'))?.includes('Waiting for the encoder'), {
-    timeoutMs: 15_000,
-  })
+  await waitFor(async () => (await page.textContent('[role=status]'))?.includes('Waiting for the encoder'))
   const publishing = publishFlv(file, `rtmp://127.0.0.1:${app.config.RTMP_PORT}/live/${streamKey}`)
   const position = () => page.evaluate<number>(`document.querySelector('video').currentTime`)
-  await waitFor(async () => (await position()) > 0.5, { timeoutMs: 30_000, what: 'the video to play' })
+  await waitFor(async () => (await position()) > 0.5, { what: 'the video to play' })
   const before = await position()
-  await waitFor(async () => (await position()) > before + 0.5, { timeoutMs: 15_000, what: 'the video to continue' })
+  await waitFor(async () => (await position()) > before + 0.5, { what: 'the video to continue' })
   const picture = await page.evaluate<{ width: number; brightest: number; darkest: number }>(`(() => {
     const video = document.querySelector('video')
     const canvas = document.createElement('canvas')
@@ -198,9 +196,7 @@ test('plays in a browser without loading from other origins', async () => {
   expect(complaints.filter((text) => !/\b409\b/.test(text))).toEqual([])
   await caster.stop(_id)
   await expect(publishing).rejects.toThrow('ffmpeg ended')
-  await waitFor(async () => (await page.textContent('[role=alert]'))?.includes('no longer valid'), {
-    timeoutMs: 30_000,
-  })
+  await waitFor(async () => (await page.textContent('[role=alert]'))?.includes('no longer valid'))
   await page.close()
 })
 
@@ -214,7 +210,6 @@ test('resumes playing after the WebRTC process was killed, and reports the loss'
   const watching = await launchBrowser(WEBRTC_FLAGS)
   const page = await watching.newPage()
   const url = pageUrl.replace(/^https?:\/\/[^/]+/, app.url)
-  const PATIENT = { timeoutMs: 40_000 }
   const isWebrtc = () =>
     page.evaluate<boolean>(
       `document.querySelector('video').srcObject !== null && document.querySelector('video').currentTime > 0`,
@@ -222,10 +217,10 @@ test('resumes playing after the WebRTC process was killed, and reports the loss'
   await waitFor(
     async () => {
       await page.goto(url)
-      await waitFor(async () => (await page.textContent('[role=status]')) === 'Live', PATIENT)
+      await waitFor(async () => (await page.textContent('[role=status]')) === 'Live')
       return isWebrtc()
     },
-    { ...PATIENT, what: 'the page to play over WebRTC' },
+    { what: 'the page to play over WebRTC' },
   )
   await page.evaluate(`globalThis.before = document.querySelector('video').srcObject`)
   const entries = app.composition.services.mediaNodes.directory.nodes()
@@ -238,7 +233,7 @@ test('resumes playing after the WebRTC process was killed, and reports the loss'
         const { currentTime, srcObject } = document.querySelector('video')
         return srcObject !== null && srcObject !== before && currentTime > 0.5
       })()`),
-    { ...PATIENT, what: 'the page to play again' },
+    { what: 'the page to play again' },
   )
   const warning = await waitFor(() =>
     app.database.row<{ message: string }>(

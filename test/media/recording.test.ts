@@ -63,7 +63,7 @@ beforeAll(async () => {
   const file = { name: 'clip.mp4', content: new Uint8Array(await readFile(join(folder, 'clip.mp4'))) }
   clip = (await caster.good<{ _id: string }>('POST /api/assets/upload', { body: { workspaceId }, file }))._id
   await untilExamined(clip)
-}, 180_000)
+})
 afterAll(async () => {
   await app?.stop()
   await database?.drop()
@@ -109,7 +109,7 @@ const untilKept = (id: string, count: number) =>
       const isKept = seen?.recordings.every(({ status }) => status === 'ready') ?? false
       return seen && isKept && seen.recordings.length >= count ? seen : undefined
     },
-    { timeoutMs: 30_000, what: `${count} recordings` },
+    { what: `${count} recordings` },
   )
 
 /** Waits until more than `seconds` are reported and on disk. @returns the reported state */
@@ -123,7 +123,7 @@ const untilOnDisk = (id: string, seconds: number) =>
       const { size } = await stat(join(recordingsFolder(), file))
       return size >= reported.bytes ? reported : undefined
     },
-    { timeoutMs: 20_000, what: `${seconds} s on disk` },
+    { what: `${seconds} s on disk` },
   )
 
 async function downloaded(assetId: string | null): Promise<string> {
@@ -152,7 +152,7 @@ test('stores recordings in the media library, also those of a killed process', a
   const { duration: seconds } = await untilOnDisk(id, 2)
   process.kill(app.node.media?.pid() ?? 0, 'SIGKILL')
   await waitFor(() => sink.connections[0]?.closed)
-  await waitFor(() => (sink.connections[1]?.of('video').length ?? 0) > 40, { timeoutMs: 20_000 })
+  await waitFor(() => (sink.connections[1]?.of('video').length ?? 0) > 40)
   expect(await session(id)).toMatchObject({ recordings: [{}, {}] })
   await caster.stop(id)
   const { recordingAssetId, recordings } = await untilKept(id, 2)
@@ -213,7 +213,7 @@ test('records an audio-only stream as an audio file', async () => {
     if (type === AUDIO) publisher.send(type, timestamp, payload)
   const recording = async () =>
     (await caster.good<{ recording: SeenFile | null }>('GET /api/streams/{id}/relay', { path: { id } })).recording
-  await waitFor(async () => ((await recording())?.duration ?? 0) > 3, { timeoutMs: 20_000 })
+  await waitFor(async () => ((await recording())?.duration ?? 0) > 3)
   expect(await recording()).toMatchObject({ error: null })
   await caster.stop(id)
   publisher.close()
@@ -241,7 +241,7 @@ test('ends and keeps a recording when the plan has no storage left, with a warni
        where type = 'stream.warning' and data->>'streamId' = $1 and data->>'code' = 'recording_stopped'`,
       [id],
     )
-  expect((await waitFor(warned, { timeoutMs: 20_000 })).message).toContain('the storage of the plan is used up')
+  expect((await waitFor(warned)).message).toContain('the storage of the plan is used up')
   const { recordings } = await untilKept(id, 1)
   expect(recordings).toMatchObject([{ status: 'ready' }])
   // The stream continues.

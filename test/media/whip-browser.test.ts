@@ -54,7 +54,6 @@ afterAll(async () => {
 })
 
 /** Browsers encode, decode and connect in real time, also on a busy machine. */
-const PATIENT = { timeoutMs: 40_000 }
 
 let started = 0
 
@@ -101,11 +100,11 @@ class Show {
 
   /** Waits until both destinations have received this many frames, and audio. */
   async run(count: number): Promise<void> {
-    await caster.until(this.id, 'live', PATIENT.timeoutMs)
-    await caster.untilDestination(this.id, `nginx-${this.#name}`, 'live', PATIENT.timeoutMs)
+    await caster.until(this.id, 'live')
+    await caster.untilDestination(this.id, `nginx-${this.#name}`, 'live')
     const [video, audio] = [this.frames('video').length, this.frames('audio').length]
     const hasArrived = () => this.frames('video').length > video + count && this.frames('audio').length > audio + count
-    await waitFor(hasArrived, { ...PATIENT, what: `${count} frames of ${this.#name}` })
+    await waitFor(hasArrived, { what: `${count} frames of ${this.#name}` })
     // The status of the media process follows within a second.
     const ingest = await waitFor(async () => {
       const path = { id: this.id }
@@ -116,7 +115,7 @@ class Show {
         },
       )
       return relay.ingest?.audioCodec && relay.ingest.videoCodec ? relay.ingest : undefined
-    }, PATIENT)
+    })
     expect(ingest).toMatchObject({ videoCodec: 'h264', audioCodec: 'aac' })
     const isRecorded = async () => {
       const codecs = await codecsOf(this.recording())
@@ -124,7 +123,7 @@ class Show {
       const relay = await caster.good('GET /api/streams/{id}/relay', { path: { id: this.id } })
       throw new Error(JSON.stringify({ name: this.#name, codecs, files: nginx.recordings(), relay }))
     }
-    await waitFor(isRecorded, { ...PATIENT, what: 'video and audio in the recording' })
+    await waitFor(isRecorded, { what: 'video and audio in the recording' })
   }
 
   /** Path of nginx's recording. */
@@ -134,9 +133,9 @@ class Show {
 
   /** Ends the stream after the page has stopped publishing. @returns the path of nginx's recording */
   async end(): Promise<string> {
-    await caster.until(this.id, 'interrupted', PATIENT.timeoutMs)
+    await caster.until(this.id, 'interrupted')
     await caster.stop(this.id)
-    await waitFor(() => this.sink.last()?.closed, PATIENT)
+    await waitFor(() => this.sink.last()?.closed)
     await this.page.close()
     await this.sink.close()
     return this.recording()
@@ -217,10 +216,10 @@ test('plays a stream with audio in another page over WebRTC until it ends', asyn
   await waitFor(
     async () => {
       await page.goto(url)
-      await waitFor(async () => (await page.textContent('[role=status]')) === 'Live', PATIENT)
+      await waitFor(async () => (await page.textContent('[role=status]')) === 'Live')
       return page.evaluate<boolean>(`document.querySelector('video').srcObject !== null`)
     },
-    { timeoutMs: 40_000, what: 'the page to play over WebRTC' },
+    { what: 'the page to play over WebRTC' },
   )
   const seen = new Set<number>()
   const countFrames = async () => {
@@ -229,19 +228,19 @@ test('plays a stream with audio in another page over WebRTC until it ends', asyn
     if (time) seen.add(time)
     return seen.size
   }
-  await waitFor(async () => (await countFrames()) >= 30, { ...PATIENT, what: 'frames on the page' })
+  await waitFor(async () => (await countFrames()) >= 30, { what: 'frames on the page' })
   expect([...seen].toSorted((one, other) => one - other)).toEqual([...seen])
   // The publishing page sends a tone.
-  await waitFor(() => page.evaluate<boolean>(HAS_AUDIO), { ...PATIENT, what: 'audio on the page' })
+  await waitFor(() => page.evaluate<boolean>(HAS_AUDIO), { what: 'audio on the page' })
   const viewers = async () =>
     (await caster.good<{ viewers: number }>('GET /api/streams/{id}/relay', { path: { id: show.id } })).viewers
-  await waitFor(async () => (await viewers()) === 1, { ...PATIENT, what: 'one viewer to be counted' })
+  await waitFor(async () => (await viewers()) === 1, { what: 'one viewer to be counted' })
   await page.goto('about:blank')
-  await waitFor(async () => (await viewers()) === 0, { ...PATIENT, what: 'the viewer to disconnect' })
+  await waitFor(async () => (await viewers()) === 0, { what: 'the viewer to disconnect' })
   await page.goto(url)
-  await waitFor(async () => (await page.textContent('[role=status]')) === 'Live', PATIENT)
+  await waitFor(async () => (await page.textContent('[role=status]')) === 'Live')
   await caster.stop(show.id)
-  await waitFor(async () => (await page.textContent('[role=alert]'))?.includes('no longer valid'), PATIENT)
+  await waitFor(async () => (await page.textContent('[role=alert]'))?.includes('no longer valid'))
   await Promise.all([context.close(), show.page.close(), show.sink.close()])
 })
 
@@ -280,11 +279,11 @@ test('runs the script from the README unchanged', async () => {
   await page.evaluate(
     `(async (whipUrl, whipToken) => { ${script}; globalThis.later = async () => { ${later} } })(${values})`,
   )
-  await caster.until(_id, 'live', PATIENT.timeoutMs)
+  await caster.until(_id, 'live')
   const frameCount = () => sink.messages('video').filter(({ isSequenceHeader }) => !isSequenceHeader).length
-  await waitFor(() => frameCount() > 10, { ...PATIENT, what: 'frames at the destination' })
+  await waitFor(() => frameCount() > 10, { what: 'frames at the destination' })
   await page.evaluate('later()')
-  await caster.until(_id, 'interrupted', PATIENT.timeoutMs)
+  await caster.until(_id, 'interrupted')
   await caster.stop(_id)
   await Promise.all([page.close(), sink.close()])
 })

@@ -18,7 +18,6 @@ let sinks: [Sink, Sink]
 const clients: WhipClient[] = []
 
 /** Media runs in real time, also on a busy machine. */
-const PATIENT = { timeoutMs: 20_000 }
 
 beforeAll(async () => {
   const env = { ALLOW_PRIVATE_ADDRESSES: '1', LOG_LEVEL: 'debug', CORS_ORIGINS: PAGE }
@@ -106,7 +105,7 @@ test('publishes over WHIP to two destinations, as RFC 9725 specifies', async () 
   await caster.until(armed.id, 'live')
   for (const name of ['one', 'two']) await caster.untilDestination(armed.id, name, 'live')
   for (const sink of sinks) {
-    await waitFor(() => sink.messages('video').length > 30 && sink.messages('audio').length > 30, PATIENT)
+    await waitFor(() => sink.messages('video').length > 30 && sink.messages('audio').length > 30)
     const [video, audio] = (['video', 'audio'] as const).map((kind) =>
       sink.messages(kind).find((one) => one.isSequenceHeader),
     )
@@ -119,11 +118,10 @@ test('publishes over WHIP to two destinations, as RFC 9725 specifies', async () 
     const { ingest: seen } = await relay()
     return seen?.audioCodec && seen.width ? seen : undefined
   }
-  const ingest = await waitFor(known, { ...PATIENT, what: 'the ingest in the status' })
+  const ingest = await waitFor(known, { what: 'the ingest in the status' })
   expect(ingest).toMatchObject({ videoCodec: 'h264', audioCodec: 'aac', width: 640, height: 360 })
   const jitter = new RegExp(`crier_whip_jitter_seconds\\{stream="${armed.id}",kind="video"\\} 0\\.\\d`)
   await waitFor(async () => jitter.test(await app.node.resources.metrics.metrics()), {
-    ...PATIENT,
     what: 'the jitter metric',
   })
 
@@ -205,7 +203,7 @@ test('accepts a token for its path only, until the stream is armed again or stop
   expect(reply.status).toBe(201)
   await caster.until(first.id, 'receiving')
   const armed = await arm(first.id)
-  await waitFor(() => sessions() === 0, { ...PATIENT, what: 'the session to be dropped' })
+  await waitFor(() => sessions() === 0, { what: 'the session to be dropped' })
   expect(await attempt(first.whipUrl, first.whipToken)).toMatchObject(refused)
   expect(await attempt(armed.whipUrl, first.whipToken)).toMatchObject(refused)
   expect(await request('DELETE', session, first.whipToken)).toMatchObject(refused)
@@ -214,7 +212,7 @@ test('accepts a token for its path only, until the stream is armed again or stop
   await publish(armed)
   await caster.until(first.id, 'live')
   await caster.stop(first.id)
-  await waitFor(() => sessions() === 0, { ...PATIENT, what: 'the session to be dropped' })
+  await waitFor(() => sessions() === 0, { what: 'the session to be dropped' })
   expect(await attempt(armed.whipUrl, armed.whipToken)).toMatchObject(refused)
 
   await app.database.rows(`update streams set key_expires_at = now() where id = $1`, [other.id])
@@ -255,12 +253,12 @@ test('plays over WHEP with a preview token until the session or the permission e
   expect(reply.headers.get('link')).toContain('rel="ice-server"')
   const session = reply.headers.get('location')!
   viewer.accept(reply.text)
-  await waitFor(() => viewer.packets.video.length > 10 && viewer.packets.audio.length > 10, PATIENT)
-  await waitFor(async () => (await viewers()) === 1, PATIENT)
+  await waitFor(() => viewer.packets.video.length > 10 && viewer.packets.audio.length > 10)
+  await waitFor(async () => (await viewers()) === 1)
   expect(await request('DELETE', session, other.token)).toMatchObject(refused)
   expect((await request('DELETE', session, token)).status).toBe(200)
   expect(await request('DELETE', session, token)).toMatchObject({ status: 404, code: 'not_found' })
-  await waitFor(async () => (await viewers()) === 0, PATIENT)
+  await waitFor(async () => (await viewers()) === 0)
   viewer.close()
 
   // Revokes the API key that created the token.
@@ -270,9 +268,9 @@ test('plays over WHEP with a preview token until the session or the permission e
   const bobs = await app.send('POST /api/streams/{id}/preview-token', { apiKey: world.key('bob'), path })
   const second = new WhepViewer()
   second.accept((await request('POST', whepUrl, bobs.body.data.token, await second.offer())).text)
-  await waitFor(async () => (await viewers()) === 1, PATIENT)
+  await waitFor(async () => (await viewers()) === 1)
   expect((await app.send('POST /api/users/me/api-key', { apiKey: world.key('bob') })).status).toBe(200)
-  await waitFor(async () => (await viewers()) === 0, PATIENT)
+  await waitFor(async () => (await viewers()) === 0)
   expect(await request('POST', whepUrl, bobs.body.data.token, sdp)).toMatchObject(refused)
   second.close()
   client.close()

@@ -78,21 +78,21 @@ export class Broadcaster {
   }
 
   /** Waits until the stream has a status. */
-  until(id: string, status: string, timeoutMs = 10_000): Promise<SeenStream> {
+  until(id: string, status: string): Promise<SeenStream> {
     const wanted = async () => {
       const stream = await this.get(id)
       return stream.status === status ? stream : undefined
     }
-    return waitFor(wanted, { timeoutMs, what: `the stream to be ${status}` })
+    return waitFor(wanted, { what: `the stream to be ${status}` })
   }
 
   /** Waits until a destination of the stream has a status. */
-  untilDestination(id: string, name: string, status: string, timeoutMs = 15_000): Promise<SeenStream> {
+  untilDestination(id: string, name: string, status: string): Promise<SeenStream> {
     const wanted = async () => {
       const stream = await this.get(id)
       return stream.platforms.find((platform) => platform.name === name)?.status === status ? stream : undefined
     }
-    return waitFor(wanted, { timeoutMs, what: `${name} to be ${status}` })
+    return waitFor(wanted, { what: `${name} to be ${status}` })
   }
 
   /** Starts a publisher that sends media until it is closed. */

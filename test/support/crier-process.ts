@@ -78,7 +78,6 @@ export class CrierProcess {
     )
     const hasEnded = () => crier.#child.exitCode !== null
     await waitFor(() => hasEnded() || crier.stdout.includes('crier ready'), {
-      timeoutMs: 60_000,
       what: 'crier to be ready',
     })
     if (hasEnded()) throw new Error(`it ended: ${crier.stderr}`)

@@ -25,7 +25,6 @@ export class Outbox {
   async newest(address: string, subject: RegExp = /./): Promise<Email> {
     return waitFor(async () => (await this.mails(address)).findLast((mail) => subject.test(mail.subject ?? '')), {
       what: `a mail to ${address} with the subject ${subject}`,
-      timeoutMs: 20_000,
     })
   }
 

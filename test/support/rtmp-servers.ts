@@ -47,7 +47,7 @@ ${applications}
     env: { ...process.env, ...env },
     stdio: ['ignore', 'ignore', 'inherit'],
   })
-  await waitFor(() => isOpen(port), { what: 'nginx to listen', timeoutMs: 20_000 })
+  await waitFor(() => isOpen(port), { what: 'nginx to listen' })
   return { port, child }
 }
 

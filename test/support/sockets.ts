@@ -30,7 +30,7 @@ export class Sockets {
   /** @param token an access token or an API key */
   async connect(token: string, options: object = {}, url?: string): Promise<Listening> {
     const listening = this.listen({ token }, options, url)
-    await waitFor(() => listening.socket.connected, { what: 'a socket', timeoutMs: 10_000 })
+    await waitFor(() => listening.socket.connected, { what: 'a socket' })
     return listening
   }
 

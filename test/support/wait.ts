@@ -1,7 +1,7 @@
 import { setTimeout as delay } from 'node:timers/promises'
 
 export interface WaitOptions {
-  /** The longest time to wait; 5,000 by default. */
+  /** The longest time to wait; 60,000 by default. */
   timeoutMs?: number
   /** What the test waits for, for the error message. */
   what?: string
@@ -10,13 +10,19 @@ export interface WaitOptions {
 const INTERVAL_MS = 10
 
 /**
+ * More than ten times what a condition takes on a busy machine, and half of the shortest time for a test. Only what would
+ * never happen reaches it, so a test passes a time of its own only when it waits for something that takes minutes.
+ */
+const PATIENCE_MS = 60_000
+
+/**
  * Calls the predicate every 10 ms until it returns something truthy, and returns that.
  *
  * @throws {Error} on timeout, with the predicate's last error as cause, if it threw
  */
 export async function waitFor<T>(
   predicate: () => T | Promise<T>,
-  { timeoutMs = 5_000, what = 'a condition' }: WaitOptions = {},
+  { timeoutMs = PATIENCE_MS, what = 'a condition' }: WaitOptions = {},
 ): Promise<NonNullable<T>> {
   const deadline = performance.now() + timeoutMs
   let cause: unknown

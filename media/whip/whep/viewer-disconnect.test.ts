@@ -9,7 +9,6 @@ import { WhipClient } from '../../testing/whip-client.ts'
 import { makeWhipMedia } from '../../testing/whip-media.ts'
 import { openWhep } from './proxy.ts'
 
-const PATIENT = { timeoutMs: 20_000 }
 const [ROUNDS, VIEWERS] = [10, 20]
 
 /** Opens the viewers in the page, and resolves when all have received video. */
@@ -24,7 +23,7 @@ const CONNECT = `(async () => {
   globalThis.viewers = await Promise.all(Array.from({ length: ${VIEWERS} }, connect))
   const hasVideo = async (pc) =>
     [...(await pc.getStats()).values()].some(({ kind, packetsReceived }) => kind === 'video' && packetsReceived > 0)
-  const deadline = performance.now() + ${PATIENT.timeoutMs}
+  const deadline = performance.now() + 60_000
   for (const pc of viewers) {
     while (!(await hasVideo(pc))) {
       if (performance.now() > deadline) throw new Error('a viewer has received no video')
@@ -54,7 +53,7 @@ test('keeps the publisher connected while hundreds of viewers disconnect in the 
   if (!reply.ok || reply.session === undefined) throw new Error('refused')
   publisher.accept(reply.sdp)
   publisher.start()
-  await waitFor(() => scene.node.status().streams[0]?.ingest?.audioCodec === 'aac', PATIENT)
+  await waitFor(() => scene.node.status().streams[0]?.ingest?.audioCodec === 'aac')
   const { pid } = scene.node.status().whip!
   const viewerCount = () => scene.node.status().streams[0]?.viewers ?? 0
   const browser = await launchBrowser(WEBRTC_FLAGS)
@@ -68,7 +67,7 @@ test('keeps the publisher connected while hundreds of viewers disconnect in the 
     await page.evaluate(CONNECT)
     expect(viewerCount()).toBe(VIEWERS)
     await page.evaluate(DISCONNECT)
-    await waitFor(() => viewerCount() === 0, PATIENT)
+    await waitFor(() => viewerCount() === 0)
   }
   expect(scene.lines.filter((line) => /WHIP process (failed|ended)/.test(line))).toEqual([])
   expect(scene.node.status().whip).toMatchObject({ pid, sessions: [{ connected: true }] })

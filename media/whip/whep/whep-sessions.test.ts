@@ -20,7 +20,6 @@ const keyHash = hashOf('the token')
 const openViewers: WhepViewer[] = []
 
 /** Media runs in real time, beside whatever else the machine does. */
-const PATIENT = { timeoutMs: 20_000 }
 
 beforeAll(async () => {
   const whip = { host: '127.0.0.1', port: 0, ffmpeg: await useFfmpeg() }
@@ -35,11 +34,11 @@ beforeAll(async () => {
   if (!reply.ok || reply.session === undefined) throw new Error('refused')
   publisher.accept(reply.sdp)
   publisher.start()
-  await waitFor(() => scene.node.status().streams[0]?.ingest?.audioCodec === 'aac', PATIENT)
+  await waitFor(() => scene.node.status().streams[0]?.ingest?.audioCodec === 'aac')
 })
 afterEach(async () => {
   for (const viewer of openViewers.splice(0)) viewer.close()
-  await waitFor(() => viewerCount() === 0, PATIENT)
+  await waitFor(() => viewerCount() === 0)
 })
 afterAll(async () => {
   publisher?.close()
@@ -74,7 +73,7 @@ function opusEncoderPid(): number {
 test('plays video and audio, counts the viewer, and ends the session on request', async () => {
   const { reply, viewer } = await watch()
   const { audio, video } = viewer.packets
-  await waitFor(() => video.length > 60 && audio.length > 30, PATIENT)
+  await waitFor(() => video.length > 60 && audio.length > 30)
   expect(viewerCount()).toBe(1)
   // Parameter sets come before the first frame, which is a keyframe.
   const types = video.slice(0, 3).map((packet) => packet[12]! & 0x1f)
@@ -84,19 +83,19 @@ test('plays video and audio, counts the viewer, and ends the session on request'
   // A killed encoder is restarted.
   process.kill(opusEncoderPid(), 'SIGKILL')
   const before = audio.length
-  await waitFor(() => audio.length > before + 50, PATIENT)
+  await waitFor(() => audio.length > before + 50)
   const another = newViewer()
   expect(await openWhep(address, 'stream-1', await another.offer(), key)).toMatchObject({ ok: false, code: 'full' })
   expect(await endWhep(address, 'stream-1', reply.session, key)).toBe(true)
-  await waitFor(() => viewerCount() === 0 && reply.viewing.closed, PATIENT)
+  await waitFor(() => viewerCount() === 0 && reply.viewing.closed)
   expect(await endWhep(address, 'stream-1', reply.session, key)).toBe(false)
 })
 
 test('ends the session when the API node closes the response', async () => {
   const { reply, viewer } = await watch()
-  await waitFor(() => viewer.packets.video.length > 5, PATIENT)
+  await waitFor(() => viewer.packets.video.length > 5)
   reply.viewing.destroy()
-  await waitFor(() => viewerCount() === 0, PATIENT)
+  await waitFor(() => viewerCount() === 0)
 })
 
 test('refuses wrong keys, unknown streams and unsupported offers', async () => {

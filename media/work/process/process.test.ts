@@ -14,7 +14,6 @@ const limits = { quickConcurrency: 2, longConcurrency: 1, longQueue: 1 }
 const { work, folder, logged, tempDir } = useMediaWork({ limits })
 const path = (name: string) => join(folder, name)
 const sizes = [{ name: 'only', edge: 64 }]
-const LONG = { timeoutMs: 40_000 }
 
 beforeAll(async () => {
   const small = [
@@ -63,7 +62,7 @@ function isFfmpeg(pid: number, name = /^ff(?:mpeg|probe)$/): boolean {
 }
 
 async function expectNothingLeft(): Promise<void> {
-  await waitFor(() => ffmpegs().length === 0, { ...LONG, what: 'all ffmpeg processes to end' })
+  await waitFor(() => ffmpegs().length === 0, { what: 'all ffmpeg processes to end' })
   expect(filesIn(tempDir)).toEqual([])
   expect(filesIn(folder).filter((name) => name.includes('encoded'))).toEqual([])
 }
@@ -75,7 +74,7 @@ test('starts one process per lane with the first job, and ends it when idle', as
   await lazy.probe(path('small'))
   await lazy.transcode(path('short'), path('short-again'), { kind: 'video' })
   expect(pids()).not.toContain(process.pid)
-  await waitFor(() => pids().length === 0, { ...LONG, what: 'the processes to end' })
+  await waitFor(() => pids().length === 0, { what: 'the processes to end' })
   await lazy.probe(path('small'))
   expect(lazy.stats().quick).toMatchObject({ done: 2, failed: 0, deaths: 0 })
 })
@@ -84,7 +83,7 @@ test('lowers the priority of its threads, its children and its scheduler group',
   const { work: polite } = useMediaWork({ niceness: 3 })
   const controller = new AbortController()
   const running = failure(encode({ signal: controller.signal }, polite))
-  const encoder = await waitFor(() => encoders()[0], { ...LONG, what: 'ffmpeg to run' })
+  const encoder = await waitFor(() => encoders()[0], { what: 'ffmpeg to run' })
   const [pid = 0] = polite.stats().long.pids
   for (const thread of readdirSync(`/proc/${pid}/task`)) expect(getPriority(Number(thread))).toBe(3)
   expect(getPriority(encoder)).toBe(3)
@@ -121,7 +120,7 @@ describe('cancels a job', () => {
       onProgress: (progress: { fraction: number }) => (fraction = progress.fraction),
     }
     const running = failure(encode(options))
-    await waitFor(() => fraction > 0, { ...LONG, what: 'progress' })
+    await waitFor(() => fraction > 0, { what: 'progress' })
     expect(ffmpegs()).toHaveLength(1)
     expect(await makeThumbnail()).toMatchObject({ kind: 'image' })
     expect(work.stats().long.running).toBe(1)
@@ -134,7 +133,7 @@ describe('cancels a job', () => {
   test('while an image is decoded', async () => {
     const controller = new AbortController()
     const running = failure(makeCancellableThumbnail(controller.signal))
-    await waitFor(() => work.stats().quick.running === 1, LONG)
+    await waitFor(() => work.stats().quick.running === 1)
     controller.abort()
     expect(await running).toBe('cancelled')
     await expectNothingLeft()
@@ -195,7 +194,7 @@ describe('when a process dies', () => {
       makeThumbnail(),
       work.thumbnails(path('short'), path('out'), { sizes: [{ name: 'other', edge: 64 }] }),
     ]
-    await waitFor(() => work.stats().quick.pids.length > 0, LONG)
+    await waitFor(() => work.stats().quick.pids.length > 0)
     kill('quick')
     expect(await Promise.all(running)).toHaveLength(2)
     const { deaths, failed } = work.stats().quick
@@ -206,9 +205,9 @@ describe('when a process dies', () => {
   test('kills its ffmpeg', async () => {
     const controller = new AbortController()
     const running = failure(encode({ signal: controller.signal }))
-    const orphan = await waitFor(() => encoders()[0], LONG)
+    const orphan = await waitFor(() => encoders()[0])
     kill('long')
-    await waitFor(() => encoders().some((pid) => pid !== orphan), { ...LONG, what: 'the second attempt' })
+    await waitFor(() => encoders().some((pid) => pid !== orphan), { what: 'the second attempt' })
     // The encode itself would take much longer.
     await waitFor(() => !isFfmpeg(orphan), { what: 'the ffmpeg of the dead process to end' })
     controller.abort()
@@ -223,7 +222,7 @@ describe('when a process dies', () => {
     await waitFor(() => {
       kill('quick')
       return over
-    }, LONG)
+    })
     expect(await running).toBe('hostile')
     expect(logged.some((line) => line.includes('separate process'))).toBe(true)
     const { deaths } = work.stats().quick
@@ -235,13 +234,12 @@ describe('when a process dies', () => {
   test('because its host is killed, leaves no process and no file', async () => {
     const host = fileURLToPath(new URL('../../testing/work-host.ts', import.meta.url))
     const child = fork(host, [tempDir, path('long'), path('encoded')], { stdio: 'ignore' })
-    await waitFor(() => encoders().length > 0, { ...LONG, what: 'ffmpeg to run' })
+    await waitFor(() => encoders().length > 0, { what: 'ffmpeg to run' })
     child.kill('SIGKILL')
-    await waitFor(() => ffmpegs().length === 0, { ...LONG, what: 'ffmpeg to end' })
-    await waitFor(() => processesOn(tempDir).length === 0, LONG)
+    await waitFor(() => ffmpegs().length === 0, { what: 'ffmpeg to end' })
+    await waitFor(() => processesOn(tempDir).length === 0)
     // The folder of the fixture's own media work remains.
     await waitFor(() => readdirSync(tempDir).length === 1, {
-      ...LONG,
       what: 'the folder of the dead host to be deleted',
     })
   })
@@ -250,7 +248,7 @@ describe('when a process dies', () => {
 test('fails its jobs when closed, and leaves nothing', async () => {
   const { work: closing, tempDir: own } = useMediaWork({ limits })
   const jobs = [encode({}, closing), encode({}, closing), makeThumbnail(closing)].map(failure)
-  await waitFor(() => ffmpegs().length > 0, LONG)
+  await waitFor(() => ffmpegs().length > 0)
   await closing.close()
   expect(await Promise.all(jobs)).toEqual(['unavailable', 'unavailable', expect.stringMatching(/unavailable|done/)])
   await expect(closing.probe(path('short'))).rejects.toMatchObject({ code: 'unavailable' })
