@@ -13,14 +13,6 @@ import { outbox } from './tables.ts'
 /** Notice that makes nodes with the role `jobs` read the outbox. */
 export const JOBS_ADDED = 'jobs.added'
 
-export interface JobServiceOptions {
-  readonly database: Database
-  readonly clock: Clock
-  readonly coordination: Coordination
-  readonly box: SealedBox
-  readonly declared: ReadonlyMap<string, AnyJob>
-}
-
 /** Adds jobs. Available on every node. */
 export class JobService implements Jobs {
   readonly outbox: Outbox
@@ -29,7 +21,19 @@ export class JobService implements Jobs {
   readonly #coordination: Coordination
   #notified = false
 
-  constructor({ database, clock, coordination, box, declared }: JobServiceOptions) {
+  constructor({
+    database,
+    clock,
+    coordination,
+    box,
+    declared,
+  }: {
+    database: Database
+    clock: Clock
+    coordination: Coordination
+    box: SealedBox
+    declared: ReadonlyMap<string, AnyJob>
+  }) {
     this.outbox = new Outbox(database, clock)
     this.rows = new JobRows(clock, box)
     this.declared = declared

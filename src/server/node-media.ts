@@ -41,7 +41,7 @@ export async function startMedia(resources: NodeResources, composition: Composit
   const log = resources.log.child({ part: 'media' }, { formatters: { log: locate } })
   const { preview, previewHost } = previewSettings(config, resources.secret)
   link = new MediaLink({
-    sql: database,
+    database,
     clock,
     turns,
     plans,

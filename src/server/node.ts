@@ -194,7 +194,7 @@ async function openMedia(
   const { mediaNodes, turns } = composition.services
   if (config.ROLES.has('jobs') || config.ROLES.has('media')) {
     const sweeper = new Sweeper({
-      sql: database,
+      database,
       clock,
       turns,
       media: mediaNodes.directory,

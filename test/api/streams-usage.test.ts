@@ -28,7 +28,7 @@ function fixture(start: string, minutes = 1_000): Fixture {
   const usedUp: Metering[] = []
   const warnings: number[] = []
   const meter = new UsageMeter({
-    sql: app.database,
+    database: app.database,
     clock,
     log: app.node.resources.log,
     minutesOf: async () => minutes,

@@ -1,7 +1,5 @@
-import type { Clock } from '../../../core/clock.ts'
-import type { Logger } from '../../../core/log.ts'
-import type { Coordination } from '../../../coordination/coordination.ts'
-import type { Database, Transaction } from '../../../db/database.ts'
+import type { Transaction } from '../../../db/database.ts'
+import type { Foundation } from '../../../foundation.ts'
 import {
   announceCredentials,
   findUserByEmail,
@@ -14,11 +12,7 @@ import type { PasswordHasher } from './passwords.ts'
 import { evictStranger, markVerified } from './eviction.ts'
 import type { Sessions } from './sessions.ts'
 
-export interface AdministratorOptions {
-  readonly database: Database
-  readonly clock: Clock
-  readonly coordination: Coordination
-  readonly log: Logger
+type Dependencies = Pick<Foundation, 'clock' | 'coordination' | 'database' | 'log'> & {
   readonly users: UserService
   readonly sessions: Sessions
   readonly hasher: PasswordHasher
@@ -32,7 +26,7 @@ const LOCK = 0x61_64_6d_69
  * new password ends all sessions. A new administrator gets the largest plan.
  */
 export async function ensureAdministrator(
-  options: AdministratorOptions,
+  options: Dependencies,
   administrator: { readonly email: string; readonly password: string },
 ): Promise<void> {
   const { coordination, database, hasher, log, users } = options
@@ -60,7 +54,7 @@ export async function ensureAdministrator(
 
 async function update(
   tx: Transaction,
-  { clock, hasher, sessions }: AdministratorOptions,
+  { clock, hasher, sessions }: Dependencies,
   existing: UserRow,
   password: string,
 ): Promise<string | undefined> {

@@ -1,14 +1,11 @@
 import type { Caller } from '../../../core/caller.ts'
-import type { Clock } from '../../../core/clock.ts'
 import { CredentialExpired, InvalidCredential } from '../../../core/errors.ts'
 import { isLimited } from '../../../core/key-limits.ts'
 import { isScope } from '../../../core/scope.ts'
 import { sha256 } from '../../../core/id.ts'
-import type { Logger } from '../../../core/log.ts'
 import type { Authenticator, Credential } from '../../../core/ports.ts'
-import type { Sql } from '../../../core/sql.ts'
 import { atLeast } from '../../../db/condition.ts'
-import type { Coordination } from '../../../coordination/coordination.ts'
+import type { Foundation } from '../../../foundation.ts'
 import { findUser, onCredentials, usersWithChangedCredentials, type CredentialNotice } from '../users/index.ts'
 import { API_KEY } from './api-keys/keys.ts'
 import type { ApiKeyUses } from './api-keys/uses.ts'
@@ -35,12 +32,8 @@ interface Known {
   readonly until: number
 }
 
-export interface AuthenticatorOptions {
-  readonly sql: Sql
+type Dependencies = Pick<Foundation, 'clock' | 'coordination' | 'database' | 'log'> & {
   readonly tokens: AccessTokens
-  readonly clock: Clock
-  readonly coordination: Coordination
-  readonly log: Logger
   readonly keyUses: ApiKeyUses
 }
 
@@ -50,7 +43,7 @@ export interface AuthenticatorOptions {
  * revocation by at most that.
  */
 export class CredentialAuthenticator implements Authenticator {
-  readonly #options: AuthenticatorOptions
+  readonly #dependencies: Dependencies
   readonly #tokens = new RecentMap<Known>(CAPACITY)
   readonly #keys = new RecentMap<Known>(CAPACITY)
   readonly #lookups = new Map<string, Promise<Caller>>()
@@ -59,9 +52,9 @@ export class CredentialAuthenticator implements Authenticator {
   #generation = 0
   #polledAt: number
 
-  constructor(options: AuthenticatorOptions) {
-    this.#options = options
-    const { clock, coordination, log } = options
+  constructor(dependencies: Dependencies) {
+    this.#dependencies = dependencies
+    const { clock, coordination, log } = dependencies
     this.#polledAt = clock.monotonic()
     this.#ends = [
       onCredentials(coordination, (notice) => this.#drop(notice)),
@@ -79,17 +72,17 @@ export class CredentialAuthenticator implements Authenticator {
     const isToken = credential.kind === 'token'
     const text = isToken ? credential.token : credential.key
     const known = (isToken ? this.#tokens : this.#keys).get(text)
-    if (known !== undefined && this.#options.clock.now() < known.until && this.#trustsCache()) return known.caller
+    if (known !== undefined && this.#dependencies.clock.now() < known.until && this.#trustsCache()) return known.caller
     return this.#findOnce(credential, text)
   }
 
   used({ apiKey }: Caller, address: () => string): void {
-    if (apiKey) this.#options.keyUses.note(apiKey.id, address)
+    if (apiKey) this.#dependencies.keyUses.note(apiKey.id, address)
   }
 
   /** Drops credentials that the database has as revoked recently. */
   async poll(): Promise<void> {
-    const { clock, sql } = this.#options
+    const { clock, database: sql } = this.#dependencies
     const startedAt = clock.monotonic()
     const since = new Date(clock.now() - LOOK_BACK_MS)
     const [revoked, users] = await Promise.all([
@@ -106,7 +99,7 @@ export class CredentialAuthenticator implements Authenticator {
   }
 
   #trustsCache(): boolean {
-    const { clock, coordination } = this.#options
+    const { clock, coordination } = this.#dependencies
     return coordination.linked || clock.monotonic() - this.#polledAt < DOUBT_AFTER_MS
   }
 
@@ -122,10 +115,10 @@ export class CredentialAuthenticator implements Authenticator {
   }
 
   async #findToken(token: string): Promise<Caller> {
-    const grant = this.#options.tokens.read(token)
+    const grant = this.#dependencies.tokens.read(token)
     const generation = this.#generation
     const { sessionId, userId } = grant
-    const { sql } = this.#options
+    const { database: sql } = this.#dependencies
     const [isOpen, user] = await Promise.all([
       sessions.exists(sql, { id: sessionId, userId, revokedAt: null }),
       findUser(sql, userId, CALLER),
@@ -139,7 +132,7 @@ export class CredentialAuthenticator implements Authenticator {
   async #findKey(key: string): Promise<Caller> {
     if (!API_KEY.test(key)) throw InvalidCredential({ message: 'The API key does not have the form of one.' })
     const generation = this.#generation
-    const { clock, sql } = this.#options
+    const { clock, database: sql } = this.#dependencies
     const row = await apiKeys.first(sql, { keyHash: sha256(key) }, API_KEY_LIMITS)
     const user = row && (await findUser(sql, row.userId, CALLER))
     if (row === undefined || user === undefined) throw InvalidCredential()

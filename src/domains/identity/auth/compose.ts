@@ -26,23 +26,23 @@ declare module '../../../core/services.ts' {
 
 /** Builds the services of the domain, and what finds the caller behind a credential. */
 export function composeAuth(foundation: Foundation, { users: { accounts } }: Pick<Services, 'users'>) {
-  const { clock, config, coordination, database, jobs, logs, mailLimits, secret } = foundation
+  const { clock, config, database, jobs, secret } = foundation
   const log = foundation.log.child({ part: 'auth' })
   const postman = new Postman(jobs)
   const publicUrl = config.PUBLIC_URL
-  const apiKeys = new ApiKeyService({ database, clock, coordination, logs, postman })
+  const apiKeys = new ApiKeyService({ ...foundation, postman })
   accounts.apiKeys.provide(apiKeys)
   const tokens = new AccessTokens(secret, clock)
   const keyUses = new ApiKeyUses(database, clock, log)
-  const authenticator = new CredentialAuthenticator({ sql: database, tokens, clock, coordination, log, keyUses })
+  const authenticator = new CredentialAuthenticator({ ...foundation, log, tokens, keyUses })
   const hasher = new PasswordHasher()
   const throttle = new AttemptThrottle(database, clock, secret)
   const sessions = new Sessions(database, clock, tokens, secret)
   const codes = new OneTimeCodes(clock, secret)
   const resets = new PasswordResets(clock)
   const devices = new KnownDevices(secret)
-  const common = { database, clock, coordination, log, publicUrl, users: accounts, sessions, postman, hasher, devices }
-  const guarded = { ...common, resets, throttle, jobs, mailLimits }
+  const common = { ...foundation, log, publicUrl, users: accounts, sessions, postman, hasher, devices }
+  const guarded = { ...common, resets, throttle }
   const emailConfirmation = new EmailConfirmation({ ...guarded, codes })
   return {
     services: {

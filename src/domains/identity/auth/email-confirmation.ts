@@ -1,12 +1,9 @@
-import { HOUR, type Clock } from '../../../core/clock.ts'
+import { HOUR } from '../../../core/clock.ts'
 import { networkOf } from '../../../core/client-address.ts'
-import type { Jobs } from '../../../core/job.ts'
 import type { Sql, Transaction } from '../../../core/sql.ts'
-import type { Coordination } from '../../../coordination/coordination.ts'
-import type { Database } from '../../../db/database.ts'
-import type { MailLimits } from '../../../mail/limits.ts'
 import type { Postman } from '../../../mail/postman.ts'
 import { confirmedElsewhereMail, verificationMail, welcomeMail } from '../../../mail/templates.ts'
+import type { Foundation } from '../../../foundation.ts'
 import {
   announceCredentials,
   findUser,
@@ -29,10 +26,7 @@ import type { Origin, Sessions } from './sessions.ts'
 import { NOBODY, pendingSignUps } from './tables.ts'
 import type { AttemptThrottle } from './throttle.ts'
 
-export interface EmailConfirmationOptions {
-  readonly database: Database
-  readonly clock: Clock
-  readonly coordination: Coordination
+type Dependencies = Pick<Foundation, 'clock' | 'coordination' | 'database' | 'jobs' | 'mailLimits'> & {
   readonly publicUrl: string
   readonly users: UserService
   readonly sessions: Sessions
@@ -42,8 +36,6 @@ export interface EmailConfirmationOptions {
   readonly throttle: AttemptThrottle
   readonly devices: KnownDevices
   readonly postman: Postman
-  readonly mailLimits: MailLimits
-  readonly jobs: Jobs
 }
 
 /** How long network and User-Agent identify the client that signed up. Short, because networks are shared. */
@@ -65,10 +57,10 @@ const SAME_CLIENT_MS = HOUR
  * removed. The caller gets a session and a token to choose a password.
  */
 export class EmailConfirmation {
-  readonly #options: EmailConfirmationOptions
+  readonly #dependencies: Dependencies
 
-  constructor(options: EmailConfirmationOptions) {
-    this.#options = options
+  constructor(dependencies: Dependencies) {
+    this.#dependencies = dependencies
   }
 
   /** Records which client signed up and mails the first code, in the transaction of the sign-up. */
@@ -76,7 +68,7 @@ export class EmailConfirmation {
     const { remoteAddress, userAgent } = origin
     const network = networkOf(remoteAddress)
     await pendingSignUps.insert(tx, { userId: id, network, userAgent, createdAt: this.#now() })
-    const code = await this.#options.codes.issue(tx, id)
+    const code = await this.#dependencies.codes.issue(tx, id)
     if (code !== undefined) await this.#send(tx, 'known_code', email, code)
   }
 
@@ -86,7 +78,7 @@ export class EmailConfirmation {
    * @throws AppError wrong_code, too_many_attempts, validation_failed, overloaded
    */
   async confirm(data: VerifyEmailData, origin: Origin, callerId: string | undefined): Promise<ConfirmedData> {
-    const { database, devices, hasher, throttle } = this.#options
+    const { database, devices, hasher, throttle } = this.#dependencies
     const { otp, password } = data
     const email = normalizeEmail(data.email)
     if (password !== undefined) {
@@ -102,7 +94,8 @@ export class EmailConfirmation {
     // A wrong code must not roll the transaction back: it has counted the try.
     const confirmed = await database.transaction(async (tx) => {
       const row = await findUserByEmail(tx, email)
-      const judged = row === undefined ? 'none' : await this.#options.codes.use(tx, row.id, otp, isFromSignUpNetwork)
+      const judged =
+        row === undefined ? 'none' : await this.#dependencies.codes.use(tx, row.id, otp, isFromSignUpNetwork)
       if (row === undefined || judged !== 'right') {
         if (judged === 'none') await throttle.touch('code', email, source, tx)
         return undefined
@@ -121,12 +114,14 @@ export class EmailConfirmation {
   /** Mails a new code if an account waits for one. The reply does not tell whether. */
   async resend(address: string, origin: Origin): Promise<void> {
     const data = { email: normalizeEmail(address), network: networkOf(origin.remoteAddress) }
-    await this.#options.jobs.add(this.#options.database, mailCode, data, { key: `${data.email} ${data.network}` })
+    await this.#dependencies.jobs.add(this.#dependencies.database, mailCode, data, {
+      key: `${data.email} ${data.network}`,
+    })
   }
 
   /** The job of `resend`. @param network the network that the request came from */
   async mailCode(tx: Transaction, email: string, network: string): Promise<void> {
-    const { codes, mailLimits } = this.#options
+    const { codes, mailLimits } = this.#dependencies
     const row = await findUserByEmail(tx, email)
     if (row === undefined || row.emailVerified) return
     const signUp = await findSignUp(tx, row.id)
@@ -141,7 +136,7 @@ export class EmailConfirmation {
     origin: Origin,
     { isProven, passwordHash }: { isProven: boolean; passwordHash: string | undefined },
   ): Promise<Omit<ConfirmedData, 'deviceToken'>> {
-    const { coordination, postman, publicUrl, resets, sessions, users } = this.#options
+    const { coordination, postman, publicUrl, resets, sessions, users } = this.#dependencies
     const now = this.#now()
     if (!isProven) {
       await evictStranger(tx, sessions, row.id, now)
@@ -161,8 +156,8 @@ export class EmailConfirmation {
   }
 
   async #send(tx: Transaction, kind: 'code' | 'known_code', to: string, code: string): Promise<void> {
-    await this.#options.mailLimits.count(tx, { kind, to })
-    await this.#options.postman.post(tx, verificationMail({ email: to }, code))
+    await this.#dependencies.mailLimits.count(tx, { kind, to })
+    await this.#dependencies.postman.post(tx, verificationMail({ email: to }, code))
   }
 
   async #isFromSignUpNetwork(sql: Sql, userId: string | undefined, origin: Origin): Promise<boolean> {
@@ -177,12 +172,12 @@ export class EmailConfirmation {
       signUp !== undefined &&
       signUp.network === networkOf(remoteAddress) &&
       signUp.userAgent === userAgent &&
-      this.#options.clock.now() - Date.parse(signUp.createdAt) <= SAME_CLIENT_MS
+      this.#dependencies.clock.now() - Date.parse(signUp.createdAt) <= SAME_CLIENT_MS
     )
   }
 
   #now(): Date {
-    return new Date(this.#options.clock.now())
+    return new Date(this.#dependencies.clock.now())
   }
 }
 

@@ -1,13 +1,12 @@
-import type { Clock } from '../../../core/clock.ts'
 import { AppError } from '../../../core/error.ts'
 import { ValidationFailed } from '../../../core/errors.ts'
 import { sha256, uuidv7 } from '../../../core/id.ts'
 import type { Sql } from '../../../core/sql.ts'
-import type { Coordination } from '../../../coordination/coordination.ts'
-import type { Database, Transaction } from '../../../db/database.ts'
+import type { Transaction } from '../../../db/database.ts'
 import { isDeadlock, isUniqueViolation } from '../../../db/prepared-sql.ts'
 import type { Postman } from '../../../mail/postman.ts'
 import { securityMail, welcomeMail } from '../../../mail/templates.ts'
+import type { Foundation } from '../../../foundation.ts'
 import {
   announceCredentials,
   EmailInUse,
@@ -25,10 +24,7 @@ import type { ProviderSignInData, SignedInData } from './schemas.ts'
 import type { Origin, Sessions } from './sessions.ts'
 import { identities, usedNonces } from './tables.ts'
 
-export interface ProviderSignInOptions {
-  readonly database: Database
-  readonly clock: Clock
-  readonly coordination: Coordination
+type Dependencies = Pick<Foundation, 'clock' | 'coordination' | 'database'> & {
   readonly publicUrl: string
   readonly users: UserService
   readonly sessions: Sessions
@@ -54,22 +50,22 @@ type Arrival = { readonly row: UserRow; readonly how: 'known' | 'linked' | 'crea
  * of its sign-up are removed first. Otherwise the person who signed up would share the account.
  */
 export class ProviderSignIn {
-  readonly #options: ProviderSignInOptions
+  readonly #dependencies: Dependencies
 
-  constructor(options: ProviderSignInOptions) {
-    this.#options = options
+  constructor(dependencies: Dependencies) {
+    this.#dependencies = dependencies
   }
 
   /** Names of the configured providers. */
   names(): string[] {
-    return [...this.#options.providers.keys()].sort()
+    return [...this.#dependencies.providers.keys()].sort()
   }
 
   /**
    * @throws AppError provider_not_configured, provider_sign_in_failed, provider_email_unverified, provider_unavailable
    */
   async signIn(name: string, proof: ProviderSignInData, origin: Origin): Promise<SignedInData & { created: boolean }> {
-    const provider = this.#options.providers.get(name)
+    const provider = this.#dependencies.providers.get(name)
     if (provider === undefined) throw ProviderNotConfigured({ message: this.#notConfigured(name) })
     if ((proof.idToken === undefined) === (proof.code === undefined)) {
       const errors = [{ path: '/body', code: 'either', message: 'must have either idToken or code' }]
@@ -77,8 +73,8 @@ export class ProviderSignIn {
     }
     const identity = await provider.prove(proof)
     const { arrival, pair } = await this.#admit(name, provider.label, identity, origin)
-    if (arrival.evicted) announceCredentials(this.#options.coordination, { kind: 'user', userId: arrival.row.id })
-    const { database, devices, users } = this.#options
+    if (arrival.evicted) announceCredentials(this.#dependencies.coordination, { kind: 'user', userId: arrival.row.id })
+    const { database, devices, users } = this.#dependencies
     const user = await users.viewOf(database, arrival.row)
     return { user, ...pair, deviceToken: devices.issue(user._id), created: arrival.how === 'created' }
   }
@@ -95,7 +91,7 @@ export class ProviderSignIn {
   }
 
   async #admitOnce(name: string, label: string, identity: ProvenIdentity, origin: Origin) {
-    const { database, sessions } = this.#options
+    const { database, sessions } = this.#dependencies
     return database.transaction(async (tx) => {
       await this.#useUp(tx, identity)
       const arrival = (await this.#findKnown(tx, name, identity)) ?? (await this.#arrive(tx, name, identity))
@@ -119,7 +115,7 @@ export class ProviderSignIn {
   }
 
   async #arrive(tx: Transaction, name: string, identity: ProvenIdentity): Promise<Arrival> {
-    const { sessions, users } = this.#options
+    const { sessions, users } = this.#dependencies
     if (identity.email === undefined || !identity.emailVerified) throw ProviderEmailUnverified()
     const email = normalizeEmail(identity.email)
     // Not `for update`, which would block the insert of a session by a sign-in that has already found the account.
@@ -144,7 +140,7 @@ export class ProviderSignIn {
   }
 
   async #mail(tx: Transaction, { row, how }: Arrival, label: string): Promise<void> {
-    const { postman, publicUrl } = this.#options
+    const { postman, publicUrl } = this.#dependencies
     if (how === 'created') await postman.post(tx, welcomeMail(row, publicUrl))
     if (how === 'linked') await postman.post(tx, securityMail(row, { kind: 'sign_in_linked', provider: label }))
   }
@@ -155,6 +151,6 @@ export class ProviderSignIn {
   }
 
   #now(): Date {
-    return new Date(this.#options.clock.now())
+    return new Date(this.#dependencies.clock.now())
   }
 }

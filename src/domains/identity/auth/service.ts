@@ -1,18 +1,13 @@
 import type { Caller } from '../../../core/caller.ts'
 import { networkOf } from '../../../core/client-address.ts'
-import type { Clock } from '../../../core/clock.ts'
 import { EmailUnverified, NotFound } from '../../../core/errors.ts'
-import type { Jobs } from '../../../core/job.ts'
-import type { Logger } from '../../../core/log.ts'
 import { pageOf, pageRequest } from '../../../core/page.ts'
 import type { PageResult } from '../../../core/reply.ts'
 import type { Static } from '../../../core/schema.ts'
 import type { Transaction } from '../../../core/sql.ts'
-import type { Coordination } from '../../../coordination/coordination.ts'
-import type { Database } from '../../../db/database.ts'
-import type { MailLimits } from '../../../mail/limits.ts'
 import type { Postman } from '../../../mail/postman.ts'
 import { passwordResetMail, securityMail } from '../../../mail/templates.ts'
+import type { Foundation } from '../../../foundation.ts'
 import {
   announceCredentials,
   emailInUse,
@@ -39,11 +34,7 @@ import type { Origin, Sessions, TokenPair } from './sessions.ts'
 import type { SessionRow } from './tables.ts'
 import type { AttemptThrottle } from './throttle.ts'
 
-export interface AuthServiceOptions {
-  readonly database: Database
-  readonly clock: Clock
-  readonly coordination: Coordination
-  readonly log: Logger
+type Dependencies = Pick<Foundation, 'clock' | 'coordination' | 'database' | 'jobs' | 'log' | 'mailLimits'> & {
   readonly publicUrl: string
   readonly users: UserService
   readonly apiKeys: ApiKeyService
@@ -54,8 +45,6 @@ export interface AuthServiceOptions {
   readonly resets: PasswordResets
   readonly throttle: AttemptThrottle
   readonly postman: Postman
-  readonly mailLimits: MailLimits
-  readonly jobs: Jobs
 }
 
 /**
@@ -66,15 +55,15 @@ export interface AuthServiceOptions {
  * mailbox gets the account with the mailed code or a password reset. Both end all other access.
  */
 export class AuthService {
-  readonly #options: AuthServiceOptions
+  readonly #dependencies: Dependencies
 
-  constructor(options: AuthServiceOptions) {
-    this.#options = options
+  constructor(dependencies: Dependencies) {
+    this.#dependencies = dependencies
   }
 
   /** @throws AppError email_in_use, validation_failed, overloaded */
   async signUp(data: SignUpData, origin: Origin): Promise<UserData & { apiKey: string }> {
-    const { apiKeys, confirmation, database, hasher, users } = this.#options
+    const { apiKeys, confirmation, database, hasher, users } = this.#dependencies
     const email = normalizeEmail(data.email)
     checkPassword(data.password, email)
     hasher.admit()
@@ -90,7 +79,7 @@ export class AuthService {
 
   /** @throws AppError wrong_login, email_unverified, too_many_attempts, overloaded */
   async login({ deviceToken, password, ...data }: LoginData, origin: Origin): Promise<SignedInData> {
-    const { database, devices, hasher, sessions, throttle, users } = this.#options
+    const { database, devices, hasher, sessions, throttle, users } = this.#dependencies
     const email = normalizeEmail(data.email)
     hasher.admit()
     const row = await findUserByEmail(database, email)
@@ -117,12 +106,14 @@ export class AuthService {
   /** Mails a reset token if the address has an account. The reply does not tell whether. */
   async forgotPassword(address: string, origin: Origin): Promise<void> {
     const data = { email: normalizeEmail(address), network: networkOf(origin.remoteAddress) }
-    await this.#options.jobs.add(this.#options.database, mailReset, data, { key: `${data.email} ${data.network}` })
+    await this.#dependencies.jobs.add(this.#dependencies.database, mailReset, data, {
+      key: `${data.email} ${data.network}`,
+    })
   }
 
   /** The job of `forgotPassword`. @param network the network that the request came from */
   async mailReset(tx: Transaction, email: string, network: string): Promise<void> {
-    const { mailLimits, postman, publicUrl, resets, sessions } = this.#options
+    const { mailLimits, postman, publicUrl, resets, sessions } = this.#dependencies
     const row = await findUserByEmail(tx, email)
     const isKnown = (await sessions.networksOf(tx, row?.id)).has(network)
     const mail = { kind: isKnown ? 'known_reset' : 'reset', to: email } as const
@@ -141,7 +132,7 @@ export class AuthService {
    * @throws AppError invalid_reset_token, validation_failed, overloaded
    */
   async resetPassword(token: string, password: string): Promise<void> {
-    const { coordination, database, hasher, postman, resets, sessions, throttle } = this.#options
+    const { coordination, database, hasher, postman, resets, sessions, throttle } = this.#dependencies
     const userId = await resets.find(database, token)
     const user = userId === undefined ? undefined : await findUser(database, userId)
     if (user === undefined) throw InvalidResetToken()
@@ -164,12 +155,12 @@ export class AuthService {
 
   /** @throws AppError invalid_refresh_token, refresh_token_reused */
   async refresh(token: string, origin: Origin): Promise<TokenPair> {
-    return this.#options.sessions.refresh(token, origin, (tx, row) => this.#onReuse(tx, row))
+    return this.#dependencies.sessions.refresh(token, origin, (tx, row) => this.#onReuse(tx, row))
   }
 
   /** Ends the caller's session, that of a refresh token, or all. @returns how many sessions were ended */
   async logout(caller: Caller, options: { refreshToken?: string; everywhere?: boolean }): Promise<number> {
-    const { coordination, database, sessions } = this.#options
+    const { coordination, database, sessions } = this.#dependencies
     if (options.everywhere) {
       const count = await sessions.revokeAll(database, caller.userId, 'logout')
       announceCredentials(coordination, { kind: 'user', userId: caller.userId })
@@ -186,7 +177,7 @@ export class AuthService {
     caller: Caller,
     query: { limit?: number; cursor?: string },
   ): Promise<PageResult<Static<typeof SessionView>>> {
-    const { database, sessions } = this.#options
+    const { database, sessions } = this.#dependencies
     const page = pageRequest(query)
     const rows = await sessions.listActive(database, caller.userId, page)
     const key = ({ createdAt, id }: SessionRow) => ({ createdAt, id })
@@ -199,14 +190,14 @@ export class AuthService {
   }
 
   async #end(userId: string, sessionId: string, because: 'logout' | 'revoked'): Promise<boolean> {
-    const { coordination, database, sessions } = this.#options
+    const { coordination, database, sessions } = this.#dependencies
     const ended = await sessions.revoke(database, userId, sessionId, because)
     if (ended) announceCredentials(coordination, { kind: 'session', userId, sessionId })
     return ended
   }
 
   async #onReuse(tx: Transaction, row: SessionRow): Promise<void> {
-    const { coordination, log, postman } = this.#options
+    const { coordination, log, postman } = this.#dependencies
     tx.afterCommit(() => {
       announceCredentials(coordination, { kind: 'session', userId: row.userId, sessionId: row.id })
     })
@@ -220,7 +211,7 @@ export class AuthService {
   }
 
   #now(): Date {
-    return new Date(this.#options.clock.now())
+    return new Date(this.#dependencies.clock.now())
   }
 }
 

@@ -10,8 +10,7 @@ declare module '../../../core/services.ts' {
 
 /** Builds the services of the domain. */
 export function composeUsers(foundation: Foundation) {
-  const { clock, database, mediaWork, scratch, storage } = foundation
   const accounts = new UserService(foundation)
-  const pictures = new ProfilePictures({ database, clock, storage, mediaWork, tempDir: scratch })
+  const pictures = new ProfilePictures(foundation)
   return { services: { users: { accounts, pictures } } }
 }

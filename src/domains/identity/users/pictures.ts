@@ -3,20 +3,17 @@ import { mkdtemp, open, rm } from 'node:fs/promises'
 import { join } from 'node:path'
 import { pipeline } from 'node:stream/promises'
 import type { MediaWorkError } from '../../../../media/work/errors.ts'
-import type { MediaWork } from '../../../../media/work/types.ts'
 import { HEAD_BYTES, inspectHead, inspectWhole } from '../../../content/inspect.ts'
 import { DamagedFile, ImageTooLarge, UnsupportedFile } from '../../../content/errors.ts'
 import type { Caller } from '../../../core/caller.ts'
-import type { Clock } from '../../../core/clock.ts'
 import { InvalidCredential, NotFound } from '../../../core/errors.ts'
 import { uuidv7 } from '../../../core/id.ts'
 import { file } from '../../../core/reply.ts'
 import type { Upload } from '../../../core/upload.ts'
-import type { Database } from '../../../db/database.ts'
 import { increment } from '../../../db/increment.ts'
 import { storageError } from '../../../storage/disk-errors.ts'
 import { StorageUnavailable } from '../../../storage/errors.ts'
-import type { Storage } from '../../../storage/storage.ts'
+import type { Foundation } from '../../../foundation.ts'
 import { PictureUnavailable } from './errors.ts'
 import { pictureUrl } from './picture-url.ts'
 import type { VideoSize, ProfilePictureData } from './schemas.ts'
@@ -32,39 +29,30 @@ const SIZES = [
   { name: 'large', edge: 512, fit: 'cover' },
 ] as const
 
-interface ProfilePicturesOptions {
-  readonly database: Database
-  readonly clock: Clock
-  readonly storage: Storage
-  readonly mediaWork: () => Promise<MediaWork>
-  /** Folder for temporary files. */
-  readonly tempDir: string
-}
-
 /**
  * Profile pictures. An uploaded file is rendered as squares in a separate process and then deleted, so that neither its
  * metadata (a location, for example) nor embedded content is ever served.
  */
 export class ProfilePictures {
-  readonly #options: ProfilePicturesOptions
+  readonly #foundation: Pick<Foundation, 'clock' | 'database' | 'mediaWork' | 'scratch' | 'storage'>
 
-  constructor(options: ProfilePicturesOptions) {
-    this.#options = options
+  constructor(foundation: Pick<Foundation, 'clock' | 'database' | 'mediaWork' | 'scratch' | 'storage'>) {
+    this.#foundation = foundation
   }
 
   /** Replaces the caller's picture. @throws AppError of the inspection, picture_unavailable, … */
   async take({ userId }: Caller, upload: Upload): Promise<ProfilePictureData> {
-    const folder = await mkdtemp(join(this.#options.tempDir, 'picture-')).catch(rethrow)
-    const pictureId = uuidv7(this.#options.clock.now())
+    const folder = await mkdtemp(join(this.#foundation.scratch, 'picture-')).catch(rethrow)
+    const pictureId = uuidv7(this.#foundation.clock.now())
     try {
       const path = join(folder, 'original')
       await pipeline(upload.stream, createWriteStream(path)).catch(rethrow)
       await requirePicture(path, upload.name)
-      const work = await this.#options.mediaWork()
+      const work = await this.#foundation.mediaWork()
       const drawn = await work.thumbnails(path, folder, { sizes: SIZES, priority: 1 }).catch(asAppError)
       for (const { bytes, name, path: from } of drawn.thumbnails) {
         const key = keyOf(userId, pictureId, name)
-        await this.#options.storage.put(key, createReadStream(from), { type: 'image/webp', size: bytes })
+        await this.#foundation.storage.put(key, createReadStream(from), { type: 'image/webp', size: bytes })
       }
       await this.#set(userId, pictureId)
       const sizes = SIZES.map(({ edge, name }) => ({ name, url: pictureUrl(pictureId, name), width: edge }))
@@ -84,7 +72,7 @@ export class ProfilePictures {
 
   /** @throws AppError not_found, also for a picture that was replaced or removed */
   async file(pictureId: string, size: VideoSize) {
-    const { database, storage } = this.#options
+    const { database, storage } = this.#foundation
     const row = await users.first(database, { pictureId }, { columns: ['id'] })
     const key = row && keyOf(row.id, pictureId, size)
     const stored = key && (await storage.stat(key))
@@ -107,7 +95,7 @@ export class ProfilePictures {
   }
 
   async #set(userId: string, pictureId: string | null): Promise<void> {
-    const { clock, database } = this.#options
+    const { clock, database } = this.#foundation
     const before = await database.transaction(async (tx) => {
       const row = await users.first(tx, { id: userId }, { columns: ['pictureId'], lock: 'for update' })
       if (row === undefined) throw InvalidCredential()
@@ -120,7 +108,7 @@ export class ProfilePictures {
   }
 
   async #drop(userId: string, pictureId: string): Promise<void> {
-    for (const { name } of SIZES) await this.#options.storage.delete(keyOf(userId, pictureId, name))
+    for (const { name } of SIZES) await this.#foundation.storage.delete(keyOf(userId, pictureId, name))
   }
 }
 

@@ -10,12 +10,10 @@ declare module '../../../core/services.ts' {
 }
 
 /** Builds the service of RTMP destinations, and the box that their keys are sealed in. */
-export function composeDestinations(
-  { clock, config, database: sql, secret }: Foundation,
-  { plans }: Pick<Services, 'plans'>,
-) {
+export function composeDestinations(foundation: Foundation, { plans }: Pick<Services, 'plans'>) {
+  const { config, secret } = foundation
   const keys = new SealedBox(secret, 'destination keys')
   const allowPrivateAddresses = config.ALLOW_PRIVATE_ADDRESSES
-  const rtmp = new RtmpDestinations({ sql, clock, keys, plans, allowPrivateAddresses })
+  const rtmp = new RtmpDestinations({ ...foundation, keys, plans, allowPrivateAddresses })
   return { services: { destinations: { keys, rtmp } } }
 }

@@ -1,14 +1,13 @@
 import { isIP } from 'node:net'
 import { checkAddress, DestinationUrlError, parseDestinationUrl } from '../../../../media/relay/resolve.ts'
-import type { Clock } from '../../../core/clock.ts'
 import { NotFound, ValidationFailed } from '../../../core/errors.ts'
 import { uuidv7 } from '../../../core/id.ts'
 import { pageOf, type PageRequest } from '../../../core/page.ts'
 import type { PageResult } from '../../../core/reply.ts'
 import type { SealedBox } from '../../../core/sealed-box.ts'
-import type { Sql } from '../../../core/sql.ts'
 import type { Turn } from '../../../core/turn.ts'
 import type { Row } from '../../../db/row.ts'
+import type { Foundation } from '../../../foundation.ts'
 import type { PlanService } from '../../money/plans/index.ts'
 import { rtmpDestinationCreated, rtmpDestinationDeleted } from './events.ts'
 import { keyHint, masked } from './key-hint.ts'
@@ -16,9 +15,7 @@ import { keyFault, placeOf } from './platform-choice.ts'
 import type { NewRtmpDestinationData, RtmpDestinationData } from './schemas.ts'
 import { rtmpDestinations, type RtmpDestination } from './tables.ts'
 
-interface RtmpDestinationsOptions {
-  readonly sql: Sql
-  readonly clock: Clock
+type Dependencies = Pick<Foundation, 'clock' | 'database'> & {
   readonly keys: SealedBox
   readonly plans: PlanService
   readonly allowPrivateAddresses: boolean
@@ -29,11 +26,11 @@ type DeleteHook = (turn: Turn, destinationId: string) => Promise<void>
 
 /** RTMP(S) servers of a workspace. Their keys are never shown. Only media nodes get them. */
 export class RtmpDestinations {
-  readonly #options: RtmpDestinationsOptions
+  readonly #dependencies: Dependencies
   readonly #deleteHooks: DeleteHook[] = []
 
-  constructor(options: RtmpDestinationsOptions) {
-    this.#options = options
+  constructor(dependencies: Dependencies) {
+    this.#dependencies = dependencies
   }
 
   /** Runs a hook in the turn that deletes a destination. */
@@ -47,7 +44,7 @@ export class RtmpDestinations {
     if ('field' in place) refuse(place.field, place.code, place.message)
     const { url } = place
     this.#checkUrl(url)
-    const { clock, keys, plans } = this.#options
+    const { clock, keys, plans } = this.#dependencies
     const count = await rtmpDestinations.count(turn.sql, { workspaceId: turn.workspaceId })
     await plans.requireRoom(turn.workspaceId, 'rtmpDestinations', count)
     const now = clock.now()
@@ -71,7 +68,7 @@ export class RtmpDestinations {
   }
 
   async list(workspaceId: string, page: PageRequest): Promise<PageResult<RtmpDestinationData>> {
-    const rows = await rtmpDestinations.page(this.#options.sql, { workspaceId }, page, LISTED)
+    const rows = await rtmpDestinations.page(this.#dependencies.database, { workspaceId }, page, LISTED)
     return pageOf(rows, page.limit, (row) => ({ createdAt: row.createdAt, id: row.id }), view)
   }
 
@@ -90,7 +87,7 @@ export class RtmpDestinations {
   #checkUrl(url: string): void {
     try {
       const { host } = parseDestinationUrl(url)
-      if (this.#options.allowPrivateAddresses) return
+      if (this.#dependencies.allowPrivateAddresses) return
       if (/(^|\.)localhost\.?$/.test(host))
         refuse('url', 'address_refused', `The URL leads to this machine itself, ${NOT_ALLOWED}`)
       // Other names are resolved and their addresses checked each time the media node connects.

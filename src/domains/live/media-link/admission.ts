@@ -4,7 +4,7 @@ import type { DesiredState, DesiredStates } from './desired-states.ts'
 import { backupPath } from '../streams/index.ts'
 import type { MediaDirectory, Placement } from '../media-nodes/index.ts'
 
-export interface AdmissionOptions {
+interface Dependencies {
   readonly nodeId: string
   readonly desired: DesiredStates
   readonly directory: MediaDirectory
@@ -20,15 +20,15 @@ type PublishAnswer = Awaited<ReturnType<DesiredStates['authorize']>>
  * moves to this node. The exceptions are a full node, and a publisher or playout on another node.
  */
 export class Admission {
-  readonly #options: AdmissionOptions
+  readonly #dependencies: Dependencies
 
-  constructor(options: AdmissionOptions) {
-    this.#options = options
+  constructor(dependencies: Dependencies) {
+    this.#dependencies = dependencies
   }
 
   /** The decision by the database, then by this node. @param ingests number of streams with a publisher on this node */
   async decide(request: PublishRequest, ingests: number): Promise<PublishAnswer> {
-    const decision = await this.#options.desired.authorize(request)
+    const decision = await this.#dependencies.desired.authorize(request)
     const reason = decision.allowed && decision.state && this.#refusal(decision.state, request.path, ingests)
     const answer = reason ? { allowed: false as const, reason } : decision
     if (!answer.allowed) this.#noteRefusal(request, answer.reason)
@@ -37,12 +37,12 @@ export class Admission {
 
   #noteRefusal({ path, remoteAddress }: PublishRequest, reason: string): void {
     const fields = { path, remoteAddress }
-    this.#options.tally.add({ level: 'info', message: 'a publisher was refused', reason, fields })
+    this.#dependencies.tally.add({ level: 'info', message: 'a publisher was refused', reason, fields })
   }
 
   /** The reason for a refusal, for the publisher. Undefined when it is accepted. */
   #refusal(state: DesiredState, path: string, ingests: number): string | undefined {
-    const { directory, mostStreams, nodeId, placement } = this.#options
+    const { directory, mostStreams, nodeId, placement } = this.#dependencies
     const { ingestNode, mediaNode, playout, stream } = state
     const isElsewhere = ingestNode !== null && ingestNode !== nodeId && directory.isThere(ingestNode)
     // On this node the backup could take over only by disconnecting the primary publisher.

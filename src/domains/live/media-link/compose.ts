@@ -14,16 +14,17 @@ type Used = Pick<Services, 'destinations' | 'mediaNodes' | 'plans' | 'switches' 
 
 /** Builds WHIP and the relay status, and what the media link of a node reads the desired state with. */
 export function composeMediaLink(
-  { clock, database: sql, media }: Foundation,
+  foundation: Foundation,
   { destinations, mediaNodes, plans, switches, workspaces }: Used,
 ) {
+  const { database, media } = foundation
   const { directory } = mediaNodes
   const { memberships, service } = workspaces
-  const desiredStates = new DesiredStates({ sql, clock, switches, plans, keys: destinations.keys })
+  const desiredStates = new DesiredStates({ ...foundation, switches, plans, keys: destinations.keys })
   const mediaLink = {
     desiredStates,
-    whip: new WhipService({ desired: desiredStates, media: directory, ask: media.askWhip, links: media.iceLinks }),
-    relayStatus: new RelayStatus(sql, directory, memberships, (userId) => service.ofUser(userId)),
+    whip: new WhipService(desiredStates, directory, media),
+    relayStatus: new RelayStatus(database, directory, memberships, (userId) => service.ofUser(userId)),
   }
   return { services: { mediaLink } }
 }

@@ -1,9 +1,9 @@
 import { timingSafeEqual } from 'node:crypto'
 import type { DesiredStream, PublishDecision, PublishRequest } from '../../../../media/types.ts'
-import { MINUTE, SECOND, type Clock } from '../../../core/clock.ts'
+import { MINUTE, SECOND } from '../../../core/clock.ts'
 import type { Switches } from '../../../core/ports.ts'
 import type { SealedBox } from '../../../core/sealed-box.ts'
-import type { Sql } from '../../../core/sql.ts'
+import type { Foundation } from '../../../foundation.ts'
 import type { PlanService } from '../../money/plans/index.ts'
 import { fileKey, playableAssets } from '../../media/assets/index.ts'
 import {
@@ -26,9 +26,7 @@ export type DesiredState = DesiredStateWithPlayout
 /** Why a publisher with a wrong key is refused. */
 export const UNKNOWN_KEY = 'unknown key'
 
-export interface DesiredStatesOptions {
-  readonly sql: Sql
-  readonly clock: Clock
+type Dependencies = Pick<Foundation, 'clock' | 'database'> & {
   readonly switches: Switches
   readonly plans: PlanService
   /** Opens the keys of destinations. */
@@ -37,15 +35,15 @@ export interface DesiredStatesOptions {
 
 /** Reads from the database what a media node has to do. */
 export class DesiredStates {
-  readonly #options: DesiredStatesOptions
+  readonly #dependencies: Dependencies
 
-  constructor(options: DesiredStatesOptions) {
-    this.#options = options
+  constructor(dependencies: Dependencies) {
+    this.#dependencies = dependencies
   }
 
   /** Undefined when the node has nothing to do with the stream: it has ended or was deleted. */
   async of(streamId: string): Promise<DesiredState | undefined> {
-    const { sql } = this.#options
+    const { database: sql } = this.#dependencies
     const target = await findTarget(sql, { id: streamId })
     if (target === undefined || target.status === 'ended') return undefined
     const ownerId = await payerOf(sql, target.workspaceId)
@@ -54,7 +52,7 @@ export class DesiredStates {
 
   /** Whether a publisher may send. The reason of a refusal is for logs and the publisher. */
   async authorize(request: PublishRequest): Promise<PublishDecision & { readonly state?: DesiredState }> {
-    const { clock, plans, sql, switches } = this.#options
+    const { clock, plans, database: sql, switches } = this.#dependencies
     const target = await findTarget(sql, { path: primaryPath(request.path) })
     const hash = target && hashFor(target, request)
     if (target === undefined || hash == null || !sameHash(hash, request.keyHash)) {
@@ -80,14 +78,14 @@ export class DesiredStates {
 
   /** Whether a token, given by its hash, is the WHIP token of the stream with this path. A stream that ended has none. */
   async isWhipToken(path: string, hash: string): Promise<boolean> {
-    const { sql } = this.#options
+    const { database: sql } = this.#dependencies
     const target = await findTarget(sql, { path })
     if (target === undefined || target.whipTokenHash === null || target.status === 'ended') return false
     return sameHash(target.whipTokenHash, hash) && (await payerOf(sql, target.workspaceId)) !== undefined
   }
 
   async #state(target: StreamTarget, ownerId: string): Promise<DesiredState> {
-    const { sql } = this.#options
+    const { database: sql } = this.#dependencies
     const enabled = target.platforms.filter((platform) => platform.enabled)
     const [access, playout, slate] = await Promise.all([
       destinationAccess(
@@ -104,7 +102,7 @@ export class DesiredStates {
       return {
         id,
         url,
-        streamKey: this.#options.keys.open(keySealed),
+        streamKey: this.#dependencies.keys.open(keySealed),
         ...(platform === null ? {} : { rules: rulesOf(platform) }),
         ...(rendering === null ? {} : { rendering: renderingOf(rendering) }),
         ...(workedAt !== null && { hasWorked: true }),
@@ -141,7 +139,7 @@ export class DesiredStates {
     if (slate === null) return undefined
     if (slate.assetId === null) return { key: null }
     const { assetId } = slate
-    const asset = (await playableAssets(this.#options.sql, workspaceId, [assetId])).get(assetId)
+    const asset = (await playableAssets(this.#dependencies.database, workspaceId, [assetId])).get(assetId)
     return { key: asset?.kind === 'image' ? fileKey(workspaceId, asset.fileId) : null }
   }
 }

@@ -5,12 +5,7 @@ import type {
   PublishRequest,
   DesiredStream,
 } from '../../../../media/types.ts'
-import type { Clock } from '../../../core/clock.ts'
 import { uuidv7 } from '../../../core/id.ts'
-import type { Logger } from '../../../core/log.ts'
-import type { Sql } from '../../../core/sql.ts'
-import type { TurnRunner } from '../../../core/system-turn.ts'
-import type { Storage } from '../../../storage/storage.ts'
 import type { PlanService } from '../../money/plans/index.ts'
 import type { DesiredState, DesiredStates } from './desired-states.ts'
 import type { MediaDirectory, MediaReport, Placement, StreamNotice, StreamNotices } from '../media-nodes/index.ts'
@@ -21,8 +16,9 @@ import { MinutesWarnings } from './minutes-warnings.ts'
 import { Observer } from './observer.ts'
 import { PlayoutKeeper } from '../playout/index.ts'
 import { RecordingKeeper, type RecordingSettings } from '../recording/index.ts'
-import { SlateKeeper, type SlateKeeperOptions } from './slate-keeper.ts'
+import { SlateKeeper } from './slate-keeper.ts'
 import { reasonOf, TallyLog } from '../../../core/tally-log.ts'
+import type { Foundation } from '../../../foundation.ts'
 import { UsageMeter } from './usage-meter.ts'
 import { ViewerPeaks } from './viewer-peaks.ts'
 
@@ -36,10 +32,7 @@ export interface LinkedHost {
   onUnresponsive(listener: (since: string | null) => void): unknown
 }
 
-export interface MediaLinkOptions {
-  readonly sql: Sql
-  readonly clock: Clock
-  readonly turns: TurnRunner
+type Dependencies = Pick<Foundation, 'clock' | 'database' | 'log' | 'scratch' | 'storage' | 'turns'> & {
   readonly plans: PlanService
   readonly desired: DesiredStates
   readonly notices: StreamNotices
@@ -51,12 +44,9 @@ export interface MediaLinkOptions {
   /** Maximum number of publishers on this node. */
   readonly mostStreams: number
   readonly placement: Placement
-  readonly log: Logger
-  readonly storage: Storage
-  /** Folder for temporary files. */
-  readonly scratch: string
   readonly recording: RecordingSettings
-  readonly drawSlate: SlateKeeperOptions['draw']
+  /** Redraws a picture of the storage to a local path. */
+  readonly drawSlate: (key: string, path: string) => Promise<void>
 }
 
 /** A stream that the media process knows. */
@@ -83,7 +73,7 @@ const RETRY_MS = 500
  */
 export class MediaLink {
   readonly nodeId: string
-  readonly #options: MediaLinkOptions
+  readonly #dependencies: Dependencies
   readonly #observer: Observer
   readonly #admission: Admission
   readonly #meter: UsageMeter
@@ -105,23 +95,23 @@ export class MediaLink {
   #meterFailing = false
   #closed = false
 
-  constructor(options: MediaLinkOptions) {
-    const { clock, log, notices, plans, sql, turns } = options
-    this.#options = options
+  constructor(dependencies: Dependencies) {
+    const { clock, log, notices, plans, database, turns } = dependencies
+    this.#dependencies = dependencies
     this.nodeId = uuidv7(clock.now())
     const refresh = (streamId: string) => this.#refresh(streamId)
-    this.#playouts = new PlayoutKeeper({ ...options, nodeId: this.nodeId, refresh })
+    this.#playouts = new PlayoutKeeper({ ...dependencies, nodeId: this.nodeId, refresh })
     const tally = (this.#tally = new TallyLog(log))
-    this.#recordings = new RecordingKeeper({ ...options.recording, turns, log, refresh })
-    this.#slates = new SlateKeeper({ ...options, draw: options.drawSlate, refresh })
+    this.#recordings = new RecordingKeeper({ ...dependencies.recording, turns, log, refresh })
+    this.#slates = new SlateKeeper({ ...dependencies, draw: dependencies.drawSlate, refresh })
     this.#observer = new Observer({ nodeId: this.nodeId, turns, clock, tally })
-    this.#admission = new Admission({ ...options, nodeId: this.nodeId, tally })
-    this.#peaks = new ViewerPeaks(sql)
+    this.#admission = new Admission({ ...dependencies, nodeId: this.nodeId, tally })
+    this.#peaks = new ViewerPeaks(database)
     this.#announcer = new Announcer(turns, log)
     this.#warnings = new MinutesWarnings(turns, log)
     this.#meter = new UsageMeter({
-      sql,
       clock,
+      database,
       log,
       minutesOf: async (ownerId) => (await plans.limitsOf(ownerId)).streamingMinutesPerMonth,
       onUsedUp: ({ streamId, charge: { workspaceId, sessionId } }) =>
@@ -163,7 +153,7 @@ export class MediaLink {
     const stream = state ? this.#complete(state) : decision.stream
     // The path of the primary key, also for the backup key, because it changes with every arming.
     if (state) this.#admit(state, stream.path)
-    this.#options.log.info({ path, remoteAddress, streamId: stream.streamId }, 'a publisher was admitted')
+    this.#dependencies.log.info({ path, remoteAddress, streamId: stream.streamId }, 'a publisher was admitted')
     return { allowed: true, stream }
   }
 
@@ -215,7 +205,7 @@ export class MediaLink {
     await this.#playouts.close()
     await this.#recordings.close(2_000)
     this.#tally.flush()
-    this.#options.directory.announce({ nodeId: this.nodeId, status: null, gone: true })
+    this.#dependencies.directory.announce({ nodeId: this.nodeId, status: null, gone: true })
   }
 
   #admit(state: DesiredState, path: string): void {
@@ -224,7 +214,7 @@ export class MediaLink {
   }
 
   #track(streamId: string, workspaceId: string, path: string): void {
-    const admittedAt = this.#options.clock.monotonic()
+    const admittedAt = this.#dependencies.clock.monotonic()
     const tracked = this.#tracked.get(streamId)
     if (tracked) {
       tracked.path = path
@@ -293,7 +283,7 @@ export class MediaLink {
   }
 
   async #read(streamId: string, tracked: TrackedStream): Promise<void> {
-    const state = await this.#options.desired.of(streamId)
+    const state = await this.#dependencies.desired.of(streamId)
     if (state !== undefined) {
       this.#slates.prepare(state)
       await Promise.all([this.#playouts.prepare(state), this.#recordings.prepare(state)])
@@ -307,10 +297,10 @@ export class MediaLink {
     const playsFiles = this.#playouts.isMine(state)
     const movedAway = ingestNode !== null && ingestNode !== this.nodeId && this.#observer.isSettled(streamId)
     // The playout moves to the node of the publisher, so that only one of them feeds destinations.
-    const yields = movedAway && playsFiles && this.#options.directory.isThere(ingestNode)
+    const yields = movedAway && playsFiles && this.#dependencies.directory.isThere(ingestNode)
     if (yields) this.#try(this.#playouts.yield(state), 'a file broadcast could not be moved to another node')
     if (movedAway && (yields || !playsFiles)) return this.#drop(streamId)
-    const unusedFor = this.#options.clock.monotonic() - tracked.admittedAt
+    const unusedFor = this.#dependencies.clock.monotonic() - tracked.admittedAt
     const isUnused = status === 'idle' && !this.#observer.hasIngest(streamId) && !playsFiles
     if (isUnused && unusedFor > IDLE_MS) return this.#drop(streamId)
     // A playout has no publisher that was admitted. It counts as sent with the current key.
@@ -340,16 +330,16 @@ export class MediaLink {
     this.#available = available
     this.#silentSince = null
     if (available) {
-      this.#options.log.info({}, 'the media process is available again')
+      this.#dependencies.log.info({}, 'the media process is available again')
       this.#refreshAll()
       void this.#announce()
       return
     }
-    this.#options.log.error({}, 'the media process has ended and is being restarted')
+    this.#dependencies.log.error({}, 'the media process has ended and is being restarted')
     this.#meter.endAll()
     this.#observer.lostAll()
     this.#recordings.lostAll()
-    this.#options.directory.announce({ nodeId: this.nodeId, status: null })
+    this.#dependencies.directory.announce({ nodeId: this.nodeId, status: null })
   }
 
   async #tick(): Promise<void> {
@@ -362,7 +352,7 @@ export class MediaLink {
   }
 
   async #announce(): Promise<void> {
-    const { directory, log } = this.#options
+    const { directory, log } = this.#dependencies
     if (this.#closed || this.#host === undefined) return
     try {
       const status = this.#available && this.#silentSince === null ? await this.#host.status() : null
@@ -374,10 +364,10 @@ export class MediaLink {
   }
 
   #report(status: MediaNodeStatus | null): MediaReport {
-    const { previewHost } = this.#options
+    const { previewHost } = this.#dependencies
     const port = status?.previewPort ?? null
     const previewAddress = port === null || previewHost === undefined ? null : `${previewHost}:${port}`
-    const { ingestUrl, mostStreams } = this.#options
+    const { ingestUrl, mostStreams } = this.#dependencies
     return { nodeId: this.nodeId, status, previewAddress, mostStreams, ...(ingestUrl && { ingestUrl }) }
   }
 
@@ -386,12 +376,13 @@ export class MediaLink {
       await Promise.all([this.#meter.tick(), this.#peaks.write(), this.#playouts.checkpoint()])
       this.#meterFailing = false
     } catch (error) {
-      if (!this.#meterFailing) this.#options.log.error({ error }, 'streaming minutes could not be stored; trying again')
+      if (!this.#meterFailing)
+        this.#dependencies.log.error({ error }, 'streaming minutes could not be stored; trying again')
       this.#meterFailing = true
     }
   }
 
   #try(work: Promise<unknown>, failure: string): void {
-    work.catch((error: unknown) => this.#options.log.warn({ error }, failure))
+    work.catch((error: unknown) => this.#dependencies.log.warn({ error }, failure))
   }
 }

@@ -1,8 +1,7 @@
 import { setTimeout as delay } from 'node:timers/promises'
 import { reasonOf, type TallyLog } from '../../../core/tally-log.ts'
 import type { DestinationStatus } from '../../../../media/types.ts'
-import type { Clock } from '../../../core/clock.ts'
-import type { TurnRunner } from '../../../core/system-turn.ts'
+import type { Foundation } from '../../../foundation.ts'
 import { canBeUnknown, type DestinationReport, type Observation, observeStream } from '../streams/index.ts'
 
 /** Changes of destinations are collected for this time: at most four reports a second, each with the latest states. */
@@ -24,10 +23,8 @@ interface Watched {
   running: Promise<void> | undefined
 }
 
-export interface ObserverOptions {
+type Dependencies = Pick<Foundation, 'clock' | 'turns'> & {
   readonly nodeId: string
-  readonly turns: TurnRunner
-  readonly clock: Clock
   /** Collects repeated log lines: while the database is unavailable, every report fails. */
   readonly tally: TallyLog
 }
@@ -37,14 +34,14 @@ export interface ObserverOptions {
  * database is unavailable, are part of the next write.
  */
 export class Observer {
-  readonly #options: ObserverOptions
+  readonly #dependencies: Dependencies
   readonly #streams = new Map<string, Watched>()
   /** ISO 8601: since when the media process has not answered. Null while it answers. */
   #silentSince: string | null = null
   #closed = false
 
-  constructor(options: ObserverOptions) {
-    this.#options = options
+  constructor(dependencies: Dependencies) {
+    this.#dependencies = dependencies
   }
 
   ingestStarted(streamId: string, workspaceId: string, sessionId: string, path: string): void {
@@ -83,7 +80,7 @@ export class Observer {
 
   /** The media process has ended: there are no publishers and no connected destinations. */
   lostAll(): void {
-    const since = new Date(this.#options.clock.now()).toISOString()
+    const since = new Date(this.#dependencies.clock.now()).toISOString()
     this.#silentSince = null
     for (const watched of this.#streams.values()) {
       for (const [id, destination] of watched.destinations) {
@@ -165,30 +162,30 @@ export class Observer {
 
   async #reportAll(watched: Watched): Promise<void> {
     while (!this.#closed && (watched.ingestUnreported || watched.unreported.size > 0)) {
-      const wait = watched.reportedAt + GATHER_MS - this.#options.clock.monotonic()
+      const wait = watched.reportedAt + GATHER_MS - this.#dependencies.clock.monotonic()
       if (!watched.ingestUnreported && wait > 0) await this.#pause(watched, wait)
       const ids = [...watched.unreported]
       const hadIngestChange = watched.ingestUnreported
       watched.unreported.clear()
       watched.ingestUnreported = false
       try {
-        await this.#options.turns.system(watched.workspaceId, observeStream, {
+        await this.#dependencies.turns.system(watched.workspaceId, observeStream, {
           streamId: watched.streamId,
-          nodeId: this.#options.nodeId,
+          nodeId: this.#dependencies.nodeId,
           ingest: watched.ingest,
           destinations: ids.flatMap((id) => this.#confirmed(watched.destinations.get(id)) ?? []),
           silentSince: this.#silentSince,
-          at: new Date(this.#options.clock.now()).toISOString(),
+          at: new Date(this.#dependencies.clock.now()).toISOString(),
         })
       } catch (error) {
         for (const id of ids) watched.unreported.add(id)
         watched.ingestUnreported ||= hadIngestChange
         const reason = reasonOf(error)
         const line = { level: 'warn', message: 'the state of a stream could not be written' } as const
-        this.#options.tally.add({ ...line, reason, fields: { error, streamId: watched.streamId } })
+        this.#dependencies.tally.add({ ...line, reason, fields: { error, streamId: watched.streamId } })
         if (!this.#closed) await this.#pause(watched, RETRY_MS)
       }
-      watched.reportedAt = this.#options.clock.monotonic()
+      watched.reportedAt = this.#dependencies.clock.monotonic()
     }
   }
 

@@ -1,15 +1,11 @@
 import { rm } from 'node:fs/promises'
 import { join } from 'node:path'
 import type { DesiredStream } from '../../../../media/types.ts'
-import { MINUTE, type Clock } from '../../../core/clock.ts'
-import type { Logger } from '../../../core/log.ts'
+import { MINUTE } from '../../../core/clock.ts'
+import type { Foundation } from '../../../foundation.ts'
 import type { DesiredState } from './desired-states.ts'
 
-export interface SlateKeeperOptions {
-  readonly clock: Clock
-  readonly log: Logger
-  /** Folder for pictures. It is empty when the node starts. */
-  readonly scratch: string
+type Dependencies = Pick<Foundation, 'clock' | 'log' | 'scratch'> & {
   /** Redraws a picture of the storage to a local path. */
   readonly draw: (key: string, path: string) => Promise<void>
   /** Applies the desired state of a stream to the media process. */
@@ -30,13 +26,13 @@ interface Picture {
  * Without a drawn picture there is no slate yet. If drawing fails, the card is shown.
  */
 export class SlateKeeper {
-  readonly #options: SlateKeeperOptions
+  readonly #dependencies: Dependencies
   /** Pictures by their key in the storage. */
   readonly #pictures = new Map<string, Picture>()
   #drawn = 0
 
-  constructor(options: SlateKeeperOptions) {
-    this.#options = options
+  constructor(dependencies: Dependencies) {
+    this.#dependencies = dependencies
   }
 
   /** Starts drawing the picture of a stream if it needs one. */
@@ -46,7 +42,7 @@ export class SlateKeeper {
     if (key === null) return
     const picture = this.#pictures.get(key) ?? this.#begin(key)
     picture.streams.add(streamId)
-    const { clock } = this.#options
+    const { clock } = this.#dependencies
     if (picture.isDrawn === false && clock.monotonic() - picture.failedAt >= MINUTE) void this.#draw(key, picture)
   }
 
@@ -65,13 +61,13 @@ export class SlateKeeper {
       if (key === except || !streams.delete(streamId) || streams.size > 0) continue
       this.#pictures.delete(key)
       rm(path, { force: true }).catch((error: unknown) =>
-        this.#options.log.warn({ error }, 'a temporary picture could not be deleted'),
+        this.#dependencies.log.warn({ error }, 'a temporary picture could not be deleted'),
       )
     }
   }
 
   #begin(key: string): Picture {
-    const path = join(this.#options.scratch, `slate-${this.#drawn++}.webp`)
+    const path = join(this.#dependencies.scratch, `slate-${this.#drawn++}.webp`)
     const picture: Picture = { streams: new Set(), path, isDrawn: undefined, failedAt: 0 }
     this.#pictures.set(key, picture)
     void this.#draw(key, picture)
@@ -79,7 +75,7 @@ export class SlateKeeper {
   }
 
   async #draw(key: string, picture: Picture): Promise<void> {
-    const { clock, draw, log, refresh } = this.#options
+    const { clock, draw, log, refresh } = this.#dependencies
     // Prevents another try while this one runs.
     picture.failedAt = Number.POSITIVE_INFINITY
     try {

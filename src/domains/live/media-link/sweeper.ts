@@ -1,7 +1,5 @@
-import type { Clock } from '../../../core/clock.ts'
-import type { Logger } from '../../../core/log.ts'
-import type { Sql } from '../../../core/sql.ts'
-import type { AnySystemTurn, TurnRunner } from '../../../core/system-turn.ts'
+import type { AnySystemTurn } from '../../../core/system-turn.ts'
+import type { Foundation } from '../../../foundation.ts'
 import type { MediaDirectory } from '../media-nodes/index.ts'
 import { expiredStreams, expireStream, loseIngest, lostStreams, type OverdueStream } from '../streams/index.ts'
 
@@ -9,12 +7,8 @@ const EVERY_MS = 1_000
 /** Maximum number of streams per round. */
 const MOST = 200
 
-export interface SweeperOptions {
-  readonly sql: Sql
-  readonly clock: Clock
-  readonly turns: TurnRunner
+type Dependencies = Pick<Foundation, 'clock' | 'database' | 'log' | 'turns'> & {
   readonly media: MediaDirectory
-  readonly log: Logger
 }
 
 /**
@@ -22,13 +16,13 @@ export interface SweeperOptions {
  * database, so a restart loses nothing. Several nodes can sweep at the same time, because the turn decides.
  */
 export class Sweeper {
-  readonly #options: SweeperOptions
+  readonly #dependencies: Dependencies
   readonly #timer: NodeJS.Timeout
   #running: Promise<void> | undefined
   #failing = false
 
-  constructor(options: SweeperOptions) {
-    this.#options = options
+  constructor(dependencies: Dependencies) {
+    this.#dependencies = dependencies
     this.#timer = setInterval(() => void this.sweep(), EVERY_MS)
     this.#timer.unref()
   }
@@ -50,7 +44,10 @@ export class Sweeper {
       this.#failing = false
     } catch (error) {
       if (!this.#failing)
-        this.#options.log.warn({ error }, 'streams without a publisher could not be ended; trying again every second')
+        this.#dependencies.log.warn(
+          { error },
+          'streams without a publisher could not be ended; trying again every second',
+        )
       this.#failing = true
     } finally {
       this.#running = undefined
@@ -58,7 +55,7 @@ export class Sweeper {
   }
 
   async #sweep(): Promise<void> {
-    const { clock, media, sql } = this.#options
+    const { clock, media, database: sql } = this.#dependencies
     const now = clock.now()
     const expired = await expiredStreams(sql, new Date(now), MOST)
     await this.#each(expired, expireStream, ({ id: streamId }) => ({ streamId, now }))
@@ -69,6 +66,6 @@ export class Sweeper {
   }
 
   async #each<S extends OverdueStream>(streams: readonly S[], turn: AnySystemTurn, input: (stream: S) => unknown) {
-    await Promise.all(streams.map((stream) => this.#options.turns.system(stream.workspaceId, turn, input(stream))))
+    await Promise.all(streams.map((stream) => this.#dependencies.turns.system(stream.workspaceId, turn, input(stream))))
   }
 }

@@ -1,6 +1,5 @@
-import { MINUTE, type Clock } from '../../../core/clock.ts'
-import type { Logger } from '../../../core/log.ts'
-import type { Sql } from '../../../core/sql.ts'
+import { MINUTE } from '../../../core/clock.ts'
+import type { Foundation } from '../../../foundation.ts'
 import { checkpoint, monthOf, usedByOwners, type UsageRow } from '../streams/index.ts'
 
 /** The owner and session that the minutes of a stream count for. */
@@ -28,10 +27,7 @@ export interface Metering {
   readonly charge: Charge
 }
 
-export interface UsageMeterOptions {
-  readonly sql: Sql
-  readonly clock: Clock
-  readonly log: Logger
+type Dependencies = Pick<Foundation, 'clock' | 'database' | 'log'> & {
   /** The monthly limit of an owner in minutes. */
   readonly minutesOf: (ownerId: string) => Promise<number>
   readonly onUsedUp: (stream: Metering) => void
@@ -49,7 +45,7 @@ const WARNINGS = [1, 5]
  * totals per publisher, so late or repeated writes charge nothing twice.
  */
 export class UsageMeter {
-  readonly #options: UsageMeterOptions
+  readonly #dependencies: Dependencies
   readonly #charges = new Map<string, Charge>()
   readonly #metered = new Map<string, Metered>()
   /** Streams that the media process no longer has, with the time of their removal. */
@@ -58,8 +54,8 @@ export class UsageMeter {
   #closedRows: UsageRow[] = []
   #ticking: Promise<void> | undefined
 
-  constructor(options: UsageMeterOptions) {
-    this.#options = options
+  constructor(dependencies: Dependencies) {
+    this.#dependencies = dependencies
   }
 
   /** Sets the session that the next publishers of a stream count for. Undefined while there is none. */
@@ -71,7 +67,7 @@ export class UsageMeter {
 
   /** @param liveMs milliseconds since the publisher connected. It never decreases */
   record(streamId: string, ingestId: string, liveMs: number): void {
-    const now = this.#options.clock.now()
+    const now = this.#dependencies.clock.now()
     const month = monthOf(now)
     let metered = this.#metered.get(ingestId)
     if (metered === undefined) {
@@ -96,7 +92,7 @@ export class UsageMeter {
 
   /** Forgets a stream after a delay, because its last figures can still arrive. */
   forget(streamId: string): void {
-    this.#leaving.set(streamId, this.#options.clock.monotonic())
+    this.#leaving.set(streamId, this.#dependencies.clock.monotonic())
   }
 
   /** Writes changed counts and enforces limits. Called about once a second. */
@@ -108,7 +104,7 @@ export class UsageMeter {
   }
 
   async #tick(): Promise<void> {
-    const { clock, sql } = this.#options
+    const { clock, database: sql } = this.#dependencies
     const changed: { metered: Metered; liveMs: number }[] = []
     for (const metered of this.#metered.values()) {
       metered.charge ??= this.#charges.get(metered.streamId)
@@ -139,18 +135,18 @@ export class UsageMeter {
   }
 
   async #enforce(active: readonly Metered[]): Promise<void> {
-    const { clock, sql } = this.#options
+    const { clock, database: sql } = this.#dependencies
     const owners = [...new Set(active.flatMap(({ charge }) => charge?.ownerId ?? []))]
     if (owners.length === 0) return
     const used = await usedByOwners(sql, owners, monthOf(clock.now()))
     for (const row of used) {
-      const left = (await this.#options.minutesOf(row.ownerId)) * MINUTE - row.used
+      const left = (await this.#dependencies.minutesOf(row.ownerId)) * MINUTE - row.used
       const threshold = WARNINGS.find((minutes) => left <= minutes * MINUTE)
       if (threshold === undefined) continue
       for (const { streamId, charge, ended } of active) {
         if (charge?.ownerId !== row.ownerId || ended) continue
-        if (left <= 0) this.#options.onUsedUp({ streamId, charge })
-        else this.#options.onRunningOut({ streamId, charge }, threshold)
+        if (left <= 0) this.#dependencies.onUsedUp({ streamId, charge })
+        else this.#dependencies.onRunningOut({ streamId, charge }, threshold)
       }
     }
   }

@@ -10,21 +10,13 @@ import {
   PreconditionFailed,
 } from '../../../core/errors.ts'
 import { sha256 } from '../../../core/id.ts'
-import type { AskWhip } from '../../../foundation.ts'
+import type { MediaCalls } from '../../../foundation.ts'
 import { UNKNOWN_KEY, type DesiredStates } from './desired-states.ts'
 import { IceRestartUnsupported, type MediaDirectory, MediaUnavailable, NoUsableCodec } from '../media-nodes/index.ts'
 
 /** The media process of this node. A rejection means that it does not answer. */
 export interface WhipNode {
   whip(request: WhipRequest): Promise<WhipReply>
-}
-
-export interface WhipServiceOptions {
-  readonly desired: DesiredStates
-  readonly media: MediaDirectory
-  readonly ask: AskWhip
-  /** Values of the Link header that help clients to connect. */
-  readonly links: readonly string[]
 }
 
 /** The credentials of a client: the path in the URL and the bearer token. */
@@ -51,11 +43,15 @@ type Refusal = Extract<WhipReply, { ok: false }>
 
 /** Forwards WHIP clients to a media node. Nodes get only hashes of tokens. */
 export class WhipService {
-  readonly #options: WhipServiceOptions
+  readonly #desired: DesiredStates
+  readonly #directory: MediaDirectory
+  readonly #media: Pick<MediaCalls, 'askWhip' | 'iceLinks'>
   #local: { readonly node: WhipNode; readonly nodeId: string } | undefined
 
-  constructor(options: WhipServiceOptions) {
-    this.#options = options
+  constructor(desired: DesiredStates, directory: MediaDirectory, media: Pick<MediaCalls, 'askWhip' | 'iceLinks'>) {
+    this.#desired = desired
+    this.#directory = directory
+    this.#media = media
   }
 
   /** Sets the media process of this node, which is asked first. */
@@ -69,7 +65,7 @@ export class WhipService {
     const reply = await this.#first({ type: 'offer', ...who, remoteAddress, sdp, normalise })
     if (!reply.ok) throw errorOf(reply)
     if (reply.session === undefined) throw MediaUnavailable({ retryAfter: 2 })
-    const { links } = this.#options
+    const { iceLinks: links } = this.#media
     return { ...reply, links: links.length === 0 ? {} : { Link: links.join(', ') } }
   }
 
@@ -86,7 +82,7 @@ export class WhipService {
   /** Checks the credentials before a media node is asked. */
   async #check(credential: WhipCredential, remoteAddress: string) {
     const who = hashed(credential)
-    const decision = await this.#options.desired.authorize({ ...who, remoteAddress, via: 'whip' })
+    const decision = await this.#desired.authorize({ ...who, remoteAddress, via: 'whip' })
     if (decision.allowed) return who
     if (decision.reason === UNKNOWN_KEY) throw unknownToken()
     const message = sentence(decision.reason)
@@ -105,7 +101,7 @@ export class WhipService {
   async #follow(request: Exclude<WhipRequest, { type: 'offer' }>): Promise<void> {
     // Nodes no longer know the token of an ended session, but the database does.
     const { path, keyHash } = request
-    if (!(await this.#options.desired.isWhipToken(path, keyHash))) throw unknownToken()
+    if (!(await this.#desired.isWhipToken(path, keyHash))) throw unknownToken()
     let missing = false
     for (const ask of this.#nodes()) {
       const reply = await answered(ask, request)
@@ -121,9 +117,11 @@ export class WhipService {
 
   /** This node first, then the others that accept WHIP publishers. */
   #nodes(): WhipNode['whip'][] {
-    const { ask, media } = this.#options
+    const { askWhip } = this.#media
     const local = this.#local
-    const others = media.whipAddresses(local?.nodeId).map((address) => (request: WhipRequest) => ask(address, request))
+    const others = this.#directory
+      .whipAddresses(local?.nodeId)
+      .map((address) => (request: WhipRequest) => askWhip(address, request))
     return local === undefined ? others : [(request) => local.node.whip(request), ...others]
   }
 }

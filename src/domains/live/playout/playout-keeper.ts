@@ -4,10 +4,7 @@ import { join } from 'node:path'
 import { pipeline } from 'node:stream/promises'
 import type { DesiredStream, MediaEvent } from '../../../../media/types.ts'
 import { SECOND } from '../../../core/clock.ts'
-import type { Logger } from '../../../core/log.ts'
-import type { Sql } from '../../../core/sql.ts'
-import type { TurnRunner } from '../../../core/system-turn.ts'
-import type { Storage } from '../../../storage/storage.ts'
+import type { Foundation } from '../../../foundation.ts'
 import type { DesiredStateWithPlayout as DesiredState } from './desired-playout.ts'
 import type { PlayoutEvent } from './service.ts'
 import { noteBroadcast } from './turns.ts'
@@ -15,16 +12,10 @@ import type { MediaDirectory, Placement } from '../media-nodes/index.ts'
 import { streamPlaces, type StreamPlace } from '../streams/index.ts'
 import { claimBroadcasts, freeBroadcasts, releaseBroadcasts, renewLeases } from './leases.ts'
 
-export interface PlayoutKeeperOptions {
+type Dependencies = Pick<Foundation, 'database' | 'log' | 'scratch' | 'storage' | 'turns'> & {
   readonly nodeId: string
-  readonly sql: Sql
-  readonly turns: TurnRunner
-  readonly storage: Storage
   readonly directory: MediaDirectory
   readonly placement: Placement
-  readonly log: Logger
-  /** Folder for copies of files that the storage does not keep on this machine. Empty when the node starts. */
-  readonly scratch: string
   /** Applies the desired state of a stream to the media process. */
   readonly refresh: (streamId: string) => void
 }
@@ -46,13 +37,13 @@ const MOST = 50
 
 /** Decides which broadcasts this node plays, fetches their files, and stores their positions. */
 export class PlayoutKeeper {
-  readonly #options: PlayoutKeeperOptions
+  readonly #dependencies: Dependencies
   readonly #taken = new Map<string, Taken>()
   #present: ReadonlySet<string> = new Set()
   #eager = 0
 
-  constructor(options: PlayoutKeeperOptions) {
-    this.#options = options
+  constructor(dependencies: Dependencies) {
+    this.#dependencies = dependencies
   }
 
   /**
@@ -65,7 +56,7 @@ export class PlayoutKeeper {
     readonly streamId?: string | undefined
     readonly late?: boolean
   }): Promise<{ streamId: string; workspaceId: string; path: string }[]> {
-    const { directory, nodeId, placement, sql } = this.#options
+    const { directory, nodeId, placement, database: sql } = this.#dependencies
     const isNext = which.late === true || placement.best()?.nodeId === nodeId
     const otherNodes = directory.present().filter((id) => id !== nodeId)
     const free = await freeBroadcasts.rows(sql, {
@@ -95,14 +86,14 @@ export class PlayoutKeeper {
   /** Whether a media node was lost recently and may have left broadcasts. To be called once a second. */
   isDue(): boolean {
     const before = this.#present
-    this.#present = new Set(this.#options.directory.present())
+    this.#present = new Set(this.#dependencies.directory.present())
     if (!before.isSubsetOf(this.#present)) this.#eager = EAGER_ROUNDS
     return this.#eager-- > 0
   }
 
   /** Whether this node plays files over the stream. */
   isMine({ playout }: DesiredState): boolean {
-    return playout?.nodeId === this.#options.nodeId
+    return playout?.nodeId === this.#dependencies.nodeId
   }
 
   /** Fetches the files of a broadcast. To be called before {@link complete}. */
@@ -118,7 +109,7 @@ export class PlayoutKeeper {
     }
     const { fetched } = this.#taken.get(streamId) as Taken
     for (const { key } of playout.items) {
-      if (this.#options.storage.localPath(key) !== undefined || fetched.has(key)) continue
+      if (this.#dependencies.storage.localPath(key) !== undefined || fetched.has(key)) continue
       fetched.set(key, await this.#fetch(key, playout.id))
     }
   }
@@ -152,7 +143,7 @@ export class PlayoutKeeper {
       }
       case 'playout.lapsed':
         // This node was paused for a while. The database knows whether it still has the broadcast.
-        this.#options.refresh(event.streamId)
+        this.#dependencies.refresh(event.streamId)
         break
       case 'playout.skipped':
         this.#note(taken, { type: 'skipped', item: event.item, message: event.message })
@@ -170,15 +161,16 @@ export class PlayoutKeeper {
     const taken = [...this.#taken]
     if (taken.length === 0) return
     const positions = taken.map(([, { broadcastId: id, position }]) => ({ id, ...position }))
-    const mine = await renewLeases(this.#options.sql, this.#options.nodeId, positions)
+    const mine = await renewLeases(this.#dependencies.database, this.#dependencies.nodeId, positions)
     for (const [streamId, { broadcastId }] of taken) {
-      if (!mine.has(broadcastId)) this.#options.refresh(streamId)
+      if (!mine.has(broadcastId)) this.#dependencies.refresh(streamId)
     }
   }
 
   /** Releases a broadcast for the node that the stream's publisher has connected to. */
   async yield({ playout }: DesiredState): Promise<void> {
-    if (playout !== undefined) await releaseBroadcasts(this.#options.sql, this.#options.nodeId, playout.id)
+    if (playout !== undefined)
+      await releaseBroadcasts(this.#dependencies.database, this.#dependencies.nodeId, playout.id)
   }
 
   async forget(streamId: string): Promise<void> {
@@ -190,25 +182,25 @@ export class PlayoutKeeper {
   /** Releases all broadcasts for other nodes. */
   async close(): Promise<void> {
     await this.checkpoint()
-    await releaseBroadcasts(this.#options.sql, this.#options.nodeId)
+    await releaseBroadcasts(this.#dependencies.database, this.#dependencies.nodeId)
     for (const streamId of this.#taken.keys()) await this.forget(streamId)
   }
 
   #pathOf(key: string, { broadcastId, fetched }: Taken): string {
-    return this.#options.storage.localPath(key) ?? fetched.get(key) ?? this.#copyPath(key, broadcastId)
+    return this.#dependencies.storage.localPath(key) ?? fetched.get(key) ?? this.#copyPath(key, broadcastId)
   }
 
   /** A missing file is left to the media process, which reports it. */
   async #fetch(key: string, broadcastId: string): Promise<string> {
     const path = this.#copyPath(key, broadcastId)
-    await mkdir(this.#options.scratch, { recursive: true })
-    const content = await this.#options.storage.get(key)
+    await mkdir(this.#dependencies.scratch, { recursive: true })
+    const content = await this.#dependencies.storage.get(key)
     if (content !== undefined) await pipeline(content, createWriteStream(path))
     return path
   }
 
   #copyPath(key: string, broadcastId: string): string {
-    return join(this.#options.scratch, `broadcast-${broadcastId}-${key.split('/').at(-1)}`)
+    return join(this.#dependencies.scratch, `broadcast-${broadcastId}-${key.split('/').at(-1)}`)
   }
 
   /** Retried while the database is unavailable, because the result of a broadcast must not be lost. */
@@ -217,7 +209,7 @@ export class PlayoutKeeper {
     event: PlayoutEvent,
     tries = 30,
   ): void {
-    const { log, nodeId, turns } = this.#options
+    const { log, nodeId, turns } = this.#dependencies
     turns.system(workspaceId, noteBroadcast, { broadcastId, nodeId, event }).catch((error: unknown) => {
       log.warn({ error, broadcastId }, 'the progress of a broadcast could not be stored; trying again')
       if (tries > 0) setTimeout(() => this.#note({ broadcastId, workspaceId }, event, tries - 1), SECOND).unref()

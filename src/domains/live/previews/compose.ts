@@ -11,13 +11,12 @@ declare module '../../../core/services.ts' {
 
 /** Builds the service of the domain. */
 export function composePreviews(
-  { clock, config, coordination, database: sql, log, media, secret }: Foundation,
+  foundation: Foundation,
   { mediaNodes, workspaces }: Pick<Services, 'mediaNodes' | 'workspaces'>,
 ) {
+  const { config, log, media, secret } = foundation
   const previews = new Previews({
-    sql,
-    clock,
-    coordination,
+    ...foundation,
     tokens: new SealedBox(secret, 'preview tokens'),
     media: mediaNodes.directory,
     memberships: workspaces.memberships,

@@ -1,9 +1,8 @@
 import type { Readable } from 'node:stream'
 import type { OpenedWhep } from '../../../../media/whip/whep/proxy.ts'
 import { credentialRefOf, findValidCredentials, type CredentialRef } from '../../identity/auth/index.ts'
-import type { Coordination } from '../../../coordination/coordination.ts'
 import type { Caller, Member } from '../../../core/caller.ts'
-import { MINUTE, SECOND, type Clock } from '../../../core/clock.ts'
+import { MINUTE, SECOND } from '../../../core/clock.ts'
 import {
   BadRequest,
   Conflict,
@@ -12,11 +11,9 @@ import {
   NotFound,
   Overloaded,
 } from '../../../core/errors.ts'
-import type { Logger } from '../../../core/log.ts'
 import type { Tickets } from '../../../core/ports.ts'
 import { UnsealError, type SealedBox } from '../../../core/sealed-box.ts'
-import type { Sql } from '../../../core/sql.ts'
-import type { OpenPreview, WhepLink } from '../../../foundation.ts'
+import type { Foundation, OpenPreview, WhepLink } from '../../../foundation.ts'
 import { onCredentials } from '../../identity/users/index.ts'
 import type { MemberCache } from '../../workspace/workspaces/index.ts'
 import { type MediaDirectory, MediaUnavailable, NoUsableCodec } from '../media-nodes/index.ts'
@@ -30,10 +27,7 @@ export interface OpenedPlayback {
   readonly links: Readonly<Record<string, string>>
 }
 
-interface PreviewsOptions {
-  readonly sql: Sql
-  readonly clock: Clock
-  readonly coordination: Coordination
+type Dependencies = Pick<Foundation, 'clock' | 'coordination' | 'database' | 'log'> & {
   /** Encrypts tokens. */
   readonly tokens: SealedBox
   readonly media: MediaDirectory
@@ -43,7 +37,6 @@ interface PreviewsOptions {
   /** Values of the Link header that help WHEP clients to connect. */
   readonly links: readonly string[]
   readonly publicUrl: string
-  readonly log: Logger
 }
 
 /** The content of a token: the stream, and the credential that created the token. */
@@ -67,13 +60,13 @@ const RECHECK_MS = 5 * SECOND
 
 /** Previews of streams, and the tokens with which browsers open them. */
 export class Previews implements Tickets {
-  readonly #options: PreviewsOptions
+  readonly #dependencies: Dependencies
   readonly #watching = new Map<Readable, Viewer>()
   readonly #ends: (() => void)[]
 
-  constructor(options: PreviewsOptions) {
-    this.#options = options
-    const { coordination, memberships } = options
+  constructor(dependencies: Dependencies) {
+    this.#dependencies = dependencies
+    const { coordination, memberships } = dependencies
     const timer = setInterval(() => void this.#recheck(), RECHECK_MS).unref()
     this.#ends = [
       memberships.onChange((id) => void this.#recheck(({ workspaceId }) => id === undefined || workspaceId === id)),
@@ -84,7 +77,7 @@ export class Previews implements Tickets {
 
   /** @throws AppError not_found; conflict for a stream that has ended */
   async createToken(streamId: string, caller: Caller): Promise<PreviewTokenData> {
-    const { clock, publicUrl, tokens } = this.#options
+    const { clock, publicUrl, tokens } = this.#dependencies
     const row = await this.#find(streamId)
     if (row.status === 'ended') throw Conflict({ message: 'The stream has ended. Arm it first.' })
     const { apiKeyId, sessionId, since, userId } = credentialRefOf(caller, clock.now())
@@ -111,12 +104,12 @@ export class Previews implements Tickets {
     const row = await this.#find(streamId)
     const credential =
       token === undefined
-        ? credentialRefOf(caller, this.#options.clock.now())
+        ? credentialRefOf(caller, this.#dependencies.clock.now())
         : await this.#check(this.#read(token), row)
     const address = this.#addressOf(row)
     let source: Readable
     try {
-      source = await this.#options.open(address, streamId)
+      source = await this.#dependencies.open(address, streamId)
     } catch (error) {
       throw refusal(error)
     }
@@ -130,7 +123,7 @@ export class Previews implements Tickets {
    */
   async play(streamId: string, token: string | undefined, sdp: string): Promise<OpenedPlayback> {
     const { row, viewer } = await this.#bearer(streamId, token)
-    const { links, whep } = this.#options
+    const { links, whep } = this.#dependencies
     const opened = await orUnavailable(whep.open(this.#addressOf(row), streamId, sdp))
     if (opened === undefined) throw Conflict({ message: 'The stream no longer has a publisher.' })
     if (!opened.ok) throw errorOf(opened)
@@ -141,7 +134,7 @@ export class Previews implements Tickets {
   /** Ends a WHEP session. @throws AppError not_found, invalid_credential, credential_expired, conflict, media_unavailable */
   async stop(streamId: string, token: string | undefined, session: string): Promise<void> {
     const { row } = await this.#bearer(streamId, token)
-    if (await orUnavailable(this.#options.whep.end(this.#addressOf(row), streamId, session))) return
+    if (await orUnavailable(this.#dependencies.whep.end(this.#addressOf(row), streamId, session))) return
     throw NotFound({ message: 'The session does not exist or has ended.' })
   }
 
@@ -160,7 +153,7 @@ export class Previews implements Tickets {
     if (node === null) {
       throw Conflict({ message: 'The stream has no publisher. Start the encoder first.' })
     }
-    const address = this.#options.media.previewAddressOf(node)
+    const address = this.#dependencies.media.previewAddressOf(node)
     if (address === undefined) throw MediaUnavailable({ retryAfter: 2 })
     return address
   }
@@ -180,7 +173,7 @@ export class Previews implements Tickets {
   #read(token: string): Claims {
     let parts: string[]
     try {
-      parts = this.#options.tokens.open(token).split(' ')
+      parts = this.#dependencies.tokens.open(token).split(' ')
     } catch (error) {
       if (!(error instanceof UnsealError)) throw error
       throw InvalidCredential()
@@ -188,7 +181,7 @@ export class Previews implements Tickets {
     const [userId, session, streamId, path, expires] = parts
     if (parts.length !== CLAIMS || !userId || !session || !streamId || !path) throw InvalidCredential()
     const expiresAt = Number(expires)
-    if (this.#options.clock.now() >= expiresAt) {
+    if (this.#dependencies.clock.now() >= expiresAt) {
       throw CredentialExpired({ message: 'The preview token has expired. Create a new one.' })
     }
     const isKey = session.startsWith(API_KEY)
@@ -197,7 +190,7 @@ export class Previews implements Tickets {
   }
 
   async #find(streamId: string): Promise<StreamRow> {
-    const row = await findStream(this.#options.sql, streamId)
+    const row = await findStream(this.#dependencies.database, streamId)
     if (row === undefined) throw NotFound()
     return row
   }
@@ -211,7 +204,7 @@ export class Previews implements Tickets {
           'The preview token is no longer valid because the stream was stopped or armed again. Create a new one.',
       })
     }
-    const [valid] = await findValidCredentials(this.#options.sql, [claims], this.#options.clock.now())
+    const [valid] = await findValidCredentials(this.#dependencies.database, [claims], this.#dependencies.clock.now())
     if (valid === undefined) {
       throw InvalidCredential({
         message: 'The preview token is no longer valid because its session or API key has ended.',
@@ -226,17 +219,19 @@ export class Previews implements Tickets {
     if (watching.length === 0) return
     try {
       const viewers = watching.map(([, viewer]) => viewer)
-      const valid = new Set(await findValidCredentials(this.#options.sql, viewers, this.#options.clock.now()))
+      const valid = new Set(
+        await findValidCredentials(this.#dependencies.database, viewers, this.#dependencies.clock.now()),
+      )
       for (const [source, viewer] of watching) {
         if (!valid.has(viewer) || !(await this.#mayWatch(viewer))) source.destroy()
       }
     } catch (error) {
-      this.#options.log.warn({ error }, 'the permissions of preview viewers could not be checked')
+      this.#dependencies.log.warn({ error }, 'the permissions of preview viewers could not be checked')
     }
   }
 
   async #mayWatch({ userId, workspaceId }: Pick<Viewer, 'userId' | 'workspaceId'>): Promise<boolean> {
-    const member = await this.#options.memberships.find(workspaceId, userId)
+    const member = await this.#dependencies.memberships.find(workspaceId, userId)
     return member?.scopes.has('streams:read') ?? false
   }
 }

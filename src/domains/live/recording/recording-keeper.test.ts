@@ -6,7 +6,7 @@ import { waitFor } from '../../../../test/support/wait.ts'
 import { DatabaseUnavailable, NotFound } from '../../../core/errors.ts'
 import { uuidv7 } from '../../../core/id.ts'
 import type { DesiredState } from '../media-link/desired-states.ts'
-import { RecordingKeeper, type RecordingKeeperOptions } from './recording-keeper.ts'
+import { RecordingKeeper } from './recording-keeper.ts'
 import { recordingPrefix } from './recording-file.ts'
 
 const [workspaceId, streamId, sessionId] = [uuidv7(1), uuidv7(2), uuidv7(3)]
@@ -37,7 +37,7 @@ beforeEach(async () => {
     },
     log: { debug: line, info: line, warn: line, error: line },
     refresh: () => {},
-  } as unknown as RecordingKeeperOptions)
+  } as unknown as ConstructorParameters<typeof RecordingKeeper>[0])
 })
 afterEach(async () => {
   await keeper.close(1_000)

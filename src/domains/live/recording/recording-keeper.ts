@@ -6,9 +6,9 @@ import type { DesiredStream, MediaEvent } from '../../../../media/types.ts'
 import type { Intake, Quota } from '../../media/assets/index.ts'
 import { SECOND } from '../../../core/clock.ts'
 import { AppError } from '../../../core/error.ts'
-import type { Logger } from '../../../core/log.ts'
-import type { SystemTurn, TurnRunner } from '../../../core/system-turn.ts'
+import type { SystemTurn } from '../../../core/system-turn.ts'
 import { removeAccessOfOthers, makeFolder } from '../../../storage/disk-modes.ts'
+import type { Foundation } from '../../../foundation.ts'
 import type { DesiredState } from '../streams/index.ts'
 import { parseRecording, recordingPrefix, type RecordingFile } from './recording-file.ts'
 import { keepRecording, recordingBegun, recordingLost, warnOfRecording } from './turns.ts'
@@ -24,12 +24,11 @@ export interface RecordingSettings {
   readonly repair: (path: string) => Promise<{ readonly bytes: number; readonly seconds: number } | undefined>
 }
 
-export interface RecordingKeeperOptions extends RecordingSettings {
-  readonly turns: TurnRunner
-  readonly log: Logger
-  /** Applies the desired state of a stream to the media process. */
-  readonly refresh: (streamId: string) => void
-}
+type Dependencies = RecordingSettings &
+  Pick<Foundation, 'log' | 'turns'> & {
+    /** Applies the desired state of a stream to the media process. */
+    readonly refresh: (streamId: string) => void
+  }
 
 const RETRY_MS = 5 * SECOND
 const NO_STORAGE =
@@ -40,7 +39,7 @@ const NO_STORAGE =
  * when a process ends in between.
  */
 export class RecordingKeeper {
-  readonly #options: RecordingKeeperOptions
+  readonly #dependencies: Dependencies
   /** Reserved storage by session. */
   readonly #quotas = new Map<string, RecordingQuota>()
   /** The session that is recorded, by stream. */
@@ -53,8 +52,8 @@ export class RecordingKeeper {
   #hasListed = false
   readonly #closing = new AbortController()
 
-  constructor(options: RecordingKeeperOptions) {
-    this.#options = options
+  constructor(dependencies: Dependencies) {
+    this.#dependencies = dependencies
   }
 
   /**
@@ -62,9 +61,9 @@ export class RecordingKeeper {
    * @param onReady called when they are listed
    */
   async start(onReady = () => {}): Promise<void> {
-    await makeFolder(this.#options.folder)
-    await removeAccessOfOthers(this.#options.folder)
-    for (const name of await readdir(this.#options.folder)) {
+    await makeFolder(this.#dependencies.folder)
+    await removeAccessOfOthers(this.#dependencies.folder)
+    for (const name of await readdir(this.#dependencies.folder)) {
       const recording = parseRecording(name)
       if (recording !== undefined) this.#import(recording)
     }
@@ -87,7 +86,7 @@ export class RecordingKeeper {
     if (!this.#hasListed || recordSession === null || this.#stopped.has(recordSession)) return stream
     const { streamId } = stream
     const prefix = recordingPrefix({ workspaceId, streamId, sessionId: recordSession })
-    const { folder, splitMs } = this.#options
+    const { folder, splitMs } = this.#dependencies
     return { ...stream, recording: { sessionId: recordSession, prefix: join(folder, prefix), splitMs, gaps } }
   }
 
@@ -138,16 +137,17 @@ export class RecordingKeeper {
     quota.note(name, bytes)
     quota.ensure().then(
       (fits) => fits || this.#stop(workspaceId, streamId, sessionId),
-      (error: unknown) => this.#options.log.warn({ error, streamId }, 'storage for a recording could not be reserved'),
+      (error: unknown) =>
+        this.#dependencies.log.warn({ error, streamId }, 'storage for a recording could not be reserved'),
     )
   }
 
   #stop(workspaceId: string, streamId: string, sessionId: string): void {
     if (this.#stopped.has(sessionId)) return
     this.#stopped.add(sessionId)
-    this.#options.log.warn({ streamId }, 'a recording has stopped because the storage of the plan is used up')
+    this.#dependencies.log.warn({ streamId }, 'a recording has stopped because the storage of the plan is used up')
     this.#turn(workspaceId, warnOfRecording, { streamId, code: 'recording_stopped', message: NO_STORAGE })
-    this.#options.refresh(streamId)
+    this.#dependencies.refresh(streamId)
   }
 
   #onRefused({ kind, message, streamId }: Extract<MediaEvent, { type: 'recording.refused' }>): void {
@@ -160,7 +160,7 @@ export class RecordingKeeper {
   #quotaOf(workspaceId: string, sessionId: string): RecordingQuota {
     let quota = this.#quotas.get(sessionId)
     if (quota === undefined) {
-      quota = new RecordingQuota(this.#options.quota, workspaceId, sessionId)
+      quota = new RecordingQuota(this.#dependencies.quota, workspaceId, sessionId)
       this.#quotas.set(sessionId, quota)
     }
     return quota
@@ -172,7 +172,7 @@ export class RecordingKeeper {
   }
 
   async #untilImported(recording: RecordingFile): Promise<void> {
-    const { log } = this.#options
+    const { log } = this.#dependencies
     const { signal } = this.#closing
     while (!signal.aborted) {
       try {
@@ -181,7 +181,7 @@ export class RecordingKeeper {
       } catch (error) {
         if (error instanceof AppError && error.status < 500 && error.code !== 'storage_full') {
           log.error({ error, file: recording.name }, 'the media library refused a recording; the file is kept')
-          const path = join(this.#options.folder, recording.name)
+          const path = join(this.#dependencies.folder, recording.name)
           await rename(path, `${path}.refused`).catch(() => {})
           this.#turn(recording.workspaceId, recordingLost, { recording, reason: error.message })
           return
@@ -195,13 +195,13 @@ export class RecordingKeeper {
 
   /** Gives up a recording without a file, so that the next ones can be imported. */
   #onMissing(recording: RecordingFile): void {
-    this.#options.log.error({ file: recording.name }, 'the file of a recording is missing')
+    this.#dependencies.log.error({ file: recording.name }, 'the file of a recording is missing')
     this.#quotaOf(recording.workspaceId, recording.sessionId).drop(recording.name)
     this.#turn(recording.workspaceId, recordingLost, { recording, reason: 'The file of the recording is missing.' })
   }
 
   async #importOnce(recording: RecordingFile): Promise<void> {
-    const { folder, intake, repair, turns } = this.#options
+    const { folder, intake, repair, turns } = this.#dependencies
     const { name, sessionId, workspaceId } = recording
     const path = join(folder, name)
     const repaired = await repair(path)
@@ -237,12 +237,12 @@ export class RecordingKeeper {
 
   /** Runs a system turn. Retried while the database is unavailable; a refusal is final. */
   #turn<I>(workspaceId: string, turn: SystemTurn<I, void>, input: I, tries = 30): void {
-    this.#options.turns.system(workspaceId, turn, input).catch((error: unknown) => {
+    this.#dependencies.turns.system(workspaceId, turn, input).catch((error: unknown) => {
       if (error instanceof AppError && error.status < 500) {
-        this.#options.log.warn({ error, turn: turn.name, workspaceId }, 'the status of a recording was refused')
+        this.#dependencies.log.warn({ error, turn: turn.name, workspaceId }, 'the status of a recording was refused')
         return
       }
-      this.#options.log.warn({ error, turn: turn.name }, 'the status of a recording could not be stored')
+      this.#dependencies.log.warn({ error, turn: turn.name }, 'the status of a recording could not be stored')
       if (tries > 0) setTimeout(() => this.#turn(workspaceId, turn, input, tries - 1), SECOND).unref()
     })
   }

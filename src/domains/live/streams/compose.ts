@@ -19,7 +19,7 @@ type Streams = ReturnType<typeof composeStreams>['services']['streams']
 
 /** Builds the services of streams. */
 export function composeStreams(
-  { clock, config, database: sql, secret }: Foundation,
+  foundation: Foundation,
   {
     assets,
     destinations,
@@ -28,6 +28,7 @@ export function composeStreams(
     workspaces: { service: workspaces },
   }: Pick<Services, 'assets' | 'destinations' | 'mediaNodes' | 'plans' | 'workspaces'>,
 ) {
+  const { clock, config, database, secret } = foundation
   const { directory: media, notices, placement } = mediaNodes
   const lifecycle = new StreamLifecycle({
     clock,
@@ -39,8 +40,7 @@ export function composeStreams(
       (await workspaces.ofUser(userId, tx)).flatMap(({ id, ownerId }) => (ownerId === userId ? [id] : [])),
   })
   const catalog = new StreamService({
-    sql,
-    clock,
+    ...foundation,
     keys: new SealedBox(secret, 'ingest keys'),
     chooser: new PlatformChooser(clock, plans),
     plans,
@@ -55,8 +55,8 @@ export function composeStreams(
   const streams = {
     catalog,
     lifecycle,
-    sessions: new StreamSessions(sql, clock),
-    usage: new StreamingUsage(sql, clock, plans, (userId) => workspaces.ofUser(userId)),
+    sessions: new StreamSessions(database, clock),
+    usage: new StreamingUsage(database, clock, plans, (userId) => workspaces.ofUser(userId)),
   }
   return { services: { streams } }
 }

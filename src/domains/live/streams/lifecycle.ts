@@ -19,7 +19,7 @@ import type { SessionDestination } from './session-schemas.ts'
 import { streamDestinations, streams, streamSessions } from './tables.ts'
 import { countActive, minutesOf, monthOf, usedMs } from './usage.ts'
 
-export interface StreamLifecycleOptions {
+interface Dependencies {
   readonly clock: Clock
   readonly plans: PlanService
   readonly media: MediaDirectory
@@ -27,11 +27,6 @@ export interface StreamLifecycleOptions {
   readonly placement: Placement
   /** Ids of the workspaces that a user owns. */
   readonly workspacesOwnedBy: (sql: Sql, userId: string) => Promise<readonly string[]>
-}
-
-export interface GoLiveOptions {
-  readonly destinationIds?: readonly string[]
-  readonly waitForIngest?: boolean
 }
 
 const WHY_NOT_LIVE: Partial<Record<StreamStatus, string>> = {
@@ -70,11 +65,11 @@ type EndHook = (turn: Turn, streamId: string) => Promise<void>
 
 /** Starts, stops and switches streams. Turns change the database, and media nodes follow it. */
 export class StreamLifecycle {
-  readonly #options: StreamLifecycleOptions
+  readonly #dependencies: Dependencies
   readonly #endHooks: EndHook[] = []
 
-  constructor(options: StreamLifecycleOptions) {
-    this.#options = options
+  constructor(dependencies: Dependencies) {
+    this.#dependencies = dependencies
   }
 
   /** Runs a hook in the turn that ends a stream. */
@@ -86,14 +81,18 @@ export class StreamLifecycle {
    * Starts relaying, or lets it start with the first frame. A repeated call only changes which destinations are enabled.
    * @throws AppError not_found, conflict, validation_failed, plan_limit_reached, media_unavailable
    */
-  async goLive(turn: Turn, id: string, { destinationIds, waitForIngest }: GoLiveOptions): Promise<StreamRow> {
+  async goLive(
+    turn: Turn,
+    id: string,
+    { destinationIds, waitForIngest }: { destinationIds?: readonly string[]; waitForIngest?: boolean },
+  ): Promise<StreamRow> {
     const row = await this.find(turn, id)
     const status = next(row.status, waitForIngest ? 'go_live_and_wait' : 'go_live')
     if (status === undefined) throw Conflict({ message: WHY_NOT_LIVE[row.status] ?? 'The stream cannot go live now.' })
     const wasActive = isActive(row.status)
     if (wasActive && destinationIds === undefined) return row
     checkNamed(row, destinationIds)
-    this.#options.media.require()
+    this.#dependencies.media.require()
     if (!wasActive) await this.#checkPlan(turn)
     await this.#choose(turn, id, destinationIds, !wasActive)
     await this.place(turn, row)
@@ -115,7 +114,7 @@ export class StreamLifecycle {
 
   /** Ends a stream and its session. Media nodes disconnect the publisher after the commit. */
   async end(turn: Turn, row: StreamRow, reason: EndReason): Promise<void> {
-    const now = new Date(this.#options.clock.now())
+    const now = new Date(this.#dependencies.clock.now())
     if (row.sessionId !== null) {
       await addToSession.run(turn.sql, {
         id: row.sessionId,
@@ -140,7 +139,7 @@ export class StreamLifecycle {
    * same, because it counts edits.
    */
   async move(turn: Turn, row: StreamRow, status: StreamStatus): Promise<void> {
-    const now = new Date(this.#options.clock.now())
+    const now = new Date(this.#dependencies.clock.now())
     const changed = status !== row.status
     const opens = status === 'live' && row.sessionId === null
     const sessionId = opens ? await this.#openSession(turn, row.id, now) : undefined
@@ -163,18 +162,18 @@ export class StreamLifecycle {
       endReason: row.statusReason,
       version: row.version,
     })
-    this.#options.notices.changed(turn, row.id)
+    this.#dependencies.notices.changed(turn, row.id)
   }
 
   /** Assigns a stream to another media node if its own is gone. */
   async place(turn: Turn, { id, mediaNode: before }: Pick<StreamRow, 'id' | 'mediaNode'>): Promise<void> {
-    const node = this.#options.placement.choose(id, before)
+    const node = this.#dependencies.placement.choose(id, before)
     if (node !== before) await streams.update(turn.sql, { id }, { mediaNode: node })
   }
 
   /** The publisher of a stream has connected. */
   arrived(streamId: string): void {
-    this.#options.placement.arrived(streamId)
+    this.#dependencies.placement.arrived(streamId)
   }
 
   /** Connects one waiting or failed destination now. @throws AppError not_found, conflict, media_unavailable */
@@ -186,9 +185,9 @@ export class StreamLifecycle {
     if (!destination.enabled) {
       throw Conflict({ message: 'The destination is disabled in this session: name it when going live.' })
     }
-    this.#options.media.require()
+    this.#dependencies.media.require()
     turn.audit({ kind: 'stream_destination', id: destinationId })
-    this.#options.notices.retry(turn, id, destinationId)
+    this.#dependencies.notices.retry(turn, id, destinationId)
     return destination
   }
 
@@ -198,7 +197,7 @@ export class StreamLifecycle {
    */
   async switchInput(turn: Turn, id: string, source: InputSource): Promise<StreamRow> {
     const row = await this.find(turn, id)
-    const { media, notices } = this.#options
+    const { media, notices } = this.#dependencies
     media.require()
     const { ingest = null, standby = null } = media.statusOf(id)?.status ?? {}
     if (ingest?.source === 'file') {
@@ -210,7 +209,7 @@ export class StreamLifecycle {
     const [changed] = await streams.updateReturning(
       turn.sql,
       { id },
-      { inputSelected: source, version: increment(), updatedAt: new Date(this.#options.clock.now()) },
+      { inputSelected: source, version: increment(), updatedAt: new Date(this.#dependencies.clock.now()) },
     )
     turn.audit({ kind: 'stream', id, details: { source } })
     const { status, statusReason: endReason, title } = row
@@ -234,7 +233,7 @@ export class StreamLifecycle {
 
   /** Locks the subscription until the commit, so that two requests of one owner cannot both use the last slot. */
   async #checkPlan(turn: Turn): Promise<void> {
-    const { clock, plans } = this.#options
+    const { clock, plans } = this.#dependencies
     const owner = await ownerOf(turn)
     const allowance = await plans.lockLimitsOf(turn.sql, owner)
     const minutes = minutesOf(await usedMs(turn.sql, owner, monthOf(clock.now())))
@@ -243,7 +242,7 @@ export class StreamLifecycle {
       const message = `The ${minutesLimit} streaming minutes of the ${allowance.plan} plan are used up for this month.`
       throw plans.limitError(allowance, 'streamingMinutesPerMonth', minutes, message)
     }
-    const count = await countActive(turn.sql, await this.#options.workspacesOwnedBy(turn.sql, owner))
+    const count = await countActive(turn.sql, await this.#dependencies.workspacesOwnedBy(turn.sql, owner))
     if (count < allowance.concurrentStreams) return
     const message = `The ${allowance.plan} plan allows ${allowance.concurrentStreams} streams at the same time.`
     throw plans.limitError(allowance, 'concurrentStreams', count, message)
@@ -251,7 +250,7 @@ export class StreamLifecycle {
 
   /** Enables and disables destinations. A new session resets their states. */
   async #choose(turn: Turn, id: string, named: readonly string[] | undefined, fresh: boolean): Promise<void> {
-    const since = fresh ? new Date(this.#options.clock.now()) : undefined
+    const since = fresh ? new Date(this.#dependencies.clock.now()) : undefined
     await enableDestinations.run(turn.sql, { streamId: id, named, since })
   }
 

@@ -1,5 +1,4 @@
 import type { Static } from 'typebox'
-import type { Clock } from '../../../core/clock.ts'
 import type { Member } from '../../../core/caller.ts'
 import { Conflict, NotFound } from '../../../core/errors.ts'
 import { DAY } from '../../../core/clock.ts'
@@ -13,6 +12,7 @@ import type { Sql } from '../../../core/sql.ts'
 import type { MemoryKey, Turn } from '../../../core/turn.ts'
 import { anyOf } from '../../../db/condition.ts'
 import { increment } from '../../../db/increment.ts'
+import type { Foundation } from '../../../foundation.ts'
 import type { PlanService } from '../../money/plans/index.ts'
 import type { StreamLifecycle } from './lifecycle.ts'
 import { streamCreated, streamDeleted, streamUpdated } from './events.ts'
@@ -26,9 +26,7 @@ import { isActive, next, type StreamStatus } from './state.ts'
 import { findStream, listedView, pageOfStreams, platformView, streamView, type StreamRow } from './store.ts'
 import { streamDestinations, streams } from './tables.ts'
 
-export interface StreamServiceOptions {
-  readonly sql: Sql
-  readonly clock: Clock
+type Dependencies = Pick<Foundation, 'clock' | 'database'> & {
   readonly keys: SealedBox
   readonly chooser: PlatformChooser
   readonly plans: PlanService
@@ -54,10 +52,10 @@ export function keyExpiry(now: number, scheduledFor: number | undefined): Date {
 
 /** Creates, shows, changes, arms and deletes streams. `StreamLifecycle` starts and stops them. */
 export class StreamService {
-  readonly #options: StreamServiceOptions
+  readonly #dependencies: Dependencies
 
-  constructor(options: StreamServiceOptions) {
-    this.#options = options
+  constructor(dependencies: Dependencies) {
+    this.#dependencies = dependencies
   }
 
   /**
@@ -65,7 +63,7 @@ export class StreamService {
    * @throws AppError validation_failed, plan_limit_reached, conflict
    */
   async create(turn: Turn, body: NewStreamData): Promise<StreamData> {
-    const { clock, chooser, keys, placement } = this.#options
+    const { clock, chooser, keys, placement } = this.#dependencies
     const now = clock.now()
     const at = new Date(now).toISOString()
     const scheduledFor = instant(body.scheduledFor)
@@ -123,7 +121,7 @@ export class StreamService {
 
   /** @throws AppError not_found */
   async get(id: string, member: Member): Promise<StreamData> {
-    const row = await findStream(this.#options.sql, id)
+    const row = await findStream(this.#dependencies.database, id)
     if (row === undefined) throw NotFound()
     return this.viewFor(row, member)
   }
@@ -136,20 +134,20 @@ export class StreamService {
       from: instant(query.from)?.toISOString(),
       to: instant(query.to)?.toISOString(),
     }
-    const rows = await pageOfStreams(this.#options.sql, filter, page)
+    const rows = await pageOfStreams(this.#dependencies.database, filter, page)
     return pageOf(
       rows,
       page.limit,
       (row) => ({ createdAt: row.createdAt, id: row.id }),
       // Lists have no secrets: decrypting one per row would cost more than the rest of the page.
-      (row) => listedView(row, this.#options.placement.urlOf(row.mediaNode)),
+      (row) => listedView(row, this.#dependencies.placement.urlOf(row.mediaNode)),
     )
   }
 
   /** Only members who can manage streams see the key. */
   viewFor(row: StreamRow, member: Member): StreamData {
     const mayManage = member.scopes.has('streams:manage')
-    const { keys, placement } = this.#options
+    const { keys, placement } = this.#dependencies
     return streamView(row, placement.urlOf(row.mediaNode), mayManage ? keys : undefined)
   }
 
@@ -159,7 +157,7 @@ export class StreamService {
    * @throws AppError not_found, precondition_failed, validation_failed, plan_limit_reached, conflict
    */
   async update(turn: Turn, id: string, edit: StreamEditData, ifMatch: IfMatch): Promise<StreamData> {
-    const { clock, keys, notices, placement } = this.#options
+    const { clock, keys, notices, placement } = this.#dependencies
     const row = await this.#find(turn.sql, id)
     requireVersion(ifMatch, row.version)
     const scheduledFor = edit.scheduledFor === undefined ? instant(row.scheduledFor) : instant(edit.scheduledFor)
@@ -203,7 +201,7 @@ export class StreamService {
    * @throws AppError not_found, validation_failed, plan_limit_reached
    */
   async arm(turn: Turn, id: string, platforms: readonly PlatformInput[] | undefined): Promise<ArmedData> {
-    const { lifecycle, clock, keys, placement, publicUrl } = this.#options
+    const { lifecycle, clock, keys, placement, publicUrl } = this.#dependencies
     const row = await this.#find(turn.sql, id)
     if (platforms) await this.replacePlatforms(turn, row, platforms)
     const version = row.version + (platforms ? 1 : 0)
@@ -244,7 +242,7 @@ export class StreamService {
 
   /** Replaces the destinations of a stream. Those that stay are not changed. */
   async replacePlatforms(turn: Turn, row: StreamRow, wanted: readonly PlatformInput[]): Promise<void> {
-    const { lifecycle, chooser } = this.#options
+    const { lifecycle, chooser } = this.#dependencies
     const present = row.platforms
     const isKept = (accountId: string) => wanted.some((platform) => platform.accountId === accountId)
     const removed = present.filter((platform) => !isKept(platform.accountId))
@@ -269,13 +267,13 @@ export class StreamService {
     turn.settled(() => (turn.memory(STREAMS).count = undefined))
     turn.audit({ kind: 'stream', id, details: { title: row.title } })
     turn.emit(streamDeleted, { streamId: id })
-    this.#options.notices.changed(turn, id)
+    this.#dependencies.notices.changed(turn, id)
   }
 
   /** @returns the number of streams @throws AppError plan_limit_reached when the plan allows no more */
   async #requireRoom(turn: Turn): Promise<number> {
     const count = turn.memory(STREAMS).count ?? (await streams.count(turn.sql, { workspaceId: turn.workspaceId }))
-    await this.#options.plans.requireRoom(turn.workspaceId, 'streams', count)
+    await this.#dependencies.plans.requireRoom(turn.workspaceId, 'streams', count)
     return count
   }
 
@@ -286,7 +284,8 @@ export class StreamService {
       { workspaceId: turn.workspaceId, status: anyOf(RUNNING) },
       { columns: ['id'] },
     )
-    for (const { id } of running) await this.#options.lifecycle.end(turn, await this.#find(turn.sql, id), 'stopped')
+    for (const { id } of running)
+      await this.#dependencies.lifecycle.end(turn, await this.#find(turn.sql, id), 'stopped')
   }
 
   async #find(sql: Sql, id: string): Promise<StreamRow> {

@@ -1,10 +1,8 @@
 import type { Static } from 'typebox'
-import type { Clock } from '../../../core/clock.ts'
 import { uuidv7 } from '../../../core/id.ts'
-import type { Sql } from '../../../core/sql.ts'
-import type { TurnRunner } from '../../../core/system-turn.ts'
 import type { Turn } from '../../../core/turn.ts'
 import type { Upload } from '../../../core/upload.ts'
+import type { Foundation } from '../../../foundation.ts'
 import type { Uploads } from './uploads/uploads.ts'
 import type { AssetFolders } from './folders.ts'
 import type { Intake } from './intake.ts'
@@ -15,29 +13,26 @@ import { findAsset } from './store.ts'
 import { addAsset } from './turns.ts'
 import type { AssetViews } from './views.ts'
 
-interface AssetUploadsNeeds {
-  readonly sql: Sql
-  readonly clock: Clock
+type Dependencies = Pick<Foundation, 'clock' | 'database' | 'turns'> & {
   readonly quota: Quota
   readonly intake: Intake
   readonly folders: AssetFolders
   readonly library: AssetLibrary
   readonly uploads: Uploads
-  readonly turns: TurnRunner
   readonly views: AssetViews
 }
 
 /** Adds uploaded files to the library: reserves space, stores the bytes, and adds the asset in a turn. */
 export class AssetUploads {
-  readonly #needs: AssetUploadsNeeds
+  readonly #dependencies: Dependencies
 
-  constructor(needs: AssetUploadsNeeds) {
-    this.#needs = needs
+  constructor(dependencies: Dependencies) {
+    this.#dependencies = dependencies
   }
 
   /** Adds a file that is uploaded in one request. @throws AppError not_found (the folder), plan_limit_reached, storage_limit_reached, errors of the inspection */
   async upload(fields: Static<typeof NewAssetFields>, userId: string, upload: Upload): Promise<AssetData> {
-    const { clock, folders, intake, library, quota, sql, turns } = this.#needs
+    const { clock, folders, intake, library, quota, database: sql, turns } = this.#dependencies
     const { altText, folderId, tags, workspaceId } = fields
     await folders.require(sql, workspaceId, folderId)
     await library.requireTags(sql, workspaceId, tags)
@@ -58,7 +53,7 @@ export class AssetUploads {
 
   /** Adds the asset of a signed upload. A repeated call returns the same asset. @throws AppError conflict, plan_limit_reached */
   async confirm(turn: Turn, uploadId: string): Promise<AssetData> {
-    const { intake, library, uploads, views } = this.#needs
+    const { intake, library, uploads, views } = this.#dependencies
     const row = await uploads.lock(turn.sql, uploadId)
     const existing = row.assetId === null ? undefined : await findAsset(turn.sql, row.assetId)
     if (existing) return views.asset(existing)

@@ -33,47 +33,44 @@ export function composeAssets(
   foundation: Foundation,
   { plans, workspaces: { memberships } }: Pick<Services, 'plans' | 'workspaces'>,
 ) {
-  const { clock, config, coordination, database: sql, links, mediaWork, scratch, searches, storage, turns } = foundation
+  const { clock, config, coordination, database, links, storage } = foundation
   const { checkFitness } = foundation.media
   const uses = new AssetUses()
   const views = new AssetViews(links)
-  const folders = new AssetFolders(sql, clock, plans)
-  const quota = new Quota({ database: sql, clock, plans })
+  const folders = new AssetFolders(database, clock, plans)
+  const quota = new Quota(foundation, plans)
   const tags = new AssetTags(plans)
   const intake = new Intake(storage, clock)
   const previewSeconds = config.MEDIA_PREVIEW_SECONDS
-  const renditions = new RenditionRequests({ clock, storage, quota, views, previewSeconds, checkFitness })
+  const renditions = new RenditionRequests({ ...foundation, quota, views, previewSeconds, checkFitness })
   const library = new AssetLibrary({ clock, folders, quota, tags, uses, views, renditions })
-  const downloads = new AssetDownloads(sql, storage, views)
+  const downloads = new AssetDownloads(database, storage, views)
   const uploads = new Uploads({
-    sql,
-    clock,
-    storage,
+    ...foundation,
     quota,
     intake,
     folders,
     tags,
-    turns,
     plans,
     memberships,
     signatures: new UploadSignatures(foundation.secret),
     publicUrl: config.PUBLIC_URL,
-    finishing: new UploadFinishing({ sql, clock, storage, quota, intake }),
+    finishing: new UploadFinishing({ ...foundation, quota, intake }),
     progress: new UploadProgress(coordination, clock),
   })
-  const housekeeping = new AssetHousekeeping(sql, clock, storage)
+  const housekeeping = new AssetHousekeeping(database, clock, storage)
   housekeeping.keep(findPictures)
   const assets = {
     library,
     intake,
     quota,
-    reader: new AssetReader({ sql, searches, downloads, quota, plans, uses, views }),
+    reader: new AssetReader({ ...foundation, downloads, quota, plans, uses, views }),
     folders,
     uses,
-    assetUploads: new AssetUploads({ sql, clock, quota, intake, folders, library, uploads, turns, views }),
-    examiner: new AssetExaminer({ sql, storage, turns, mediaWork, tempDir: scratch }),
+    assetUploads: new AssetUploads({ ...foundation, quota, intake, folders, library, uploads, views }),
+    examiner: new AssetExaminer(foundation),
     renditions,
-    renditionMaker: new RenditionMaker({ sql, clock, storage, quota, turns, mediaWork, tempDir: scratch }),
+    renditionMaker: new RenditionMaker({ ...foundation, quota }),
     housekeeping,
     uploads,
     urlCheck: new UrlCheck(GuardedFetcher.of(config.ALLOW_PRIVATE_ADDRESSES)),

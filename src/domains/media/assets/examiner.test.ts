@@ -3,7 +3,7 @@ import { expect, test } from 'vitest'
 import { MediaWorkError, type MediaWorkErrorCode } from '../../../../media/work/errors.ts'
 import type { MediaWork } from '../../../../media/work/types.ts'
 import type { TurnRunner } from '../../../core/system-turn.ts'
-import type { Sql } from '../../../core/sql.ts'
+import type { Database } from '../../../db/database.ts'
 import type { Storage } from '../../../storage/storage.ts'
 import { AssetExaminer } from './examiner.ts'
 
@@ -14,13 +14,13 @@ async function examine(code: MediaWorkErrorCode): Promise<{ recorded: readonly u
     throw new MediaWorkError(code, 'It failed.')
   }
   const examiner = new AssetExaminer({
-    sql: { row: async () => ({ kind: 'image' }) } as unknown as Sql,
+    database: { row: async () => ({ kind: 'image' }) } as unknown as Database,
     storage: { localPath: () => '/nowhere' } as unknown as Storage,
     turns: {
       system: async (_id: string, _turn: unknown, input: { error: string | null }) => recorded.push(input.error),
     } as unknown as TurnRunner,
     mediaWork: async () => ({ probe: fail }) as unknown as MediaWork,
-    tempDir: tmpdir(),
+    scratch: tmpdir(),
   })
   const failed = await examiner.examine('a', 'b', { signal: new AbortController().signal, last: false }).then(
     () => false,

@@ -2,12 +2,9 @@ import { createReadStream } from 'node:fs'
 import { mkdtemp, rename, rm } from 'node:fs/promises'
 import { join } from 'node:path'
 import type { MediaWorkError } from '../../../../media/work/errors.ts'
-import type { MediaWork } from '../../../../media/work/types.ts'
 import { MINUTE } from '../../../core/clock.ts'
-import type { TurnRunner } from '../../../core/system-turn.ts'
 import { valuesInOpenJobs } from '../../../jobs/open-jobs.ts'
-import type { Sql } from '../../../core/sql.ts'
-import type { Storage } from '../../../storage/storage.ts'
+import type { Foundation } from '../../../foundation.ts'
 import { fileKey } from './intake.ts'
 import { examineAsset } from './jobs.ts'
 import { localCopy } from './local-copy.ts'
@@ -27,16 +24,6 @@ const RENDER_MS = MINUTE
 /** The result for a file that could not be examined. */
 const EMPTY = { width: null, height: null, seconds: null, probe: null, thumbnails: [], blurhash: null }
 
-interface ExaminerNeeds {
-  readonly sql: Sql
-  readonly storage: Storage
-  readonly turns: TurnRunner
-  /** Media work runs in separate processes, which start when the first file needs them. */
-  readonly mediaWork: () => Promise<MediaWork>
-  /** Folder for temporary files. */
-  readonly tempDir: string
-}
-
 interface Attempt {
   readonly signal: AbortSignal
   /** Whether this is the last attempt. If it fails, the file gets no thumbnail. */
@@ -45,15 +32,15 @@ interface Attempt {
 
 /** Examines new files in the media work processes: probes them and makes thumbnails. */
 export class AssetExaminer {
-  readonly #needs: ExaminerNeeds
+  readonly #foundation: Pick<Foundation, 'database' | 'mediaWork' | 'scratch' | 'storage' | 'turns'>
 
-  constructor(needs: ExaminerNeeds) {
-    this.#needs = needs
+  constructor(foundation: Pick<Foundation, 'database' | 'mediaWork' | 'scratch' | 'storage' | 'turns'>) {
+    this.#foundation = foundation
   }
 
   /** @throws MediaWorkError for a failure that may be temporary */
   async examine(workspaceId: string, fileId: string, { last, signal }: Attempt): Promise<void> {
-    const { sql, turns } = this.#needs
+    const { database: sql, turns } = this.#foundation
     if (!(await assetFiles.exists(sql, { id: fileId }))) return
     try {
       const found = await this.#probeAndRender(fileKey(workspaceId, fileId), signal)
@@ -68,7 +55,7 @@ export class AssetExaminer {
 
   /** Marks files as failed whose job was lost several times or removed. */
   async failAbandoned(): Promise<void> {
-    const { sql, turns } = this.#needs
+    const { database: sql, turns } = this.#foundation
     const pending = await assetFiles.find(sql, { thumbnailState: 'pending' }, { columns: ['id', 'workspaceId'] })
     const open = await valuesInOpenJobs(
       sql,
@@ -88,8 +75,8 @@ export class AssetExaminer {
    * @throws MediaWorkError
    */
   async render(key: string, edge: number, path: string): Promise<void> {
-    const { mediaWork, storage, tempDir } = this.#needs
-    const folder = await mkdtemp(join(tempDir, 'render-'))
+    const { mediaWork, storage, scratch } = this.#foundation
+    const folder = await mkdtemp(join(scratch, 'render-'))
     const signal = AbortSignal.timeout(RENDER_MS)
     try {
       const work = await mediaWork()
@@ -102,10 +89,10 @@ export class AssetExaminer {
   }
 
   async #probeAndRender(key: string, signal: AbortSignal) {
-    const folder = await mkdtemp(join(this.#needs.tempDir, 'examine-'))
+    const folder = await mkdtemp(join(this.#foundation.scratch, 'examine-'))
     try {
-      const work = await this.#needs.mediaWork()
-      const path = await localCopy(this.#needs.storage, key, folder, signal)
+      const work = await this.#foundation.mediaWork()
+      const path = await localCopy(this.#foundation.storage, key, folder, signal)
       const probe = await work.probe(path, { signal })
       const rendered = await work.thumbnails(path, folder, { sizes: SIZES, probed: probe, signal })
       for (const { bytes, name, path: from } of rendered.thumbnails) {
@@ -125,7 +112,7 @@ export class AssetExaminer {
   }
 
   async #store(key: string, from: string, size: number): Promise<void> {
-    const { storage } = this.#needs
+    const { storage } = this.#foundation
     await storage.put(key, createReadStream(from), { type: 'image/webp', size })
   }
 }

@@ -60,16 +60,6 @@ export interface AssetChange {
   readonly deletedAt?: null
 }
 
-interface LibraryNeeds {
-  readonly clock: Clock
-  readonly folders: AssetFolders
-  readonly quota: Quota
-  readonly tags: AssetTags
-  readonly uses: AssetUses
-  readonly views: AssetViews
-  readonly renditions: RenditionRequests
-}
-
 interface NewFile {
   readonly id: string
   readonly workspaceId: string
@@ -101,7 +91,23 @@ export class AssetLibrary {
   readonly #views: AssetViews
   readonly #renditions: RenditionRequests
 
-  constructor({ clock, folders, quota, renditions, tags, uses, views }: LibraryNeeds) {
+  constructor({
+    clock,
+    folders,
+    quota,
+    renditions,
+    tags,
+    uses,
+    views,
+  }: {
+    clock: Clock
+    folders: AssetFolders
+    quota: Quota
+    tags: AssetTags
+    uses: AssetUses
+    views: AssetViews
+    renditions: RenditionRequests
+  }) {
     this.#clock = clock
     this.#folders = folders
     this.#quota = quota

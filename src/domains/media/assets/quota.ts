@@ -3,6 +3,7 @@ import { HOUR, type Clock } from '../../../core/clock.ts'
 import { NotFound } from '../../../core/errors.ts'
 import type { Sql } from '../../../core/sql.ts'
 import type { Database } from '../../../db/database.ts'
+import type { Foundation } from '../../../foundation.ts'
 import { query } from '../../../db/query.ts'
 import type { Allowance, PlanService } from '../../money/plans/index.ts'
 import { findOwned, payerOf } from '../../workspace/workspaces/index.ts'
@@ -87,21 +88,19 @@ export interface StorageUse {
   readonly held: number
 }
 
-export interface QuotaNeeds {
-  readonly database: Database
-  readonly clock: Clock
-  readonly plans: PlanService
-}
-
 /**
  * Enforces the storage limit of a plan. Storage is reserved before a file is received, under a lock on the subscription of
  * the workspace's owner. The reservation ends when the asset is added.
  */
 export class Quota {
-  readonly #needs: QuotaNeeds
+  readonly #database: Database
+  readonly #clock: Clock
+  readonly #plans: PlanService
 
-  constructor(needs: QuotaNeeds) {
-    this.#needs = needs
+  constructor({ clock, database }: Pick<Foundation, 'clock' | 'database'>, plans: PlanService) {
+    this.#database = database
+    this.#clock = clock
+    this.#plans = plans
   }
 
   /**
@@ -112,12 +111,11 @@ export class Quota {
    * @throws AppError storage_limit_reached
    */
   async reserve(workspaceId: string, id: string, bytes: number | undefined, forMs = RESERVATION_MS): Promise<number> {
-    const { clock, database, plans } = this.#needs
-    const owner = await payerOf(database, workspaceId)
+    const owner = await payerOf(this.#database, workspaceId)
     if (owner === undefined) throw NotFound()
-    return database.transaction(async (tx) => {
-      const allowance = await plans.lockLimitsOf(tx, owner)
-      const now = clock.now()
+    return this.#database.transaction(async (tx) => {
+      const allowance = await this.#plans.lockLimitsOf(tx, owner)
+      const now = this.#clock.now()
       const left = await this.#requireLeft(tx, owner, allowance, bytes ?? 1)
       const reserved = bytes ?? left
       await storageReservations.insert(tx, { id, workspaceId, bytes: reserved, expiresAt: new Date(now + forMs) })
@@ -127,10 +125,9 @@ export class Quota {
 
   /** Checks that some storage is left, without reserving it. @throws AppError storage_limit_reached */
   async requireSpace(database: Sql, workspaceId: string): Promise<void> {
-    const { plans } = this.#needs
     const owner = await payerOf(database, workspaceId)
     if (owner === undefined) throw NotFound()
-    await this.#requireLeft(database, owner, await plans.limitsOf(owner), 1)
+    await this.#requireLeft(database, owner, await this.#plans.limitsOf(owner), 1)
   }
 
   /**
@@ -139,10 +136,9 @@ export class Quota {
    * @throws AppError storage_limit_reached
    */
   async requireSpaceToRestore(database: Sql, workspaceId: string, assetId: string): Promise<void> {
-    const { plans } = this.#needs
     const owner = await payerOf(database, workspaceId)
     if (owner === undefined) throw NotFound()
-    const allowance = await plans.lockLimitsOf(database, owner)
+    const allowance = await this.#plans.lockLimitsOf(database, owner)
     const needed = await neededBy.row(database, { assetId })
     const bytes = needed === undefined ? 0 : needed.file + needed.renditions
     if (bytes > 0) await this.#requireLeft(database, owner, allowance, bytes)
@@ -150,10 +146,9 @@ export class Quota {
 
   /** Whether the plan has this many bytes left. */
   async hasSpace(database: Sql, workspaceId: string, bytes: number): Promise<boolean> {
-    const { plans } = this.#needs
     const owner = await payerOf(database, workspaceId)
     if (owner === undefined) return false
-    const { left } = await this.#usage(database, owner, await plans.limitsOf(owner))
+    const { left } = await this.#usage(database, owner, await this.#plans.limitsOf(owner))
     return left >= bytes
   }
 
@@ -179,28 +174,27 @@ export class Quota {
    * @throws AppError storage_limit_reached. The reservation is unchanged then
    */
   async resize(workspaceId: string, id: string, bytes: number, forMs = RESERVATION_MS): Promise<void> {
-    const { clock, database, plans } = this.#needs
-    const owner = await payerOf(database, workspaceId)
+    const owner = await payerOf(this.#database, workspaceId)
     if (owner === undefined) throw NotFound()
-    await database.transaction(async (tx) => {
-      const { storageBytes } = await plans.lockLimitsOf(tx, owner)
+    await this.#database.transaction(async (tx) => {
+      const { storageBytes } = await this.#plans.lockLimitsOf(tx, owner)
       const own = await storageReservations.first(tx, { id })
       const { files, held, renditions } = await this.usedBy(tx, owner)
       if (files + renditions + held - (own?.bytes ?? 0) + bytes > storageBytes) throw StorageLimit()
-      const expiresAt = new Date(clock.now() + forMs)
+      const expiresAt = new Date(this.#clock.now() + forMs)
       await storageReservations.upsert(tx, { id, workspaceId, bytes, expiresAt }, ['id'], ['bytes', 'expiresAt'])
     })
   }
 
   /** Ends a reservation. @param database the transaction that adds the file of the reservation */
-  async release(id: string, database: Sql = this.#needs.database): Promise<void> {
+  async release(id: string, database: Sql = this.#database): Promise<void> {
     await storageReservations.delete(database, { id })
   }
 
   /** Storage used by all workspaces of an owner. */
   async usedBy(database: Sql, owner: string): Promise<StorageUse> {
     const workspaceIds = await findOwned(database, owner)
-    const used = await usedIn.row(database, { workspaceIds, now: new Date(this.#needs.clock.now()) })
+    const used = await usedIn.row(database, { workspaceIds, now: new Date(this.#clock.now()) })
     return used ?? { files: 0, renditions: 0, held: 0 }
   }
 }

@@ -1,9 +1,8 @@
 import { sql } from 'kysely'
 import { NotFound } from '../../../core/errors.ts'
 import type { PageResult } from '../../../core/reply.ts'
-import type { Sql } from '../../../core/sql.ts'
 import { query } from '../../../db/query.ts'
-import type { Searches } from '../../../db/searches.ts'
+import type { Foundation } from '../../../foundation.ts'
 import type { PlanService } from '../../money/plans/index.ts'
 import { payerOf } from '../../workspace/workspaces/index.ts'
 import type { AssetDownloads } from './downloads.ts'
@@ -16,9 +15,7 @@ import { listTags } from './tags.ts'
 import { useView, type AssetUses } from './uses.ts'
 import type { AssetViews } from './views.ts'
 
-interface ReaderNeeds {
-  readonly sql: Sql
-  readonly searches: Searches
+type Dependencies = Pick<Foundation, 'database' | 'searches'> & {
   readonly downloads: AssetDownloads
   readonly quota: Quota
   readonly plans: PlanService
@@ -51,22 +48,22 @@ const renditionBytes = query(mediaTables, (db, $: { workspaceId: string }) =>
 
 /** Reads the media library. */
 export class AssetReader {
-  readonly #needs: ReaderNeeds
+  readonly #dependencies: Dependencies
 
-  constructor(needs: ReaderNeeds) {
-    this.#needs = needs
+  constructor(dependencies: Dependencies) {
+    this.#dependencies = dependencies
   }
 
   /** @throws AppError validation_failed. For a search also search_too_broad and overloaded */
   list(filter: AssetFilter): Promise<PageResult<AssetData>> {
-    const { searches, sql: database, views } = this.#needs
+    const { searches, database, views } = this.#dependencies
     if (filter.q === undefined) return listAssets(database, views, filter)
     return searches.run(filter.workspaceId, (search) => listAssets(search, views, filter))
   }
 
   /** @throws AppError not_found, including for an asset in the bin */
   async get(id: string) {
-    const { sql: database, uses, views } = this.#needs
+    const { database, uses, views } = this.#dependencies
     const row = await this.#row(id)
     const [renditions, used] = await Promise.all([renditionsOf(database, id), uses.of(database, row.workspaceId, [id])])
     return {
@@ -78,30 +75,30 @@ export class AssetReader {
 
   /** @throws AppError not_found */
   async thumbnail(id: string) {
-    return this.#needs.views.thumbnail(await this.#row(id))
+    return this.#dependencies.views.thumbnail(await this.#row(id))
   }
 
   /** Returns one entry per id, in the given order. */
   async resolve(workspaceId: string, ids: readonly string[]) {
-    const rows = new Map((await findAssets(this.#needs.sql, workspaceId, ids)).map((row) => [row.id, row]))
+    const rows = new Map((await findAssets(this.#dependencies.database, workspaceId, ids)).map((row) => [row.id, row]))
     return ids.map((id) => {
       const row = rows.get(id)
       if (row === undefined) {
         const empty = { name: null, kind: null, type: null, url: null, signedUrl: null, signedUntil: null }
         return { _id: id, found: false, ...empty, thumbnail: null }
       }
-      const { kind, name, signedUntil, signedUrl, thumbnail, type, url } = this.#needs.views.asset(row)
+      const { kind, name, signedUntil, signedUrl, thumbnail, type, url } = this.#dependencies.views.asset(row)
       return { _id: id, found: true, name, kind, type, url, signedUrl, signedUntil, thumbnail }
     })
   }
 
   tags(workspaceId: string): Promise<{ tag: string; assetCount: number }[]> {
-    return listTags(this.#needs.sql, workspaceId)
+    return listTags(this.#dependencies.database, workspaceId)
   }
 
   /** @throws AppError not_found */
   async usage(workspaceId: string) {
-    const { plans, quota, sql: database } = this.#needs
+    const { plans, quota, database } = this.#dependencies
     const owner = await payerOf(database, workspaceId)
     if (owner === undefined) throw NotFound()
     const [kinds, renditions, assetCount, used, { storageBytes: limit }] = await Promise.all([
@@ -125,11 +122,11 @@ export class AssetReader {
 
   /** @throws AppError not_found */
   async file(id: string, variant: string | undefined) {
-    return this.#needs.downloads.file(await this.#row(id), variant)
+    return this.#dependencies.downloads.file(await this.#row(id), variant)
   }
 
   async #row(id: string): Promise<AssetRow> {
-    const row = await findAsset(this.#needs.sql, id)
+    const row = await findAsset(this.#dependencies.database, id)
     if (row === undefined) throw NotFound()
     return row
   }

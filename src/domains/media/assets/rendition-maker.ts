@@ -4,14 +4,12 @@ import { join } from 'node:path'
 import type { MediaWorkError } from '../../../../media/work/errors.ts'
 import type { MediaWork, ProbeResult, TranscodeOptions } from '../../../../media/work/types.ts'
 import { AppError } from '../../../core/error.ts'
-import { MINUTE, type Clock } from '../../../core/clock.ts'
+import { MINUTE } from '../../../core/clock.ts'
 import { uuidv7 } from '../../../core/id.ts'
 import type { Logger } from '../../../core/log.ts'
-import type { Sql } from '../../../core/sql.ts'
-import type { TurnRunner } from '../../../core/system-turn.ts'
 import { query } from '../../../db/query.ts'
 import { openJobs } from '../../../jobs/open-jobs.ts'
-import type { Storage } from '../../../storage/storage.ts'
+import type { Foundation } from '../../../foundation.ts'
 import { fileKey } from './intake.ts'
 import { localCopy } from './local-copy.ts'
 import type { Quota } from './quota.ts'
@@ -20,15 +18,8 @@ import { PLAYLIST_TYPE, PREVIEW_MEDIA_TYPE, renditionKeys } from './store.ts'
 import { assetRenditions, mediaTables } from './tables.ts'
 import { recordRendition } from './turns.ts'
 
-interface MakerNeeds {
-  readonly sql: Sql
-  readonly clock: Clock
-  readonly storage: Storage
+type Dependencies = Pick<Foundation, 'clock' | 'database' | 'mediaWork' | 'scratch' | 'storage' | 'turns'> & {
   readonly quota: Quota
-  readonly turns: TurnRunner
-  readonly mediaWork: () => Promise<MediaWork>
-  /** Folder for temporary files. */
-  readonly tempDir: string
 }
 
 interface Attempt {
@@ -79,15 +70,15 @@ const findPending = query(mediaTables, (db, $: { id: string }) =>
 
 /** Makes renditions in the media work processes. */
 export class RenditionMaker {
-  readonly #needs: MakerNeeds
+  readonly #dependencies: Dependencies
 
-  constructor(needs: MakerNeeds) {
-    this.#needs = needs
+  constructor(dependencies: Dependencies) {
+    this.#dependencies = dependencies
   }
 
   /** @throws Error for a failure that may be temporary */
   async make(renditionId: string, attempt: Attempt): Promise<void> {
-    const { sql, turns } = this.#needs
+    const { database: sql, turns } = this.#dependencies
     const rendition = await findPending.row(sql, { id: renditionId })
     if (rendition === undefined) return
     try {
@@ -104,7 +95,7 @@ export class RenditionMaker {
 
   /** Marks pending renditions as failed whose job was lost several times or removed. */
   async failAbandoned(): Promise<void> {
-    const { sql, turns } = this.#needs
+    const { database: sql, turns } = this.#dependencies
     const pending = await assetRenditions.find(sql, { state: 'pending' }, { columns: ['id', 'workspaceId', 'jobId'] })
     const open = await openJobs(
       sql,
@@ -126,7 +117,11 @@ export class RenditionMaker {
     let percent = 0
     let saving: Promise<void> | undefined
     const save = async () => {
-      const changed = await assetRenditions.update(this.#needs.sql, { id, state: 'pending' }, { progress: percent })
+      const changed = await assetRenditions.update(
+        this.#dependencies.database,
+        { id, state: 'pending' },
+        { progress: percent },
+      )
       if (changed === 0) cancelled.abort(new CancelledError('the rendition was deleted'))
     }
     const timer = setInterval(() => {
@@ -152,12 +147,12 @@ export class RenditionMaker {
     signal: AbortSignal,
     onProgress: (fraction: number) => void,
   ): Promise<void> {
-    const { clock, quota, storage, tempDir, turns } = this.#needs
+    const { clock, quota, storage, scratch, turns } = this.#dependencies
     const { fileId, id, probe, spec, workspaceId } = rendition
-    const folder = await mkdtemp(join(tempDir, 'rendition-'))
+    const folder = await mkdtemp(join(scratch, 'rendition-'))
     const reservationId = uuidv7(clock.now())
     try {
-      const work = await this.#needs.mediaWork()
+      const work = await this.#dependencies.mediaWork()
       const path = await localCopy(storage, fileKey(workspaceId, fileId), folder, signal)
       const output = await runMediaWork(work, path, spec, folder, {
         signal,

@@ -1,13 +1,12 @@
 import type { SourceFacts } from '../../../../media/work/transcode/fitness.ts'
 import type { TranscodeSpec } from '../../../../media/work/transcode/spec.ts'
-import type { Clock } from '../../../core/clock.ts'
 import { NotFound } from '../../../core/errors.ts'
 import { uuidv7 } from '../../../core/id.ts'
 import { anyOf } from '../../../db/condition.ts'
 import { openJobs } from '../../../jobs/open-jobs.ts'
 import type { Sql } from '../../../core/sql.ts'
 import type { Turn } from '../../../core/turn.ts'
-import type { Storage } from '../../../storage/storage.ts'
+import type { Foundation } from '../../../foundation.ts'
 import { RenditionNotPossible } from './errors.ts'
 import { renditionUpdated, renditionDeleted } from './events.ts'
 import { makeRendition } from './jobs.ts'
@@ -39,9 +38,7 @@ export interface RenditionResult {
   readonly reservationId?: string
 }
 
-interface RenditionRequestsNeeds {
-  readonly clock: Clock
-  readonly storage: Storage
+type Dependencies = Pick<Foundation, 'clock' | 'storage'> & {
   readonly quota: Quota
   readonly views: AssetViews
   /** Videos of at least this length get a preview automatically. 0 turns this off. */
@@ -52,11 +49,11 @@ interface RenditionRequestsNeeds {
 
 /** Requests, cancels and completes renditions of assets, in turns of their workspace. */
 export class RenditionRequests {
-  readonly #needs: RenditionRequestsNeeds
+  readonly #dependencies: Dependencies
   readonly #listeners: ((turn: Turn, id: string) => Promise<void>)[] = []
 
-  constructor(needs: RenditionRequestsNeeds) {
-    this.#needs = needs
+  constructor(dependencies: Dependencies) {
+    this.#dependencies = dependencies
   }
 
   /** Adds a callback that runs when a rendition is ready, has failed or was deleted, in the same turn. */
@@ -80,8 +77,8 @@ export class RenditionRequests {
     const jobIds = existing?.state === 'pending' && existing.jobId !== null ? [existing.jobId] : []
     const isRunning = jobIds.length > 0 && (await openJobs(turn.sql, jobIds)).size > 0
     if (existing !== undefined && (existing.state === 'ready' || isRunning))
-      return this.#needs.views.rendition(existing)
-    await this.#needs.quota.requireSpace(turn.sql, turn.workspaceId)
+      return this.#dependencies.views.rendition(existing)
+    await this.#dependencies.quota.requireSpace(turn.sql, turn.workspaceId)
     const rendition = await this.#start(turn, { id: existing?.id, assetId, name: settings.preset ?? 'custom', spec })
     turn.audit({ kind: 'rendition', id: rendition._id })
     return rendition
@@ -89,7 +86,7 @@ export class RenditionRequests {
 
   /** Requests the preview of a long video that has been examined, unless it has one or too little storage is left. */
   async preview(turn: Turn, { id: assetId, kind, seconds, thumbnailState }: AssetRow): Promise<void> {
-    const { previewSeconds, quota } = this.#needs
+    const { previewSeconds, quota } = this.#dependencies
     if (previewSeconds === 0 || kind !== 'video' || thumbnailState !== 'ready' || (seconds ?? 0) < previewSeconds)
       return
     if (await assetRenditions.exists(turn.sql, { assetId, spec: PREVIEW_SPEC })) return
@@ -101,7 +98,7 @@ export class RenditionRequests {
     turn: Turn,
     request: { id?: string | undefined; assetId: string; name: string; spec: RenditionSpec },
   ): Promise<RenditionData> {
-    const now = new Date(this.#needs.clock.now())
+    const now = new Date(this.#dependencies.clock.now())
     const id = request.id ?? uuidv7(now.getTime())
     const jobId = turn.job(makeRendition, { renditionId: id })
     await assetRenditions.upsert(
@@ -133,7 +130,7 @@ export class RenditionRequests {
     turn.emit(renditionDeleted, { assetId, renditionIds: [id] })
     const keys = renditionKeys(turn.workspaceId, id, deleted.type)
     turn.afterCommit(async () => {
-      for (const key of keys) await this.#needs.storage.delete(key)
+      for (const key of keys) await this.#dependencies.storage.delete(key)
     })
     await this.#settled(turn, id)
   }
@@ -155,10 +152,10 @@ export class RenditionRequests {
         width: width ?? null,
         height: height ?? null,
         seconds: seconds ?? null,
-        updatedAt: new Date(this.#needs.clock.now()),
+        updatedAt: new Date(this.#dependencies.clock.now()),
       },
     )
-    if (reservationId !== undefined) await this.#needs.quota.release(reservationId, turn.sql)
+    if (reservationId !== undefined) await this.#dependencies.quota.release(reservationId, turn.sql)
     if (changed > 0) {
       await this.#emitUpdated(turn, id)
       await this.#settled(turn, id)
@@ -174,14 +171,14 @@ export class RenditionRequests {
   async #emitUpdated(turn: Turn, id: string): Promise<RenditionData> {
     const row = await assetRenditions.first(turn.sql, { id })
     if (row === undefined) throw NotFound()
-    const rendition = this.#needs.views.rendition(row)
+    const rendition = this.#dependencies.views.rendition(row)
     turn.emit(renditionUpdated, rendition)
     return rendition
   }
 
   #check(spec: RenditionSpec, source: SourceFacts): void {
     try {
-      this.#needs.checkFitness(spec.kind === 'preview' ? { kind: 'video' } : spec, source)
+      this.#dependencies.checkFitness(spec.kind === 'preview' ? { kind: 'video' } : spec, source)
     } catch (error) {
       if ((error as Error).name !== 'MediaWorkError') throw error
       throw RenditionNotPossible({ message: (error as Error).message, cause: error })

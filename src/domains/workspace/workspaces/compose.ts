@@ -27,7 +27,7 @@ export function composeWorkspaces(foundation: Foundation, { auth, plans }: Pick<
     memberships,
     auditLog: new AuditLog(database, logs, searches),
     eventLog: new EventLog(database, logs, declared.eventTypes),
-    logRetention: new WorkspaceLogRetention({ sql: database, logs, clock, days }),
+    logRetention: new WorkspaceLogRetention(foundation, days),
   }
   return { services: { workspaces }, close: () => memberships.close() }
 }

@@ -1,34 +1,32 @@
-import { DAY, type Clock } from '../../../core/clock.ts'
+import { DAY } from '../../../core/clock.ts'
 import type { Sql } from '../../../core/sql.ts'
-import type { WorkspaceLogs } from '../../../core/workspace-logs.ts'
 import { greaterThan } from '../../../db/condition.ts'
+import type { Foundation } from '../../../foundation.ts'
 import { workspaces } from './tables.ts'
-
-export interface WorkspaceLogRetentionOptions {
-  readonly sql: Sql
-  readonly logs: WorkspaceLogs
-  readonly clock: Clock
-  /** How long logs are kept, in days. */
-  readonly days: { readonly events: number; readonly audit: number }
-}
 
 /** Workspaces that one statement covers. */
 const WORKSPACES = 50
 
 /** Deletes old events and audit entries of workspaces. */
 export class WorkspaceLogRetention {
-  readonly #options: WorkspaceLogRetentionOptions
+  readonly #foundation: Pick<Foundation, 'clock' | 'database' | 'logs'>
+  readonly #days: { readonly events: number; readonly audit: number }
 
-  constructor(options: WorkspaceLogRetentionOptions) {
-    this.#options = options
+  /** @param days how long logs are kept, in days */
+  constructor(
+    foundation: Pick<Foundation, 'clock' | 'database' | 'logs'>,
+    days: { readonly events: number; readonly audit: number },
+  ) {
+    this.#foundation = foundation
+    this.#days = days
   }
 
   /** Deletes everything that is too old, a few workspaces at a time. Stops early when the signal is aborted. */
   async prune(signal: AbortSignal): Promise<void> {
-    const { clock, days, logs, sql } = this.#options
+    const { clock, logs, database: sql } = this.#foundation
     const now = clock.now()
-    const events = new Date(now - days.events * DAY)
-    const audit = new Date(now - days.audit * DAY)
+    const events = new Date(now - this.#days.events * DAY)
+    const audit = new Date(now - this.#days.audit * DAY)
     for (let last: string | undefined; !signal.aborted;) {
       const ids = await workspaceIds(sql, last)
       await repeat(() => logs.pruneEvents(sql, ids, events), signal)

@@ -1,5 +1,5 @@
 import type { Caller } from '../../../../core/caller.ts'
-import { DAY, type Clock } from '../../../../core/clock.ts'
+import { DAY } from '../../../../core/clock.ts'
 import { NotFound, ValidationFailed } from '../../../../core/errors.ts'
 import { uuidv7 } from '../../../../core/id.ts'
 import { pageOf, type PageRequest } from '../../../../core/page.ts'
@@ -8,12 +8,12 @@ import { Provided } from '../../../../core/provided.ts'
 import type { PageResult } from '../../../../core/reply.ts'
 import type { Static } from '../../../../core/schema.ts'
 import type { Sql } from '../../../../core/sql.ts'
-import type { Origin, WorkspaceLogs } from '../../../../core/workspace-logs.ts'
-import type { Coordination } from '../../../../coordination/coordination.ts'
-import type { Database, Transaction } from '../../../../db/database.ts'
+import type { Origin } from '../../../../core/workspace-logs.ts'
+import type { Transaction } from '../../../../db/database.ts'
 import { increment } from '../../../../db/increment.ts'
 import type { Postman } from '../../../../mail/postman.ts'
 import { securityMail } from '../../../../mail/templates.ts'
+import type { Foundation } from '../../../../foundation.ts'
 import { announceCredentials, findUser, markCredentialsChanged, touchUser } from '../../users/index.ts'
 import { apiKeys, type ApiKeyRow } from '../tables.ts'
 import { TooManyApiKeys } from './errors.ts'
@@ -27,23 +27,18 @@ const DEFAULT_NAME = 'Default key'
 type View = Static<typeof ApiKeyView>
 type KeyAction = 'createApiKey' | 'updateApiKey' | 'revokeApiKey' | 'regenerateApiKey'
 
-export interface ApiKeyServiceOptions {
-  readonly database: Database
-  readonly clock: Clock
-  readonly coordination: Coordination
+type Dependencies = Pick<Foundation, 'clock' | 'coordination' | 'database' | 'logs'> & {
   readonly postman: Postman
-  /** Audit entries of the workspaces that a key opens. */
-  readonly logs: WorkspaceLogs
 }
 
 /** The API keys of users. Each change is recorded in the audit log of every workspace that the key opens. */
 export class ApiKeyService {
   /** Finds the ids of the workspaces that a user is a member of. */
   readonly workspaceIds = new Provided<(sql: Sql, userId: string) => Promise<string[]>>('the workspaces of users')
-  readonly #options: ApiKeyServiceOptions
+  readonly #dependencies: Dependencies
 
-  constructor(options: ApiKeyServiceOptions) {
-    this.#options = options
+  constructor(dependencies: Dependencies) {
+    this.#dependencies = dependencies
   }
 
   /** The first characters of a user's default key, or null without one. */
@@ -65,13 +60,13 @@ export class ApiKeyService {
 
   /** A page of the caller's keys, newest first. */
   async list({ userId }: Caller, page: PageRequest): Promise<PageResult<View>> {
-    const rows = await apiKeys.page(this.#options.database, { userId }, page)
+    const rows = await apiKeys.page(this.#dependencies.database, { userId }, page)
     return pageOf(rows, page.limit, ({ createdAt, id }) => ({ createdAt, id }), view)
   }
 
   /** @throws AppError not_found */
   async get({ userId }: Caller, id: string): Promise<View> {
-    return view(await this.#row(this.#options.database, userId, id))
+    return view(await this.#row(this.#dependencies.database, userId, id))
   }
 
   /**
@@ -84,7 +79,7 @@ export class ApiKeyService {
     input: Static<typeof NewApiKeyInput>,
     origin: Origin,
   ): Promise<Static<typeof CreatedApiKey>> {
-    const { database, postman } = this.#options
+    const { database, postman } = this.#dependencies
     const { userId } = caller
     const { key, hash, prefix } = newApiKey()
     const { expiresAt = null, name, scopes = null, workspaceIds = null } = input
@@ -118,7 +113,7 @@ export class ApiKeyService {
     origin: Origin,
   ): Promise<View> {
     const { userId } = caller
-    return this.#options.database.transaction(async (tx) => {
+    return this.#dependencies.database.transaction(async (tx) => {
       const before = await this.#row(tx, userId, id, 'for update')
       requireVersion(ifMatch, before.version)
       const memberOf = await this.workspaceIds.get()(tx, userId)
@@ -135,7 +130,7 @@ export class ApiKeyService {
   /** Revokes a key, at once on every node. @throws AppError not_found */
   async revoke(caller: Caller, id: string, origin: Origin): Promise<void> {
     const { userId } = caller
-    await this.#options.database.transaction(async (tx) => {
+    await this.#dependencies.database.transaction(async (tx) => {
       const [row] = await apiKeys.deleteReturning(tx, { id, userId })
       if (row === undefined) throw NotFound()
       await this.#record(tx, caller, 'revokeApiKey', [row], origin)
@@ -145,7 +140,7 @@ export class ApiKeyService {
 
   /** Replaces the default key. The old one stops working at once on every node. */
   async regenerate(caller: Caller, origin: Origin): Promise<Static<typeof RegeneratedApiKey>> {
-    const { database, postman } = this.#options
+    const { database, postman } = this.#dependencies
     const { userId } = caller
     return database.transaction(async (tx) => {
       const user = await touchUser(tx, userId, this.#now())
@@ -173,7 +168,7 @@ export class ApiKeyService {
   }
 
   #check({ expiresAt, workspaceIds }: Static<typeof ApiKeyChange>, memberOf: readonly string[]): void {
-    const now = this.#options.clock.now()
+    const now = this.#dependencies.clock.now()
     const until = expiresAt == null ? undefined : Date.parse(expiresAt)
     if (until !== undefined && !(until > now && until <= now + MAX_LIFETIME_MS)) {
       throw invalid('/body/expiresAt', 'must be in the future, within ten years')
@@ -191,7 +186,7 @@ export class ApiKeyService {
     origin: Origin,
     memberOf?: readonly string[],
   ): Promise<void> {
-    const { logs } = this.#options
+    const { logs } = this.#dependencies
     const key = keys.at(-1)
     if (key === undefined) return
     const { expiresAt, id, name, scopes } = key
@@ -212,7 +207,7 @@ export class ApiKeyService {
   /** Nodes that miss the notice find the change in the database. */
   async #announce(tx: Transaction, userId: string): Promise<void> {
     await markCredentialsChanged(tx, userId, this.#now())
-    tx.afterCommit(() => announceCredentials(this.#options.coordination, { kind: 'user', userId }))
+    tx.afterCommit(() => announceCredentials(this.#dependencies.coordination, { kind: 'user', userId }))
   }
 
   async #row(sql: Sql, userId: string, id: string, lock?: 'for update'): Promise<ApiKeyRow> {
@@ -222,7 +217,7 @@ export class ApiKeyService {
   }
 
   #now(): Date {
-    return new Date(this.#options.clock.now())
+    return new Date(this.#dependencies.clock.now())
   }
 }
 

@@ -28,7 +28,7 @@ export function configuredProviders(config: Config, clock: Clock): ReadonlyMap<s
   }
   if (config.GITHUB_CLIENT_ID) {
     const { GITHUB_CLIENT_ID: clientId, GITHUB_CLIENT_SECRET: clientSecret, GITHUB_URL: url } = config
-    providers.set('github', new GitHubProvider({ url, clientId, clientSecret }))
+    providers.set('github', new GitHubProvider(url, clientId, clientSecret))
   }
   return providers
 }

@@ -9,13 +9,6 @@ import {
   type SignInProvider,
 } from './provider.ts'
 
-export interface GitHubOptions {
-  /** `https://github.com`, or the URL of a GitHub Enterprise Server. */
-  readonly url: string
-  readonly clientId: string
-  readonly clientSecret: string | undefined
-}
-
 interface EmailRow {
   readonly email: string
   readonly primary: boolean
@@ -28,12 +21,17 @@ interface EmailRow {
  */
 export class GitHubProvider implements SignInProvider {
   readonly label = 'GitHub'
-  readonly #options: GitHubOptions
+  readonly #url: string
   readonly #api: string
+  readonly #clientId: string
+  readonly #clientSecret: string | undefined
 
-  constructor(options: GitHubOptions) {
-    this.#options = { ...options, url: options.url.replace(/\/$/, '') }
-    this.#api = this.#options.url === 'https://github.com' ? 'https://api.github.com' : `${this.#options.url}/api/v3`
+  /** @param url `https://github.com`, or the URL of a GitHub Enterprise Server */
+  constructor(url: string, clientId: string, clientSecret: string | undefined) {
+    this.#url = url.replace(/\/$/, '')
+    this.#api = this.#url === 'https://github.com' ? 'https://api.github.com' : `${this.#url}/api/v3`
+    this.#clientId = clientId
+    this.#clientSecret = clientSecret
   }
 
   async prove(proof: ProviderProof): Promise<ProvenIdentity> {
@@ -51,8 +49,8 @@ export class GitHubProvider implements SignInProvider {
 
   async #exchange(proof: ProviderProof): Promise<string> {
     const { code, codeVerifier, redirectUri } = codeOf(proof)
-    const { clientId, clientSecret, url } = this.#options
-    const { status, body } = await fetchJson(`${url}/login/oauth/access_token`, {
+    const [clientId, clientSecret] = [this.#clientId, this.#clientSecret]
+    const { status, body } = await fetchJson(`${this.#url}/login/oauth/access_token`, {
       method: 'POST',
       headers: { 'Content-Type': 'application/x-www-form-urlencoded' },
       body: new URLSearchParams({
@@ -84,7 +82,7 @@ export class GitHubProvider implements SignInProvider {
     const rows = emails.status === 200 && Array.isArray(emails.body) ? (emails.body as EmailRow[]) : []
     const primary = rows.find((row) => row.primary)
     return {
-      issuer: this.#options.url,
+      issuer: this.#url,
       subject: String(id),
       email: primary?.email,
       emailVerified: primary?.verified === true,

@@ -1,31 +1,26 @@
 import { UploadMismatch } from '../errors.ts'
 import { fileKey, type Intake, type ReceivedFile } from '../intake.ts'
 import type { Quota } from '../quota.ts'
-import type { Clock } from '../../../../core/clock.ts'
 import { AppError } from '../../../../core/error.ts'
 import { Conflict } from '../../../../core/errors.ts'
 import { uuidv7 } from '../../../../core/id.ts'
-import type { Sql } from '../../../../core/sql.ts'
-import type { Storage } from '../../../../storage/storage.ts'
+import type { Foundation } from '../../../../foundation.ts'
 import type { UploadState } from './schemas.ts'
 import { uploads, type UploadRow } from '../tables.ts'
 import { requireUpload, rejectionReason } from './store.ts'
 
-interface FinishingNeeds {
-  readonly sql: Sql
-  readonly clock: Clock
-  readonly storage: Storage
+type Dependencies = Pick<Foundation, 'clock' | 'database' | 'storage'> & {
   readonly quota: Quota
   readonly intake: Intake
 }
 
 /** Turns the received bytes of an upload into a stored file and inspects it. */
 export class UploadFinishing {
-  readonly #needs: FinishingNeeds
+  readonly #dependencies: Dependencies
   readonly #running = new Map<string, Promise<UploadRow>>()
 
-  constructor(needs: FinishingNeeds) {
-    this.#needs = needs
+  constructor(dependencies: Dependencies) {
+    this.#dependencies = dependencies
   }
 
   /**
@@ -45,7 +40,7 @@ export class UploadFinishing {
    * change. The received bytes are deleted afterwards. If the storage fails, the upload stays as it was.
    */
   async #run(given: UploadRow): Promise<UploadRow> {
-    const { clock, intake, sql, storage } = this.#needs
+    const { clock, intake, database: sql, storage } = this.#dependencies
     // Another node may have finished it since the row was read.
     const row = await requireUpload(sql, given.id)
     if (row.state === 'failed') throw Conflict({ message: rejectionReason(row, clock.now()) })
@@ -71,14 +66,14 @@ export class UploadFinishing {
       return await this.#move(row, 'received', null, await this.#inspectFile(row, fileId))
     } catch (error) {
       if (!(error instanceof AppError) || error.status >= 500) throw error
-      if (await this.#move(row, 'failed', error.message, null)) await this.#needs.quota.release(row.id)
+      if (await this.#move(row, 'failed', error.message, null)) await this.#dependencies.quota.release(row.id)
       return error
     }
   }
 
   /** Inspects the stored file. Deletes it if it is refused or cannot be inspected. */
   async #inspectFile(row: UploadRow, fileId: string): Promise<ReceivedFile> {
-    const { intake } = this.#needs
+    const { intake } = this.#dependencies
     try {
       const file = await intake.inspect(row.workspaceId, fileId, row.name)
       requireMatch(row, file)
@@ -91,9 +86,9 @@ export class UploadFinishing {
 
   /** Changes the state of an open upload. @returns undefined if it is no longer open */
   async #move(row: UploadRow, state: UploadState, error: string | null, file: ReceivedFile | null) {
-    const updatedAt = new Date(this.#needs.clock.now())
+    const updatedAt = new Date(this.#dependencies.clock.now())
     const [moved] = await uploads.updateReturning(
-      this.#needs.sql,
+      this.#dependencies.database,
       { id: row.id, state: 'open' },
       { state, error, file, updatedAt },
     )

@@ -1,15 +1,13 @@
 import { createHash } from 'node:crypto'
-import { HOUR, type Clock } from '../../../../core/clock.ts'
+import { HOUR } from '../../../../core/clock.ts'
 import { BadRequest, Conflict, NotFound, UnsupportedMediaType } from '../../../../core/errors.ts'
 import { uuidv7 } from '../../../../core/id.ts'
 import type { Memberships } from '../../../../core/ports.ts'
 import { pageOf, pageRequest } from '../../../../core/page.ts'
 import type { ByteRange, PageResult } from '../../../../core/reply.ts'
 import type { Sql } from '../../../../core/sql.ts'
-import type { TurnRunner } from '../../../../core/system-turn.ts'
 import type { Upload } from '../../../../core/upload.ts'
 import { anyOf, greaterThan } from '../../../../db/condition.ts'
-import type { Database } from '../../../../db/database.ts'
 import type { PlanService } from '../../../money/plans/index.ts'
 import { lockWorkspace } from '../../../workspace/workspaces/index.ts'
 import { ACCEPTED, canonicalType, extensionContradicts } from '../../../../content/types.ts'
@@ -23,7 +21,7 @@ import type { Quota } from '../quota.ts'
 import { findAsset } from '../store.ts'
 import { uploads, type UploadRow } from '../tables.ts'
 import { confirmUpload } from '../turns.ts'
-import type { Storage } from '../../../../storage/storage.ts'
+import type { Foundation } from '../../../../foundation.ts'
 import { readContentRange } from './content-range.ts'
 import type { UploadFinishing } from './finishing.ts'
 import type { UploadProgress } from './progress.ts'
@@ -34,16 +32,12 @@ import { findUpload, isExpired, requireUpload, rejectionReason } from './store.t
 /** How long a client has to send the bytes of an upload. */
 const OPEN_MS = 24 * HOUR
 
-interface UploadsNeeds {
-  readonly sql: Database
+type Dependencies = Pick<Foundation, 'clock' | 'database' | 'storage' | 'turns'> & {
   readonly plans: PlanService
-  readonly clock: Clock
-  readonly storage: Storage
   readonly quota: Quota
   readonly intake: Intake
   readonly folders: AssetFolders
   readonly tags: AssetTags
-  readonly turns: TurnRunner
   readonly memberships: Memberships
   readonly signatures: UploadSignatures
   readonly publicUrl: string
@@ -53,10 +47,10 @@ interface UploadsNeeds {
 
 /** Signed uploads. They have three steps: create the upload, send the bytes to a signed URL (whole or in pieces), complete it. */
 export class Uploads {
-  readonly #needs: UploadsNeeds
+  readonly #dependencies: Dependencies
 
-  constructor(needs: UploadsNeeds) {
-    this.#needs = needs
+  constructor(dependencies: Dependencies) {
+    this.#dependencies = dependencies
   }
 
   /**
@@ -65,7 +59,7 @@ export class Uploads {
    * @throws AppError not_found (the folder), storage_limit_reached, plan_limit_reached (open uploads, tags), unsupported_file
    */
   async open(input: NewUploadData, userId: string, direct: boolean) {
-    const { clock, folders, quota, sql, storage, tags } = this.#needs
+    const { clock, folders, quota, database: sql, storage, tags } = this.#dependencies
     const type = requireAcceptedType(input)
     await folders.require(sql, input.workspaceId, input.folderId)
     const now = clock.now()
@@ -124,7 +118,7 @@ export class Uploads {
     upload: Upload,
   ): Promise<UploadData> {
     const row = await this.#verified(uploadId, query)
-    const { finishing, progress, storage } = this.#needs
+    const { finishing, progress, storage } = this.#dependencies
     const { pieces } = storage
     if (upload.type !== '' && canonicalType(upload.type) !== row.type) {
       throw UnsupportedMediaType({ message: `This upload accepts only ${row.type}.` })
@@ -140,7 +134,7 @@ export class Uploads {
       await this.#requireSameBytes(row, range, upload)
       return this.#view(row)
     }
-    if (row.state !== 'open') throw Conflict({ message: rejectionReason(row, this.#needs.clock.now()) })
+    if (row.state !== 'open') throw Conflict({ message: rejectionReason(row, this.#dependencies.clock.now()) })
     const maxBytes = range ? range.end - range.start + 1 : row.size
     if ((upload.announced ?? 0) > maxBytes) throw tooManyBytes(maxBytes)
     // Without a range the upload starts over.
@@ -161,16 +155,16 @@ export class Uploads {
    */
   async complete(uploadId: string, userId: string): Promise<string> {
     const row = await this.#row(uploadId)
-    if (row.state === 'open' && row.target === 'storage' && !isExpired(row, this.#needs.clock.now()))
-      await this.#needs.finishing.finish(row)
-    const { _id: assetId } = await this.#needs.turns.system(row.workspaceId, confirmUpload, { uploadId, userId })
+    if (row.state === 'open' && row.target === 'storage' && !isExpired(row, this.#dependencies.clock.now()))
+      await this.#dependencies.finishing.finish(row)
+    const { _id: assetId } = await this.#dependencies.turns.system(row.workspaceId, confirmUpload, { uploadId, userId })
     return assetId
   }
 
   /** The asset to add from an upload. @throws AppError conflict if the upload is not in state `received` */
   newAsset(row: UploadRow) {
-    if (row.state !== 'received' || row.file === null || isExpired(row, this.#needs.clock.now())) {
-      throw Conflict({ message: rejectionReason(row, this.#needs.clock.now()) })
+    if (row.state !== 'received' || row.file === null || isExpired(row, this.#dependencies.clock.now())) {
+      throw Conflict({ message: rejectionReason(row, this.#dependencies.clock.now()) })
     }
     return {
       file: row.file,
@@ -190,7 +184,7 @@ export class Uploads {
   }
 
   async markComplete(sql: Sql, uploadId: string, assetId: string): Promise<void> {
-    const updatedAt = new Date(this.#needs.clock.now())
+    const updatedAt = new Date(this.#dependencies.clock.now())
     await uploads.update(sql, { id: uploadId }, { state: 'complete', assetId, updatedAt })
   }
 
@@ -200,7 +194,7 @@ export class Uploads {
 
   async list(query: { workspaceId: string; limit?: number; cursor?: string }): Promise<PageResult<UploadData>> {
     const request = pageRequest(query)
-    const rows = await uploads.page(this.#needs.sql, { workspaceId: query.workspaceId }, request)
+    const rows = await uploads.page(this.#dependencies.database, { workspaceId: query.workspaceId }, request)
     const page = pageOf(
       rows,
       request.limit,
@@ -212,7 +206,7 @@ export class Uploads {
 
   /** Deletes an upload and the received bytes. An asset that was added from it is kept. */
   async remove(uploadId: string): Promise<void> {
-    const { intake, quota, sql, storage } = this.#needs
+    const { intake, quota, database: sql, storage } = this.#dependencies
     // Use the row as it was deleted, because an asset may be added from the upload at the same time.
     const [deleted] = await uploads.deleteReturning(sql, { id: uploadId })
     if (deleted === undefined) throw NotFound()
@@ -225,7 +219,7 @@ export class Uploads {
 
   /** Checks the plan's limit on open uploads and those without an asset. @throws AppError plan_limit_reached */
   async #requireUploadLimit(tx: Sql, workspaceId: string, now: number): Promise<void> {
-    const { plans } = this.#needs
+    const { plans } = this.#dependencies
     // Other requests of the workspace wait here until this transaction ends.
     await lockWorkspace(tx, workspaceId)
     const open = await uploads.count(tx, {
@@ -237,7 +231,7 @@ export class Uploads {
   }
 
   async #verified(uploadId: string, query: { expires: number; signature: string }): Promise<UploadRow> {
-    const { clock, signatures, sql } = this.#needs
+    const { clock, signatures, database: sql } = this.#dependencies
     const row = await findUpload(sql, uploadId)
     const { expires, signature } = query
     const isValid =
@@ -253,7 +247,7 @@ export class Uploads {
 
   /** A signed URL is valid only while the member who created the upload may add media. @throws AppError bad_signature */
   async #requireUploader(row: UploadRow): Promise<void> {
-    const member = await this.#needs.memberships.find(row.workspaceId, row.userId)
+    const member = await this.#dependencies.memberships.find(row.workspaceId, row.userId)
     if (!member?.scopes.has('media:write')) throw BadSignature()
   }
 
@@ -274,7 +268,7 @@ export class Uploads {
 
   /** Hash of a range of the received file. Undefined if the file is no longer stored. */
   async #sha256Of(row: UploadRow, range: ByteRange): Promise<string | undefined> {
-    const { sql, storage } = this.#needs
+    const { database: sql, storage } = this.#dependencies
     // The asset may use an older file with the same content.
     const asset = row.assetId === null ? undefined : await findAsset(sql, row.assetId)
     const fileId = asset?.fileId ?? row.file?.fileId
@@ -283,7 +277,7 @@ export class Uploads {
   }
 
   #row(uploadId: string): Promise<UploadRow> {
-    return requireUpload(this.#needs.sql, uploadId)
+    return requireUpload(this.#dependencies.database, uploadId)
   }
 
   async #view(row: UploadRow): Promise<UploadData> {
@@ -294,8 +288,8 @@ export class Uploads {
       name: row.name,
       type: row.type,
       size: row.size,
-      received: isOpen ? await this.#needs.storage.pieces.length(row.id) : (row.file?.size ?? 0),
-      state: isExpired(row, this.#needs.clock.now()) ? 'expired' : row.state,
+      received: isOpen ? await this.#dependencies.storage.pieces.length(row.id) : (row.file?.size ?? 0),
+      state: isExpired(row, this.#dependencies.clock.now()) ? 'expired' : row.state,
       error: row.error,
       assetId: row.assetId,
       expiresAt: row.expiresAt,
@@ -305,8 +299,8 @@ export class Uploads {
   }
 
   #url(signed: Parameters<UploadSignatures['sign']>[0]): string {
-    const signature = this.#needs.signatures.sign(signed)
-    return `${this.#needs.publicUrl}/api/uploads/${signed.uploadId}/content?expires=${signed.expires}&signature=${signature}`
+    const signature = this.#dependencies.signatures.sign(signed)
+    return `${this.#dependencies.publicUrl}/api/uploads/${signed.uploadId}/content?expires=${signed.expires}&signature=${signature}`
   }
 }
 
