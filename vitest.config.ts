@@ -18,11 +18,11 @@ const PATIENCE = { testTimeout: 120_000, hookTimeout: 180_000, teardownTimeout: 
  */
 const TOGETHER = { maxWorkers: Math.max(2, availableParallelism() - 1) }
 
-/** A second chance for what the machine itself does to real processes; the report names every test that took it. */
+/**
+ * A second chance for what the machine itself does to real processes; the report names every test that took it. Tests of the
+ * service have none here, because they share a database: `npm test` runs the whole file again (`test/support/run.ts`).
+ */
 const SECOND_CHANCE = { retry: 1 }
-
-/** The same for tests of the service, on machines that run nothing but this; a failure at a desk is seen at once. */
-const SECOND_CHANCE_IN_CI = process.env['CI'] === undefined ? {} : SECOND_CHANCE
 
 /**
  * One process for the files of a lane, one after the other: to import the whole service takes longer than most files.
@@ -52,9 +52,8 @@ export default defineConfig({
     projects: [
       project('unit', ['src/**/*.test.ts', 'actors/**/*.test.ts', 'test/*.test.ts', 'test/support/**/*.test.ts'], {
         ...TOGETHER,
-        ...SECOND_CHANCE_IN_CI,
       }),
-      project('api', ['test/api/**/*.test.ts'], { ...TOGETHER, ...IN_ONE_PROCESS, ...SECOND_CHANCE_IN_CI }),
+      project('api', ['test/api/**/*.test.ts'], { ...TOGETHER, ...IN_ONE_PROCESS }),
       project('media', ['media/**/*.test.ts'], { ...TOGETHER, ...SECOND_CHANCE, testTimeout: 120_000 }),
       project('live', ['test/media/**/*.test.ts'], { ...TOGETHER, ...SECOND_CHANCE, testTimeout: 120_000 }),
       project('flows', ['test/flows/**/*.test.ts'], { ...TOGETHER, ...SECOND_CHANCE, testTimeout: 300_000 }),

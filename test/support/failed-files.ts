@@ -1,0 +1,28 @@
+import { writeFileSync } from 'node:fs'
+import type { Reporter, TestModule } from 'vitest/node'
+
+/** What a run leaves for `run.ts`, in the file that FAILED_FILES names. */
+export interface Failures {
+  /** Paths from the root of the repository. */
+  readonly files: readonly string[]
+  /** Errors outside of all files, which a repetition of files cannot show to be gone. */
+  readonly others: readonly string[]
+}
+
+/** A reporter that lists the files in which a test or anything else failed. */
+export default class FailedFiles implements Reporter {
+  onTestRunEnd: NonNullable<Reporter['onTestRunEnd']> = (modules, errors) => {
+    const path = process.env['FAILED_FILES']
+    if (path === undefined) return
+    const byId = new Map(modules.map((module) => [module.moduleId, module]))
+    const failed = new Set<TestModule>(modules.filter((module) => !module.ok()))
+    const others: string[] = []
+    for (const { VITEST_TEST_PATH: id, message } of errors as { VITEST_TEST_PATH?: string; message: string }[]) {
+      const module = id === undefined ? undefined : byId.get(id)
+      if (module === undefined) others.push(message)
+      else failed.add(module)
+    }
+    const failures: Failures = { files: [...failed].map(({ relativeModuleId }) => relativeModuleId), others }
+    writeFileSync(path, JSON.stringify(failures))
+  }
+}
