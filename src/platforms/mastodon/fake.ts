@@ -287,12 +287,18 @@ const INSTANCE = {
   },
 }
 
-/** Characters, with a URL as 23 and of a mention only the local part. */
+const SEGMENTER = new Intl.Segmenter('en', { granularity: 'grapheme' })
+
+/** Graphemes, with a URL as 23 and of a mention only the local part (app/validators/status_length_validator.rb, 4.3). */
 function lengthOf(text: string): number {
-  return characters(text.replaceAll(/https?:\/\/\S+/g, 'x'.repeat(23)).replaceAll(/(^|[^\w/])@(\w+)@[\w.-]+/g, '$1@$2'))
+  return graphemes(text.replaceAll(/https?:\/\/\S+/g, 'x'.repeat(23)).replaceAll(/(^|[^\w/])@(\w+)@[\w.-]+/g, '$1@$2'))
 }
 
-/** Code points, as Mastodon counts. */
+function graphemes(text: string): number {
+  return Array.from(SEGMENTER.segment(text)).length
+}
+
+/** Code points, as Mastodon counts descriptions. */
 function characters(text: string): number {
   return Array.from(text).length
 }

@@ -27,7 +27,7 @@ export const COUNTING = {
   bytes: 'Bytes in UTF-8',
   utf16: 'UTF-16 code units',
   x_weighted: 'Weighted as twitter-text does: a URL is 23, emoji and CJK are 2',
-  mastodon: 'Characters, with a URL as 23 and of a mention only the local part',
+  mastodon: 'User-perceived characters, with a URL as 23 and of a mention only the local part',
   threads: 'Characters, with emoji as their bytes in UTF-8',
 } as const
 

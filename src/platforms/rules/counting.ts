@@ -1,0 +1,54 @@
+import twitterText from 'twitter-text'
+import { countGraphemes } from 'unicode-segmenter/grapheme'
+import type { CountingMethod } from './rule.ts'
+
+/** Length of any URL at X (t.co) and Mastodon. */
+const URL_LENGTH = 23
+/** A user at another server: the local part, and the host. */
+const REMOTE_MENTION = /(?<![\w/])@(\w+(?:[\w.-]*\w)?)@[\p{L}\p{N}.-]*[\p{L}\p{N}]/gu
+/** A URL as far as Mastodon shows it as a link: with its protocol. Punctuation at the end does not belong to it. */
+const LINK = /(?<![\p{L}\p{N}@/])https?:\/\/[\p{L}\p{N}.-]*[\p{L}\p{N}](?::\d+)?(?:[/?#][^\s<>]*)?/giu
+const AFTER_LINK = /[!*"'「」;:=,.$%[\]~|@?)]+$/u
+/** Emoji, with everything that makes one of several code points: tones, joiners, flags, keycaps. */
+const EMOJI = /\p{RGI_Emoji}|\p{Emoji_Presentation}|\p{Extended_Pictographic}\uFE0F?/gv
+
+/** Longer than any host name can be (253, RFC 1035). */
+const NO_HOST = /[\w.\-\u00C0-\u052F]{300,}/g
+
+const METHODS: Readonly<Record<CountingMethod, (text: string) => number>> = {
+  characters: codePoints,
+  graphemes: countGraphemes,
+  bytes: (text) => Buffer.byteLength(text, 'utf8'),
+  utf16: (text) => text.length,
+  x_weighted: xWeighted,
+  mastodon: (text) =>
+    countGraphemes(
+      text
+        .replaceAll(LINK, (link) => 'x'.repeat(URL_LENGTH) + (AFTER_LINK.exec(link)?.[0] ?? ''))
+        .replaceAll(REMOTE_MENTION, '@$1'),
+    ),
+  threads: (text) => {
+    let length = codePoints(text)
+    for (const [emoji] of text.matchAll(EMOJI)) length += Buffer.byteLength(emoji, 'utf8') - codePoints(emoji)
+    return length
+  },
+}
+
+/** The length of a text as a platform counts it. */
+export function countText(counting: CountingMethod, text: string): number {
+  return METHODS[counting](text)
+}
+
+/**
+ * twitter-text looks for a host name at every dot of a run of letters, which takes seconds for thousands of dots. Runs
+ * that are longer than a host name keep their weight without the dots.
+ */
+function xWeighted(text: string): number {
+  return twitterText.parseTweet(text.replaceAll(NO_HOST, (run) => run.replaceAll('.', '_'))).weightedLength
+}
+
+function codePoints(text: string): number {
+  let length = 0
+  for (const _ of text) length += 1
+  return length
+}
