@@ -26,7 +26,7 @@ export const operatorSettings = {
     parse: withDefault(list, [] as string[]),
   },
   DRAIN_SECONDS: {
-    summary: 'Seconds to keep serving after SIGTERM while /api/ready answers 503, so that load balancers notice',
+    summary: 'Seconds to keep serving after SIGTERM while /api/ready returns 503, so that load balancers notice',
     fallback: '4 with several nodes, otherwise 0',
     parse: optional(integer(0, 600)),
   },

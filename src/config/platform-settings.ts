@@ -58,7 +58,7 @@ export function platformsOf(values: Readonly<Record<string, unknown>>): Readonly
 /** Settings of the sandbox: rows of `SETTINGS` in config.ts. */
 export const sandboxSettings = {
   SANDBOX: {
-    summary: 'Start a sandbox in place of the social platforms, for trying Crier out. Nothing leaves this machine',
+    summary: 'Start a sandbox in place of the social platforms, to try out Crier. Nothing leaves this machine',
     fallback: '0',
     parse: withDefault(flag, false),
   },

@@ -5,7 +5,7 @@ export const TooManyCalls = defineError({
   status: 429,
   message: 'Too many calls of this socket are in progress.',
   cause: 'A socket may have 32 calls in progress at a time.',
-  fix: 'Wait for answers before calling again.',
+  fix: 'Wait for replies before you make more calls.',
 })
 export const TooManySockets = defineError({
   code: 'too_many_sockets',

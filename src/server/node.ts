@@ -206,7 +206,7 @@ async function openMedia(
   const media = await startMedia(resources, composition)
   undo.add('media', () => media.close())
   facts.push(['RTMP', config.PUBLIC_RTMP_URL.replace(/:0(?=\/)/, `:${media.rtmpPort}`)])
-  const whip = media.whipPort === null ? 'off (see the log)' : `media by UDP port ${media.whipPort}`
+  const whip = media.whipPort === null ? 'off (see the log)' : `media over UDP port ${media.whipPort}`
   facts.push(['WHIP', whip])
   facts.push(...ffmpegFacts(media.ffmpeg))
   return media

@@ -7,7 +7,7 @@ const request = Type.Object({ email: Type.String(), network: Type.String() })
 /** A job, so that the duration of the reply tells nothing about the address. */
 export const mailCode = job({
   name: 'auth.mail-code',
-  summary: 'Mail a new code to an address that waits for one',
+  summary: 'Mail a new code to an unconfirmed address',
   queue: 'mail',
   data: request,
   run: async ({ auth, data, effect }) => effect((tx) => auth.emailConfirmation.mailCode(tx, data.email, data.network)),
@@ -15,7 +15,7 @@ export const mailCode = job({
 
 export const mailReset = job({
   name: 'auth.mail-reset',
-  summary: 'Request a password reset',
+  summary: 'Mail a password reset token',
   queue: 'mail',
   data: request,
   run: async ({ auth, data, effect }) => effect((tx) => auth.service.mailReset(tx, data.email, data.network)),

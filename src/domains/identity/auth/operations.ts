@@ -79,7 +79,7 @@ export const resendOtp = operation({
   route: 'POST /api/auth/resend-otp',
   summary: 'Resend the confirmation code',
   description:
-    'The reply is always 200, whether or not the address waits for a code. At most one mail a minute and five an hour are sent.',
+    'The reply is always 200, whether or not the address is waiting for a code. At most one mail a minute and five an hour are sent.',
   access: 'public',
   limit: 'mail',
   body: ByEmail,

@@ -12,7 +12,7 @@ export const VerifyEmail = Input({
   otp: Type.String({ pattern: '^\\d{6}$', description: 'the six digits from the mail' }),
   password: Type.Optional({
     ...NewPassword,
-    description: 'The password of the sign-up, as proof that you signed up. Another one replaces it',
+    description: 'The password of the sign-up, which proves that you signed up. A different password replaces it',
   }),
 })
 export type VerifyEmailData = Static<typeof VerifyEmail>
@@ -23,7 +23,10 @@ export const Login = Input({
   email: EmailInput,
   password: GivenPassword,
   deviceToken: Type.Optional(
-    Text(1, 100, { description: 'From an earlier sign-in on this device: strangers who guess cannot lock it out' }),
+    Text(1, 100, {
+      description:
+        'The token from an earlier login on this device. With it, failed logins elsewhere cannot lock you out',
+    }),
   ),
 })
 export type LoginData = Static<typeof Login>
@@ -43,8 +46,8 @@ export const Logout = Input({
 
 const tokens = {
   accessToken: Type.String({ description: 'Send it as `Authorization: Bearer …`' }),
-  refreshToken: Type.String({ description: 'Works once: POST /api/auth/refresh gives the next' }),
-  expiresIn: Type.Integer({ description: 'Seconds that the access token lives' }),
+  refreshToken: Type.String({ description: 'Works once. POST /api/auth/refresh returns the next one' }),
+  expiresIn: Type.Integer({ description: 'Lifetime of the access token, in seconds' }),
 }
 
 export const Tokens = named('Tokens', Type.Object(tokens))
@@ -52,7 +55,7 @@ export const Tokens = named('Tokens', Type.Object(tokens))
 const signedIn = {
   user: UserView,
   ...tokens,
-  deviceToken: Type.String({ description: 'Keep it on the device and send it with later logins. It opens nothing' }),
+  deviceToken: Type.String({ description: 'Store it on the device and send it with later logins. It gives no access' }),
 }
 export const SignedIn = named('SignedIn', Type.Object(signedIn))
 export type SignedInData = Static<typeof SignedIn>
@@ -63,10 +66,13 @@ export const Confirmed = named(
     ...signedIn,
     passwordReset: Type.Optional(
       Type.Object(
-        { token: Type.String({ description: 'For POST /api/auth/reset-password, once' }), expiresAt: Timestamp },
+        {
+          token: Type.String({ description: 'For one request to POST /api/auth/reset-password' }),
+          expiresAt: Timestamp,
+        },
         {
           description:
-            'Present if the sign-up was not proved to be yours. The account then has no password and no API key',
+            'Present if you did not prove that you signed up. The account then has no password and no API key',
         },
       ),
     ),
@@ -75,17 +81,17 @@ export const Confirmed = named(
 export type ConfirmedData = Static<typeof Confirmed>
 export const SignedInWithProvider = named(
   'SignedInWithProvider',
-  Type.Object({ ...signedIn, created: Type.Boolean({ description: 'The account was made just now' }) }),
+  Type.Object({ ...signedIn, created: Type.Boolean({ description: 'Whether this sign-in created the account' }) }),
 )
 
 export const SessionView = named(
   'Session',
   Type.Object({
     _id: Id,
-    device: Type.String({ description: 'Program and system, as far as the User-Agent header tells' }),
-    ip: Type.String({ description: 'Where the session was used last' }),
+    device: Type.String({ description: 'Browser or program, and operating system, from the User-Agent header' }),
+    ip: Type.String({ description: 'Address from which the session was last used' }),
     method: Type.String({ description: '`password`, `code`, or the provider of the sign-in' }),
-    current: Type.Boolean({ description: 'The session of this very request' }),
+    current: Type.Boolean({ description: 'Whether this request uses the session' }),
     createdAt: Timestamp,
     updatedAt: Timestamp,
     lastUsedAt: Timestamp,
@@ -93,7 +99,9 @@ export const SessionView = named(
   }),
 )
 
-export const Revoked = Type.Object({ revokedCount: Type.Integer({ description: 'Sessions that were ended' }) })
+export const Revoked = Type.Object({
+  revokedCount: Type.Integer({ description: 'Number of sessions that were ended' }),
+})
 
 export const ProviderPath = Input({
   provider: Type.String({

@@ -5,7 +5,7 @@ import { User } from './tables.ts'
 
 export const users = domain({
   name: 'users',
-  about: 'The own account: profile, settings, API key',
+  about: 'Your account: profile, settings and API keys',
   operations,
   entities: [User],
   compose: composeUsers,

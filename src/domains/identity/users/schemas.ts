@@ -16,7 +16,8 @@ import { Locale, NotificationSettings, PublishingSettings, UiPreferences } from 
 import { SubscriptionSummary } from './subscription.ts'
 
 /** Description of a `pictureUrl`. */
-export const PICTURE_URL = 'Path below the server of a square of 256 pixels; `small` and `large` lie beside `medium`'
+export const PICTURE_URL =
+  'Path on the server of a square picture of 256 pixels. Replace `medium` with `small` or `large` for another size'
 
 export const PICTURE_SIZES = ['small', 'medium', 'large'] as const
 export type VideoSize = (typeof PICTURE_SIZES)[number]
@@ -32,7 +33,7 @@ const user = {
   company: Type.String(),
   pictureUrl: Type.Optional(Type.String({ description: PICTURE_URL })),
   emailVerified: Type.Boolean(),
-  isAdmin: Type.Boolean({ description: 'Administrator of the whole platform' }),
+  isAdmin: Type.Boolean({ description: 'Whether the user is an administrator of the platform' }),
   onboarding: Type.Object({
     step: Nullable(Type.String()),
     completed: Type.Boolean(),
@@ -43,7 +44,7 @@ const user = {
   version: Type.Integer(),
 }
 
-const apiKey = Type.String({ description: 'The API key. It is shown this once' })
+const apiKey = Type.String({ description: 'The API key. It is shown only once' })
 
 export const UserView = named('User', Type.Object(user))
 export type UserData = Static<typeof UserView>
@@ -68,8 +69,8 @@ export const ProfilePicture = named(
     sizes: Type.Array(
       Type.Object({
         name: OneOf(PICTURE_SIZES),
-        url: Type.String({ description: 'Path below the server; it needs no credential' }),
-        width: Type.Integer({ description: 'Pixels, also of its height' }),
+        url: Type.String({ description: 'Path on the server. Requires no credential' }),
+        width: Type.Integer({ description: 'Width and height, in pixels' }),
       }),
     ),
   }),
@@ -78,7 +79,7 @@ export type ProfilePictureData = Static<typeof ProfilePicture>
 
 export const PicturePath = Input({ pictureId: Id, size: OneOf(PICTURE_SIZES) })
 
-export const UserName = Text(0, 100, { description: 'What the user is called' })
+export const UserName = Text(0, 100, { description: 'Display name of the user' })
 
 export const NewUser = Input({ email: EmailInput, name: Type.Optional(UserName) })
 
@@ -95,6 +96,6 @@ export const ProfileChange = Input(
 export type ProfileChanges = Static<typeof ProfileChange>
 
 export const OnboardingChange = Input({
-  step: Type.Optional(Text(1, 60, { description: 'The step that the user is at, as the front end names it' })),
+  step: Type.Optional(Text(1, 60, { description: 'The current step, as named by the front end' })),
   completed: Type.Boolean(),
 })

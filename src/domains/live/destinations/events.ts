@@ -6,7 +6,7 @@ const { rtmpDestinationId } = EXAMPLE
 
 export const rtmpDestinationCreated = event({
   name: 'rtmpDestination.created',
-  summary: 'The workspace has another RTMP destination',
+  summary: 'An RTMP destination was created',
   scope: 'streams:read',
   data: Type.Object({
     rtmpDestinationId: Id,
@@ -18,7 +18,7 @@ export const rtmpDestinationCreated = event({
 
 export const rtmpDestinationDeleted = event({
   name: 'rtmpDestination.deleted',
-  summary: 'An RTMP destination was deleted, and taken off the streams that had it',
+  summary: 'An RTMP destination was deleted and removed from the streams that used it',
   scope: 'streams:read',
   data: Type.Object({ rtmpDestinationId: Id }),
   example: { rtmpDestinationId },

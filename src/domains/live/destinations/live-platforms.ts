@@ -9,7 +9,7 @@
 export interface Fact<T> {
   readonly value: T
   readonly source: 'obs' | 'vendor' | 'reported'
-  /** Year and month in which it was read. */
+  /** Year and month in which the source was read. */
   readonly seen: string
 }
 

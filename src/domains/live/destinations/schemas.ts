@@ -47,7 +47,7 @@ const fact = <S extends TSchema>(value: S) =>
     source: OneOf(['obs', 'vendor', 'reported'] as const, {
       description: 'The services list of OBS, the platform’s own pages, or reports of users and partners',
     }),
-    seen: Type.String({ description: 'Year and month in which it was read' }),
+    seen: Type.String({ description: 'Year and month in which the source was read' }),
   })
 
 export const PlatformCaps = named(

@@ -9,7 +9,7 @@ const ID = '01939c5e-7a3b-7c21-9f58-2f6f2c1d0a11'
 export const getRelayHealth = operation({
   route: 'GET /api/streams/relay/health',
   summary: 'Get relay health',
-  description: 'The state of the media nodes, and your streams that have a publisher.',
+  description: 'Returns the state of the media nodes, and your streams that have a publisher.',
   access: 'user',
   returns: { 200: Envelope(RelayHealthView) },
   example: {},

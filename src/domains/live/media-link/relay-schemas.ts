@@ -16,7 +16,7 @@ const WarningView = named(
   'StreamWarning',
   Type.Object({
     code: WarningCode,
-    message: Type.String({ description: 'For people' }),
+    message: Type.String({ description: 'Text for users' }),
     since: Timestamp,
   }),
 )
@@ -74,7 +74,7 @@ export const RelayStatusView = named(
     }),
     ingest: Nullable(IngestView),
     standby: Type.Union([IngestView, Type.Null()], {
-      description: 'The other publisher. It takes over within 2 s when the relayed one disconnects or goes silent',
+      description: 'The other publisher. It takes over within 2 s when the relayed one disconnects or stops sending',
     }),
     viewers: Type.Integer({ description: 'Number of preview viewers' }),
     slate: Type.Union([SlateStatusView, Type.Null()], { description: 'Null when the slate is off' }),
@@ -105,7 +105,7 @@ export const RelayHealthView = named(
         uptimeSeconds: Type.Integer(),
         connections: Type.Integer(),
         streams: Type.Integer({ description: 'Streams that have a publisher' }),
-        maxStreams: Type.Integer({ description: 'How many it accepts' }),
+        maxStreams: Type.Integer({ description: 'Maximum number of streams with a publisher' }),
         load: Type.Number({ description: 'From 0 to 1 (full), by streams or CPU, whichever is higher' }),
         at: Timestamp,
       }),

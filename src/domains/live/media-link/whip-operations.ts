@@ -16,10 +16,13 @@ import {
 const PATH = '3f6c1d2e9a0b4c5d'
 const SESSION = '7b1f0c9a2d3e4f5061728394a5b6c7d8'
 
-const WhipPath = Type.String({ pattern: '^[0-9a-f]{16}$', description: 'From `whipUrl`, which arming a stream gives' })
+const WhipPath = Type.String({
+  pattern: '^[0-9a-f]{16}$',
+  description: 'Part of the `whipUrl` that arming the stream returns',
+})
 const SessionPath = Input({
   path: WhipPath,
-  session: Type.String({ pattern: '^[0-9a-f]{32}$', description: 'From Location' }),
+  session: Type.String({ pattern: '^[0-9a-f]{32}$', description: 'From the Location header of the POST reply' }),
 })
 
 const FRAGMENT = ['a=ice-ufrag:abcd', 'a=ice-pwd:abcdefghijklmnopqrstuvwx', 'm=video 9 UDP/TLS/RTP/SAVPF 0', 'a=mid:0']
@@ -28,7 +31,7 @@ export const whipPublish = operation({
   route: 'POST /api/streams/whip/{path}',
   summary: 'Publish a stream with WHIP',
   description:
-    'RFC 9725: send an SDP offer and get the answer. Use `whipToken` of POST /api/streams/{id}/arm as the bearer token. H.264 is relayed as it comes, VP8 is transcoded, and Opus becomes AAC. Destinations get one resolution: if the publisher’s changes, the video is transcoded to the first one. With `normalise` all video is transcoded to 1280×720 at 30 frames a second. 409 while another publisher sends; one that has sent nothing for 2 s is replaced.',
+    'RFC 9725: send an SDP offer and get the answer. Use `whipToken` of POST /api/streams/{id}/arm as the bearer token. H.264 is relayed unchanged, VP8 is transcoded to H.264, and Opus to AAC. Destinations get one resolution: if the publisher changes its resolution, the video is transcoded to the first one. With `normalise` all video is transcoded to 1280×720 at 30 frames a second. 409 while another publisher sends; one that has sent nothing for 2 s is replaced.',
   access: 'public',
   bearer: 'own',
   limit: 'auth',
@@ -79,7 +82,7 @@ export const whipTrickle = operation({
 export const whipDelete = operation({
   route: 'DELETE /api/streams/whip/{path}/{session}',
   summary: 'End a WHIP session',
-  description: 'The stream then waits for its publisher for its `holdSeconds`, as with RTMP.',
+  description: 'The stream then waits up to `holdSeconds` for a publisher, as with RTMP.',
   access: 'public',
   bearer: 'own',
   path: SessionPath,

@@ -12,7 +12,7 @@ export const createPreviewToken = operation({
   route: 'POST /api/streams/{id}/preview-token',
   summary: 'Create a preview token',
   description:
-    'The token is for one stream and starts a preview within ten minutes; an open preview continues. It becomes invalid when the stream is stopped or armed again, or when the session or API key behind it ends; previews end within seconds then. `pageUrl` is a page of this server that plays the preview.',
+    'The token is for one stream and can start a preview for ten minutes. A preview that is open then continues. It becomes invalid when the stream is stopped or armed again, or when the session or API key that created it ends. Open previews then end within seconds. `pageUrl` is a page of this server that plays the preview.',
   access: 'streams:read',
   workspace: owner('streams'),
   path: StreamPath,
@@ -27,7 +27,7 @@ export const previewStream = operation({
   route: 'GET /api/streams/{id}/preview.flv',
   summary: 'Preview a stream as FLV',
   description:
-    'Starts with a keyframe at once. It ends with the stream, or with your right to watch: the membership, its scope, the session or the API key. A slow client skips pictures up to a keyframe. `token` is a preview token, for players that cannot send headers.',
+    'Starts with a keyframe at once. It ends when the stream ends, or when you lose access: your membership, its scope, your session or your API key. A slow client skips frames up to the next keyframe. `token` is a preview token, for players that cannot send headers.',
   access: 'streams:read',
   workspace: owner('streams'),
   path: StreamPath,

@@ -14,7 +14,7 @@ export const whepPlay = operation({
   route: 'POST /api/streams/{id}/whep',
   summary: 'Preview a stream with WHEP',
   description:
-    'Send an SDP offer and get the answer. Use `token` of POST /api/streams/{id}/preview-token as the bearer token. H.264 is sent as it comes in, and AAC as Opus, starting with a keyframe. Other codecs, and video with B-frames, get 406: use `preview.flv`. A player counts as a viewer and ends like one of `preview.flv`.',
+    'Send an SDP offer and get the answer. Use `token` of POST /api/streams/{id}/preview-token as the bearer token. H.264 is sent unchanged, starting with a keyframe, and AAC is transcoded to Opus. Other codecs, and video with B-frames, get 406: use `preview.flv`. A player counts as a viewer and is disconnected like one of `preview.flv`.',
   access: 'public',
   bearer: 'own',
   limit: 'auth',
@@ -41,7 +41,10 @@ export const whepDelete = operation({
   description: 'Closing the connection has the same effect, also after the token has expired.',
   access: 'public',
   bearer: 'own',
-  path: Input({ id: Id, session: Type.String({ pattern: '^[0-9a-f]{32}$', description: 'From Location' }) }),
+  path: Input({
+    id: Id,
+    session: Type.String({ pattern: '^[0-9a-f]{32}$', description: 'From the Location header of the POST reply' }),
+  }),
   returns: { 200: null },
   errors: [Conflict, MediaUnavailable, NotFound],
   example: { path: { id: ID, session: SESSION } },

@@ -85,7 +85,7 @@ export const streamDiagnosis = event({
     streamId: Id,
     destinationId: Nullable(Type.String({ ...Id, description: 'The affected destination. Null for all' })),
     code: WarningCode,
-    message: Type.String({ description: 'For people' }),
+    message: Type.String({ description: 'Text for users' }),
     since: Type.String({ ...Timestamp, description: 'Since when the problem exists' }),
     status: States('DiagnosisStatus', 'Whether a problem of a stream still exists', {
       raised: 'The problem exists now',

@@ -40,7 +40,7 @@ export const createStream = operation({
   route: 'POST /api/streams',
   summary: 'Create a stream',
   description:
-    'In OBS, enter `rtmpIngestUrl` as the server and `streamKey` as the key. For tools that take one URL, join both with a slash. A second encoder with `backupStreamKey` stands by and takes over within 2 s if the first one fails. `inputPreference` selects the one that is relayed while both send.',
+    'In OBS, enter `rtmpIngestUrl` as the server and `streamKey` as the key. For tools that take one URL, join both with a slash. A second encoder with `backupStreamKey` is on standby and takes over within 2 s if the first one fails. `inputPreference` selects the one that is relayed while both send.',
   access: 'streams:manage',
   workspace: from.body('workspaceId'),
   turn: true,
@@ -107,7 +107,7 @@ export const deleteStream = operation({
   workspace: owner('streams'),
   turn: true,
   path: StreamPath,
-  query: Input({ force: Type.Optional(Type.Boolean({ description: 'Also while it is live: ends it first' })) }),
+  query: Input({ force: Type.Optional(Type.Boolean({ description: 'Ends the stream first if it is live' })) }),
   returns: { 200: Done },
   errors: [Conflict, PreconditionFailed],
   example: { path: { id: ID }, query: { force: false } },
@@ -121,7 +121,7 @@ export const armStream = operation({
   route: 'POST /api/streams/{id}/arm',
   summary: 'Arm a stream with a new ingest key',
   description:
-    'The old keys stop working at once, and publishers that use them are disconnected. A live stream waits for a publisher with a new key for its `holdSeconds`. An ended stream can go live again. `platforms` replaces the destinations.',
+    'The old keys stop working at once, and publishers that use them are disconnected. A live stream waits up to `holdSeconds` for a publisher with a new key. An ended stream can go live again. `platforms` replaces the destinations.',
   access: 'streams:manage',
   workspace: owner('streams'),
   turn: true,

@@ -48,8 +48,8 @@ export type EndReason = Static<typeof EndReason>
 
 export const FAULT_FIELDS = {
   code: DestinationFaultCode,
-  message: Type.String({ description: 'For people' }),
-  hint: Type.Optional(Type.String({ description: 'What to check, for people' })),
+  message: Type.String({ description: 'Text for users' }),
+  hint: Type.Optional(Type.String({ description: 'What to check, as text for users' })),
   at: Timestamp,
 }
 
@@ -97,7 +97,7 @@ export const StreamView = named(
     backupStreamKey: Type.Optional(
       Type.String({
         description:
-          'The key for a second encoder, which stands by and takes over when the first one fails. It is secret and shown like `streamKey`',
+          'The key for a second encoder, which is on standby and takes over when the first one fails. It is secret and shown like `streamKey`',
       }),
     ),
     streamKeyExpiresAt: Type.Optional(Timestamp),

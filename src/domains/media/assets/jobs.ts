@@ -33,7 +33,7 @@ export const makeRendition = job({
 
 export const failAbandonedWork = schedule({
   name: 'assets.renditions',
-  summary: 'Mark renditions and thumbnails as failed whose job was lost or removed',
+  summary: 'Mark renditions and thumbnails as failed if their job was lost or removed',
   cron: '*/5 * * * *',
   run: async ({ assets }) => {
     await assets.examiner.failAbandoned()

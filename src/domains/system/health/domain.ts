@@ -4,7 +4,7 @@ import * as operations from './operations.ts'
 
 export const health = domain({
   name: 'health',
-  about: 'Whether the server lives and can do its work',
+  about: 'Liveness and readiness of the server',
   operations,
   compose: composeHealth,
 })

@@ -8,7 +8,7 @@ import { withoutDetails } from './service.ts'
 export const getHealth = operation({
   route: 'GET /api/health',
   summary: 'Get liveness',
-  description: 'Answers as long as the process runs. Dependencies are not checked.',
+  description: 'Returns 200 as long as the process runs. Dependencies are not checked.',
   access: 'public',
   limit: 'none',
   alwaysAnswered: true,

@@ -5,7 +5,7 @@ import { ServiceSwitch } from './tables.ts'
 
 export const switches = domain({
   name: 'services',
-  about: 'Which services are switched on',
+  about: 'Services, and whether they are switched on',
   operations,
   entities: [ServiceSwitch],
   compose: composeSwitches,

@@ -16,7 +16,7 @@ const CHANNEL = 'services'
 /** How often a node reads the switches, in case it has missed a notice. */
 const REFRESH_MS = 1_000
 
-/** Which services are switched on. The switches are stored in the database, and every node caches them. */
+/** Services, and whether they are switched on. The switches are stored in the database, and every node caches them. */
 export class ServiceSwitches implements Switches {
   readonly #sql: Sql
   readonly #clock: Clock

@@ -137,7 +137,7 @@ export const syncEvents = operation({
   socket: 'resume',
   summary: 'List missed events',
   description:
-    'Events after the sequence number `after`, in order, as far as you may see them. Continue with `after` of the reply while `hasMore` is true.',
+    'Events after the sequence number `after` that you can see, in order. Continue with `after` of the reply while `hasMore` is true.',
   access: 'team:read',
   workspace: from.path('workspaceId'),
   path: WorkspacePath,

@@ -3,7 +3,7 @@ import { defineError } from '../../../../core/error.ts'
 export const TooManyApiKeys = defineError({
   code: 'too_many_api_keys',
   status: 409,
-  message: 'The account has as many API keys as it may have.',
-  cause: 'An account has 50 API keys at most. Expired ones count.',
-  fix: 'Revoke one that is no longer used: GET /api/users/me/api-keys says when each was used last.',
+  message: 'The account has reached the maximum number of API keys.',
+  cause: 'An account can have 50 API keys, including expired ones.',
+  fix: 'Revoke a key that is no longer used. GET /api/users/me/api-keys shows when each key was last used.',
 })

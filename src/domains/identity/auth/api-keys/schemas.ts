@@ -13,20 +13,20 @@ import {
 import { ALL_SCOPES, type Scope } from '../../../../core/scope.ts'
 
 const ScopeName = OneOf(ALL_SCOPES as [Scope, ...Scope[]])
-const Name = Text(1, 100, { description: 'What the key is for' })
+const Name = Text(1, 100, { description: 'What the key is used for' })
 const Scopes = Type.Array(ScopeName, {
   minItems: 1,
   maxItems: ALL_SCOPES.length,
   uniqueItems: true,
-  description: 'What the key may do, as far as you may yourself; null for all that you may',
+  description: 'Scopes of the key. It can never do more than you can. Null: all your scopes',
 })
 const WorkspaceIds = Type.Array(Id, {
   minItems: 1,
   maxItems: 50,
   uniqueItems: true,
-  description: 'Where the key works; null for all of your workspaces',
+  description: 'Workspaces in which the key works. Null: all your workspaces',
 })
-const ExpiresAt = { ...InstantInput, description: 'When the key stops working, within ten years; null for never' }
+const ExpiresAt = { ...InstantInput, description: 'When the key expires, at most ten years from now. Null: never' }
 
 const options = {
   scopes: Type.Optional(Nullable(Scopes)),
@@ -42,18 +42,20 @@ const apiKey = {
   ...ResourceBase,
   name: Type.String(),
   prefix: Type.String({ description: 'The first characters of the key' }),
-  isDefault: Type.Boolean({ description: 'The key of sign-up, which POST /api/users/me/api-key replaces' }),
-  scopes: Nullable(Type.Array(ScopeName, { description: 'Null: all that its user may' })),
+  isDefault: Type.Boolean({
+    description: 'Whether this is the key of the sign-up, which POST /api/users/me/api-key replaces',
+  }),
+  scopes: Nullable(Type.Array(ScopeName, { description: 'Null: all scopes of its user' })),
   workspaceIds: Nullable(Type.Array(Id, { description: 'Null: all workspaces of its user' })),
   expiresAt: Nullable(Timestamp),
   lastUsedAt: Nullable(Timestamp),
-  lastUsedAddress: Nullable(Type.String({ description: 'Where the last request came from; a minute late at most' })),
+  lastUsedAddress: Nullable(Type.String({ description: 'Address of the last request. Updated at most once a minute' })),
   version: Type.Integer(),
 }
 
 export const ApiKeyView = named('ApiKeyInfo', Type.Object(apiKey))
 
-const key = Type.String({ description: 'The API key. It is shown this once' })
+const key = Type.String({ description: 'The API key. It is shown only once' })
 
 export const CreatedApiKey = named('CreatedApiKey', Type.Object({ ...apiKey, apiKey: key }))
 export const RegeneratedApiKey = named('ApiKey', Type.Object({ apiKey: key, apiKeyPrefix: Type.String() }))
