@@ -40,29 +40,25 @@ export class Call {
   }
 
   succeed(value: unknown): void {
-    if (this.settled) return
-    this.settled = true
-    this.#end()
-    this.#resolve(value)
+    if (this.#end()) this.#resolve(value)
   }
 
   fail(error: unknown): void {
-    if (this.settled) return
-    this.settled = true
-    this.#end()
-    this.#reject(error)
+    if (this.#end()) this.#reject(error)
   }
 
   /** Settles without an outcome, because the caller was answered in another way. */
   drop(): void {
-    if (this.settled) return
-    this.settled = true
     this.#end()
   }
 
-  #end(): void {
+  /** @returns false if the call was settled before */
+  #end(): boolean {
+    if (this.settled) return false
+    this.settled = true
     this.#onSettled(this)
     this.whenSettled?.()
+    return true
   }
 }
 

@@ -2,10 +2,20 @@ import { describe, expect, it } from 'vitest'
 import { OpenCalls, type Call } from './calls.ts'
 import { systemClock } from './clock.ts'
 import { Engine } from './engine.ts'
-import { LocalActors, UnknownOutcomeError, type ActorHost, type Command, type Outcome } from './index.ts'
+import {
+  BatchError,
+  FencedError,
+  LocalActors,
+  UnknownOutcomeError,
+  type ActorHost,
+  type Command,
+  type Outcome,
+} from './index.ts'
 import { DEFAULT_LIMITS } from './limits.ts'
 import { placeOf } from './placement.ts'
 import type { NodeEntry, RuntimeClock } from './ports.ts'
+import { SimProcess } from './simulation/process.ts'
+import { Scheduler } from './simulation/scheduler.ts'
 
 type Script = (epoch: number, commands: readonly Command[], call: number) => Promise<readonly Outcome[]>
 
@@ -188,6 +198,237 @@ describe('a transaction that hangs and then fails', () => {
     expect(await run('other')).toBe('other')
     gate.resolve()
     await expect(slow).rejects.toThrow('the disk is full')
+  })
+})
+
+describe('what an abandoned attempt does late', () => {
+  it('does not refuse commands that were given to the next attempt because it had not started them', async () => {
+    for (const late of ['succeeds', 'fails']) {
+      const [slow, gate, entered] = [
+        Promise.withResolvers<number>(),
+        Promise.withResolvers<void>(),
+        Promise.withResolvers<void>(),
+      ]
+      let activations = 0
+      const errors: unknown[] = []
+      const actors = new LocalActors({
+        host: {
+          activate: () => ((activations += 1) === 1 ? slow.promise : Promise.resolve(activations)),
+          execute: async (_actor, epoch, commands) => {
+            entered.resolve()
+            await gate.promise
+            return done(epoch, commands, 1)
+          },
+        },
+        monotonic: () => performance.now(),
+        limits: { stallMs: 50 },
+        onError: (_actor, error) => void errors.push(error),
+      })
+      const deadline = performance.now() + 10_000
+      const result = actors.run({ actor: 'a', operationId: 'one', caller: 'c', deadline, payload: 'one' })
+      await entered.promise
+      if (late === 'succeeds') slow.resolve(1)
+      else slow.reject(new Error('too late'))
+      await new Promise(setImmediate)
+      expect(errors).toHaveLength(late === 'succeeds' ? 0 : 1)
+      gate.resolve()
+      expect(await result).toBe('one')
+      await actors.close(1_000)
+    }
+  })
+
+  it('refuses its commands when another owner has the actor', async () => {
+    const [entered, gate] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()]
+    const { run } = start(
+      async (epoch, commands, call) => {
+        if (call > 1) return done(epoch, commands, call)
+        entered.resolve()
+        await gate.promise
+        throw new FencedError('another epoch')
+      },
+      false,
+      50,
+    )
+    const slow = run('slow')
+    await entered.promise
+    expect(await run('other')).toBe('other')
+    gate.resolve()
+    await expect(slow).rejects.toMatchObject({ name: 'RefusedError', reason: 'overloaded' })
+  })
+
+  it('gives the reason of a whole batch that failed', async () => {
+    const [entered, gate] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()]
+    const { run } = start(
+      async (epoch, commands, call) => {
+        if (call > 1) return done(epoch, commands, call)
+        entered.resolve()
+        await gate.promise
+        throw new BatchError(new Error('the database is away'))
+      },
+      false,
+      50,
+    )
+    const slow = run('slow')
+    await entered.promise
+    expect(await run('other')).toBe('other')
+    gate.resolve()
+    await expect(slow).rejects.toThrow('the database is away')
+  })
+})
+
+describe('an engine', () => {
+  /** An engine in virtual time, whose host does what the test says. */
+  function engineOf(host: Partial<ActorHost> = {}, limits: Partial<typeof DEFAULT_LIMITS> = {}) {
+    const scheduler = new Scheduler()
+    const { clock } = new SimProcess('node', scheduler, 1, 0)
+    const calls = new OpenCalls(clock, 100)
+    const [rerouted, forgotten, results]: [Call[], string[], unknown[]] = [[], [], []]
+    const engine = new Engine({
+      host: { activate: async () => 1, execute: (_actor, epoch, commands) => done(epoch, commands, 1), ...host },
+      clock,
+      limits: { ...DEFAULT_LIMITS, ...limits },
+      calls,
+      onError: () => undefined,
+      mayAct: () => true,
+      confirm: async () => true,
+      reroute: (call) => void rerouted.push(call),
+      onForgotten: (actor) => void forgotten.push(actor),
+    })
+    const submit = (operationId: string, actor = 'a') => {
+      const command = { actor, operationId, caller: 'c', deadline: scheduler.now + 60_000, payload: operationId }
+      const keep = (result: unknown) => void results.push(result)
+      const call = calls.open(command, keep, keep) as Call
+      engine.submit(call)
+      return call
+    }
+    return { engine, scheduler, submit, rerouted, forgotten, results }
+  }
+
+  it('counts actors, turns, batches and their times', async () => {
+    const { engine, scheduler, submit, results } = engineOf()
+    expect(engine.isIdle('a')).toBe(true)
+    for (const name of ['one', 'two', 'three']) submit(name)
+    submit('other', 'b')
+    expect([engine.isIdle('a'), engine.has('a'), engine.has('c')]).toEqual([false, true, false])
+    expect(engine.owned('a')).toEqual({ actor: 'a', waiting: 3 })
+    await scheduler.run(100)
+    expect(results).toHaveLength(4)
+    expect(engine.stats()).toMatchObject({
+      active: 2,
+      activations: 2,
+      turns: 4,
+      batches: 2,
+      fenced: 0,
+      quarantined: [],
+    })
+    expect(engine.stats().latency).toMatchObject({ count: 4, sum: 0 })
+    expect(engine.stats().batchSize).toMatchObject({ count: 2, sum: 4 })
+    expect(engine.owned('a')).toEqual({ actor: 'a', epoch: 1, waiting: 0 })
+    expect(engine.owned('c')).toEqual({ actor: 'c', waiting: 0 })
+    expect([engine.isIdle('a'), engine.actors()]).toEqual([true, ['a', 'b']])
+  })
+
+  it('measures the time of a command from its arrival', async () => {
+    const { engine, scheduler, submit } = engineOf({
+      execute: (_actor, epoch, commands) =>
+        new Promise((resolve) => void scheduler.after(30, () => resolve(done(epoch, commands, 1)))),
+    })
+    submit('one')
+    await scheduler.run(1_000)
+    expect(engine.stats().latency).toMatchObject({ count: 1, sum: 30 })
+  })
+
+  it('gives up an actor when its batch has ended, and gives back what waits', async () => {
+    const gate = Promise.withResolvers<void>()
+    const { engine, scheduler, submit, rerouted, results } = engineOf({
+      execute: async (_actor, epoch, commands) => {
+        await gate.promise
+        return done(epoch, commands, 1)
+      },
+    })
+    submit('one')
+    await scheduler.run(10)
+    const waiting = submit('two')
+    let still = false
+    void engine.quiesce('a', 5_000).then(() => (still = true))
+    await scheduler.run(100)
+    expect([still, rerouted, engine.has('a')]).toEqual([false, [waiting], false])
+    gate.resolve()
+    await scheduler.run(200)
+    expect([still, results]).toEqual([true, ['one']])
+    // An actor that does nothing, or that is not here, is given up at once.
+    submit('three', 'b')
+    await scheduler.run(300)
+    await engine.quiesce('b', 5_000)
+    await engine.quiesce('c', 5_000)
+    expect(engine.actors()).toEqual([])
+  })
+
+  it('waits for the batch of an actor that it gives up no longer than it was told', async () => {
+    const { engine, scheduler, submit, rerouted, results } = engineOf({ remembersOutcomes: true, execute: () => never })
+    const call = submit('one')
+    await scheduler.run(10)
+    let still = false
+    void engine.quiesce('a', 500).then(() => (still = true))
+    await scheduler.run(509)
+    expect([still, rerouted]).toEqual([false, []])
+    await scheduler.run(510)
+    expect([still, rerouted, call.command.repeated]).toEqual([true, [call], true])
+    expect(results).toEqual([])
+  })
+
+  it('gives up a hanging actor once, after the limit and not before', async () => {
+    const { engine, scheduler, submit, forgotten, rerouted } = engineOf(
+      { remembersOutcomes: true, execute: () => never },
+      { stallMs: 1_000 },
+    )
+    submit('one')
+    await scheduler.run(999)
+    expect(forgotten).toEqual([])
+    await scheduler.run(1_250)
+    expect([forgotten, rerouted.length, engine.has('a')]).toEqual([['a'], 1, false])
+    await scheduler.run(5_000)
+    expect(forgotten).toHaveLength(1)
+  })
+
+  it('forgets idle actors only, and nothing any more when it is closed', async () => {
+    const { engine, scheduler, submit, forgotten } = engineOf({}, { idleMs: 1_000 })
+    submit('one')
+    await scheduler.run(1_500)
+    submit('two', 'b')
+    await scheduler.run(2_000)
+    expect([forgotten, engine.actors()]).toEqual([['a'], ['b']])
+    engine.close()
+    await scheduler.run(100_000)
+    expect([engine.actors(), scheduler.waiting]).toEqual([['b'], 0])
+  })
+
+  it('refuses what waits when it is told to', async () => {
+    const { engine, scheduler, submit, results } = engineOf({ execute: () => never })
+    submit('one')
+    await scheduler.run(10)
+    submit('two')
+    submit('three')
+    engine.refuseWaiting()
+    await scheduler.run(20)
+    expect(results).toMatchObject([{ reason: 'closed' }, { reason: 'closed' }])
+  })
+
+  it('gives back all that waits when it drops all actors', async () => {
+    const { engine, scheduler, submit, rerouted } = engineOf({ execute: () => never })
+    submit('one')
+    await scheduler.run(10)
+    const waiting = [submit('two'), submit('three', 'b')]
+    engine.dropAll()
+    expect([engine.actors(), rerouted]).toEqual([[], waiting])
+  })
+
+  it('fails a command that the host has not answered', async () => {
+    const { scheduler, submit, results } = engineOf({ execute: async () => [{ ok: true, value: 'first' }] })
+    submit('one')
+    submit('two')
+    await scheduler.run(10)
+    expect(results).toMatchObject(['first', { message: 'the host gave no outcome for a command' }])
   })
 })
 

@@ -1,7 +1,7 @@
+import { newActivation, type Activation } from './activation.ts'
 import type { Call, OpenCalls } from './calls.ts'
 import { BATCH_BOUNDS, Histogram, LATENCY_BOUNDS } from './histogram.ts'
 import type { ActorLimits } from './limits.ts'
-import { Mailbox } from './mailbox.ts'
 import type { RuntimeClock } from './ports.ts'
 import { Quarantine } from './quarantine.ts'
 import {
@@ -28,24 +28,6 @@ export interface EngineOptions {
   readonly reroute: (call: Call) => void
   /** Called when an actor was dropped, because it was idle or its transaction hung. */
   readonly onForgotten: (actor: string) => void
-}
-
-interface Activation {
-  readonly key: string
-  readonly mailbox: Mailbox
-  epoch: number | undefined
-  running: boolean
-  usedAt: number
-  /** Starts no further batch. */
-  gone: boolean
-  /** Its transaction hangs. Only its success still counts. */
-  abandoned: boolean
-  /** When the host was called. */
-  hostSince: number | undefined
-  taken: readonly Call[]
-  whenStill: (() => void) | undefined
-  /** Answers the commands of a committed batch. Undefined afterwards. */
-  answer: (() => void) | undefined
 }
 
 /** Another owner had the actor before anything was done. */
@@ -156,19 +138,7 @@ export class Engine {
   }
 
   #create(key: string): Activation {
-    const activation: Activation = {
-      key,
-      mailbox: new Mailbox(this.#limits.perActor, this.#limits.perCaller),
-      epoch: undefined,
-      running: false,
-      usedAt: this.#clock.monotonic(),
-      gone: false,
-      abandoned: false,
-      hostSince: undefined,
-      taken: [],
-      whenStill: undefined,
-      answer: undefined,
-    }
+    const activation = newActivation(key, this.#limits, this.#clock.monotonic())
     this.#activations.set(key, activation)
     return activation
   }
@@ -204,8 +174,8 @@ export class Engine {
     try {
       await this.#attempt(activation, batch)
     } catch (error) {
+      // The commands of an abandoned activation were rerouted, and may run elsewhere by now.
       if (!activation.abandoned) await this.#afterFailure(activation, batch, error)
-      else if (this.#answersFor(activation)) for (const call of batch) call.fail(reasonOf(error))
     }
   }
 
@@ -251,12 +221,16 @@ export class Engine {
         this.#answer(activation, batch, outcomes)
         return
       } catch (error) {
-        if (!(error instanceof FencedError) || activation.abandoned) throw error
+        if (activation.abandoned) {
+          if (this.#answersFor(activation)) for (const call of batch) call.fail(reasonOf(error))
+          return
+        }
+        if (!(error instanceof FencedError)) throw error
         this.#counts.fenced += 1
         activation.epoch = undefined
         for (const call of batch) call.underWay = false
         if (activation.gone || !(await this.#options.confirm(activation.key))) throw MOVED
-        if (tries === 3) throw new RefusedError('overloaded', 1)
+        if (tries === 3) throw new RefusedError('overloaded')
       }
     }
   }
@@ -396,5 +370,5 @@ export class Engine {
 
 function reasonOf(error: unknown): unknown {
   if (error instanceof BatchError || error instanceof UnknownOutcomeError) return error.reason
-  return error instanceof FencedError || error === MOVED ? new RefusedError('overloaded') : error
+  return error instanceof FencedError ? new RefusedError('overloaded') : error
 }

@@ -15,6 +15,11 @@ export class Scheduler {
     return this.#now
   }
 
+  /** Events that are still to come. */
+  get waiting(): number {
+    return this.#heap.filter(({ action }) => action !== undefined).length
+  }
+
   /** @returns a function that cancels it */
   at(time: number, action: () => void): () => void {
     const event: Event = { at: Math.max(time, this.#now), order: (this.#order += 1), action }
