@@ -1,5 +1,6 @@
 import type { Redis } from 'ioredis'
 import type { Clock } from '../core/clock.ts'
+import { dropOldest } from '../core/drop-oldest.ts'
 import { RATE_LIMITS, type RateLimitName } from '../core/limits.ts'
 import type { Logger } from '../core/log.ts'
 import type { RateDecision, RateLimiter } from '../core/ports.ts'
@@ -34,9 +35,7 @@ export class MemoryRateLimiter implements RateLimiter {
   /** Forgets full buckets, which say the same as no bucket, and the oldest one where none is full. */
   #forget(now: number): void {
     for (const [name, bucket] of this.#buckets) if (bucket.isFull(now)) this.#buckets.delete(name)
-    if (this.#buckets.size < MOST_BUCKETS) return
-    const [oldest] = this.#buckets.keys()
-    if (oldest !== undefined) this.#buckets.delete(oldest)
+    dropOldest(this.#buckets, MOST_BUCKETS - 1)
   }
 }
 

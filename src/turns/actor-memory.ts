@@ -1,3 +1,4 @@
+import { dropOldest } from '../core/drop-oldest.ts'
 import type { MemoryKey } from '../core/turn.ts'
 
 /** How many actors have a memory at most. The least recently used one is dropped first. */
@@ -36,10 +37,7 @@ export class ActorMemories {
     this.#memories.delete(actor)
     const memory = known?.epoch === epoch ? known : new ActivationMemory(epoch)
     this.#memories.set(actor, memory)
-    if (this.#memories.size > MOST_ACTORS) {
-      const [oldest] = this.#memories.keys()
-      if (oldest !== undefined) this.#memories.delete(oldest)
-    }
+    dropOldest(this.#memories, MOST_ACTORS)
     return memory
   }
 

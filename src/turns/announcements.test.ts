@@ -5,7 +5,7 @@ import { waitFor } from '../../test/support/wait.ts'
 import { FencedError } from '../../actors/index.ts'
 import { systemClock } from '../core/clock.ts'
 import { contextFactory } from '../core/context.ts'
-import { event } from '../core/event.ts'
+import { event, type Audience, type WorkspaceEvent } from '../core/event.ts'
 import { uuidv7 } from '../core/id.ts'
 import { createLog } from '../core/log.ts'
 import { Type } from '../core/schema.ts'
@@ -25,10 +25,10 @@ const said = event({
 })
 const heard = event({ ...said, name: 'word.heard', stored: false })
 
-const say = systemTurn<{ words: string[]; stored?: boolean }, null>({
+const say = systemTurn<{ words: string[]; stored?: boolean; only?: Audience }, null>({
   name: 'say',
-  run: async ({ turn, input: { stored = true, words } }) => {
-    for (const word of words) turn.emit(stored ? said : heard, { word })
+  run: async ({ turn, input: { stored = true, words, only } }) => {
+    for (const word of words) turn.emit(stored ? said : heard, { word }, only)
     return null
   },
 })
@@ -58,12 +58,15 @@ afterAll(async () => {
 async function startNode({ shared = true, url = made.url } = {}) {
   const own = await Database.connect({ url, poolSize: 3, entities: [], log })
   const published: unknown[] = []
+  const events: WorkspaceEvent[] = []
   const outlets = {
     database: own,
     clock: systemClock,
     log,
-    publish: (_: string, events: readonly { seq: number; data: unknown }[]) =>
-      void published.push(...events.map(({ data, seq }) => [seq, (data as { word: string }).word])),
+    publish: (_: string, some: readonly WorkspaceEvent[]) => {
+      events.push(...some)
+      published.push(...some.map(({ data, seq }) => [seq, (data as { word: string }).word]))
+    },
   }
   const announcements = new Announcements({
     ...outlets,
@@ -81,17 +84,17 @@ async function startNode({ shared = true, url = made.url } = {}) {
   })
   executor.serve({} as Services, contextFactory({} as Services))
   nodes.push({ database: own, announcements })
-  const batch = (actor: string, epoch: number, words: string[], stored?: boolean) =>
+  const batch = (actor: string, epoch: number, words: string[], stored?: boolean, only?: Audience) =>
     executor.execute(actor, epoch, [
       {
         actor,
         operationId: uuidv7(Date.now()),
         caller: 'system',
         deadline: Infinity,
-        payload: { kind: 'system', name: 'say', input: { words, stored } },
+        payload: { kind: 'system', name: 'say', input: { words, stored, only } },
       },
     ])
-  return { announcements, batch, executor, published }
+  return { announcements, batch, events, executor, published }
 }
 
 const newActor = () => `ws:${uuidv7(Date.now())}`
@@ -123,6 +126,31 @@ it('publishes that events may be missed also for a batch without stored events',
   await previous.batch(actor, await previous.executor.activate(actor), ['gone with the wind'], false)
   await successor.executor.activate(actor)
   expect(successor.published).toEqual(['forget', 'missed'])
+})
+
+it('publishes the events of a batch again to those who may see them, and to nobody else', async () => {
+  const [channel, user] = [uuidv7(Date.now()), uuidv7(Date.now())]
+  for (const only of [{ channel }, { user }, { channel, user }, undefined]) {
+    const actor = newActor()
+    const [previous, successor] = [await startNode(), await startNode()]
+    await previous.batch(actor, await previous.executor.activate(actor), ['psst'], true, only)
+    await successor.executor.activate(actor)
+    expect(successor.events).toEqual(previous.events)
+    const { channel: toChannel, user: toUser } = successor.events[0] ?? {}
+    expect({ toChannel, toUser }).toEqual({ toChannel: only?.channel, toUser: only?.user })
+  }
+})
+
+it('publishes a batch of more than a thousand events only as events that may be missed', async () => {
+  const words = Array.from({ length: 1_001 }, (_, index) => `word ${index}`)
+  const [previous, successor] = [await startNode(), await startNode()]
+  const [long, longest] = [newActor(), newActor()]
+  await previous.batch(longest, await previous.executor.activate(longest), words)
+  await successor.executor.activate(longest)
+  expect(successor.published).toEqual(['forget', 'missed'])
+  await previous.batch(long, await previous.executor.activate(long), words.slice(1))
+  await successor.executor.activate(long)
+  expect(successor.events).toHaveLength(1_000)
 })
 
 it('publishes nothing again when the previous owner released the actor or was idle', async () => {

@@ -54,5 +54,10 @@ describe('encoding for another node', () => {
     const bug = across('error', new TypeError('x is not a function')) as Error
     expect(bug).not.toBeInstanceOf(AppError)
     expect(bug).toMatchObject({ name: 'TypeError', message: 'x is not a function' })
+    const traced = Object.assign(new RangeError('too far'), { stack: 'RangeError: too far\n    at there' })
+    expect((across('error', traced) as Error).stack).toBe('RangeError: too far\n    at there')
+    expect(across('error', 'just text')).toMatchObject({ name: 'Error', message: 'just text' })
+    const untraced = Object.assign(new Error('x'), { stack: undefined })
+    expect((across('error', untraced) as Error).stack).toContain('Error: x')
   })
 })

@@ -3,6 +3,7 @@ import { RefusedError, type Actors, type Command } from '../../actors/index.ts'
 import { ManualClock, SECOND } from '../core/clock.ts'
 import { NotFound } from '../core/errors.ts'
 import { systemTurn } from '../core/system-turn.ts'
+import type { OperationTurn } from './payload.ts'
 import { Turns } from './turn-runner.ts'
 
 const greet = systemTurn<{ name: string }, string>({ name: 'greet', run: async ({ input }) => `Hello ${input.name}` })
@@ -18,9 +19,26 @@ test('a system turn is a command to the actor of its workspace, with a deadline'
   const commands: Command[] = []
   await turnsOn((command) => void commands.push(command))
   expect(commands).toMatchObject([
-    { actor: 'ws:w1', payload: { kind: 'system', name: 'greet', input: { name: 'Ada' } } },
+    {
+      actor: 'ws:w1',
+      caller: 'system',
+      priority: 'control',
+      payload: { kind: 'system', name: 'greet', input: { name: 'Ada' } },
+    },
   ])
-  expect((commands[0]?.deadline ?? 0) - clock.monotonic()).toBeGreaterThan(SECOND)
+  expect((commands[0]?.deadline ?? 0) - clock.monotonic()).toBe(10 * SECOND)
+})
+
+test('the turn of an operation waits behind those of the system, and counts for its caller', async () => {
+  const commands: Command[] = []
+  const run = async (command: Command) => commands.push(command)
+  const turns = new Turns({ run } as unknown as Actors, clock)
+  const context = { workspaceId: 'w1', caller: { userId: 'ada' } }
+  const payload = { kind: 'operation', operation: 'notes.create', audited: true, context } as unknown as OperationTurn
+  await turns.operation(payload)
+  expect(commands).toMatchObject([{ actor: 'ws:w1', caller: 'ada', priority: 'normal', payload }])
+  const nowhere = { ...payload, context: { ...context, workspaceId: undefined } } as unknown as OperationTurn
+  await expect(turns.operation(nowhere)).rejects.toThrow('the turn notes.create names no workspace')
 })
 
 test.each([

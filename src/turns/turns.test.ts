@@ -1,3 +1,4 @@
+import { defineEntity, p } from '@mikro-orm/postgresql'
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest'
 import { LocalActors } from '../../actors/index.ts'
 import { cutProxy, type CutProxy } from '../../test/support/cut-proxy.ts'
@@ -30,12 +31,20 @@ const noted = event({
   example: { text: 'x' },
 })
 
+const Note = defineEntity({
+  name: 'Note',
+  tableName: 'notes',
+  properties: { workspaceId: p.uuid().primary(), text: p.text().primary() },
+})
+
 /** How a turn of these tests behaves in addition to writing its note. */
 type Way =
   | 'well'
   | 'write-then-fail'
   | 'insert-read-then-fail'
   | 'orm-then-fail'
+  | 'unit-of-work'
+  | 'fail-after-commit'
   | 'refuse'
   | 'bad-row'
   | 'insert'
@@ -65,7 +74,12 @@ const write = systemTurn<{ text: string; way?: Way }, string>({
       await turn.em.execute('insert into notes (workspace_id, text) values (?, ?)', [turn.workspaceId, text])
       throw Conflict()
     }
-    if (way === 'bad-row') turn.insert('notes', { workspace_id: turn.workspaceId, text: null })
+    if (way === 'fail-after-commit') {
+      turn.afterCommit(() => Promise.reject(new Error('no notice')))
+      turn.afterCommit(() => void runs.push(`last after ${text}`))
+    }
+    if (way === 'unit-of-work') turn.em.persist(turn.em.create(Note, { workspaceId: turn.workspaceId, text }))
+    else if (way === 'bad-row') turn.insert('notes', { workspace_id: turn.workspaceId, text: null })
     else if (way === 'insert') turn.insert('notes', { workspace_id: turn.workspaceId, text })
     else if (way === 'read') await turn.sql.row('select 1 as one')
     else if (way === 'read-all') {
@@ -110,7 +124,7 @@ let opened: Runtime[] = []
 let workspaceId: string
 
 async function runtime(url = made.url): Promise<Runtime> {
-  const own = await Database.connect({ url, poolSize: 4, entities: [], log })
+  const own = await Database.connect({ url, poolSize: 4, entities: [Note], log })
   const published: WorkspaceEvent[] = []
   const publish = (_workspaceId: string, events: readonly WorkspaceEvent[]) => void published.push(...events)
   const keys = new IdempotencyKeys(own, systemClock, box)
@@ -234,6 +248,30 @@ describe('one transaction', () => {
     })
     expect([await texts(), await events(), one.published, await seq()]).toEqual([[], [], [], 0])
     expect(runs).toEqual(['bad'])
+  })
+
+  it('writes what a turn has changed in its unit of work, without being told to', async () => {
+    fresh()
+    const { turns } = await runtime()
+    await turns.system(workspaceId, write, { text: 'a', way: 'unit-of-work' })
+    expect(await texts()).toEqual(['a'])
+  })
+
+  it('succeeds although an action after its commit fails, and runs the other actions', async () => {
+    fresh()
+    const { turns } = await runtime()
+    await expect(turns.system(workspaceId, write, { text: 'a', way: 'fail-after-commit' })).resolves.toBe('a')
+    expect(runs).toEqual(['a', 'after a', 'last after a'])
+    expect(await texts()).toEqual(['a'])
+  })
+
+  it('fails for an operation or a system turn that this version does not have', async () => {
+    fresh()
+    const { turns } = await runtime()
+    const later = systemTurn<null, null>({ name: 'of a later version', run: async () => null })
+    await expect(turns.system(workspaceId, later, null)).rejects.toThrow('there is no system turn of a later version')
+    const unknown = { ...payload('x'), operation: 'notes.later' }
+    await expect(turns.operation(unknown)).rejects.toThrow('there is no operation notes.later')
   })
 
   it('writes the audit entry with the operation, and gives every event its own number', async () => {

@@ -1,5 +1,6 @@
-import { NotFound } from '../../../core/errors.ts'
 import type { Caller } from '../../../core/caller.ts'
+import { dropOldest } from '../../../core/drop-oldest.ts'
+import { NotFound } from '../../../core/errors.ts'
 import type { Sql } from '../../../core/sql.ts'
 import type { TokenBucket } from '../../../core/token-bucket.ts'
 import type { MemoryKey, Turn } from '../../../core/turn.ts'
@@ -33,9 +34,7 @@ export class CachedChannel {
 
   remember(key: string, message: MessageData): void {
     this.#recent.set(key, message)
-    if (this.#recent.size <= MOST_RECENT) return
-    const [oldest] = this.#recent.keys()
-    if (oldest !== undefined) this.#recent.delete(oldest)
+    dropOldest(this.#recent, MOST_RECENT)
   }
 
   forgetRecent(): void {
@@ -65,10 +64,7 @@ export class ChannelCache {
 
   /** Drops the oldest channels. Called between batches, when none has unwritten changes. */
   trim(): void {
-    for (const id of this.#channels.keys()) {
-      if (this.#channels.size <= MOST_CHANNELS) return
-      this.#channels.delete(id)
-    }
+    dropOldest(this.#channels, MOST_CHANNELS)
   }
 }
 

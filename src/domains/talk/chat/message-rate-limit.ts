@@ -27,11 +27,11 @@ export class MessageRateLimit {
     if (!this.#enforced) return
     const now = this.#clock.monotonic()
     const bucket = cached.buckets.get(userId) ?? new TokenBucket(POLICY, now)
-    const tokens = bucket.level(now)
-    if (tokens < 1) {
+    if (bucket.level(now) < 1) {
       throw RateLimited({
         message: `At most ${POLICY.perSecond} messages a second in one channel, and ${POLICY.burst} at once.`,
-        retryAfter: Math.max(1, Math.ceil((1 - tokens) / POLICY.perSecond)),
+        // The next token comes within a fifth of a second, and whole seconds are the unit.
+        retryAfter: 1,
       })
     }
     turn.settled(() => {
