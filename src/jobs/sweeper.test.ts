@@ -6,10 +6,14 @@ import type { GivenRow, Outbox } from './outbox.ts'
 import { Sweeper } from './sweeper.ts'
 
 /** An outbox with rows that were added to a queue, and a queue that has some of them. */
-function start(rows: readonly GivenRow[], known: (id: string) => boolean) {
+function start(rows: readonly GivenRow[], known: (id: string) => boolean, { wasEmptied = false } = {}) {
   const returned: string[] = []
+  const asked: Date[] = []
   const outbox: Pick<Outbox, 'queuedBefore' | 'requeueLost' | 'requeueAll'> = {
-    queuedBefore: async (_before, after = '', limit) => rows.filter(({ id }) => id > after).slice(0, limit),
+    queuedBefore: async (before, after = '', limit) => {
+      asked.push(before)
+      return rows.filter(({ id }) => id > after).slice(0, limit)
+    },
     requeueLost: async (lost) => {
       returned.push(...lost.map(({ id }) => id))
       return lost.length
@@ -17,12 +21,12 @@ function start(rows: readonly GivenRow[], known: (id: string) => boolean) {
     requeueAll: async () => rows.length,
   }
   const backend = {
-    store: { wasEmptied: async () => false },
+    store: { wasEmptied: async () => wasEmptied },
     known: async (_queue: string, ids: readonly string[]) => new Set(ids.filter(known)),
   }
-  const options = { clock: new ManualClock(0), log: createLog({ level: 'silent' }), graceMs: 1_000 }
+  const options = { clock: new ManualClock(60_000), log: createLog({ level: 'silent' }), graceMs: 1_000 }
   const sweeper = new Sweeper({ ...options, outbox: outbox as Outbox })
-  return { returned, sweep: () => sweeper.sweep(backend as unknown as Backend) }
+  return { asked, returned, sweep: () => sweeper.sweep(backend as unknown as Backend) }
 }
 
 function row(index: number, state: GivenRow['state'] = 'queued'): GivenRow {
@@ -50,6 +54,38 @@ test('requeues a running job that two passes over all rows did not find', async 
 
 test('requeues rows of a queue that no longer exists', async () => {
   const { returned, sweep } = start([{ ...row(1), queue: 'gone' }], () => true)
+  expect(await sweep()).toBe(1)
+  expect(returned).toEqual([row(1).id])
+})
+
+test('asks only for rows that have had time to arrive', async () => {
+  const { asked, sweep } = start([], () => true)
+  expect(await sweep()).toBe(0)
+  expect(asked).toEqual([new Date(59_000)])
+})
+
+test('requeues everything when the queues were emptied', async () => {
+  const { asked, returned, sweep } = start([row(1), row(2)], () => true, { wasEmptied: true })
+  expect(await sweep()).toBe(2)
+  expect([asked, returned]).toEqual([[], []])
+})
+
+test('counts what it has requeued in all queues', async () => {
+  const { sweep } = start([row(1), { ...row(2), queue: 'media' }, { ...row(3), queue: 'media' }], () => false)
+  expect(await sweep()).toBe(3)
+})
+
+test('keeps a running job that was found again in between, or that runs another attempt', async () => {
+  const rows = [row(1, 'running')]
+  let isKnown = false
+  const { returned, sweep } = start(rows, () => isKnown)
+  expect(await sweep()).toBe(0)
+  isKnown = true
+  expect(await sweep()).toBe(0)
+  isKnown = false
+  expect(await sweep()).toBe(0)
+  rows[0] = { ...row(1, 'running'), attempts: 2 }
+  expect(await sweep()).toBe(0)
   expect(await sweep()).toBe(1)
   expect(returned).toEqual([row(1).id])
 })

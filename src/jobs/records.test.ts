@@ -1,0 +1,208 @@
+import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from 'vitest'
+import { createDatabase, type TestDatabase } from '../../test/support/postgres.ts'
+import type { Coordination } from '../coordination/coordination.ts'
+import { DAY, HOUR, ManualClock, MINUTE, SECOND } from '../core/clock.ts'
+import type { WorkspaceEvent } from '../core/event.ts'
+import { uuidv7 } from '../core/id.ts'
+import { job, jobsByName, schedule } from '../core/job.ts'
+import { createLog } from '../core/log.ts'
+import { Type } from '../core/schema.ts'
+import { SealedBox } from '../core/sealed-box.ts'
+import { Database } from '../db/database.ts'
+import { entities } from '../registry/entities.ts'
+import { QueueService } from './queue-service.ts'
+import { Schedules } from './schedules.ts'
+import { JobService } from './service.ts'
+
+// The tables of jobs, without queues and workers.
+
+const plain = job({
+  name: 'test.plain',
+  summary: 'x',
+  queue: 'default',
+  data: Type.Object({}),
+  seenBy: 'media:read',
+  run: async () => undefined,
+})
+const hourly = schedule({ name: 'test.hourly', summary: 'x', cron: '0 * * * *', run: async () => undefined })
+const log = createLog({ level: 'silent' })
+
+let made: TestDatabase
+let database: Database
+let clock: ManualClock
+let notices: [string, unknown][]
+let service: JobService
+let queues: QueueService
+
+beforeAll(async () => {
+  made = await createDatabase()
+  database = await Database.connect({ url: made.url, poolSize: 3, entities, log })
+})
+beforeEach(() => {
+  clock = new ManualClock(Date.parse('2026-11-01T12:30:00Z'))
+  notices = []
+  service = serviceOf(clock)
+  queues = new QueueService({
+    database,
+    clock,
+    log,
+    coordination: { publish: (...notice) => void notices.push(notice) } as Partial<Coordination> as Coordination,
+    declared: service.declared,
+  })
+})
+afterEach(() => database.run('truncate outbox, finished_jobs, job_schedules'))
+afterAll(async () => {
+  await database.close()
+  await made.drop()
+})
+
+function serviceOf(time: ManualClock): JobService {
+  return new JobService({
+    database,
+    clock: time,
+    coordination: { publish: () => undefined } as Partial<Coordination> as Coordination,
+    box: new SealedBox('a secret of tests', 'jobs'),
+    declared: jobsByName([plain, hourly]),
+  })
+}
+
+const workspaceId = uuidv7(Date.now())
+const add = (options: { runAt?: Date } = {}) => service.add(database, plain, {}, { ...options, workspaceId })
+const ids = async (table: string) =>
+  (await database.rows<{ id: string }>(`select id from ${table}`)).map(({ id }) => id)
+
+async function begin(id: string): Promise<string> {
+  const row = await service.outbox.start(id, uuidv7(clock.now()))
+  return row?.attemptId ?? ''
+}
+
+async function finish(id: string): Promise<void> {
+  await service.outbox.finish(id, await begin(id))
+}
+
+async function kill(id: string): Promise<void> {
+  await service.outbox.fail({ id, attemptId: await begin(id) }, 'broken', undefined)
+}
+
+test('records of done jobs are kept for a day, and those of dead ones for thirty', async () => {
+  const [done, dead, waiting] = [await add(), await add(), await add()]
+  await finish(done)
+  await kill(dead)
+  clock.advance(DAY - 1)
+  await queues.forget()
+  expect([await ids('finished_jobs'), (await ids('outbox')).length]).toEqual([[done], 2])
+  clock.advance(1)
+  await queues.forget()
+  expect([await ids('finished_jobs'), (await ids('outbox')).length]).toEqual([[], 2])
+  clock.advance(29 * DAY - 1)
+  await queues.forget()
+  expect(await ids('outbox')).toHaveLength(2)
+  clock.advance(1)
+  await queues.forget()
+  expect(await ids('outbox')).toEqual([waiting])
+  // A dead job was reported when it died.
+  expect(notices.filter(([channel]) => channel.startsWith('ev:'))).toEqual([])
+})
+
+test('members are told that an administrator has deleted their job', async () => {
+  const id = await add()
+  expect(await queues.drain('default')).toBe(1)
+  const [, [event]] = notices.find(([channel]) => channel === `ev:${workspaceId}`) as [string, [WorkspaceEvent]]
+  expect(event.data).toMatchObject({ jobId: id, state: 'dead', error: 'deleted by an administrator' })
+  expect(notices).toContainEqual(['jobs.removed', { queue: 'default', ids: [id] }])
+})
+
+test('only dead jobs can be retried', async () => {
+  const [dead, waiting] = [await add(), await add()]
+  await kill(dead)
+  expect(await queues.retry(dead)).toMatchObject({ _id: dead, state: 'waiting' })
+  expect(notices.filter(([channel]) => channel === 'jobs.added')).toHaveLength(1)
+  await expect(queues.retry(waiting)).rejects.toMatchObject({ code: 'conflict' })
+  await expect(queues.retry(uuidv7(clock.now()))).rejects.toMatchObject({ code: 'not_found' })
+  expect(notices.filter(([channel]) => channel === 'jobs.added')).toHaveLength(1)
+})
+
+test('an attempt knows whether it was the one that ended its job', async () => {
+  const [done, dead, waiting] = [await add(), await add(), await add()]
+  await finish(done)
+  await kill(dead)
+  const { outbox } = service
+  expect(await outbox.ended(done)).toMatchObject({ id: done, name: 'test.plain', state: 'done', reason: null })
+  expect(await outbox.ended(dead)).toMatchObject({ id: dead, state: 'dead', reason: 'broken' })
+  expect(await outbox.ended(waiting)).toBeUndefined()
+  const isDone = await Promise.all(
+    [
+      { id: done, attempts: 1 },
+      { id: done, attempts: 2 },
+      { id: dead, attempts: 1 },
+    ].map((attempt) => outbox.isDoneBy(attempt)),
+  )
+  expect(isDone).toEqual([true, false, false])
+})
+
+test('rows that were claimed, lost or emptied from the queues wait again', async () => {
+  const [one, two] = [await add(), await add()]
+  const { outbox } = service
+  const states = async () => {
+    const rows = await database.rows<{ id: string; state: string }>('select id, state from outbox')
+    return Object.fromEntries(rows.map(({ id, state }) => [id, state]))
+  }
+  expect((await outbox.claimDue(10)).map(({ id }) => id)).toEqual([one, two])
+  expect(await outbox.unclaim([one])).toBe(1)
+  expect(await states()).toEqual({ [one]: 'waiting', [two]: 'queued' })
+  const later = new Date(clock.now() + 1)
+  const given = await outbox.queuedBefore(later, undefined, 10)
+  expect(given).toMatchObject([{ id: two, queue: 'default', state: 'queued', attempts: 0 }])
+  expect(await outbox.queuedBefore(later, two, 10)).toEqual([])
+  expect(await outbox.requeueLost(given.map((row) => ({ ...row, attempts: 1 })))).toBe(0)
+  expect(await outbox.requeueLost(given)).toBe(1)
+  expect(await states()).toEqual({ [one]: 'waiting', [two]: 'waiting' })
+  await outbox.claimDue(10)
+  expect(await outbox.requeueAll()).toBe(2)
+  expect(await outbox.claimDue(1)).toMatchObject([{ id: one, added: 3 }])
+})
+
+test('rows are claimed in the order of their times, and only those that are due', async () => {
+  const now = clock.now()
+  const late = await add({ runAt: new Date(now + SECOND) })
+  const [second, first] = [await add({ runAt: new Date(now) }), await add({ runAt: new Date(now - 1) })]
+  expect(await service.outbox.nextDue()).toBe(now - 1)
+  expect((await service.outbox.claimDue(10)).map(({ id }) => id)).toEqual([first, second])
+  expect(await service.outbox.nextDue()).toBe(now + SECOND)
+  clock.advance(SECOND)
+  expect((await service.outbox.claimDue(10)).map(({ id }) => id)).toEqual([late])
+  expect(await service.outbox.nextDue()).toBeUndefined()
+})
+
+test('a schedule adds its job once per due time, whichever node looks first', async () => {
+  const [one, two] = [service, serviceOf(clock)].map((jobs) => new Schedules(database, clock, jobs))
+  expect(one?.isEmpty).toBe(false)
+  expect([await one?.run(), await two?.run()]).toEqual([0, 0])
+  clock.advance(30 * MINUTE - 1)
+  expect([await one?.run(), await two?.run()]).toEqual([0, 0])
+  clock.advance(1)
+  const added = await Promise.all([one?.run(), two?.run()])
+  expect((added[0] ?? 0) + (added[1] ?? 0)).toBe(1)
+  expect(await ids('outbox')).toHaveLength(1)
+  // While that job waits, the next time adds no second one.
+  clock.advance(3 * HOUR)
+  await one?.run()
+  expect(await ids('outbox')).toHaveLength(1)
+})
+
+test('times that missed count once, and a time from a clock that was ahead is corrected', async () => {
+  const ahead = new ManualClock(clock.now() + 3 * DAY)
+  await new Schedules(database, ahead, serviceOf(ahead)).run()
+  const next = async () => (await database.row<{ at: Date }>('select next_at as at from job_schedules'))?.at
+  expect(await next()).toBe('2026-11-04T13:00:00.000Z')
+  const schedules = new Schedules(database, clock, service)
+  await schedules.run()
+  expect(await next()).toBe('2026-11-01T13:00:00.000Z')
+  clock.advance(5 * HOUR)
+  expect(await schedules.run()).toBe(1)
+  expect(await next()).toBe('2026-11-01T18:00:00.000Z')
+  // This node's own clock is set back.
+  clock.advance(-5 * HOUR)
+  expect(await schedules.run()).toBe(0)
+  expect(await next()).toBe('2026-11-01T13:00:00.000Z')
+})
