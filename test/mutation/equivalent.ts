@@ -1,9 +1,12 @@
 import type { Mutant } from './mutants.ts'
 
+/** A mutant by its place and its change. Line numbers are left out, because they move. */
 interface Equivalent {
   readonly file: string
-  /** The line as it is in the source, without leading blanks. */
+  /** The line on which the change begins, as it is in the source, without leading blanks. */
   readonly line: string
+  /** What is replaced: a part of the line, or a statement that begins there. */
+  readonly before: string
   readonly after: string
   /** Why no test can, or should, tell the mutant from the source. */
   readonly reason: string
@@ -14,42 +17,49 @@ const EQUIVALENT: readonly Equivalent[] = [
   {
     file: 'src/turns/turn-executor.ts',
     line: 'if (row === undefined) throw new UnknownOutcomeError(OutcomeUnknown({ retryAfter: 2 }))',
+    before: '2',
     after: '(2 + 1)',
     reason: 'How many seconds a client should wait is a choice. Two or three are equally right.',
   },
   {
     file: 'src/domains/talk/chat/search.ts',
     line: 'createdBefore === undefined || idBefore === undefined',
+    before: '||',
     after: '&&',
     reason: 'A page names both or neither.',
   },
   {
     file: 'src/core/openapi.ts',
     line: '...(example === undefined ? {} : { example }),',
+    before: 'example === undefined',
     after: 'false',
     reason: 'JSON leaves out a field that is undefined.',
   },
   {
     file: 'src/core/log-writer.ts',
     line: 'return this.#gathered.length + line.length <= SIZE',
+    before: '<=',
     after: '<',
     reason: 'Whether the buffer holds 65,536 characters or one less is a choice.',
   },
   {
     file: 'src/turns/driver.ts',
     line: '...(config.CLUSTER_ADDRESS === undefined ? {} : { advertise: config.CLUSTER_ADDRESS }),',
+    before: 'config.CLUSTER_ADDRESS === undefined',
     after: 'false',
     reason: 'An address that is undefined is the same as none.',
   },
   {
     file: 'src/http/socket-calls.ts',
     line: 'if (op.socket !== true) this.#messages.set(op.socket, callable)',
+    before: 'op.socket !== true',
     after: 'true',
     reason: 'An entry under the key `true` is never looked up: messages are looked up by name.',
   },
   {
     file: 'actors/cluster-actors.ts',
     line: 'return place !== undefined && this.#ownership.isSelf(place) && this.#lease.live',
+    before: '!==',
     after: '===',
     reason:
       'The command is then routed again, which asks for the owner once more and activates the actor all the same.',
@@ -57,12 +67,14 @@ const EQUIVALENT: readonly Equivalent[] = [
   {
     file: 'src/http/admission.ts',
     line: "compiled.op.pattern.replace(/\\{\\w+\\}/g, () => parameters[index++] ?? ''),",
+    before: 'index++',
     after: 'index--',
     reason: 'The one operation with signed links has one parameter.',
   },
   {
     file: 'src/domains/talk/chat/messages.ts',
     line: 'if (cached === undefined || clientId === undefined) return []',
+    before: 'cached === undefined || clientId === undefined',
     after: 'true',
     reason:
       '`send` then looks the earlier message up itself: one statement per message, not per batch, for the same reply.',
@@ -70,6 +82,20 @@ const EQUIVALENT: readonly Equivalent[] = [
 ]
 
 /** Why a mutant is not counted; undefined for one that is. */
-export function reasonOf({ file, after }: Mutant, line: string): string | undefined {
-  return EQUIVALENT.find((one) => one.file === file && one.line === line && one.after === after)?.reason
+export function reasonOf(mutant: Mutant, line: string): string | undefined {
+  return EQUIVALENT.find((one) => isOf(one, mutant, line))?.reason
+}
+
+/**
+ * The entries that match no mutant any more, because the code has changed.
+ * @param mutants of every file that the list names, with their lines
+ */
+export function staleEntries(mutants: readonly { readonly mutant: Mutant; readonly line: string }[]): string[] {
+  return EQUIVALENT.filter((one) => !mutants.some(({ mutant, line }) => isOf(one, mutant, line))).map(
+    ({ after, before, file, line }) => `${file}: ${before} → ${after} in: ${line}`,
+  )
+}
+
+function isOf(one: Equivalent, { after, before, file }: Mutant, line: string): boolean {
+  return one.file === file && one.line === line && one.before === before && one.after === after
 }

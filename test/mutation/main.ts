@@ -4,14 +4,16 @@
  * then `equivalent.ts` lists it with a reason.
  *
  * `--files=src/core,actors/lease.ts` (prefixes), `--sample=12` (mutants a folder), `--seed=1`, `--list` (shows mutants,
- * runs none). Ends with 1 when less than 85 % are killed. Why not Stryker: see docs/decisions.md.
+ * runs none), `--near` (runs only unit tests that are near the file: quick, for work on the tests of one file). Ends
+ * with 1 when less than 85 % are killed. Why not Stryker: see docs/decisions.md.
  */
 import { execFileSync } from 'node:child_process'
+import { createHash } from 'node:crypto'
 import { cpSync, mkdirSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 import { parseArgs } from 'node:util'
-import { reasonOf } from './equivalent.ts'
+import { reasonOf, staleEntries } from './equivalent.ts'
 import { mutantsOf, type Mutant } from './mutants.ts'
 import { TestProcess } from './test-process.ts'
 import { folderOf, FOLDERS, TestChooser } from './tests-for.ts'
@@ -27,6 +29,7 @@ const { values } = parseArgs({
     sample: { type: 'string', default: '12' },
     seed: { type: 'string', default: '1' },
     list: { type: 'boolean', default: false },
+    near: { type: 'boolean', default: false },
   },
 })
 
@@ -41,17 +44,23 @@ const mutated = files.filter(
     file.endsWith('.ts') &&
     !/(\.test|\/fixtures)\.ts$/.test(file) &&
     folderOf(file) !== '' &&
-    !file.startsWith('actors/simulation/') &&
-    prefixes.some((prefix) => file.startsWith(prefix.replace(/:\d+$/, ''))),
+    !file.startsWith('actors/simulation/'),
 )
 
+const everyMutant = mutated.flatMap((file) => {
+  const source = readFileSync(join(root, file), 'utf8')
+  const lines = source.split('\n').map((line) => line.trim())
+  return mutantsOf(file, source).map((mutant) => ({ mutant, line: lines[mutant.line - 1] ?? '' }))
+})
+const stale = staleEntries(everyMutant)
+if (stale.length > 0) throw new Error(`equivalent.ts lists what is not there any more:\n${stale.join('\n')}`)
+
 const samples = FOLDERS.map((folder) => {
-  const all = mutated
-    .filter((file) => folderOf(file) === folder)
-    .flatMap((file) => mutantsOf(file, readFileSync(join(root, file), 'utf8')))
-    .filter(({ file, line }) => prefixes.some((prefix) => `${file}:${line}`.startsWith(prefix) || prefix === file))
-    .filter((mutant) => reasonOf(mutant, lineOf(mutant)) === undefined)
-  return shuffled(all, Number(values.seed)).slice(0, Number(values.sample))
+  const all = everyMutant
+    .filter(({ mutant: { file } }) => folderOf(file) === folder)
+    .filter(({ mutant: { file, line } }) => prefixes.some((prefix) => isIn(prefix, file, line)))
+    .filter(({ line, mutant }) => reasonOf(mutant, line) === undefined)
+  return shuffled(all, values.seed).slice(0, Number(values.sample))
 })
 /** One of each folder in turn, so that a run which is stopped has seen all of them. */
 const chosen = Array.from({ length: Number(values.sample) }, (_, index) => samples.map((sample) => sample[index]))
@@ -94,7 +103,7 @@ async function test(mutants: readonly Mutant[]): Promise<number> {
   }
   try {
     for (const mutant of mutants) {
-      const groups = chooser.choose(mutant.file)
+      const groups = chooser.choose(mutant.file, values.near)
       const path = join(copy, mutant.file)
       const source = readFileSync(path, 'utf8')
       const started = performance.now()
@@ -144,21 +153,20 @@ function nameOf({ file, line, kind, before, after }: Mutant): string {
   return `${file}:${line} ${kind}: ${short(before)} → ${short(after) || 'nothing'}`
 }
 
-function lineOf({ file, line }: Mutant): string {
-  return readFileSync(join(root, file), 'utf8').split('\n')[line - 1]?.trim() ?? ''
+/** Whether a place is in a file or folder of `--files`, or on its line. */
+function isIn(prefix: string, file: string, line: number): boolean {
+  return /:\d+$/.test(prefix) ? prefix === `${file}:${line}` : file.startsWith(prefix)
 }
 
-/** The same order for the same seed. */
-function shuffled<T>(items: readonly T[], seed: number): T[] {
-  let state = seed >>> 0
-  const random = () => {
-    state = (state + 0x6d2b79f5) >>> 0
-    let mixed = Math.imul(state ^ (state >>> 15), state | 1)
-    mixed ^= mixed + Math.imul(mixed ^ (mixed >>> 7), mixed | 61)
-    return ((mixed ^ (mixed >>> 14)) >>> 0) / 2 ** 32
-  }
-  return items
-    .map((item) => ({ item, at: random() }))
-    .toSorted((a, b) => a.at - b.at)
-    .map(({ item }) => item)
+/**
+ * The same mutants in the same order for the same seed. The place of each depends on nothing but its own line and change,
+ * so that the sample stays the same while other code changes.
+ */
+function shuffled(places: readonly { readonly mutant: Mutant; readonly line: string }[], seed: string): Mutant[] {
+  const order = ({ mutant: { after, before, file }, line }: { readonly mutant: Mutant; readonly line: string }) =>
+    createHash('sha1').update([seed, file, line, before, after].join('\n')).digest('hex')
+  return places
+    .map((place) => ({ mutant: place.mutant, at: order(place) }))
+    .toSorted((a, b) => (a.at < b.at ? -1 : 1))
+    .map(({ mutant }) => mutant)
 }

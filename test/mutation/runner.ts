@@ -30,7 +30,7 @@ const vitest = await createVitest('test', {
 process.env['QUICK'] = '1'
 
 async function run({ changed, groups }: RunRequest): Promise<RunReply> {
-  for (const file of changed) vitest.invalidateFile(resolve(file))
+  for (const file of changed) invalidate(resolve(file))
   for (const group of groups) {
     if (group.length === 0) continue
     const specifications = await vitest.globTestSpecifications([...group])
@@ -43,6 +43,20 @@ async function run({ changed, groups }: RunRequest): Promise<RunReply> {
     if (unhandledErrors.length > 0) return { failed: 'an error outside of tests' }
   }
   return { failed: undefined }
+}
+
+/**
+ * Has a file read again. Its importers need not be: Vite would mark them as well, and sometimes fails to load one of them
+ * afterwards, when two tests ask for it at once.
+ */
+function invalidate(file: string): void {
+  const modules = vitest.projects
+    .flatMap(({ vite }) => Object.values(vite.environments))
+    .flatMap(({ moduleGraph }) => [...(moduleGraph.getModulesByFile(file) ?? [])])
+  const importers = modules.map((module) => module.importers)
+  for (const module of modules) module.importers = new Set()
+  vitest.invalidateFile(file)
+  for (const [index, module] of modules.entries()) module.importers = importers[index] ?? new Set()
 }
 
 function whyFailed(module: TestModule): string {

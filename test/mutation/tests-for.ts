@@ -78,8 +78,11 @@ export class TestChooser {
     for (const test of units) this.#reached.set(test, this.#reach(test))
   }
 
-  /** @returns groups of test files; a later group is run only when the earlier ones pass */
-  choose(file: string): readonly (readonly string[])[] {
+  /**
+   * @param onlyNear leaves out all but the unit tests that import the file, or a file that imports it
+   * @returns groups of test files; a later group is run only when the earlier ones pass
+   */
+  choose(file: string, onlyNear: boolean): readonly (readonly string[])[] {
     // A test beside the file counts even if it does not import the file, because it may run the file in a child process.
     const beside = file.replace(/\.ts$/, '.test.ts')
     const near = [...this.#reached]
@@ -91,6 +94,7 @@ export class TestChooser {
     const quick = near.filter(({ test }) => !SLOW.has(test))
     const closest = quick.filter(({ distance }) => distance === 1).map(({ test }) => test)
     const others = quick.filter(({ distance }) => distance > 1).map(({ test }) => test)
+    if (onlyNear) return [quick.filter(({ distance }) => distance <= 2).map(({ test }) => test)]
     const api = (API_TESTS[folderOf(file)] ?? []).map((name) => normalize(`test/api/${name}.test.ts`))
     return [closest, others, api, slow].filter((group) => group.length > 0)
   }
