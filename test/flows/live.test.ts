@@ -53,7 +53,7 @@ async function newcomer(crier: CrierProcess) {
   // oxlint-disable-next-line typescript/no-explicit-any -- replies of every shape
   const call = async (route: string, options: SendOptions = {}): Promise<any> => {
     const reply = await crier.send(route, { token, ...options })
-    if (reply.status >= 300) throw new Error(`${route} answered ${reply.status}: ${reply.text}`)
+    if (reply.status >= 300) throw new Error(`${route} returned ${reply.status}: ${reply.text}`)
     return reply.body.data
   }
   const workspace = await call('POST /api/workspaces', { body: { name: 'Acme', timezone: 'UTC' } })

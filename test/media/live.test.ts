@@ -54,7 +54,7 @@ async function events(): Promise<{ type: string; data: Record<string, unknown> }
   ])
 }
 
-test('receives a publisher, relays to two destinations, and disconnects it at the stop', async () => {
+test('receives a publisher, relays to two destinations, and disconnects it when the stream stops', async () => {
   const [one, two] = [await sink(), await sink()]
   const { _id, streamKey } = await caster.stream({ one, two })
   const { publisher } = await caster.publish(streamKey)

@@ -96,7 +96,7 @@ export async function startApp(options: AppOptions = {}): Promise<App> {
   }
 }
 
-/** Of several nodes only the first runs jobs, because a mail goes to the folder of the node that sends it. */
+/** With several nodes, only the first runs jobs, because a mail is written to the folder of the node that sends it. */
 function rolesOf({ databaseUrl, media, redisUrl }: AppOptions): string {
   const joins = databaseUrl !== undefined && redisUrl !== undefined
   return ['api', ...(joins ? [] : ['jobs']), ...(media ? ['media'] : [])].join(',')

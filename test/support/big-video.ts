@@ -21,5 +21,5 @@ export async function makeBigVideo(file: string, bytes: number, seconds: number)
   // The file is sparse between the two.
   const hole = Buffer.alloc(content.length - index)
   await handle.write(hole, 0, Math.min(hole.length, bytes - content.length - 8), index + 8)
-  if ((await stat(file)).size !== bytes) throw new Error('the video has another size')
+  if ((await stat(file)).size !== bytes) throw new Error('the video has the wrong size')
 }

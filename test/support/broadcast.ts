@@ -48,11 +48,11 @@ export class Broadcaster {
     const file = { name, content: new Uint8Array(await readFile(path)) }
     const body = { workspaceId: this.#workspaceId }
     const { _id: id } = await this.good<{ _id: string }>('POST /api/assets/upload', { body, file })
-    const isLookedAt = async () => {
+    const isInspected = async () => {
       const asset = await this.good<{ thumbnail: { status: string } }>('GET /api/assets/{id}', { path: { id } })
       return asset.thumbnail.status !== 'pending'
     }
-    await waitFor(isLookedAt, { timeoutMs: 120_000, what: `${name} to be looked at` })
+    await waitFor(isInspected, { timeoutMs: 120_000, what: `${name} to be inspected` })
     return id
   }
 
@@ -117,7 +117,7 @@ export class Broadcaster {
 
   async good<T>(route: string, options: Parameters<ApiCaller['call']>[1]): Promise<T> {
     const reply = await this.#caller.call(route, options)
-    if (reply.status >= 300) throw new Error(`${route} answered ${reply.status}: ${reply.text}`)
+    if (reply.status >= 300) throw new Error(`${route} returned ${reply.status}: ${reply.text}`)
     return (reply.body as { data: T }).data
   }
 

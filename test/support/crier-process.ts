@@ -80,7 +80,7 @@ export class CrierProcess {
     await waitFor(() => hasEnded() || crier.stdout.includes('crier ready'), {
       what: 'crier to be ready',
     })
-    if (hasEnded()) throw new Error(`it ended: ${crier.stderr}`)
+    if (hasEnded()) throw new Error(`crier ended: ${crier.stderr}`)
     return crier
   }
 

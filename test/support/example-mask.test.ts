@@ -9,7 +9,7 @@ function mask(): ExampleMask {
 }
 
 describe('ExampleMask', () => {
-  // One in a hundred and forty words of 43 base64url characters has no digit.
+  // One in 140 random words of 43 base64url characters has no digit.
   test.each([
     ['a signature', `/file?expires=1795291200&signature=${RANDOM}`, `&signature=${FILLED}`],
     ['a token in a fragment', `https://crier.example.com/reset#token=${RANDOM}`, `#token=${FILLED}`],

@@ -4,12 +4,12 @@ import { EXAMPLE, EXAMPLE_TIME } from '../../src/core/example-ids.ts'
 import { readableNames } from './example-names.ts'
 
 /**
- * Turns a recorded request and reply into an example for the documentation: without secrets, without names of the machine
- * that recorded it, and equal in every recording.
+ * Turns a recorded request and reply into an example for the documentation. The example has no secrets and no names of the
+ * machine that recorded it, and is the same in every recording.
  *
- * - ids become ids of version 7, equal ids equal ones; things that `EXAMPLE` names get those ids
- * - times shift so that the request was sent at `EXAMPLE_TIME`; the differences stay
- * - tokens, keys and signatures become as many letters of `EXAMPLE`, after their prefix
+ * - ids become UUIDs of version 7, the same id always the same one; things in `EXAMPLE` get the ids given there
+ * - times are shifted so that the request was sent at `EXAMPLE_TIME`; the differences between them stay the same
+ * - tokens, keys and signatures keep their prefix; the rest is replaced by letters of `EXAMPLE`, in the same length
  * - addresses become names and numbers reserved for documentation (RFC 2606, RFC 5737)
  */
 export interface MaskOptions {
@@ -119,7 +119,7 @@ export class ExampleMask {
     return shown
   }
 
-  /** Keeps times of the operation's own example, and times whole days from them. */
+  /** Leaves times of the operation's own example unchanged, and times that are whole days before or after them. */
   #time(time: number): number {
     if (this.#instants.some((instant) => (time - instant) % DAY === 0)) return time
     const sent = Date.parse(EXAMPLE_TIME)
@@ -141,7 +141,7 @@ export class ExampleMask {
   }
 }
 
-/** Whether a word that looks random was put there by the mask, or is an id. */
+/** Whether a word that looks random is a replacement of the mask, or an id. */
 function isShown(word: string): boolean {
   return EXAMPLE_JWT.includes(word) || word.includes(filler(7)) || IS_UUID.test(word)
 }

@@ -91,7 +91,7 @@ class Recorder {
     if (sent === undefined) return undefined
     const reply = await this.#app.send(op.route as string, sent)
     const sentAt = this.#clock.now()
-    if (reply.status >= 300) throw new Error(`the example of ${op.name} was answered by ${reply.text}`)
+    if (reply.status >= 300) throw new Error(`the example of ${op.name} got ${reply.text}`)
     await this.#app.send('DELETE /api/workspaces/{workspaceId}', {
       apiKey: owner.apiKey,
       path: { workspaceId },

@@ -1,11 +1,11 @@
 import { writeFileSync } from 'node:fs'
 import type { Reporter, TestModule } from 'vitest/node'
 
-/** What a run leaves for `run.ts`, in the file that FAILED_FILES names. */
+/** The result that a run writes for `run.ts`, to the file that FAILED_FILES names. */
 export interface Failures {
   /** Paths from the root of the repository. */
   readonly files: readonly string[]
-  /** Errors outside of all files, which a repetition of files cannot show to be gone. */
+  /** Errors outside of test files. Running files again cannot show that these are fixed. */
   readonly others: readonly string[]
 }
 

@@ -179,8 +179,8 @@ async function followToCallback(start: string): Promise<URLSearchParams> {
       else cookies.set(name, value)
     }
     const location = response.headers.get('location')
-    if (location === null) throw new Error(`the issuer answered ${response.status}: ${await response.text()}`)
+    if (location === null) throw new Error(`the issuer returned ${response.status}: ${await response.text()}`)
     at = new URL(location, at).href
   }
-  throw new Error('the issuer sends in circles')
+  throw new Error('the issuer redirects too often')
 }

@@ -227,7 +227,7 @@ export const wrongError = operation({
 
 export const crash = operation({
   route: 'GET /api/probe/crash',
-  summary: 'Fail in a way that nobody foresaw',
+  summary: 'Fail with an unexpected error',
   access: 'public',
   returns: { 200: Done },
   example: {},

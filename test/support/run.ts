@@ -1,7 +1,7 @@
 /**
  * `npm test`: runs vitest with the given arguments, and gives a few failed files a second chance. A repetition within the
  * file would find the users, names and ports that the first attempt left, on a machine that is just as busy. So the whole
- * file runs again, in a new process, on a new database, with nothing beside it.
+ * file runs again, in a new process, on a new database, without other tests beside it.
  */
 import { spawn } from 'node:child_process'
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs'

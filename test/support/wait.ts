@@ -10,8 +10,9 @@ export interface WaitOptions {
 const INTERVAL_MS = 10
 
 /**
- * More than ten times what a condition takes on a busy machine, and half of the shortest time for a test. Only what would
- * never happen reaches it, so a test passes a time of its own only when it waits for something that takes minutes.
+ * More than ten times what a condition takes on a busy machine, and half of the shortest time for a test. It is
+ * reached only if the condition would never be met, so a test needs its own time only to wait for something that takes
+ * minutes.
  */
 const PATIENCE_MS = 60_000
 
@@ -36,5 +37,5 @@ export async function waitFor<T>(
     }
     await delay(INTERVAL_MS)
   } while (performance.now() < deadline)
-  throw new Error(`waited ${timeoutMs} ms for ${what}, in vain`, { cause })
+  throw new Error(`waited ${timeoutMs} ms for ${what}`, { cause })
 }

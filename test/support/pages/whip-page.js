@@ -57,7 +57,7 @@ async function byHand(url, token, media, codec) {
     headers: { ...headers, 'Content-Type': 'application/sdp' },
     body: pc.localDescription.sdp,
   })
-  if (!answer.ok) throw new Error(`answered ${answer.status}`)
+  if (!answer.ok) throw new Error(`status ${answer.status}`)
   await pc.setRemoteDescription({ type: 'answer', sdp: await answer.text() })
   const session = new URL(answer.headers.get('Location'), url)
   return {
