@@ -24,7 +24,7 @@ export interface LocalActorsOptions {
 
 /**
  * The driver for a single process, which owns all actors. Batches are still fenced in the database, so that a second
- * process by mistake does no harm.
+ * process that is started by mistake does no harm.
  */
 export class LocalActors implements Actors {
   readonly #engine: Engine

@@ -20,7 +20,7 @@ import type { MailLimits } from './mail/limits.ts'
 import type { Storage } from './storage/storage.ts'
 
 /**
- * What every domain stands on: the services of the layers below. `compose` of a domain gets it (`src/domain.ts`), and
+ * The services of the layers below the domains, which every domain can use. `compose` of a domain gets it (`src/domain.ts`), and
  * `src/server/foundation.ts` builds it, once per node.
  */
 export interface Foundation {

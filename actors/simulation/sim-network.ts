@@ -128,22 +128,22 @@ export class SimNetwork {
       this.#connections.delete(end)
       // One end knows at once. The other is notified unless the two are disconnected; then it detects the silence.
       if (end === connection) end.process.deliver(() => end.handlers?.closed())
-      else this.#tell(end, connection.process.name)
+      else this.#notifyClosed(end, connection.process.name)
     }
   }
 
-  #tell(end: SimConnection, other: string): void {
+  #notifyClosed(end: SimConnection, other: string): void {
     this.#scheduler.after(this.#random.between(0.05, 0.6), () => {
-      if (this.#areParted(end.process.name, other)) this.#tell2(end, other)
+      if (this.#areDisconnected(end.process.name, other)) this.#notifyLater(end, other)
       else end.process.deliver(() => end.handlers?.closed())
     })
   }
 
-  #tell2(end: SimConnection, other: string): void {
-    this.#scheduler.after(100, () => this.#tell(end, other))
+  #notifyLater(end: SimConnection, other: string): void {
+    this.#scheduler.after(100, () => this.#notifyClosed(end, other))
   }
 
-  #areParted(one: string, other: string): boolean {
+  #areDisconnected(one: string, other: string): boolean {
     return this.#parted.size > 0 && this.#parted.has([one, other].sort().join())
   }
 
@@ -151,7 +151,7 @@ export class SimNetwork {
   #arrive(to: SimConnection, frame: Buffer, ms: number): void {
     this.#scheduler.after(ms, () => {
       if (!to.open) return
-      if (this.#areParted(to.process.name, to.peer?.process.name ?? '')) {
+      if (this.#areDisconnected(to.process.name, to.peer?.process.name ?? '')) {
         this.#arrive(to, frame, 50)
         return
       }
@@ -167,7 +167,7 @@ export class SimNetwork {
     this.#connections.add(near)
     this.#scheduler.after(this.#random.between(0.1, 1), () => {
       const there = this.#listening.get(address)
-      if (!near.open || this.#areParted(process.name, address)) return
+      if (!near.open || this.#areDisconnected(process.name, address)) return
       if (there === undefined) {
         this.break(near)
         return

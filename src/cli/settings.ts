@@ -19,7 +19,7 @@ export interface Environment {
   readonly token: string | undefined
   /** The file of the saved login. */
   readonly file: string
-  /** The file of the tokens by which servers recognize this device. They outlive the login. */
+  /** The file of the tokens by which servers recognize this device. They are kept after logout. */
   readonly deviceFile: string
 }
 

@@ -1,7 +1,7 @@
 import { PLAN_NAMES } from '../domains/money/plans/index.ts'
 import { integer, oneOf, optional, port, address, secret, withDefault, list } from './setting-readers.ts'
 
-/** Settings for those who run Crier: the admin port, how a node stops, what is kept how long, plans, the log. */
+/** Settings for operators: admin port, shutdown, retention, plans, log. */
 export const operatorSettings = {
   ADMIN_PORT: {
     summary: 'Port for metrics and administration, on ADMIN_HOST only. 0 picks a free port',

@@ -10,11 +10,11 @@ test.each([
   expect(announced(text)).toEqual(expected)
 })
 
-test.each(['example.com', '203.0.113.7:', '203.0.113.7:99999', '203.0.113', ':8189'])('no address: %s', (text) => {
+test.each(['example.com', '203.0.113.7:', '203.0.113.7:99999', '203.0.113', ':8189'])('not an address: %s', (text) => {
   expect(() => announced(text)).toThrow('must be')
 })
 
-test('servers that help to connect, with and without a credential', () => {
+test('STUN and TURN servers, with and without a credential', () => {
   expect(iceServers('stun:stun.example.com:3478, turn:ada:secret@turn.example.com:3478?transport=udp')).toEqual([
     { url: 'stun:stun.example.com:3478' },
     { url: 'turn:turn.example.com:3478?transport=udp', user: 'ada', password: 'secret' },

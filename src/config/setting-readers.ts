@@ -38,7 +38,7 @@ export const flag = (value: string): boolean => {
   return fail('must be 1 or 0')
 }
 
-/** A number of proxies in front of the server; yes and no stand for 1 and 0. */
+/** The number of proxies in front of the server. `yes` and `no` mean 1 and 0. */
 export const proxies = (value: string): number => {
   if (/^\d$/.test(value)) return Number(value)
   try {
@@ -94,7 +94,7 @@ export const password = (value: string): string =>
 export const address = (value: string): string =>
   isIP(value) > 0 || value === 'localhost' ? value : fail('must be an IP address or localhost')
 
-/** Where media is sent to, seen from outside. */
+/** The public address that media is sent to. */
 export interface AnnouncedAddress {
   readonly address: string
   readonly port?: number
@@ -107,7 +107,7 @@ export const announced = (value: string): AnnouncedAddress => {
   return isIP(found) > 0 ? { address: found, port: port(number) } : fail('must be an IP address, or IP:port')
 }
 
-/** A server that helps clients of WebRTC to connect. */
+/** A STUN or TURN server for WebRTC clients. */
 export interface IceServer {
   /** `stun:host:port` or `turn:host:port?transport=udp`, without a credential. */
   readonly url: string

@@ -68,8 +68,8 @@ function setUp(most?: number) {
   return { cache, clock, coordination, truth, loads, hold }
 }
 
-describe('a cache that notices keep true', () => {
-  it('answers at once what it knows, and keeps nothing that is not there', async () => {
+describe('a cache that notices invalidate', () => {
+  it('returns cached values at once, and does not cache missing rows', async () => {
     const { cache, truth, loads } = setUp()
     truth.set('g/a', 'one')
     expect(await cache.find('g', 'a')).toBe('one')
@@ -80,7 +80,7 @@ describe('a cache that notices keep true', () => {
     expect(loads).toEqual(['g/a', 'g/b', 'g/b'])
   })
 
-  it('forgets a group, and no other, when a notice comes; listeners hear of it', async () => {
+  it('drops one group when a notice arrives, and tells the listeners', async () => {
     const { cache, coordination, truth } = setUp()
     const heard: unknown[] = []
     cache.onInvalidated((group) => heard.push(group))
@@ -94,7 +94,7 @@ describe('a cache that notices keep true', () => {
     expect(heard).toEqual(['g'])
   })
 
-  it('does not keep what was read before a change and arrives after it', async () => {
+  it('does not cache a value that was read before a change and arrives after it', async () => {
     const { cache, truth, hold } = setUp()
     truth.set('g/a', 'old')
     const release = hold()
@@ -106,7 +106,7 @@ describe('a cache that notices keep true', () => {
     expect(await cache.find('g', 'a')).toBe('new')
   })
 
-  it('believes nothing for longer than 30 s', async () => {
+  it('keeps no value longer than 30 s', async () => {
     const { cache, clock, truth } = setUp()
     truth.set('g/a', 'old')
     await cache.find('g', 'a')
@@ -133,7 +133,7 @@ describe('a cache that notices keep true', () => {
     expect(await cache.find('g', 'a')).toBe('new')
   })
 
-  it('holds no more than it may', async () => {
+  it('holds no more values than its limit', async () => {
     const { cache, truth, loads } = setUp(3)
     for (const key of ['g/a', 'g/b', 'h/a', 'h/b']) truth.set(key, key)
     for (const key of ['g/a', 'g/b', 'h/a', 'h/b']) await cache.find(key[0] as string, key[2])

@@ -32,7 +32,7 @@ export class MemoryRateLimiter implements RateLimiter {
     return decision(limit, allowed, bucket.level(now))
   }
 
-  /** Forgets full buckets, which say the same as no bucket, and the oldest one where none is full. */
+  /** Drops full buckets, which are equivalent to missing ones, or the oldest bucket if none is full. */
   #forget(now: number): void {
     for (const [name, bucket] of this.#buckets) if (bucket.isFull(now)) this.#buckets.delete(name)
     dropOldest(this.#buckets, MOST_BUCKETS - 1)
@@ -67,7 +67,7 @@ redis.call('PEXPIRE', KEYS[1], window)
 return {allowed, math.floor(tokens * 1000)}
 `
 
-/** Token buckets that several nodes share. While Redis is away each node counts for itself: limits hold per node. */
+/** Token buckets that several nodes share. While Redis is unavailable, each node counts on its own, so limits apply per node. */
 export class RedisRateLimiter implements RateLimiter {
   readonly #redis: Redis
   readonly #local: MemoryRateLimiter
@@ -98,7 +98,7 @@ export class RedisRateLimiter implements RateLimiter {
   }
 }
 
-/** No limits, where the configuration says so. */
+/** Used when the configuration turns rate limits off. */
 export const unlimited = {
   take: (limit: RateLimitName): RateDecision => decision(limit, true, RATE_LIMITS[limit].burst),
 }

@@ -91,7 +91,6 @@ export class Database implements Sql {
         keepAlive: true,
         // Statements are sent at once, and PostgreSQL replies in order. Otherwise the writes of a transaction that are
         // issued together would each wait for the reply to the previous one.
-        // asked for together, would each wait for the answer to the one before.
         pipeline: true,
         application_name: 'crier',
         // Times are ISO text in UTC. The server cancels statements that run too long.

@@ -41,7 +41,7 @@ test('rows in another order of properties are shaped as well', () => {
   expect(statement).toContain('("workspace_id", "id")')
 })
 
-test('a property that is no column is refused', () => {
+test('a property that is not a column is refused', () => {
   const things = shapes()
   things.toInsert({ id: 1 })
   expect(() => things.toInsert({ id: 1, colour: 'red' })).toThrow('things has no property colour')

@@ -60,7 +60,7 @@ class AgainError extends Error {
   }
 }
 
-/** The queues of BullMQ, as far as the outbox needs them: what it holds of a job is its id, name and workspace. */
+/** The queues of BullMQ. A job in a queue has only its id, name and workspace. */
 export class Backend {
   readonly store: Store
   readonly #log: Logger

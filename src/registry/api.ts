@@ -14,10 +14,10 @@ export type Api = {
 /** Every operation of the service, by domain. */
 export const api = operationsByDomain() as unknown as Api
 
-/** Turns that the service asks for by itself. */
+/** The system turns of all domains. */
 export const systemTurns: readonly AnySystemTurn[] = domains.flatMap(({ turns = [] }: Domain) => turns)
 
-/** @throws when two domains of one name declare an operation of one name */
+/** @throws when two domains with the same name declare an operation with the same name */
 function operationsByDomain(): Record<string, Record<string, AnyOperation>> {
   const found: Record<string, Record<string, AnyOperation>> = {}
   for (const { name, operations } of [...domains].sort((a, b) => a.name.localeCompare(b.name)) as Domain[]) {

@@ -1,7 +1,7 @@
 import type { Domain } from '../domain.ts'
 import { domains } from './domains.ts'
 
-/** The tables by whose rows operations find the workspace of a request. */
+/** The tables in which operations look up the workspace of a request. */
 export const workspaceResources: ReadonlySet<string> = resourcesOf(domains)
 
 /** @throws when a domain lists a table that it does not own, or one whose rows do not belong to a workspace */

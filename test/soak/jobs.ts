@@ -2,8 +2,8 @@
  * Runs 10,000 jobs on each backend while PostgreSQL, Redis and the workers fail: `npm run soak:jobs`.
  *
  * Workers kill themselves at every step and are killed at random times; Redis is emptied, and stopped for 20 s;
- * PostgreSQL crashes twice. Every job must end done, or dead with a reason, and effects must happen once. Otherwise exits
- * with 1. JOBS, WORKERS and BACKENDS (postgres,redis) set the size.
+ * PostgreSQL crashes twice. Every job must end as done, or as dead with a reason, and every effect must happen once. Otherwise it
+ * exits with 1. JOBS, WORKERS and BACKENDS (postgres,redis) set the size.
  */
 import { mkdtemp, readFile, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'

@@ -10,7 +10,7 @@ export interface Row extends Arrivals {
   readonly phase: PhaseName
   readonly stream: StreamName
   readonly destination: string
-  /** Expected frames that did not arrive; negative when more arrived, as from a file or a takeover. */
+  /** Expected frames that did not arrive; negative if more arrived, for example from a file or after a takeover. */
   readonly missing: number
   /** Frames per second. */
   readonly rate: number

@@ -84,7 +84,7 @@ export const live = [
       peak_viewers integer not null default 0
     )`,
   'create index stream_sessions_by_stream on stream_sessions (stream_id, id)',
-  // Without a key to streams: usage outlives its stream.
+  // No foreign key to streams, because usage is kept after the stream is deleted.
   `
     create table stream_usage (
       ingest_id uuid not null,

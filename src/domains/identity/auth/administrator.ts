@@ -32,7 +32,7 @@ export async function ensureAdministrator(
   const { coordination, database, hasher, log, users } = options
   const email = normalizeEmail(administrator.email)
   const changed = await database.transaction(async (tx) => {
-    // By hand: an advisory lock is no statement on a table.
+    // Raw SQL, because an advisory lock does not refer to a table.
     await tx.run('select pg_advisory_xact_lock($1)', [LOCK])
     const existing = await findUserByEmail(tx, email)
     if (existing !== undefined) return update(tx, options, existing, administrator.password)

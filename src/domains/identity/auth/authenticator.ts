@@ -80,7 +80,7 @@ export class CredentialAuthenticator implements Authenticator {
     if (apiKey) this.#dependencies.keyUses.note(apiKey.id, address)
   }
 
-  /** Drops credentials that the database has as revoked recently. */
+  /** Drops credentials that the database lists as recently revoked. */
   async poll(): Promise<void> {
     const { clock, database: sql } = this.#dependencies
     const startedAt = clock.monotonic()
@@ -130,7 +130,7 @@ export class CredentialAuthenticator implements Authenticator {
   }
 
   async #findKey(key: string): Promise<Caller> {
-    if (!API_KEY.test(key)) throw InvalidCredential({ message: 'The API key does not have the form of one.' })
+    if (!API_KEY.test(key)) throw InvalidCredential({ message: 'The API key is malformed.' })
     const generation = this.#generation
     const { clock, database: sql } = this.#dependencies
     const row = await apiKeys.first(sql, { keyHash: sha256(key) }, API_KEY_LIMITS)

@@ -1,7 +1,7 @@
 /**
- * What password guessers try first. Only what the rules of password-rules.ts (runs, repetitions, words with digits
- * around them) do not catch by themselves has to be listed here. Our own, not zxcvbn: that took seconds for 200
- * characters, with which strangers could stop the server.
+ * Passwords that attackers try first. Those that the rules of password-rules.ts refuse (runs, repetitions, words with
+ * digits around them) need not be listed. zxcvbn is not used, because it took seconds for 200 characters, so that anyone
+ * could block the server.
  */
 
 const words = (text: string): ReadonlySet<string> => new Set(text.split(/\s+/).filter(Boolean))

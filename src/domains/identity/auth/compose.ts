@@ -24,7 +24,7 @@ declare module '../../../core/services.ts' {
   }
 }
 
-/** Builds the services of the domain, and what finds the caller behind a credential. */
+/** Builds the services of the domain, including the authenticator. */
 export function composeAuth(foundation: Foundation, { users: { accounts } }: Pick<Services, 'users'>) {
   const { clock, config, database, jobs, secret } = foundation
   const log = foundation.log.child({ part: 'auth' })

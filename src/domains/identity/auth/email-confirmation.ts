@@ -91,7 +91,7 @@ export class EmailConfirmation {
     await throttle.begin('code', email, source)
     const matches = password !== undefined && (await hasher.verify(before?.passwordHash, password))
     const passwordHash = password === undefined || matches ? undefined : await hasher.hash(password)
-    // A wrong code must not roll the transaction back: it has counted the try.
+    // A wrong code must not roll back the transaction, which has counted the attempt.
     const confirmed = await database.transaction(async (tx) => {
       const row = await findUserByEmail(tx, email)
       const judged =
@@ -111,7 +111,7 @@ export class EmailConfirmation {
     return { ...confirmed, deviceToken: devices.issue(confirmed.user._id) }
   }
 
-  /** Mails a new code if an account waits for one. The reply does not tell whether. */
+  /** Mails a new code if an account is waiting for one. The reply does not reveal whether it is. */
   async resend(address: string, origin: Origin): Promise<void> {
     const data = { email: normalizeEmail(address), network: networkOf(origin.remoteAddress) }
     await this.#dependencies.jobs.add(this.#dependencies.database, mailCode, data, {

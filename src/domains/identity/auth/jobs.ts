@@ -4,7 +4,7 @@ import { Type } from '../../../core/schema.ts'
 /** `network`: where the request came from, as `networkOf` names it. */
 const request = Type.Object({ email: Type.String(), network: Type.String() })
 
-/** A job, so that the duration of the reply tells nothing about the address. */
+/** Runs as a job, so that the response time reveals nothing about the address. */
 export const mailCode = job({
   name: 'auth.mail-code',
   summary: 'Mail a new code to an unconfirmed address',

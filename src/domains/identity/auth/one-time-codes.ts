@@ -53,7 +53,7 @@ export class OneTimeCodes {
   /**
    * Checks a code. `right` deletes it, `wrong` counts the try (so the transaction must commit), and `none` means that
    * there is no valid code.
-   * @param isKnown whether the try comes from the network of the sign-up, which has tries of its own
+   * @param isKnown whether the try comes from the network of the sign-up, which has its own attempts
    */
   async use(sql: Sql, userId: string, code: string, isKnown: boolean): Promise<'right' | 'wrong' | 'none'> {
     const row = await oneTimeCodes.first(sql, { userId }, { lock: 'for update' })

@@ -103,7 +103,7 @@ export class AuthService {
     return { user: await users.viewOf(database, row), ...pair, deviceToken: devices.issue(row.id) }
   }
 
-  /** Mails a reset token if the address has an account. The reply does not tell whether. */
+  /** Mails a reset token if the address has an account. The reply does not reveal whether it has. */
   async forgotPassword(address: string, origin: Origin): Promise<void> {
     const data = { email: normalizeEmail(address), network: networkOf(origin.remoteAddress) }
     await this.#dependencies.jobs.add(this.#dependencies.database, mailReset, data, {

@@ -42,7 +42,8 @@ export class AttemptThrottle {
   async begin(guarded: Guarded, email: string, source: AttemptSource): Promise<void> {
     const key = this.#name(guarded, email, source)
     const now = this.#clock.now()
-    // By hand: counting, forgetting and locking must be one statement, or attempts at once would get around the count.
+    // Raw SQL, because counting, resetting and locking must be one statement. Otherwise concurrent attempts would exceed
+    // the limit.
     const counted = await this.#sql.run(
       `insert into login_throttles as t (key, failures, last_failed_at, locked_until) values ($1, 1, $2, null)
        on conflict (key) do update set
@@ -69,7 +70,7 @@ export class AttemptThrottle {
     await loginThrottles.delete(sql, { key: anyOf(keys) })
   }
 
-  /** Writes without a change, for a reply that must take as long as one that writes. */
+  /** Writes without changing anything, for a reply that must take as long as a reply after a write. */
   async touch(guarded: Guarded, email: string, source: AttemptSource, sql: Sql): Promise<void> {
     await loginThrottles.update(sql, { key: this.#name(guarded, email, source) }, { failures: increment(0) })
   }

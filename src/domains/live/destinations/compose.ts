@@ -9,7 +9,7 @@ declare module '../../../core/services.ts' {
   }
 }
 
-/** Builds the service of RTMP destinations, and the box that their keys are sealed in. */
+/** Builds the service of RTMP destinations, and the encryption of their keys. */
 export function composeDestinations(foundation: Foundation, { plans }: Pick<Services, 'plans'>) {
   const { config, secret } = foundation
   const keys = new SealedBox(secret, 'destination keys')

@@ -11,7 +11,7 @@ interface NamedDestination {
   readonly platform: LivePlatformName | null
 }
 
-/** Those of the named destinations that the workspace has. */
+/** The named destinations that belong to the workspace. */
 export function findDestinations(
   sql: Sql,
   workspaceId: string,

@@ -28,7 +28,7 @@ test.each(LIVE_PLATFORM_NAMES)(
   },
 )
 
-test('a name is enough where the server is fixed; where it is not, the URL is asked for', () => {
+test('a platform with a fixed server needs only its name; others also need a URL', () => {
   expect(placeOf({ platform: 'youtube', streamKey: 'k' })).toEqual({ url: LIVE_PLATFORMS.youtube.ingestUrl.value })
   const regional = 'rtmp://fra05.contribute.live-video.net/app'
   expect(placeOf({ platform: 'twitch', url: regional, streamKey: 'k' })).toEqual({ url: regional })
@@ -37,7 +37,7 @@ test('a name is enough where the server is fixed; where it is not, the URL is as
   expect(placeOf({ streamKey: 'k' })).toMatchObject({ field: 'url', code: 'required' })
 })
 
-test('a URL of another place, or without TLS where it must be, is refused', () => {
+test('a URL of another platform is refused, and so is one without TLS if the platform requires TLS', () => {
   const elsewhere = { platform: 'twitch', url: 'rtmp://eviltwitch.tv/app', streamKey: 'k' } as const
   expect(placeOf(elsewhere)).toMatchObject({ field: 'url', code: 'foreign_host' })
   const plain = { platform: 'facebook', url: 'rtmp://rtmp-api.facebook.com/rtmp', streamKey: 'k' } as const

@@ -33,7 +33,7 @@ function urlFault({ hosts, label, tlsOnly }: LivePlatform, url: string): ChoiceF
   // The check of addresses reports invalid URLs.
   if (parsed === null) return undefined
   if (tlsOnly && parsed.protocol === 'rtmp:') {
-    return { field: 'url', code: 'tls_only', message: `${label} takes RTMPS only: the URL must begin with rtmps://.` }
+    return { field: 'url', code: 'tls_only', message: `${label} accepts only RTMPS: the URL must begin with rtmps://.` }
   }
   const host = parsed.hostname.toLowerCase()
   if (hosts === null || hosts.some((known) => host === known || host.endsWith(`.${known}`))) return undefined

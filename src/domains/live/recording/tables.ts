@@ -5,8 +5,8 @@ import { Workspace } from '../../workspace/workspaces/index.ts'
 import type { RecordingStatus } from '../streams/index.ts'
 
 /**
- * A file that a live stream is recorded to. It becomes an asset when it is complete. The row outlives its stream, as the
- * asset does.
+ * A file that a live stream is recorded to. It becomes an asset when it is complete. The row is kept after the
+ * stream is deleted, like the asset.
  */
 export const StreamRecording = defineEntity({
   name: 'StreamRecording',

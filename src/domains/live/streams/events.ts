@@ -139,7 +139,7 @@ export const streamWarning = event({
     streamId: Id,
     code: StreamNoticeCode,
     minutesLeft: Type.Optional(Type.Integer({ description: 'Streaming minutes of the plan that are left this month' })),
-    message: Type.Optional(Type.String({ description: 'What happened and why, for people' })),
+    message: Type.Optional(Type.String({ description: 'What happened and why, as text for users' })),
   }),
   example: { streamId, code: 'minutes_running_out', minutesLeft: 5 },
 })

@@ -18,13 +18,13 @@ export function newIngestKey(): IngestKey {
   return { key, path, hash: sha256(key) }
 }
 
-/** Makes a token for WHIP. It is no RTMP key: those have another form. */
+/** Makes a token for WHIP. RTMP keys have another format. */
 export function newWhipToken(): { readonly token: string; readonly hash: string } {
   const token = secretToken()
   return { token, hash: sha256(token) }
 }
 
-/** What tells the path of a backup key from that of the primary one, which is 16 hexadecimal digits. */
+/** The suffix of the path of a backup key. The path of a primary key is 16 hexadecimal digits. */
 const BACKUP_MARK = 'b'
 
 /** Makes the key of a second publisher, for a stream whose primary key has this path. */
@@ -37,7 +37,7 @@ export function backupPath(path: string): string {
   return `${path}${BACKUP_MARK}`
 }
 
-/** The path of a stream's primary key, from that of either of its keys. */
+/** The path of a stream's primary key, given the path of either key. */
 export function primaryPath(path: string): string {
   return /^[0-9a-f]{16}b$/.test(path) ? path.slice(0, -BACKUP_MARK.length) : path
 }

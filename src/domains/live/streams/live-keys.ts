@@ -2,7 +2,7 @@ import type { Sql } from '../../../core/sql.ts'
 import { greaterThan } from '../../../db/condition.ts'
 import { streams } from './tables.ts'
 
-/** Enough to say what to do, and small enough for an event. */
+/** Enough to be useful, and small enough for an event. */
 const MOST_STREAMS = 100
 
 /** Streams whose ingest keys still work, newest first. Everyone who has seen such a key can publish with it. */

@@ -22,10 +22,10 @@ const fields = {
   ),
 }
 
-/** As a client sends it. */
+/** The rendering in a request. */
 export const RenderingInput = Input(fields)
 
-/** As it is stored and shown. */
+/** The rendering as it is stored and returned. */
 export const RenderingView = named('Rendering', Type.Object(fields))
 export type RenderingData = Static<typeof RenderingView>
 
@@ -56,7 +56,7 @@ export function chosenRendering(input: RenderingData | null | undefined): Render
   return Object.keys(chosen).length === 0 ? null : chosen
 }
 
-/** The rendering as media nodes take it. */
+/** The rendering in the form that media nodes expect. */
 export function renderingOf({ crop, delaySeconds, maxBitrate }: RenderingData) {
   return {
     ...(crop && { crop }),

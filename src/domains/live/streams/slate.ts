@@ -17,7 +17,7 @@ const mode = OneOf(MODES, {
     '`off`: destinations stay connected without media. `card`: a plain “We’ll be right back”. `asset`: a picture from the media library',
 })
 
-/** As a client sends it. */
+/** The slate in a request. */
 export const SlateInput = Input(
   {
     mode,
@@ -31,7 +31,7 @@ export const SlateInput = Input(
   },
 )
 
-/** As it is stored and shown. */
+/** The slate as it is stored and returned. */
 export const SlateView = named('Slate', Type.Object({ mode, assetId: Nullable(Id) }))
 export type SlateData = Static<typeof SlateView>
 

@@ -9,7 +9,7 @@ import { NO_SLATE } from './slate.ts'
 import type { StreamStatus } from './state.ts'
 import { streamDestinations, streams, type Stream, type StreamDestination } from './tables.ts'
 
-/** What lists show of a stream, and what says where it is. */
+/** The columns of a stream for lists, and its media nodes. */
 const LISTED = [
   'id',
   'workspaceId',
@@ -34,7 +34,7 @@ const LISTED = [
   'ingestNode',
   'mediaNode',
 ] as const
-/** What is read of a single stream. */
+/** The columns of a single stream. */
 export const COLUMNS = [
   ...LISTED,
   'path',

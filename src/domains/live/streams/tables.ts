@@ -45,7 +45,7 @@ export const Stream = defineEntity({
     /** The key of a second publisher. Streams that are older than backup keys have none until they are armed. */
     backupKeyHash: p.text().nullable(),
     backupKeySealed: p.text().nullable(),
-    /** Of the token for WHIP. Null until the stream is armed. */
+    /** Hash of the WHIP token. Null until the stream is armed. */
     whipTokenHash: p.text().nullable(),
     keyExpiresAt: timestamp(),
     scheduledFor: timestamp().nullable(),
@@ -109,7 +109,7 @@ export const StreamSession = defineEntity({
     id: p.uuid().primary(),
     streamId: ofStream('stream_sessions_stream_id_fkey'),
     workspaceId: p.uuid(),
-    /** Whose minutes it uses. */
+    /** The user whose minutes it uses. */
     ownerId: p.uuid(),
     startedAt: timestamp(),
     endedAt: timestamp().nullable(),
@@ -122,7 +122,7 @@ export const StreamSession = defineEntity({
   },
 })
 
-/** Milliseconds that one publisher was live in one calendar month (UTC). It outlives its stream. */
+/** Milliseconds that one publisher was live in one calendar month (UTC). It is kept after the stream is deleted. */
 export const StreamUsage = defineEntity({
   name: 'StreamUsage',
   tableName: 'stream_usage',

@@ -22,7 +22,7 @@ const target = query({ streams }, (db, $: { id?: string; path?: string }) => {
   return $.id === undefined ? found.where('path', '=', $.path ?? '') : found.where('id', '=', $.id)
 })
 
-/** What media nodes are told of a stream. */
+/** The part of a stream that media nodes need. */
 export async function findTarget(sql: Sql, name: StreamName): Promise<StreamTarget | undefined> {
   const row = await target.row(sql, name)
   return row && { ...row, platforms: platformsOfRow(row.platforms) }
@@ -34,7 +34,7 @@ export interface NamedStream {
   readonly title: string
 }
 
-/** Those of the streams that are in one of the workspaces, by id. */
+/** The streams that are in one of the workspaces, by id. */
 export function streamsIn(
   sql: Sql,
   workspaceIds: readonly string[],

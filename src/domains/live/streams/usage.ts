@@ -10,7 +10,7 @@ import type { PlanService } from '../../money/plans/index.ts'
 import type { Static } from 'typebox'
 import type { StreamingUsageView } from './schemas.ts'
 
-/** Milliseconds that one publisher was live in one month. It is written again and again. The largest value counts. */
+/** Milliseconds that one publisher was live in one month. It is written repeatedly, and the largest value counts. */
 export type UsageRow = Omit<NewRow<typeof StreamUsage>, 'updatedAt'>
 
 /** First day of the calendar month (UTC) of a time, as `2026-11-01`. */
@@ -51,7 +51,7 @@ const sums = query({ streamUsage }, (db, $: { ownerIds: readonly string[]; month
 export async function checkpoint(sql: Sql, rows: readonly UsageRow[], now: number): Promise<void> {
   if (rows.length === 0) return
   const updatedAt = new Date(now)
-  // By hand: `insertAll` has no condition for the row that is there.
+  // Raw SQL, because `insertAll` cannot put a condition on the existing row.
   await sql.run(
     `insert into stream_usage select * from json_populate_recordset(null::stream_usage, $1::json)
      on conflict (ingest_id, month) do update

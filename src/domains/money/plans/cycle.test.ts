@@ -11,7 +11,7 @@ test.each([
   ['2026-01-31T10:00', '2026-02-28T10:00', '2026-02-28T10:00', '2026-03-31T10:00'],
   ['2024-02-29T00:00', '2025-02-28T00:00', '2025-02-28T00:00', '2025-03-29T00:00'],
   ['2026-11-05T12:00', '2027-01-05T11:59', '2026-12-05T12:00', '2027-01-05T12:00'],
-])('counted from %s, %s lies in %s to %s', (anchor, now, start, end) => {
+])('counted from %s, %s is in %s to %s', (anchor, now, start, end) => {
   const cycle = cycleAt(at(anchor), at(now))
   expect([iso(cycle.start), iso(cycle.end)]).toEqual([start, end])
 })

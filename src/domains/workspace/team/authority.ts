@@ -42,7 +42,7 @@ function withinKey(actor: Actor, { apiKey }: Caller): Actor {
   return { ...actor, isOwner: false, scopes: new Set(actor.scopes).intersection(apiKey.scopes) }
 }
 
-/** Those of the scopes that the actor lacks, without duplicates. */
+/** The scopes that the actor lacks, without duplicates. */
 export function lackedBy(actor: Actor, scopes: Iterable<Scope>): Scope[] {
   return [...new Set(scopes)].filter((scope) => !actor.scopes.has(scope)).sort()
 }

@@ -53,7 +53,7 @@ export async function createdAtOf(sql: Sql, workspaceId: string): Promise<string
   return row.createdAt
 }
 
-/** The names of those of the workspaces that are not deleted, by id. */
+/** The names of workspaces by id, without deleted ones. */
 export async function findNames(sql: Sql, ids: readonly string[]): Promise<ReadonlyMap<string, string>> {
   const rows = await workspaces.find(sql, { id: anyOf(ids), deletedAt: null }, { columns: ['id', 'name'] })
   return new Map(rows.map(({ id, name }) => [id, name]))

@@ -48,7 +48,7 @@ export class ApiKeyUses {
     const uses = [...this.#waiting]
     this.#waiting = new Map()
     try {
-      // By hand: one statement for all keys, which never moves a time back.
+      // Raw SQL: one statement for all keys, which never moves a time back.
       await this.#sql.run(
         `update api_keys k set last_used_at = used.at, last_used_address = used.address
          from unnest($1::uuid[], $2::timestamptz[], $3::text[]) as used (id, at, address)

@@ -60,7 +60,7 @@ export class Issuer {
       )(header, token)
     } catch (error) {
       if (!(error instanceof errors.JWKSNoMatchingKey) || !this.#older(kept, KEYS_PAUSE_MS)) throw error
-      // A crowd that meets a new key has it read once.
+      // Concurrent tokens that name a new key cause one request.
       if (this.#keys === kept) this.#keys = undefined
       return (await this.#currentKeys().value)(header, token)
     }
@@ -87,7 +87,7 @@ export class Issuer {
       throw new ProviderHttpError(`${this.#url} published no metadata: ${status}`)
     // OpenID Connect Discovery, section 4.3: the document must be the issuer's own.
     if (found['issuer'] !== this.#expectedIssuer) {
-      throw new ProviderHttpError(`${this.#url} calls itself ${String(found['issuer'])}`)
+      throw new ProviderHttpError(`${this.#url} names itself ${String(found['issuer'])}`)
     }
     const methods = found['token_endpoint_auth_methods_supported']
     return {
@@ -102,7 +102,7 @@ export class Issuer {
 
   #endpoint(found: Record<string, unknown>, name: string): string {
     const url = found[name]
-    // Plain HTTP only where the operator has configured the issuer so (a test, a machine in the same room).
+    // Plain HTTP is allowed only if the configured URL of the issuer uses it (in tests and local networks).
     if (
       typeof url !== 'string' ||
       !URL.canParse(url) ||

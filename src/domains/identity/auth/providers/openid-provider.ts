@@ -32,8 +32,8 @@ export interface OpenIdOptions {
 }
 
 /**
- * Sign-in with an OpenID Connect issuer, by an ID token or by a code that is exchanged for one. Not by openid-client, which
- * takes ID tokens of native apps only with a nonce that it can compare: see docs/decisions.md.
+ * Sign-in with an OpenID Connect issuer, by an ID token or by a code that is exchanged for one. It does not use
+ * openid-client, which accepts ID tokens of native apps only with a known nonce: see docs/decisions.md.
  */
 export class OpenIdProvider implements SignInProvider {
   readonly label: string
