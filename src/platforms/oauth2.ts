@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto'
 import { PlatformError } from './error-kinds.ts'
 import type { PlatformHttp } from './http/platform-http.ts'
-import type { AuthorizeRequest, Credential } from './platform.ts'
+import type { AccountContext, AuthorizeRequest, Credential } from './platform.ts'
 
 /**
  * OAuth 2.0 (RFC 6749) with the deviations of the networks. A general client refuses several of them: Meta omits
@@ -90,6 +90,23 @@ export async function requestToken(
     signal,
   })
   return credentialOf(reply.json, now, title)
+}
+
+/**
+ * New tokens for the refresh token of an account (RFC 6749, 6).
+ * @throws PlatformError auth_expired when there is no refresh token, or the platform refuses it
+ */
+export async function refreshToken(
+  client: OAuthClient,
+  { clock, credential, http, signal }: AccountContext,
+  title: string,
+): Promise<Credential> {
+  const { refreshToken: token } = credential
+  if (token === undefined) {
+    throw new PlatformError('auth_expired', title, { code: 'no_refresh_token', mayHaveHappened: false })
+  }
+  const grant = { grant_type: 'refresh_token', refresh_token: token }
+  return requestToken(client, grant, { http, now: clock.now(), signal, title })
 }
 
 /**

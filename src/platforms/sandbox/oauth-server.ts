@@ -69,6 +69,8 @@ export interface FakeOAuthOptions {
   readonly refresh?: 'rotating' | 'reusable'
   /** Seconds; refresh tokens do not expire when absent. */
   readonly refreshLife?: number
+  /** The field of a token response with the life of the refresh token; `refresh_token_expires_in` when absent. */
+  readonly refreshLifeField?: string
   /** Whether the grant includes a refresh token: X gives one only with `offline.access`. */
   readonly refreshWith?: (scopes: readonly string[]) => boolean
   /** Further fields of a token response. */
@@ -227,6 +229,7 @@ export class FakeOAuth {
 
   #reply(holder: TokenHolder, kept?: string): Record<string, unknown> {
     const { accessLife, refreshLife, scopeSeparator = ' ', tokenFields } = this.#options
+    const { refreshLifeField = 'refresh_token_expires_in' } = this.#options
     const { accessToken, refreshToken } = this.#issue(holder, kept)
     return {
       access_token: accessToken,
@@ -234,7 +237,7 @@ export class FakeOAuth {
       scope: holder.scopes.join(scopeSeparator),
       ...(accessLife !== undefined && { expires_in: accessLife }),
       ...(refreshToken !== undefined && { refresh_token: refreshToken }),
-      ...(refreshToken !== undefined && refreshLife !== undefined && { refresh_token_expires_in: refreshLife }),
+      ...(refreshToken !== undefined && refreshLife !== undefined && { [refreshLifeField]: refreshLife }),
       ...tokenFields?.(holder),
     }
   }

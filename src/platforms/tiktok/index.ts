@@ -1,0 +1,28 @@
+import { platform } from '../platform.ts'
+import { TITLE } from './api.ts'
+import { capabilities } from './capabilities.ts'
+import { oauth, profileOf, revoke } from './oauth.ts'
+import { options } from './options.ts'
+import { publishing } from './publishing.ts'
+import { reader } from './replies.ts'
+import { rules } from './rules.ts'
+
+/** TikTok, by its Content Posting API. */
+export const tiktok = platform({
+  key: 'tiktok',
+  title: TITLE,
+  registration: {
+    url: 'https://developers.tiktok.com/apps',
+    hint: 'add Login Kit with the redirect URI <PUBLIC_URL>/api/social-accounts/oauth/tiktok/callback, and the Content Posting API with Direct Post; verify the domain of PUBLIC_URL for photos',
+  },
+  defaults: { apiUrl: 'https://open.tiktokapis.com', authUrl: 'https://www.tiktok.com' },
+  fake: async () => (await import('./fake.ts')).tiktokFake,
+  oauth,
+  options,
+  publishing,
+  rules,
+  reader,
+  profile: profileOf,
+  revoke,
+  capabilities,
+})
