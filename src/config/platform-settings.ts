@@ -55,7 +55,7 @@ export function platformsOf(values: Readonly<Record<string, unknown>>): Readonly
   )
 }
 
-/** Settings of the sandbox: rows of `SETTINGS` in config.ts. */
+/** Settings of the sandbox and of the platforms' limits: rows of `SETTINGS` in config.ts. */
 export const sandboxSettings = {
   SANDBOX: {
     summary: 'Start a sandbox in place of the social platforms, to try out Crier. Nothing leaves this machine',
@@ -66,5 +66,11 @@ export const sandboxSettings = {
     summary: 'First port of the sandbox. Each platform has the next one. 0 picks free ports',
     fallback: '3900',
     parse: withDefault(port, 3_900),
+  },
+  PLATFORM_RULES_FILE: {
+    summary:
+      'Path of a JSON file with limits that replace those of the platforms: {"x":{"text.max":25000}}. Read again when it changes',
+    fallback: 'none',
+    parse: optional(text),
   },
 } as const

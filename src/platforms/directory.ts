@@ -3,8 +3,9 @@ import { NotFound } from '../core/errors.ts'
 import type { Outgoing } from '../fetch/outgoing.ts'
 import { CircuitBreaker } from './http/circuit-breaker.ts'
 import { PlatformHttp, type BudgetReport, type LoggedCall } from './http/platform-http.ts'
-import type { AppRegistrations, Platform, PlatformContext, PlatformSettings } from './platform.ts'
+import type { AppRegistrations, LiveCapabilities, Platform, PlatformContext, PlatformSettings } from './platform.ts'
 import { findPlatform, PLATFORMS } from './registry.ts'
+import { effectiveLimits, type Limits, type PlatformOverrides } from './rules/limits.ts'
 
 /** A platform with its configuration on this server. */
 export interface ConfiguredPlatform {
@@ -26,6 +27,8 @@ interface DirectoryOptions {
   readonly outgoing: Outgoing
   /** The registered apps of one platform. */
   readonly apps: (platform: string) => AppRegistrations
+  /** The limits of the operator, by platform. */
+  readonly overrides?: (platform: string) => PlatformOverrides
 }
 
 /** The platforms with the settings of this server, and the clients to call them. */
@@ -57,6 +60,14 @@ export class PlatformDirectory {
     const entry = this.find(key)
     if (entry !== undefined) return entry
     throw NotFound({ message: `There is no platform “${key}”. GET /api/platforms lists them.` })
+  }
+
+  /** The limits of a platform on this server, or of one account with its live capabilities. */
+  limits(
+    { platform }: Pick<ConfiguredPlatform, 'platform'>,
+    live?: Pick<LiveCapabilities, 'limits' | 'blocked'>,
+  ): Limits {
+    return effectiveLimits(platform, this.#options.overrides?.(platform.key), live)
   }
 
   /** The arguments for the functions of a platform. */

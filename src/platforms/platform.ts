@@ -102,7 +102,11 @@ export interface CallbackRequest {
 export interface LiveCapabilities {
   /** Values that replace those of the rules for this account, by rule id. */
   readonly limits: Readonly<Record<string, number>>
-  /** The reasons for missing capabilities, by capability. */
+  /**
+   * The reasons for missing capabilities, by capability. The rule engine refuses posts that need `publish` (all posts),
+   * `text` (posts without media), `image`, `gif`, `video`, `document`, `thread`, `comment` or `link`. Other names are
+   * only shown.
+   */
   readonly blocked: Readonly<Record<string, string>>
   /** The platform's own reply, for callers that know its format (privacy options, maximum duration). */
   readonly details: Readonly<Record<string, unknown>>

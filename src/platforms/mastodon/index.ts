@@ -61,6 +61,7 @@ async function capabilities(context: AccountContext): Promise<LiveCapabilities> 
   const { configuration: { media_attachments: media = {}, statuses = {} } = {}, version } = json as Instance
   const limits = {
     'text.max': statuses.max_characters,
+    'comment.max': statuses.max_characters,
     'media.max': statuses.max_media_attachments,
     'image.max': statuses.max_media_attachments,
     'image.maxBytes': media.image_size_limit,

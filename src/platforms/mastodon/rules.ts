@@ -12,6 +12,7 @@ const MIB = 1_048_576
 export const rules: readonly Rule[] = [
   { id: 'text.max', value: 500, counting: 'mastodon', ...DOCS, note: INSTANCE },
   { id: 'alt.max', value: 1_500, counting: 'characters', ...DOCS },
+  { id: 'comment.max', value: 500, counting: 'mastodon', ...DOCS, note: INSTANCE },
   { id: 'thread.max', value: 25, ...DOCS, note: 'Mastodon has no limit. Crier sends at most 25 parts.' },
   { id: 'media.max', value: 4, ...DOCS, note: INSTANCE },
   { id: 'media.mixed', value: 0, ...DOCS },

@@ -15,6 +15,11 @@ export interface Rule {
   readonly confidence: Confidence
   /** Additional information for the user. */
   readonly note?: string
+  /**
+   * What the platform does with content beyond the limit, if it does not refuse it: `crops the image`. The breach is
+   * then a warning.
+   */
+  readonly effect?: string
 }
 
 /** `read`: in a copy of the official page or code. `vendor`: in documents of other vendors. `reported`: by users. */
@@ -33,7 +38,11 @@ export const COUNTING = {
 
 export type CountingMethod = keyof typeof COUNTING
 
-/** Every rule that the engine knows, with its unit. */
+/**
+ * Every rule that the engine knows, with its unit. What a platform has no rule for, it does not have: without `title.max`
+ * no titles, without `thread.max` no threads, without any `document` rule no documents. A missing limit of what it does
+ * have (`video.maxSeconds`) means that the source states none.
+ */
 export const RULE_IDS = {
   'text.max': 'length of the text',
   'text.maxBytes': 'bytes of the text',
@@ -43,7 +52,8 @@ export const RULE_IDS = {
   'title.required': '1 when a title is required',
   'alt.max': 'length of an alt text',
   'comment.max': 'length of the first comment',
-  'link.max': 'characters of a link',
+  'link.max': 'characters of the link',
+  'link.shortened': '1 when the platform replaces links in the text by short ones',
   'hashtags.max': 'hashtags in the text',
   'mentions.max': 'mentions in the text',
   'tags.max': 'characters of all tags together',
@@ -78,6 +88,7 @@ export const RULE_IDS = {
   'document.maxBytes': 'bytes of a document',
   'document.maxPages': 'pages of a document',
   'document.types': 'media types',
+  'document.mixed': '1 when documents can be mixed with other files',
   'schedule.minMinutes': 'minutes from now, where the platform itself schedules',
   'schedule.maxDays': 'days from now, where the platform itself schedules',
   'posts.perDay': 'posts of an account in 24 hours',

@@ -3,6 +3,9 @@ import { checkFitness } from '../../../../media/work/transcode/fitness.ts'
 import { IMAGE_PRESETS, VIDEO_PRESETS } from '../../../../media/work/transcode/presets.ts'
 import { checkSpec, type TranscodeSpec } from '../../../../media/work/transcode/spec.ts'
 import { Compile } from 'typebox/compile'
+import { effectiveLimits } from '../../../platforms/rules/limits.ts'
+import { PLATFORMS } from '../../../platforms/registry.ts'
+import { renditionFor } from '../../../platforms/rules/renditions.ts'
 import { NewRendition, specOf, type RenditionSettings } from './rendition-settings.ts'
 
 const VIDEO = { kind: 'video', mime: 'video/mp4' } as const
@@ -102,3 +105,23 @@ test('the schema accepts every preset, and only values within bounds', () => {
     expect(schema.Check(wrong), JSON.stringify(wrong)).toBe(false)
   }
 })
+
+test.each(PLATFORMS.map((platform) => [platform.key, platform] as const))(
+  'the fixes that are offered for posts on %s are possible renditions',
+  (_key, platform) => {
+    const limits = effectiveLimits(platform)
+    const large = { id: 'a', name: 'a', bytes: 1e12, width: 20_000, height: 900, seconds: 1e6, fps: 240 }
+    const files = [
+      [{ ...large, kind: 'image', type: 'image/webp' }, IMAGE],
+      [{ ...large, kind: 'gif', type: 'image/gif' }, GIF],
+      [{ ...large, kind: 'video', type: 'video/webm', videoCodec: 'vp9' }, VIDEO],
+    ] as const
+    for (const [file, source] of files) {
+      const settings: RenditionSettings | undefined = renditionFor(limits, file)
+      if (settings === undefined) continue
+      expect(Compile(NewRendition).Check(settings)).toBe(true)
+      const spec = specOf(settings, source) as TranscodeSpec
+      expect(() => checkSpec(spec)).not.toThrow()
+    }
+  },
+)

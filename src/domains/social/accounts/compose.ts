@@ -2,6 +2,7 @@ import type { Services } from '../../../core/services.ts'
 import { Outgoing } from '../../../fetch/outgoing.ts'
 import type { Foundation } from '../../../foundation.ts'
 import { PlatformDirectory } from '../../../platforms/directory.ts'
+import { OverrideFile } from '../../../platforms/rules/override-file.ts'
 import { appStore } from './app-store.ts'
 import { CredentialCheck } from './credentials.ts'
 import { lifetimeOf } from './grants.ts'
@@ -24,15 +25,18 @@ declare module '../../../core/services.ts' {
 
 /** Builds the services of social accounts. */
 export function composeSocialAccounts(
-  { clock, config, database: sql, jobs, secret, turns }: Foundation,
+  { clock, config, database: sql, jobs, log, secret, turns }: Foundation,
   { plans, workspaces: { memberships } }: Pick<Services, 'plans' | 'workspaces'>,
 ) {
+  const file = config.PLATFORM_RULES_FILE
+  const overrides = file === undefined ? undefined : new OverrideFile({ file, log: log.child({ part: 'platforms' }) })
   const outgoing = Outgoing.of(config.ALLOW_PRIVATE_ADDRESSES)
   const directory = new PlatformDirectory({
     settings: config.PLATFORMS,
     clock,
     outgoing,
     apps: appStore(sql, clock, secret),
+    ...(overrides && { overrides: (platform: string) => overrides.of(platform) }),
   })
   const vault = new CredentialVault(sql, clock, secret)
   const keeper = new TokenKeeper(sql, clock, vault, directory, {
@@ -73,6 +77,10 @@ export function composeSocialAccounts(
         vault,
       },
     },
-    close: () => outgoing.close(),
+    start: () => Promise.resolve(overrides?.start()),
+    close: () => {
+      overrides?.close()
+      outgoing.close()
+    },
   }
 }

@@ -1,0 +1,35 @@
+import { Type, type TObject } from 'typebox'
+import { validator, type Validator } from '../../core/validate.ts'
+import { type Check } from './check.ts'
+import { general } from './problem.ts'
+
+const NONE = Type.Object({}, { additionalProperties: false })
+const compiled = new WeakMap<TObject, Validator>()
+
+/** Checks the options that only this platform has. */
+export function checkOptions(check: Check): void {
+  const { content, platform, problems, title } = check
+  if (platform.options === undefined && Object.keys(content.options).length === 0) return
+  const checked = validatorOf(platform.options ?? NONE)(content.options)
+  if (checked.ok) return
+  for (const { message, path } of checked.errors) {
+    const name = path.split('/').slice(2).join('.')
+    problems.push(
+      general('options.invalid', 'error', {
+        pointer: path,
+        message:
+          name === '' ? `The options for ${title} ${message}.` : `The option \`${name}\` for ${title} ${message}.`,
+        fix: 'Correct the option, or leave it out.',
+      }),
+    )
+  }
+}
+
+function validatorOf(schema: TObject): Validator {
+  const known = compiled.get(schema)
+  if (known !== undefined) return known
+  // A name that the platform does not have is a mistake, and not to be left out unnoticed.
+  const made = validator(Type.Object(schema.properties, { additionalProperties: false }), '/options')
+  compiled.set(schema, made)
+  return made
+}

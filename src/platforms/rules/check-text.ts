@@ -1,0 +1,139 @@
+import type { PartContent } from '../content.ts'
+import { checkLength, has, numericLimit, warnUnused, type Check } from './check.ts'
+import { breach, counted, general, missing, shown } from './problem.ts'
+import { spansOf, type Span } from './spans.ts'
+
+/** Checks the text of one part. @param at the pointer of the part: empty, or `/thread/0` */
+export function checkText(check: Check, { media, text }: PartContent, at: string): void {
+  const pointer = `${at}/text`
+  if (text === '') return
+  if (!text.isWellFormed() || text.includes('\0')) {
+    check.problems.push(
+      general('text.invalid', 'error', {
+        pointer,
+        message: 'The text has characters that are not valid Unicode.',
+        fix: 'Enter the text again.',
+      }),
+    )
+    return
+  }
+  const isCaption = media.length > 0 && check.limits.byId.has('caption.max')
+  const what = isCaption ? 'The text beside the files' : 'The text'
+  const fix = has(check, 'thread.max') && check.limits.byId.get('thread.max')?.value !== 1 ? SPLIT : 'Shorten the text.'
+  checkLength(check, isCaption ? 'caption.max' : 'text.max', { text, pointer, what, fix })
+  checkLength(check, 'text.maxBytes', { text, pointer, what, fix })
+  const spans = spansOf(text)
+  checkCount(check, 'hashtags.max', spans, 'hashtag', pointer)
+  checkCount(check, 'mentions.max', spans, 'mention', pointer)
+  const shortened = check.limits.byId.get('link.shortened')
+  const links = spans.filter(({ kind }) => kind === 'link')
+  if (shortened?.value === 1 && links.length > 0) {
+    check.problems.push({
+      ...breach(shortened, {
+        actual: links.length,
+        unit: 'links',
+        pointer,
+        message: `${check.title} replaces ${links.length === 1 ? 'the link' : 'the links'} in the text by short ones.`,
+        fix: 'Nothing to do. The short links lead to the same pages.',
+      }),
+      severity: 'warning',
+    })
+  }
+}
+
+const SPLIT = 'Shorten the text, or split it into a thread.'
+
+function checkCount(
+  check: Check,
+  id: 'hashtags.max' | 'mentions.max',
+  spans: readonly Span[],
+  kind: Span['kind'],
+  pointer: string,
+): void {
+  const limit = numericLimit(check, id)
+  if (limit === undefined) return
+  const actual = spans.filter((span) => span.kind === kind).length
+  if (actual <= limit.value) return
+  const message = `The text has ${counted(actual, kind)}; ${check.title} allows ${shown(limit.value)}.`
+  check.problems.push(breach(limit, { actual, unit: `${kind}s`, pointer, message, fix: `Remove some ${kind}s.` }))
+}
+
+/** Checks title, link, tags and first comment. */
+export function checkFields(check: Check): void {
+  const { content, title: platform } = check
+  const { firstComment = '', tags = [], title = '' } = content
+  checkRequired(check)
+  if (title !== '' && !has(check, 'title.max')) {
+    warnUnused(check, 'title', 'titles', 'Put the title into the text.')
+  } else {
+    checkLength(check, 'title.max', { text: title, pointer: '/title', what: 'The title', fix: 'Shorten the title.' })
+  }
+  checkLink(check)
+  checkTags(check, tags)
+  if (firstComment === '') return
+  if (!has(check, 'comment.max')) {
+    const limit = numericLimit(check, 'comment.max')
+    const message = `${platform} has no first comments.`
+    const found = { actual: 1, unit: 'comments', pointer: '/firstComment', message, fix: 'Remove the first comment.' }
+    check.problems.push(limit === undefined ? missing('comment.max', found) : breach(limit, found))
+    return
+  }
+  checkLength(check, 'comment.max', {
+    text: firstComment,
+    pointer: '/firstComment',
+    what: 'The first comment',
+    fix: 'Shorten the first comment.',
+  })
+}
+
+function checkRequired(check: Check): void {
+  const { content, problems, title: platform } = check
+  const isBlank = content.text.trim() === ''
+  if (isBlank && content.media.length === 0 && (content.title ?? '').trim() === '' && (content.link ?? '') === '') {
+    problems.push(
+      general('content.empty', 'error', {
+        pointer: '/text',
+        message: 'The post is empty.',
+        fix: 'Write a text, or add a file.',
+      }),
+    )
+    return
+  }
+  const required = [
+    ['text.required', isBlank, '/text', 'a text'],
+    ['title.required', (content.title ?? '').trim() === '', '/title', 'a title'],
+    ['media.required', content.media.length === 0, '/media', 'an image or a video'],
+  ] as const
+  for (const [id, isMissing, pointer, what] of required) {
+    const limit = numericLimit(check, id)
+    if (!isMissing || limit?.value !== 1) continue
+    const message = `${platform} requires ${what}.`
+    problems.push(breach(limit, { actual: 0, unit: what.replace(/^an? /, ''), pointer, message, fix: `Add ${what}.` }))
+  }
+}
+
+function checkLink(check: Check): void {
+  const { link = '' } = check.content
+  if (link === '') return
+  if (!/^https?:$/.test(URL.parse(link)?.protocol ?? '')) {
+    check.problems.push(
+      general('link.invalid', 'error', {
+        pointer: '/link',
+        actual: link,
+        message: 'The link is not an http or https URL.',
+        fix: 'Enter a URL that begins with https://.',
+      }),
+    )
+    return
+  }
+  if (!has(check, 'link.max')) return warnUnused(check, 'link', 'separate links', 'Put the link into the text.')
+  checkLength(check, 'link.max', { text: link, pointer: '/link', what: 'The link', fix: 'Use a shorter link.' })
+}
+
+function checkTags(check: Check, tags: readonly string[]): void {
+  if (tags.length === 0) return
+  if (!has(check, 'tags.max')) return warnUnused(check, 'tags', 'tags', 'Put them into the text as hashtags.')
+  // Commas between tags and the quotes around a tag with spaces count, as at YouTube (Videos resource, snippet.tags).
+  const text = tags.map((tag) => (tag.includes(' ') ? `"${tag}"` : tag)).join(',')
+  checkLength(check, 'tags.max', { text, pointer: '/tags', what: 'The list of tags', fix: 'Remove some tags.' })
+}

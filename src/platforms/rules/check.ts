@@ -1,0 +1,90 @@
+import type { PostContent } from '../content.ts'
+import type { Platform } from '../platform.ts'
+import { countText } from './counting.ts'
+import { numberOf, type Limit, type Limits } from './limits.ts'
+import { breach, general, shown, type Problem } from './problem.ts'
+import type { CountingMethod, RuleId } from './rule.ts'
+
+/** What a check knows besides the content. */
+export interface CheckContext {
+  /** Milliseconds since the epoch. */
+  readonly now?: number
+  /** When the platform itself is to publish the post. Absent if Crier publishes it. */
+  readonly platformPublishesAt?: number
+  /** Published posts and replies of the account in the time of the rule. */
+  readonly used?: Partial<Readonly<Record<'posts.perDay' | 'posts.perHour' | 'replies.perDay', number>>>
+}
+
+/** One check of one post, with the problems that were found. */
+export interface Check {
+  readonly title: string
+  readonly platform: Pick<Platform, 'title' | 'options'>
+  readonly limits: Limits
+  readonly content: PostContent
+  readonly context: CheckContext
+  readonly problems: Problem[]
+}
+
+/** How a length is named, by its counting. */
+export const LENGTH_UNITS: Readonly<Record<CountingMethod, string>> = {
+  characters: 'characters',
+  graphemes: 'graphemes',
+  bytes: 'bytes',
+  utf16: 'UTF-16 code units',
+  x_weighted: 'weighted characters',
+  mastodon: 'characters',
+  threads: 'characters',
+}
+
+/** The numeric limit of a rule. */
+export function numericLimit({ limits }: Pick<Check, 'limits'>, id: RuleId): (Limit & { value: number }) | undefined {
+  const limit = limits.byId.get(id)
+  return typeof limit?.value === 'number' ? (limit as Limit & { value: number }) : undefined
+}
+
+interface LengthCheck {
+  readonly text: string
+  readonly pointer: string
+  /** At the start of the message: `The text`. */
+  readonly what: string
+  readonly fix: string
+}
+
+/** Checks a length against a rule. */
+export function checkLength(check: Check, id: RuleId, { fix, pointer, text, what }: LengthCheck): void {
+  const limit = numericLimit(check, id)
+  // No counting gives more than this for a code unit, so short texts need no counting.
+  if (limit === undefined || text.length * MOST_PER_UNIT <= limit.value) return
+  const counting = id.endsWith('Bytes') ? 'bytes' : (limit.counting ?? 'characters')
+  const actual = countText(counting, text)
+  if (actual <= limit.value) return
+  const unit = LENGTH_UNITS[counting]
+  check.problems.push(
+    breach(limit, {
+      actual,
+      unit,
+      pointer,
+      message: `${what} has ${shown(actual)} ${unit}; ${check.title} allows ${shown(limit.value)}.`,
+      fix,
+    }),
+  )
+}
+
+/** The largest length of one UTF-16 unit: a short URL such as `a.co` is 23 at X, and an emoji of Threads up to 4 bytes each unit. */
+const MOST_PER_UNIT = 8
+
+/** Checks that the platform has a field, so that nothing is left out unnoticed. */
+export function warnUnused(check: Check, field: string, what: string, fix: string): void {
+  check.problems.push(
+    general('field.unused', 'warning', {
+      pointer: `/${field}`,
+      message: `${check.title} has no ${what}, so it is left out.`,
+      fix,
+    }),
+  )
+}
+
+/** Whether the platform has what a rule limits. */
+export function has({ limits }: Pick<Check, 'limits'>, id: RuleId): boolean {
+  return (numberOf(limits, id) ?? 0) > 0
+}

@@ -1,0 +1,31 @@
+/** A part of a text that means something as a whole, and must not be cut. Offsets are UTF-16 units. */
+export interface Span {
+  readonly kind: 'link' | 'mention' | 'hashtag'
+  readonly start: number
+  readonly end: number
+}
+
+const LINK =
+  /(?<![@\p{L}\p{N}_])(?:(?:https?:\/\/|www\.)[^\s<>]+|[\p{L}\p{N}](?:[\p{L}\p{N}-]*[\p{L}\p{N}])?(?:\.[\p{L}\p{N}](?:[\p{L}\p{N}-]*[\p{L}\p{N}])?)*\.\p{L}{2,}(?:[/?#][^\s<>]*)?)/giu
+/** `@name`, and `@name@server` as in the fediverse. */
+const MENTION = /(?<![\p{L}\p{N}_/.@])@[\w][\w.-]*(?:@[\p{L}\p{N}][\p{L}\p{N}.-]*)?/gu
+/** `#word` with at least one letter, and `$TICKER`. */
+const HASHTAG = /(?<![\p{L}\p{N}_&/])(?:[#＃][\p{L}\p{N}\p{M}_·]*[\p{L}_][\p{L}\p{N}\p{M}_·]*|\$[A-Za-z]{1,6}\b)/gu
+
+/** The links, mentions and hashtags of a text, in order and without overlaps. */
+export function spansOf(text: string): Span[] {
+  if (!/[@#＃$.]/.test(text)) return []
+  const found = [
+    ...matches(text, LINK, 'link'),
+    ...matches(text, MENTION, 'mention'),
+    ...matches(text, HASHTAG, 'hashtag'),
+  ]
+  found.sort((a, b) => a.start - b.start || b.end - a.end)
+  const spans: Span[] = []
+  for (const span of found) if (span.start >= (spans.at(-1)?.end ?? 0)) spans.push(span)
+  return spans
+}
+
+function matches(text: string, pattern: RegExp, kind: Span['kind']): Span[] {
+  return [...text.matchAll(pattern)].map(({ 0: found, index }) => ({ kind, start: index, end: index + found.length }))
+}
