@@ -1,10 +1,11 @@
+import { facebook } from './facebook/index.ts'
 import { mastodon } from './mastodon/index.ts'
 import type { Platform } from './platform.ts'
 import { telegram } from './telegram/index.ts'
 import { tiktok } from './tiktok/index.ts'
 
 /** Every platform, in the order in which lists show them. */
-export const PLATFORMS: readonly Platform[] = [tiktok, mastodon, telegram]
+export const PLATFORMS: readonly Platform[] = [facebook, tiktok, mastodon, telegram]
 
 const byKey = new Map(PLATFORMS.map((platform) => [platform.key, platform]))
 
