@@ -42,10 +42,10 @@ test('routes, inputs and replies of the client are typed by the operations', () 
     void crier('POST /api/assets/upload', { body: { workspaceId: 'x' } })
     // @ts-expect-error -- this one takes it as the whole body
     void crier('PUT /api/uploads/{uploadId}/content', { path: { uploadId: 'x' }, file })
-    // @ts-expect-error -- and this one none
+    // @ts-expect-error -- and this one takes none
     void crier('POST /api/streams', { body: { workspaceId: 'x', title: 'Launch' }, file })
     void crier.open('GET /api/assets/{id}/file', { path: { id: 'x' } })
-    // @ts-expect-error -- an answer that is no file
+    // @ts-expect-error -- a reply that is not a file
     void crier.open('GET /api/streams/{id}', { path: { id: 'x' } })
 
     const toggled = await crier('POST /api/services/{serviceKey}/toggle', { path: { serviceKey: 'x' } })

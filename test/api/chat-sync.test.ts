@@ -410,7 +410,7 @@ test('shows changes over sockets and REST to each other at once', async () => {
   const call = async (operation: string, request: object) =>
     (await one.socket.timeout(10_000).emitWithAck('call', { operation, ...request })) as {
       readonly status: number
-      // oxlint-disable-next-line typescript/no-explicit-any -- looks into replies of every shape
+      // oxlint-disable-next-line typescript/no-explicit-any -- replies have different shapes
       readonly body: any
     }
   const made = await call('createChannel', { path, body: { kind: 'channel', name: 'both ways' } })

@@ -142,7 +142,7 @@ function form(fields: Record<string, string>, bytes?: Uint8Array<ArrayBuffer>, n
 
 async function post(body: FormData, headers: Record<string, string> = { Authorization: 'Bearer ada' }) {
   const reply = await fetch(`${app.url}/api/files/form`, { method: 'POST', body, headers })
-  // oxlint-disable-next-line typescript/no-explicit-any -- a reply of any shape
+  // oxlint-disable-next-line typescript/no-explicit-any -- replies have different shapes
   return { status: reply.status, headers: reply.headers, body: (await reply.json()) as any }
 }
 

@@ -8,7 +8,7 @@ import { deleteWorkspace } from '../../src/domains/workspace/workspaces/operatio
 import { startApp, type App } from '../support/app.ts'
 import { World } from '../support/world.ts'
 
-/** Tables whose rows outlive a purged workspace, each with its reason. */
+/** Tables whose rows stay after a workspace is purged, each with its reason. */
 const KEPT: Readonly<Record<string, string>> = {
   outbox: 'jobs end by themselves',
   finished_jobs: 'deleted an hour after the job',
@@ -79,7 +79,7 @@ let serial = 0
 /** A number that makes unique values. */
 const newSerial = () => clock.now() + (serial += 1)
 
-/** Inserts one row into each table, which name each other where they must. @returns the condition that finds each */
+/** Inserts one row into each table. The rows refer to each other where necessary. @returns the condition for each row */
 async function fill(all: readonly Column[], tables: readonly string[], workspaceId: string, userId: string) {
   const made = new Map<string, string>([
     ['workspaces id', workspaceId],
@@ -98,7 +98,7 @@ async function fill(all: readonly Column[], tables: readonly string[], workspace
   }
   const found = new Map<string, string>()
   await app.database.transaction(async (tx) => {
-    // Without foreign keys and triggers: the rows refer to each other in circles.
+    // Foreign keys and triggers are off, because the rows refer to each other in cycles.
     await tx.run('set local session_replication_role = replica')
     for (const table of tables) {
       const given = all.filter(

@@ -60,7 +60,7 @@ afterAll(() => app?.stop())
 interface Ack {
   readonly status: number
   readonly headers: Record<string, string>
-  // oxlint-disable-next-line typescript/no-explicit-any -- tests look into replies of every shape
+  // oxlint-disable-next-line typescript/no-explicit-any -- replies have different shapes
   readonly body: any
 }
 

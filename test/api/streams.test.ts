@@ -71,7 +71,7 @@ beforeEach(async () => {
   ada = world.as(`ada-${round}`)
 })
 
-// oxlint-disable-next-line typescript/no-explicit-any -- replies of every shape
+// oxlint-disable-next-line typescript/no-explicit-any -- replies have different shapes
 async function good(reply: Promise<{ status: number; body: any; text: string }>): Promise<any> {
   const { status, body, text } = await reply
   expect(status, text).toBeLessThan(300)

@@ -40,7 +40,7 @@ async function open(content: Uint8Array, fields: object = {}) {
 
 async function put(url: string, body: Uint8Array<ArrayBuffer> | undefined, headers: Record<string, string> = {}) {
   const reply = await fetch(url, { method: 'PUT', headers, ...(body && { body }) })
-  // oxlint-disable-next-line typescript/no-explicit-any -- a reply of any shape
+  // oxlint-disable-next-line typescript/no-explicit-any -- replies have different shapes
   return { status: reply.status, body: (await reply.json()) as any }
 }
 

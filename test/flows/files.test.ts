@@ -73,7 +73,7 @@ test('uploads a 200 MB video over a connection that is cut twice, plays it and d
   const workspaceId = await world.workspace('acme', 'ada')
   const { events } = await sockets.connect(world.key('ada'))
   const eventsNamed = (name: string) => events.filter((one) => one.name === name).map(({ data }) => data)
-  // oxlint-disable-next-line typescript/no-explicit-any -- replies of every shape
+  // oxlint-disable-next-line typescript/no-explicit-any -- replies have different shapes
   const call = async (route: string, options: object = {}): Promise<any> => {
     const reply = await world.as('ada').call(route, options)
     expect(reply.status, `${route}: ${reply.text}`).toBeLessThan(300)

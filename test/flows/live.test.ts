@@ -50,7 +50,7 @@ async function newcomer(crier: CrierProcess) {
   expect((await crier.send('POST /api/auth/verify-otp', { body: { email, otp } })).status).toBe(200)
   const loggedIn = await crier.send('POST /api/auth/login', { body: { email, password } })
   const token: string = loggedIn.body.data.accessToken
-  // oxlint-disable-next-line typescript/no-explicit-any -- replies of every shape
+  // oxlint-disable-next-line typescript/no-explicit-any -- replies have different shapes
   const call = async (route: string, options: SendOptions = {}): Promise<any> => {
     const reply = await crier.send(route, { token, ...options })
     if (reply.status >= 300) throw new Error(`${route} returned ${reply.status}: ${reply.text}`)

@@ -19,7 +19,7 @@ export interface Reply {
   readonly status: number
   readonly headers: Headers
   /** The parsed JSON, or the text when it is not JSON. */
-  // oxlint-disable-next-line typescript/no-explicit-any -- tests read replies of every shape
+  // oxlint-disable-next-line typescript/no-explicit-any -- replies have different shapes
   readonly body: any
   readonly text: string
 }

@@ -5,7 +5,7 @@ import { waitFor } from './wait.ts'
 /** A socket, with the events it received in order. */
 export interface Listening {
   readonly socket: Socket
-  // oxlint-disable-next-line typescript/no-explicit-any -- tests look into messages of every shape
+  // oxlint-disable-next-line typescript/no-explicit-any -- messages have different shapes
   readonly events: { readonly name: string; readonly data: any }[]
 }
 

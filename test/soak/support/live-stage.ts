@@ -77,7 +77,7 @@ export class LiveStage {
   }
 
   /** Calls an operation. @returns the data @throws Error when it is rejected */
-  // oxlint-disable-next-line typescript/no-explicit-any -- replies of every shape
+  // oxlint-disable-next-line typescript/no-explicit-any -- replies have different shapes
   async call(route: string, options: SendOptions = {}): Promise<any> {
     const reply = await this.#crier.send(route, { token: this.#token, ...options })
     if (reply.status >= 300) throw new Error(`${route} returned ${reply.status}: ${reply.text}`)
@@ -142,7 +142,7 @@ export class LiveStage {
   }
 
   /** The relay status of a stream. */
-  // oxlint-disable-next-line typescript/no-explicit-any -- replies of every shape
+  // oxlint-disable-next-line typescript/no-explicit-any -- replies have different shapes
   relay(id: string, signal?: AbortSignal): Promise<any> {
     return this.call('GET /api/streams/{id}/relay', { path: { id }, ...(signal && { signal }) })
   }
