@@ -2,16 +2,16 @@ import type { Call } from './calls.ts'
 import type { ActorLimits } from './limits.ts'
 import { Mailbox } from './mailbox.ts'
 
-/** An actor that runs here, or did until a moment ago. */
+/** An actor that runs here, or ran here until just now. */
 export interface Activation {
   readonly key: string
   readonly mailbox: Mailbox
   epoch: number | undefined
   running: boolean
   usedAt: number
-  /** Starts no further batch. */
+  /** No further batch is started. */
   gone: boolean
-  /** Its transaction hangs. Only its success still counts. */
+  /** Its transaction hangs. Its result is used only if it succeeds. */
   abandoned: boolean
   /** When the host was called. */
   hostSince: number | undefined

@@ -24,7 +24,7 @@ function open(changes: Partial<Command> = {}): Call {
 }
 
 describe('a call', () => {
-  it('settles once, and says so once', () => {
+  it('settles once, and notifies once', () => {
     let settled = 0
     for (const end of [
       (call: Call) => call.succeed('value'),
@@ -57,7 +57,7 @@ describe('a call', () => {
 })
 
 describe('deadlines', () => {
-  it('end a call at most 50 ms late, as expired or, if it may have run, as unknown', async () => {
+  it('settle a call at most 50 ms late: as expired, or as unknown if it may have run', async () => {
     open({ deadline: 100 })
     open({ deadline: 100, repeated: true })
     open({ deadline: 100 }).underWay = true
@@ -67,7 +67,7 @@ describe('deadlines', () => {
     expect(results).toEqual(['expired', 'unknown', 'unknown'])
     expect(calls).toMatchObject({ size: 0, expired: 1, unknown: 2 })
     await scheduler.run(1_000)
-    // Without calls, nothing is checked any more. With the next one, it is again.
+    // Without calls, deadlines are not checked. The next call starts the checks again.
     expect(scheduler.waiting).toBe(0)
     open({ deadline: 1_100 })
     await scheduler.run(1_150)
@@ -76,7 +76,7 @@ describe('deadlines', () => {
 })
 
 describe('the limit', () => {
-  it('refuses calls over it, but no control command', () => {
+  it('refuses calls over it, but never control commands', () => {
     for (let count = 0; count < 3; count += 1) open()
     expect(open()).toBeUndefined()
     expect(results).toEqual(['overloaded'])
@@ -86,7 +86,7 @@ describe('the limit', () => {
 })
 
 describe('the end', () => {
-  it('waits for open calls only until the last one has ended', async () => {
+  it('waits until the last open call has ended', async () => {
     await calls.drained(5_000)
     const two = [open({ deadline: 60_000 }), open({ deadline: 60_000 })]
     let drained = false
@@ -110,7 +110,7 @@ describe('the end', () => {
     expect(drained).toBe(true)
   })
 
-  it('refuses calls that have not run, and is in doubt about the others', () => {
+  it('refuses calls that have not run, and reports the others as unknown', () => {
     open()
     open({ repeated: true })
     open().underWay = true

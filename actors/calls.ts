@@ -1,7 +1,7 @@
 import type { RuntimeClock } from './ports.ts'
 import { RefusedError, type Command } from './types.ts'
 
-/** How often deadlines are checked. A command is answered at most this long after its deadline. */
+/** How often deadlines are checked. A command settles at most this long after its deadline. */
 const SWEEP_MS = 50
 
 /** A command in progress. It settles once, by its owner, its link or its deadline, whichever is first. */
@@ -47,7 +47,7 @@ export class Call {
     if (this.#end()) this.#reject(error)
   }
 
-  /** Settles without an outcome, because the caller was answered in another way. */
+  /** Settles without an outcome, because the caller has been replied to in another way. */
   drop(): void {
     this.#end()
   }

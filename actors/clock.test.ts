@@ -8,7 +8,7 @@ function manual() {
   return { scheduler, clock: new SimProcess('node', scheduler, 1, 0).clock }
 }
 
-it('waits for work no longer than its limit, and passes on even a late error', async () => {
+it('waits for work up to its limit, and reports later errors too', async () => {
   const { scheduler, clock } = manual()
   const [errors, ends]: [unknown[], number[]] = [[], []]
   const work = Promise.withResolvers<void>()
@@ -26,7 +26,7 @@ it('waits for work no longer than its limit, and passes on even a late error', a
   expect(errors).toEqual(['late'])
 })
 
-it('leaves no timer behind when the work ends in time, or fails', async () => {
+it('leaves no timer behind when the work ends in time or fails', async () => {
   const { scheduler, clock } = manual()
   await within(clock, 100, Promise.resolve())
   await within(clock, 100, Promise.reject(new Error('no')))
@@ -35,7 +35,7 @@ it('leaves no timer behind when the work ends in time, or fails', async () => {
 
 afterEach(() => vi.useRealTimers())
 
-it('sets and cancels timers of the system', () => {
+it('sets and cancels system timers', () => {
   vi.useFakeTimers()
   const clock = systemClock()
   const called: string[] = []

@@ -10,7 +10,7 @@ import { Scheduler } from './simulation/scheduler.ts'
 import { SimNetwork } from './simulation/sim-network.ts'
 import { SimRedis } from './simulation/sim-redis.ts'
 
-// Nodes with the real runtime in virtual time, without faults other than those that a test asks for.
+// Nodes with the real runtime in virtual time. Only the faults that a test causes happen.
 
 const SECRET = 'a secret that all nodes of these tests share'
 
@@ -27,7 +27,7 @@ interface Node {
   readonly process: SimProcess
   readonly lost: number[]
   readonly errors: unknown[]
-  /** Actors that the lease store was asked for. */
+  /** Actors that were looked up in the lease store. */
   readonly located: string[]
 }
 
@@ -49,7 +49,7 @@ afterEach(async () => {
   const all = nodes.filter(({ process }) => !process.crashed)
   await outcome(Promise.all(all.map(({ actors }) => actors.close(500))))
   await pass(5_000)
-  // Whatever happened, a closed runtime leaves nothing behind.
+  // A closed runtime leaves nothing behind, whatever the test did.
   if (nodes.length === all.length) expect(scheduler.waiting).toBe(0)
 })
 
@@ -105,7 +105,7 @@ async function cluster(count: number, options: Options = {}): Promise<Node[]> {
   return [...nodes]
 }
 
-/** Lets promises settle that need no time, and what they lead to. */
+/** Lets promises settle that depend on no timer. */
 const settle = () => new Promise((resolve) => void setImmediate(resolve))
 
 async function pass(ms: number, done?: () => boolean): Promise<void> {
@@ -114,7 +114,7 @@ async function pass(ms: number, done?: () => boolean): Promise<void> {
   await scheduler.run(until, done)
 }
 
-/** What becomes of a promise in virtual time, and when. */
+/** The result of a promise in virtual time, and when it settled. */
 async function outcome(promise: Promise<unknown>, withinMs = 20_000) {
   let settled: { value?: unknown; error?: unknown; at: number } | undefined
   promise.then(
@@ -194,7 +194,7 @@ describe('a command', () => {
     expect(one.actors.stats()).toMatchObject({ waiting: 0, cluster: { forwarded: 0 } })
   })
 
-  it('is refused when too many of this node are on their way to the same one', async () => {
+  it('is refused when too many commands of this node are in progress on the same node', async () => {
     const { gate, open } = gateOf()
     const [one, two] = (await cluster(2, { linkLimits: { inFlight: 1 }, gate })) as [Node, Node]
     const [actor] = actorsOf(two) as [string]
@@ -232,7 +232,7 @@ describe('a command', () => {
     open()
   })
 
-  it('is sent back when the other node gives up the actor, and not forwarded from there', async () => {
+  it('is returned when the other node releases the actor, and not forwarded by that node', async () => {
     const { gate, open } = gateOf()
     const [one, two] = (await cluster(3, { gate })) as [Node, Node, Node]
     const [actor] = actorsOf(two) as [string]
@@ -261,7 +261,7 @@ describe('a command', () => {
 })
 
 describe('without a lease', () => {
-  it('commands wait two seconds in all, and are refused at once after that', async () => {
+  it('commands wait for two seconds in total, and are refused at once after that', async () => {
     redis.restart(60_000)
     const one = await join()
     expect([scheduler.now, one.actors.live]).toEqual([2_000, false])
@@ -289,7 +289,7 @@ describe('without a lease', () => {
     expect(one.actors.stats().cluster).toMatchObject({ lostLeases: 2, owned: 1 })
   })
 
-  it('a node owns nothing, and takes a new name when it comes back', async () => {
+  it('a node owns nothing, and gets a new name when it returns', async () => {
     const [one] = (await cluster(1)) as [Node]
     await outcome(run(one, 'ws:1', 'first'))
     const before = one.actors.stats().cluster
@@ -311,7 +311,7 @@ describe('a node', () => {
     expect(error).toMatchObject({ message: 'the cluster secret must have at least 32 characters' })
   })
 
-  it('lists the actors of all nodes, and says which nodes do not reply', async () => {
+  it('lists the actors of all nodes, and marks nodes that do not reply', async () => {
     const [one, two] = (await cluster(2)) as [Node, Node]
     const [mine, yours] = [actorsOf(one)[0] as string, actorsOf(two)[0] as string]
     await outcome(run(one, mine, 'a'))
@@ -344,7 +344,7 @@ describe('a node', () => {
     await outcome(one.actors.close(1_000))
     expect(reasonIn(await outcome(run(one, mine[0] as string, 'late')))).toBe('closed')
     await pass(1_500)
-    // It said goodbye: nobody needs to look for commits that it did not announce.
+    // It left properly, so no other node has to look for commits that it did not announce.
     expect(two.lost).toEqual([])
     expect(two.actors.stats().cluster).toMatchObject({ nodes: 1 })
   })
@@ -362,7 +362,7 @@ describe('a node', () => {
     expect(scheduler.now - at).toBe(0)
   })
 
-  it('answers its commands when it closes before they have ended', async () => {
+  it('settles its commands when it closes before they have ended', async () => {
     const { gate, open } = gateOf()
     const [one] = (await cluster(1, { gate })) as [Node]
     const running = run(one, 'ws:1', 'first')
@@ -378,7 +378,7 @@ describe('a node', () => {
     open()
   })
 
-  it('learns that another node has died, and runs its actors', async () => {
+  it('detects that another node has died, and runs its actors', async () => {
     const [one, two] = (await cluster(2)) as [Node, Node]
     const [actor] = actorsOf(two) as [string]
     await outcome(run(one, actor, 'first'))
@@ -392,14 +392,14 @@ describe('a node', () => {
     expect(one.actors.stats()).toMatchObject({ cluster: { nodes: 1, owned: 1, links: [] } })
   })
 
-  it('gives up its actors while it cannot commit, and takes them back', async () => {
+  it('releases its actors while it cannot commit, and takes them back later', async () => {
     let healthy = true
     const host = { ...hostOf(), probe: async () => (healthy ? undefined : Promise.reject(new Error('away'))) }
     const [one] = (await cluster(2, { host })) as [Node, Node]
     const two = nodes[1] as Node
     const mine = actorsOf(one, 3)
     for (const actor of mine) await outcome(run(one, actor, actor))
-    // Both nodes ask the same database in this test; only the first one is told that it is away.
+    // Both nodes use the same database in this test, but only the first one finds it unavailable.
     const asked = one.actors.stats().cluster?.state
     expect(asked).toBe('active')
     healthy = false
@@ -445,7 +445,7 @@ describe('a node that joins', () => {
     const share = all.filter((actor) => placeOf(actor, entries())?.address === two.process.name).length
     expect(share).toBeGreaterThan(4)
     const handed = () => one.actors.stats().cluster?.handedOver ?? 0
-    // It must have been seen for a second and a half.
+    // The other nodes must have seen it for a second and a half.
     await pass(1_400)
     expect(handed()).toBe(0)
     const counts = new Set<number>()
@@ -461,7 +461,7 @@ describe('a node that joins', () => {
     expect(two.actors.stats().cluster?.owned).toBe(share)
   })
 
-  it('gets an actor that is never idle too', async () => {
+  it('also gets an actor that is never idle', async () => {
     const { gate, open } = gateOf()
     const [one] = (await cluster(1, { gate, limits: { stallMs: 60_000 } })) as [Node]
     const two = await join()

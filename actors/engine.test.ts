@@ -19,7 +19,7 @@ import { Scheduler } from './simulation/scheduler.ts'
 
 type Script = (epoch: number, commands: readonly Command[], call: number) => Promise<readonly Outcome[]>
 
-/** Time that goes on to the next timer whenever nothing else is left to do. */
+/** Virtual time that advances to the next timer when there is nothing else to do. */
 function hurriedClock(): RuntimeClock & { stop(): void } {
   const timers = new Set<{ at: number; action: () => void }>()
   let now = 0
@@ -158,7 +158,7 @@ describe('a transaction that hangs', () => {
     expect(batches.at(-1)?.epoch).toBe(2)
   })
 
-  it('still answers when it ends late and outcomes cannot be looked up', async () => {
+  it('still settles its commands when it ends late and outcomes cannot be looked up', async () => {
     let finish: () => void = () => undefined
     const gate = new Promise<void>((resolve) => {
       finish = resolve
@@ -194,14 +194,14 @@ describe('a transaction that hangs and then fails', () => {
     )
     const slow = run('slow')
     await entered.promise
-    // Waits behind it until it is abandoned.
+    // Waits until the transaction is abandoned.
     expect(await run('other')).toBe('other')
     gate.resolve()
     await expect(slow).rejects.toThrow('the disk is full')
   })
 })
 
-describe('what an abandoned attempt does late', () => {
+describe('an abandoned attempt that ends late', () => {
   it('does not refuse commands that were given to the next attempt because it had not started them', async () => {
     for (const late of ['succeeds', 'fails']) {
       const [slow, gate, entered] = [
@@ -256,7 +256,7 @@ describe('what an abandoned attempt does late', () => {
     await expect(slow).rejects.toMatchObject({ name: 'RefusedError', reason: 'overloaded' })
   })
 
-  it('gives the reason of a whole batch that failed', async () => {
+  it('reports the reason when a whole batch failed', async () => {
     const [entered, gate] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()]
     const { run } = start(
       async (epoch, commands, call) => {
@@ -277,7 +277,7 @@ describe('what an abandoned attempt does late', () => {
 })
 
 describe('an engine', () => {
-  /** An engine in virtual time, whose host does what the test says. */
+  /** An engine in virtual time. The test controls its host. */
   function engineOf(host: Partial<ActorHost> = {}, limits: Partial<typeof DEFAULT_LIMITS> = {}) {
     const scheduler = new Scheduler()
     const { clock } = new SimProcess('node', scheduler, 1, 0)
@@ -338,7 +338,7 @@ describe('an engine', () => {
     expect(engine.stats().latency).toMatchObject({ count: 1, sum: 30 })
   })
 
-  it('gives up an actor when its batch has ended, and gives back what waits', async () => {
+  it('releases an actor when its batch has ended, and returns the waiting commands', async () => {
     const gate = Promise.withResolvers<void>()
     const { engine, scheduler, submit, rerouted, results } = engineOf({
       execute: async (_actor, epoch, commands) => {
@@ -356,7 +356,7 @@ describe('an engine', () => {
     gate.resolve()
     await scheduler.run(200)
     expect([still, results]).toEqual([true, ['one']])
-    // An actor that does nothing, or that is not here, is given up at once.
+    // An idle or unknown actor is released at once.
     submit('three', 'b')
     await scheduler.run(300)
     await engine.quiesce('b', 5_000)
@@ -364,7 +364,7 @@ describe('an engine', () => {
     expect(engine.actors()).toEqual([])
   })
 
-  it('waits for the batch of an actor that it gives up no longer than it was told', async () => {
+  it('waits for the batch of an actor that it releases only up to the given time', async () => {
     const { engine, scheduler, submit, rerouted, results } = engineOf({ remembersOutcomes: true, execute: () => never })
     const call = submit('one')
     await scheduler.run(10)
@@ -377,7 +377,7 @@ describe('an engine', () => {
     expect(results).toEqual([])
   })
 
-  it('gives up a hanging actor once, after the limit and not before', async () => {
+  it('drops a hanging actor once, after the limit and not before', async () => {
     const { engine, scheduler, submit, forgotten, rerouted } = engineOf(
       { remembersOutcomes: true, execute: () => never },
       { stallMs: 1_000 },
@@ -391,7 +391,7 @@ describe('an engine', () => {
     expect(forgotten).toHaveLength(1)
   })
 
-  it('forgets idle actors only, and nothing any more when it is closed', async () => {
+  it('drops idle actors only, and none after it was closed', async () => {
     const { engine, scheduler, submit, forgotten } = engineOf({}, { idleMs: 1_000 })
     submit('one')
     await scheduler.run(1_500)
@@ -403,7 +403,7 @@ describe('an engine', () => {
     expect([engine.actors(), scheduler.waiting]).toEqual([['b'], 0])
   })
 
-  it('refuses what waits when it is told to', async () => {
+  it('refuses waiting commands on request', async () => {
     const { engine, scheduler, submit, results } = engineOf({ execute: () => never })
     submit('one')
     await scheduler.run(10)
@@ -414,7 +414,7 @@ describe('an engine', () => {
     expect(results).toMatchObject([{ reason: 'closed' }, { reason: 'closed' }])
   })
 
-  it('gives back all that waits when it drops all actors', async () => {
+  it('returns all waiting commands when it drops all actors', async () => {
     const { engine, scheduler, submit, rerouted } = engineOf({ execute: () => never })
     submit('one')
     await scheduler.run(10)
@@ -423,7 +423,7 @@ describe('an engine', () => {
     expect([engine.actors(), rerouted]).toEqual([[], waiting])
   })
 
-  it('fails a command that the host has not answered', async () => {
+  it('fails a command without an outcome from the host', async () => {
     const { scheduler, submit, results } = engineOf({ execute: async () => [{ ok: true, value: 'first' }] })
     submit('one')
     submit('two')
@@ -432,8 +432,8 @@ describe('an engine', () => {
   })
 })
 
-describe('a process that may not act', () => {
-  it('activates no actor, and gives its commands back', async () => {
+describe('a process that must not run actors', () => {
+  it('activates no actor, and returns the commands', async () => {
     const clock = systemClock()
     const calls = new OpenCalls(clock, 10)
     const activated: string[] = []
@@ -472,7 +472,7 @@ describe('placement', () => {
     addresses.map((address) => ({ inc: `inc ${address}`, address, state: 'active' }))
   const actors = Array.from({ length: 3_000 }, (_, index) => `ws:${index}`)
 
-  it('is even, and moves only the share of a joining node', () => {
+  it('is even, and moves only the share of a node that joins', () => {
     const [two, three] = [nodes('a:1', 'b:1'), nodes('a:1', 'b:1', 'c:1')]
     const counts = new Map<string, number>()
     let moved = 0

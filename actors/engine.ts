@@ -24,13 +24,16 @@ export interface EngineOptions {
   readonly mayAct: () => boolean
   /** Called after a fence: whether this process may activate the actor again. */
   readonly confirm: (actor: string) => Promise<boolean>
-  /** Takes back a command that this engine cannot finish. Its order is lost, which matters only to callers that did not wait. */
+  /**
+   * Takes back a command that this engine cannot finish. The order of commands is lost, which matters only to
+   * callers that did not wait.
+   */
   readonly reroute: (call: Call) => void
   /** Called when an actor was dropped, because it was idle or its transaction hung. */
   readonly onForgotten: (actor: string) => void
 }
 
-/** Another owner had the actor before anything was done. */
+/** Another owner took the actor before anything was executed. */
 const MOVED = Symbol('moved')
 
 const LONGEST_PAUSE_MS = 500
@@ -83,7 +86,10 @@ export class Engine {
     return activation === undefined || (!activation.running && activation.mailbox.size === 0)
   }
 
-  /** Starts no further batch of the actor, and reroutes waiting commands. @returns when the batch in progress has ended */
+  /**
+   * Starts no further batch of the actor, and reroutes waiting commands. @returns when the batch in progress has
+   * ended
+   */
   async quiesce(actor: string, withinMs: number): Promise<void> {
     const activation = this.#activations.get(actor)
     if (activation === undefined) return

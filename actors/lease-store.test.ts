@@ -18,7 +18,7 @@ const later = { first: false } as const
 
 interface Subject {
   readonly store: LeaseStore
-  /** Lets so many milliseconds pass, so that sessions expire. */
+  /** Lets time pass, so that sessions expire. */
   readonly pass: (ms: number) => Promise<void>
 }
 

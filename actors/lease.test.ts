@@ -17,7 +17,7 @@ let beats: Beat[]
 let lost: string[]
 let errors: unknown[]
 let heard: number
-/** What the store answers to a beat. */
+/** The store's reply to a beat. */
 let answer: (self: NodeEntry) => Promise<BeatResult>
 let left: string[]
 
@@ -95,7 +95,7 @@ describe('a lease', () => {
     expect(lost).toEqual([beats[0]?.self.inc])
   })
 
-  it('is tried for again four times as often after a failure, which is reported once', async () => {
+  it('is retried four times as often after a failure, which is reported once', async () => {
     answer = () => Promise.reject(new Error('away'))
     const lease = await started()
     await pass(700)
@@ -109,7 +109,7 @@ describe('a lease', () => {
     expect(errors).toEqual(['away', 'away again'])
   })
 
-  it('comes back under a new name that replaces the old one', async () => {
+  it('returns under a new name that replaces the old one', async () => {
     const lease = await started()
     const before = lease.inc
     answer = refusedOnce
@@ -121,7 +121,7 @@ describe('a lease', () => {
     expect(beats.at(-1)).toMatchObject({ first: false, previous: undefined })
   })
 
-  it('gets another name when the first one is refused, without having been lost', async () => {
+  it('gets another name when the first one is refused, without reporting a loss', async () => {
     answer = refusedOnce
     const lease = await started()
     const before = beats[0]?.self.inc
@@ -129,7 +129,7 @@ describe('a lease', () => {
     expect(beats.at(-1)).toMatchObject({ first: true, previous: before })
   })
 
-  it('does not begin with an answer that comes after its time', async () => {
+  it('does not begin with a reply that arrives too late', async () => {
     answer = (self) =>
       new Promise((resolve) => void scheduler.after(4_000, () => resolve({ live: true, nodes: [self] })))
     const lease = await started()
@@ -178,7 +178,7 @@ describe('a new state', () => {
 })
 
 describe('waiting for a lease', () => {
-  it('ends with the lease, or at its limit', async () => {
+  it('ends when there is a lease, or at its limit', async () => {
     answer = () => Promise.reject(new Error('away'))
     const lease = await started()
     const ends: [number, boolean][] = []
@@ -209,7 +209,7 @@ describe('closing', () => {
     expect(scheduler.waiting).toBe(0)
   })
 
-  it('tells the store nothing when there is no session, and ignores a beat that is under way', async () => {
+  it('sends nothing to the store without a session, and ignores a beat in progress', async () => {
     const slow = Promise.withResolvers<BeatResult>()
     answer = () => slow.promise
     const lease = await started()

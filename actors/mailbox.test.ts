@@ -11,7 +11,7 @@ function call(operationId: string, changes: Partial<Command> = {}): Call {
 
 const names = (calls: readonly Call[]) => calls.map(({ command }) => command.operationId)
 
-it('gives control commands first, and no more than asked for', () => {
+it('returns control commands first, and at most the requested number', () => {
   const mailbox = new Mailbox(10, 10)
   for (const one of [
     call('n1'),
@@ -42,7 +42,7 @@ it('limits the commands of one caller until some of them are taken, and counts c
   expect([mailbox.put(call('n6')), mailbox.put(call('n7')), mailbox.put(call('n8'))]).toEqual([true, true, false])
 })
 
-it('limits all commands but those of control', () => {
+it('limits all commands except control commands', () => {
   const mailbox = new Mailbox(2, 10)
   expect([call('1'), call('2'), call('3')].map((one) => mailbox.put(one))).toEqual([true, true, false])
   expect(mailbox.put(call('c', { priority: 'control' }))).toBe(true)

@@ -24,14 +24,14 @@ beforeEach(() => {
 const fail = () => Promise.reject(new Error('away'))
 const succeed = async () => undefined
 
-it('asks every second, and reports nothing while all is well', async () => {
+it('checks every second, and reports nothing without a failure', async () => {
   answer = succeed
   await scheduler.run(3_500)
   expect(asked).toEqual([1_000, 2_000, 3_000])
   expect(changes).toEqual([])
 })
 
-it('asks more often after a failure, and reports the second one in a row', async () => {
+it('checks more often after a failure, and reports the second one in a row', async () => {
   answer = fail
   await scheduler.run(1_000)
   answer = succeed
@@ -49,14 +49,14 @@ it('asks more often after a failure, and reports the second one in a row', async
   ])
 })
 
-it('takes no answer within a second for a failure', async () => {
+it('treats no reply within a second as a failure', async () => {
   answer = () => new Promise(() => undefined)
   await scheduler.run(4_000)
   expect(asked).toEqual([1_000, 2_250, 3_500])
   expect(changes).toEqual([[3_250, false]])
 })
 
-it('asks and reports nothing after it was closed, also by an answer that comes later', async () => {
+it('checks and reports nothing after it was closed, even if a reply arrives later', async () => {
   answer = fail
   await scheduler.run(1_100)
   const late = Promise.withResolvers<void>()
@@ -70,7 +70,7 @@ it('asks and reports nothing after it was closed, also by an answer that comes l
   expect(scheduler.waiting).toBe(0)
 })
 
-it('stops asking when it is closed between two questions', async () => {
+it('stops when it is closed between two checks', async () => {
   probe.close()
   await scheduler.run(10_000)
   expect(asked).toEqual([])

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
 import { Quarantine } from './quarantine.ts'
 
-test('a sweep keeps failures of the last minute and forgets older ones', () => {
+test('a sweep keeps failures of the last minute and drops older ones', () => {
   let now = 1_000_000
   const quarantine = new Quarantine(() => now, 3)
   const fail = (times: number) => {

@@ -6,7 +6,7 @@ import { jsonCodec } from './ports.ts'
 import { Receiver } from './receiver.ts'
 import { RefusedError } from './types.ts'
 
-/** A receiver whose commands the test runs itself. */
+/** A receiver. The test itself runs its commands. */
 function start(limit = 10) {
   const clock = systemClock()
   const routed: Call[] = []
@@ -25,7 +25,7 @@ function start(limit = 10) {
   return { receiver, receive, replies, routed }
 }
 
-it('runs a command of another node with what is left of its time, and answers with its value', () => {
+it('runs a command of another node with its remaining time, and replies with its value', () => {
   const { receive, replies } = start()
   const before = performance.now()
   const call = receive({ control: true })
@@ -45,7 +45,7 @@ it('runs a command of another node with what is left of its time, and answers wi
   expect(replies).toEqual([{ kind: 'value', text: '"bye"' }])
 })
 
-it('answers each sender of the same operation, and runs it once', () => {
+it('replies to each sender of the same operation, and runs it once', () => {
   const { receive, receiver, replies, routed } = start()
   const call = receive()
   receive({ id: 2 })
@@ -57,7 +57,7 @@ it('answers each sender of the same operation, and runs it once', () => {
   ])
 })
 
-it('answers with an error of the command, or with the reason of a refusal', () => {
+it('replies with an error of the command, or with the reason of a refusal', () => {
   const { receive, replies } = start()
   receive().fail(new Error('no'))
   receive({ operationId: 'two' }).fail(new RefusedError('quarantined', 3))
@@ -72,17 +72,17 @@ it('refuses a command at the limit of the node', () => {
   expect(replies).toMatchObject([{ kind: 'refused', reason: 'overloaded' }])
 })
 
-it('answers a command that it cannot read with an error', () => {
+it('replies with an error to a command that it cannot read', () => {
   const { receive, replies, routed } = start()
   receive({ payload: '{' })
   expect(routed).toEqual([])
   expect(replies).toMatchObject([{ kind: 'error' }])
 })
 
-it('says that a command belongs elsewhere, and is in doubt only about one that it may have run itself', () => {
+it('reports that a command belongs elsewhere, or as unknown if it may have run it itself', () => {
   const { receive, replies } = start()
   receive().elsewhere?.()
-  // The sender knows already that an earlier attempt may have taken effect.
+  // The sender already knows that an earlier attempt may have taken effect.
   receive({ operationId: 'two', repeated: true }).elsewhere?.()
   const begun = receive({ operationId: 'three' })
   begun.repeat()

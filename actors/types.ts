@@ -12,7 +12,10 @@ export interface Command {
   readonly operationId: string
   /** Waiting commands are limited per caller, so that one caller cannot fill a mailbox. */
   readonly caller: string
-  /** In milliseconds on the monotonic clock of the runtime. A command that waits longer is dropped without having run. */
+  /**
+   * In milliseconds on the monotonic clock of the runtime. A command that waits longer is dropped without having
+   * run.
+   */
   readonly deadline: number
   /** `control` commands run before user traffic. */
   readonly priority?: 'control' | 'normal'
@@ -38,7 +41,7 @@ export interface ActorHost {
   /**
    * Runs commands in order inside one transaction that commits only under `epoch`.
    * @returns one outcome per command; a command with an error outcome has written nothing
-   * @throws FencedError when the epoch is no longer the actor's; UnknownOutcomeError when the commit was not answered;
+   * @throws FencedError when the epoch is no longer the actor's; UnknownOutcomeError when the reply to the commit was lost;
    *   BatchError when no command is to blame; any other error when the whole batch was rolled back and its commands
    *   may run again one by one
    */
@@ -88,7 +91,7 @@ export interface ActorStats {
   /** Commands that were refused because their outcome could not be determined in time. */
   readonly unknown: number
   readonly quarantined: readonly string[]
-  /** Milliseconds from arrival to answer, for commands that ran here. */
+  /** Milliseconds from arrival to reply, for commands that ran here. */
   readonly latency: HistogramData
   /** Turns that shared a transaction. */
   readonly batchSize: HistogramData
@@ -128,7 +131,7 @@ export interface NodeOwnership {
   readonly inc: string
   readonly address: string
   readonly state: string
-  /** False if the node did not answer in time. `actors` is then empty. */
+  /** False if the node did not reply in time. `actors` is then empty. */
   readonly reachable: boolean
   readonly actors: readonly OwnedActor[]
 }
@@ -159,7 +162,9 @@ export class BatchError extends Error {
   }
 }
 
-/** The commit of a batch was sent and not answered. All commands are looked up again, or rejected with `reason`. */
+/**
+ * The commit of a batch was sent, but no reply arrived. All commands are looked up again, or rejected with `reason`.
+ */
 export class UnknownOutcomeError extends Error {
   override readonly name = 'UnknownOutcomeError'
   readonly reason: unknown

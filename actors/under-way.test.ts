@@ -4,7 +4,7 @@ import { UnderWay } from './under-way.ts'
 
 const VALUE: Reply = { kind: 'value', text: '1' }
 
-it('gives concurrent callers of an operation the same reply, and forgets it afterwards', () => {
+it('gives concurrent callers of an operation the same reply, and drops it afterwards', () => {
   const underWay = new UnderWay()
   const got: [string, Reply][] = []
   const ask = (name: string) => underWay.join('a', (reply) => got.push([name, reply]))

@@ -4,7 +4,7 @@ type Answer = (reply: Reply) => void
 
 /**
  * Operations of other nodes that are in progress here. If one is sent again because a link broke, it does not start a
- * second time, and both senders get the same answer. Finished operations are not kept here, because the host stores their
+ * second time, and both senders get the same reply. Finished operations are not kept here, because the host stores their
  * outcomes in the database.
  */
 export class UnderWay {
@@ -14,7 +14,7 @@ export class UnderWay {
     return this.#answers.size
   }
 
-  /** @returns false when the operation is not in progress; otherwise `answer` gets the answer of the first attempt */
+  /** @returns false when the operation is not in progress; otherwise `answer` gets the reply to the first attempt */
   join(operationId: string, answer: Answer): boolean {
     const answers = this.#answers.get(operationId)
     answers?.push(answer)
@@ -25,7 +25,7 @@ export class UnderWay {
     this.#answers.set(operationId, [answer])
   }
 
-  /** Answers all senders. */
+  /** Replies to all senders. */
   end(operationId: string, reply: Reply): void {
     const answers = this.#answers.get(operationId) ?? []
     this.#answers.delete(operationId)

@@ -17,7 +17,7 @@ export interface Report {
 const FAULTS_FROM = 800
 const LOAD_UNTIL = 9_000
 const QUIET_FROM = 9_500
-/** The time of a session that has outlived its node, of the longest possible quarantine, and of the pauses between attempts. */
+/** Covers a session whose node has died, the longest possible quarantine, and the pauses between attempts. */
 const RECOVERED_WITHIN = 20_000
 
 /** Runs one seed: some seconds of load and faults, then a quiet period in which everything must recover. */
@@ -72,7 +72,10 @@ function planLoad(world: World, actors: readonly string[]): void {
   }
 }
 
-/** Sends a command from every node to every actor, again after each refusal. @returns a check whether all were acknowledged */
+/**
+ * Sends a command from every node to every actor, again after each refusal. @returns a check whether all were
+ * acknowledged
+ */
 function probeAll(world: World, actors: readonly string[]): () => boolean {
   const missing = new Set<string>()
   for (const slot of world.slots) {

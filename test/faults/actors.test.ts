@@ -92,7 +92,7 @@ describe('loss of the owner', () => {
     report('kill -9', load, { 'fail-over ms': gap })
     expect(faultsOf(await cluster.log(), sent)).toEqual([])
     expect(gap).toBeLessThan(FAIL_OVER_MS)
-    // The lease outlives its node. With a shorter gap these would not have been its actors.
+    // The lease ends some time after its node. A shorter gap would mean that the node did not own these actors.
     expect(gap).toBeGreaterThan(LEASE_MS / 2)
   })
 

@@ -1,18 +1,18 @@
 import type { Mutant } from './mutants.ts'
 
-/** A mutant by its place and its change. Line numbers are left out, because they move. */
+/** A mutant, identified by its line and its change. Line numbers are not used, because they change. */
 interface Equivalent {
   readonly file: string
-  /** The line on which the change begins, as it is in the source, without leading blanks. */
+  /** The first changed line of the source, without indentation. */
   readonly line: string
-  /** What is replaced: a part of the line, or a statement that begins there. */
+  /** The replaced code: a part of the line, or a statement that begins in it. */
   readonly before: string
   readonly after: string
-  /** Why no test can, or should, tell the mutant from the source. */
+  /** Why no test can or should distinguish the mutant from the source. */
   readonly reason: string
 }
 
-/** Mutants that change nothing that matters. They are not counted. */
+/** Mutants whose change does not matter. They are not counted. */
 const EQUIVALENT: readonly Equivalent[] = [
   {
     file: 'src/turns/turn-executor.ts',
@@ -81,14 +81,14 @@ const EQUIVALENT: readonly Equivalent[] = [
   },
 ]
 
-/** Why a mutant is not counted; undefined for one that is. */
+/** Why a mutant is not counted; undefined if it is counted. */
 export function reasonOf(mutant: Mutant, line: string): string | undefined {
   return EQUIVALENT.find((one) => isOf(one, mutant, line))?.reason
 }
 
 /**
- * The entries that match no mutant any more, because the code has changed.
- * @param mutants of every file that the list names, with their lines
+ * The entries that no longer match a mutant, because the code has changed.
+ * @param mutants all mutants of the listed files, with their lines
  */
 export function staleEntries(mutants: readonly { readonly mutant: Mutant; readonly line: string }[]): string[] {
   return EQUIVALENT.filter((one) => !mutants.some(({ mutant, line }) => isOf(one, mutant, line))).map(

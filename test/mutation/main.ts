@@ -1,11 +1,11 @@
 /**
  * Mutation testing: `npm run mutate`. Changes the sources one place at a time, in a copy of the working tree, and runs
- * the tests that cover the place. A mutant that no test notices is a gap in the tests, or changes nothing that matters:
- * then `equivalent.ts` lists it with a reason.
+ * the tests that cover the place. A mutant that survives shows a gap in the tests, or does not matter: then
+ * `equivalent.ts` lists it with a reason.
  *
  * `--files=src/core,actors/lease.ts` (prefixes), `--sample=12` (mutants a folder), `--seed=1`, `--list` (shows mutants,
- * runs none), `--near` (runs only unit tests that are near the file: quick, for work on the tests of one file). Ends
- * with 1 when less than 85 % are killed. Why not Stryker: see docs/decisions.md.
+ * runs none), `--near` (runs only unit tests near the file, which is quick). Exits with 1 if less than 85 % are killed.
+ * docs/decisions.md says why it is not Stryker.
  */
 import { execFileSync } from 'node:child_process'
 import { createHash } from 'node:crypto'
@@ -20,7 +20,7 @@ import { folderOf, FOLDERS, TestChooser } from './tests-for.ts'
 
 const WANTED = 0.85
 
-/** A mutant whose tests take longer never ends. */
+/** If the tests take longer, the mutant is treated as an endless loop. */
 const LIMIT_MS = 300_000
 
 const { values } = parseArgs({
@@ -53,7 +53,7 @@ const everyMutant = mutated.flatMap((file) => {
   return mutantsOf(file, source).map((mutant) => ({ mutant, line: lines[mutant.line - 1] ?? '' }))
 })
 const stale = staleEntries(everyMutant)
-if (stale.length > 0) throw new Error(`equivalent.ts lists what is not there any more:\n${stale.join('\n')}`)
+if (stale.length > 0) throw new Error(`equivalent.ts has entries without a mutant:\n${stale.join('\n')}`)
 
 const samples = FOLDERS.map((folder) => {
   const all = everyMutant
@@ -62,7 +62,7 @@ const samples = FOLDERS.map((folder) => {
     .filter(({ line, mutant }) => reasonOf(mutant, line) === undefined)
   return shuffled(all, values.seed).slice(0, Number(values.sample))
 })
-/** One of each folder in turn, so that a run which is stopped has seen all of them. */
+/** Alternates between the folders, so that a run that is stopped early has covered all of them. */
 const chosen = Array.from({ length: Number(values.sample) }, (_, index) => samples.map((sample) => sample[index]))
   .flat()
   .filter((mutant) => mutant !== undefined)
@@ -71,7 +71,7 @@ if (values.list) for (const mutant of chosen) console.log(nameOf(mutant))
 else process.exitCode = await test(chosen)
 
 async function test(mutants: readonly Mutant[]): Promise<number> {
-  // Short, because sockets of PostgreSQL are in it.
+  // The path must be short, because it contains sockets of PostgreSQL.
   const place = mkdtempSync(join(tmpdir(), 'mut-'))
   const copy = join(place, 'copy')
   const scratch = join(place, 't')
@@ -92,7 +92,7 @@ async function test(mutants: readonly Mutant[]): Promise<number> {
   }
   const chooser = new TestChooser(root, files)
   const outcomes = new Map<Mutant, Outcome>()
-  /** Tests that pass without a mutant, so that their failure is the mutant's, and tests that do not. */
+  /** Tests that pass without a mutant, and tests that fail even then. A failure counts only for the first kind. */
   const [sound, unsound] = [new Set<string>(), new Set<string>()]
   const isUnsound = async (file: string) => {
     if (!file.endsWith('.test.ts') || sound.has(file)) return false
@@ -159,8 +159,8 @@ function isIn(prefix: string, file: string, line: number): boolean {
 }
 
 /**
- * The same mutants in the same order for the same seed. The place of each depends on nothing but its own line and change,
- * so that the sample stays the same while other code changes.
+ * Shuffles the mutants. The order depends only on the seed and on each mutant's line and change, so that the sample stays
+ * the same when other code changes.
  */
 function shuffled(places: readonly { readonly mutant: Mutant; readonly line: string }[], seed: string): Mutant[] {
   const order = ({ mutant: { after, before, file }, line }: { readonly mutant: Mutant; readonly line: string }) =>

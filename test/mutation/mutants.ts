@@ -41,10 +41,10 @@ const OPERATORS: Readonly<Record<string, readonly string[]>> = {
   '--': ['++'],
 }
 
-/** Calls that say something to people but do nothing: removing them is no fault that a test should find. */
+/** Calls that only inform people, such as logging. Tests need not notice that they are missing. */
 const MESSAGES = /^(this\.)?#?(options\.|context\.)?log\.|^log\(|\.(setMaxListeners|unref)\(/
 
-/** All mutants of a file, in order of their place. Types, imports, declarations of tables and texts are left alone. */
+/** All mutants of a file, in source order. Types, imports, declarations of tables and texts are not changed. */
 export function mutantsOf(file: string, source: string): Mutant[] {
   const found: Mutant[] = []
   const add = (kind: string, start: number, end: number, after: string) => {
@@ -117,7 +117,7 @@ function isText({ type, value }: Node): boolean {
   return type === 'TemplateLiteral' || (type === 'Literal' && typeof value === 'string')
 }
 
-/** Visits nodes that run: `code` inside functions, `module` outside of them. Types do not run. */
+/** Visits nodes that are executed: `code` inside functions, `module` outside. Types are skipped. */
 function visit(node: Node, see: (node: Node, inside: 'code' | 'module') => void, inside: 'code' | 'module' = 'module') {
   if (node.type.startsWith('TS') && !EXPRESSIONS.has(node.type)) return
   if (node.type === 'ImportDeclaration' || node.type === 'ExportAllDeclaration') return
@@ -130,5 +130,5 @@ function visit(node: Node, see: (node: Node, inside: 'code' | 'module') => void,
   }
 }
 
-/** Nodes of TypeScript that hold an expression. */
+/** TypeScript nodes that contain an expression. */
 const EXPRESSIONS: ReadonlySet<string> = new Set(['TSAsExpression', 'TSSatisfiesExpression', 'TSNonNullExpression'])

@@ -1,11 +1,11 @@
 /**
- * Runs tests on request of `main.ts`, in a process of its own that can be killed when a mutant never ends. Vitest stays
- * loaded between mutants, and so does the PostgreSQL of the tests.
+ * Runs tests for `main.ts` in a separate process, which can be killed if a mutant loops forever. Vitest and the PostgreSQL
+ * of the tests stay loaded between mutants.
  */
 import { resolve } from 'node:path'
 import { createVitest, type TestModule } from 'vitest/node'
 
-/** A file that has changed, and groups of tests; a group is run when those before it pass. */
+/** The changed files, and groups of tests. A group runs if the groups before it have passed. */
 export interface RunRequest {
   readonly changed: readonly string[]
   readonly groups: readonly (readonly string[])[]
@@ -26,7 +26,7 @@ const vitest = await createVitest('test', {
   silent: true,
 })
 
-// Fewer simulated runs of the actors. Set now, because the configuration leaves out files when it is set at the start.
+// Fewer simulated runs of the actors. Set after the start, because the configuration would otherwise leave out files.
 process.env['QUICK'] = '1'
 
 async function run({ changed, groups }: RunRequest): Promise<RunReply> {
@@ -36,7 +36,7 @@ async function run({ changed, groups }: RunRequest): Promise<RunReply> {
     const specifications = await vitest.globTestSpecifications([...group])
     if (specifications.length === 0) throw new Error(`no test is called ${group.join(', ')}`)
     const { testModules, unhandledErrors } = await vitest.runTestSpecifications(specifications)
-    // Vitest returns the modules of earlier runs too, with what became of them then.
+    // Vitest also returns the modules of earlier runs, with their results.
     const asked = new Set(specifications.map(({ moduleId }) => moduleId))
     const bad = testModules.find((module) => asked.has(module.moduleId) && !module.ok())
     if (bad !== undefined) return { failed: bad.relativeModuleId, why: whyFailed(bad) }
@@ -46,8 +46,8 @@ async function run({ changed, groups }: RunRequest): Promise<RunReply> {
 }
 
 /**
- * Has a file read again. Its importers need not be: Vite would mark them as well, and sometimes fails to load one of them
- * afterwards, when two tests ask for it at once.
+ * Reloads a file, but not its importers. Vite would invalidate them too, and then sometimes fails to load one of them when
+ * two tests request it at once.
  */
 function invalidate(file: string): void {
   const modules = vitest.projects

@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import { setTimeout as delay } from 'node:timers/promises'
 import type { RunReply, RunRequest } from './runner.ts'
 
-/** The process in which tests run, started when it is needed, and again after a mutant that never ended. */
+/** The process in which tests run. It is started on first use, and again after a mutant that looped forever. */
 export class TestProcess {
   readonly #folder: string
   readonly #scratch: string
@@ -40,12 +40,12 @@ export class TestProcess {
     }
   }
 
-  /** Notes that a file has changed since the last run. */
+  /** Records that a file has changed since the last run. */
   changed(file: string): void {
     this.#changed.push(file)
   }
 
-  /** Kills the process with all that it started. */
+  /** Kills the process and everything that it started. */
   async stop(): Promise<void> {
     const child = await this.#running
     this.#running = undefined
@@ -59,7 +59,7 @@ export class TestProcess {
   async #start(): Promise<ChildProcess> {
     const child = fork(join(this.#folder, 'test/mutation/runner.ts'), {
       cwd: this.#folder,
-      // A group of its own, which can be killed as a whole.
+      // A separate process group, so that it can be killed as a whole.
       detached: true,
       stdio: ['ignore', 'ignore', 'inherit', 'ipc'],
       env: { ...process.env, TMPDIR: this.#scratch },

@@ -2,15 +2,18 @@ import { readFileSync } from 'node:fs'
 import { dirname, join, normalize } from 'node:path'
 import { parseSync } from 'oxc-parser'
 
-/** Imports that a unit test may be away from a file and still count as a test of it. */
+/** A unit test counts as a test of a file if it is at most this many imports away. */
 const NEAR = 4
-/** Unit tests that are run for one mutant, the nearest first. */
+/** Maximum number of unit tests for one mutant, the nearest first. */
 const MOST = 12
 
-/** Unit tests that take long: they are run last. */
+/** Slow unit tests, which run last. */
 const SLOW: ReadonlySet<string> = new Set(['src/jobs/jobs.test.ts', 'actors/simulation/simulation.test.ts'])
 
-/** Tests of the whole service that cover a folder. Nearly every one imports nearly every file, so imports cannot tell. */
+/**
+ * Tests of the whole service that cover a folder. Imports cannot select them, because nearly all of them import
+ * nearly every file.
+ */
 const API_TESTS: Readonly<Record<string, readonly string[]>> = {
   'src/core': [
     '../generated-files',
@@ -55,7 +58,7 @@ const API_TESTS: Readonly<Record<string, readonly string[]>> = {
   ],
 }
 
-/** The folders that are tested by mutation. */
+/** The folders that are mutated. */
 export const FOLDERS = Object.keys(API_TESTS)
 
 /** The folder of `FOLDERS` that a file is in. */
@@ -67,7 +70,7 @@ export function folderOf(file: string): string {
 export class TestChooser {
   readonly #root: string
   readonly #files: ReadonlySet<string>
-  /** What each unit test reaches: file → number of imports in between. */
+  /** The files that each unit test imports, directly or indirectly: file → number of imports in between. */
   readonly #reached = new Map<string, ReadonlyMap<string, number>>()
   readonly #imports = new Map<string, readonly string[]>()
 
@@ -79,7 +82,7 @@ export class TestChooser {
   }
 
   /**
-   * @param onlyNear leaves out all but the unit tests that import the file, or a file that imports it
+   * @param onlyNear selects only unit tests that import the file, or a file that imports it
    * @returns groups of test files; a later group is run only when the earlier ones pass
    */
   choose(file: string, onlyNear: boolean): readonly (readonly string[])[] {

@@ -10,7 +10,7 @@ import {
 import { nameOf, type TProperties, type TSchema, Type } from '../../../src/core/schema.ts'
 import type { TypeWriter } from './type-writer.ts'
 
-/** The types of `src/domains/talk/chat/schemas.ts` that the socket client uses, by the names that they have there. */
+/** The types that the socket client uses from `src/domains/talk/chat/schemas.ts`, under the same names. */
 const SCHEMAS: Readonly<Record<string, TSchema>> = {
   ChangeData: Change,
   ChannelData: ChannelState,
@@ -19,7 +19,10 @@ const SCHEMAS: Readonly<Record<string, TSchema>> = {
   SyncData: SyncPage,
 }
 
-/** A change is a union by its `type`; its schema, made for a serializer, is one object for all kinds. */
+/**
+ * The type of a change is a union by `type`. Its schema is one object for all kinds, because it is made for a
+ * serializer.
+ */
 export function narrowChange(writer: TypeWriter): void {
   const { properties } = Change as unknown as { properties: TProperties }
   const kinds = CHANGE_KINDS.map((kind) =>
@@ -28,7 +31,7 @@ export function narrowChange(writer: TypeWriter): void {
   writer.narrow(Change, kinds)
 }
 
-/** `src/domains/talk/chat/schemas.ts` with its types written out, as far as the socket client uses them. */
+/** `src/domains/talk/chat/schemas.ts` with the types that the socket client uses written out. */
 export function chatDeclarations(writer: TypeWriter): string {
   const names = Object.entries(SCHEMAS).map(([name, schema]) => `${writer.typeOf(schema)} as ${name}`)
   return `import type { ${nameOf(Change)} } from '../../../schemas.ts'

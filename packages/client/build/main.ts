@@ -11,9 +11,9 @@ import { routeDeclarations } from './routes.ts'
 import { TypeWriter } from './type-writer.ts'
 
 /**
- * Builds the package into `dist`: one script without dependencies, and declarations that need none of the server's
- * sources. Declarations of the client's own modules are taken from their sources; what those know of the server is
- * written out from its schemas.
+ * Builds the package into `dist`: one script without dependencies, and declarations that do not need the server's
+ * sources. The client's own modules are declared from their sources. The server's types that they use are written out from
+ * its schemas.
  */
 
 const SOURCES = fileURLToPath(new URL('../../../src', import.meta.url))
@@ -27,14 +27,14 @@ const declarations = new Map([...written(), ...modules.map((path) => [path, decl
 checkImports(declarations)
 for (const [path, text] of declarations) write(path.replace(/\.ts$/, '.d.ts'), text)
 
-/** Two versions that differ would leave it open which server the package is of. */
+/** The versions must be equal, because the package works with the server of its version. */
 function checkVersion(): void {
   const { version } = JSON.parse(readFileSync(join(PACKAGE, 'package.json'), 'utf8')) as { version: string }
   if (version !== VERSION)
     throw new Error(`packages/client has version ${version}, the server ${VERSION}: make them equal`)
 }
 
-/** @returns the modules that went into the script, relative to the sources */
+/** @returns the modules in the script, relative to the sources */
 async function bundle(input: string): Promise<string[]> {
   const build = await rolldown({ input, platform: 'neutral', logLevel: 'warn' })
   const { output } = await build.write({ file: join(DIST, 'index.js'), format: 'esm' })
@@ -43,7 +43,7 @@ async function bundle(input: string): Promise<string[]> {
   return [...new Set(['sdk/index.ts', ...found])].filter((path) => !path.startsWith('\0'))
 }
 
-/** The declarations that stand in for modules of the server, by the paths of those. */
+/** The declarations that replace modules of the server, by their paths. */
 function written(): Map<string, string> {
   const writer = new TypeWriter()
   narrowChange(writer)
@@ -62,7 +62,7 @@ function declarationOf(path: string): string {
   return code
 }
 
-/** A declaration that names a module of the server would be of no use to those who install the package. */
+/** The package does not contain the server, so no declaration may import a module of it. */
 function checkImports(all: ReadonlyMap<string, string>): void {
   for (const [path, text] of all) {
     for (const [, name = ''] of text.matchAll(/^(?:import|export)\b[^;'"]*\bfrom ["']([^"']+)["']/gm)) {

@@ -38,12 +38,12 @@ export class TypeWriter {
     return name
   }
 
-  /** Writes a schema with a name as a union of others, where its declared type is narrower than the schema. */
+  /** Writes a named schema as a union of others, if its declared type is narrower than the schema. */
   narrow(schema: TSchema, members: readonly TSchema[]): void {
     this.#instead.set(schema, members)
   }
 
-  /** The types with names so far, as a module. */
+  /** The named types so far, as a module. */
   declarations(): string {
     const sorted = [...this.#named].sort(([a], [b]) => (a < b ? -1 : 1))
     return sorted.map(([name, type]) => `export type ${name} = ${type}\n`).join('\n')
@@ -80,7 +80,7 @@ export class TypeWriter {
   }
 }
 
-/** Whether the schema takes any value: it says nothing but what it is for. */
+/** Whether the schema accepts any value: it has only a description. */
 function isAnything(schema: Schema): boolean {
   return Object.keys(schema).every((key) => key === 'description')
 }
@@ -89,7 +89,7 @@ function union(types: readonly string[]): string {
   return [...new Set(types)].join(' | ')
 }
 
-/** The lines of a type after the first, further to the right. */
+/** Indents all lines of a type except the first. */
 export function indented(text: string): string {
   return text.replaceAll('\n', '\n  ')
 }

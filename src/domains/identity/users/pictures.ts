@@ -16,7 +16,7 @@ import { StorageUnavailable } from '../../../storage/errors.ts'
 import type { Foundation } from '../../../foundation.ts'
 import { PictureUnavailable } from './errors.ts'
 import { pictureUrl } from './picture-url.ts'
-import type { VideoSize, ProfilePictureData } from './schemas.ts'
+import type { PictureSize, ProfilePictureData } from './schemas.ts'
 import { users } from './tables.ts'
 
 /** Largest file that is accepted as a picture, in bytes. */
@@ -71,7 +71,7 @@ export class ProfilePictures {
   }
 
   /** @throws AppError not_found, also for a picture that was replaced or removed */
-  async file(pictureId: string, size: VideoSize) {
+  async file(pictureId: string, size: PictureSize) {
     const { database, storage } = this.#foundation
     const row = await users.first(database, { pictureId }, { columns: ['id'] })
     const key = row && keyOf(row.id, pictureId, size)

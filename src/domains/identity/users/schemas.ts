@@ -20,7 +20,7 @@ export const PICTURE_URL =
   'Path on the server of a square picture of 256 pixels. Replace `medium` with `small` or `large` for another size'
 
 export const PICTURE_SIZES = ['small', 'medium', 'large'] as const
-export type VideoSize = (typeof PICTURE_SIZES)[number]
+export type PictureSize = (typeof PICTURE_SIZES)[number]
 
 const user = {
   ...ResourceBase,
