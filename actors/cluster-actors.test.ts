@@ -380,8 +380,9 @@ describe('a node', () => {
 
   it('detects that another node has died, and runs its actors', async () => {
     const [one, two] = (await cluster(2)) as [Node, Node]
-    const [actor] = actorsOf(two) as [string]
+    const [actor, other] = actorsOf(two, 2) as [string, string]
     await outcome(run(one, actor, 'first'))
+    await outcome(run(one, other, 'first of another'))
     two.process.crash()
     network.crashed(two.process)
     const died = scheduler.now
@@ -390,6 +391,10 @@ describe('a node', () => {
     expect(one.lost).toHaveLength(1)
     expect((one.lost[0] ?? 0) - died).toBeLessThan(6_100)
     expect(one.actors.stats()).toMatchObject({ cluster: { nodes: 1, owned: 1, links: [] } })
+    // Nothing is sent to the dead node any more.
+    const { forwarded } = one.actors.stats().cluster ?? {}
+    await outcome(run(one, other, 'second of another'))
+    expect(one.actors.stats().cluster?.forwarded).toBe(forwarded)
   })
 
   it('releases its actors while it cannot commit, and takes them back later', async () => {

@@ -333,6 +333,17 @@ describe('idle actors', () => {
   })
 })
 
+describe('the list of owners', () => {
+  it('names this process with all its actors, and says that it leaves once it is closed', async () => {
+    const actors = start(new TestHost())
+    await actors.run(command('a'))
+    const local = { inc: 'local', address: 'local', reachable: true, actors: [{ actor: 'ws:1', epoch: 1, waiting: 0 }] }
+    expect(await actors.owners()).toEqual([{ ...local, state: 'active' }])
+    await actors.close(1_000)
+    expect(await actors.owners()).toEqual([{ ...local, state: 'leaving' }])
+  })
+})
+
 describe('closing', () => {
   it('finishes waiting commands and accepts no more', async () => {
     const host = new TestHost()
