@@ -91,9 +91,8 @@ export class Transfers {
     }
   }
 
-  #cutOldest(peers: ReadonlySet<Transfer> | undefined): void {
-    const [oldest] = peers ?? []
-    if (oldest !== undefined) this.#cut(oldest, 'crowded')
+  #cutOldest(peers: ReadonlySet<Transfer>): void {
+    for (const oldest of peers) return this.#cut(oldest, 'crowded')
   }
 
   #cut(transfer: Transfer, reason: CutReason): void {
@@ -102,9 +101,9 @@ export class Transfers {
     transfer.cut(reason)
   }
 
-  #largest(): ReadonlySet<Transfer> | undefined {
-    let largest: ReadonlySet<Transfer> | undefined
-    for (const peers of this.#networks.values()) if (peers.size > (largest?.size ?? 0)) largest = peers
+  #largest(): ReadonlySet<Transfer> {
+    let largest: ReadonlySet<Transfer> = new Set()
+    for (const peers of this.#networks.values()) if (peers.size > largest.size) largest = peers
     return largest
   }
 }

@@ -9,8 +9,6 @@ import type { Row } from '../db/row.ts'
 import type { JobService } from './service.ts'
 import { jobSchedules, type JobSchedule } from './tables.ts'
 
-type DueSchedule = Pick<Row<typeof JobSchedule>, 'name' | 'nextAt'>
-
 /** Stores the next times of schedules that are new, have changed, or were written with a clock that was ahead. */
 const writeTimes = query({ jobSchedules }, (db, $: { rows: string }) =>
   db
@@ -47,8 +45,7 @@ export class Schedules {
   readonly #database: Database
   readonly #clock: Clock
   readonly #jobs: JobService
-  readonly #declared: readonly AnyJob[]
-  readonly #times: ReadonlyMap<string, ScheduleTimes>
+  readonly #times: ReadonlyMap<AnyJob, ScheduleTimes>
   /** When `run` was last called. Infinite before the first call, which stores the times. */
   #lookedAt = Number.POSITIVE_INFINITY
 
@@ -57,13 +54,13 @@ export class Schedules {
     this.#database = database
     this.#clock = clock
     this.#jobs = jobs
-    this.#declared = [...jobs.declared.values()].filter((declared) => declared.cron !== undefined)
-    this.#times = new Map(this.#declared.map((declared) => [declared.name, new ScheduleTimes(declared)]))
+    const declared = [...jobs.declared.values()].filter(({ cron }) => cron !== undefined)
+    this.#times = new Map(declared.map((schedule) => [schedule, new ScheduleTimes(schedule)]))
     for (const times of this.#times.values()) times.after(clock.now())
   }
 
   get isEmpty(): boolean {
-    return this.#declared.length === 0
+    return this.#times.size === 0
   }
 
   /** Adds the jobs of schedules that are due. @returns how many */
@@ -73,29 +70,30 @@ export class Schedules {
     this.#lookedAt = now
     const due = await jobSchedules.find(
       this.#database,
-      { nextAt: atMost(new Date(now)), name: anyOf(this.#declared.map(({ name }) => name)) },
+      { nextAt: atMost(new Date(now)), name: anyOf([...this.#times.keys()].map(({ name }) => name)) },
       { columns: ['name', 'nextAt'] },
     )
+    const dueAt = new Map(due.map(({ name, nextAt }) => [name, nextAt]))
     let added = 0
-    for (const row of due) if (await this.#add(row, now)) added += 1
+    for (const [declared, times] of this.#times) {
+      const at = dueAt.get(declared.name)
+      if (at !== undefined && (await this.#add(declared, at, times.after(now), now))) added += 1
+    }
     return added
   }
 
   /** Stores the next times of schedules that are new, have changed, or have a wrong stored time. */
   async #prepare(now: number): Promise<void> {
-    const rows = [...this.#times].map(([name, times]) =>
+    const rows = [...this.#times].map(([{ name }, times]) =>
       jobSchedules.toColumns({ name, cron: times.text, nextAt: times.after(now), updatedAt: new Date(now) }),
     )
     await writeTimes.run(this.#database, { rows: JSON.stringify(rows) })
   }
 
-  async #add({ name, nextAt }: DueSchedule, now: number): Promise<boolean> {
-    const declared = this.#jobs.declared.get(name)
-    const times = this.#times.get(name)
-    if (declared === undefined || times === undefined) return false
+  async #add(declared: AnyJob, dueAt: string, nextAt: Date, now: number): Promise<boolean> {
     return this.#database.transaction(async (tx) => {
-      const changes = { nextAt: times.after(now), updatedAt: new Date(now) }
-      const moved = await jobSchedules.update(tx, { name, nextAt }, changes)
+      const { name } = declared
+      const moved = await jobSchedules.update(tx, { name, nextAt: dueAt }, { nextAt, updatedAt: new Date(now) })
       // Another node has added the job.
       if (moved === 0) return false
       await this.#jobs.add(tx, declared, {}, { key: 'schedule' })
