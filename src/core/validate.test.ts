@@ -1,6 +1,6 @@
-import { expect, test } from 'vitest'
-import { Input, Nullable, Sequence, Text, Type } from './schema.ts'
-import { isTooDeep, validator } from './validate.ts'
+import { describe, expect, test } from 'vitest'
+import { Input, Nullable, OneOf, Sequence, Text, Type, type TSchema } from './schema.ts'
+import { isTooDeep, queryReader, validator } from './validate.ts'
 
 const Thing = Input({
   title: Text(1, 20),
@@ -72,4 +72,138 @@ test('nesting is bounded where the schema accepts any value', () => {
 
 test('a field named __proto__ is refused and never sets the prototype', () => {
   expect(paths(JSON.parse('{"title":"x","__proto__":{"parts":1}}'))).toEqual(['/body/__proto__ unknown_field'])
+})
+
+test('nesting may be 64 levels deep, as text or as a value', () => {
+  const nested = (levels: number): unknown => (levels === 0 ? 1 : { x: nested(levels - 1) })
+  const check = validator(Type.Unknown(), '/body')
+  expect(check(nested(65)).ok).toBe(true)
+  expect(check(nested(66))).toMatchObject({ errors: [{ code: 'too_deep' }] })
+  expect([isTooDeep(nested(65)), isTooDeep(nested(66))]).toEqual([false, true])
+  expect([isTooDeep(null), isTooDeep('x'), isTooDeep(new Uint8Array(3)), isTooDeep({}, -1)]).toEqual([
+    false,
+    false,
+    false,
+    true,
+  ])
+})
+
+describe('text', () => {
+  const check = validator(
+    Input({
+      text: Text(1, 5),
+      code: Type.Optional(Type.String({ 'x-verbatim': true })),
+      map: Type.Optional(Type.Record(Type.String(), Type.String())),
+    }),
+    '/body',
+  )
+
+  test('is trimmed, except where every blank counts', () => {
+    expect(check({ text: '  abcde ', code: ' x ' })).toEqual({ ok: true, value: { text: 'abcde', code: ' x ' } })
+    expect(paths({ text: '   ' }, check)).toEqual(['/body/text minLength'])
+  })
+
+  test('and names of fields contain neither NUL nor half a character', () => {
+    expect(paths({ text: 'a\0b' }, check)).toEqual(['/body/text nul'])
+    expect(paths({ text: '\ud83d' }, check)).toEqual(['/body/text ill_formed'])
+    expect(paths({ text: 'a', map: { 'a\0': 'x' } }, check)).toEqual(['/body/map nul'])
+    expect(paths({ text: 'a', map: { 'a\ud83d': 'x' } }, check)).toEqual(['/body/map ill_formed'])
+  })
+
+  test('in a map is found by its name, whatever that is', () => {
+    expect(paths({ text: 'a', map: { 'a/b~c': 1 } }, check)).toEqual(['/body/map/a~1b~0c type'])
+    const parsed = check(JSON.parse('{"text":"a","map":{"__proto__":"x"}}'))
+    const { map } = (parsed as { value: { map: object } }).value
+    expect([Object.keys(map), Object.getPrototypeOf(map)]).toEqual([['__proto__'], Object.prototype])
+  })
+})
+
+describe('an error', () => {
+  const messageOf = (schema: TSchema, value: unknown) => {
+    const checked = validator(Type.Object({ x: schema }), '')({ x: value })
+    return checked.ok ? undefined : checked.errors.map(({ message }) => message).join(' | ')
+  }
+
+  test.each([
+    [Type.String(), 1, 'must be a string, not a number'],
+    [Type.String(), null, 'must be a string, not null'],
+    [Type.Integer(), [], 'must be an integer, not an array'],
+    [Type.Array(Type.String()), {}, 'must be an array, not an object'],
+    [Type.Boolean(), 'true', 'must be a boolean, not a string'],
+    [OneOf(['a', 'b']), 'c', 'must be one of a, b'],
+    [Type.Literal('on'), 'off', 'must be "on"'],
+    [Type.String({ minLength: 1 }), '', 'must not be empty'],
+    [Type.String({ minLength: 2 }), 'x', 'must have at least 2 characters'],
+    [Type.String({ maxLength: 1 }), 'xx', 'must have at most 1 character'],
+    [Type.String({ maxLength: 2 }), 'xxx', 'must have at most 2 characters'],
+    [Type.Array(Type.String(), { minItems: 1 }), [], 'must have at least 1 item'],
+    [Type.Array(Type.String(), { maxItems: 2 }), ['a', 'b', 'c'], 'must have at most 2 items'],
+    [Type.Array(Type.String(), { uniqueItems: true }), ['a', 'a'], 'must not contain the same item twice'],
+    [Type.Object({}, { minProperties: 1 }), {}, 'must have at least 1 field'],
+    [Type.Number({ minimum: 2 }), 1, 'must be at least 2'],
+    [Type.Number({ maximum: 2 }), 3, 'must be at most 2'],
+    [Type.String({ format: 'uuid' }), 'x', 'must be a UUID'],
+    [Type.String({ format: 'ipv4' }), 'x', 'must be a valid ipv4'],
+    [Type.String({ pattern: '^a$' }), 'x', 'does not have the right form'],
+    [Type.String({ pattern: '^a$', description: 'the letter a' }), 'x', 'must be: the letter a'],
+    [Nullable(Type.String({ format: 'date' })), 1, 'must be a date such as 2026-11-21 or null'],
+    [Type.Union([Type.Integer(), OneOf(['all', 'none'])]), true, 'must be an integer or one of all, none'],
+    [Type.Array(Type.Object({ y: Type.String({ pattern: '^b$', description: 'a b' }) })), [{ y: 'x' }], 'must be: a b'],
+    [Type.Record(Type.String(), Type.String({ pattern: '^c$', description: 'a c' })), { k: 'x' }, 'must be: a c'],
+  ])('of %o says of %o: %s', (schema, value, message) => {
+    expect(messageOf(schema as TSchema, value)).toBe(message)
+  })
+
+  test('suggests the field that was probably meant, or lists a few', () => {
+    const unknown = (known: readonly string[], name: string) =>
+      messageOf(Input(Object.fromEntries(known.map((field) => [field, Type.Optional(Type.String())]))), { [name]: 'x' })
+    expect(unknown(['title', 'tags'], 'Titel')).toBe('is not a known field; did you mean title?')
+    expect(unknown(['title', 'tags'], 'ttl')).toBe('is not a known field; did you mean title?')
+    expect(unknown(['title', 'tags'], 'tig')).toBe('is not a known field; did you mean tags?')
+    expect(unknown(['title', 'tags'], 'name')).toBe('is not a known field; known are title, tags')
+    expect(unknown(['abcdef'], 'xyzdef')).toBe('is not a known field; known are abcdef')
+    expect(unknown(['abcdef'], 'abcdefghi')).toBe('is not a known field; known are abcdef')
+    expect(unknown([], 'name')).toBe('is not a known field')
+    const twelve = Array.from({ length: 12 }, (_, index) => `field-number-${index}`)
+    expect(unknown(twelve, 'name')).toContain('known are field-number-0,')
+    expect(unknown([...twelve, 'field-number-12'], 'name')).toBe('is not a known field')
+  })
+
+  test('of a union is reported once, unless the union itself is valid', () => {
+    const either = Type.Union([Type.Object({ a: Type.String() }), Type.Object({ b: Type.String() })])
+    expect(messageOf(either, {})).toBe('must be an object or an object')
+  })
+})
+
+test('a query is read by the types of its parameters, and what does not fit stays text', () => {
+  const read = queryReader(
+    Type.Object({
+      limit: Type.Integer(),
+      share: Type.Number(),
+      archived: Type.Boolean(),
+      tags: Type.Array(Type.String()),
+      ids: Type.Array(Type.Integer()),
+      text: Type.String(),
+    }),
+  )
+  expect(read('')).toEqual({})
+  expect(read('limit=%2012%20&share=-1.5&archived=true&text=%20a+b&tags=x,y&tags=z&ids=1,b')).toEqual({
+    limit: 12,
+    share: -1.5,
+    archived: true,
+    text: ' a b',
+    tags: ['x', 'y', 'z'],
+    ids: [1, 'b'],
+  })
+  expect(read('limit=1e3&share=.5&archived=yes&text=7&other=8&text=9')).toEqual({
+    limit: '1e3',
+    share: '.5',
+    archived: 'yes',
+    text: '9',
+    other: '8',
+  })
+  expect(read('archived=false').archived).toBe(false)
+  const polluted = read('__proto__=x&constructor=y')
+  expect(Object.getPrototypeOf(polluted)).toBe(Object.prototype)
+  expect(Object.keys(polluted)).toEqual(['__proto__', 'constructor'])
 })
