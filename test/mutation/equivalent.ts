@@ -79,6 +79,13 @@ const EQUIVALENT: readonly Equivalent[] = [
     reason:
       '`send` then looks the earlier message up itself: one statement per message, not per batch, for the same reply.',
   },
+  {
+    file: 'src/domains/talk/chat/message-store.ts',
+    line: 'return ids.length === 0 ? [] : (await byId.rows(database, { ids })).map(messageView)',
+    before: 'ids.length === 0',
+    after: 'false',
+    reason: 'Without ids, the statement finds no message. The check saves the statement.',
+  },
 ]
 
 /** Why a mutant is not counted; undefined if it is counted. */
