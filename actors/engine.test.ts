@@ -488,6 +488,12 @@ describe('placement', () => {
     expect(moved).toBe(counts.get('c:1'))
   })
 
+  it('is the same in every version, because nodes of two versions share actors during an upgrade', () => {
+    const three = nodes('a:1', 'b:1', 'c:1')
+    const places = actors.slice(0, 12).map((actor) => placeOf(actor, three)?.address.charAt(0))
+    expect(places.join('')).toBe('acbcacabcccc')
+  })
+
   it('uses impaired nodes only when there are no others, and leaving nodes never', () => {
     const [a, b] = nodes('a:1', 'b:1') as [NodeEntry, NodeEntry]
     const impaired = { ...a, state: 'impaired' as const }

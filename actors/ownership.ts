@@ -228,11 +228,11 @@ export class Ownership {
   }
 
   #remember(actor: string, place: NodeEntry): void {
-    if (this.#places.size >= MOST_PLACES) {
-      const [oldest] = this.#places.keys()
-      if (oldest !== undefined) this.#places.delete(oldest)
-    }
     this.#places.set(actor, place)
+    for (const oldest of this.#places.keys()) {
+      if (this.#places.size <= MOST_PLACES) return
+      this.#places.delete(oldest)
+    }
   }
 
   async #handOver(actor: string, inc: string, heir: string | undefined): Promise<void> {
