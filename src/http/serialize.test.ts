@@ -35,6 +35,15 @@ test('escapes text, but does not search ids and times that are made here', () =>
   expect(uri({ url: 'https://a/"' })).toBe(JSON.stringify({ url: 'https://a/"' }))
 })
 
+test('takes ids and times as they are, and validates no value to choose between it and null', () => {
+  const made = compileSerializer(Type.Object({ id: Id, at: Timestamp, list: Type.Array(Id) }))
+  expect(made({ id: '"', at: '"', list: ['"'] })).toBe('{"id":""","at":""","list":["""]}')
+  for (const schema of [Nullable(Id), Type.Union([Type.Null(), Id])]) {
+    const either = compileSerializer(Type.Object({ id: schema }))
+    expect([either({ id: 'no uuid' }), either({ id: null })]).toEqual(['{"id":"no uuid"}', '{"id":null}'])
+  }
+})
+
 test('keeps fields that are called like keywords', () => {
   const write = compileSerializer(
     Type.Object({ description: Type.String(), format: Type.String(), pattern: Nullable(Type.String()) }),
