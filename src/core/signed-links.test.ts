@@ -57,6 +57,11 @@ test('the query of the file is kept at the end and signed with the path', () => 
   expect(() => follow(FILE)).toThrow(refused)
 })
 
+test('links are the same in every version, because they are in use while a node is replaced', () => {
+  const { links } = start()
+  expect(links.sign(FILE)).toBe(`${FILE}?expires=1793541600&signature=gM-qUxiX6s1FUZrnJd68nxkBJKdfWm6PD83VsEgMNt8`)
+})
+
 test('a link of another installation is refused', () => {
   const { clock, follow } = start()
   const url = new SignedLinks('another secret', clock).sign(FILE)
