@@ -30,7 +30,8 @@ export const turnCodec: Codec = {
   decode(kind, text) {
     const plain: unknown = deserialize(Buffer.from(text, 'base64'))
     if (kind === 'error') return errorOf(plain as PlainError)
-    return kind === 'value' ? valueOf(plain) : plain
+    // A payload has no body of its own, so it stays as it is.
+    return valueOf(plain)
   },
 }
 
