@@ -112,6 +112,40 @@ test('members are told that an administrator has deleted their job', async () =>
   expect(notices).toContainEqual(['jobs.removed', { queue: 'default', ids: [id] }])
 })
 
+test('jobs are listed by their state, and counted', async () => {
+  const later = new Date(clock.now() + 1)
+  const [done, dead, running, waiting] = [
+    await add(),
+    await add(),
+    await add(),
+    await add({ runAt: new Date(clock.now()) }),
+  ]
+  const delayed = await add({ runAt: later })
+  await finish(done)
+  await kill(dead)
+  await begin(running)
+  const listed = async (query: object) => (await queues.list(query)).items.map(({ _id }) => _id)
+  const states = { done, dead, active: running, waiting, delayed }
+  for (const [state, id] of Object.entries(states)) {
+    expect([state, await listed({ state })]).toEqual([state, [id]])
+    expect((await queues.list({ state })).items[0]).toMatchObject({ _id: id, state, name: 'test.plain', workspaceId })
+  }
+  expect(await listed({})).toEqual([delayed, waiting, running, dead, done])
+  expect(await listed({ queue: 'mail' })).toEqual([])
+  expect(await listed({ name: 'test.hourly' })).toEqual([])
+  const first = await queues.list({ limit: 2 })
+  expect(first.items.map(({ _id }) => _id)).toEqual([delayed, waiting])
+  const second = await queues.list({ limit: 3, cursor: first.nextCursor ?? '' })
+  expect([second.items.map(({ _id }) => _id), second.nextCursor]).toEqual([[running, dead, done], null])
+  const [counted] = (await queues.stats()).filter(({ queue }) => queue === 'default')
+  expect(counted).toMatchObject({ waiting: 1, delayed: 1, active: 1, dead: 1, oldestWaitingSeconds: 0 })
+  expect(counted?.throughput).toEqual({ lastMinute: 1, lastHour: 1, lastDay: 1 })
+  clock.advance(MINUTE)
+  const afterwards = (await queues.stats()).find(({ queue }) => queue === 'default')
+  expect(afterwards).toMatchObject({ waiting: 2, delayed: 0, oldestWaitingSeconds: 60 })
+  expect(afterwards?.throughput).toEqual({ lastMinute: 0, lastHour: 1, lastDay: 1 })
+})
+
 test('only dead jobs can be retried', async () => {
   const [dead, waiting] = [await add(), await add()]
   await kill(dead)
