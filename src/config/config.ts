@@ -331,19 +331,20 @@ export class ConfigError extends Error {
 }
 
 /**
- * Reads the environment of this process, and `.env` in a folder if it exists. Variables of the environment take precedence,
- * even when they are empty.
+ * Reads the environment of this process, and `.env` if it exists. Variables of the environment, even empty ones, take
+ * precedence; `given`, the settings of the command line, take precedence over both.
  * @throws ConfigError
  */
-export function loadProcessConfig(folder = process.cwd()): Config {
-  const file = join(folder, '.env')
-  if (!existsSync(file)) return loadConfig(process.env, `the environment; ${file} is read if it exists`)
+export function loadProcessConfig(given: Environment): Config {
+  const file = join(process.cwd(), '.env')
+  if (!existsSync(file))
+    return loadConfig({ ...process.env, ...given }, `the environment; ${file} is read if it exists`)
   try {
     loadEnvFile(file)
   } catch (error) {
     throw new ConfigError([`${file} cannot be read: ${(error as Error).message}`], 'the environment and that file')
   }
-  return loadConfig(process.env, `the environment and ${file}`)
+  return loadConfig({ ...process.env, ...given }, `the environment and ${file}`)
 }
 
 /**

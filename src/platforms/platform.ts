@@ -56,7 +56,8 @@ export interface Grant {
 /** An account below a login: a page, an organization. */
 export interface ChildAccount {
   readonly profile: Profile
-  readonly credential: Credential
+  /** Null if the account is used with the credential of its login. */
+  readonly credential: Credential | null
   /** Why it cannot be connected, such as a missing role; null when it can. */
   readonly blocked: string | null
 }
@@ -67,6 +68,13 @@ export interface Place {
   readonly name: string
   readonly kind: string
   readonly url: string | null
+  readonly privacy?: string
+}
+
+/** A board to create. */
+export interface NewPlace {
+  readonly name: string
+  readonly description?: string
   readonly privacy?: string
 }
 
@@ -196,6 +204,8 @@ export interface Platform {
   /** Ends the grant at the platform. A grant that the platform does not know counts as revoked. @throws PlatformError */
   readonly revoke?: (context: AccountContext) => Promise<void>
   capabilities?(context: AccountContext): Promise<LiveCapabilities>
+  /** How long an answer of `capabilities` can be used, in milliseconds. Ten minutes when absent. */
+  readonly capabilitiesLifeMs?: number
   /** Pages or organizations that a login manages. */
   readonly children?: (context: AccountContext) => Promise<readonly ChildAccount[]>
   /** How it publishes. */
@@ -204,6 +214,8 @@ export interface Platform {
   readonly options?: TObject
   /** Boards, chats and channels. */
   readonly places?: (context: AccountContext) => Promise<readonly Place[]>
+  /** Creates a board. @throws PlatformError validation */
+  readonly createPlace?: (context: AccountContext, place: NewPlace) => Promise<Place>
 }
 
 /** Keeps the types of the fields of a credential. */

@@ -10,6 +10,7 @@ import { previews } from '../domains/live/previews/domain.ts'
 import { recording } from '../domains/live/recording/domain.ts'
 import { streams } from '../domains/live/streams/domain.ts'
 import { socialAccounts } from '../domains/social/accounts/domain.ts'
+import { keys } from '../domains/social/accounts/keys/domain.ts'
 import { limits } from '../domains/social/accounts/limits/domain.ts'
 import { platforms } from '../domains/social/platforms/domain.ts'
 import { assets } from '../domains/media/assets/domain.ts'
@@ -39,6 +40,7 @@ export const domains = [
   workspaces,
   socialAccounts,
   limits,
+  keys,
   platforms,
   assets,
   uploads,

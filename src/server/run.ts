@@ -1,3 +1,4 @@
+import { settingsOf } from '../config/arguments.ts'
 import { loadProcessConfig } from '../config/config.ts'
 import { createLog } from '../core/log.ts'
 import { stopWithinMs } from './draining.ts'
@@ -9,7 +10,7 @@ import { VERSION } from '../config/version.ts'
 const SETTLED_MS = 1_000
 
 async function main(): Promise<void> {
-  const config = loadProcessConfig()
+  const config = loadProcessConfig(settingsOf(process.argv.slice(2)))
   const pretty = config.LOG_FORMAT === undefined ? process.stderr.isTTY : config.LOG_FORMAT === 'pretty'
   const log = createLog({ level: config.LOG_LEVEL, pretty })
   const node = await startNode(config, log)

@@ -23,7 +23,7 @@ const video = (bytes = 5_000) =>
 async function pageOfLogin(account: string, without: readonly string[] = []) {
   const { credential, profile } = await peer.signIn({ account, without })
   const [child] = await children(peer.as(credential, profile.remoteId))
-  return peer.as(child!.credential, child!.profile.remoteId)
+  return peer.as(child!.credential!, child!.profile.remoteId)
 }
 
 test('a login has a token of 60 days, the granted permissions and a profile', async () => {
@@ -76,9 +76,9 @@ test('pages are listed with their own tokens, and a page without the task is blo
   ])
   expect(pages[2]?.blocked).toMatch(/role/)
   const [first] = pages
-  expect(await facebook.profile(peer.as(first!.credential))).toEqual(first!.profile)
+  expect(await facebook.profile(peer.as(first!.credential!))).toEqual(first!.profile)
   // A page has no pages.
-  expect(await children(peer.as(first!.credential, first!.profile.remoteId))).toEqual([])
+  expect(await children(peer.as(first!.credential!, first!.profile.remoteId))).toEqual([])
 })
 
 test('the token of a page does not expire', async () => {
@@ -110,11 +110,11 @@ test('revoking ends the login and its pages, and can be repeated; revoking a pag
   const { credential, profile } = await peer.signIn({ account: 'leaves' })
   const login = peer.as(credential, profile.remoteId)
   const [child] = await children(login)
-  await facebook.revoke(peer.as(child!.credential, child!.profile.remoteId))
+  await facebook.revoke(peer.as(child!.credential!, child!.profile.remoteId))
   expect(await facebook.profile(login)).toEqual(profile)
   await facebook.revoke(login)
   await facebook.revoke(login)
-  await expect(facebook.profile(peer.as(child!.credential))).rejects.toMatchObject({ kind: 'auth_expired' })
+  await expect(facebook.profile(peer.as(child!.credential!))).rejects.toMatchObject({ kind: 'auth_expired' })
 })
 
 test('calls prove the secret of the app, and a wrong secret is a fault of the app', async () => {

@@ -22,6 +22,7 @@ export const social = [
       platform text not null,
       remote_id text not null,
       login_id uuid,
+      shares_login boolean not null default false,
       name text not null,
       handle text,
       avatar_url text,
@@ -35,6 +36,7 @@ export const social = [
       expires_at timestamptz,
       refresh_at timestamptz,
       sandbox boolean not null default false,
+      reminded_days integer,
       connected_by uuid not null,
       connected_at timestamptz not null,
       checked_at timestamptz not null,
@@ -46,6 +48,8 @@ export const social = [
       constraint social_accounts_remote_key unique (workspace_id, platform, remote_id)
     )`,
   'create index social_accounts_by_workspace on social_accounts (workspace_id, id)',
+  'create index social_accounts_by_remote on social_accounts (platform, remote_id)',
+  'create index social_accounts_by_login on social_accounts (login_id) where login_id is not null',
   'create index social_accounts_by_refresh on social_accounts (refresh_at) where refresh_at is not null',
   'create index social_accounts_removed on social_accounts (removed_at) where removed_at is not null',
   `

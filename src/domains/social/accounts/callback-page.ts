@@ -32,7 +32,11 @@ export function callbackReply(platform: string, { outcome, returnTo }: FinishedS
     const url = new URL(returnTo)
     const params =
       outcome.kind === 'connected'
-        ? { account: outcome.account._id, status: outcome.account.status }
+        ? {
+            account: outcome.account._id,
+            status: outcome.account.status,
+            ...(outcome.notice !== null && { notice: outcome.notice }),
+          }
         : { error: outcome.kind, message: outcome.message }
     for (const [name, value] of Object.entries(params)) url.searchParams.set(name, value)
     return reply(302, undefined, { ...headers, Location: url.href })
@@ -40,15 +44,23 @@ export function callbackReply(platform: string, { outcome, returnTo }: FinishedS
   const title = findPlatform(platform)?.title ?? platform
   const html =
     outcome.kind === 'connected'
-      ? page(`${title} is connected`, connectedText(outcome.account))
+      ? page(`${title} is connected`, connectedText(outcome.account, outcome.notice))
       : page(TITLES[outcome.kind], outcome.message)
   const safe = { ...headers, 'Content-Security-Policy': "default-src 'none'; style-src 'unsafe-inline'" }
   return reply(outcome.kind === 'connected' ? 200 : 400, new RawBody(CONTENT_TYPE, html), safe)
 }
 
-function connectedText(account: { name: string; handle: string | null; statusMessage: string | null }): string {
+function connectedText(
+  account: { name: string; handle: string | null; statusMessage: string | null },
+  notice: string | null,
+): string {
   const name = account.handle === null ? account.name : `${account.name} (@${account.handle})`
-  return `${name} is connected to your workspace. ${account.statusMessage ?? 'You can close this page.'}`
+  const sentences = [
+    `${name} is connected to your workspace.`,
+    notice,
+    account.statusMessage ?? 'You can close this page.',
+  ]
+  return sentences.filter((sentence) => sentence !== null).join(' ')
 }
 
 function page(title: string, text: string): string {

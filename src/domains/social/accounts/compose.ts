@@ -4,8 +4,10 @@ import type { Foundation } from '../../../foundation.ts'
 import { PlatformDirectory } from '../../../platforms/directory.ts'
 import { OverrideFile } from '../../../platforms/rules/override-file.ts'
 import { appStore } from './app-store.ts'
+import { AccountCapabilities } from './capabilities.ts'
 import { CredentialCheck } from './credentials.ts'
 import { lifetimeOf } from './grants.ts'
+import { AccountChildren } from './children/service.ts'
 import { AccountLifecycle } from './lifecycle.ts'
 import { AccountLimits } from './limits/service.ts'
 import { AccountProfiles } from './profiles.ts'
@@ -52,12 +54,15 @@ export function composeSocialAccounts(
   })
   const seats = new AccountSeats(plans)
   const accounts = new SocialAccounts(sql, clock, seats)
+  const children = new AccountChildren(sql, clock, { keeper, directory, vault, accounts, seats })
   return {
     services: {
       socialAccounts: {
         publicUrl: config.PUBLIC_URL,
         directory,
         accounts,
+        capabilities: new AccountCapabilities(sql, clock, keeper, directory),
+        children,
         credentials: new CredentialCheck(clock, vault, directory),
         lifecycle: new AccountLifecycle(sql, clock, accounts, seats),
         limits: new AccountLimits(sql, plans, seats),
@@ -69,11 +74,13 @@ export function composeSocialAccounts(
           directory,
           memberships,
           turns,
+          accounts,
+          children,
           secret,
           publicUrl: config.PUBLIC_URL,
           origins: config.CORS_ORIGINS,
         }),
-        upkeep: new AccountUpkeep(sql, clock, jobs, { keeper, directory, vault }),
+        upkeep: new AccountUpkeep(sql, clock, jobs, { keeper, directory, vault, accounts }),
         vault,
       },
     },

@@ -5,9 +5,8 @@ import type { ConfiguredPlatform, PlatformDirectory } from '../../../platforms/d
 import type { Credential } from '../../../platforms/platform.ts'
 import { NotSupported } from './errors.ts'
 import { sealGrant, type SealedGrant } from './grants.ts'
-import { requirePlatform } from './platform-calls.ts'
+import { asAppError, requirePlatform } from './platform-calls.ts'
 import type { NewAccountData } from './schemas.ts'
-import { asAppError } from './sign-ins.ts'
 import type { CredentialVault } from './vault.ts'
 
 /** Connecting with credentials that the user enters. */

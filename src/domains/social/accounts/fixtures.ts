@@ -8,30 +8,24 @@ import {
   type Rows,
   type Stage,
 } from '../../../../test/support/stage.ts'
+import { consentAtSandbox } from '../../../../test/support/sandbox-sign-in.ts'
+import type * as keyOperations from './keys/operations.ts'
 import type * as limitOperations from './limits/operations.ts'
 import type * as operations from './operations.ts'
 
-type Operations = typeof operations & typeof limitOperations
+type Operations = typeof operations & typeof keyOperations & typeof limitOperations
 
-export const rows: Rows = { social_accounts: account }
+export const rows: Rows = { social_accounts: (stage) => account(stage) }
 
-export const lists: Lists<Operations> = { listSocialAccounts: times(account) }
+export const lists: Lists<Operations> = {
+  listSocialAccounts: times((stage) => account(stage)),
+}
 
 export const fixtures: Fixtures<Operations> = {
   getOAuthUrl: async ({ app }) => ({ query: { instance: sandboxOf(app) } }),
-  oauthCallback: async (stage) => {
-    const { app, owner, workspaceId } = stage
-    const begun = await app.send('GET /api/social-accounts/oauth/{platform}/url', {
-      apiKey: owner.apiKey,
-      path: { platform: 'mastodon' },
-      query: { workspaceId, instance: sandboxOf(app) },
-    })
-    const consent = new URL(begun.body.data.url as string)
-    const body = new URLSearchParams([...consent.searchParams, ['account', 'sandbox'], ['decision', 'allow']])
-    const decided = await fetch(`${consent.origin}${consent.pathname}`, { method: 'POST', body, redirect: 'manual' })
-    const back = new URL(decided.headers.get('location') ?? '')
-    const cookie = (begun.headers.get('set-cookie') ?? '').split(';')[0] ?? ''
-    return { as: { headers: { cookie } }, query: Object.fromEntries(back.searchParams), once: true }
+  oauthCallback: async ({ app, owner: { apiKey }, workspaceId }) => {
+    const { cookie, url } = await consentAtSandbox(app, { apiKey, workspaceId, platform: 'mastodon' })
+    return { as: { headers: { cookie } }, query: Object.fromEntries(url.searchParams), once: true }
   },
   connectAccount: async (stage) => ({ body: { ...inWorkspace(stage), platform: 'telegram', sandbox: true } }),
   unarchiveAccount: async (stage) => {
@@ -53,8 +47,8 @@ function sandboxOf(app: App): string {
 }
 
 /** Connects a new sandbox account. */
-function account(stage: Stage): Promise<string> {
-  return make(stage, 'POST /api/social-accounts', { ...inWorkspace(stage), platform: 'telegram', sandbox: true })
+function account(stage: Stage, platform = 'telegram'): Promise<string> {
+  return make(stage, 'POST /api/social-accounts', { ...inWorkspace(stage), platform, sandbox: true })
 }
 
 async function act({ app, owner }: Stage, verb: string, id: string): Promise<void> {

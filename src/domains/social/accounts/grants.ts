@@ -1,5 +1,5 @@
 import type { Clock } from '../../../core/clock.ts'
-import type { Credential, Grant, Platform, Profile } from '../../../platforms/platform.ts'
+import type { ChildAccount, Credential, Grant, Platform, Profile } from '../../../platforms/platform.ts'
 import type { CredentialVault, SealedCredential } from './vault.ts'
 
 /** A grant in the form passed to the turn that stores it: plain JSON, with the credential encrypted. */
@@ -11,7 +11,8 @@ export interface SealedGrant {
   /** Milliseconds since the epoch. */
   readonly expiresAt: number | null
   readonly refreshAt: number | null
-  readonly credential: SealedCredential
+  /** Null if the account is used with the credential of its login. */
+  readonly credential: SealedCredential | null
   readonly sandbox: boolean
 }
 
@@ -34,6 +35,28 @@ export async function sealGrant(
     sandbox,
   }
 }
+
+/** Encrypts the grant of a page or organization. */
+export async function sealChild(
+  vault: CredentialVault,
+  clock: Clock,
+  platform: Platform,
+  { credential, profile }: ChildAccount,
+  sandbox: boolean,
+): Promise<SealedGrant> {
+  const times = credential === null ? NO_TIMES : lifetimeOf(platform, credential, clock.now())
+  return {
+    platform: platform.key,
+    profile,
+    scopes: null,
+    missingScopes: [],
+    ...times,
+    credential: credential === null ? null : await vault.seal(credential),
+    sandbox,
+  }
+}
+
+const NO_TIMES = { expiresAt: null, refreshAt: null }
 
 /** `write` covers `write:media`. */
 function covers(granted: readonly string[], scope: string): boolean {

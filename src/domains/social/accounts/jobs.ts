@@ -1,4 +1,4 @@
-import { DAY, HOUR, MINUTE } from '../../../core/clock.ts'
+import { HOUR, MINUTE } from '../../../core/clock.ts'
 import { UnrecoverableError, job, schedule } from '../../../core/job.ts'
 import { Id, Type } from '../../../core/schema.ts'
 import { PlatformError } from '../../../platforms/error-kinds.ts'
@@ -37,6 +37,19 @@ export const refreshToken = job({
   },
 })
 
+/** Encrypts the credentials with the newest key. */
+export const reencryptCredentials = job({
+  name: 'socialAccounts.reencrypt',
+  summary: 'Encrypt the credentials of social accounts with a new key',
+  queue: 'maintenance',
+  data: Type.Object({}),
+  timeoutMs: HOUR,
+  run: async ({ log, socialAccounts }) => {
+    const count = await socialAccounts.vault.reencrypt()
+    log.info({ count }, 'credentials were encrypted with the newest key')
+  },
+})
+
 export const refreshDueTokens = schedule({
   name: 'socialAccounts.refreshDue',
   summary: 'Renew the access to accounts whose token ends soon',
@@ -48,11 +61,11 @@ export const refreshDueTokens = schedule({
 
 export const reviewAccounts = schedule({
   name: 'socialAccounts.review',
-  summary: 'Mark accounts whose access is about to end, and delete removed accounts after 30 days',
+  summary: 'Remind users of accesses that are about to end, and delete removed accounts after 30 days',
   cron: '17 * * * *',
   timeoutMs: 10 * MINUTE,
   run: async ({ signal, socialAccounts, turns }) => {
-    for (const { id, workspaceId } of await socialAccounts.upkeep.ending(7 * DAY)) {
+    for (const { id, workspaceId } of await socialAccounts.upkeep.ending()) {
       if (signal.aborted) return
       await turns.system(workspaceId, reviewAccount, { accountId: id })
     }
@@ -61,5 +74,8 @@ export const reviewAccounts = schedule({
       await turns.system(workspaceId, purgeAccount, { accountId: id })
     }
     await socialAccounts.signIns.purge()
+    // A node that had not read the newest key may have used an older one.
+    await socialAccounts.vault.reencrypt()
+    await socialAccounts.vault.prune()
   },
 })

@@ -2,7 +2,7 @@ import { DAY, type Clock } from '../../../core/clock.ts'
 import { Conflict } from '../../../core/errors.ts'
 import type { Sql } from '../../../core/sql.ts'
 import type { Turn } from '../../../core/turn.ts'
-import { lessThan } from '../../../db/condition.ts'
+import { lessThan, not } from '../../../db/condition.ts'
 import { findPlatform } from '../../../platforms/registry.ts'
 import { AccountNotConnected } from './errors.ts'
 import { socialAccountDeleted } from './events.ts'
@@ -75,22 +75,31 @@ export class AccountLifecycle {
       await this.#accounts.change(turn, child.id, { removedAt, refreshAt: null }, by)
     }
     await this.#posts?.cancel(turn, [id, ...children.map((child) => child.id)])
-    if (findPlatform(removed.platform)?.revoke !== undefined) {
+    // A page is removed without its login, whose grant stays.
+    if (removed.loginAccountId === null && findPlatform(removed.platform)?.revoke !== undefined) {
       turn.job(revokeAccess, { accountId: id }, { key: `revoke ${id}` })
     }
     return removed
   }
 
   /**
-   * Restores a removed account. If its access was revoked, it must be connected again, and keeps its posts and history.
-   * @throws AppError not_found, plan_limit_reached; conflict when it is not removed
+   * Restores a removed account, and the pages that were removed with it. If its access was revoked, it must be connected
+   * again, and keeps its posts and history.
+   * @throws AppError not_found, plan_limit_reached; conflict when it is not removed, or its login is
    */
   async restore(turn: Turn, id: string, userId: string): Promise<SocialAccountData> {
     const row = await this.#accounts.find(turn.sql, id)
     if (row.removedAt === null) throw Conflict({ message: 'The account is not removed.' })
-    if (row.archivedAt === null) await this.#seats.requireRoom(turn, 1)
-    const changes = { removedAt: null }
-    return this.#accounts.change(turn, id, changes, { actorId: userId, reason: 'restored' })
+    if (row.loginId !== null && (await socialAccounts.exists(turn.sql, { id: row.loginId, removedAt: not(null) }))) {
+      throw Conflict({ message: 'The login of this account is removed. Restore the login first.' })
+    }
+    const removedWith = { loginId: id, removedAt: row.removedAt }
+    const children = await socialAccounts.find(turn.sql, removedWith, { columns: ['id', 'archivedAt'] })
+    const seats = [row, ...children].filter(({ archivedAt }) => archivedAt === null)
+    await this.#seats.requireRoom(turn, seats.length)
+    const by = { actorId: userId, reason: 'restored' }
+    for (const child of children) await this.#accounts.change(turn, child.id, { removedAt: null }, by)
+    return this.#accounts.change(turn, id, { removedAt: null }, by)
   }
 
   /** @throws AppError not_found; conflict when it is removed or archived */

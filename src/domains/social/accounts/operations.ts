@@ -5,6 +5,8 @@ import { pageRequest } from '../../../core/page.ts'
 import { created, list, ok } from '../../../core/reply.ts'
 import { Envelope, Input, ListOf, Text, Type } from '../../../core/schema.ts'
 import { callbackReply, COOKIE, cookieOf } from './callback-page.ts'
+import { creatorView } from './views.ts'
+import { sharedNotice } from './service.ts'
 import {
   AccountNotConnected,
   NotSupported,
@@ -15,6 +17,7 @@ import {
 import {
   AccountPath,
   AccountQuery,
+  CreatorInfo,
   DisconnectPreview,
   NewAccount,
   PlatformKey,
@@ -98,8 +101,11 @@ export const connectAccount = operation({
     },
   },
   before: ({ body, socialAccounts }) => socialAccounts.credentials.check(body),
-  handle: async ({ caller, prepared, socialAccounts, turn }) =>
-    created('Account connected', await socialAccounts.accounts.connect(turn, prepared, { userId: caller.userId })),
+  handle: async ({ caller, prepared, socialAccounts: { accounts }, turn }) => {
+    const account = await accounts.connect(turn, prepared, { userId: caller.userId })
+    const notice = sharedNotice(await accounts.countElsewhere(turn.sql, account))
+    return created(notice === null ? 'Account connected' : `Account connected. ${notice}`, account)
+  },
 })
 
 export const listSocialAccounts = operation({
@@ -140,6 +146,21 @@ export const refreshSocialAccount = operation({
   before: ({ path, socialAccounts }) => socialAccounts.profiles.load(path.id),
   handle: async ({ caller, path, prepared, socialAccounts, turn }) =>
     ok('Account refreshed', await socialAccounts.profiles.store(turn, path.id, prepared, caller.userId)),
+})
+
+export const getCreatorInfo = operation({
+  route: 'GET /api/social-accounts/{id}/creator-info',
+  summary: 'Get what an account can do at its platform',
+  description:
+    'The answer comes from the platform and is cached for ten minutes, or as long as the platform allows. If the platform does not respond, the last answer is returned with `isCurrent: false`.',
+  access: 'accounts:read',
+  workspace: owner('social_accounts'),
+  path: AccountPath,
+  returns: { 200: Envelope(CreatorInfo) },
+  errors: [NotFound, AccountNotConnected, PlatformRefused, PlatformUnavailable],
+  example: { path: { id: accountId } },
+  handle: async ({ path, socialAccounts }) =>
+    ok('Creator info', creatorView(await socialAccounts.capabilities.of(path.id))),
 })
 
 export const disconnectSocialAccount = operation({

@@ -1,7 +1,7 @@
 import type { AppError } from '../../../core/error.ts'
 import type { PlatformDirectory } from '../../../platforms/directory.ts'
 import type { ConfiguredPlatform } from '../../../platforms/directory.ts'
-import type { PlatformError } from '../../../platforms/error-kinds.ts'
+import { PlatformError } from '../../../platforms/error-kinds.ts'
 import { PlatformNotConfigured, PlatformRefused, PlatformUnavailable } from './errors.ts'
 
 /** Seconds to wait if the platform does not specify a time. */
@@ -20,6 +20,15 @@ export function toAppError(error: PlatformError): AppError {
   if (isAway)
     return PlatformUnavailable({ message, details, retryAfter: error.retryAfter ?? RETRY_AFTER, cause: error })
   return PlatformRefused({ message, details, cause: error })
+}
+
+/** Runs a call to a platform, and converts its errors to errors of the API. @throws AppError */
+export async function asAppError<T>(work: () => Promise<T>): Promise<T> {
+  try {
+    return await work()
+  } catch (error) {
+    throw error instanceof PlatformError ? toAppError(error) : error
+  }
 }
 
 /**

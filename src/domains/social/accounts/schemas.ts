@@ -125,6 +125,22 @@ export const SignInLink = named(
   }),
 )
 
+export const CreatorInfo = named(
+  'CreatorInfo',
+  Type.Object({
+    limits: Type.Record(Type.String(), Type.Number(), {
+      description: 'Limits of this account by rule id. They replace those of GET /api/platforms/{platform}',
+    }),
+    blocked: Type.Record(Type.String(), Type.String(), {
+      description: 'What the account cannot do, with the reason: `{ "public": "The account is private." }`',
+    }),
+    details: Type.Record(Type.String(), Type.Unknown(), { description: 'The platform’s own answer' }),
+    checkedAt: Type.String({ format: 'date-time', description: 'When the platform answered' }),
+    isCurrent: Type.Boolean({ description: 'False if the platform did not respond and this is its last answer' }),
+  }),
+)
+export type CreatorInfoData = Static<typeof CreatorInfo>
+
 const Due = Type.Object({
   postId: Id,
   title: Type.String({ description: 'The beginning of the post’s text' }),

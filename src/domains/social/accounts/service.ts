@@ -12,6 +12,7 @@ import { findPlatform } from '../../../platforms/registry.ts'
 import { AccountMismatch } from './errors.ts'
 import { socialAccountCreated, socialAccountUpdated } from './events.ts'
 import type { SealedGrant } from './grants.ts'
+import { dueReminder, mailAboutAccess } from './notices.ts'
 import type { SocialAccountData, SocialAccountDetailsData } from './schemas.ts'
 import type { AccountSeats } from './seats.ts'
 import { statusOf, type AccountStatus } from './status.ts'
@@ -22,6 +23,7 @@ import {
   type SocialAccount,
   type SocialAccountRow,
 } from './tables.ts'
+import type { SealedCredential } from './vault.ts'
 import { accountView } from './views.ts'
 
 const SHOWN_HISTORY = 50
@@ -30,6 +32,7 @@ export interface AccountFilter {
   readonly workspaceId: string
   readonly platform?: string
   readonly status?: AccountStatus
+  readonly kind?: string
 }
 
 export interface ConnectOptions {
@@ -38,6 +41,15 @@ export interface ConnectOptions {
   readonly expected?: string | undefined
   /** The login that the account belongs to. */
   readonly loginId?: string
+}
+
+type SharedAccount = Pick<SocialAccountRow, 'platform' | 'remoteId' | 'workspaceId'>
+
+/** Who changed an account; `actorId` is null for the service. */
+interface ChangedBy {
+  readonly actorId: string | null
+  /** For the history. */
+  readonly reason: string | null
 }
 
 /** The social accounts of workspaces and their status. */
@@ -53,10 +65,11 @@ export class SocialAccounts {
   }
 
   async list(filter: AccountFilter, page: PageRequest): Promise<PageResult<SocialAccountData>> {
-    const { platform, status, workspaceId } = filter
+    const { kind, platform, status, workspaceId } = filter
     const where = {
       workspaceId,
       ...(platform !== undefined && { platform }),
+      ...(kind !== undefined && { kind }),
       // Removed accounts are listed only on request.
       status: status ?? not<AccountStatus>('removed'),
     }
@@ -96,13 +109,12 @@ export class SocialAccounts {
       { lock: 'for update' },
     )
     await this.#requireExpected(turn, grant, known, options.expected)
-    if (known === undefined || known.removedAt !== null || known.archivedAt !== null) {
-      await this.#seats.requireRoom(turn, 1)
-    }
+    if (needsSeat(known)) await this.#seats.requireRoom(turn, 1)
     const at = new Date(this.#clock.now()).toISOString()
     const facts = {
       ...profileColumns(grant),
       brokenReason: null,
+      remindedDays: null,
       archivedAt: null,
       removedAt: null,
       suspendedAt: known?.suspendedAt ?? null,
@@ -118,6 +130,7 @@ export class SocialAccounts {
       platform,
       remoteId,
       loginId: options.loginId ?? known?.loginId ?? null,
+      sharesLogin: grant.credential === null,
       createdAt: known?.createdAt ?? at,
       ...facts,
       status,
@@ -126,7 +139,8 @@ export class SocialAccounts {
     const { createdAt: _createdAt, id, ...changes } = row
     if (known === undefined) await socialAccounts.insert(turn.sql, row)
     else await socialAccounts.update(turn.sql, { id }, changes)
-    await this.#storeCredential(turn.sql, id, grant, at)
+    if (grant.credential !== null) await this.#storeCredential(turn.sql, id, grant.credential, at)
+    await this.#followLogin(turn, id, null, { actorId: options.userId, reason: 'the login was connected again' })
     turn.insert(accountHistory, {
       id: uuidv7(this.#clock.now()),
       accountId: id,
@@ -150,7 +164,7 @@ export class SocialAccounts {
     turn: Turn,
     id: string,
     changes: Changes<typeof SocialAccount>,
-    { actorId, reason }: { readonly actorId: string | null; readonly reason: string | null },
+    { actorId, reason }: ChangedBy,
   ): Promise<SocialAccountData> {
     const old = await socialAccounts.first(turn.sql, { id, workspaceId: turn.workspaceId }, { lock: 'for update' })
     if (old === undefined) throw NotFound()
@@ -162,10 +176,48 @@ export class SocialAccounts {
     await socialAccounts.update(turn.sql, { id }, { ...changes, status, statusReason: row.statusReason, updatedAt: at })
     if (status !== old.status) {
       turn.insert(accountHistory, { id: uuidv7(now), accountId: id, status, reason, actorId, at })
+      if (status === 'reconnect_needed' && actorId === null) await mailAboutAccess(turn, row, null)
     }
     turn.emit(socialAccountUpdated, accountView(row))
     turn.audit({ kind: 'social_account', id })
     return accountView(row)
+  }
+
+  /** Updates a status that depends on the time, and reminds the user before the access ends. @throws AppError not_found */
+  async review(turn: Turn, id: string): Promise<void> {
+    const row = await this.find(turn.sql, id)
+    const remindedDays = dueReminder(row, this.#clock.now())
+    const by = { actorId: null, reason: 'the access is about to end' }
+    await this.change(turn, id, remindedDays === undefined ? {} : { remindedDays }, by)
+    if (remindedDays !== undefined) await mailAboutAccess(turn, row, remindedDays)
+  }
+
+  /**
+   * Records why the credential of an account no longer works, also for the accounts that share it.
+   * @param brokenReason null when it works again
+   * @throws AppError not_found
+   */
+  async setBroken(turn: Turn, id: string, brokenReason: string | null, changes: Changes<typeof SocialAccount>) {
+    const by = { actorId: null, reason: brokenReason ?? 'the access was renewed' }
+    await this.change(turn, id, { ...changes, brokenReason }, by)
+    await this.#followLogin(turn, id, brokenReason, by)
+  }
+
+  /** The other workspaces of this server to which the same account is connected. */
+  async countElsewhere(sql: Sql, { platform, remoteId, workspaceId }: SharedAccount): Promise<number> {
+    return socialAccounts.count(sql, { platform, remoteId, workspaceId: not(workspaceId), removedAt: null })
+  }
+
+  /** Gives the accounts that use the credential of a login the same state. */
+  async #followLogin(turn: Turn, loginId: string, brokenReason: string | null, by: ChangedBy): Promise<void> {
+    const followers = await socialAccounts.find(
+      turn.sql,
+      { loginId, sharesLogin: true, removedAt: null, workspaceId: turn.workspaceId },
+      { columns: ['id', 'brokenReason'] },
+    )
+    for (const follower of followers) {
+      if (follower.brokenReason !== brokenReason) await this.change(turn, follower.id, { brokenReason }, by)
+    }
   }
 
   async #requireExpected(
@@ -184,12 +236,17 @@ export class SocialAccounts {
     })
   }
 
-  async #storeCredential(sql: Sql, accountId: string, { credential }: SealedGrant, at: string): Promise<void> {
+  async #storeCredential(sql: Sql, accountId: string, credential: SealedCredential, at: string): Promise<void> {
     // A refresh in progress loses its lease, so that it cannot overwrite the new credential.
     const changes = { ...credential, leaseToken: null, leaseUntil: null, updatedAt: at }
     const updated = await socialCredentials.update(sql, { accountId }, { ...changes, version: increment() })
     if (updated === 0) await socialCredentials.insert(sql, { accountId, version: 1, ...changes })
   }
+}
+
+/** Whether connecting an account takes a place of the plan. */
+export function needsSeat(known: Pick<SocialAccountRow, 'archivedAt' | 'removedAt'> | undefined): boolean {
+  return known === undefined || known.removedAt !== null || known.archivedAt !== null
 }
 
 /** The columns of an account that come from its grant. */
@@ -207,6 +264,13 @@ function profileColumns({ expiresAt, missingScopes, profile, refreshAt, sandbox,
     refreshAt: refreshAt === null ? null : new Date(refreshAt).toISOString(),
     sandbox,
   }
+}
+
+/** The notice about an account that is also connected elsewhere. Null if it is not. */
+export function sharedNotice(workspaces: number): string | null {
+  if (workspaces === 0) return null
+  const others = workspaces === 1 ? 'another workspace' : `${workspaces} other workspaces`
+  return `The same account is connected to ${others} of this server. They share its limits.`
 }
 
 /** The name of an account in messages. */

@@ -9,13 +9,14 @@ import { SealedBox } from '../../../core/sealed-box.ts'
 import type { Sql } from '../../../core/sql.ts'
 import type { TurnRunner } from '../../../core/system-turn.ts'
 import { lessThan } from '../../../db/condition.ts'
+import type { AccountChildren } from './children/service.ts'
 import type { PlatformDirectory } from '../../../platforms/directory.ts'
-import { PlatformError } from '../../../platforms/error-kinds.ts'
 import type { SignInSecrets } from '../../../platforms/platform.ts'
 import { NotSupported } from './errors.ts'
 import { sealGrant } from './grants.ts'
-import { requirePlatform, toAppError } from './platform-calls.ts'
+import { asAppError, requirePlatform } from './platform-calls.ts'
 import type { SocialAccountData } from './schemas.ts'
+import { sharedNotice, type SocialAccounts } from './service.ts'
 import { signInAttempts, type SignInAttemptRow } from './tables.ts'
 import { connectGrant } from './turns.ts'
 import type { CredentialVault } from './vault.ts'
@@ -29,6 +30,8 @@ export interface SignInOptions {
   readonly directory: PlatformDirectory
   readonly memberships: Memberships
   readonly turns: TurnRunner
+  readonly accounts: SocialAccounts
+  readonly children: AccountChildren
   readonly secret: string
   readonly publicUrl: string
   /** Origins that a browser may be redirected to afterwards, besides the server's own. */
@@ -59,7 +62,7 @@ export interface StartedSignIn {
 export type CallbackParams = Readonly<Record<string, string>>
 
 export type SignInOutcome =
-  | { readonly kind: 'connected'; readonly account: SocialAccountData }
+  | { readonly kind: 'connected'; readonly account: SocialAccountData; readonly notice: string | null }
   | {
       readonly kind:
         | 'denied'
@@ -176,7 +179,7 @@ export class SignIns {
   }
 
   async #outcome(attempt: SignInAttemptRow, params: CallbackParams): Promise<SignInOutcome> {
-    const { clock, directory, memberships, turns, vault } = this.#options
+    const { accounts, children, clock, directory, memberships, sql, turns, vault } = this.#options
     const entry = requirePlatform(directory, attempt.platform)
     const { oauth, title } = entry.platform
     const { code, error } = params
@@ -208,8 +211,9 @@ export class SignIns {
       grant: await sealGrant(vault, clock, entry.platform, grant),
       userId: attempt.userId,
       expected: secrets.accountId,
+      children: await children.renew(entry, grant, attempt.workspaceId),
     })
-    return { kind: 'connected', account }
+    return { kind: 'connected', account, notice: sharedNotice(await accounts.countElsewhere(sql, account)) }
   }
 
   /** Deletes attempts a day after they expired. Until then, a late callback gets an explanation. */
@@ -233,15 +237,6 @@ export class SignIns {
         },
       ],
     })
-  }
-}
-
-/** Runs a call to a platform, and converts its errors to errors of the API. @throws AppError */
-export async function asAppError<T>(work: () => Promise<T>): Promise<T> {
-  try {
-    return await work()
-  } catch (error) {
-    throw error instanceof PlatformError ? toAppError(error) : error
   }
 }
 

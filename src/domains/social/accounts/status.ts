@@ -22,7 +22,7 @@ export type AccountStatus =
   | 'removed'
 
 /** Within this time before the end of an access, the account counts as expiring. */
-const EXPIRING_MS = 7 * DAY
+export const EXPIRING_MS = 7 * DAY
 
 interface AccountFacts {
   readonly removedAt: string | null

@@ -14,6 +14,11 @@ export const SocialAccount = defineEntity({
   uniques: [{ name: 'social_accounts_remote_key', properties: ['workspaceId', 'platform', 'remoteId'] }],
   indexes: [
     { name: 'social_accounts_by_workspace', properties: ['workspaceId', 'id'] },
+    { name: 'social_accounts_by_remote', properties: ['platform', 'remoteId'] },
+    {
+      name: 'social_accounts_by_login',
+      expression: 'create index social_accounts_by_login on social_accounts (login_id) where login_id is not null',
+    },
     {
       name: 'social_accounts_by_refresh',
       expression:
@@ -32,6 +37,8 @@ export const SocialAccount = defineEntity({
     remoteId: p.text(),
     /** The login that a page or organization belongs to. */
     loginId: p.uuid().nullable(),
+    /** Whether it is used with the credential of its login. */
+    sharesLogin: p.boolean().default(false),
     name: p.text(),
     handle: p.text().nullable(),
     avatarUrl: p.text().nullable(),
@@ -50,6 +57,8 @@ export const SocialAccount = defineEntity({
     /** When the schedule renews the token. */
     refreshAt: timestamp().nullable(),
     sandbox: p.boolean().default(false),
+    /** The last reminder that the access ends, in days before the end. Null before the first one. */
+    remindedDays: p.integer().nullable(),
     connectedBy: p.uuid(),
     connectedAt: timestamp(),
     /** When the platform last confirmed the account. */

@@ -108,6 +108,8 @@ async function account(): Promise<SocialAccountRow> {
     expiresAt: null,
     refreshAt: null,
     sandbox: false,
+    sharesLogin: false,
+    remindedDays: null,
     connectedBy: ownerId,
     connectedAt: at,
     checkedAt: at,
@@ -212,14 +214,25 @@ describe('CredentialVault', () => {
   test('rotates the installation key while credentials stay readable', async () => {
     const row = await account()
     const before = await socialCredentials.first(sql, { accountId: row.id })
-    expect(await vault().rotate()).toBeGreaterThan(0)
+    const other = vault()
+    await other.seal({})
+    const rotating = vault()
+    const keyId = await rotating.addKey()
+    expect(await rotating.reencrypt()).toBeGreaterThan(0)
     const after = await socialCredentials.first(sql, { accountId: row.id })
-    expect(after?.keyId).not.toBe(before?.keyId)
+    expect(after?.keyId).toBe(keyId)
+    expect(before?.keyId).not.toBe(keyId)
     expect(after?.sealed).toBe(before?.sealed)
     expect(after && (await vault().open(after)).accessToken).toBe('access-0')
-    const rows = await socialCredentials.find(sql, { keyId: before?.keyId ?? '' })
-    expect(rows).toEqual([])
-    expect(await encryptionKeys.count(sql, {})).toBeGreaterThan(1)
+    expect(await socialCredentials.exists(sql, { keyId: before?.keyId ?? '' })).toBe(false)
+    // A node that has not yet read the new key seals with the old one, which stays until then.
+    expect((await other.seal({})).keyId).toBe(before?.keyId)
+    expect(await rotating.prune()).toBe(0)
+    clock.advance(HOUR + 1)
+    expect((await other.seal({})).keyId).toBe(keyId)
+    expect(await rotating.prune()).toBeGreaterThan(0)
+    expect(await encryptionKeys.find(sql, {})).toMatchObject([{ id: keyId }])
+    expect(after && (await vault().open(after)).accessToken).toBe('access-0')
   })
 
   test('cannot be opened with another secret', async () => {

@@ -200,6 +200,8 @@ export async function openAccount(
   const row = await socialAccounts.first(sql, { id: accountId })
   const entry = row === undefined ? undefined : directory.find(row.platform)
   if (row === undefined || entry === undefined) return undefined
-  const credential = await keeper.credentialOf(row)
+  const holder = row.sharesLogin && row.loginId !== null ? await socialAccounts.first(sql, { id: row.loginId }) : row
+  if (holder === undefined || holder.removedAt !== null) throw expired(row, 'its login was disconnected')
+  const credential = await keeper.credentialOf(holder)
   return { row, context: { ...directory.context(entry), credential, remoteId: row.remoteId } }
 }

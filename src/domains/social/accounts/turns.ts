@@ -6,13 +6,18 @@ interface GrantInput {
   readonly grant: SealedGrant
   readonly userId: string
   readonly expected: string | undefined
+  /** New credentials of pages of this login. */
+  readonly children: readonly SealedGrant[]
 }
 
 /** Stores the grants of a sign-in at a platform. */
 export const connectGrant = systemTurn<GrantInput, SocialAccountData>({
   name: 'socialAccounts.connect',
-  run: ({ input: { grant, ...options }, socialAccounts, turn }) =>
-    socialAccounts.accounts.connect(turn, grant, options),
+  run: async ({ input: { children, grant, ...options }, socialAccounts, turn }) => {
+    const login = await socialAccounts.accounts.connect(turn, grant, options)
+    await socialAccounts.children.connect(turn, login._id, children, options.userId)
+    return login
+  },
 })
 
 interface BrokenInput {
@@ -24,8 +29,7 @@ interface BrokenInput {
 export const breakAccount = systemTurn<BrokenInput>({
   name: 'socialAccounts.break',
   run: async ({ input: { accountId, reason }, socialAccounts, turn }) => {
-    const changes = { brokenReason: reason, refreshAt: null }
-    await socialAccounts.accounts.change(turn, accountId, changes, { actorId: null, reason })
+    await socialAccounts.accounts.setBroken(turn, accountId, reason, { refreshAt: null })
   },
 })
 
@@ -39,16 +43,15 @@ interface RefreshedInput {
 export const recordRefresh = systemTurn<RefreshedInput>({
   name: 'socialAccounts.refreshed',
   run: async ({ input: { accountId, expiresAt, refreshAt }, socialAccounts, turn }) => {
-    const changes = { expiresAt, refreshAt, brokenReason: null }
-    await socialAccounts.accounts.change(turn, accountId, changes, { actorId: null, reason: 'the access was renewed' })
+    await socialAccounts.accounts.setBroken(turn, accountId, null, { expiresAt, refreshAt })
   },
 })
 
-/** Updates a status that depends on the time. */
+/** Updates a status that depends on the time, and reminds the user. */
 export const reviewAccount = systemTurn<{ readonly accountId: string }>({
   name: 'socialAccounts.review',
   run: async ({ input: { accountId }, socialAccounts, turn }) => {
-    await socialAccounts.accounts.change(turn, accountId, {}, { actorId: null, reason: 'the access is about to end' })
+    await socialAccounts.accounts.review(turn, accountId)
   },
 })
 

@@ -4,13 +4,23 @@ import type { Sql, Transaction } from '../../../core/sql.ts'
 import { anyOf, atMost, lessThan } from '../../../db/condition.ts'
 import type { PlatformDirectory } from '../../../platforms/directory.ts'
 import { PlatformError } from '../../../platforms/error-kinds.ts'
-import { refreshToken } from './jobs.ts'
+import { reencryptCredentials, refreshToken } from './jobs.ts'
+import { dueReminder } from './notices.ts'
+import { EXPIRING_MS, statusOf } from './status.ts'
+import type { SocialAccounts } from './service.ts'
 import { socialAccounts, socialCredentials } from './tables.ts'
 import type { TokenKeeper } from './token-keeper.ts'
 import type { CredentialVault } from './vault.ts'
 
 /** How many accounts one run of a schedule takes. */
 const BATCH = 500
+
+interface UpkeepNeeds {
+  readonly keeper: TokenKeeper
+  readonly directory: PlatformDirectory
+  readonly vault: CredentialVault
+  readonly accounts: SocialAccounts
+}
 
 /** Scheduled work on accounts: renewals, reminders, revocation. */
 export class AccountUpkeep {
@@ -20,25 +30,29 @@ export class AccountUpkeep {
   readonly #keeper: TokenKeeper
   readonly #directory: PlatformDirectory
   readonly #vault: CredentialVault
+  readonly #accounts: SocialAccounts
 
-  constructor(
-    sql: Sql,
-    clock: Clock,
-    jobs: Jobs,
-    { directory, keeper, vault }: { keeper: TokenKeeper; directory: PlatformDirectory; vault: CredentialVault },
-  ) {
+  constructor(sql: Sql, clock: Clock, jobs: Jobs, { accounts, directory, keeper, vault }: UpkeepNeeds) {
     this.#sql = sql
     this.#clock = clock
     this.#jobs = jobs
     this.#keeper = keeper
     this.#directory = directory
     this.#vault = vault
+    this.#accounts = accounts
   }
 
   /** Renews a token. Does nothing if the account was removed. @throws PlatformError */
   async refresh(accountId: string): Promise<void> {
     const row = await socialAccounts.first(this.#sql, { id: accountId, removedAt: null, brokenReason: null })
     if (row !== undefined) await this.#keeper.refresh(row)
+  }
+
+  /** Adds a key, and the job that encrypts all credentials with it. */
+  async rotateKeys(): Promise<{ keyId: string; credentialCount: number }> {
+    const keyId = await this.#vault.addKey()
+    await this.#jobs.add(this.#sql, reencryptCredentials, {}, { key: `reencrypt ${keyId}` })
+    return { keyId, credentialCount: await socialCredentials.count(this.#sql, {}) }
   }
 
   /** Adds a job for each account that is due. A job that is already waiting is not added again. */
@@ -58,14 +72,16 @@ export class AccountUpkeep {
     await socialAccounts.update(tx, { id: anyOf(due.map(({ id }) => id)) }, { refreshAt: later })
   }
 
-  /** Accounts that are shown as connected and whose access ends within `withinMs`. */
-  ending(withinMs: number): Promise<readonly { readonly id: string; readonly workspaceId: string }[]> {
-    const before = new Date(this.#clock.now() + withinMs).toISOString()
-    return socialAccounts.find(
+  /** Accounts whose access ends soon, and whose status or reminder is out of date. */
+  async ending(): Promise<readonly { readonly id: string; readonly workspaceId: string }[]> {
+    const now = this.#clock.now()
+    const before = new Date(now + EXPIRING_MS).toISOString()
+    const rows = await socialAccounts.find(
       this.#sql,
-      { expiresAt: lessThan(before), status: anyOf(['connected', 'expiring'] as const) },
-      { columns: ['id', 'workspaceId'], limit: BATCH },
+      { expiresAt: lessThan(before), status: anyOf(['connected', 'expiring', 'limited'] as const) },
+      { orderBy: ['expiresAt asc'], limit: BATCH },
     )
+    return rows.filter((row) => statusOf(row, now) !== row.status || dueReminder(row, now) !== undefined)
   }
 
   /**
@@ -78,6 +94,8 @@ export class AccountUpkeep {
     const entry = row === undefined ? undefined : this.#directory.find(row.platform)
     if (row === undefined || sealed === undefined || row.removedAt === null) return
     if (entry?.platform.revoke === undefined) return
+    // The grant belongs to the account and the app. Revoking it would also end it in the other workspaces.
+    if ((await this.#accounts.countElsewhere(this.#sql, row)) > 0) return
     const credential = await this.#vault.open(sealed)
     const context = { ...this.#directory.context(entry), credential, remoteId: row.remoteId }
     try {

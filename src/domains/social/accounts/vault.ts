@@ -1,8 +1,9 @@
 import { randomBytes } from 'node:crypto'
 import { SealedBox } from '../../../core/sealed-box.ts'
-import type { Clock } from '../../../core/clock.ts'
+import { HOUR, MINUTE, type Clock } from '../../../core/clock.ts'
 import { uuidv7 } from '../../../core/id.ts'
 import type { Sql } from '../../../core/sql.ts'
+import { not } from '../../../db/condition.ts'
 import type { Credential } from '../../../platforms/platform.ts'
 import { encryptionKeys, socialCredentials } from './tables.ts'
 
@@ -15,6 +16,8 @@ export interface SealedCredential {
 
 /** How many credentials one statement of a rotation reads. */
 const ROTATION_BATCH = 200
+/** How long a node uses a key before it looks for a newer one. */
+const NEWEST_MS = MINUTE
 
 /**
  * Envelope encryption. Each credential is encrypted with its own data key. The data key is encrypted with an
@@ -27,7 +30,7 @@ export class CredentialVault {
   readonly #secret: string
   /** Installation keys by id. Keys never change, so they are cached indefinitely. */
   readonly #keys = new Map<string, SealedBox>()
-  #newest: string | undefined
+  #newest: { readonly id: string; readonly readAt: number } | undefined
 
   constructor(sql: Sql, clock: Clock, secret: string) {
     this.#sql = sql
@@ -36,7 +39,7 @@ export class CredentialVault {
   }
 
   async seal(credential: Credential): Promise<SealedCredential> {
-    const keyId = (this.#newest ??= await this.#newestKey())
+    const keyId = await this.#newestKey()
     const dataKey = randomBytes(32).toString('base64url')
     return {
       keyId,
@@ -52,20 +55,31 @@ export class CredentialVault {
   }
 
   /**
-   * Adds an installation key and encrypts every data key with it. Safe to repeat and to run while credentials are used.
-   * Old keys stay, because a node may have just sealed with one. The next rotation covers those credentials.
+   * Adds an installation key. New credentials use it at once, on other nodes within a minute.
+   * @returns its id
+   */
+  async addKey(): Promise<string> {
+    const now = this.#clock.now()
+    const id = uuidv7(now)
+    const sealed = this.#installation().seal(randomBytes(32).toString('base64url'))
+    await encryptionKeys.insert(this.#sql, { id, sealed, createdAt: new Date(now) })
+    this.#newest = { id, readAt: now }
+    return id
+  }
+
+  /**
+   * Encrypts every data key with the newest installation key. Safe to repeat and to run while credentials are used.
    * @returns how many data keys were encrypted again
    */
-  async rotate(): Promise<number> {
-    const keyId = await this.#addKey()
+  async reencrypt(): Promise<number> {
+    const keyId = await this.#readNewest()
     const box = await this.#key(keyId)
     let count = 0
-    let after = '00000000-0000-0000-0000-000000000000'
     while (true) {
-      const rows = await this.#sql.rows<{ accountId: string; keyId: string; dataKeySealed: string }>(
-        `select ${socialCredentials.selection('c', ['accountId', 'keyId', 'dataKeySealed'])} from social_credentials c
-         where account_id > $1 order by account_id limit ${ROTATION_BATCH}`,
-        [after],
+      const rows = await socialCredentials.find(
+        this.#sql,
+        { keyId: not(keyId) },
+        { columns: ['accountId', 'keyId', 'dataKeySealed'], limit: ROTATION_BATCH },
       )
       for (const row of rows) {
         const dataKey = (await this.#key(row.keyId)).open(row.dataKeySealed)
@@ -77,24 +91,34 @@ export class CredentialVault {
           { keyId, dataKeySealed: box.seal(dataKey) },
         )
       }
-      const last = rows.at(-1)
-      if (last === undefined) return count
-      after = last.accountId
+      if (rows.length < ROTATION_BATCH) return count
     }
   }
 
-  async #newestKey(): Promise<string> {
-    const [newest] = await encryptionKeys.find(this.#sql, {}, { columns: ['id'], orderBy: ['id desc'], limit: 1 })
-    return newest?.id ?? this.#addKey()
+  /** Deletes keys that no credential uses. Another node may use a key until the next one is an hour old. */
+  async prune(): Promise<number> {
+    const before = new Date(this.#clock.now() - HOUR)
+    const newest = await encryptionKeys.find(this.#sql, {}, { orderBy: ['id desc'], limit: 1 })
+    if (newest[0] === undefined || Date.parse(newest[0].createdAt) > before.getTime()) return 0
+    // One statement, so that a key that a credential starts to use in the meantime stays.
+    return this.#sql.run(
+      `delete from encryption_keys k where k.id <> $1
+       and not exists (select 1 from social_credentials c where c.key_id = k.id)`,
+      [newest[0].id],
+    )
   }
 
-  async #addKey(): Promise<string> {
+  async #newestKey(): Promise<string> {
     const now = this.#clock.now()
-    const id = uuidv7(now)
-    const sealed = this.#installation().seal(randomBytes(32).toString('base64url'))
-    await encryptionKeys.insert(this.#sql, { id, sealed, createdAt: new Date(now) })
-    this.#newest = id
-    return id
+    if (this.#newest === undefined || now - this.#newest.readAt > NEWEST_MS) {
+      this.#newest = { id: await this.#readNewest(), readAt: now }
+    }
+    return this.#newest.id
+  }
+
+  async #readNewest(): Promise<string> {
+    const [newest] = await encryptionKeys.find(this.#sql, {}, { columns: ['id'], orderBy: ['id desc'], limit: 1 })
+    return newest?.id ?? this.addKey()
   }
 
   async #key(id: string): Promise<SealedBox> {

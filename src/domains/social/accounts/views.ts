@@ -1,5 +1,6 @@
 import { findPlatform } from '../../../platforms/registry.ts'
-import type { SocialAccountData } from './schemas.ts'
+import type { KnownCapabilities } from './capabilities.ts'
+import type { CreatorInfoData, SocialAccountData } from './schemas.ts'
 import type { SocialAccountRow } from './tables.ts'
 
 /** The API's view of an account. */
@@ -28,4 +29,10 @@ export function accountView(row: SocialAccountRow): SocialAccountData {
     checkedAt: row.checkedAt,
     removedAt: row.removedAt,
   }
+}
+
+/** The API's view of what an account can do. */
+export function creatorView({ blocked, checkedAt, details, isCurrent, limits }: KnownCapabilities): CreatorInfoData {
+  const at = new Date(checkedAt).toISOString()
+  return { limits: { ...limits }, blocked: { ...blocked }, details: { ...details }, checkedAt: at, isCurrent }
 }

@@ -1,0 +1,28 @@
+import { NotFound } from '../../../core/errors.ts'
+import type { Sql } from '../../../core/sql.ts'
+import type { PlatformDirectory } from '../../../platforms/directory.ts'
+import { AccountNotConnected } from './errors.ts'
+import { asAppError } from './platform-calls.ts'
+import { socialAccounts } from './tables.ts'
+import { openAccount, type OpenAccount, type TokenKeeper } from './token-keeper.ts'
+
+/**
+ * Opens an account for a call on behalf of a user.
+ * @throws AppError not_found; account_not_connected when it was removed, archived or suspended; platform_refused,
+ * platform_unavailable
+ */
+export async function openUsable(
+  sql: Sql,
+  keeper: TokenKeeper,
+  directory: PlatformDirectory,
+  id: string,
+): Promise<OpenAccount> {
+  const row = await socialAccounts.first(sql, { id })
+  if (row === undefined) throw NotFound()
+  if (row.removedAt !== null) throw AccountNotConnected({ message: 'The account was removed. Restore it first.' })
+  if (row.suspendedAt !== null) throw AccountNotConnected({ message: 'An administrator has suspended the account.' })
+  if (row.archivedAt !== null) throw AccountNotConnected({ message: 'The account is archived. Unarchive it first.' })
+  const opened = await asAppError(() => openAccount(sql, keeper, directory, id))
+  if (opened === undefined) throw NotFound()
+  return opened
+}
