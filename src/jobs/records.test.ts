@@ -126,7 +126,7 @@ test('jobs are listed by their state, and counted', async () => {
   await begin(running)
   const listed = async (query: object) => (await queues.list(query)).items.map(({ _id }) => _id)
   const states = { done, dead, active: running, waiting, delayed }
-  for (const [state, id] of Object.entries(states)) {
+  for (const [state, id] of Object.entries(states) as [keyof typeof states, string][]) {
     expect([state, await listed({ state })]).toEqual([state, [id]])
     expect((await queues.list({ state })).items[0]).toMatchObject({ _id: id, state, name: 'test.plain', workspaceId })
   }
