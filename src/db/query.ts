@@ -47,8 +47,8 @@ export interface Query<P extends object, R> {
 /**
  * Declares a statement with joins or optional filters, typed by the entities of its tables. Rows have property names.
  *
- * `build` gets parameters as placeholders. It runs once for each set of parameters that are there, not `undefined`, so
- * an optional filter is an `if`:
+ * `build` gets parameters as placeholders. It runs once for each set of parameters that are not `undefined`, so an
+ * optional filter is an `if`:
  *
  * ```ts
  * const byStatus = query({ streams }, (db, $: { workspaceId: string; status?: string }) => {
@@ -58,7 +58,7 @@ export interface Query<P extends object, R> {
  * await byStatus.rows(sql, { workspaceId })
  * ```
  *
- * A list goes in as one parameter: `sql<boolean>`\`id = any(${$.ids})\`.
+ * A list is one parameter: `sql<boolean>`\`id = any(${$.ids})\`.
  */
 export function query<T extends Tables, P extends object, R>(
   tables: T,
@@ -122,7 +122,7 @@ class PropertyNames extends OperationNodeTransformer implements KyselyPlugin {
   #depth = 0
 
   transformQuery({ node }: { node: RootOperationNode }): RootOperationNode {
-    // A select is counted when it is visited; what other statements hold of selects is inside of them.
+    // A select counts itself when it is visited. The selects in other statements are always subqueries.
     this.#depth = node.kind === 'SelectQueryNode' ? 0 : 1
     return this.transformNode(node)
   }
@@ -160,8 +160,8 @@ class PropertyNames extends OperationNodeTransformer implements KyselyPlugin {
 }
 
 /**
- * Refuses `select *` and `returning *` where they make the result: its rows would have database names, which does not
- * match their type. In a subquery they are harmless.
+ * Refuses `select *` and `returning *` for the result of the query, because its rows would have database names, which do
+ * not match their type. In a subquery they are harmless.
  */
 function requireNamedColumns(node: RootOperationNode): void {
   const selections = SelectQueryNode.is(node) ? node.selections : 'returning' in node ? node.returning?.selections : []

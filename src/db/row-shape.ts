@@ -13,7 +13,7 @@ export interface ShapedRow {
 export class RowShape {
   readonly #properties: readonly string[]
   readonly #columns: readonly string[]
-  /** All columns without values. A copy of it gets the values: adding the columns one by one is several times slower. */
+  /** All columns without values. Each row is a copy of it, because adding columns one by one is several times slower. */
   readonly #empty: Readonly<Record<string, unknown>>
   readonly #insert: string
 
@@ -25,7 +25,7 @@ export class RowShape {
     this.#insert = `insert into "${table}" (${names}) select ${names} from json_populate_recordset(null::"${table}", $1::json)`
   }
 
-  /** Inserts rows of this shape, which are its parameter as a JSON array. */
+  /** The statement that inserts rows of this shape. Its parameter is a JSON array of the rows. */
   insert(ignoreConflict: boolean): string {
     return ignoreConflict ? `${this.#insert} on conflict do nothing` : this.#insert
   }
@@ -45,7 +45,7 @@ export class RowShape {
   }
 }
 
-/** The shapes of the rows of a table. Code names a few sets of properties only, so the list stays short. */
+/** The shapes of the rows of a table. The code uses only a few sets of properties, so the list stays short. */
 export class RowShapes {
   readonly #table: string
   readonly #columnOf: (property: string) => string

@@ -72,7 +72,7 @@ beforeEach(async () => {
 })
 
 // oxlint-disable-next-line typescript/no-explicit-any -- replies have different shapes
-async function good(reply: Promise<{ status: number; body: any; text: string }>): Promise<any> {
+async function dataOf(reply: Promise<{ status: number; body: any; text: string }>): Promise<any> {
   const { status, body, text } = await reply
   expect(status, text).toBeLessThan(300)
   return body.data
@@ -86,11 +86,11 @@ async function destination(name = 'our server', extra: object = {}): Promise<{ _
     streamKey: 'a-secret-of-theirs-1a2b',
     ...extra,
   }
-  return good(ada.call('POST /api/streams/rtmp-destinations', { body }))
+  return dataOf(ada.call('POST /api/streams/rtmp-destinations', { body }))
 }
 
 async function stream(extra: object = {}) {
-  return good(ada.call('POST /api/streams', { body: { workspaceId, title: 'Launch', ...extra } }))
+  return dataOf(ada.call('POST /api/streams', { body: { workspaceId, title: 'Launch', ...extra } }))
 }
 
 const to = (...ids: { _id: string }[]) => ids.map(({ _id }) => ({ platform: 'custom', accountId: _id }))
@@ -144,9 +144,9 @@ describe('a stream', () => {
       createdAt: '2026-11-21T10:00:00.000Z',
       updatedAt: '2026-11-21T10:00:00.000Z',
     })
-    expect(await good(ada.call('GET /api/streams/{id}', at(created._id)))).toEqual(created)
+    expect(await dataOf(ada.call('GET /api/streams/{id}', at(created._id)))).toEqual(created)
     const { streamKey: _key, backupStreamKey: _backup, streamKeyExpiresAt: _expiry, ...listed } = created
-    expect(await good(ada.call('GET /api/streams', { query: { workspaceId } }))).toEqual([listed])
+    expect(await dataOf(ada.call('GET /api/streams', { query: { workspaceId } }))).toEqual([listed])
   })
 
   test('needs only a title', async () => {
@@ -215,7 +215,7 @@ describe('a slate', () => {
 
   async function picture(workspace = workspaceId): Promise<string> {
     const file = { name: 'picture.png', content: PIXEL }
-    const { _id } = await good(ada.call('POST /api/assets/upload', { body: { workspaceId: workspace }, file }))
+    const { _id } = await dataOf(ada.call('POST /api/assets/upload', { body: { workspaceId: workspace }, file }))
     await mark(_id, 'image', 'ready')
     return _id
   }
@@ -236,15 +236,15 @@ describe('a slate', () => {
     expect(slate).toEqual({ mode: 'card', assetId: null })
     expect(await desired(_id)).toEqual({ key: null })
     const assetId = await picture()
-    const shown = await good(put(_id, { slate: { mode: 'asset', assetId }, holdSeconds: 0 }))
+    const shown = await dataOf(put(_id, { slate: { mode: 'asset', assetId }, holdSeconds: 0 }))
     expect(shown).toMatchObject({ slate: { mode: 'asset', assetId }, holdSeconds: 0 })
-    expect(await good(put(_id, {}))).toMatchObject({ slate: { mode: 'asset', assetId }, holdSeconds: 0 })
+    expect(await dataOf(put(_id, {}))).toMatchObject({ slate: { mode: 'asset', assetId }, holdSeconds: 0 })
     expect(await desired(_id)).toEqual({ key: expect.stringContaining(workspaceId) })
-    const { usedIn } = await good(ada.call('GET /api/assets/{id}', at(assetId)))
+    const { usedIn } = await dataOf(ada.call('GET /api/assets/{id}', at(assetId)))
     expect(usedIn).toEqual([{ kind: 'stream', _id, title: 'Launch', scheduled: false }])
-    await good(ada.call('DELETE /api/assets/{id}', at(assetId)))
+    await dataOf(ada.call('DELETE /api/assets/{id}', at(assetId)))
     expect(await desired(_id)).toEqual({ key: null })
-    expect(await good(put(_id, { slate: { mode: 'off' } }))).toMatchObject({ slate: { mode: 'off', assetId: null } })
+    expect(await dataOf(put(_id, { slate: { mode: 'off' } }))).toMatchObject({ slate: { mode: 'off', assetId: null } })
     expect(await desired(_id)).toBeUndefined()
   })
 
@@ -273,12 +273,12 @@ describe('an edit', () => {
     const [one, two, three] = [await destination('one'), await destination('two'), await destination('three')]
     const before = await stream({ description: 'kept', scheduledFor: '2026-12-01T18:00:00Z', platforms: to(one, two) })
     const body = { title: 'Other', platforms: to(three, two) }
-    const after = await good(ada.call('PUT /api/streams/{id}', { ...at(before._id), body }))
+    const after = await dataOf(ada.call('PUT /api/streams/{id}', { ...at(before._id), body }))
     expect(after).toMatchObject({ title: 'Other', description: 'kept', scheduledFor: before.scheduledFor, version: 2 })
     expect(after.streamKey).toBe(before.streamKey)
     expect(after.platforms.map((platform: { name: string }) => platform.name)).toEqual(['two', 'three'])
     expect(after.platforms[0]).toEqual(before.platforms[1])
-    const cleared = await good(
+    const cleared = await dataOf(
       ada.call('PUT /api/streams/{id}', { ...at(before._id), body: { title: 'Other', scheduledFor: null } }),
     )
     expect(cleared).toMatchObject({ scheduledFor: null, version: 3 })
@@ -326,7 +326,7 @@ test('lists streams newest first by status and time, with pages that are stable 
   await destination().then((one) =>
     ada.call('PUT /api/streams/{id}', { ...at(ids[4] ?? ''), body: { title: 'x', platforms: to(one) } }),
   )
-  await good(ada.call('POST /api/streams/{id}/go-live', { ...at(ids[4] ?? ''), body: { waitForIngest: true } }))
+  await dataOf(ada.call('POST /api/streams/{id}/go-live', { ...at(ids[4] ?? ''), body: { waitForIngest: true } }))
   expect((await page({ status: 'starting' })).body.data.map(({ _id }: { _id: string }) => _id)).toEqual([ids[4]])
   const idle = await page({ status: 'idle' })
   const moreIdle = await page({ status: 'idle', cursor: idle.body.pagination.nextCursor, limit: 10 })
@@ -374,7 +374,7 @@ describe('custom RTMP destinations', () => {
 
   test('of a known platform need only its name and a key', async () => {
     const body = { workspaceId, name: 'Our channel', platform: 'youtube', streamKey: 'wxyz-1a2b-3c4d-5e6f-7g8h' }
-    const made = await good(ada.call('POST /api/streams/rtmp-destinations', { body }))
+    const made = await dataOf(ada.call('POST /api/streams/rtmp-destinations', { body }))
     expect(made).toMatchObject({ platform: 'youtube', url: 'rtmps://a.rtmps.youtube.com:443/live2' })
     const list = await ada.call('GET /api/streams/rtmp-destinations', { query: { workspaceId } })
     expect(list.body.data).toEqual([made])
@@ -383,7 +383,7 @@ describe('custom RTMP destinations', () => {
     expect(refused).toMatchObject({ status: 400, body: { errors: [{ path: '/body/streamKey', code: 'key_is_url' }] } })
     expect(refused.text).not.toContain('7g8h')
     const { _id } = await stream({ platforms: to(made, await destination('another server')) })
-    const relay = await good(ada.call('GET /api/streams/{id}/relay', at(_id)))
+    const relay = await dataOf(ada.call('GET /api/streams/{id}/relay', at(_id)))
     expect(relay.destinations.map(({ caps }: { caps: object | null }) => caps)).toEqual([
       expect.objectContaining({
         platform: 'youtube',
@@ -411,12 +411,12 @@ describe('custom RTMP destinations', () => {
     const one = await destination()
     const { _id } = await stream({ platforms: to(one) })
     announce()
-    await good(ada.call('POST /api/streams/{id}/go-live', { ...at(_id), body: { waitForIngest: true } }))
+    await dataOf(ada.call('POST /api/streams/{id}/go-live', { ...at(_id), body: { waitForIngest: true } }))
     const busy = await ada.call('DELETE /api/streams/rtmp-destinations/{id}', at(one._id))
     expect(busy).toMatchObject({ status: 409, body: { message: expect.stringContaining('Launch') } })
-    await good(ada.call('POST /api/streams/{id}/stop', at(_id)))
+    await dataOf(ada.call('POST /api/streams/{id}/stop', at(_id)))
     expect((await ada.call('DELETE /api/streams/rtmp-destinations/{id}', at(one._id))).status).toBe(200)
-    expect((await good(ada.call('GET /api/streams/{id}', at(_id)))).platforms).toEqual([])
+    expect((await dataOf(ada.call('GET /api/streams/{id}', at(_id)))).platforms).toEqual([])
     expect((await ada.call('DELETE /api/streams/rtmp-destinations/{id}', at(one._id))).status).toBe(404)
   })
 })
@@ -424,7 +424,7 @@ describe('custom RTMP destinations', () => {
 describe('going live', () => {
   const goLive = (id: string, body: object = {}) => ada.call('POST /api/streams/{id}/go-live', { ...at(id), body })
   const stop = (id: string) => ada.call('POST /api/streams/{id}/stop', at(id))
-  const get = (id: string) => good(ada.call('GET /api/streams/{id}', at(id)))
+  const get = (id: string) => dataOf(ada.call('GET /api/streams/{id}', at(id)))
 
   /** A report of a media node. */
   async function see(id: string, streamKey: string, sessionId: string | null, destinations: object[] = []) {
@@ -467,7 +467,7 @@ describe('going live', () => {
     })
     await see(_id, streamKey, uuidv7(3))
     expect(await get(_id)).toMatchObject({ status: 'ended' })
-    const sessions = await good(ada.call('GET /api/streams/{id}/sessions', at(_id)))
+    const sessions = await dataOf(ada.call('GET /api/streams/{id}/sessions', at(_id)))
     expect(sessions).toMatchObject([{ endReason: 'stopped', destinations: [{ accountId: one._id, status: 'idle' }] }])
   })
 
@@ -532,10 +532,10 @@ describe('going live', () => {
       status: 402,
       body: { details: { limit: 'streamingMinutesPerMonth', value: 600, used: 600 } },
     })
-    const usage = await good(ada.call('GET /api/streams/usage'))
+    const usage = await dataOf(ada.call('GET /api/streams/usage'))
     expect(usage).toMatchObject({ month: '2026-11', minutesUsed: 600, minutesLimit: 600, destinationLimit: 10 })
     expect(usage.workspaces).toEqual([{ workspaceId, minutesUsed: 600, activeStreams: 0, owned: true }])
-    const others = await good(world.as('reader').call('GET /api/streams/usage'))
+    const others = await dataOf(world.as('reader').call('GET /api/streams/usage'))
     expect(others.minutesUsed).toBe(0)
     expect(others.workspaces).toContainEqual({ workspaceId, minutesUsed: 600, activeStreams: 0, owned: false })
   })
@@ -546,7 +546,7 @@ describe('going live', () => {
     const session = uuidv7(1)
     await see(_id, streamKey, session)
     await goLive(_id)
-    const armed = await good(ada.call('POST /api/streams/{id}/arm', at(_id)))
+    const armed = await dataOf(ada.call('POST /api/streams/{id}/arm', at(_id)))
     expect(armed).toEqual({
       rtmpIngestUrl: app.config.PUBLIC_RTMP_URL,
       backupStreamKey: expect.stringMatching(/^[0-9a-f]{16}b-/),
@@ -633,16 +633,16 @@ describe('going live', () => {
       (await app.composition.services.mediaLink.desiredStates.of(_id))?.stream.preferredInput
     const select = (source: string) => ada.call('POST /api/streams/{id}/switch-input', { ...at(_id), body: { source } })
     expect(await preferred()).toEqual({ source: 'primary', selected: false })
-    await good(ada.call('PUT /api/streams/{id}', { ...at(_id), body: { title: 'T', inputPreference: 'current' } }))
+    await dataOf(ada.call('PUT /api/streams/{id}', { ...at(_id), body: { title: 'T', inputPreference: 'current' } }))
     expect(await preferred()).toBeUndefined()
     await see(_id, streamKey, uuidv7(1))
     expect(await select('backup')).toMatchObject({ status: 409, body: { message: expect.stringContaining('backup') } })
     const primary = { ...INGESTED, warnings: [] }
     announce([{ ...RELAYED, streamId: _id, ingest: primary, standby: { ...primary, source: 'backup' } }])
-    expect(await good(select('backup'))).toMatchObject({ inputPreference: 'current', inputSelected: 'backup' })
+    expect(await dataOf(select('backup'))).toMatchObject({ inputPreference: 'current', inputSelected: 'backup' })
     expect(await preferred()).toEqual({ source: 'backup', selected: true })
     await stop(_id)
-    await good(ada.call('POST /api/streams/{id}/arm', at(_id)))
+    await dataOf(ada.call('POST /api/streams/{id}/arm', at(_id)))
     expect(await get(_id)).toMatchObject({ inputPreference: 'current', inputSelected: null })
   })
 
@@ -652,8 +652,8 @@ describe('going live', () => {
     expect(await get(_id)).toMatchObject({ recordGaps: 'slate' })
     expect(await desired()).toBe('slate')
     const change = (body: object) => ada.call('PUT /api/streams/{id}', { ...at(_id), body: { title: 'T', ...body } })
-    expect(await good(change({}))).toMatchObject({ recordGaps: 'slate' })
-    expect(await good(change({ recordGaps: 'cut' }))).toMatchObject({ recordGaps: 'cut' })
+    expect(await dataOf(change({}))).toMatchObject({ recordGaps: 'slate' })
+    expect(await dataOf(change({ recordGaps: 'cut' }))).toMatchObject({ recordGaps: 'cut' })
     expect(await desired()).toBe('cut')
     expect(await change({ recordGaps: 'keep' })).toMatchObject({ status: 400 })
   })
@@ -676,7 +676,7 @@ describe('going live', () => {
     ])
     announce([{ ...RELAYED, streamId: _id, ingest: { ...INGESTED, warnings: [missing, fast] } }])
     const seen = await waitFor(async () => {
-      const relay = await good(ada.call('GET /api/streams/{id}/relay', at(_id)))
+      const relay = await dataOf(ada.call('GET /api/streams/{id}/relay', at(_id)))
       return relay.ingest === null ? undefined : relay
     })
     const { destinationId: _none, ...general } = missing
@@ -696,10 +696,10 @@ describe('going live', () => {
     expect(await desired()).toEqual({ crop: '9:16', maxBitrate: 2_500_000, delayMs: 1_500 })
     const put = (list: object[]) =>
       ada.call('PUT /api/streams/{id}', { ...at(_id), body: { title: 'T', platforms: list } })
-    expect((await good(put(to(one)))).platforms[0].rendering).toEqual(platforms[0]?.rendering)
+    expect((await dataOf(put(to(one)))).platforms[0].rendering).toEqual(platforms[0]?.rendering)
     const later = { ...to(one)[0], rendering: { delaySeconds: 3 } }
-    expect((await good(put([later]))).platforms[0].rendering).toEqual({ delaySeconds: 3 })
-    expect((await good(put([{ ...to(one)[0], rendering: null }]))).platforms[0].rendering).toBeNull()
+    expect((await dataOf(put([later]))).platforms[0].rendering).toEqual({ delaySeconds: 3 })
+    expect((await dataOf(put([{ ...to(one)[0], rendering: null }]))).platforms[0].rendering).toBeNull()
     expect(await desired()).toBeUndefined()
     const wrong = await put([{ ...to(one)[0], rendering: { crop: '1:1' } }])
     expect(wrong).toMatchObject({ status: 400, body: { code: 'validation_failed' } })
@@ -733,13 +733,13 @@ describe('going live', () => {
       [uuidv7(2), _id, workspaceId, JSON.stringify([item, item])],
     )
     const change = (body: object) => ada.call('PATCH /api/streams/{id}/broadcast', { ...at(_id), body })
-    expect(await good(change({ next: true }))).toMatchObject({ item: 1, position: 0 })
+    expect(await dataOf(change({ next: true }))).toMatchObject({ item: 1, position: 0 })
     expect(await change({ next: true })).toMatchObject({
       status: 409,
       body: { code: 'conflict', message: 'This is the last file. Add one, or stop the broadcast.' },
     })
-    expect(await good(ada.call('GET /api/streams/{id}/broadcast', at(_id)))).toMatchObject({ item: 1, loop: false })
-    expect(await good(change({ next: true, loop: true }))).toMatchObject({ item: 0, loop: true })
+    expect(await dataOf(ada.call('GET /api/streams/{id}/broadcast', at(_id)))).toMatchObject({ item: 1, loop: false })
+    expect(await dataOf(change({ next: true, loop: true }))).toMatchObject({ item: 0, loop: true })
   })
 
   test('ends the streams of a workspace that is deleted', async () => {
@@ -747,7 +747,7 @@ describe('going live', () => {
     const { _id } = await stream({ platforms: to(one) })
     await goLive(_id, { waitForIngest: true })
     const body = { name: `acme ${round}` }
-    await good(ada.call('DELETE /api/workspaces/{id}', { ...at(workspaceId), body }))
+    await dataOf(ada.call('DELETE /api/workspaces/{id}', { ...at(workspaceId), body }))
     expect(await app.database.row('select status from streams where id = $1', [_id])).toEqual({ status: 'ended' })
   })
 })

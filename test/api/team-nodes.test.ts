@@ -67,27 +67,27 @@ async function listenThere(name: string): Promise<{ names: string[] }> {
 }
 
 const change = (name: string, body: object) => world.as('ada').call(team.updateMember, { ...who(name), body })
-const good = (reply: Reply) => expect(reply.status, reply.text).toBeLessThan(300)
+const expectSuccess = (reply: Reply) => expect(reply.status, reply.text).toBeLessThan(300)
 
 test('changes of a role, an override, a group and a custom role take effect on the other node', async () => {
   expect(await scopesThere('edith')).not.toContain('posts:write')
-  good(await change('edith', { role: 'editor' }))
+  expectSuccess(await change('edith', { role: 'editor' }))
   await waitFor(async () => (await scopesThere('edith')).includes('posts:write'), SOON)
-  good(await change('edith', { scopes: ['team:read'] }))
+  expectSuccess(await change('edith', { scopes: ['team:read'] }))
   await waitFor(async () => (await scopesThere('edith')).join() === 'team:read', SOON)
 
   const group = { name: 'On air', memberIds: [world.id('edith')], scopes: ['billing:manage'] }
   const made = await world.as('ada').call(team.createGroup, { ...at(), body: group })
-  good(made)
+  expectSuccess(made)
   await waitFor(async () => (await scopesThere('edith')).includes('billing:manage'), SOON)
-  good(await world.as('ada').call(team.deleteGroup, { path: { ...at().path, id: made.body.data._id } }))
+  expectSuccess(await world.as('ada').call(team.deleteGroup, { path: { ...at().path, id: made.body.data._id } }))
   await waitFor(async () => (await scopesThere('edith')).join() === 'team:read', SOON)
 
   const own = await world.as('ada').call(team.createRole, { ...at(), body: { name: 'Own', scopes: ['team:read'] } })
-  good(await change('edith', { roleId: own.body.data._id, scopes: null }))
+  expectSuccess(await change('edith', { roleId: own.body.data._id, scopes: null }))
   await waitFor(async () => (await scopesThere('edith')).join() === 'team:read', SOON)
   const path = { ...at().path, id: own.body.data._id as string }
-  good(await world.as('ada').call(team.updateRole, { path, body: { scopes: ['team:read', 'ai:use'] } }))
+  expectSuccess(await world.as('ada').call(team.updateRole, { path, body: { scopes: ['team:read', 'ai:use'] } }))
   await waitFor(async () => (await scopesThere('edith')).includes('ai:use'), SOON)
 })
 
@@ -95,38 +95,38 @@ test('a removed member gets no replies and no events on the other node', async (
   expect(await scopesThere('rob')).toContain('team:read')
   const rob = await listenThere('rob')
   const liz = await listenThere('liz')
-  good(await change('gus', { role: 'contributor' }))
+  expectSuccess(await change('gus', { role: 'contributor' }))
   await waitFor(() => rob.names.includes('member.updated') && liz.names.includes('member.updated'), SOON)
-  good(await world.as('ada').call(team.removeMember, who('rob')))
+  expectSuccess(await world.as('ada').call(team.removeMember, who('rob')))
   await waitFor(async () => (await scopesThere('rob')).join() === '404', SOON)
   await waitFor(() => liz.names.includes('member.removed'), SOON)
   const countBefore = rob.names.length
-  good(await change('gus', { role: 'client' }))
+  expectSuccess(await change('gus', { role: 'client' }))
   await waitFor(() => liz.names.filter((name) => name === 'member.updated').length === 2, SOON)
   expect(rob.names.length).toBe(countBefore)
 })
 
 test('removing a scope stops its events on open sockets of the other node, and granting it starts them', async () => {
-  good(await change('gus', { role: 'admin' }))
+  expectSuccess(await change('gus', { role: 'admin' }))
   const gus = await listenThere('gus')
   const ada = await listenThere('ada')
   const invite = async () => {
     const email = newAddress()
     const sent = ada.names.filter((name) => name === 'invitation.created').length
-    good(await world.as('ada').call(team.inviteMember, { ...at(), body: { email, role: 'client' } }))
+    expectSuccess(await world.as('ada').call(team.inviteMember, { ...at(), body: { email, role: 'client' } }))
     await waitFor(() => ada.names.filter((name) => name === 'invitation.created').length === sent + 1, SOON)
   }
   await invite()
   await waitFor(() => gus.names.includes('invitation.created'), SOON)
-  good(await change('gus', { role: 'client' }))
+  expectSuccess(await change('gus', { role: 'client' }))
   await waitFor(() => gus.names.includes('member.updated'), SOON)
   await waitFor(async () => !(await scopesThere('gus')).includes('team:manage'), SOON)
   await invite()
   // Both receive this event, so the invitation before it would have arrived.
-  good(await change('edith', { role: 'client' }))
+  expectSuccess(await change('edith', { role: 'client' }))
   await waitFor(() => gus.names.filter((name) => name === 'member.updated').length === 2, SOON)
   expect(gus.names.filter((name) => name === 'invitation.created')).toHaveLength(1)
-  good(await change('gus', { role: 'admin' }))
+  expectSuccess(await change('gus', { role: 'admin' }))
   await waitFor(async () => (await scopesThere('gus')).includes('team:manage'), SOON)
   await invite()
   await waitFor(() => gus.names.filter((name) => name === 'invitation.created').length === 2, SOON)
@@ -134,7 +134,7 @@ test('removing a scope stops its events on open sockets of the other node, and g
 
 test('an invitation from one node can be accepted on the other, and the open socket there receives events', async () => {
   const { email } = await world.user('nora')
-  good(await world.as('ada').call(team.inviteMember, { ...at(), body: { email, role: 'client' } }))
+  expectSuccess(await world.as('ada').call(team.inviteMember, { ...at(), body: { email, role: 'client' } }))
   const nora = await listenThere('nora')
   const token = await invitationToken([here, there], email)
   const caller = await overThere('nora')
@@ -144,7 +144,7 @@ test('an invitation from one node can be accepted on the other, and the open soc
   ])
   expect(accepted.map((reply) => reply.status).toSorted((a, b) => a - b)).toEqual([200, 409])
   await waitFor(async () => {
-    good(await change('edith', { role: 'client' }))
+    expectSuccess(await change('edith', { role: 'client' }))
     return nora.names.includes('member.updated')
   }, SOON)
 })

@@ -55,7 +55,7 @@ async function arrived(): Promise<Map<string, number>> {
 
 /**
  * The CPU use of processes over a window, each in percent of a core.
- * @param expected keys that must receive the film at its rate meanwhile
+ * @param expected keys that must receive the file at its rate during the window
  */
 async function used(pids: readonly number[], expected: readonly string[]): Promise<number[]> {
   await delay(WARM_UP * 1_000)

@@ -45,7 +45,7 @@ const work = job({
   },
 })
 
-interface Ground {
+interface Setup {
   readonly databaseUrl: string
   readonly database: Database
   readonly store: StoreChoice
@@ -56,7 +56,7 @@ async function until(done: () => boolean | Promise<boolean>): Promise<void> {
 }
 
 /** Jobs per second of BullMQ with default settings. */
-async function bare({ database, store: choice }: Ground): Promise<number> {
+async function bare({ database, store: choice }: Setup): Promise<number> {
   const store = await openStore(choice, database, log)
   const { Queue, Worker } = store.library
   const name = `bare-${Math.random().toString(36).slice(2)}`
@@ -94,7 +94,7 @@ async function bare({ database, store: choice }: Ground): Promise<number> {
   return perSecond
 }
 
-async function ours({ databaseUrl, store }: Ground): Promise<number> {
+async function ours({ databaseUrl, store }: Setup): Promise<number> {
   const adder = await startJobNode({ databaseUrl, store, jobs: [work], idle: true })
   await adder.database.run('truncate outbox, finished_jobs')
   await adder.database.transaction(async (tx) => {
@@ -116,7 +116,7 @@ async function ours({ databaseUrl, store }: Ground): Promise<number> {
   return perSecond
 }
 
-async function late({ databaseUrl, store }: Ground): Promise<number[]> {
+async function late({ databaseUrl, store }: Setup): Promise<number[]> {
   const node = await startJobNode({ databaseUrl, store, jobs: [work], times: { pollMs: 5_000, sweepMs: 15_000 } })
   await node.jobs.add(node.database, work, { due: 0 })
   await until(() => node.runs.length === 1)
@@ -151,12 +151,12 @@ console.log(
 for (const kind of BACKENDS) {
   if (kind === 'redis' && redis === undefined) throw new Error('no redis-server on PATH')
   const url = kind === 'redis' ? (redis?.url ?? '') : postgres.url
-  const ground: Ground = { databaseUrl: postgres.url, database, store: { kind: kind as 'postgres' | 'redis', url } }
-  await ours(ground)
-  await bare(ground)
+  const setup: Setup = { databaseUrl: postgres.url, database, store: { kind: kind as 'postgres' | 'redis', url } }
+  await ours(setup)
+  await bare(setup)
   const rounds: [number, number][] = []
-  for (let round = 0; round < ROUNDS; round += 1) rounds.push([await ours(ground), await bare(ground)])
-  const sorted = await late(ground)
+  for (let round = 0; round < ROUNDS; round += 1) rounds.push([await ours(setup), await bare(setup)])
+  const sorted = await late(setup)
   const ratio = median(rounds.map(([a, b]) => a / b))
   console.log(
     `| ${kind} | ${median(rounds.map(([a]) => a)).toFixed(0)} | ${median(rounds.map(([, b]) => b)).toFixed(0)} | **${(ratio * 100).toFixed(0)} %** | ${at(sorted, 0.5)} / ${at(sorted, 0.99)} / ${sorted.at(-1)} |`,

@@ -95,10 +95,10 @@ async function streamTo(behaviour: SinkBehaviour = {}): Promise<{ id: string; si
 }
 
 const broadcast = (id: string, body: object) =>
-  caster.good<SeenBroadcast>('POST /api/streams/{id}/broadcast', { path: { id }, body })
+  caster.call<SeenBroadcast>('POST /api/streams/{id}/broadcast', { path: { id }, body })
 const change = (id: string, body: object) =>
-  caster.good<SeenBroadcast>('PATCH /api/streams/{id}/broadcast', { path: { id }, body })
-const current = (id: string) => caster.good<SeenBroadcast>('GET /api/streams/{id}/broadcast', { path: { id } })
+  caster.call<SeenBroadcast>('PATCH /api/streams/{id}/broadcast', { path: { id }, body })
+const current = (id: string) => caster.call<SeenBroadcast>('GET /api/streams/{id}/broadcast', { path: { id } })
 
 function until(id: string, is: (broadcast: SeenBroadcast) => boolean, what: string): Promise<SeenBroadcast> {
   const check = async () => {
@@ -111,7 +111,7 @@ function until(id: string, is: (broadcast: SeenBroadcast) => boolean, what: stri
 const videoFrames = (sink: Sink) => sink.messages('video').filter(({ isSequenceHeader }) => !isSequenceHeader)
 
 async function renditions(assetId: string): Promise<readonly { readonly _id: string }[]> {
-  const asset = await caster.good<{ renditions: { _id: string }[] }>('GET /api/assets/{id}', { path: { id: assetId } })
+  const asset = await caster.call<{ renditions: { _id: string }[] }>('GET /api/assets/{id}', { path: { id: assetId } })
   return asset.renditions
 }
 
@@ -206,7 +206,7 @@ test('converts an unsuitable file before the broadcast starts', async () => {
   // A second broadcast uses the same rendition.
   const again = await streamTo()
   expect(await broadcast(again.id, { assetId })).toMatchObject({ status: 'playing' })
-  await caster.good('DELETE /api/streams/{id}/broadcast', { path: { id: again.id } })
+  await caster.call('DELETE /api/streams/{id}/broadcast', { path: { id: again.id } })
 })
 
 test('refuses a rotated file with the reason, or converts it to upright video', async () => {
@@ -248,7 +248,7 @@ test('a cancelled broadcast stops its conversion, and a scheduled one converts i
   const assetId = await upload('odd.mp4')
   const { id } = await streamTo()
   expect(await broadcast(id, { assetId })).toMatchObject({ status: 'preparing' })
-  await caster.good('DELETE /api/streams/{id}/broadcast', { path: { id } })
+  await caster.call('DELETE /api/streams/{id}/broadcast', { path: { id } })
   expect(await current(id)).toMatchObject({ status: 'stopped', preparation: null })
   expect(await renditions(assetId)).toEqual([])
 
@@ -262,7 +262,7 @@ test('a cancelled broadcast stops its conversion, and a scheduled one converts i
   // The broadcast fails when its rendition is deleted.
   const [rendition] = await renditions(assetId)
   const query = { rendition: rendition?._id ?? '' }
-  await caster.good('DELETE /api/assets/{id}', { path: { id: assetId }, query })
+  await caster.call('DELETE /api/assets/{id}', { path: { id: assetId }, query })
   expect(await current(id)).toMatchObject({
     status: 'failed',
     error: 'The rendition for the broadcast was deleted.',
@@ -289,7 +289,7 @@ test('can be paused, resumed, moved and extended, and continues after a crash of
   await caster.until(id, 'live')
   expect(await change(id, { paused: true })).toMatchObject({ status: 'paused' })
   const paused = await waitFor(async () => {
-    const { ingest } = await caster.good<{ ingest: { source: string } | null }>('GET /api/streams/{id}/relay', {
+    const { ingest } = await caster.call<{ ingest: { source: string } | null }>('GET /api/streams/{id}/relay', {
       path: { id },
     })
     const [last, before] = videoFrames(sink).toReversed()
@@ -344,7 +344,7 @@ test('a scheduled broadcast starts once at its time, and continues after a resta
       ?.of('video')
       .find(({ isSequenceHeader }) => !isSequenceHeader)?.checksum,
   ).not.toBe(videoFrames(sink)[0]?.checksum)
-  await caster.good('DELETE /api/streams/{id}/broadcast', { path: { id } })
+  await caster.call('DELETE /api/streams/{id}/broadcast', { path: { id } })
   await caster.until(id, 'interrupted')
   expect(await current(id)).toMatchObject({ status: 'stopped' })
   await caster.stop(id)

@@ -66,7 +66,7 @@ test('receives a publisher, relays to two destinations, and disconnects it when 
   expect(one.last()?.streamKey).toBe('key-for-one')
   const relay = await waitFor(async () => {
     // The event of a destination comes first. The figures of the media process follow within a second.
-    const status = await caster.good<{
+    const status = await caster.call<{
       ingest: object | null
       destinations: { bytesAcknowledged: number; status: string }[]
     }>('GET /api/streams/{id}/relay', { path: { id: _id } })
@@ -85,7 +85,7 @@ test('receives a publisher, relays to two destinations, and disconnects it when 
     ],
   })
   expect(JSON.stringify(relay)).not.toContain('remoteAddress')
-  const health = await caster.good<object>('GET /api/streams/relay/health', {})
+  const health = await caster.call<object>('GET /api/streams/relay/health', {})
   expect(health).toMatchObject({ nodes: [{ ok: true }], paths: [{ streamId: _id, live: true, readers: 2 }] })
   const stopped = await caster.stop(_id)
   expect(stopped).toMatchObject({ status: 'ended', endReason: 'stopped' })
@@ -118,7 +118,7 @@ test('refuses wrong, old and stopped keys, and all keys while the service is off
   const [path] = streamKey.split('-')
   expect(await caster.refusal(`${path}-${'0'.repeat(32)}`)).not.toBe('')
   expect(await caster.refusal('nonsense')).not.toBe('')
-  const armed = await caster.good<{ streamKey: string }>('POST /api/streams/{id}/arm', { path: { id: _id } })
+  const armed = await caster.call<{ streamKey: string }>('POST /api/streams/{id}/arm', { path: { id: _id } })
   expect(await caster.refusal(streamKey)).not.toBe('')
   const { switches } = app.composition.services
   await switches.toggle('streams', false)
@@ -137,13 +137,13 @@ test('disconnects the publisher at once when the stream is armed or deleted', as
   const { _id, streamKey } = await caster.stream({ one: await sink() })
   const first = await caster.publish(streamKey)
   await caster.until(_id, 'receiving')
-  const armed = await caster.good<{ streamKey: string }>('POST /api/streams/{id}/arm', { path: { id: _id } })
+  const armed = await caster.call<{ streamKey: string }>('POST /api/streams/{id}/arm', { path: { id: _id } })
   await first.publisher.closed
   expect(await caster.get(_id)).toMatchObject({ status: 'idle' })
   const second = await caster.publish(armed.streamKey)
   await caster.until(_id, 'receiving')
   await caster.goLive(_id)
-  await caster.good('DELETE /api/streams/{id}', { path: { id: _id }, query: { force: true } })
+  await caster.call('DELETE /api/streams/{id}', { path: { id: _id }, query: { force: true } })
   await second.publisher.closed
 })
 
@@ -169,7 +169,7 @@ test('lets the backup publisher take over without interruption', async () => {
   await caster.untilDestination(_id, 'one', 'live')
   await caster.publish(backupStreamKey)
   const relay = () =>
-    caster.good<{ ingest: { source: string } | null; standby: { source: string } | null }>(
+    caster.call<{ ingest: { source: string } | null; standby: { source: string } | null }>(
       'GET /api/streams/{id}/relay',
       { path: { id: _id } },
     )
@@ -181,7 +181,7 @@ test('lets the backup publisher take over without interruption', async () => {
   expect(one.connections).toHaveLength(1)
   const statuses = (await events()).filter(({ type }) => type === 'stream.updated').map(({ data }) => data['status'])
   expect(statuses).not.toContain('interrupted')
-  const armed = await caster.good<{ backupStreamKey: string }>('POST /api/streams/{id}/arm', { path: { id: _id } })
+  const armed = await caster.call<{ backupStreamKey: string }>('POST /api/streams/{id}/arm', { path: { id: _id } })
   expect(await caster.refusal(backupStreamKey)).not.toBe('')
   expect(await caster.refusal(armed.backupStreamKey)).toBe('')
 })
@@ -196,11 +196,11 @@ test('shows the slate during an interruption, and ends the stream if the publish
   await caster.goLive(_id)
   await caster.untilDestination(_id, 'one', 'live')
   const slate = { mode: 'asset', assetId: await whitePicture() }
-  await caster.good('PUT /api/streams/{id}', { path, body: { title: 'Launch', slate, holdSeconds: 90 } })
+  await caster.call('PUT /api/streams/{id}', { path, body: { title: 'Launch', slate, holdSeconds: 90 } })
   const untilSlate = (state: string) =>
     waitFor(
       async () => {
-        const relay = await caster.good<{ slate: { status: string } | null }>('GET /api/streams/{id}/relay', { path })
+        const relay = await caster.call<{ slate: { status: string } | null }>('GET /api/streams/{id}/relay', { path })
         return relay.slate?.status === state
       },
       { what: `the slate to be ${state}` },
@@ -235,7 +235,7 @@ test('shows the slate during an interruption, and ends the stream if the publish
   })
   expect(await caster.refusal(streamKey)).not.toBe('')
   await waitFor(() => one.last()?.closed)
-  const sessions = await caster.good<object[]>('GET /api/streams/{id}/sessions', { path })
+  const sessions = await caster.call<object[]>('GET /api/streams/{id}/sessions', { path })
   expect(sessions).toMatchObject([{ endReason: 'source_lost' }])
 })
 
@@ -243,7 +243,7 @@ test('shows the slate during an interruption, and ends the stream if the publish
 async function whitePicture(): Promise<string> {
   const white = { width: 640, height: 360, channels: 3, background: 'white' } as const
   const content = new Uint8Array(await sharp({ create: white }).png().toBuffer())
-  const { _id } = await caster.good<{ _id: string }>('POST /api/assets/upload', {
+  const { _id } = await caster.call<{ _id: string }>('POST /api/assets/upload', {
     body: { workspaceId },
     file: { name: 'white.png', content },
   })
@@ -262,7 +262,7 @@ test('adds and removes destinations while live without affecting the others', as
   await caster.goLive(stream._id)
   await caster.untilDestination(stream._id, 'kept', 'live')
   await caster.untilDestination(stream._id, 'removed', 'live')
-  const listed = await caster.good<{ _id: string; name: string }[]>('GET /api/streams/rtmp-destinations', {
+  const listed = await caster.call<{ _id: string; name: string }[]>('GET /api/streams/rtmp-destinations', {
     query: { workspaceId },
   })
   const keptId = listed.find(({ name }) => name === 'kept')?._id
@@ -270,7 +270,7 @@ test('adds and removes destinations while live without affecting the others', as
     platform: 'custom',
     accountId,
   }))
-  await caster.good('PUT /api/streams/{id}', { path: { id: stream._id }, body: { title: 'Launch', platforms } })
+  await caster.call('PUT /api/streams/{id}', { path: { id: stream._id }, body: { title: 'Launch', platforms } })
   await caster.untilDestination(stream._id, 'added', 'live')
   await waitFor(() => removed.last()?.closed)
   expect(kept.connections).toHaveLength(1)
@@ -291,7 +291,7 @@ test('marks a destination that rejects its key, does not affect others, and retr
   const failed = seen.platforms.find(({ name }) => name === 'bad')
   expect(failed?.lastError).toMatchObject({ code: 'rejected' })
   bad.behaviour.refuse = undefined
-  await caster.good('POST /api/streams/{id}/destinations/{destinationId}/retry', {
+  await caster.call('POST /api/streams/{id}/destinations/{destinationId}/retry', {
     path: { id: _id, destinationId: failed?._id ?? '' },
   })
   await caster.untilDestination(_id, 'bad', 'live')
@@ -319,10 +319,10 @@ test('counts each second once, even when the media process is killed', async () 
   await caster.stop(_id)
   const total = performance.now() - startedAt
   await waitFor(async () => (await usedMs()) < total)
-  const sessions = await caster.good<{ liveSeconds: number }[]>('GET /api/streams/{id}/sessions', { path: { id: _id } })
+  const sessions = await caster.call<{ liveSeconds: number }[]>('GET /api/streams/{id}/sessions', { path: { id: _id } })
   expect(sessions).toHaveLength(1)
   expect(sessions[0]?.liveSeconds).toBe(Math.floor((await usedMs()) / 1000))
-  const usage = await caster.good<object>('GET /api/streams/usage', {})
+  const usage = await caster.call<object>('GET /api/streams/usage', {})
   expect(usage).toMatchObject({ minutesUsed: Math.floor((await usedMs()) / 600) / 100, activeStreams: 0 })
 })
 
@@ -330,7 +330,7 @@ test('returns to the primary encoder, and to the backup when it is selected', as
   const one = await sink()
   const { _id, streamKey, backupStreamKey } = await caster.stream({ one })
   const source = async () =>
-    (await caster.good<{ ingest: { source: string } | null }>('GET /api/streams/{id}/relay', { path: { id: _id } }))
+    (await caster.call<{ ingest: { source: string } | null }>('GET /api/streams/{id}/relay', { path: { id: _id } }))
       .ingest?.source
   await caster.publish(backupStreamKey)
   await caster.until(_id, 'receiving')
@@ -338,7 +338,7 @@ test('returns to the primary encoder, and to the backup when it is selected', as
   await caster.untilDestination(_id, 'one', 'live')
   await caster.publish(streamKey)
   await waitFor(async () => (await source()) === 'primary')
-  await caster.good('POST /api/streams/{id}/switch-input', { path: { id: _id }, body: { source: 'backup' } })
+  await caster.call('POST /api/streams/{id}/switch-input', { path: { id: _id }, body: { source: 'backup' } })
   await waitFor(async () => (await source()) === 'backup')
   const changes = async () => (await events()).flatMap(({ type, data }) => (type === 'input.updated' ? [data] : []))
   await waitFor(async () => (await changes()).length === 2)
@@ -357,7 +357,7 @@ test('marks destinations as unknown while the media process hangs, restarts it, 
   await caster.goLive(_id)
   await caster.untilDestination(_id, 'one', 'live')
   const relay = () =>
-    caster.good<{ at: string | null; lastSeenAt: string | null; destinations: { status: string }[] }>(
+    caster.call<{ at: string | null; lastSeenAt: string | null; destinations: { status: string }[] }>(
       'GET /api/streams/{id}/relay',
       { path: { id: _id } },
     )
@@ -428,7 +428,7 @@ test('keeps keys out of logs, events, metrics, plain database columns and proces
     stored,
     app.logs,
     await app.node.resources.metrics.metrics(),
-    await caster.good('GET /api/streams/{id}/relay', { path: { id: _id } }),
+    await caster.call('GET /api/streams/{id}/relay', { path: { id: _id } }),
     await commandLines(),
   ])
   const secrets = [streamKey, backupStreamKey].map((key) => key.split('-')[1] ?? '')

@@ -84,14 +84,14 @@ test('controls and observes a stream on another node from an API node', async ()
   await at[0].goLive(_id)
   await at[0].untilDestination(_id, 'one', 'live')
   const relay = await waitFor(async () => {
-    const status = await at[0].good<{ ingest: object | null; destinations: { status: string }[] }>(
+    const status = await at[0].call<{ ingest: object | null; destinations: { status: string }[] }>(
       'GET /api/streams/{id}/relay',
       { path: { id: _id } },
     )
     return status.ingest && status.destinations[0]?.status === 'live' ? status : undefined
   })
   expect(relay).toMatchObject({ live: true })
-  const health = await at[0].good<{ nodes: object[]; paths: object[] }>('GET /api/streams/relay/health', {})
+  const health = await at[0].call<{ nodes: object[]; paths: object[] }>('GET /api/streams/relay/health', {})
   expect(health.nodes).toMatchObject([{ ok: true }, { ok: true }])
   expect(health.paths).toHaveLength(1)
   await at[0].stop(_id)
@@ -107,7 +107,7 @@ test('controls and observes a stream on another node from an API node', async ()
 test('publishes by WHIP through an API node to a media node', async () => {
   const { at } = await casters('dune')
   const { _id } = await at[0].stream({})
-  const armed = await at[0].good<{ whipUrl: string; whipToken: string }>('POST /api/streams/{id}/arm', {
+  const armed = await at[0].call<{ whipUrl: string; whipToken: string }>('POST /api/streams/{id}/arm', {
     path: { id: _id },
   })
   const client = new WhipClient({ media: await makeWhipMedia() })
@@ -158,7 +158,7 @@ test('brings a publisher and a playout that race for the stream of a lost node t
     const sink = await startSink()
     const { _id, streamKey } = await at[0].stream({ one: sink })
     const scheduledFor = '2099-01-01T00:00:00Z'
-    await at[0].good('POST /api/streams/{id}/broadcast', {
+    await at[0].call('POST /api/streams/{id}/broadcast', {
       path: { id: _id },
       body: { assetId, loop: true, scheduledFor },
     })
@@ -216,7 +216,7 @@ test('treats no node as lost while Redis is unavailable', async () => {
   const { at } = await casters('outage')
   const assetId = await clip(at[0])
   const files = await at[0].stream({ files: sinks[0] })
-  await at[0].good('POST /api/streams/{id}/broadcast', { path: { id: files._id }, body: { assetId, loop: true } })
+  await at[0].call('POST /api/streams/{id}/broadcast', { path: { id: files._id }, body: { assetId, loop: true } })
   const published = await at[1].stream({ encoder: sinks[1] })
   await at[1].publish(published.streamKey)
   await at[1].until(published._id, 'receiving')

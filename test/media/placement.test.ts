@@ -86,7 +86,7 @@ interface SeenNode {
 }
 
 async function health(): Promise<SeenNode[]> {
-  return (await caster.good<{ nodes: SeenNode[] }>('GET /api/streams/relay/health', {})).nodes
+  return (await caster.call<{ nodes: SeenNode[] }>('GET /api/streams/relay/health', {})).nodes
 }
 
 type Placed = SeenStream & { readonly rtmpIngestUrl: string }
@@ -167,7 +167,7 @@ test('the other node continues the playouts of a killed node, and gets its strea
   const files = await stream()
   const [sink] = sinks
   const { assetId, checksums } = await clip()
-  await caster.good('POST /api/streams/{id}/broadcast', {
+  await caster.call('POST /api/streams/{id}/broadcast', {
     path: { id: files._id },
     body: { assetId, goLive: true },
   })

@@ -45,7 +45,7 @@ interface Token {
   readonly expiresAt: string
 }
 
-const newToken = (id: string) => caster.good<Token>('POST /api/streams/{id}/preview-token', { path: { id } })
+const newToken = (id: string) => caster.call<Token>('POST /api/streams/{id}/preview-token', { path: { id } })
 
 function previewUrl(id: string, token?: string): string {
   return `${app.url}/api/streams/${id}/preview.flv${token === undefined ? '' : `?token=${token}`}`
@@ -94,14 +94,14 @@ test('opens a preview with a credential or token, counts peak viewers, and ends 
   expect(await statusOf(_id, token)).toBe(401)
   const fresh = await newToken(_id)
   first.seen.leave()
-  const relay = () => caster.good<{ viewers: number }>('GET /api/streams/{id}/relay', { path: { id: _id } })
+  const relay = () => caster.call<{ viewers: number }>('GET /api/streams/{id}/relay', { path: { id: _id } })
   await waitFor(async () => (await relay()).viewers === 1)
   expect(second.seen.ended).toBe(false)
   await caster.stop(_id)
   await publisher.closed
   await waitFor(() => second.seen.ended)
   expect(await statusOf(_id, fresh.token)).toBe(401)
-  const armed = await caster.good<{ streamKey: string }>('POST /api/streams/{id}/arm', { path: { id: _id } })
+  const armed = await caster.call<{ streamKey: string }>('POST /api/streams/{id}/arm', { path: { id: _id } })
   await caster.publish(armed.streamKey)
   await caster.until(_id, 'receiving')
   expect(await statusOf(_id, fresh.token)).toBe(401)
@@ -117,13 +117,13 @@ test('stores peak viewers in the session, and ends the preview of a removed memb
   const bob = await watch(previewUrl(_id), { 'X-API-Key': world.key('bob') })
   await caster.goLive(_id)
   const ada = await watch(previewUrl(_id), { 'X-API-Key': world.key('ada') })
-  await caster.good('DELETE /api/team/{workspaceId}/members/{userId}', {
+  await caster.call('DELETE /api/team/{workspaceId}/members/{userId}', {
     path: { workspaceId, userId: world.id('bob') },
   })
   await waitFor(() => bob.seen.ended, { what: "the end of bob's preview" })
   expect(ada.seen.ended).toBe(false)
   ada.seen.leave()
-  const sessions = () => caster.good<{ peakViewers: number }[]>('GET /api/streams/{id}/sessions', { path: { id: _id } })
+  const sessions = () => caster.call<{ peakViewers: number }[]>('GET /api/streams/{id}/sessions', { path: { id: _id } })
   await waitFor(async () => (await sessions())[0]?.peakViewers === 2)
   await caster.stop(_id)
   await sink.close()

@@ -61,7 +61,7 @@ beforeAll(async () => {
   caller = world.as('ada')
   caster = new Broadcaster(app, caller, workspaceId)
   const file = { name: 'clip.mp4', content: new Uint8Array(await readFile(join(folder, 'clip.mp4'))) }
-  clip = (await caster.good<{ _id: string }>('POST /api/assets/upload', { body: { workspaceId }, file }))._id
+  clip = (await caster.call<{ _id: string }>('POST /api/assets/upload', { body: { workspaceId }, file }))._id
   await untilExamined(clip)
 })
 afterAll(async () => {
@@ -79,7 +79,7 @@ const recordingsFolder = () => join(app.dataDir, 'recordings')
 const untilExamined = (id: string) =>
   waitFor(
     async () => {
-      const asset = await caster.good<{ thumbnail: { status: string }; duration: number; tags: string[] }>(
+      const asset = await caster.call<{ thumbnail: { status: string }; duration: number; tags: string[] }>(
         'GET /api/assets/{id}',
         { path: { id } },
       )
@@ -93,12 +93,12 @@ async function recordedStream(): Promise<{ id: string; streamKey: string; sink: 
   const sink = await startSink()
   sinks.push(sink)
   const { _id: id, streamKey } = await caster.stream({ one: sink })
-  await caster.good('PUT /api/streams/{id}', { path: { id }, body: { title: 'Launch', record: true } })
+  await caster.call('PUT /api/streams/{id}', { path: { id }, body: { title: 'Launch', record: true } })
   return { id, streamKey, sink }
 }
 
 async function session(id: string): Promise<SeenSession | undefined> {
-  return (await caster.good<SeenSession[]>('GET /api/streams/{id}/sessions', { path: { id } }))[0]
+  return (await caster.call<SeenSession[]>('GET /api/streams/{id}/sessions', { path: { id } }))[0]
 }
 
 /** The recordings of the last session, when this many exist and all are in the media library. */
@@ -116,7 +116,7 @@ const untilKept = (id: string, count: number) =>
 const untilOnDisk = (id: string, seconds: number) =>
   waitFor(
     async () => {
-      const reply = await caster.good<{ recording: SeenFile | null }>('GET /api/streams/{id}/relay', { path: { id } })
+      const reply = await caster.call<{ recording: SeenFile | null }>('GET /api/streams/{id}/relay', { path: { id } })
       const reported = reply.recording
       const [file] = await readdir(recordingsFolder())
       if (reported === null || file === undefined || reported.duration <= seconds) return undefined
@@ -145,7 +145,7 @@ async function playedSeconds(path: string): Promise<number> {
 
 test('stores recordings in the media library, also those of a killed process', async () => {
   const { id, sink } = await recordedStream()
-  await caster.good('POST /api/streams/{id}/broadcast', { path: { id }, body: { assetId: clip, loop: true } })
+  await caster.call('POST /api/streams/{id}/broadcast', { path: { id }, body: { assetId: clip, loop: true } })
   await caster.until(id, 'live')
   const videoFrames = () => sink.messages('video').filter(({ isSequenceHeader }) => !isSequenceHeader)
   await waitFor(() => videoFrames().length > 75)
@@ -187,7 +187,7 @@ test('creates an asset with a thumbnail from a recording with HEVC and Opus', as
   sendAll(publisher, messages)
   await caster.until(id, 'live')
   const recorded = async () =>
-    (await caster.good<{ recording: SeenFile | null }>('GET /api/streams/{id}/relay', { path: { id } })).recording
+    (await caster.call<{ recording: SeenFile | null }>('GET /api/streams/{id}/relay', { path: { id } })).recording
   expect(await waitFor(recorded)).toMatchObject({ error: null })
   sendAll(publisher, messages, 2_033)
   await waitFor(async () => ((await recorded())?.duration ?? 0) > 1.9)
@@ -212,7 +212,7 @@ test('records an audio-only stream as an audio file', async () => {
   for (const { payload, timestamp, type } of readTags(await readFile(path)))
     if (type === AUDIO) publisher.send(type, timestamp, payload)
   const recording = async () =>
-    (await caster.good<{ recording: SeenFile | null }>('GET /api/streams/{id}/relay', { path: { id } })).recording
+    (await caster.call<{ recording: SeenFile | null }>('GET /api/streams/{id}/relay', { path: { id } })).recording
   await waitFor(async () => ((await recording())?.duration ?? 0) > 3)
   expect(await recording()).toMatchObject({ error: null })
   await caster.stop(id)

@@ -80,7 +80,7 @@ class Show {
       { platform: 'custom', accountId: await caster.destination(`nginx-${name}`, Number(new URL(nginx.url).port)) },
     ]
     const { _id } = await caster.stream({})
-    const armed = await caster.good<{ whipUrl: string; whipToken: string }>('POST /api/streams/{id}/arm', {
+    const armed = await caster.call<{ whipUrl: string; whipToken: string }>('POST /api/streams/{id}/arm', {
       path: { id: _id },
       body: { platforms },
     })
@@ -108,7 +108,7 @@ class Show {
     // The status of the media process follows within a second.
     const ingest = await waitFor(async () => {
       const path = { id: this.id }
-      const relay = await caster.good<{ ingest: { audioCodec?: string; videoCodec?: string } | null }>(
+      const relay = await caster.call<{ ingest: { audioCodec?: string; videoCodec?: string } | null }>(
         'GET /api/streams/{id}/relay',
         {
           path,
@@ -120,7 +120,7 @@ class Show {
     const isRecorded = async () => {
       const codecs = await codecsOf(this.recording())
       if (codecs.length === 2) return true
-      const relay = await caster.good('GET /api/streams/{id}/relay', { path: { id: this.id } })
+      const relay = await caster.call('GET /api/streams/{id}/relay', { path: { id: this.id } })
       throw new Error(JSON.stringify({ name: this.#name, codecs, files: nginx.recordings(), relay }))
     }
     await waitFor(isRecorded, { what: 'video and audio in the recording' })
@@ -206,7 +206,7 @@ const HAS_AUDIO = `(() => {
 test('plays a stream with audio in another page over WebRTC until it ends', async () => {
   const show = await Show.begin('watched', { client: 'page', source: 'clock' })
   await show.run(10)
-  const { pageUrl } = await caster.good<{ pageUrl: string }>('POST /api/streams/{id}/preview-token', {
+  const { pageUrl } = await caster.call<{ pageUrl: string }>('POST /api/streams/{id}/preview-token', {
     path: { id: show.id },
   })
   const context = await browser.newContext()
@@ -233,7 +233,7 @@ test('plays a stream with audio in another page over WebRTC until it ends', asyn
   // The publishing page sends a tone.
   await waitFor(() => page.evaluate<boolean>(HAS_AUDIO), { what: 'audio on the page' })
   const viewers = async () =>
-    (await caster.good<{ viewers: number }>('GET /api/streams/{id}/relay', { path: { id: show.id } })).viewers
+    (await caster.call<{ viewers: number }>('GET /api/streams/{id}/relay', { path: { id: show.id } })).viewers
   await waitFor(async () => (await viewers()) === 1, { what: 'one viewer to be counted' })
   await page.goto('about:blank')
   await waitFor(async () => (await viewers()) === 0, { what: 'the viewer to disconnect' })
@@ -268,7 +268,7 @@ test('runs the script from the README unchanged', async () => {
   const platforms = [{ platform: 'custom', accountId: await caster.destination(`readme-${(started += 1)}`, sink.port) }]
   const { _id } = await caster.stream({})
   const path = { id: _id }
-  const armed = await caster.good<{ whipUrl: string; whipToken: string }>('POST /api/streams/{id}/arm', {
+  const armed = await caster.call<{ whipUrl: string; whipToken: string }>('POST /api/streams/{id}/arm', {
     path,
     body: { platforms },
   })

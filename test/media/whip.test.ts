@@ -50,7 +50,7 @@ async function armedStream(): Promise<Armed & { readonly id: string }> {
   return { id: _id, ...(await arm(_id)) }
 }
 
-const arm = (id: string) => caster.good<Armed>('POST /api/streams/{id}/arm', { path: { id } })
+const arm = (id: string) => caster.call<Armed>('POST /api/streams/{id}/arm', { path: { id } })
 
 async function request(
   method: string,
@@ -112,7 +112,7 @@ test('publishes over WHIP to two destinations, as RFC 9725 specifies', async () 
     expect([video, audio]).toEqual([expect.anything(), expect.anything()])
   }
   type Relay = { ingest: { audioCodec: string | null; width: number | null } | null }
-  const relay = () => caster.good<Relay>('GET /api/streams/{id}/relay', { path: { id: armed.id } })
+  const relay = () => caster.call<Relay>('GET /api/streams/{id}/relay', { path: { id: armed.id } })
   // Audio goes through ffmpeg and arrives a moment after the video.
   const known = async () => {
     const { ingest: seen } = await relay()
@@ -230,7 +230,7 @@ test('accepts a token for its path only, until the stream is armed again or stop
 test('plays over WHEP with a preview token until the session or the permission ends', async () => {
   const armed = await armedStream()
   const preview = (id: string) =>
-    caster.good<{ token: string; whepUrl: string }>('POST /api/streams/{id}/preview-token', { path: { id } })
+    caster.call<{ token: string; whepUrl: string }>('POST /api/streams/{id}/preview-token', { path: { id } })
   const { token, whepUrl } = await preview(armed.id)
   const other = await preview((await armedStream()).id)
   const viewer = new WhepViewer()
@@ -247,7 +247,7 @@ test('plays over WHEP with a preview token until the session or the permission e
   expect(await request('POST', whepUrl, token, sending)).toMatchObject({ status: 406, code: 'no_usable_codec' })
 
   const viewers = async () =>
-    (await caster.good<{ viewers: number }>('GET /api/streams/{id}/relay', { path: { id: armed.id } })).viewers
+    (await caster.call<{ viewers: number }>('GET /api/streams/{id}/relay', { path: { id: armed.id } })).viewers
   const reply = await request('POST', whepUrl, token, sdp)
   expect(reply.status).toBe(201)
   expect(reply.headers.get('link')).toContain('rel="ice-server"')

@@ -39,7 +39,7 @@ export class Broadcaster {
   /** @returns the destination's id */
   async destination(name: string, port: number, streamKey = `key-for-${name}`): Promise<string> {
     const body = { workspaceId: this.#workspaceId, name, url: `rtmp://127.0.0.1:${port}/live`, streamKey }
-    return (await this.good<{ _id: string }>('POST /api/streams/rtmp-destinations', { body }))._id
+    return (await this.call<{ _id: string }>('POST /api/streams/rtmp-destinations', { body }))._id
   }
 
   /** Uploads a file to the media library and waits until it is inspected. @returns the id of the asset */
@@ -47,9 +47,9 @@ export class Broadcaster {
     const name = basename(path)
     const file = { name, content: new Uint8Array(await readFile(path)) }
     const body = { workspaceId: this.#workspaceId }
-    const { _id: id } = await this.good<{ _id: string }>('POST /api/assets/upload', { body, file })
+    const { _id: id } = await this.call<{ _id: string }>('POST /api/assets/upload', { body, file })
     const isInspected = async () => {
-      const asset = await this.good<{ thumbnail: { status: string } }>('GET /api/assets/{id}', { path: { id } })
+      const asset = await this.call<{ thumbnail: { status: string } }>('GET /api/assets/{id}', { path: { id } })
       return asset.thumbnail.status !== 'pending'
     }
     await waitFor(isInspected, { timeoutMs: 120_000, what: `${name} to be inspected` })
@@ -62,19 +62,19 @@ export class Broadcaster {
     for (const [name, sink] of Object.entries(sinks)) {
       platforms.push({ platform: 'custom', accountId: await this.destination(name, sink.port) })
     }
-    return this.good('POST /api/streams', { body: { workspaceId: this.#workspaceId, title: 'Launch', platforms } })
+    return this.call('POST /api/streams', { body: { workspaceId: this.#workspaceId, title: 'Launch', platforms } })
   }
 
   get(id: string): Promise<SeenStream> {
-    return this.good('GET /api/streams/{id}', { path: { id } })
+    return this.call('GET /api/streams/{id}', { path: { id } })
   }
 
   goLive(id: string, body: object = {}): Promise<SeenStream> {
-    return this.good('POST /api/streams/{id}/go-live', { path: { id }, body })
+    return this.call('POST /api/streams/{id}/go-live', { path: { id }, body })
   }
 
   stop(id: string): Promise<SeenStream> {
-    return this.good('POST /api/streams/{id}/stop', { path: { id } })
+    return this.call('POST /api/streams/{id}/stop', { path: { id } })
   }
 
   /** Waits until the stream has a status. */
@@ -115,7 +115,8 @@ export class Broadcaster {
     return status?.code === 'NetStream.Publish.Start' ? '' : (status?.description ?? 'closed without a word')
   }
 
-  async good<T>(route: string, options: Parameters<ApiCaller['call']>[1]): Promise<T> {
+  /** Calls the API. @returns the data of the reply. @throws Error when the call fails */
+  async call<T>(route: string, options: Parameters<ApiCaller['call']>[1]): Promise<T> {
     const reply = await this.#caller.call(route, options)
     if (reply.status >= 300) throw new Error(`${route} returned ${reply.status}: ${reply.text}`)
     return (reply.body as { data: T }).data

@@ -2,7 +2,7 @@ import { mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { freeLoopbackPort } from '../../../src/setup/free-port.ts'
 import { cpuSeconds, median, processTree, start, type Running } from '../support/process.ts'
-import { ask, makeWorkspace, withGround, type Ground } from './ground.ts'
+import { ask, makeWorkspace, withSetup, type Setup } from './setup.ts'
 import type { Order } from './load.ts'
 
 export interface DeliveryBench {
@@ -36,19 +36,19 @@ interface Figures {
 
 /** Compares persisted messages to a room with bare broadcasts of the same frame, and prints a Markdown table. */
 export async function benchDelivery(bench: DeliveryBench): Promise<void> {
-  await withGround(bench.databaseUrl, bench.folder, async (ground) => {
+  await withSetup(bench.databaseUrl, bench.folder, async (setup) => {
     const baselines: Running[] = []
     try {
-      await compare(bench, ground, baselines)
+      await compare(bench, setup, baselines)
     } finally {
       for (const baseline of baselines) await baseline.stop()
     }
   })
 }
 
-async function compare(bench: DeliveryBench, ground: Ground, baselines: Running[]): Promise<void> {
-  const { load, port } = ground
-  const { channelId, keys, workspaceId } = await makeWorkspace(ground, 'hot', bench.receivers)
+async function compare(bench: DeliveryBench, setup: Setup, baselines: Running[]): Promise<void> {
+  const { load, port } = setup
+  const { channelId, keys, workspaceId } = await makeWorkspace(setup, 'hot', bench.receivers)
   const body = { body: bench.body, clientId: 'message-%' }
   const call = { operation: 'sendMessage', path: { workspaceId, channelId }, body }
   const order = ({ name, text }: Side, seconds: number): Order => ({
@@ -58,7 +58,7 @@ async function compare(bench: DeliveryBench, ground: Ground, baselines: Running[
     window: bench.window,
     text,
   })
-  const crier: Side = { name: 'Crier, persisted', running: ground.crier, text: `42%["call",${JSON.stringify(call)}]` }
+  const crier: Side = { name: 'Crier, persisted', running: setup.crier, text: `42%["call",${JSON.stringify(call)}]` }
   await ask(load, { kind: 'open', side: crier.name, port, isSocketIo: true, tokens: keys })
   const { sample } = await ask(load, order(crier, 1))
   const file = join(bench.folder, 'frame.txt')
@@ -86,7 +86,7 @@ async function compare(bench: DeliveryBench, ground: Ground, baselines: Running[
   const rounds: Figures[][] = []
   for (let round = 0; round < bench.rounds; round += 1) {
     const row: Figures[] = []
-    for (const side of sides) row.push(await measure(side, ground, order(side, bench.seconds)))
+    for (const side of sides) row.push(await measure(side, setup, order(side, bench.seconds)))
     rounds.push(row)
   }
   console.log(
@@ -95,7 +95,7 @@ async function compare(bench: DeliveryBench, ground: Ground, baselines: Running[
   print(sides, rounds)
 }
 
-async function measure(side: Side, { database, load }: Ground, order: Order): Promise<Figures> {
+async function measure(side: Side, { database, load }: Setup, order: Order): Promise<Figures> {
   const { rows } = await database.query<{ pid: number }>('select pg_backend_pid() as pid')
   const postgres = parentOf(rows[0]?.pid ?? 0)
   const before = [cpuSeconds(side.running.pid), cpuOfTree(postgres)] as const

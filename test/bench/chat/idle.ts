@@ -1,5 +1,5 @@
 import { residentBytes } from '../support/process.ts'
-import { ask, makeWorkspace, withGround } from './ground.ts'
+import { ask, makeWorkspace, withSetup } from './setup.ts'
 import { liveBytes } from './live-bytes.ts'
 
 export interface IdleBench {
@@ -18,17 +18,17 @@ const SETTLE_MS = 2_000
 
 /** Measures the memory of idle, authenticated sockets, and prints a Markdown table. */
 export async function benchIdle({ databaseUrl, folder, idle }: IdleBench): Promise<void> {
-  await withGround(databaseUrl, folder, async (ground) => {
+  await withSetup(databaseUrl, folder, async (setup) => {
     const tokens: string[] = []
     while (tokens.length < idle + WARM_SOCKETS) {
       const members = Math.min(WORKSPACE, idle + WARM_SOCKETS - tokens.length)
-      tokens.push(...(await makeWorkspace(ground, `idle-${tokens.length}`, members)).keys)
+      tokens.push(...(await makeWorkspace(setup, `idle-${tokens.length}`, members)).keys)
     }
     const open = async (some: readonly string[]) => {
-      await ask(ground.load, { kind: 'open', side: 'idle', port: ground.port, isSocketIo: true, tokens: some })
+      await ask(setup.load, { kind: 'open', side: 'idle', port: setup.port, isSocketIo: true, tokens: some })
       await new Promise((resolve) => setTimeout(resolve, SETTLE_MS))
-      const live = await liveBytes(ground.inspector)
-      return { live, resident: residentBytes(ground.crier.pid) }
+      const live = await liveBytes(setup.inspector)
+      return { live, resident: residentBytes(setup.crier.pid) }
     }
     const before = await open(tokens.slice(0, WARM_SOCKETS))
     const after = await open(tokens.slice(WARM_SOCKETS))

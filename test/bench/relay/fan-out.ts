@@ -31,7 +31,7 @@ export interface FanOutFigures {
   readonly slowestBitrate: number
 }
 
-/** The least rate of every destination, of the source's 5 Mb/s. */
+/** The minimum rate of every destination, as a share of the source's 5 Mb/s. */
 const LEAST_BITRATE = 4.5e6
 
 /** Runs ffmpeg publishers through a relay to the sink, and measures the relay after the warm-up. */

@@ -100,8 +100,8 @@ export const RelayHealthView = named(
     nodes: Type.Array(
       Type.Object({
         nodeId: Id,
-        ok: Type.Boolean({ description: 'Whether the node and its media process answer' }),
-        lastSeenAt: Type.Union([Timestamp, Type.Null()], { description: 'When its media process last answered' }),
+        ok: Type.Boolean({ description: 'Whether the node and its media process respond' }),
+        lastSeenAt: Type.Union([Timestamp, Type.Null()], { description: 'When its media process last responded' }),
         uptimeSeconds: Type.Integer(),
         connections: Type.Integer(),
         streams: Type.Integer({ description: 'Streams that have a publisher' }),

@@ -57,7 +57,7 @@ export const streamDestinationChanged = event({
     accountId: Type.String({ ...Id, description: 'The RTMP destination of the workspace' }),
     name: Type.String({ description: 'Name of the destination' }),
     status: DestinationStatus,
-    since: Type.String({ ...Timestamp, description: 'Since when it has this status' }),
+    since: Type.String({ ...Timestamp, description: 'When it got this status' }),
     lastError: Nullable(Type.Object(FAULT_FIELDS, { description: 'Why it failed the last time' })),
   }),
   example: {
@@ -86,7 +86,7 @@ export const streamDiagnosis = event({
     destinationId: Nullable(Type.String({ ...Id, description: 'The affected destination. Null for all' })),
     code: WarningCode,
     message: Type.String({ description: 'Text for users' }),
-    since: Type.String({ ...Timestamp, description: 'Since when the problem exists' }),
+    since: Type.String({ ...Timestamp, description: 'When the problem began' }),
     status: States('DiagnosisStatus', 'Whether a problem of a stream still exists', {
       raised: 'The problem exists now',
       cleared: 'The problem is resolved',

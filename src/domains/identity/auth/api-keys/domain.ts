@@ -1,5 +1,5 @@
 import { domain } from '../../../../domain.ts'
 import * as operations from './operations.ts'
 
-/** The contract has the API keys of a user under `users`. */
+/** In the API, these operations belong to the service `users`. */
 export const apiKeys = domain({ name: 'users', operations })

@@ -8,7 +8,7 @@ import type { Answer, Order } from './load.ts'
 import { makeMembers } from './people.ts'
 
 /** A new Crier process, and a process of receivers and senders. */
-export interface Ground {
+export interface Setup {
   readonly crier: Running
   readonly port: number
   /** The inspector port of the Crier process. */
@@ -18,10 +18,10 @@ export interface Ground {
 }
 
 /** @param folder a new folder for the server's files */
-export async function withGround<T>(
+export async function withSetup<T>(
   databaseUrl: string,
   folder: string,
-  work: (ground: Ground) => Promise<T>,
+  work: (setup: Setup) => Promise<T>,
 ): Promise<T> {
   const database = new Client({ connectionString: databaseUrl })
   await database.connect()
@@ -67,7 +67,7 @@ export async function ask(load: ChildProcess, order: Order): Promise<Answer> {
 }
 
 /** Creates a workspace with a public channel and this many members beside the owner. @returns their API keys */
-export async function makeWorkspace({ database, port }: Ground, name: string, members: number) {
+export async function makeWorkspace({ database, port }: Setup, name: string, members: number) {
   const must = async (route: string, options: Parameters<typeof send>[2]) => {
     const reply = await send(`http://127.0.0.1:${port}`, route, options)
     if (reply.status >= 300) throw new Error(`${route}: ${reply.text}`)
