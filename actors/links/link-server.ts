@@ -50,7 +50,8 @@ class Peer implements ConnectionHandlers {
   /** Ids of recent requests, in two generations, to ignore duplicate frames. */
   #seen = new Set<number>()
   #seenBefore = new Set<number>()
-  #heardAt: number
+  /** Checks since the peer was last heard. */
+  #silentChecks = 0
   #cancelTimer: () => void
   #isClosed = false
   isAuthenticated = false
@@ -60,14 +61,13 @@ class Peer implements ConnectionHandlers {
     this.#options = options
     this.#onClosed = onClosed
     this.#nonce = options.random.bytes(32)
-    this.#heardAt = options.clock.monotonic()
     this.#cancelTimer = options.clock.after(options.limits.handshakeMs, () => this.close())
     connection.send(encodeHello(this.#nonce))
   }
 
   frame(frame: Buffer): void {
     if (this.#isClosed) return
-    this.#heardAt = this.#options.clock.monotonic()
+    this.#silentChecks = 0
     try {
       if (this.isAuthenticated) this.#receive(frame)
       else this.#authenticate(frame)
@@ -147,8 +147,9 @@ class Peer implements ConnectionHandlers {
   #watchSilence(): void {
     const { clock, limits } = this.#options
     this.#cancelTimer = clock.after(limits.silenceMs, () => {
-      // Reading is paused while a slow peer catches up. That does not count as silence of the peer.
-      if (clock.monotonic() - this.#heardAt >= limits.silenceMs * 3) this.close()
+      this.#silentChecks += 1
+      // Reading is paused while a slow peer catches up. Neither that nor a pause of this process is silence of the peer.
+      if (this.#silentChecks > 3) this.close()
       else this.#watchSilence()
     })
   }

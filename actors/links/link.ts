@@ -31,7 +31,8 @@ export class Link {
   #serverNonce: Buffer | undefined
   readonly #clientNonce: Uint8Array
   #lastId = 0
-  #heardAt: number
+  /** Pings since the peer was last heard. */
+  #unanswered = 0
   #cancelTimer: () => void
 
   constructor(address: string, settings: LinkSettings, onClosed: () => void) {
@@ -39,7 +40,6 @@ export class Link {
     this.#settings = settings
     this.#onClosed = onClosed
     this.#clientNonce = settings.random.bytes(32)
-    this.#heardAt = settings.clock.monotonic()
     this.#cancelTimer = settings.clock.after(settings.limits.handshakeMs, () => this.close())
     this.#connection = settings.transport.connect(address, {
       frame: (frame) => this.#receive(frame),
@@ -121,7 +121,7 @@ export class Link {
 
   #receive(frame: Buffer): void {
     if (this.#state === 'closed') return
-    this.#heardAt = this.#settings.clock.monotonic()
+    this.#unanswered = 0
     try {
       if (this.#state === 'connecting') this.#greet(frame)
       else if (frame[0] === TYPE.reply) this.#answer(frame)
@@ -156,11 +156,13 @@ export class Link {
     const { clock, limits } = this.#settings
     this.#cancelTimer = clock.after(limits.pingMs, () => {
       if (this.#state !== 'open') return
-      if (clock.monotonic() - this.#heardAt >= limits.silenceMs) {
+      // Counted in pings, because a pause of this process is not silence of the peer.
+      if (this.#unanswered * limits.pingMs >= limits.silenceMs) {
         this.close()
         return
       }
       this.#connection.send(PING)
+      this.#unanswered += 1
       this.#schedulePing()
     })
   }

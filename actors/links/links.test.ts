@@ -202,11 +202,22 @@ describe('a link', () => {
       },
     })
     expect(await ask(link)).toMatchObject({ kind: 'value' })
-    // With pings it stays open for longer than the silence limit.
-    await new Promise((resolve) => void setTimeout(resolve, 200))
-    expect(link.closed).toBe(false)
     dropFrames = true
     expect(await ask(link)).toEqual({ kind: 'lost' })
+  })
+
+  it('stays open with pings, also when this process pauses for longer than the silence limit', async () => {
+    const { address } = await serve(echo, settings(SECRET, { silenceMs: 100 }))
+    const link = dial(address, settings(SECRET, { pingMs: 20, silenceMs: 100 }))
+    for (let pause = 0; pause < 3; pause += 1) {
+      expect(await ask(link)).toMatchObject({ kind: 'value' })
+      const until = performance.now() + 400
+      while (performance.now() < until);
+      // The timers of both ends are due. They fire before these.
+      await new Promise((resolve) => void setTimeout(resolve, 1))
+      await new Promise((resolve) => void setImmediate(resolve))
+    }
+    expect(link.closed).toBe(false)
   })
 })
 
