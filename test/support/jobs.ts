@@ -12,9 +12,11 @@ import type { JobRun } from '../../src/jobs/runner.ts'
 import { JobService } from '../../src/jobs/service.ts'
 import type { StoreChoice } from '../../src/jobs/stores.ts'
 
-/** Shorter times than in production, so that tests do not wait long for the recovery of lost jobs. */
+/**
+ * Shorter times than in production, so that tests do not wait long for the recovery of lost jobs. Locks last as long as
+ * there: on a busy machine a worker may not renew a short one in time, and its job runs twice.
+ */
 export const QUICK: Partial<JobTimes> = {
-  lockMs: 1_000,
   stalledMs: 300,
   pollMs: 200,
   sweepMs: 200,
