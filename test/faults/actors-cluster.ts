@@ -7,6 +7,7 @@ import { join } from 'node:path'
 import { setTimeout as delay } from 'node:timers/promises'
 import { Redis } from 'ioredis'
 import { Client, type QueryResultRow } from 'pg'
+import { expect } from 'vitest'
 import type { ActorStats, NodeOwnership } from '../../actors/index.ts'
 import { createLog } from '../../src/core/log.ts'
 import { openDataDirectory, type DataDirectory } from '../../src/setup/data-directory.ts'
@@ -22,8 +23,20 @@ import { Proxy } from './actors-proxy.ts'
 /** Factor of all times. 1 as in production. By default the tests use half, in assertions too. */
 export const PACE = Number(process.env['FAULT_PACE'] ?? 0.5)
 export const LEASE_MS = 5_000 * PACE
+/** A lease that a healthy node keeps on a machine that is very busy, for tests in which none has to expire. */
+export const LONG_LEASE_MS = 60_000
 /** The longest time until a missing node is detected and replaced. */
 export const FAIL_OVER_MS = LEASE_MS + 2_000
+
+/**
+ * Expects that a recovery took less than `mostMs`. Only with the times of production, on a machine that does nothing else
+ * (`npm run soak:faults`): otherwise the speed of the machine decides, and the test has waited for the recovery anyway.
+ */
+export function expectWithin(tookMs: number, mostMs: number, leastMs = 0): void {
+  if (process.env['FAULT_PACE'] === undefined) return
+  expect(tookMs).toBeLessThan(mostMs)
+  expect(tookMs).toBeGreaterThanOrEqual(leastMs)
+}
 /** Time until a joining node has received its share of actors. */
 const SETTLED_MS = 3_000
 
@@ -150,14 +163,14 @@ export class Cluster {
     return `redis://127.0.0.1:${this.#redisPort}`
   }
 
-  async startNode(name: string): Promise<TestNode> {
+  async startNode(name: string, leaseMs = LEASE_MS): Promise<TestNode> {
     const { settings, connections, exec } = await (this.#namespaces
       ? this.#inNamespace(this.#namespaces)
       : this.#behindProxies())
     const child = fork(new URL('./actors-node.ts', import.meta.url), {
       env: {
         ...process.env,
-        NODE_SETTINGS: JSON.stringify({ ...settings, name, leaseMs: LEASE_MS } satisfies NodeSettings),
+        NODE_SETTINGS: JSON.stringify({ ...settings, name, leaseMs } satisfies NodeSettings),
       },
       execArgv: [],
       ...exec,

@@ -35,11 +35,11 @@ export class PostgresHost implements ActorHost {
     this.#pool = new Pool({
       connectionString: url,
       max: 6,
-      connectionTimeoutMillis: 1_500,
-      query_timeout: 4_000,
+      connectionTimeoutMillis: Math.max(1_500, leaseMs * 0.3),
+      query_timeout: Math.max(4_000, leaseMs * 0.3),
       keepAlive: true,
       // Releases the lock of a stopped owner before its lease expires.
-      options: `-c idle_in_transaction_session_timeout=${leaseMs * 0.6} -c statement_timeout=8000`,
+      options: `-c idle_in_transaction_session_timeout=${leaseMs * 0.6} -c statement_timeout=${Math.max(8_000, leaseMs * 0.3)}`,
     })
     this.#pool.on('error', () => undefined)
   }

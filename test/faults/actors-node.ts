@@ -39,7 +39,7 @@ const actors = await ClusterActors.start({
   transport: tcpTransport({ host: settings.linkHost, port: settings.linkPort, advertise: settings.advertise }),
   secret: 'the secret that all test nodes share',
   ttlMs: settings.leaseMs,
-  beatMs: settings.leaseMs / 5,
+  beatMs: Math.min(1_000, settings.leaseMs / 5),
 })
 
 async function handle(request: NodeRequest): Promise<unknown> {
@@ -58,7 +58,7 @@ async function handle(request: NodeRequest): Promise<unknown> {
       return actors.owners()
     case 'stop': {
       const startedAt = performance.now()
-      await actors.close(1_000)
+      await actors.close(Math.max(1_000, settings.leaseMs * 0.3))
       const took = performance.now() - startedAt
       await host.close()
       return took

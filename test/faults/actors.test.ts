@@ -1,7 +1,7 @@
 import { setTimeout as delay } from 'node:timers/promises'
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest'
 import { waitFor } from '../support/wait.ts'
-import { Cluster, FAIL_OVER_MS, LEASE_MS, PACE, type TestNode } from './actors-cluster.ts'
+import { Cluster, expectWithin, FAIL_OVER_MS, LEASE_MS, LONG_LEASE_MS, PACE, type TestNode } from './actors-cluster.ts'
 import { faultsOf, Load } from './actors-load.ts'
 
 let cluster: Cluster
@@ -11,16 +11,16 @@ beforeAll(async () => {
 afterEach(() => cluster.clear())
 afterAll(() => cluster.stop())
 
-async function startNodes(count: number): Promise<[TestNode, TestNode, ...TestNode[]]> {
+async function startNodes(count: number, leaseMs?: number): Promise<[TestNode, TestNode, ...TestNode[]]> {
   const names = Array.from({ length: count }, (_, index) => `node${index}`)
-  const nodes = await Promise.all(names.map((name) => cluster.startNode(name)))
+  const nodes = await Promise.all(names.map((name) => cluster.startNode(name, leaseMs)))
   const one = nodes[0] as TestNode
   await waitFor(async () => (await one.stats()).cluster?.nodes === count)
   return nodes as [TestNode, TestNode, ...TestNode[]]
 }
 
-async function startLoad(nodes: readonly TestNode[]): Promise<Load> {
-  const load = new Load()
+async function startLoad(nodes: readonly TestNode[], timeoutMs?: number): Promise<Load> {
+  const load = new Load(timeoutMs)
   for (const node of nodes) load.add(node)
   await waitFor(() => load.acknowledged > 200, { what: 'the load to start' })
   return load
@@ -59,12 +59,15 @@ function untilServed(load: Load, nodes: readonly TestNode[]): Promise<unknown> {
   })
 }
 
+/** The longest time for a command where none may fail. */
+const PATIENT_MS = 20_000
+
 let lastActivation = 0
 
 /** Activates 60 actors, which are idle afterwards. */
 async function activateIdleActors(node: TestNode): Promise<void> {
   const replies = await Promise.all(
-    Array.from({ length: 60 }, (_, index) => node.run(`ws:idle${index}`, `idle${(lastActivation += 1)}`, 5_000)),
+    Array.from({ length: 60 }, (_, index) => node.run(`ws:idle${index}`, `idle${(lastActivation += 1)}`, PATIENT_MS)),
   )
   expect(replies.filter((reply) => !reply.ok)).toEqual([])
 }
@@ -91,9 +94,8 @@ describe('loss of the owner', () => {
     const gap = load.longestGap([one, two], owned)
     report('kill -9', load, { 'fail-over ms': gap })
     expect(faultsOf(await cluster.log(), sent)).toEqual([])
-    expect(gap).toBeLessThan(FAIL_OVER_MS)
-    // The lease ends some time after its node. A shorter gap would mean that the node did not own these actors.
-    expect(gap).toBeGreaterThan(LEASE_MS / 2)
+    // The lease outlives its node. With a shorter gap these would not have been its actors.
+    expectWithin(gap, FAIL_OVER_MS, LEASE_MS / 2)
   })
 
   it('keeps a node that was paused for longer than its lease from writing, and lets it rejoin', async () => {
@@ -109,13 +111,13 @@ describe('loss of the owner', () => {
     const gap = load.longestGap([one], owned)
     report('SIGSTOP', load, { 'fail-over ms': gap })
     expect(faultsOf(await cluster.log(), sent, [two.name])).toEqual([])
-    expect(gap).toBeLessThan(FAIL_OVER_MS)
-    expect((await two.stats()).cluster?.lostLeases).toBe(1)
+    expectWithin(gap, FAIL_OVER_MS)
+    expect((await two.stats()).cluster?.lostLeases).toBeGreaterThan(0)
   })
 
-  it('hands actors over within a second of a graceful stop; a client that retries once sees no error', async () => {
-    const [one, two, three] = (await startNodes(3)) as [TestNode, TestNode, TestNode]
-    const load = await startLoad([one, two])
+  it('hands actors over at a graceful stop; a client that retries once sees no error', async () => {
+    const [one, two, three] = (await startNodes(3, LONG_LEASE_MS)) as [TestNode, TestNode, TestNode]
+    const load = await startLoad([one, two], PATIENT_MS)
     await activateIdleActors(one)
     await waitFor(async () => (await ownedBy(three, one)).length > 5, { what: 'the third node to own its share' })
     const took = await three.stop()
@@ -124,14 +126,14 @@ describe('loss of the owner', () => {
     report('graceful stop', load, { 'stop ms': took, 'longest gap ms': load.longestGap([one, two]) })
     expect(sent.filter((one) => !one.reply.ok)).toEqual([])
     expect(faultsOf(await cluster.log(), sent)).toEqual([])
-    expect(took).toBeLessThan(1_000)
+    expectWithin(took, 1_000)
   })
 
   it('gives a joining node its share, without errors', async () => {
-    const [one, two] = await startNodes(2)
-    const load = await startLoad([one, two])
+    const [one, two] = await startNodes(2, LONG_LEASE_MS)
+    const load = await startLoad([one, two], PATIENT_MS)
     await activateIdleActors(one)
-    const three = await cluster.startNode('late')
+    const three = await cluster.startNode('late', LONG_LEASE_MS)
     load.add(three)
     await waitFor(
       async () => {
@@ -160,7 +162,7 @@ describe('loss of Redis', () => {
     const gap = load.longestGap([one, two])
     report('FLUSHALL', load, { 'longest gap ms': gap })
     expect(faultsOf(await cluster.log(), sent)).toEqual([])
-    expect(gap).toBeLessThan(FAIL_OVER_MS)
+    expectWithin(gap, FAIL_OVER_MS)
   })
 
   it.each([4_000 * PACE, 20_000 * PACE])('recovers when Redis is killed and returns empty after %d ms', async (ms) => {
@@ -175,7 +177,7 @@ describe('loss of Redis', () => {
     const sent = await load.stop()
     report(`Redis away for ${ms} ms`, load, { 'recovered ms': recovered })
     expect(faultsOf(await cluster.log(), sent)).toEqual([])
-    expect(recovered).toBeLessThan(FAIL_OVER_MS)
+    expectWithin(recovered, FAIL_OVER_MS)
   })
 })
 
@@ -190,6 +192,6 @@ describe('loss of PostgreSQL', () => {
     const sent = await load.stop()
     report('PostgreSQL kill -9', load, { 'recovered ms': recovered })
     expect(faultsOf(await cluster.log(), sent)).toEqual([])
-    expect(recovered).toBeLessThan(15_000)
+    expectWithin(recovered, 15_000)
   })
 })

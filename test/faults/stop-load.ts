@@ -4,11 +4,15 @@ import { waitFor } from '../support/wait.ts'
 
 const PAUSE_MS = 10
 
+let loads = 0
+
 /**
  * Clients of several nodes that create streams, one after the other. Each client uses one node. It retries a failed
  * request once at the first node with the same idempotency key, like a client behind a load balancer.
  */
 export class StopLoad {
+  /** What the titles of its streams begin with. */
+  readonly prefix = `load${(loads += 1)}-`
   readonly #urls: readonly [string, ...string[]]
   readonly #clients: Promise<void>[] = []
   readonly #latest = new Map<string, number>()
@@ -49,7 +53,7 @@ export class StopLoad {
   async #client(url: string, workspaceId: string, apiKey: string): Promise<void> {
     while (this.#running) {
       const sentAt = performance.now()
-      const title = `load-${String((this.#sent += 1)).padStart(8, '0')}`
+      const title = `${this.prefix}${String((this.#sent += 1)).padStart(8, '0')}`
       const options = { apiKey, body: { workspaceId, title }, headers: { 'Idempotency-Key': title } }
       let failure = await attempt(url, options)
       if (failure !== undefined) {
