@@ -40,8 +40,8 @@ function expectContinuous(one: SinkConnection): void {
     const times = one.of(kind).map(({ timestamp }) => timestamp)
     expect(times).toEqual(times.toSorted((left, right) => left - right))
     const gaps = times.slice(1).map((time, at) => time - times[at]!)
-    // The other publisher takes over after half a second in this test. The rest is tolerance for a busy machine.
-    expect(Math.max(...gaps)).toBeLessThan(4_000)
+    // More than ten times as long as it takes here until the other publisher takes over.
+    expect(Math.max(...gaps)).toBeLessThan(20_000)
   }
 }
 

@@ -89,7 +89,7 @@ test('a destination that is added gets the configurations and the current GOP at
     .filter(({ isSequenceHeader }) => !isSequenceHeader)
   expect(frames[0]).toMatchObject({ isKeyframe: true, timestamp: 0 })
   // The next keyframe follows a minute later.
-  expect(frames[0]!.at - publishedAt!).toBeLessThan(5_000)
+  expect(frames[0]!.at - publishedAt!).toBeLessThan(30_000)
   await waitFor(() => late.messages('video').length === media.of('video').length)
   expect(late.messages('video').map(({ checksum }) => checksum)).toEqual(media.of('video').map((one) => one.checksum))
   expect(scene.sinks[0]!.connections).toHaveLength(1)
@@ -202,15 +202,15 @@ test('a publisher that returns during the hold continues on the same connections
 })
 
 test('the hold counts from the last frame, also when the connection of the publisher is half-open', async () => {
-  const limits = { relay: { ...FAST_LIMITS, holdMs: 60_000 }, ingest: { idleTimeoutMs: 4_000 } }
+  const limits = { relay: { ...FAST_LIMITS, holdMs: 60_000 }, ingest: { idleTimeoutMs: 6_000 } }
   scene = await startNodeWithSinks([await startSink()], {}, { limits })
   const media = await publish()
   await waitFor(() => scene.destination('d0').state === 'live')
   media.stop()
   await waitFor(() => scene.node.status().streams[0]!.ingest === null)
-  // This hold has just ended, counted from the last frame. Counted from the disconnect, it would last 4 s longer.
+  // This hold has just ended, counted from the last frame. Counted from the disconnect, it would last 6 s longer.
   scene.change({ holdMs: performance.now() - media.sent.at(-1)!.at })
-  await waitFor(() => scene.destination('d0').state === 'idle')
+  await waitFor(() => scene.destination('d0').state === 'idle', { timeoutMs: 5_000 })
 })
 
 test('connections are unpublished after the hold, and opened again when a publisher connects', async () => {

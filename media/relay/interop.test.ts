@@ -1,11 +1,12 @@
 import { execFile, spawn, type ChildProcess } from 'node:child_process'
 import { once } from 'node:events'
 import { mkdir, mkdtemp, readdir, rm, writeFile } from 'node:fs/promises'
-import { connect, createServer } from 'node:net'
+import { connect } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
 import { afterAll, beforeAll, expect, test } from 'vitest'
+import { freeLoopbackPort } from '../../src/setup/free-port.ts'
 import { nginxRtmpModule, toolPath } from '../../test/support/tools.ts'
 import { waitFor } from '../../test/support/wait.ts'
 import { startNode, type NodeFixture } from '../testing/node-fixture.ts'
@@ -37,15 +38,6 @@ function start(command: string, args: string[]): ChildProcess {
   const child = spawn(command, args, { stdio: 'ignore' })
   children.push(child)
   return child
-}
-
-async function freePort(): Promise<number> {
-  const server = createServer().listen(0, '127.0.0.1')
-  await once(server, 'listening')
-  const { port } = server.address() as { port: number }
-  server.close()
-  await once(server, 'close')
-  return port
 }
 
 async function listens(port: number): Promise<boolean> {
@@ -82,7 +74,7 @@ async function packets(file: string): Promise<{ video: string[]; audio: string[]
 }
 
 async function nginxSink(rules = ''): Promise<{ port: number; recording: () => Promise<string> }> {
-  const port = await freePort()
+  const port = await freeLoopbackPort()
   const prefix = join(folder, 'nginx')
   const recordings = join(prefix, 'recordings')
   await mkdir(recordings, { recursive: true })
@@ -103,7 +95,7 @@ async function nginxSink(rules = ''): Promise<{ port: number; recording: () => P
 
 test('relays every packet from ffmpeg unchanged to nginx-rtmp and to ffmpeg', async () => {
   const nginx = await nginxSink()
-  const ffmpegPort = await freePort()
+  const ffmpegPort = await freeLoopbackPort()
   const received = join(folder, 'received.flv')
   const url = `rtmp://127.0.0.1:${ffmpegPort}/live/received-key`
   const receiver = start('ffmpeg', ['-v', 'error', '-listen', '1', '-i', url, '-c', 'copy', '-y', received])

@@ -12,8 +12,6 @@ const PACKETS_KEPT = 2_000
 const REPORT_MS = 250
 /** The media clock advances by at most this much per timer event. */
 const MAX_STEP_MS = 100
-/** A pause of this process that is longer looks like a network failure to the server. */
-const FREEZE_MS = 500
 
 export interface WhipClientOptions {
   readonly media: WhipMedia
@@ -52,8 +50,6 @@ export class WhipClient {
   state = 'new'
   keyframeRequests = 0
   retransmissions = 0
-  /** How often this process paused for more than half a second. */
-  freezes = 0
   /** RTCP packet types that the server sent. */
   readonly feedback: number[] = []
   /** When each frame was sent, in monotonic milliseconds. */
@@ -135,7 +131,6 @@ export class WhipClient {
     const step = now - this.#steppedAt
     this.#steppedAt = now
     if (step > MAX_STEP_MS) this.#startedAt += step - MAX_STEP_MS
-    if (step > FREEZE_MS) this.freezes += 1
     const elapsed = now - this.#startedAt
     const due =
       this.#videoTrack === null || this.#options.withholdsVideo ? 0 : (elapsed / 1_000) * media.framesPerSecond

