@@ -164,6 +164,19 @@ test('refuses other files, missing paths and invalid sizes', async () => {
   }
 })
 
+test('names the reason when the output folder is missing, also with other work at the same time', async () => {
+  const many = [64, 80, 96, 112].map((edge) => ({ name: `at-${edge}`, edge }))
+  const codes = await Promise.all(
+    Array.from({ length: 200 }, async () => {
+      const failure = await work
+        .thumbnails(path('jpeg'), path('nowhere'), { sizes: many })
+        .catch((error: unknown) => error)
+      return (failure as { code: string }).code
+    }),
+  )
+  expect(new Set(codes)).toEqual(new Set(['missing']))
+})
+
 test('loses no process, leaves no files, and shows no paths in messages', async () => {
   expect(work.stats().quick.deaths).toBe(0)
   expect(filesIn(tempDir)).toEqual([])

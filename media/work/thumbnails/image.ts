@@ -91,7 +91,7 @@ export function imageError(error: unknown): MediaWorkError {
   const message = error instanceof Error ? error.message : String(error)
   const failure = (code: ConstructorParameters<typeof MediaWorkError>[0], text: string) =>
     new MediaWorkError(code, text, { cause: error })
-  if (/ENOSPC|No space left/i.test(message)) return failure('unavailable', 'The disk is full.')
+  if (/ENOSPC|EDQUOT|No space left/i.test(message)) return failure('unavailable', 'The disk is full.')
   if (/unable to open.*write|ENOENT|not (?:exist|found)/i.test(message))
     return failure('missing', 'The file or folder does not exist.')
   if (/exceeds pixel limit/.test(message)) return failure('too_large', 'The image has too many pixels.')

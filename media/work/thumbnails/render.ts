@@ -1,3 +1,4 @@
+import { writeFile } from 'node:fs/promises'
 import { encode } from 'blurhash'
 import sharp, { type Sharp } from 'sharp'
 import type { MediaWorkLimits } from '../limits.ts'
@@ -36,7 +37,7 @@ export async function render(
       .raw()
       .toBuffer({ resolveWithObject: true })
     const raw = { width: info.width, height: info.height, channels: info.channels }
-    const open = () => sharp(data, { raw })
+    const open = () => sharp(data, { raw, failOn: 'none' })
     const written = sizes.map((size) => write(open(), raw, size, thumbnailPath(outputDir, size.name, format), format))
     // Wait for all of them even if one fails, so that nothing is written after the job has ended.
     const [hash, ...results] = await Promise.allSettled([hashOf(open()), ...written])
@@ -65,8 +66,10 @@ async function write(
   if (fit === 'cover') image.resize(edge, edge, { fit: 'cover' })
   else if (Math.max(from.width, from.height) > edge) image.resize(edge, edge, { fit: 'inside' })
   const encoded = format === 'jpeg' ? image.flatten({ background: '#fff' }).jpeg(JPEG) : image.webp(WEBP)
-  const { width, height, size } = await encoded.toFile(path)
-  return { name, path, width, height, bytes: size }
+  const { data, info } = await encoded.toBuffer({ resolveWithObject: true })
+  // Not by sharp: libvips has one text of errors for all threads, which another operation may clear or take for its own.
+  await writeFile(path, data)
+  return { name, path, width: info.width, height: info.height, bytes: data.length }
 }
 
 async function hashOf(image: Sharp): Promise<string> {

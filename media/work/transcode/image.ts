@@ -1,4 +1,4 @@
-import { rename, stat } from 'node:fs/promises'
+import { rename, writeFile } from 'node:fs/promises'
 import sharp, { type Sharp } from 'sharp'
 import { MediaWorkError } from '../errors.ts'
 import { partPath } from '../outputs.ts'
@@ -57,12 +57,14 @@ export async function transcodeImage(
     const raw = { width: info.width, height: info.height, channels: info.channels }
     for (const [maxQuality, scale] of STEPS) {
       context.signal.throwIfAborted()
-      const image = sharp(data, { raw })
+      const image = sharp(data, { raw, failOn: 'none' })
       if (scale < 1) image.resize(Math.max(1, Math.round(info.width * scale)))
       const quality = Math.min(spec.quality ?? DEFAULT_QUALITY, maxQuality)
-      const { width, height } = await encode(image, format, quality).toFile(part)
-      const { size: bytes } = await stat(part)
+      const encoded = await encode(image, format, quality).toBuffer({ resolveWithObject: true })
+      const { width, height, size: bytes } = encoded.info
       if (maxBytes === undefined || bytes <= maxBytes) {
+        // Not by sharp, whose errors of concurrent operations can replace each other.
+        await writeFile(part, encoded.data)
         await rename(part, output)
         return { bytes, mime: `image/${format}`, width, height, seconds: null, loudness: null }
       }
