@@ -1,11 +1,13 @@
 import { facebook } from './facebook/index.ts'
+import { instagram } from './instagram/index.ts'
 import { mastodon } from './mastodon/index.ts'
 import type { Platform } from './platform.ts'
 import { telegram } from './telegram/index.ts'
+import { threads } from './threads/index.ts'
 import { tiktok } from './tiktok/index.ts'
 
 /** Every platform, in the order in which lists show them. */
-export const PLATFORMS: readonly Platform[] = [facebook, tiktok, mastodon, telegram]
+export const PLATFORMS: readonly Platform[] = [facebook, instagram, threads, tiktok, mastodon, telegram]
 
 const byKey = new Map(PLATFORMS.map((platform) => [platform.key, platform]))
 

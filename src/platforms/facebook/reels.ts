@@ -83,12 +83,12 @@ export async function uploadReel(
 /** Publishes the reel. It is visible when it is processed. */
 export async function finishReel(
   context: PublishContext,
-  { text, title }: PublishPart,
+  { text }: PublishPart,
   state: UploadState,
 ): Promise<StepResult> {
   await call(context, `${context.remoteId}/video_reels`, {
     method: 'POST',
-    form: { upload_phase: 'finish', video_id: state.video, video_state: 'PUBLISHED', description: text, title },
+    form: { upload_phase: 'finish', video_id: state.video, video_state: 'PUBLISHED', description: text },
   })
   return { kind: 'next', state: { ...state, step: 'confirm' } }
 }

@@ -8,6 +8,7 @@ const MB = 1_000_000
 /** Limits of pages. Videos are published as reels. */
 export const rules: readonly Rule[] = [
   { id: 'text.max', value: 63_206, counting: 'characters', ...POSTS },
+  { id: 'link.max', value: 2_048, counting: 'characters', ...POSTS, note: 'Facebook states no limit.' },
   { id: 'comment.max', value: 8_000, counting: 'characters', ...POSTS },
   { id: 'thread.max', value: 1, ...POSTS },
   { id: 'media.max', value: 10, ...PHOTOS, confidence: 'vendor' },
@@ -20,7 +21,7 @@ export const rules: readonly Rule[] = [
     ...PHOTOS,
     note: 'The list of the page has no WebP.',
   },
-  { id: 'gif.max', value: 0, ...PHOTOS, note: 'A photo shows the first frame only. Use a video.' },
+  { id: 'gif.max', value: 0, ...PHOTOS, effect: 'shows only the first frame', note: 'Use a video instead.' },
   { id: 'video.max', value: 1, ...REELS, note: 'A page can publish 30 reels in 24 hours.' },
   { id: 'video.minSeconds', value: 3, ...REELS },
   { id: 'video.maxSeconds', value: 90, ...REELS },

@@ -1,0 +1,28 @@
+import { graphReader } from '../meta/replies.ts'
+import { platform } from '../platform.ts'
+import { capabilities } from './capabilities.ts'
+import { TITLE } from './graph.ts'
+import { oauth } from './oauth.ts'
+import { options } from './options.ts'
+import { profileOf } from './profile.ts'
+import { publishing } from './publishing.ts'
+import { rules } from './rules.ts'
+
+/** Business and creator accounts of Instagram, by Instagram Login: without a page of Facebook. */
+export const instagram = platform({
+  key: 'instagram',
+  title: TITLE,
+  registration: {
+    url: 'https://developers.facebook.com/apps',
+    hint: 'Create an app, add “API setup with Instagram login”, use its Instagram app id and secret, and enter the callback under “Business login settings”.',
+  },
+  defaults: { apiUrl: 'https://graph.instagram.com', authUrl: 'https://www.instagram.com' },
+  fake: async () => (await import('./fake.ts')).instagramFake,
+  oauth,
+  options,
+  publishing,
+  rules,
+  reader: graphReader,
+  profile: profileOf,
+  capabilities,
+})
