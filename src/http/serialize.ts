@@ -23,7 +23,8 @@ export function serializers(op: NamedOperation): ReadonlyMap<number, Serializer>
 
 /** Compiles a serializer from a schema. */
 export function compileSerializer(schema: TSchema): Serializer {
-  return fastJson(plain(schema) as Parameters<typeof fastJson>[0])
+  // A schema with a union is also compiled by Ajv, which does not know the format of the serializer.
+  return fastJson(plain(schema) as Parameters<typeof fastJson>[0], { ajv: { formats: { unsafe: true } } })
 }
 
 /** Formats of values that we create ourselves without characters that JSON must escape: ids and times. */

@@ -15,7 +15,7 @@ export interface ConfiguredPlatform {
   readonly configured: boolean
 }
 
-interface CallOptions {
+export interface CallOptions {
   readonly signal?: AbortSignal
   readonly onCall?: (call: LoggedCall) => void
   readonly onBudget?: (report: BudgetReport) => void

@@ -2,7 +2,7 @@ import type { Static, TObject, TSchema } from 'typebox'
 import type { Clock } from '../core/clock.ts'
 import type { PlatformHttp, ReplyReader } from './http/platform-http.ts'
 import type { Publishing } from './publishing.ts'
-import type { Rule } from './rules/rule.ts'
+import type { Confidence, Rule } from './rules/rule.ts'
 import type { FakeFactory } from './sandbox/fake.ts'
 
 /** The app that the operator has registered at a platform, and where the platform is. */
@@ -120,6 +120,19 @@ export interface LiveCapabilities {
   readonly details: Readonly<Record<string, unknown>>
 }
 
+/** What the platform charges the app for a call. */
+export interface Price {
+  /** `post_with_link` replaces `post` for a part with a URL in its text. */
+  readonly per: 'post' | 'post_with_link' | 'read'
+  readonly amount: number
+  /** ISO 4217. */
+  readonly currency: string
+  readonly source: string
+  /** Year and month in which the source was read. */
+  readonly seen: `${number}-${number}`
+  readonly confidence: Confidence
+}
+
 /** An app that was registered at one server of a platform. */
 export interface RegisteredApp {
   readonly clientId: string
@@ -198,6 +211,8 @@ export interface Platform {
   readonly oauth?: OAuthSupport
   readonly credentials?: CredentialSupport
   readonly rules: readonly Rule[]
+  /** What the platform charges. Absent where it is free. */
+  readonly prices?: readonly Price[]
   readonly reader: ReplyReader
   /** @throws PlatformError */
   readonly profile: (context: AccountContext) => Promise<Profile>

@@ -31,6 +31,12 @@ export const LISTED = { rows: 3, limit: 2 }
  * Requests by operation, for those whose generated request gets an uninformative reply or an error.
  */
 export const stories: Readonly<Record<string, (stage: Stage, outside: Outside) => Promise<Prepared>>> = {
+  getPlatform: async (stage) => {
+    const body = { workspaceId: stage.workspaceId, platform: 'mastodon', sandbox: true }
+    const { app, owner } = stage
+    const connected = await app.send('POST /api/social-accounts', { apiKey: owner.apiKey, body })
+    return { path: { platform: 'mastodon' }, query: { accountId: connected.body.data._id as string } }
+  },
   listTags: async (stage) => {
     await tagged(stage)
     return {}

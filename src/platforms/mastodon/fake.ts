@@ -51,6 +51,9 @@ const MOST_CHARACTERS = 500
 const MOST_MEDIA = 4
 const IMAGE_BYTES = 16_777_216
 const VIDEO_BYTES = 103_809_024
+/** Calls of an account within five minutes (docs.joinmastodon.org/api/rate-limits, 2026-11). */
+const MOST_CALLS = 300
+const WINDOW_MS = 300_000
 const IDEMPOTENCY_MS = 3_600_000
 /** How often a video is still being processed. */
 const VIDEO_POLLS = 2
@@ -71,6 +74,8 @@ export function mastodonFake({ clock, state }: FakeOptions<State>): Fake<State> 
     sent: {},
     next: 109_000,
   }
+  /** Calls of an account in the current window, and when the window began. */
+  const calls = new Map<string, { count: number; readonly from: number }>()
   const nextId = () => String((kept.next += 1))
   const person = (username: string): Person => {
     const known = Object.values(kept.people).find((one) => one.username === username)
@@ -231,6 +236,22 @@ export function mastodonFake({ clock, state }: FakeOptions<State>): Fake<State> 
     )
   }
 
+  /** Counts a call of an account. Every reply says what is left. */
+  const limited = (account: string, answer: () => FakeReply): FakeReply => {
+    const now = clock.now()
+    const known = calls.get(account)
+    const window = known === undefined || now - known.from >= WINDOW_MS ? { count: 0, from: now } : known
+    calls.set(account, window)
+    window.count += 1
+    const reply = window.count > MOST_CALLS ? json(429, { error: 'Too many requests' }) : answer()
+    const headers = {
+      'X-RateLimit-Limit': String(MOST_CALLS),
+      'X-RateLimit-Remaining': String(Math.max(0, MOST_CALLS - window.count)),
+      'X-RateLimit-Reset': new Date(window.from + WINDOW_MS).toISOString(),
+    }
+    return { ...reply, headers: { ...reply.headers, ...headers } }
+  }
+
   return {
     state: kept,
     handle: (request) => {
@@ -244,13 +265,17 @@ export function mastodonFake({ clock, state }: FakeOptions<State>): Fake<State> 
           code_challenge_methods_supported: ['S256'],
         })
       }
-      if (path === '/api/v2/instance') return json(200, INSTANCE)
+      if (path === '/api/v2/instance') {
+        const account = oauth.holder(request)?.account
+        return account === undefined ? json(200, INSTANCE) : limited(account, () => json(200, INSTANCE))
+      }
       if (path === '/oauth/authorize') return oauth.authorize(request)
       if (method === 'POST' && path === '/api/v1/apps') return register(request)
       if (method === 'POST' && path === '/oauth/token') return oauth.token(request)
       if (method === 'POST' && path === '/oauth/revoke') return revoke(request)
       const holder = oauth.holder(request)
-      return holder === undefined ? json(401, { error: 'The access token is invalid' }) : asAccount(request, holder)
+      if (holder === undefined) return json(401, { error: 'The access token is invalid' })
+      return limited(holder.account, () => asAccount(request, holder))
     },
     newAccount: () => oauth.grant(person(`sandbox_${nextId()}`).id),
     posts: () =>

@@ -55,6 +55,8 @@ async function capabilities(context: AccountContext): Promise<LiveCapabilities> 
   const server = serverOf(context, context.credential.server ?? '')
   const { json } = await context.http.send({
     url: `${server.url}/api/v2/instance`,
+    // Without a token, the budget in the reply would be that of our address.
+    headers: { Authorization: `Bearer ${context.credential.accessToken}` },
     userHost: server.userHost,
     signal: context.signal,
   })

@@ -75,6 +75,16 @@ export const social = [
     )`,
   'create index social_account_history_by_account on social_account_history (account_id, id)',
   `
+    create table social_account_reports (
+      account_id uuid primary key references social_accounts (id) on delete cascade,
+      capabilities jsonb,
+      capabilities_at timestamptz,
+      fresh_until timestamptz,
+      error text,
+      failed_at timestamptz,
+      budgets jsonb not null default '{}'
+    )`,
+  `
     create table social_sign_ins (
       id uuid primary key,
       state_hash text not null constraint social_sign_ins_state_key unique,

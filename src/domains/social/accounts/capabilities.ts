@@ -1,13 +1,33 @@
-import { MINUTE, type Clock } from '../../../core/clock.ts'
+import { setTimeout as delay } from 'node:timers/promises'
+import type { Caller } from '../../../core/caller.ts'
+import { MINUTE, SECOND, type Clock } from '../../../core/clock.ts'
+import { NotFound } from '../../../core/errors.ts'
+import { isUuid } from '../../../core/id.ts'
+import { withinKey } from '../../../core/key-limits.ts'
+import type { Logger } from '../../../core/log.ts'
+import type { Memberships } from '../../../core/ports.ts'
 import type { Sql } from '../../../core/sql.ts'
+import { query } from '../../../db/query.ts'
 import type { PlatformDirectory } from '../../../platforms/directory.ts'
 import { PlatformError } from '../../../platforms/error-kinds.ts'
 import type { LiveCapabilities } from '../../../platforms/platform.ts'
-import { openUsable } from './open-account.ts'
+import type { Limits } from '../../../platforms/rules/limits.ts'
+import type { AccountBudgets, BudgetsByName } from './budgets.ts'
+import type { AccountStatus } from './status.ts'
+import { socialAccountReports, socialAccounts } from './tables.ts'
+import { requireUsable } from './open-account.ts'
 import { toAppError } from './platform-calls.ts'
-import type { TokenKeeper } from './token-keeper.ts'
+import { openAccount, type TokenKeeper } from './token-keeper.ts'
 
-/** What an account can do, and when its platform said so. */
+const LIFE_MS = 10 * MINUTE
+/** After a failed call, the last known capabilities are used this long. */
+const PAUSE_MS = 30 * SECOND
+/** How long a caller waits for the platform. The call goes on and is stored. */
+const PATIENCE_MS = 3 * SECOND
+const CALL_MS = 15 * SECOND
+const USABLE: readonly AccountStatus[] = ['connected', 'expiring', 'limited']
+
+/** The platform's answer about an account. */
 export interface KnownCapabilities extends LiveCapabilities {
   /** Milliseconds since the epoch. */
   readonly checkedAt: number
@@ -15,66 +35,170 @@ export interface KnownCapabilities extends LiveCapabilities {
   readonly isCurrent: boolean
 }
 
-/** How long an answer is used, unless the platform states another time. */
-const LIFE_MS = 10 * MINUTE
-/** Accounts whose answers one node remembers. */
-const MOST_ACCOUNTS = 10_000
+/** What an account can do now. */
+export interface AccountNow {
+  readonly accountId: string
+  readonly platform: string
+  readonly status: AccountStatus
+  /** The platform's last reply; null if there is none. */
+  readonly live: LiveCapabilities | null
+  /** When the platform replied, ISO 8601. */
+  readonly liveAt: string | null
+  /** Why there is no newer reply. */
+  readonly error: string | null
+  /** The limits that apply, and why the account cannot do something. */
+  readonly limits: Limits
+  readonly budgets: BudgetsByName
+}
 
-/** The live answers of platforms about accounts. Each node remembers them, so that one account is not asked often. */
+const accountWithReport = query({ socialAccounts, socialAccountReports }, (db, $: { id: string }) =>
+  db
+    .selectFrom('socialAccounts as a')
+    .leftJoin('socialAccountReports as r', 'r.accountId', 'a.id')
+    .select(['a.id', 'a.workspaceId', 'a.platform', 'a.status', 'a.statusReason'])
+    .select(['a.removedAt', 'a.suspendedAt', 'a.archivedAt'])
+    .select(['r.capabilities', 'r.capabilitiesAt', 'r.freshUntil', 'r.error', 'r.failedAt', 'r.budgets'])
+    .where('a.id', '=', $.id),
+)
+
+type Found = NonNullable<Awaited<ReturnType<(typeof accountWithReport)['row']>>>
+type Changes = Partial<Pick<Found, 'capabilities' | 'capabilitiesAt' | 'freshUntil' | 'error' | 'failedAt'>>
+type Report = Pick<Found, 'capabilities' | 'capabilitiesAt' | 'error'> & {
+  /** The error of the call that was just made. */
+  readonly failure?: PlatformError
+}
+
+const NOTHING: LiveCapabilities = { limits: {}, blocked: {}, details: {} }
+
+interface Needs {
+  readonly sql: Sql
+  readonly clock: Clock
+  readonly log: Logger
+  readonly directory: PlatformDirectory
+  readonly keeper: TokenKeeper
+  readonly budgets: AccountBudgets
+  readonly memberships: Memberships
+}
+
+/**
+ * What accounts can do, as their platforms say. A reply is stored and used for its life. While a platform does not
+ * reply, its last reply is used, with its time.
+ */
 export class AccountCapabilities {
-  readonly #sql: Sql
-  readonly #clock: Clock
-  readonly #keeper: TokenKeeper
-  readonly #directory: PlatformDirectory
-  readonly #known = new Map<string, { readonly value: LiveCapabilities; readonly at: number }>()
-  readonly #running = new Map<string, Promise<KnownCapabilities>>()
+  readonly #needs: Needs
+  /** Calls that run on this node, by account. Callers share them. */
+  readonly #running = new Map<string, Promise<Report>>()
 
-  constructor(sql: Sql, clock: Clock, keeper: TokenKeeper, directory: PlatformDirectory) {
-    this.#sql = sql
-    this.#clock = clock
-    this.#keeper = keeper
-    this.#directory = directory
+  constructor(needs: Needs) {
+    this.#needs = needs
   }
 
   /**
    * The answer for an account. If the platform does not respond, the last one.
    * @throws AppError not_found, account_not_connected, platform_refused; platform_unavailable if there is no answer yet
    */
-  of(id: string): Promise<KnownCapabilities> {
-    let running = this.#running.get(id)
+  async of(id: string): Promise<KnownCapabilities> {
+    const { clock, directory, sql } = this.#needs
+    const found = await accountWithReport.row(sql, { id })
+    requireUsable(found)
+    const now = clock.now()
+    if (directory.find(found.platform)?.platform.capabilities === undefined) {
+      return { ...NOTHING, checkedAt: now, isCurrent: true }
+    }
+    const report: Report = this.#isFresh(found) ? found : await this.#asked(found)
+    const { capabilities, capabilitiesAt, failure } = report
+    if (failure !== undefined && (capabilities === null || failure.whoActs === 'user')) throw toAppError(failure)
+    const isCurrent = failure === undefined
+    return { ...(capabilities ?? NOTHING), checkedAt: Date.parse(capabilitiesAt ?? '') || now, isCurrent }
+  }
+
+  /**
+   * What an account can do now, for a caller who may read it.
+   * @throws AppError not_found, also if the caller may not read the account or it is of another platform
+   */
+  async forCaller(id: string, platform: string, caller: Caller | undefined): Promise<AccountNow> {
+    const { memberships, sql } = this.#needs
+    const found = caller === undefined || !isUuid(id) ? undefined : await accountWithReport.row(sql, { id })
+    if (found === undefined || found.platform !== platform) throw NotFound()
+    const member = withinKey(await memberships.find(found.workspaceId, caller?.userId ?? ''), caller)
+    if (member?.scopes.has('accounts:read') !== true) throw NotFound()
+    return this.#now(found, await this.#report(found))
+  }
+
+  #now(found: Found, { capabilities, capabilitiesAt, error }: Report): AccountNow {
+    const { budgets, directory } = this.#needs
+    const { id, platform, status, statusReason } = found
+    const reason = USABLE.includes(status) ? undefined : (statusReason ?? `The account is ${status}.`)
+    const blocked = { ...capabilities?.blocked, ...(reason !== undefined && { publish: reason }) }
+    return {
+      accountId: id,
+      platform,
+      status,
+      live: capabilities,
+      liveAt: capabilitiesAt,
+      error,
+      limits: directory.limits(directory.require(platform), { limits: capabilities?.limits ?? {}, blocked }),
+      budgets: budgets.with(id, found.budgets ?? {}),
+    }
+  }
+
+  /** The stored report if it is fresh, and otherwise the platform's reply, if that comes soon. */
+  async #report(found: Found): Promise<Report> {
+    const { clock, directory } = this.#needs
+    const isPaused = found.failedAt !== null && Date.parse(found.failedAt) + PAUSE_MS > clock.now()
+    const canAsk = directory.find(found.platform)?.platform.capabilities !== undefined && USABLE.includes(found.status)
+    if (this.#isFresh(found) || isPaused || !canAsk) return found
+    const ended = new AbortController()
+    const late = delay(PATIENCE_MS, undefined, { ref: false, signal: ended.signal }).catch(() => undefined)
+    const report = await Promise.race([this.#asked(found), late])
+    ended.abort()
+    return report ?? { ...found, error: `The platform has not answered within ${PATIENCE_MS / SECOND} seconds.` }
+  }
+
+  #isFresh({ freshUntil }: Found): boolean {
+    return freshUntil !== null && Date.parse(freshUntil) > this.#needs.clock.now()
+  }
+
+  #asked(found: Found): Promise<Report> {
+    let running = this.#running.get(found.id)
     if (running === undefined) {
-      running = this.#read(id).finally(() => this.#running.delete(id))
-      this.#running.set(id, running)
+      running = this.#ask(found).finally(() => this.#running.delete(found.id))
+      this.#running.set(found.id, running)
     }
     return running
   }
 
-  async #read(id: string): Promise<KnownCapabilities> {
-    const { context, row } = await openUsable(this.#sql, this.#keeper, this.#directory, id)
-    const platform = this.#directory.find(row.platform)?.platform
-    const now = this.#clock.now()
-    if (platform?.capabilities === undefined) return { ...NOTHING, checkedAt: now, isCurrent: true }
-    const known = this.#known.get(id)
-    if (known !== undefined && now - known.at < (platform.capabilitiesLifeMs ?? LIFE_MS)) {
-      return { ...known.value, checkedAt: known.at, isCurrent: true }
-    }
+  /** Asks the platform and stores the outcome. Never fails. */
+  async #ask(found: Found): Promise<Report> {
+    const { budgets, clock, directory, keeper, log, sql } = this.#needs
+    const { id } = found
     try {
-      const value = await platform.capabilities(context)
-      this.#remember(id, value, now)
-      return { ...value, checkedAt: now, isCurrent: true }
+      const opened = await openAccount(sql, keeper, directory, id, {
+        signal: AbortSignal.timeout(CALL_MS),
+        onBudget: (report) => budgets.note(id, report),
+      })
+      const { platform } = directory.require(found.platform)
+      const live = opened && (await platform.capabilities?.(opened.context))
+      if (live === undefined) return found
+      const now = clock.now()
+      const capabilitiesAt = new Date(now).toISOString()
+      const freshUntil = new Date(now + (platform.capabilitiesLifeMs ?? LIFE_MS)).toISOString()
+      await this.#store(id, { capabilities: live, capabilitiesAt, freshUntil, error: null, failedAt: null })
+      return { capabilities: live, capabilitiesAt, error: null }
     } catch (error) {
-      if (!(error instanceof PlatformError)) throw error
-      if (known === undefined || error.whoActs === 'user') throw toAppError(error)
-      return { ...known.value, checkedAt: known.at, isCurrent: false }
+      if (!(error instanceof PlatformError)) log.error({ error, accountId: id }, 'reading capabilities failed')
+      const { title } = directory.require(found.platform).platform
+      const failure = error instanceof PlatformError ? error : new PlatformError('unknown', title, { cause: error })
+      const reason = failure.detail === undefined ? failure.message : `${failure.message} (${failure.detail})`
+      const failed = { error: reason, failedAt: new Date(clock.now()).toISOString() }
+      await this.#store(id, failed).catch((cause: unknown) => {
+        log.error({ error: cause, accountId: id }, 'storing a report failed')
+      })
+      return { ...found, error: reason, failure }
     }
   }
 
-  #remember(id: string, value: LiveCapabilities, at: number): void {
-    this.#known.delete(id)
-    this.#known.set(id, { value, at })
-    const oldest = this.#known.keys().next().value
-    if (this.#known.size > MOST_ACCOUNTS && oldest !== undefined) this.#known.delete(oldest)
+  async #store(accountId: string, changes: Changes): Promise<void> {
+    await socialAccountReports.upsert(this.#needs.sql, { accountId, ...changes }, ['accountId'])
   }
 }
-
-const NOTHING: LiveCapabilities = { limits: {}, blocked: {}, details: {} }

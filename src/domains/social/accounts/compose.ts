@@ -4,6 +4,7 @@ import type { Foundation } from '../../../foundation.ts'
 import { PlatformDirectory } from '../../../platforms/directory.ts'
 import { OverrideFile } from '../../../platforms/rules/override-file.ts'
 import { appStore } from './app-store.ts'
+import { AccountBudgets } from './budgets.ts'
 import { AccountCapabilities } from './capabilities.ts'
 import { CredentialCheck } from './credentials.ts'
 import { lifetimeOf } from './grants.ts'
@@ -54,6 +55,7 @@ export function composeSocialAccounts(
   })
   const seats = new AccountSeats(plans)
   const accounts = new SocialAccounts(sql, clock, seats)
+  const budgets = new AccountBudgets(sql, clock)
   const children = new AccountChildren(sql, clock, { keeper, directory, vault, accounts, seats })
   return {
     services: {
@@ -61,12 +63,12 @@ export function composeSocialAccounts(
         publicUrl: config.PUBLIC_URL,
         directory,
         accounts,
-        capabilities: new AccountCapabilities(sql, clock, keeper, directory),
+        capabilities: new AccountCapabilities({ sql, clock, log, directory, keeper, budgets, memberships }),
         children,
         credentials: new CredentialCheck(clock, vault, directory),
         lifecycle: new AccountLifecycle(sql, clock, accounts, seats),
         limits: new AccountLimits(sql, plans, seats),
-        profiles: new AccountProfiles(sql, clock, { keeper, directory, accounts }),
+        profiles: new AccountProfiles(sql, clock, { keeper, directory, accounts, budgets }),
         signIns: new SignIns({
           sql,
           clock,
@@ -85,9 +87,10 @@ export function composeSocialAccounts(
       },
     },
     start: () => Promise.resolve(overrides?.start()),
-    close: () => {
+    close: async () => {
       overrides?.close()
       outgoing.close()
+      await budgets.close()
     },
   }
 }

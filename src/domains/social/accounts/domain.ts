@@ -3,7 +3,15 @@ import { composeSocialAccounts } from './compose.ts'
 import * as events from './events.ts'
 import * as jobs from './jobs.ts'
 import * as operations from './operations.ts'
-import { AccountHistory, EncryptionKey, PlatformApp, SignInAttempt, SocialAccount, SocialCredential } from './tables.ts'
+import {
+  AccountHistory,
+  EncryptionKey,
+  PlatformApp,
+  SignInAttempt,
+  SocialAccount,
+  SocialAccountReport,
+  SocialCredential,
+} from './tables.ts'
 import * as turns from './turns.ts'
 
 export const socialAccounts = domain({
@@ -13,7 +21,15 @@ export const socialAccounts = domain({
   events,
   jobs,
   turns: Object.values(turns),
-  entities: [SocialAccount, SocialCredential, AccountHistory, SignInAttempt, PlatformApp, EncryptionKey],
+  entities: [
+    SocialAccount,
+    SocialCredential,
+    SocialAccountReport,
+    AccountHistory,
+    SignInAttempt,
+    PlatformApp,
+    EncryptionKey,
+  ],
   resources: ['social_accounts'],
   compose: composeSocialAccounts,
 })

@@ -2,6 +2,7 @@ import type { Clock } from '../../../core/clock.ts'
 import { NotFound } from '../../../core/errors.ts'
 import type { Sql } from '../../../core/sql.ts'
 import type { Turn } from '../../../core/turn.ts'
+import type { AccountBudgets } from './budgets.ts'
 import type { PlatformDirectory } from '../../../platforms/directory.ts'
 import type { Profile } from '../../../platforms/platform.ts'
 import { AccountNotConnected } from './errors.ts'
@@ -18,17 +19,24 @@ export class AccountProfiles {
   readonly #keeper: TokenKeeper
   readonly #directory: PlatformDirectory
   readonly #accounts: SocialAccounts
+  readonly #budgets: AccountBudgets
 
   constructor(
     sql: Sql,
     clock: Clock,
-    { accounts, directory, keeper }: { keeper: TokenKeeper; directory: PlatformDirectory; accounts: SocialAccounts },
+    {
+      accounts,
+      budgets,
+      directory,
+      keeper,
+    }: { keeper: TokenKeeper; directory: PlatformDirectory; accounts: SocialAccounts; budgets: AccountBudgets },
   ) {
     this.#sql = sql
     this.#clock = clock
     this.#keeper = keeper
     this.#directory = directory
     this.#accounts = accounts
+    this.#budgets = budgets
   }
 
   /**
@@ -41,7 +49,9 @@ export class AccountProfiles {
     if (row.removedAt !== null) throw AccountNotConnected({ message: 'The account was removed. Restore it first.' })
     return asAppError(async () => {
       if (row.refreshAt !== null) await this.#keeper.refresh(row)
-      const opened = await openAccount(this.#sql, this.#keeper, this.#directory, id)
+      const opened = await openAccount(this.#sql, this.#keeper, this.#directory, id, {
+        onBudget: (report) => this.#budgets.note(id, report),
+      })
       const entry = this.#directory.find(row.platform)
       if (opened === undefined || entry === undefined) throw NotFound()
       return entry.platform.profile(opened.context)

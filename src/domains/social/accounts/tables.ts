@@ -3,6 +3,8 @@ import { references, timestamp } from '../../../db/columns.ts'
 import type { Row } from '../../../db/row.ts'
 import { table } from '../../../db/table.ts'
 import { Workspace } from '../../workspace/workspaces/index.ts'
+import type { LiveCapabilities } from '../../../platforms/platform.ts'
+import type { BudgetsByName } from './budgets.ts'
 import type { AccountStatus } from './status.ts'
 
 const textList = () => p.array().columnType('text[]').defaultRaw(`'{}'`)
@@ -121,6 +123,33 @@ export const AccountHistory = defineEntity({
 })
 
 export const accountHistory = table(AccountHistory)
+
+/** What a platform last reported about an account: its capabilities and budgets. */
+export const SocialAccountReport = defineEntity({
+  name: 'SocialAccountReport',
+  tableName: 'social_account_reports',
+  properties: {
+    accountId: p
+      .manyToOne(SocialAccount)
+      .mapToPk()
+      .primary()
+      .deleteRule('cascade')
+      .updateRule('no action')
+      .foreignKeyName('social_account_reports_account_id_fkey')
+      .index(false),
+    capabilities: p.json<LiveCapabilities>().nullable(),
+    capabilitiesAt: timestamp().nullable(),
+    /** Until when the capabilities may be used without another call. */
+    freshUntil: timestamp().nullable(),
+    /** Why the last call failed; null after a reply. */
+    error: p.text().nullable(),
+    failedAt: timestamp().nullable(),
+    /** By the platform's name of the budget. */
+    budgets: p.json<BudgetsByName>().defaultRaw(`'{}'`),
+  },
+})
+
+export const socialAccountReports = table(SocialAccountReport)
 
 /** A sign-in at a platform in progress: from the consent link to the callback. */
 export const SignInAttempt = defineEntity({

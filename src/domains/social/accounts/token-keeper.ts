@@ -3,7 +3,7 @@ import { setTimeout as delay } from 'node:timers/promises'
 import { MINUTE, SECOND, type Clock } from '../../../core/clock.ts'
 import type { Sql } from '../../../core/sql.ts'
 import { increment } from '../../../db/increment.ts'
-import type { PlatformDirectory } from '../../../platforms/directory.ts'
+import type { CallOptions, PlatformDirectory } from '../../../platforms/directory.ts'
 import { PlatformError } from '../../../platforms/error-kinds.ts'
 import type { AccountContext, Credential, RefreshStyle } from '../../../platforms/platform.ts'
 import { socialAccounts, socialCredentials, type SocialAccountRow, type SocialCredentialRow } from './tables.ts'
@@ -196,6 +196,7 @@ export async function openAccount(
   keeper: TokenKeeper,
   directory: PlatformDirectory,
   accountId: string,
+  calls: CallOptions = {},
 ): Promise<OpenAccount | undefined> {
   const row = await socialAccounts.first(sql, { id: accountId })
   const entry = row === undefined ? undefined : directory.find(row.platform)
@@ -203,5 +204,5 @@ export async function openAccount(
   const holder = row.sharesLogin && row.loginId !== null ? await socialAccounts.first(sql, { id: row.loginId }) : row
   if (holder === undefined || holder.removedAt !== null) throw expired(row, 'its login was disconnected')
   const credential = await keeper.credentialOf(holder)
-  return { row, context: { ...directory.context(entry), credential, remoteId: row.remoteId } }
+  return { row, context: { ...directory.context(entry, calls), credential, remoteId: row.remoteId } }
 }

@@ -1,7 +1,7 @@
 import { NotFound } from '../../../core/errors.ts'
 import { operation } from '../../../core/operation.ts'
 import { ok } from '../../../core/reply.ts'
-import { Envelope, Input, Type } from '../../../core/schema.ts'
+import { Envelope, Id, Input, Type } from '../../../core/schema.ts'
 import { PlatformKey } from '../accounts/index.ts'
 import { PlatformDetails, PlatformSummary } from './schemas.ts'
 import { detailsOf, summaryOf } from './views.ts'
@@ -18,10 +18,20 @@ export const listPlatforms = operation({
 export const getPlatform = operation({
   route: 'GET /api/platforms/{platform}',
   summary: 'Get a platform and its rules',
+  description:
+    'With `accountId`, the rules are those of the account, and `account` says what it can do now. This requires the scope `accounts:read` in its workspace. The platform is asked at most every ten minutes. If it does not reply, its last reply is shown with its time.',
   access: 'public',
   path: Input({ platform: PlatformKey }),
+  query: Input({
+    accountId: Type.Optional(Type.String({ ...Id, description: 'An account of this platform' })),
+  }),
   returns: { 200: Envelope(PlatformDetails) },
   errors: [NotFound],
   example: { path: { platform: 'mastodon' } },
-  handle: ({ path, socialAccounts }) => ok('Platform', detailsOf(socialAccounts.directory.require(path.platform))),
+  handle: async ({ caller, path, query, socialAccounts: { capabilities, directory } }) => {
+    const entry = directory.require(path.platform)
+    const { accountId } = query
+    const account = accountId === undefined ? null : await capabilities.forCaller(accountId, path.platform, caller)
+    return ok('Platform', detailsOf(entry, directory.limits(entry), account))
+  },
 })

@@ -1,4 +1,5 @@
-import { named, Nullable, OneOf, Type, type Static } from '../../../core/schema.ts'
+import { Id, named, Nullable, OneOf, Type, type Static } from '../../../core/schema.ts'
+import { AccountStatusSchema } from '../accounts/index.ts'
 
 export const PlatformSummary = named(
   'PlatformSummary',
@@ -22,12 +23,65 @@ const RuleView = Type.Object({
   value: Type.Union([Type.Number(), Type.Array(Type.String())]),
   unit: Type.String({ description: 'The unit of the value' }),
   counting: Nullable(Type.String({ description: 'How a length is counted' })),
+  origin: OneOf(['rule', 'operator', 'live'] as const, {
+    description:
+      '`rule`: the platform’s public rules. `operator`: a setting of this server. `live`: the platform’s reply for the account',
+  }),
   source: Type.String({ description: 'The page or code that states the rule' }),
+  seen: Nullable(
+    Type.String({ description: 'Year and month in which the source was read. Null unless `origin` is `rule`' }),
+  ),
+  confidence: Nullable(
+    OneOf(['read', 'vendor', 'reported'] as const, {
+      description:
+        'Read on the platform’s own pages, in documents of other vendors, or reported by users. Null unless `origin` is `rule`',
+    }),
+  ),
+  note: Nullable(Type.String()),
+})
+
+const Time = (description: string) => Nullable(Type.String({ format: 'date-time', description }))
+
+const BudgetView = Type.Object({
+  name: Type.String({ description: 'The platform’s name of the budget, or the id of the rule' }),
+  limit: Nullable(Type.Number({ description: 'Null if unknown' })),
+  remaining: Nullable(Type.Number({ description: 'What is left until `resetsAt`. Null if unknown' })),
+  resetsAt: Time('When the budget is full again. Null if unknown'),
+  reportedAt: Time('When the platform reported it. Null if the platform reports nothing'),
+})
+
+const AccountNowView = Type.Object({
+  accountId: Id,
+  status: AccountStatusSchema,
+  canPublish: Type.Boolean(),
+  blocked: Type.Array(
+    Type.Object({
+      capability: Type.String({ description: '`publish` is every post. Others are kinds of content, such as `video`' }),
+      reason: Type.String(),
+    }),
+    { description: 'What the account cannot do at the moment' },
+  ),
+  details: Nullable(
+    Type.Record(Type.String(), Type.Unknown(), {
+      description: 'Further facts in the platform’s own terms. Null if the platform has none or has not replied',
+    }),
+  ),
+  checkedAt: Time('When the platform replied. Null if it has not, or has nothing to ask'),
+  error: Nullable(Type.String({ description: 'Why there is no newer reply. Null if there is nothing newer' })),
+  budgets: Type.Array(BudgetView, { description: 'What is left of each budget' }),
+})
+
+const PriceView = Type.Object({
+  per: OneOf(['post', 'post_with_link', 'read'] as const, {
+    description: '`post_with_link` replaces `post` for each part with a URL in its text',
+  }),
+  amount: Type.Number(),
+  currency: Type.String({ description: 'ISO 4217' }),
+  source: Type.String({ description: 'The page that states the price' }),
   seen: Type.String({ description: 'Year and month in which the source was read' }),
   confidence: OneOf(['read', 'vendor', 'reported'] as const, {
     description: 'Read on the platform’s own pages, in documents of other vendors, or reported by users',
   }),
-  note: Nullable(Type.String()),
 })
 
 export const PlatformDetails = named(
@@ -48,7 +102,11 @@ export const PlatformDetails = named(
     scopes: Type.Array(Type.Object({ scope: Type.String(), purpose: Type.String() }), {
       description: 'The scopes that the consent page requests',
     }),
-    rules: Type.Array(RuleView, { description: 'The platform’s limits' }),
+    rules: Type.Array(RuleView, { description: 'The limits of the platform, or of the account with `accountId`' }),
+    prices: Type.Array(PriceView, {
+      description: 'What the platform charges the operator of this server. Empty if it is free',
+    }),
+    account: Nullable(AccountNowView),
   }),
 )
 export type PlatformDetailsData = Static<typeof PlatformDetails>

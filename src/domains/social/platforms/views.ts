@@ -1,6 +1,8 @@
 import type { TObject } from 'typebox'
 import type { ConfiguredPlatform } from '../../../platforms/directory.ts'
-import { COUNTING, RULE_IDS, type Rule } from '../../../platforms/rules/rule.ts'
+import type { Limit, Limits } from '../../../platforms/rules/limits.ts'
+import { COUNTING, RULE_IDS } from '../../../platforms/rules/rule.ts'
+import type { AccountNow } from '../accounts/index.ts'
 import type { PlatformDetailsData, PlatformSummaryData } from './schemas.ts'
 
 export function summaryOf({ configured, platform, settings }: ConfiguredPlatform): PlatformSummaryData {
@@ -18,8 +20,9 @@ export function summaryOf({ configured, platform, settings }: ConfiguredPlatform
   }
 }
 
-export function detailsOf(entry: ConfiguredPlatform): PlatformDetailsData {
-  const { credentials, oauth, rules } = entry.platform
+/** @param limits of the platform; those of the account replace them */
+export function detailsOf(entry: ConfiguredPlatform, limits: Limits, account: AccountNow | null): PlatformDetailsData {
+  const { credentials, oauth, prices = [] } = entry.platform
   const purposes = oauth?.scopePurposes ?? {}
   const fields = credentials?.fields as TObject | undefined
   return {
@@ -36,19 +39,42 @@ export function detailsOf(entry: ConfiguredPlatform): PlatformDetailsData {
             })),
           },
     scopes: (oauth?.scopes ?? []).map((scope) => ({ scope, purpose: purposes[scope] ?? 'read the profile' })),
-    rules: rules.map(ruleView),
+    rules: [...(account?.limits ?? limits).byId.values()].map(ruleView),
+    prices: [...prices],
+    account: account === null ? null : accountNow(account),
   }
 }
 
-function ruleView({ confidence, counting, id, note, seen, source, value }: Rule) {
+function accountNow({ accountId, budgets, error, limits, live, liveAt, status }: AccountNow) {
+  const reported = Object.entries(budgets).map(([name, budget]) => ({ name, ...budget }))
+  const counted = (['posts.perDay', 'posts.perHour', 'replies.perDay'] as const).flatMap((id) => {
+    const value = limits.byId.get(id)?.value
+    // What was published elsewhere is unknown, so the rest is, too.
+    const unknown = { remaining: null, resetsAt: null, reportedAt: null }
+    return typeof value === 'number' && budgets[id] === undefined ? [{ name: id, limit: value, ...unknown }] : []
+  })
+  return {
+    accountId,
+    status,
+    canPublish: limits.blocked['publish'] === undefined,
+    blocked: Object.entries(limits.blocked).map(([capability, reason]) => ({ capability, reason })),
+    details: live === null ? null : { ...live.details },
+    checkedAt: liveAt,
+    error,
+    budgets: [...reported, ...counted],
+  }
+}
+
+function ruleView({ counting, id, note, source, value }: Limit) {
   return {
     rule: id,
     value: typeof value === 'number' ? value : [...value],
     unit: RULE_IDS[id],
     counting: counting === undefined ? null : COUNTING[counting],
-    source,
-    seen,
-    confidence,
+    origin: source.origin,
+    source: source.title,
+    seen: source.seen,
+    confidence: source.confidence,
     note: note ?? null,
   }
 }
