@@ -6,6 +6,7 @@ import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { expect, test } from 'vitest'
 import { freeLoopbackPort } from '../../src/setup/free-port.ts'
+import { START_MS } from '../support/crier-process.ts'
 import { waitFor } from '../support/wait.ts'
 
 const ROOT = fileURLToPath(new URL('../..', import.meta.url))
@@ -17,7 +18,7 @@ test('SIGTERM to `npm start` stops the server too', async () => {
   let output = ''
   npm.stdout.on('data', (bytes: Buffer) => (output += bytes.toString()))
   const ended = once(npm, 'exit')
-  await waitFor(() => output.includes('crier ready'), { what: 'crier to be ready' })
+  await waitFor(() => output.includes('crier ready'), { timeoutMs: START_MS, what: 'crier to be ready' })
   npm.kill('SIGTERM')
   expect(await ended).toEqual([0, null])
   await expect(fetch(`http://127.0.0.1:${ports.PORT}/api/health`)).rejects.toThrow('fetch failed')

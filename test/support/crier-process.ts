@@ -9,6 +9,9 @@ import { waitFor } from './wait.ts'
 
 const MAIN = fileURLToPath(new URL('../../src/main.ts', import.meta.url))
 
+/** The first start makes a database, which takes over a minute when many other processes want the processors. */
+export const START_MS = 200_000
+
 /** The user that a process runs as. */
 export interface PlainUser {
   readonly uid: number
@@ -78,6 +81,7 @@ export class CrierProcess {
     )
     const hasEnded = () => crier.#child.exitCode !== null
     await waitFor(() => hasEnded() || crier.stdout.includes('crier ready'), {
+      timeoutMs: START_MS,
       what: 'crier to be ready',
     })
     if (hasEnded()) throw new Error(`crier ended: ${crier.stderr}`)
