@@ -29,6 +29,8 @@ export interface OAuthClient extends OAuthEndpoints {
   readonly clientSecret: string
   readonly scopes: readonly string[]
   readonly quirks: OAuthQuirks
+  /** Further headers of the token endpoint. */
+  readonly headers?: Readonly<Record<string, string>>
   /** Whether the server is one that a user entered. */
   readonly userHost?: boolean
 }
@@ -73,7 +75,6 @@ export async function requestToken(
   { http, now, signal, title }: TokenContext,
 ): Promise<Credential> {
   const { clientId, clientSecret, quirks } = client
-  const basic = Buffer.from(`${encodeURIComponent(clientId)}:${encodeURIComponent(clientSecret)}`).toString('base64')
   const reply = await http.send({
     method: 'POST',
     url: client.tokenUrl,
@@ -84,12 +85,21 @@ export async function requestToken(
         client_secret: clientSecret,
       }),
     },
-    headers: quirks.clientAuth === 'basic' ? { Authorization: `Basic ${basic}` } : {},
+    headers: {
+      ...client.headers,
+      ...(quirks.clientAuth === 'basic' && { Authorization: basicAuthorization(clientId, clientSecret) }),
+    },
     secrets: [clientSecret, ...Object.values(grant).filter((value) => value !== undefined)],
     ...(client.userHost && { userHost: true }),
     signal,
   })
   return credentialOf(reply.json, now, title)
+}
+
+/** The Authorization header of a client (RFC 6749, 2.3.1). */
+export function basicAuthorization(clientId: string, clientSecret: string): string {
+  const text = `${encodeURIComponent(clientId)}:${encodeURIComponent(clientSecret)}`
+  return `Basic ${Buffer.from(text).toString('base64')}`
 }
 
 /**

@@ -35,6 +35,8 @@ export interface PlatformRequest {
 }
 
 export interface PlatformReply {
+  /** The method and path of the request, such as `POST /2/tweets`, for errors and budgets that depend on it. */
+  readonly target?: string
   readonly status: number
   readonly headers: IncomingHttpHeaders
   readonly bytes: Buffer
@@ -71,8 +73,12 @@ export interface BudgetReport {
 export interface ReplyReader {
   /**
    * The error of a reply, or undefined if the reply is a success. Some platforms send errors with status 200.
+   * @param now milliseconds since the epoch, for platforms that name the time when a limit resets
    */
-  readonly errorOf: (reply: PlatformReply) => ({ readonly kind: ErrorKind } & PlatformErrorOptions) | undefined
+  readonly errorOf: (
+    reply: PlatformReply,
+    now?: number,
+  ) => ({ readonly kind: ErrorKind } & PlatformErrorOptions) | undefined
   readonly budgetsOf?: (reply: PlatformReply, now: number) => readonly BudgetReport[]
 }
 
@@ -137,7 +143,11 @@ export class PlatformHttp {
       throw this.#unreachable(error)
     }
     breaker.report(circuit, reply.status < 500)
-    const read: PlatformReply = { ...reply, json: jsonOf(reply) }
+    const read: PlatformReply = {
+      ...reply,
+      target: `${request.method ?? 'GET'} ${URL.parse(url)?.pathname ?? ''}`,
+      json: jsonOf(reply),
+    }
     const fault = request.expect?.includes(reply.status) === true ? undefined : this.#faultOf(read, request)
     const requestId = REQUEST_ID_HEADERS.map((name) => reply.headers[name]).find((id) => typeof id === 'string')
     log({
@@ -188,7 +198,7 @@ export class PlatformHttp {
 
   #faultOf(reply: PlatformReply, request: PlatformRequest): PlatformError | undefined {
     const { clock, platform, reader } = this.#options
-    const found = reader.errorOf(reply)
+    const found = reader.errorOf(reply, clock.now())
     if (found === undefined) return undefined
     const { kind, ...options } = found
     const retryAfter = options.retryAfter ?? retryAfterOf(reply.headers, clock.now())

@@ -1,0 +1,43 @@
+import type { Rule } from '../rules/rule.ts'
+
+const COUNTING = { source: 'docs.x.com, Counting characters', seen: '2026-10', confidence: 'read' } as const
+const MEDIA = { source: 'docs.x.com, Media best practices', seen: '2026-10', confidence: 'read' } as const
+const POSTS = { source: 'docs.x.com, Create Post', seen: '2026-11', confidence: 'read' } as const
+const RATES = { source: 'docs.x.com, Rate limits', seen: '2026-10', confidence: 'read' } as const
+const MB = 1_000_000
+
+export const rules: readonly Rule[] = [
+  {
+    id: 'text.max',
+    value: 280,
+    counting: 'x_weighted',
+    ...COUNTING,
+    note: 'Subscribers of X Premium have 25,000. The account’s subscription decides.',
+  },
+  { id: 'alt.max', value: 1_000, counting: 'characters', ...MEDIA },
+  { id: 'thread.max', value: 25, ...POSTS, note: 'X has no limit. Crier sends at most 25 parts.' },
+  { id: 'media.max', value: 4, ...POSTS },
+  { id: 'media.mixed', value: 0, ...MEDIA, note: 'Four images, or one animated image, or one video.' },
+  { id: 'image.max', value: 4, ...MEDIA },
+  { id: 'image.maxBytes', value: 5 * MB, ...MEDIA },
+  { id: 'image.types', value: ['image/jpeg', 'image/png', 'image/webp', 'image/gif'], ...MEDIA },
+  { id: 'gif.max', value: 1, ...MEDIA },
+  { id: 'gif.maxBytes', value: 15 * MB, ...MEDIA },
+  { id: 'video.max', value: 1, ...MEDIA },
+  { id: 'video.maxBytes', value: 512 * MB, ...MEDIA },
+  { id: 'video.minSeconds', value: 0.5, ...MEDIA },
+  {
+    id: 'video.maxSeconds',
+    value: 140,
+    ...MEDIA,
+    note: 'Subscribers of X Premium upload longer videos at x.com. The API documents no higher limit.',
+  },
+  { id: 'video.minWidth', value: 32, ...MEDIA },
+  { id: 'video.minHeight', value: 32, ...MEDIA },
+  { id: 'video.minRatio', value: 1 / 3, ...MEDIA },
+  { id: 'video.maxRatio', value: 3, ...MEDIA },
+  { id: 'video.maxFps', value: 60, ...MEDIA },
+  { id: 'video.types', value: ['video/mp4', 'video/quicktime'], ...MEDIA },
+  { id: 'video.codecs', value: ['h264'], ...MEDIA },
+  { id: 'posts.perHour', value: 400, ...RATES, note: '100 posts of a user in 15 minutes.' },
+]
