@@ -2,13 +2,14 @@ import { facebook } from './facebook/index.ts'
 import { instagram } from './instagram/index.ts'
 import { mastodon } from './mastodon/index.ts'
 import type { Platform } from './platform.ts'
+import { reddit } from './reddit/index.ts'
 import { telegram } from './telegram/index.ts'
 import { threads } from './threads/index.ts'
 import { tiktok } from './tiktok/index.ts'
 import { x } from './x/index.ts'
 
 /** Every platform, in the order in which lists show them. */
-export const PLATFORMS: readonly Platform[] = [x, facebook, instagram, threads, tiktok, mastodon, telegram]
+export const PLATFORMS: readonly Platform[] = [x, facebook, instagram, threads, tiktok, mastodon, reddit, telegram]
 
 const byKey = new Map(PLATFORMS.map((platform) => [platform.key, platform]))
 
