@@ -103,7 +103,8 @@ function statusOf({ retryAfter, status = 503 }: Fault): FakeReply {
 function send(outgoing: ServerResponse, platform: string, { body, headers, status }: FakeReply): void {
   const isText = typeof body === 'string'
   outgoing.writeHead(status, {
-    'Content-Type': isText ? 'text/html; charset=utf-8' : 'application/json',
+    // A reply of 204 with a type of content makes some clients read the content.
+    ...(body !== undefined && { 'Content-Type': isText ? 'text/html; charset=utf-8' : 'application/json' }),
     // Prevents a fake from being mistaken for the platform.
     'X-Crier-Sandbox': platform,
     ...headers,
