@@ -1,3 +1,4 @@
+import { discord } from './discord/index.ts'
 import { facebook } from './facebook/index.ts'
 import { instagram } from './instagram/index.ts'
 import { mastodon } from './mastodon/index.ts'
@@ -9,7 +10,17 @@ import { tiktok } from './tiktok/index.ts'
 import { x } from './x/index.ts'
 
 /** Every platform, in the order in which lists show them. */
-export const PLATFORMS: readonly Platform[] = [x, facebook, instagram, threads, tiktok, mastodon, reddit, telegram]
+export const PLATFORMS: readonly Platform[] = [
+  x,
+  facebook,
+  instagram,
+  threads,
+  tiktok,
+  mastodon,
+  reddit,
+  telegram,
+  discord,
+]
 
 const byKey = new Map(PLATFORMS.map((platform) => [platform.key, platform]))
 

@@ -1,0 +1,26 @@
+import { platform } from '../platform.ts'
+import { TITLE } from './call.ts'
+import { options } from './options.ts'
+import { capabilities, connect, Fields, profileOf } from './profile.ts'
+import { publishing } from './publishing.ts'
+import { reader } from './replies.ts'
+import { rules } from './rules.ts'
+
+/** Discord: a bot that publishes to one channel, or a webhook. Disconnecting leaves both as they are. */
+export const discord = platform({
+  key: 'discord',
+  title: TITLE,
+  defaults: { apiUrl: 'https://discord.com/api/v10', authUrl: 'https://discord.com' },
+  fake: async () => (await import('./fake.ts')).discordFake,
+  credentials: {
+    fields: Fields,
+    help: 'Either enter the address of a webhook (channel settings, Integrations), or create a bot at https://discord.com/developers/applications, add it to your server with the permissions View Channel, Send Messages, Attach Files and Read Message History, and enter its token and the id of the channel.',
+    connect,
+  },
+  options,
+  publishing,
+  rules,
+  reader,
+  profile: profileOf,
+  capabilities,
+})

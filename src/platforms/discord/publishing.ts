@@ -1,0 +1,170 @@
+import { createHash } from 'node:crypto'
+import { PlatformError } from '../error-kinds.ts'
+import { isSameText } from '../fingerprint.ts'
+import { multipart } from '../http/multipart.ts'
+import type { AccountContext } from '../platform.ts'
+import type { PublishContext, Publishing, PublishPart, PublishState, Reconciled, RemotePost } from '../publishing.ts'
+import { call, TITLE, webhookOf } from './call.ts'
+import { placeOf } from './rights.ts'
+
+/** A message and its files go in one call. */
+interface State extends PublishState {
+  readonly step: 'send'
+  /** By it Discord recognizes a repetition for some minutes. */
+  readonly nonce: string
+}
+
+interface Message {
+  readonly id: string
+  readonly channel_id: string
+  readonly content: string
+  readonly timestamp: string
+  readonly author: { readonly id: string }
+  readonly attachments: readonly unknown[]
+  readonly embeds: readonly unknown[]
+  readonly message_reference?: { readonly message_id?: string }
+  readonly reactions?: readonly { readonly count: number }[]
+}
+
+interface Embed {
+  readonly title?: string
+  readonly description?: string
+  readonly author?: { readonly name: string }
+  readonly footer?: { readonly text: string }
+  readonly fields?: readonly { readonly name: string; readonly value: string }[]
+}
+
+const UPLOAD_TIMEOUT_MS = 300_000
+const LISTED = 50
+const EMBED_CHARACTERS = 6_000
+const SUPPRESS_EMBEDS = 4
+/** Discord may have received the call up to this much before our clock says, in milliseconds. */
+const CLOCK_SKEW_MS = 120_000
+
+/** Publishing to Discord (docs.discord.com/developers/resources/message and /webhook, 2026-11). */
+export const publishing: Publishing = {
+  // A bot's nonce is known for minutes only, and webhooks have none. So the channel is searched first.
+  repeatable: false,
+  start: ({ key, options, role }, { credential }): State => {
+    if (role !== 'post' && webhookOf(credential) !== undefined) {
+      throw new PlatformError('unsupported', TITLE, {
+        code: 'webhook_reply',
+        detail: 'A webhook cannot reply to a message. Connect a bot for threads and first comments.',
+        mayHaveHappened: false,
+      })
+    }
+    const length = embedsOf(options).reduce((sum, embed) => sum + lengthOf(embed), 0)
+    if (length > EMBED_CHARACTERS) {
+      throw new PlatformError('validation', TITLE, {
+        code: 'embeds',
+        detail: `The embeds have ${length} characters together. Discord takes ${EMBED_CHARACTERS}.`,
+        mayHaveHappened: false,
+      })
+    }
+    return { step: 'send', nonce: createHash('sha256').update(key).digest('base64url').slice(0, 25) }
+  },
+  commits: () => true,
+  step: async (context, part, state) => {
+    const message = await send(context, part, (state as State).nonce)
+    return { kind: 'published', post: remoteOf(context, message) }
+  },
+  reconcile,
+  remove: async (context, { id }) => {
+    await call(context, `${messagesPath(context, 'one')}/${id}`, { method: 'DELETE', expect: [404] })
+  },
+  edit: async (context, { id }, { text }) => {
+    const path = `${messagesPath(context, 'one')}/${id}`
+    return remoteOf(context, await call<Message>(context, path, { method: 'PATCH', json: { content: text } }))
+  },
+  insights: async (context, { id }) => {
+    const { reactions = [] } = await call<Message>(context, `${messagesPath(context, 'one')}/${id}`)
+    return { likes: reactions.reduce((sum, { count }) => sum + count, 0) }
+  },
+}
+
+async function send(context: PublishContext, part: PublishPart, nonce: string): Promise<Message> {
+  const { media, options, parent, text } = part
+  const isWebhook = webhookOf(context.credential) !== undefined
+  const embeds = embedsOf(options)
+  const payload = {
+    ...(text !== '' && { content: text }),
+    ...(embeds.length > 0 && { embeds }),
+    ...(options['suppress_embeds'] === true && { flags: SUPPRESS_EMBEDS }),
+    allowed_mentions: { parse: options['mentions'] ?? ['users', 'roles'] },
+    ...(isWebhook
+      ? { username: options['username'], avatar_url: options['avatar_url'] }
+      : { nonce, enforce_nonce: true, ...(parent && { message_reference: { message_id: parent.id } }) }),
+    ...(media.length > 0 && {
+      attachments: media.map(({ altText, name }, index) => ({
+        id: index,
+        filename: name,
+        ...(altText !== undefined && { description: altText }),
+      })),
+    }),
+  }
+  const files = await Promise.all(
+    media.map(async ({ bytes, id, name, type }, index) => ({
+      field: `files[${index}]`,
+      filename: name,
+      type,
+      body: await context.media.read(id, 0, bytes),
+    })),
+  )
+  return call<Message>(context, messagesPath(context, 'all'), {
+    method: 'POST',
+    // Without it, a webhook replies before the message exists, and without its id.
+    ...(isWebhook && { query: { wait: true } }),
+    ...(files.length > 0 ? multipart({ payload_json: JSON.stringify(payload) }, files) : { json: payload }),
+    timeoutMs: UPLOAD_TIMEOUT_MS,
+  })
+}
+
+/** Looks through the newest messages of the channel, which only a bot with the right to read them can. */
+async function reconcile(context: AccountContext, part: PublishPart): Promise<Reconciled> {
+  if (webhookOf(context.credential) !== undefined) {
+    return { kind: 'unknown', reason: 'A webhook cannot list the messages of its channel.' }
+  }
+  const { bot, rights } = await placeOf(context, String(context.credential['channel']))
+  if (!rights.readMessageHistory) {
+    return { kind: 'unknown', reason: 'The bot lacks the permission Read Message History.' }
+  }
+  const messages = await call<readonly Message[]>(context, messagesPath(context, 'all'), { query: { limit: LISTED } })
+  const found = messages.find(
+    ({ attachments, author, content, embeds, message_reference: reference, timestamp }) =>
+      author.id === bot.id &&
+      reference?.message_id === part.parent?.id &&
+      attachments.length === part.media.length &&
+      embeds.length >= embedsOf(part.options).length &&
+      isSameText(part.text, content) &&
+      Date.parse(timestamp) >= part.createdAt - CLOCK_SKEW_MS,
+  )
+  return found === undefined ? { kind: 'absent' } : { kind: 'published', post: remoteOf(context, found) }
+}
+
+/** @param what `one`: the path below which single messages are */
+function messagesPath({ credential }: AccountContext, what: 'all' | 'one'): string {
+  const webhook = webhookOf(credential)
+  if (webhook === undefined) return `/channels/${String(credential['channel'])}/messages`
+  return `/webhooks/${webhook.id}/${webhook.token}${what === 'one' ? '/messages' : ''}`
+}
+
+function embedsOf(options: PublishPart['options']): readonly Embed[] {
+  return (options['embeds'] as readonly Embed[] | undefined) ?? []
+}
+
+/** The characters that count for the limit of all embeds. */
+function lengthOf({ author, description = '', fields = [], footer, title = '' }: Embed): number {
+  const texts = [
+    title,
+    description,
+    author?.name ?? '',
+    footer?.text ?? '',
+    ...fields.flatMap(({ name, value }) => [name, value]),
+  ]
+  return texts.reduce((sum, text) => sum + Array.from(text).length, 0)
+}
+
+function remoteOf(context: AccountContext, { channel_id: channel, id }: Message): RemotePost {
+  const guild = context.credential['guild']
+  return { id, url: typeof guild === 'string' ? `https://discord.com/channels/${guild}/${channel}/${id}` : null }
+}
