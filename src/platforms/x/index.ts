@@ -1,6 +1,7 @@
 import { platform } from '../platform.ts'
 import { oauth, revoke } from './oauth.ts'
 import { options } from './options.ts'
+import { prices } from './prices.ts'
 import { capabilities, profileOf } from './profile.ts'
 import { publishing } from './publishing.ts'
 import { reader } from './replies.ts'
@@ -21,6 +22,7 @@ export const x = platform({
   options,
   publishing,
   rules,
+  prices,
   reader,
   profile: (context) => profileOf(context, context.credential),
   revoke,

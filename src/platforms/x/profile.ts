@@ -1,6 +1,5 @@
 import type { AccountContext, LiveCapabilities, PlatformContext, Profile } from '../platform.ts'
 import { call } from './call.ts'
-import { PRICES } from './prices.ts'
 
 interface User {
   readonly id: string
@@ -33,7 +32,7 @@ export async function profileOf(context: PlatformContext, credential: AccountCon
   }
 }
 
-/** The limits of the user's subscription, and what the app pays for each call. */
+/** The limits of the user's subscription. */
 export async function capabilities(context: AccountContext): Promise<LiveCapabilities> {
   const { data } = await me(context, 'subscription_type,protected')
   const subscription = data.subscription_type ?? 'None'
@@ -41,6 +40,6 @@ export async function capabilities(context: AccountContext): Promise<LiveCapabil
   return {
     limits: subscription === 'None' ? {} : { 'text.max': PREMIUM_TEXT },
     blocked: canAttach ? {} : { media: 'The account was connected without the permission to upload media.' },
-    details: { subscription, protected: data.protected === true, prices: PRICES },
+    details: { subscription, protected: data.protected === true },
   }
 }

@@ -88,11 +88,10 @@ test('an account is revoked, twice without an error', async () => {
 })
 
 describe('capabilities', () => {
-  test('without a subscription the rules hold, and the prices are told', async () => {
+  test('without a subscription the rules hold', async () => {
     const { details, limits } = await x.capabilities(account)
     expect(limits).toEqual({})
     expect(details).toMatchObject({ subscription: 'None' })
-    expect(details['prices']).toContainEqual(expect.objectContaining({ action: 'post_with_url', usd: 0.2 }))
   })
 
   test('a subscriber publishes longer texts, which are found again', async () => {
