@@ -47,7 +47,7 @@ it('sets and cancels system timers', () => {
   expect(called).toEqual(['kept'])
 })
 
-it('draws different fractions below 1', () => {
+it('generates different random fractions below 1', () => {
   const fractions = Array.from({ length: 100 }, () => systemRandom.fraction())
   expect(fractions.every((one) => one >= 0 && one < 1)).toBe(true)
   expect(new Set(fractions).size).toBeGreaterThan(90)

@@ -7,7 +7,7 @@ import type { LeaseStore, NodeEntry, NodeState } from './ports.ts'
 import { SimProcess } from './simulation/process.ts'
 import { Scheduler } from './simulation/scheduler.ts'
 
-// A node, its lease and its engine are what the test says; the lease store is a map.
+// The test sets the state of the node, its lease and its engine. The lease store is a map.
 
 const ME = 'me'
 const node = (inc: string, state: NodeState = 'active'): NodeEntry => ({ inc, address: `${inc}:1`, state })
@@ -83,7 +83,7 @@ async function takenBefore(owner: Ownership, count: number): Promise<string[]> {
 }
 
 describe('an owner', () => {
-  it('is looked up once, and again when it is doubted or must be fresh', async () => {
+  it('is looked up once, and again when it may be outdated or must be fresh', async () => {
     const owner = ownership()
     claims.set('ws:1', node('other'))
     expect(await owner.find('ws:1')).toEqual(node('other'))
@@ -98,7 +98,7 @@ describe('an owner', () => {
     expect(asked).toHaveLength(3)
   })
 
-  it('is looked up once for all that ask at the same time', async () => {
+  it('is looked up once for all concurrent requests', async () => {
     const owner = ownership()
     await Promise.all([owner.find('ws:1'), owner.find('ws:1', { fresh: true }), owner.find('ws:2')])
     expect(asked.map(([actor]) => actor)).toEqual(['ws:1', 'ws:2'])
@@ -117,7 +117,7 @@ describe('an owner', () => {
     expect([owner.has('ws:1'), owner.size]).toEqual([false, 0])
   })
 
-  it('is unknown when the store fails, or answers for an earlier name of this node', async () => {
+  it('is unknown when the store fails, or replies for an earlier name of this node', async () => {
     const owner = ownership()
     locate = () => Promise.reject(new Error('away'))
     expect(await owner.find('ws:1')).toBeUndefined()
@@ -130,7 +130,7 @@ describe('an owner', () => {
     expect(owner.size).toBe(0)
   })
 
-  it('is another node after it has taken the actor, which is given up here', async () => {
+  it('is another node after that has taken the actor, and this node gives the actor up', async () => {
     const owner = ownership()
     await owner.find('ws:1')
     claims.set('ws:1', node('other'))
@@ -140,7 +140,7 @@ describe('an owner', () => {
     expect(quiesced).toHaveLength(1)
   })
 
-  it('is forgotten with a node that is not alive any more', async () => {
+  it('is forgotten when its node is no longer alive', async () => {
     const owner = ownership()
     lease.nodes = [node(ME), node('a'), node('b')]
     owner.afterBeat()
@@ -186,7 +186,7 @@ describe('candidates', () => {
 })
 
 describe('handing over', () => {
-  it('happens once at a time: the batch ends, the host is told, the store gets the heir', async () => {
+  it('happens once at a time: the batch ends, the host is notified, the store gets the successor', async () => {
     const told: string[] = []
     const owner = ownership({ onRelease: async (actor) => void told.push(`${actor} ${quiesced.length}`) })
     await owner.find('ws:1')
@@ -199,7 +199,7 @@ describe('handing over', () => {
     expect([released[1], owner.handedOver]).toEqual([['ws:2', ME, undefined], 1])
   })
 
-  it('is waited for by those who ask for the actor, and is not undone by an answer that comes meanwhile', async () => {
+  it('delays lookups of the actor, and a reply that arrives meanwhile does not undo it', async () => {
     const gate = Promise.withResolvers<void>()
     const owner = ownership({ onRelease: () => gate.promise })
     await owner.find('ws:1')
@@ -251,7 +251,7 @@ describe('handing over', () => {
 })
 
 describe('balance', () => {
-  it('gives a node that has been here for a second and a half its share, a few per heartbeat, idle actors first', async () => {
+  it('gives a node that joined 1.5 s ago its share: a few actors per heartbeat, idle ones first', async () => {
     const owner = ownership()
     const actors = await takenBefore(owner, 5)
     owner.afterBeat()
@@ -274,7 +274,7 @@ describe('balance', () => {
     expect(quiesced).toHaveLength(5)
   })
 
-  it('gives nothing to a node whose state has just changed, and nothing while this one leaves', async () => {
+  it('gives nothing to a node whose state has just changed, or while this node is leaving', async () => {
     const owner = ownership()
     const actors = await takenBefore(owner, 1)
     lease.nodes = [node(ME), node('other', 'impaired')]
@@ -294,7 +294,7 @@ describe('balance', () => {
     expect(quiesced).toEqual(actors)
   })
 
-  it('gives everything away at once while this node is impaired, after a moment', async () => {
+  it('gives everything away at once when this node has been impaired for a moment', async () => {
     const owner = ownership()
     const names = Array.from({ length: 10 }, (_, index) => `ws:${index}`)
     for (const name of names) await owner.find(name)

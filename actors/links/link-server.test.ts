@@ -20,7 +20,7 @@ import { LinkServer } from './link-server.ts'
 import { Link, type LinkResult } from './link.ts'
 import { DEFAULT_LINK_LIMITS, type LinkLimits } from './settings.ts'
 
-// Both ends of links in virtual time, on connections that a test holds in its hands.
+// Both ends of links in virtual time, on connections that the test controls.
 
 const SECRET = 'the secret that both ends of a link share'
 const LIMITS = { ...DEFAULT_LINK_LIMITS, inFlight: 2, maxUnauthenticated: 2, highWater: 100 }
@@ -113,7 +113,7 @@ const replies = ({ sent }: TestConnection) => sent.map((frame) => decodeReply(fr
 const value: Reply = { kind: 'value', text: '1' }
 
 describe('the server end of a link', () => {
-  it('proves that it knows the secret too, and only then takes requests', async () => {
+  it('proves that it knows the secret too, and accepts requests only after that', async () => {
     const { connect, requests } = await serve()
     const { connection, handlers, prove } = connect()
     prove()
@@ -125,7 +125,7 @@ describe('the server end of a link', () => {
     expect(decodeReply(connection.sent[2] as Buffer)).toEqual({ id: 1, reply: value })
   })
 
-  it('closes a connection without a proof after a while, and one with it never for that reason', async () => {
+  it('closes a connection that does not prove the secret in time', async () => {
     const { connect, connected } = await serve()
     const [idle, proven] = [connect(), connected()]
     await scheduler.run(LIMITS.handshakeMs - 1)
@@ -134,13 +134,13 @@ describe('the server end of a link', () => {
     expect([idle.connection.isClosed, proven.connection.isClosed]).toEqual([true, false])
   })
 
-  it('keeps few connections without a proof: the oldest one goes', async () => {
+  it('keeps few unproven connections, and closes the oldest one first', async () => {
     const { connect, connected } = await serve()
     const proven = connected()
     const [first, second, third] = [connect(), connect(), connect()]
     const closed = [proven, first, second, third].map(({ connection }) => connection.isClosed)
     expect(closed).toEqual([false, true, false, false])
-    // A connection that is gone does not count.
+    // A closed connection does not count.
     second.handlers.closed()
     connect()
     expect(third.connection.isClosed).toBe(false)
@@ -178,7 +178,7 @@ describe('the server end of a link', () => {
     expect(replies(connection)).toEqual([{ id: 7, reply: { kind: 'value', text: '[{"actor":"ws:1","waiting":0}]' } }])
   })
 
-  it('takes each request once, also many requests later', async () => {
+  it('accepts each request once, even if it is repeated many requests later', async () => {
     const { connected, requests } = await serve({ inFlight: 100_000 })
     const { handlers } = connected()
     handlers.frame(request(1))
@@ -192,7 +192,7 @@ describe('the server end of a link', () => {
     expect(requests).toHaveLength(8_193)
   })
 
-  it('refuses requests over its limit until others have ended, but no control', async () => {
+  it('refuses requests over its limit until others have ended, but never control requests', async () => {
     const { connected, requests } = await serve()
     const { connection, handlers } = connected()
     for (const id of [1, 2, 3]) handlers.frame(request(id))
@@ -205,7 +205,7 @@ describe('the server end of a link', () => {
     expect(requests).toHaveLength(4)
   })
 
-  it('reads no more from a peer that does not read, until it does', async () => {
+  it('stops reading from a peer that does not read, until it reads again', async () => {
     const { connected, requests } = await serve()
     const { connection, handlers } = connected()
     handlers.frame(request(1))
@@ -220,7 +220,7 @@ describe('the server end of a link', () => {
     expect(connection.resumed).toBe(1)
   })
 
-  it('closes a silent connection after three times the limit, and replies no more', async () => {
+  it('closes a silent connection after three times the limit, and sends no more replies', async () => {
     const { connected, requests } = await serve()
     const { connection, handlers } = connected()
     await scheduler.run(5_000)
@@ -279,7 +279,7 @@ describe('the client end of a link', () => {
     return { call, closedTimes: () => closed, connection, greet, ids, link, receive, results }
   }
 
-  it('sends what waits when the server has proved the secret: control first, and not what was given up', () => {
+  it('sends waiting calls after the server has proved the secret: control first, abandoned calls never', () => {
     const { call, greet, ids, link } = dial({ inFlight: 10 })
     expect([call(), call(), call(), call({ control: true })]).toEqual([1, 2, 3, 4])
     link.forget(2)
@@ -291,13 +291,13 @@ describe('the client end of a link', () => {
     expect(ids()).toEqual([4, 1, 3, 5])
   })
 
-  it('takes no more calls than its limit, except control', () => {
+  it('accepts no more calls than its limit, except control calls', () => {
     const { call, greet } = dial()
     greet()
     expect([call(), call(), call(), call({ control: true })]).toEqual([1, 2, undefined, 3])
   })
 
-  it('gives each reply to its call once', () => {
+  it('passes each reply to its call once', () => {
     const { call, greet, link, receive, results } = dial()
     greet()
     const id = call() as number
@@ -307,7 +307,7 @@ describe('the client end of a link', () => {
     expect([results, link.inFlight, link.closed]).toEqual([[value], 0, false])
   })
 
-  it('settles calls as lost or unsent when it closes, and says so once', () => {
+  it('settles calls as lost or unsent when it closes, and reports that once', () => {
     const { call, closedTimes, connection, greet, link, results } = dial()
     greet()
     call()
@@ -334,7 +334,7 @@ describe('the client end of a link', () => {
     expect(ids()).toEqual([1])
   })
 
-  it('pings, and closes when nothing comes back', async () => {
+  it('pings, and closes when there is no reply', async () => {
     const { connection, greet, link, receive } = dial()
     greet()
     await scheduler.run(2 * LIMITS.pingMs)

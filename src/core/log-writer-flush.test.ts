@@ -2,7 +2,7 @@ import { write, writeSync } from 'node:fs'
 import { afterEach, beforeEach, expect, test, vi } from 'vitest'
 import { LogWriter } from './log-writer.ts'
 
-// How a file descriptor behaves is up to the test: real pipes accept everything or nothing.
+// The test decides how many bytes a write accepts, because real pipes accept everything or nothing.
 vi.mock('node:fs', () => ({ write: vi.fn(), writeSync: vi.fn() }))
 
 type Done = (error: NodeJS.ErrnoException | null, written: number) => void
@@ -73,7 +73,7 @@ test('lines are gathered for a fifth of a second, and written one buffer at a ti
   expect(waiting).toHaveLength(0)
 })
 
-test('the rest of a buffer follows when only a part was accepted, later when nothing was', () => {
+test('the rest of a buffer is written soon after a partial write, and later after a refused one', () => {
   writer.write('abcdef\n')
   accepts = [2, 'EAGAIN', 3]
   writer.flush()
@@ -127,7 +127,7 @@ test('lines that do not fit are counted, and the count comes first once there is
   expect(written.endsWith('end\nmore\n')).toBe(true)
 })
 
-test('the last lines are written while the process waits, in as many parts as it takes', () => {
+test('the last lines are written synchronously, in as many parts as necessary', () => {
   writer.write('abcdef\n')
   accepts = [2, 'EAGAIN', 'EAGAIN', 3]
   writer.flushSync()
@@ -136,7 +136,7 @@ test('the last lines are written while the process waits, in as many parts as it
   expect(writeSync).toHaveBeenCalledTimes(5)
 })
 
-test('a process ends although its log cannot be written', () => {
+test('a process can exit even if its log cannot be written', () => {
   writer.write('lost\n')
   accepts = ['EPIPE']
   writer.flushSync()

@@ -7,7 +7,7 @@ import { ComponentSchemas } from './openapi-schemas.ts'
 import { FILE } from './reply.ts'
 import { Envelope, Id, Input, named, Nullable, Type } from './schema.ts'
 
-// What the operations of the service do not happen to use, and what their tests would only show in a large document.
+// Features that no operation of the service uses, and those that are hard to find in the large document of the service.
 
 const Thing = named('Thing', Type.Object({ _id: Id, title: Nullable(Type.String()) }))
 const returns = { 200: Envelope(Thing) }
@@ -60,7 +60,7 @@ const create: AnyOperation = operation({
 })
 
 describe('an operation', () => {
-  test('says who may call it, and with which credential', () => {
+  test('shows who may call it, and with which credential', () => {
     expect(write(read)).toMatchObject({
       description: 'For every signed-in user.',
       security: [{ bearer: [] }, { apiKey: [] }],
@@ -178,7 +178,7 @@ describe('an operation', () => {
     expect(write({ ...read, returns: { 204: null } }).responses['204']).not.toHaveProperty('content')
   })
 
-  test('lists its errors once per set of codes, and a status that is also an error as one of two bodies', () => {
+  test('lists its errors once per set of codes, and shows both bodies for a status that is also an error', () => {
     const { document } = documentOf({
       one: { ...create, errors: [Conflict, NotFound] },
       two: { ...read, errors: [NotFound] },

@@ -10,7 +10,7 @@ import { HttpMetrics } from './metrics.ts'
 import { Departure, sendChunks, sendRest, sendWhole } from './send-chunks.ts'
 import { WorkGate } from './work-gate.ts'
 
-/** A response of uWS, whose socket accepts as many bytes as the test says. */
+/** A response of uWS, whose socket accepts the number of bytes that the test sets. */
 class TestResponse {
   status = '200 OK'
   head = ''
@@ -129,7 +129,7 @@ function exchangeOf(headers: Readonly<Record<string, string>> = {}, most = 10): 
 const later = () => new Promise(setImmediate)
 
 describe('a reply', () => {
-  test('is sent once, with its headers, and is not stored unless it says so', () => {
+  test('is sent once with its headers, and is not cached unless it allows that', () => {
     const exchange = exchangeOf()
     exchange.corsHeaders = [['Vary', 'Origin']]
     exchange.send(201, [['Location', '/x']], 'made')
@@ -142,13 +142,13 @@ describe('a reply', () => {
     expect([exchange.over, over]).toEqual([true, 1])
   })
 
-  test('keeps a Cache-Control of its own', () => {
+  test('keeps its own Cache-Control', () => {
     exchangeOf().send(200, [['Cache-Control', 'private']], 'x')
     expect(response.head).toBe('X-Content-Type-Options: nosniff\r\nCache-Control: private')
     expect(response.status).toBe('200 OK')
   })
 
-  test('without a body says how long it would be, except where the status rules it out', () => {
+  test('without a body has the Content-Length of the full reply, unless the status forbids it', () => {
     for (const [status, length] of [
       [200, 0],
       [204, undefined],
@@ -168,13 +168,13 @@ describe('a reply', () => {
     expect(response).toMatchObject({ status: '416 Range Not Satisfiable', state: 'ended', length: 0 })
   })
 
-  test('without a body closes the connection of a client that gets too many', () => {
+  test('without a body closes the connection of a client that receives too many', () => {
     allowed = false
     exchangeOf().send(204, [], '')
     expect([response.state, response.head, over]).toEqual(['closed', '', 1])
   })
 
-  test('that closes the connection waits until what was read is parsed', async () => {
+  test('that closes the connection is sent after the bytes that were read are parsed', async () => {
     const exchange = exchangeOf()
     exchange.isLastOnConnection = true
     exchange.send(200, [], 'bye')
@@ -195,7 +195,7 @@ describe('a reply', () => {
     expect(response.written).toBe('')
   })
 
-  test('that a client reads slowly goes out as it is read, and holds a place until then', () => {
+  test('to a slow client is sent as it reads, and counts as active until the end', () => {
     const exchange = exchangeOf()
     response.room = 3
     exchange.send(200, [], 'abcdefgh')
@@ -206,7 +206,7 @@ describe('a reply', () => {
     expect([response.written, bounds.replies.count, over]).toEqual(['abcdefgh', 0, 1])
   })
 
-  test('is cut off when the client reads next to nothing', async () => {
+  test('is aborted when the client reads almost nothing', async () => {
     const exchange = exchangeOf()
     response.room = 3
     exchange.send(200, [], 'x'.repeat(100_000))
@@ -216,7 +216,7 @@ describe('a reply', () => {
     expect((await metrics.cut.get()).values).toMatchObject([{ value: 1, labels: { what: 'reply', reason: 'slow' } }])
   })
 
-  test('ends with its client', () => {
+  test('ends when the client disconnects', () => {
     const exchange = exchangeOf()
     response.room = 3
     exchange.send(200, [], 'abcdefgh')
@@ -228,7 +228,7 @@ describe('a reply', () => {
 })
 
 describe('a body', () => {
-  test('is read whole, and counts as work from its end to the reply', async () => {
+  test('is read completely, and counts as work from its end to the reply', async () => {
     const exchange = exchangeOf({ 'content-length': '6' })
     const body = exchange.body(10)
     response.receive('abc')
@@ -240,7 +240,7 @@ describe('a body', () => {
     expect(exchange.gate?.count).toBe(0)
   })
 
-  test('that is too large is refused, at once when it is announced', async () => {
+  test('that is too large is refused, immediately if Content-Length says so', async () => {
     await expect(exchangeOf({ 'content-length': '11' }).body(10)).rejects.toMatchObject({ code: 'payload_too_large' })
     const fits = exchangeOf({ 'content-length': '10' }).body(10)
     response.receive('0123456789', true)
@@ -251,13 +251,13 @@ describe('a body', () => {
     await expect(body).rejects.toMatchObject({ code: 'payload_too_large' })
   })
 
-  test('is refused when the server has too much to do', async () => {
+  test('is refused when the server is overloaded', async () => {
     const body = exchangeOf({}, 0).body(10)
     response.receive('x', true)
     await expect(body).rejects.toMatchObject({ code: 'overloaded', retryAfter: 1 })
   })
 
-  test('that comes too slowly is refused, and the connection closes after the reply', async () => {
+  test('that arrives too slowly is refused, and the connection is closed after the reply', async () => {
     const exchange = exchangeOf()
     const body = exchange.body(100_000)
     response.receive('x')
@@ -272,7 +272,7 @@ describe('a body', () => {
     expect((await metrics.cut.get()).values).toMatchObject([{ value: 1, labels: { what: 'body', reason: 'slow' } }])
   })
 
-  test('of which too much would follow closes the connection with the reply', async () => {
+  test('with too many unread bytes closes the connection after the reply', async () => {
     for (const [length, closes] of [
       ['16000000', false],
       ['16000001', true],
@@ -286,7 +286,7 @@ describe('a body', () => {
     }
   })
 
-  test('is given up with its client', () => {
+  test('is discarded when the client disconnects', () => {
     const exchange = exchangeOf()
     void exchange.body(10)
     response.abort()
@@ -317,7 +317,7 @@ describe('a stream', () => {
     expect(response.state).toBe('closed')
   })
 
-  test('is closed unread when nothing can be sent any more', async () => {
+  test('is closed unread when nothing can be sent', async () => {
     const exchange = exchangeOf()
     response.abort()
     const [file, live] = [new PassThrough(), new PassThrough()]
@@ -327,7 +327,7 @@ describe('a stream', () => {
     expect([file.destroyed, live.destroyed, response.written, response.head]).toEqual([true, true, '', ''])
   })
 
-  test('without an end counts as answered at once, and ends with its source', async () => {
+  test('without an end counts as answered at once, and ends when its source ends', async () => {
     const exchange = exchangeOf()
     exchange.beginWork()
     const source = new PassThrough()
@@ -346,7 +346,7 @@ describe('a stream', () => {
     await vi.waitFor(() => expect(response.state).toBe('closed'))
   })
 
-  test('without an end is not opened for a HEAD request, and stops with its client', async () => {
+  test('without an end is not opened for HEAD, and stops when the client disconnects', async () => {
     const head = exchangeOf()
     head.headOnly = true
     const unused = new PassThrough()
@@ -425,7 +425,7 @@ describe('chunks', () => {
     expect([await cut, other.destroyed]).toEqual([false, true])
   })
 
-  test('of the rest of a body report how far they came', () => {
+  test('of the rest of a body report how many bytes were sent', () => {
     const progress: unknown[] = []
     response.room = 2
     response.tryEnd('abcdef', 6)
@@ -442,7 +442,7 @@ describe('chunks', () => {
   })
 })
 
-test('a header that was sent more than once counts with all its values', () => {
+test('a repeated header is read with all its values', () => {
   const headers = [
     ['x-forwarded-for', '192.0.2.1'],
     ['x-other', '192.0.2.3'],

@@ -44,14 +44,14 @@ test('times requests by operation and status class, in cumulative buckets', asyn
   expect(await text()).toContain('crier_http_request_seconds_count{op="listNotes",status="2xx"} 5')
 })
 
-test('begins again from zero after a reset', async () => {
+test('starts again from zero after a reset', async () => {
   const { metrics, registry, values } = start()
   metrics.observe('listNotes', 200, 0.1)
   registry.resetMetrics()
   expect(await values('crier_http_request_seconds')).toEqual([])
 })
 
-test('reads gauges when they are asked for', async () => {
+test('reads gauges when the metrics are requested', async () => {
   const { metrics, values } = start()
   const read = async (name: string) => (await values(name))[0]?.value
   const names = ['crier_http_in_flight', 'crier_http_bodies_pending', 'crier_http_replies_pending']
@@ -62,7 +62,7 @@ test('reads gauges when they are asked for', async () => {
   expect(await Promise.all(names.map(read))).toEqual([1, 2, 3])
 })
 
-test('a gate lets in as many requests as it was told, and others after they have left', () => {
+test('a gate admits a number of requests, and further ones after these have ended', () => {
   const gate = new WorkGate(2)
   expect([gate.enter(), gate.isFull, gate.enter(), gate.isFull, gate.enter()]).toEqual([true, false, true, true, false])
   expect(gate.count).toBe(2)

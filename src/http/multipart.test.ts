@@ -38,7 +38,7 @@ test('names the file without folders', async () => {
   }
 })
 
-test('must have a file, one, and as its last part', async () => {
+test('must have exactly one file, as its last part', async () => {
   await expect(open([field('title')])).rejects.toMatchObject({
     code: 'validation_failed',
     errors: [{ path: '/body/file' }],
@@ -64,7 +64,7 @@ test('has a file of bounded size', async () => {
   await expect(text(long.file.stream)).rejects.toMatchObject({ code: 'payload_too_large' })
 })
 
-test('that breaks off, or is none, is a bad request', async () => {
+test('that is incomplete or not multipart is a bad request', async () => {
   await expect(openMultipart(Readable.from(['']), 'multipart/form-data', 10)).rejects.toMatchObject({
     code: 'bad_request',
   })

@@ -18,7 +18,7 @@ import { HttpMetrics } from './metrics.ts'
 import { compileOperation, type PipelineOptions } from './pipeline.ts'
 import { RequestLog } from './request-log.ts'
 
-// The steps of the pipeline without a server and a database: each request is an object, each port a function.
+// The steps of the pipeline, without a server or a database. Each request is an object, and each port is a function.
 
 const WORKSPACE = '01939c5e-7a3b-7c21-9f58-000000000001'
 const NOTE = '01939c5e-7a3b-7c21-9f58-000000000002'
@@ -180,7 +180,7 @@ const note = named(
 )
 
 describe('a credential', () => {
-  test('is a bearer token or an API key, and none is needed for what is public', async () => {
+  test('is a bearer token or an API key, and public operations need none', async () => {
     expect(await send(mine)).toMatchObject({ status: 200, text: expect.stringContaining('"ada"') })
     await send(mine, { headers: { apiKey: 'key-1' } })
     expect(credentials).toEqual([
@@ -192,7 +192,7 @@ describe('a credential', () => {
     expect(await send(mine, { headers: {} })).toMatchObject({ status: 401, code: 'unauthorized' })
   })
 
-  test('must be well-formed, also where none is needed', async () => {
+  test('must be well-formed, even if the operation needs none', async () => {
     for (const authorization of ['Basic YTpi', 'Bearer', 'Bearer a b', 'Bearer ä']) {
       expect(await send(open, { headers: { authorization } })).toMatchObject({
         status: 401,
@@ -202,7 +202,7 @@ describe('a credential', () => {
     expect(credentials).toEqual([])
   })
 
-  test('that is refused counts against its network, and too many are refused as such', async () => {
+  test('that is refused counts against its network, and a network with too many is rate-limited', async () => {
     refusal = InvalidCredential()
     expect(await send(mine)).toMatchObject({ status: 401, code: 'invalid_credential' })
     expect(taken).toEqual(['credential 192.0.2.7'])
@@ -218,7 +218,7 @@ describe('a credential', () => {
     expect(taken).toEqual([])
   })
 
-  test('of a key is noted as used, that of a session is not', async () => {
+  test('has its use recorded if it is an API key, but not if it is a session token', async () => {
     await send(mine)
     expect(used).toEqual([])
     caller = { ...ADA, apiKey: { id: 'k', scopes: null, workspaceIds: null } }
@@ -226,7 +226,7 @@ describe('a credential', () => {
     expect(used).toEqual([caller])
   })
 
-  test('can be a ticket where the operation takes one, unless a header has one', async () => {
+  test('can be a ticket if the operation accepts tickets and no header has a credential', async () => {
     const query = Type.Object({ ticket: Type.Optional(Type.String()) })
     const play = named({ ...mine, ticket: 'ticket', query })
     expect((await send(play, { headers: {}, query: 'ticket=t1' })).text).toContain('"readNote t1"')
@@ -235,7 +235,7 @@ describe('a credential', () => {
     expect(await send(named({ ...mine, query }), { headers: {}, query: 'ticket=t1' })).toMatchObject({ status: 401 })
   })
 
-  test('is left to the operation where it is not one of ours', async () => {
+  test('of another kind is passed to operations that check it themselves', async () => {
     const hook = named(
       operation({
         ...base,
@@ -262,13 +262,13 @@ describe('a signed URL', () => {
     expect(await send(mine, { headers: {}, query: signed() })).toMatchObject({ status: 401, code: 'unauthorized' })
   })
 
-  test('is not looked at when the request has a credential', async () => {
+  test('is ignored when the request has a credential', async () => {
     for (const headers of [SIGNED_IN, { apiKey: 'key-1' }]) {
       expect((await send(note, { headers, parameters: [NOTE], query: signed(WORKSPACE) })).text).toContain('"owner"')
     }
   })
 
-  test('does not show what does not exist', async () => {
+  test('of a missing resource gets not_found', async () => {
     workspaceOf = undefined
     const missing = await send(note, { headers: {}, parameters: [NOTE], query: signed() })
     expect(missing).toMatchObject({ status: 404, code: 'not_found' })
@@ -276,7 +276,7 @@ describe('a signed URL', () => {
 })
 
 describe('a rate limit', () => {
-  test('counts requests of a caller by class, and those without one by address', async () => {
+  test('counts requests by caller and class, and anonymous requests by address', async () => {
     await send(mine)
     await send(open, { headers: {} })
     const create = named({ ...mine, route: 'POST /api/mine', limit: 'auth' })
@@ -285,7 +285,7 @@ describe('a rate limit', () => {
     expect(taken).toEqual(['read ada', 'read 192.0.2.7', 'auth 192.0.2.7', 'write ada'])
   })
 
-  test('is told in the headers, and refuses with the time to wait', async () => {
+  test('is reported in the headers, and a refusal says how long to wait', async () => {
     expect((await send(mine)).headers).toMatchObject({
       'RateLimit-Policy': '"read";q=1200;w=60',
       RateLimit: '"read";r=299;t=1',
@@ -297,7 +297,7 @@ describe('a rate limit', () => {
     expect(await send(mine)).toMatchObject({ headers: { 'Retry-After': '7', RateLimit: '"read";r=0;t=7' } })
   })
 
-  test('can be left out', async () => {
+  test('can be switched off', async () => {
     const free = await send(named({ ...open, limit: 'none' }))
     expect(taken).toEqual([])
     expect(free.headers).not.toHaveProperty('RateLimit')
@@ -307,14 +307,14 @@ describe('a rate limit', () => {
 describe('permission', () => {
   const denied = async (op: NamedOperation, given: Given = {}) => (await send(op, given)).code
 
-  test('needs a confirmed address, except where the operation says otherwise', async () => {
+  test('requires a confirmed email address unless the operation declares otherwise', async () => {
     caller = { ...ADA, emailVerified: false }
     expect(await denied(mine)).toBe('email_unverified')
     expect(await denied(named({ ...mine, unconfirmed: true }))).toBeUndefined()
     expect(await denied(open)).toBeUndefined()
   })
 
-  test('of a limited key does not reach account-wide operations, except those that allow it', async () => {
+  test('of a limited key does not include account-wide operations unless they allow it', async () => {
     caller = { ...ADA, apiKey: { id: 'k', scopes: new Set(['team:read']), workspaceIds: null } }
     expect(await denied(mine)).toBe('api_key_limited')
     expect(await denied(named({ ...mine, access: 'admin' }))).toBe('api_key_limited')
@@ -323,7 +323,7 @@ describe('permission', () => {
     expect(await denied(open)).toBeUndefined()
   })
 
-  test('of administrators and workers is theirs alone', async () => {
+  test('to administrative and worker operations belongs to administrators and workers only', async () => {
     const admin = named({ ...mine, access: 'admin' })
     expect(await denied(admin)).toBe('forbidden')
     caller = { ...ADA, isAdmin: true }
@@ -331,7 +331,7 @@ describe('permission', () => {
     expect(await denied(named({ ...mine, access: 'internal' }))).toBe('forbidden')
   })
 
-  test('in a workspace is that of a member with the scope, and others learn nothing', async () => {
+  test('in a workspace requires a member with the scope, and non-members get not_found', async () => {
     expect(await denied(note, { parameters: [NOTE] })).toBeUndefined()
     member = { ...MEMBER, scopes: new Set() }
     expect(await denied(note, { parameters: [NOTE] })).toBe('forbidden')
@@ -358,7 +358,7 @@ describe('permission', () => {
     expect((await limited({})).text).toContain('Your role owner lacks the scope team:read')
   })
 
-  test('is looked up by a path, a query, a body, or a lookup of a domain', async () => {
+  test('uses the workspace named by a path, query or body field, or by a lookup of a domain', async () => {
     const path = Type.Object({ id: Type.String() })
     const of = (workspace: unknown, more: object = {}) =>
       named({ ...note, link: undefined, path, ...more, workspace } as never)
@@ -386,7 +386,7 @@ describe('input', () => {
     }),
   )
 
-  test('is JSON, with its content type', async () => {
+  test('must be JSON and have that content type', async () => {
     expect((await send(write, { body: '{"text":"hi"}' })).text).toContain('"hi"')
     const typed = (contentType: string) =>
       send(write, { body: '{"text":"hi"}', headers: { ...SIGNED_IN, contentType } })
@@ -401,7 +401,7 @@ describe('input', () => {
     )
   })
 
-  test('names every fault of query and body, also parameters of an operation that takes none', async () => {
+  test('gets all errors of query and body in one reply, including unknown parameters', async () => {
     const { code, text } = await send(mine, { query: 'a=1&b=2' })
     expect(code).toBe('validation_failed')
     expect((JSON.parse(text) as { errors: object[] }).errors).toMatchObject([
@@ -416,14 +416,14 @@ describe('input', () => {
     ])
   })
 
-  test('in a path that cannot be an id, or cannot be decoded, is not found', async () => {
+  test('in a path that is not an id or cannot be decoded gets not_found', async () => {
     for (const id of ['x', '%E0%A4%A']) {
       expect(await send(note, { parameters: [id] })).toMatchObject({ status: 404, code: 'not_found' })
     }
     expect(await send(note, { parameters: [encodeURIComponent(NOTE)] })).toMatchObject({ status: 200 })
   })
 
-  test('of a switched-off service is refused, except where it is needed to switch it on', async () => {
+  test('for a switched-off service is refused, except operations that are needed to switch it on', async () => {
     switchedOn = false
     expect(await send(mine)).toMatchObject({ status: 503, code: 'service_disabled', headers: { 'Retry-After': '30' } })
     const health = walk({ health: { read: open } })[0] as NamedOperation
@@ -432,7 +432,7 @@ describe('input', () => {
 })
 
 describe('a turn', () => {
-  test('is sent to the actor with what it needs, after the work before it', async () => {
+  test('is sent to the actor with its data, after the preparation', async () => {
     const write = named(
       operation({
         ...base,
@@ -474,7 +474,7 @@ describe('a reply', () => {
     expect(csv).toMatchObject({ status: 200, text: 'a,b', headers: { 'Content-Type': 'text/csv' } })
   })
 
-  test('that the operation does not declare, or that a socket cannot carry, is an error of ours', async () => {
+  test('that the operation does not declare, or that cannot be sent over a socket, is an internal error', async () => {
     const bodies = [
       { status: 418, body: {} },
       { status: 200, body: new FileBody({} as never) },
@@ -498,7 +498,7 @@ describe('a reply', () => {
     expect(sent).toEqual([['Content-Type', 'video/mp4'], 'the source'])
   })
 
-  test('has a tag of its version, and is left out when the client knows it', async () => {
+  test('has an ETag with its version, and is 304 when the client has that version', async () => {
     const versioned = { status: 200, body: { status: true, message: '', data: { text: 'x', version: 3 } } }
     const read = replying(versioned, { etag: true })
     const known = { ifNoneMatch: '"3"' }
@@ -509,7 +509,7 @@ describe('a reply', () => {
     expect(await send(patch, { headers: known })).toMatchObject({ status: 200 })
   })
 
-  test('is logged with its caller and workspace, an unexpected error with its cause', async () => {
+  test('is logged with its caller and workspace, and an unexpected error with its cause', async () => {
     await send(note, { parameters: [NOTE] })
     expect(lines[0]).toMatchObject({
       op: 'readNote',
@@ -525,7 +525,7 @@ describe('a reply', () => {
   })
 })
 
-test('a cookie is read where the operation declares it', async () => {
+test('a cookie is read only if the operation declares it', async () => {
   const page = named(
     operation({
       ...base,

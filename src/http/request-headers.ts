@@ -28,7 +28,7 @@ export interface HeaderNeeds {
 /** The headers of a request that is refused before it reaches an operation. */
 export const PLAIN_GET: HeaderNeeds = { body: false, entityTag: true, extra: [] }
 
-/** What a page needs. */
+/** The headers that an HTML page needs. */
 export const PAGE: HeaderNeeds = { ...PLAIN_GET, extra: ['accept-encoding'] }
 
 /**

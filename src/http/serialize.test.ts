@@ -25,7 +25,7 @@ test('writes a value or null, whichever comes first in the schema', () => {
   ])
 })
 
-test('escapes text, but does not search ids and times that are made here', () => {
+test('escapes text, but does not search ids and times that the server generates', () => {
   const text = compileSerializer(Type.Object({ text: Type.String({ description: 'any', pattern: '^' }) }))
   expect(text({ text: '"\\n' })).toBe(JSON.stringify({ text: '"\\n' }))
   const made = compileSerializer(Type.Object({ id: Id, at: Timestamp }))
@@ -35,7 +35,7 @@ test('escapes text, but does not search ids and times that are made here', () =>
   expect(uri({ url: 'https://a/"' })).toBe(JSON.stringify({ url: 'https://a/"' }))
 })
 
-test('takes ids and times as they are, and validates no value to choose between it and null', () => {
+test('writes ids and times unchanged, and does not validate a nullable value', () => {
   const made = compileSerializer(Type.Object({ id: Id, at: Timestamp, list: Type.Array(Id) }))
   expect(made({ id: '"', at: '"', list: ['"'] })).toBe('{"id":""","at":""","list":["""]}')
   for (const schema of [Nullable(Id), Type.Union([Type.Null(), Id])]) {
@@ -44,7 +44,7 @@ test('takes ids and times as they are, and validates no value to choose between 
   }
 })
 
-test('keeps fields that are called like keywords', () => {
+test('keeps fields whose names are keywords', () => {
   const write = compileSerializer(
     Type.Object({ description: Type.String(), format: Type.String(), pattern: Nullable(Type.String()) }),
   )

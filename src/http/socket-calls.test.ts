@@ -117,7 +117,7 @@ describe('a call', () => {
     expect(lines).toMatchObject([{ op: 'none', status: 400, error: 'bad_request' }])
   })
 
-  test('that is nested too deeply is refused, whatever else it is', async () => {
+  test('that is nested too deeply is refused', async () => {
     for (const reply of [
       await calls.call({ operation: 'read', body: deep() }, client),
       await calls.named('sync', { text: deep() }, client),
@@ -148,7 +148,7 @@ describe('a named message', () => {
     expect(json(reply).data).toEqual({ path: 'n1', limit: 2, text: 'hi', match: '' })
   })
 
-  test('names a field that it does not know, and must be an object', async () => {
+  test('must be an object, and unknown fields are reported', async () => {
     const unknown = await calls.named('sync', { noteId: 'n1', text: 'hi', more: 1 }, client)
     expect(json(unknown)).toMatchObject({ code: 'validation_failed', errors: [{ path: '/body/more' }] })
     expect(json(await calls.named('sync', 'text', client)).message).toBe('The data of sync must be an object.')

@@ -20,7 +20,7 @@ const row = (id: string, changes: Partial<DueRow> = {}): DueRow => ({
   ...changes,
 })
 
-/** A dispatcher over an outbox that holds what the test puts into it. */
+/** A dispatcher with an outbox that the test fills. */
 function start() {
   const clock = new ManualClock()
   const due: DueRow[][] = []
@@ -53,12 +53,12 @@ function start() {
     onQueue: async (queue) => void queues.push(queue),
     pollMs: 5_000,
   })
-  /** Lets everything happen that needs no time. */
+  /** Waits until all work that needs no timer is done. */
   const settle = () => vi.advanceTimersByTimeAsync(0)
   return { added, clock, dispatcher, due, lines, queues, settle, state, unclaimed }
 }
 
-test('adds due rows by queue, marks those that were added before, and asks for workers', async () => {
+test('adds due rows by queue, marks those that were already added, and requests workers', async () => {
   const { added, dispatcher, due, lines, queues, settle } = start()
   due.push([row('1', { workspaceId: 'w' }), row('2', { queue: 'mail' }), row('3', { added: 2 })])
   lines.push([row('4', { queue: 'media' })])
@@ -79,7 +79,7 @@ test('adds due rows by queue, marks those that were added before, and asks for w
   await dispatcher.close()
 })
 
-test('asks again at once while there may be more rows, or when it was woken in between', async () => {
+test('reads again at once while there may be more rows, or when it was woken meanwhile', async () => {
   const { dispatcher, due, settle, state } = start()
   due.push(Array.from({ length: 500 }, (_, index) => row(String(index))))
   dispatcher.wake()
@@ -132,7 +132,7 @@ test('has one timer, however often it is woken', async () => {
   await dispatcher.close()
 })
 
-test('releases what could not be added, and tries again a second later', async () => {
+test('releases rows that could not be added, and tries again a second later', async () => {
   const { added, dispatcher, due, queues, settle, state, unclaimed } = start()
   due.push([row('1'), row('2', { queue: 'mail' }), row('3', { queue: 'media' })])
   state.failsAt = 'mail'

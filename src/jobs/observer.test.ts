@@ -71,7 +71,7 @@ const run = (changes: Partial<JobRun> = {}): JobRun => ({
   ...changes,
 })
 
-test('reports progress twice a second, and the end of it at once', () => {
+test('reports progress twice a second, and its end at once', () => {
   const { clock, data, events, observer } = start()
   observer.progress(row(), 10, 'first')
   clock.advance(499)
@@ -90,7 +90,7 @@ test('reports progress twice a second, and the end of it at once', () => {
   expect(events[0]).toMatchObject(['ev:w1', { workspaceId: 'w1', seq: 0, scope: 'media:read', type: 'job.progress' }])
 })
 
-test('keeps progress between 0 and 100, and ignores what is no number', () => {
+test('limits progress to 0 to 100, and ignores other values', () => {
   const { clock, data, observer } = start()
   for (const percent of [-5, Number.NaN, 250]) {
     observer.progress(row(), percent, undefined)
@@ -99,7 +99,7 @@ test('keeps progress between 0 and 100, and ignores what is no number', () => {
   expect(data().map(({ percent }) => percent)).toEqual([0, 100])
 })
 
-test('begins anew with the next attempt', () => {
+test('starts again with the next attempt', () => {
   const { data, observer } = start()
   observer.progress(row(), 10, undefined)
   observer.ended(run({ outcome: 'again' }))
@@ -107,7 +107,7 @@ test('begins anew with the next attempt', () => {
   expect(data().map(({ percent }) => percent)).toEqual([10, 20])
 })
 
-test('reports the end of a job, and nothing to sockets while it is to be tried again', () => {
+test('reports the end of a job to sockets, but not an attempt that will be retried', () => {
   const { events, observer } = start()
   for (const outcome of ['again', 'lost', 'handed back'] as const) observer.ended(run({ outcome }))
   expect(events).toEqual([])

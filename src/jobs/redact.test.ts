@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
 import { redacted, withoutSecrets } from './redact.ts'
 
-test('hides fields that are named like secrets, at any depth, and passwords in URLs', () => {
+test('hides fields with the names of secrets, at any depth, and passwords in URLs', () => {
   const shown = redacted({
     url: 'see rtmp://me:hidden@example.com/live and https://example.com',
     list: [{ apiKey: 'x', api_key: 'x', title: 'kept' }, 7, null],

@@ -28,7 +28,7 @@ const plain = job({
   backoff: { firstMs: 1_000, maxMs: 3_000 },
   run: (context) => meet(context),
 })
-/** Of a fair queue: its retries wait in the line of their workspace. */
+/** A job of a fair queue. Its retries wait in the line of their workspace. */
 const fair = job({ ...plain, name: 'test.fair', queue: 'media' })
 const jobs: AnyJob[] = [plain, fair]
 
@@ -46,7 +46,7 @@ afterAll(async () => {
   await made.drop()
 })
 
-/** A runner without queues: the test hands out the jobs, and reads the verdicts. */
+/** A runner without queues. The test passes jobs to it and reads the results. */
 function start(run: Run) {
   meet = run
   clock = new ManualClock()
@@ -99,7 +99,7 @@ test('reports how long a job waited and ran, and its progress while it runs', as
   expect(await rowOf(id)).toBeUndefined()
 })
 
-test('a job that has ended before is not run, and its end is reported again', async () => {
+test('a job that has already ended is not run, and its end is reported again', async () => {
   let runs = 0
   const { add, heard, runner } = start(async () => void (runs += 1))
   const id = await add()
@@ -114,7 +114,7 @@ test('a job that has ended before is not run, and its end is reported again', as
   expect(heardByOther.runs).toEqual([])
 })
 
-test('pauses between attempts double up to the longest one, by up to half at random, until no attempt is left', async () => {
+test('delays between attempts double up to the maximum, minus up to half at random, until no attempt is left', async () => {
   const { add, heard, runner } = start(async () => {
     throw new TypeError('not \0today')
   })
@@ -132,7 +132,7 @@ test('pauses between attempts double up to the longest one, by up to half at ran
   expect(heard.runs.map(({ outcome }) => outcome)).toEqual(['again', 'again', 'again', 'dead'])
 })
 
-test('a failure that no retry can mend ends the job at once, with a short reason without secrets', async () => {
+test('a failure that a retry cannot fix ends the job at once, with a short reason without secrets', async () => {
   const { add, runner } = start(async () => {
     throw new UnrecoverableError(`rtmp://me:hunter2@example.com ${'x'.repeat(3_000)}`)
   })
@@ -181,7 +181,7 @@ test('a failed job of a fair queue leaves the queue and waits in its line again'
   expect(heard.lines).toBe(2)
 })
 
-test('a shutdown waits until a job that ignores its signal is handed back, and begins no other', async () => {
+test('a shutdown waits until a job that ignores its signal is returned, and starts no other', async () => {
   const { add, heard, runner } = start(() => new Promise(() => undefined))
   const [stubborn, next] = [await add(), await add()]
   const verdict = runner.run(stubborn)

@@ -37,7 +37,7 @@ function start() {
 
 const eventLoopTurn = () => new Promise(setImmediate)
 
-test('tells the nodes that run jobs once, at once without a transaction', async () => {
+test('notifies the nodes that run jobs once, immediately without a transaction', async () => {
   const { notices, service, sql, statements } = start()
   await Promise.all([service.add(sql, greet, { text: 'a' }), service.add(sql, greet, { text: 'b' })])
   await eventLoopTurn()
@@ -47,7 +47,7 @@ test('tells the nodes that run jobs once, at once without a transaction', async 
   expect(notices).toEqual([JOBS_ADDED, JOBS_ADDED])
 })
 
-test('tells them after the commit within a transaction', async () => {
+test('notifies them after the commit inside a transaction', async () => {
   const { notices, service, sql } = start()
   const commits: (() => void)[] = []
   const tx = Object.assign(sql, { afterCommit: (action: () => void) => void commits.push(action) })
@@ -104,7 +104,7 @@ test('encrypts the data of a sealed job, and reads it again', () => {
   expect(rows.read(greet as AnyJob, { text: 'open' })).toEqual({ text: 'open' })
 })
 
-test('refuses data that this version cannot read for good, and says what is wrong', () => {
+test('refuses data that this version can never read, and says what is wrong', () => {
   const rows = new JobRows(clock, box)
   const error = { name: 'UnrecoverableError' }
   expect(() => rows.make(greet, { text: 1 } as never)).toThrow(/^the data of the job test\.greet is not valid: \/text /)

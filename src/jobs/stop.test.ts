@@ -4,7 +4,7 @@ import { GRACE_MS, Stop } from './stop.ts'
 beforeEach(() => void vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] }))
 afterEach(() => void vi.useRealTimers())
 
-/** What becomes of a promise. */
+/** The outcome of a promise. */
 function heard(promise: Promise<unknown>) {
   const result: { error?: Error; ended: boolean } = { ended: false }
   promise.then(

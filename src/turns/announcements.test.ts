@@ -105,7 +105,7 @@ const markOf = async (actor: string) =>
     ])
   )?.after
 
-it('publishes the last batch of the previous owner again, and that older events may be missed', async () => {
+it('publishes the last batch of the previous owner again, and a notice that older events may be missed', async () => {
   const actor = newActor()
   const [previous, successor] = [await startNode(), await startNode()]
   const epoch = await previous.executor.activate(actor)
@@ -120,7 +120,7 @@ it('publishes the last batch of the previous owner again, and that older events 
   expect(successor.published).toHaveLength(5)
 })
 
-it('publishes that events may be missed also for a batch without stored events', async () => {
+it('publishes the notice for a batch without stored events too', async () => {
   const actor = newActor()
   const [previous, successor] = [await startNode(), await startNode()]
   await previous.batch(actor, await previous.executor.activate(actor), ['gone with the wind'], false)
@@ -128,7 +128,7 @@ it('publishes that events may be missed also for a batch without stored events',
   expect(successor.published).toEqual(['forget', 'missed'])
 })
 
-it('publishes the events of a batch again to those who may see them, and to nobody else', async () => {
+it('publishes the events of a batch again only to those who may see them', async () => {
   const [channel, user] = [uuidv7(Date.now()), uuidv7(Date.now())]
   for (const only of [{ channel }, { user }, { channel, user }, undefined]) {
     const actor = newActor()
@@ -141,7 +141,7 @@ it('publishes the events of a batch again to those who may see them, and to nobo
   }
 })
 
-it('publishes a batch of more than a thousand events only as events that may be missed', async () => {
+it('publishes only the notice for a batch of more than a thousand events', async () => {
   const words = Array.from({ length: 1_001 }, (_, index) => `word ${index}`)
   const [previous, successor] = [await startNode(), await startNode()]
   const [long, longest] = [newActor(), newActor()]
@@ -176,7 +176,7 @@ it('clears the marks of actors that are released together, and of one that is re
   expect(await markOf(later)).toBe(null)
 })
 
-it('publishes the last batch of a killed node once, also if no command activates the actor', async () => {
+it('publishes the last batch of a killed node once, even if no command activates the actor', async () => {
   const actor = newActor()
   const [previous, one, two] = [await startNode(), await startNode(), await startNode()]
   await previous.batch(actor, await previous.executor.activate(actor), ['last words'])
@@ -197,7 +197,7 @@ it('publishes the last batch of a killed node once, also if no command activates
   expect(await markOf(actor)).toBe(null)
 })
 
-it('a single node announces nothing again after a known commit, and leaves the marks of its actors alone', async () => {
+it('a single node does not publish a confirmed batch again, and keeps the marks of its actors', async () => {
   const actor = newActor()
   const node = await startNode({ shared: false })
   await node.batch(actor, await node.executor.activate(actor), ['said'])
@@ -208,19 +208,19 @@ it('a single node announces nothing again after a known commit, and leaves the m
   expect(node.published).toEqual([[1, 'said']])
 })
 
-it('publishes a committed batch whose commit was not confirmed, also on a single node', async () => {
+it('publishes a batch whose commit succeeded but was not confirmed, even on a single node', async () => {
   const actor = newActor()
   proxy = await cutProxy(made.url)
   const node = await startNode({ shared: false, url: proxy.url })
   const epoch = await node.executor.activate(actor)
   proxy.holdCommitAfter('word.said')
-  const answer = node.batch(actor, epoch, ['who knows'])
+  const outcome = node.batch(actor, epoch, ['who knows'])
   await waitFor(async () => (await markOf(actor)) === 0, { what: 'the commit' })
   // Another node owns the actor before this one can look up the outcome.
   await database.run('update actor_fence set epoch = epoch + 1 where key = $1', [actor])
   proxy.away(true)
   proxy.away(false)
-  await expect(answer).rejects.toThrow('a commit was not answered')
+  await expect(outcome).rejects.toThrow('a commit was not answered')
   await expect(node.batch(actor, epoch, ['later'])).rejects.toThrow(FencedError)
   expect(node.published).toEqual([])
   await node.executor.activate(actor)

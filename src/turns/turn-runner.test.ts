@@ -29,7 +29,7 @@ test('a system turn is a command to the actor of its workspace, with a deadline'
   expect((commands[0]?.deadline ?? 0) - clock.monotonic()).toBe(10 * SECOND)
 })
 
-test('the turn of an operation waits behind those of the system, and counts for its caller', async () => {
+test('the turn of an operation runs after those of the system, and counts for its caller', async () => {
   const commands: Command[] = []
   const run = async (command: Command) => commands.push(command)
   const turns = new Turns({ run } as unknown as Actors, clock)

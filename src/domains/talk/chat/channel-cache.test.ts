@@ -27,7 +27,7 @@ function write(userId = 'ada', on = channel): void {
 
 const refused = () => expect(() => write()).toThrow(expect.objectContaining({ code: 'rate_limited', retryAfter: 1 }))
 
-test('a user writes ten messages at once and five a second, in each channel', () => {
+test('a user may send ten messages at once and then five a second, in each channel', () => {
   for (let count = 0; count < 10; count += 1) write()
   refused()
   clock.advance(199)
@@ -54,7 +54,7 @@ test('the limit can be switched off', () => {
   expect(channel.buckets.size).toBe(0)
 })
 
-test('a thousand users are remembered in a channel, and then only those who have written a moment ago', () => {
+test('a channel remembers a thousand users, and beyond that only those who wrote a moment ago', () => {
   for (let user = 0; user < 1_000; user += 1) write(`user ${user}`)
   clock.advance(200)
   expect(channel.buckets.size).toBe(1_000)

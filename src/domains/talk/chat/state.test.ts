@@ -39,7 +39,7 @@ const message = (seq: number, changes: Partial<MessageData> = {}) =>
 const change = (seq: number, type: ChangeData['type'], data: object) =>
   ({ seq, type, at: LATER, actorId: 'bob', data }) as unknown as ChangeData
 
-/** A state with messages, after so many changes. */
+/** A state with messages, after this number of changes. */
 const stateOf = (messages: readonly MessageData[], more: Partial<ChannelState> = {}): ChannelState => ({
   seq: 10,
   channel,
@@ -60,7 +60,7 @@ describe('the order of changes', () => {
     )
   })
 
-  test('begins with a snapshot, of which the newest messages are kept and the pins are sorted', () => {
+  test('starts with a snapshot; the newest messages are kept and the pins are sorted', () => {
     const messages = Array.from({ length: WINDOW + 5 }, (_, index) => message(index))
     const state = fromSnapshot({ channel, seq: 200, messages, pins: ['m9', 'm10'] })
     expect([state.seq, state.messages.length, state.messages[0]?.seq, state.pins]).toEqual([200, 100, 5, ['m10', 'm9']])
@@ -68,13 +68,13 @@ describe('the order of changes', () => {
 })
 
 describe('a change', () => {
-  test('of members adds, removes and sorts, if the channel is known', () => {
+  test('of members adds, removes and sorts members if the channel is known', () => {
     const added = apply(stateOf([]), 'members', { added: ['c', 'a', 'b'], removed: ['d'] })
     expect(added.channel?.memberIds).toEqual(['a', 'b', 'c'])
     expect(apply(EMPTY_AT_10, 'members', { added: ['c'], removed: [] })).toEqual({ ...EMPTY_AT_10, seq: 11 })
   })
 
-  test('with a message counts it in its thread, and keeps the newest hundred', () => {
+  test('with a message increases the count of its thread, and the newest hundred messages are kept', () => {
     const root = message(1)
     const reply = message(11, { replyTo: 'm1' })
     const { messages } = apply(stateOf([root]), 'message', { message: reply })
@@ -84,7 +84,7 @@ describe('a change', () => {
     expect([next.messages.length, next.messages[0]?.seq, next.messages.at(-1)?.seq]).toEqual([WINDOW, 1, 200])
   })
 
-  test('of a text keeps everything else, and one of a message that is not here changes nothing', () => {
+  test('of a text keeps all other fields, and has no effect on a message that the state does not have', () => {
     const mentions = { userIds: ['x'], everyone: false }
     const edit = { body: 'new', mentions, edits: 1 }
     const state = stateOf([message(1), message(2)])
@@ -135,13 +135,13 @@ describe('reactions', () => {
     { emoji: 'c', userIds: ['ada', 'bob'] },
   ]
 
-  test('are sorted by emoji, with each user once, in the order in which they came', () => {
+  test('are sorted by emoji, with each user once, in the order of arrival', () => {
     expect(withReaction(reactions, 'b', 'bob').map(({ emoji }) => emoji)).toEqual(['a', 'b', 'c'])
     expect(withReaction(reactions, 'a', 'bob')[0]).toEqual({ emoji: 'a', userIds: ['ada', 'bob'] })
     expect(withReaction(reactions, 'a', 'ada')).toBe(reactions)
   })
 
-  test('disappear with their last user', () => {
+  test('disappear when their last user removes them', () => {
     expect(withoutReaction(reactions, 'a', 'ada')).toEqual([reactions[1]])
     expect(withoutReaction(reactions, 'c', 'ada')[1]).toEqual({ emoji: 'c', userIds: ['bob'] })
     expect(withoutReaction(reactions, 'a', 'bob')).toEqual(reactions)
