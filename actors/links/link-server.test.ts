@@ -340,9 +340,10 @@ describe('the client end of a link', () => {
     await scheduler.run(2 * LIMITS.pingMs)
     expect(connection.sent.slice(1)).toEqual([PING, PING])
     receive(PONG)
-    await scheduler.run(2 * LIMITS.pingMs + LIMITS.silenceMs - 1)
+    // Silence is counted in pings that were sent, so it begins with the next ping.
+    await scheduler.run(3 * LIMITS.pingMs + LIMITS.silenceMs - 1)
     expect(link.closed).toBe(false)
-    await scheduler.run(2 * LIMITS.pingMs + LIMITS.silenceMs)
+    await scheduler.run(3 * LIMITS.pingMs + LIMITS.silenceMs)
     expect([link.closed, connection.isClosed]).toEqual([true, true])
   })
 
