@@ -21,5 +21,5 @@ test('counts nodes and open links in a cluster, and fails without a lease', asyn
     linksOpen: 1,
   })
   const without = actors({ ...alone, cluster: { ...cluster, live: false } })
-  await expect(actorHealth(without)).rejects.toThrow('Redis does not answer')
+  await expect(actorHealth(without)).rejects.toThrow('this node has no lease')
 })
