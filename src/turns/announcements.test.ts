@@ -125,6 +125,8 @@ it('publishes the notice for a batch without stored events too', async () => {
   const [previous, successor] = [await startNode(), await startNode()]
   await previous.batch(actor, await previous.executor.activate(actor), ['gone with the wind'], false)
   await successor.executor.activate(actor)
+  // Such events have no number.
+  expect(previous.published).toEqual([[0, 'gone with the wind']])
   expect(successor.published).toEqual(['forget', 'missed'])
 })
 
