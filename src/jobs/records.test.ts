@@ -104,6 +104,32 @@ test('records of done jobs are kept for a day, and those of dead ones for thirty
   expect(notices.filter(([channel]) => channel.startsWith('ev:'))).toEqual([])
 })
 
+test('an administrator deletes jobs by state and age, and all of a queue but those that run', async () => {
+  const make = async () => {
+    const [done, dead, running] = [await add(), await add(), await add()]
+    await finish(done)
+    await kill(dead)
+    await begin(running)
+    await add()
+    await add({ runAt: new Date(clock.now() + HOUR) })
+    return running
+  }
+  const running = await make()
+  clock.advance(MINUTE)
+  const clean = (state: 'done' | 'dead' | 'waiting' | 'delayed', olderThan: number) =>
+    queues.clean({ queue: 'default', state, olderThan })
+  expect([await clean('done', 61), await clean('dead', 61)]).toEqual([0, 0])
+  expect([await ids('finished_jobs'), await ids('outbox')].map(({ length }) => length)).toEqual([1, 4])
+  expect(await clean('done', 60)).toBe(1)
+  expect([await ids('finished_jobs'), await ids('outbox')].map(({ length }) => length)).toEqual([0, 4])
+  expect([await clean('dead', 60), await clean('waiting', 60), await clean('delayed', 60)]).toEqual([1, 1, 1])
+  expect(await ids('outbox')).toEqual([running])
+  const other = await make()
+  expect(await queues.clear('mail')).toBe(0)
+  expect(await queues.clear('default')).toBe(4)
+  expect((await ids('outbox')).toSorted()).toEqual([running, other].toSorted())
+})
+
 test('members are told that an administrator has deleted their job', async () => {
   const id = await add()
   expect(await queues.drain('default')).toBe(1)
@@ -124,7 +150,8 @@ test('jobs are listed by their state, and counted', async () => {
   await finish(done)
   await kill(dead)
   await begin(running)
-  const listed = async (query: object) => (await queues.list(query)).items.map(({ _id }) => _id)
+  const listed = async (query: Parameters<QueueService['list']>[0]) =>
+    (await queues.list(query)).items.map(({ _id }) => _id)
   const states = { done, dead, active: running, waiting, delayed }
   for (const [state, id] of Object.entries(states) as [keyof typeof states, string][]) {
     expect([state, await listed({ state })]).toEqual([state, [id]])

@@ -24,9 +24,10 @@ function start(rows: readonly GivenRow[], known: (id: string) => boolean, { wasE
     store: { wasEmptied: async () => wasEmptied },
     known: async (_queue: string, ids: readonly string[]) => new Set(ids.filter(known)),
   }
-  const options = { clock: new ManualClock(60_000), log: createLog({ level: 'silent' }), graceMs: 1_000 }
-  const sweeper = new Sweeper({ ...options, outbox: outbox as Outbox })
-  return { asked, returned, sweep: () => sweeper.sweep(backend as unknown as Backend) }
+  const lines: string[] = []
+  const log = createLog({ level: 'warn', destination: { write: (line) => void lines.push(line) } })
+  const sweeper = new Sweeper({ clock: new ManualClock(60_000), log, graceMs: 1_000, outbox: outbox as Outbox })
+  return { asked, lines, returned, sweep: () => sweeper.sweep(backend as unknown as Backend) }
 }
 
 function row(index: number, state: GivenRow['state'] = 'queued'): GivenRow {
@@ -62,6 +63,19 @@ test('asks only for rows that have had time to arrive', async () => {
   const { asked, sweep } = start([], () => true)
   expect(await sweep()).toBe(0)
   expect(asked).toEqual([new Date(59_000)])
+})
+
+test('warns only when it has found something', async () => {
+  const lost = start([row(1)], () => false)
+  await lost.sweep()
+  const emptied = start([row(1)], () => true, { wasEmptied: true })
+  await emptied.sweep()
+  expect([lost.lines.length, emptied.lines.length]).toEqual([1, 1])
+  const well = start([row(1)], () => true)
+  await well.sweep()
+  const empty = start([], () => true, { wasEmptied: true })
+  await empty.sweep()
+  expect([...well.lines, ...empty.lines]).toEqual([])
 })
 
 test('requeues everything when the queues were emptied', async () => {
