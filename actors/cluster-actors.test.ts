@@ -62,9 +62,10 @@ const hostOf = (gate?: Promise<unknown>): ActorHost => ({
   execute: async (actor, epoch, commands): Promise<readonly Outcome[]> => {
     await gate
     if (epochs.get(actor) !== epoch) throw new FencedError('another epoch')
-    return commands.map(({ operationId, payload }) => {
+    return commands.map(({ operationId, payload, repeated }) => {
       if (payload === 'refuse') return { ok: false, error: new TypeError('no') }
-      if (!effects.includes(operationId)) effects.push(operationId)
+      // A repeated command gets its earlier outcome.
+      if (repeated !== true || !effects.includes(operationId)) effects.push(operationId)
       return { ok: true, value: `did ${operationId}` }
     })
   },
@@ -218,6 +219,24 @@ describe('a command', () => {
     open()
     expect(await outcome(result)).toMatchObject({ value: 'did first' })
     expect(effects).toEqual(['first'])
+  })
+
+  it('has one effect when the connection breaks after it has run and before its reply arrives', async () => {
+    const host = hostOf()
+    let isBroken = false
+    const breaking: ActorHost = {
+      ...host,
+      execute: async (...given) => {
+        const outcomes = await host.execute(...given)
+        if (!isBroken) network.reset(nodes[1]?.process.name ?? '')
+        isBroken = true
+        return outcomes
+      },
+    }
+    const [one, two] = (await cluster(2, { host: breaking })) as [Node, Node]
+    const [actor] = actorsOf(two) as [string]
+    expect(await outcome(run(one, actor, 'first'))).toMatchObject({ value: 'did first' })
+    expect([effects, one.actors.stats().cluster?.resent]).toEqual([['first'], 1])
   })
 
   it('is refused as unknown when the connection breaks and outcomes are not kept', async () => {

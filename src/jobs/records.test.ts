@@ -167,6 +167,9 @@ test('jobs are listed by their state, and counted', async () => {
   const [counted] = (await queues.stats()).filter(({ queue }) => queue === 'default')
   expect(counted).toMatchObject({ waiting: 1, delayed: 1, active: 1, dead: 1, oldestWaitingSeconds: 0 })
   expect(counted?.throughput).toEqual({ lastMinute: 1, lastHour: 1, lastDay: 1 })
+  const none = { waiting: 0, delayed: 0, active: 0, dead: 0, oldestWaitingSeconds: 0, waitMs: null, runMs: null }
+  const nothing = { lastMinute: 0, lastHour: 0, lastDay: 0 }
+  expect((await queues.stats()).find(({ queue }) => queue === 'mail')).toMatchObject({ ...none, throughput: nothing })
   clock.advance(MINUTE)
   const afterwards = (await queues.stats()).find(({ queue }) => queue === 'default')
   expect(afterwards).toMatchObject({ waiting: 2, delayed: 0, oldestWaitingSeconds: 60 })

@@ -41,6 +41,7 @@ const Note = defineEntity({
 type Way =
   | 'well'
   | 'write-then-fail'
+  | 'read-then-fail'
   | 'insert-read-then-fail'
   | 'orm-then-fail'
   | 'unit-of-work'
@@ -64,6 +65,10 @@ const write = systemTurn<{ text: string; way?: Way }, string>({
     // Writing an event would fail after the failed statement and reveal it.
     if (way !== 'go-on-after-failure') turn.emit(noted, { text })
     if (way === 'refuse') throw Conflict()
+    if (way === 'read-then-fail') {
+      await turn.sql.row('select 1 as one')
+      throw Conflict()
+    }
     if (way === 'insert-read-then-fail') {
       turn.insert('notes', { workspace_id: turn.workspaceId, text })
       // Inserts the row first, so that the statement sees it.
@@ -311,15 +316,18 @@ describe('a batch', () => {
     expect(runs.filter((run) => run === 'after a')).toHaveLength(1)
   })
 
-  it('is not repeated when a turn fails before it writes', async () => {
-    fresh()
-    const one = await runtime()
-    const results = await together(one, [{ text: 'a' }, { text: 'b', way: 'refuse' }, { text: 'c' }])
-    expect(results.map((result) => result.status)).toEqual(['fulfilled', 'rejected', 'fulfilled'])
-    expect((await events()).map((row) => row.text)).toEqual(['first of a', 'a', 'c'])
-    expect((await events()).map((row) => row.seq)).toEqual([1, 2, 3])
-    expect(runs.filter((run) => run === 'a')).toHaveLength(1)
-  })
+  it.each(['refuse', 'read-then-fail'] as const)(
+    'is not repeated when a turn fails before it writes: %s',
+    async (way) => {
+      fresh()
+      const one = await runtime()
+      const results = await together(one, [{ text: 'a' }, { text: 'b', way }, { text: 'c' }])
+      expect(results.map((result) => result.status)).toEqual(['fulfilled', 'rejected', 'fulfilled'])
+      expect((await events()).map((row) => row.text)).toEqual(['first of a', 'a', 'c'])
+      expect((await events()).map((row) => row.seq)).toEqual([1, 2, 3])
+      expect(runs.filter((run) => run === 'a')).toHaveLength(1)
+    },
+  )
 
   it('shows a turn the deferred inserts of the turns before it', async () => {
     fresh()

@@ -94,6 +94,13 @@ const EQUIVALENT: readonly Equivalent[] = [
     reason: 'More members are read ahead than are needed. Each turn decides for itself whether it needs one.',
   },
   {
+    file: 'src/turns/announcements.ts',
+    line: 'if (due.length === 0) return',
+    before: 'due.length === 0',
+    after: 'false',
+    reason: 'Without actors, the statement clears nothing. The check saves the statement.',
+  },
+  {
     file: 'src/core/random.ts',
     line: 'if (used + count > pool.length) {',
     before: 'used + count > pool.length',

@@ -113,7 +113,7 @@ function withMessage(
   id: string | null,
   change: (message: MessageData) => Partial<MessageData>,
 ): ChannelState {
-  const index = id === null ? -1 : state.messages.findLastIndex((message) => message._id === id)
+  const index = state.messages.findLastIndex((message) => message._id === id)
   const message = state.messages[index]
   return message === undefined
     ? state
