@@ -58,8 +58,13 @@ test('tasks over the limit or the time limit are refused and leave no state behi
     await first
     const last = run('a', 'a4')
     expect(started).toEqual(['a1', 'a4'])
+    const next = run('a', 'a5')
     end('a4')
     await last
+    await vi.waitFor(() => expect(started).toContain('a5'))
+    expect(vi.getTimerCount()).toBe(0)
+    end('a5')
+    await next
   } finally {
     vi.useRealTimers()
   }

@@ -5,6 +5,7 @@ import { waitFor } from '../../test/support/wait.ts'
 import { FencedError } from '../../actors/index.ts'
 import { systemClock } from '../core/clock.ts'
 import { contextFactory } from '../core/context.ts'
+import { DatabaseUnavailable } from '../core/errors.ts'
 import { event, type Audience, type WorkspaceEvent } from '../core/event.ts'
 import { uuidv7 } from '../core/id.ts'
 import { createLog } from '../core/log.ts'
@@ -227,4 +228,23 @@ it('publishes a batch whose commit succeeded but was not confirmed, even on a si
   expect(node.published).toEqual([])
   await node.executor.activate(actor)
   expect(node.published).toEqual(['forget', [1, 'who knows'], 'missed'])
+})
+
+it('warns when it cannot record what it has announced, unless the database is away', async () => {
+  const lines: string[] = []
+  const warnings = createLog({ level: 'warn', destination: { write: (line) => void lines.push(line) } })
+  for (const error of [DatabaseUnavailable(), new Error('no such table')]) {
+    const announcements = new Announcements({
+      database: { rows: () => Promise.reject(error) } as unknown as Database,
+      clock: systemClock,
+      log: warnings,
+      shared: true,
+      publish: () => undefined,
+      missed: () => undefined,
+    })
+    announcements.announced(newActor(), uuidv7(Date.now()))
+    await announcements.close()
+  }
+  expect(lines).toHaveLength(1)
+  expect(lines[0]).toContain('no such table')
 })

@@ -1,0 +1,26 @@
+import { expect, test } from 'vitest'
+import type { Sql } from '../core/sql.ts'
+import { PendingRows, toInsert } from './batch.ts'
+
+test('rows wait in one list per statement, in order, until they are taken', async () => {
+  const [rows, others] = [new PendingRows(), new PendingRows()]
+  expect(rows.isEmpty).toBe(true)
+  for (const n of [1, 2]) rows.add(toInsert('notes', { n }))
+  others.add(toInsert('notes', { n: 3 }))
+  others.add(toInsert('tags', { name: 'x' }))
+  rows.addAll(others)
+  const statements = rows.take()
+  expect(statements.map(({ values }) => JSON.parse(String(values?.[0])) as unknown)).toEqual([
+    [{ n: 1 }, { n: 2 }, { n: 3 }],
+    [{ name: 'x' }],
+  ])
+  expect([rows.isEmpty, rows.take(), others.isEmpty]).toEqual([true, [], false])
+  const ran: string[] = []
+  await others.flush({ run: async (text: string) => ran.push(text) } as Partial<Sql> as Sql)
+  expect([ran.length, others.isEmpty]).toEqual([2, true])
+})
+
+test('names of tables and columns are never taken for SQL', () => {
+  expect(() => toInsert('notes; drop table notes', { n: 1 })).toThrow('is not a column or table name')
+  expect(() => toInsert('notes', { 'n) values (1': 1 })).toThrow('is not a column or table name')
+})
