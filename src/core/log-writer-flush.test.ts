@@ -16,6 +16,7 @@ let writer: LogWriter
 const failure = (code: string) => Object.assign(new Error(code), { code })
 
 function accept(bytes: Uint8Array, offset: number, length: number): number {
+  if (offset < 0 || offset + length > bytes.length) throw failure('ERR_OUT_OF_RANGE')
   const next = accepts.shift() ?? length
   if (typeof next === 'string') throw failure(next)
   const taken = Math.min(next, length)
