@@ -46,6 +46,7 @@ type Way =
   | 'orm-then-fail'
   | 'unit-of-work'
   | 'fail-after-commit'
+  | 'notify-slowly'
   | 'refuse'
   | 'bad-row'
   | 'insert'
@@ -78,6 +79,12 @@ const write = systemTurn<{ text: string; way?: Way }, string>({
     if (way === 'orm-then-fail') {
       await turn.em.execute('insert into notes (workspace_id, text) values (?, ?)', [turn.workspaceId, text])
       throw Conflict()
+    }
+    if (way === 'notify-slowly') {
+      turn.afterCommit(async () => {
+        runs.push(`notice of ${text}`)
+        await gates.get(`notice of ${text}`)
+      })
     }
     if (way === 'fail-after-commit') {
       turn.afterCommit(() => Promise.reject(new Error('no notice')))
@@ -268,6 +275,19 @@ describe('one transaction', () => {
     await expect(turns.system(workspaceId, write, { text: 'a', way: 'fail-after-commit' })).resolves.toBe('a')
     expect(runs).toEqual(['a', 'after a', 'last after a'])
     expect(await texts()).toEqual(['a'])
+  })
+
+  it('replies after the actions that follow its commit', async () => {
+    fresh()
+    const { turns } = await runtime()
+    const open = gate('notice of a')
+    let isReplied = false
+    const reply = turns.system(workspaceId, write, { text: 'a', way: 'notify-slowly' }).then(() => (isReplied = true))
+    await started('notice of a')
+    expect(await texts()).toEqual(['a'])
+    expect(isReplied).toBe(false)
+    open()
+    expect(await reply).toBe(true)
   })
 
   it('fails for an operation or a system turn that this version does not have', async () => {
