@@ -85,9 +85,12 @@ test('describes calls by what the operation takes', () => {
 })
 
 test('describes replies by the JSON bodies of the operation and the error', () => {
-  const bodyOf = (name: string) => (messages[name]?.payload['properties'] as { body: { anyOf?: unknown[] } }).body
-  expect(bodyOf('call.read.reply').anyOf).toHaveLength(2)
-  expect(bodyOf('sync.reply').anyOf).toHaveLength(2)
+  const bodyOf = (name: string) => {
+    const payload = messages[name]?.payload as { readonly properties?: { readonly body?: Part } } | undefined
+    return payload?.properties?.body
+  }
+  expect(bodyOf('call.read.reply')?.['anyOf']).toHaveLength(2)
+  expect(bodyOf('sync.reply')?.['anyOf']).toHaveLength(2)
   expect(bodyOf('other.reply')).toEqual({})
   expect(messages['resume.reply']?.payload).toMatchObject({ properties: { ok: { type: 'boolean' } } })
 })

@@ -10,7 +10,7 @@ test('rows wait in one list per statement, in order, until they are taken', asyn
   others.add(toInsert('tags', { name: 'x' }))
   rows.addAll(others)
   const statements = rows.take()
-  expect(statements.map(({ values }) => JSON.parse(String(values?.[0])) as unknown)).toEqual([
+  expect(statements.map(({ values }) => JSON.parse(values?.[0] as string) as unknown)).toEqual([
     [{ n: 1 }, { n: 2 }, { n: 3 }],
     [{ name: 'x' }],
   ])

@@ -101,6 +101,13 @@ const EQUIVALENT: readonly Equivalent[] = [
     reason: 'Without actors, the statement clears nothing. The check saves the statement.',
   },
   {
+    file: 'actors/links/tcp.ts',
+    line: 'shown = now',
+    before: 'shown = now',
+    after: ';',
+    reason: 'The same certificates are then set again for each connection. The check saves that.',
+  },
+  {
     file: 'src/core/random.ts',
     line: 'if (used + count > pool.length) {',
     before: 'used + count > pool.length',
