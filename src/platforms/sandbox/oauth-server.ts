@@ -67,6 +67,8 @@ export interface FakeOAuthOptions {
    * Absent: none is issued.
    */
   readonly refresh?: 'rotating' | 'reusable'
+  /** Whether a refresh returns the refresh token that stays the same; true when absent. */
+  readonly repeatsRefreshToken?: boolean
   /** Seconds; refresh tokens do not expire when absent. */
   readonly refreshLife?: number
   /** The field of a token response with the life of the refresh token; `refresh_token_expires_in` when absent. */
@@ -229,17 +231,26 @@ export class FakeOAuth {
 
   #reply(holder: TokenHolder, kept?: string): Record<string, unknown> {
     const { accessLife, refreshLife, scopeSeparator = ' ', tokenFields } = this.#options
-    const { refreshLifeField = 'refresh_token_expires_in' } = this.#options
-    const { accessToken, refreshToken } = this.#issue(holder, kept)
+    const { refreshLifeField = 'refresh_token_expires_in', repeatsRefreshToken = true } = this.#options
+    const issued = this.#issue(holder, kept)
+    const { accessToken } = issued
+    const refreshToken = repeatsRefreshToken || issued.refreshToken !== kept ? issued.refreshToken : undefined
     return {
       access_token: accessToken,
       token_type: 'bearer',
       scope: holder.scopes.join(scopeSeparator),
       ...(accessLife !== undefined && { expires_in: accessLife }),
       ...(refreshToken !== undefined && { refresh_token: refreshToken }),
-      ...(refreshToken !== undefined && refreshLife !== undefined && { [refreshLifeField]: refreshLife }),
+      ...(refreshToken !== undefined &&
+        refreshLife !== undefined && { [refreshLifeField]: this.#lifeOf(refreshToken) }),
       ...tokenFields?.(holder),
     }
+  }
+
+  /** Seconds that a refresh token still works. Using one that stays the same does not extend it. */
+  #lifeOf(refreshToken: string): number {
+    const { clock, state } = this.#options
+    return Math.round(((state.refreshTokens[refreshToken]?.expiresAt ?? 0) - clock.now()) / 1_000)
   }
 
   #issue(holder: TokenHolder, kept?: string): { accessToken: string; refreshToken?: string } {

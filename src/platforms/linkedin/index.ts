@@ -1,0 +1,29 @@
+import { platform } from '../platform.ts'
+import { TITLE } from './api.ts'
+import { oauth, revoke } from './oauth.ts'
+import { options } from './options.ts'
+import { capabilities, childrenOf, profileOf } from './profile.ts'
+import { publishing } from './publishing.ts'
+import { reader } from './replies.ts'
+import { rules } from './rules.ts'
+
+/** LinkedIn: members, and the organizations that they administer. */
+export const linkedin = platform({
+  key: 'linkedin',
+  title: TITLE,
+  registration: {
+    url: 'https://www.linkedin.com/developers/apps',
+    hint: 'add the products “Sign In with LinkedIn using OpenID Connect”, “Share on LinkedIn” and “Advertising API” (for organizations), and the redirect URL <PUBLIC_URL>/api/social-accounts/oauth/linkedin/callback',
+  },
+  defaults: { apiUrl: 'https://api.linkedin.com', authUrl: 'https://www.linkedin.com' },
+  fake: async () => (await import('./fake.ts')).linkedinFake,
+  oauth,
+  options,
+  publishing,
+  rules,
+  reader,
+  profile: profileOf,
+  revoke,
+  capabilities,
+  children: childrenOf,
+})

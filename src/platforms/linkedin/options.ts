@@ -1,0 +1,14 @@
+import { Type } from 'typebox'
+
+/** What a post can set at LinkedIn (learn.microsoft.com, Posts API, 2026-11). */
+export const options = Type.Object({
+  visibility: Type.Optional(
+    Type.Enum(['PUBLIC', 'CONNECTIONS', 'LOGGED_IN'], {
+      description: 'Who sees the post. `PUBLIC` if absent. `CONNECTIONS` is for members only.',
+    }),
+  ),
+  isReshareDisabledByAuthor: Type.Optional(Type.Boolean({ description: 'Nobody can repost it.' })),
+  linkDescription: Type.Optional(
+    Type.String({ maxLength: 4_086, description: 'The description on the card of the link.' }),
+  ),
+})
