@@ -103,6 +103,7 @@ function checkRequired(check: Check): void {
     ['text.required', isBlank, '/text', 'a text'],
     ['title.required', (content.title ?? '').trim() === '', '/title', 'a title'],
     ['media.required', content.media.length === 0, '/media', 'an image or a video'],
+    ['video.required', content.media.every(({ kind }) => kind !== 'video'), '/media', 'a video'],
   ] as const
   for (const [id, isMissing, pointer, what] of required) {
     const limit = numericLimit(check, id)

@@ -59,6 +59,7 @@ export const RULE_IDS = {
   'tags.max': 'characters of all tags together',
   'thread.max': 'parts of a thread; 1 when threads are not supported',
   'media.required': '1 when media is required',
+  'video.required': '1 when a video is required',
   'media.max': 'media files of a post',
   'media.mixed': '1 when images and videos can be mixed',
   'image.max': 'images of a post',
