@@ -1,13 +1,16 @@
 import { discord } from './discord/index.ts'
 import { facebook } from './facebook/index.ts'
 import { instagram } from './instagram/index.ts'
+import { linkedin } from './linkedin/index.ts'
 import { mastodon } from './mastodon/index.ts'
+import { pinterest } from './pinterest/index.ts'
 import type { Platform } from './platform.ts'
 import { reddit } from './reddit/index.ts'
 import { telegram } from './telegram/index.ts'
 import { threads } from './threads/index.ts'
 import { tiktok } from './tiktok/index.ts'
 import { x } from './x/index.ts'
+import { youtube } from './youtube/index.ts'
 
 /** Every platform, in the order in which lists show them. */
 export const PLATFORMS: readonly Platform[] = [
@@ -15,7 +18,10 @@ export const PLATFORMS: readonly Platform[] = [
   facebook,
   instagram,
   threads,
+  linkedin,
   tiktok,
+  youtube,
+  pinterest,
   mastodon,
   reddit,
   telegram,

@@ -1,0 +1,29 @@
+import { platform } from '../platform.ts'
+import { TITLE } from './api.ts'
+import { capabilities, createPlace, places } from './boards.ts'
+import { oauth, profileOf } from './oauth.ts'
+import { options } from './options.ts'
+import { publishing } from './publishing.ts'
+import { reader } from './replies.ts'
+import { rules } from './rules.ts'
+
+/** Pinterest. It has no call that ends a grant: tokens end by themselves, or in the settings of the account. */
+export const pinterest = platform({
+  key: 'pinterest',
+  title: TITLE,
+  registration: {
+    url: 'https://developers.pinterest.com/apps/',
+    hint: 'add the redirect URI <PUBLIC_URL>/api/social-accounts/oauth/pinterest/callback. With trial access, set PINTEREST_API_URL to https://api-sandbox.pinterest.com: only standard access can publish',
+  },
+  defaults: { apiUrl: 'https://api.pinterest.com', authUrl: 'https://www.pinterest.com' },
+  fake: async () => (await import('./fake.ts')).pinterestFake,
+  oauth,
+  options,
+  publishing,
+  rules,
+  reader,
+  profile: profileOf,
+  capabilities,
+  places,
+  createPlace,
+})
