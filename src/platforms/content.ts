@@ -36,3 +36,9 @@ export interface PostContent extends PartContent {
   /** Options that only this platform has, as `Platform.options` describes them. */
   readonly options: Readonly<Record<string, unknown>>
 }
+
+/** The text of a post with its link at the end, for platforms that have no field for a link. */
+export function textWithLink({ link = '', text }: Pick<PostContent, 'link' | 'text'>): string {
+  if (link === '' || text.includes(link)) return text
+  return text === '' ? link : `${text}\n${link}`
+}

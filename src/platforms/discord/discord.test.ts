@@ -128,6 +128,11 @@ describe.each(['bot', 'webhook'])('a %s', (kind) => {
     expect(posts().at(-1)).toMatchObject({ id: post.id, text: 'Hello @everyone' })
   })
 
+  test('publishes a link after the text', async () => {
+    await peer.publish(account(), draft('Read this', { link: 'https://example.com/a' }))
+    expect(posts().at(-1)?.text).toBe('Read this\nhttps://example.com/a')
+  })
+
   test('publishes files of all kinds together', async () => {
     const media = [
       image(),

@@ -1,4 +1,5 @@
 import { createHash } from 'node:crypto'
+import { textWithLink } from '../content.ts'
 import { PlatformError } from '../error-kinds.ts'
 import { isSameText } from '../fingerprint.ts'
 import { multipart } from '../http/multipart.ts'
@@ -83,7 +84,8 @@ export const publishing: Publishing = {
 }
 
 async function send(context: PublishContext, part: PublishPart, nonce: string): Promise<Message> {
-  const { media, options, parent, text } = part
+  const { media, options, parent } = part
+  const text = textWithLink(part)
   const isWebhook = webhookOf(context.credential) !== undefined
   const embeds = embedsOf(options)
   const payload = {

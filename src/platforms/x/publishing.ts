@@ -3,7 +3,7 @@ import { isSameText, textOfHtml } from '../fingerprint.ts'
 import { multipart } from '../http/multipart.ts'
 import type { AccountContext } from '../platform.ts'
 import type { PublishContext, Publishing, PublishPart, PublishState, RemotePost, StepResult } from '../publishing.ts'
-import type { PostMedia } from '../content.ts'
+import { textWithLink, type PostMedia } from '../content.ts'
 import { call, TITLE } from './call.ts'
 
 /** Uploads one file after the other in pieces, waits until X has processed it, then publishes. */
@@ -136,8 +136,10 @@ const STEPS: Readonly<Record<State['step'], Step>> = {
     })
     return afterUpload(part, state)
   },
-  publish: async (context, { options, parent, text }, { media }) => {
+  publish: async (context, part, { media }) => {
+    const { options, parent } = part
     const { tagged_user_ids: tagged, ...others } = options
+    const text = textWithLink(part)
     const { data } = await call<{ data: { id: string } }>(context, '/2/tweets', {
       method: 'POST',
       json: {

@@ -115,6 +115,13 @@ describe('publishing', () => {
     expect(post.url).toBe(`https://x.com/i/status/${post.id}`)
   })
 
+  test('a link, which is part of the text once', async () => {
+    const link = 'https://example.com/a'
+    await publish('Read this', { link })
+    await publish(`Read ${link} too`, { link })
+    expect(posts().slice(-2)).toMatchObject([{ text: `Read this\n${link}` }, { text: `Read ${link} too` }])
+  })
+
   test('images with alt texts', async () => {
     const media = [
       peer.file({ kind: 'image', type: 'image/png', altText: 'A cat' }),
