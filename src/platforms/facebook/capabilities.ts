@@ -1,3 +1,4 @@
+import { PlatformError } from '../error-kinds.ts'
 import type { AccountContext, LiveCapabilities } from '../platform.ts'
 import { TITLE, VERSION } from './graph.ts'
 import { pageOf } from './profile.ts'
@@ -13,7 +14,8 @@ interface TokenInfo {
 }
 
 /** What the token of a page allows. A login cannot publish. @throws PlatformError */
-export async function capabilities({ credential, http, settings, signal }: AccountContext): Promise<LiveCapabilities> {
+export async function capabilities(context: AccountContext): Promise<LiveCapabilities> {
+  const { credential } = context
   if (pageOf(credential) === undefined) {
     return {
       limits: {},
@@ -21,17 +23,9 @@ export async function capabilities({ credential, http, settings, signal }: Accou
       details: {},
     }
   }
-  const { clientId = '', clientSecret = '' } = settings
   const accessToken = credential.accessToken ?? ''
-  const { json } = await http.send({
-    url: `${settings.apiUrl}/${VERSION}/debug_token`,
-    query: { input_token: accessToken },
-    // An app token: Facebook accepts id and secret for calls about the app's own tokens.
-    headers: { Authorization: `Bearer ${clientId}|${clientSecret}` },
-    secrets: [accessToken, clientSecret],
-    signal,
-  })
-  const { data_access_expires_at: dataUntil, is_valid: isValid, scopes = [] } = (json as TokenInfo).data ?? {}
+  const { data } = await tokenInfo(context, accessToken)
+  const { data_access_expires_at: dataUntil, is_valid: isValid, scopes = [] } = data ?? {}
   const missing = (scope: string) => `${TITLE} has not granted ${scope}. Connect the login again and allow it.`
   return {
     limits: {},
@@ -44,5 +38,26 @@ export async function capabilities({ credential, http, settings, signal }: Accou
       ...(dataUntil !== undefined &&
         dataUntil > 0 && { dataAccessExpiresAt: new Date(dataUntil * 1_000).toISOString() }),
     },
+  }
+}
+
+/** What Facebook knows of a token. An invalid token is no error here: the reply says so. */
+async function tokenInfo({ http, settings, signal }: AccountContext, accessToken: string): Promise<TokenInfo> {
+  const { clientId = '', clientSecret = '' } = settings
+  try {
+    const { json } = await http.send({
+      url: `${settings.apiUrl}/${VERSION}/debug_token`,
+      query: { input_token: accessToken },
+      // An app token: Facebook accepts id and secret for calls about the app's own tokens.
+      headers: { Authorization: `Bearer ${clientId}|${clientSecret}` },
+      secrets: [accessToken, clientSecret],
+      signal,
+    })
+    return json as TokenInfo
+  } catch (error) {
+    if (!(error instanceof PlatformError) || error.kind !== 'auth_expired') throw error
+    // The token that was refused is the app's.
+    const { code, detail, httpStatus } = error
+    throw new PlatformError('app_misconfigured', TITLE, { code, detail, httpStatus, cause: error })
   }
 }

@@ -120,6 +120,7 @@ test('revoking ends the login and its pages, and can be repeated; revoking a pag
 test('calls prove the secret of the app, and a wrong secret is a fault of the app', async () => {
   const settings = { ...page.settings, clientSecret: 'wrong-secret' }
   await expect(facebook.profile({ ...page, settings })).rejects.toMatchObject({ kind: 'app_misconfigured' })
+  await expect(facebook.capabilities({ ...page, settings })).rejects.toMatchObject({ kind: 'app_misconfigured' })
   await expect(
     facebook.oauth.exchange(
       { ...peer.context, settings },
@@ -201,6 +202,18 @@ test.each([
   const found = await publishing.reconcile!(page, part, prepared)
   expect(found).toMatchObject({ kind: 'published', post: { id: posts().at(-1)?.id } })
   expect(posts()).toHaveLength(before + 1)
+})
+
+test('an older post with the same text, and an album of other photos, are not taken for a lost one', async () => {
+  const image = () => peer.file({ kind: 'image', type: 'image/jpeg' })
+  const album = () => partOf('Again', { media: [image()], createdAt: peer.clock.now() })
+  await peer.publish(page, album())
+  const second = album()
+  expect(await publishing.reconcile!(page, second, await peer.prepare(page, second))).toEqual({ kind: 'absent' })
+  await peer.publish(page, partOf('Every week'))
+  peer.clock.advance(600_000)
+  const later = partOf('Every week', { createdAt: peer.clock.now() })
+  expect(await publishing.reconcile!(page, later, publishing.start(later, page))).toEqual({ kind: 'absent' })
 })
 
 test('a first comment is written below the post, and found after a lost reply', async () => {

@@ -232,6 +232,16 @@ test('a post that was published, but is not listed, stays unknown', async () => 
   expect(await publishing.reconcile!(account, part, prepared)).toMatchObject({ kind: 'unknown' })
 })
 
+test('an older post with the same text is not taken for a lost one', async () => {
+  await peer.publish(account, now('Every week', { media: [image()] }))
+  peer.clock.advance(600_000)
+  const part = now('Every week', { media: [image()] })
+  const prepared = await peer.prepare(account, part)
+  await peer.publish(account, part, prepared)
+  state().media.pop()
+  expect(await publishing.reconcile!(account, part, prepared)).toMatchObject({ kind: 'unknown' })
+})
+
 test('an address that cannot be read does not make a published post a failure', async () => {
   const part = now('No address', { media: [image()] })
   const result = (await publishing.step(account, part, await peer.prepare(account, part))) as StepResult & {

@@ -157,6 +157,16 @@ test.each(['post', 'reply'] as const)('a %s whose reply was lost is found and no
   expect(posts()).toHaveLength(before + 1)
 })
 
+test('an older post with the same text is not taken for a lost one', async () => {
+  await peer.publish(profile, now('Every week'))
+  peer.clock.advance(600_000)
+  const part = now('Every week')
+  const prepared = await peer.prepare(profile, part)
+  await peer.publish(profile, part, prepared)
+  state().threads.pop()
+  expect(await publishing.reconcile!(profile, part, prepared)).toMatchObject({ kind: 'unknown' })
+})
+
 test('emoji count as their bytes', async () => {
   await peer.publish(profile, now(`${'x'.repeat(492)}🎈🎈`))
   await expect(peer.publish(profile, now(`${'x'.repeat(493)}🎈🎈`))).rejects.toMatchObject({ kind: 'validation' })
