@@ -133,6 +133,22 @@ export interface Price {
   readonly confidence: Confidence
 }
 
+/** What a user wants of a post, to be checked against what the creator can do. */
+export interface CreatorWish {
+  readonly privacyLevel?: string
+  readonly durationSeconds?: number
+  readonly allowComments?: boolean
+  readonly allowDuet?: boolean
+  readonly allowStitch?: boolean
+}
+
+/** Something that the creator cannot do. */
+export interface CreatorProblem {
+  /** The field of the wish. */
+  readonly field: string
+  readonly message: string
+}
+
 /** An app that was registered at one server of a platform. */
 export interface RegisteredApp {
   readonly clientId: string
@@ -219,6 +235,8 @@ export interface Platform {
   /** Ends the grant at the platform. A grant that the platform does not know counts as revoked. @throws PlatformError */
   readonly revoke?: (context: AccountContext) => Promise<void>
   capabilities?(context: AccountContext): Promise<LiveCapabilities>
+  /** What the creator cannot do, of the things that a post would need. */
+  readonly creatorProblems?: (info: LiveCapabilities, wish: CreatorWish) => readonly CreatorProblem[]
   /** How long an answer of `capabilities` can be used, in milliseconds. Ten minutes when absent. */
   readonly capabilitiesLifeMs?: number
   /** Pages or organizations that a login manages. */

@@ -105,7 +105,7 @@ describe('with an account', () => {
       accountId,
       status: 'connected',
       canPublish: true,
-      blocked: [],
+      unavailable: [],
       details: { version: '4.3.0' },
       checkedAt: new Date(clock.now()).toISOString(),
       error: null,
@@ -163,7 +163,7 @@ describe('with an account', () => {
     expect((await getAccount()).body.data.account).toMatchObject({
       status: 'archived',
       canPublish: false,
-      blocked: [{ capability: 'publish', reason: expect.any(String) }],
+      unavailable: [{ capability: 'publish', reason: expect.any(String) }],
     })
   })
 

@@ -31,3 +31,11 @@ export async function signInAtSandbox(app: App, options: SandboxSignIn): Promise
   const { cookie, url } = await consentAtSandbox(app, options)
   return fetch(url, { headers: { cookie }, redirect: 'manual' })
 }
+/** Connects an account by signing in. @returns its id */
+export async function connectAtSandbox(app: App, options: SandboxSignIn): Promise<string> {
+  const redirectUri = `${new URL(app.config.PUBLIC_URL).origin}/done`
+  const reply = await signInAtSandbox(app, { ...options, query: { ...options.query, redirectUri } })
+  const id = URL.parse(reply.headers.get('location') ?? '')?.searchParams.get('account')
+  if (id === null || id === undefined) throw new Error(`not connected: ${reply.headers.get('location')}`)
+  return id
+}

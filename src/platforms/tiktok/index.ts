@@ -1,6 +1,7 @@
 import { platform } from '../platform.ts'
 import { TITLE } from './api.ts'
 import { capabilities } from './capabilities.ts'
+import { creatorProblems } from './creator.ts'
 import { oauth, profileOf, revoke } from './oauth.ts'
 import { options } from './options.ts'
 import { publishing } from './publishing.ts'
@@ -25,4 +26,5 @@ export const tiktok = platform({
   profile: profileOf,
   revoke,
   capabilities,
+  creatorProblems,
 })

@@ -56,14 +56,15 @@ export function composeSocialAccounts(
   const seats = new AccountSeats(plans)
   const accounts = new SocialAccounts(sql, clock, seats)
   const budgets = new AccountBudgets(sql, clock)
-  const children = new AccountChildren(sql, clock, { keeper, directory, vault, accounts, seats })
+  const capabilities = new AccountCapabilities({ sql, clock, log, directory, keeper, budgets, memberships })
+  const children = new AccountChildren(sql, clock, { keeper, directory, vault, accounts, seats, capabilities })
   return {
     services: {
       socialAccounts: {
         publicUrl: config.PUBLIC_URL,
         directory,
         accounts,
-        capabilities: new AccountCapabilities({ sql, clock, log, directory, keeper, budgets, memberships }),
+        capabilities,
         children,
         credentials: new CredentialCheck(clock, vault, directory),
         lifecycle: new AccountLifecycle(sql, clock, accounts, seats),

@@ -1,5 +1,6 @@
 import { domain } from '../../../domain.ts'
 import { composeSocialAccounts } from './compose.ts'
+import * as childOperations from './children/operations.ts'
 import * as events from './events.ts'
 import * as jobs from './jobs.ts'
 import * as operations from './operations.ts'
@@ -17,7 +18,7 @@ import * as turns from './turns.ts'
 export const socialAccounts = domain({
   name: 'social-accounts',
   about: 'Accounts at social platforms, and their access',
-  operations,
+  operations: { ...operations, ...childOperations },
   events,
   jobs,
   turns: Object.values(turns),

@@ -1,3 +1,4 @@
+import { randomUUID } from 'node:crypto'
 import type { App } from '../../../../test/support/app.ts'
 import {
   inWorkspace,
@@ -8,17 +9,21 @@ import {
   type Rows,
   type Stage,
 } from '../../../../test/support/stage.ts'
-import { consentAtSandbox } from '../../../../test/support/sandbox-sign-in.ts'
+import { connectAtSandbox, consentAtSandbox } from '../../../../test/support/sandbox-sign-in.ts'
+import type * as childOperations from './children/operations.ts'
+import type { ChildAccountData } from './children/schemas.ts'
 import type * as keyOperations from './keys/operations.ts'
 import type * as limitOperations from './limits/operations.ts'
 import type * as operations from './operations.ts'
+import type { SocialAccountData } from './schemas.ts'
 
-type Operations = typeof operations & typeof keyOperations & typeof limitOperations
+type Operations = typeof operations & typeof childOperations & typeof keyOperations & typeof limitOperations
 
 export const rows: Rows = { social_accounts: (stage) => account(stage) }
 
 export const lists: Lists<Operations> = {
   listSocialAccounts: times((stage) => account(stage)),
+  listConnectedPages: times(page),
 }
 
 export const fixtures: Fixtures<Operations> = {
@@ -39,6 +44,12 @@ export const fixtures: Fixtures<Operations> = {
     return { path: { id }, once: true }
   },
   archiveAccount: async (stage) => ({ path: { id: await account(stage) }, once: true }),
+  listFacebookPages: async (stage) => ({ path: { id: await signedIn(stage, 'facebook') } }),
+  connectFacebookPages: async (stage) => {
+    const id = await signedIn(stage, 'facebook')
+    return { path: { id }, body: { pageIds: [await firstChild(stage, `facebook/${id}/pages`)] } }
+  },
+  validateTikTokCreator: async (stage) => ({ path: { id: await account(stage, 'tiktok') } }),
 }
 
 /** The sandbox that stands in for Mastodon. */
@@ -49,6 +60,30 @@ function sandboxOf(app: App): string {
 /** Connects a new sandbox account. */
 function account(stage: Stage, platform = 'telegram'): Promise<string> {
   return make(stage, 'POST /api/social-accounts', { ...inWorkspace(stage), platform, sandbox: true })
+}
+
+/** Signs in at a platform with a new account. */
+function signedIn({ app, owner: { apiKey }, workspaceId }: Stage, platform: string): Promise<string> {
+  return connectAtSandbox(app, { apiKey, workspaceId, platform, account: `ada_${randomUUID().slice(0, 8)}` })
+}
+
+/** The first page or organization of a login that can be connected. */
+async function firstChild({ app, owner }: Stage, path: string): Promise<string> {
+  const reply = await app.send(`GET /api/social-accounts/${path}`, { apiKey: owner.apiKey })
+  const child = (reply.body.data as ChildAccountData[]).find(({ blocked }) => blocked === null)
+  if (child === undefined) throw new Error(`no account of the login can be connected: ${reply.text}`)
+  return child.remoteId
+}
+
+/** Connects a page of a new login. */
+async function page(stage: Stage): Promise<string> {
+  const { app, owner } = stage
+  const id = await signedIn(stage, 'facebook')
+  const reply = await app.send(`POST /api/social-accounts/facebook/${id}/pages`, {
+    apiKey: owner.apiKey,
+    body: { pageIds: [await firstChild(stage, `facebook/${id}/pages`)] },
+  })
+  return (reply.body.data as SocialAccountData[])[0]?._id ?? ''
 }
 
 async function act({ app, owner }: Stage, verb: string, id: string): Promise<void> {

@@ -131,9 +131,13 @@ export const CreatorInfo = named(
     limits: Type.Record(Type.String(), Type.Number(), {
       description: 'Limits of this account by rule id. They replace those of GET /api/platforms/{platform}',
     }),
-    blocked: Type.Record(Type.String(), Type.String(), {
-      description: 'What the account cannot do, with the reason: `{ "public": "The account is private." }`',
-    }),
+    unavailable: Type.Array(
+      Type.Object({
+        capability: Type.String({ description: 'The platform’s term, such as `public` or `comments`' }),
+        reason: Type.String(),
+      }),
+      { description: 'What the account cannot do' },
+    ),
     details: Type.Record(Type.String(), Type.Unknown(), { description: 'The platform’s own answer' }),
     checkedAt: Type.String({ format: 'date-time', description: 'When the platform answered' }),
     isCurrent: Type.Boolean({ description: 'False if the platform did not respond and this is its last answer' }),

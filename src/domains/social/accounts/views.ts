@@ -34,5 +34,6 @@ export function accountView(row: SocialAccountRow): SocialAccountData {
 /** The API's view of what an account can do. */
 export function creatorView({ blocked, checkedAt, details, isCurrent, limits }: KnownCapabilities): CreatorInfoData {
   const at = new Date(checkedAt).toISOString()
-  return { limits: { ...limits }, blocked: { ...blocked }, details: { ...details }, checkedAt: at, isCurrent }
+  const unavailable = Object.entries(blocked).map(([capability, reason]) => ({ capability, reason }))
+  return { limits: { ...limits }, unavailable, details: { ...details }, checkedAt: at, isCurrent }
 }

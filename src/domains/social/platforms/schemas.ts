@@ -54,7 +54,7 @@ const AccountNowView = Type.Object({
   accountId: Id,
   status: AccountStatusSchema,
   canPublish: Type.Boolean(),
-  blocked: Type.Array(
+  unavailable: Type.Array(
     Type.Object({
       capability: Type.String({ description: '`publish` is every post. Others are kinds of content, such as `video`' }),
       reason: Type.String(),
@@ -103,7 +103,7 @@ export const PlatformDetails = named(
       description: 'The scopes that the consent page requests',
     }),
     rules: Type.Array(RuleView, { description: 'The limits of the platform, or of the account with `accountId`' }),
-    prices: Type.Array(PriceView, {
+    callPrices: Type.Array(PriceView, {
       description: 'What the platform charges the operator of this server. Empty if it is free',
     }),
     account: Nullable(AccountNowView),

@@ -40,7 +40,7 @@ export function detailsOf(entry: ConfiguredPlatform, limits: Limits, account: Ac
           },
     scopes: (oauth?.scopes ?? []).map((scope) => ({ scope, purpose: purposes[scope] ?? 'read the profile' })),
     rules: [...(account?.limits ?? limits).byId.values()].map(ruleView),
-    prices: [...prices],
+    callPrices: [...prices],
     account: account === null ? null : accountNow(account),
   }
 }
@@ -57,7 +57,7 @@ function accountNow({ accountId, budgets, error, limits, live, liveAt, status }:
     accountId,
     status,
     canPublish: limits.blocked['publish'] === undefined,
-    blocked: Object.entries(limits.blocked).map(([capability, reason]) => ({ capability, reason })),
+    unavailable: Object.entries(limits.blocked).map(([capability, reason]) => ({ capability, reason })),
     details: live === null ? null : { ...live.details },
     checkedAt: liveAt,
     error,

@@ -1,6 +1,7 @@
-import { Id, named, Nullable, Type, type Static } from '../../../../core/schema.ts'
+import { CreatorInfo } from '../schemas.ts'
+import { Id, Input, named, Nullable, Text, Type, type Static } from '../../../../core/schema.ts'
 
-const ChildAccountView = named(
+export const ChildAccountView = named(
   'ChildAccount',
   Type.Object({
     remoteId: Type.String({ description: 'The id at the platform' }),
@@ -14,3 +15,34 @@ const ChildAccountView = named(
   }),
 )
 export type ChildAccountData = Static<typeof ChildAccountView>
+
+const RemoteIds = Type.Array(Text(1, 200), {
+  minItems: 1,
+  maxItems: 50,
+  uniqueItems: true,
+  description: 'Values of `remoteId` from the list',
+})
+
+export const PageIds = Input({ pageIds: RemoteIds })
+
+export const CreatorWishInput = Input({
+  privacyLevel: Type.Optional(Text(1, 60, { description: 'The platform’s term: `PUBLIC_TO_EVERYONE`, `SELF_ONLY`' })),
+  durationSeconds: Type.Optional(Type.Number({ minimum: 0, maximum: 86_400 })),
+  allowComments: Type.Optional(Type.Boolean()),
+  allowDuet: Type.Optional(Type.Boolean()),
+  allowStitch: Type.Optional(Type.Boolean()),
+})
+
+export const CreatorCheck = named(
+  'CreatorCheck',
+  Type.Object({
+    ok: Type.Boolean({ description: 'Whether the creator can post this' }),
+    problems: Type.Array(
+      Type.Object({
+        field: Type.String({ description: 'The field of the request' }),
+        message: Type.String(),
+      }),
+    ),
+    info: CreatorInfo,
+  }),
+)

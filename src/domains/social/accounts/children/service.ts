@@ -5,7 +5,15 @@ import type { Turn } from '../../../../core/turn.ts'
 import { anyOf } from '../../../../db/condition.ts'
 import type { ConfiguredPlatform, PlatformDirectory } from '../../../../platforms/directory.ts'
 import { PlatformError } from '../../../../platforms/error-kinds.ts'
-import type { AccountContext, ChildAccount, Grant, NewPlace, Place } from '../../../../platforms/platform.ts'
+import type {
+  AccountContext,
+  ChildAccount,
+  CreatorWish,
+  Grant,
+  NewPlace,
+  Place,
+} from '../../../../platforms/platform.ts'
+import type { AccountCapabilities } from '../capabilities.ts'
 import { NotSupported } from '../errors.ts'
 import { sealChild, type SealedGrant } from '../grants.ts'
 import { openUsable } from '../open-account.ts'
@@ -24,6 +32,7 @@ interface ChildrenNeeds {
   readonly vault: CredentialVault
   readonly accounts: SocialAccounts
   readonly seats: AccountSeats
+  readonly capabilities: AccountCapabilities
 }
 
 /** The pages and organizations of logins, and the boards of accounts. */
@@ -121,6 +130,15 @@ export class AccountChildren {
     const kept = new Set(own.map((one) => one.remoteId))
     const renewed = children.filter(({ blocked, profile }) => blocked === null && kept.has(profile.remoteId))
     return Promise.all(renewed.map((child) => sealChild(this.#with.vault, this.#clock, platform, child, login.sandbox)))
+  }
+
+  /** What a creator can do, and what of a wish it cannot. @throws AppError as `list` */
+  async checkCreator(id: string, platform: string, wish: CreatorWish) {
+    const { entry } = await this.#open(id, platform)
+    const { creatorProblems } = entry.platform
+    if (creatorProblems === undefined) throw unsupported(entry)
+    const info = await this.#with.capabilities.of(id)
+    return { info, problems: creatorProblems(info, wish) }
   }
 
   /** The boards, chats or channels of an account. @throws AppError as `list` */
