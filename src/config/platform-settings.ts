@@ -69,7 +69,7 @@ export const sandboxSettings = {
   },
   PLATFORM_RULES_FILE: {
     summary:
-      'Path of a JSON file with limits that replace those of the platforms: {"x":{"text.max":25000}}. Read again when it changes',
+      'Path of a JSON file with limits that replace those of the platforms: {"<platform>":{"text.max":500}}. Read again when it changes',
     fallback: 'none',
     parse: optional(text),
   },

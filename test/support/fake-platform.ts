@@ -1,6 +1,6 @@
 import { Readable } from 'node:stream'
 import { ManualClock } from '../../src/core/clock.ts'
-import { Outgoing } from '../../src/fetch/outgoing.ts'
+import { Outgoing, type OutgoingReply, type OutgoingRequest } from '../../src/fetch/outgoing.ts'
 import type { PostMedia } from '../../src/platforms/content.ts'
 import { PlatformDirectory } from '../../src/platforms/directory.ts'
 import type { BudgetReport, LoggedCall } from '../../src/platforms/http/platform-http.ts'
@@ -19,8 +19,10 @@ import type {
   PublishState,
   RemotePost,
 } from '../../src/platforms/publishing.ts'
+import type { Fake } from '../../src/platforms/sandbox/fake.ts'
 import { sandboxSettings } from '../../src/platforms/sandbox/sandbox.ts'
-import { serveFake, type RunningFake } from '../../src/platforms/sandbox/server.ts'
+import { Faults } from '../../src/platforms/sandbox/faults.ts'
+import { fakeRequest, serveFake, type RunningFake } from '../../src/platforms/sandbox/server.ts'
 
 const REDIRECT_URI = 'http://127.0.0.1/api/social-accounts/oauth/test/callback'
 /** More steps than any platform needs. */
@@ -44,12 +46,13 @@ export class FakePlatform {
   readonly budgets: BudgetReport[] = []
   readonly #outgoing: Outgoing
   readonly #files = new Map<string, Buffer>()
+  readonly #names = new Map<string, string>()
 
-  private constructor(platform: Platform, running: RunningFake, clock: ManualClock) {
+  private constructor(platform: Platform, running: RunningFake, clock: ManualClock, outgoing = Outgoing.of(true)) {
     this.platform = platform
     this.running = running
     this.clock = clock
-    this.#outgoing = Outgoing.of(true)
+    this.#outgoing = outgoing
     const directory = new PlatformDirectory({
       settings: { [platform.key]: sandboxSettings(running.url) },
       clock,
@@ -66,6 +69,15 @@ export class FakePlatform {
     if (platform.fake === undefined) throw new Error(`${platform.title} has no fake`)
     const running = await serveFake({ platform, create: await platform.fake(), clock })
     return new FakePlatform(platform, running, clock)
+  }
+
+  /** The same without a server: requests reach the fake as function calls, for tests that make thousands of them. */
+  static async direct(platform: Platform, clock = new ManualClock(Date.UTC(2026, 10, 22, 12))): Promise<FakePlatform> {
+    if (platform.fake === undefined) throw new Error(`${platform.title} has no fake`)
+    const fake = (await platform.fake())({ clock, state: undefined })
+    const url = 'http://127.0.0.1:1'
+    const running = { url, fake, faults: new Faults(), requests: [], close: () => Promise.resolve() }
+    return new FakePlatform(platform, running, clock, new DirectOutgoing(fake))
   }
 
   /** Signs in on the consent page of the fake. */
@@ -106,16 +118,19 @@ export class FakePlatform {
       const bytes = this.#file(id).subarray(start, end)
       return Promise.resolve({ stream: Readable.from([bytes]), size: bytes.length })
     },
-    // Fakes do not fetch: they accept an address of this form, and remember the id of the file.
-    publicUrl: (id: string) => Promise.resolve(`https://media.example/${id}?bytes=${this.#file(id).length}`),
+    // Fakes do not fetch: an address of this form tells them the type and the size of the file.
+    publicUrl: (id: string) =>
+      Promise.resolve(`https://media.example/${this.#names.get(id)}?bytes=${this.#file(id).length}`),
   }
 
   /** Adds a file. */
   file(media: Partial<PostMedia> & Pick<PostMedia, 'kind' | 'type'>, bytes = Buffer.alloc(1_000, 7)): PostMedia {
     const id = `file-${this.#files.size + 1}`
     this.#files.set(id, bytes)
+    const name = `${id}.${media.type.split('/')[1]}`
+    this.#names.set(id, name)
     const size = media.kind === 'document' ? {} : { width: 1_080, height: 1_080 }
-    return { id, name: `${id}.${media.type.split('/')[1]}`, ...size, ...media, bytes: bytes.length }
+    return { id, name, ...size, ...media, bytes: bytes.length }
   }
 
   /** Runs the steps of a part until it is published. Waiting moves the clock. */
@@ -174,6 +189,39 @@ export function partOf(text: string, more: Partial<PublishPart> = {}): PublishPa
     options: {},
     ...more,
   }
+}
+
+/** Calls a fake instead of a server. */
+class DirectOutgoing extends Outgoing {
+  readonly #fake: Fake
+
+  constructor(fake: Fake) {
+    super()
+    this.#fake = fake
+  }
+
+  override async send({ body, headers = {}, method, url }: OutgoingRequest): Promise<OutgoingReply> {
+    const bytes = await bytesOf(body)
+    const lower = Object.fromEntries(Object.entries(headers).map(([name, value]) => [name.toLowerCase(), value]))
+    const sent = { 'content-length': String(bytes.length), ...lower, host: new URL(url).host }
+    const reply = await this.#fake.handle(fakeRequest(method, new URL(url), sent, bytes))
+    const received = Object.entries(reply.headers ?? {}).map(([name, value]) => [name.toLowerCase(), value])
+    const text = typeof reply.body === 'string' ? reply.body : JSON.stringify(reply.body ?? '')
+    return {
+      status: reply.status,
+      headers: Object.fromEntries(received) as OutgoingReply['headers'],
+      bytes: Buffer.from(text),
+    }
+  }
+}
+
+async function bytesOf(body: OutgoingRequest['body']): Promise<Buffer> {
+  if (body === undefined) return Buffer.alloc(0)
+  if (typeof body === 'string') return Buffer.from(body)
+  if (body instanceof Uint8Array) return Buffer.from(body)
+  const chunks: Uint8Array[] = []
+  for await (const chunk of body.stream as AsyncIterable<Uint8Array>) chunks.push(chunk)
+  return Buffer.concat(chunks)
 }
 
 function appsInMemory(): AppRegistrations {

@@ -14,6 +14,7 @@ interface ContentOptions {
 type Params = Readonly<Record<string, string>>
 
 const MOST_CHARACTERS = 63_206
+const MOST_COMMENT_CHARACTERS = 8_000
 const MOST_PHOTOS = 10
 const PHOTO_BYTES = 10_000_000
 const PHOTO_TYPES = /^image\/(?:jpeg|png|gif|bmp|tiff)$/
@@ -189,7 +190,10 @@ export class FakeContent {
       return graphError(324, '(#324) Requires upload file', { user: 'Missing or invalid image file' })
     }
     if (file.bytes.length > PHOTO_BYTES)
-      return graphError(1, '(#1) The image is too large', { user: 'Photos should be less than 10 MB.' })
+      return graphError(1, '(#1) The image is too large', {
+        subcode: 1_366_046,
+        user: 'Photos should be less than 10 MB.',
+      })
     const id = this.#nextId()
     this.#state.photos[id] = {
       id,
@@ -229,6 +233,8 @@ export class FakeContent {
         subcode: 1_363_130,
       })
     }
+    if (Array.from(params['description'] ?? '').length > MOST_CHARACTERS)
+      return graphError(100, '(#100) Param description must be at most 63206 characters')
     if (params['video_state'] !== 'PUBLISHED') return json(200, { success: true })
     const now = this.#clock.now()
     const today = Object.values(this.#state.videos).filter(
@@ -281,6 +287,8 @@ export class FakeContent {
     }
     const message = (params['message'] ?? '').trim()
     if (message === '') return graphError(100, '(#100) The parameter message is required')
+    if (Array.from(message).length > MOST_COMMENT_CHARACTERS)
+      return graphError(100, '(#100) Param message must be at most 8000 characters')
     const comment = {
       id: `${id.split('_').at(-1)}_${this.#nextId()}`,
       page: page.id,

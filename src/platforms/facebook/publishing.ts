@@ -56,7 +56,10 @@ export const publishing: Publishing = {
     if (pageOf(credential) === undefined) throw unsupported('A login cannot publish. Choose pages of it.')
     if (role === 'reply') throw unsupported('Facebook has no threads.')
     if (role === 'comment') return { step: 'comment', photos: [] }
-    if (media.some(({ kind }) => kind === 'video')) return { step: 'start' }
+    if (media.some(({ kind }) => kind === 'video')) {
+      if (media.length > 1) throw unsupported('A reel has one video and no other files.')
+      return { step: 'start' }
+    }
     return { step: media.length > 0 ? 'photo' : 'post', photos: [] }
   },
   commits: ({ step }) => COMMITTING.includes(step),

@@ -315,7 +315,7 @@ function fileProblem(address: string | undefined, isVideo: boolean): FakeReply |
   }
   const bytes = Number(url.searchParams.get('bytes') ?? 0)
   if (isVideo) {
-    const isWrong = bytes > VIDEO_BYTES || /\.(?:webm|mkv|avi|jpe?g|png)$/i.test(url.pathname)
+    const isWrong = bytes > VIDEO_BYTES || !/^[^.]*$|\.(?:mp4|mov|quicktime)$/i.test(url.pathname)
     return isWrong
       ? graphError(352, 'The video file you selected is in a format that we don’t support.', { subcode: 2_207_026 })
       : undefined
@@ -327,7 +327,7 @@ function fileProblem(address: string | undefined, isVideo: boolean): FakeReply |
       user: 'The image is too large to download. It should be less than 8 MiB.',
     })
   }
-  if (!/\.(?:png|gif|webp|heic|mp4|mov)$/i.test(url.pathname)) return undefined
+  if (/^[^.]*$|\.jpe?g$/i.test(url.pathname)) return undefined
   return graphError(36_001, 'The image format is not supported.', { subcode: 2_207_005 })
 }
 

@@ -138,7 +138,7 @@ test('a carousel has its images and videos in order', async () => {
     posts()
       .at(-1)
       ?.media.map((url) => new URL(url).pathname),
-  ).toEqual(files.map(({ id }) => `/${id}`))
+  ).toEqual(files.map(({ name }) => `/${name}`))
   expect(state().media.at(-1)?.kind).toBe('CAROUSEL')
 })
 

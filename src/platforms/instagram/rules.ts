@@ -20,7 +20,12 @@ export const rules: readonly Rule[] = [
   { id: 'media.max', value: 10, ...MEDIA },
   { id: 'media.mixed', value: 1, ...MEDIA },
   { id: 'image.max', value: 10, ...MEDIA },
-  { id: 'image.maxBytes', value: 8 * MB, ...MEDIA },
+  {
+    id: 'image.maxBytes',
+    value: 8 * 1_048_576,
+    ...MEDIA,
+    note: 'The reference says 8 MB, the page of error codes 8 MiB.',
+  },
   { id: 'image.minRatio', value: 0.8, ...MEDIA, note: '4:5. Stories take other shapes.' },
   { id: 'image.maxRatio', value: 1.91, ...MEDIA },
   { id: 'image.types', value: ['image/jpeg'], ...MEDIA },

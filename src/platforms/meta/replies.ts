@@ -38,6 +38,8 @@ const BY_SUBCODE: Readonly<Record<number, ErrorKind>> = {
   464: 'account_restricted',
   467: 'auth_expired',
   492: 'auth_expired',
+  // A photo that is too large or of a type that Facebook does not take.
+  1_366_046: 'media_processing',
   // The code of a sign-in: expired, wrong redirect URI, used.
   36007: 'auth_expired',
   36008: 'app_misconfigured',

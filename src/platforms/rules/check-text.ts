@@ -1,5 +1,7 @@
 import type { PartContent } from '../content.ts'
 import { checkLength, has, numericLimit, warnUnused, type Check } from './check.ts'
+import type { Limits } from './limits.ts'
+import type { RuleId } from './rule.ts'
 import { breach, counted, general, missing, shown } from './problem.ts'
 import { spansOf, type Span } from './spans.ts'
 
@@ -17,10 +19,10 @@ export function checkText(check: Check, { media, text }: PartContent, at: string
     )
     return
   }
-  const isCaption = media.length > 0 && check.limits.byId.has('caption.max')
-  const what = isCaption ? 'The text beside the files' : 'The text'
+  const rule = textRule(check.limits, media)
+  const what = rule === 'text.max' ? 'The text' : 'The text beside the files'
   const fix = has(check, 'thread.max') && check.limits.byId.get('thread.max')?.value !== 1 ? SPLIT : 'Shorten the text.'
-  checkLength(check, isCaption ? 'caption.max' : 'text.max', { text, pointer, what, fix })
+  checkLength(check, rule, { text, pointer, what, fix })
   checkLength(check, 'text.maxBytes', { text, pointer, what, fix })
   const spans = spansOf(text)
   checkCount(check, 'hashtags.max', spans, 'hashtag', pointer)
@@ -39,6 +41,14 @@ export function checkText(check: Check, { media, text }: PartContent, at: string
       severity: 'warning',
     })
   }
+}
+
+/** The rule for the length of a text beside these files. */
+export function textRule({ byId }: Limits, media: PartContent['media']): RuleId {
+  if (media.length > 0 && media.every(({ kind }) => kind !== 'video') && byId.has('caption.maxWithImages')) {
+    return 'caption.maxWithImages'
+  }
+  return media.length > 0 && byId.has('caption.max') ? 'caption.max' : 'text.max'
 }
 
 const SPLIT = 'Shorten the text, or split it into a thread.'

@@ -125,6 +125,13 @@ function graphemesOf(whole: string): string[] {
   return Array.from(GRAPHEMES.segment(whole), ({ segment }) => segment)
 }
 
+it.each(['a-'.repeat(50_000), 'a.'.repeat(50_000), '#'.repeat(100_000), '@a.'.repeat(30_000), 'a'.repeat(100_000)])(
+  'finds the links of a long hostile text in a moment',
+  (text) => {
+    expect(spansOf(`${text} https://example.com/`).at(-1)?.kind).toBe('link')
+  },
+)
+
 const RULES: readonly Rule[] = [
   { id: 'text.max', value: 40, counting: 'graphemes', ...SOURCE },
   { id: 'caption.max', value: 20, counting: 'graphemes', ...SOURCE },

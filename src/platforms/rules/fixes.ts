@@ -1,6 +1,7 @@
 import type { PartContent, PostContent, PostMedia } from '../content.ts'
 import type { Platform } from '../platform.ts'
 import { kindFor, mostOf } from './check-media.ts'
+import { textRule } from './check-text.ts'
 import { countText } from './counting.ts'
 import { check } from './engine.ts'
 import { numberOf, type Limits } from './limits.ts'
@@ -34,7 +35,7 @@ export function fixesOf(
   options: FixOptions = {},
 ): Fix[] {
   const { pointer, rule } = problem
-  if (rule === 'text.max' || rule === 'caption.max' || rule === 'text.maxBytes') {
+  if (rule === 'text.max' || rule === 'text.maxBytes' || rule === 'caption.max' || rule === 'caption.maxWithImages') {
     return splitFix(limits, content, pointer, options)
   }
   if (rule === 'alt.max') return trimFix(limits, content, pointer)
@@ -75,14 +76,14 @@ function splitFix(limits: Limits, content: PostContent, pointer: string, { numbe
   const part = partAt(content, prefix)
   const mostParts = (numberOf(limits, 'thread.max') ?? 1) - (content.thread?.length ?? 0)
   if (part === undefined || mostParts < 2) return []
-  const fits = (text: string, index: number) => fitsLimits(limits, text, index === 0 && part.media.length > 0)
+  const fits = (text: string, index: number) => fitsLimits(limits, text, index === 0 ? part.media : [])
   const parts = splitText(part.text, { fits, mostParts, ...(numbered === true && { numbered }) })
   if (parts === undefined || parts.length < 2) return []
   return [{ kind: 'split', label: `Split the text into ${parts.length} parts of a thread`, pointer, parts }]
 }
 
-function fitsLimits(limits: Limits, text: string, hasMedia: boolean): boolean {
-  const ids: RuleId[] = [hasMedia && limits.byId.has('caption.max') ? 'caption.max' : 'text.max', 'text.maxBytes']
+function fitsLimits(limits: Limits, text: string, media: PartContent['media']): boolean {
+  const ids: RuleId[] = [textRule(limits, media), 'text.maxBytes']
   return ids.every((id) => {
     const most = numberOf(limits, id)
     const counting = id === 'text.maxBytes' ? 'bytes' : (limits.byId.get(id)?.counting ?? 'characters')

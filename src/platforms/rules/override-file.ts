@@ -23,7 +23,7 @@ export interface OverrideFileOptions {
 type Overrides = ReadonlyMap<string, PlatformOverrides>
 
 /**
- * The operator's limits, from a JSON file: `{ "x": { "text.max": 25000 } }`. The file is read again when it changes. While
+ * The operator's limits, from a JSON file: `{ "<platform>": { "text.max": 500 } }`. The file is read again when it changes. While
  * it has a mistake, the values that it had before stay in force, and the log names the mistake.
  */
 export class OverrideFile {
@@ -87,7 +87,7 @@ export class OverrideFile {
 /** @throws Error that names every mistake */
 function overridesOf(text: string, platforms: readonly string[]): Overrides {
   const parsed: unknown = JSON.parse(text)
-  if (!isObject(parsed)) throw new Error('the file must have an object: { "x": { "text.max": 25000 } }')
+  if (!isObject(parsed)) throw new Error('the file must have an object: { "<platform>": { "text.max": 500 } }')
   const mistakes: string[] = []
   const overrides = new Map<string, PlatformOverrides>()
   for (const [platform, rules] of Object.entries(parsed)) {

@@ -40,7 +40,9 @@ export const GENERAL: LimitSource = { origin: 'rule', title: 'Crier', seen: null
 /** A breach of a rule of the platform. */
 export function breach(limit: Limit, found: Found): Problem {
   const { effect, id, source, value } = limit
-  return { ...found, rule: id, severity: effect === undefined ? 'error' : 'warning', limit: value, source }
+  if (effect === undefined) return { ...found, rule: id, severity: 'error', limit: value, source }
+  const message = `${found.message} It ${effect}.`
+  return { ...found, message, rule: id, severity: 'warning', limit: value, source }
 }
 
 /** A breach of a rule that applies everywhere. */

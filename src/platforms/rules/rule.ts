@@ -48,6 +48,7 @@ export const RULE_IDS = {
   'text.maxBytes': 'bytes of the text',
   'text.required': '1 when a text is required',
   'caption.max': 'length of the text beside media',
+  'caption.maxWithImages': 'length of the text beside images, where it differs',
   'title.max': 'length of the title',
   'title.required': '1 when a title is required',
   'alt.max': 'length of an alt text',

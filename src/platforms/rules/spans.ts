@@ -6,7 +6,7 @@ export interface Span {
 }
 
 const LINK =
-  /(?<![@\p{L}\p{N}_])(?:(?:https?:\/\/|www\.)[^\s<>]+|[\p{L}\p{N}](?:[\p{L}\p{N}-]*[\p{L}\p{N}])?(?:\.[\p{L}\p{N}](?:[\p{L}\p{N}-]*[\p{L}\p{N}])?)*\.\p{L}{2,}(?:[/?#][^\s<>]*)?)/giu
+  /(?<![@\p{L}\p{N}_.-])(?:(?:https?:\/\/|www\.)[^\s<>]+|[\p{L}\p{N}](?:[\p{L}\p{N}-]*[\p{L}\p{N}])?(?:\.[\p{L}\p{N}](?:[\p{L}\p{N}-]*[\p{L}\p{N}])?)*\.\p{L}{2,}(?:[/?#][^\s<>]*)?)/giu
 /** `@name`, and `@name@server` as in the fediverse. */
 const MENTION = /(?<![\p{L}\p{N}_/.@])@[\w][\w.-]*(?:@[\p{L}\p{N}][\p{L}\p{N}.-]*)?/gu
 /** `#word` with at least one letter, and `$TICKER`. */

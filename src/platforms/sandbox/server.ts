@@ -120,11 +120,15 @@ async function read(incoming: IncomingMessage): Promise<FakeRequest> {
     if (size > MOST_BYTES) throw new Error(`a body is larger than ${MOST_BYTES} bytes`)
     chunks.push(chunk)
   }
-  const bytes = Buffer.concat(chunks)
-  const base = `http://${incoming.headers.host ?? '127.0.0.1'}`
-  const url = new URL(incoming.url ?? '/', base)
   const { headers, method = 'GET' } = incoming
-  return { method, path: url.pathname, query: url.searchParams, headers, bytes, body: bodyOf(headers, bytes), base }
+  const url = new URL(incoming.url ?? '/', `http://${headers.host ?? '127.0.0.1'}`)
+  return fakeRequest(method, url, headers, Buffer.concat(chunks))
+}
+
+/** A request in the form that fakes take. @param headers with names in lower case */
+export function fakeRequest(method: string, url: URL, headers: FakeRequest['headers'], bytes: Buffer): FakeRequest {
+  const { origin: base, pathname: path, searchParams: query } = url
+  return { method, path, query, headers, bytes, body: bodyOf(headers, bytes), base }
 }
 
 function bodyOf(headers: FakeRequest['headers'], bytes: Buffer): Record<string, unknown> {

@@ -253,9 +253,8 @@ function fileProblem(kind: FakeContainer['kind'], address: string | undefined): 
     return graphError(9_004, 'The media could not be fetched from this URI.', { subcode: 2_207_052 })
   }
   const isLarge = Number(url.searchParams.get('bytes') ?? 0) > (kind === 'IMAGE' ? IMAGE_BYTES : VIDEO_BYTES)
-  const isWrong = (kind === 'IMAGE' ? /\.(?:gif|webp|heic|mp4|mov)$/i : /\.(?:webm|mkv|avi|jpe?g|png)$/i).test(
-    url.pathname,
-  )
+  const isRight = kind === 'IMAGE' ? /^[^.]*$|\.(?:jpe?g|png)$/i : /^[^.]*$|\.(?:mp4|mov|quicktime)$/i
+  const isWrong = !isRight.test(url.pathname)
   if (!isLarge && !isWrong) return undefined
   return isLarge
     ? graphError(36_000, 'The file is too large.', { subcode: 2_207_004 })

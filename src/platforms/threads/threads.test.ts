@@ -101,7 +101,7 @@ test('an image, a video and a carousel are published', async () => {
       posts()
         .at(-1)
         ?.media.map((url) => new URL(url).pathname),
-    ).toEqual(media.map(({ id }) => `/${id}`))
+    ).toEqual(media.map(({ name }) => `/${name}`))
   }
 })
 

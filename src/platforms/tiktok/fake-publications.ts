@@ -157,7 +157,9 @@ export class Publications {
       return reply(403, 'url_ownership_unverified', 'Please review our URL ownership verification rules.')
     }
     const publication = this.#add(`p_pub_url~v2.${this.#nextId()}`, person, info, photos, null)
-    this.#publish(publication)
+    const failed = photos.map(photoFault).find((reason) => reason !== null)
+    if (failed === undefined) this.#publish(publication)
+    else publication.failReason = failed
     return ok({ publish_id: publication.id })
   }
 
@@ -260,4 +262,12 @@ export class Publications {
 
 function tooLong(name: string, value: string | undefined, most: number): FakeReply | undefined {
   return (value ?? '').length > most ? invalid(`post_info.${name} is longer than ${most}`) : undefined
+}
+
+/** Fakes fetch nothing: the address says how large a photo is, and its extension of which type. */
+function photoFault(address: string): string | null {
+  const { pathname, searchParams } = new URL(address)
+  if (Number(searchParams.get('bytes') ?? 0) > 20 * MB) return 'picture_size_check_failed'
+  const extension = /\.(\w[\w-]*)$/.exec(pathname)?.[1]
+  return extension === undefined || ['jpg', 'jpeg', 'webp'].includes(extension) ? null : 'file_format_check_failed'
 }

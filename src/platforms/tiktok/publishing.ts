@@ -104,6 +104,9 @@ async function init(context: PublishContext, part: PublishPart, state: State): P
   const { media, options, role, text, title } = part
   if (role !== 'post') throw refusal('unsupported', role, 'TikTok has no replies and comments by its API.')
   if (media.length === 0) throw refusal('validation', 'media_required', 'A post at TikTok needs a video or photos.')
+  if (state.media === 'video' && media.length > 1) {
+    throw refusal('validation', 'one_video', 'A post at TikTok has one video, or only photos.')
+  }
   if (options['privacy_level'] === undefined) {
     throw refusal('validation', 'privacy_level', 'Choose who can see the post: TikTok requires it.')
   }

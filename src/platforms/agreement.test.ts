@@ -1,0 +1,174 @@
+import * as fc from 'fast-check'
+import { describe, expect, it } from 'vitest'
+import { DAY } from '../core/clock.ts'
+import { FakePlatform, partOf } from '../../test/support/fake-platform.ts'
+import { drafts, mediaOf, type Draft } from '../../test/support/drafts.ts'
+import type { PostContent } from './content.ts'
+import { PlatformError } from './error-kinds.ts'
+import type { PublishContext, PublishPart, RemotePost } from './publishing.ts'
+import { PLATFORMS } from './registry.ts'
+import { check } from './rules/engine.ts'
+import { effectiveLimits, type Limits } from './rules/limits.ts'
+
+/**
+ * The rule engine and the fakes were written from the same documentation, but share no code. These tests publish
+ * generated posts: a fake must take what the engine accepts, and refuse what the engine refuses.
+ */
+
+const RUNS = 1_000
+/** Another seed gives other posts. */
+const SEED = 20_261_122
+
+/** Kinds of errors that say something about the content. */
+const REFUSALS = ['validation', 'unsupported', 'media_processing', 'policy_rejected']
+/** Kinds of errors that end with time. */
+const PAUSES = ['rate_limited', 'quota_exhausted']
+
+/** Options that a platform requires. */
+const OPTIONS: Readonly<Record<string, Readonly<Record<string, unknown>>>> = {
+  reddit: { subreddit: 'sandbox' },
+  tiktok: { privacy_level: 'SELF_ONLY' },
+}
+
+/**
+ * Rules that a fake cannot enforce, because the platform never gets the fact, or that are rules of Crier's own, by
+ * platform.
+ */
+const UNSEEN: Readonly<Record<string, readonly string[]>> = {
+  // The upload of a reel names no type.
+  facebook: ['video.types'],
+  // The upload takes more types than the best practices of X name.
+  x: ['image.types'],
+  // Only photos have a title. Nothing sends the title of a video.
+  tiktok: ['title.max'],
+}
+
+/** Platforms whose engine and fake are known to disagree, and in what. The tests tell when they agree. */
+const DISAGREEING: Readonly<Record<string, string>> = {
+  reddit:
+    'the engine allows media in comments, and the fake has no limit for the size of images and mixes GIFs with them',
+}
+
+const publishers = PLATFORMS.filter(({ fake, publishing }) => fake !== undefined && publishing !== undefined)
+
+describe.each(publishers.map((platform) => [platform.title, platform] as const))('%s', (_title, platform) => {
+  const compare = platform.key in DISAGREEING ? it.fails : it
+
+  compare('takes what the engine accepts, and refuses what it refuses', { timeout: 120_000 }, async () => {
+    const peer = await FakePlatform.direct(platform)
+    const limits = await limitsOf(peer)
+    const unseen = UNSEEN[platform.key] ?? []
+    const disagreements = new Map<string, string>()
+    let accepted = 0
+    for (const draft of fc.sample(drafts(limits), { numRuns: RUNS, seed: SEED })) {
+      const content = contentOf(peer, draft)
+      const errors = check(platform, limits, content).filter(({ severity }) => severity === 'error')
+      if (errors.length > 0 && errors.every(({ rule }) => unseen.includes(rule))) continue
+      const refusal = await outcome(peer, content)
+      if (refusal === undefined) accepted += 1
+      if ((refusal !== undefined) === errors.length > 0) continue
+      const engine = errors.map(({ message, pointer }) => `${message} (${pointer})`).join(' ') || 'accepts'
+      const what = `engine: ${engine}; fake: ${refusal?.detail ?? 'accepts'}`
+      if (!disagreements.has(what)) disagreements.set(what, summaryOf(draft))
+    }
+    expect([...disagreements].slice(0, 10)).toEqual([])
+    // The test says nothing if posts of one sort are missing.
+    expect(accepted).toBeGreaterThan(RUNS / 10)
+    expect(accepted).toBeLessThan(RUNS * 0.9)
+    await peer.stop()
+  })
+
+  compare('takes files up to the exact limit', { timeout: 120_000 }, async () => {
+    const peer = await FakePlatform.direct(platform)
+    const limits = await limitsOf(peer)
+    for (const { accepted, media, text } of sizedFiles(limits)) {
+      const content = contentOf(peer, { text, media: [media] })
+      expect(check(platform, limits, content).filter(({ severity }) => severity === 'error').length === 0).toBe(
+        accepted,
+      )
+      const refusal = await outcome(peer, content)
+      expect(refusal?.kind, `${media.type} of ${media.bytes} bytes: ${refusal?.detail}`)[
+        accepted ? 'toBe' : 'toBeOneOf'
+      ]((accepted ? undefined : REFUSALS) as never)
+    }
+    await peer.stop()
+  })
+})
+
+/** The limits of an account of the fake. */
+async function limitsOf(peer: FakePlatform): Promise<Limits> {
+  return effectiveLimits(peer.platform, undefined, await peer.platform.capabilities?.(await peer.connect()))
+}
+
+function contentOf(peer: FakePlatform, draft: Draft): PostContent {
+  const { firstComment, media, tags, text, thread, title } = draft
+  return {
+    text,
+    media: media.map((file) => mediaOf(peer, file)),
+    options: OPTIONS[peer.platform.key] ?? {},
+    ...(title !== undefined && { title }),
+    ...(tags !== undefined && { tags }),
+    ...(firstComment !== undefined && { firstComment }),
+    ...(thread && {
+      thread: thread.map((part) => ({ text: part.text, media: part.media.map((file) => mediaOf(peer, file)) })),
+    }),
+  }
+}
+
+/** Publishes a post from a new account. @returns the refusal */
+async function outcome(peer: FakePlatform, content: PostContent, repeats = 3): Promise<PlatformError | undefined> {
+  try {
+    await publish(peer, await peer.connect(), content)
+    return undefined
+  } catch (error) {
+    if (!(error instanceof PlatformError)) throw error
+    if (REFUSALS.includes(error.kind)) return error
+    if (!PAUSES.includes(error.kind) || repeats === 0) throw error
+    peer.clock.advance(DAY)
+    return outcome(peer, content, repeats - 1)
+  }
+}
+
+/** A post in a line, without most of its text. */
+function summaryOf({ firstComment, media, thread, text, title }: Draft): string {
+  const files = media.map(({ type }) => type).join(', ')
+  return JSON.stringify({ text: text.replaceAll(/a{5,}/g, 'a…'), files, title, firstComment, parts: thread?.length })
+}
+
+let count = 0
+
+async function publish(peer: FakePlatform, context: PublishContext, content: PostContent): Promise<void> {
+  const { firstComment = '', link, media, options, tags, text, thread = [], title } = content
+  const part = (more: Partial<PublishPart>) => {
+    count += 1
+    const key = `019a0000-0000-7000-8000-${String(count).padStart(12, '0')}`
+    return partOf('', { key, createdAt: peer.clock.now(), options, ...more })
+  }
+  const given = { ...(title !== undefined && { title }), ...(link !== undefined && { link }), ...(tags && { tags }) }
+  const root = await peer.publish(context, part({ text, media, ...given }))
+  let parent: RemotePost = root
+  for (const reply of thread) {
+    parent = await peer.publish(context, part({ ...reply, role: 'reply', root, parent }))
+  }
+  if (firstComment !== '') {
+    await peer.publish(context, part({ text: firstComment, role: 'comment', root, parent: root }))
+  }
+}
+
+const MOST_BYTES = 20_000_000
+
+/** Files of the limit of their kind and one byte more, where the limit is small enough to try. */
+function sizedFiles({ byId }: Limits) {
+  const sorts = [
+    ['image', 'image/jpeg'],
+    ['video', 'video/mp4'],
+    ['document', 'application/pdf'],
+  ] as const
+  return sorts.flatMap(([kind, type]) => {
+    const most = byId.get(`${kind}.maxBytes`)?.value
+    const types = byId.get(`${kind}.types`)?.value
+    const takes = byId.get(`${kind}.max`)?.value !== 0 && (types === undefined || (types as string[]).includes(type))
+    if (typeof most !== 'number' || most > MOST_BYTES || !takes) return []
+    return [most, most + 1].map((bytes) => ({ accepted: bytes === most, text: 'A file', media: { kind, type, bytes } }))
+  })
+}

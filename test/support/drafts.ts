@@ -1,0 +1,159 @@
+import * as fc from 'fast-check'
+import type { PostMedia } from '../../src/platforms/content.ts'
+import { countText } from '../../src/platforms/rules/counting.ts'
+import { listOf, numberOf, type Limits } from '../../src/platforms/rules/limits.ts'
+import type { RuleId } from '../../src/platforms/rules/rule.ts'
+import type { FakePlatform } from './fake-platform.ts'
+
+/** A file that does not exist yet. */
+export interface DraftFile {
+  readonly kind: PostMedia['kind']
+  readonly type: string
+  readonly bytes: number
+  readonly altText?: string
+}
+
+export interface DraftPart {
+  readonly text: string
+  readonly media: readonly DraftFile[]
+}
+
+/** A generated post. */
+export interface Draft extends DraftPart {
+  readonly title?: string
+  readonly tags?: readonly string[]
+  readonly firstComment?: string
+  readonly thread?: readonly DraftPart[]
+}
+
+/** Adds the file of a draft to a fake platform, with facts within the usual limits. */
+export function mediaOf(peer: FakePlatform, { altText, bytes, kind, type }: DraftFile): PostMedia {
+  const isVideo = kind === 'video'
+  return peer.file(
+    {
+      kind,
+      type,
+      ...(kind !== 'document' && { width: 1_080, height: isVideo ? 1_920 : 1_080 }),
+      ...(isVideo && { seconds: 10, fps: 30, videoCodec: 'h264', audioCodec: 'aac' }),
+      ...(kind === 'gif' && { seconds: 3, fps: 10 }),
+      ...(kind === 'document' && { pages: 3 }),
+      ...(altText !== undefined && { altText }),
+    },
+    Buffer.alloc(bytes, 7),
+  )
+}
+
+/** Pieces of texts that platforms count differently. */
+const PIECES =
+  'word|naïve|e\u0301|漢字仮名|한국어|नमस्ते|👍🏽|👩‍👩‍👧‍👦|🇩🇪|1️⃣|☕|\n|https://example.com/a?b=c|https://example.com/|#tag|#漢字|@name|@name@example.social'
+const piece = fc.constantFrom(...PIECES.split('|'))
+
+/** A text around the limit of a rule, or a short one. */
+function textNear(limits: Limits, ids: readonly RuleId[]): fc.Arbitrary<string> {
+  const id = ids.find((one) => limits.byId.has(one))
+  const most = id === undefined ? 100 : (numberOf(limits, id) ?? 100)
+  const counting = (id !== undefined && limits.byId.get(id)?.counting) || 'characters'
+  const short = fc.array(piece, { minLength: 1, maxLength: 5 }).map((pieces) => pieces.join(' ').trim() || 'word')
+  if (most === 0) return short
+  const near = fc
+    .tuple(fc.array(piece, { maxLength: 12 }), fc.integer({ min: -2, max: 2 }))
+    .map(([pieces, distance]) => filled(pieces, most + distance, (text) => countText(counting, text)))
+  // Long texts cost much time, so there are fewer of them.
+  return fc.oneof({ weight: most > 10_000 ? 9 : 1, arbitrary: short }, { weight: 1, arbitrary: near })
+}
+
+/** A text of an exact length, which begins with some of the pieces. */
+function filled(pieces: readonly string[], length: number, count: (text: string) => number): string {
+  let text = ''
+  for (const one of pieces) {
+    const longer = `${text}${one} `.trimStart()
+    if (count(`${longer}a`) > length) break
+    text = longer
+  }
+  return `${text}${'a'.repeat(Math.max(1, length - count(text)))}`
+}
+
+const TYPES: Readonly<Record<PostMedia['kind'], readonly string[]>> = {
+  image: ['image/jpeg', 'image/png', 'image/webp', 'image/bmp'],
+  gif: ['image/gif'],
+  video: ['video/mp4', 'video/quicktime', 'video/x-msvideo'],
+  document: ['application/pdf', 'text/plain'],
+}
+
+function file(limits: Limits, kind: PostMedia['kind']): fc.Arbitrary<DraftFile> {
+  // Mostly a type that the platform takes, so that other rules are reached.
+  const taken = TYPES[kind].filter((type) => listOf(limits, `${kind}.types` as RuleId)?.includes(type) ?? true)
+  const type = fc.oneof(
+    { weight: 9, arbitrary: fc.constantFrom(...(taken.length > 0 ? taken : TYPES[kind])) },
+    { weight: 1, arbitrary: fc.constantFrom(...TYPES[kind]) },
+  )
+  const altText = sometimes(textNear(limits, ['alt.max']), 4)
+  return fc.record({ type, altText }).map(({ altText: alt, type: one }) => ({
+    kind,
+    type: one,
+    bytes: 100,
+    ...(alt !== undefined && kind === 'image' && { altText: alt }),
+  }))
+}
+
+/** A value in one of so many cases, and otherwise undefined. */
+function sometimes<T>(arbitrary: fc.Arbitrary<T>, cases: number): fc.Arbitrary<T | undefined> {
+  return fc.oneof({ weight: cases - 1, arbitrary: fc.constant(undefined) }, { weight: 1, arbitrary })
+}
+
+/** The files of a part: of one kind around its limit, or of several. */
+function files(limits: Limits): fc.Arbitrary<readonly DraftFile[]> {
+  const ofKind = (kind: PostMedia['kind']) => {
+    const most = numberOf(limits, `${kind}.max`) ?? 1
+    return fc.array(file(limits, kind), { minLength: 1, maxLength: Math.max(1, most) + 1 })
+  }
+  const kinds = ['image', 'gif', 'video', 'document'] as const
+  const required = numberOf(limits, 'media.required') === 1
+  return fc.oneof(
+    { weight: required ? 1 : 6, arbitrary: fc.constant([]) },
+    { weight: 3, arbitrary: ofKind('image') },
+    { weight: 1, arbitrary: file(limits, 'gif').map((one) => [one]) },
+    { weight: 3, arbitrary: file(limits, 'video').map((one) => [one]) },
+    { weight: 1, arbitrary: ofKind('video') },
+    { weight: 1, arbitrary: file(limits, 'document').map((one) => [one]) },
+    {
+      weight: 1,
+      arbitrary: fc.tuple(...kinds.slice(0, 3).map((kind) => file(limits, kind))).map((all) => all.slice(0, 2)),
+    },
+    { weight: 1, arbitrary: fc.tuple(file(limits, 'image'), file(limits, 'video')) },
+  )
+}
+
+function part(limits: Limits): fc.Arbitrary<DraftPart> {
+  return files(limits).chain((media) => {
+    const ids: RuleId[] = media.length > 0 ? ['caption.max', 'text.max'] : ['text.max']
+    const text = textNear(limits, ids)
+    return fc.record({ text: fc.oneof({ weight: 9, arbitrary: text }, fc.constant('')), media: fc.constant(media) })
+  })
+}
+
+/** Generated posts around the limits of a platform. */
+export function drafts(limits: Limits): fc.Arbitrary<Draft> {
+  const takes = (id: RuleId) => (numberOf(limits, id) ?? 0) > 0
+  const required = numberOf(limits, 'title.required') === 1
+  const title = textNear(limits, ['title.max'])
+  const titles = required ? fc.option(title, { nil: undefined, freq: 10 }) : sometimes(title, 3)
+  const hasThreads = (numberOf(limits, 'thread.max') ?? 1) > 1
+  return fc
+    .record({
+      post: part(limits),
+      title: takes('title.max') ? titles : fc.constant(undefined),
+      tags: takes('tags.max')
+        ? sometimes(fc.array(fc.constantFrom('one', 'two words', 'drei', '四'), { maxLength: 5 }), 3)
+        : fc.constant(undefined),
+      firstComment: sometimes(textNear(limits, ['comment.max', 'text.max']), takes('comment.max') ? 2 : 20),
+      thread: sometimes(fc.array(part(limits), { minLength: 1, maxLength: 2 }), hasThreads ? 2 : 20),
+    })
+    .map(({ firstComment, post, tags, thread, title: heading }) => ({
+      ...post,
+      ...(heading !== undefined && { title: heading }),
+      ...(tags !== undefined && { tags }),
+      ...(firstComment !== undefined && { firstComment }),
+      ...(thread !== undefined && { thread }),
+    }))
+}
