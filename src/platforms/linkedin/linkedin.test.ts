@@ -147,6 +147,8 @@ describe('publishing', () => {
     expect(withText('Slides')[0]?.media[0]).toContain('document')
     await peer.publish(page, partOf('Link', { link: 'https://example.com/a' }))
     expect(withText('Link')).toHaveLength(1)
+    await peer.publish(page, partOf('Both', { link: 'https://example.com/a', media: [image()] }))
+    expect(withText('Both\nhttps://example.com/a')).toHaveLength(1)
   })
 
   test('a part whose reply was lost is sent again', async () => {

@@ -1,3 +1,4 @@
+import { textWithLink } from '../content.ts'
 import { PlatformError } from '../error-kinds.ts'
 import { isSameText } from '../fingerprint.ts'
 import type { AccountContext } from '../platform.ts'
@@ -111,11 +112,13 @@ async function awaitProcessing(context: PublishContext, part: PublishPart, state
 async function publish(context: PublishContext, part: PublishPart, { media }: State): Promise<StepResult> {
   const { visibility = 'PUBLIC', isReshareDisabledByAuthor = false } = part.options
   const content = contentOf(part, media)
+  // A post has either files or the card of a link.
+  const text = media.length > 0 ? textWithLink(part) : part.text
   const reply = await call(context, '/rest/posts', {
     method: 'POST',
     json: {
       author: context.remoteId,
-      commentary: littleText(part.text),
+      commentary: littleText(text),
       visibility,
       distribution: { feedDistribution: 'MAIN_FEED', targetEntities: [], thirdPartyDistributionChannels: [] },
       ...(content && { content }),

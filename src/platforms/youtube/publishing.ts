@@ -79,7 +79,8 @@ export const publishing: Publishing = {
   },
   reconcile: async (context, part, state) => {
     if (state.step === 'comment') return findComment(context, part)
-    const { session = '' } = state as State
+    const { session } = state as State
+    if (session === undefined) return { kind: 'absent' }
     const found = await sessionState(context, session, sizeOf(part))
     if (found.kind === 'finished') return { kind: 'published', post: postOf(found.video) }
     if (found.kind === 'open') return { kind: 'absent' }

@@ -167,6 +167,7 @@ describe('publishing', () => {
 
   test('a last piece whose reply was lost makes one video', async () => {
     const part = video('Once')
+    expect(await publishing.reconcile?.(account, part, publishing.start(part, account))).toEqual({ kind: 'absent' })
     const state = await peer.prepare(account, part)
     expect(await publishing.reconcile?.(account, part, state)).toEqual({ kind: 'absent' })
     peer.running.faults.add({ path: '/upload/', method: 'PUT', kind: 'cut', times: 1 })
