@@ -9,6 +9,8 @@ import { Presence } from './presence.ts'
 
 /** Connects the nodes of a test. A node that is cut off neither sends nor receives messages. */
 class Wire {
+  /** Heartbeats of nodes that are not cut off. */
+  beats = 0
   readonly #links: { readonly listeners: Listeners; cut: boolean; readonly recovered: Set<() => void> }[] = []
 
   link(): { coordination: Coordination; cut: (isCut: boolean) => void } {
@@ -22,6 +24,7 @@ class Wire {
       kind: 'redis',
       linked: true,
       publish: (channel, message) => {
+        if (!own.cut && (message as { beat?: boolean }).beat) this.beats += 1
         for (const link of own.cut ? [own] : this.#links) {
           if (!link.cut || link === own) link.listeners.call(channel, structuredClone(message))
         }
@@ -116,8 +119,9 @@ test('users of a dead node go offline, and a new node learns who is online', asy
   dying.cut(true)
   // In steps, so that the live nodes send heartbeats in between.
   for (let step = 0; step < 5; step += 1) {
+    const before = wire.beats
     clock.advance(5 * SECOND)
-    await new Promise((resolve) => setTimeout(resolve, 250))
+    await waitFor(() => wire.beats === before + 2, { what: 'heartbeats of both live nodes' })
   }
   await waitFor(() => one.told.includes('ada offline') && late.told.includes('ada offline'))
   expect(await one.state('bob')).toBe('online')

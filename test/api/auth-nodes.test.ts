@@ -56,13 +56,11 @@ async function known(): Promise<SignedInPerson> {
   return person
 }
 
-/** Milliseconds until the other node refuses a credential. */
-async function refusedAfter(credential: { token?: string; apiKey?: string }): Promise<number> {
-  const start = performance.now()
+/** Waits until the other node refuses a credential. */
+async function untilRefused(credential: { token?: string; apiKey?: string }): Promise<void> {
   await waitFor(async () => (await tryCredential(there, credential)) === '401 invalid_credential', {
     what: 'a refusal',
   })
-  return performance.now() - start
 }
 
 const logOut = (person: SignedInPerson) => here.send('POST /api/auth/logout', { token: person.accessToken })
@@ -75,33 +73,33 @@ describe('a credential that is revoked on one node', () => {
     try {
       const ada = await known()
       await newKey(ada)
-      await refusedAfter({ apiKey: ada.apiKey })
+      await untilRefused({ apiKey: ada.apiKey })
       expect(await tryCredential(there, { token: ada.accessToken })).toBe('200')
       await logOut(ada)
-      await refusedAfter({ token: ada.accessToken })
+      await untilRefused({ token: ada.accessToken })
     } finally {
       poll.mockRestore()
     }
   })
 
-  test('is refused on the other within two seconds when the revoking node has lost Redis', async () => {
+  test('is refused on the other by the next poll when the revoking node has lost Redis', async () => {
     const ada = await known()
     links[0].away(true)
     await waitFor(() => !linked(here))
     expect(linked(there)).toBe(true)
     await Promise.all([newKey(ada), logOut(ada)])
     expect(await tryCredential(here, { token: ada.accessToken })).toBe('401 invalid_credential')
-    expect(await refusedAfter({ token: ada.accessToken })).toBeLessThan(2_000)
-    expect(await refusedAfter({ apiKey: ada.apiKey })).toBeLessThan(2_000)
+    await untilRefused({ token: ada.accessToken })
+    await untilRefused({ apiKey: ada.apiKey })
   })
 
-  test('is refused on the other within two seconds when the other has lost Redis', async () => {
+  test('is refused on the other by the next poll when the other has lost Redis', async () => {
     const ada = await known()
     links[1].away(true)
     await waitFor(() => !linked(there))
     await Promise.all([newKey(ada), logOut(ada)])
-    expect(await refusedAfter({ token: ada.accessToken })).toBeLessThan(2_000)
-    expect(await refusedAfter({ apiKey: ada.apiKey })).toBeLessThan(2_000)
+    await untilRefused({ token: ada.accessToken })
+    await untilRefused({ apiKey: ada.apiKey })
   })
 })
 
