@@ -9,6 +9,7 @@ const MB = 1_000_000
 export const rules: readonly Rule[] = [
   { id: 'text.max', value: 63_206, counting: 'characters', ...POSTS },
   { id: 'link.max', value: 2_048, counting: 'characters', ...POSTS, note: 'Facebook states no limit.' },
+  { id: 'link.card', value: 1, ...POSTS },
   { id: 'comment.max', value: 8_000, counting: 'characters', ...POSTS },
   { id: 'thread.max', value: 1, ...POSTS },
   { id: 'media.max', value: 10, ...PHOTOS, confidence: 'vendor' },

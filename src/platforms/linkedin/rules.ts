@@ -13,6 +13,7 @@ const MB = 1_000_000
 
 export const rules: readonly Rule[] = [
   { id: 'text.max', value: 3_000, counting: 'utf16', ...POSTS },
+  { id: 'link.card', value: 1, ...POSTS },
   {
     id: 'comment.max',
     value: 1_250,

@@ -15,6 +15,7 @@ export const rules: readonly Rule[] = [
   { id: 'title.required', value: 1, ...API },
   { id: 'title.max', value: 300, counting: 'characters', ...API, note: SUBREDDIT },
   { id: 'text.max', value: 40_000, counting: 'characters', ...API, note: SUBREDDIT },
+  { id: 'link.card', value: 1, ...API },
   { id: 'comment.max', value: 10_000, counting: 'characters', ...API },
   {
     id: 'thread.max',

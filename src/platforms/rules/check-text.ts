@@ -137,7 +137,8 @@ function checkLink(check: Check): void {
     )
     return
   }
-  if (!has(check, 'link.max')) return warnUnused(check, 'link', 'separate links', 'Put the link into the text.')
+  if (!has(check, 'link.max') && !has(check, 'link.card'))
+    return warnUnused(check, 'link', 'separate links', 'Put the link into the text.')
   checkLength(check, 'link.max', { text: link, pointer: '/link', what: 'The link', fix: 'Use a shorter link.' })
 }
 

@@ -213,6 +213,12 @@ it('warns of fields that the platform does not have', () => {
   ])
 })
 
+it('has no complaint about a link where a post can have one', () => {
+  const rules: readonly Rule[] = [{ id: 'link.card', value: 1, ...SOURCE }]
+  const post = { text: 'a', link: 'https://a.example', media: [], options: {} }
+  expect(check({ title: 'Bare' }, effectiveLimits({ rules }), post)).toEqual([])
+})
+
 it('checks times only where the platform schedules', () => {
   const now = Date.UTC(2026, 10, 22)
   const inMinutes = (minutes: number) => rulesOf({}, { now, platformPublishesAt: now + minutes * 60_000 })

@@ -12,6 +12,7 @@ const MB = 1_000_000
 /** Limits of Threads. */
 export const rules: readonly Rule[] = [
   { id: 'text.max', value: 500, counting: 'threads', ...POSTS },
+  { id: 'link.card', value: 1, ...POSTS },
   { id: 'comment.max', value: 500, counting: 'threads', ...POSTS, note: 'A first comment is a reply.' },
   {
     id: 'link.max',
