@@ -1,10 +1,10 @@
-import type { PlatformSettings } from '../platforms/platform.ts'
+import type { PlatformServer, PlatformSettings } from '../platforms/platform.ts'
 import { PLATFORMS } from '../platforms/registry.ts'
 import { flag, optional, port, text, url, withDefault } from './setting-readers.ts'
 
 /** Settings of the social platforms: rows of `SETTINGS` in config.ts, four for each platform. */
 export const platformSettings = Object.fromEntries(
-  PLATFORMS.flatMap(({ defaults, key, registration, title }) => {
+  PLATFORMS.flatMap(({ defaults, key, registration, servers = {}, title }) => {
     const name = key.toUpperCase()
     const where = registration === undefined ? '' : `. Register an app at ${registration.url}: ${registration.hint}`
     return [
@@ -22,6 +22,9 @@ export const platformSettings = Object.fromEntries(
           ] as const)),
       [`${name}_API_URL`, base(`Base URL of the API of ${title}`, defaults.apiUrl)],
       [`${name}_AUTH_URL`, base(`Base URL of the consent pages of ${title}`, defaults.authUrl)],
+      ...Object.values(servers).map(
+        ({ setting, summary, url: fallback }) => [setting, base(summary, fallback)] as const,
+      ),
     ] as const
   }),
 )
@@ -39,7 +42,7 @@ export const platformPairs: readonly (readonly string[])[] = PLATFORMS.flatMap((
 /** The settings by platform. @param values by environment name */
 export function platformsOf(values: Readonly<Record<string, unknown>>): Readonly<Record<string, PlatformSettings>> {
   return Object.fromEntries(
-    PLATFORMS.map(({ defaults, key }) => {
+    PLATFORMS.map(({ defaults, key, servers }) => {
       const value = (name: string) => values[`${key.toUpperCase()}_${name}`] as string | undefined
       const clientId = value('CLIENT_ID')
       const clientSecret = value('CLIENT_SECRET')
@@ -48,10 +51,20 @@ export function platformsOf(values: Readonly<Record<string, unknown>>): Readonly
         {
           apiUrl: (value('API_URL') ?? defaults.apiUrl).replace(/\/$/, ''),
           authUrl: (value('AUTH_URL') ?? defaults.authUrl).replace(/\/$/, ''),
+          ...(servers && { servers: serversOf(servers, values) }),
           ...(clientId !== undefined && clientSecret !== undefined && { clientId, clientSecret }),
         },
       ]
     }),
+  )
+}
+
+function serversOf(servers: Readonly<Record<string, PlatformServer>>, values: Readonly<Record<string, unknown>>) {
+  return Object.fromEntries(
+    Object.entries(servers).map(([name, { setting, url: fallback }]) => [
+      name,
+      ((values[setting] as string | undefined) ?? fallback).replace(/\/$/, ''),
+    ]),
   )
 }
 

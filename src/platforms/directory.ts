@@ -1,9 +1,17 @@
 import type { Clock } from '../core/clock.ts'
 import { NotFound } from '../core/errors.ts'
 import type { Outgoing } from '../fetch/outgoing.ts'
+import { PlatformError } from './error-kinds.ts'
 import { CircuitBreaker } from './http/circuit-breaker.ts'
 import { PlatformHttp, type BudgetReport, type LoggedCall } from './http/platform-http.ts'
-import type { AppRegistrations, LiveCapabilities, Platform, PlatformContext, PlatformSettings } from './platform.ts'
+import type {
+  AppRegistrations,
+  ClientKeys,
+  LiveCapabilities,
+  Platform,
+  PlatformContext,
+  PlatformSettings,
+} from './platform.ts'
 import { findPlatform, PLATFORMS } from './registry.ts'
 import { effectiveLimits, type Limits, type PlatformOverrides } from './rules/limits.ts'
 
@@ -29,6 +37,10 @@ interface DirectoryOptions {
   readonly apps: (platform: string) => AppRegistrations
   /** The limits of the operator, by platform. */
   readonly overrides?: (platform: string) => PlatformOverrides
+  /** The keys for one platform. */
+  readonly keys: (platform: string) => ClientKeys
+  /** The address of this server, without a trailing slash. */
+  readonly publicUrl: string
 }
 
 /** The platforms with the settings of this server, and the clients to call them. */
@@ -70,9 +82,36 @@ export class PlatformDirectory {
     return effectiveLimits(platform, this.#options.overrides?.(platform.key), live)
   }
 
+  /** The address to which a platform sends the browser back. @throws PlatformError */
+  redirectUri({ key, oauth }: Platform): string {
+    const { publicUrl } = this.#options
+    return oauth?.redirectUri?.(publicUrl) ?? `${publicUrl}/api/social-accounts/oauth/${key}/callback`
+  }
+
+  /** The key of the platform whose callback has this path. */
+  ofCallback(path: string): string | undefined {
+    const found = this.#entries.find(({ platform: { oauth } }) => {
+      try {
+        return URL.parse(oauth?.redirectUri?.(this.#options.publicUrl) ?? '')?.pathname === path
+      } catch (error) {
+        if (error instanceof PlatformError) return false
+        throw error
+      }
+    })
+    return found?.platform.key
+  }
+
+  /** A public document of a platform, by its path. @throws AppError not_found */
+  async document(path: string): Promise<object> {
+    const entry = this.#entries.find(({ platform: { documents = {} } }) => path in documents)
+    const make = entry?.platform.documents?.[path]
+    if (entry === undefined || make === undefined) throw NotFound()
+    return make(this.context(entry))
+  }
+
   /** The arguments for the functions of a platform. */
   context({ platform, settings }: ConfiguredPlatform, { onBudget, onCall, signal }: CallOptions = {}): PlatformContext {
-    const { apps, clock, outgoing } = this.#options
+    const { apps, clock, keys, outgoing, publicUrl } = this.#options
     const http = new PlatformHttp({
       platform,
       clock,
@@ -82,6 +121,14 @@ export class PlatformDirectory {
       ...(onCall && { onCall }),
       ...(onBudget && { onBudget }),
     })
-    return { settings, http, clock, apps: apps(platform.key), ...(signal && { signal }) }
+    return {
+      settings,
+      http,
+      clock,
+      publicUrl,
+      apps: apps(platform.key),
+      keys: keys(platform.key),
+      ...(signal && { signal }),
+    }
   }
 }

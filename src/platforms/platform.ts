@@ -13,8 +13,19 @@ export interface PlatformSettings {
   readonly apiUrl: string
   /** Base URL of the pages where users give consent. */
   readonly authUrl: string
+  /** Base URLs of the other servers that the platform has, by name, without trailing slashes. */
+  readonly servers?: Readonly<Record<string, string>>
   /** The address of the fake, while the sandbox is on. */
   readonly sandboxUrl?: string
+}
+
+/** A server that a platform needs beside its API and its consent pages. The operator can name another. */
+export interface PlatformServer {
+  /** The environment variable, such as `ATPROTO_PLC_URL`. */
+  readonly setting: string
+  readonly summary: string
+  /** The default. */
+  readonly url: string
 }
 
 /**
@@ -27,6 +38,8 @@ export interface Credential {
   readonly expiresAt?: number
   readonly refreshExpiresAt?: number
   readonly scopes?: readonly string[]
+  /** The key of `PlatformContext.keys` that the grant is bound to. */
+  readonly clientKeyId?: string
   /** Base URL of the account's own server: an instance, a site, a PDS. */
   readonly server?: string
   readonly [extra: string]: string | number | boolean | null | undefined | readonly string[]
@@ -93,6 +106,8 @@ export interface AuthorizeRequest {
 
 export interface AuthorizeStart {
   readonly url: string
+  /** The state in the URL, if it is not that of the request. It must be as random. */
+  readonly state?: string
   /** Kept for `exchange`, in addition to the verifier. */
   readonly secrets: SignInSecrets
 }
@@ -162,9 +177,25 @@ export interface AppRegistrations {
   add(server: string, redirectUri: string, app: RegisteredApp): Promise<RegisteredApp>
 }
 
+/** A key pair with which this server authenticates at a platform (`private_key_jwt`, OpenID Connect Core, 9). */
+export interface ClientKey {
+  readonly id: string
+  /** The private key (RFC 7517): P-256, for ES256. */
+  readonly jwk: Readonly<Record<string, string>>
+}
+
+/** The keys for one platform. Kept encrypted in the database. */
+export interface ClientKeys {
+  /** The newest key first, then the older ones that grants or sign-ins in progress are bound to. There is at least one. */
+  list(): Promise<readonly ClientKey[]>
+}
+
 /** The arguments of a platform's functions. */
 export interface PlatformContext {
   readonly settings: PlatformSettings
+  /** The address of this server, without a trailing slash. */
+  readonly publicUrl: string
+  readonly keys: ClientKeys
   readonly apps: AppRegistrations
   readonly http: PlatformHttp
   readonly clock: Clock
@@ -196,6 +227,8 @@ export interface OAuthSupport {
   readonly refreshStyle: RefreshStyle
   /** Whether each server has its own app, so that the operator registers none. */
   readonly dynamicApp?: boolean
+  /** The callback, for a platform that has its own. The one of all platforms when absent. @throws PlatformError */
+  readonly redirectUri?: (publicUrl: string) => string
   readonly authorize: (context: PlatformContext, request: AuthorizeRequest) => Promise<AuthorizeStart>
   /** @throws PlatformError */
   readonly exchange: (context: PlatformContext, request: CallbackRequest) => Promise<Grant>
@@ -222,10 +255,14 @@ export interface Platform {
   /** For the operator: where to register an app; undefined where none is needed. */
   readonly registration?: { readonly url: string; readonly hint: string }
   readonly defaults: Pick<PlatformSettings, 'apiUrl' | 'authUrl'>
+  /** Further servers, by the name in `PlatformSettings.servers`. */
+  readonly servers?: Readonly<Record<string, PlatformServer>>
   /** Loads the fake for the sandbox and the tests. Platforms with a real peer have none. */
   readonly fake?: () => Promise<FakeFactory>
   readonly oauth?: OAuthSupport
   readonly credentials?: CredentialSupport
+  /** Public JSON documents that describe this server to the platform, by the path at which it serves them. */
+  readonly documents?: Readonly<Record<string, (context: PlatformContext) => Promise<object>>>
   readonly rules: readonly Rule[]
   /** What the platform charges. Absent where it is free. */
   readonly prices?: readonly Price[]

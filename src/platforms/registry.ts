@@ -1,3 +1,4 @@
+import { bluesky } from './bluesky/index.ts'
 import { discord } from './discord/index.ts'
 import { facebook } from './facebook/index.ts'
 import { instagram } from './instagram/index.ts'
@@ -22,6 +23,7 @@ export const PLATFORMS: readonly Platform[] = [
   tiktok,
   youtube,
   pinterest,
+  bluesky,
   mastodon,
   reddit,
   telegram,

@@ -188,6 +188,7 @@ const KEPT: Readonly<Record<string, string>> = {
   'state Upload': 'the contract has it for uploads',
   'state SignInLink': 'the parameter of OAuth (RFC 6749)',
   'state oauthCallback': 'the parameter of OAuth (RFC 6749)',
+  'state atprotoCallback': 'the parameter of OAuth (RFC 6749)',
   'fileType ChatAttachment': 'the contract has it for attachments',
   'ids deleteAssets': 'the contract has it',
   'ids resolveAssets': 'the contract has it',

@@ -54,10 +54,12 @@ export class FakePlatform {
     this.clock = clock
     this.#outgoing = outgoing
     const directory = new PlatformDirectory({
-      settings: { [platform.key]: sandboxSettings(running.url) },
+      settings: { [platform.key]: sandboxSettings(platform, running.url) },
       clock,
       outgoing: this.#outgoing,
       apps: () => appsInMemory(),
+      keys: () => ({ list: () => Promise.resolve([]) }),
+      publicUrl: 'http://127.0.0.1',
     })
     this.context = directory.context(directory.require(platform.key), {
       onCall: (call) => this.calls.push(call),

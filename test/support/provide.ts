@@ -4,7 +4,7 @@
  * They come from Debian packages. As root it installs them. Otherwise it downloads the packages and their dependencies
  * with a separate apt state and unpacks them below node_modules/.cache, which does not change the machine. When nothing
  * is missing this takes no time. When a program cannot be provided it fails and explains how to get it. Only tests of
- * optional programs are skipped.
+ * optional programs are skipped. Servers from npm that tests talk to are installed too (peers.ts).
  */
 import { spawnSync } from 'node:child_process'
 import {
@@ -19,6 +19,7 @@ import {
   writeFileSync,
 } from 'node:fs'
 import { dirname, join, relative } from 'node:path'
+import { installPeer, missingPeers } from './peers.ts'
 import { CACHE, isOptional, missingTools, TOOLS } from './tools.ts'
 import type { Tool } from './tools.ts'
 
@@ -165,6 +166,20 @@ function libraryFolders(root: string): string[] {
   return [...new Set(libraries.map(({ parentPath }) => relative(root, parentPath)))].sort()
 }
 
+/** Installs the peers, which come from npm. */
+function providePeers(): void {
+  for (const peer of missingPeers()) {
+    console.log(`Tests need the server in test/peers/${peer}: installing it from npm …`)
+    const failure = installPeer(peer)
+    if (failure === undefined) continue
+    console.error(
+      `Tests cannot run without it. npm ci in test/peers/${peer} says:\n${failure}\n` +
+        'Check that the npm registry can be reached, and run the tests again.',
+    )
+    process.exitCode = 1
+  }
+}
+
 /** Runs a command, and prints its output when it fails. @returns whether it succeeded */
 function run(command: string, args: string[]): boolean {
   const { status, stdout, stderr, error } = spawnSync(command, args, {
@@ -178,3 +193,4 @@ function run(command: string, args: string[]): boolean {
 }
 
 provide()
+providePeers()

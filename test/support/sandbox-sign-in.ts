@@ -20,7 +20,7 @@ export async function consentAtSandbox(app: App, options: SandboxSignIn): Promis
   })
   if (begun.status !== 200) throw new Error(`no sign-in link: ${begun.text}`)
   const consent = new URL(begun.body.data.url as string)
-  const body = new URLSearchParams([...consent.searchParams, ['account', account], ['decision', 'allow']])
+  const body = new URLSearchParams([...(await fieldsOf(consent)), ['account', account], ['decision', 'allow']])
   const decided = await fetch(`${consent.origin}${consent.pathname}`, { method: 'POST', body, redirect: 'manual' })
   const cookie = (begun.headers.get('set-cookie') ?? '').split(';')[0] ?? ''
   return { url: new URL(decided.headers.get('location') ?? ''), cookie }
@@ -38,4 +38,11 @@ export async function connectAtSandbox(app: App, options: SandboxSignIn): Promis
   const id = URL.parse(reply.headers.get('location') ?? '')?.searchParams.get('account')
   if (id === null || id === undefined) throw new Error(`not connected: ${reply.headers.get('location')}`)
   return id
+}
+
+/** The hidden fields of a consent page. */
+async function fieldsOf(consent: URL): Promise<[string, string][]> {
+  const page = await (await fetch(consent)).text()
+  const fields = page.matchAll(/<input type="hidden" name="([^"]*)" value="([^"]*)">/g)
+  return [...fields].map(([, name = '', value = '']) => [name, value.replaceAll('&amp;', '&')])
 }

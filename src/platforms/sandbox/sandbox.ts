@@ -43,15 +43,21 @@ export async function startSandbox({ clock, folder, host, port }: SandboxOptions
     throw error
   }
   return {
-    settings: Object.fromEntries([...fakes].map(([key, { url }]) => [key, sandboxSettings(url)])),
+    settings: Object.fromEntries(
+      PLATFORMS.flatMap((platform) => {
+        const fake = fakes.get(platform.key)
+        return fake === undefined ? [] : [[platform.key, sandboxSettings(platform, fake.url)]]
+      }),
+    ),
     fakes,
     close,
   }
 }
 
-/** The settings that point to a fake. */
-export function sandboxSettings(url: string): PlatformSettings {
-  return { ...SANDBOX_APP, apiUrl: url, authUrl: url, sandboxUrl: url }
+/** The settings that point to a fake, which stands for all servers of its platform. */
+export function sandboxSettings({ servers = {} }: Pick<Platform, 'servers'>, url: string): PlatformSettings {
+  const others = Object.fromEntries(Object.keys(servers).map((name) => [name, url]))
+  return { ...SANDBOX_APP, apiUrl: url, authUrl: url, servers: others, sandboxUrl: url }
 }
 
 /** The settings that must not be set while the sandbox is on: they would mix a real platform with a fake. */
@@ -61,8 +67,9 @@ export function sandboxConflicts(
 ): string[] {
   return platforms
     .filter(({ fake }) => fake !== undefined)
-    .flatMap(({ key }) =>
-      ['CLIENT_ID', 'CLIENT_SECRET', 'API_URL', 'AUTH_URL'].map((part) => `${key.toUpperCase()}_${part}`),
-    )
+    .flatMap(({ key, servers = {} }) => [
+      ...['CLIENT_ID', 'CLIENT_SECRET', 'API_URL', 'AUTH_URL'].map((part) => `${key.toUpperCase()}_${part}`),
+      ...Object.values(servers).map(({ setting }) => setting),
+    ])
     .filter(isSet)
 }

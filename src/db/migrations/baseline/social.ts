@@ -58,12 +58,22 @@ export const social = [
       key_id uuid not null,
       data_key_sealed text not null,
       sealed text not null,
+      client_key_id uuid,
       version integer not null default 1,
       lease_token uuid,
       lease_until timestamptz,
       updated_at timestamptz not null
     )`,
   'create index social_credentials_by_key on social_credentials (key_id)',
+  'create index social_credentials_by_client_key on social_credentials (client_key_id) where client_key_id is not null',
+  `
+    create table platform_keys (
+      id uuid primary key,
+      platform text not null,
+      sealed text not null,
+      created_at timestamptz not null
+    )`,
+  'create index platform_keys_by_platform on platform_keys (platform, id)',
   `
     create table social_account_history (
       id uuid primary key,

@@ -1,3 +1,4 @@
+import type { Static, TSchema } from 'typebox'
 import { escapeHtml } from '../../../core/html.ts'
 import { RawBody, reply } from '../../../core/reply.ts'
 import type { FinishedSignIn, SignInOutcome } from './sign-ins.ts'
@@ -48,6 +49,24 @@ export function callbackReply(platform: string, { outcome, returnTo }: FinishedS
       : page(TITLES[outcome.kind], outcome.message)
   const safe = { ...headers, 'Content-Security-Policy': "default-src 'none'; style-src 'unsafe-inline'" }
   return reply(outcome.kind === 'connected' ? 200 : 400, new RawBody(CONTENT_TYPE, html), safe)
+}
+
+/** The parameter that marks a browser that was sent on once. */
+const SENT_ON = 'sent_on'
+
+/**
+ * Sends a browser without the cookie from 127.0.0.1 to localhost, once. Cookies belong to one of the two, and some
+ * platforms accept only 127.0.0.1 in a callback.
+ */
+export function homeOf(publicUrl: string, path: string, query: Readonly<Record<string, string>>) {
+  if (new URL(publicUrl).hostname !== 'localhost' || query[SENT_ON] !== undefined) return undefined
+  const params = new URLSearchParams({ ...query, [SENT_ON]: '1' })
+  return reply(302, undefined, { 'Cache-Control': 'no-store', Location: `${publicUrl}${path}?${params.toString()}` })
+}
+
+/** A public document of a platform. */
+export function documentReply<S extends TSchema>(document: object) {
+  return reply(200, document as Static<S>, { 'Cache-Control': 'public, max-age=60' })
 }
 
 function connectedText(

@@ -11,6 +11,7 @@ import { lifetimeOf } from './grants.ts'
 import { AccountChildren } from './children/service.ts'
 import { AccountLifecycle } from './lifecycle.ts'
 import { AccountLimits } from './limits/service.ts'
+import { PlatformKeys } from './platform-keys.ts'
 import { AccountProfiles } from './profiles.ts'
 import { AccountSeats } from './seats.ts'
 import { SocialAccounts } from './service.ts'
@@ -34,12 +35,15 @@ export function composeSocialAccounts(
   const file = config.PLATFORM_RULES_FILE
   const overrides = file === undefined ? undefined : new OverrideFile({ file, log: log.child({ part: 'platforms' }) })
   const outgoing = Outgoing.of(config.ALLOW_PRIVATE_ADDRESSES)
+  const keys = new PlatformKeys(sql, clock, secret)
   const directory = new PlatformDirectory({
     settings: config.PLATFORMS,
     clock,
     outgoing,
     apps: appStore(sql, clock, secret),
     ...(overrides && { overrides: (platform: string) => overrides.of(platform) }),
+    keys: (platform) => keys.of(platform),
+    publicUrl: config.PUBLIC_URL,
   })
   const vault = new CredentialVault(sql, clock, secret)
   const keeper = new TokenKeeper(sql, clock, vault, directory, {
@@ -83,6 +87,8 @@ export function composeSocialAccounts(
           publicUrl: config.PUBLIC_URL,
           origins: config.CORS_ORIGINS,
         }),
+        keeper,
+        keys,
         upkeep: new AccountUpkeep(sql, clock, jobs, { keeper, directory, vault, accounts }),
         vault,
       },

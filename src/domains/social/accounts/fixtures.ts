@@ -6,6 +6,7 @@ import {
   times,
   type Fixtures,
   type Lists,
+  type Prepared,
   type Rows,
   type Stage,
 } from '../../../../test/support/stage.ts'
@@ -28,10 +29,8 @@ export const lists: Lists<Operations> = {
 
 export const fixtures: Fixtures<Operations> = {
   getOAuthUrl: async ({ app }) => ({ query: { instance: sandboxOf(app) } }),
-  oauthCallback: async ({ app, owner: { apiKey }, workspaceId }) => {
-    const { cookie, url } = await consentAtSandbox(app, { apiKey, workspaceId, platform: 'mastodon' })
-    return { as: { headers: { cookie } }, query: Object.fromEntries(url.searchParams), once: true }
-  },
+  oauthCallback: (stage) => callbackOf(stage, 'mastodon'),
+  atprotoCallback: (stage) => callbackOf(stage, 'bluesky'),
   connectAccount: async (stage) => ({ body: { ...inWorkspace(stage), platform: 'telegram', sandbox: true } }),
   unarchiveAccount: async (stage) => {
     const id = await account(stage)
@@ -50,6 +49,12 @@ export const fixtures: Fixtures<Operations> = {
     return { path: { id }, body: { pageIds: [await firstChild(stage, `facebook/${id}/pages`)] } }
   },
   validateTikTokCreator: async (stage) => ({ path: { id: await account(stage, 'tiktok') } }),
+}
+
+/** Signs in at a sandbox. @returns the request with which the browser comes back */
+async function callbackOf({ app, owner: { apiKey }, workspaceId }: Stage, platform: string): Promise<Prepared> {
+  const { cookie, url } = await consentAtSandbox(app, { apiKey, workspaceId, platform })
+  return { as: { headers: { cookie } }, query: Object.fromEntries(url.searchParams), once: true }
 }
 
 /** The sandbox that stands in for Mastodon. */

@@ -1,8 +1,11 @@
-import { HOUR, MINUTE } from '../../../core/clock.ts'
+import { DAY, HOUR, MINUTE } from '../../../core/clock.ts'
 import { UnrecoverableError, job, schedule } from '../../../core/job.ts'
 import { Id, Type } from '../../../core/schema.ts'
 import { PlatformError } from '../../../platforms/error-kinds.ts'
 import { purgeAccount, reviewAccount } from './turns.ts'
+
+/** How long a key is used for new grants. */
+const KEY_LIFE_MS = 90 * DAY
 
 /** Ends the access at the platform. Repeated for about three days until the platform responds. */
 export const revokeAccess = job({
@@ -56,6 +59,15 @@ export const refreshDueTokens = schedule({
   cron: '* * * * *',
   run: async ({ effect, socialAccounts }) => {
     await effect((tx) => socialAccounts.upkeep.addRefreshJobs(tx))
+  },
+})
+
+export const rotatePlatformKeys = schedule({
+  name: 'socialAccounts.rotateKeys',
+  summary: 'Make a new key for platforms at which the service authenticates by one',
+  cron: '41 4 * * *',
+  run: async ({ socialAccounts }) => {
+    await socialAccounts.keys.rotateOlderThan(KEY_LIFE_MS)
   },
 })
 

@@ -4,7 +4,7 @@ import { from, operation, owner } from '../../../core/operation.ts'
 import { pageRequest } from '../../../core/page.ts'
 import { created, list, ok } from '../../../core/reply.ts'
 import { Envelope, Input, ListOf, Text, Type } from '../../../core/schema.ts'
-import { callbackReply, COOKIE, cookieOf } from './callback-page.ts'
+import { callbackReply, COOKIE, cookieOf, documentReply, homeOf } from './callback-page.ts'
 import { creatorView } from './views.ts'
 import { sharedNotice } from './service.ts'
 import {
@@ -17,8 +17,10 @@ import {
 import {
   AccountPath,
   AccountQuery,
+  ClientMetadata,
   CreatorInfo,
   DisconnectPreview,
+  KeySet,
   NewAccount,
   PlatformKey,
   SignInLink,
@@ -29,6 +31,21 @@ import {
 
 const { accountId, workspaceId } = EXAMPLE
 const PLATFORM_ERRORS = [NotFound, PlatformNotConfigured, PlatformRefused, PlatformUnavailable, NotSupported] as const
+
+const CallbackQuery = Type.Object(
+  {
+    code: Type.Optional(Text(0, 4_000)),
+    state: Type.Optional(Text(0, 500)),
+    error: Type.Optional(Text(0, 200)),
+    error_description: Type.Optional(Text(0, 2_000)),
+  },
+  { additionalProperties: Text(0, 4_000), description: 'The parameters as the platform sends them' },
+)
+const CALLBACK_RETURNS = {
+  200: { contentType: 'text/html; charset=utf-8' },
+  302: null,
+  400: { contentType: 'text/html; charset=utf-8' },
+} as const
 
 export const getOAuthUrl = operation({
   route: 'GET /api/social-accounts/oauth/{platform}/url',
@@ -61,25 +78,58 @@ export const oauthCallback = operation({
   limit: 'auth',
   openQuery: true,
   path: Input({ platform: PlatformKey }),
-  query: Type.Object(
-    {
-      code: Type.Optional(Text(0, 4_000)),
-      state: Type.Optional(Text(0, 500)),
-      error: Type.Optional(Text(0, 200)),
-      error_description: Type.Optional(Text(0, 2_000)),
-    },
-    { additionalProperties: Text(0, 4_000), description: 'The parameters as the platform sends them' },
-  ),
+  query: CallbackQuery,
   cookie: COOKIE,
-  returns: {
-    200: { contentType: 'text/html; charset=utf-8' },
-    302: null,
-    400: { contentType: 'text/html; charset=utf-8' },
-  },
+  returns: CALLBACK_RETURNS,
   headers: ['Location'],
   example: { path: { platform: 'mastodon' }, query: { code: 'EXAMPLE', state: 'EXAMPLE' } },
   handle: async ({ cookie, path, query, socialAccounts }) =>
     callbackReply(path.platform, await socialAccounts.signIns.finish(path.platform, query, cookie)),
+})
+
+export const atprotoClientMetadata = operation({
+  route: 'GET /api/oauth/atproto/client-metadata.json',
+  summary: 'Get the client metadata for the AT Protocol',
+  description: 'Servers of the AT Protocol (Bluesky) read this document. Its address is the client id of this server.',
+  access: 'public',
+  returns: { 200: ClientMetadata },
+  headers: ['Cache-Control'],
+  example: {},
+  handle: async ({ socialAccounts: { directory } }) =>
+    documentReply<typeof ClientMetadata>(await directory.document('/api/oauth/atproto/client-metadata.json')),
+})
+
+export const atprotoJwks = operation({
+  route: 'GET /api/oauth/atproto/jwks.json',
+  summary: 'Get the public keys for the AT Protocol',
+  description: 'The keys (RFC 7517) with which this server authenticates at servers of the AT Protocol (Bluesky).',
+  access: 'public',
+  returns: { 200: KeySet },
+  headers: ['Cache-Control'],
+  example: {},
+  handle: async ({ socialAccounts: { directory } }) =>
+    documentReply<typeof KeySet>(await directory.document('/api/oauth/atproto/jwks.json')),
+})
+
+export const atprotoCallback = operation({
+  route: 'GET /api/oauth/atproto/callback',
+  summary: 'Finish a sign-in at a server of the AT Protocol',
+  description:
+    'Like the callback of the other platforms. On a server at `localhost` it first sends the browser from 127.0.0.1, which the protocol requires, to `localhost`, which has the cookie of the sign-in.',
+  access: 'public',
+  limit: 'auth',
+  openQuery: true,
+  query: CallbackQuery,
+  cookie: COOKIE,
+  returns: CALLBACK_RETURNS,
+  headers: ['Location'],
+  example: { query: { code: 'EXAMPLE', state: 'EXAMPLE' } },
+  handle: async ({ cookie, query, socialAccounts: { directory, publicUrl, signIns } }) => {
+    const path = '/api/oauth/atproto/callback'
+    const platform = directory.ofCallback(path) ?? ''
+    const home = cookie === undefined ? homeOf(publicUrl, path, query) : undefined
+    return home ?? callbackReply(platform, await signIns.finish(platform, query, cookie))
+  },
 })
 
 export const connectAccount = operation({

@@ -162,3 +162,35 @@ export const DisconnectPreview = named(
   }),
 )
 export type DisconnectPreviewData = Static<typeof DisconnectPreview>
+
+/** How this server describes itself to servers of the AT Protocol (RFC 7591; atproto.com/specs/oauth). */
+export const ClientMetadata = Type.Object({
+  client_id: Type.String({ description: 'The address of this document' }),
+  client_name: Type.String(),
+  client_uri: Type.String(),
+  redirect_uris: Type.Array(Type.String()),
+  scope: Type.String(),
+  grant_types: Type.Array(Type.String()),
+  response_types: Type.Array(Type.String()),
+  application_type: Type.String(),
+  token_endpoint_auth_method: Type.String(),
+  token_endpoint_auth_signing_alg: Type.String(),
+  dpop_bound_access_tokens: Type.Boolean(),
+  jwks_uri: Type.String(),
+})
+
+/** Public keys (RFC 7517). */
+export const KeySet = Type.Object({
+  keys: Type.Array(
+    Type.Object({
+      kty: Type.String(),
+      crv: Type.String(),
+      x: Type.String(),
+      y: Type.String(),
+      kid: Type.String({ description: 'The id of the key' }),
+      alg: Type.String(),
+      use: Type.String(),
+    }),
+    { description: 'The newest key first, then those that accounts still use' },
+  ),
+})

@@ -102,25 +102,22 @@ export class SignIns {
 
   /** @throws AppError not_found, platform_not_configured, not_supported_by_platform, platform_refused, platform_unavailable */
   async begin(request: SignInRequest): Promise<StartedSignIn> {
-    const { clock, directory, publicUrl, sql } = this.#options
+    const { clock, directory, sql } = this.#options
     const entry = requirePlatform(directory, request.platform)
     const { oauth, title } = entry.platform
     if (oauth === undefined) {
       throw NotSupported({ message: `${title} has no sign-in page. Connect it with POST /api/social-accounts.` })
     }
     this.#requireOwnOrigin(request.redirectUri)
-    const state = randomBytesOf(32).toString('base64url')
+    const ownState = randomBytesOf(32).toString('base64url')
     const codeVerifier = randomBytesOf(48).toString('base64url')
-    const redirectUri = `${publicUrl}/api/social-accounts/oauth/${request.platform}/callback`
     const server = request.instance ?? request.handle
-    const started = await asAppError(() =>
-      oauth.authorize(directory.context(entry), {
-        state,
-        redirectUri,
-        codeVerifier,
-        ...(server !== undefined && { server }),
-      }),
-    )
+    const { redirectUri, started } = await asAppError(async () => {
+      const callback = directory.redirectUri(entry.platform)
+      const call = { state: ownState, redirectUri: callback, codeVerifier, ...(server !== undefined && { server }) }
+      return { redirectUri: callback, started: await oauth.authorize(directory.context(entry), call) }
+    })
+    const state = started.state ?? ownState
     const now = clock.now()
     const cookie =
       request.cookie !== undefined && /^[\w-]{43}$/.test(request.cookie)

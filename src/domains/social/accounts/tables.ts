@@ -80,7 +80,14 @@ export type SocialAccountRow = Row<typeof SocialAccount>
 export const SocialCredential = defineEntity({
   name: 'SocialCredential',
   tableName: 'social_credentials',
-  indexes: [{ name: 'social_credentials_by_key', properties: ['keyId'] }],
+  indexes: [
+    { name: 'social_credentials_by_key', properties: ['keyId'] },
+    {
+      name: 'social_credentials_by_client_key',
+      expression:
+        'create index social_credentials_by_client_key on social_credentials (client_key_id) where client_key_id is not null',
+    },
+  ],
   properties: {
     accountId: p
       .manyToOne(SocialAccount)
@@ -94,6 +101,8 @@ export const SocialCredential = defineEntity({
     keyId: p.uuid(),
     dataKeySealed: p.text(),
     sealed: p.text(),
+    /** The client key that the grant is bound to. */
+    clientKeyId: p.uuid().nullable(),
     /** Raised with each new credential. */
     version: p.integer().default(1),
     /** The node that is refreshing the token, as a random number; the fence of the refresh. */
@@ -192,6 +201,16 @@ export const PlatformApp = defineEntity({
 })
 
 export const platformApps = table(PlatformApp)
+
+/** A key with which this server authenticates at a platform. The newest one is for new grants. */
+export const PlatformKey = defineEntity({
+  name: 'PlatformKey',
+  tableName: 'platform_keys',
+  indexes: [{ name: 'platform_keys_by_platform', properties: ['platform', 'id'] }],
+  properties: { id: p.uuid().primary(), platform: p.text(), sealed: p.text(), createdAt: timestamp() },
+})
+
+export const platformKeys = table(PlatformKey)
 
 /** A key of the installation, encrypted with its secret. The newest one encrypts new data keys. */
 export const EncryptionKey = defineEntity({

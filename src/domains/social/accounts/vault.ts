@@ -12,6 +12,8 @@ export interface SealedCredential {
   readonly keyId: string
   readonly dataKeySealed: string
   readonly sealed: string
+  /** The client key that the grant is bound to, which must be kept as long as the grant. */
+  readonly clientKeyId: string | null
 }
 
 /** How many credentials one statement of a rotation reads. */
@@ -45,11 +47,12 @@ export class CredentialVault {
       keyId,
       dataKeySealed: (await this.#key(keyId)).seal(dataKey),
       sealed: boxOf(dataKey).seal(JSON.stringify(credential)),
+      clientKeyId: credential.clientKeyId ?? null,
     }
   }
 
   /** @throws UnsealError when the installation's secret has changed */
-  async open({ dataKeySealed, keyId, sealed }: SealedCredential): Promise<Credential> {
+  async open({ dataKeySealed, keyId, sealed }: Omit<SealedCredential, 'clientKeyId'>): Promise<Credential> {
     const dataKey = (await this.#key(keyId)).open(dataKeySealed)
     return JSON.parse(boxOf(dataKey).open(sealed)) as Credential
   }

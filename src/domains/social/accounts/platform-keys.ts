@@ -1,0 +1,73 @@
+import { generateKeyPair } from 'node:crypto'
+import { promisify } from 'node:util'
+import { HOUR, type Clock } from '../../../core/clock.ts'
+import { uuidv7 } from '../../../core/id.ts'
+import { SealedBox } from '../../../core/sealed-box.ts'
+import type { Sql } from '../../../core/sql.ts'
+import type { ClientKey, ClientKeys } from '../../../platforms/platform.ts'
+import { platformKeys } from './tables.ts'
+
+const generate = promisify(generateKeyPair)
+/** Longer than a sign-in may take. One that began before a rotation ends with the old key. */
+const OVERLAP_MS = HOUR
+
+/**
+ * The keys with which this server authenticates at platforms. Each platform has its own. A new key is for new grants; a
+ * platform that binds a grant to a key ends the grant when the key is no longer published, so that a key stays as long
+ * as a credential names it.
+ */
+export class PlatformKeys {
+  readonly #sql: Sql
+  readonly #clock: Clock
+  readonly #box: SealedBox
+
+  constructor(sql: Sql, clock: Clock, secret: string) {
+    this.#sql = sql
+    this.#clock = clock
+    this.#box = new SealedBox(secret, 'keys for platforms')
+  }
+
+  of(platform: string): ClientKeys {
+    return { list: () => this.#list(platform) }
+  }
+
+  /** Adds a key for new grants. */
+  async rotate(platform: string): Promise<void> {
+    const now = this.#clock.now()
+    const { privateKey } = await generate('ec', { namedCurve: 'P-256' })
+    const jwk = JSON.stringify(privateKey.export({ format: 'jwk' }))
+    const row = { id: uuidv7(now), platform, sealed: this.#box.seal(jwk), createdAt: new Date(now) }
+    await platformKeys.insert(this.#sql, row)
+  }
+
+  /** Adds a key for each platform whose newest one is older. */
+  async rotateOlderThan(ms: number): Promise<void> {
+    const before = this.#clock.now() - ms
+    const rows = await this.#sql.rows<{ platform: string; newest: string }>(
+      `select k.platform, max(k.created_at)::text as newest from platform_keys k group by k.platform`,
+      [],
+    )
+    for (const { newest, platform } of rows) if (Date.parse(newest) < before) await this.rotate(platform)
+  }
+
+  async #list(platform: string): Promise<readonly ClientKey[]> {
+    let rows = await this.#used(platform)
+    if (rows.length === 0) {
+      await this.rotate(platform)
+      rows = await this.#used(platform)
+    }
+    return rows.map(({ id, sealed }) => ({ id, jwk: JSON.parse(this.#box.open(sealed)) as ClientKey['jwk'] }))
+  }
+
+  #used(platform: string): Promise<{ id: string; sealed: string }[]> {
+    const selection = platformKeys.selection('k', ['id', 'sealed'])
+    return this.#sql.rows(
+      `select ${selection} from platform_keys k
+       where k.platform = $1 and (
+         not exists (select from platform_keys n where n.platform = k.platform and n.id > k.id and n.created_at <= $2)
+         or exists (select from social_credentials c where c.client_key_id = k.id)
+       ) order by k.id desc`,
+      [platform, new Date(this.#clock.now() - OVERLAP_MS)],
+    )
+  }
+}

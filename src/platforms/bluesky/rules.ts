@@ -1,0 +1,43 @@
+import type { Rule } from '../rules/rule.ts'
+
+const LEXICONS = { source: 'lexicons of @atproto/api 0.21.0', seen: '2026-11', confidence: 'read' } as const
+const LIMITS = {
+  source: 'docs.bsky.app, Rate limits; @atproto/pds 0.5.35',
+  seen: '2026-11',
+  confidence: 'read',
+} as const
+const MB = 1_000_000
+
+/** Limits of the records that the app view accepts. The server of the account may take smaller files. */
+export const rules: readonly Rule[] = [
+  { id: 'text.max', value: 300, counting: 'graphemes', ...LEXICONS },
+  { id: 'text.maxBytes', value: 3_000, counting: 'bytes', ...LEXICONS },
+  {
+    id: 'alt.max',
+    value: 2_000,
+    counting: 'graphemes',
+    source: 'social-app, MAX_ALT_TEXT',
+    seen: '2026-11',
+    confidence: 'reported',
+    note: 'The lexicon has no limit.',
+  },
+  { id: 'thread.max', value: 25, ...LEXICONS, note: 'Bluesky has no limit. Crier sends at most 25 parts.' },
+  { id: 'tags.max', value: 640, ...LEXICONS, note: 'At most 8 tags, each up to 64 characters.' },
+  { id: 'media.max', value: 4, ...LEXICONS },
+  { id: 'media.mixed', value: 0, ...LEXICONS },
+  { id: 'image.max', value: 4, ...LEXICONS },
+  { id: 'image.maxBytes', value: 2 * MB, ...LEXICONS },
+  { id: 'image.types', value: ['image/jpeg', 'image/png', 'image/webp'], ...LEXICONS },
+  { id: 'video.max', value: 1, ...LEXICONS },
+  { id: 'video.maxBytes', value: 300 * MB, ...LEXICONS },
+  {
+    id: 'video.maxSeconds',
+    value: 180,
+    source: 'bsky.social, blog on videos of three minutes',
+    seen: '2026-11',
+    confidence: 'reported',
+  },
+  { id: 'video.types', value: ['video/mp4'], ...LEXICONS },
+  { id: 'posts.perHour', value: 2_500, ...LIMITS, note: '5,000 points an hour. Putting a record costs 2.' },
+  { id: 'posts.perDay', value: 17_500, ...LIMITS, note: '35,000 points a day. Putting a record costs 2.' },
+]

@@ -1,0 +1,76 @@
+import { spawnSync } from 'node:child_process'
+import { createHash } from 'node:crypto'
+import { cpSync, existsSync, mkdirSync, readdirSync, readFileSync, renameSync, rmSync } from 'node:fs'
+import { delimiter, dirname, join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+
+/**
+ * Real servers from npm that tests talk to. Each has a folder in `test/peers` with its own lock file, because the service
+ * does not need them. `npm test` installs them below node_modules/.cache.
+ */
+export const PEERS = ['pds'] as const
+
+export type Peer = (typeof PEERS)[number]
+
+const SOURCES = fileURLToPath(new URL('../peers', import.meta.url))
+const CACHE = fileURLToPath(new URL('../../node_modules/.cache/crier-peers', import.meta.url))
+
+/**
+ * The arguments that start a peer in Node, and the folder to start it in, which has its packages.
+ * @throws {Error} when it is not installed; `npm test` installs it
+ */
+export function peerProgram(peer: Peer): { readonly args: readonly string[]; readonly cwd: string } {
+  const cwd = folderOf(peer)
+  if (!existsSync(cwd)) throw new Error(`the peer ${peer} is not installed: run node test/support/provide.ts`)
+  // As text, because Node looks for the packages of a file beside the file.
+  return { args: ['--input-type=module', '--eval', readFileSync(join(SOURCES, peer, 'peer.mjs'), 'utf8')], cwd }
+}
+
+/** The peers that are not installed. */
+export function missingPeers(): Peer[] {
+  return PEERS.filter((peer) => !existsSync(folderOf(peer)))
+}
+
+/** Installs a peer with `npm ci`. Runs no scripts of packages. @returns what npm printed when it failed */
+export function installPeer(peer: Peer): string | undefined {
+  const folder = folderOf(peer)
+  const fresh = `${folder}.${process.pid}`
+  try {
+    mkdirSync(dirname(folder), { recursive: true })
+    cpSync(join(SOURCES, peer), fresh, { recursive: true })
+    const { error, status, stderr, stdout } = spawnSync('npm', ['ci', '--ignore-scripts', '--no-audit', '--no-fund'], {
+      cwd: fresh,
+      encoding: 'utf8',
+      // The Node of the service, because the one of the machine may be too old.
+      env: { ...process.env, PATH: [dirname(process.execPath), process.env['PATH']].join(delimiter) },
+      maxBuffer: 100_000_000,
+    })
+    if (status !== 0) return error?.message ?? `${stdout}${stderr}`.slice(-4_000)
+    rmSync(folder, { recursive: true, force: true })
+    renameSync(fresh, folder)
+    removeOlder(peer)
+    return undefined
+  } finally {
+    rmSync(fresh, { recursive: true, force: true })
+  }
+}
+
+function removeOlder(peer: Peer): void {
+  const current = folderOf(peer)
+  for (const name of readdirSync(CACHE)) {
+    const folder = join(CACHE, name)
+    if (/^[a-z]+-[0-9a-f]{12}$/.test(name) && name.startsWith(`${peer}-`) && folder !== current) {
+      rmSync(folder, { recursive: true, force: true })
+    }
+  }
+}
+
+/** Where a peer is installed. The name follows from its packages, so that a change of them installs it anew. */
+function folderOf(peer: Peer): string {
+  const source = join(SOURCES, peer)
+  const hash = createHash('sha256')
+  for (const name of readdirSync(source, { recursive: true, encoding: 'utf8' }).toSorted()) {
+    if (/\.(?:json|cjs)$/.test(name)) hash.update(name).update(readFileSync(join(source, name)))
+  }
+  return join(CACHE, `${peer}-${hash.digest('hex').slice(0, 12)}`)
+}
