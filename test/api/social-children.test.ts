@@ -161,3 +161,42 @@ test('a TikTok creator is checked against what TikTok says about it', async () =
   ])
   expect(refused.info.isCurrent).toBe(true)
 })
+
+test('organizations of LinkedIn share the credential of their login', async () => {
+  const member = await seedUser(app, 'linkedin')
+  const { apiKey } = member
+  const workspace = await seedWorkspace(app, 'LinkedIn', member)
+  const login = await connectAtSandbox(app, { apiKey, workspaceId: workspace, platform: 'linkedin', account: 'ada' })
+  const path = { id: login }
+  const route = '/api/social-accounts/linkedin/{id}/organizations' as const
+  const listed = (await app.send(`GET ${route}`, { apiKey, path })).body.data as Child[]
+  const free = listed.find(({ blocked }) => blocked === null)
+  const reply = await app.send(`POST ${route}`, { apiKey, path, body: { organizationIds: [free!.remoteId] } })
+  expect(reply.status, reply.text).toBe(200)
+  const [organization] = reply.body.data as { _id: string }[]
+  const held = await app.database.rows('select account_id from social_credentials where account_id = $1', [
+    organization!._id,
+  ])
+  expect(held).toEqual([])
+  const refreshed = await app.send('POST /api/social-accounts/{id}/refresh', {
+    apiKey,
+    path: { id: organization!._id },
+  })
+  expect([refreshed.status, refreshed.body.data?.status], refreshed.text).toEqual([200, 'connected'])
+})
+
+test('boards of Pinterest are created and listed', async () => {
+  const member = await seedUser(app, 'pinterest')
+  const { apiKey } = member
+  const workspace = await seedWorkspace(app, 'Pinterest', member)
+  const { body: created } = await app.send('POST /api/social-accounts', {
+    apiKey,
+    body: { workspaceId: workspace, platform: 'pinterest', sandbox: true },
+  })
+  const path = { id: created.data._id as string }
+  const route = '/api/social-accounts/pinterest/{id}/boards' as const
+  const board = await app.send(`POST ${route}`, { apiKey, path, body: { name: 'Recipes', privacy: 'SECRET' } })
+  expect(board.status, board.text).toBe(201)
+  const { body } = await app.send(`GET ${route}`, { apiKey, path })
+  expect(body.data).toContainEqual(board.body.data)
+})

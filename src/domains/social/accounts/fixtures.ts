@@ -48,6 +48,13 @@ export const fixtures: Fixtures<Operations> = {
     const id = await signedIn(stage, 'facebook')
     return { path: { id }, body: { pageIds: [await firstChild(stage, `facebook/${id}/pages`)] } }
   },
+  listLinkedInOrganizations: async (stage) => ({ path: { id: await signedIn(stage, 'linkedin') } }),
+  connectLinkedInOrganizations: async (stage) => {
+    const id = await signedIn(stage, 'linkedin')
+    return { path: { id }, body: { organizationIds: [await firstChild(stage, `linkedin/${id}/organizations`)] } }
+  },
+  listPinterestBoards: async (stage) => ({ path: { id: await account(stage, 'pinterest') } }),
+  createPinterestBoard: async (stage) => ({ path: { id: await account(stage, 'pinterest') }, once: true }),
   validateTikTokCreator: async (stage) => ({ path: { id: await account(stage, 'tiktok') } }),
 }
 

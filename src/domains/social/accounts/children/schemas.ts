@@ -1,5 +1,5 @@
 import { CreatorInfo } from '../schemas.ts'
-import { Id, Input, named, Nullable, Text, Type, type Static } from '../../../../core/schema.ts'
+import { Id, Input, named, Nullable, OneOf, Text, Type, type Static } from '../../../../core/schema.ts'
 
 export const ChildAccountView = named(
   'ChildAccount',
@@ -24,6 +24,24 @@ const RemoteIds = Type.Array(Text(1, 200), {
 })
 
 export const PageIds = Input({ pageIds: RemoteIds })
+
+export const OrganizationIds = Input({ organizationIds: RemoteIds })
+
+export const BoardView = named(
+  'Board',
+  Type.Object({
+    remoteId: Type.String({ description: 'The id at the platform' }),
+    name: Type.String(),
+    url: Nullable(Type.String()),
+    privacy: Nullable(Type.String({ description: 'The platform’s term, such as `public` or `secret`' })),
+  }),
+)
+
+export const NewBoard = Input({
+  name: Text(1, 180),
+  description: Type.Optional(Text(0, 500)),
+  privacy: Type.Optional(OneOf(['PUBLIC', 'SECRET'] as const, { default: 'PUBLIC' })),
+})
 
 export const CreatorWishInput = Input({
   privacyLevel: Type.Optional(Text(1, 60, { description: 'The platform’s term: `PUBLIC_TO_EVERYONE`, `SELF_ONLY`' })),
