@@ -45,14 +45,24 @@ const UNSEEN: Readonly<Record<string, readonly string[]>> = {
 
 /** Platforms whose engine and fake are known to disagree, and in what. The tests tell when they agree. */
 const DISAGREEING: Readonly<Record<string, string>> = {
-  reddit:
-    'the engine allows media in comments, and the fake has no limit for the size of images and mixes GIFs with them',
+  linkedin: 'the fake requires a text, takes other types of files, longer alt texts and titles, and GIFs beside images',
+  pinterest: 'the test has no board for its posts',
+  reddit: 'the engine allows files in comments, and the fake takes GIFs beside other images',
+  youtube: 'the fake takes other types of thumbnails, a second video is dropped, and comments are counted differently',
+}
+
+/** The same for the size of files. */
+const DISAGREEING_IN_SIZES: Readonly<Record<string, string>> = {
+  pinterest: 'the test has no board for its posts',
+  reddit: 'the fake has no limit for images',
+  youtube: 'the test publishes images without a video',
 }
 
 const publishers = PLATFORMS.filter(({ fake, publishing }) => fake !== undefined && publishing !== undefined)
 
 describe.each(publishers.map((platform) => [platform.title, platform] as const))('%s', (_title, platform) => {
   const compare = platform.key in DISAGREEING ? it.fails : it
+  const compareSizes = platform.key in DISAGREEING_IN_SIZES ? it.fails : it
 
   compare('takes what the engine accepts, and refuses what it refuses', { timeout: 120_000 }, async () => {
     const peer = await FakePlatform.direct(platform)
@@ -78,7 +88,7 @@ describe.each(publishers.map((platform) => [platform.title, platform] as const))
     await peer.stop()
   })
 
-  compare('takes files up to the exact limit', { timeout: 120_000 }, async () => {
+  compareSizes('takes files up to the exact limit', { timeout: 120_000 }, async () => {
     const peer = await FakePlatform.direct(platform)
     const limits = await limitsOf(peer)
     for (const { accepted, media, text } of sizedFiles(limits)) {
