@@ -50,6 +50,13 @@ export const publishing: Publishing = {
         mayHaveHappened: false,
       })
     }
+    if (media.length > 1 && media.some(({ kind }) => kind === 'video')) {
+      throw new PlatformError('validation', TITLE, {
+        code: 'video_with_media',
+        detail: 'A post has one video, or images.',
+        mayHaveHappened: false,
+      })
+    }
     return { step: media.length > 0 ? 'upload' : 'compose', rkey: tidOf(key, createdAt), blobs: [] }
   },
   commits: ({ step }) => step === 'publish',
