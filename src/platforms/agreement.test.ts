@@ -26,6 +26,7 @@ const PAUSES = ['rate_limited', 'quota_exhausted']
 
 /** Options that a platform requires. */
 const OPTIONS: Readonly<Record<string, Readonly<Record<string, unknown>>>> = {
+  pinterest: { board_id: '1' },
   reddit: { subreddit: 'sandbox' },
   tiktok: { privacy_level: 'SELF_ONLY' },
 }
@@ -39,24 +40,28 @@ const UNSEEN: Readonly<Record<string, readonly string[]>> = {
   facebook: ['video.types'],
   // The upload takes more types than the best practices of X name.
   x: ['image.types'],
+  // The upload of a video names no type.
+  linkedin: ['video.types'],
+  // A Pin has one alt text, that of its first file.
+  pinterest: ['alt.max'],
+  // A refused thumbnail does not take the video back.
+  youtube: ['image.types'],
   // Only photos have a title. Nothing sends the title of a video.
   tiktok: ['title.max'],
 }
 
+/** The option that names a place of the account. */
+const PLACES: Readonly<Record<string, string>> = { pinterest: 'board_id' }
+
 /** Platforms whose engine and fake are known to disagree, and in what. The tests tell when they agree. */
 const DISAGREEING: Readonly<Record<string, string>> = {
   bluesky: 'servers take empty posts and images of any type, and the test has files of different types but equal bytes',
-  linkedin: 'the fake requires a text, takes other types of files, longer alt texts and titles, and GIFs beside images',
-  pinterest: 'the test has no board for its posts',
   reddit: 'the engine allows files in comments, and the fake takes GIFs beside other images',
-  youtube: 'the fake takes other types of thumbnails, a second video is dropped, and comments are counted differently',
 }
 
 /** The same for the size of files. */
 const DISAGREEING_IN_SIZES: Readonly<Record<string, string>> = {
-  pinterest: 'the test has no board for its posts',
   reddit: 'the fake has no limit for images',
-  youtube: 'the test publishes images without a video',
 }
 
 const publishers = PLATFORMS.filter(({ fake, publishing }) => fake !== undefined && publishing !== undefined)
@@ -149,7 +154,10 @@ function summaryOf({ firstComment, media, thread, text, title }: Draft): string 
 let count = 0
 
 async function publish(peer: FakePlatform, context: PublishContext, content: PostContent): Promise<void> {
-  const { firstComment = '', link, media, options, tags, text, thread = [], title } = content
+  const { firstComment = '', link, media, tags, text, thread = [], title } = content
+  const name = PLACES[peer.platform.key]
+  const [place] = name === undefined ? [] : ((await peer.platform.places?.(context)) ?? [])
+  const options = { ...content.options, ...(name !== undefined && { [name]: place?.id }) }
   const part = (more: Partial<PublishPart>) => {
     count += 1
     const key = `019a0000-0000-7000-8000-${String(count).padStart(12, '0')}`
@@ -179,7 +187,9 @@ function sizedFiles({ byId }: Limits) {
     const most = byId.get(`${kind}.maxBytes`)?.value
     const types = byId.get(`${kind}.types`)?.value
     const takes = byId.get(`${kind}.max`)?.value !== 0 && (types === undefined || (types as string[]).includes(type))
-    if (typeof most !== 'number' || most > MOST_BYTES || !takes) return []
+    // Where a post needs a video, no other file can be published alone.
+    const isAlone = kind === 'video' || byId.get('video.required')?.value !== 1
+    if (typeof most !== 'number' || most > MOST_BYTES || !takes || !isAlone) return []
     return [most, most + 1].map((bytes) => ({ accepted: bytes === most, text: 'A file', media: { kind, type, bytes } }))
   })
 }

@@ -91,7 +91,7 @@ function file(limits: Limits, kind: PostMedia['kind']): fc.Arbitrary<DraftFile> 
   return fc.record({ type, altText }).map(({ altText: alt, type: one }) => ({
     kind,
     type: one,
-    bytes: 100,
+    bytes: numberOf(limits, `${kind}.minBytes` as RuleId) ?? 100,
     ...(alt !== undefined && kind === 'image' && { altText: alt }),
   }))
 }

@@ -27,14 +27,15 @@ export interface PostsState {
 }
 
 interface Content {
-  readonly media?: { readonly id?: string; readonly title?: string }
-  readonly multiImage?: { readonly images?: readonly { readonly id?: string }[] }
+  readonly media?: { readonly id?: string; readonly title?: string; readonly altText?: string }
+  readonly multiImage?: { readonly images?: readonly { readonly id?: string; readonly altText?: string }[] }
   readonly article?: { readonly source?: string; readonly title?: string }
 }
 
 const DAY_MS = 86_400_000
 const MOST_A_DAY = 150
 const MOST_CHARACTERS = 3_000
+const MOST_IN_ALT = 4_086
 const MOST_IN_COMMENT = 1_250
 const VISIBILITIES = new Set(['PUBLIC', 'CONNECTIONS', 'LOGGED_IN', 'CONTAINER'])
 
@@ -70,7 +71,13 @@ export class Posts {
     if (images !== undefined && (images.length < 2 || images.length > 20)) {
       return inputFault(400, 'INVALID_VALUE', 'multiImage takes 2 to 20 images')
     }
+    if (images?.some(({ id }) => !this.#uploads.isPicture(id ?? '')) === true) {
+      return inputFault(400, 'INVALID_VALUE', 'multiImage takes images only')
+    }
     const { article, media: single } = content
+    if ([...(images ?? []), single].some((one) => (one?.altText ?? '').length > MOST_IN_ALT)) {
+      return inputFault(400, 'FIELD_LENGTH_TOO_LONG', 'altText is too long')
+    }
     if (article !== undefined && (!article.source || !article.title)) return missing('content.article.title')
     if (single?.id?.startsWith('urn:li:document:') === true && !single.title) return missing('content.media.title')
     const media = [...(images ?? []), ...(single === undefined ? [] : [single])].map(({ id }) => id ?? '')

@@ -13,12 +13,18 @@ export interface Asset {
   /** ETags of the parts, by their number. */
   readonly parts: Record<string, string>
   readonly until: number
+  type: string
   status: 'WAITING_UPLOAD' | 'PROCESSING' | 'AVAILABLE' | 'PROCESSING_FAILED'
   /** How often the status is still PROCESSING. */
   pending: number
 }
 
 const KINDS = { images: 'image', videos: 'video', documents: 'document' } as const
+const TYPES = {
+  image: /^image\/(?:jpeg|png|gif)$/,
+  document:
+    /^application\/(?:pdf|msword|vnd\.ms-powerpoint|vnd\.openxmlformats-officedocument\.(?:word|presentation)ml\..+)$/,
+}
 const PART_BYTES = 4_194_304
 const VIDEO_BYTES = 500_000_000
 const SMALLEST_VIDEO = 75_000
@@ -55,6 +61,7 @@ export class Uploads {
       size: kind === 'video' ? size : 0,
       parts: {},
       until,
+      type: '',
       status: 'WAITING_UPLOAD',
       pending: kind === 'image' ? 1 : POLLS,
     }
@@ -74,14 +81,15 @@ export class Uploads {
   }
 
   /** @param isSignedIn whether the request has a valid token, which images and documents need */
-  put({ bytes, path, query }: FakeRequest, isSignedIn: boolean): FakeReply {
+  put({ bytes, headers, path, query }: FakeRequest, isSignedIn: boolean): FakeReply {
     const asset = this.#assets[decodeURIComponent(path.split('/').at(-1) ?? '')]
     if (asset === undefined) return { status: 404 }
     if (query.get('sig') !== asset.key || asset.until <= this.#clock.now()) return { status: 403 }
     if (asset.kind !== 'video') {
       if (!isSignedIn) return fault(401, 'INVALID_ACCESS_TOKEN', 'Invalid access token', 65_600)
       if (asset.kind === 'document' && bytes.length > DOCUMENT_BYTES) return { status: 413 }
-      asset.status = 'PROCESSING'
+      asset.type = headers['content-type'] ?? ''
+      asset.status = TYPES[asset.kind].test(asset.type) ? 'PROCESSING' : 'PROCESSING_FAILED'
       return { status: 201 }
     }
     const part = Number(query.get('part'))
@@ -115,6 +123,12 @@ export class Uploads {
       asset.pending -= 1
     }
     return { status: 200, body: { id: urn, owner: asset.owner, status: asset.status } }
+  }
+
+  /** Whether an asset can be one of several images: GIFs and other kinds cannot. */
+  isPicture(urn: string): boolean {
+    const asset = this.#assets[urn]
+    return asset?.kind === 'image' && asset.type !== 'image/gif'
   }
 
   /** Why a post cannot have an asset. */

@@ -8,6 +8,9 @@ export const options = Type.Object({
     }),
   ),
   isReshareDisabledByAuthor: Type.Optional(Type.Boolean({ description: 'Nobody can repost it.' })),
+  title: Type.Optional(
+    Type.String({ maxLength: 400, description: 'The title of the card of a link, of a document or of a video.' }),
+  ),
   linkDescription: Type.Optional(
     Type.String({ maxLength: 4_086, description: 'The description on the card of the link.' }),
   ),

@@ -129,11 +129,11 @@ async function publish(context: PublishContext, part: PublishPart, { media }: St
   return { kind: 'published', post: postOf(createdId(reply)) }
 }
 
-function contentOf({ link, media: files, options, title }: PublishPart, media: readonly string[]) {
+function contentOf({ link, media: files, options }: PublishPart, media: readonly string[]) {
+  const { linkDescription = '', title } = options
   const [file] = files
   if (file === undefined) {
     if (link === undefined) return undefined
-    const { linkDescription = '' } = options
     return { article: { source: link, title: title ?? new URL(link).hostname, description: linkDescription } }
   }
   const one = (index: number) => {

@@ -22,7 +22,6 @@ export const rules: readonly Rule[] = [
     seen: '2026-11',
     confidence: 'reported',
   },
-  { id: 'title.max', value: 400, counting: 'utf16', ...POSTS, note: 'The title of a link or document.' },
   {
     id: 'link.max',
     value: 2_048,
@@ -43,6 +42,7 @@ export const rules: readonly Rule[] = [
   { id: 'gif.max', value: 1, ...IMAGES, note: 'Up to 250 frames.' },
   { id: 'video.max', value: 1, ...VIDEOS },
   { id: 'video.maxBytes', value: 500 * MB, ...VIDEOS },
+  { id: 'video.minBytes', value: 75_000, ...VIDEOS },
   { id: 'video.minSeconds', value: 3, ...VIDEOS },
   { id: 'video.maxSeconds', value: 1_800, ...VIDEOS },
   { id: 'video.types', value: ['video/mp4'], ...VIDEOS },

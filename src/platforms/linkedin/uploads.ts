@@ -79,7 +79,7 @@ export async function sendPart(context: PublishContext, file: PostMedia, upload:
     method: 'PUT',
     url: part.url,
     headers: {
-      'Content-Type': 'application/octet-stream',
+      'Content-Type': file.kind === 'video' ? 'application/octet-stream' : file.type,
       // The addresses of parts of videos are signed. The others need the token.
       ...(file.kind !== 'video' && { Authorization: `Bearer ${context.credential.accessToken}` }),
     },

@@ -44,6 +44,9 @@ export interface PinsState {
 const HOUR_MS = 3_600_000
 const VIDEO_BYTES = 2_000_000_000
 const POLLS = 2
+const VIDEO_TYPES = new Set(['video/mp4', 'video/quicktime'])
+const IMAGE_BYTES = 20_000_000
+const IMAGE_EXTENSIONS = new Set(['jpg', 'jpeg', 'png', 'webp', 'gif'])
 const BASE_ID = 549_755_885_000n
 
 export function fault(status: number, code: number, message: string): FakeReply {
@@ -117,7 +120,7 @@ export class Pins {
     if (file?.name !== 'file') return { status: 400, body: '<Error><Code>InvalidArgument</Code></Error>' }
     if (file.bytes.length > VIDEO_BYTES) return { status: 400, body: '<Error><Code>EntityTooLarge</Code></Error>' }
     media.type = file.type ?? ''
-    media.status = media.type.startsWith('video/') ? 'processing' : 'failed'
+    media.status = VIDEO_TYPES.has(media.type) ? 'processing' : 'failed'
     return { status: 204 }
   }
 
@@ -184,12 +187,12 @@ export class Pins {
   #source(source: Record<string, unknown>, owner: string): string[] | FakeReply {
     const { items = [], media_id: mediaId, source_type: type, url } = source
     if (type === 'image_url') {
-      return typeof url === 'string' && URL.canParse(url) ? [url] : fault(400, 1, 'Invalid image URL.')
+      return typeof url === 'string' ? (imageFault(url) ?? [url]) : fault(400, 1, 'Invalid image URL.')
     }
     if (type === 'multiple_image_urls') {
       const urls = (items as { url?: string }[]).map((item) => item.url ?? '')
       if (urls.length < 2 || urls.length > 5) return fault(400, 1, 'items must have 2 to 5 images.')
-      return urls.every((one) => URL.canParse(one)) ? urls : fault(400, 1, 'Invalid image URL.')
+      return urls.map(imageFault).find((problem) => problem !== undefined) ?? urls
     }
     if (type !== 'video_id') return fault(400, 1, 'Invalid media_source.')
     const media = this.#state.media[String(mediaId)]
@@ -199,6 +202,16 @@ export class Pins {
     }
     return [media.type]
   }
+}
+
+/** Fakes fetch nothing: the address says how large an image is, and its extension of which type. */
+function imageFault(url: string): FakeReply | undefined {
+  if (!URL.canParse(url)) return fault(400, 1, 'Invalid image URL.')
+  const { pathname, searchParams } = new URL(url)
+  const extension = /\.(\w+)$/.exec(pathname)?.[1]
+  if (extension !== undefined && !IMAGE_EXTENSIONS.has(extension))
+    return fault(400, 235, 'We could not fetch the image.')
+  return Number(searchParams.get('bytes') ?? 0) > IMAGE_BYTES ? fault(400, 235, 'The image is too large.') : undefined
 }
 
 function problemOf(given: Readonly<Record<string, string | null | undefined>>): FakeReply | undefined {

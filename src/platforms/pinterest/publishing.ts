@@ -84,6 +84,10 @@ export const publishing: Publishing = {
 function check({ media, options, role }: PublishPart): void {
   if (role !== 'post') throw refusal('unsupported', role, 'Pinterest has no threads, and no comments by its API.')
   if (media.length === 0) throw refusal('validation', 'media_required', 'A Pin needs images or a video.')
+  const kinds = new Set(media.map(({ kind }) => kind))
+  if (kinds.has('document') || (media.length > 1 && (kinds.size > 1 || !kinds.has('image')))) {
+    throw refusal('validation', 'media', 'A Pin has one video, one animated image, or 1 to 5 images.')
+  }
   if (typeof options['board_id'] !== 'string') throw refusal('validation', 'board_id', 'A Pin needs a board.')
 }
 

@@ -150,6 +150,17 @@ const fps = (least: boolean): Measure => ({
 
 const MEASURES: readonly Measure[] = [
   {
+    rule: 'minBytes',
+    unit: 'bytes',
+    of: ({ bytes }) => bytes,
+    least: true,
+    say: (actual, limit) => {
+      const [has, requires] = sizes(actual, limit)
+      return [`has ${has}`, `requires at least ${requires}`]
+    },
+    fix: 'Use a larger file.',
+  },
+  {
     rule: 'maxBytes',
     unit: 'bytes',
     of: ({ bytes }) => bytes,

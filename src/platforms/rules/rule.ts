@@ -77,6 +77,7 @@ export const RULE_IDS = {
   'gif.maxBytes': 'bytes of an animated image',
   'video.max': 'videos of a post',
   'video.maxBytes': 'bytes of a video',
+  'video.minBytes': 'bytes of a video',
   'video.minSeconds': 'seconds',
   'video.maxSeconds': 'seconds',
   'video.minWidth': 'pixels',

@@ -165,7 +165,7 @@ export function youtubeFake({ clock, state }: FakeOptions<State>): Fake<State> {
     }
     const text = topLevelComment?.snippet?.textOriginal ?? ''
     if (text === '') return fault(400, 'commentTextRequired', 'The comment has no text.', 'youtube.commentThread')
-    if (text.length > MOST_IN_COMMENT) return fault(400, 'commentTextTooLong', 'The comment is too long.')
+    if (Array.from(text).length > MOST_IN_COMMENT) return fault(400, 'commentTextTooLong', 'The comment is too long.')
     const comment = {
       id: `Ug${randomBytes(15).toString('base64url')}`,
       video: video.id,

@@ -119,6 +119,10 @@ function uploading(part: PublishPart, session: string, offset: number): State {
 async function start(context: PublishContext, part: PublishPart): Promise<StepResult> {
   const video = videoOf(part)
   if (video === undefined) throw refusal('validation', 'video_required', 'A post at YouTube needs a video.')
+  const images = part.media.filter(({ kind }) => kind === 'image').length
+  if (images > 1 || part.media.length > images + 1) {
+    throw refusal('validation', 'one_video', 'A post at YouTube has one video, and one image as its thumbnail.')
+  }
   if (part.title === undefined || part.title.trim() === '') {
     throw refusal('validation', 'title_required', 'A video at YouTube needs a title.')
   }
