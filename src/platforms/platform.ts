@@ -186,7 +186,7 @@ export interface ClientKey {
 
 /** The keys for one platform. Kept encrypted in the database. */
 export interface ClientKeys {
-  /** The newest key first, then the older ones that grants or sign-ins in progress are bound to. There is at least one. */
+  /** The key for new grants first, then the next one, and older ones that grants are bound to. There is at least one. */
   list(): Promise<readonly ClientKey[]>
 }
 

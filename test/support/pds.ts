@@ -1,4 +1,5 @@
 import { spawn } from 'node:child_process'
+import { once } from 'node:events'
 import { request } from 'node:http'
 import { createInterface } from 'node:readline'
 import { AtpAgent } from '@atproto/api'
@@ -19,6 +20,8 @@ export interface Pds {
   readonly url: string
   readonly plcUrl: string
   createAccount(name: string): Promise<PdsAccount>
+  /** Lets what the PDS has cached expire. Tokens and proofs keep the real time. */
+  expireCaches(ms: number): Promise<void>
   stop(): Promise<void>
 }
 
@@ -125,8 +128,9 @@ async function start({ authority, hosts = {} }: PdsOptions): Promise<Pds> {
   let errors = ''
   child.stderr.on('data', (chunk: Buffer) => (errors = (errors + chunk.toString()).slice(-4_000)))
   const ended = new Promise<void>((resolve) => child.once('exit', () => resolve()))
+  const lines = createInterface(child.stdout)
   const ready = new Promise<{ url: string; plcUrl: string }>((resolve, reject) => {
-    createInterface(child.stdout).on('line', (line) => {
+    lines.on('line', (line) => {
       if (line.startsWith('{"url"')) resolve(JSON.parse(line) as { url: string; plcUrl: string })
     })
     void ended.then(() => reject(new Error(`the PDS has not started: ${errors}`)))
@@ -136,6 +140,11 @@ async function start({ authority, hosts = {} }: PdsOptions): Promise<Pds> {
     url,
     plcUrl,
     createAccount: (name) => createAccount(url, `${name}.test`),
+    expireCaches: async (ms) => {
+      const moved = once(lines, 'line')
+      child.stdin.write(`${ms}\n`)
+      await moved
+    },
     stop: async () => {
       child.stdin.end()
       await ended

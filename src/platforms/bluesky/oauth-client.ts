@@ -135,7 +135,7 @@ const keyCache = new WeakMap<object, Promise<JoseKey>>()
 function keyOf(id: string, jwk: ClientKey['jwk']): Promise<JoseKey> {
   let key = keyCache.get(jwk)
   if (key === undefined) {
-    key = JoseKey.fromJWK({ ...jwk, alg: 'ES256', use: 'sig' }, id)
+    key = JoseKey.fromJWK({ ...jwk, alg: 'ES256', key_ops: ['sign'] }, id)
     keyCache.set(jwk, key)
   }
   return key

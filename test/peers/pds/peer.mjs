@@ -9,6 +9,7 @@ import { mkdtempSync, rmSync } from 'node:fs'
 import net from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { createInterface } from 'node:readline'
 import tls from 'node:tls'
 
 /** Both servers listen on all interfaces by default. */
@@ -44,7 +45,17 @@ const end = () => {
   // At once: closing the databases of the PDS aborts the process now and then.
   process.kill(process.pid, 'SIGKILL')
 }
-process.stdin.on('end', end).resume()
+/** A line with a number moves ahead, by so many milliseconds, the clocks by which the servers expire what they cache. */
+let ahead = 0
+for (const clock of [Date, performance]) {
+  const now = clock.now.bind(clock)
+  clock.now = () => now() + ahead
+}
+createInterface(process.stdin).on('line', (line) => {
+  ahead += Number(line)
+  console.log('{"ahead":true}')
+})
+process.stdin.on('end', end)
 process.on('SIGTERM', end)
 
 const hex = () => randomBytes(32).toString('hex')

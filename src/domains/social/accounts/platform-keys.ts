@@ -8,13 +8,15 @@ import type { ClientKey, ClientKeys } from '../../../platforms/platform.ts'
 import { platformKeys } from './tables.ts'
 
 const generate = promisify(generateKeyPair)
-/** Longer than a sign-in may take. One that began before a rotation ends with the old key. */
+/** A new key is published this long before it is used, because servers keep the keys that they have read for a while. */
+const AHEAD_MS = HOUR
+/** Longer than a sign-in may take. One that began with the old key ends with it. */
 const OVERLAP_MS = HOUR
 
 /**
- * The keys with which this server authenticates at platforms. Each platform has its own. A new key is for new grants; a
- * platform that binds a grant to a key ends the grant when the key is no longer published, so that a key stays as long
- * as a credential names it.
+ * The keys with which this server authenticates at platforms. Each platform has its own. A new key is published an hour
+ * before new grants use it. A platform that binds a grant to a key ends the grant when the key is no longer published, so
+ * a key stays as long as a credential names it.
  */
 export class PlatformKeys {
   readonly #sql: Sql
@@ -56,18 +58,23 @@ export class PlatformKeys {
       await this.rotate(platform)
       rows = await this.#used(platform)
     }
-    return rows.map(({ id, sealed }) => ({ id, jwk: JSON.parse(this.#box.open(sealed)) as ClientKey['jwk'] }))
+    const inUse = this.#clock.now() - AHEAD_MS
+    const first = rows.find(({ createdAt }) => Date.parse(createdAt) <= inUse) ?? rows.at(-1)
+    return [...rows.filter((row) => row === first), ...rows.filter((row) => row !== first)].map(({ id, sealed }) => ({
+      id,
+      jwk: JSON.parse(this.#box.open(sealed)) as ClientKey['jwk'],
+    }))
   }
 
-  #used(platform: string): Promise<{ id: string; sealed: string }[]> {
-    const selection = platformKeys.selection('k', ['id', 'sealed'])
+  #used(platform: string): Promise<{ id: string; sealed: string; createdAt: string }[]> {
+    const selection = platformKeys.selection('k', ['id', 'sealed', 'createdAt'])
     return this.#sql.rows(
       `select ${selection} from platform_keys k
        where k.platform = $1 and (
          not exists (select from platform_keys n where n.platform = k.platform and n.id > k.id and n.created_at <= $2)
          or exists (select from social_credentials c where c.client_key_id = k.id)
        ) order by k.id desc`,
-      [platform, new Date(this.#clock.now() - OVERLAP_MS)],
+      [platform, new Date(this.#clock.now() - AHEAD_MS - OVERLAP_MS)],
     )
   }
 }

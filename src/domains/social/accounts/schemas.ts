@@ -191,6 +191,6 @@ export const KeySet = Type.Object({
       alg: Type.String(),
       use: Type.String(),
     }),
-    { description: 'The newest key first, then those that accounts still use' },
+    { description: 'The key for new sign-ins first, then the next one and those that accounts still use' },
   ),
 })
