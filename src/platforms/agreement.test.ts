@@ -36,6 +36,8 @@ const OPTIONS: Readonly<Record<string, Readonly<Record<string, unknown>>>> = {
  * platform.
  */
 const UNSEEN: Readonly<Record<string, readonly string[]>> = {
+  // The lexicon takes every type of image, alt texts of any length, and posts without content.
+  bluesky: ['image.types', 'alt.max', 'content.empty'],
   // The upload of a reel names no type.
   facebook: ['video.types'],
   // The upload takes more types than the best practices of X name.

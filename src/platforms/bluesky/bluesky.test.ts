@@ -168,6 +168,8 @@ describe('publishing', () => {
     })
     const media = [peer.file({ kind: 'image', type: 'image/png' })]
     expect(() => peer.publishing.start(partOf('x', { media, link }), account)).toThrow(/accept/)
+    const mixed = [...media, peer.file({ kind: 'video', type: 'video/mp4' })]
+    expect(() => peer.publishing.start(partOf('x', { media: mixed }), account)).toThrow(/accept/)
   })
 
   test('a thread refers to its root and parent by content, and replies can be limited', async () => {

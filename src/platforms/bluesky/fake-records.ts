@@ -62,7 +62,7 @@ export class FakeRepos {
   /** The blob that a file becomes. */
   store(did: string, bytes: Uint8Array, mimeType: string, size = bytes.length): Json {
     const cid = cidOfBlob(bytes)
-    this.#state.blobs[`${did} ${cid}`] = { did, mimeType, size }
+    this.#state.blobs[`${did} ${cid} ${mimeType}`] = { did, mimeType, size }
     return { $type: 'blob', ref: { $link: cid }, mimeType, size }
   }
 
@@ -155,9 +155,9 @@ export class FakeRepos {
 
   #blobProblem(ref: unknown, did: string, types: RegExp, most: number): FakeReply | undefined {
     const { mimeType, ref: link, size } = (ref ?? {}) as { mimeType?: string; size?: number; ref?: { $link?: string } }
-    const blob = this.#state.blobs[`${did} ${link?.$link}`]
+    const blob = this.#state.blobs[`${did} ${link?.$link} ${mimeType}`]
     if (blob === undefined) return fault(400, 'BlobNotFound', `Could not find blob: ${link?.$link}`)
-    if (blob.mimeType !== mimeType || blob.size !== size) return invalid('Referenced blob does not match')
+    if (blob.size !== size) return invalid('Referenced blob does not match')
     if (!types.test(blob.mimeType)) {
       return fault(400, 'InvalidMimeType', `Wrong type of file. It is ${blob.mimeType}.`)
     }

@@ -53,7 +53,7 @@ export interface State {
   readonly sessions: Record<string, FakeSession>
   readonly access: Record<string, { readonly session: string; readonly expiresAt: number }>
   readonly refresh: Record<string, RefreshToken>
-  /** By DID and CID. */
+  /** By DID, CID and type. */
   readonly blobs: Record<string, StoredBlob>
   /** By URI. */
   readonly records: Record<string, StoredRecord>

@@ -12,6 +12,7 @@ const MB = 1_000_000
 export const rules: readonly Rule[] = [
   { id: 'text.max', value: 300, counting: 'graphemes', ...LEXICONS },
   { id: 'text.maxBytes', value: 3_000, counting: 'bytes', ...LEXICONS },
+  { id: 'comment.max', value: 300, counting: 'graphemes', ...LEXICONS, note: 'A comment is a reply.' },
   {
     id: 'alt.max',
     value: 2_000,
