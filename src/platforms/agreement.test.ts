@@ -57,7 +57,6 @@ const PLACES: Readonly<Record<string, string>> = { pinterest: 'board_id' }
 
 /** Platforms whose engine and fake are known to disagree, and in what. The tests tell when they agree. */
 const DISAGREEING: Readonly<Record<string, string>> = {
-  bluesky: 'servers take empty posts and images of any type, and the test has files of different types but equal bytes',
   reddit: 'the engine allows files in comments, and the fake takes GIFs beside other images',
 }
 

@@ -23,7 +23,6 @@ export const rules: readonly Rule[] = [
     note: 'The lexicon has no limit.',
   },
   { id: 'thread.max', value: 25, ...LEXICONS, note: 'Bluesky has no limit. Crier sends at most 25 parts.' },
-  { id: 'comment.max', value: 300, counting: 'graphemes', ...LEXICONS },
   { id: 'link.card', value: 1, ...LEXICONS, note: 'Only without media.' },
   { id: 'tags.max', value: 640, ...LEXICONS, note: 'At most 8 tags, each up to 64 characters.' },
   { id: 'media.max', value: 4, ...LEXICONS },
