@@ -85,6 +85,7 @@ export const headers: Json = {
   'X-Request-Id': text('The id of the request'),
   ETag: text('The version of the resource, for If-Match and If-None-Match'),
   Location: text('The path of the new resource, or the page that the browser goes to'),
+  'Cache-Control': text('How long the document may be stored (RFC 9111)'),
   'Set-Cookie': text('A cookie that the next request of the same browser needs'),
   Link: text('`rel="ice-server"`: STUN and TURN servers for the client'),
   'Accept-Ranges': text('`bytes`'),

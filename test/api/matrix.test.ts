@@ -4,6 +4,7 @@ import { ManualClock, MINUTE } from '../../src/core/clock.ts'
 import { DEFAULT_BODY_LIMIT, limitClassOf } from '../../src/core/limits.ts'
 import { returnsFile, walk, type NamedOperation } from '../../src/core/operation.ts'
 import { ALL_SCOPES, type Scope } from '../../src/core/scope.ts'
+import { ClientMetadata } from '../../src/domains/social/accounts/schemas.ts'
 import { startApp, type App } from '../support/app.ts'
 import type { Stage } from '../support/stage.ts'
 import { signUp } from '../support/people.ts'
@@ -73,8 +74,9 @@ async function call(op: NamedOperation, options: SendOptions): Promise<Reply> {
     expect.fail(`${op.name} returned 500: ${String(app.logs.findLast((line) => line['cause'])?.['cause'])}`)
   expect(reply.headers.get('x-request-id')).toBe('matrix-1')
   expect(reply.headers.get('x-content-type-options')).toBe('nosniff')
-  expect(reply.headers.get('cache-control'), 'only files may be stored').toMatch(
-    returnsFile(op) && reply.status < 400 ? /private|public|no-store/ : /^no-store$/,
+  const mayBeStored = returnsFile(op) || op.headers?.includes('Cache-Control') === true
+  expect(reply.headers.get('cache-control'), 'only files and public documents may be stored').toMatch(
+    mayBeStored && reply.status < 400 ? /private|public|no-store/ : /^no-store$/,
   )
   if (reply.status >= 400 && reply.body?.code !== undefined) {
     expect(reply.body).toMatchObject({
@@ -108,6 +110,7 @@ function insider(op: NamedOperation): SendOptions {
 
 /** Turns whose example causes no event and no change of a channel, each with its reason. */
 const WITHOUT_EVENTS: Readonly<Record<string, string>> = {
+  createPinterestBoard: 'the board is at the platform',
   deleteAssets: 'there is no such asset',
   markChannelRead: 'only sends an event to the clients of the same user',
   retryDestination: 'only the result causes an event',
@@ -328,8 +331,13 @@ async function expectFault(op: NamedOperation, options: SendOptions, path: strin
   expect(reply.body.errors).toContainEqual({ path, code, message: expect.stringMatching(/\S/) })
 }
 
-/** The contract's exceptions from the envelope. */
-const OWN_SHAPE: Readonly<Record<string, readonly string[]>> = { signUp: ['message', 'user'] }
+/** The contract's exceptions from the envelope, with their fields. */
+const OWN_SHAPE: Readonly<Record<string, readonly string[]>> = {
+  signUp: ['message', 'user'],
+  // Documents of the AT Protocol.
+  atprotoClientMetadata: Object.keys(ClientMetadata.properties),
+  atprotoJwks: ['keys'],
+}
 
 function expectEnvelope(op: NamedOperation, reply: Reply): void {
   const returns = (op.returns as Record<number, { contentType?: string } | null>)[reply.status]
