@@ -16,6 +16,9 @@ test.each([
   ['getStreamingUsage', 'streams', 'get-streaming-usage'],
   ['login', 'auth', 'login'],
   ['getHealth', 'health', 'get'],
+  ['listSocialAccounts', 'social-accounts', 'list'],
+  ['connectAccount', 'social-accounts', 'connect-account'],
+  ['rotateKeys', 'keys', 'rotate'],
 ])('%s of %s is the command %s', (operation, domain, name) => {
   expect(shortName(operation, domain)).toBe(name)
   expect(findCommand(commands, domain, name)?.operation).toBe(operation)

@@ -117,7 +117,9 @@ export function findCommand(commands: readonly Command[], domain: string, name: 
  */
 export function shortName(operation: string, domain: string): string {
   const noun = domain.replace(/s$/, '')
-  const [verb = '', ...rest] = kebab(operation).split('-')
+  // A noun of several words, such as `social-accounts`, is removed as a whole.
+  const name = domain.includes('-') ? kebab(operation).replace(new RegExp(`-${noun}s?$`), '') : kebab(operation)
+  const [verb = '', ...rest] = name.split('-')
   return [verb, ...rest.filter((word) => word !== noun && word !== domain)].join('-')
 }
 
