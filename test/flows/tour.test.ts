@@ -58,10 +58,10 @@ interface Step {
   readonly expected: readonly string[]
 }
 
-/** The commands of the tour's `console` blocks, with the output that the README shows. */
-async function tour(): Promise<Step[]> {
+/** The commands of the `console` blocks of a section, with the output that the README shows. */
+async function tour(title: string): Promise<Step[]> {
   const readme = await readFile(join(ROOT, 'README.md'), 'utf8')
-  const text = /## Five-minute tour\n(.*?)\n## /s.exec(readme)?.[1] ?? ''
+  const text = new RegExp(`## ${title}\n(.*?)\n## `, 's').exec(readme)?.[1] ?? ''
   const lines = [...text.matchAll(/```console\n(.*?)```/gs)].flatMap(([, block = '']) => block.trimEnd().split('\n'))
   const steps: { command: string; expected: string[] }[] = []
   for (const line of lines) {
@@ -83,10 +83,12 @@ function environment(): NodeJS.ProcessEnv {
   return { PATH: path, LANG: 'C.UTF-8', ...home, CRIER_URL: `http://localhost:${ports.get('3000')}` }
 }
 
-async function start(): Promise<void> {
-  const own = { PORT: String(ports.get('3000')), RTMP_PORT: String(ports.get('1935')), ADMIN_PORT: '0', WHIP_PORT: '0' }
+/** Starts the server with the arguments of `npm start --`. */
+async function start(args: readonly string[] = []): Promise<ChildProcess> {
+  const free = { ADMIN_PORT: '0', WHIP_PORT: '0', SANDBOX_PORT: '0' }
+  const own = { PORT: String(ports.get('3000')), RTMP_PORT: String(ports.get('1935')), ...free }
   const env = { ...environment(), ...own, ALLOW_PRIVATE_ADDRESSES: '1' }
-  const server = spawn('npm', ['start'], { cwd: folder, env, ...user })
+  const server = spawn('npm', ['start', '--', ...args], { cwd: folder, env, ...user })
   running.push(server)
   let printed = ''
   const note = (bytes: Buffer) => void (printed += bytes.toString())
@@ -96,6 +98,7 @@ async function start(): Promise<void> {
     timeoutMs: 90_000,
     what: `the server to be ready: ${printed}`,
   })
+  return server
 }
 
 /** An interactive bash on a pseudo-terminal. */
@@ -156,16 +159,16 @@ const hasMail = async () => {
   return mails.some((name) => name.endsWith('.eml'))
 }
 
-test('the tour works when typed into a terminal', { timeout: 300_000 }, async () => {
-  const steps = await tour()
-  expect(steps.length).toBeGreaterThan(12)
-  await start()
-  const terminal = new Terminal()
+/** Types the commands of a section, and compares what they print. */
+async function follow(terminal: Terminal, title: string): Promise<void> {
   const spaced = (text: string) => text.replace(/ +/g, ' ')
+  const steps = await tour(title)
+  expect(steps.length).toBeGreaterThan(5)
   for (const [index, { command, expected }] of steps.entries()) {
     // A user reads the mail after it has arrived.
     if (command.includes('data/outbox')) await waitFor(hasMail, { what: 'the mail with the code' })
-    const output = await terminal.type(here(command), { asks: expected.includes('Password:'), mark: `step-${index}` })
+    const mark = `${title.replaceAll(/\W/g, '-')}-${index}`
+    const output = await terminal.type(here(command), { asks: expected.includes('Password:'), mark })
     expect(output, command).not.toMatch(/Stopped|command not found/)
     let rest = spaced(output)
     for (const line of expected.map((text) => spaced(here(text)).trimEnd())) {
@@ -173,4 +176,14 @@ test('the tour works when typed into a terminal', { timeout: 300_000 }, async ()
       rest = rest.slice(rest.indexOf(line) + line.length)
     }
   }
+}
+
+test('the tours work when typed into a terminal', { timeout: 300_000 }, async () => {
+  const server = await start()
+  const terminal = new Terminal()
+  await follow(terminal, 'Five-minute tour')
+  server.kill('SIGTERM')
+  await once(server, 'exit')
+  await start(['--sandbox'])
+  await follow(terminal, 'Social accounts in five minutes')
 })
