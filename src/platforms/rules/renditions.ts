@@ -24,6 +24,8 @@ const CODECS = [
 ] as const
 /** The least size that renditions can be held to, in bytes. */
 const LEAST_BYTES = 10_000
+/** The largest size that renditions can be held to, in bytes. */
+const MOST_BYTES = 64 * 2 ** 30
 
 /**
  * The settings of a rendition that fits all limits of a file; undefined if no rendition does. A file that is too small,
@@ -47,7 +49,8 @@ export function renditionFor(limits: Limits, file: PostMedia): RenditionRequest 
     codec,
     ...(shape !== undefined && { crop: shape, fit: 'crop' as const }),
     ...(frame !== undefined && frame),
-    ...(bytes !== undefined && (file.bytes > bytes || codec !== codecOf(file)) && { maxBytes: bytes }),
+    ...(bytes !== undefined &&
+      (file.bytes > bytes || codec !== codecOf(file)) && { maxBytes: Math.min(bytes, MOST_BYTES) }),
     ...(kind === 'video' && seconds !== undefined && (file.seconds ?? 0) > seconds && { trim: { to: seconds } }),
     ...(kind === 'video' && fps !== undefined && (file.fps ?? 0) > fps && { fps }),
   }
