@@ -150,6 +150,8 @@ describe('sign-in at a real PDS, as a public client on loopback', () => {
     const hans = await pds.createAccount('hans')
     await signIn(hans)
     const { _id } = await accountOf(hans)
+    // The schedule would refresh the token as well.
+    await app.database.run('update social_accounts set refresh_at = null where id = $1', [_id])
     clock.advance(3 * HOUR)
     const from = await versionOf(_id)
     const { keeper } = app.composition.services.socialAccounts
