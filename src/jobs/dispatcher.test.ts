@@ -79,7 +79,7 @@ test('adds due rows by queue, marks those that were already added, and requests 
   await dispatcher.close()
 })
 
-test('reads again at once while there may be more rows, or when it was woken meanwhile', async () => {
+test('reads again at once if the batch was full, or if it was woken during the read', async () => {
   const { dispatcher, due, settle, state } = start()
   due.push(Array.from({ length: 500 }, (_, index) => row(String(index))))
   dispatcher.wake()

@@ -30,7 +30,7 @@ export const turnCodec: Codec = {
   decode(kind, text) {
     const plain: unknown = deserialize(Buffer.from(text, 'base64'))
     if (kind === 'error') return errorOf(plain as PlainError)
-    // A payload has no body of its own, so it stays as it is.
+    // A payload is not wrapped, so it is returned unchanged.
     return valueOf(plain)
   },
 }

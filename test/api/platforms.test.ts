@@ -36,7 +36,7 @@ afterAll(async () => {
   rmSync(folder, { recursive: true })
 })
 
-// Each test has an account of its own, because what is known of one is kept.
+// Each test uses its own account, because capabilities are cached by account.
 beforeEach(async () => {
   accountId = await connect('mastodon')
 })
@@ -167,7 +167,7 @@ describe('with an account', () => {
     })
   })
 
-  test('only those who may read the account find it', async () => {
+  test('callers without access to the account get 404', async () => {
     const stranger = await seedUser(app, 'stranger')
     const member = await seedUser(app, 'member')
     await seedMember(app, workspaceId, member, { scopes: ['media:read'] })

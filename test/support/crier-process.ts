@@ -18,7 +18,7 @@ export interface PlainUser {
   readonly gid: number
 }
 
-/** Crier as an operator starts it, in a process and a folder of its own. */
+/** Crier as an operator starts it, in a separate process and folder. */
 export class CrierProcess {
   readonly url: string
   readonly rtmpPort: number

@@ -100,7 +100,7 @@ const SCOPE = 'atproto transition:generic'
 const PASSWORD = 'a-password-of-the-account'
 const TRIES = 3
 
-/** Starts a PDS of Bluesky in a process of its own. @throws Error when it is not installed or does not start */
+/** Starts a Bluesky PDS in a separate process. @throws Error when it is not installed or does not start */
 export async function startPds(options: PdsOptions = {}): Promise<Pds> {
   for (let tries = 1; ; tries += 1) {
     try {

@@ -65,7 +65,7 @@ function removeOlder(peer: Peer): void {
   }
 }
 
-/** Where a peer is installed. The name follows from its packages, so that a change of them installs it anew. */
+/** The folder of a peer. Its name is derived from the packages, so a change of versions installs the peer again. */
 function folderOf(peer: Peer): string {
   const source = join(SOURCES, peer)
   const hash = createHash('sha256')

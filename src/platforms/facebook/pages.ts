@@ -16,7 +16,7 @@ interface PageList {
 const MOST_CALLS = 50
 
 /**
- * The pages that a login manages, each with a token of its own, which does not expire (developers.facebook.com, User
+ * The pages that a login manages. Each has its own token, which does not expire (developers.facebook.com, User
  * accounts, 2026-11). @throws PlatformError
  */
 export async function pages(context: AccountContext): Promise<readonly ChildAccount[]> {

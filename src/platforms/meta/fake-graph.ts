@@ -110,7 +110,7 @@ export function listPage(
   })
 }
 
-/** Issues a token with a lifetime of its own. @param seconds null for a token that does not expire */
+/** Issues a token with the given lifetime. @param seconds null for a token that does not expire */
 export function issueToken(
   state: OAuthState,
   { account, app, scopes }: TokenHolder,

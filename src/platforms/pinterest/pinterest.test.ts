@@ -131,7 +131,7 @@ describe('publishing', () => {
     expect(withText('With a cover')).toHaveLength(1)
   })
 
-  test('an upload whose reply was lost is sent again, and one whose form has ended is registered anew', async () => {
+  test('retries an upload whose reply was lost, and registers it again if the upload form has expired', async () => {
     const part = video('Again')
     const registered = await publishing.step(account, part, publishing.start(part, account))
     const state = registered.kind === 'next' ? registered.state : undefined
@@ -171,7 +171,7 @@ describe('publishing', () => {
     expect(await publishing.reconcile?.(account, pin(''), state)).toMatchObject({ kind: 'unknown' })
   })
 
-  test('the time of a Pin is read as UTC, wherever the server is', async () => {
+  test('reads the time of a Pin as UTC in any server time zone', async () => {
     const part = pin('In Tokyo')
     const post = await peer.publish(account, part)
     vi.stubEnv('TZ', 'Asia/Tokyo')

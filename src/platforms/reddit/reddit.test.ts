@@ -271,7 +271,7 @@ describe('errors', () => {
     expect(form('RATELIMIT', 'Take a break.')?.retryAfter).toBeUndefined()
   })
 
-  test('a client without a name of its own is refused', async () => {
+  test('a client without a unique User-Agent is refused', async () => {
     const reply = await fetch(`${peer.running.url}/api/v1/me`, { headers: { 'User-Agent': 'curl/8' } })
     expect(reply.status).toBe(429)
   })

@@ -54,7 +54,7 @@ export const RULE_IDS = {
   'alt.max': 'length of an alt text',
   'comment.max': 'length of the first comment',
   'link.max': 'characters of the link',
-  'link.card': '1 when a post can have a link of its own, beside its text',
+  'link.card': '1 when a post can have a link card in addition to its text',
   'link.shortened': '1 when the platform replaces links in the text by short ones',
   'hashtags.max': 'hashtags in the text',
   'mentions.max': 'mentions in the text',

@@ -213,7 +213,7 @@ async function findPublication(context: AccountContext, state: State): Promise<R
     : { kind: 'absent' }
 }
 
-/** Looks for photos whose `init` had no reply, so that there is no id of the publication. */
+/** Looks for photos when the reply to `init` was lost, so the `publish_id` is unknown. */
 async function findPhotos(context: AccountContext, part: PublishPart): Promise<Reconciled> {
   const { data } = await call(context, '/v2/video/list/', {
     query: { fields: 'id,title,video_description,create_time,share_url' },

@@ -2,7 +2,7 @@ import { json, type FakeReply } from '../sandbox/fake.ts'
 
 const PROBLEMS = 'https://api.twitter.com/2/problems/'
 
-/** A problem without a type of its own. */
+/** A problem without a specific type. */
 export function problem(status: number, title: string, detail: string): FakeReply {
   return json(status, { title, detail, type: 'about:blank', status })
 }

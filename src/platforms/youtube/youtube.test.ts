@@ -178,7 +178,7 @@ describe('publishing', () => {
     expect(titled('Once')).toMatchObject([{ id: post.id }])
   })
 
-  test('after the end of its session a video is found by its title, or sent anew', async () => {
+  test('when its upload session has expired, a video is found by its title or uploaded again', async () => {
     const part = video('Late')
     const state = await peer.prepare(account, part)
     peer.clock.advance(8 * DAY_MS)

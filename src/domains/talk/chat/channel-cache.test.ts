@@ -54,7 +54,7 @@ test('the limit can be switched off', () => {
   expect(channel.buckets.size).toBe(0)
 })
 
-test('a channel remembers a thousand users, and beyond that only those who wrote a moment ago', () => {
+test('a channel forgets idle users once it has rate limits for a thousand', () => {
   for (let user = 0; user < 1_000; user += 1) write(`user ${user}`)
   clock.advance(200)
   expect(channel.buckets.size).toBe(1_000)
