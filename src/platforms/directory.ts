@@ -25,6 +25,7 @@ export interface ConfiguredPlatform {
 
 export interface CallOptions {
   readonly signal?: AbortSignal
+  /** Takes the log of each call: `CallRecorder.add` for an attempt. */
   readonly onCall?: (call: LoggedCall) => void
   readonly onBudget?: (report: BudgetReport) => void
 }
@@ -41,6 +42,8 @@ interface DirectoryOptions {
   readonly keys: (platform: string) => ClientKeys
   /** The address of this server, without a trailing slash. */
   readonly publicUrl: string
+  /** Takes the log of every call to every platform. */
+  readonly onCall?: (platform: string, call: LoggedCall) => void
 }
 
 /** The platforms with the settings of this server, and the clients to call them. */
@@ -111,14 +114,17 @@ export class PlatformDirectory {
 
   /** The arguments for the functions of a platform. */
   context({ platform, settings }: ConfiguredPlatform, { onBudget, onCall, signal }: CallOptions = {}): PlatformContext {
-    const { apps, clock, keys, outgoing, publicUrl } = this.#options
+    const { apps, clock, keys, onCall: onEveryCall, outgoing, publicUrl } = this.#options
     const http = new PlatformHttp({
       platform,
       clock,
       outgoing,
       breaker: this.#breaker,
       reader: platform.reader,
-      ...(onCall && { onCall }),
+      onCall: (call) => {
+        onEveryCall?.(platform.key, call)
+        onCall?.(call)
+      },
       ...(onBudget && { onBudget }),
     })
     return {

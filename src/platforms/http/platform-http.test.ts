@@ -5,7 +5,15 @@ import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import { ManualClock, SECOND } from '../../core/clock.ts'
 import { Outgoing } from '../../fetch/outgoing.ts'
 import { CircuitBreaker } from './circuit-breaker.ts'
-import { kindOfStatus, PlatformHttp, retryAfterOf, type BudgetReport, type LoggedCall } from './platform-http.ts'
+import type { PlatformError } from '../error-kinds.ts'
+import {
+  kindOfStatus,
+  PlatformHttp,
+  retryAfterOf,
+  type BudgetReport,
+  type LoggedCall,
+  type PlatformRequest,
+} from './platform-http.ts'
 
 const clock = new ManualClock()
 const outgoing = Outgoing.of(false)
@@ -46,7 +54,13 @@ function client(): PlatformHttp {
     breaker: new CircuitBreaker(clock),
     reader: {
       errorOf: ({ json, status }) =>
-        status < 400 ? undefined : { kind: kindOfStatus(status), code: (json as { code?: string })?.code },
+        status < 400
+          ? undefined
+          : {
+              kind: kindOfStatus(status),
+              code: (json as { code?: string } | undefined)?.code,
+              detail: (json as { message?: string } | undefined)?.message,
+            },
       budgetsOf: ({ headers }, now) =>
         headers['x-left'] === undefined ? [] : [{ name: 'api', remaining: Number(headers['x-left']), resetsAt: now }],
     },
@@ -97,6 +111,75 @@ describe('PlatformHttp', () => {
     ])
     expect(JSON.stringify(calls)).not.toMatch(/s3cr3t|topsecret|hidden/)
     await failed.catch((error: Error) => expect(JSON.stringify(error)).not.toContain('s3cr3t'))
+  })
+
+  test('removes from an error what the request had to keep secret, wherever it was', async () => {
+    const secrets = {
+      bearer: 'marked-bearer',
+      basic: 'marked-basic',
+      proof: 'marked-proof',
+      parameter: 'marked+parameter',
+      path: 'marked-path',
+      field: 'marked-"field"',
+      nested: 'marked-nested',
+      named: 'marked-named',
+    }
+    answer = (request, reply, body) => {
+      const { authorization = '', dpop } = request.headers
+      const user = Buffer.from(authorization.replace('Basic ', ''), 'base64').toString()
+      const said = [request.url, decodeURIComponent(request.url ?? ''), authorization, user, dpop, body]
+      reply.writeHead(400).end(JSON.stringify({ code: said.join(' '), message: said.join(' ') }))
+    }
+    const basic = `Basic ${Buffer.from(`app:${secrets.basic}`).toString('base64')}`
+    const query = { access_token: secrets.parameter }
+    const requests: PlatformRequest[] = [
+      { url: `${base}/bot${secrets.path}/x`, query, headers: { Authorization: `Bearer ${secrets.bearer}` } },
+      { url: base, method: 'POST', form: { refresh_token: secrets.field }, headers: { authorization: basic } },
+      { url: base, method: 'POST', json: { a: [{ password: secrets.nested }] }, headers: { DPoP: secrets.proof } },
+      { url: `${base}/${secrets.named}`, secrets: [secrets.named] },
+    ]
+    for (const request of requests) {
+      const said = await client()
+        .send({ ...request, expect: [400] })
+        .then(({ bytes, json }) => `${bytes.toString()} ${JSON.stringify(json)}`)
+      expect(said).toContain('[redacted]')
+      const { code, detail, kind } = await client()
+        .send(request)
+        .then(
+          () => expect.fail('the error was not thrown'),
+          (one: PlatformError) => one,
+        )
+      expect(kind).toBe('validation')
+      expect([said, code, detail, JSON.stringify(calls)].join(' ')).not.toMatch(/marked/)
+    }
+  })
+
+  test('leaves a successful reply as it is', async () => {
+    answer = (_request, reply) => reply.end('{"access_token":"marked-token"}')
+    const { json } = await client().send({ url: base, headers: { Authorization: 'Bearer marked-token' } })
+    expect(json).toEqual({ access_token: 'marked-token' })
+  })
+
+  test('logs the code of an error, and calls without a reply', async () => {
+    answer = (_request, reply) => reply.writeHead(403).end('{"code":"not_allowed"}')
+    await client()
+      .send({ method: 'POST', url: `${base}/${'a'.repeat(1_000)}`, json: {} })
+      .catch(() => undefined)
+    await client()
+      .send({ url: 'http://127.0.0.1:1/' })
+      .catch(() => undefined)
+    expect(calls).toMatchObject([
+      {
+        method: 'POST',
+        status: 403,
+        platformCode: 'not_allowed',
+        bytes: 22,
+        error: expect.stringMatching(/^scope_missing: /),
+      },
+      { method: 'GET', platformCode: 'unreachable', error: expect.stringMatching(/^network: /) },
+    ])
+    expect(calls[0]?.url).toHaveLength(300)
+    expect(calls[1]).not.toHaveProperty('status')
   })
 
   test('a refused call had no effect; a lost reply may have had one', async () => {

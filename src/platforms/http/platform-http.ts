@@ -4,12 +4,15 @@ import { OutgoingError, type Outgoing, type OutgoingReply, type StreamBody } fro
 import { OPEN_RULES } from '../../fetch/target.ts'
 import { PlatformError, type ErrorKind, type PlatformErrorOptions } from '../error-kinds.ts'
 import type { CircuitBreaker } from './circuit-breaker.ts'
-import { redactedUrl, withoutSecrets } from './redaction.ts'
+import { redactedUrl, secretsOf, withoutSecrets } from './redaction.ts'
 
 const TIMEOUT_MS = 15_000
 const MOST_BYTES = 2_000_000
 /** How much of an error response is stored. */
 const MOST_DETAIL = 500
+/** Characters of a URL, and of the platform's code and id of a request, in the log of calls. */
+const MOST_URL = 300
+const MOST_CODE = 100
 
 export interface PlatformRequest {
   readonly method?: 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE'
@@ -26,7 +29,7 @@ export interface PlatformRequest {
   readonly signal?: AbortSignal | undefined
   /** The host was entered by a user (an instance, a site): only public addresses are allowed. */
   readonly userHost?: boolean
-  /** Values that must never be stored: tokens in the body or path. */
+  /** Secrets that the name of their header, parameter or field does not reveal, such as those in a path. */
   readonly secrets?: readonly string[]
   /** Error statuses that the caller reads itself, so that they are not thrown. */
   readonly expect?: readonly number[]
@@ -44,8 +47,9 @@ export interface PlatformReply {
   readonly json: unknown
 }
 
-/** One call as an attempt stores it: without secrets. */
+/** One call as an attempt stores it: without secrets, and of bounded size. */
 export interface LoggedCall {
+  /** When it began. */
   readonly at: string
   readonly method: string
   readonly url: string
@@ -56,6 +60,8 @@ export interface LoggedCall {
   readonly bytes?: number
   /** The platform's id of the request, for its support. */
   readonly platformRequestId?: string
+  /** The platform's own code of the error. Without a reply: `timeout`, `unreachable`, `refused`, … */
+  readonly platformCode?: string
   readonly error?: string
 }
 
@@ -123,13 +129,14 @@ export class PlatformHttp {
         mayHaveHappened: false,
       })
     }
-    const started = clock.monotonic()
-    const log = (part: Pick<LoggedCall, 'status' | 'bytes' | 'platformRequestId' | 'error'>) =>
+    const secrets = secretsOf(url, request)
+    const started = { at: new Date(clock.now()).toISOString(), ms: clock.monotonic() }
+    const log = (part: Pick<LoggedCall, 'status' | 'bytes' | 'platformRequestId' | 'platformCode' | 'error'>) =>
       this.#options.onCall?.({
-        at: new Date(clock.now()).toISOString(),
+        at: started.at,
         method: request.method ?? 'GET',
-        url: withoutSecrets(redactedUrl(url), request.secrets ?? []),
-        ms: Math.round(clock.monotonic() - started),
+        url: withoutSecrets(redactedUrl(url), secrets).slice(0, MOST_URL),
+        ms: Math.round(clock.monotonic() - started.ms),
         ...part,
       })
     let reply: OutgoingReply
@@ -139,21 +146,19 @@ export class PlatformHttp {
       if (!(error instanceof OutgoingError)) throw error
       // A refused address or a cancelled call is no evidence about the host.
       breaker.report(circuit, error.fault === 'refused' || error.fault === 'cancelled' ? undefined : false)
-      log({ error: withoutSecrets(error.message, request.secrets ?? []) })
-      throw this.#unreachable(error)
+      const detail = withoutSecrets(error.message, secrets)
+      log({ platformCode: error.fault, error: `network: ${detail}`.slice(0, MOST_DETAIL) })
+      throw this.#unreachable(error, detail)
     }
     breaker.report(circuit, reply.status < 500)
-    const read: PlatformReply = {
-      ...reply,
-      target: `${request.method ?? 'GET'} ${URL.parse(url)?.pathname ?? ''}`,
-      json: jsonOf(reply),
-    }
-    const fault = request.expect?.includes(reply.status) === true ? undefined : this.#faultOf(read, request)
+    const read = readOf(reply, `${request.method ?? 'GET'} ${URL.parse(url)?.pathname ?? ''}`, secrets)
+    const fault = request.expect?.includes(reply.status) === true ? undefined : this.#faultOf(read, secrets)
     const requestId = REQUEST_ID_HEADERS.map((name) => reply.headers[name]).find((id) => typeof id === 'string')
     log({
       status: reply.status,
       bytes: reply.bytes.length,
-      ...(typeof requestId === 'string' && { platformRequestId: requestId.slice(0, 100) }),
+      ...(typeof requestId === 'string' && { platformRequestId: requestId.slice(0, MOST_CODE) }),
+      ...(fault?.code !== undefined && { platformCode: fault.code.slice(0, MOST_CODE) }),
       ...(fault !== undefined && { error: `${fault.kind}: ${fault.detail ?? ''}`.slice(0, MOST_DETAIL) }),
     })
     for (const report of this.#options.reader.budgetsOf?.(read, clock.now()) ?? []) this.#options.onBudget?.(report)
@@ -178,33 +183,34 @@ export class PlatformHttp {
     ] as const
   }
 
-  #unreachable(error: OutgoingError): PlatformError {
+  #unreachable(error: OutgoingError, detail: string): PlatformError {
     const { platform } = this.#options
     if (error.fault === 'refused') {
       return new PlatformError('validation', platform.title, {
         code: 'address_refused',
-        detail: error.message,
+        detail,
         mayHaveHappened: false,
         cause: error,
       })
     }
     return new PlatformError('network', platform.title, {
       code: error.fault,
-      detail: error.message,
+      detail,
       mayHaveHappened: error.sent,
       cause: error,
     })
   }
 
-  #faultOf(reply: PlatformReply, request: PlatformRequest): PlatformError | undefined {
+  #faultOf(reply: PlatformReply, secrets: readonly string[]): PlatformError | undefined {
     const { clock, platform, reader } = this.#options
     const found = reader.errorOf(reply, clock.now())
     if (found === undefined) return undefined
     const { kind, ...options } = found
     const retryAfter = options.retryAfter ?? retryAfterOf(reply.headers, clock.now())
-    const detail = withoutSecrets(options.detail ?? reply.bytes.toString('utf8'), request.secrets ?? [])
+    const detail = withoutSecrets(options.detail ?? reply.bytes.toString('utf8'), secrets)
     return new PlatformError(kind, platform.title, {
       ...options,
+      code: options.code === undefined ? undefined : withoutSecrets(options.code, secrets),
       httpStatus: reply.status,
       detail: detail.slice(0, MOST_DETAIL),
       ...(retryAfter !== undefined && { retryAfter }),
@@ -252,7 +258,18 @@ function bodyOf({ body, form, json }: PlatformRequest) {
   }
 }
 
-function jsonOf({ bytes }: OutgoingReply): unknown {
+/**
+ * A reply as the platform's folder reads it. Errors often repeat the request, so secrets are removed from them first: no
+ * message that is made of one can contain a token.
+ */
+function readOf(reply: OutgoingReply, target: string, secrets: readonly string[]): PlatformReply {
+  const text = reply.status < 400 || secrets.length === 0 ? '' : reply.bytes.toString('utf8')
+  const safe = withoutSecrets(text, secrets)
+  const bytes = safe === text ? reply.bytes : Buffer.from(safe)
+  return { ...reply, target, bytes, json: jsonOf({ bytes }) }
+}
+
+function jsonOf({ bytes }: Pick<OutgoingReply, 'bytes'>): unknown {
   try {
     return JSON.parse(bytes.toString('utf8')) as unknown
   } catch {

@@ -51,13 +51,14 @@ export class TokenKeeper {
 
   /**
    * A credential that is valid for at least a minute.
+   * @param calls of the caller, in whose log a refresh is. Callers that share a refresh do not log it
    * @throws PlatformError auth_expired when the user must connect again; a retryable kind when the platform is
    * unavailable
    */
-  async credentialOf(account: TokenAccount): Promise<Credential> {
+  async credentialOf(account: TokenAccount, calls?: CallOptions): Promise<Credential> {
     const row = await this.#read(account.id)
     const credential = await this.#vault.open(row)
-    return this.#isFresh(credential) ? credential : this.refresh(account, row.version)
+    return this.#isFresh(credential) ? credential : this.refresh(account, row.version, calls)
   }
 
   /**
@@ -65,10 +66,10 @@ export class TokenKeeper {
    * @param version of the outdated credential; a refresh that has already replaced it counts
    * @throws PlatformError
    */
-  refresh(account: TokenAccount, version?: number): Promise<Credential> {
+  refresh(account: TokenAccount, version?: number, calls?: CallOptions): Promise<Credential> {
     let running = this.#running.get(account.id)
     if (running === undefined) {
-      running = this.#refreshOnce(account, version).finally(() => this.#running.delete(account.id))
+      running = this.#refreshOnce(account, version, calls).finally(() => this.#running.delete(account.id))
       this.#running.set(account.id, running)
     }
     return running
@@ -78,7 +79,11 @@ export class TokenKeeper {
     return expiresAt === undefined || expiresAt - this.#clock.now() > MARGIN_MS
   }
 
-  async #refreshOnce(account: TokenAccount, stale: number | undefined): Promise<Credential> {
+  async #refreshOnce(
+    account: TokenAccount,
+    stale: number | undefined,
+    { onCall }: CallOptions = {},
+  ): Promise<Credential> {
     const entry = this.#directory.find(account.platform)
     const refresh = entry?.platform.oauth?.refresh
     if (entry === undefined || refresh === undefined) throw expired(account, 'the access has ended')
@@ -99,7 +104,9 @@ export class TokenKeeper {
     try {
       const row = await this.#read(account.id)
       const old = await this.#vault.open(row)
-      const context = { ...this.#directory.context(entry), credential: old, remoteId: account.remoteId }
+      // Without the signal of the caller, because others wait for this refresh.
+      const call = this.#directory.context(entry, onCall === undefined ? {} : { onCall })
+      const context = { ...call, credential: old, remoteId: account.remoteId }
       const style = entry.platform.oauth?.refreshStyle ?? 'none'
       const fresh = merged(old, await repeated(style, () => refresh(context)))
       await this.#save(account.id, lease, fresh)
@@ -203,6 +210,6 @@ export async function openAccount(
   if (row === undefined || entry === undefined) return undefined
   const holder = row.sharesLogin && row.loginId !== null ? await socialAccounts.first(sql, { id: row.loginId }) : row
   if (holder === undefined || holder.removedAt !== null) throw expired(row, 'its login was disconnected')
-  const credential = await keeper.credentialOf(holder)
+  const credential = await keeper.credentialOf(holder, calls)
   return { row, context: { ...directory.context(entry, calls), credential, remoteId: row.remoteId } }
 }
