@@ -11,6 +11,8 @@ export const social = [
       platform text not null,
       server text not null,
       redirect_uri text not null,
+      key_id uuid not null,
+      data_key_sealed text not null,
       sealed text not null,
       created_at timestamptz not null,
       primary key (platform, server, redirect_uri)
@@ -70,6 +72,8 @@ export const social = [
     create table platform_keys (
       id uuid primary key,
       platform text not null,
+      key_id uuid not null,
+      data_key_sealed text not null,
       sealed text not null,
       created_at timestamptz not null
     )`,

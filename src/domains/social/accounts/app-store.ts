@@ -1,16 +1,15 @@
-import { SealedBox } from '../../../core/sealed-box.ts'
 import type { Clock } from '../../../core/clock.ts'
 import type { Sql } from '../../../core/sql.ts'
 import type { AppRegistrations, RegisteredApp } from '../../../platforms/platform.ts'
 import { platformApps } from './tables.ts'
+import type { CredentialVault } from './vault.ts'
 
 /** Apps that Crier has registered itself, one for each server. */
-export function appStore(sql: Sql, clock: Clock, secret: string): (platform: string) => AppRegistrations {
-  const box = new SealedBox(secret, 'platform apps')
+export function appStore(sql: Sql, clock: Clock, vault: CredentialVault): (platform: string) => AppRegistrations {
   return (platform) => {
     const find = async (server: string, redirectUri: string): Promise<RegisteredApp | undefined> => {
       const row = await platformApps.first(sql, { platform, server, redirectUri })
-      return row === undefined ? undefined : (JSON.parse(box.open(row.sealed)) as RegisteredApp)
+      return row === undefined ? undefined : vault.openValue<RegisteredApp>('platform app', row)
     }
     return {
       find,
@@ -19,7 +18,7 @@ export function appStore(sql: Sql, clock: Clock, secret: string): (platform: str
           platform,
           server,
           redirectUri,
-          sealed: box.seal(JSON.stringify(app)),
+          ...(await vault.sealValue('platform app', app)),
           createdAt: new Date(clock.now()),
         }
         await platformApps.insert(sql, row, { ignoreConflict: true })

@@ -32,20 +32,22 @@ export function composeSocialAccounts(
   { clock, config, database: sql, jobs, log, secret, turns }: Foundation,
   { plans, workspaces: { memberships } }: Pick<Services, 'plans' | 'workspaces'>,
 ) {
+  const platformLog = log.child({ part: 'platforms' })
   const file = config.PLATFORM_RULES_FILE
-  const overrides = file === undefined ? undefined : new OverrideFile({ file, log: log.child({ part: 'platforms' }) })
+  const overrides = file === undefined ? undefined : new OverrideFile({ file, log: platformLog })
   const outgoing = Outgoing.of(config.ALLOW_PRIVATE_ADDRESSES)
-  const keys = new PlatformKeys(sql, clock, secret)
+  const vault = new CredentialVault(sql, clock, secret)
+  const keys = new PlatformKeys(sql, clock, vault)
   const directory = new PlatformDirectory({
     settings: config.PLATFORMS,
     clock,
     outgoing,
-    apps: appStore(sql, clock, secret),
+    apps: appStore(sql, clock, vault),
     ...(overrides && { overrides: (platform: string) => overrides.of(platform) }),
     keys: (platform) => keys.of(platform),
     publicUrl: config.PUBLIC_URL,
+    onCall: (platform, call) => platformLog.debug({ platform, ...call }, 'a platform was called'),
   })
-  const vault = new CredentialVault(sql, clock, secret)
   const keeper = new TokenKeeper(sql, clock, vault, directory, {
     refreshed: async ({ id, platform, workspaceId }, credential) => {
       const entry = directory.find(platform)

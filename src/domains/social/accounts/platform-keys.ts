@@ -2,10 +2,10 @@ import { generateKeyPair } from 'node:crypto'
 import { promisify } from 'node:util'
 import { HOUR, type Clock } from '../../../core/clock.ts'
 import { uuidv7 } from '../../../core/id.ts'
-import { SealedBox } from '../../../core/sealed-box.ts'
 import type { Sql } from '../../../core/sql.ts'
 import type { ClientKey, ClientKeys } from '../../../platforms/platform.ts'
 import { platformKeys } from './tables.ts'
+import type { CredentialVault, Envelope } from './vault.ts'
 
 const generate = promisify(generateKeyPair)
 /** A new key is published this long before it is used, because servers keep the keys that they have read for a while. */
@@ -21,12 +21,12 @@ const OVERLAP_MS = HOUR
 export class PlatformKeys {
   readonly #sql: Sql
   readonly #clock: Clock
-  readonly #box: SealedBox
+  readonly #vault: CredentialVault
 
-  constructor(sql: Sql, clock: Clock, secret: string) {
+  constructor(sql: Sql, clock: Clock, vault: CredentialVault) {
     this.#sql = sql
     this.#clock = clock
-    this.#box = new SealedBox(secret, 'keys for platforms')
+    this.#vault = vault
   }
 
   of(platform: string): ClientKeys {
@@ -37,8 +37,8 @@ export class PlatformKeys {
   async rotate(platform: string): Promise<void> {
     const now = this.#clock.now()
     const { privateKey } = await generate('ec', { namedCurve: 'P-256' })
-    const jwk = JSON.stringify(privateKey.export({ format: 'jwk' }))
-    const row = { id: uuidv7(now), platform, sealed: this.#box.seal(jwk), createdAt: new Date(now) }
+    const envelope = await this.#vault.sealValue('platform key', privateKey.export({ format: 'jwk' }))
+    const row = { id: uuidv7(now), platform, ...envelope, createdAt: new Date(now) }
     await platformKeys.insert(this.#sql, row)
   }
 
@@ -60,14 +60,17 @@ export class PlatformKeys {
     }
     const inUse = this.#clock.now() - AHEAD_MS
     const first = rows.find(({ createdAt }) => Date.parse(createdAt) <= inUse) ?? rows.at(-1)
-    return [...rows.filter((row) => row === first), ...rows.filter((row) => row !== first)].map(({ id, sealed }) => ({
-      id,
-      jwk: JSON.parse(this.#box.open(sealed)) as ClientKey['jwk'],
-    }))
+    const ordered = [...rows.filter((row) => row === first), ...rows.filter((row) => row !== first)]
+    return Promise.all(
+      ordered.map(async (row) => ({
+        id: row.id,
+        jwk: await this.#vault.openValue<ClientKey['jwk']>('platform key', row),
+      })),
+    )
   }
 
-  #used(platform: string): Promise<{ id: string; sealed: string; createdAt: string }[]> {
-    const selection = platformKeys.selection('k', ['id', 'sealed', 'createdAt'])
+  #used(platform: string): Promise<(Envelope & { readonly id: string; readonly createdAt: string })[]> {
+    const selection = platformKeys.selection('k', ['id', 'keyId', 'dataKeySealed', 'sealed', 'createdAt'])
     return this.#sql.rows(
       `select ${selection} from platform_keys k
        where k.platform = $1 and (

@@ -76,6 +76,16 @@ export const SocialAccount = defineEntity({
 export const socialAccounts = table(SocialAccount)
 export type SocialAccountRow = Row<typeof SocialAccount>
 
+/** The columns of a row with an encrypted value. The row has its own data key. `vault.ts` lists the tables. */
+function envelope() {
+  return {
+    /** The installation key that encrypts the data key. */
+    keyId: p.uuid(),
+    dataKeySealed: p.text(),
+    sealed: p.text(),
+  }
+}
+
 /** The credential of an account, encrypted with its own data key, which is encrypted with an installation key. */
 export const SocialCredential = defineEntity({
   name: 'SocialCredential',
@@ -97,10 +107,7 @@ export const SocialCredential = defineEntity({
       .updateRule('no action')
       .foreignKeyName('social_credentials_account_id_fkey')
       .index(false),
-    /** The installation key that encrypts the data key. */
-    keyId: p.uuid(),
-    dataKeySealed: p.text(),
-    sealed: p.text(),
+    ...envelope(),
     /** The client key that the grant is bound to. */
     clientKeyId: p.uuid().nullable(),
     /** Raised with each new credential. */
@@ -195,7 +202,7 @@ export const PlatformApp = defineEntity({
     platform: p.text().primary(),
     server: p.text().primary(),
     redirectUri: p.text().primary(),
-    sealed: p.text(),
+    ...envelope(),
     createdAt: timestamp(),
   },
 })
@@ -207,7 +214,7 @@ export const PlatformKey = defineEntity({
   name: 'PlatformKey',
   tableName: 'platform_keys',
   indexes: [{ name: 'platform_keys_by_platform', properties: ['platform', 'id'] }],
-  properties: { id: p.uuid().primary(), platform: p.text(), sealed: p.text(), createdAt: timestamp() },
+  properties: { id: p.uuid().primary(), platform: p.text(), ...envelope(), createdAt: timestamp() },
 })
 
 export const platformKeys = table(PlatformKey)

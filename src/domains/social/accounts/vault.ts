@@ -3,26 +3,39 @@ import { SealedBox } from '../../../core/sealed-box.ts'
 import { HOUR, MINUTE, type Clock } from '../../../core/clock.ts'
 import { uuidv7 } from '../../../core/id.ts'
 import type { Sql } from '../../../core/sql.ts'
-import { not } from '../../../db/condition.ts'
 import type { Credential } from '../../../platforms/platform.ts'
-import { encryptionKeys, socialCredentials } from './tables.ts'
+import { encryptionKeys } from './tables.ts'
 
-/** A credential as it is stored. */
-export interface SealedCredential {
+/** A value as it is stored: encrypted with a data key of its own, which an installation key encrypts. */
+export interface Envelope {
   readonly keyId: string
   readonly dataKeySealed: string
   readonly sealed: string
+}
+
+/** A credential as it is stored. */
+export interface SealedCredential extends Envelope {
   /** The client key that the grant is bound to, which must be kept as long as the grant. */
   readonly clientKeyId: string | null
 }
 
-/** How many credentials one statement of a rotation reads. */
-const ROTATION_BATCH = 200
+/** The tables with envelopes, and the columns that identify a row. A test compares this list with the schema. */
+const ENVELOPES = [
+  { table: 'social_credentials', id: ['account_id'] },
+  { table: 'platform_keys', id: ['id'] },
+  { table: 'platform_apps', id: ['platform', 'server', 'redirect_uri'] },
+] as const
+
+/** What a value is, so that one kind cannot be opened as another. */
+type Purpose = 'credential' | 'platform key' | 'platform app'
+
+/** How many rows one statement of a rotation reads. */
+const BATCH = 200
 /** How long a node uses a key before it looks for a newer one. */
 const NEWEST_MS = MINUTE
 
 /**
- * Envelope encryption. Each credential is encrypted with its own data key. The data key is encrypted with an
+ * Envelope encryption. Each value is encrypted with its own data key. The data key is encrypted with an
  * installation key, which is stored encrypted with the installation's secret. Rotating encrypts only the data keys
  * again.
  */
@@ -41,24 +54,33 @@ export class CredentialVault {
   }
 
   async seal(credential: Credential): Promise<SealedCredential> {
+    return { ...(await this.sealValue('credential', credential)), clientKeyId: credential.clientKeyId ?? null }
+  }
+
+  /** @throws UnsealError when the installation's secret has changed */
+  open(envelope: Envelope): Promise<Credential> {
+    return this.openValue('credential', envelope)
+  }
+
+  /** @param value plain JSON */
+  async sealValue(purpose: Purpose, value: object): Promise<Envelope> {
     const keyId = await this.#newestKey()
     const dataKey = randomBytes(32).toString('base64url')
     return {
       keyId,
       dataKeySealed: (await this.#key(keyId)).seal(dataKey),
-      sealed: boxOf(dataKey).seal(JSON.stringify(credential)),
-      clientKeyId: credential.clientKeyId ?? null,
+      sealed: new SealedBox(dataKey, purpose).seal(JSON.stringify(value)),
     }
   }
 
   /** @throws UnsealError when the installation's secret has changed */
-  async open({ dataKeySealed, keyId, sealed }: Omit<SealedCredential, 'clientKeyId'>): Promise<Credential> {
+  async openValue<T>(purpose: Purpose, { dataKeySealed, keyId, sealed }: Envelope): Promise<T> {
     const dataKey = (await this.#key(keyId)).open(dataKeySealed)
-    return JSON.parse(boxOf(dataKey).open(sealed)) as Credential
+    return JSON.parse(new SealedBox(dataKey, purpose).open(sealed)) as T
   }
 
   /**
-   * Adds an installation key. New credentials use it at once, on other nodes within a minute.
+   * Adds an installation key. New values use it at once, on other nodes within a minute.
    * @returns its id
    */
   async addKey(): Promise<string> {
@@ -71,44 +93,44 @@ export class CredentialVault {
   }
 
   /**
-   * Encrypts every data key with the newest installation key. Safe to repeat and to run while credentials are used.
+   * Encrypts every data key with the newest installation key. Safe to repeat and to run while the values are used.
    * @returns how many data keys were encrypted again
    */
   async reencrypt(): Promise<number> {
     const keyId = await this.#readNewest()
+    let count = 0
+    for (const envelopes of ENVELOPES) count += await this.#reencryptTable(envelopes, keyId)
+    return count
+  }
+
+  async #reencryptTable({ id, table }: (typeof ENVELOPES)[number], keyId: string): Promise<number> {
     const box = await this.#key(keyId)
+    const read = `select key_id, data_key_sealed, ${id.join(', ')} from ${table} where key_id <> $1 limit ${BATCH}`
+    const isRow = id.map((column, index) => `${column} = $${index + 4}`).join(' and ')
     let count = 0
     while (true) {
-      const rows = await socialCredentials.find(
-        this.#sql,
-        { keyId: not(keyId) },
-        { columns: ['accountId', 'keyId', 'dataKeySealed'], limit: ROTATION_BATCH },
-      )
+      const rows = await this.#sql.rows<Record<string, string>>(read, [keyId])
       for (const row of rows) {
-        const dataKey = (await this.#key(row.keyId)).open(row.dataKeySealed)
-        const { accountId, dataKeySealed } = row
-        // No row matches if the credential was replaced, because it then has a new data key.
-        count += await socialCredentials.update(
-          this.#sql,
-          { accountId, dataKeySealed },
-          { keyId, dataKeySealed: box.seal(dataKey) },
+        const old = row['data_key_sealed'] ?? ''
+        const dataKey = (await this.#key(row['key_id'] ?? '')).open(old)
+        // No row matches if the value was replaced, because it then has a new data key.
+        count += await this.#sql.run(
+          `update ${table} set key_id = $1, data_key_sealed = $2 where data_key_sealed = $3 and ${isRow}`,
+          [keyId, box.seal(dataKey), old, ...id.map((column) => row[column] ?? '')],
         )
       }
-      if (rows.length < ROTATION_BATCH) return count
+      if (rows.length < BATCH) return count
     }
   }
 
-  /** Deletes keys that no credential uses. Another node may use a key until the next one is an hour old. */
+  /** Deletes keys that no value uses. Another node may use a key until the next one is an hour old. */
   async prune(): Promise<number> {
     const before = new Date(this.#clock.now() - HOUR)
     const newest = await encryptionKeys.find(this.#sql, {}, { orderBy: ['id desc'], limit: 1 })
     if (newest[0] === undefined || Date.parse(newest[0].createdAt) > before.getTime()) return 0
-    // One statement, so that a key that a credential starts to use in the meantime stays.
-    return this.#sql.run(
-      `delete from encryption_keys k where k.id <> $1
-       and not exists (select 1 from social_credentials c where c.key_id = k.id)`,
-      [newest[0].id],
-    )
+    const unused = ENVELOPES.map(({ table }) => `not exists (select 1 from ${table} e where e.key_id = k.id)`)
+    // One statement, so that a key that a value starts to use in the meantime stays.
+    return this.#sql.run(`delete from encryption_keys k where k.id <> $1 and ${unused.join(' and ')}`, [newest[0].id])
   }
 
   async #newestKey(): Promise<string> {
@@ -129,7 +151,7 @@ export class CredentialVault {
     if (box === undefined) {
       const row = await encryptionKeys.first(this.#sql, { id })
       if (row === undefined) throw new Error(`the encryption key ${id} is missing`)
-      box = boxOf(this.#installation().open(row.sealed))
+      box = new SealedBox(this.#installation().open(row.sealed), 'data key')
       this.#keys.set(id, box)
     }
     return box
@@ -138,8 +160,4 @@ export class CredentialVault {
   #installation(): SealedBox {
     return new SealedBox(this.#secret, 'installation keys')
   }
-}
-
-function boxOf(key: string): SealedBox {
-  return new SealedBox(key, 'credential')
 }

@@ -14,7 +14,7 @@ export const rotateKeys = operation({
   route: 'POST /api/keys/rotate',
   summary: 'Rotate the key that encrypts the credentials of social accounts',
   description:
-    'New credentials use the new key at once, on other nodes within a minute. A job encrypts the others with it. All accounts can be used in the meantime. Keys that no credential uses are deleted after an hour.',
+    'New credentials use the new key at once, on other nodes within a minute. A job encrypts the others with it, and with them the keys and apps with which this server signs in to platforms. All accounts can be used in the meantime. Keys that nothing uses are deleted after an hour.',
   access: 'admin',
   returns: { 202: Envelope(KeyRotation) },
   example: {},
