@@ -20,11 +20,11 @@ export function partsOf(contentType: string | undefined, body: Buffer): readonly
     const part = body.subarray(start, next - 2)
     const split = part.indexOf('\r\n\r\n')
     const head = part.subarray(0, split).toString('utf8')
-    const name = / name="([^"]*)"/i.exec(head)?.[1]
+    const name = /[\s;]name="([^"]*)"/i.exec(head)?.[1]
     if (split !== -1 && name !== undefined) {
       parts.push({
         name,
-        filename: / filename="([^"]*)"/i.exec(head)?.[1] ?? null,
+        filename: filenameOf(head),
         type: /^content-type: *(.+)$/im.exec(head)?.[1]?.trim() ?? null,
         bytes: part.subarray(split + 4),
       })
@@ -32,4 +32,10 @@ export function partsOf(contentType: string | undefined, body: Buffer): readonly
     at = next
   }
   return parts
+}
+
+/** Most clients quote the name, as RFC 7578 asks for. Some do not. */
+function filenameOf(head: string): string | null {
+  const [, quoted, bare] = /[\s;]filename=(?:"([^"]*)"|([^;\r\n]*))/i.exec(head) ?? []
+  return quoted ?? bare ?? null
 }
