@@ -83,7 +83,11 @@ function checkMix(check: Check, kinds: readonly MediaKind[], pointer: string): v
   const present = KINDS.filter((kind) => kinds.includes(kind))
   if (present.length < 2) return
   const { limits, problems, title } = check
-  const id = present.includes('document') ? 'document.mixed' : 'media.mixed'
+  const id = present.includes('document')
+    ? 'document.mixed'
+    : present.includes('gif') && limits.byId.has('gif.mixed')
+      ? 'gif.mixed'
+      : 'media.mixed'
   const limit = numericLimit(check, id)
   if (limit?.value === 1 || present.some((kind) => mostOf(limits, kind) === 0)) return
   const nouns = present.map((kind) => `${NOUNS[kind]}s`)
@@ -175,6 +179,13 @@ const MEASURES: readonly Measure[] = [
     unit: 'pixels',
     of: ({ height, width }) => (width === undefined || height === undefined ? undefined : width * height),
     say: (actual, limit) => [`has ${shown(actual)} pixels`, `allows ${shown(limit)}`],
+    fix: 'Make it smaller.',
+  },
+  {
+    rule: 'maxSides',
+    unit: 'pixels',
+    of: ({ height, width }) => (width === undefined || height === undefined ? undefined : width + height),
+    say: (actual, limit) => [`has a width and height of ${shown(actual)} pixels together`, `allows ${shown(limit)}`],
     fix: 'Make it smaller.',
   },
   pixels(({ width }) => width, true, 'minWidth', 'wide'),

@@ -165,6 +165,32 @@ describe('files', () => {
     expect(rulesOf({ media })).toEqual(expected)
   })
 
+  it('limits the sides of an image together', () => {
+    const rule: Rule = { id: 'image.maxSides', value: 1_000, ...SOURCE }
+    const sides = (width: number, height: number) =>
+      check(platform, effectiveLimits({ rules: [rule] }), {
+        text: '',
+        media: [{ ...image, width, height }],
+        options: { audience: 'all' },
+      })
+    expect(sides(600, 400)).toEqual([])
+    expect(sides(600, 401)).toMatchObject([{ rule: 'image.maxSides', limit: 1_000, actual: 1_001 }])
+  })
+
+  it('has a rule of its own for animated images beside other files, where the platform has one', () => {
+    const rules: Rule[] = [
+      { id: 'media.mixed', value: 1, ...SOURCE },
+      { id: 'gif.max', value: 1, ...SOURCE },
+      { id: 'gif.mixed', value: 0, ...SOURCE },
+      { id: 'image.max', value: 3, ...SOURCE },
+      { id: 'video.max', value: 3, ...SOURCE },
+    ]
+    const mixed = (...media: PostMedia[]) =>
+      check(platform, effectiveLimits({ rules }), { text: '', media, options: { audience: 'all' } })
+    expect(mixed(image, video)).toEqual([])
+    expect(mixed(image, { ...image, kind: 'gif' })).toMatchObject([{ rule: 'gif.mixed', limit: 0 }])
+  })
+
   it('shows sizes in a unit in which they differ', () => {
     const messages = (bytes: number) => found({ media: [{ ...image, bytes }] }).map(({ message }) => message)
     expect(messages(9_400_000)).toEqual(['The image “a.jpg” has 9.4 MB; Example allows 8 MB.'])

@@ -185,6 +185,44 @@ describe('renditions', () => {
     expect(others).toEqual([settings, settings])
   })
 
+  it('makes an image smaller whose sides are too long together', () => {
+    const small = effectiveLimits({ rules: [{ id: 'image.maxSides', value: 1_000, ...SOURCE }] })
+    const image = {
+      id: 'a',
+      name: 'a',
+      kind: 'image',
+      type: 'image/jpeg',
+      bytes: 1,
+      width: 3_000,
+      height: 1_000,
+    } as const
+    const content = { ...base, media: [image] }
+    const [problem] = check(platform, small, content)
+    const [fix] = fixesOf(platform, small, content, problem!)
+    expect(fix).toMatchObject({ kind: 'rendition', settings: { codec: 'jpeg', width: 750, height: 250 } })
+  })
+
+  it('makes a video of an animation that cannot be beside other files', () => {
+    const rules: Rule[] = [...RULES, { id: 'gif.max', value: 1, ...SOURCE }, { id: 'gif.mixed', value: 0, ...SOURCE }]
+    const mixed = effectiveLimits({ rules: [...rules, { id: 'media.mixed', value: 1, ...SOURCE }] })
+    const gif = {
+      id: 'a',
+      name: 'a',
+      kind: 'gif',
+      type: 'image/gif',
+      bytes: 1,
+      width: 9,
+      height: 9,
+      seconds: 3,
+    } as const
+    const image = { ...gif, id: 'b', kind: 'image', type: 'image/jpeg' } as const
+    const content = { ...base, media: [gif, image] }
+    const problem = check(platform, mixed, content).find(({ rule }) => rule === 'gif.mixed')
+    expect(fixesOf(platform, mixed, content, problem!)).toMatchObject([
+      { pointer: '/media/0', settings: { codec: 'h264' } },
+    ])
+  })
+
   it('cuts, slows down and re-encodes a video', () => {
     const file = { kind: 'video', type: 'video/webm', videoCodec: 'vp9', seconds: 90, fps: 120 } as const
     expect(settingsFor(file)[0]).toEqual({ codec: 'h264', maxBytes: 10_000_000, trim: { to: 60 }, fps: 60 })

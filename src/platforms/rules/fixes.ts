@@ -104,7 +104,7 @@ function trimFix(limits: Limits, content: PostContent, pointer: string): Fix[] {
 
 /** The files of a kind that the platform does not take, or not together with others. */
 function wrongKind(limits: Limits, { media }: PartContent, { rule }: Problem): number[] {
-  const isMix = rule === 'media.mixed'
+  const isMix = rule === 'media.mixed' || rule === 'gif.mixed'
   return [...media.entries()].flatMap(([index, file]) => {
     if (file.kind !== 'gif') return []
     const kind = kindFor(limits, file)

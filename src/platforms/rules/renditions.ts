@@ -39,7 +39,7 @@ export function renditionFor(limits: Limits, file: PostMedia): RenditionRequest 
   const limit = (name: string) => numberOf(limits, `${kind}.${name}` as RuleId)
   const shape = shapeFor(file, limit('minRatio'), limit('maxRatio'))
   if (shape === null) return undefined
-  const frame = frameFor(file, shape, limit('maxPixels'))
+  const frame = frameFor(file, shape, limit('maxPixels'), limit('maxSides'))
   if (isTooSmall(frame ?? file, limit('minWidth'), limit('minHeight'))) return undefined
   const bytes = limit('maxBytes')
   if (bytes !== undefined && bytes < LEAST_BYTES) return undefined
@@ -108,16 +108,16 @@ function shapeFor({ height, width }: PostMedia, least = 0, most = Infinity): Sha
   return possible.sort((a, b) => distance(a) - distance(b))[0] ?? null
 }
 
-/** The largest frame within a number of pixels; undefined if the file needs no other. */
+/** The largest frame within a number of pixels, and a length of both sides; undefined if the file needs no other. */
 function frameFor(
   { height, width }: PostMedia,
   shape: Shape | undefined,
-  mostPixels: number | undefined,
+  mostPixels = Infinity,
+  mostSides = Infinity,
 ): { width: number; height: number } | undefined {
-  if (width === undefined || height === undefined || mostPixels === undefined || width * height <= mostPixels) {
-    return undefined
-  }
+  if (width === undefined || height === undefined) return undefined
+  if (width * height <= mostPixels && width + height <= mostSides) return undefined
   const ratio = shape === undefined ? width / height : SHAPES[shape]
-  const high = Math.floor(Math.sqrt(mostPixels / ratio))
+  const high = Math.floor(Math.min(Math.sqrt(mostPixels / ratio), mostSides / (1 + ratio)))
   return { width: Math.max(16, Math.floor(high * ratio)), height: Math.max(16, high) }
 }
