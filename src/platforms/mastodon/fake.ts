@@ -8,32 +8,8 @@ import {
   type SandboxPost,
 } from '../sandbox/fake.ts'
 import { partsOf } from '../sandbox/multipart.ts'
+import { accountView, mediaView, statusView, type Media, type Person, type Status } from './fake-views.ts'
 import { FakeOAuth, newOAuthState, type FakeApp, type OAuthState, type TokenHolder } from '../sandbox/oauth-server.ts'
-
-interface Person {
-  readonly id: string
-  readonly username: string
-}
-
-interface Media {
-  readonly id: string
-  readonly person: string
-  readonly type: string
-  readonly description: string | null
-  /** How often the server still says that it processes the file. */
-  pending: number
-  /** The status that the file is attached to. */
-  status: string | null
-}
-
-interface Status {
-  readonly id: string
-  readonly person: string
-  text: string
-  readonly media: readonly string[]
-  readonly replyTo: string | null
-  readonly at: number
-}
 
 interface State {
   readonly oauth: OAuthState
@@ -57,8 +33,13 @@ const WINDOW_MS = 300_000
 const IDEMPOTENCY_MS = 3_600_000
 /** How often a video is still being processed. */
 const VIDEO_POLLS = 2
-const TYPES =
-  /^(?:image\/(?:jpeg|png|gif|webp|heic|heif|avif)|video\/(?:mp4|quicktime|webm)|audio\/(?:mpeg|ogg|wav|flac|aac))$/
+const TYPES = [
+  ...['jpeg', 'png', 'gif', 'webp', 'heic', 'heif', 'avif'].map((one) => `image/${one}`),
+  ...['mp4', 'quicktime', 'webm'].map((one) => `video/${one}`),
+  ...['mpeg', 'ogg', 'wav', 'flac', 'aac'].map((one) => `audio/${one}`),
+]
+const VISIBILITIES = ['public', 'unlisted', 'private', 'direct']
+const MOST_LISTED = 40
 
 /**
  * The client API of a Mastodon 4.3 server: apps, OAuth with PKCE, accounts, media, statuses with Idempotency-Key
@@ -92,6 +73,7 @@ export function mastodonFake({ clock, state }: FakeOptions<State>): Fake<State> 
     findApp: (id) => kept.apps[id],
     clientAuth: 'body',
     pkce: 'optional',
+    tokenFields: () => ({ token_type: 'Bearer', created_at: Math.floor(clock.now() / 1_000) }),
   })
 
   const register = ({ body }: FakeRequest): FakeReply => {
@@ -101,8 +83,19 @@ export function mastodonFake({ clock, state }: FakeOptions<State>): Fake<State> 
     }
     const id = randomBytes(24).toString('base64url')
     const secret = randomBytes(24).toString('base64url')
-    kept.apps[id] = { secret, scopes, redirectUris: textOf(body['redirect_uris']).split('\n') }
-    return json(200, { id: nextId(), name: body['client_name'], client_id: id, client_secret: secret })
+    const redirectUris = textOf(body['redirect_uris']).split('\n')
+    kept.apps[id] = { secret, scopes, redirectUris }
+    return json(200, {
+      id: nextId(),
+      name: body['client_name'],
+      website: body['website'] ?? null,
+      scopes,
+      redirect_uri: body['redirect_uris'],
+      redirect_uris: redirectUris,
+      client_id: id,
+      client_secret: secret,
+      client_secret_expires_at: 0,
+    })
   }
 
   const revoke = ({ body }: FakeRequest): FakeReply => {
@@ -121,7 +114,7 @@ export function mastodonFake({ clock, state }: FakeOptions<State>): Fake<State> 
     const file = parts.find(({ name }) => name === 'file')
     const description = parts.find(({ name }) => name === 'description')?.bytes.toString('utf8') ?? null
     const isVideo = file?.type?.startsWith('video/') === true
-    if (file === undefined || !TYPES.test(file.type ?? '')) {
+    if (file === undefined || !TYPES.includes(file.type ?? '')) {
       return json(422, { error: 'Validation failed: File content type is not supported' })
     }
     if (file.bytes.length > (isVideo ? VIDEO_BYTES : IMAGE_BYTES)) {
@@ -150,23 +143,43 @@ export function mastodonFake({ clock, state }: FakeOptions<State>): Fake<State> 
     const sent = key === undefined ? undefined : kept.sent[key]
     const known = kept.statuses.find(({ id }) => id === sent?.id)
     if (known !== undefined && clock.now() - (sent?.at ?? 0) < IDEMPOTENCY_MS)
-      return json(200, statusView(request.base, known))
+      return json(200, shown(request.base, known))
     const text = textOf(body['status']).trim()
     const ids = (body['media_ids'] as string[] | undefined) ?? []
-    const problem = problemOf(text, ids, account)
+    const visibility = textOf(body['visibility'], 'public')
+    const spoiler = textOf(body['spoiler_text'])
+    if (!VISIBILITIES.includes(visibility))
+      return json(422, { error: 'Validation failed: Visibility is not included in the list' })
+    const problem = problemOf({ text, spoiler }, ids, account)
     if (problem !== undefined) return json(422, { error: problem })
     const replyTo = (body['in_reply_to_id'] as string | undefined) ?? null
     if (replyTo !== null && !kept.statuses.some(({ id }) => id === replyTo)) return NOT_FOUND
-    const status = { id: nextId(), person: account, text, media: ids, replyTo, at: clock.now() }
+    const status: Status = {
+      id: nextId(),
+      person: account,
+      text,
+      spoiler,
+      isSensitive: body['sensitive'] === true || spoiler !== '',
+      visibility,
+      language: textOf(body['language'], 'en'),
+      media: ids,
+      replyTo,
+      at: clock.now(),
+      editedAt: null,
+    }
     kept.statuses.push(status)
     for (const id of ids) kept.media[id]!.status = status.id
     if (key !== undefined) kept.sent[key] = { id: status.id, at: clock.now() }
-    return json(200, statusView(request.base, status))
+    return json(200, shown(request.base, status))
   }
 
-  const problemOf = (text: string, ids: readonly string[], account: string): string | undefined => {
+  const problemOf = (
+    { spoiler, text }: Pick<Status, 'spoiler' | 'text'>,
+    ids: readonly string[],
+    account: string,
+  ): string | undefined => {
     if (text === '' && ids.length === 0) return 'Validation failed: Text can’t be blank'
-    if (lengthOf(text) > MOST_CHARACTERS)
+    if (lengthOf(spoiler + text) > MOST_CHARACTERS)
       return `Validation failed: Text character limit of ${MOST_CHARACTERS} exceeded`
     if (ids.length > MOST_MEDIA) return 'Cannot attach more than 4 files'
     const files = ids.map((id) => kept.media[id])
@@ -186,32 +199,50 @@ export function mastodonFake({ clock, state }: FakeOptions<State>): Fake<State> 
     const index = kept.statuses.findIndex((status) => status.id === id)
     const status = kept.statuses[index]
     if (status === undefined) return NOT_FOUND
-    if (request.method === 'GET') return json(200, statusView(request.base, status))
+    if (request.method === 'GET') return json(200, shown(request.base, status))
     if (!allows(scopes, 'write:statuses')) return OUTSIDE_SCOPES
     if (status.person !== account) return NOT_FOUND
     if (request.method === 'DELETE') {
       kept.statuses.splice(index, 1)
-      return json(200, statusView(request.base, status))
+      // The text as it was written, for writing it again.
+      return json(200, { ...shown(request.base, status), text: status.text })
     }
-    const text = textOf(request.body['status']).trim()
-    if (lengthOf(text) > MOST_CHARACTERS)
+    const { body } = request
+    const text = textOf(body['status']).trim()
+    const spoiler = textOf(body['spoiler_text'])
+    // An edit replaces everything, so files that it does not name are detached.
+    const ids = (body['media_ids'] as string[] | undefined) ?? []
+    if (ids.some((one) => !status.media.includes(one) && kept.media[one]?.status !== null)) return NOT_FOUND
+    if (text === '' && ids.length === 0) return json(422, { error: 'Validation failed: Text can’t be blank' })
+    if (lengthOf(spoiler + text) > MOST_CHARACTERS)
       return json(422, { error: 'Validation failed: Text character limit exceeded' })
-    status.text = text
-    return json(200, statusView(request.base, status))
+    const change: Partial<Status> = {
+      text,
+      spoiler,
+      isSensitive: body['sensitive'] === true || spoiler !== '',
+      language: textOf(body['language'], status.language ?? 'en'),
+      media: ids,
+      editedAt: clock.now(),
+    }
+    Object.assign(status, change)
+    return json(200, shown(request.base, status))
   }
 
-  const statusView = (base: string, { at, id, media, person: author, replyTo, text }: Status) => ({
-    id,
-    created_at: new Date(at).toISOString(),
-    in_reply_to_id: replyTo,
-    content: `<p>${text.replaceAll('&', '&amp;').replaceAll('<', '&lt;').replaceAll('\n', '<br>')}</p>`,
-    url: `${base}/@${kept.people[author]?.username}/${id}`,
-    favourites_count: 0,
-    reblogs_count: 0,
-    replies_count: kept.statuses.filter((one) => one.replyTo === id).length,
-    media_attachments: media.map((file) => mediaView(base, kept.media[file]!)),
-    account: accountView(base, kept.people[author]),
-  })
+  const shown = (base: string, status: Status) => statusView({ base, ...kept }, status)
+
+  /** The newest statuses of an account, with the address of the next page (docs.joinmastodon.org/api/guidelines#pagination). */
+  const listed = ({ base, path, query }: FakeRequest, author: string): FakeReply => {
+    const most = Math.min(MOST_LISTED, Number(query.get('limit') ?? 20))
+    const before = Number(query.get('max_id') ?? Infinity)
+    const page = kept.statuses
+      .filter(({ id, person: owner }) => owner === author && Number(id) < before)
+      .toReversed()
+      .slice(0, most)
+    const next =
+      page.length === most ? `<${base}${path}?limit=${most}&max_id=${page.at(-1)?.id}>; rel="next"` : undefined
+    const body = page.map((status) => shown(base, status))
+    return json(200, body, next === undefined ? {} : { Link: next })
+  }
 
   const asAccount = (request: FakeRequest, holder: TokenHolder): FakeReply => {
     const { base, method, path } = request
@@ -229,11 +260,7 @@ export function mastodonFake({ clock, state }: FakeOptions<State>): Fake<State> 
     const author = /^\/api\/v1\/accounts\/(\d+)\/statuses$/.exec(path)?.[1]
     if (author === undefined) return NOT_FOUND
     if (!allows(holder.scopes, 'read:statuses')) return OUTSIDE_SCOPES
-    const own = kept.statuses.filter((status) => status.person === author).toReversed()
-    return json(
-      200,
-      own.slice(0, Number(request.query.get('limit') ?? 20)).map((status) => statusView(base, status)),
-    )
+    return listed(request, author)
   }
 
   /** Counts a call of an account. Every reply says what is left. */
@@ -305,6 +332,7 @@ const INSTANCE = {
     },
     media_attachments: {
       image_size_limit: IMAGE_BYTES,
+      supported_mime_types: TYPES,
       image_matrix_limit: 33_177_600,
       video_size_limit: VIDEO_BYTES,
       description_limit: 1_500,
@@ -330,22 +358,6 @@ function characters(text: string): number {
 
 function allows(scopes: readonly string[], scope: string): boolean {
   return scopes.includes(scope) || scopes.includes(scope.split(':')[0] ?? '')
-}
-
-function mediaView(base: string, { description, id, pending, type }: Media) {
-  const url = pending > 0 ? null : `${base}/media/${id}`
-  return { id, type: type.split('/')[0], url, preview_url: url, description }
-}
-
-function accountView(base: string, person: Person | undefined) {
-  return {
-    id: person?.id ?? '',
-    username: person?.username ?? '',
-    display_name: '',
-    avatar: `${base}/avatars/missing.png`,
-    url: `${base}/@${person?.username}`,
-    bot: false,
-  }
 }
 
 function textOf(value: unknown, fallback = ''): string {

@@ -1,3 +1,4 @@
+import { createOAuthAPIClient, createRestAPIClient, MastoHttpError } from 'masto'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { FakePlatform, partOf } from '../../../test/support/fake-platform.ts'
 import { PlatformError } from '../error-kinds.ts'
@@ -66,6 +67,16 @@ test('a text is edited, figures are read, and a post is deleted twice without an
   expect(posts().some(({ id }) => id === post.id)).toBe(false)
 })
 
+test('an edit keeps the files, the warning and the language', async () => {
+  const media = [peer.file({ kind: 'image', type: 'image/png', altText: 'A cat' })]
+  const options = { spoiler_text: 'Cats', sensitive: true, language: 'de' }
+  const post = await peer.publish(account, partOf('Tippfehler', { key: 'edit', media, options }))
+  await mastodon.publishing?.edit?.(account, post, partOf('Kein Tippfehler'))
+  expect(posts().at(-1)).toMatchObject({ text: 'Kein Tippfehler', media: ['image/png'] })
+  const { statuses } = peer.running.fake.state as { statuses: object[] }
+  expect(statuses.at(-1)).toMatchObject({ spoiler: 'Cats', isSensitive: true, language: 'de' })
+})
+
 test('a missing scope is reported as such', async () => {
   const { credential } = await peer.signIn({ without: ['write:statuses'] })
   const error = await peer
@@ -73,4 +84,92 @@ test('a missing scope is reported as such', async () => {
     .catch((thrown: unknown) => thrown)
   expect(error).toBeInstanceOf(PlatformError)
   expect(error).toMatchObject({ kind: 'scope_missing' })
+})
+
+test('the client of masto.js works with the fake', async () => {
+  const url = peer.running.url
+  const callback = 'https://example.com/callback'
+  const scopes = 'profile read write:statuses write:media'
+  const visitor = createRestAPIClient({ url })
+  const app = await visitor.v1.apps.create({ clientName: 'Visitor', redirectUris: callback, scopes })
+  const query = {
+    response_type: 'code',
+    client_id: app.clientId ?? '',
+    redirect_uri: callback,
+    scope: scopes,
+    account: 'grace',
+  }
+  const form = new URLSearchParams({ ...query, decision: 'allow' })
+  const consent = await fetch(`${url}/oauth/authorize`, { method: 'POST', body: form, redirect: 'manual' })
+  const oauth = createOAuthAPIClient({ url })
+  const token = await oauth.token.create({
+    grantType: 'authorization_code',
+    clientId: app.clientId ?? '',
+    clientSecret: app.clientSecret ?? '',
+    redirectUri: callback,
+    code: new URL(consent.headers.get('location') ?? '').searchParams.get('code') ?? '',
+    scope: scopes,
+  })
+  expect(token).toMatchObject({ tokenType: 'Bearer', scope: scopes })
+  const masto = createRestAPIClient({ url, accessToken: token.accessToken })
+
+  const self = await masto.v1.accounts.verifyCredentials()
+  expect(self).toMatchObject({ username: 'grace', acct: 'grace', bot: false })
+  const instance = await masto.v2.instance.fetch()
+  expect(instance.configuration.statuses).toMatchObject({ maxCharacters: 500, charactersReservedPerUrl: 23 })
+  expect(instance.configuration.mediaAttachments.supportedMimeTypes).toContain('video/mp4')
+
+  const file = (type: string) => new File([Buffer.alloc(100, 7)], 'a file', { type })
+  // Without `skipPolling`, the client waits a second before it asks whether a file is processed.
+  const image = await masto.v2.media.create({ file: file('image/png'), description: 'A cat', skipPolling: true })
+  expect(image).toMatchObject({ type: 'image', description: 'A cat' })
+  let clip = await masto.v2.media.create({ file: file('video/mp4'), skipPolling: true })
+  expect(clip).toMatchObject({ type: 'video', url: null })
+  for (let polls = 0; clip.url === null && polls < 5; polls += 1) clip = await masto.v1.media.$select(clip.id).fetch()
+  expect(clip.url).toMatch(/^http/)
+  const mixed = masto.v1.statuses.create({ status: 'Mixed', mediaIds: [image.id, clip.id] })
+  await expect(mixed).rejects.toMatchObject({ statusCode: 422, message: expect.stringContaining('video') as unknown })
+
+  const post = {
+    status: 'From masto.js',
+    mediaIds: [image.id],
+    visibility: 'unlisted',
+    spoilerText: 'Cats',
+    language: 'en',
+  } as const
+  const options = { requestInit: { headers: { 'Idempotency-Key': 'the same' } } }
+  const status = await masto.v1.statuses.create(post, options)
+  expect(await masto.v1.statuses.create(post, options)).toMatchObject({ id: status.id })
+  expect(status).toMatchObject({
+    content: '<p>From masto.js</p>',
+    visibility: 'unlisted',
+    spoilerText: 'Cats',
+    sensitive: true,
+    language: 'en',
+    account: { username: 'grace' },
+    mediaAttachments: [{ id: image.id, description: 'A cat' }],
+  })
+  const reply = await masto.v1.statuses.create({ status: 'A reply', inReplyToId: status.id })
+  expect(reply).toMatchObject({ inReplyToId: status.id, inReplyToAccountId: self.id })
+  expect(await masto.v1.statuses.$select(status.id).fetch()).toMatchObject({ repliesCount: 1 })
+  const edited = await masto.v1.statuses.$select(reply.id).update({ status: 'A better reply' })
+  expect(edited).toMatchObject({ content: '<p>A better reply</p>', editedAt: expect.any(String) as unknown })
+
+  const pages: string[][] = []
+  for await (const page of masto.v1.accounts.$select(self.id).statuses.list({ limit: 1 })) {
+    pages.push(page.map(({ id }) => id))
+  }
+  expect(pages.filter((page) => page.length > 0)).toEqual([[reply.id], [status.id]])
+
+  const removed = await masto.v1.statuses.$select(reply.id).remove()
+  expect(removed).toMatchObject({ id: reply.id, text: 'A better reply' })
+  const gone = await masto.v1.statuses
+    .$select(reply.id)
+    .fetch()
+    .catch((error: unknown) => error)
+  expect(gone).toBeInstanceOf(MastoHttpError)
+  expect(gone).toMatchObject({ statusCode: 404, message: 'Record not found' })
+  const clientSecret = app.clientSecret ?? ''
+  await oauth.revoke({ clientId: app.clientId ?? '', clientSecret, token: token.accessToken })
+  await expect(masto.v1.accounts.verifyCredentials()).rejects.toMatchObject({ statusCode: 401 })
 })

@@ -22,6 +22,10 @@ interface Status {
   readonly favourites_count?: number
   readonly reblogs_count?: number
   readonly replies_count?: number
+  readonly media_attachments?: readonly { readonly id: string }[]
+  readonly spoiler_text?: string
+  readonly sensitive?: boolean
+  readonly language?: string | null
 }
 
 const POLL_MS = 2_000
@@ -56,8 +60,7 @@ export const publishing: Publishing = {
   remove: async (context, { id }) => {
     await call(context, `/api/v1/statuses/${id}`, { method: 'DELETE', expect: [404] })
   },
-  edit: async (context, { id }, { text }) =>
-    postOf((await call(context, `/api/v1/statuses/${id}`, { method: 'PUT', json: { status: text } })) as Status),
+  edit,
   insights: async (context, { id }) => {
     const status = (await call(context, `/api/v1/statuses/${id}`)) as Status
     return {
@@ -104,6 +107,26 @@ async function publish(context: PublishContext, part: PublishPart, { media }: St
     },
   })) as Status
   return { kind: 'published', post: postOf(status) }
+}
+
+/** What an edit does not name is removed: files, warning and language (app/services/update_status_service.rb, 4.3). */
+async function edit(context: AccountContext, { id }: RemotePost, { options, text }: PublishPart): Promise<RemotePost> {
+  const path = `/api/v1/statuses/${id}`
+  const {
+    language,
+    media_attachments: media = [],
+    sensitive,
+    spoiler_text: warning,
+  } = (await call(context, path)) as Status
+  const { language: newLanguage, sensitive: newSensitive, spoiler_text: newWarning } = options
+  const json = {
+    status: text,
+    media_ids: media.map((file) => file.id),
+    spoiler_text: newWarning ?? warning,
+    sensitive: newSensitive ?? sensitive,
+    language: newLanguage ?? language,
+  }
+  return postOf((await call(context, path, { method: 'PUT', json })) as Status)
 }
 
 function postOf({ id, url }: Status): RemotePost {

@@ -1,0 +1,128 @@
+/** The entities of Mastodon 4.3 as its API shows them (docs.joinmastodon.org/entities, 2026-11). */
+
+export interface Person {
+  readonly id: string
+  readonly username: string
+}
+
+export interface Media {
+  readonly id: string
+  readonly person: string
+  readonly type: string
+  description: string | null
+  /** How often the server still says that it processes the file. */
+  pending: number
+  /** The status that the file is attached to. */
+  status: string | null
+}
+
+export interface Status {
+  readonly id: string
+  readonly person: string
+  text: string
+  spoiler: string
+  isSensitive: boolean
+  readonly visibility: string
+  language: string | null
+  media: readonly string[]
+  readonly replyTo: string | null
+  readonly at: number
+  editedAt: number | null
+}
+
+interface Shown {
+  readonly base: string
+  readonly people: Readonly<Record<string, Person>>
+  readonly media: Readonly<Record<string, Media>>
+  readonly statuses: readonly Status[]
+}
+
+export function statusView({ base, media, people, statuses }: Shown, status: Status) {
+  const { at, editedAt, id, isSensitive, language, person, replyTo, spoiler, text, visibility } = status
+  const author = people[person]
+  const url = `${base}/@${author?.username}/${id}`
+  return {
+    id,
+    uri: `${base}/users/${author?.username}/statuses/${id}`,
+    url,
+    created_at: new Date(at).toISOString(),
+    edited_at: editedAt === null ? null : new Date(editedAt).toISOString(),
+    in_reply_to_id: replyTo,
+    in_reply_to_account_id: statuses.find((one) => one.id === replyTo)?.person ?? null,
+    content: text === '' ? '' : `<p>${htmlOf(text)}</p>`,
+    spoiler_text: spoiler,
+    sensitive: isSensitive,
+    visibility,
+    language,
+    favourites_count: 0,
+    reblogs_count: 0,
+    replies_count: statuses.filter((one) => one.replyTo === id).length,
+    favourited: false,
+    reblogged: false,
+    muted: false,
+    bookmarked: false,
+    pinned: false,
+    reblog: null,
+    application: { name: 'Crier', website: null },
+    account: accountView(base, author),
+    media_attachments: status.media.flatMap((file) => {
+      const found = media[file]
+      return found === undefined ? [] : [mediaView(base, found)]
+    }),
+    mentions: [],
+    tags: [],
+    emojis: [],
+    card: null,
+    poll: null,
+  }
+}
+
+function htmlOf(text: string): string {
+  return text.replaceAll('&', '&amp;').replaceAll('<', '&lt;').replaceAll('\n', '<br>')
+}
+
+export function mediaView(base: string, { description, id, pending, type }: Media) {
+  const url = pending > 0 ? null : `${base}/media/${id}`
+  return {
+    id,
+    type: type.split('/')[0],
+    url,
+    preview_url: url,
+    remote_url: null,
+    preview_remote_url: null,
+    text_url: null,
+    meta: {},
+    description,
+    blurhash: null,
+  }
+}
+
+export function accountView(base: string, person: Person | undefined) {
+  const { id = '', username = '' } = person ?? {}
+  const missing = `${base}/avatars/missing.png`
+  return {
+    id,
+    username,
+    acct: username,
+    url: `${base}/@${username}`,
+    uri: `${base}/users/${username}`,
+    display_name: '',
+    note: '',
+    avatar: missing,
+    avatar_static: missing,
+    header: missing,
+    header_static: missing,
+    locked: false,
+    bot: false,
+    group: false,
+    discoverable: true,
+    created_at: '2026-01-01T00:00:00.000Z',
+    last_status_at: null,
+    statuses_count: 0,
+    followers_count: 0,
+    following_count: 0,
+    fields: [],
+    emojis: [],
+    roles: [],
+  }
+}
