@@ -124,9 +124,13 @@ function files(limits: Limits): fc.Arbitrary<readonly DraftFile[]> {
   )
 }
 
-function part(limits: Limits): fc.Arbitrary<DraftPart> {
-  return files(limits).chain((media) => {
+/** @param isReply whether it is a part after the first one */
+function part(limits: Limits, isReply = false): fc.Arbitrary<DraftPart> {
+  const none = isReply && numberOf(limits, 'thread.mediaMax') === 0
+  const media = files(limits)
+  return (none ? sometimes(media, 10).map((some) => some ?? []) : media).chain((media) => {
     const ids: RuleId[] = media.length > 0 ? ['caption.max', 'text.max'] : ['text.max']
+    if (isReply) ids.unshift('thread.textMax')
     const text = textNear(limits, ids)
     return fc.record({ text: fc.oneof({ weight: 9, arbitrary: text }, fc.constant('')), media: fc.constant(media) })
   })
@@ -147,7 +151,7 @@ export function drafts(limits: Limits): fc.Arbitrary<Draft> {
         ? sometimes(fc.array(fc.constantFrom('one', 'two words', 'drei', '四'), { maxLength: 5 }), 3)
         : fc.constant(undefined),
       firstComment: sometimes(textNear(limits, ['comment.max', 'text.max']), takes('comment.max') ? 2 : 20),
-      thread: sometimes(fc.array(part(limits), { minLength: 1, maxLength: 2 }), hasThreads ? 2 : 20),
+      thread: sometimes(fc.array(part(limits, true), { minLength: 1, maxLength: 2 }), hasThreads ? 2 : 20),
     })
     .map(({ firstComment, post, tags, thread, title: heading }) => ({
       ...post,

@@ -21,6 +21,7 @@ export function checkMedia(check: Check, { media }: PartContent, at: string): vo
   const { limits } = check
   const kinds = media.map((file) => kindFor(limits, file))
   const pointer = `${at}/media`
+  if (at !== '' && isOverInThread(check, kinds.length, pointer)) return
   checkCounts(check, kinds, pointer)
   checkMix(check, kinds, pointer)
   for (const [index, file] of media.entries()) {
@@ -28,6 +29,17 @@ export function checkMedia(check: Check, { media }: PartContent, at: string): vo
     if (mostOf(limits, kind) !== 0) checkFile(check, kind, file, `${pointer}/${index}`)
     checkAltText(check, file, `${pointer}/${index}/altText`)
   }
+}
+
+/** Reports files that a part after the first one cannot have. */
+function isOverInThread(check: Check, actual: number, pointer: string): boolean {
+  const limit = numericLimit(check, 'thread.mediaMax')
+  if (limit === undefined || actual <= limit.value) return false
+  const allowed = limit.value === 0 ? 'takes none after the first part' : `allows ${shown(limit.value)}`
+  const message = `This part of the thread has ${counted(actual, 'file')}; ${check.title} ${allowed}.`
+  const fix = `Remove ${counted(actual - limit.value, 'file')}, or move them to the first part.`
+  check.problems.push(breach(limit, { actual, unit: 'files', pointer, message, fix }))
+  return true
 }
 
 /** Under which rules a file falls. Where a platform has no rules for animated images, those for images apply. */
@@ -80,14 +92,13 @@ function checkCounts(check: Check, kinds: readonly MediaKind[], pointer: string)
 }
 
 function checkMix(check: Check, kinds: readonly MediaKind[], pointer: string): void {
-  const present = KINDS.filter((kind) => kinds.includes(kind))
-  if (present.length < 2) return
   const { limits, problems, title } = check
-  const id = present.includes('document')
-    ? 'document.mixed'
-    : present.includes('gif') && limits.byId.has('gif.mixed')
-      ? 'gif.mixed'
-      : 'media.mixed'
+  const ofGifs = numericLimit(check, 'gif.mixed')?.value
+  const mixable = ofGifs === 1 ? kinds.map((kind) => (kind === 'gif' ? 'image' : kind)) : kinds
+  const present = KINDS.filter((kind) => mixable.includes(kind))
+  if (present.length < 2) return
+  const isAlone = ofGifs === 0 && present.includes('gif')
+  const id = present.includes('document') ? 'document.mixed' : isAlone ? 'gif.mixed' : 'media.mixed'
   const limit = numericLimit(check, id)
   if (limit?.value === 1 || present.some((kind) => mostOf(limits, kind) === 0)) return
   const nouns = present.map((kind) => `${NOUNS[kind]}s`)

@@ -19,8 +19,8 @@ export function checkText(check: Check, { media, text }: PartContent, at: string
     )
     return
   }
-  const rule = textRule(check.limits, media)
-  const what = rule === 'text.max' ? 'The text' : 'The text beside the files'
+  const rule = textRule(check.limits, media, at !== '')
+  const what = rule.startsWith('caption.') ? 'The text beside the files' : 'The text'
   const fix = has(check, 'thread.max') && check.limits.byId.get('thread.max')?.value !== 1 ? SPLIT : 'Shorten the text.'
   checkLength(check, rule, { text, pointer, what, fix })
   checkLength(check, 'text.maxBytes', { text, pointer, what, fix })
@@ -43,8 +43,9 @@ export function checkText(check: Check, { media, text }: PartContent, at: string
   }
 }
 
-/** The rule for the length of a text beside these files. */
-export function textRule({ byId }: Limits, media: PartContent['media']): RuleId {
+/** The rule for the length of a text beside these files. @param isReply whether it is of a part after the first one */
+export function textRule({ byId }: Limits, media: PartContent['media'], isReply: boolean): RuleId {
+  if (isReply && byId.has('thread.textMax')) return 'thread.textMax'
   if (media.length > 0 && media.every(({ kind }) => kind !== 'video') && byId.has('caption.maxWithImages')) {
     return 'caption.maxWithImages'
   }

@@ -139,6 +139,22 @@ describe('threads', () => {
     ])
   })
 
+  it('has other limits for the parts after the first one, where the platform has', () => {
+    const rules: Rule[] = [
+      ...RULES,
+      { id: 'thread.textMax', value: 5, counting: 'characters', ...SOURCE },
+      { id: 'thread.mediaMax', value: 0, ...SOURCE },
+    ]
+    const post = { text: 'Longer', media: [image], title: 'T', options: { audience: 'all' } }
+    const of = (text: string, media: PostMedia[]) =>
+      check(platform, effectiveLimits({ rules }), { ...post, thread: [{ text, media }] })
+    expect(of('Short', [])).toEqual([])
+    expect(of('Longer', [image])).toMatchObject([
+      { rule: 'thread.textMax', pointer: '/thread/0/text', message: 'The text has 6 characters; Example allows 5.' },
+      { rule: 'thread.mediaMax', pointer: '/thread/0/media', actual: 1 },
+    ])
+  })
+
   it('says that a platform has none, without problems of the parts', () => {
     const none = effectiveLimits({ rules: [] })
     const post = { text: 'Hello', media: [], options: { audience: 'all' }, thread: [{ text: '', media: [] }] }
@@ -189,6 +205,9 @@ describe('files', () => {
       check(platform, effectiveLimits({ rules }), { text: '', media, options: { audience: 'all' } })
     expect(mixed(image, video)).toEqual([])
     expect(mixed(image, { ...image, kind: 'gif' })).toMatchObject([{ rule: 'gif.mixed', limit: 0 }])
+    rules.splice(0, 3, { id: 'media.mixed', value: 0, ...SOURCE }, { id: 'gif.mixed', value: 1, ...SOURCE })
+    expect(mixed(image, { ...image, kind: 'gif' })).toEqual([])
+    expect(mixed(video, { ...image, kind: 'gif' })).toMatchObject([{ rule: 'media.mixed' }])
   })
 
   it('shows sizes in a unit in which they differ', () => {

@@ -253,6 +253,21 @@ it('splits a part in the middle of a thread', () => {
   expect(check(platform, limits, after)).toEqual([])
 })
 
+it('splits a part that has a limit of its own', () => {
+  const rules: Rule[] = [...RULES, { id: 'thread.textMax', value: 10, counting: 'characters', ...SOURCE }]
+  const tight = effectiveLimits({ rules })
+  const content = {
+    ...base,
+    text: 'A first part of thirty letters',
+    media: [],
+    thread: [{ text: 'Two words too many', media: [] }],
+  }
+  const [problem] = check(platform, tight, content)
+  const [fix] = fixesOf(platform, tight, content, problem!)
+  expect(fix).toMatchObject({ kind: 'split', pointer: '/thread/0/text', parts: ['Two words', 'too many'] })
+  expect(check(platform, tight, applyFix(content, fix!))).toEqual([])
+})
+
 it('does not split where the thread has no room', () => {
   const thread = Array.from({ length: 4 }, () => ({ text: 'x', media: [] }))
   expect(fixed({ ...base, text: 'word '.repeat(12), media: [], thread })).toEqual([])

@@ -26,6 +26,14 @@ export interface FixOptions {
   readonly numbered?: boolean
 }
 
+const SPLITTABLE: readonly Problem['rule'][] = [
+  'text.max',
+  'text.maxBytes',
+  'caption.max',
+  'caption.maxWithImages',
+  'thread.textMax',
+]
+
 /** The changes that remove a problem without the user: renditions, splitting into a thread, trimming alt texts. */
 export function fixesOf(
   platform: Pick<Platform, 'title' | 'options'>,
@@ -35,7 +43,7 @@ export function fixesOf(
   options: FixOptions = {},
 ): Fix[] {
   const { pointer, rule } = problem
-  if (rule === 'text.max' || rule === 'text.maxBytes' || rule === 'caption.max' || rule === 'caption.maxWithImages') {
+  if (SPLITTABLE.includes(rule)) {
     return splitFix(limits, content, pointer, options)
   }
   if (rule === 'alt.max') return trimFix(limits, content, pointer)
@@ -76,14 +84,15 @@ function splitFix(limits: Limits, content: PostContent, pointer: string, { numbe
   const part = partAt(content, prefix)
   const mostParts = (numberOf(limits, 'thread.max') ?? 1) - (content.thread?.length ?? 0)
   if (part === undefined || mostParts < 2) return []
-  const fits = (text: string, index: number) => fitsLimits(limits, text, index === 0 ? part.media : [])
+  const fits = (text: string, index: number) =>
+    fitsLimits(limits, text, index === 0 ? part.media : [], index > 0 || prefix !== '')
   const parts = splitText(part.text, { fits, mostParts, ...(numbered === true && { numbered }) })
   if (parts === undefined || parts.length < 2) return []
   return [{ kind: 'split', label: `Split the text into ${parts.length} parts of a thread`, pointer, parts }]
 }
 
-function fitsLimits(limits: Limits, text: string, media: PartContent['media']): boolean {
-  const ids: RuleId[] = [textRule(limits, media), 'text.maxBytes']
+function fitsLimits(limits: Limits, text: string, media: PartContent['media'], isReply: boolean): boolean {
+  const ids: RuleId[] = [textRule(limits, media, isReply), 'text.maxBytes']
   return ids.every((id) => {
     const most = numberOf(limits, id)
     const counting = id === 'text.maxBytes' ? 'bytes' : (limits.byId.get(id)?.counting ?? 'characters')
