@@ -20,6 +20,7 @@ const EXCEPTIONS: Readonly<Record<string, string>> = {
   'src/domains/social/accounts/children/operations.ts': 'routes of the API contract name their platform',
   'src/domains/social/accounts/events.ts': 'examples of events are of some platform',
   'src/domains/social/accounts/schemas.ts': 'a JSON Web Key (RFC 7518) has a member of this name',
+  'src/domains/publishing/posts/events.ts': 'examples of events are of some platform',
   'src/domains/social/platforms/operations.ts': 'examples of requests are of some platform',
 }
 

@@ -24,7 +24,7 @@ export interface AppErrorOptions {
   /** Seconds; becomes the Retry-After header. */
   readonly retryAfter?: number
   /** Extra facts for the caller, added to the error body (for example the limit that was reached). */
-  readonly details?: Readonly<Record<string, string | number | boolean | null>>
+  readonly details?: Readonly<Record<string, unknown>>
   /** The underlying error. It is logged and never sent. */
   readonly cause?: unknown
 }

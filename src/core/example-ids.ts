@@ -19,6 +19,8 @@ export const EXAMPLE = {
   uploadId: '01939e5c-7a10-7c3e-8f21-3c5a9b2d4ea4',
   jobId: '01939e5c-7a10-7c3e-8f21-3c5a9b2d4eb1',
   accountId: '01939e5c-7a10-7c3e-8f21-3c5a9b2d4ec1',
+  postId: '01939e5c-7a10-7c3e-8f21-3c5a9b2d4ed1',
+  targetId: '01939e5c-7a10-7c3e-8f21-3c5a9b2d4ed2',
 } as const
 
 /** The timestamp of all examples. */

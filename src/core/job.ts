@@ -23,6 +23,7 @@ export type QueueBounds = Partial<Pick<QueueSettings, 'concurrency' | 'rate'>>
 /** The queues. Work that must not wait for other work has its own. Jobs left in a removed queue run in `default`. */
 export const QUEUES = {
   default: { summary: 'Short work of any kind', concurrency: 50 },
+  publishing: { summary: 'Publishing posts, and checking their outcome', concurrency: 100 },
   mail: { summary: 'Mails', concurrency: 5 },
   media: { summary: 'Thumbnails and probing: heavy', concurrency: 2, fair: true },
   transcodes: { summary: 'Renditions: heavy, and long', concurrency: 1, fair: true },

@@ -16,6 +16,7 @@ import { platforms } from '../domains/social/platforms/domain.ts'
 import { assets } from '../domains/media/assets/domain.ts'
 import { uploads } from '../domains/media/assets/uploads/domain.ts'
 import { plans } from '../domains/money/plans/domain.ts'
+import { posts } from '../domains/publishing/posts/domain.ts'
 import { health } from '../domains/system/health/domain.ts'
 import { switches } from '../domains/system/switches/domain.ts'
 import { chat } from '../domains/talk/chat/domain.ts'
@@ -44,6 +45,7 @@ export const domains = [
   platforms,
   assets,
   uploads,
+  posts,
   chat,
   mediaNodes,
   destinations,

@@ -8,6 +8,7 @@ const NAMES = {
   folder: ['Launch 2026', 'Logos', 'Interviews', 'Trailers'],
   picture: ['stage', 'poster', 'logo', 'team'],
   server: ['Our own server', 'Partner server', 'Archive', 'Monitor'],
+  post: ['We are live on Friday at noon', 'New episode out now', 'Meet the team', 'Thank you all'],
   key: ['Nightly import', 'Dashboard', 'Backup script', 'Old laptop'],
 } as const
 

@@ -3,6 +3,7 @@ import { identity } from './baseline/identity.ts'
 import { infrastructure } from './baseline/infrastructure.ts'
 import { live } from './baseline/live.ts'
 import { media } from './baseline/media.ts'
+import { publishing } from './baseline/publishing.ts'
 import { searchFunctions } from './baseline/search-functions.ts'
 import { social } from './baseline/social.ts'
 import { talk } from './baseline/talk.ts'
@@ -11,7 +12,17 @@ import { workspace } from './baseline/workspace.ts'
 /** The schema of version 0.1.0. */
 export class Baseline extends Migration {
   override up(): void {
-    const statements = [infrastructure, identity, workspace, searchFunctions, talk, media, live, social].flat()
+    const statements = [
+      infrastructure,
+      identity,
+      workspace,
+      searchFunctions,
+      talk,
+      media,
+      live,
+      social,
+      publishing,
+    ].flat()
     for (const statement of statements) this.addSql(statement)
   }
 }

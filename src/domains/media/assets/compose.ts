@@ -9,6 +9,7 @@ import { AssetFolders } from './folders.ts'
 import { AssetHousekeeping } from './housekeeping.ts'
 import { Intake } from './intake.ts'
 import { AssetLibrary } from './library.ts'
+import { PostFiles } from './post-media.ts'
 import { Quota } from './quota.ts'
 import { AssetReader } from './reader.ts'
 import { RenditionMaker } from './rendition-maker.ts'
@@ -72,6 +73,7 @@ export function composeAssets(
     renditions,
     renditionMaker: new RenditionMaker({ ...foundation, quota }),
     housekeeping,
+    postFiles: new PostFiles(storage, links, config.PUBLIC_URL),
     uploads,
     urlCheck: new UrlCheck(GuardedFetcher.of(config.ALLOW_PRIVATE_ADDRESSES)),
   }

@@ -14,3 +14,5 @@ export {
 } from './playable.ts'
 export type { Quota } from './quota.ts'
 export type { RenditionRequests } from './rendition-requests.ts'
+export { postFiles, refKey, storedFiles, type MediaRef, type PostFile, type PostFiles } from './post-media.ts'
+export type { AssetUse } from './uses.ts'

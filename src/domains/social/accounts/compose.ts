@@ -3,6 +3,7 @@ import { Outgoing } from '../../../fetch/outgoing.ts'
 import type { Foundation } from '../../../foundation.ts'
 import { PlatformDirectory } from '../../../platforms/directory.ts'
 import { OverrideFile } from '../../../platforms/rules/override-file.ts'
+import { AccountCalls } from './account-calls.ts'
 import { appStore } from './app-store.ts'
 import { AccountBudgets } from './budgets.ts'
 import { AccountCapabilities } from './capabilities.ts'
@@ -70,6 +71,7 @@ export function composeSocialAccounts(
         publicUrl: config.PUBLIC_URL,
         directory,
         accounts,
+        calls: new AccountCalls(sql, turns, { budgets, directory, keeper }),
         capabilities,
         children,
         credentials: new CredentialCheck(clock, vault, directory),

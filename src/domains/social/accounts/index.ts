@@ -3,3 +3,5 @@
 export type { AccountNow } from './capabilities.ts'
 export { PlatformKey } from './schemas.ts'
 export { AccountStatusSchema } from './status.ts'
+export { postingAccounts, PUBLISHING_STATUSES, type PostingAccount } from './posting.ts'
+export type { AccountCalls, OpenedAccount } from './account-calls.ts'

@@ -55,4 +55,5 @@ export {
   lockWorkspace,
   ownerOfWorkspace,
   payerOf,
+  timeZoneOf,
 } from './workspace-store.ts'

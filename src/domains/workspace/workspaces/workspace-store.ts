@@ -58,3 +58,8 @@ export async function findNames(sql: Sql, ids: readonly string[]): Promise<Reado
   const rows = await workspaces.find(sql, { id: anyOf(ids), deletedAt: null }, { columns: ['id', 'name'] })
   return new Map(rows.map(({ id, name }) => [id, name]))
 }
+
+/** The time zone of a workspace; UTC if it is gone. */
+export async function timeZoneOf(sql: Sql, id: string): Promise<string> {
+  return (await workspaces.first(sql, { id }, { columns: ['timezone'] }))?.timezone ?? 'UTC'
+}

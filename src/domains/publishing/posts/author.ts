@@ -1,0 +1,305 @@
+import type { Clock } from '../../../core/clock.ts'
+import { ValidationFailed } from '../../../core/errors.ts'
+import { uuidv7 } from '../../../core/id.ts'
+import type { Static } from '../../../core/schema.ts'
+import type { Sql } from '../../../core/sql.ts'
+import { requireVersion, type IfMatch } from '../../../core/precondition.ts'
+import type { Turn } from '../../../core/turn.ts'
+import { timeZoneOf } from '../../workspace/workspaces/index.ts'
+import type { PostChecks, Resources, Wanted } from './checks.ts'
+import { bodyOf, overrideOf } from './content.ts'
+import { postCreated } from './events.ts'
+import { canAct, notPossible, scheduled, startBy, timesOf } from './planning.ts'
+import type { NewPostInput, PostChangeInput, PostCheck, PostData } from './schemas.ts'
+import { statusOfPost } from './state.ts'
+import { insertPost, loadPost, savePost, type LoadedPost } from './store.ts'
+import { postSegments, postVersions, type PostSnapshot, type TargetRow, type VersionKind } from './tables.ts'
+import { anyOf } from '../../../db/condition.ts'
+import { plannedTime, type PlannedTime } from './time.ts'
+import type { PostFacts } from './views.ts'
+
+const LATE_MINUTES = 60
+
+type TargetInput = NonNullable<NewPostInput['targets']>[number]
+
+/** A target that a request names, with its own time. */
+interface WantedTarget extends Wanted {
+  readonly time: PlannedTime | null
+  readonly ownTime: boolean
+}
+
+/** Writes posts: creates and edits them, in turns. */
+export class PostAuthor {
+  readonly #sql: Sql
+  readonly #clock: Clock
+  readonly #checks: PostChecks
+
+  constructor(sql: Sql, clock: Clock, checks: PostChecks) {
+    this.#sql = sql
+    this.#clock = clock
+    this.#checks = checks
+  }
+
+  /**
+   * Creates a post: a draft, or a scheduled one.
+   * @throws AppError validation_failed, platform_validation_failed, account_not_usable
+   */
+  async create(turn: Turn, input: NewPostInput, userId: string): Promise<PostData> {
+    const now = this.#clock.now()
+    const at = new Date(now).toISOString()
+    requireOneTime(input)
+    const zone = input.timezone ?? (await timeZoneOf(turn.sql, turn.workspaceId))
+    const time = input.publishNow === true ? plannedTime(at, zone) : timeOf(input.scheduledFor, zone)
+    const body = bodyOf(input)
+    const wanted = this.#wanted(input.targets ?? [], time, zone)
+    const resources = await this.#checks.resources(turn.sql, turn.workspaceId, body, wanted)
+    if (time !== null) requireTargets(wanted)
+    if (input.draft !== true) this.#checks.require(body, wanted, resources)
+    const post: PostFacts = {
+      id: uuidv7(now),
+      workspaceId: turn.workspaceId,
+      body,
+      labels: input.labels ?? [],
+      ...timesOf(time),
+      lateMinutes: input.lateMinutes ?? LATE_MINUTES,
+      batchId: null,
+      seriesId: null,
+      occurrence: null,
+      version: 1,
+      createdBy: userId,
+      deletedAt: null,
+      createdAt: at,
+      updatedAt: at,
+    }
+    const drafts = wanted.map((target, position) => newTarget(post, { target, position, resources, at }))
+    if (drafts.some(({ scheduledAt }) => scheduledAt !== null)) this.#checks.requireUsable(wanted, resources)
+    const targets = drafts.map((target) => this.#planned(turn, target, { at, lateMinutes: post.lateMinutes }))
+    const view = insertPost(turn, { post, targets }, postCreated)
+    this.addVersion(turn, { post, targets }, { kind: 'created', authorId: userId, at })
+    turn.audit({ kind: 'post', id: post.id })
+    return view
+  }
+
+  /** What the platforms say to a post that is not stored. @throws AppError validation_failed */
+  async validate(input: NewPostInput): Promise<Static<typeof PostCheck>> {
+    const body = bodyOf(input)
+    const zone = input.timezone ?? 'UTC'
+    const wanted = this.#wanted(input.targets ?? [], timeOf(input.scheduledFor, zone), zone)
+    const resources = await this.#checks.resources(this.#sql, input.workspaceId, body, wanted)
+    const targets = this.#checks.check(body, wanted, resources)
+    return { isValid: targets.every(({ isValid }) => isValid), targets }
+  }
+
+  /**
+   * Changes a post. Absent fields stay as they are; the change is a new version.
+   * @throws AppError not_found, precondition_failed, validation_failed, platform_validation_failed, post_state_conflict
+   */
+  async update(
+    turn: Turn,
+    id: string,
+    input: PostChangeInput,
+    options: { userId: string; ifMatch: IfMatch },
+  ): Promise<PostData> {
+    const before = await loadPost(turn.sql, id)
+    requireVersion(options.ifMatch, before.post.version)
+    const after = await this.#edited(turn, before, input)
+    return this.saveVersion(turn, before, after, { kind: 'edited', authorId: options.userId })
+  }
+
+  /** Saves a change of the content as a new version. */
+  async saveVersion(
+    turn: Turn,
+    before: LoadedPost,
+    { post, targets }: LoadedPost,
+    { authorId, kind }: { kind: VersionKind; authorId: string | null },
+  ): Promise<PostData> {
+    const at = new Date(this.#clock.now()).toISOString()
+    const after = { post: { ...post, version: before.post.version + 1, updatedAt: at }, targets }
+    const view = await savePost(turn, before, after)
+    this.addVersion(turn, after, { kind, authorId, at })
+    turn.audit({ kind: 'post', id: post.id })
+    return view
+  }
+
+  addVersion(
+    turn: Turn,
+    loaded: LoadedPost,
+    { at, authorId, kind }: { kind: VersionKind; authorId: string | null; at: string },
+  ): void {
+    const { id: postId, version, workspaceId } = loaded.post
+    turn.insert(postVersions, {
+      id: uuidv7(this.#clock.now()),
+      workspaceId,
+      postId,
+      version,
+      snapshot: snapshotOf(loaded),
+      authorId,
+      kind,
+      createdAt: at,
+    })
+  }
+
+  async #edited(turn: Turn, before: LoadedPost, input: PostChangeInput): Promise<LoadedPost> {
+    const { post } = before
+    const at = new Date(this.#clock.now()).toISOString()
+    const zone = input.timezone ?? post.timeZone ?? (await timeZoneOf(turn.sql, turn.workspaceId))
+    const time = input.scheduledFor === undefined ? timeOfPost(post) : timeOf(input.scheduledFor, zone)
+    const body = bodyOf(input, post.body)
+    const wanted =
+      input.targets === undefined
+        ? before.targets.map((target) => wantedOf(target, time))
+        : this.#wanted(input.targets, time, zone)
+    requireEditable(before, wanted)
+    const resources = await this.#checks.resources(turn.sql, turn.workspaceId, body, wanted)
+    if (time !== null) requireTargets(wanted)
+    this.#checks.require(body, wanted, resources)
+    const lateMinutes = input.lateMinutes ?? post.lateMinutes
+    const edited: PostFacts = {
+      ...post,
+      body,
+      labels: input.labels ?? post.labels,
+      lateMinutes,
+      ...timesOf(time),
+      updatedAt: at,
+    }
+    const known = new Map(before.targets.map((target) => [target.accountId, target]))
+    const targets = wanted.map((target, position) => {
+      const old = known.get(target.accountId)
+      if (old === undefined)
+        return this.#planned(turn, newTarget(edited, { target, position, resources, at }), { at, lateMinutes })
+      const kept = { ...old, position, override: target.override, ownTime: target.ownTime, updatedAt: at }
+      if (!canAct(old, 'schedule')) return kept
+      if (isSameTime(old, target.time))
+        return target.time === null ? kept : { ...kept, startBy: startBy(target.time, lateMinutes) }
+      if (target.time !== null) return scheduled(turn, kept, { time: target.time, lateMinutes, at })
+      const unplanned = { ...kept, ...timesOf(null), startBy: null, plan: old.plan + 1, problem: null }
+      return old.status === 'scheduled' ? { ...unplanned, status: 'draft' as const } : unplanned
+    })
+    // What was prepared of the old content is no longer valid.
+    const open = targets.filter(({ status }) => status !== 'published' && status !== 'partial').map(({ id }) => id)
+    await postSegments.delete(turn.sql, { targetId: anyOf(open), status: 'pending' })
+    return { post: edited, targets }
+  }
+
+  #wanted(targets: readonly TargetInput[], time: PlannedTime | null, zone: string): WantedTarget[] {
+    return targets.map(({ accountId, override }, index) => {
+      const path = `/body/targets/${index}/override/scheduledFor`
+      const own = timeOf(override?.scheduledFor, override?.timezone ?? zone, path)
+      return { accountId, override: overrideOf(override), time: own ?? time, ownTime: own !== null }
+    })
+  }
+
+  #planned(turn: Turn, target: TargetRow, now: { at: string; lateMinutes: number }): TargetRow {
+    const time = timeOfPost(target)
+    return time === null ? target : scheduled(turn, target, { time, ...now })
+  }
+}
+
+interface NewTarget {
+  readonly target: WantedTarget
+  readonly position: number
+  readonly resources: Resources
+  readonly at: string
+}
+
+function newTarget(
+  { id: postId, workspaceId }: Pick<PostFacts, 'id' | 'workspaceId'>,
+  { at, position, resources, target }: NewTarget,
+): TargetRow {
+  return {
+    id: uuidv7(Date.parse(at)),
+    workspaceId,
+    postId,
+    position,
+    accountId: target.accountId,
+    platform: resources.accounts.get(target.accountId)?.platform ?? '',
+    override: target.override,
+    status: 'draft',
+    problem: null,
+    ownTime: target.ownTime,
+    ...timesOf(target.time),
+    startBy: null,
+    plan: 0,
+    attemptId: null,
+    leaseUntil: null,
+    attemptCount: 0,
+    nextAttemptAt: null,
+    publishedVersion: null,
+    publishedAt: null,
+    remoteId: null,
+    url: null,
+    remoteDeletedAt: null,
+    createdAt: at,
+    updatedAt: at,
+  }
+}
+
+function wantedOf(target: TargetRow, time: PlannedTime | null): WantedTarget {
+  const { accountId, override, ownTime } = target
+  return { accountId, override, ownTime, time: ownTime ? timeOfPost(target) : time }
+}
+
+function timeOf(scheduledFor: string | null | undefined, zone: string, path?: string): PlannedTime | null {
+  return scheduledFor == null ? null : plannedTime(scheduledFor, zone, path)
+}
+
+/** The stored time of a post or target. */
+export function timeOfPost(
+  row: Pick<PostFacts, 'localTime' | 'timeZone' | 'scheduledAt' | 'adjustment'>,
+): PlannedTime | null {
+  const { adjustment, localTime, scheduledAt, timeZone } = row
+  if (localTime === null || timeZone === null || scheduledAt === null) return null
+  return { localTime, timeZone, scheduledAt, adjustment }
+}
+
+function isSameTime(target: TargetRow, time: PlannedTime | null): boolean {
+  return target.scheduledAt === (time?.scheduledAt ?? null) && target.timeZone === (time?.timeZone ?? null)
+}
+
+/** @throws AppError validation_failed */
+function requireOneTime({ draft, publishNow, scheduledFor }: NewPostInput): void {
+  const times = [
+    publishNow === true && 'publishNow',
+    scheduledFor != null && 'scheduledFor',
+    draft === true && 'draft',
+  ].filter((name) => name !== false)
+  if (times.length < 2) return
+  const message = `cannot be combined with ${times[0]}`
+  throw ValidationFailed({ errors: [{ path: `/body/${times[1]}`, code: 'conflict', message }] })
+}
+
+function requireTargets(wanted: readonly Wanted[]): void {
+  if (wanted.length > 0) return
+  const message = 'must name at least one account, because the post has a time'
+  throw ValidationFailed({ errors: [{ path: '/body/targets', code: 'required', message }] })
+}
+
+/** @throws AppError post_state_conflict if a target is being published, or a published one is removed */
+function requireEditable({ targets }: LoadedPost, wanted: readonly Wanted[]): void {
+  const kept = new Set(wanted.map(({ accountId }) => accountId))
+  const status = statusOfPost(targets.map((target) => target.status))
+  const busy = targets.filter((target) => !canAct(target, 'edit'))
+  if (busy.length > 0) throw notPossible('edit', status, busy, 'Try again when it has ended.')
+  const removed = targets.filter(({ accountId, status: one }) => {
+    return !kept.has(accountId) && (one === 'published' || one === 'partial')
+  })
+  if (removed.length > 0) {
+    throw notPossible('edit', status, removed, 'It was published at an account that the change leaves out.')
+  }
+}
+
+/** Everything of a post that is subject to versions. */
+export function snapshotOf({ post, targets }: LoadedPost): PostSnapshot {
+  const { body, labels, lateMinutes, localTime, scheduledAt, timeZone } = post
+  return {
+    ...body,
+    labels,
+    lateMinutes,
+    localTime,
+    timeZone,
+    scheduledAt,
+    targets: targets.map(({ accountId, override, ownTime, scheduledAt: own }) => {
+      return { accountId, override, scheduledAt: ownTime ? own : null }
+    }),
+  }
+}

@@ -1,0 +1,116 @@
+import { ValidationFailed } from '../../../core/errors.ts'
+import type { Sql } from '../../../core/sql.ts'
+import type { PlatformDirectory } from '../../../platforms/directory.ts'
+import { check } from '../../../platforms/rules/engine.ts'
+import type { Problem } from '../../../platforms/rules/problem.ts'
+import { postFiles, refKey, type PostFile } from '../../media/assets/index.ts'
+import { postingAccounts, PUBLISHING_STATUSES, type PostingAccount } from '../../social/accounts/index.ts'
+import { allRefs, contentFor } from './content.ts'
+import { AccountNotUsable, PlatformRefusesPost } from './errors.ts'
+import type { PostBody, TargetCheckData, TargetOverride } from './schemas.ts'
+
+/** An account of a post, and what it publishes differently. */
+export interface Wanted {
+  readonly accountId: string
+  readonly override: TargetOverride | null
+}
+
+/** The accounts and files of a post, as they are now. */
+export interface Resources {
+  readonly accounts: ReadonlyMap<string, PostingAccount>
+  readonly files: ReadonlyMap<string, PostFile>
+}
+
+/** Checks posts against the rules of their platforms and accounts. */
+export class PostChecks {
+  readonly #directory: PlatformDirectory
+
+  constructor(directory: PlatformDirectory) {
+    this.#directory = directory
+  }
+
+  /**
+   * The accounts and files that a post names.
+   * @throws AppError validation_failed for an unknown account or file
+   */
+  async resources(sql: Sql, workspaceId: string, body: PostBody, wanted: readonly Wanted[]): Promise<Resources> {
+    const refs = allRefs(
+      body,
+      wanted.map(({ override }) => override),
+    )
+    const ids = wanted.map(({ accountId }) => accountId)
+    const accounts = await postingAccounts(sql, workspaceId, ids)
+    const files = await postFiles(sql, workspaceId, refs)
+    const errors = [
+      ...ids.flatMap((id, index) => {
+        const path = `/body/targets/${index}/accountId`
+        if (ids.indexOf(id) !== index) return [{ path, code: 'duplicate', message: 'names an account twice' }]
+        const status = accounts.get(id)?.status
+        if (status !== undefined && status !== 'removed') return []
+        return [{ path, code: 'unknown', message: 'must be a social account of the workspace' }]
+      }),
+      ...refs
+        .filter((ref) => !files.has(refKey(ref)))
+        .map(({ assetId, renditionId }) => {
+          const what = renditionId == null ? `asset ${assetId}` : `rendition ${renditionId} of asset ${assetId}`
+          return { path: '/body/media', code: 'unknown', message: `there is no ${what} that is ready to use` }
+        }),
+    ]
+    if (errors.length > 0) throw ValidationFailed({ errors })
+    return { accounts, files }
+  }
+
+  /** What each platform says to the post. */
+  check(body: PostBody, wanted: readonly Wanted[], resources: Resources): TargetCheckData[] {
+    return wanted.flatMap(({ accountId, override }) => {
+      const account = resources.accounts.get(accountId)
+      if (account === undefined) return []
+      const entry = this.#directory.require(account.platform)
+      const live = account.capabilities ?? undefined
+      const problems = check(
+        entry.platform,
+        this.#directory.limits(entry, live),
+        contentFor(body, override, resources.files),
+      )
+      const of = (severity: Problem['severity']) => problems.filter((one) => one.severity === severity).map(failureView)
+      const failures = of('error')
+      const { platform } = account
+      return [{ accountId, platform, isValid: failures.length === 0, failures, warnings: of('warning') }]
+    })
+  }
+
+  /**
+   * Refuses a post that cannot be published.
+   * @throws AppError platform_validation_failed with the failures of each account; account_not_usable
+   */
+  require(body: PostBody, wanted: readonly Wanted[], resources: Resources): void {
+    const targets = this.check(body, wanted, resources)
+    const refused = targets.filter(({ isValid }) => !isValid)
+    if (refused.length > 0) {
+      const errors = refused.flatMap(({ accountId, failures }) => {
+        const index = wanted.findIndex((one) => one.accountId === accountId)
+        return failures.map(({ message, rule }) => ({ path: `/body/targets/${index}`, code: rule, message }))
+      })
+      throw PlatformRefusesPost({ errors, details: { targets } })
+    }
+  }
+
+  /** @throws AppError account_not_usable */
+  requireUsable(wanted: readonly Wanted[], { accounts }: Pick<Resources, 'accounts'>): void {
+    for (const { accountId } of wanted) {
+      const account = accounts.get(accountId)
+      if (account === undefined || PUBLISHING_STATUSES.includes(account.status)) continue
+      const why = account.statusReason ?? `Its status is ${account.status}.`
+      throw AccountNotUsable({
+        message: `Nothing can be published to ${account.handle ?? account.name}. ${why}`,
+        details: { accountId, status: account.status },
+      })
+    }
+  }
+}
+
+function failureView({ actual, fix, limit, message, pointer, rule, severity, source, unit }: Problem) {
+  const { origin, seen, title } = source
+  const values = limit !== null && typeof limit === 'object' ? [...limit] : limit
+  return { rule, severity, allowed: values, actual, unit, path: pointer, message, fix, origin, source: title, seen }
+}

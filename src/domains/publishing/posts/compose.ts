@@ -1,0 +1,45 @@
+import type { Services } from '../../../core/services.ts'
+import type { Foundation } from '../../../foundation.ts'
+import { PostActions } from './actions.ts'
+import { assetUses } from './asset-uses.ts'
+import { PostAuthor } from './author.ts'
+import { PostChecks } from './checks.ts'
+import { PublicationDesk } from './publication/desk.ts'
+import { MediaSources } from './publication/media-source.ts'
+import { Publisher } from './publication/publisher.ts'
+import { TargetWatchdog } from './publication/watchdog.ts'
+import { PostReader } from './reader.ts'
+
+declare module '../../../core/services.ts' {
+  interface Services {
+    readonly posts: ReturnType<typeof composePosts>['services']['posts']
+  }
+}
+
+/** Builds the services of posts. */
+export function composePosts(
+  { clock, database: sql, turns }: Foundation,
+  { assets, socialAccounts, switches }: Pick<Services, 'assets' | 'socialAccounts' | 'switches'>,
+) {
+  const checks = new PostChecks(socialAccounts.directory)
+  const author = new PostAuthor(sql, clock, checks)
+  assets.uses.register(assetUses)
+  return {
+    services: {
+      posts: {
+        author,
+        actions: new PostActions(clock, author, checks),
+        reader: new PostReader(sql),
+        desk: new PublicationDesk(clock, switches),
+        publisher: new Publisher({
+          sql,
+          clock,
+          turns,
+          calls: socialAccounts.calls,
+          media: new MediaSources(sql, assets.postFiles),
+        }),
+        watchdog: new TargetWatchdog(sql, clock, turns),
+      },
+    },
+  }
+}

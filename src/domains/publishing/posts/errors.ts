@@ -1,0 +1,27 @@
+import { defineError } from '../../../core/error.ts'
+
+export const PostNotPossible = defineError({
+  code: 'post_state_conflict',
+  status: 409,
+  message: 'The post is in a state in which this is not possible.',
+  cause:
+    'The action does not fit the state of the post or of its targets. `details.status` has the state of the post, and `details.targets` those of its targets.',
+  fix: 'Read the post. Its state and the reasons of its targets say what is possible.',
+})
+
+export const PlatformRefusesPost = defineError({
+  code: 'platform_validation_failed',
+  status: 400,
+  message: 'A platform would refuse this post.',
+  cause:
+    'The content breaks rules of the platforms it goes to. `details.targets` has the failures of each account: the rule, its limit, the actual value, and a fix.',
+  fix: 'Change what the failures name, or send `draft: true` to save the post as it is.',
+})
+
+export const AccountNotUsable = defineError({
+  code: 'account_not_usable',
+  status: 409,
+  message: 'Nothing can be published to this account.',
+  cause: 'The account is disconnected, archived, suspended, or must be connected again.',
+  fix: 'Do what the status of the account says, or remove it from the targets.',
+})

@@ -1,0 +1,58 @@
+import {
+  inWorkspace,
+  make,
+  newName,
+  times,
+  type Fixtures,
+  type Lists,
+  type Rows,
+  type Stage,
+} from '../../../../test/support/stage.ts'
+import { refuseNext } from '../../../../test/support/sandbox-faults.ts'
+import { waitFor } from '../../../../test/support/wait.ts'
+import type * as operations from './operations.ts'
+import type { PostData } from './schemas.ts'
+
+type Operations = typeof operations
+
+export const rows: Rows = { posts: (stage) => post(stage) }
+
+export const lists: Lists<Operations> = { listPosts: times((stage) => post(stage)) }
+
+const LATER = { scheduledFor: '2099-11-30T09:00', timezone: 'Europe/Berlin' }
+
+export const fixtures: Fixtures<Operations> = {
+  createPost: async (stage) => ({ body: { ...inWorkspace(stage), ...(await content(stage)) } }),
+  updatePost: async (stage) => ({ path: { id: await post(stage) } }),
+  validatePost: async (stage) => ({ body: { ...inWorkspace(stage), ...(await content(stage)) } }),
+  reschedulePost: async (stage) => ({ path: { id: await post(stage) }, body: LATER }),
+  publishPost: async (stage) => ({ path: { id: await post(stage) }, once: true }),
+  cancelPost: async (stage) => ({ path: { id: await post(stage, LATER) }, once: true }),
+  retryPost: async (stage) => ({ path: { id: await failed(stage) }, once: true }),
+}
+
+/** A sandbox account, and a text for it. */
+async function content(stage: Stage) {
+  const accountId = await make(stage, 'POST /api/social-accounts', {
+    ...inWorkspace(stage),
+    platform: 'mastodon',
+    sandbox: true,
+  })
+  return { content: newName('post'), targets: [{ accountId }] }
+}
+
+async function post(stage: Stage, extra: object = {}): Promise<string> {
+  return make(stage, 'POST /api/posts', { ...inWorkspace(stage), ...(await content(stage)), ...extra })
+}
+
+/** A post that its platform has refused. */
+async function failed(stage: Stage): Promise<string> {
+  const { app, owner } = stage
+  await refuseNext(app, 'mastodon', '/api/v1/statuses')
+  const id = await post(stage, { publishNow: true })
+  await waitFor(async () => {
+    const reply = await app.send('GET /api/posts/{id}', { apiKey: owner.apiKey, path: { id } })
+    return (reply.body.data as PostData).status === 'failed'
+  })
+  return id
+}

@@ -1,0 +1,160 @@
+import { EXAMPLE } from '../../../core/example-ids.ts'
+import { NotFound, PreconditionFailed, ValidationFailed } from '../../../core/errors.ts'
+import { from, operation, owner } from '../../../core/operation.ts'
+import { pageRequest } from '../../../core/page.ts'
+import { created, done, list, ok } from '../../../core/reply.ts'
+import { Done, Envelope, ListOf } from '../../../core/schema.ts'
+import { AccountNotUsable, PlatformRefusesPost, PostNotPossible } from './errors.ts'
+import { NewPost, PostChange, PostCheck, PostListQuery, PostPath, PostView, Reschedule } from './schemas.ts'
+
+const { accountId, postId, workspaceId } = EXAMPLE
+const EXAMPLE_PATH = { path: { id: postId } }
+const EXAMPLE_BODY = { workspaceId, content: 'We are live on Friday at noon.', targets: [{ accountId }] }
+const SCHEDULING = [ValidationFailed, PlatformRefusesPost, AccountNotUsable, PostNotPossible] as const
+
+export const listPosts = operation({
+  route: 'GET /api/posts',
+  summary: 'List posts',
+  description: 'Newest first. `from` and `to` bound `scheduledFor`, so posts without a time are left out then.',
+  access: 'posts:read',
+  workspace: from.query('workspaceId'),
+  query: PostListQuery,
+  returns: { 200: ListOf(PostView) },
+  example: { query: { workspaceId } },
+  handle: async ({ posts, query }) => list('Posts', await posts.reader.list(query, pageRequest(query))),
+})
+
+export const createPost = operation({
+  route: 'POST /api/posts',
+  summary: 'Create a post',
+  description:
+    'A post with `scheduledFor` is published at that time, and one with `publishNow` at once. Otherwise it is a draft. Platforms that would refuse the post are named in `details.targets` of the error.',
+  access: 'posts:write',
+  workspace: from.body('workspaceId'),
+  turn: true,
+  body: NewPost,
+  returns: { 201: Envelope(PostView) },
+  errors: SCHEDULING,
+  example: { body: EXAMPLE_BODY },
+  handle: async ({ body, caller, posts, turn }) =>
+    created('Post created', await posts.author.create(turn, body, caller.userId)),
+})
+
+export const validatePost = operation({
+  route: 'POST /api/posts/validate',
+  summary: 'Check a post',
+  description: 'Takes the same body as createPost, and stores nothing.',
+  access: 'posts:write',
+  workspace: from.body('workspaceId'),
+  body: NewPost,
+  returns: { 200: Envelope(PostCheck) },
+  errors: [ValidationFailed],
+  example: { body: EXAMPLE_BODY },
+  handle: async ({ body, posts }) => ok('Post checked', await posts.author.validate(body)),
+})
+
+export const getPost = operation({
+  route: 'GET /api/posts/{id}',
+  summary: 'Get a post',
+  access: 'posts:read',
+  workspace: owner('posts'),
+  path: PostPath,
+  etag: 'edits',
+  returns: { 200: Envelope(PostView) },
+  errors: [NotFound],
+  example: EXAMPLE_PATH,
+  handle: async ({ path, posts }) => ok('Post', await posts.reader.get(path.id)),
+})
+
+export const updatePost = operation({
+  route: 'PATCH /api/posts/{id}',
+  summary: 'Change a post',
+  description:
+    'Absent fields stay as they are; lists are replaced. Each change is a new version. Send the ETag as If-Match, so that you do not overwrite a change that you have not seen.',
+  access: 'posts:write',
+  workspace: owner('posts'),
+  turn: true,
+  path: PostPath,
+  body: PostChange,
+  etag: 'edits',
+  returns: { 200: Envelope(PostView) },
+  errors: [NotFound, PreconditionFailed, ...SCHEDULING],
+  example: { ...EXAMPLE_PATH, body: { content: 'We are live on Friday at one.' } },
+  handle: async ({ body, caller: { userId }, ifMatch, path, posts, turn }) =>
+    ok('Post changed', await posts.author.update(turn, path.id, body, { userId, ifMatch })),
+})
+
+export const deletePost = operation({
+  route: 'DELETE /api/posts/{id}',
+  summary: 'Delete a post',
+  access: 'posts:write',
+  workspace: owner('posts'),
+  turn: true,
+  path: PostPath,
+  returns: { 200: Done },
+  errors: [NotFound, PreconditionFailed, PostNotPossible],
+  example: EXAMPLE_PATH,
+  handle: async ({ ifMatch, path, posts, turn }) => {
+    await posts.actions.remove(turn, path.id, ifMatch)
+    return done('Post deleted')
+  },
+})
+
+export const reschedulePost = operation({
+  route: 'POST /api/posts/{id}/reschedule',
+  summary: 'Reschedule a post',
+  description:
+    'Schedules drafts, and cancelled, failed and missed posts as well. Targets with a time of their own keep it.',
+  access: 'posts:write',
+  workspace: owner('posts'),
+  turn: true,
+  path: PostPath,
+  body: Reschedule,
+  returns: { 200: Envelope(PostView) },
+  errors: [NotFound, PreconditionFailed, ...SCHEDULING],
+  example: { ...EXAMPLE_PATH, body: { scheduledFor: '2026-11-30T09:00', timezone: 'Europe/Berlin' } },
+  handle: async ({ body, caller: { userId }, ifMatch, path, posts, turn }) =>
+    ok('Post scheduled', await posts.actions.reschedule(turn, path.id, body, { userId, ifMatch })),
+})
+
+export const publishPost = operation({
+  route: 'POST /api/posts/{id}/publish',
+  summary: 'Publish a post now',
+  access: 'posts:publish',
+  workspace: owner('posts'),
+  turn: true,
+  path: PostPath,
+  returns: { 200: Envelope(PostView) },
+  errors: [NotFound, ...SCHEDULING],
+  example: EXAMPLE_PATH,
+  handle: async ({ path, posts, turn }) => ok('Post is being published', await posts.actions.publish(turn, path.id)),
+})
+
+export const cancelPost = operation({
+  route: 'POST /api/posts/{id}/cancel',
+  summary: 'Cancel a post',
+  description:
+    'Cancels the targets that are not published yet. A target that is being published is cancelled if the call that publishes it has not been made.',
+  access: 'posts:write',
+  workspace: owner('posts'),
+  turn: true,
+  path: PostPath,
+  returns: { 200: Envelope(PostView) },
+  errors: [NotFound, PostNotPossible],
+  example: EXAMPLE_PATH,
+  handle: async ({ path, posts, turn }) => ok('Post cancelled', await posts.actions.cancel(turn, path.id)),
+})
+
+export const retryPost = operation({
+  route: 'POST /api/posts/{id}/retry',
+  summary: 'Retry the failed targets of a post',
+  description: 'Only targets that have failed, partly failed or were missed. What is published is never sent twice.',
+  access: 'posts:publish',
+  workspace: owner('posts'),
+  turn: true,
+  path: PostPath,
+  returns: { 200: Envelope(PostView) },
+  errors: [NotFound, PostNotPossible],
+  example: EXAMPLE_PATH,
+  handle: async ({ path, posts, turn }) => ok('Post is retried', await posts.actions.retry(turn, path.id)),
+})

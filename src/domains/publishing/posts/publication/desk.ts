@@ -1,0 +1,299 @@
+import type { Clock } from '../../../../core/clock.ts'
+import type { Switches } from '../../../../core/ports.ts'
+import type { Turn } from '../../../../core/turn.ts'
+import { uuidv7 } from '../../../../core/id.ts'
+import type { LoggedCall } from '../../../../platforms/http/platform-http.ts'
+import type { PublishPart, PublishState, RemotePost } from '../../../../platforms/publishing.ts'
+import { postFiles } from '../../../media/assets/index.ts'
+import { postingAccounts, PUBLISHING_STATUSES, type PostingAccount } from '../../../social/accounts/index.ts'
+import { allRefs, contentFor } from '../content.ts'
+import { act, canAct } from '../planning.ts'
+import type { TargetAction, TargetStatus } from '../state.ts'
+import { loadTarget, savePost, type LoadedPost } from '../store.ts'
+import {
+  postAttempts,
+  postSegments,
+  type SegmentRow,
+  type SegmentStatus,
+  type TargetProblem,
+  type TargetRow,
+} from '../tables.ts'
+import { publishTarget } from './jobs.ts'
+import { partsOf } from './parts.ts'
+import { PROBLEMS } from './problems.ts'
+
+/** How long a publisher owns a target without a sign of life. */
+export const LEASE_MS = 60_000
+/** How long a held target waits before it is looked at again. */
+const HOLD_MS = 60_000
+
+export interface ClaimInput {
+  readonly targetId: string
+  readonly plan: number
+  readonly attemptId: string
+}
+
+/** A segment as a publisher works on it. */
+export interface ClaimedSegment {
+  readonly id: string
+  readonly status: SegmentStatus
+  readonly part: PublishPart
+  readonly state: PublishState | null
+  /** Milliseconds since the epoch. */
+  readonly calledAt: number | null
+  readonly remote: RemotePost | null
+}
+
+/** What an attempt has to do, or null if there is nothing to do for it. */
+export type Claim = {
+  readonly targetId: string
+  readonly workspaceId: string
+  readonly accountId: string
+  readonly platform: string
+  readonly attemptCount: number
+  /** When it is too late to start; milliseconds since the epoch. */
+  readonly startBy: number
+  readonly segments: readonly ClaimedSegment[]
+} | null
+
+/** How an attempt has ended. */
+export type Outcome =
+  | { readonly kind: 'published' }
+  /** Try again at `at`, unless that is too late. */
+  | { readonly kind: 'waiting'; readonly at: number; readonly problem: TargetProblem }
+  | { readonly kind: 'failed'; readonly problem: TargetProblem }
+  /** Check again at `at`; null if only the user can decide. */
+  | { readonly kind: 'unconfirmed'; readonly at: number | null; readonly problem: TargetProblem }
+
+export interface SettleInput {
+  readonly targetId: string
+  readonly attemptId: string
+  readonly outcome: Outcome
+  readonly calls: readonly LoggedCall[]
+}
+
+/** Gives targets to publishers and takes back their outcomes, in turns. */
+export class PublicationDesk {
+  readonly #clock: Clock
+  readonly #switches: Pick<Switches, 'isOn'>
+
+  constructor(clock: Clock, switches: Pick<Switches, 'isOn'>) {
+    this.#clock = clock
+    this.#switches = switches
+  }
+
+  /** Takes a due target for an attempt, or ends it if it is too late. */
+  async claim(turn: Turn, { attemptId, plan, targetId }: ClaimInput): Promise<Claim> {
+    const now = this.#clock.now()
+    const found = await loadTarget(turn.sql, targetId)
+    if (found === undefined || found.post.deletedAt !== null) return null
+    const { target } = found
+    const isChecked = target.status === 'unconfirmed'
+    if (target.plan !== plan || !(isChecked || canAct(target, 'claim'))) return null
+    // Another publisher is at it. The watchdog looks again when its lease has ended.
+    if (target.attemptId !== null && Date.parse(target.leaseUntil ?? '') > now) return null
+    const dueAt = Date.parse(target.nextAttemptAt ?? target.scheduledAt ?? '')
+    if (dueAt > now) return null
+    const segments = await postSegments.find(turn.sql, { targetId }, { orderBy: ['position asc'] })
+    const hasCalled = segments.some(({ status }) => status === 'calling' || status === 'published')
+    const latest = Date.parse(target.startBy ?? '')
+    const accounts = await postingAccounts(turn.sql, turn.workspaceId, [target.accountId])
+    if (!isChecked && !hasCalled && now > latest) {
+      await this.#write(turn, found, { action: 'miss', problem: PROBLEMS.late(found.post.lateMinutes, target.problem) })
+      return null
+    }
+    const held = isChecked || hasCalled ? undefined : this.#holdReason(accounts.get(target.accountId))
+    if (held !== undefined) {
+      await this.#hold(turn, found, held)
+      return null
+    }
+    const ready = hasCalled ? segments : await this.#freeze(turn, found, segments)
+    const claimed: TargetRow = {
+      ...(isChecked ? target : act(target, 'claim')),
+      attemptId,
+      leaseUntil: new Date(now + LEASE_MS).toISOString(),
+      attemptCount: target.attemptCount + 1,
+      nextAttemptAt: null,
+      publishedVersion: hasCalled ? target.publishedVersion : found.post.version,
+      updatedAt: new Date(now).toISOString(),
+    }
+    turn.insert(postAttempts, {
+      id: attemptId,
+      workspaceId: turn.workspaceId,
+      targetId,
+      kind: isChecked ? 'check' : 'publish',
+      number: claimed.attemptCount,
+      startedAt: new Date(now).toISOString(),
+      endedAt: null,
+      outcome: null,
+      problem: null,
+      calls: [],
+    })
+    await this.#save(turn, found, claimed)
+    return {
+      targetId,
+      workspaceId: turn.workspaceId,
+      accountId: target.accountId,
+      platform: target.platform,
+      attemptCount: claimed.attemptCount,
+      startBy: latest,
+      segments: ready.map(({ calledAt, id, part, remote, state, status }) => {
+        return { id, part, remote, state, status, calledAt: calledAt === null ? null : Date.parse(calledAt) }
+      }),
+    }
+  }
+
+  /** Records the outcome of an attempt. The outcome of an attempt that was replaced counts only as a record. */
+  async settle(turn: Turn, { attemptId, calls, outcome, targetId }: SettleInput): Promise<void> {
+    const now = this.#clock.now()
+    const endedAt = new Date(now).toISOString()
+    const problem = 'problem' in outcome ? outcome.problem : null
+    const found = await loadTarget(turn.sql, targetId)
+    const isOurs = found?.target.attemptId === attemptId
+    const end = { endedAt, problem, calls: calls as never }
+    if (found === undefined || !isOurs) {
+      await postAttempts.update(turn.sql, { id: attemptId }, end)
+      return
+    }
+    const status = await this.#settled(turn, found, outcome)
+    await postAttempts.update(turn.sql, { id: attemptId }, { ...end, outcome: status })
+  }
+
+  /** Adds a job for a target that is due and makes no progress. */
+  async resume(turn: Turn, targetId: string): Promise<void> {
+    const found = await loadTarget(turn.sql, targetId)
+    if (found === undefined) return
+    const { target } = found
+    if (!['scheduled', 'publishing', 'unconfirmed'].includes(target.status)) return
+    const plan = target.plan + 1
+    const runAt = new Date(
+      Math.max(this.#clock.now(), Date.parse(target.nextAttemptAt ?? target.scheduledAt ?? '') || 0),
+    )
+    turn.job(publishTarget, { targetId, plan }, { runAt })
+    await this.#save(turn, found, { ...target, plan })
+  }
+
+  async #settled(turn: Turn, found: LoadedPost & { target: TargetRow }, outcome: Outcome): Promise<TargetStatus> {
+    const { post, target } = found
+    const segments = await postSegments.find(turn.sql, { targetId: target.id }, { orderBy: ['position asc'] })
+    const isStarted = segments.some(({ status }) => status === 'published')
+    switch (outcome.kind) {
+      case 'published':
+        return this.#write(turn, found, { action: 'publish', problem: null, segments })
+      case 'failed': {
+        const action = isStarted ? 'publish_part' : 'fail'
+        return this.#write(turn, found, { action, problem: outcome.problem, segments })
+      }
+      case 'waiting': {
+        if (outcome.at > Date.parse(target.startBy ?? '')) {
+          if (segments.some(({ status }) => status === 'calling')) {
+            return this.#settled(turn, found, { ...outcome, kind: 'unconfirmed' })
+          }
+          const action = isStarted ? 'publish_part' : 'miss'
+          return this.#write(turn, found, {
+            action,
+            problem: PROBLEMS.late(post.lateMinutes, outcome.problem),
+            segments,
+          })
+        }
+        const action = target.status === 'unconfirmed' ? 'retry' : 'claim'
+        return this.#write(turn, found, { action, problem: outcome.problem, at: outcome.at, segments })
+      }
+      default: {
+        const action = target.status === 'unconfirmed' ? undefined : 'lose'
+        return this.#write(turn, found, { action, problem: outcome.problem, at: outcome.at ?? undefined, segments })
+      }
+    }
+  }
+
+  /** Ends an attempt with a move of the target, and adds a job if there is more to do. */
+  async #write(turn: Turn, found: LoadedPost & { target: TargetRow }, ending: Ending) {
+    const { action, at, problem, segments = [] } = ending
+    const { target } = found
+    const now = new Date(this.#clock.now()).toISOString()
+    const first = segments[0]
+    const moved = action === undefined ? target : act(target, action)
+    const plan = target.plan + 1
+    const next: TargetRow = {
+      ...moved,
+      problem,
+      plan,
+      attemptId: null,
+      leaseUntil: null,
+      nextAttemptAt: at === undefined ? null : new Date(at).toISOString(),
+      remoteId: first?.remote?.id ?? target.remoteId,
+      url: first?.remote?.url ?? target.url,
+      publishedAt: first?.publishedAt ?? target.publishedAt,
+      updatedAt: now,
+    }
+    if (at !== undefined) turn.job(publishTarget, { targetId: target.id, plan }, { runAt: new Date(at) })
+    await this.#save(turn, found, next)
+    return next.status
+  }
+
+  /** Leaves a target in the schedule while something holds it, and says so. */
+  async #hold(turn: Turn, found: LoadedPost & { target: TargetRow }, why: string): Promise<void> {
+    const { target } = found
+    const at = this.#clock.now() + HOLD_MS
+    const plan = target.plan + 1
+    turn.job(publishTarget, { targetId: target.id, plan }, { runAt: new Date(at) })
+    await this.#save(turn, found, {
+      ...target,
+      plan,
+      problem: PROBLEMS.held(why),
+      nextAttemptAt: new Date(at).toISOString(),
+    })
+  }
+
+  #holdReason(account: PostingAccount | undefined): string | undefined {
+    if (!this.#switches.isOn('posts')) return 'the administrator has switched off publishing.'
+    if (account === undefined) return 'the account was removed.'
+    if (PUBLISHING_STATUSES.includes(account.status)) return undefined
+    return account.statusReason ?? `the account is ${account.status.replaceAll('_', ' ')}.`
+  }
+
+  /** Makes the segments of a target from the current content. Those that an earlier attempt has begun stay. */
+  async #freeze(
+    turn: Turn,
+    { post, target }: LoadedPost & { target: TargetRow },
+    existing: readonly SegmentRow[],
+  ): Promise<readonly SegmentRow[]> {
+    if (existing.length > 0) return existing
+    const files = await postFiles(turn.sql, turn.workspaceId, allRefs(post.body, [target.override]))
+    const now = this.#clock.now()
+    const parts = partsOf(contentFor(post.body, target.override, files))
+    const rows = parts.map((part, position): SegmentRow => {
+      const id = uuidv7(now)
+      return {
+        id,
+        workspaceId: turn.workspaceId,
+        targetId: target.id,
+        position,
+        status: 'pending',
+        part: { ...part, key: id, createdAt: now },
+        state: null,
+        calledAt: null,
+        remote: null,
+        publishedAt: null,
+        removedAt: null,
+        updatedAt: new Date(now).toISOString(),
+      }
+    })
+    for (const row of rows) turn.insert(postSegments, row)
+    return rows
+  }
+
+  #save(turn: Turn, found: LoadedPost & { target: TargetRow }, target: TargetRow) {
+    const targets = found.targets.map((one) => (one.id === target.id ? target : one))
+    return savePost(turn, found, { post: found.post, targets })
+  }
+}
+
+interface Ending {
+  /** Undefined if the state stays. */
+  readonly action: TargetAction | undefined
+  readonly problem: TargetProblem | null
+  /** When the next attempt or check begins; milliseconds since the epoch. */
+  readonly at?: number | undefined
+  readonly segments?: readonly SegmentRow[]
+}

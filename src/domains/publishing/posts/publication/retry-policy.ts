@@ -1,0 +1,38 @@
+import { HOUR, MINUTE, SECOND } from '../../../../core/clock.ts'
+
+/** The delay before the second attempt. It doubles with each attempt. */
+const FIRST_MS = 2 * SECOND
+const MOST_MS = 10 * MINUTE
+
+/**
+ * How long to wait before the next attempt: full jitter (a random time up to a bound that doubles), and at least what the
+ * platform asks for.
+ * @param attempts that were made
+ * @param retryAfter the platform's own value, in seconds
+ */
+export function retryDelayMs(attempts: number, retryAfter: number | undefined, random: () => number): number {
+  const bound = Math.min(MOST_MS, FIRST_MS * 2 ** Math.min(attempts, 20))
+  return Math.max(SECOND, Math.round(bound * random()), (retryAfter ?? 0) * SECOND)
+}
+
+/** When the outcome of a lost call is checked, after the call. Listings of platforms lag, so the first check may find nothing. */
+const CHECKS_MS = [
+  5 * SECOND,
+  30 * SECOND,
+  70 * SECOND,
+  3 * MINUTE,
+  10 * MINUTE,
+  30 * MINUTE,
+  HOUR,
+  6 * HOUR,
+  24 * HOUR,
+]
+
+/** The time of the next check of a call, in milliseconds since the epoch; undefined when Crier gives up. */
+export function nextCheckAt(calledAt: number, now: number): number | undefined {
+  const next = CHECKS_MS.find((after) => calledAt + after > now)
+  return next === undefined ? undefined : calledAt + next
+}
+
+/** A post that a platform does not list this long after the call was not published. */
+export const ABSENCE_MS = MINUTE

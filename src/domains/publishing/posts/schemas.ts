@@ -1,0 +1,304 @@
+import {
+  Id,
+  InstantInput,
+  Input,
+  named,
+  Nullable,
+  OneOf,
+  ResourceBase,
+  States,
+  Text,
+  Timestamp,
+  Type,
+  type Static,
+} from '../../../core/schema.ts'
+import { pageFields } from '../../../core/page.ts'
+import { ERROR_KINDS, type ErrorKind } from '../../../platforms/error-kinds.ts'
+import { PlatformKey } from '../../social/accounts/index.ts'
+import { TargetStatusSchema } from './state.ts'
+import { AdjustmentView } from './time.ts'
+
+/** The longest text of any platform, with room for a long Facebook post. */
+export const MOST_TEXT = 65_000
+const MOST_MEDIA = 35
+const MOST_THREAD = 50
+const MOST_TARGETS = 50
+const MOST_LABELS = 20
+
+const Content = Text(0, MOST_TEXT, { description: 'The text' })
+const Title = Text(0, 300, { description: 'For platforms that have titles, such as YouTube' })
+const Link = Text(0, 2_048, {
+  description: 'A link beside the text. Platforms without a field for it get it at the end of the text',
+})
+const FirstComment = Text(0, 10_000, { description: 'Published as a comment below the post' })
+const Tags = Type.Array(Text(1, 100), { maxItems: 60, description: 'For platforms that have tags beside the text' })
+const Labels = Type.Array(Text(1, 50), {
+  maxItems: MOST_LABELS,
+  uniqueItems: true,
+  description: 'To find posts again. Platforms do not see them',
+})
+const PlatformOptions = Type.Record(Type.String({ maxLength: 100 }), Type.Unknown(), {
+  description: 'Options of the account’s platform. GET /api/platforms/{platform} describes them',
+})
+
+export const MediaItem = named(
+  'PostMedia',
+  Type.Object({
+    assetId: Id,
+    renditionId: Type.Optional(Nullable(Id)),
+    altText: Type.Optional(Nullable(Type.String({ description: 'Replaces the alt text of the asset' }))),
+  }),
+)
+const MediaItemInput = Input({
+  assetId: Id,
+  renditionId: Type.Optional(Nullable(Id)),
+  altText: Type.Optional(Nullable(Text(0, 10_000, { description: 'Replaces the alt text of the asset' }))),
+})
+const MediaInput = Type.Array(Type.Union([Id, MediaItemInput]), {
+  maxItems: MOST_MEDIA,
+  description: 'Assets of the media library: their ids, or objects with `assetId`',
+})
+export const MediaView = Type.Array(MediaItem, { description: 'The files, in the order in which they are shown' })
+
+const ThreadInput = Type.Array(Input({ content: Content, media: Type.Optional(MediaInput) }), {
+  maxItems: MOST_THREAD,
+  description: 'The parts that follow the first one, each a reply to the part before it',
+})
+export const ThreadPart = Type.Object({ content: Type.String(), media: MediaView })
+
+/** Fields that a target can override. */
+const contentInput = {
+  content: Type.Optional(Content),
+  title: Type.Optional(Nullable(Title)),
+  link: Type.Optional(Nullable(Link)),
+  media: Type.Optional(MediaInput),
+  thread: Type.Optional(ThreadInput),
+  firstComment: Type.Optional(Nullable(FirstComment)),
+  tags: Type.Optional(Tags),
+}
+
+const ScheduledFor = Text(10, 40, {
+  description:
+    'When to publish: a date and time with an offset or Z, or a local time such as `2026-11-30T09:00` in `timezone`',
+  examples: ['2026-11-30T09:00'],
+})
+const TimeZone = Text(1, 64, {
+  description: 'IANA time zone, such as `Europe/Berlin`. That of the workspace by default',
+})
+
+export const OverrideInput = Input({
+  ...contentInput,
+  options: Type.Optional(PlatformOptions),
+  scheduledFor: Type.Optional(Nullable(ScheduledFor)),
+  timezone: Type.Optional(TimeZone),
+})
+
+const TargetInput = Input({ accountId: Id, override: Type.Optional(OverrideInput) })
+const TargetsInput = Type.Array(TargetInput, { maxItems: MOST_TARGETS, description: 'The accounts to publish at' })
+
+const LateMinutes = Type.Integer({
+  minimum: 0,
+  maximum: 1_440,
+  description:
+    'How late the post can still be published, in minutes. After that it becomes `missed` and waits for a decision. 60 by default',
+})
+
+/** The parts of a post that its author writes, without times. */
+export const postContentFields = {
+  ...contentInput,
+  targets: Type.Optional(TargetsInput),
+  labels: Type.Optional(Labels),
+  lateMinutes: Type.Optional(LateMinutes),
+}
+
+export const NewPost = Input(
+  {
+    workspaceId: Id,
+    ...postContentFields,
+    scheduledFor: Type.Optional(Nullable(ScheduledFor)),
+    timezone: Type.Optional(TimeZone),
+    publishNow: Type.Optional(Type.Boolean({ description: 'Publishes the post at once' })),
+    draft: Type.Optional(
+      Type.Boolean({ description: 'Saves the post even if a platform would refuse it. It cannot have a time' }),
+    ),
+  },
+  { description: 'A post. Without `scheduledFor`, `queue` or `publishNow` it is a draft' },
+)
+export type NewPostInput = Static<typeof NewPost>
+
+export const PostChange = Input({
+  ...postContentFields,
+  scheduledFor: Type.Optional(Nullable(ScheduledFor)),
+  timezone: Type.Optional(TimeZone),
+})
+export type PostChangeInput = Static<typeof PostChange>
+
+export const Reschedule = Input({ scheduledFor: ScheduledFor, timezone: Type.Optional(TimeZone) })
+
+/** The content of a post, normalized. */
+export interface PostBody {
+  readonly content: string
+  readonly title: string | null
+  readonly link: string | null
+  readonly media: readonly MediaRef[]
+  readonly thread: readonly { readonly content: string; readonly media: readonly MediaRef[] }[]
+  readonly firstComment: string | null
+  readonly tags: readonly string[]
+}
+
+export type MediaRef = Static<typeof MediaItem>
+
+/** What one account publishes differently. Fields that are absent are those of the post. */
+export interface TargetOverride extends Partial<PostBody> {
+  readonly options?: Readonly<Record<string, unknown>>
+}
+
+const WhoActs = States('WhoActs', 'Who can remove the cause', {
+  user: 'A member of the workspace',
+  admin: 'The administrator of this server',
+  us: 'The developers of Crier',
+  nobody: 'It ends with time',
+})
+
+const ErrorKindView = States(
+  'PlatformErrorKind',
+  'The kind of an error of a platform',
+  Object.fromEntries(
+    Object.entries(ERROR_KINDS).map(([kind, { meaning }]) => [kind, meaning.replace(/\.$/, '')]),
+  ) as Record<ErrorKind, string>,
+)
+
+/** Why a target has its state. */
+export const ReasonView = named(
+  'PostStatusReason',
+  Type.Object({
+    code: Type.String({ description: 'A stable word for programs' }),
+    message: Type.String({ description: 'The same for people' }),
+    whoActs: WhoActs,
+    nextStep: Nullable(Type.String({ description: 'What to do next' })),
+    kind: Nullable(ErrorKindView),
+    platformCode: Nullable(Type.String({ description: 'The platform’s own code' })),
+    platformMessage: Nullable(Type.String({ description: 'The platform’s own message' })),
+  }),
+)
+
+const OverrideView = Type.Object({
+  content: Type.Optional(Type.String()),
+  title: Type.Optional(Nullable(Type.String())),
+  link: Type.Optional(Nullable(Type.String())),
+  media: Type.Optional(MediaView),
+  thread: Type.Optional(Type.Array(ThreadPart)),
+  firstComment: Type.Optional(Nullable(Type.String())),
+  tags: Type.Optional(Type.Array(Type.String())),
+  options: Type.Optional(PlatformOptions),
+})
+
+export const PlatformPost = named(
+  'PlatformPost',
+  Type.Object({
+    ...ResourceBase,
+    accountId: Id,
+    platform: PlatformKey,
+    status: TargetStatusSchema,
+    statusReason: Nullable(ReasonView),
+    override: Nullable(OverrideView),
+    scheduledFor: Nullable(Timestamp),
+    localTime: Nullable(Type.String({ description: 'The clock time of `scheduledFor` in `timezone`' })),
+    timezone: Nullable(Type.String()),
+    timeAdjustment: AdjustmentView,
+    attemptCount: Type.Integer({ description: 'Attempts since it was last scheduled or retried' }),
+    nextAttemptAt: Nullable(Timestamp),
+    publishedVersion: Nullable(Type.Integer({ description: 'The version of the content that was published' })),
+    publishedAt: Nullable(Timestamp),
+    remoteId: Nullable(Type.String({ description: 'The id at the platform' })),
+    url: Nullable(Type.String({ description: 'The address at the platform' })),
+    remoteDeletedAt: Nullable(Type.String({ format: 'date-time', description: 'When it was deleted at the platform' })),
+  }),
+)
+export type PlatformPostData = Static<typeof PlatformPost>
+
+export const PostView = named(
+  'Post',
+  Type.Object({
+    ...ResourceBase,
+    workspaceId: Id,
+    version: Type.Integer({ description: 'Raised with each change of the content or the time' }),
+    status: TargetStatusSchema,
+    content: Type.String({ description: 'The text' }),
+    title: Nullable(Type.String({ description: 'For platforms that have titles' })),
+    link: Nullable(Type.String({ description: 'A link beside the text' })),
+    media: MediaView,
+    thread: Type.Array(ThreadPart, { description: 'The parts that follow the first one' }),
+    firstComment: Nullable(Type.String({ description: 'Published as a comment below the post' })),
+    tags: Type.Array(Type.String(), { description: 'For platforms that have tags beside the text' }),
+    labels: Type.Array(Type.String(), { description: 'To find posts again' }),
+    scheduledFor: Nullable(Timestamp),
+    localTime: Nullable(Type.String({ description: 'The clock time of `scheduledFor` in `timezone`' })),
+    timezone: Nullable(Type.String({ description: 'IANA time zone' })),
+    timeAdjustment: AdjustmentView,
+    lateMinutes: LateMinutes,
+    batchId: Nullable(Type.String({ ...Id, description: 'The import that created the post' })),
+    createdBy: Type.String({ ...Id, description: 'The author' }),
+    targets: Type.Array(PlatformPost, { description: 'One for each account' }),
+  }),
+)
+export type PostData = Static<typeof PostView>
+
+const Severity = OneOf(['error', 'warning'], {
+  description: '`error`: the platform refuses the post. `warning`: it takes the post, and changes it',
+})
+
+export const PlatformValidationFailure = named(
+  'PlatformValidationFailure',
+  Type.Object({
+    rule: Type.String({ description: 'The name of the rule, such as `text.max`' }),
+    severity: Severity,
+    allowed: Nullable(
+      Type.Union([Type.Number(), Type.Array(Type.String())], { description: 'The limit. Null if the rule has none' }),
+    ),
+    actual: Nullable(Type.Union([Type.Number(), Type.String()], { description: 'The value in the post' })),
+    unit: Type.String({ description: 'The unit of `allowed` and `actual`' }),
+    path: Type.String({ description: 'JSON pointer into the content of the target' }),
+    message: Type.String(),
+    fix: Type.String({ description: 'What the user can do' }),
+    origin: OneOf(['rule', 'operator', 'live'] as const, {
+      description:
+        '`rule`: the platform’s public rules. `operator`: a setting of this server. `live`: the platform’s reply for the account',
+    }),
+    source: Type.String({ description: 'The page or code that states the rule' }),
+    seen: Nullable(
+      Type.String({ description: 'Year and month in which the source was read. Null unless `origin` is `rule`' }),
+    ),
+  }),
+)
+
+export const TargetCheck = named(
+  'PostTargetCheck',
+  Type.Object({
+    accountId: Id,
+    platform: PlatformKey,
+    isValid: Type.Boolean(),
+    failures: Type.Array(PlatformValidationFailure),
+    warnings: Type.Array(PlatformValidationFailure),
+  }),
+)
+export type TargetCheckData = Static<typeof TargetCheck>
+
+export const PostCheck = Type.Object({
+  isValid: Type.Boolean({ description: 'Whether every platform accepts the post' }),
+  targets: Type.Array(TargetCheck),
+})
+
+export const PostPath = Input({ id: Id })
+export const PostListQuery = Input({
+  workspaceId: Id,
+  status: Type.Optional(TargetStatusSchema),
+  platform: Type.Optional(PlatformKey),
+  accountId: Type.Optional(Id),
+  from: Type.Optional(InstantInput),
+  to: Type.Optional(InstantInput),
+  q: Type.Optional(Text(1, 200, { description: 'Words of the text, the title or the labels' })),
+  label: Type.Optional(Text(1, 50)),
+  batchId: Type.Optional(Id),
+  ...pageFields,
+})

@@ -1,0 +1,109 @@
+import { NotFound } from '../../../core/errors.ts'
+import type { EventType } from '../../../core/event.ts'
+import type { Sql } from '../../../core/sql.ts'
+import type { Turn } from '../../../core/turn.ts'
+import { anyOf } from '../../../db/condition.ts'
+import { allRefs } from './content.ts'
+import { postUpdated } from './events.ts'
+import type { PostData, PostView } from './schemas.ts'
+import { statusOfPost } from './state.ts'
+import { posts, postTargets, type Post, type PostRow, type TargetRow } from './tables.ts'
+import type { NewRow } from '../../../db/row.ts'
+import { postView, type PostFacts } from './views.ts'
+
+/** A post with its targets, in their order. */
+export interface LoadedPost {
+  readonly post: PostFacts
+  readonly targets: readonly TargetRow[]
+}
+
+/** Reads and writes posts. Only turns write, so the stored view always fits the rows. */
+
+/** @throws AppError not_found */
+export async function loadPost(sql: Sql, id: string): Promise<LoadedPost> {
+  const post = await posts.first(sql, { id, deletedAt: null })
+  if (post === undefined) throw NotFound()
+  const targets = await postTargets.find(sql, { postId: id }, { orderBy: ['position asc'] })
+  return { post: factsOf(post), targets }
+}
+
+/** The post of a target; undefined if it is gone. */
+export async function loadTarget(
+  sql: Sql,
+  targetId: string,
+): Promise<(LoadedPost & { readonly target: TargetRow }) | undefined> {
+  const found = await postTargets.first(sql, { id: targetId }, { columns: ['postId'] })
+  if (found === undefined) return undefined
+  const post = await posts.first(sql, { id: found.postId })
+  const targets = await postTargets.find(sql, { postId: found.postId }, { orderBy: ['position asc'] })
+  const target = targets.find(({ id }) => id === targetId)
+  return post === undefined || target === undefined ? undefined : { post: factsOf(post), targets, target }
+}
+
+/** Inserts a post. @returns its view, which the event has as well */
+export function insertPost(turn: Turn, { post, targets }: LoadedPost, created: EventType<typeof PostView>): PostData {
+  const row = rowOf(post, targets)
+  turn.insert(posts, row as NewRow<typeof Post>)
+  for (const target of targets) turn.insert(postTargets, target)
+  turn.emit(created, row.view)
+  return row.view
+}
+
+/**
+ * Writes the changes of a post and its targets. Targets that are missing in `after` are deleted.
+ * @returns the new view
+ */
+export async function savePost(turn: Turn, before: LoadedPost, after: LoadedPost): Promise<PostData> {
+  const old = new Map(before.targets.map((target) => [target.id, target]))
+  for (const target of after.targets) {
+    const known = old.get(target.id)
+    old.delete(target.id)
+    if (known === undefined) await postTargets.insert(turn.sql, target)
+    else if (known !== target) {
+      const changes = changesOf(known, target)
+      if (changes !== undefined) await postTargets.update(turn.sql, { id: target.id }, changes)
+    }
+  }
+  if (old.size > 0) await postTargets.delete(turn.sql, { id: anyOf([...old.keys()]) })
+  const { id, ...row } = rowOf(after.post, after.targets)
+  await posts.update(turn.sql, { id }, row)
+  turn.emit(postUpdated, row.view)
+  return row.view
+}
+
+/** The row of a post, with the columns that follow from the content and the targets. */
+function rowOf(post: PostFacts, targets: readonly TargetRow[]): PostRow {
+  const status = statusOfPost(targets.map((target) => target.status))
+  const { body, labels } = post
+  const overrides = targets.map(({ override }) => override)
+  const texts = [
+    body.title,
+    body.content,
+    ...body.thread.map(({ content }) => content),
+    body.firstComment,
+    ...overrides.flatMap((override) => [override?.title, override?.content]),
+    ...labels,
+  ]
+  return {
+    ...post,
+    status,
+    platforms: [...new Set(targets.map(({ platform }) => platform))],
+    accountIds: targets.map(({ accountId }) => accountId),
+    assetIds: [...new Set(allRefs(body, overrides).map(({ assetId }) => assetId))],
+    searchText: texts.filter((text) => text != null && text !== '').join('\n'),
+    view: postView({ ...post, status }, targets),
+  }
+}
+
+function factsOf(row: PostRow): PostFacts {
+  const { accountIds: _a, assetIds: _b, platforms: _c, searchText: _d, status: _e, view: _f, ...facts } = row
+  return facts
+}
+
+/** The columns that differ. Values of rows are plain JSON, so equal ones have equal text. */
+function changesOf(old: TargetRow, next: TargetRow): Partial<TargetRow> | undefined {
+  const changed = Object.entries(next).filter(
+    ([key, value]) => JSON.stringify(old[key as keyof TargetRow]) !== JSON.stringify(value),
+  )
+  return changed.length === 0 ? undefined : Object.fromEntries(changed)
+}

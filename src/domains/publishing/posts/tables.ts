@@ -1,0 +1,264 @@
+import { defineEntity, p } from '@mikro-orm/postgresql'
+import { references, timestamp } from '../../../db/columns.ts'
+import type { Row } from '../../../db/row.ts'
+import { table } from '../../../db/table.ts'
+import type { ErrorKind, WhoActs } from '../../../platforms/error-kinds.ts'
+import type { PublishPart, PublishState, RemotePost } from '../../../platforms/publishing.ts'
+import { Workspace } from '../../workspace/workspaces/index.ts'
+import type { TimeAdjustment } from './time.ts'
+import type { PostBody, PostData, TargetOverride } from './schemas.ts'
+import type { TargetStatus } from './state.ts'
+
+const inWorkspace = (name: string) => references(Workspace, { name, onDelete: 'cascade' })
+const texts = () => p.array().columnType('text[]').defaultRaw(`'{}'`)
+const uuids = () => p.array().columnType('uuid[]').defaultRaw(`'{}'`)
+
+/** A post: what is to be published, at several accounts. */
+export const Post = defineEntity({
+  name: 'Post',
+  tableName: 'posts',
+  indexes: [
+    {
+      name: 'posts_by_workspace',
+      expression: 'create index posts_by_workspace on posts (workspace_id, id) where deleted_at is null',
+    },
+    {
+      name: 'posts_by_time',
+      expression:
+        'create index posts_by_time on posts (workspace_id, scheduled_at, id) where deleted_at is null and scheduled_at is not null',
+    },
+    {
+      name: 'posts_by_status',
+      expression: 'create index posts_by_status on posts (workspace_id, status, id) where deleted_at is null',
+    },
+    { name: 'posts_by_account', expression: 'create index posts_by_account on posts using gin (account_ids)' },
+    { name: 'posts_by_asset', expression: 'create index posts_by_asset on posts using gin (asset_ids)' },
+    {
+      name: 'posts_by_text',
+      expression: 'create index posts_by_text on posts using gin (chat_terms(workspace_id, search_text))',
+    },
+    {
+      name: 'posts_by_batch',
+      expression: 'create index posts_by_batch on posts (batch_id) where batch_id is not null',
+    },
+    {
+      name: 'posts_by_series',
+      expression: 'create unique index posts_by_series on posts (series_id, occurrence) where series_id is not null',
+    },
+  ],
+  properties: {
+    id: p.uuid().primary(),
+    workspaceId: inWorkspace('posts_workspace_id_fkey'),
+    /** Follows from the targets. */
+    status: p.text().$type<TargetStatus>(),
+    body: p.json<PostBody>(),
+    labels: texts(),
+    /** When it is published: the wall clock in `timeZone`, and the instant that follows. Null without a time. */
+    localTime: p.text().nullable(),
+    timeZone: p.text().nullable(),
+    scheduledAt: timestamp().nullable(),
+    adjustment: p.json<TimeAdjustment>().nullable(),
+    /** How late it can still be published, in minutes. */
+    lateMinutes: p.integer(),
+    platforms: texts(),
+    accountIds: uuids(),
+    assetIds: uuids(),
+    batchId: p.uuid().nullable(),
+    seriesId: p.uuid().nullable(),
+    /** The nominal local time within the series. */
+    occurrence: p.text().nullable(),
+    /** The number of the newest version of the content. */
+    version: p.integer(),
+    /** The post as the API shows it. Written with each change, so that lists need no joins. */
+    view: p.json<PostData>(),
+    /** What a search looks in. */
+    searchText: p.text(),
+    createdBy: p.uuid(),
+    deletedAt: timestamp().nullable(),
+    createdAt: timestamp(),
+    updatedAt: timestamp(),
+  },
+})
+
+export const posts = table(Post)
+export type PostRow = Row<typeof Post>
+
+/** Why a target has its state, for people and programs. */
+export interface TargetProblem {
+  readonly code: string
+  readonly message: string
+  /** Who can change it. */
+  readonly whoActs: WhoActs
+  /** What to do next; null if nothing needs to be done. */
+  readonly nextStep: string | null
+  /** The kind of the platform's error, with its own code and message. Null for other problems. */
+  readonly kind: ErrorKind | null
+  readonly platformCode: string | null
+  readonly platformMessage: string | null
+}
+
+/** A post at one account. */
+export const PostTarget = defineEntity({
+  name: 'PostTarget',
+  tableName: 'post_targets',
+  uniques: [{ name: 'post_targets_account_key', properties: ['postId', 'accountId'] }],
+  indexes: [
+    { name: 'post_targets_by_account', properties: ['accountId', 'scheduledAt'] },
+    {
+      name: 'post_targets_due',
+      expression:
+        "create index post_targets_due on post_targets (scheduled_at) where status in ('scheduled', 'publishing', 'unconfirmed')",
+    },
+    { name: 'post_targets_by_workspace', properties: ['workspaceId', 'scheduledAt'] },
+  ],
+  properties: {
+    id: p.uuid().primary(),
+    workspaceId: inWorkspace('post_targets_workspace_id_fkey'),
+    postId: references(Post, { name: 'post_targets_post_id_fkey', onDelete: 'cascade' }),
+    position: p.integer(),
+    /** The account may be deleted later. */
+    accountId: p.uuid(),
+    platform: p.text(),
+    override: p.json<TargetOverride>().nullable(),
+    status: p.text().$type<TargetStatus>(),
+    problem: p.json<TargetProblem>().nullable(),
+    /** Its own time, if it has one. Otherwise that of the post. */
+    ownTime: p.boolean(),
+    localTime: p.text().nullable(),
+    timeZone: p.text().nullable(),
+    scheduledAt: timestamp().nullable(),
+    adjustment: p.json<TimeAdjustment>().nullable(),
+    /** When it is too late to start. */
+    startBy: timestamp().nullable(),
+    /** Raised with each change that a waiting job must notice. A job with another number does nothing. */
+    plan: p.integer().default(0),
+    /** The attempt that may write, and until when. */
+    attemptId: p.uuid().nullable(),
+    leaseUntil: timestamp().nullable(),
+    /** Attempts since it was last scheduled or retried by a user. */
+    attemptCount: p.integer().default(0),
+    nextAttemptAt: timestamp().nullable(),
+    /** The version of the content that was or is being published. */
+    publishedVersion: p.integer().nullable(),
+    publishedAt: timestamp().nullable(),
+    /** The first part, as the platform identifies it. */
+    remoteId: p.text().nullable(),
+    url: p.text().nullable(),
+    /** When it was deleted at the platform. */
+    remoteDeletedAt: timestamp().nullable(),
+    createdAt: timestamp(),
+    updatedAt: timestamp(),
+  },
+})
+
+export const postTargets = table(PostTarget)
+export type TargetRow = Row<typeof PostTarget>
+
+/**
+ * What is known of the call that publishes a segment. `calling`: it was about to be made when this was written, so that
+ * its outcome is unknown unless the same attempt writes again.
+ */
+export type SegmentStatus = 'pending' | 'calling' | 'published' | 'failed'
+
+/** A part of a target: the post, a part of its thread, or its first comment. */
+export const PostSegment = defineEntity({
+  name: 'PostSegment',
+  tableName: 'post_segments',
+  uniques: [{ name: 'post_segments_position_key', properties: ['targetId', 'position'] }],
+  properties: {
+    /** Also the key of the part at the platform, so it is the same for all attempts. */
+    id: p.uuid().primary(),
+    workspaceId: inWorkspace('post_segments_workspace_id_fkey'),
+    targetId: references(PostTarget, { name: 'post_segments_target_id_fkey', onDelete: 'cascade' }),
+    position: p.integer(),
+    status: p.text().$type<SegmentStatus>(),
+    /** The content as it is published. */
+    part: p.json<PublishPart>(),
+    /** Null before the first step. */
+    state: p.json<PublishState>().nullable(),
+    /** When the call that publishes was about to be made. */
+    calledAt: timestamp().nullable(),
+    remote: p.json<RemotePost>().nullable(),
+    publishedAt: timestamp().nullable(),
+    removedAt: timestamp().nullable(),
+    updatedAt: timestamp(),
+  },
+})
+
+export const postSegments = table(PostSegment)
+export type SegmentRow = Row<typeof PostSegment>
+
+/** A call to a platform, without secrets. */
+export interface AttemptCall {
+  readonly method: string
+  readonly url: string
+  readonly httpStatus: number | null
+  readonly ms: number
+  readonly error: string | null
+}
+
+/** One attempt of a publisher to publish a target, check its outcome, or delete it. */
+export const PostAttempt = defineEntity({
+  name: 'PostAttempt',
+  tableName: 'post_attempts',
+  indexes: [
+    { name: 'post_attempts_by_target', properties: ['targetId', 'id'] },
+    { name: 'post_attempts_by_workspace', properties: ['workspaceId', 'id'] },
+  ],
+  properties: {
+    id: p.uuid().primary(),
+    workspaceId: inWorkspace('post_attempts_workspace_id_fkey'),
+    targetId: references(PostTarget, { name: 'post_attempts_target_id_fkey', onDelete: 'cascade' }),
+    kind: p.text().$type<AttemptKind>(),
+    number: p.integer(),
+    startedAt: timestamp(),
+    endedAt: timestamp().nullable(),
+    /** The state of the target after it. Null while it runs, or if its node was lost. */
+    outcome: p.text().$type<TargetStatus>().nullable(),
+    problem: p.json<TargetProblem>().nullable(),
+    calls: p.json<readonly AttemptCall[]>().defaultRaw(`'[]'`),
+  },
+})
+
+export type AttemptKind = 'prepare' | 'publish' | 'check' | 'remove'
+export const postAttempts = table(PostAttempt)
+export type AttemptRow = Row<typeof PostAttempt>
+
+/** The content of a post after a change. Never updated. */
+export const PostVersion = defineEntity({
+  name: 'PostVersion',
+  tableName: 'post_versions',
+  uniques: [{ name: 'post_versions_number_key', properties: ['postId', 'version'] }],
+  properties: {
+    id: p.uuid().primary(),
+    workspaceId: inWorkspace('post_versions_workspace_id_fkey').index('post_versions_by_workspace'),
+    postId: references(Post, { name: 'post_versions_post_id_fkey', onDelete: 'cascade' }),
+    version: p.integer(),
+    snapshot: p.json<PostSnapshot>(),
+    /** Null for the service. */
+    authorId: p.uuid().nullable(),
+    kind: p.text().$type<VersionKind>(),
+    createdAt: timestamp(),
+  },
+})
+
+export type VersionKind = 'created' | 'edited' | 'rescheduled' | 'restored'
+
+/** Everything of a post that is subject to versions. */
+export interface PostSnapshot extends PostBody {
+  readonly labels: readonly string[]
+  readonly lateMinutes: number
+  readonly localTime: string | null
+  readonly timeZone: string | null
+  readonly scheduledAt: string | null
+  readonly targets: readonly {
+    readonly accountId: string
+    readonly override: TargetOverride | null
+    readonly scheduledAt: string | null
+  }[]
+}
+
+export const postVersions = table(PostVersion)
+export type VersionRow = Row<typeof PostVersion>
+
+export const postEntities = [Post, PostTarget, PostSegment, PostAttempt, PostVersion]

@@ -1,0 +1,43 @@
+import { sql } from 'kysely'
+import type { Sql } from '../../../core/sql.ts'
+import { query } from '../../../db/query.ts'
+import type { LiveCapabilities } from '../../../platforms/platform.ts'
+import type { AccountStatus } from './status.ts'
+import { socialAccountReports, socialAccounts } from './tables.ts'
+
+/** An account as posts need it. */
+export interface PostingAccount {
+  readonly id: string
+  readonly platform: string
+  readonly name: string
+  readonly handle: string | null
+  readonly status: AccountStatus
+  readonly statusReason: string | null
+  /** What the platform last said about the account. */
+  readonly capabilities: LiveCapabilities | null
+}
+
+const findPosting = query(
+  { socialAccounts, socialAccountReports },
+  (db, $: { workspaceId: string; ids: readonly string[] }) =>
+    db
+      .selectFrom('socialAccounts as a')
+      .leftJoin('socialAccountReports as r', 'r.accountId', 'a.id')
+      .select(['a.id', 'a.platform', 'a.name', 'a.handle', 'a.status', 'a.statusReason', 'r.capabilities'])
+      .where('a.workspaceId', '=', $.workspaceId)
+      .where(sql<boolean>`a.id = any(${$.ids})`),
+)
+
+/** Accounts of a workspace by id. Unknown ids are left out. */
+export async function postingAccounts(
+  on: Sql,
+  workspaceId: string,
+  ids: readonly string[],
+): Promise<ReadonlyMap<string, PostingAccount>> {
+  if (ids.length === 0) return new Map()
+  const rows = await findPosting.rows(on, { workspaceId, ids })
+  return new Map(rows.map((row) => [row.id, row]))
+}
+
+/** Statuses in which an account publishes. */
+export const PUBLISHING_STATUSES: readonly AccountStatus[] = ['connected', 'expiring', 'limited']

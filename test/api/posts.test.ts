@@ -1,0 +1,151 @@
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { HOUR, ManualClock, MINUTE } from '../../src/core/clock.ts'
+import type { PostData } from '../../src/domains/publishing/posts/schemas.ts'
+import { startApp, type App } from '../support/app.ts'
+import { QUICK } from '../support/jobs.ts'
+import { addFault, sandboxPosts } from '../support/sandbox-faults.ts'
+import { seedUser, seedWorkspace, type SeededUser } from '../support/seed.ts'
+import { waitFor } from '../support/wait.ts'
+
+let app: App
+let owner: SeededUser
+let workspaceId: string
+const clock = new ManualClock(Date.parse('2026-11-30T08:00:00Z'))
+
+beforeAll(async () => {
+  app = await startApp({ clock, jobTimes: QUICK })
+  owner = await seedUser(app, 'owner')
+  workspaceId = await seedWorkspace(app, 'Posts', owner)
+})
+afterAll(() => app.stop())
+
+const as = () => ({ apiKey: owner.apiKey })
+
+const connected = new Map<string, string>()
+
+/** An account at the sandbox of a platform. */
+async function account(platform = 'mastodon'): Promise<string> {
+  const known = connected.get(platform)
+  if (known !== undefined) return known
+  const reply = await app.send('POST /api/social-accounts', {
+    ...as(),
+    body: { workspaceId, platform, sandbox: true },
+  })
+  expect(reply.status, reply.text).toBe(201)
+  connected.set(platform, reply.body.data._id)
+  return reply.body.data._id
+}
+
+async function create(body: object): Promise<PostData> {
+  const reply = await app.send('POST /api/posts', { ...as(), body: { workspaceId, ...body } })
+  expect(reply.status, reply.text).toBe(201)
+  return reply.body.data
+}
+
+async function get(id: string): Promise<PostData> {
+  return (await app.send('GET /api/posts/{id}', { ...as(), path: { id } })).body.data
+}
+
+const act = (verb: string, id: string, body?: object) =>
+  app.send(`POST /api/posts/{id}/${verb}`, { ...as(), path: { id }, ...(body && { body }) })
+
+async function ended(id: string, status: string): Promise<PostData> {
+  return waitFor(async () => {
+    const post = await get(id)
+    return post.status === status ? post : undefined
+  })
+}
+
+async function published(text: string, platform = 'mastodon') {
+  return (await sandboxPosts(app, platform)).filter((post) => post.text.includes(text))
+}
+
+describe('publication', () => {
+  test('publishes a post at its time, once', async () => {
+    const accountId = await account()
+    const scheduledFor = new Date(clock.now() + HOUR).toISOString()
+    const post = await create({ content: 'on time', targets: [{ accountId }], scheduledFor })
+    expect(post).toMatchObject({ status: 'scheduled', scheduledFor, targets: [{ status: 'scheduled' }] })
+    expect(await published('on time')).toEqual([])
+    clock.advance(HOUR + 1)
+    const done = await ended(post._id, 'published')
+    expect(done.targets[0]).toMatchObject({ attemptCount: 1, publishedVersion: 1, statusReason: null })
+    const [remote, ...others] = await published('on time')
+    expect(others).toEqual([])
+    expect(done.targets[0]?.remoteId).toBe(remote?.id)
+  })
+
+  test('publishes a thread with its first comment in order', async () => {
+    const accountId = await account()
+    const post = await create({
+      content: 'part one',
+      thread: [{ content: 'part two' }, { content: 'part three' }],
+      targets: [{ accountId }],
+      publishNow: true,
+    })
+    await ended(post._id, 'published')
+    const all = await published('part ')
+    expect(all.map(({ text }) => text).toSorted()).toHaveLength(3)
+  })
+
+  test('finds a post whose reply was lost, and does not publish it again', async () => {
+    const accountId = await account('x')
+    await addFault(app, 'x', { path: '/2/tweets', method: 'POST', kind: 'cut', times: 1 })
+    const post = await create({ content: 'lost reply', targets: [{ accountId }], publishNow: true })
+    const lost = await ended(post._id, 'unconfirmed')
+    expect(lost.targets[0]?.statusReason?.code).toBe('outcome_unknown')
+    clock.advance(MINUTE)
+    await ended(post._id, 'published')
+    expect(await published('lost reply', 'x')).toHaveLength(1)
+  })
+
+  test('marks a post as missed when it is too late, and publishes it on request', async () => {
+    const accountId = await account()
+    const scheduledFor = new Date(clock.now() + HOUR).toISOString()
+    const post = await create({ content: 'too late', targets: [{ accountId }], scheduledFor, lateMinutes: 5 })
+    await addFault(app, 'mastodon', { path: '/api/v1/statuses', kind: 'status', status: 429, times: 1 })
+    clock.advance(HOUR + 1)
+    await waitFor(async () => (await get(post._id)).targets[0]?.nextAttemptAt)
+    clock.advance(6 * MINUTE)
+    const missed = await ended(post._id, 'missed')
+    expect(missed.targets[0]?.statusReason).toMatchObject({ code: 'too_late', whoActs: 'user' })
+    expect((await act('publish', post._id)).status).toBe(200)
+    await ended(post._id, 'published')
+    expect(await published('too late')).toHaveLength(1)
+  })
+})
+
+describe('writing', () => {
+  test('refuses a post that a platform would refuse, with the failures of each account', async () => {
+    const accountId = await account('x')
+    const body = { workspaceId, content: 'x'.repeat(300), targets: [{ accountId }] }
+    const reply = await app.send('POST /api/posts', { ...as(), body })
+    expect(reply.status).toBe(400)
+    expect(reply.body.details.targets[0]).toMatchObject({ accountId, platform: 'x', failures: [{ rule: 'text.max' }] })
+    expect(await create({ ...body, draft: true })).toMatchObject({ status: 'draft' })
+  })
+
+  test('refuses an edit of a version that is not the newest', async () => {
+    const post = await create({ content: 'first', targets: [{ accountId: await account() }] })
+    const patch = (content: string) =>
+      app.send('PATCH /api/posts/{id}', {
+        ...as(),
+        path: { id: post._id },
+        body: { content },
+        headers: { 'if-match': '"1"' },
+      })
+    expect((await patch('second')).body.data).toMatchObject({ content: 'second', version: 2 })
+    expect((await patch('third')).status).toBe(412)
+  })
+
+  test('cancels a scheduled post, which is then not published', async () => {
+    const scheduledFor = new Date(clock.now() + HOUR).toISOString()
+    const post = await create({ content: 'cancelled', targets: [{ accountId: await account() }], scheduledFor })
+    expect((await act('cancel', post._id)).body.data).toMatchObject({ status: 'cancelled' })
+    expect((await act('cancel', post._id)).status).toBe(409)
+    const other = await create({ content: 'after it', targets: [{ accountId: await account() }], scheduledFor })
+    clock.advance(HOUR + 1)
+    await ended(other._id, 'published')
+    expect(await published('cancelled')).toEqual([])
+  })
+})
