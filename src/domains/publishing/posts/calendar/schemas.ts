@@ -1,4 +1,4 @@
-import { Nullable, States, Type, named, type Static } from '../../../../core/schema.ts'
+import { States, Type, named, type Static } from '../../../../core/schema.ts'
 
 const LocalTime = (description: string) =>
   Type.String({ description, pattern: String.raw`^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d$` })
@@ -32,6 +32,3 @@ export const TimeAdjustment = named(
 )
 
 export type TimeAdjustment = Static<typeof TimeAdjustment>
-
-/** The adjustment of a reply: null if the time is used as it was asked for. */
-export const Adjustment = Nullable(TimeAdjustment)
