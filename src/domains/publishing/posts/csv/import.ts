@@ -1,0 +1,216 @@
+import { CsvError, parse } from 'csv-parse/sync'
+import leven from 'leven'
+import { MOST_CELL, readList, readObject, unescapeCell } from './cells.ts'
+import { ACCOUNTS, COLUMN_NAMES, COLUMN_OF, OVERRIDE, columnKey, type Column } from './columns.ts'
+import { decodeSheet } from './decode.ts'
+import type { SheetPost, SheetTarget } from './sheet-post.ts'
+import type { DateOrder } from './times.ts'
+
+/** The maximum number of posts in a file. */
+export const MOST_ROWS = 500
+const MOST_COLUMNS = 300
+/** The maximum number of rows with empty ones, which sheets can have many of. */
+const MOST_RECORDS = 20_000
+
+/** What is wrong with a cell, or with a row if `column` is null. */
+export interface CellError {
+  readonly column: string | null
+  readonly code: string
+  readonly message: string
+}
+
+/** The verdict on one row. */
+export interface SheetRow {
+  /** The number of the row as a program for sheets shows it: the header is row 1. */
+  readonly row: number
+  /** What was read. With errors, only what is valid. */
+  readonly post: SheetPost
+  readonly errors: readonly CellError[]
+}
+
+export type Sheet =
+  | { readonly ok: true; readonly rows: readonly SheetRow[]; readonly warnings: readonly string[] }
+  /** The file as a whole cannot be used. */
+  | { readonly ok: false; readonly errors: readonly CellError[] }
+
+export interface ImportOptions {
+  /**
+   * Finds an account by what the sheet calls it: an id, or platform and handle.
+   * @returns its id, or why there is none
+   */
+  readonly account: (reference: string) => { readonly accountId: string } | { readonly problem: string }
+  /** The order of day and month in dates with slashes. Without it, ambiguous dates are refused. */
+  readonly dateOrder?: DateOrder | undefined
+}
+
+/** Reads a CSV file of posts. `columns.ts` describes the columns. */
+export function importSheet(bytes: Uint8Array, options: ImportOptions): Sheet {
+  const decoded = decodeSheet(bytes)
+  if ('problem' in decoded) return failed('unreadable_file', decoded.problem)
+  const { body, separator } = separatorOf(decoded.text)
+  const records = recordsOf(body, separator)
+  if ('problem' in records) return failed('invalid_csv', records.problem)
+  const [names = [], ...rest] = records.records
+  const header = readHeader(names, options)
+  if (!header.ok) return header
+  const filled = rest.map((cells, index) => ({ cells, row: index + 2 })).filter(({ cells }) => cells.some(isFilled))
+  if (filled.length === 0) return failed('no_rows', 'The file has no posts. The first row names the columns.')
+  if (filled.length > MOST_ROWS) return failed('too_many_rows', `A file can have at most ${MOST_ROWS} posts. Split it.`)
+  const rows = filled.map(({ cells, row }) => readRow(row, cells, header.fields, options))
+  return { ok: true, rows, warnings: decoded.warning === null ? [] : [decoded.warning] }
+}
+
+function isFilled(cell: string): boolean {
+  return cell.trim() !== ''
+}
+
+function failed(code: string, message: string): { ok: false; errors: CellError[] } {
+  return { ok: false, errors: [{ column: null, code, message }] }
+}
+
+const SEPARATORS = [',', ';', '\t'] as const
+type Separator = (typeof SEPARATORS)[number]
+
+/** The separator that gives the most known columns, or the one of Excel's first line `sep=;`. */
+function separatorOf(text: string): { body: string; separator: Separator } {
+  const given = /^"?sep=(,|;|\t)"?\r?\n/i.exec(text)
+  const separator = SEPARATORS.find((one) => one === given?.[1])
+  if (given && separator !== undefined) return { body: text.slice(given[0].length), separator }
+  const head = /^[^\r\n]*/.exec(text)?.[0] ?? ''
+  const known = (one: Separator) =>
+    head.split(one).filter((name) => COLUMN_OF.has(columnKey(name.replaceAll('"', '')))).length
+  const parts = (one: Separator) => head.split(one).length
+  const [best = ','] = SEPARATORS.toSorted((a, b) => known(b) - known(a) || parts(b) - parts(a))
+  return { body: text, separator: best }
+}
+
+function recordsOf(text: string, delimiter: Separator): { records: string[][] } | { problem: string } {
+  try {
+    const records = parse(text, { delimiter, relax_column_count: true, to: MOST_RECORDS })
+    return records.length < MOST_RECORDS ? { records } : { problem: `The file has more than ${MOST_RECORDS - 1} rows.` }
+  } catch (error) {
+    if (!(error instanceof CsvError)) throw error
+    return { problem: csvProblem(error) }
+  }
+}
+
+function csvProblem(error: CsvError): string {
+  const row = typeof error['records'] === 'number' ? error['records'] + 1 : undefined
+  const where = row === undefined ? 'The file' : `Row ${row}`
+  if (error.code === 'CSV_QUOTE_NOT_CLOSED') return `${where} opens a quotation mark that is never closed.`
+  if (error.code.includes('QUOTE')) {
+    return `${where} has a quotation mark inside of a cell. Put the cell in quotation marks and double those inside of it: "5"" screen".`
+  }
+  return `${where} is not valid CSV: ${error.message}`
+}
+
+/** What a column is for. */
+type Field =
+  | { readonly kind: 'column'; readonly column: Column }
+  | { readonly kind: 'accounts' }
+  | { readonly kind: 'override'; readonly name: string; readonly accountId: string }
+  | { readonly kind: 'empty' }
+
+type Header =
+  | { readonly ok: true; readonly fields: readonly Field[] }
+  | { readonly ok: false; readonly errors: CellError[] }
+
+function readHeader(names: readonly string[], options: ImportOptions): Header {
+  if (names.length > MOST_COLUMNS) return failed('too_many_columns', `A file can have at most ${MOST_COLUMNS} columns.`)
+  const errors: CellError[] = []
+  const seen = new Set<string>()
+  const fields = names.map((name): Field => {
+    const field = fieldOf(name.trim(), options)
+    if ('problem' in field) {
+      errors.push({ column: name.trim(), code: field.code, message: field.problem })
+      return { kind: 'empty' }
+    }
+    const key = field.kind === 'column' ? field.column.name : field.kind === 'override' ? field.accountId : field.kind
+    if (field.kind !== 'empty' && seen.has(key)) {
+      errors.push({ column: name.trim(), code: 'duplicate_column', message: `Another column is for ${key} as well.` })
+    }
+    seen.add(key)
+    return field
+  })
+  return errors.length === 0 ? { ok: true, fields } : { ok: false, errors }
+}
+
+function fieldOf(name: string, options: ImportOptions): Field | { readonly code: string; readonly problem: string } {
+  if (name === '') return { kind: 'empty' }
+  if (name.toLowerCase().startsWith(OVERRIDE)) {
+    const found = options.account(name.slice(OVERRIDE.length).trim())
+    if ('problem' in found) return { code: 'unknown_account', problem: found.problem }
+    return { kind: 'override', name, accountId: found.accountId }
+  }
+  const column = COLUMN_OF.get(columnKey(name))
+  if (column === undefined) return { code: 'unknown_column', problem: unknownColumn(name) }
+  return column === ACCOUNTS ? { kind: 'accounts' } : { kind: 'column', column }
+}
+
+function unknownColumn(name: string): string {
+  const key = columnKey(name)
+  const far = (other: string) => leven(key, columnKey(other))
+  const [near = ''] = COLUMN_NAMES.toSorted((a, b) => far(a) - far(b))
+  const hint = far(near) <= 2 ? ` Did you mean ${near}?` : ''
+  return `"${name.slice(0, 64)}" is not a column.${hint} The columns are ${COLUMN_NAMES.join(', ')}.`
+}
+
+function readRow(row: number, cells: readonly string[], fields: readonly Field[], options: ImportOptions): SheetRow {
+  const errors: CellError[] = []
+  const values: Record<string, unknown> = {}
+  const overrides = new Map<string, Record<string, unknown>>()
+  let accountIds: string[] = []
+  const report = (column: string | null, code: string, message: string) => errors.push({ column, code, message })
+  for (const [index, raw] of cells.entries()) {
+    const field = fields[index] ?? { kind: 'empty' }
+    if (!isFilled(raw)) continue
+    const column = columnName(field)
+    if (raw.length > MOST_CELL) {
+      report(column, 'cell_too_long', `The cell has more than ${MOST_CELL} characters.`)
+    } else if (field.kind === 'empty') {
+      report(null, 'extra_cell', `The row has "${raw.slice(0, 32)}" in column ${index + 1}, which has no name.`)
+    } else if (field.kind === 'accounts') {
+      const found = readAccounts(unescapeCell(raw), options)
+      accountIds = found.accountIds
+      for (const problem of found.problems) report(column, 'unknown_account', problem)
+    } else {
+      const cell =
+        field.kind === 'override'
+          ? readObject(unescapeCell(raw))
+          : field.column.read(unescapeCell(raw), options.dateOrder)
+      if ('problem' in cell) report(column, 'invalid_cell', `${column} ${cell.problem}`)
+      else if (field.kind === 'override') overrides.set(field.accountId, cell.value as Record<string, unknown>)
+      else values[field.column.name] = cell.value
+    }
+  }
+  for (const field of fields) {
+    if (field.kind !== 'override' || !overrides.has(field.accountId) || accountIds.includes(field.accountId)) continue
+    report(
+      field.name,
+      'account_not_in_row',
+      `The row has an override for this account, but ${ACCOUNTS} does not list it.`,
+    )
+  }
+  const targets = accountIds.map((accountId): SheetTarget => {
+    const override = overrides.get(accountId)
+    return override === undefined ? { accountId } : { accountId, override }
+  })
+  return { row, post: { ...values, ...(targets.length > 0 && { targets }) }, errors }
+}
+
+function columnName(field: Field): string | null {
+  if (field.kind === 'column') return field.column.name
+  if (field.kind === 'override') return field.name
+  return field.kind === 'accounts' ? ACCOUNTS : null
+}
+
+function readAccounts(cell: string, options: ImportOptions): { accountIds: string[]; problems: string[] } {
+  const list = readList(cell)
+  if ('problem' in list) return { accountIds: [], problems: [list.problem] }
+  const found = list.value.map((reference) => options.account(reference))
+  const accountIds = found.flatMap((one) => ('accountId' in one ? [one.accountId] : []))
+  const problems = found.flatMap((one) => ('problem' in one ? [one.problem] : []))
+  const twice = accountIds.find((id, index) => accountIds.indexOf(id) !== index)
+  if (twice !== undefined) problems.push(`The account ${twice} is listed twice.`)
+  return { accountIds: [...new Set(accountIds)], problems }
+}
