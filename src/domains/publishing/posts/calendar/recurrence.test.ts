@@ -233,6 +233,12 @@ describe('changes of clocks', () => {
     ).toEqual(['2026-03-28T22:00:00', '2026-03-29T03:15:00', '2026-03-29T03:45:00 < gap 2026-03-29T02:45:00'])
   })
 
+  test('a missing hour that moves beyond UNTIL does not hide a later hour before it', () => {
+    // 03:00 in Berlin is 01:00 UTC on that day, and 02:30 becomes 03:30.
+    const rule = 'FREQ=DAILY;BYHOUR=2,3;BYMINUTE=0,30;UNTIL=20260329T010000Z'
+    expect(first(9, '2026-03-28T22:00', BERLIN, rule)).toEqual(['2026-03-28T22:00:00', '2026-03-29T03:00:00'])
+  })
+
   test('a day that a zone skips is not posted twice on the next day', () => {
     expect(first(4, '2011-12-28T09:00', 'Pacific/Apia', 'FREQ=DAILY')).toEqual([
       '2011-12-28T09:00:00',

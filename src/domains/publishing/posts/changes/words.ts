@@ -48,24 +48,21 @@ export function diffWords(before: string, after: string): WordRun[] {
   return between(before.slice(0, start), inside, before.slice(before.length - end))
 }
 
-/** How many characters both texts begin with, up to the start of white space, where no word is cut. */
+/** How many characters both texts begin with, up to white space, where no word is cut. */
 function commonStart(a: string, b: string): number {
   const most = Math.min(a.length, b.length)
   let same = 0
   while (same < most && a[same] === b[same]) same += 1
-  while (same > 0 && !(same < most && a[same] === b[same] && isSpace(a, same) && !isSpace(a, same - 1))) same -= 1
+  while (same > 0 && !(same < most && a[same] === b[same] && isSpace(a, same))) same -= 1
   return same
 }
 
-/** How many characters both texts end with, from the end of white space on. */
+/** How many characters both texts end with, from white space on. */
 function commonEnd(a: string, b: string, start: number): number {
   const most = Math.min(a.length, b.length) - start
   let same = 0
   while (same < most && a[a.length - 1 - same] === b[b.length - 1 - same]) same += 1
-  const isSafe = () => {
-    const at = a.length - same
-    return same < most && isSpace(a, at - 1) && isSpace(b, b.length - same - 1) && !isSpace(a, at)
-  }
+  const isSafe = () => same < most && isSpace(a, a.length - same - 1) && isSpace(b, b.length - same - 1)
   while (same > 0 && !isSafe()) same -= 1
   return same
 }
