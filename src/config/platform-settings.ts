@@ -30,7 +30,7 @@ export const platformSettings = Object.fromEntries(
 )
 
 function base(summary: string, fallback: string) {
-  return { summary, fallback, parse: optional(url('https', 'http')) }
+  return { summary, fallback: fallback === '' ? 'none' : fallback, parse: optional(url('https', 'http')) }
 }
 
 /** Settings that are set together or not at all. */

@@ -114,6 +114,14 @@ const RULES = {
     source: 'discord.com/developers, Uploading files',
     seen: '2026-11',
   },
+  wordpress: {
+    title: 'WordPress',
+    image: { types: [...WEB_IMAGES, 'image/bmp'] },
+    video: { types: [...MP4_MOV, 'video/webm', 'video/ogg'] },
+    document: { types: ['application/pdf', 'text/plain', 'text/csv'] },
+    source: 'WordPress 6.1, wp_get_mime_types(); the web server of a site limits sizes',
+    seen: '2026-11',
+  },
 } as const satisfies Readonly<Record<string, PlatformMedia>>
 
 type MediaPlatform = keyof typeof RULES

@@ -121,6 +121,15 @@ export interface CallbackRequest {
   readonly params: Readonly<Record<string, string>>
 }
 
+/** What a callback says, by the names of OAuth 2.0 (RFC 6749, 4.1.2). */
+export interface CallbackOutcome {
+  /** What `exchange` gets as the code. */
+  readonly code?: string
+  /** `access_denied` if the user did not allow it. */
+  readonly error?: string
+  readonly error_description?: string
+}
+
 /** The current capabilities of the account, as the platform reports them. */
 export interface LiveCapabilities {
   /** Values that replace those of the rules for this account, by rule id. */
@@ -229,6 +238,8 @@ export interface OAuthSupport {
   readonly dynamicApp?: boolean
   /** The callback, for a platform that has its own. The one of all platforms when absent. @throws PlatformError */
   readonly redirectUri?: (publicUrl: string) => string
+  /** What a callback says, for a platform whose parameters have other names than those of OAuth 2.0. */
+  readonly callback?: (params: Readonly<Record<string, string>>) => CallbackOutcome
   readonly authorize: (context: PlatformContext, request: AuthorizeRequest) => Promise<AuthorizeStart>
   /** @throws PlatformError */
   readonly exchange: (context: PlatformContext, request: CallbackRequest) => Promise<Grant>

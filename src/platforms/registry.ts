@@ -10,6 +10,7 @@ import { reddit } from './reddit/index.ts'
 import { telegram } from './telegram/index.ts'
 import { threads } from './threads/index.ts'
 import { tiktok } from './tiktok/index.ts'
+import { wordpress } from './wordpress/index.ts'
 import { x } from './x/index.ts'
 import { youtube } from './youtube/index.ts'
 
@@ -28,6 +29,7 @@ export const PLATFORMS: readonly Platform[] = [
   reddit,
   telegram,
   discord,
+  wordpress,
 ]
 
 const byKey = new Map(PLATFORMS.map((platform) => [platform.key, platform]))

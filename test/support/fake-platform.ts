@@ -73,6 +73,16 @@ export class FakePlatform {
     return new FakePlatform(platform, running, clock)
   }
 
+  /** The same with a real server of the platform instead of a fake. */
+  static at(platform: Platform, url: string, clock: ManualClock): FakePlatform {
+    const none = () => {
+      throw new Error(`${platform.title} is real here`)
+    }
+    const fake: Fake = { state: undefined, handle: none, newAccount: none, posts: none }
+    const running = { url, fake, faults: new Faults(), requests: [], close: () => Promise.resolve() }
+    return new FakePlatform(platform, running, clock)
+  }
+
   /** The same without a server: requests reach the fake as function calls, for tests that make thousands of them. */
   static async direct(platform: Platform, clock = new ManualClock(Date.UTC(2026, 10, 22, 12))): Promise<FakePlatform> {
     if (platform.fake === undefined) throw new Error(`${platform.title} has no fake`)
@@ -94,8 +104,9 @@ export class FakePlatform {
     for (const scope of without) form.set(`without ${scope}`, '1')
     const reply = await fetch(`${page.origin}${page.pathname}`, { method: 'POST', body: form, redirect: 'manual' })
     const params = Object.fromEntries(new URL(reply.headers.get('location') ?? (await reply.text())).searchParams)
+    const { code = '' } = oauth.callback?.(params) ?? params
     return oauth.exchange(this.context, {
-      code: params['code'] ?? '',
+      code,
       redirectUri: REDIRECT_URI,
       codeVerifier,
       secrets,

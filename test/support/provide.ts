@@ -4,9 +4,9 @@
  * They come from Debian packages. As root it installs them. Otherwise it downloads the packages and their dependencies
  * with a separate apt state and unpacks them below node_modules/.cache, which does not change the machine. When nothing
  * is missing this takes no time. When a program cannot be provided it fails and explains how to get it. Only tests of
- * optional programs are skipped. Servers from npm that tests talk to are installed too (peers.ts).
+ * optional programs are skipped. Servers that tests talk to are installed too, from npm (peers.ts) and from Debian's
+ * packages (wordpress-program.ts).
  */
-import { spawnSync } from 'node:child_process'
 import {
   chmodSync,
   cpSync,
@@ -19,9 +19,11 @@ import {
   writeFileSync,
 } from 'node:fs'
 import { dirname, join, relative } from 'node:path'
+import { download, hasApt, run, unpackAll } from './debian.ts'
 import { installPeer, missingPeers } from './peers.ts'
 import { CACHE, isOptional, missingTools, TOOLS } from './tools.ts'
 import type { Tool } from './tools.ts'
+import { hasWordPress, installWordPress, WORDPRESS_PACKAGES } from './wordpress-program.ts'
 
 function provide(): void {
   const wanted = missingTools()
@@ -52,10 +54,6 @@ function packagesOf(tools: readonly Tool[]): string[] {
   return [...new Set(tools.flatMap((tool) => TOOLS[tool]))]
 }
 
-function hasApt(): boolean {
-  return existsSync('/usr/bin/apt-get') && existsSync('/usr/bin/dpkg-deb')
-}
-
 function install(packages: string[]): void {
   if (run('apt-get', ['-q', 'update'])) run('apt-get', ['-qy', 'install', '--no-install-recommends', ...packages])
 }
@@ -67,14 +65,11 @@ function unpack(packages: string[]): void {
   const fresh = `${CACHE}.${process.pid}`
   const state = join(fresh, 'apt')
   const root = join(fresh, 'root')
-  for (const folder of ['lists/partial', 'archives/partial']) mkdirSync(join(state, folder), { recursive: true })
-  mkdirSync(root)
+  mkdirSync(root, { recursive: true })
   try {
-    if (!fetch(packages, state)) return
+    if (!download({ withDependencies: packages }, state)) return
     copyOlder(root)
-    for (const name of readdirSync(join(state, 'archives')).filter(isUsable)) {
-      run('dpkg-deb', ['-x', join(state, 'archives', name), root])
-    }
+    unpackAll(state, root)
     rmSync(state, { recursive: true })
     writeStarters(fresh)
     rmSync(CACHE, { recursive: true, force: true })
@@ -84,29 +79,11 @@ function unpack(packages: string[]): void {
   }
 }
 
-function fetch(packages: string[], state: string): boolean {
-  const options = [
-    `Dir::State=${state}`,
-    `Dir::State::Lists=${state}/lists`,
-    'Dir::State::Status=/var/lib/dpkg/status',
-    `Dir::Cache=${state}`,
-    `Dir::Log=${state}`,
-    'Debug::NoLocking=1',
-    'APT::Sandbox::User=',
-    'Acquire::Languages=none',
-  ].flatMap((option) => ['-o', option])
-  const choice = ['-qy', 'install', '--download-only', '--no-install-recommends', ...packages]
-  return run('apt-get', [...options, '-q', 'update']) && run('apt-get', [...options, ...choice])
-}
-
 /** Copies the old set before the new packages are unpacked over it. */
 function copyOlder(root: string): void {
   const older = join(CACHE, 'root')
   if (existsSync(older)) cpSync(older, root, { recursive: true, verbatimSymlinks: true })
 }
-
-/** Excludes the C library: one that differs from the machine's loader would crash every program at start. */
-const isUsable = (name: string): boolean => name.endsWith('.deb') && !/^(libc6|libc-bin)_/.test(name)
 
 const STARTED: Record<Tool, string> = {
   'redis-server': 'usr/bin/redis-server',
@@ -180,17 +157,18 @@ function providePeers(): void {
   }
 }
 
-/** Runs a command, and prints its output when it fails. @returns whether it succeeded */
-function run(command: string, args: string[]): boolean {
-  const { status, stdout, stderr, error } = spawnSync(command, args, {
-    encoding: 'utf8',
-    env: { ...process.env, DEBIAN_FRONTEND: 'noninteractive', LC_ALL: 'C' },
-    maxBuffer: 100_000_000,
-  })
-  if (status === 0) return true
-  console.error(`${command} ${args.join(' ')}: ${error?.message ?? `${stdout}${stderr}`.slice(-4000)}`)
-  return false
+/** Unpacks WordPress, which some systems have no packages of. */
+function provideWordPress(): void {
+  if (hasWordPress()) return
+  console.log("Tests need a WordPress site: getting WordPress, PHP and MariaDB from Debian's packages …")
+  if (hasApt() && installWordPress()) return
+  console.error(
+    `Tests cannot run without it. It needs these packages of Debian or Ubuntu: ${WORDPRESS_PACKAGES.join(' ')}\n` +
+      'Check that the mirror in /etc/apt can be reached, and run the tests again.',
+  )
+  process.exitCode = 1
 }
 
 provide()
 providePeers()
+provideWordPress()

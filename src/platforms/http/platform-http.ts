@@ -15,7 +15,7 @@ const MOST_URL = 300
 const MOST_CODE = 100
 
 export interface PlatformRequest {
-  readonly method?: 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE'
+  readonly method?: 'GET' | 'HEAD' | 'POST' | 'PUT' | 'PATCH' | 'DELETE'
   readonly url: string
   readonly headers?: Readonly<Record<string, string>>
   /** Parameters added to the URL. Undefined values are left out. */

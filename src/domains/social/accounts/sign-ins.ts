@@ -11,7 +11,7 @@ import type { TurnRunner } from '../../../core/system-turn.ts'
 import { lessThan } from '../../../db/condition.ts'
 import type { AccountChildren } from './children/service.ts'
 import type { PlatformDirectory } from '../../../platforms/directory.ts'
-import type { SignInSecrets } from '../../../platforms/platform.ts'
+import type { CallbackOutcome, SignInSecrets } from '../../../platforms/platform.ts'
 import { NotSupported } from './errors.ts'
 import { sealGrant } from './grants.ts'
 import { asAppError, requirePlatform } from './platform-calls.ts'
@@ -179,13 +179,14 @@ export class SignIns {
     const { accounts, children, clock, directory, memberships, sql, turns, vault } = this.#options
     const entry = requirePlatform(directory, attempt.platform)
     const { oauth, title } = entry.platform
-    const { code, error } = params
+    const said: CallbackOutcome = oauth?.callback?.(params) ?? params
+    const { code, error } = said
     if (error !== undefined) {
       const denied = /denied|cancel/i.test(error)
-      const said = (params['error_description'] ?? error).slice(0, 300)
+      const description = (said.error_description ?? error).slice(0, 300)
       return denied
         ? { kind: 'denied', message: `You did not allow Crier to use your ${title} account. Nothing was connected.` }
-        : { kind: 'platform_error', message: `${title} reported an error: ${said}. Nothing was connected.` }
+        : { kind: 'platform_error', message: `${title} reported an error: ${description}. Nothing was connected.` }
     }
     if (code === undefined || code === '' || oauth === undefined) {
       return { kind: 'platform_error', message: `${title} sent no code. Nothing was connected. Start again.` }

@@ -1,0 +1,103 @@
+import type { ErrorKind } from '../error-kinds.ts'
+import { kindOfStatus, type ReplyReader } from '../http/platform-http.ts'
+
+/**
+ * Errors of the REST API: `{ "code": "rest_cannot_create", "message": "…", "data": { "status": 403 } }`, from the
+ * controllers of WordPress 6.1 (wp-includes/rest-api/endpoints, read 2026-11). WordPress reports no budgets.
+ */
+const KINDS: Readonly<Record<string, ErrorKind>> = {
+  incorrect_password: 'auth_expired',
+  invalid_username: 'auth_expired',
+  invalid_email: 'auth_expired',
+  rest_not_logged_in: 'auth_expired',
+  application_passwords_disabled: 'auth_expired',
+  application_passwords_disabled_for_user: 'auth_expired',
+  rest_cannot_publish: 'account_restricted',
+  rest_cannot_create: 'account_restricted',
+  rest_cannot_edit: 'account_restricted',
+  rest_cannot_edit_others: 'account_restricted',
+  rest_cannot_delete: 'account_restricted',
+  rest_user_cannot_delete_post: 'account_restricted',
+  rest_cannot_assign_sticky: 'account_restricted',
+  rest_cannot_assign_term: 'account_restricted',
+  rest_cannot_read: 'account_restricted',
+  rest_forbidden: 'account_restricted',
+  rest_forbidden_context: 'account_restricted',
+  rest_forbidden_status: 'account_restricted',
+  rest_cannot_manage_application_passwords: 'account_restricted',
+  rest_comment_login_required: 'account_restricted',
+  rest_upload_unknown_error: 'media_processing',
+  rest_upload_sideload_error: 'media_processing',
+  rest_upload_file_error: 'media_processing',
+  rest_upload_hash_mismatch: 'media_processing',
+  rest_upload_image_type_not_supported: 'media_processing',
+  rest_upload_no_data: 'validation',
+  rest_upload_file_too_big: 'validation',
+  rest_upload_limited_space: 'quota_exhausted',
+  rest_upload_user_quota_exceeded: 'quota_exhausted',
+  comment_duplicate: 'duplicate_content',
+  comment_flood: 'rate_limited',
+  rest_comment_closed: 'unsupported',
+  rest_comment_draft_post: 'unsupported',
+  rest_comment_trash_post: 'unsupported',
+  rest_comment_not_supported_post_type: 'unsupported',
+  rest_post_invalid_id: 'validation',
+  rest_comment_invalid_id: 'validation',
+  // A value that is longer than its column. The insertion was rolled back.
+  db_insert_error: 'validation',
+  db_update_error: 'validation',
+  rest_no_route: 'unsupported',
+}
+
+/** The codes with a status of 5xx that refuse the call. */
+const REFUSED = /^(?:rest_upload_|rest_trash_not_supported|db_(?:insert|update)_error)/
+
+export const reader: ReplyReader = {
+  errorOf: ({ json, status }) => {
+    if (status < 400) return undefined
+    const { code, data, message } = (json ?? {}) as Failure
+    if (typeof code !== 'string') return { kind: kindOfPage(status), detail: PAGES[status] }
+    return {
+      kind: isAnonymous(status, data) ? 'auth_expired' : (KINDS[code] ?? kindOfStatus(status)),
+      code,
+      detail: [typeof message === 'string' ? message : code, ...Object.values(data?.params ?? {})].join(' '),
+      ...(REFUSED.test(code) && { mayHaveHappened: false }),
+    }
+  },
+}
+
+interface Failure {
+  readonly code?: unknown
+  readonly message?: unknown
+  readonly data?: {
+    readonly params?: Readonly<Record<string, unknown>>
+    /** The errors of the parameters. */
+    readonly details?: Readonly<Record<string, { readonly data?: { readonly status?: number } | null }>>
+  }
+}
+
+/**
+ * Whether the site has treated the caller as a visitor. A wrong or revoked password often has no error of its own: the
+ * call fails with whatever a visitor may not do, and with 401 where a user would get 403 (rest_authorization_required_code).
+ */
+function isAnonymous(status: number, data: Failure['data']): boolean {
+  return status === 401 || Object.values(data?.details ?? {}).some((detail) => detail.data?.status === 401)
+}
+
+/** The kind of a reply that is not of the REST API: of the web server, a firewall, or a site under maintenance. */
+function kindOfPage(status: number): ErrorKind {
+  if (status === 413) return 'validation'
+  return status === 403 ? 'account_restricted' : kindOfStatus(status)
+}
+
+/** What such replies mean. Their pages are too long to show. */
+const PAGES: Readonly<Record<number, string>> = {
+  401: 'The web server asks for a password of its own, before WordPress is reached.',
+  403: 'The web server or a security plugin refuses the call.',
+  404: 'The REST API was not found. A plugin may have switched it off, or the site has moved.',
+  413: 'The web server does not take requests of this size. Its administrator can raise the limit.',
+  500: 'The site failed with an error. Its administrator finds it in the log of PHP.',
+  502: 'The web server of the site got no answer from PHP.',
+  503: 'The site is under maintenance or overloaded.',
+  504: 'The web server of the site got no answer from PHP in time.',
+}

@@ -1,0 +1,37 @@
+import { FakePlatform } from '../../../test/support/fake-platform.ts'
+import { wordpressSuite, type WordPressSide } from '../../../test/support/wordpress-suite.ts'
+import type { SiteState } from './fake-state.ts'
+import { wordpress } from './index.ts'
+
+wordpressSuite('the fake', startFake)
+
+async function startFake(): Promise<WordPressSide> {
+  const peer = await FakePlatform.start(wordpress)
+  const state = peer.running.fake.state as SiteState
+  return {
+    peer,
+    account: async (login) => {
+      const { credential, profile } = await peer.signIn({ account: login })
+      return peer.as(credential, profile.remoteId)
+    },
+    cut: (route) => peer.running.faults.add({ path: route, method: 'POST', kind: 'cut', times: 1 }),
+    posts: () =>
+      Promise.resolve(
+        state.posts.map(({ tags, ...post }) => ({
+          ...post,
+          author: state.users.find(({ id }) => id === post.author)?.login ?? '',
+          slug: decodeURIComponent(post.slug),
+          tags: tags.map((id) => state.terms.find((term) => term.id === id)?.name ?? ''),
+        })),
+      ),
+    media: () => Promise.resolve(state.attachments),
+    comments: () => Promise.resolve(state.comments.filter(({ status }) => status === 'approved')),
+    revoke: (login) => {
+      const user = state.users.find((one) => one.login === login)
+      const left = state.passwords.filter((one) => one.user !== user?.id)
+      state.passwords.splice(0, state.passwords.length, ...left)
+      return Promise.resolve()
+    },
+    stop: () => peer.stop(),
+  }
+}
