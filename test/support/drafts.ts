@@ -1,8 +1,10 @@
 import * as fc from 'fast-check'
 import type { PostMedia } from '../../src/platforms/content.ts'
+import { kindFor } from '../../src/platforms/rules/check-media.ts'
 import { countText } from '../../src/platforms/rules/counting.ts'
 import { listOf, numberOf, type Limits } from '../../src/platforms/rules/limits.ts'
 import type { RuleId } from '../../src/platforms/rules/rule.ts'
+import { generatedFile } from '../../src/platforms/sandbox/media-facts.ts'
 import type { FakePlatform } from './fake-platform.ts'
 
 /** A file that does not exist yet. */
@@ -11,7 +13,11 @@ export interface DraftFile {
   readonly type: string
   readonly bytes: number
   readonly altText?: string
+  /** Where it differs from an ordinary file. */
+  readonly facts?: FileFacts
 }
+
+type FileFacts = Partial<Pick<PostMedia, 'width' | 'height' | 'seconds' | 'fps' | 'videoCodec' | 'pages'>>
 
 export interface DraftPart {
   readonly text: string
@@ -26,21 +32,57 @@ export interface Draft extends DraftPart {
   readonly thread?: readonly DraftPart[]
 }
 
-/** Adds the file of a draft to a fake platform, with facts within the usual limits. */
-export function mediaOf(peer: FakePlatform, { altText, bytes, kind, type }: DraftFile): PostMedia {
-  const isVideo = kind === 'video'
+/** Facts within the usual limits. */
+const ORDINARY: Readonly<Record<PostMedia['kind'], FileFacts>> = {
+  image: { width: 1_080, height: 1_080 },
+  gif: { width: 1_080, height: 1_080, seconds: 3, fps: 10 },
+  video: { width: 1_080, height: 1_920, seconds: 10, fps: 30, videoCodec: 'h264' },
+  document: { pages: 3 },
+}
+
+/** Adds the file of a draft to a fake platform. The file states its facts for the fake. */
+export function mediaOf(peer: FakePlatform, { altText, bytes, facts, kind, type }: DraftFile): PostMedia {
+  const all = { ...ORDINARY[kind], ...facts }
+  const { videoCodec: codec, ...stated } = all
   return peer.file(
     {
       kind,
       type,
-      ...(kind !== 'document' && { width: 1_080, height: isVideo ? 1_920 : 1_080 }),
-      ...(isVideo && { seconds: 10, fps: 30, videoCodec: 'h264', audioCodec: 'aac' }),
-      ...(kind === 'gif' && { seconds: 3, fps: 10 }),
-      ...(kind === 'document' && { pages: 3 }),
+      ...all,
+      ...(kind === 'video' && { audioCodec: 'aac' }),
       ...(altText !== undefined && { altText }),
     },
-    Buffer.alloc(bytes, 7),
+    generatedFile({ type, ...stated, ...(codec !== undefined && { codec }) }, bytes),
   )
+}
+
+/** Facts at the limits of a kind of file, and just beyond them. */
+function factsAround(limits: Limits, kind: PostMedia['kind']): FileFacts[] {
+  const limit = (name: string) => numberOf(limits, `${kindFor(limits, { kind })}.${name}` as RuleId)
+  const around = (name: string, step: number, of: (value: number) => FileFacts) => {
+    const value = limit(name)
+    return value === undefined ? [] : [value - step, value, value + step].filter((one) => one > 0).map(of)
+  }
+  const { height = 0, width = 0 } = ORDINARY[kind]
+  const squareRoot = Math.floor(Math.sqrt(limit('maxPixels') ?? 0))
+  const codecs = ['h264', 'hevc', 'vp9', 'prores']
+  return [
+    ...around('minSeconds', 0.25, (seconds) => ({ seconds })),
+    ...around('maxSeconds', 0.25, (seconds) => ({ seconds })),
+    ...around('minFps', 1, (fps) => ({ fps })),
+    ...around('maxFps', 1, (fps) => ({ fps })),
+    // The shape stays the same.
+    ...around('minWidth', 9, (one) => ({ width: one, height: Math.round((one * height) / width) })),
+    ...around('minHeight', 16, (one) => ({ height: one, width: Math.round((one * width) / height) })),
+    // Beside the limit, because a ratio is not an exact number.
+    ...around('minRatio', 0.005, (one) => ({ height: 10_000, width: Math.round(one * 10_000) })),
+    ...around('maxRatio', 0.005, (one) => ({ height: 2_000, width: Math.round(one * 2_000) })),
+    ...around('maxPixels', 0, () => ({ width: squareRoot, height: squareRoot })),
+    ...around('maxPixels', 0, () => ({ width: squareRoot + 1, height: squareRoot + 1 })),
+    ...around('maxSides', 1, (one) => ({ width: 5_000, height: one - 5_000 })),
+    ...around('maxPages', 1, (pages) => ({ pages })),
+    ...(listOf(limits, `${kind}.codecs` as RuleId) === undefined ? [] : codecs.map((videoCodec) => ({ videoCodec }))),
+  ]
 }
 
 /** Pieces of texts that platforms count differently. */
@@ -76,9 +118,12 @@ function filled(pieces: readonly string[], length: number, count: (text: string)
 const TYPES: Readonly<Record<PostMedia['kind'], readonly string[]>> = {
   image: ['image/jpeg', 'image/png', 'image/webp', 'image/bmp'],
   gif: ['image/gif'],
-  video: ['video/mp4', 'video/quicktime', 'video/x-msvideo'],
+  video: ['video/mp4', 'video/quicktime', 'video/x-msvideo', 'video/ogg'],
   document: ['application/pdf', 'text/plain'],
 }
+
+/** A file has room for its facts. */
+const LEAST_BYTES = 200
 
 function file(limits: Limits, kind: PostMedia['kind']): fc.Arbitrary<DraftFile> {
   // Mostly a type that the platform takes, so that other rules are reached.
@@ -88,11 +133,14 @@ function file(limits: Limits, kind: PostMedia['kind']): fc.Arbitrary<DraftFile> 
     { weight: 1, arbitrary: fc.constantFrom(...TYPES[kind]) },
   )
   const altText = sometimes(textNear(limits, ['alt.max']), 4)
-  return fc.record({ type, altText }).map(({ altText: alt, type: one }) => ({
+  const around = factsAround(limits, kind)
+  const facts = around.length === 0 ? fc.constant(undefined) : sometimes(fc.constantFrom(...around), 4)
+  return fc.record({ type, altText, facts }).map(({ altText: alt, facts: some, type: one }) => ({
     kind,
     type: one,
-    bytes: numberOf(limits, `${kind}.minBytes` as RuleId) ?? 100,
+    bytes: numberOf(limits, `${kind}.minBytes` as RuleId) ?? LEAST_BYTES,
     ...(alt !== undefined && kind === 'image' && { altText: alt }),
+    ...(some !== undefined && { facts: some }),
   }))
 }
 
@@ -136,17 +184,23 @@ function part(limits: Limits, isReply = false): fc.Arbitrary<DraftPart> {
   })
 }
 
+/** Some platforms refuse a text that the account has just published. */
+function hasNoRepetition({ firstComment = '', text, thread = [] }: Draft): boolean {
+  const texts = [text, firstComment, ...thread.map((part) => part.text)].filter((one) => one !== '')
+  return new Set(texts).size === texts.length
+}
+
 /** Generated posts around the limits of a platform. */
 export function drafts(limits: Limits): fc.Arbitrary<Draft> {
   const takes = (id: RuleId) => (numberOf(limits, id) ?? 0) > 0
   const required = numberOf(limits, 'title.required') === 1
-  const title = textNear(limits, ['title.max'])
+  const title = textNear(limits, ['title.max', 'title.maxWithImages'])
   const titles = required ? fc.option(title, { nil: undefined, freq: 10 }) : sometimes(title, 3)
   const hasThreads = (numberOf(limits, 'thread.max') ?? 1) > 1
   return fc
     .record({
       post: part(limits),
-      title: takes('title.max') ? titles : fc.constant(undefined),
+      title: takes('title.max') || takes('title.maxWithImages') ? titles : fc.constant(undefined),
       tags: takes('tags.max')
         ? sometimes(fc.array(fc.constantFrom('one', 'two words', 'drei', '四'), { maxLength: 5 }), 3)
         : fc.constant(undefined),
@@ -160,4 +214,5 @@ export function drafts(limits: Limits): fc.Arbitrary<Draft> {
       ...(firstComment !== undefined && { firstComment }),
       ...(thread !== undefined && { thread }),
     }))
+    .filter(hasNoRepetition)
 }

@@ -21,6 +21,7 @@ import type {
 } from '../../src/platforms/publishing.ts'
 import type { Fake } from '../../src/platforms/sandbox/fake.ts'
 import { sandboxSettings } from '../../src/platforms/sandbox/sandbox.ts'
+import { mediaFacts } from '../../src/platforms/sandbox/media-facts.ts'
 import { Faults } from '../../src/platforms/sandbox/faults.ts'
 import { fakeRequest, serveFake, type RunningFake } from '../../src/platforms/sandbox/server.ts'
 
@@ -132,8 +133,11 @@ export class FakePlatform {
       return Promise.resolve({ stream: Readable.from([bytes]), size: bytes.length })
     },
     // Fakes do not fetch: an address of this form tells them the type and the size of the file.
-    publicUrl: (id: string) =>
-      Promise.resolve(`https://media.example/${this.#names.get(id)}?bytes=${this.#file(id).length}`),
+    publicUrl: (id: string) => {
+      const file = this.#file(id)
+      const facts = encodeURIComponent(JSON.stringify(mediaFacts(file)))
+      return Promise.resolve(`https://media.example/${this.#names.get(id)}?bytes=${file.length}&facts=${facts}`)
+    },
   }
 
   /** Adds a file. */

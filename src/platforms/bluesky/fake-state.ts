@@ -44,6 +44,7 @@ export interface VideoJob {
   readonly parts: Record<string, { readonly size: number; readonly cid: string }>
   /** How often it is still being processed after the end of the upload; null before. */
   pending: number | null
+  isTooLong: boolean
   blob?: unknown
 }
 

@@ -1,6 +1,7 @@
 import { createHash, randomBytes } from 'node:crypto'
 import type { Clock } from '../../core/clock.ts'
 import { json, type FakeReply, type FakeRequest } from '../sandbox/fake.ts'
+import { breachOf, mediaFacts } from '../sandbox/media-facts.ts'
 import type { FakeRepos } from './fake-records.ts'
 import { fault, textOf, type State, type VideoJob } from './fake-state.ts'
 
@@ -10,6 +11,8 @@ const DAILY_VIDEOS = 25
 const DAILY_BYTES = 10_737_418_240
 /** How often a video is still being processed. */
 const POLLS = 2
+/** bsky.social, blog on videos of three minutes. */
+const VIDEO_SECONDS = 180
 
 interface ServiceToken {
   readonly iss: string
@@ -102,7 +105,7 @@ export class FakeVideos {
     const own = Object.values(this.#state.jobs).filter((job) => job.did === did)
     if (own.length >= DAILY_VIDEOS) return fault(400, 'DailyLimitExceeded', 'the daily limit of videos is reached')
     const jobId = `job-${(this.#state.next += 1)}`
-    this.#state.jobs[jobId] = { did, size, mimeType: 'video/mp4', parts: {}, pending: null }
+    this.#state.jobs[jobId] = { did, size, mimeType: 'video/mp4', parts: {}, pending: null, isTooLong: false }
     return json(200, {
       jobId,
       partSizeBytes: PART_BYTES,
@@ -121,6 +124,7 @@ export class FakeVideos {
     }
     const size = number === count ? job.size - (count - 1) * PART_BYTES : PART_BYTES
     if (bytes.length !== size) return fault(400, 'PartSizeMismatch', `the part must have ${size} bytes`)
+    if (number === 1) job.isTooLong = breachOf(mediaFacts(bytes), { seconds: [0, VIDEO_SECONDS] }) !== undefined
     job.parts[number] = { size, cid: createHash('sha256').update(bytes).digest('hex') }
     return json(200, { partNumber: number, sizeBytes: size })
   }
@@ -140,6 +144,10 @@ export class FakeVideos {
     if (job.pending === null || job.pending > 0) {
       if (job.pending !== null) job.pending -= 1
       return json(200, { jobStatus: { ...status, state: 'JOB_STATE_ENCODING', progress: 50 } })
+    }
+    if (job.isTooLong) {
+      const failed = { state: 'JOB_STATE_FAILED', error: 'VideoTooLong', message: 'the video is longer than 3 minutes' }
+      return json(200, { jobStatus: { ...status, ...failed } })
     }
     const content = Buffer.from(JSON.stringify(job.parts))
     job.blob ??= this.#repos.store(job.did, content, job.mimeType, job.size)

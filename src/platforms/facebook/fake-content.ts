@@ -1,6 +1,7 @@
 import type { Clock } from '../../core/clock.ts'
 import { graphError, listPage, paramsOf, pick } from '../meta/fake-graph.ts'
 import { json, type FakeReply, type FakeRequest, type SandboxPost } from '../sandbox/fake.ts'
+import { breachOf, mediaFacts, type MediaBounds } from '../sandbox/media-facts.ts'
 import { partsOf } from '../sandbox/multipart.ts'
 import type { TokenHolder } from '../sandbox/oauth-server.ts'
 import type { FakeComment, FakePage, FakePost, FakeVideo, State } from './fake-state.ts'
@@ -19,6 +20,16 @@ const MOST_PHOTOS = 10
 const PHOTO_BYTES = 10_000_000
 const PHOTO_TYPES = /^image\/(?:jpeg|png|gif|bmp|tiff)$/
 const REELS_PER_DAY = 30
+/** developers.facebook.com, Reels Publishing, 2026-11. 9:16 has some tolerance. */
+const REEL: MediaBounds = {
+  types: ['video/mp4', 'video/quicktime'],
+  codecs: ['h264', 'hevc', 'vp9', 'av1'],
+  seconds: [3, 90],
+  fps: [24, 60],
+  width: [540, Infinity],
+  height: [960, Infinity],
+  ratio: [0.56, 0.57],
+}
 const DAY_MS = 86_400_000
 /** How often a reel is still being processed. */
 const REEL_POLLS = 2
@@ -68,6 +79,10 @@ export class FakeContent {
       return uploadError('InvalidRequestError', 'The header file_size is missing or has changed.')
     }
     if (offset !== video.received) return uploadError('OffsetInvalidError', `Expected offset ${video.received}`)
+    if (offset === 0) {
+      const fault = breachOf(mediaFacts(bytes), REEL)
+      if (fault !== undefined) video.failure = `The video is not a reel: ${fault}`
+    }
     video.size = size
     video.received += bytes.length
     if (video.received > size) return uploadError('ProcessingFailedError', 'Request processing failed')

@@ -1,6 +1,7 @@
 import type { Clock } from '../../core/clock.ts'
 import { graphError, listPage, paramsOf, pick } from '../meta/fake-graph.ts'
 import { json, type FakeReply, type FakeRequest, type SandboxPost } from '../sandbox/fake.ts'
+import { breachOf, mediaFactsOfUrl, type MediaBounds } from '../sandbox/media-facts.ts'
 import type { TokenHolder } from '../sandbox/oauth-server.ts'
 import type { FakeAccount, FakeComment, FakeContainer, FakeMedia, State } from './fake-state.ts'
 
@@ -16,6 +17,15 @@ const POSTS_PER_DAY = 50
 const DAY_MS = 86_400_000
 const IMAGE_BYTES = 8 * 1_024 * 1_024
 const VIDEO_BYTES = 300_000_000
+/** developers.facebook.com, IG User Media, 2026-11. */
+const IMAGE: MediaBounds = { ratio: [0.8, 1.91] }
+const REEL: MediaBounds = {
+  codecs: ['h264', 'hevc'],
+  seconds: [3, 900],
+  fps: [23, 60],
+  ratio: [0.01, 10],
+}
+const STORY: MediaBounds = { ...REEL, seconds: [3, 60] }
 /** How often a container is still being processed. */
 const IMAGE_POLLS = 1
 const VIDEO_POLLS = 2
@@ -127,7 +137,8 @@ export class FakeMediaApi {
     if (kind === 'CAROUSEL') return this.#carousel(params, account)
     const isVideo = kind === 'VIDEO' || kind === 'REELS' || (kind === 'STORIES' && video !== undefined)
     const url = isVideo ? video : image
-    const problem = captionProblem(caption) ?? fileProblem(url, isVideo)
+    const problem =
+      captionProblem(caption) ?? fileProblem(url, isVideo) ?? shapeProblem(url, isVideo || kind === 'STORIES')
     if (problem !== undefined) return problem
     const altText = params['alt_text'] ?? null
     if (altText !== null && (isVideo || kind === 'STORIES' || Array.from(altText).length > 1_000)) {
@@ -141,6 +152,7 @@ export class FakeMediaApi {
       altText,
       children: [],
       pending: isVideo ? VIDEO_POLLS : IMAGE_POLLS,
+      failure: isVideo ? videoFailure(url, kind === 'STORIES' ? STORY : REEL) : null,
     })
   }
 
@@ -169,21 +181,18 @@ export class FakeMediaApi {
       altText: null,
       children: ids,
       pending: IMAGE_POLLS,
+      failure: null,
     })
     for (const item of items) item!.usedBy = (reply.body as { id: string }).id
     return reply
   }
 
-  #add(
-    account: FakeAccount,
-    fields: Omit<FakeContainer, 'id' | 'account' | 'createdAt' | 'failure' | 'usedBy'>,
-  ): FakeReply {
+  #add(account: FakeAccount, fields: Omit<FakeContainer, 'id' | 'account' | 'createdAt' | 'usedBy'>): FakeReply {
     const id = this.#nextId()
     this.#state.containers[id] = {
       id,
       account: account.id,
       createdAt: this.#clock.now(),
-      failure: null,
       usedBy: null,
       ...fields,
     }
@@ -329,6 +338,20 @@ function fileProblem(address: string | undefined, isVideo: boolean): FakeReply |
   }
   if (/^[^.]*$|\.jpe?g$/i.test(url.pathname)) return undefined
   return graphError(36_001, 'The image format is not supported.', { subcode: 2_207_005 })
+}
+
+/** Images of posts have limits of shape. Those of stories have none. */
+function shapeProblem(address: string | undefined, isFree: boolean): FakeReply | undefined {
+  if (isFree || breachOf(mediaFactsOfUrl(address ?? ''), IMAGE) === undefined) return undefined
+  return graphError(36_003, 'The aspect ratio is not supported.', {
+    subcode: 2_207_009,
+    user: 'The submitted image with aspect ratio cannot be published. Please submit an image with a valid aspect ratio.',
+  })
+}
+
+/** The code with which the processing of a video fails; null when it works. */
+function videoFailure(address: string | undefined, bounds: MediaBounds): string | null {
+  return breachOf(mediaFactsOfUrl(address ?? ''), bounds) === undefined ? null : '2207026'
 }
 
 function notReady(): FakeReply {

@@ -1,6 +1,7 @@
 import { randomBytes } from 'node:crypto'
 import type { Clock } from '../../core/clock.ts'
 import type { FakeReply, FakeRequest } from '../sandbox/fake.ts'
+import { breachOf, mediaFacts, type MediaBounds } from '../sandbox/media-facts.ts'
 import { fault, inputFault } from './fake-replies.ts'
 
 /** A file that was or is being uploaded. */
@@ -14,6 +15,8 @@ export interface Asset {
   readonly parts: Record<string, string>
   readonly until: number
   type: string
+  /** Whether LinkedIn cannot process the file. */
+  isWrong: boolean
   status: 'WAITING_UPLOAD' | 'PROCESSING' | 'AVAILABLE' | 'PROCESSING_FAILED'
   /** How often the status is still PROCESSING. */
   pending: number
@@ -24,6 +27,12 @@ const TYPES = {
   image: /^image\/(?:jpeg|png|gif)$/,
   document:
     /^application\/(?:pdf|msword|vnd\.ms-powerpoint|vnd\.openxmlformats-officedocument\.(?:word|presentation)ml\..+)$/,
+}
+/** learn.microsoft.com, Images, Videos and Documents APIs, 2026-11. */
+const BOUNDS: Readonly<Record<Asset['kind'], MediaBounds>> = {
+  image: { pixels: [1, 36_152_319] },
+  video: { types: ['video/mp4'], seconds: [3, 1_800] },
+  document: { pages: [1, 300] },
 }
 const PART_BYTES = 4_194_304
 const VIDEO_BYTES = 500_000_000
@@ -62,6 +71,7 @@ export class Uploads {
       parts: {},
       until,
       type: '',
+      isWrong: false,
       status: 'WAITING_UPLOAD',
       pending: kind === 'image' ? 1 : POLLS,
     }
@@ -85,14 +95,16 @@ export class Uploads {
     const asset = this.#assets[decodeURIComponent(path.split('/').at(-1) ?? '')]
     if (asset === undefined) return { status: 404 }
     if (query.get('sig') !== asset.key || asset.until <= this.#clock.now()) return { status: 403 }
+    const part = Number(query.get('part'))
+    if (part === 0) asset.isWrong = breachOf(mediaFacts(bytes), BOUNDS[asset.kind]) !== undefined
     if (asset.kind !== 'video') {
       if (!isSignedIn) return fault(401, 'INVALID_ACCESS_TOKEN', 'Invalid access token', 65_600)
       if (asset.kind === 'document' && bytes.length > DOCUMENT_BYTES) return { status: 413 }
       asset.type = headers['content-type'] ?? ''
-      asset.status = TYPES[asset.kind].test(asset.type) ? 'PROCESSING' : 'PROCESSING_FAILED'
+      const isRight = TYPES[asset.kind].test(asset.type) && !asset.isWrong
+      asset.status = isRight ? 'PROCESSING' : 'PROCESSING_FAILED'
       return { status: 201 }
     }
-    const part = Number(query.get('part'))
     if (bytes.length !== Math.min(PART_BYTES, asset.size - part * PART_BYTES)) return { status: 400 }
     const etag = `/ambry-video/signedId/${randomBytes(12).toString('hex')}`
     asset.parts[part] = etag
@@ -111,7 +123,7 @@ export class Uploads {
     if (expected.some((etag, part) => etag === undefined || etag !== uploadedPartIds?.[part])) {
       return inputFault(400, 'INVALID_VALUE', 'uploadedPartIds do not match the uploaded parts')
     }
-    asset.status = 'PROCESSING'
+    asset.status = asset.isWrong ? 'PROCESSING_FAILED' : 'PROCESSING'
     return { status: 200 }
   }
 

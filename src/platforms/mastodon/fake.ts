@@ -7,6 +7,7 @@ import {
   type FakeRequest,
   type SandboxPost,
 } from '../sandbox/fake.ts'
+import { breachOf, mediaFacts } from '../sandbox/media-facts.ts'
 import { partsOf } from '../sandbox/multipart.ts'
 import { accountView, mediaView, statusView, type Media, type Person, type Status } from './fake-views.ts'
 import { FakeOAuth, newOAuthState, type FakeApp, type OAuthState, type TokenHolder } from '../sandbox/oauth-server.ts'
@@ -27,6 +28,7 @@ const MOST_CHARACTERS = 500
 const MOST_MEDIA = 4
 const IMAGE_BYTES = 16_777_216
 const VIDEO_BYTES = 103_809_024
+const IMAGE_PIXELS = 33_177_600
 /** Calls of an account within five minutes (docs.joinmastodon.org/api/rate-limits, 2026-11). */
 const MOST_CALLS = 300
 const WINDOW_MS = 300_000
@@ -119,6 +121,10 @@ export function mastodonFake({ clock, state }: FakeOptions<State>): Fake<State> 
     }
     if (file.bytes.length > (isVideo ? VIDEO_BYTES : IMAGE_BYTES)) {
       return json(422, { error: 'Validation failed: File file size is too big' })
+    }
+    const facts = mediaFacts(file.bytes)
+    if (!isVideo && breachOf(facts, { pixels: [0, IMAGE_PIXELS] }) !== undefined) {
+      return json(422, { error: `Validation failed: File ${facts.width}x${facts.height} images are not supported` })
     }
     if (description !== null && characters(description) > 1_500) {
       return json(422, { error: 'Validation failed: Description is too long' })
@@ -333,7 +339,7 @@ const INSTANCE = {
     media_attachments: {
       image_size_limit: IMAGE_BYTES,
       supported_mime_types: TYPES,
-      image_matrix_limit: 33_177_600,
+      image_matrix_limit: IMAGE_PIXELS,
       video_size_limit: VIDEO_BYTES,
       description_limit: 1_500,
     },

@@ -1,5 +1,6 @@
 import type { Clock } from '../../core/clock.ts'
 import type { FakeReply, FakeRequest } from '../sandbox/fake.ts'
+import { breachOf, mediaFacts } from '../sandbox/media-facts.ts'
 import { partsOf } from '../sandbox/multipart.ts'
 
 export interface Board {
@@ -44,6 +45,8 @@ export interface PinsState {
 const HOUR_MS = 3_600_000
 const VIDEO_BYTES = 2_000_000_000
 const POLLS = 2
+/** Seconds of a video (help.pinterest.com, Review Pinterest product specs, 2026-11). */
+const VIDEO_SECONDS = [4, 900] as const
 const VIDEO_TYPES = new Set(['video/mp4', 'video/quicktime'])
 const IMAGE_BYTES = 20_000_000
 const IMAGE_EXTENSIONS = new Set(['jpg', 'jpeg', 'png', 'webp', 'gif'])
@@ -120,7 +123,8 @@ export class Pins {
     if (file?.name !== 'file') return { status: 400, body: '<Error><Code>InvalidArgument</Code></Error>' }
     if (file.bytes.length > VIDEO_BYTES) return { status: 400, body: '<Error><Code>EntityTooLarge</Code></Error>' }
     media.type = file.type ?? ''
-    media.status = VIDEO_TYPES.has(media.type) ? 'processing' : 'failed'
+    const isRight = breachOf(mediaFacts(file.bytes), { seconds: VIDEO_SECONDS }) === undefined
+    media.status = isRight && VIDEO_TYPES.has(media.type) ? 'processing' : 'failed'
     return { status: 204 }
   }
 

@@ -1,6 +1,7 @@
 import { randomBytes } from 'node:crypto'
 import type { Clock } from '../../core/clock.ts'
 import { json, type FakeReply, type FakeRequest } from '../sandbox/fake.ts'
+import { breachOf, mediaFacts } from '../sandbox/media-facts.ts'
 import { partsOf } from '../sandbox/multipart.ts'
 
 /** A leased place for a file. */
@@ -12,10 +13,14 @@ export interface FakeAsset {
   readonly signature: string
   readonly expiresAt: number
   isUploaded: boolean
+  /** Whether Reddit cannot process the file. */
+  isWrong: boolean
 }
 
 const LEASE_MS = 3_600_000
 const MB = 1_000_000
+/** Seconds of a video (support.reddithelp.com, 2026-11). */
+const VIDEO_SECONDS = [2, 900] as const
 const TYPES: Readonly<Record<string, number>> = {
   'image/png': 20 * MB,
   'image/jpeg': 20 * MB,
@@ -48,6 +53,7 @@ export class FakeStorage {
       signature: randomBytes(20).toString('hex'),
       expiresAt: this.#clock.now() + LEASE_MS,
       isUploaded: false,
+      isWrong: false,
     }
     this.#assets[id] = asset
     const fields = {
@@ -93,6 +99,8 @@ export class FakeStorage {
       return failure(400, 'EntityTooLarge', 'Your proposed upload exceeds the maximum allowed size')
     }
     asset.isUploaded = true
+    const isVideo = asset.type.startsWith('video/')
+    asset.isWrong = isVideo && breachOf(mediaFacts(file.bytes), { seconds: VIDEO_SECONDS }) !== undefined
     return {
       status: 201,
       headers: { 'Content-Type': 'application/xml' },

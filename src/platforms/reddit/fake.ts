@@ -56,6 +56,7 @@ const SCOPES = ['identity', 'submit', 'read', 'history', 'mysubreddits', 'flair'
 const WINDOW_MS = 600_000
 const WINDOW_CALLS = 1_000
 const PENDING_READS = 2
+const NEVER = 1_000_000
 const USER_AGENT = /^[\w.-]+:[\w.-]+:v?[\w.]+ \(.+\)$/
 const FORBIDDEN = { message: 'Forbidden', error: 403 }
 
@@ -156,7 +157,8 @@ export function redditFake({ clock, state }: FakeOptions<State>): Fake<State> {
       media: verdict.files.map(({ type }) => type),
       parent: null,
       at: clock.now(),
-      pending: isAsync ? PENDING_READS : 0,
+      // A file that Reddit cannot process never becomes a post.
+      pending: verdict.files.some(({ isWrong }) => isWrong) ? NEVER : isAsync ? PENDING_READS : 0,
     }
     kept.things.push(thing)
     if (isAsync) {

@@ -74,11 +74,7 @@ export function checkFields(check: Check): void {
   const { content, title: platform } = check
   const { firstComment = '', tags = [], title = '' } = content
   checkRequired(check)
-  if (title !== '' && !has(check, 'title.max')) {
-    warnUnused(check, 'title', 'titles', 'Put the title into the text.')
-  } else {
-    checkLength(check, 'title.max', { text: title, pointer: '/title', what: 'The title', fix: 'Shorten the title.' })
-  }
+  checkTitle(check, title)
   checkLink(check)
   checkTags(check, tags)
   if (firstComment === '') return
@@ -95,6 +91,19 @@ export function checkFields(check: Check): void {
     what: 'The first comment',
     fix: 'Shorten the first comment.',
   })
+}
+
+function checkTitle(check: Check, title: string): void {
+  if (title === '') return
+  const { media } = check.content
+  const isOfImages = media.length > 0 && media.every(({ kind }) => kind !== 'video')
+  const id = isOfImages && has(check, 'title.maxWithImages') ? 'title.maxWithImages' : 'title.max'
+  if (has(check, id)) {
+    checkLength(check, id, { text: title, pointer: '/title', what: 'The title', fix: 'Shorten the title.' })
+  } else {
+    const what = has(check, 'title.maxWithImages') ? 'titles of posts without images' : 'titles'
+    warnUnused(check, 'title', what, 'Put the title into the text.')
+  }
 }
 
 function checkRequired(check: Check): void {

@@ -50,6 +50,7 @@ export const RULE_IDS = {
   'caption.max': 'length of the text beside media',
   'caption.maxWithImages': 'length of the text beside images, where it differs',
   'title.max': 'length of the title',
+  'title.maxWithImages': 'length of the title of a post of images, where other posts have no title',
   'title.required': '1 when a title is required',
   'alt.max': 'length of an alt text',
   'comment.max': 'length of the first comment',

@@ -1,6 +1,7 @@
 import type { Clock } from '../../core/clock.ts'
 import { graphError, listPage, paramsOf, pick } from '../meta/fake-graph.ts'
 import { json, type FakeReply, type FakeRequest, type SandboxPost } from '../sandbox/fake.ts'
+import { breachOf, mediaFactsOfUrl, type MediaBounds } from '../sandbox/media-facts.ts'
 import type { TokenHolder } from '../sandbox/oauth-server.ts'
 import type { FakeContainer, FakeProfile, FakeThread, State } from './fake-state.ts'
 
@@ -19,6 +20,15 @@ const DAY_MS = 86_400_000
 const MOST_CHARACTERS = 500
 const IMAGE_BYTES = 8_000_000
 const VIDEO_BYTES = 1_000_000_000
+/** developers.facebook.com, Threads media, 2026-11. */
+const IMAGE: MediaBounds = { ratio: [0.1, 10] }
+const VIDEO: MediaBounds = { codecs: ['h264', 'hevc'], seconds: [0, 300], fps: [23, 60], ratio: [0.01, 10] }
+/** Messages of containers that failed, by what is wrong. The names are those of the page, with its spelling. */
+const FAILURES: Readonly<Record<string, string>> = {
+  ratio: 'INVALID_ASPEC_RATIO',
+  seconds: 'INVALID_DURATION',
+  fps: 'INVALID_FRAME_RATE',
+}
 /** How often a container is still being processed. */
 const POLLS = { TEXT: 1, IMAGE: 1, VIDEO: 2, CAROUSEL: 1 }
 const METRICS = ['views', 'likes', 'replies', 'reposts', 'quotes', 'shares']
@@ -115,7 +125,7 @@ export class FakeThreadsApi {
       replyTo,
       createdAt: this.#clock.now(),
       pending: POLLS[kind],
-      failure: null,
+      failure: failureOf(kind, url),
       usedBy: null,
     }
     this.#state.containers[container.id] = container
@@ -259,6 +269,12 @@ function fileProblem(kind: FakeContainer['kind'], address: string | undefined): 
   return isLarge
     ? graphError(36_000, 'The file is too large.', { subcode: 2_207_004 })
     : graphError(36_001, 'The format is not supported.', { subcode: 2_207_005 })
+}
+
+/** Why processing a file fails; null when it works. */
+function failureOf(kind: FakeContainer['kind'], address: string | undefined): string | null {
+  const fault = breachOf(mediaFactsOfUrl(address ?? ''), kind === 'IMAGE' ? IMAGE : VIDEO)
+  return fault === undefined ? null : (FAILURES[fault] ?? 'UNKNOWN')
 }
 
 function threadView(

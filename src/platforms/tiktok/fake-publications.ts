@@ -1,6 +1,7 @@
 import { randomBytes } from 'node:crypto'
 import type { Clock } from '../../core/clock.ts'
 import type { FakeReply, FakeRequest } from '../sandbox/fake.ts'
+import { breachOf, mediaFacts, type MediaBounds } from '../sandbox/media-facts.ts'
 
 export interface Publication {
   readonly id: string
@@ -70,6 +71,22 @@ export interface State {
 
 const MB = 1_000_000
 const MIB = 1_048_576
+/** The longest video of every creator of the sandbox, in seconds. */
+export const CREATOR_SECONDS = 300
+/** developers.tiktok.com, Media transfer guide, 2026-11. */
+const VIDEO: MediaBounds = {
+  codecs: ['h264', 'hevc', 'vp8', 'vp9'],
+  seconds: [3, CREATOR_SECONDS],
+  fps: [23, 60],
+  width: [360, Infinity],
+  height: [360, Infinity],
+}
+/** Reasons of failures by what is wrong (Get Post Status, 2026-11). */
+const FAIL_REASONS: Readonly<Record<string, string>> = {
+  codecs: 'file_format_check_failed',
+  seconds: 'duration_check_failed',
+  fps: 'frame_rate_check_failed',
+}
 const HOUR_MS = 3_600_000
 const DAY_MS = 24 * HOUR_MS
 const MOST_POSTS_A_DAY = 15
@@ -178,6 +195,10 @@ export class Publications {
       return { status: 416 }
     }
     if (bytes.length !== end - upload.received || bytes.length > 128 * MIB) return { status: 400 }
+    if (upload.chunk === 0) {
+      const fault = breachOf(mediaFacts(bytes), VIDEO)
+      if (fault !== undefined) publication.failReason = FAIL_REASONS[fault] ?? 'picture_size_check_failed'
+    }
     upload.received = end
     upload.chunk += 1
     upload.type = type
@@ -214,7 +235,8 @@ export class Publications {
   }
 
   #publish(publication: Publication): void {
-    const { info, person, photos, upload } = publication
+    const { failReason, info, person, photos, upload } = publication
+    if (failReason !== null) return
     if (this.#state.failNext !== null) {
       publication.failReason = this.#state.failNext
       this.#state.failNext = null

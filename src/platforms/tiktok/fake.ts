@@ -2,6 +2,7 @@ import { randomBytes } from 'node:crypto'
 import type { Fake, FakeOptions, FakeReply, FakeRequest, SandboxPost } from '../sandbox/fake.ts'
 import { FakeOAuth, newOAuthState, type OAuthState, type TokenHolder } from '../sandbox/oauth-server.ts'
 import {
+  CREATOR_SECONDS,
   ok,
   privacyLevels,
   Publications,
@@ -126,7 +127,7 @@ export function tiktokFake({ clock, state }: FakeOptions<State>): Fake<State> {
       comment_disabled: false,
       duet_disabled: known?.private === true,
       stitch_disabled: known?.private === true,
-      max_video_post_duration_sec: 300,
+      max_video_post_duration_sec: CREATOR_SECONDS,
     })
   }
 

@@ -18,7 +18,7 @@ export const rules: readonly Rule[] = [
     note: 'The caption of a video.',
   },
   { id: 'caption.maxWithImages', value: 4_000, counting: 'utf16', ...POST, note: 'The description of photos.' },
-  { id: 'title.max', value: 90, counting: 'utf16', ...POST, note: 'Only photos have a title.' },
+  { id: 'title.maxWithImages', value: 90, counting: 'utf16', ...POST, note: 'Only photos have a title.' },
   { id: 'thread.max', value: 1, ...POST },
   { id: 'media.required', value: 1, ...POST },
   { id: 'media.max', value: 35, ...POST },

@@ -1,5 +1,6 @@
 import type { Clock } from '../../core/clock.ts'
 import { json, type FakeReply, type FakeRequest } from '../sandbox/fake.ts'
+import { breachOf, mediaFacts, type MediaBounds } from '../sandbox/media-facts.ts'
 import { partsOf } from '../sandbox/multipart.ts'
 import { invalid, notFound } from './fake-problems.ts'
 
@@ -16,9 +17,20 @@ export interface FakeMedia {
   /** `open` takes pieces. The others follow after FINALIZE. */
   phase: 'open' | 'pending' | 'in_progress' | 'succeeded' | 'failed'
   altText: string | null
+  /** Why X cannot process the file. */
+  fault: string | null
 }
 
 const MB = 1_000_000
+/** docs.x.com, Media best practices, 2026-11. */
+const VIDEO: MediaBounds = {
+  codecs: ['h264'],
+  seconds: [0.5, 140],
+  fps: [0, 60],
+  width: [32, Infinity],
+  height: [32, Infinity],
+  ratio: [1 / 3, 3],
+}
 const PIECE_BYTES = 5 * 1_048_576
 const LIFE_SECONDS = 86_400
 const CATEGORIES: Readonly<Record<string, { types: RegExp; bytes: number; isAsync: boolean }>> = {
@@ -83,6 +95,7 @@ export class FakeUploads {
       segments: {},
       phase: 'open',
       altText: null,
+      fault: null,
     }
     return json(200, { data: { id, media_key: keyOf(this.#files[id]), expires_after_secs: LIFE_SECONDS } })
   }
@@ -96,6 +109,7 @@ export class FakeUploads {
     if (piece === undefined || piece.length === 0) return invalid('media', 'The piece is empty.')
     if (piece.length > PIECE_BYTES) return invalid('media', 'The piece is larger than 5 MB.')
     file.segments[Number(index)] = piece.length
+    if (Number(index) === 0 && file.category === 'tweet_video') file.fault = breachOf(mediaFacts(piece), VIDEO) ?? null
     return json(200, { data: { expires_at: Math.floor(file.expiresAt / 1_000) } })
   }
 
@@ -115,7 +129,7 @@ export class FakeUploads {
   #status(query: URLSearchParams, owner: string): FakeReply {
     const file = this.#find(query.get('media_id') ?? '', owner)
     if (file === undefined || file.phase === 'open') return notFound('media_id', query.get('media_id') ?? '')
-    if (file.phase === 'in_progress') file.phase = 'succeeded'
+    if (file.phase === 'in_progress') file.phase = file.fault === null ? 'succeeded' : 'failed'
     if (file.phase === 'pending') file.phase = 'in_progress'
     return json(200, { data: viewOf(file) })
   }
@@ -148,7 +162,7 @@ function viewOf(file: FakeMedia) {
       processing_info: {
         state: file.phase,
         ...(file.phase === 'failed'
-          ? { error: { code: 1, name: 'InvalidMedia', message: 'Unsupported video format' } }
+          ? { error: { code: 1, name: 'InvalidMedia', message: `Unsupported video format: ${file.fault}` } }
           : file.phase !== 'succeeded' && { check_after_secs: 1 }),
         progress_percent: file.phase === 'succeeded' ? 100 : 40,
       },

@@ -1,6 +1,7 @@
 import { randomBytes } from 'node:crypto'
 import type { Clock } from '../../core/clock.ts'
 import type { FakeReply, FakeRequest } from '../sandbox/fake.ts'
+import { breachOf, mediaFacts, type MediaBounds } from '../sandbox/media-facts.ts'
 
 export interface Video {
   readonly id: string
@@ -29,6 +30,8 @@ interface Session {
   readonly until: number
   received: number
   video: string | null
+  /** Why YouTube cannot take the video, in its terms. */
+  fault: string | null
 }
 
 interface Metadata {
@@ -63,8 +66,16 @@ const MOST_BYTES = 256_000_000_000
 const THUMBNAIL_BYTES = 2_097_152
 const INSERTS_A_DAY = 100
 const POLLS = 2
+/** support.google.com, Supported YouTube file formats, 2026-11. */
+const FORMATS = ['mp4', 'quicktime', 'webm', 'mpeg', 'matroska', 'x-matroska', 'x-msvideo', 'x-ms-wmv', 'x-flv', '3gpp']
+const VIDEO: MediaBounds = { types: FORMATS.map((one) => `video/${one}`) }
+/** Seconds of a video, with and without a verified phone number (support.google.com, 2026-11). */
+const LONGEST = 43_200
+const LONGEST_UNVERIFIED = 900
 /** Pacific Standard Time. */
 const PACIFIC_MS = 8 * 3_600_000
+/** Reasons for which a video fails. For the others it is rejected. */
+const FAILURES = ['codec', 'invalidFile']
 const PRIVACY = new Set(['public', 'unlisted', 'private'])
 
 /** An error in Google’s form. */
@@ -104,7 +115,7 @@ export class Videos {
     }
     const id = randomBytes(24).toString('base64url')
     const until = this.#clock.now() + WEEK_MS
-    this.#state.sessions[id] = { channel, size, type, metadata, until, received: 0, video: null }
+    this.#state.sessions[id] = { channel, size, type, metadata, until, received: 0, video: null, fault: null }
     const url = `${base}/upload/youtube/v3/videos?uploadType=resumable&part=snippet,status&upload_id=${id}`
     return { status: 200, headers: { Location: url } }
   }
@@ -124,6 +135,11 @@ export class Videos {
     }
     if (end < session.size && bytes.length % UNIT !== 0) {
       return fault(400, 'badRequest', 'Pieces must be multiples of 256 KB', 'global')
+    }
+    if (Number(from) === 0) {
+      const most = this.#state.phoneVerified ? LONGEST : LONGEST_UNVERIFIED
+      const fault = breachOf(mediaFacts(bytes), { ...VIDEO, seconds: [0, most] })
+      session.fault = fault === undefined ? null : fault === 'seconds' ? 'length' : 'invalidFile'
     }
     session.received = end
     if (end < session.size) return incomplete(session)
@@ -197,10 +213,10 @@ export class Videos {
     if (video.uploadStatus !== 'uploaded') return
     if (video.pending > 0) video.pending -= 1
     else if (video.rejectionReason === null) video.uploadStatus = 'processed'
-    else video.uploadStatus = video.rejectionReason === 'codec' ? 'failed' : 'rejected'
+    else video.uploadStatus = FAILURES.includes(video.rejectionReason) ? 'failed' : 'rejected'
   }
 
-  #add({ channel, metadata, type }: Session): Video {
+  #add({ channel, fault: reason, metadata, type }: Session): Video {
     const { snippet = {}, status = {} } = metadata
     const video: Video = {
       id: randomBytes(8).toString('base64url'),
@@ -215,7 +231,7 @@ export class Videos {
       at: this.#clock.now(),
       thumbnail: null,
       uploadStatus: 'uploaded',
-      rejectionReason: this.#state.rejectNext,
+      rejectionReason: reason ?? this.#state.rejectNext,
       pending: POLLS,
     }
     this.#state.rejectNext = null

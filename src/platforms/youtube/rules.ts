@@ -17,6 +17,8 @@ const THUMBNAILS = {
 } as const
 const GB = 1_000_000_000
 
+const WITHOUT_THUMBNAIL = 'publishes the video without the thumbnail'
+
 export const rules: readonly Rule[] = [
   { id: 'text.max', value: 5_000, counting: 'bytes', ...VIDEOS, note: 'The description, without < and >.' },
   { id: 'title.max', value: 100, counting: 'characters', ...VIDEOS, note: 'Without < and >.' },
@@ -35,8 +37,8 @@ export const rules: readonly Rule[] = [
   { id: 'media.max', value: 2, ...VIDEOS, note: 'A video, and an image that becomes its thumbnail.' },
   { id: 'media.mixed', value: 1, ...THUMBNAILS },
   { id: 'image.max', value: 1, ...THUMBNAILS, note: 'The thumbnail. It needs a verified phone number.' },
-  { id: 'image.maxBytes', value: 2_097_152, ...THUMBNAILS },
-  { id: 'image.types', value: ['image/jpeg', 'image/png'], ...THUMBNAILS },
+  { id: 'image.maxBytes', value: 2_097_152, ...THUMBNAILS, effect: WITHOUT_THUMBNAIL },
+  { id: 'image.types', value: ['image/jpeg', 'image/png'], ...THUMBNAILS, effect: WITHOUT_THUMBNAIL },
   { id: 'gif.max', value: 0, ...THUMBNAILS },
   { id: 'video.max', value: 1, ...VIDEOS },
   { id: 'video.maxBytes', value: 256 * GB, ...LONG },
