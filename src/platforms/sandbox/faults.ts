@@ -5,9 +5,10 @@ export interface Fault {
   readonly method?: string
   /**
    * `cut`: the request is handled, and the connection closes without a reply. `refuse`: the connection closes before the
-   * request is handled. `slow`: the reply waits. `status`: this status instead of handling the request.
+   * request is handled. `slow`: the reply waits. `hold`: the request is handled, and the reply never comes. `stall`: the
+   * request is not handled, and the reply never comes. `status`: this status instead of handling the request.
    */
-  readonly kind: 'cut' | 'refuse' | 'slow' | 'status'
+  readonly kind: 'cut' | 'refuse' | 'slow' | 'hold' | 'stall' | 'status'
   readonly status?: number
   readonly delayMs?: number
   /** Seconds, for `status`. */

@@ -57,10 +57,13 @@ export async function serveFake(options: FakeServerOptions): Promise<RunningFake
     requests.push(`${request.method} ${request.path}`)
     const fault = faults.take(request.method, request.path)
     if (fault?.kind === 'refuse') return void outgoing.destroy()
+    // The client ends the connection, or the sandbox does when it closes.
+    if (fault?.kind === 'stall') return
     if (fault?.kind === 'status') return send(outgoing, platform.key, statusOf(fault))
     const reply = await fake.handle(request)
     save()
     if (fault?.kind === 'cut') return void outgoing.destroy()
+    if (fault?.kind === 'hold') return
     if (fault?.kind === 'slow') await delay(fault.delayMs ?? 1_000)
     send(outgoing, platform.key, reply)
   }

@@ -51,6 +51,7 @@ export class AccountProfiles {
       if (row.refreshAt !== null) await this.#keeper.refresh(row)
       const opened = await openAccount(this.#sql, this.#keeper, this.#directory, id, {
         onBudget: (report) => this.#budgets.note(id, report),
+        evenIfBroken: true,
       })
       const entry = this.#directory.find(row.platform)
       if (opened === undefined || entry === undefined) throw NotFound()

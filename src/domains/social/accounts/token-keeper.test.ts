@@ -197,6 +197,36 @@ describe('TokenKeeper', () => {
     expect(await keeper().credentialOf(row)).toMatchObject({ accessToken: 'access-1' })
   })
 
+  test('says that a reply was lost when the node that waited for it died', async () => {
+    const row = await account()
+    valid.delete('refresh-0')
+    const dead = { leaseToken: randomUUID(), leaseUntil: new Date(clock.now() - 1) }
+    await socialCredentials.update(sql, { accountId: row.id }, dead)
+    await expect(keeper().credentialOf(row)).rejects.toMatchObject({ kind: 'auth_expired', code: 'refresh_reply_lost' })
+    expect(broken).toEqual([expect.stringContaining('was lost on the way')])
+  })
+
+  test('remembers until the next use that a reply was lost', async () => {
+    style = 'reusable'
+    faults = ['lost', 'lost', 'lost']
+    const row = await account()
+    await expect(keeper().credentialOf(row)).rejects.toMatchObject({ kind: 'network' })
+    expect(broken).toEqual([])
+    style = 'single_use'
+    valid.clear()
+    await expect(keeper().credentialOf(row)).rejects.toMatchObject({ code: 'refresh_reply_lost' })
+    const stored = await socialCredentials.first(sql, { accountId: row.id })
+    expect(stored).toMatchObject({ leaseToken: null, leaseUntil: null })
+  })
+
+  test('sends a refused refresh token again only when the user asks for it', async () => {
+    const row = await account()
+    await socialAccounts.update(sql, { id: row.id }, { brokenReason: 'revoked by the user' })
+    await expect(keeper().credentialOf(row)).rejects.toMatchObject({ detail: 'revoked by the user' })
+    expect([refreshes, broken]).toEqual([0, []])
+    expect(await keeper().credentialOf(row, { evenIfBroken: true })).toMatchObject({ accessToken: 'access-1' })
+  })
+
   test('does not overwrite a credential that was connected during the refresh', async () => {
     const row = await account()
     meanwhile = async () => {

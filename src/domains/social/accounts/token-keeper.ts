@@ -3,7 +3,7 @@ import { setTimeout as delay } from 'node:timers/promises'
 import { MINUTE, SECOND, type Clock } from '../../../core/clock.ts'
 import type { Sql } from '../../../core/sql.ts'
 import { increment } from '../../../db/increment.ts'
-import type { CallOptions, PlatformDirectory } from '../../../platforms/directory.ts'
+import type { CallOptions, ConfiguredPlatform, PlatformDirectory } from '../../../platforms/directory.ts'
 import { PlatformError } from '../../../platforms/error-kinds.ts'
 import type { AccountContext, Credential, RefreshStyle } from '../../../platforms/platform.ts'
 import { socialAccounts, socialCredentials, type SocialAccountRow, type SocialCredentialRow } from './tables.ts'
@@ -18,7 +18,19 @@ const LEASE_POLL_MS = 150
 const WAIT_MS = LEASE_MS + 10 * SECOND
 const REPEATS = 2
 
+/** How an account is used. `onCall` also gets the calls of a refresh, unless another caller has begun it. */
+export interface UseOptions extends CallOptions {
+  /** Whether to ask the platform again for an account whose access it has refused: on request of a user. */
+  readonly evenIfBroken?: boolean
+}
+
 type TokenAccount = Pick<SocialAccountRow, 'id' | 'workspaceId' | 'platform' | 'remoteId'>
+
+/**
+ * `orphaned`: the refresh before this one began and its result is unknown, because its node died or its reply was lost.
+ * It may have used the refresh token.
+ */
+type TakenLease = 'free' | 'orphaned'
 
 /** The effect of a refresh on an account. */
 export interface TokenEvents {
@@ -51,25 +63,28 @@ export class TokenKeeper {
 
   /**
    * A credential that is valid for at least a minute.
-   * @param calls of the caller, in whose log a refresh is. Callers that share a refresh do not log it
    * @throws PlatformError auth_expired when the user must connect again; a retryable kind when the platform is
    * unavailable
    */
-  async credentialOf(account: TokenAccount, calls?: CallOptions): Promise<Credential> {
+  async credentialOf(account: TokenAccount, options: UseOptions = {}): Promise<Credential> {
     const row = await this.#read(account.id)
     const credential = await this.#vault.open(row)
-    return this.#isFresh(credential) ? credential : this.refresh(account, row.version, calls)
+    return this.#isFresh(credential) ? credential : this.#share(account, row.version, options)
   }
 
   /**
    * Refreshes the token now.
-   * @param version of the outdated credential; a refresh that has already replaced it counts
    * @throws PlatformError
    */
-  refresh(account: TokenAccount, version?: number, calls?: CallOptions): Promise<Credential> {
+  refresh(account: TokenAccount): Promise<Credential> {
+    return this.#share(account, undefined, { evenIfBroken: true })
+  }
+
+  /** @param version of the outdated credential; a refresh that has already replaced it counts */
+  #share(account: TokenAccount, version: number | undefined, options: UseOptions): Promise<Credential> {
     let running = this.#running.get(account.id)
     if (running === undefined) {
-      running = this.#refreshOnce(account, version, calls).finally(() => this.#running.delete(account.id))
+      running = this.#refreshOnce(account, version, options).finally(() => this.#running.delete(account.id))
       this.#running.set(account.id, running)
     }
     return running
@@ -82,15 +97,15 @@ export class TokenKeeper {
   async #refreshOnce(
     account: TokenAccount,
     stale: number | undefined,
-    { onCall }: CallOptions = {},
+    { evenIfBroken = false, onCall }: UseOptions,
   ): Promise<Credential> {
     const entry = this.#directory.find(account.platform)
-    const refresh = entry?.platform.oauth?.refresh
-    if (entry === undefined || refresh === undefined) throw expired(account, 'the access has ended')
+    if (entry?.platform.oauth?.refresh === undefined) throw expired(account, 'the access has ended')
     const lease = randomUUID()
     const giveUpAt = this.#clock.monotonic() + WAIT_MS
     const first = stale ?? (await this.#read(account.id)).version
-    while (!(await this.#takeLease(account.id, lease, first))) {
+    let taken: TakenLease | undefined
+    while ((taken = await this.#takeLease(account.id, lease, first)) === undefined) {
       const row = await this.#read(account.id)
       if (row.version !== first) return this.#vault.open(row)
       if (this.#clock.monotonic() > giveUpAt) {
@@ -101,29 +116,56 @@ export class TokenKeeper {
       }
       await delay(LEASE_POLL_MS * (0.5 + Math.random()))
     }
+    let isStored = false
+    let isUnknown = false
     try {
-      const row = await this.#read(account.id)
-      const old = await this.#vault.open(row)
-      // Without the signal of the caller, because others wait for this refresh.
-      const call = this.#directory.context(entry, onCall === undefined ? {} : { onCall })
-      const context = { ...call, credential: old, remoteId: account.remoteId }
-      const style = entry.platform.oauth?.refreshStyle ?? 'none'
-      const fresh = merged(old, await repeated(style, () => refresh(context)))
+      if (!evenIfBroken) await this.#requireWhole(account)
+      const fresh = await this.#ask(entry, account, taken, onCall)
       await this.#save(account.id, lease, fresh)
+      isStored = true
       await this.#events.refreshed(account, fresh)
       return fresh
+    } catch (error) {
+      isUnknown = !isStored && (!(error instanceof PlatformError) || error.mayHaveHappened)
+      throw error
+    } finally {
+      // The token of a lease without an end tells the next refresh that this one may have used the refresh token.
+      await socialCredentials.update(
+        this.#sql,
+        { accountId: account.id, leaseToken: lease },
+        { ...(!isUnknown && { leaseToken: null }), leaseUntil: null },
+      )
+    }
+  }
+
+  /** Asks the platform for new tokens. @throws PlatformError */
+  async #ask(
+    entry: ConfiguredPlatform,
+    account: TokenAccount,
+    taken: TakenLease,
+    onCall: UseOptions['onCall'],
+  ): Promise<Credential> {
+    const { oauth } = entry.platform
+    if (oauth?.refresh === undefined) throw expired(account, 'the access has ended')
+    const { refresh, refreshStyle } = oauth
+    const old = await this.#vault.open(await this.#read(account.id))
+    // Without the signal of the caller, because others wait for this refresh.
+    const call = this.#directory.context(entry, onCall === undefined ? {} : { onCall })
+    const context = { ...call, credential: old, remoteId: account.remoteId }
+    try {
+      return merged(old, await repeated(refreshStyle, taken === 'orphaned', () => refresh(context)))
     } catch (error) {
       if (error instanceof PlatformError && error.kind === 'auth_expired') {
         await this.#events.broken(account, error.detail ?? error.message)
       }
       throw error
-    } finally {
-      await socialCredentials.update(
-        this.#sql,
-        { accountId: account.id, leaseToken: lease },
-        { leaseToken: null, leaseUntil: null },
-      )
     }
+  }
+
+  /** Sends no refresh token that the platform has refused: that can count as an attack, and lock the account. */
+  async #requireWhole(account: TokenAccount): Promise<void> {
+    const known = await socialAccounts.first(this.#sql, { id: account.id }, { columns: ['brokenReason'] })
+    if (typeof known?.brokenReason === 'string') throw expired(account, known.brokenReason)
   }
 
   async #read(accountId: string): Promise<SocialCredentialRow> {
@@ -132,15 +174,19 @@ export class TokenKeeper {
     return row
   }
 
-  async #takeLease(accountId: string, lease: string, version: number): Promise<boolean> {
+  /** @returns undefined while another refresh runs, or when the credential has another version */
+  async #takeLease(accountId: string, lease: string, version: number): Promise<TakenLease | undefined> {
     const now = this.#clock.now()
-    const taken = await this.#sql.run(
+    const values = { leaseToken: lease, leaseUntil: new Date(now + LEASE_MS) }
+    const free = { accountId, version, leaseToken: null }
+    if ((await socialCredentials.update(this.#sql, free, values)) === 1) return 'free'
+    const orphaned = await this.#sql.run(
       // One statement, because reading and taking the lease must be one step.
       `update social_credentials set lease_token = $1, lease_until = $2
        where account_id = $3 and version = $4 and (lease_until is null or lease_until < $5)`,
-      [lease, new Date(now + LEASE_MS), accountId, version, new Date(now)],
+      [lease, values.leaseUntil, accountId, version, new Date(now)],
     )
-    return taken === 1
+    return orphaned === 1 ? 'orphaned' : undefined
   }
 
   /** Stores the new credential if the lease is still ours. */
@@ -163,15 +209,20 @@ export function merged(old: Credential, fresh: Credential): Credential {
 /**
  * Repeats a refresh whose reply was lost. If refresh tokens work once, the retry can be refused, because the lost reply
  * had the only new token. The user must then connect again, and the reason states this.
+ * @param orphaned whether the reply of an earlier refresh was lost
  */
-async function repeated(style: RefreshStyle, refresh: () => Promise<Credential>): Promise<Credential> {
-  let lost: PlatformError | undefined
+async function repeated(
+  style: RefreshStyle,
+  orphaned: boolean,
+  refresh: () => Promise<Credential>,
+): Promise<Credential> {
+  let isLost = orphaned
   for (let repeat = 0; ; repeat += 1) {
     try {
       return await refresh()
     } catch (error) {
       if (!(error instanceof PlatformError)) throw error
-      if (error.kind === 'auth_expired' && lost !== undefined && style === 'single_use') {
+      if (error.kind === 'auth_expired' && isLost && style === 'single_use') {
         throw new PlatformError('auth_expired', '', {
           code: 'refresh_reply_lost',
           detail: 'the platform’s reply to a refresh was lost on the way, and the token works only once',
@@ -179,7 +230,7 @@ async function repeated(style: RefreshStyle, refresh: () => Promise<Credential>)
         })
       }
       if (!error.mayHaveHappened || repeat === REPEATS) throw error
-      lost = error
+      isLost = true
     }
   }
 }
@@ -203,13 +254,13 @@ export async function openAccount(
   keeper: TokenKeeper,
   directory: PlatformDirectory,
   accountId: string,
-  calls: CallOptions = {},
+  options: UseOptions = {},
 ): Promise<OpenAccount | undefined> {
   const row = await socialAccounts.first(sql, { id: accountId })
   const entry = row === undefined ? undefined : directory.find(row.platform)
   if (row === undefined || entry === undefined) return undefined
   const holder = row.sharesLogin && row.loginId !== null ? await socialAccounts.first(sql, { id: row.loginId }) : row
   if (holder === undefined || holder.removedAt !== null) throw expired(row, 'its login was disconnected')
-  const credential = await keeper.credentialOf(holder, calls)
-  return { row, context: { ...directory.context(entry, calls), credential, remoteId: row.remoteId } }
+  const credential = await keeper.credentialOf(holder, options)
+  return { row, context: { ...directory.context(entry, options), credential, remoteId: row.remoteId } }
 }
