@@ -149,3 +149,45 @@ describe('writing', () => {
     expect(await published('cancelled')).toEqual([])
   })
 })
+
+describe('times', () => {
+  const time = async (body: object) => {
+    const accountId = await account()
+    return create({ content: 'a time', targets: [{ accountId }], ...body })
+  }
+
+  test('a local time belongs to the zone of the request, or to that of the workspace', async () => {
+    const local = { scheduledFor: '2027-06-01T09:00', timezone: 'Asia/Kathmandu' }
+    expect(await time(local)).toMatchObject({
+      scheduledFor: '2027-06-01T03:15:00.000Z',
+      localTime: '2027-06-01T09:00:00',
+      timezone: 'Asia/Kathmandu',
+      timeAdjustment: null,
+    })
+    expect(await time({ scheduledFor: '2027-06-01T09:00' })).toMatchObject({
+      timezone: 'Europe/Berlin',
+      scheduledFor: '2027-06-01T07:00:00.000Z',
+    })
+  })
+
+  test('a missing hour moves forward, and the reply says so', async () => {
+    expect(await time({ scheduledFor: '2027-03-28T02:30', timezone: 'Europe/Berlin' })).toMatchObject({
+      scheduledFor: '2027-03-28T01:30:00.000Z',
+      timeAdjustment: { kind: 'gap', usedTime: '2027-03-28T03:30:00' },
+    })
+  })
+
+  test('an unknown zone and an impossible date are refused with what to write', async () => {
+    const accountId = await account()
+    const send = (fields: object) =>
+      app.send('POST /api/posts', {
+        ...as(),
+        body: { workspaceId, content: 'a time', targets: [{ accountId }], ...fields },
+      })
+    const zone = await send({ scheduledFor: '2027-06-01T09:00', timezone: 'Europe/Berln' })
+    expect([zone.status, zone.body.errors[0].path]).toEqual([400, '/body/timezone'])
+    expect(zone.body.errors[0].message).toContain('Europe/Berlin')
+    const date = await send({ scheduledFor: '2027-02-30T09:00' })
+    expect([date.status, date.body.errors[0].path]).toEqual([400, '/body/scheduledFor'])
+  })
+})

@@ -183,7 +183,7 @@ export class PostAuthor {
 
   #wanted(targets: readonly TargetInput[], time: PlannedTime | null, zone: string): WantedTarget[] {
     return targets.map(({ accountId, override }, index) => {
-      const path = `/body/targets/${index}/override/scheduledFor`
+      const path = `/body/targets/${index}/override`
       const own = timeOf(override?.scheduledFor, override?.timezone ?? zone, path)
       return { accountId, override: overrideOf(override), time: own ?? time, ownTime: own !== null }
     })

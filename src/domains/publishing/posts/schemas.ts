@@ -16,7 +16,7 @@ import { pageFields } from '../../../core/page.ts'
 import { ERROR_KINDS, type ErrorKind } from '../../../platforms/error-kinds.ts'
 import { PlatformKey } from '../../social/accounts/index.ts'
 import { TargetStatusSchema } from './state.ts'
-import { AdjustmentView } from './time.ts'
+import { TimeAdjustment } from './calendar/schemas.ts'
 
 /** The longest text of any platform, with room for a long Facebook post. */
 export const MOST_TEXT = 65_000
@@ -205,7 +205,7 @@ export const PlatformPost = named(
     scheduledFor: Nullable(Timestamp),
     localTime: Nullable(Type.String({ description: 'The clock time of `scheduledFor` in `timezone`' })),
     timezone: Nullable(Type.String()),
-    timeAdjustment: AdjustmentView,
+    timeAdjustment: Nullable(TimeAdjustment),
     attemptCount: Type.Integer({ description: 'Attempts since it was last scheduled or retried' }),
     nextAttemptAt: Nullable(Timestamp),
     publishedVersion: Nullable(Type.Integer({ description: 'The version of the content that was published' })),
@@ -235,7 +235,7 @@ export const PostView = named(
     scheduledFor: Nullable(Timestamp),
     localTime: Nullable(Type.String({ description: 'The clock time of `scheduledFor` in `timezone`' })),
     timezone: Nullable(Type.String({ description: 'IANA time zone' })),
-    timeAdjustment: AdjustmentView,
+    timeAdjustment: Nullable(TimeAdjustment),
     lateMinutes: LateMinutes,
     batchId: Nullable(Type.String({ ...Id, description: 'The import that created the post' })),
     createdBy: Type.String({ ...Id, description: 'The author' }),

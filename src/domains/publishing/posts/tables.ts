@@ -5,7 +5,7 @@ import { table } from '../../../db/table.ts'
 import type { ErrorKind, WhoActs } from '../../../platforms/error-kinds.ts'
 import type { PublishPart, PublishState, RemotePost } from '../../../platforms/publishing.ts'
 import { Workspace } from '../../workspace/workspaces/index.ts'
-import type { TimeAdjustment } from './time.ts'
+import type { TimeAdjustment } from './calendar/schemas.ts'
 import type { PostBody, PostData, TargetOverride } from './schemas.ts'
 import type { TargetStatus } from './state.ts'
 

@@ -13,7 +13,7 @@ export function* inOrder<T extends ScheduledTime>(times: Iterable<T>): Generator
     // Every time to come is shown at `nominal` or later, so what is before it is final.
     yield* withoutRepeats(waiting.filter(({ used }) => used < nominal))
     waiting = waiting.filter(({ used }) => used >= nominal)
-    waiting.push({ used: time.adjustment === null ? nominal : localOf(time.adjustment.used), time })
+    waiting.push({ used: time.adjustment === null ? nominal : localOf(time.adjustment.usedTime), time })
     waiting.sort((a, b) => a.used - b.used || moved(a.time) - moved(b.time))
   }
   yield* withoutRepeats(waiting)

@@ -20,7 +20,7 @@ const daily = (...times: string[]): QueueSlot[] =>
   WEEKDAYS.flatMap((weekday) => times.map((time) => ({ weekday, time })))
 
 const shown = ({ slots }: ReturnType<typeof nextFree>) =>
-  slots.map(({ adjustment, wallClock }) => adjustment?.used ?? wallClock)
+  slots.map(({ adjustment, wallClock }) => adjustment?.usedTime ?? wallClock)
 
 const MONDAY = new Date('2026-11-30T08:00:00Z') // 09:00 in Berlin
 
@@ -110,7 +110,7 @@ describe('changes of clocks', () => {
     expect(moved.slots[0]).toMatchObject({
       wallClock: '2026-03-29T02:30:00',
       instant: new Date('2026-03-29T01:30:00Z'),
-      adjustment: { kind: 'gap', used: '2026-03-29T03:30:00' },
+      adjustment: { kind: 'gap', usedTime: '2026-03-29T03:30:00' },
     })
   })
 

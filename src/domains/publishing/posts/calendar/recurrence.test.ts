@@ -17,7 +17,7 @@ function parse(wallClock: string, timezone: string, input: RecurrenceInput | str
 function first(limit: number, wallClock: string, timezone: string, input: RecurrenceInput | string): string[] {
   const found = occurrences(recurrence(wallClock, timezone, input), { limit }).occurrences
   return found.map(({ wallClock, adjustment }) =>
-    adjustment === null ? wallClock : `${adjustment.used} < ${adjustment.kind} ${adjustment.requested}`,
+    adjustment === null ? wallClock : `${adjustment.usedTime} < ${adjustment.kind} ${adjustment.requestedTime}`,
   )
 }
 

@@ -23,8 +23,8 @@ export const TimeAdjustment = named(
   Type.Object(
     {
       kind: TimeAdjustmentKind,
-      requested: LocalTime('The local time that was asked for, such as 2026-03-29T02:30:00. It may not exist'),
-      used: LocalTime('The local time at which the post goes out, such as 2026-03-29T03:30:00'),
+      requestedTime: LocalTime('The local time that was asked for, such as 2026-03-29T02:30:00. It may not exist'),
+      usedTime: LocalTime('The local time at which the post goes out, such as 2026-03-29T03:30:00'),
       message: Type.String({ description: 'What was adjusted, and why' }),
     },
     { description: 'How a local time that does not exist, or occurs twice, was adjusted' },

@@ -50,7 +50,7 @@ describe('a local time', () => {
   ])('%s does not exist in %s and moves forward by the gap', (wallClock, timezone, instant, used) => {
     const time = at(wallClock, timezone)
     expect(time.instant.toISOString()).toBe(instant)
-    expect(time.adjustment).toMatchObject({ kind: 'gap', requested: wallClock, used })
+    expect(time.adjustment).toMatchObject({ kind: 'gap', requestedTime: wallClock, usedTime: used })
     expect(time.wallClock).toBe(wallClock)
   })
 
@@ -61,7 +61,7 @@ describe('a local time', () => {
   ])('%s occurs twice in %s and is the first', (wallClock, timezone, instant) => {
     const time = at(wallClock, timezone)
     expect(time.instant.toISOString()).toBe(instant)
-    expect(time.adjustment).toMatchObject({ kind: 'overlap', requested: wallClock, used: wallClock })
+    expect(time.adjustment).toMatchObject({ kind: 'overlap', requestedTime: wallClock, usedTime: wallClock })
   })
 
   test('the messages say what happens', () => {

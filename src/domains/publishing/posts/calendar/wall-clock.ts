@@ -87,7 +87,12 @@ function adjustmentOf(
       `${time} occurs twice in ${timezone}, because clocks go back. The post goes out at the first of the two, ${new Date(instant).toISOString()}.`,
     )
   }
-  return { kind: kind ?? 'short_month', requested, used: formatLocal(used), message: sentences.join(' ') }
+  return {
+    kind: kind ?? 'short_month',
+    requestedTime: requested,
+    usedTime: formatLocal(used),
+    message: sentences.join(' '),
+  }
 }
 
 const WITH_OFFSET = /^(\d{4}-\d\d-\d\dT\d\d:\d\d)(:\d\d(?:\.\d+)?)?(Z|[+-]\d\d:\d\d)$/i
