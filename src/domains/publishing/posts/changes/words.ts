@@ -7,6 +7,9 @@ export interface WordRun {
 /** Edits that are looked for between two places that are alike. Beyond it, the words between them are replaced. */
 const MOST_EDITS = 200
 
+/** Tokens that are compared between two such places. Texts that repeat a few words would otherwise take long. */
+const MOST_STEPS = 2_000_000
+
 /** Scripts that are written without spaces between words. */
 const SPACELESS = String.raw`[\p{scx=Han}\p{scx=Hira}\p{scx=Kana}\p{scx=Thai}\p{scx=Lao}\p{scx=Khmr}\p{scx=Mymr}]`
 
@@ -16,10 +19,10 @@ const SPACELESS = String.raw`[\p{scx=Han}\p{scx=Hira}\p{scx=Kana}\p{scx=Thai}\p{
  */
 const TOKEN = new RegExp(
   [
-    String.raw`\p{RGI_Emoji}`,
-    String.raw`[${SPACELESS}&&\p{L}]\p{M}*`,
     String.raw`[[\p{L}\p{N}]--${SPACELESS}][[\p{L}\p{N}\p{M}_'’]--${SPACELESS}]*`,
     String.raw`\s+`,
+    String.raw`[${SPACELESS}&&\p{L}]\p{M}*`,
+    String.raw`\p{RGI_Emoji}`,
     String.raw`[\s\S]\p{M}*`,
   ].join('|'),
   'gv',
@@ -164,12 +167,13 @@ function longestAscending(pairs: readonly [number, number][]): [number, number][
 
 /**
  * Reports the equal tokens of a shortest edit script (Myers, “An O(ND) Difference Algorithm”, 1986), or none if it has
- * more than `MOST_EDITS` edits.
+ * more than `MOST_EDITS` edits or takes more than `MOST_STEPS` steps.
  */
 function shortestEdit(a: Int32Array, b: Int32Array, match: (x: number, y: number) => void): void {
   const most = Math.min(a.length + b.length, MOST_EDITS)
   const furthest = new Int32Array(2 * most + 3)
   const steps: Int32Array[] = []
+  let compared = 0
   for (let edits = 0; edits <= most; edits += 1) {
     steps.push(furthest.slice(most + 1 - edits - 1, most + 1 + edits + 2))
     for (let diagonal = -edits; diagonal <= edits; diagonal += 2) {
@@ -178,13 +182,16 @@ function shortestEdit(a: Int32Array, b: Int32Array, match: (x: number, y: number
       const right = furthest[at + 1] ?? 0
       let x = diagonal === -edits || (diagonal !== edits && left < right) ? right : left + 1
       let y = x - diagonal
+      const start = x
       while (x < a.length && y < b.length && a[x] === b[y]) {
         x += 1
         y += 1
       }
       furthest[at] = x
+      compared += x - start
       if (x >= a.length && y >= b.length) return goBack(steps, a.length, b.length, match)
     }
+    if (compared > MOST_STEPS) return
   }
 }
 

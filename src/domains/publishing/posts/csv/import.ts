@@ -12,6 +12,10 @@ const MOST_COLUMNS = 300
 /** The maximum number of rows with empty ones, which sheets can have many of. */
 const MOST_RECORDS = 20_000
 
+/** The maximum number of errors of one row, and of the header. */
+const MOST_ERRORS = 20
+const MOST_SHOWN = 64
+
 /** What is wrong with a cell, or with a row if `column` is null. */
 export interface CellError {
   readonly column: string | null
@@ -121,18 +125,19 @@ function readHeader(names: readonly string[], options: ImportOptions): Header {
   const seen = new Set<string>()
   const fields = names.map((name): Field => {
     const field = fieldOf(name.trim(), options)
+    const column = name.trim().slice(0, MOST_SHOWN)
     if ('problem' in field) {
-      errors.push({ column: name.trim(), code: field.code, message: field.problem })
+      errors.push({ column, code: field.code, message: field.problem })
       return { kind: 'empty' }
     }
     const key = field.kind === 'column' ? field.column.name : field.kind === 'override' ? field.accountId : field.kind
     if (field.kind !== 'empty' && seen.has(key)) {
-      errors.push({ column: name.trim(), code: 'duplicate_column', message: `Another column is for ${key} as well.` })
+      errors.push({ column, code: 'duplicate_column', message: `Another column is for ${key} as well.` })
     }
     seen.add(key)
     return field
   })
-  return errors.length === 0 ? { ok: true, fields } : { ok: false, errors }
+  return errors.length === 0 ? { ok: true, fields } : { ok: false, errors: errors.slice(0, MOST_ERRORS) }
 }
 
 function fieldOf(name: string, options: ImportOptions): Field | { readonly code: string; readonly problem: string } {
@@ -148,11 +153,11 @@ function fieldOf(name: string, options: ImportOptions): Field | { readonly code:
 }
 
 function unknownColumn(name: string): string {
-  const key = columnKey(name)
+  const key = columnKey(name.slice(0, MOST_SHOWN))
   const far = (other: string) => leven(key, columnKey(other))
   const [near = ''] = COLUMN_NAMES.toSorted((a, b) => far(a) - far(b))
   const hint = far(near) <= 2 ? ` Did you mean ${near}?` : ''
-  return `"${name.slice(0, 64)}" is not a column.${hint} The columns are ${COLUMN_NAMES.join(', ')}.`
+  return `"${name.slice(0, MOST_SHOWN)}" is not a column.${hint} The columns are ${COLUMN_NAMES.join(', ')}.`
 }
 
 function readRow(row: number, cells: readonly string[], fields: readonly Field[], options: ImportOptions): SheetRow {
@@ -160,10 +165,13 @@ function readRow(row: number, cells: readonly string[], fields: readonly Field[]
   const values: Record<string, unknown> = {}
   const overrides = new Map<string, Record<string, unknown>>()
   let accountIds: string[] = []
-  const report = (column: string | null, code: string, message: string) => errors.push({ column, code, message })
+  const report = (column: string | null, code: string, message: string) => {
+    if (errors.length < MOST_ERRORS) errors.push({ column, code, message })
+  }
   for (const [index, raw] of cells.entries()) {
     const field = fields[index] ?? { kind: 'empty' }
     if (!isFilled(raw)) continue
+    if (errors.length >= MOST_ERRORS) break
     const column = columnName(field)
     if (raw.length > MOST_CELL) {
       report(column, 'cell_too_long', `The cell has more than ${MOST_CELL} characters.`)

@@ -202,6 +202,13 @@ describe('rows', () => {
     ])
   })
 
+  test('with a great many errors say the first ones', () => {
+    expect(problems(`content\nHi${',x'.repeat(1_000)}`)).toHaveLength(20)
+    expect(problems(`content,${'y'.repeat(5_000)}\nHi,x`)[0]?.length).toBeLessThan(500)
+    expect(problems(`content${',unknown'.repeat(200)}\nHi`)).toHaveLength(20)
+    expect(problems(`content,accounts\nHi,"${'who,'.repeat(1_000)}"`)).toHaveLength(20)
+  })
+
   test('with broken quotation marks', () => {
     expect(problems('content\nfine\n"never closed\nHi')).toEqual([
       '-: invalid_csv: Row 3 opens a quotation mark that is never closed.',
