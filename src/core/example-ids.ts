@@ -21,6 +21,7 @@ export const EXAMPLE = {
   accountId: '01939e5c-7a10-7c3e-8f21-3c5a9b2d4ec1',
   postId: '01939e5c-7a10-7c3e-8f21-3c5a9b2d4ed1',
   targetId: '01939e5c-7a10-7c3e-8f21-3c5a9b2d4ed2',
+  postCommentId: '01939e5c-7a10-7c3e-8f21-3c5a9b2d4ed3',
 } as const
 
 /** The timestamp of all examples. */

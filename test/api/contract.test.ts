@@ -17,8 +17,8 @@ const CONTRACT = JSON.parse(readFileSync(new URL('contract.json', import.meta.ur
 const LATER: Readonly<Record<string, string>> = {
   Support: 'all',
   Posts: `listUpcomingPosts deletePosts getPostAnalytics releasePost submitForApproval decideApproval pingApprovers
-    getPostVersions restorePostVersion getApprovalBoard createPostsBulk listBulkBatches getBulkBatch
-    getDashboardMetrics listPostComments addPostComment deletePostComment`,
+    getApprovalBoard createPostsBulk listBulkBatches getBulkBatch
+    getDashboardMetrics`,
   Analytics: 'all',
   'AI and studio': 'all',
   Ideas: 'all',

@@ -112,4 +112,18 @@ export const publishing = [
     )`,
   'create index post_attempts_by_target on post_attempts (target_id, id)',
   'create index post_attempts_by_workspace on post_attempts (workspace_id, id)',
+  `
+    create table post_comments (
+      id uuid primary key,
+      workspace_id uuid not null references workspaces (id) on delete cascade,
+      post_id uuid not null references posts (id) on delete cascade,
+      author_id uuid not null,
+      body text not null,
+      mentions uuid[] not null default '{}',
+      asset_ids uuid[] not null default '{}',
+      created_at timestamptz not null,
+      updated_at timestamptz not null
+    )`,
+  'create index post_comments_by_post on post_comments (post_id, id)',
+  'create index post_comments_by_workspace on post_comments (workspace_id)',
 ]

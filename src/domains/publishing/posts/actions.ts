@@ -2,9 +2,9 @@ import type { Clock } from '../../../core/clock.ts'
 import type { IfMatch } from '../../../core/precondition.ts'
 import { requireVersion } from '../../../core/precondition.ts'
 import type { Turn } from '../../../core/turn.ts'
-import { anyOf } from '../../../db/condition.ts'
 import { timeZoneOf } from '../../workspace/workspaces/index.ts'
 import type { PostAuthor } from './author.ts'
+import { calledTargets } from './called.ts'
 import type { PostChecks } from './checks.ts'
 import { postDeleted } from './events.ts'
 import { act, canAct, notPossible, scheduled, startBy, timesOf } from './planning.ts'
@@ -12,7 +12,7 @@ import { publishTarget } from './publication/jobs.ts'
 import type { PostData } from './schemas.ts'
 import { statusOfPost, type TargetAction } from './state.ts'
 import { loadPost, savePost, type LoadedPost } from './store.ts'
-import { posts, postSegments, type SegmentStatus, type TargetRow } from './tables.ts'
+import { posts, type TargetRow } from './tables.ts'
 import { plannedTime, type PlannedTime } from './time.ts'
 
 /** What users do with posts beside writing them, in turns. */
@@ -64,7 +64,7 @@ export class PostActions {
    */
   async cancel(turn: Turn, id: string): Promise<PostData> {
     const before = await loadPost(turn.sql, id)
-    const called = await this.#called(turn, before)
+    const called = await calledTargets(turn, before)
     const at = new Date(this.#clock.now()).toISOString()
     const canCancel = (target: TargetRow) => canAct(target, 'cancel') && !called.has(target.id)
     requireOne(before, 'cancel', canCancel)
@@ -138,20 +138,6 @@ export class PostActions {
     const updatedAt = new Date(this.#clock.now()).toISOString()
     turn.audit({ kind: 'post', id: before.post.id })
     return savePost(turn, before, { ...after, post: { ...after.post, updatedAt } })
-  }
-
-  /** Targets whose publishing call may have been made. Locks them, so that a publisher waits or is fenced. */
-  async #called(turn: Turn, { post, targets }: LoadedPost): Promise<ReadonlySet<string>> {
-    const busy = targets.filter(({ status }) => status === 'publishing').map(({ id }) => id)
-    if (busy.length === 0) return new Set()
-    await turn.sql.rows('select 1 from post_targets where post_id = $1 for update', [post.id])
-    const made: readonly SegmentStatus[] = ['calling', 'published']
-    const rows = await postSegments.find(
-      turn.sql,
-      { targetId: anyOf(busy), status: anyOf(made as SegmentStatus[]) },
-      { columns: ['targetId'] },
-    )
-    return new Set(rows.map(({ targetId }) => targetId))
   }
 }
 

@@ -102,8 +102,20 @@ export class PostAuthor {
   ): Promise<PostData> {
     const before = await loadPost(turn.sql, id)
     requireVersion(options.ifMatch, before.post.version)
-    const after = await this.#edited(turn, before, input)
-    return this.saveVersion(turn, before, after, { kind: 'edited', authorId: options.userId })
+    return this.change(turn, before, input, { kind: 'edited', authorId: options.userId })
+  }
+
+  /**
+   * Changes a post that was read in this turn. The change is a new version.
+   * @throws AppError validation_failed, platform_validation_failed, post_state_conflict
+   */
+  async change(
+    turn: Turn,
+    before: LoadedPost,
+    input: PostChangeInput,
+    by: { kind: VersionKind; authorId: string | null },
+  ): Promise<PostData> {
+    return this.saveVersion(turn, before, await this.#edited(turn, before, input), by)
   }
 
   /** Saves a change of the content as a new version. */

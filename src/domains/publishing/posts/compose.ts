@@ -1,14 +1,17 @@
 import type { Services } from '../../../core/services.ts'
 import type { Foundation } from '../../../foundation.ts'
 import { PostActions } from './actions.ts'
+import { AccountTargets } from './accounts/account-targets.ts'
 import { assetUses } from './asset-uses.ts'
 import { PostAuthor } from './author.ts'
 import { PostChecks } from './checks.ts'
+import { PostComments } from './comments/comments.ts'
 import { PublicationDesk } from './publication/desk.ts'
 import { MediaSources } from './publication/media-source.ts'
 import { Publisher } from './publication/publisher.ts'
 import { TargetWatchdog } from './publication/watchdog.ts'
 import { PostReader } from './reader.ts'
+import { PostHistory } from './versions/history.ts'
 
 declare module '../../../core/services.ts' {
   interface Services {
@@ -24,12 +27,15 @@ export function composePosts(
   const checks = new PostChecks(socialAccounts.directory)
   const author = new PostAuthor(sql, clock, checks)
   assets.uses.register(assetUses)
+  socialAccounts.accounts.registerPosts(new AccountTargets(clock))
   return {
     services: {
       posts: {
         author,
         actions: new PostActions(clock, author, checks),
         reader: new PostReader(sql),
+        history: new PostHistory(sql, author),
+        comments: new PostComments(sql, clock),
         desk: new PublicationDesk(clock, switches),
         publisher: new Publisher({
           sql,

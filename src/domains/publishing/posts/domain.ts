@@ -1,19 +1,23 @@
 import { domain } from '../../../domain.ts'
+import * as commentEvents from './comments/events.ts'
+import * as comments from './comments/operations.ts'
+import { PostComment } from './comments/tables.ts'
 import { composePosts } from './compose.ts'
 import * as events from './events.ts'
 import * as operations from './operations.ts'
 import * as jobs from './publication/jobs.ts'
 import * as turns from './publication/turns.ts'
 import { postEntities } from './tables.ts'
+import * as versions from './versions/operations.ts'
 
 export const posts = domain({
   name: 'posts',
   about: 'Posts for social platforms, and their publication',
-  operations,
-  events,
+  operations: { ...operations, ...versions, ...comments },
+  events: { ...events, ...commentEvents },
   jobs,
   turns: Object.values(turns),
-  entities: postEntities,
+  entities: [...postEntities, PostComment],
   resources: ['posts'],
   compose: composePosts,
 })

@@ -10,14 +10,30 @@ import {
 } from '../../../../test/support/stage.ts'
 import { refuseNext } from '../../../../test/support/sandbox-faults.ts'
 import { waitFor } from '../../../../test/support/wait.ts'
+import type * as comments from './comments/operations.ts'
 import type * as operations from './operations.ts'
 import type { PostData } from './schemas.ts'
+import type * as versions from './versions/operations.ts'
 
-type Operations = typeof operations
+type Operations = typeof operations & typeof comments & typeof versions
 
 export const rows: Rows = { posts: (stage) => post(stage) }
 
-export const lists: Lists<Operations> = { listPosts: times((stage) => post(stage)) }
+export const lists: Lists<Operations> = {
+  listPosts: times((stage) => post(stage)),
+  getPostVersions: async (stage, count) => {
+    const id = await post(stage)
+    for (let made = 1; made < count; made += 1) {
+      await change(stage, 'PATCH /api/posts/{id}', { id }, { content: newName('post') })
+    }
+    return { path: { id } }
+  },
+  listPostComments: async (stage, count) => {
+    const id = await post(stage)
+    for (let made = 0; made < count; made += 1) await comment(stage, id)
+    return { path: { id } }
+  },
+}
 
 const LATER = { scheduledFor: '2099-11-30T09:00', timezone: 'Europe/Berlin' }
 
@@ -28,6 +44,12 @@ export const fixtures: Fixtures<Operations> = {
   reschedulePost: async (stage) => ({ path: { id: await post(stage) }, body: LATER }),
   publishPost: async (stage) => ({ path: { id: await post(stage) }, once: true }),
   cancelPost: async (stage) => ({ path: { id: await post(stage, LATER) }, once: true }),
+  restorePostVersion: async (stage) => ({ path: { id: await post(stage), version: '1' } }),
+  addPostComment: async (stage) => ({ path: { id: await post(stage) } }),
+  deletePostComment: async (stage) => {
+    const id = await post(stage)
+    return { path: { id, commentId: await comment(stage, id) }, as: { apiKey: stage.owner.apiKey } }
+  },
   retryPost: async (stage) => ({ path: { id: await failed(stage) }, once: true }),
 }
 
@@ -43,6 +65,17 @@ async function content(stage: Stage) {
 
 async function post(stage: Stage, extra: object = {}): Promise<string> {
   return make(stage, 'POST /api/posts', { ...inWorkspace(stage), ...(await content(stage)), ...extra })
+}
+
+async function change({ app, owner }: Stage, route: string, path: Record<string, string>, body: object) {
+  const reply = await app.send(route, { apiKey: owner.apiKey, path, body })
+  if (reply.status >= 300) throw new Error(`${route} for a fixture: ${reply.text}`)
+  return reply.body.data as { readonly _id: string }
+}
+
+async function comment(stage: Stage, id: string): Promise<string> {
+  const body = { body: 'Can we use the other picture?' }
+  return (await change(stage, 'POST /api/posts/{id}/comments', { id }, body))._id
 }
 
 /** A post that its platform has refused. */

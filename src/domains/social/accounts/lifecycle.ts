@@ -15,27 +15,12 @@ import { socialAccounts } from './tables.ts'
 /** How long a removed account can be restored. */
 const GRACE_MS = 30 * DAY
 
-/** A scheduled post that needs an account. */
-export interface DuePost {
-  readonly postId: string
-  readonly title: string
-  readonly scheduledFor: string
-}
-
-/** What publishing does when an account is removed. */
-export interface AccountPosts {
-  /** Scheduled posts that would be cancelled. */
-  readonly due: (sql: Sql, accountIds: readonly string[]) => Promise<readonly DuePost[]>
-  readonly cancel: (turn: Turn, accountIds: readonly string[]) => Promise<void>
-}
-
 /** Archiving, suspending, removing and restoring accounts. */
 export class AccountLifecycle {
   readonly #sql: Sql
   readonly #clock: Clock
   readonly #accounts: SocialAccounts
   readonly #seats: AccountSeats
-  #posts: AccountPosts | undefined
 
   constructor(sql: Sql, clock: Clock, accounts: SocialAccounts, seats: AccountSeats) {
     this.#sql = sql
@@ -44,16 +29,11 @@ export class AccountLifecycle {
     this.#seats = seats
   }
 
-  /** Registers publishing, which depends on accounts. */
-  registerPosts(posts: AccountPosts): void {
-    this.#posts = posts
-  }
-
   /** @throws AppError not_found */
   async preview(id: string): Promise<DisconnectPreviewData> {
     const row = await this.#accounts.find(this.#sql, id)
     const children = await this.#childrenOf(this.#sql, id)
-    const posts = (await this.#posts?.due(this.#sql, [id, ...children.map((child) => child.id)])) ?? []
+    const posts = (await this.#accounts.posts?.due(this.#sql, [id, ...children.map((child) => child.id)])) ?? []
     return {
       posts: [...posts],
       accounts: children.map((child) => ({ accountId: child.id, name: child.name })),
@@ -74,7 +54,6 @@ export class AccountLifecycle {
     for (const child of children) {
       await this.#accounts.change(turn, child.id, { removedAt, refreshAt: null }, by)
     }
-    await this.#posts?.cancel(turn, [id, ...children.map((child) => child.id)])
     // A page is removed without its login, whose grant stays.
     if (removed.loginAccountId === null && findPlatform(removed.platform)?.revoke !== undefined) {
       turn.job(revokeAccess, { accountId: id }, { key: `revoke ${id}` })
@@ -141,7 +120,9 @@ export class AccountLifecycle {
   async purge(turn: Turn, id: string): Promise<void> {
     const before = new Date(this.#clock.now() - GRACE_MS).toISOString()
     const deleted = await socialAccounts.delete(turn.sql, { id, removedAt: lessThan(before) })
-    if (deleted > 0) turn.emit(socialAccountDeleted, { accountId: id })
+    if (deleted === 0) return
+    await this.#accounts.posts?.forget(turn, id)
+    turn.emit(socialAccountDeleted, { accountId: id })
   }
 
   #childrenOf(sql: Sql, id: string): Promise<{ id: string; name: string }[]> {

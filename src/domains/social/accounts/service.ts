@@ -9,10 +9,12 @@ import { not } from '../../../db/condition.ts'
 import { increment } from '../../../db/increment.ts'
 import type { Changes } from '../../../db/table.ts'
 import { findPlatform } from '../../../platforms/registry.ts'
+import type { AccountPosts } from './account-posts.ts'
 import { AccountMismatch } from './errors.ts'
 import { socialAccountCreated, socialAccountUpdated } from './events.ts'
 import type { SealedGrant } from './grants.ts'
 import { dueReminder, mailAboutAccess } from './notices.ts'
+import { PUBLISHING_STATUSES } from './posting.ts'
 import type { SocialAccountData, SocialAccountDetailsData } from './schemas.ts'
 import type { AccountSeats } from './seats.ts'
 import { statusOf, type AccountStatus } from './status.ts'
@@ -57,11 +59,21 @@ export class SocialAccounts {
   readonly #sql: Sql
   readonly #clock: Clock
   readonly #seats: AccountSeats
+  #posts: AccountPosts | undefined
 
   constructor(sql: Sql, clock: Clock, seats: AccountSeats) {
     this.#sql = sql
     this.#clock = clock
     this.#seats = seats
+  }
+
+  /** Registers publishing, which depends on accounts. */
+  registerPosts(posts: AccountPosts): void {
+    this.#posts = posts
+  }
+
+  get posts(): AccountPosts | undefined {
+    return this.#posts
   }
 
   async list(filter: AccountFilter, page: PageRequest): Promise<PageResult<SocialAccountData>> {
@@ -151,6 +163,7 @@ export class SocialAccounts {
     })
     turn.emit(known === undefined ? socialAccountCreated : socialAccountUpdated, accountView(row))
     turn.audit({ kind: 'social_account', id })
+    if (known !== undefined) await this.#tellPosts(turn, known.status, row)
     return accountView(row)
   }
 
@@ -180,6 +193,7 @@ export class SocialAccounts {
     }
     turn.emit(socialAccountUpdated, accountView(row))
     turn.audit({ kind: 'social_account', id })
+    await this.#tellPosts(turn, old.status, row)
     return accountView(row)
   }
 
@@ -206,6 +220,17 @@ export class SocialAccounts {
   /** The other workspaces of this server to which the same account is connected. */
   async countElsewhere(sql: Sql, { platform, remoteId, workspaceId }: SharedAccount): Promise<number> {
     return socialAccounts.count(sql, { platform, remoteId, workspaceId: not(workspaceId), removedAt: null })
+  }
+
+  /** Tells publishing about a status in which posts are cancelled, held or go out again. */
+  async #tellPosts(turn: Turn, old: AccountStatus, { id, status, statusReason }: SocialAccountRow): Promise<void> {
+    if (status === old || this.#posts === undefined) return
+    if (status === 'removed') return this.#posts.cancel(turn, id)
+    if (old === 'removed') await this.#posts.restore(turn, id)
+    const isHeld = !PUBLISHING_STATUSES.includes(status)
+    if (!isHeld && PUBLISHING_STATUSES.includes(old)) return
+    const reason = statusReason ?? `the account is ${status.replaceAll('_', ' ')}.`
+    await this.#posts.hold(turn, id, isHeld ? reason : null)
   }
 
   /** Gives the accounts that use the credential of a login the same state. */

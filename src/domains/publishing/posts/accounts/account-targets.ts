@@ -1,0 +1,150 @@
+import type { Clock } from '../../../../core/clock.ts'
+import type { Sql } from '../../../../core/sql.ts'
+import type { Turn } from '../../../../core/turn.ts'
+import { query } from '../../../../db/query.ts'
+import { sql as raw } from 'kysely'
+import type { AccountPosts, DuePost } from '../../../social/accounts/index.ts'
+import { timeOfPost } from '../author.ts'
+import { calledTargets } from '../called.ts'
+import { act, canAct, scheduled } from '../planning.ts'
+import { publishTarget } from '../publication/jobs.ts'
+import { PROBLEMS } from '../publication/problems.ts'
+import type { TargetStatus } from '../state.ts'
+import { loadPost, savePost, type LoadedPost } from '../store.ts'
+import { posts, postTargets, type TargetProblem, type TargetRow } from '../tables.ts'
+
+/** How many posts a preview lists. */
+const MOST_DUE = 500
+/** States in which a target is cancelled with its account. */
+const CANCELLED: readonly TargetStatus[] = ['scheduled', 'publishing']
+
+const findDue = query({ posts, postTargets }, (db, $: { accountIds: readonly string[]; statuses: readonly string[] }) =>
+  db
+    .selectFrom('postTargets as t')
+    .innerJoin('posts as p', 'p.id', 't.postId')
+    .select(['t.postId', raw<string>`left(p.search_text, 80)`.as('title'), 't.scheduledAt'])
+    .where(raw<boolean>`t.account_id = any(${$.accountIds})`)
+    .where(raw<boolean>`t.status = any(${$.statuses})`)
+    .where('p.deletedAt', 'is', null)
+    .orderBy('t.scheduledAt')
+    .orderBy('t.id')
+    .limit(MOST_DUE),
+)
+
+const findPosts = query({ posts, postTargets }, (db, $: { accountId: string; statuses: readonly string[] }) =>
+  db
+    .selectFrom('postTargets as t')
+    .innerJoin('posts as p', 'p.id', 't.postId')
+    .select('t.postId')
+    .where('t.accountId', '=', $.accountId)
+    .where(raw<boolean>`t.status = any(${$.statuses})`)
+    .where('p.deletedAt', 'is', null)
+    .orderBy('t.scheduledAt')
+    .orderBy('t.id'),
+)
+
+/** Changes the targets of an account when its status changes. */
+export class AccountTargets implements AccountPosts {
+  readonly #clock: Clock
+
+  constructor(clock: Clock) {
+    this.#clock = clock
+  }
+
+  readonly due = async (sql: Sql, accountIds: readonly string[]): Promise<DuePost[]> => {
+    const rows = await findDue.rows(sql, { accountIds, statuses: CANCELLED })
+    return rows.flatMap(({ postId, scheduledAt, title }) =>
+      scheduledAt === null ? [] : [{ postId, title, scheduledFor: scheduledAt }],
+    )
+  }
+
+  /**
+   * Cancels the scheduled targets. One that is being published is cancelled if the call that publishes it has not been
+   * made; otherwise it ends first. A check of an unknown outcome is left to the user, because it needs the account.
+   */
+  readonly cancel = (turn: Turn, accountId: string): Promise<void> =>
+    this.#each(turn, accountId, [...CANCELLED, 'unconfirmed'], async (loaded) => {
+      const called = await calledTargets(turn, loaded)
+      return (target) => {
+        const ended = { attemptId: null, leaseUntil: null, nextAttemptAt: null, plan: target.plan + 1 }
+        if (target.status === 'unconfirmed') {
+          return { ...target, ...ended, problem: PROBLEMS.unknown('the platform', 'the account was disconnected.') }
+        }
+        if (!canAct(target, 'cancel') || called.has(target.id)) return target
+        return act(target, 'cancel', { ...ended, problem: DISCONNECTED })
+      }
+    })
+
+  /** Schedules again what was cancelled with the account and is still to come. */
+  readonly restore = (turn: Turn, accountId: string): Promise<void> =>
+    this.#each(turn, accountId, ['cancelled', 'unconfirmed'], ({ post: { lateMinutes } }) => {
+      const now = this.#clock.now()
+      const at = new Date(now).toISOString()
+      return (target) => {
+        if (target.status === 'unconfirmed') {
+          const plan = target.plan + 1
+          turn.job(publishTarget, { targetId: target.id, plan }, { runAt: new Date(now) })
+          return { ...target, plan, nextAttemptAt: at }
+        }
+        const time = timeOfPost(target)
+        if (target.problem?.code !== DISCONNECTED.code || time === null || Date.parse(time.scheduledAt) <= now) {
+          return target
+        }
+        return scheduled(turn, target, { time, lateMinutes, at })
+      }
+    })
+
+  /** Says at scheduled targets what holds them, before they are due. */
+  readonly hold = (turn: Turn, accountId: string, reason: string | null): Promise<void> =>
+    this.#each(turn, accountId, ['scheduled'], () => (target) => {
+      if (reason !== null) return { ...target, problem: PROBLEMS.held(reason) }
+      return target.problem?.code === 'held' ? { ...target, problem: null } : target
+    })
+
+  /** Says at what is not published that the account is gone. */
+  readonly forget = (turn: Turn, accountId: string): Promise<void> =>
+    this.#each(turn, accountId, ['draft', 'in_review', 'ready', 'scheduled', 'cancelled', 'missed'], () => (target) => {
+      return { ...target, problem: DELETED }
+    })
+
+  /** Changes the target of an account in each post in which it has one of these states. */
+  async #each(
+    turn: Turn,
+    accountId: string,
+    statuses: readonly TargetStatus[],
+    changeOf: (loaded: LoadedPost) => Change | Promise<Change>,
+  ): Promise<void> {
+    const updatedAt = new Date(this.#clock.now()).toISOString()
+    for (const { postId } of await findPosts.rows(turn.sql, { accountId, statuses })) {
+      const before = await loadPost(turn.sql, postId)
+      const change = await changeOf(before)
+      const targets = before.targets.map((target) => {
+        if (target.accountId !== accountId || !statuses.includes(target.status)) return target
+        const changed = change(target)
+        return changed === target ? target : { ...changed, updatedAt }
+      })
+      if (targets.every((target, index) => target === before.targets[index])) continue
+      await savePost(turn, before, { post: { ...before.post, updatedAt }, targets })
+    }
+  }
+}
+
+type Change = (target: TargetRow) => TargetRow
+
+const DISCONNECTED: TargetProblem = {
+  code: 'account_disconnected',
+  message: 'The account was disconnected before the post was due.',
+  whoActs: 'user',
+  nextStep:
+    'Restore the account within 30 days. What is still to come then is scheduled again; anything else can be rescheduled.',
+  kind: null,
+  platformCode: null,
+  platformMessage: null,
+}
+
+const DELETED: TargetProblem = {
+  ...DISCONNECTED,
+  code: 'account_deleted',
+  message: 'The account was disconnected over 30 days ago, and is deleted.',
+  nextStep: 'Connect the account again and add it to the post, or remove it from the post.',
+}

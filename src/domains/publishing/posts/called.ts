@@ -1,0 +1,21 @@
+import type { Turn } from '../../../core/turn.ts'
+import { anyOf } from '../../../db/condition.ts'
+import type { LoadedPost } from './store.ts'
+import { postSegments, type SegmentStatus } from './tables.ts'
+
+/**
+ * Targets that are being published and whose publishing call may have been made. Locks the targets of the post, so that
+ * its publishers wait, and are fenced if the turn takes their target from them.
+ */
+export async function calledTargets(turn: Turn, { post, targets }: LoadedPost): Promise<ReadonlySet<string>> {
+  const busy = targets.filter(({ status }) => status === 'publishing').map(({ id }) => id)
+  if (busy.length === 0) return new Set()
+  await turn.sql.rows('select 1 from post_targets where post_id = $1 for update', [post.id])
+  const made: readonly SegmentStatus[] = ['calling', 'published']
+  const rows = await postSegments.find(
+    turn.sql,
+    { targetId: anyOf(busy), status: anyOf(made as SegmentStatus[]) },
+    { columns: ['targetId'] },
+  )
+  return new Set(rows.map(({ targetId }) => targetId))
+}
