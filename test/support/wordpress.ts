@@ -88,7 +88,18 @@ export async function startWordPress(): Promise<WordPress> {
     CRIER_WORDPRESS_CONTENT: content,
     CRIER_WORDPRESS_SOCKET: socket,
   }
-  const settings = [...phpArgs, '-d', 'upload_max_filesize=64M', '-d', 'post_max_size=70M', '-d', 'memory_limit=256M']
+  mkdirSync(join(folder, 'scripts'))
+  const settings = [
+    ...phpArgs,
+    '-d',
+    `opcache.file_cache=${join(folder, 'scripts')}`,
+    '-d',
+    'upload_max_filesize=64M',
+    '-d',
+    'post_max_size=70M',
+    '-d',
+    'memory_limit=256M',
+  ]
   const command = async <T>(name: string, input: object = {}): Promise<T> => {
     const { stdout } = await run(php, [...settings, join(PEER, 'peer.php'), name, JSON.stringify(input)], {
       env: all,
@@ -178,7 +189,7 @@ async function decide(page: URL, login: string, decision: 'approve' | 'reject' =
   const shown = await fetch(page, { headers: { Cookie: cookie } })
   const html = await shown.text()
   if (shown.status !== 200) throw new Error(`the page says: ${html.replaceAll(/<[^>]+>|\s+/g, ' ').slice(0, 500)}`)
-  const fields = [...html.matchAll(/<input type="hidden"[^>]* name="([^"]*)" value="([^"]*)"/g)].map(
+  const fields = [...html.matchAll(/<input type="(?:hidden|text)"[^>]* name="([^"]*)"[^>]* value="([^"]*)"/g)].map(
     ([, name = '', value = '']) => [name, unescaped(value)] as [string, string],
   )
   const decided = await fetch(page, {
@@ -188,7 +199,7 @@ async function decide(page: URL, login: string, decision: 'approve' | 'reject' =
     body: new URLSearchParams([...fields, [decision, '1']]),
   })
   const location = decided.headers.get('location')
-  if (location === null) throw new Error(`the site has not redirected: ${decided.status} ${await decided.text()}`)
+  if (location === null) throw new Error(`the site has not redirected: ${decided.status}`)
   return new URL(location)
 }
 

@@ -1,11 +1,11 @@
 import type { Sql } from '../../../core/sql.ts'
 import type { TurnRunner } from '../../../core/system-turn.ts'
-import type { CallOptions, PlatformDirectory } from '../../../platforms/directory.ts'
+import type { PlatformDirectory } from '../../../platforms/directory.ts'
 import { PlatformError } from '../../../platforms/error-kinds.ts'
 import type { AccountContext, Platform } from '../../../platforms/platform.ts'
 import type { AccountBudgets } from './budgets.ts'
 import { socialAccounts, type SocialAccountRow } from './tables.ts'
-import { openAccount, type TokenKeeper } from './token-keeper.ts'
+import { openAccount, type TokenKeeper, type UseOptions } from './token-keeper.ts'
 import { breakAccount } from './turns.ts'
 
 /** An account, opened for calls to its platform. */
@@ -40,7 +40,7 @@ export class AccountCalls {
    * more. If the platform refuses the access for good, the account is marked as broken.
    * @throws PlatformError, also if the account is gone
    */
-  async run<T>(accountId: string, options: CallOptions, work: (account: OpenedAccount) => Promise<T>): Promise<T> {
+  async run<T>(accountId: string, options: UseOptions, work: (account: OpenedAccount) => Promise<T>): Promise<T> {
     const opened = await this.#open(accountId, options)
     try {
       return await work(opened)
@@ -59,7 +59,7 @@ export class AccountCalls {
     }
   }
 
-  async #open(accountId: string, options: CallOptions): Promise<OpenedAccount> {
+  async #open(accountId: string, options: UseOptions): Promise<OpenedAccount> {
     const opened = await openAccount(this.#sql, this.#keeper, this.#directory, accountId, {
       onBudget: (report) => this.#budgets.note(accountId, report),
       ...options,

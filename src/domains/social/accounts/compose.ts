@@ -63,6 +63,7 @@ export function composeSocialAccounts(
   const seats = new AccountSeats(plans)
   const accounts = new SocialAccounts(sql, clock, seats)
   const budgets = new AccountBudgets(sql, clock)
+  const calls = new AccountCalls(sql, turns, { budgets, directory, keeper })
   const capabilities = new AccountCapabilities({ sql, clock, log, directory, keeper, budgets, memberships })
   const children = new AccountChildren(sql, clock, { keeper, directory, vault, accounts, seats, capabilities })
   return {
@@ -71,13 +72,13 @@ export function composeSocialAccounts(
         publicUrl: config.PUBLIC_URL,
         directory,
         accounts,
-        calls: new AccountCalls(sql, turns, { budgets, directory, keeper }),
+        calls,
         capabilities,
         children,
         credentials: new CredentialCheck(clock, vault, directory),
         lifecycle: new AccountLifecycle(sql, clock, accounts, seats),
         limits: new AccountLimits(sql, plans, seats),
-        profiles: new AccountProfiles(sql, clock, { keeper, directory, accounts, budgets }),
+        profiles: new AccountProfiles(sql, clock, { keeper, calls, accounts }),
         signIns: new SignIns({
           sql,
           clock,

@@ -2,45 +2,38 @@ import type { Clock } from '../../../core/clock.ts'
 import { NotFound } from '../../../core/errors.ts'
 import type { Sql } from '../../../core/sql.ts'
 import type { Turn } from '../../../core/turn.ts'
-import type { AccountBudgets } from './budgets.ts'
-import type { PlatformDirectory } from '../../../platforms/directory.ts'
 import type { Profile } from '../../../platforms/platform.ts'
+import type { AccountCalls } from './account-calls.ts'
 import { AccountNotConnected } from './errors.ts'
 import { asAppError } from './platform-calls.ts'
 import type { SocialAccountData } from './schemas.ts'
 import type { SocialAccounts } from './service.ts'
 import { socialAccounts } from './tables.ts'
-import { openAccount, type TokenKeeper } from './token-keeper.ts'
+import type { TokenKeeper } from './token-keeper.ts'
 
 /** The current profiles of accounts at their platforms. */
 export class AccountProfiles {
   readonly #sql: Sql
   readonly #clock: Clock
   readonly #keeper: TokenKeeper
-  readonly #directory: PlatformDirectory
+  readonly #calls: AccountCalls
   readonly #accounts: SocialAccounts
-  readonly #budgets: AccountBudgets
 
   constructor(
     sql: Sql,
     clock: Clock,
-    {
-      accounts,
-      budgets,
-      directory,
-      keeper,
-    }: { keeper: TokenKeeper; directory: PlatformDirectory; accounts: SocialAccounts; budgets: AccountBudgets },
+    { accounts, calls, keeper }: { keeper: TokenKeeper; calls: AccountCalls; accounts: SocialAccounts },
   ) {
     this.#sql = sql
     this.#clock = clock
     this.#keeper = keeper
-    this.#directory = directory
+    this.#calls = calls
     this.#accounts = accounts
-    this.#budgets = budgets
   }
 
   /**
-   * Renews the token if the platform has renewable ones, and reads the profile.
+   * Renews the token if the platform has renewable ones, and reads the profile. If the platform refuses the access for
+   * good, the account is marked as broken.
    * @throws AppError not_found, account_not_connected, platform_refused, platform_unavailable
    */
   async load(id: string): Promise<Profile> {
@@ -49,13 +42,7 @@ export class AccountProfiles {
     if (row.removedAt !== null) throw AccountNotConnected({ message: 'The account was removed. Restore it first.' })
     return asAppError(async () => {
       if (row.refreshAt !== null) await this.#keeper.refresh(row)
-      const opened = await openAccount(this.#sql, this.#keeper, this.#directory, id, {
-        onBudget: (report) => this.#budgets.note(id, report),
-        evenIfBroken: true,
-      })
-      const entry = this.#directory.find(row.platform)
-      if (opened === undefined || entry === undefined) throw NotFound()
-      return entry.platform.profile(opened.context)
+      return this.#calls.run(id, { evenIfBroken: true }, ({ context, platform }) => platform.profile(context))
     })
   }
 

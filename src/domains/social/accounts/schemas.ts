@@ -110,7 +110,11 @@ export const SignInQuery = Input({
     }),
   ),
   handle: Type.Optional(Text(1, 253, { description: 'The user’s handle, for Bluesky' })),
-  instance: Type.Optional(Text(1, 253, { description: 'The server of the account, for Mastodon: mastodon.social' })),
+  instance: Type.Optional(
+    Text(1, 500, {
+      description: 'The server of the account, for Mastodon (mastodon.social), or the site, for WordPress',
+    }),
+  ),
   accountId: Type.Optional(
     Type.String({ ...Id, description: 'The account to connect again. A different account is refused' }),
   ),
