@@ -52,6 +52,9 @@ const KINDS: Readonly<Record<string, ErrorKind>> = {
 /** The codes with a status of 5xx that refuse the call. */
 const REFUSED = /^(?:rest_upload_|rest_trash_not_supported|db_(?:insert|update)_error)/
 
+/** Between two comments of a user who may not moderate (wp_throttle_comment_flood). */
+const FLOOD_SECONDS = 15
+
 export const reader: ReplyReader = {
   errorOf: ({ json, status }) => {
     if (status < 400) return undefined
@@ -62,6 +65,7 @@ export const reader: ReplyReader = {
       code,
       detail: [typeof message === 'string' ? message : code, ...Object.values(data?.params ?? {})].join(' '),
       ...(REFUSED.test(code) && { mayHaveHappened: false }),
+      ...(code === 'comment_flood' && { retryAfter: FLOOD_SECONDS }),
     }
   },
 }

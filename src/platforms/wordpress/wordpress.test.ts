@@ -1,4 +1,5 @@
-import { FakePlatform } from '../../../test/support/fake-platform.ts'
+import { expect, test } from 'vitest'
+import { FakePlatform, partOf } from '../../../test/support/fake-platform.ts'
 import { wordpressSuite, type WordPressSide } from '../../../test/support/wordpress-suite.ts'
 import type { SiteState } from './fake-state.ts'
 import { wordpress } from './index.ts'
@@ -35,3 +36,25 @@ async function startFake(): Promise<WordPressSide> {
     stop: () => peer.stop(),
   }
 }
+
+test('comments in quick succession are a limit that ends with time', async () => {
+  const side = await startFake()
+  const { peer } = side
+  const author = await side.account('author_ada')
+  const root = await peer.publish(author, partOf('Root', { key: 'root' }))
+  const comment = (key: string) => partOf(`Comment ${key}`, { key, role: 'comment', root, parent: root })
+  await peer.publish(author, comment('one'))
+  await expect(peer.publish(author, comment('two'))).rejects.toMatchObject({ kind: 'rate_limited', retryAfter: 15 })
+  peer.clock.advance(15_000)
+  await peer.publish(author, comment('two'))
+  await peer.stop()
+})
+
+test('an account of the sandbox needs no discovery', async () => {
+  const { peer } = await startFake()
+  const context = await peer.connect()
+  expect(context.credential).not.toHaveProperty('root')
+  const post = await peer.publish(context, partOf('From the sandbox'))
+  expect(peer.running.fake.posts()).toMatchObject([{ id: post.id, text: 'From the sandbox', replyTo: null, media: [] }])
+  await peer.stop()
+})
