@@ -28,6 +28,12 @@ export interface OutgoingRequest {
   /** The timeout for everything from the lookup to the last byte, in milliseconds. */
   readonly timeoutMs: number
   readonly signal?: AbortSignal | undefined
+  /**
+   * Called when the connection stands, directly before the first byte of the request is written, and before each further
+   * piece of a long body. If it throws, the request is not sent, or not completed. For requests that are allowed only
+   * for a limited time: lookup, connection and handshake can take long, and the process can be suspended meanwhile.
+   */
+  readonly guard?: (() => void) | undefined
 }
 
 export interface OutgoingReply {
@@ -112,7 +118,7 @@ export class Outgoing {
 
   #exchange(
     target: Target,
-    { body, headers, method }: OutgoingRequest,
+    { body, guard, headers, method }: OutgoingRequest,
     signal: AbortSignal,
     state: { sent: boolean },
   ): Promise<IncomingMessage> {
@@ -134,19 +140,52 @@ export class Outgoing {
         },
       })
       request.on('socket', (socket) => {
-        if (!socket.connecting) state.sent = true
-        else socket.once(secure ? 'secureConnect' : 'connect', () => (state.sent = true))
+        // Nothing is written before this, not even headers. What Node buffers is sent later without a further check.
+        const begin = () => {
+          if (request.destroyed) return
+          try {
+            guard?.()
+          } catch (error) {
+            request.destroy(new OutgoingError('cancelled', (error as Error).message, false, error))
+            return
+          }
+          state.sent = true
+          write(request, body, guard).catch(reject)
+        }
+        if (socket.connecting) socket.once(secure ? 'secureConnect' : 'connect', begin)
+        else begin()
       })
       request.on('response', resolve)
       request.on('error', reject)
-      write(request, body).catch(reject)
     })
   }
 }
 
-async function write(request: ClientRequest, body: OutgoingRequest['body']): Promise<void> {
-  if (body === undefined || typeof body === 'string' || body instanceof Uint8Array) request.end(body)
-  else await pipeline(body.stream, request)
+/** The pieces of a long body that are written with one check of the guard. */
+const PIECE_BYTES = 65_536
+
+async function write(
+  request: ClientRequest,
+  body: OutgoingRequest['body'],
+  guard: OutgoingRequest['guard'],
+): Promise<void> {
+  const bytes = typeof body === 'string' && body.length > PIECE_BYTES ? Buffer.from(body) : body
+  const isWhole = bytes === undefined || typeof bytes === 'string' || bytes instanceof Uint8Array
+  if (isWhole && (guard === undefined || (bytes?.length ?? 0) <= PIECE_BYTES)) request.end(bytes)
+  else if (guard === undefined) await pipeline((bytes as StreamBody).stream, request)
+  else await pipeline(guarded(isWhole ? piecesOf(bytes as Uint8Array) : bytes.stream, guard), request)
+}
+
+/** Without its last piece, the server has no complete request. */
+async function* guarded(pieces: Iterable<Uint8Array> | AsyncIterable<Uint8Array>, guard: () => void) {
+  for await (const piece of pieces) {
+    guard()
+    yield piece
+  }
+}
+
+function* piecesOf(bytes: Uint8Array): Generator<Uint8Array> {
+  for (let start = 0; start < bytes.length; start += PIECE_BYTES) yield bytes.subarray(start, start + PIECE_BYTES)
 }
 
 function lengthOf(body: OutgoingRequest['body'], method: string): Record<string, string> {

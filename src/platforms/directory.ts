@@ -28,6 +28,8 @@ export interface CallOptions {
   /** Takes the log of each call: `CallRecorder.add` for an attempt. */
   readonly onCall?: (call: LoggedCall) => void
   readonly onBudget?: (report: BudgetReport) => void
+  /** Called directly before each request is sent. If it throws, the request is not sent; see `OutgoingRequest.guard`. */
+  readonly guard?: () => void
 }
 
 interface DirectoryOptions {
@@ -113,7 +115,10 @@ export class PlatformDirectory {
   }
 
   /** The arguments for the functions of a platform. */
-  context({ platform, settings }: ConfiguredPlatform, { onBudget, onCall, signal }: CallOptions = {}): PlatformContext {
+  context(
+    { platform, settings }: ConfiguredPlatform,
+    { guard, onBudget, onCall, signal }: CallOptions = {},
+  ): PlatformContext {
     const { apps, clock, keys, onCall: onEveryCall, outgoing, publicUrl } = this.#options
     const http = new PlatformHttp({
       platform,
@@ -126,6 +131,7 @@ export class PlatformDirectory {
         onCall?.(call)
       },
       ...(onBudget && { onBudget }),
+      ...(guard && { guard }),
     })
     return {
       settings,

@@ -96,6 +96,8 @@ export interface PlatformHttpOptions {
   readonly reader: ReplyReader
   readonly onCall?: (call: LoggedCall) => void
   readonly onBudget?: (report: BudgetReport) => void
+  /** See `OutgoingRequest.guard`. A call that it stops had no effect. */
+  readonly guard?: () => void
 }
 
 const REQUEST_ID_HEADERS = ['x-request-id', 'x-fb-trace-id', 'x-fb-request-id', 'x-li-uuid', 'x-tt-logid', 'cf-ray']
@@ -177,6 +179,7 @@ export class PlatformHttp {
         maxBytes: request.maxBytes ?? MOST_BYTES,
         timeoutMs: request.timeoutMs ?? TIMEOUT_MS,
         signal: request.signal,
+        guard: this.#options.guard,
       },
       // Hosts that the operator has configured may be private. Hosts of users follow the rules of the server.
       request.userHost === true ? undefined : OPEN_RULES,

@@ -32,10 +32,13 @@ const POLL_MS = 2_000
 const UPLOAD_TIMEOUT_MS = 120_000
 /** The server may have received the call up to this much before our clock says, in milliseconds. */
 const CLOCK_SKEW_MS = 120_000
+/** Servers remember an Idempotency-Key for an hour. Less, because the call takes time, and clocks differ. */
+const KEY_LIFE_MS = 50 * 60_000
 
 /** Publishing to Mastodon (docs.joinmastodon.org/methods/statuses, /methods/media, 2026-11). */
 export const publishing: Publishing = {
   repeatable: true,
+  repeatableMs: KEY_LIFE_MS,
   start: ({ media }): State => ({ step: media.length > 0 ? 'upload' : 'publish', media: [] }),
   commits: ({ step }) => step === 'publish',
   step: (context, part, state) => {

@@ -64,6 +64,8 @@ export async function serveFake(options: FakeServerOptions): Promise<RunningFake
     save()
     if (fault?.kind === 'cut') return void outgoing.destroy()
     if (fault?.kind === 'hold') return
+    if (fault?.kind === 'cut_body') return cutWithin(outgoing)
+    if (fault?.kind === 'status_after') return send(outgoing, platform.key, statusOf(fault))
     if (fault?.kind === 'slow') await delay(fault.delayMs ?? 1_000)
     send(outgoing, platform.key, reply)
   }
@@ -93,6 +95,12 @@ export async function serveFake(options: FakeServerOptions): Promise<RunningFake
       await new Promise((resolve) => server.close(resolve))
     },
   }
+}
+
+/** Sends a reply that ends before its length. */
+function cutWithin(outgoing: ServerResponse): void {
+  outgoing.writeHead(200, { 'Content-Type': 'application/json', 'Content-Length': '1000' })
+  outgoing.write('{"data":', () => outgoing.destroy())
 }
 
 function statusOf({ retryAfter, status = 503 }: Fault): FakeReply {

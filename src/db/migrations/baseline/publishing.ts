@@ -91,6 +91,7 @@ export const publishing = [
       part jsonb not null,
       state jsonb,
       called_at timestamptz,
+      sent_by timestamptz,
       remote jsonb,
       published_at timestamptz,
       removed_at timestamptz,

@@ -7,6 +7,7 @@ import { PostAuthor } from './author.ts'
 import { PostChecks } from './checks.ts'
 import { PostComments } from './comments/comments.ts'
 import { PublicationDesk } from './publication/desk.ts'
+import { LEASE } from './publication/lease.ts'
 import { MediaSources } from './publication/media-source.ts'
 import { Publisher } from './publication/publisher.ts'
 import { TargetWatchdog } from './publication/watchdog.ts'
@@ -36,13 +37,14 @@ export function composePosts(
         reader: new PostReader(sql),
         history: new PostHistory(sql, author),
         comments: new PostComments(sql, clock),
-        desk: new PublicationDesk(clock, switches),
+        desk: new PublicationDesk(clock, switches, LEASE),
         publisher: new Publisher({
           sql,
           clock,
           turns,
           calls: socialAccounts.calls,
           media: new MediaSources(sql, assets.postFiles),
+          times: LEASE,
         }),
         watchdog: new TargetWatchdog(sql, clock, turns),
       },

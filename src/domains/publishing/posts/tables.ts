@@ -176,8 +176,10 @@ export const PostSegment = defineEntity({
     part: p.json<PublishPart>(),
     /** Null before the first step. */
     state: p.json<PublishState>().nullable(),
-    /** When the call that publishes was about to be made. */
+    /** When the call that publishes was first made. Null if it was not, or if the platform refused it. */
     calledAt: timestamp().nullable(),
+    /** The latest time at which the platform can have received that call. */
+    sentBy: timestamp().nullable(),
     remote: p.json<RemotePost>().nullable(),
     publishedAt: timestamp().nullable(),
     removedAt: timestamp().nullable(),

@@ -20,12 +20,9 @@ import {
 } from '../tables.ts'
 import { publishTarget } from './jobs.ts'
 import { partsOf } from './parts.ts'
+import type { LeaseTimes } from './lease.ts'
 import { PROBLEMS } from './problems.ts'
-
-/** How long a publisher owns a target without a sign of life. */
-export const LEASE_MS = 60_000
-/** How long a held target waits before it is looked at again. */
-const HOLD_MS = 60_000
+import { HOLD_MS } from './retry-policy.ts'
 
 export interface ClaimInput {
   readonly targetId: string
@@ -39,8 +36,9 @@ export interface ClaimedSegment {
   readonly status: SegmentStatus
   readonly part: PublishPart
   readonly state: PublishState | null
-  /** Milliseconds since the epoch. */
+  /** When the call that publishes was first made, and until when the platform can have received it. */
   readonly calledAt: number | null
+  readonly sentBy: number | null
   readonly remote: RemotePost | null
 }
 
@@ -53,6 +51,10 @@ export type Claim = {
   readonly attemptCount: number
   /** When it is too late to start; milliseconds since the epoch. */
   readonly startBy: number
+  /** Whether the outcome of an earlier call is unknown to the user as well. */
+  readonly isCheck: boolean
+  /** Why nothing can be published now. The outcome of an earlier call can be checked. */
+  readonly held: TargetProblem | null
   readonly segments: readonly ClaimedSegment[]
 } | null
 
@@ -76,15 +78,19 @@ export interface SettleInput {
 export class PublicationDesk {
   readonly #clock: Clock
   readonly #switches: Pick<Switches, 'isOn'>
+  readonly #times: LeaseTimes
 
-  constructor(clock: Clock, switches: Pick<Switches, 'isOn'>) {
+  constructor(clock: Clock, switches: Pick<Switches, 'isOn'>, times: LeaseTimes) {
     this.#clock = clock
     this.#switches = switches
+    this.#times = times
   }
 
   /** Takes a due target for an attempt, or ends it if it is too late. */
   async claim(turn: Turn, { attemptId, plan, targetId }: ClaimInput): Promise<Claim> {
     const now = this.#clock.now()
+    // Locked before it is read: an attempt whose lease ends just now either has extended it already, or is fenced.
+    await turn.sql.rows('select 1 from post_targets where id = $1 for update', [targetId])
     const found = await loadTarget(turn.sql, targetId)
     if (found === undefined || found.post.deletedAt !== null) return null
     const { target } = found
@@ -94,27 +100,36 @@ export class PublicationDesk {
     if (target.attemptId !== null && Date.parse(target.leaseUntil ?? '') > now) return null
     const dueAt = Date.parse(target.nextAttemptAt ?? target.scheduledAt ?? '')
     if (dueAt > now) return null
-    const segments = await postSegments.find(turn.sql, { targetId }, { orderBy: ['position asc'] })
-    const hasCalled = segments.some(({ status }) => status === 'calling' || status === 'published')
-    const latest = Date.parse(target.startBy ?? '')
-    const accounts = await postingAccounts(turn.sql, turn.workspaceId, [target.accountId])
-    if (!isChecked && !hasCalled && now > latest) {
-      await this.#write(turn, found, { action: 'miss', problem: PROBLEMS.late(found.post.lateMinutes, target.problem) })
+    const segments = await this.#afterTakeover(turn, target)
+    const hasCalled = isCalling(segments)
+    const isStarted = hasCalled || segments.some(({ status }) => status === 'published')
+    const isComplete = segments.length > 0 && segments.every(({ status }) => status === 'published')
+    const startBy = Date.parse(target.startBy ?? '')
+    if (!hasCalled && !isComplete && now > startBy) {
+      const action = isStarted ? 'publish_part' : 'miss'
+      await this.#write(turn, found, {
+        action,
+        problem: PROBLEMS.late(found.post.lateMinutes, target.problem),
+        segments,
+      })
       return null
     }
-    const held = isChecked || hasCalled ? undefined : this.#holdReason(accounts.get(target.accountId))
-    if (held !== undefined) {
+    const accounts = await postingAccounts(turn.sql, turn.workspaceId, [target.accountId])
+    const why = this.#holdReason(accounts.get(target.accountId))
+    const held = why === undefined ? null : PROBLEMS.held(why)
+    // The outcome of a call is checked nevertheless.
+    if (held !== null && !hasCalled && !isComplete) {
       await this.#hold(turn, found, held)
       return null
     }
-    const ready = hasCalled ? segments : await this.#freeze(turn, found, segments)
+    const ready = isStarted ? segments : await this.#freeze(turn, found, segments)
     const claimed: TargetRow = {
       ...(isChecked ? target : act(target, 'claim')),
       attemptId,
-      leaseUntil: new Date(now + LEASE_MS).toISOString(),
+      leaseUntil: new Date(now + this.#times.leaseMs).toISOString(),
       attemptCount: target.attemptCount + 1,
       nextAttemptAt: null,
-      publishedVersion: hasCalled ? target.publishedVersion : found.post.version,
+      publishedVersion: isStarted ? target.publishedVersion : found.post.version,
       updatedAt: new Date(now).toISOString(),
     }
     turn.insert(postAttempts, {
@@ -136,11 +151,29 @@ export class PublicationDesk {
       accountId: target.accountId,
       platform: target.platform,
       attemptCount: claimed.attemptCount,
-      startBy: latest,
-      segments: ready.map(({ calledAt, id, part, remote, state, status }) => {
-        return { id, part, remote, state, status, calledAt: calledAt === null ? null : Date.parse(calledAt) }
+      startBy,
+      isCheck: isChecked,
+      held,
+      segments: ready.map(({ calledAt, id, part, remote, sentBy, state, status }) => {
+        return { id, part, remote, state, status, calledAt: timeOf(calledAt), sentBy: timeOf(sentBy) }
       }),
     }
+  }
+
+  /**
+   * The segments of a target that an attempt takes over. An attempt that was lost while it made its call could make it
+   * until its lease ended.
+   */
+  async #afterTakeover(turn: Turn, { attemptId, id: targetId, leaseUntil }: TargetRow): Promise<readonly SegmentRow[]> {
+    const segments = await postSegments.find(turn.sql, { targetId }, { orderBy: ['position asc'] })
+    if (attemptId === null || leaseUntil === null) return segments
+    return Promise.all(
+      segments.map(async (segment) => {
+        if (segment.status !== 'calling' || (timeOf(segment.sentBy) ?? 0) >= Date.parse(leaseUntil)) return segment
+        await postSegments.update(turn.sql, { id: segment.id }, { sentBy: leaseUntil })
+        return { ...segment, sentBy: leaseUntil }
+      }),
+    )
   }
 
   /** Records the outcome of an attempt. The outcome of an attempt that was replaced counts only as a record. */
@@ -181,12 +214,14 @@ export class PublicationDesk {
       case 'published':
         return this.#write(turn, found, { action: 'publish', problem: null, segments })
       case 'failed': {
+        // An earlier call may have published it.
+        if (isCalling(segments)) return this.#settled(turn, found, { ...outcome, kind: 'unconfirmed', at: null })
         const action = isStarted ? 'publish_part' : 'fail'
         return this.#write(turn, found, { action, problem: outcome.problem, segments })
       }
       case 'waiting': {
         if (outcome.at > Date.parse(target.startBy ?? '')) {
-          if (segments.some(({ status }) => status === 'calling')) {
+          if (isCalling(segments)) {
             return this.#settled(turn, found, { ...outcome, kind: 'unconfirmed' })
           }
           const action = isStarted ? 'publish_part' : 'miss'
@@ -232,7 +267,7 @@ export class PublicationDesk {
   }
 
   /** Leaves a target in the schedule while something holds it, and says so. */
-  async #hold(turn: Turn, found: LoadedPost & { target: TargetRow }, why: string): Promise<void> {
+  async #hold(turn: Turn, found: LoadedPost & { target: TargetRow }, problem: TargetProblem): Promise<void> {
     const { target } = found
     const at = this.#clock.now() + HOLD_MS
     const plan = target.plan + 1
@@ -240,7 +275,7 @@ export class PublicationDesk {
     await this.#save(turn, found, {
       ...target,
       plan,
-      problem: PROBLEMS.held(why),
+      problem,
       nextAttemptAt: new Date(at).toISOString(),
     })
   }
@@ -273,6 +308,7 @@ export class PublicationDesk {
         part: { ...part, key: id, createdAt: now },
         state: null,
         calledAt: null,
+        sentBy: null,
         remote: null,
         publishedAt: null,
         removedAt: null,
@@ -287,6 +323,15 @@ export class PublicationDesk {
     const targets = found.targets.map((one) => (one.id === target.id ? target : one))
     return savePost(turn, found, { post: found.post, targets })
   }
+}
+
+/** Whether the outcome of a call is unknown. */
+function isCalling(segments: readonly SegmentRow[]): boolean {
+  return segments.some(({ status }) => status === 'calling')
+}
+
+function timeOf(at: string | null): number | null {
+  return at === null ? null : Date.parse(at)
 }
 
 interface Ending {

@@ -63,5 +63,13 @@ export const PROBLEMS = {
       'Look at the account, then say whether it was published.',
       'user',
     ),
+  repeated: (title: string) =>
+    plain(
+      'outcome_unknown',
+      `The reply of ${title} was lost. A second call was refused as a duplicate, but ${title} does not show the post.`,
+      'Look at the account, then say whether it was published.',
+      'user',
+    ),
+  internal: plain('internal', 'This server has a problem at the moment. It tries again.', null, 'us'),
   processing: (title: string) => plain('processing', `${title} is processing the files.`, null, 'nobody'),
 } as const

@@ -1,11 +1,33 @@
-import type { Clock } from '../../../../core/clock.ts'
+import { SECOND, type Clock } from '../../../../core/clock.ts'
 import type { Sql } from '../../../../core/sql.ts'
 import type { PublishState, RemotePost } from '../../../../platforms/publishing.ts'
-import { LEASE_MS } from './desk.ts'
+import type { ClaimedSegment } from './desk.ts'
+import type { LeaseTimes } from './lease.ts'
 
 /** Another attempt has taken the target, or it was cancelled. Nothing of this attempt may take effect. */
 export class FencedError extends Error {
   override readonly name = 'FencedError'
+}
+
+/** A segment as an attempt works on it. Changed with each write, so that it always shows what is stored. */
+export type LiveSegment = { -readonly [K in keyof ClaimedSegment]: ClaimedSegment[K] }
+
+interface Owner {
+  readonly targetId: string
+  readonly attemptId: string
+  readonly times: LeaseTimes
+  /** When the target was claimed, or earlier. */
+  readonly began: Moment
+}
+
+/** A time on both clocks. */
+export interface Moment {
+  readonly wall: number
+  readonly monotonic: number
+}
+
+export function momentOf(clock: Clock): Moment {
+  return { wall: clock.now(), monotonic: clock.monotonic() }
 }
 
 /**
@@ -15,68 +37,97 @@ export class FencedError extends Error {
 export class AttemptProgress {
   readonly #sql: Sql
   readonly #clock: Clock
-  readonly #targetId: string
-  readonly #attemptId: string
-  /** When the lease ends, on the clock of `Clock.monotonic`. */
-  #leaseEnds: number
+  readonly #owner: Owner
+  /** When the lease was last extended. */
+  #extendedAt: Moment
 
-  constructor(sql: Sql, clock: Clock, { attemptId, targetId }: { targetId: string; attemptId: string }) {
+  constructor(sql: Sql, clock: Clock, owner: Owner) {
     this.#sql = sql
     this.#clock = clock
-    this.#targetId = targetId
-    this.#attemptId = attemptId
-    this.#leaseEnds = clock.monotonic() + LEASE_MS
+    this.#owner = owner
+    this.#extendedAt = owner.began
   }
 
   /** Extends the lease. @throws FencedError */
   async extend(): Promise<void> {
-    const [now, until, began] = this.#times()
+    const { attemptId, targetId } = this.#owner
+    const { began, now, until } = this.#times()
     const kept = await this.#sql.run(
       `update post_targets set lease_until = $1
        where id = $2 and attempt_id = $3 and lease_until > $4`,
-      [until, this.#targetId, this.#attemptId, now],
+      [until, targetId, attemptId, now],
     )
     this.#extended(kept, began)
   }
 
-  /** Stores the state before the next step. @throws FencedError */
-  async step(segmentId: string, state: PublishState): Promise<void> {
-    await this.#write(segmentId, `state = $6::jsonb, status = 'pending'`, [JSON.stringify(state)])
+  /** Stores the state before the next step, which does not publish. @throws FencedError */
+  async step(segment: LiveSegment, state: PublishState): Promise<void> {
+    await this.#write(segment, `state = $6::jsonb`, [JSON.stringify(state)])
+    segment.state = state
   }
 
   /** Records that the call that publishes is about to be made. @throws FencedError */
-  async calling(segmentId: string, state: PublishState): Promise<void> {
-    const calledAt = new Date(this.#clock.now()).toISOString()
+  async calling(segment: LiveSegment, state: PublishState): Promise<void> {
+    const calledAt = segment.calledAt ?? this.#clock.now()
+    const sentBy = this.#clock.now() + this.#owner.times.leaseMs
     await this.#write(
-      segmentId,
-      `state = $6::jsonb, status = 'calling', called_at = coalesce(case when s.status = 'calling' then s.called_at end, $7::timestamptz)`,
-      [JSON.stringify(state), calledAt],
+      segment,
+      `state = $6::jsonb, status = 'calling', called_at = $7::timestamptz, sent_by = $8::timestamptz`,
+      [JSON.stringify(state), iso(calledAt), iso(sentBy)],
     )
+    Object.assign(segment, { state, status: 'calling', calledAt, sentBy })
+  }
+
+  /** Records that the call that publishes has ended, and its outcome is unknown. @throws FencedError */
+  async lost(segment: LiveSegment): Promise<void> {
+    const sentBy = this.#clock.now()
+    await this.#write(segment, `sent_by = $6::timestamptz`, [iso(sentBy)])
+    segment.sentBy = sentBy
   }
 
   /** Records that the platform has published the segment. @throws FencedError */
-  async published(segmentId: string, remote: RemotePost): Promise<void> {
-    const at = new Date(this.#clock.now()).toISOString()
-    await this.#write(segmentId, `remote = $6::jsonb, status = 'published', published_at = $7::timestamptz`, [
+  async published(segment: LiveSegment, remote: RemotePost): Promise<void> {
+    await this.#write(segment, `remote = $6::jsonb, status = 'published', published_at = $7::timestamptz`, [
       JSON.stringify(remote),
-      at,
+      iso(this.#clock.now()),
     ])
+    Object.assign(segment, { remote, status: 'published' })
   }
 
-  /** Records that the call that publishes had no effect, so that it can be made again. @throws FencedError */
-  async notPublished(segmentId: string, state: PublishState | null): Promise<void> {
-    await this.#write(segmentId, `status = 'pending', called_at = null, state = $6::jsonb`, [
-      state === null ? null : JSON.stringify(state),
-    ])
+  /** Records that the platform refused the only call so far, so that it can be made again. @throws FencedError */
+  async refused(segment: LiveSegment): Promise<void> {
+    await this.#write(segment, `status = 'pending', called_at = null, sent_by = null`, [])
+    Object.assign(segment, { status: 'pending', calledAt: null, sentBy: null })
   }
 
-  /** @throws FencedError when the lease may have ended, such as after a pause of the process */
+  /** Records that the platform took the call and then gave up, so that everything begins again. @throws FencedError */
+  async dropped(segment: LiveSegment): Promise<void> {
+    await this.#write(segment, `state = null, status = 'pending', called_at = null, sent_by = null`, [])
+    Object.assign(segment, { state: null, status: 'pending', calledAt: null, sentBy: null })
+  }
+
+  /** Records that the platform does not have the post of an earlier call. @throws FencedError */
+  async absent(segment: LiveSegment): Promise<void> {
+    await this.#write(segment, `status = 'pending'`, [])
+    segment.status = 'pending'
+  }
+
+  /**
+   * Whether something can still be sent to the platform. The margin covers the time to the platform, and differences
+   * between the clocks of the nodes. Both clocks count: the monotonic one stands still while the machine sleeps, and
+   * the wall clock can be set back.
+   * @throws FencedError when the lease has ended or is about to, such as after a pause of the process
+   */
   requireLease(): void {
-    if (this.#clock.monotonic() >= this.#leaseEnds) throw new FencedError('the lease has ended')
+    const { leaseMs, marginMs } = this.#owner.times
+    const { monotonic, wall } = this.#extendedAt
+    const age = Math.max(this.#clock.monotonic() - monotonic, this.#clock.now() - wall)
+    if (age >= leaseMs - marginMs) throw new FencedError(`the lease was extended ${Math.round(age / SECOND)} s ago`)
   }
 
-  async #write(segmentId: string, changes: string, values: readonly (string | null)[]): Promise<void> {
-    const [now, until, began] = this.#times()
+  async #write(segment: LiveSegment, changes: string, values: readonly (string | null)[]): Promise<void> {
+    const { attemptId, targetId } = this.#owner
+    const { began, now, until } = this.#times()
     const written = await this.#sql.run(
       `with owned as (
          update post_targets set lease_until = $1
@@ -84,18 +135,22 @@ export class AttemptProgress {
          returning id
        )
        update post_segments s set ${changes}, updated_at = $4 from owned where s.id = $5 and s.target_id = owned.id`,
-      [until, this.#targetId, this.#attemptId, now, segmentId, ...values],
+      [until, targetId, attemptId, now, segment.id, ...values],
     )
     this.#extended(written, began)
   }
 
-  #times(): [now: string, until: string, began: number] {
-    const now = this.#clock.now()
-    return [new Date(now).toISOString(), new Date(now + LEASE_MS).toISOString(), this.#clock.monotonic()]
+  #times() {
+    const began = momentOf(this.#clock)
+    return { began, now: iso(began.wall), until: iso(began.wall + this.#owner.times.leaseMs) }
   }
 
-  #extended(written: number, began: number): void {
+  #extended(written: number, began: Moment): void {
     if (written === 0) throw new FencedError('another attempt has taken the target')
-    this.#leaseEnds = began + LEASE_MS
+    this.#extendedAt = began
   }
+}
+
+function iso(at: number): string {
+  return new Date(at).toISOString()
 }

@@ -1,4 +1,4 @@
-import { HOUR, MINUTE, SECOND } from '../../../../core/clock.ts'
+import { DAY, HOUR, MINUTE, SECOND } from '../../../../core/clock.ts'
 
 /** The delay before the second attempt. It doubles with each attempt. */
 const FIRST_MS = 2 * SECOND
@@ -16,23 +16,22 @@ export function retryDelayMs(attempts: number, retryAfter: number | undefined, r
 }
 
 /** When the outcome of a lost call is checked, after the call. Listings of platforms lag, so the first check may find nothing. */
-const CHECKS_MS = [
-  5 * SECOND,
-  30 * SECOND,
-  70 * SECOND,
-  3 * MINUTE,
-  10 * MINUTE,
-  30 * MINUTE,
-  HOUR,
-  6 * HOUR,
-  24 * HOUR,
-]
+const CHECKS_MS = [5 * SECOND, 30 * SECOND, 70 * SECOND, 3 * MINUTE, 10 * MINUTE, 30 * MINUTE, HOUR, 6 * HOUR, DAY]
 
-/** The time of the next check of a call, in milliseconds since the epoch; undefined when Crier gives up. */
+/**
+ * The time of the next check of a call, in milliseconds since the epoch; undefined when Crier gives up.
+ * @param calledAt the latest time at which the platform can have received the call
+ */
 export function nextCheckAt(calledAt: number, now: number): number | undefined {
   const next = CHECKS_MS.find((after) => calledAt + after > now)
   return next === undefined ? undefined : calledAt + next
 }
 
-/** A post that a platform does not list this long after the call was not published. */
+/** A post that a platform does not list this long after it can have received the call was not published. */
 export const ABSENCE_MS = MINUTE
+
+/** After this time, Crier no longer repeats or checks a call, and asks the user. */
+export const GIVE_UP_MS = DAY
+
+/** How long a held target waits before it is looked at again. */
+export const HOLD_MS = MINUTE

@@ -1,0 +1,223 @@
+import { Readable } from 'node:stream'
+import { uuidv7 } from '../../src/core/id.ts'
+import { createLog } from '../../src/core/log.ts'
+import type { Sql } from '../../src/core/sql.ts'
+import type { TurnRunner } from '../../src/core/system-turn.ts'
+import { ManualClock, SECOND } from '../../src/core/clock.ts'
+import { LEASE } from '../../src/domains/publishing/posts/publication/lease.ts'
+import type { MediaSources } from '../../src/domains/publishing/posts/publication/media-source.ts'
+import { Publisher } from '../../src/domains/publishing/posts/publication/publisher.ts'
+import { resumeTarget } from '../../src/domains/publishing/posts/publication/turns.ts'
+import { isFinal } from '../../src/domains/publishing/posts/state.ts'
+import { postTargets, type TargetRow } from '../../src/domains/publishing/posts/tables.ts'
+import type { PublishPart } from '../../src/platforms/publishing.ts'
+import type { Services } from '../../src/core/services.ts'
+import { jobs } from '../../src/registry/jobs.ts'
+import { startApp, type App } from './app.ts'
+import { QUICK } from './jobs.ts'
+import { seedUser, seedWorkspace, type SeededUser } from './seed.ts'
+
+/** What a publisher is about to store, or has just stored. */
+export type Write = 'step' | 'calling' | 'published' | 'other'
+
+/** Where a worker is stopped: before or after its write number `count` of a sort. */
+export interface Point {
+  readonly when: 'before' | 'after'
+  readonly write: Write
+  /** Starts at 1. */
+  readonly count: number
+}
+
+export interface Incident {
+  readonly point: Point
+  /** What happens there. `never` for a worker that is killed: nothing that follows takes effect. */
+  readonly happens: () => Promise<'goes on' | 'killed'>
+}
+
+/** A node that publishes nothing by itself, with publishers that a test runs, stops and kills step by step. The clock stands still. */
+export class PublicationStage {
+  readonly app: App
+  readonly clock: ManualClock
+  readonly owner: SeededUser
+  readonly workspaceId: string
+  readonly #accounts = new Map<string, string>()
+  /** The sizes of the files that parts name. */
+  readonly #files = new Map<string, number>()
+
+  private constructor(app: App, clock: ManualClock, owner: SeededUser, workspaceId: string) {
+    this.app = app
+    this.clock = clock
+    this.owner = owner
+    this.workspaceId = workspaceId
+  }
+
+  static async start(): Promise<PublicationStage> {
+    const clock = new ManualClock(Date.parse('2026-11-30T08:00:00Z'))
+    const idle = jobs.map((job) => (job.name.startsWith('posts.') ? { ...job, run: () => Promise.resolve() } : job))
+    const app = await startApp({ clock, jobs: idle, jobTimes: QUICK })
+    const owner = await seedUser(app, 'owner', { plan: 'business' })
+    return new PublicationStage(app, clock, owner, await seedWorkspace(app, 'Publication', owner))
+  }
+
+  get services(): Services {
+    return this.app.composition.services
+  }
+
+  /** An account at the sandbox of a platform. */
+  async account(platform: string): Promise<string> {
+    const known = this.#accounts.get(platform)
+    if (known !== undefined) return known
+    const { apiKey } = this.owner
+    const body = { workspaceId: this.workspaceId, platform, sandbox: true }
+    const reply = await this.app.send('POST /api/social-accounts', { apiKey, body })
+    if (reply.status !== 201) throw new Error(`no account at ${platform}: ${reply.text}`)
+    const id: string = reply.body.data._id
+    this.#accounts.set(platform, id)
+    return id
+  }
+
+  /** A file of `bytes` bytes for a part. */
+  file(bytes: number): string {
+    const id = `file-${this.#files.size + 1}`
+    this.#files.set(id, bytes)
+    return id
+  }
+
+  /** A target that is due now, with these parts. */
+  async target(platform: string, parts: readonly Omit<PublishPart, 'key' | 'createdAt'>[]): Promise<string> {
+    const accountId = await this.account(platform)
+    const reply = await this.app.send('POST /api/posts', {
+      apiKey: this.owner.apiKey,
+      body: { workspaceId: this.workspaceId, content: 'a post', targets: [{ accountId }], draft: true },
+    })
+    if (reply.status !== 201) throw new Error(`no post: ${reply.text}`)
+    const id: string = reply.body.data.targets[0]._id
+    const now = new Date(this.clock.now()).toISOString()
+    const { database } = this.app
+    for (const [position, part] of parts.entries()) {
+      const key = uuidv7(this.clock.now())
+      await database.run(
+        `insert into post_segments (id, workspace_id, target_id, position, status, part, updated_at)
+         values ($1, $2, $3, $4, 'pending', $5, $6)`,
+        [key, this.workspaceId, id, position, { ...part, key, createdAt: this.clock.now() }, now],
+      )
+    }
+    const startBy = new Date(this.clock.now() + 86_000 * SECOND).toISOString()
+    await postTargets.update(database, { id }, { status: 'scheduled', scheduledAt: now, startBy, plan: 1 })
+    return id
+  }
+
+  async read(targetId: string): Promise<TargetRow> {
+    const row = await postTargets.first(this.app.database, { id: targetId })
+    if (row === undefined) throw new Error('the target is gone')
+    return row
+  }
+
+  /** Runs one attempt, with an incident on its way. A killed worker never ends; this returns nevertheless. */
+  async attempt(targetId: string, incident?: Incident): Promise<void> {
+    const { plan } = await this.read(targetId)
+    const { database } = this.app
+    const { socialAccounts, turns } = this.services
+    const killed = Promise.withResolvers<void>()
+    const life = new Life(incident, () => killed.resolve())
+    const publisher = new Publisher({
+      sql: life.sql(database),
+      clock: this.clock,
+      turns: life.turns(turns),
+      calls: socialAccounts.calls,
+      media: this.#media(),
+      times: LEASE,
+      random: () => 0.5,
+      wait: (ms) => Promise.resolve(this.clock.advance(ms)),
+    })
+    const running = publisher.run({
+      targetId,
+      plan,
+      workspaceId: this.workspaceId,
+      signal: new AbortController().signal,
+      log: createLog({ level: 'silent' }),
+    })
+    await Promise.race([running, killed.promise])
+  }
+
+  /** Goes on with a target as the jobs and the watchdog do, until it has ended or waits for a user. */
+  async finish(targetId: string): Promise<TargetRow> {
+    for (let attempts = 0; attempts < 100; attempts += 1) {
+      const target = await this.read(targetId)
+      if (isFinal(target.status)) return target
+      if (target.status === 'unconfirmed' && target.nextAttemptAt === null && target.attemptId === null) return target
+      const due = Date.parse(target.leaseUntil ?? target.nextAttemptAt ?? target.scheduledAt ?? '')
+      this.clock.advance(Math.max(0, due - this.clock.now()) + 1)
+      if (target.attemptId !== null) await this.services.turns.system(this.workspaceId, resumeTarget, { targetId })
+      await this.attempt(targetId)
+    }
+    throw new Error(`the target does not end: ${JSON.stringify(await this.read(targetId))}`)
+  }
+
+  stop(): Promise<void> {
+    return this.app.stop()
+  }
+
+  #media(): MediaSources {
+    const read = (id: string, start: number, end: number) => {
+      const size = Math.min(end, this.#files.get(id) ?? 0) - start
+      return Promise.resolve({ stream: Readable.from([Buffer.alloc(size, 7)]), size })
+    }
+    // Fakes do not fetch: an address of this form tells them the type and the size of the file.
+    const publicUrl = (id: string) => Promise.resolve(`https://media.example/${id}?bytes=${this.#files.get(id)}`)
+    return { of: () => ({ read, publicUrl }) } as unknown as MediaSources
+  }
+}
+
+/** The life of a worker: what it does after it was killed has no effect. */
+class Life {
+  readonly #incident: Incident | undefined
+  readonly #onKilled: () => void
+  readonly #counts = new Map<Write, number>()
+  #isDead = false
+
+  constructor(incident: Incident | undefined, onKilled: () => void) {
+    this.#incident = incident
+    this.#onKilled = onKilled
+  }
+
+  sql(real: Sql): Sql {
+    return {
+      rows: (text, values) => this.#alive(() => real.rows(text, values)),
+      row: (text, values) => this.#alive(() => real.row(text, values)),
+      run: (text, values) =>
+        this.#alive(async () => {
+          const write = writeOf(text)
+          const count = (this.#counts.get(write) ?? 0) + 1
+          this.#counts.set(write, count)
+          await this.#pass({ when: 'before', write, count })
+          const changed = await this.#alive(() => real.run(text, values))
+          await this.#pass({ when: 'after', write, count })
+          return changed
+        }),
+    }
+  }
+
+  turns(real: TurnRunner): TurnRunner {
+    return { system: (workspaceId, turn, input) => this.#alive(() => real.system(workspaceId, turn, input)) }
+  }
+
+  async #pass(here: Point): Promise<void> {
+    const point = this.#incident?.point
+    if (point?.when !== here.when || point.write !== here.write || point.count !== here.count) return
+    if ((await this.#incident?.happens()) !== 'killed') return
+    this.#isDead = true
+    this.#onKilled()
+    await new Promise(() => undefined)
+  }
+
+  #alive<T>(work: () => Promise<T>): Promise<T> {
+    return this.#isDead ? new Promise(() => undefined) : work()
+  }
+}
+
+function writeOf(text: string): Write {
+  if (text.includes(`status = 'calling'`)) return 'calling'
+  if (text.includes(`status = 'published'`)) return 'published'
+  return text.includes('set state = $6::jsonb') ? 'step' : 'other'
+}
