@@ -63,6 +63,8 @@ export const publishing = [
       time_zone text,
       scheduled_at timestamptz,
       adjustment jsonb,
+      replies integer not null default 0,
+      cost_micros integer not null default 0,
       start_by timestamptz,
       plan integer not null default 0,
       attempt_id uuid,
@@ -127,4 +129,15 @@ export const publishing = [
     )`,
   'create index post_comments_by_post on post_comments (post_id, id)',
   'create index post_comments_by_workspace on post_comments (workspace_id)',
+  `
+    create table post_queues (
+      workspace_id uuid primary key references workspaces (id) on delete cascade,
+      version integer not null,
+      time_zone text,
+      slots jsonb not null,
+      blackouts jsonb not null,
+      minimum_gap_minutes integer not null,
+      created_at timestamptz not null,
+      updated_at timestamptz not null
+    )`,
 ]

@@ -1,4 +1,5 @@
 import type { Clock } from '../../../core/clock.ts'
+import { ValidationFailed } from '../../../core/errors.ts'
 import type { IfMatch } from '../../../core/precondition.ts'
 import { requireVersion } from '../../../core/precondition.ts'
 import type { Turn } from '../../../core/turn.ts'
@@ -9,10 +10,13 @@ import type { PostChecks } from './checks.ts'
 import { postDeleted } from './events.ts'
 import { act, canAct, notPossible, scheduled, startBy, timesOf } from './planning.ts'
 import { publishTarget } from './publication/jobs.ts'
-import type { PostData } from './schemas.ts'
+import { reservationsOf } from './reservations/turn-reservations.ts'
+import type { PostData, RescheduleInput } from './schemas.ts'
+import type { SlotFinder } from './slots/finder.ts'
+import { labelOf } from './slots/wish.ts'
 import { statusOfPost, type TargetAction } from './state.ts'
-import { loadPost, savePost, type LoadedPost } from './store.ts'
-import { posts, type TargetRow } from './tables.ts'
+import { deletePost, loadPost, savePost, type LoadedPost } from './store.ts'
+import type { TargetRow } from './tables.ts'
 import { plannedTime, type PlannedTime } from './time.ts'
 
 /** What users do with posts beside writing them, in turns. */
@@ -20,28 +24,31 @@ export class PostActions {
   readonly #clock: Clock
   readonly #author: PostAuthor
   readonly #checks: PostChecks
+  readonly #slots: SlotFinder
 
-  constructor(clock: Clock, author: PostAuthor, checks: PostChecks) {
+  constructor(clock: Clock, author: PostAuthor, checks: PostChecks, slots: SlotFinder) {
     this.#clock = clock
     this.#author = author
     this.#checks = checks
+    this.#slots = slots
   }
 
   /**
-   * Gives a post a time. Targets with a time of their own keep it.
-   * @throws AppError not_found, validation_failed, platform_validation_failed, account_not_usable, post_state_conflict
+   * Gives a post a time, or the next free slot of the queue. Targets with a time of their own keep it.
+   * @throws AppError not_found, validation_failed, platform_validation_failed, account_not_usable, post_state_conflict,
+   *   queue_full
    */
   async reschedule(
     turn: Turn,
     id: string,
-    { scheduledFor, timezone }: { scheduledFor: string; timezone?: string },
+    input: RescheduleInput,
     { ifMatch, userId }: { userId: string; ifMatch: IfMatch },
   ): Promise<PostData> {
     const before = await loadPost(turn.sql, id)
     requireVersion(ifMatch, before.post.version)
-    const zone = timezone ?? before.post.timeZone ?? (await timeZoneOf(turn.sql, turn.workspaceId))
-    const time = plannedTime(scheduledFor, zone)
-    const after = await this.#scheduleAll(turn, before, time, ({ ownTime }) => !ownTime)
+    const isMeant = ({ ownTime }: TargetRow) => !ownTime
+    const time = await this.#timeFor(turn, before, input, isMeant)
+    const after = await this.#scheduleAll(turn, before, time, isMeant)
     return this.#author.saveVersion(turn, before, after, { kind: 'rescheduled', authorId: userId })
   }
 
@@ -109,9 +116,30 @@ export class PostActions {
     const status = statusOfPost(before.targets.map((target) => target.status))
     if (busy.length > 0) throw notPossible('delete', status, busy, 'Try again when it has ended.')
     const deletedAt = new Date(this.#clock.now()).toISOString()
-    await posts.update(turn.sql, { id }, { deletedAt })
+    await deletePost(turn, before, deletedAt)
     turn.emit(postDeleted, { postId: id })
     turn.audit({ kind: 'post', id })
+  }
+
+  async #timeFor(
+    turn: Turn,
+    before: LoadedPost,
+    { queue, scheduledFor, timezone }: RescheduleInput,
+    isMeant: (target: TargetRow) => boolean,
+  ): Promise<PlannedTime> {
+    if ((queue === undefined) === (scheduledFor === undefined)) {
+      const message = queue === undefined ? 'is required, or `queue`' : 'cannot be combined with queue'
+      throw ValidationFailed({ errors: [{ path: '/body/scheduledFor', code: 'required', message }] })
+    }
+    if (scheduledFor !== undefined) {
+      const zone = timezone ?? before.post.timeZone ?? (await timeZoneOf(turn.sql, turn.workspaceId))
+      return plannedTime(scheduledFor, zone)
+    }
+    const moved = before.targets.filter((target) => canAct(target, 'schedule') && isMeant(target))
+    requireOne(before, 'schedule', (target) => moved.includes(target))
+    // Its own times do not keep it from a slot.
+    reservationsOf(turn).change(moved, [])
+    return this.#slots.next(turn, { accountIds: moved.map(({ accountId }) => accountId), label: labelOf(queue) })
   }
 
   /** Schedules the targets that can be, and checks them first. */

@@ -16,6 +16,8 @@ import { insertPost, loadPost, savePost, type LoadedPost } from './store.ts'
 import { postSegments, postVersions, type PostSnapshot, type TargetRow, type VersionKind } from './tables.ts'
 import { anyOf } from '../../../db/condition.ts'
 import { plannedTime, type PlannedTime } from './time.ts'
+import type { SlotFinder, SlotWish } from './slots/finder.ts'
+import { labelOf } from './slots/wish.ts'
 import type { PostFacts } from './views.ts'
 
 const LATE_MINUTES = 60
@@ -33,24 +35,31 @@ export class PostAuthor {
   readonly #sql: Sql
   readonly #clock: Clock
   readonly #checks: PostChecks
+  readonly #slots: SlotFinder
 
-  constructor(sql: Sql, clock: Clock, checks: PostChecks) {
+  constructor(sql: Sql, clock: Clock, checks: PostChecks, slots: SlotFinder) {
     this.#sql = sql
     this.#clock = clock
     this.#checks = checks
+    this.#slots = slots
   }
 
   /**
    * Creates a post: a draft, or a scheduled one.
-   * @throws AppError validation_failed, platform_validation_failed, account_not_usable
+   * @throws AppError validation_failed, platform_validation_failed, account_not_usable, queue_full
    */
   async create(turn: Turn, input: NewPostInput, userId: string): Promise<PostData> {
     const now = this.#clock.now()
     const at = new Date(now).toISOString()
     requireOneTime(input)
     const zone = input.timezone ?? (await timeZoneOf(turn.sql, turn.workspaceId))
-    const time = input.publishNow === true ? plannedTime(at, zone) : timeOf(input.scheduledFor, zone)
     const body = bodyOf(input)
+    const time =
+      input.publishNow === true
+        ? plannedTime(at, zone)
+        : input.queue === undefined
+          ? timeOf(input.scheduledFor, zone)
+          : await this.#slots.next(turn, slotWish(input))
     const wanted = this.#wanted(input.targets ?? [], time, zone)
     const resources = await this.#checks.resources(turn.sql, turn.workspaceId, body, wanted)
     if (time !== null) requireTargets(wanted)
@@ -236,6 +245,8 @@ function newTarget(
     leaseUntil: null,
     attemptCount: 0,
     nextAttemptAt: null,
+    replies: 0,
+    costMicros: 0,
     publishedVersion: null,
     publishedAt: null,
     remoteId: null,
@@ -255,6 +266,13 @@ function timeOf(scheduledFor: string | null | undefined, zone: string, path?: st
   return scheduledFor == null ? null : plannedTime(scheduledFor, zone, path)
 }
 
+/** The slot that a new post asks for: free for all accounts that have no time of their own. */
+function slotWish({ queue, targets = [] }: NewPostInput): SlotWish {
+  const queued = targets.filter(({ override }) => override?.scheduledFor == null)
+  requireTargets(queued)
+  return { accountIds: queued.map(({ accountId }) => accountId), label: labelOf(queue) }
+}
+
 /** The stored time of a post or target. */
 export function timeOfPost(
   row: Pick<PostFacts, 'localTime' | 'timeZone' | 'scheduledAt' | 'adjustment'>,
@@ -269,10 +287,11 @@ function isSameTime(target: TargetRow, time: PlannedTime | null): boolean {
 }
 
 /** @throws AppError validation_failed */
-function requireOneTime({ draft, publishNow, scheduledFor }: NewPostInput): void {
+function requireOneTime({ draft, publishNow, queue, scheduledFor }: NewPostInput): void {
   const times = [
     publishNow === true && 'publishNow',
     scheduledFor != null && 'scheduledFor',
+    queue !== undefined && 'queue',
     draft === true && 'draft',
   ].filter((name) => name !== false)
   if (times.length < 2) return
@@ -280,7 +299,7 @@ function requireOneTime({ draft, publishNow, scheduledFor }: NewPostInput): void
   throw ValidationFailed({ errors: [{ path: `/body/${times[1]}`, code: 'conflict', message }] })
 }
 
-function requireTargets(wanted: readonly Wanted[]): void {
+function requireTargets(wanted: readonly unknown[]): void {
   if (wanted.length > 0) return
   const message = 'must name at least one account, because the post has a time'
   throw ValidationFailed({ errors: [{ path: '/body/targets', code: 'required', message }] })

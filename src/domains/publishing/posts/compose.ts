@@ -13,6 +13,8 @@ import { Publisher } from './publication/publisher.ts'
 import { TargetWatchdog } from './publication/watchdog.ts'
 import { PostReader } from './reader.ts'
 import { PostHistory } from './versions/history.ts'
+import { SlotFinder } from './slots/finder.ts'
+import { PostQueues } from './slots/queues.ts'
 
 declare module '../../../core/services.ts' {
   interface Services {
@@ -26,14 +28,18 @@ export function composePosts(
   { assets, socialAccounts, switches }: Pick<Services, 'assets' | 'socialAccounts' | 'switches'>,
 ) {
   const checks = new PostChecks(socialAccounts.directory)
-  const author = new PostAuthor(sql, clock, checks)
+  const queues = new PostQueues(sql, clock)
+  const slots = new SlotFinder(sql, clock, queues)
+  const author = new PostAuthor(sql, clock, checks, slots)
   assets.uses.register(assetUses)
   socialAccounts.accounts.registerPosts(new AccountTargets(clock))
   return {
     services: {
       posts: {
         author,
-        actions: new PostActions(clock, author, checks),
+        actions: new PostActions(clock, author, checks, slots),
+        queues,
+        slots,
         reader: new PostReader(sql),
         history: new PostHistory(sql, author),
         comments: new PostComments(sql, clock),

@@ -7,17 +7,19 @@ import * as events from './events.ts'
 import * as operations from './operations.ts'
 import * as jobs from './publication/jobs.ts'
 import * as turns from './publication/turns.ts'
+import * as queueOperations from './slots/operations.ts'
+import { PostQueue } from './slots/tables.ts'
 import { postEntities } from './tables.ts'
 import * as versions from './versions/operations.ts'
 
 export const posts = domain({
   name: 'posts',
   about: 'Posts for social platforms, and their publication',
-  operations: { ...operations, ...versions, ...comments },
+  operations: { ...operations, ...versions, ...comments, ...queueOperations },
   events: { ...events, ...commentEvents },
   jobs,
   turns: Object.values(turns),
-  entities: [...postEntities, PostComment],
+  entities: [...postEntities, PostComment, PostQueue],
   resources: ['posts'],
   compose: composePosts,
 })

@@ -18,6 +18,15 @@ export const PlatformRefusesPost = defineError({
   fix: 'Change what the failures name, or send `draft: true` to save the post as it is.',
 })
 
+export const QueueFull = defineError({
+  code: 'queue_full',
+  status: 409,
+  message: 'The queue has no free slot for this post.',
+  cause:
+    'The queue has no slot with this label for all accounts of the post, or its slots of the next two years are taken. `details.reason` says which.',
+  fix: 'Add slots with PUT /api/posts/queue, or send `scheduledFor`.',
+})
+
 export const AccountNotUsable = defineError({
   code: 'account_not_usable',
   status: 409,

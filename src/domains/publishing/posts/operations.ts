@@ -4,7 +4,7 @@ import { from, operation, owner } from '../../../core/operation.ts'
 import { pageRequest } from '../../../core/page.ts'
 import { created, done, list, ok } from '../../../core/reply.ts'
 import { Done, Envelope, ListOf } from '../../../core/schema.ts'
-import { AccountNotUsable, PlatformRefusesPost, PostNotPossible } from './errors.ts'
+import { AccountNotUsable, PlatformRefusesPost, PostNotPossible, QueueFull } from './errors.ts'
 import { NewPost, PostChange, PostCheck, PostListQuery, PostPath, PostView, Reschedule } from './schemas.ts'
 
 const { accountId, postId, workspaceId } = EXAMPLE
@@ -28,13 +28,13 @@ export const createPost = operation({
   route: 'POST /api/posts',
   summary: 'Create a post',
   description:
-    'A post with `scheduledFor` is published at that time, and one with `publishNow` at once. Otherwise it is a draft. Platforms that would refuse the post are named in `details.targets` of the error.',
+    'A post with `scheduledFor` is published at that time, one with `queue` at the next free slot, and one with `publishNow` at once. Otherwise it is a draft. Platforms that would refuse the post are named in `details.targets` of the error.',
   access: 'posts:write',
   workspace: from.body('workspaceId'),
   turn: true,
   body: NewPost,
   returns: { 201: Envelope(PostView) },
-  errors: SCHEDULING,
+  errors: [...SCHEDULING, QueueFull],
   example: { body: EXAMPLE_BODY },
   handle: async ({ body, caller, posts, turn }) =>
     created('Post created', await posts.author.create(turn, body, caller.userId)),
@@ -104,14 +104,14 @@ export const reschedulePost = operation({
   route: 'POST /api/posts/{id}/reschedule',
   summary: 'Reschedule a post',
   description:
-    'Schedules drafts, and cancelled, failed and missed posts as well. Targets with a time of their own keep it.',
+    'Gives a post a time, or with `queue` the next free slot. Schedules drafts, and cancelled, failed and missed posts as well. Targets with a time of their own keep it.',
   access: 'posts:write',
   workspace: owner('posts'),
   turn: true,
   path: PostPath,
   body: Reschedule,
   returns: { 200: Envelope(PostView) },
-  errors: [NotFound, PreconditionFailed, ...SCHEDULING],
+  errors: [NotFound, PreconditionFailed, ...SCHEDULING, QueueFull],
   example: { ...EXAMPLE_PATH, body: { scheduledFor: '2026-11-30T09:00', timezone: 'Europe/Berlin' } },
   handle: async ({ body, caller: { userId }, ifMatch, path, posts, turn }) =>
     ok('Post scheduled', await posts.actions.reschedule(turn, path.id, body, { userId, ifMatch })),

@@ -17,6 +17,7 @@ import { ERROR_KINDS, type ErrorKind } from '../../../platforms/error-kinds.ts'
 import { PlatformKey } from '../../social/accounts/index.ts'
 import { TargetStatusSchema } from './state.ts'
 import { TimeAdjustment } from './calendar/schemas.ts'
+import { QueueWish } from './slots/wish.ts'
 
 /** The longest text of any platform, with room for a long Facebook post. */
 export const MOST_TEXT = 65_000
@@ -82,7 +83,7 @@ const ScheduledFor = Text(10, 40, {
     'When to publish: a date and time with an offset or Z, or a local time such as `2026-11-30T09:00` in `timezone`',
   examples: ['2026-11-30T09:00'],
 })
-const TimeZone = Text(1, 64, {
+export const TimeZone = Text(1, 64, {
   description: 'IANA time zone, such as `Europe/Berlin`. That of the workspace by default',
 })
 
@@ -117,6 +118,7 @@ export const NewPost = Input(
     ...postContentFields,
     scheduledFor: Type.Optional(Nullable(ScheduledFor)),
     timezone: Type.Optional(TimeZone),
+    queue: Type.Optional(QueueWish),
     publishNow: Type.Optional(Type.Boolean({ description: 'Publishes the post at once' })),
     draft: Type.Optional(
       Type.Boolean({ description: 'Saves the post even if a platform would refuse it. It cannot have a time' }),
@@ -133,7 +135,15 @@ export const PostChange = Input({
 })
 export type PostChangeInput = Static<typeof PostChange>
 
-export const Reschedule = Input({ scheduledFor: ScheduledFor, timezone: Type.Optional(TimeZone) })
+export const Reschedule = Input(
+  {
+    scheduledFor: Type.Optional(ScheduledFor),
+    timezone: Type.Optional(TimeZone),
+    queue: Type.Optional(QueueWish),
+  },
+  { description: 'Either `scheduledFor` or `queue`' },
+)
+export type RescheduleInput = Static<typeof Reschedule>
 
 /** The content of a post, normalized. */
 export interface PostBody {

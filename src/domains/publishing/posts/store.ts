@@ -4,6 +4,8 @@ import type { Sql } from '../../../core/sql.ts'
 import type { Turn } from '../../../core/turn.ts'
 import { anyOf } from '../../../db/condition.ts'
 import { allRefs } from './content.ts'
+import { loadOf } from './reservations/load.ts'
+import { reservationsOf } from './reservations/turn-reservations.ts'
 import { postUpdated } from './events.ts'
 import type { PostData, PostView } from './schemas.ts'
 import { statusOfPost } from './state.ts'
@@ -41,8 +43,10 @@ export async function loadTarget(
 }
 
 /** Inserts a post. @returns its view, which the event has as well */
-export function insertPost(turn: Turn, { post, targets }: LoadedPost, created: EventType<typeof PostView>): PostData {
+export function insertPost(turn: Turn, made: LoadedPost, created: EventType<typeof PostView>): PostData {
+  const { post, targets } = withLoads(made)
   const row = rowOf(post, targets)
+  reservationsOf(turn).change([], targets)
   turn.insert(posts, row as NewRow<typeof Post>)
   for (const target of targets) turn.insert(postTargets, target)
   turn.emit(created, row.view)
@@ -53,7 +57,9 @@ export function insertPost(turn: Turn, { post, targets }: LoadedPost, created: E
  * Writes the changes of a post and its targets. Targets that are missing in `after` are deleted.
  * @returns the new view
  */
-export async function savePost(turn: Turn, before: LoadedPost, after: LoadedPost): Promise<PostData> {
+export async function savePost(turn: Turn, before: LoadedPost, changed: LoadedPost): Promise<PostData> {
+  const after = withLoads(changed, before)
+  reservationsOf(turn).change(before.targets, after.targets)
   const old = new Map(before.targets.map((target) => [target.id, target]))
   for (const target of after.targets) {
     const known = old.get(target.id)
@@ -69,6 +75,23 @@ export async function savePost(turn: Turn, before: LoadedPost, after: LoadedPost
   await posts.update(turn.sql, { id }, row)
   turn.emit(postUpdated, row.view)
   return row.view
+}
+
+/** Marks a post as deleted. */
+export async function deletePost(turn: Turn, { post, targets }: LoadedPost, deletedAt: string): Promise<void> {
+  reservationsOf(turn).change(targets, [])
+  await posts.update(turn.sql, { id: post.id }, { deletedAt })
+}
+
+/** Targets with what they take of the budgets of their accounts, where the content has changed. */
+function withLoads({ post, targets }: LoadedPost, before?: LoadedPost): LoadedPost {
+  const isSame = before?.post.body === post.body
+  const overrides = new Map(before?.targets.map(({ id, override }) => [id, override]))
+  const loaded = targets.map((target) => {
+    if (isSame && overrides.get(target.id) === target.override) return target
+    return { ...target, ...loadOf(post.body, target.override, target.platform) }
+  })
+  return { post, targets: loaded }
 }
 
 /** The row of a post, with the columns that follow from the content and the targets. */

@@ -128,6 +128,10 @@ export const PostTarget = defineEntity({
     timeZone: p.text().nullable(),
     scheduledAt: timestamp().nullable(),
     adjustment: p.json<TimeAdjustment>().nullable(),
+    /** Parts of its thread and its first comment, which count for the budgets of the account. */
+    replies: p.integer().default(0),
+    /** What the platform charges for it, in millionths of its currency. */
+    costMicros: p.integer().default(0),
     /** When it is too late to start. */
     startBy: timestamp().nullable(),
     /** Raised with each change that a waiting job must notice. A job with another number does nothing. */

@@ -142,7 +142,7 @@ export function nextFree(
     for (const accountId of request.accountIds) taken.add(accountId, at)
   }
   if (slots.length >= options.count) return { slots, exhausted: null }
-  return { slots, exhausted: explain(queue, request, { examined, found: slots.length, horizon }) }
+  return { slots, exhausted: explainShortage(queue, request, { examined, found: slots.length, horizon }) }
 }
 
 /** Whether no account has a post at an instant, or nearer to it than the least distance. */
@@ -201,7 +201,8 @@ function isBlackedOut(queue: Queue, local: number): boolean {
   return queue.blackouts.some(([from, to]) => day >= from && day <= to)
 }
 
-function explain(
+/** Why a search found fewer slots than were asked for. */
+export function explainShortage(
   queue: Queue,
   request: SlotRequest,
   { examined, found, horizon }: { readonly examined: number; readonly found: number; readonly horizon: number },

@@ -1,0 +1,193 @@
+import type { Sql } from '../../../../core/sql.ts'
+import type { Turn } from '../../../../core/turn.ts'
+import type { TakenTimes } from '../calendar/taken-times.ts'
+import type { TargetStatus } from '../state.ts'
+import type { TargetRow } from '../tables.ts'
+import {
+  firstAfter,
+  insertSorted,
+  RESERVATIONS,
+  windowKey,
+  windowOf,
+  windowStart,
+  type Reservation,
+  type ReservationBook,
+} from './book.ts'
+
+/** States in which a target with a time has this time for itself. */
+const RESERVING: readonly TargetStatus[] = [
+  'in_review',
+  'ready',
+  'scheduled',
+  'publishing',
+  'published',
+  'partial',
+  'unconfirmed',
+]
+
+type Reserving = Pick<TargetRow, 'id' | 'accountId' | 'scheduledAt' | 'status' | 'replies' | 'costMicros'>
+
+const opened = new WeakMap<Turn, TurnReservations>()
+
+/** The reservations as a turn sees them, with its own changes. */
+export function reservationsOf(turn: Turn): TurnReservations {
+  const known = opened.get(turn)
+  if (known !== undefined) return known
+  const made = new TurnReservations(turn.sql, turn.memory(RESERVATIONS))
+  opened.set(turn, made)
+  // The memory changes only if the turn succeeds.
+  turn.settled(() => made.apply())
+  return made
+}
+
+/** Reservations of the accounts of a workspace: those in memory or in the database, and the changes of one turn. */
+export class TurnReservations implements TakenTimes {
+  readonly #sql: Sql
+  readonly #book: ReservationBook
+  readonly #loaded = new Map<string, readonly Reservation[]>()
+  /** By target: its reservation after this turn, or null. */
+  readonly #changed = new Map<string, Reservation | null>()
+  readonly #released: Reservation[] = []
+  /** The reservations in `#changed`, by account, in order. */
+  readonly #added = new Map<string, Reservation[]>()
+  readonly #searches = new Map<string, number>()
+
+  constructor(sql: Sql, book: ReservationBook) {
+    this.#sql = sql
+    this.#book = book
+  }
+
+  /** Prepares `within` and `between` for a time, in milliseconds since the epoch. */
+  async load(accountIds: readonly string[], from: number, to: number): Promise<void> {
+    for (let window = windowOf(from); window <= windowOf(to); window += 1) {
+      const missing = accountIds.filter((id) => this.#window(windowKey(id, window)) === undefined)
+      if (missing.length > 0) await this.#read(missing, window)
+    }
+  }
+
+  /** See `TakenTimes`. The time must be loaded. */
+  within(accountId: string, from: number, to: number): number | undefined {
+    let latest: number | undefined
+    for (const { at } of this.between(accountId, from, to)) latest = at
+    return latest
+  }
+
+  /** The reservations of an account from `from` to `to`, both included, in order within each window. */
+  *between(accountId: string, from: number, to: number): Generator<Reservation> {
+    for (let window = windowOf(from); window <= windowOf(to); window += 1) {
+      const list = this.#window(windowKey(accountId, window))
+      if (list === undefined) throw new Error(`The reservations of ${accountId} in window ${window} are not loaded`)
+      yield* inRange(list, from, to, (one) => !this.#changed.has(one.targetId))
+    }
+    yield* inRange(this.#added.get(accountId) ?? [], from, to, () => true)
+  }
+
+  /** Replaces the reservations of the targets of a post. */
+  change(before: readonly Reserving[], after: readonly Reserving[]): void {
+    for (const target of before) {
+      const old = reservationOf(target)
+      this.#drop(target.id)
+      if (old === undefined) continue
+      this.#changed.set(target.id, null)
+      this.#released.push(old)
+    }
+    for (const target of after) {
+      const next = reservationOf(target)
+      if (next === undefined) continue
+      this.#drop(target.id)
+      this.#changed.set(target.id, next)
+      const list = this.#added.get(next.accountId)
+      if (list === undefined) this.#added.set(next.accountId, [next])
+      else insertSorted(list, next)
+    }
+  }
+
+  /** See `ReservationBook.searchedUntil`. Times that this turn has released count as free. */
+  searchedUntil(search: string): number | undefined {
+    const isFreed = this.#released.some(({ at, targetId }) => this.#changed.get(targetId)?.at !== at)
+    return isFreed ? undefined : (this.#searches.get(search) ?? this.#book.searchedUntil(search))
+  }
+
+  noteSearch(search: string, until: number): void {
+    this.#searches.set(search, until)
+  }
+
+  /** Writes the changes into the memory of the actor, after the turn has succeeded. */
+  apply(): void {
+    for (const [key, list] of this.#loaded) this.#book.keep(key, list)
+    let isFreed = false
+    for (const old of this.#released) {
+      this.#book.remove(old)
+      if (this.#changed.get(old.targetId)?.at !== old.at) isFreed = true
+    }
+    for (const next of this.#changed.values()) {
+      if (next === null) continue
+      // What was loaded in this turn can have it already.
+      this.#book.remove(next)
+      this.#book.add(next)
+    }
+    if (isFreed) this.#book.forgetSearches()
+    else for (const [search, until] of this.#searches) this.#book.noteSearch(search, until)
+  }
+
+  #window(key: string): readonly Reservation[] | undefined {
+    return this.#loaded.get(key) ?? this.#book.window(key)
+  }
+
+  #drop(targetId: string): void {
+    const known = this.#changed.get(targetId)
+    if (known === undefined || known === null) return
+    const list = this.#added.get(known.accountId)
+    const index = list?.indexOf(known) ?? -1
+    if (index !== -1) list?.splice(index, 1)
+    this.#changed.set(targetId, null)
+  }
+
+  async #read(accountIds: readonly string[], window: number): Promise<void> {
+    const rows = await this.#sql.rows<Row>(READ, [
+      accountIds,
+      new Date(windowStart(window)).toISOString(),
+      new Date(windowStart(window + 1)).toISOString(),
+      RESERVING,
+    ])
+    const found = new Map(accountIds.map((id) => [id, [] as Reservation[]]))
+    for (const { account_id: accountId, at, cost, id: targetId, replies } of rows) {
+      found.get(accountId)?.push({ targetId, accountId, at: Number(at), replies, cost })
+    }
+    for (const [accountId, list] of found) this.#loaded.set(windowKey(accountId, window), list)
+  }
+}
+
+interface Row {
+  readonly id: string
+  readonly account_id: string
+  readonly at: string | number
+  readonly replies: number
+  readonly cost: number
+}
+
+const READ = `
+  select t.id, t.account_id, (extract(epoch from t.scheduled_at) * 1000)::float8 as at, t.replies, t.cost_micros as cost
+  from post_targets t join posts p on p.id = t.post_id
+  where t.account_id = any($1::uuid[]) and t.scheduled_at >= $2 and t.scheduled_at < $3
+    and t.status = any($4::text[]) and p.deleted_at is null
+  order by t.scheduled_at`
+
+function reservationOf(target: Reserving): Reservation | undefined {
+  const { accountId, costMicros: cost, id: targetId, replies, scheduledAt, status } = target
+  if (scheduledAt === null || !RESERVING.includes(status)) return undefined
+  return { targetId, accountId, at: Date.parse(scheduledAt), replies, cost }
+}
+
+function* inRange(
+  list: readonly Reservation[],
+  from: number,
+  to: number,
+  isMeant: (one: Reservation) => boolean,
+): Generator<Reservation> {
+  for (let index = firstAfter(list, from - 1); index < list.length; index += 1) {
+    const one = list[index]
+    if (one === undefined || one.at > to) return
+    if (isMeant(one)) yield one
+  }
+}
