@@ -113,6 +113,7 @@ const TWO_TYPES: Readonly<Record<string, string>> = {
   size: 'of a picture, by name, in its path',
   value: 'any figure',
   changes: 'of a channel they are a list; of a post they are a difference by fields',
+  queue: 'of a post it is the wish for the next free slot; of a job it is the queue of the job',
 }
 
 /** Differences between versions: each field has the name of the one that it compares, and another type. */

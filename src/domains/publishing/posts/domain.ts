@@ -7,6 +7,7 @@ import * as events from './events.ts'
 import * as operations from './operations.ts'
 import * as jobs from './publication/jobs.ts'
 import * as turns from './publication/turns.ts'
+import * as queueEvents from './slots/events.ts'
 import * as queueOperations from './slots/operations.ts'
 import { PostQueue } from './slots/tables.ts'
 import { postEntities } from './tables.ts'
@@ -16,7 +17,7 @@ export const posts = domain({
   name: 'posts',
   about: 'Posts for social platforms, and their publication',
   operations: { ...operations, ...versions, ...comments, ...queueOperations },
-  events: { ...events, ...commentEvents },
+  events: { ...events, ...commentEvents, ...queueEvents },
   jobs,
   turns: Object.values(turns),
   entities: [...postEntities, PostComment, PostQueue],

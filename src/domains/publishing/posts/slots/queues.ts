@@ -6,6 +6,7 @@ import type { MemoryKey, Turn } from '../../../../core/turn.ts'
 import { timeZoneOf } from '../../../workspace/workspaces/index.ts'
 import { postingAccounts } from '../../../social/accounts/index.ts'
 import { parseQueue, type Queue } from '../calendar/queue.ts'
+import { queueUpdated } from './events.ts'
 import type { QueueData, QueueInputData } from './schemas.ts'
 import { postQueues, type QueueRow } from './tables.ts'
 
@@ -65,7 +66,9 @@ export class PostQueues {
     await postQueues.upsert(turn.sql, row, ['workspaceId'])
     turn.settled(() => (turn.memory(STORED).row = row))
     turn.audit({ kind: 'post_queue', id: workspaceId })
-    return viewOf(workspaceId, row, zone)
+    const view = viewOf(workspaceId, row, zone)
+    turn.emit(queueUpdated, view)
+    return view
   }
 
   /** The queue of the turn's workspace. */
