@@ -124,6 +124,32 @@ export function list<T>(message: string, page: PageResult<T>) {
   }
 }
 
+/** JSON text of a value, stored in the form that its schema gives it. */
+export type StoredJson<T> = string & { readonly stored?: T }
+
+/** A list of stored JSON. It is sent without being parsed. */
+export class StoredList {
+  readonly message: string
+  readonly page: PageResult<string>
+
+  constructor(message: string, page: PageResult<string>) {
+    this.message = message
+    this.page = page
+  }
+
+  /** The body of the reply. */
+  get text(): string {
+    const { data: _data, ...envelope } = list(this.message, { ...this.page, items: [] }).body
+    return `${JSON.stringify(envelope).slice(0, -1)},"data":[${this.page.items.join(',')}]}`
+  }
+}
+
+/** 200 with one page of a list of stored JSON. Its type is that of the list which the client gets. */
+export function storedList<T>(message: string, page: PageResult<StoredJson<T>>) {
+  const body: unknown = new StoredList(message, page)
+  return { status: 200, body } as ReturnType<typeof list<T>>
+}
+
 /** Any other status with its own body. */
 export function reply<const S extends number, B>(
   status: S,

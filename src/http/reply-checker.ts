@@ -2,7 +2,7 @@ import { Compile } from 'typebox/compile'
 import type { TSchema } from 'typebox'
 import type { AppError, ErrorDefinition } from '../core/error.ts'
 import type { NamedOperation } from '../core/operation.ts'
-import { FileBody, LiveBody, RawBody, type Reply } from '../core/reply.ts'
+import { FileBody, LiveBody, RawBody, StoredList, type Reply } from '../core/reply.ts'
 import { rawContentType } from './serialize.ts'
 
 /** A reply or an error that the operation does not declare. It becomes a 500, so that tests notice it. */
@@ -41,7 +41,8 @@ export class ReplyChecker {
       }
       return
     }
-    const plain = JSON.parse(JSON.stringify(reply.body ?? null)) as unknown
+    const text = reply.body instanceof StoredList ? reply.body.text : JSON.stringify(reply.body ?? null)
+    const plain = JSON.parse(text) as unknown
     if (schema.check.Check(plain)) return
     const faults = schema.check.Errors(plain).map((fault) => `${fault.instancePath} ${fault.message}`)
     throw new ContractError(

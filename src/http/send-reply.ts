@@ -1,5 +1,5 @@
 import type { AppError } from '../core/error.ts'
-import { FileBody, LiveBody, RawBody, type Reply } from '../core/reply.ts'
+import { FileBody, LiveBody, RawBody, StoredList, type Reply } from '../core/reply.ts'
 import { errorReply } from './error-reply.ts'
 import { knows } from './entity-tag.ts'
 import { sendFile } from './file-reply.ts'
@@ -42,6 +42,9 @@ export function sendReply(state: RequestState, reply: Reply): number | Promise<n
   else if (reply.body instanceof RawBody) {
     headers.push(['Content-Type', reply.body.contentType])
     exchange.send(reply.status, headers, reply.body.content)
+  } else if (reply.body instanceof StoredList) {
+    headers.push(['Content-Type', 'application/json'])
+    exchange.send(reply.status, headers, reply.body.text)
   } else {
     const serialize = compiled.serializers.get(reply.status)
     if (serialize === undefined) throw new Error(`${op.name} replied with ${reply.status}, which it does not declare`)

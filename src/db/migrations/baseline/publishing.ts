@@ -19,7 +19,7 @@ export const publishing = [
       series_id uuid,
       occurrence text,
       version integer not null,
-      view jsonb not null,
+      view json not null,
       search_text text not null,
       created_by uuid not null,
       deleted_at timestamptz,

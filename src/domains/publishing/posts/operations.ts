@@ -2,7 +2,7 @@ import { EXAMPLE } from '../../../core/example-ids.ts'
 import { NotFound, PreconditionFailed, ValidationFailed } from '../../../core/errors.ts'
 import { from, operation, owner } from '../../../core/operation.ts'
 import { pageRequest } from '../../../core/page.ts'
-import { created, done, list, ok } from '../../../core/reply.ts'
+import { created, done, ok, storedList } from '../../../core/reply.ts'
 import { Done, Envelope, ListOf } from '../../../core/schema.ts'
 import { AccountNotUsable, PlatformRefusesPost, PostNotPossible, QueueFull } from './errors.ts'
 import { NewPost, PostChange, PostCheck, PostListQuery, PostPath, PostView, Reschedule } from './schemas.ts'
@@ -21,7 +21,7 @@ export const listPosts = operation({
   query: PostListQuery,
   returns: { 200: ListOf(PostView) },
   example: { query: { workspaceId } },
-  handle: async ({ posts, query }) => list('Posts', await posts.reader.list(query, pageRequest(query))),
+  handle: async ({ posts, query }) => storedList('Posts', await posts.reader.list(query, pageRequest(query))),
 })
 
 export const createPost = operation({

@@ -1,7 +1,7 @@
 import { sql } from 'kysely'
 import { NotFound } from '../../../core/errors.ts'
 import { pageOf, type PageRequest } from '../../../core/page.ts'
-import type { PageResult } from '../../../core/reply.ts'
+import type { PageResult, StoredJson } from '../../../core/reply.ts'
 import type { Sql } from '../../../core/sql.ts'
 import { query } from '../../../db/query.ts'
 import type { PostData } from './schemas.ts'
@@ -30,7 +30,7 @@ interface ListParameters extends Omit<PostFilter, 'q'> {
 const findPosts = query({ posts }, (db, $: ListParameters) => {
   let found = db
     .selectFrom('posts')
-    .select(['id', 'createdAt', 'view'])
+    .select(['id', 'createdAt', sql<StoredJson<PostData>>`view::text`.as('json')])
     .where('workspaceId', '=', $.workspaceId)
     .where('deletedAt', 'is', null)
     .orderBy('id', 'desc')
@@ -60,7 +60,7 @@ export class PostReader {
   }
 
   /** A page of posts, newest first. */
-  async list({ q, ...filter }: PostFilter, { after, limit }: PageRequest): Promise<PageResult<PostData>> {
+  async list({ q, ...filter }: PostFilter, { after, limit }: PageRequest): Promise<PageResult<StoredJson<PostData>>> {
     const words = q?.split(/\s+/).filter(Boolean)
     const rows = await findPosts.rows(this.#sql, {
       ...filter,
@@ -72,7 +72,7 @@ export class PostReader {
       rows,
       limit,
       ({ createdAt, id }) => ({ createdAt, id }),
-      ({ view }) => view,
+      ({ json }) => json,
     )
   }
 

@@ -69,8 +69,8 @@ export const Post = defineEntity({
     occurrence: p.text().nullable(),
     /** The number of the newest version of the content. */
     version: p.integer(),
-    /** The post as the API shows it. Written with each change, so that lists need no joins. */
-    view: p.json<PostData>(),
+    /** The post as the API shows it. Written with each change, so that lists need no joins and no parsing. */
+    view: p.json<PostData>().columnType('json'),
     /** What a search looks in. */
     searchText: p.text(),
     createdBy: p.uuid(),
