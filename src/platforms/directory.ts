@@ -53,6 +53,11 @@ export class PlatformDirectory {
   readonly #options: DirectoryOptions
   readonly #breaker: CircuitBreaker
   readonly #entries: readonly ConfiguredPlatform[]
+  /** Limits by platform or capabilities, with the operator's limits that they were made of. */
+  readonly #limits = new WeakMap<
+    object,
+    { readonly overrides: PlatformOverrides | undefined; readonly limits: Limits }
+  >()
 
   constructor(options: DirectoryOptions) {
     this.#options = options
@@ -84,7 +89,13 @@ export class PlatformDirectory {
     { platform }: Pick<ConfiguredPlatform, 'platform'>,
     live?: Pick<LiveCapabilities, 'limits' | 'blocked'>,
   ): Limits {
-    return effectiveLimits(platform, this.#options.overrides?.(platform.key), live)
+    const overrides = this.#options.overrides?.(platform.key)
+    const owner = live ?? platform
+    const known = this.#limits.get(owner)
+    if (known !== undefined && known.overrides === overrides) return known.limits
+    const limits = effectiveLimits(platform, overrides, live)
+    this.#limits.set(owner, { overrides, limits })
+    return limits
   }
 
   /** The address to which a platform sends the browser back. @throws PlatformError */

@@ -4,7 +4,9 @@ import { uuidv7 } from '../../../core/id.ts'
 import type { Static } from '../../../core/schema.ts'
 import type { Sql } from '../../../core/sql.ts'
 import { requireVersion, type IfMatch } from '../../../core/precondition.ts'
-import type { Turn } from '../../../core/turn.ts'
+import type { PreludeBatch, PreludeRequest } from '../../../core/operation.ts'
+import type { MemoryKey, Turn } from '../../../core/turn.ts'
+import { postingAccounts, type PostingAccount } from '../../social/accounts/index.ts'
 import { timeZoneOf } from '../../workspace/workspaces/index.ts'
 import type { PostChecks, Resources, Wanted } from './checks.ts'
 import { bodyOf, overrideOf } from './content.ts'
@@ -44,6 +46,17 @@ export class PostAuthor {
     this.#slots = slots
   }
 
+  /** Reads the accounts of all posts that a batch creates, in one statement. The copy is valid for this batch only. */
+  async prepare(
+    requests: readonly PreludeRequest<unknown, unknown, NewPostInput>[],
+    batch: PreludeBatch,
+  ): Promise<void> {
+    const ids = new Set(requests.flatMap(({ body }) => (body.targets ?? []).map(({ accountId }) => accountId)))
+    const known = batch.memory(BATCH_ACCOUNTS)
+    known.clear()
+    for (const [id, account] of await postingAccounts(batch.sql, batch.workspaceId, [...ids])) known.set(id, account)
+  }
+
   /**
    * Creates a post: a draft, or a scheduled one.
    * @throws AppError validation_failed, platform_validation_failed, account_not_usable, queue_full
@@ -52,7 +65,7 @@ export class PostAuthor {
     const now = this.#clock.now()
     const at = new Date(now).toISOString()
     requireOneTime(input)
-    const zone = input.timezone ?? (await timeZoneOf(turn.sql, turn.workspaceId))
+    const zone = input.timezone ?? (hasTime(input) ? await timeZoneOf(turn.sql, turn.workspaceId) : 'UTC')
     const body = bodyOf(input)
     const time =
       input.publishNow === true
@@ -61,7 +74,13 @@ export class PostAuthor {
           ? timeOf(input.scheduledFor, zone)
           : await this.#slots.next(turn, slotWish(input))
     const wanted = this.#wanted(input.targets ?? [], time, zone)
-    const resources = await this.#checks.resources(turn.sql, turn.workspaceId, body, wanted)
+    const resources = await this.#checks.resources(
+      turn.sql,
+      turn.workspaceId,
+      body,
+      wanted,
+      turn.memory(BATCH_ACCOUNTS),
+    )
     if (time !== null) requireTargets(wanted)
     if (input.draft !== true) this.#checks.require(body, wanted, resources)
     const post: PostFacts = {
@@ -214,6 +233,18 @@ export class PostAuthor {
     const time = timeOfPost(target)
     return time === null ? target : scheduled(turn, target, { time, ...now })
   }
+}
+
+/** The accounts that the posts of a batch name. */
+const BATCH_ACCOUNTS: MemoryKey<Map<string, PostingAccount>> = { name: 'posts.accounts', make: () => new Map() }
+
+function hasTime({ publishNow, queue, scheduledFor, targets = [] }: NewPostInput): boolean {
+  return (
+    publishNow === true ||
+    scheduledFor != null ||
+    queue !== undefined ||
+    targets.some(({ override }) => override?.scheduledFor != null)
+  )
 }
 
 interface NewTarget {

@@ -21,6 +21,8 @@ export interface Resources {
   readonly files: ReadonlyMap<string, PostFile>
 }
 
+const NO_FILES: ReadonlyMap<string, PostFile> = new Map()
+
 /** Checks posts against the rules of their platforms and accounts. */
 export class PostChecks {
   readonly #directory: PlatformDirectory
@@ -31,16 +33,24 @@ export class PostChecks {
 
   /**
    * The accounts and files that a post names.
+   * @param known accounts that were read before, if all of them were
    * @throws AppError validation_failed for an unknown account or file
    */
-  async resources(sql: Sql, workspaceId: string, body: PostBody, wanted: readonly Wanted[]): Promise<Resources> {
+  async resources(
+    sql: Sql,
+    workspaceId: string,
+    body: PostBody,
+    wanted: readonly Wanted[],
+    known?: ReadonlyMap<string, PostingAccount>,
+  ): Promise<Resources> {
     const refs = allRefs(
       body,
       wanted.map(({ override }) => override),
     )
     const ids = wanted.map(({ accountId }) => accountId)
-    const accounts = await postingAccounts(sql, workspaceId, ids)
-    const files = await postFiles(sql, workspaceId, refs)
+    const isKnown = known !== undefined && ids.every((id) => known.has(id))
+    const accounts = isKnown ? known : await postingAccounts(sql, workspaceId, ids)
+    const files = refs.length === 0 ? NO_FILES : await postFiles(sql, workspaceId, refs)
     const errors = [
       ...ids.flatMap((id, index) => {
         const path = `/body/targets/${index}/accountId`

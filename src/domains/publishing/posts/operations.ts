@@ -36,6 +36,7 @@ export const createPost = operation({
   returns: { 201: Envelope(PostView) },
   errors: [...SCHEDULING, QueueFull],
   example: { body: EXAMPLE_BODY },
+  prelude: (requests, batch) => batch.posts.author.prepare(requests, batch),
   handle: async ({ body, caller, posts, turn }) =>
     created('Post created', await posts.author.create(turn, body, caller.userId)),
 })
