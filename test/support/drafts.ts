@@ -71,9 +71,15 @@ function factsAround(limits: Limits, kind: PostMedia['kind']): FileFacts[] {
     ...around('maxSeconds', 0.25, (seconds) => ({ seconds })),
     ...around('minFps', 1, (fps) => ({ fps })),
     ...around('maxFps', 1, (fps) => ({ fps })),
-    // The shape stays the same.
-    ...around('minWidth', 9, (one) => ({ width: one, height: Math.round((one * height) / width) })),
-    ...around('minHeight', 16, (one) => ({ height: one, width: Math.round((one * width) / height) })),
+    // The shape stays the same, unless the other side would be too short.
+    ...around('minWidth', 9, (one) => ({
+      width: one,
+      height: Math.max(Math.round((one * height) / width), limit('minHeight') ?? 1),
+    })),
+    ...around('minHeight', 16, (one) => ({
+      height: one,
+      width: Math.max(Math.round((one * width) / height), limit('minWidth') ?? 1),
+    })),
     // Beside the limit, because a ratio is not an exact number.
     ...around('minRatio', 0.005, (one) => ({ height: 10_000, width: Math.round(one * 10_000) })),
     ...around('maxRatio', 0.005, (one) => ({ height: 2_000, width: Math.round(one * 2_000) })),
