@@ -1,6 +1,7 @@
 /**
  * Media requirements of platforms. Each row has its source and date. Where sources differ, the lower value is used. Settings
  * of the caller, such as current limits from the platform's API, override those of a preset.
+ * A test keeps the presets within the rules of the platforms.
  */
 
 export interface VideoRule {
@@ -47,7 +48,15 @@ export const VIDEO_PRESETS = {
   portrait: { ...FULL_HD, maxWidth: 1080, maxHeight: 1350, aspect: '4:5' },
   /** For files that are streamed without transcoding: the lowest limits of all live platforms. */
   live: { ...FULL_HD, videoKbps: 5500, needsAudio: true, source: 'Twitch and Kick, broadcasting guidelines, 2026' },
-  x: { ...FULL_HD, maxBytes: 512 * MB, maxSeconds: 140, source: 'docs.x.com, 2026-10' },
+  x: {
+    ...FULL_HD,
+    minWidth: 32,
+    minHeight: 32,
+    minSeconds: 0.5,
+    maxBytes: 512 * MB,
+    maxSeconds: 140,
+    source: 'docs.x.com, 2026-10',
+  },
   'facebook-reel': {
     ...VERTICAL,
     minWidth: 540,
@@ -76,10 +85,12 @@ export const VIDEO_PRESETS = {
     maxBytes: 300 * MB,
     source: 'Meta, IG User media reference, 2026',
   },
-  threads: { ...FULL_HD, maxSeconds: 300, maxBytes: GB, source: 'Meta, Threads posts, 2026' },
+  threads: { ...FULL_HD, minFps: 24, maxSeconds: 300, maxBytes: GB, source: 'Meta, Threads posts, 2026' },
   linkedin: { ...FULL_HD, minSeconds: 3, maxSeconds: 1800, maxBytes: 500 * MB, source: 'LinkedIn, Videos API, 2026' },
   tiktok: {
     ...VERTICAL,
+    minWidth: 360,
+    minHeight: 360,
     minFps: 23,
     minSeconds: 3,
     maxSeconds: 600,
@@ -91,7 +102,7 @@ export const VIDEO_PRESETS = {
   pinterest: { ...FULL_HD, minSeconds: 4, maxSeconds: 900, maxBytes: 2 * GB, source: 'Pinterest, media, 2026' },
   bluesky: { ...FULL_HD, maxSeconds: 180, maxBytes: 300 * MB, source: 'app.bsky.video lexicon, 2026-09-11' },
   mastodon: { ...FULL_HD, maxBytes: 99 * MB, source: 'Mastodon defaults, 2026; instances differ' },
-  reddit: { ...FULL_HD, maxSeconds: 900, maxBytes: GB, source: 'Reddit, media help, 2026' },
+  reddit: { ...FULL_HD, minSeconds: 2, maxSeconds: 900, maxBytes: GB, source: 'Reddit, media help, 2026' },
   telegram: { ...FULL_HD, maxBytes: 50 * MB, source: 'Telegram Bot API, 2026' },
   discord: { ...FULL_HD, maxWidth: 1280, maxHeight: 1280, maxBytes: 10 * 2 ** 20, source: 'Discord, uploads, 2026' },
 } as const satisfies Readonly<Record<string, VideoRule>>
@@ -119,7 +130,14 @@ export const IMAGE_PRESETS = {
     maxBytes: 8 * MB,
     source: 'Meta, IG User media reference, 2026',
   },
-  threads: { ...BIG, maxWidth: 1440, maxHeight: 1440, maxBytes: 8 * MB, source: 'Meta, Threads posts, 2026' },
+  threads: {
+    ...BIG,
+    maxWidth: 1440,
+    maxHeight: 1440,
+    aspects: [0.1, 10],
+    maxBytes: 8 * MB,
+    source: 'Meta, Threads posts, 2026',
+  },
   linkedin: { ...BIG, maxBytes: 5 * MB, source: 'LinkedIn, Images API, 2026; fewer than 36,152,320 pixels' },
   tiktok: { ...BIG, maxWidth: 1920, maxHeight: 1920, maxBytes: 20 * MB, source: 'TikTok, photo posts, 2026' },
   pinterest: { ...BIG, maxBytes: 20 * MB, source: 'Pinterest, media, 2026' },
@@ -131,7 +149,14 @@ export const IMAGE_PRESETS = {
     source: 'app.bsky.embed.images lexicon, 2026-09-11',
   },
   mastodon: { ...BIG, maxBytes: 16 * MB, source: 'Mastodon defaults, 2026; instances differ' },
-  telegram: { ...BIG, maxWidth: 2560, maxHeight: 2560, maxBytes: 10 * MB, source: 'Telegram Bot API, 2026' },
+  telegram: {
+    ...BIG,
+    maxWidth: 2560,
+    maxHeight: 2560,
+    aspects: [0.05, 20],
+    maxBytes: 10 * MB,
+    source: 'Telegram Bot API, 2026',
+  },
   discord: { ...BIG, maxBytes: 10 * 2 ** 20, source: 'Discord, uploads, 2026' },
   'google-business': {
     ...BIG,

@@ -1,11 +1,17 @@
 import { describe, expect, test } from 'vitest'
 import { checkFitness } from '../../../../media/work/transcode/fitness.ts'
-import { IMAGE_PRESETS, VIDEO_PRESETS } from '../../../../media/work/transcode/presets.ts'
+import {
+  IMAGE_PRESETS,
+  VIDEO_PRESETS,
+  type ImageRule,
+  type VideoRule,
+} from '../../../../media/work/transcode/presets.ts'
 import { checkSpec, type TranscodeSpec } from '../../../../media/work/transcode/spec.ts'
 import { Compile } from 'typebox/compile'
 import { effectiveLimits } from '../../../platforms/rules/limits.ts'
 import { PLATFORMS } from '../../../platforms/registry.ts'
 import { renditionFor } from '../../../platforms/rules/renditions.ts'
+import type { RuleId } from '../../../platforms/rules/rule.ts'
 import { NewRendition, specOf, type RenditionSettings } from './rendition-settings.ts'
 
 const VIDEO = { kind: 'video', mime: 'video/mp4' } as const
@@ -13,6 +19,8 @@ const IMAGE = { kind: 'image', mime: 'image/webp' } as const
 const GIF = { kind: 'image', mime: 'image/gif' } as const
 const AUDIO = { kind: 'audio', mime: 'audio/mpeg' } as const
 const PDF = { kind: 'document', mime: 'application/pdf' } as const
+/** The largest size that a rendition can be held to. */
+const MOST_BYTES = 64 * 2 ** 30
 type Source = typeof VIDEO | typeof IMAGE | typeof GIF | typeof AUDIO | typeof PDF
 
 test.each<[string, RenditionSettings, Source, object]>([
@@ -104,6 +112,48 @@ test('the schema accepts every preset, and only values within bounds', () => {
   ]) {
     expect(schema.Check(wrong), JSON.stringify(wrong)).toBe(false)
   }
+})
+
+/** The presets for a platform: `x`, `facebook-reel`. */
+function presetsOf<T>(presets: Readonly<Record<string, T>>, key: string): (readonly [string, T])[] {
+  return Object.entries(presets).filter(([name]) => name === key || name.startsWith(`${key}-`))
+}
+
+describe.each(PLATFORMS.map((platform) => [platform.key, platform] as const))('the presets for %s', (key, platform) => {
+  const { byId } = effectiveLimits(platform)
+  /** The value of a rule that the platform enforces. */
+  const rule = (id: string) => {
+    const limit = byId.get(id as RuleId)
+    return limit?.effect === undefined && typeof limit?.value === 'number' ? limit.value : undefined
+  }
+  const expectWithin = (kind: string, preset: string, name: string, value: number | undefined) => {
+    const limit = rule(`${kind}.${name}`)
+    const isMost = name.startsWith('max')
+    // A rendition is never larger than this, whatever a preset says.
+    const made = value ?? (name === 'maxBytes' ? MOST_BYTES : isMost ? Infinity : 0)
+    if (limit === undefined) return
+    const label = `${preset}: ${name} is ${made}, and the platform has ${limit}`
+    if (isMost) expect(made, label).toBeLessThanOrEqual(limit)
+    else expect(made, label).toBeGreaterThanOrEqual(limit)
+  }
+
+  test('make videos that it takes', () => {
+    for (const [name, preset] of presetsOf<VideoRule>(VIDEO_PRESETS, key)) {
+      const { maxBytes, maxFps, maxSeconds, minFps, minHeight, minSeconds, minWidth } = preset
+      const values = { maxBytes, maxFps, maxSeconds, minFps, minHeight, minSeconds, minWidth }
+      for (const [limit, value] of Object.entries(values)) expectWithin('video', name, limit, value)
+    }
+  })
+
+  test('make images that it takes', () => {
+    for (const [name, preset] of presetsOf<ImageRule>(IMAGE_PRESETS, key)) {
+      const { aspects: [minRatio, maxRatio] = [], format, maxBytes, maxHeight, maxWidth, minHeight, minWidth } = preset
+      const together = { maxPixels: maxWidth * maxHeight, maxSides: maxWidth + maxHeight }
+      const values = { maxBytes, maxRatio, minHeight, minRatio, minWidth, ...together }
+      for (const [limit, value] of Object.entries(values)) expectWithin('image', name, limit, value)
+      expect(byId.get('image.types')?.value ?? [`image/${format}`]).toContain(`image/${format}`)
+    }
+  })
 })
 
 test.each(PLATFORMS.map((platform) => [platform.key, platform] as const))(
