@@ -32,7 +32,7 @@ declare module '../../../core/services.ts' {
 /** Builds the services of the media library and of uploads. */
 export function composeAssets(
   foundation: Foundation,
-  { plans, workspaces: { memberships } }: Pick<Services, 'plans' | 'workspaces'>,
+  { plans, socialAccounts, workspaces: { memberships } }: Pick<Services, 'plans' | 'socialAccounts' | 'workspaces'>,
 ) {
   const { clock, config, coordination, database, links, storage } = foundation
   const { checkFitness } = foundation.media
@@ -75,7 +75,9 @@ export function composeAssets(
     housekeeping,
     postFiles: new PostFiles(storage, links, config.PUBLIC_URL),
     uploads,
-    urlCheck: new UrlCheck(GuardedFetcher.of(config.ALLOW_PRIVATE_ADDRESSES)),
+    urlCheck: new UrlCheck(GuardedFetcher.of(config.ALLOW_PRIVATE_ADDRESSES), (platform) =>
+      socialAccounts.directory.limits({ platform }),
+    ),
   }
   return { services: { assets } }
 }

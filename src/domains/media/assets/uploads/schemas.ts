@@ -1,5 +1,5 @@
 import { FileName, Tags } from '../schemas.ts'
-import { MEDIA_PLATFORMS } from '../../../../platforms/media-rules.ts'
+import { PLATFORMS } from '../../../../platforms/registry.ts'
 import { pageFields } from '../../../../core/page.ts'
 import {
   Id,
@@ -77,11 +77,13 @@ export const UploadView = named(
 )
 export type UploadData = Static<typeof UploadView>
 
+const PLATFORM_KEYS = PLATFORMS.map(({ key }) => key) as [string, ...string[]]
+
 export const MediaUrl = Input({
   workspaceId: Id,
   url: Text(1, 2_048, { description: 'http or https' }),
   platforms: Type.Optional(
-    Type.Array(OneOf(MEDIA_PLATFORMS), {
+    Type.Array(OneOf(PLATFORM_KEYS), {
       minItems: 1,
       maxItems: 30,
       uniqueItems: true,
@@ -108,8 +110,11 @@ export const MediaUrlView = named(
         platform: Type.String(),
         accepted: Type.Boolean(),
         refusals: Type.Array(Type.String(), { description: 'Why the platform would refuse the file' }),
-        source: Type.String({ description: 'The source of the platform’s limits' }),
-        seen: Type.String({ description: 'When the source was last checked' }),
+        adjustments: Type.Array(Type.String(), { description: 'What the platform would change in the file' }),
+        source: Type.String({ description: 'The source of the limit that counts' }),
+        seen: Nullable(
+          Type.String({ description: 'When the source was last checked. Null for limits of this server’s operator' }),
+        ),
       }),
     ),
   }),

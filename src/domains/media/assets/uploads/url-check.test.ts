@@ -3,13 +3,17 @@ import type { AddressInfo } from 'node:net'
 import sharp from 'sharp'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { GuardedFetcher } from '../../../../fetch/guarded-fetch.ts'
+import { PLATFORMS } from '../../../../platforms/registry.ts'
+import { effectiveLimits } from '../../../../platforms/rules/limits.ts'
 import { UrlCheck } from './url-check.ts'
 
 /** Checks of media URLs. `src/fetch` tests that private addresses are refused. */
 
 let server: Server
 let url: string
-const check = new UrlCheck(GuardedFetcher.of(true))
+const check = new UrlCheck(GuardedFetcher.of(true), (platform) =>
+  effectiveLimits(platform, platform.key === 'mastodon' ? new Map([['image.maxBytes', 10]]) : undefined),
+)
 
 beforeAll(async () => {
   const png = await sharp({ create: { width: 40, height: 30, channels: 3, background: 'red' } })
@@ -58,6 +62,18 @@ test('reports why a platform would refuse the file', async () => {
   const { platforms, size } = await check.check(`${url}/large`, ['x'])
   expect(size).toBe(900_000_000)
   expect(platforms).toMatchObject([{ platform: 'x', accepted: false, refusals: [expect.stringMatching(/\w/)] }])
+})
+
+test('checks all platforms, with the limits of this server', async () => {
+  const { platforms } = await check.check(`${url}/a.png`)
+  expect(platforms.map(({ platform }) => platform)).toEqual(PLATFORMS.map(({ key }) => key))
+  expect(platforms.find(({ platform }) => platform === 'mastodon')).toMatchObject({
+    accepted: false,
+    refusals: [expect.stringMatching(/“a\.png” has .+; Mastodon allows 10 bytes/)],
+    source: 'your administrator',
+    seen: null,
+  })
+  expect(platforms.find(({ platform }) => platform === 'reddit')).toMatchObject({ accepted: true, refusals: [] })
 })
 
 test.each([

@@ -2,20 +2,27 @@ import { ACCEPTED, canonicalType } from '../../../../content/types.ts'
 import { HEAD_BYTES, inspectHead } from '../../../../content/inspect.ts'
 import { AppError } from '../../../../core/error.ts'
 import type { GuardedFetcher } from '../../../../fetch/guarded-fetch.ts'
-import { MEDIA_PLATFORMS, PLATFORM_MEDIA, refusals } from '../../../../platforms/media-rules.ts'
+import type { Platform } from '../../../../platforms/platform.ts'
+import { findPlatform, PLATFORMS } from '../../../../platforms/registry.ts'
+import { checkFile, type LooseFile } from '../../../../platforms/rules/check-file.ts'
+import type { Limits } from '../../../../platforms/rules/limits.ts'
 
 const TIMEOUT_MS = 15_000
+const ALL = PLATFORMS.map(({ key }) => key)
 
 /** Checks a media URL before a post uses it. Fetches it as a platform would: only from public addresses. */
 export class UrlCheck {
   readonly #fetcher: GuardedFetcher
+  readonly #limitsOf: (platform: Platform) => Limits
 
-  constructor(fetcher: GuardedFetcher) {
+  /** @param limitsOf the limits of a platform on this server */
+  constructor(fetcher: GuardedFetcher, limitsOf: (platform: Platform) => Limits) {
     this.#fetcher = fetcher
+    this.#limitsOf = limitsOf
   }
 
-  /** Returns a result even if the URL is refused or does not answer. */
-  async check(url: string, platforms: readonly string[] = MEDIA_PLATFORMS) {
+  /** Returns a result even if the URL is refused or does not answer. @param keys the platforms; all when absent */
+  async check(url: string, keys: readonly string[] = ALL) {
     const empty = { type: null, kind: null, size: null, width: null, height: null, platforms: [] }
     try {
       const found = await this.#fetcher.get(url, { maxBytes: HEAD_BYTES, timeoutMs: TIMEOUT_MS })
@@ -26,6 +33,8 @@ export class UrlCheck {
       }
       try {
         const { height, kind, type, width } = await inspectHead(found.bytes, '')
+        const sides = { ...(width !== null && { width }), ...(height !== null && { height }) }
+        const file = { kind, type, name: nameOf(found.url), bytes: size, ...sides }
         return {
           ...response,
           reachable: true,
@@ -35,10 +44,9 @@ export class UrlCheck {
           kind,
           width,
           height,
-          platforms: platforms.map((platform) => {
-            const { seen = '', source = '' } = PLATFORM_MEDIA[platform] ?? {}
-            const reasons = refusals(platform, { kind, type, size })
-            return { platform, accepted: reasons.length === 0, refusals: reasons, source, seen }
+          platforms: keys.flatMap((key) => {
+            const platform = findPlatform(key)
+            return platform === undefined ? [] : [this.#verdict(platform, file)]
           }),
         }
       } catch (error) {
@@ -50,6 +58,18 @@ export class UrlCheck {
       return { ...empty, url, httpStatus: null, reachable: false, error: error.message, code: error.code }
     }
   }
+
+  #verdict(platform: Platform, file: LooseFile) {
+    const { refusals, source, adjustments } = checkFile(platform, this.#limitsOf(platform), file)
+    const { seen, title } = source
+    return { platform: platform.key, accepted: refusals.length === 0, refusals, adjustments, source: title, seen }
+  }
+}
+
+/** The name of the file in an address, for messages. */
+function nameOf(url: string): string {
+  const { hostname, pathname } = new URL(url)
+  return pathname.split('/').at(-1) || hostname
 }
 
 /** Platforms rely on the header, so its type must match the content. */
