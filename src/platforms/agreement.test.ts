@@ -15,7 +15,7 @@ import { effectiveLimits, numberOf, type Limits } from './rules/limits.ts'
  * generated posts: a fake must take what the engine accepts, and refuse what the engine refuses.
  */
 
-const USUAL_RUNS = 3_000
+const USUAL_RUNS = 2_000
 /** Another number for a longer or shorter run. */
 const RUNS = Number(process.env['AGREEMENT_RUNS'] ?? (process.env['QUICK'] === undefined ? USUAL_RUNS : 300))
 const RUNS_OF_A_FAKE = 200

@@ -122,10 +122,10 @@ function filled(pieces: readonly string[], length: number, count: (text: string)
 }
 
 const TYPES: Readonly<Record<PostMedia['kind'], readonly string[]>> = {
-  image: ['image/jpeg', 'image/png', 'image/webp', 'image/bmp'],
+  image: ['image/jpeg', 'image/png', 'image/webp', 'image/bmp', 'image/jp2'],
   gif: ['image/gif'],
   video: ['video/mp4', 'video/quicktime', 'video/x-msvideo', 'video/ogg'],
-  document: ['application/pdf', 'text/plain'],
+  document: ['application/pdf', 'text/plain', 'application/x-sh'],
 }
 
 /** A file has room for its facts. */
@@ -140,7 +140,7 @@ function file(limits: Limits, kind: PostMedia['kind']): fc.Arbitrary<DraftFile> 
   )
   const altText = sometimes(textNear(limits, ['alt.max']), 4)
   const around = factsAround(limits, kind)
-  const facts = around.length === 0 ? fc.constant(undefined) : sometimes(fc.constantFrom(...around), 4)
+  const facts = around.length === 0 ? fc.constant(undefined) : sometimes(fc.constantFrom(...around), 3)
   return fc.record({ type, altText, facts }).map(({ altText: alt, facts: some, type: one }) => ({
     kind,
     type: one,
