@@ -197,7 +197,11 @@ export function wordpressSuite(name: string, start: () => Promise<WordPressSide>
 
     test('writes the first comment, once', async () => {
       const root = await peer.publish(author, part('Commented'))
-      const comment = part('First & <best> “comment” :) https://example.com/', { role: 'comment', root, parent: root })
+      const comment = part("It's -- first & <best> “comment” :) https://example.com/", {
+        role: 'comment',
+        root,
+        parent: root,
+      })
       const state = await peer.prepare(author, comment)
       side.cut('/wp/v2/comments')
       await expect(peer.publish(author, comment, state)).rejects.toMatchObject({ kind: 'network' })
@@ -205,7 +209,7 @@ export function wordpressSuite(name: string, start: () => Promise<WordPressSide>
       expect(found).toMatchObject({ kind: 'published', post: { ids: { type: 'comment' } } })
       expect((await peer.publish(author, comment)).id).toBe((found as { post: RemotePost }).post.id)
       const ofPost = (await side.comments()).filter(({ post }) => post === Number(root.id))
-      expect(ofPost).toMatchObject([{ content: 'First &amp; &lt;best&gt; “comment” :) https://example.com/' }])
+      expect(ofPost).toMatchObject([{ content: "It's -- first &amp; &lt;best&gt; “comment” :) https://example.com/" }])
       expect(await publishing.insights?.(author, root)).toEqual({ comments: 1 })
       await expect(publishing.step(author, comment, state)).rejects.toMatchObject({ kind: 'duplicate_content' })
       const post = (found as { post: RemotePost }).post

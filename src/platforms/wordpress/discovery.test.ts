@@ -244,6 +244,15 @@ describe('replies that are not of WordPress', () => {
     await expect(peer.publish(account, partOf('Text'))).rejects.toMatchObject({ kind: 'unknown', code: 'not_json' })
   })
 
+  test('an echo of the password is not kept', async () => {
+    const url = await serve((request, reply) => {
+      const message = `${request.headers.authorization} is ${Buffer.from((request.headers.authorization ?? '').slice(6), 'base64').toString()}`
+      reply.writeHead(400).end(JSON.stringify({ code: 'rest_debug', message }))
+    })
+    const account = harness(url).as({ server: url, login: 'ada', accessToken: 'abcd efgh ijkl' }, 'site/1')
+    await expect(wordpress.profile(account)).rejects.toMatchObject({ detail: 'Basic [redacted] is ada:[redacted]' })
+  })
+
   test('a site without a trash deletes for good', async () => {
     const calls: string[] = []
     const url = await serve((request, reply) => {

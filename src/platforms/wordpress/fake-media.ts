@@ -182,9 +182,15 @@ function commentView(base: string, { at, author, content, id, post, status }: Fa
     post,
     author,
     date_gmt: new Date(at).toISOString().slice(0, 19),
-    content: { rendered: `<p>${content.replaceAll('\n', '<br />\n')}</p>\n` },
+    content: { rendered: rendered(content) },
     link: `${base}/?p=${post}#comment-${id}`,
     status,
     text: plainOf(content),
   }
+}
+
+/** A comment as readers see it (wptexturize, convert_smilies, wpautop). */
+function rendered(content: string): string {
+  const text = content.replaceAll("'", '&#8217;').replaceAll(' -- ', ' &#8212; ').replaceAll(':)', '🙂')
+  return `<p>${text.replaceAll('\n', '<br />\n')}</p>\n`
 }
