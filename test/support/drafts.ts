@@ -56,6 +56,12 @@ export function mediaOf(peer: FakePlatform, { altText, bytes, facts, kind, type 
   )
 }
 
+const LONG_SIDE = 4_000
+
+function shaped(width: number, height: number): FileFacts {
+  return { width, height }
+}
+
 /** Facts at the limits of a kind of file, and just beyond them. */
 function factsAround(limits: Limits, kind: PostMedia['kind']): FileFacts[] {
   const limit = (name: string) => numberOf(limits, `${kindFor(limits, { kind })}.${name}` as RuleId)
@@ -80,9 +86,12 @@ function factsAround(limits: Limits, kind: PostMedia['kind']): FileFacts[] {
       height: one,
       width: Math.max(Math.round((one * width) / height), limit('minWidth') ?? 1),
     })),
-    // Beside the limit, because a ratio is not an exact number.
-    ...around('minRatio', 0.005, (one) => ({ height: 10_000, width: Math.round(one * 10_000) })),
-    ...around('maxRatio', 0.005, (one) => ({ height: 2_000, width: Math.round(one * 2_000) })),
+    // Beside the limit, because a ratio is not an exact number. No side is so long that another rule is broken first.
+    ...around('minRatio', 0.005, (one) => shaped(Math.round(one * LONG_SIDE), LONG_SIDE)),
+    ...around('maxRatio', 0.005, (one) => {
+      const high = Math.round(LONG_SIDE / Math.max(one, 1))
+      return shaped(Math.round(one * high), high)
+    }),
     ...around('maxPixels', 0, () => ({ width: squareRoot, height: squareRoot })),
     ...around('maxPixels', 0, () => ({ width: squareRoot + 1, height: squareRoot + 1 })),
     ...around('maxSides', 1, (one) => ({ width: 5_000, height: one - 5_000 })),
