@@ -16,6 +16,7 @@ import { platforms } from '../domains/social/platforms/domain.ts'
 import { assets } from '../domains/media/assets/domain.ts'
 import { uploads } from '../domains/media/assets/uploads/domain.ts'
 import { plans } from '../domains/money/plans/domain.ts'
+import { approvals } from '../domains/publishing/approvals/domain.ts'
 import { posts } from '../domains/publishing/posts/domain.ts'
 import { health } from '../domains/system/health/domain.ts'
 import { switches } from '../domains/system/switches/domain.ts'
@@ -46,6 +47,7 @@ export const domains = [
   assets,
   uploads,
   posts,
+  approvals,
   chat,
   mediaNodes,
   destinations,

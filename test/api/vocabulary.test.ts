@@ -109,6 +109,8 @@ const TWO_TYPES: Readonly<Record<string, string>> = {
   month: 'the price of a month in a plan; a calendar month in the streaming usage',
   from: 'the beginning of a range: of time in lists, of seconds in a trim; the contract has it for an author, too',
   to: 'the end of a range',
+  rule: 'the contract has it as `any`, `all` or a number in a stage of approval; elsewhere it is the name of a rule',
+  comment: 'a text in a decision; the contract has it as a kind of notifications',
   history: 'the flag in the query has the name of the field that it adds',
   size: 'of a picture, by name, in its path',
   value: 'any figure',

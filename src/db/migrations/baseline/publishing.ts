@@ -18,6 +18,7 @@ export const publishing = [
       batch_id uuid,
       series_id uuid,
       occurrence text,
+      approval jsonb,
       version integer not null,
       view json not null,
       search_text text not null,
@@ -140,4 +141,35 @@ export const publishing = [
       created_at timestamptz not null,
       updated_at timestamptz not null
     )`,
+  `
+    create table approval_flows (
+      workspace_id uuid primary key references workspaces (id) on delete cascade,
+      stages jsonb not null,
+      authors_may_approve boolean not null,
+      version integer not null,
+      created_at timestamptz not null,
+      updated_at timestamptz not null
+    )`,
+  `
+    create table approval_guests (
+      id uuid primary key,
+      workspace_id uuid not null references workspaces (id) on delete cascade,
+      name text not null,
+      token_hash text not null,
+      passcode_hash text,
+      failed_tries integer not null default 0,
+      locked_until timestamptz,
+      post_id uuid,
+      label text,
+      account_id uuid,
+      timezone text not null,
+      expires_at timestamptz not null,
+      revoked_at timestamptz,
+      last_seen_at timestamptz,
+      created_by uuid not null,
+      created_at timestamptz not null,
+      updated_at timestamptz not null,
+      constraint approval_guests_token_key unique (token_hash)
+    )`,
+  'create index approval_guests_by_workspace on approval_guests (workspace_id, id)',
 ]

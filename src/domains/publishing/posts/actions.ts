@@ -1,14 +1,16 @@
 import type { Clock } from '../../../core/clock.ts'
 import { ValidationFailed } from '../../../core/errors.ts'
 import type { IfMatch } from '../../../core/precondition.ts'
+import type { Provided } from '../../../core/provided.ts'
 import { requireVersion } from '../../../core/precondition.ts'
 import type { Turn } from '../../../core/turn.ts'
 import { timeZoneOf } from '../../workspace/workspaces/index.ts'
+import type { ApprovalGate } from './approval/gate.ts'
 import type { PostAuthor } from './author.ts'
 import { calledTargets } from './called.ts'
 import type { PostChecks } from './checks.ts'
 import { postDeleted } from './events.ts'
-import { act, canAct, notPossible, scheduled, startBy, timesOf } from './planning.ts'
+import { act, canAct, notPossible, scheduled, startBy, timed, timesOf } from './planning.ts'
 import { publishTarget } from './publication/jobs.ts'
 import { reservationsOf } from './reservations/turn-reservations.ts'
 import type { PostData, RescheduleInput } from './schemas.ts'
@@ -19,18 +21,28 @@ import { deletePost, loadPost, savePost, type LoadedPost } from './store.ts'
 import type { TargetRow } from './tables.ts'
 import { plannedTime, type PlannedTime } from './time.ts'
 
+interface ActionNeeds {
+  readonly clock: Clock
+  readonly author: PostAuthor
+  readonly checks: PostChecks
+  readonly slots: SlotFinder
+  readonly approvals: Provided<ApprovalGate>
+}
+
 /** What users do with posts beside writing them, in turns. */
 export class PostActions {
   readonly #clock: Clock
   readonly #author: PostAuthor
   readonly #checks: PostChecks
   readonly #slots: SlotFinder
+  readonly #approvals: Provided<ApprovalGate>
 
-  constructor(clock: Clock, author: PostAuthor, checks: PostChecks, slots: SlotFinder) {
+  constructor({ approvals, author, checks, clock, slots }: ActionNeeds) {
     this.#clock = clock
     this.#author = author
     this.#checks = checks
     this.#slots = slots
+    this.#approvals = approvals
   }
 
   /**
@@ -48,7 +60,9 @@ export class PostActions {
     requireVersion(ifMatch, before.post.version)
     const isMeant = ({ ownTime }: TargetRow) => !ownTime
     const time = await this.#timeFor(turn, before, input, isMeant)
-    const after = await this.#scheduleAll(turn, before, time, isMeant)
+    const planned = await this.#scheduleAll(turn, before, time, isMeant)
+    const change = { before, after: planned, userId, publishNow: false }
+    const after = await this.#approvals.get().changed(turn, change)
     return this.#author.saveVersion(turn, before, after, { kind: 'rescheduled', authorId: userId })
   }
 
@@ -56,11 +70,12 @@ export class PostActions {
    * Publishes a draft, a scheduled or a missed post now.
    * @throws AppError not_found, platform_validation_failed, account_not_usable, post_state_conflict
    */
-  async publish(turn: Turn, id: string): Promise<PostData> {
+  async publish(turn: Turn, id: string, userId: string): Promise<PostData> {
     const before = await loadPost(turn.sql, id)
     const zone = before.post.timeZone ?? (await timeZoneOf(turn.sql, turn.workspaceId))
     const time = plannedTime(new Date(this.#clock.now()).toISOString(), zone)
-    const after = await this.#scheduleAll(turn, before, time, () => true)
+    const planned = await this.#scheduleAll(turn, before, time, () => true)
+    const after = await this.#approvals.get().changed(turn, { before, after: planned, userId, publishNow: true })
     return this.#save(turn, before, after)
   }
 
@@ -158,7 +173,8 @@ export class PostActions {
     this.#checks.require(body, chosen, resources)
     this.#checks.requireUsable(chosen, resources)
     const planned = { time, at, lateMinutes: before.post.lateMinutes }
-    const targets = before.targets.map((target) => (isChosen(target) ? scheduled(turn, target, planned) : target))
+    const place = (await this.#approvals.get().applies(turn)) ? timed : scheduled
+    const targets = before.targets.map((target) => (isChosen(target) ? place(turn, target, planned) : target))
     return { post: { ...before.post, ...timesOf(time), updatedAt: at }, targets }
   }
 

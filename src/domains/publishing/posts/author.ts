@@ -8,14 +8,17 @@ import type { PreludeBatch, PreludeRequest } from '../../../core/operation.ts'
 import type { MemoryKey, Turn } from '../../../core/turn.ts'
 import { postingAccounts, type PostingAccount } from '../../social/accounts/index.ts'
 import { timeZoneOf } from '../../workspace/workspaces/index.ts'
+import type { Provided } from '../../../core/provided.ts'
+import type { ApprovalGate } from './approval/gate.ts'
 import type { PostChecks, Resources, Wanted } from './checks.ts'
 import { bodyOf, overrideOf } from './content.ts'
 import { postCreated } from './events.ts'
-import { canAct, notPossible, scheduled, startBy, timesOf } from './planning.ts'
+import { canAct, notPossible, scheduled, startBy, timed, timesOf } from './planning.ts'
 import type { NewPostInput, PostChangeInput, PostCheck, PostData } from './schemas.ts'
+import { snapshotOf } from './snapshot.ts'
 import { statusOfPost } from './state.ts'
 import { insertPost, loadPost, savePost, type LoadedPost } from './store.ts'
-import { postSegments, postVersions, type PostSnapshot, type TargetRow, type VersionKind } from './tables.ts'
+import { postSegments, postVersions, type TargetRow, type VersionKind } from './tables.ts'
 import { anyOf } from '../../../db/condition.ts'
 import { plannedTime, type PlannedTime } from './time.ts'
 import type { SlotFinder, SlotWish } from './slots/finder.ts'
@@ -32,18 +35,28 @@ interface WantedTarget extends Wanted {
   readonly ownTime: boolean
 }
 
+interface AuthorNeeds {
+  readonly sql: Sql
+  readonly clock: Clock
+  readonly checks: PostChecks
+  readonly slots: SlotFinder
+  readonly approvals: Provided<ApprovalGate>
+}
+
 /** Writes posts: creates and edits them, in turns. */
 export class PostAuthor {
   readonly #sql: Sql
   readonly #clock: Clock
   readonly #checks: PostChecks
   readonly #slots: SlotFinder
+  readonly #approvals: Provided<ApprovalGate>
 
-  constructor(sql: Sql, clock: Clock, checks: PostChecks, slots: SlotFinder) {
+  constructor({ approvals, checks, clock, slots, sql }: AuthorNeeds) {
     this.#sql = sql
     this.#clock = clock
     this.#checks = checks
     this.#slots = slots
+    this.#approvals = approvals
   }
 
   /** Reads the accounts of all posts that a batch creates, in one statement. The copy is valid for this batch only. */
@@ -93,6 +106,7 @@ export class PostAuthor {
       batchId: null,
       seriesId: null,
       occurrence: null,
+      approval: null,
       version: 1,
       createdBy: userId,
       deletedAt: null,
@@ -101,9 +115,17 @@ export class PostAuthor {
     }
     const drafts = wanted.map((target, position) => newTarget(post, { target, position, resources, at }))
     if (drafts.some(({ scheduledAt }) => scheduledAt !== null)) this.#checks.requireUsable(wanted, resources)
-    const targets = drafts.map((target) => this.#planned(turn, target, { at, lateMinutes: post.lateMinutes }))
-    const view = insertPost(turn, { post, targets }, postCreated)
-    this.addVersion(turn, { post, targets }, { kind: 'created', authorId: userId, at })
+    const place = await this.#place(turn)
+    const planned = drafts.map((target) => this.#planned(turn, target, { at, lateMinutes: post.lateMinutes, place }))
+    const gated = {
+      after: { post, targets: planned },
+      before: undefined,
+      userId,
+      publishNow: input.publishNow === true,
+    }
+    const made = await this.#approvals.get().changed(turn, gated)
+    const view = insertPost(turn, made, postCreated)
+    this.addVersion(turn, made, { kind: 'created', authorId: userId, at })
     turn.audit({ kind: 'post', id: post.id })
     return view
   }
@@ -143,7 +165,9 @@ export class PostAuthor {
     input: PostChangeInput,
     by: { kind: VersionKind; authorId: string | null },
   ): Promise<PostData> {
-    return this.saveVersion(turn, before, await this.#edited(turn, before, input), by)
+    const edited = await this.#edited(turn, before, input)
+    const change = { before, after: edited, userId: by.authorId ?? before.post.createdBy, publishNow: false }
+    return this.saveVersion(turn, before, await this.#approvals.get().changed(turn, change), by)
   }
 
   /** Saves a change of the content as a new version. */
@@ -202,16 +226,17 @@ export class PostAuthor {
       ...timesOf(time),
       updatedAt: at,
     }
+    const place = await this.#place(turn)
     const known = new Map(before.targets.map((target) => [target.accountId, target]))
     const targets = wanted.map((target, position) => {
       const old = known.get(target.accountId)
       if (old === undefined)
-        return this.#planned(turn, newTarget(edited, { target, position, resources, at }), { at, lateMinutes })
+        return this.#planned(turn, newTarget(edited, { target, position, resources, at }), { at, lateMinutes, place })
       const kept = { ...old, position, override: target.override, ownTime: target.ownTime, updatedAt: at }
       if (!canAct(old, 'schedule')) return kept
       if (isSameTime(old, target.time))
         return target.time === null ? kept : { ...kept, startBy: startBy(target.time, lateMinutes) }
-      if (target.time !== null) return scheduled(turn, kept, { time: target.time, lateMinutes, at })
+      if (target.time !== null) return place(turn, kept, { time: target.time, lateMinutes, at })
       const unplanned = { ...kept, ...timesOf(null), startBy: null, plan: old.plan + 1, problem: null }
       return old.status === 'scheduled' ? { ...unplanned, status: 'draft' as const } : unplanned
     })
@@ -229,9 +254,18 @@ export class PostAuthor {
     })
   }
 
-  #planned(turn: Turn, target: TargetRow, now: { at: string; lateMinutes: number }): TargetRow {
+  /** How targets get a time: they are scheduled, unless they must be approved first. */
+  async #place(turn: Turn): Promise<typeof scheduled> {
+    return (await this.#approvals.get().applies(turn)) ? timed : scheduled
+  }
+
+  #planned(
+    turn: Turn,
+    target: TargetRow,
+    { place, ...now }: { at: string; lateMinutes: number; place: typeof scheduled },
+  ): TargetRow {
     const time = timeOfPost(target)
-    return time === null ? target : scheduled(turn, target, { time, ...now })
+    return time === null ? target : place(turn, target, { time, ...now })
   }
 }
 
@@ -347,21 +381,5 @@ function requireEditable({ targets }: LoadedPost, wanted: readonly Wanted[]): vo
   })
   if (removed.length > 0) {
     throw notPossible('edit', status, removed, 'It was published at an account that the change leaves out.')
-  }
-}
-
-/** Everything of a post that is subject to versions. */
-export function snapshotOf({ post, targets }: LoadedPost): PostSnapshot {
-  const { body, labels, lateMinutes, localTime, scheduledAt, timeZone } = post
-  return {
-    ...body,
-    labels,
-    lateMinutes,
-    localTime,
-    timeZone,
-    scheduledAt,
-    targets: targets.map(({ accountId, override, ownTime, scheduledAt: own }) => {
-      return { accountId, override, scheduledAt: ownTime ? own : null }
-    }),
   }
 }

@@ -7,6 +7,7 @@ import { postFiles, refKey, type PostFile } from '../../media/assets/index.ts'
 import { postingAccounts, PUBLISHING_STATUSES, type PostingAccount } from '../../social/accounts/index.ts'
 import { allRefs, contentFor } from './content.ts'
 import { AccountNotUsable, PlatformRefusesPost } from './errors.ts'
+import type { LoadedPost } from './store.ts'
 import type { PostBody, TargetCheckData, TargetOverride } from './schemas.ts'
 
 /** An account of a post, and what it publishes differently. */
@@ -103,6 +104,16 @@ export class PostChecks {
       })
       throw PlatformRefusesPost({ errors, details: { targets } })
     }
+  }
+
+  /**
+   * Refuses a stored post that cannot be published as it is.
+   * @throws AppError platform_validation_failed, account_not_usable
+   */
+  async requireStored(sql: Sql, { post, targets }: Pick<LoadedPost, 'post' | 'targets'>): Promise<void> {
+    const resources = await this.resources(sql, post.workspaceId, post.body, targets)
+    this.require(post.body, targets, resources)
+    this.requireUsable(targets, resources)
   }
 
   /** @throws AppError account_not_usable */

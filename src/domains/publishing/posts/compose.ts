@@ -1,7 +1,9 @@
 import type { Services } from '../../../core/services.ts'
 import type { Foundation } from '../../../foundation.ts'
+import { Provided } from '../../../core/provided.ts'
 import { PostActions } from './actions.ts'
 import { AccountTargets } from './accounts/account-targets.ts'
+import type { ApprovalGate } from './approval/gate.ts'
 import { assetUses } from './asset-uses.ts'
 import { PostAuthor } from './author.ts'
 import { PostChecks } from './checks.ts'
@@ -28,22 +30,26 @@ export function composePosts(
   { assets, socialAccounts, switches }: Pick<Services, 'assets' | 'socialAccounts' | 'switches'>,
 ) {
   const checks = new PostChecks(socialAccounts.directory)
+  const approvals = new Provided<ApprovalGate>('approvals of posts')
   const queues = new PostQueues(sql, clock)
   const slots = new SlotFinder(sql, clock, queues)
-  const author = new PostAuthor(sql, clock, checks, slots)
+  const author = new PostAuthor({ sql, clock, checks, slots, approvals })
   assets.uses.register(assetUses)
   socialAccounts.accounts.registerPosts(new AccountTargets(clock))
   return {
     services: {
       posts: {
+        /** Set by the domain of approvals. */
+        approvals,
+        checks,
         author,
-        actions: new PostActions(clock, author, checks, slots),
+        actions: new PostActions({ clock, author, checks, slots, approvals }),
         queues,
         slots,
         reader: new PostReader(sql),
         history: new PostHistory(sql, author),
         comments: new PostComments(sql, clock),
-        desk: new PublicationDesk(clock, switches, LEASE),
+        desk: new PublicationDesk({ clock, switches, times: LEASE, approvals }),
         publisher: new Publisher({
           sql,
           clock,

@@ -25,6 +25,7 @@ const EXAMPLE_POST: PostData = {
   lateMinutes: 60,
   batchId: null,
   createdBy: EXAMPLE.userId,
+  approval: null,
   targets: [
     {
       _id: EXAMPLE.targetId,

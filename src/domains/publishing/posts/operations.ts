@@ -128,7 +128,8 @@ export const publishPost = operation({
   returns: { 200: Envelope(PostView) },
   errors: [NotFound, ...SCHEDULING],
   example: EXAMPLE_PATH,
-  handle: async ({ path, posts, turn }) => ok('Post is being published', await posts.actions.publish(turn, path.id)),
+  handle: async ({ caller, path, posts, turn }) =>
+    ok('Post is being published', await posts.actions.publish(turn, path.id, caller.userId)),
 })
 
 export const cancelPost = operation({

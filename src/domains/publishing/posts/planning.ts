@@ -69,28 +69,33 @@ export function startBy(time: Pick<PlannedTime, 'scheduledAt'>, lateMinutes: num
   return new Date(Date.parse(time.scheduledAt) + Math.max(1, lateMinutes) * MINUTE).toISOString()
 }
 
-interface Planned {
+export interface Planned {
   readonly time: PlannedTime
   readonly lateMinutes: number
   /** Now, ISO 8601. */
   readonly at: string
 }
 
-/**
- * Schedules a target: at its time, a job publishes it. A job of an earlier plan does nothing.
- * @throws AppError post_state_conflict
- */
-export function scheduled(turn: Turn, target: TargetRow, { at, lateMinutes, time }: Planned): TargetRow {
-  const plan = target.plan + 1
-  const next = act(target, 'schedule', {
+/** Gives a target a time and no job, because its approval decides what happens then. */
+export function timed(_turn: Turn, target: TargetRow, { at, lateMinutes, time }: Planned): TargetRow {
+  return {
+    ...target,
     ...timesOf(time),
     startBy: startBy(time, lateMinutes),
-    plan,
+    plan: target.plan + 1,
     attemptCount: 0,
     nextAttemptAt: null,
     problem: null,
     updatedAt: at,
-  })
-  turn.job(publishTarget, { targetId: target.id, plan }, { runAt: new Date(time.scheduledAt) })
+  }
+}
+
+/**
+ * Schedules a target: at its time, a job publishes it. A job of an earlier plan does nothing.
+ * @throws AppError post_state_conflict
+ */
+export function scheduled(turn: Turn, target: TargetRow, planned: Planned): TargetRow {
+  const next = act(timed(turn, target, planned), 'schedule')
+  turn.job(publishTarget, { targetId: target.id, plan: next.plan }, { runAt: new Date(planned.time.scheduledAt) })
   return next
 }

@@ -15,6 +15,7 @@ import {
 import { pageFields } from '../../../core/page.ts'
 import { ERROR_KINDS, type ErrorKind } from '../../../platforms/error-kinds.ts'
 import { PlatformKey } from '../../social/accounts/index.ts'
+import { PostApproval } from './approval/schemas.ts'
 import { TargetStatusSchema } from './state.ts'
 import { TimeAdjustment } from './calendar/schemas.ts'
 import { QueueWish } from './slots/wish.ts'
@@ -249,6 +250,9 @@ export const PostView = named(
     lateMinutes: LateMinutes,
     batchId: Nullable(Type.String({ ...Id, description: 'The import that created the post' })),
     createdBy: Type.String({ ...Id, description: 'The author' }),
+    approval: Type.Union([PostApproval, Type.Null()], {
+      description: 'Where the post stands in the approval flow. Null if it was never submitted',
+    }),
     targets: Type.Array(PlatformPost, { description: 'One for each account' }),
   }),
 )

@@ -91,14 +91,36 @@ export const MOVES: Readonly<Record<TargetStatus, Moves>> = {
     fail: 'failed',
     miss: 'missed',
     lose: 'unconfirmed',
+    // Only before the call that publishes, if the content is not the approved one.
+    submit: 'in_review',
     // Only before the call that publishes; the publisher checks that.
     cancel: 'cancelled',
   },
   published: { edit: 'published', delete: 'published' },
   partial: { retry: 'publishing', edit: 'partial', delete: 'partial' },
-  failed: { retry: 'publishing', schedule: 'scheduled', cancel: 'cancelled', edit: 'failed', delete: 'failed' },
-  missed: { retry: 'publishing', schedule: 'scheduled', cancel: 'cancelled', edit: 'missed', delete: 'missed' },
-  cancelled: { schedule: 'scheduled', unschedule: 'draft', edit: 'cancelled', delete: 'cancelled' },
+  failed: {
+    submit: 'in_review',
+    retry: 'publishing',
+    schedule: 'scheduled',
+    cancel: 'cancelled',
+    edit: 'failed',
+    delete: 'failed',
+  },
+  missed: {
+    submit: 'in_review',
+    retry: 'publishing',
+    schedule: 'scheduled',
+    cancel: 'cancelled',
+    edit: 'missed',
+    delete: 'missed',
+  },
+  cancelled: {
+    submit: 'in_review',
+    schedule: 'scheduled',
+    unschedule: 'draft',
+    edit: 'cancelled',
+    delete: 'cancelled',
+  },
   unconfirmed: {
     // The platform, or the user, says what has happened.
     publish: 'published',

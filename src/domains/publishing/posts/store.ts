@@ -107,15 +107,28 @@ function rowOf(post: PostFacts, targets: readonly TargetRow[]): PostRow {
     ...overrides.flatMap((override) => [override?.title, override?.content]),
     ...labels,
   ]
+  const approval = approvalOf(post, targets)
   return {
     ...post,
+    approval,
     status,
     platforms: [...new Set(targets.map(({ platform }) => platform))],
     accountIds: targets.map(({ accountId }) => accountId),
     assetIds: [...new Set(allRefs(body, overrides).map(({ assetId }) => assetId))],
     searchText: texts.filter((text) => text != null && text !== '').join('\n'),
-    view: postView({ ...post, status }, targets),
+    view: postView({ ...post, approval, status }, targets),
   }
+}
+
+/** An approval ends when nothing of its post waits for it any more, for instance because the post was cancelled. */
+function approvalOf(post: PostFacts, targets: readonly TargetRow[]): PostFacts['approval'] {
+  const { approval } = post
+  if (approval === null || (approval.status !== 'open' && approval.status !== 'ready')) return approval
+  if (targets.some(({ status }) => status === 'in_review' || status === 'ready')) {
+    return approval.status === 'open' ? { ...approval, version: post.version } : approval
+  }
+  const ended = { stage: null, stageName: null, approverIds: [], isFallback: false, deadlineAt: null }
+  return { ...approval, ...ended, status: 'withdrawn', message: 'Nothing of the post waits for approval any more.' }
 }
 
 function factsOf(row: PostRow): PostFacts {

@@ -6,6 +6,7 @@ import type { ErrorKind, WhoActs } from '../../../platforms/error-kinds.ts'
 import type { PublishPart, PublishState, RemotePost } from '../../../platforms/publishing.ts'
 import { Workspace } from '../../workspace/workspaces/index.ts'
 import type { TimeAdjustment } from './calendar/schemas.ts'
+import type { PostApprovalData } from './approval/schemas.ts'
 import type { PostBody, PostData, TargetOverride } from './schemas.ts'
 import type { TargetStatus } from './state.ts'
 
@@ -67,6 +68,8 @@ export const Post = defineEntity({
     seriesId: p.uuid().nullable(),
     /** The nominal local time within the series. */
     occurrence: p.text().nullable(),
+    /** Null if the post was never submitted for approval. */
+    approval: p.json<PostApprovalData>().nullable(),
     /** The number of the newest version of the content. */
     version: p.integer(),
     /** The post as the API shows it. Written with each change, so that lists need no joins and no parsing. */

@@ -29,6 +29,7 @@ export function postView(post: PostFacts & Pick<PostRow, 'status'>, targets: rea
     lateMinutes: post.lateMinutes,
     batchId: post.batchId,
     createdBy: post.createdBy,
+    approval: post.approval,
     targets: targets.map(targetView),
   }
 }

@@ -33,6 +33,7 @@ export function roleName({ role, roleName: customName }: Pick<ScopeSources, 'rol
 export class MemberCache implements Memberships {
   readonly #database: Sql
   readonly #members: NoticeCache<Member>
+  readonly #inTurn: ((turn: Turn) => void)[] = []
 
   constructor(database: Sql, clock: Clock, coordination: Coordination) {
     this.#database = database
@@ -55,8 +56,14 @@ export class MemberCache implements Memberships {
 
   /** Every turn that changes members, roles or groups must call this, so that no later turn and no node uses old data. */
   changes(turn: Turn): void {
+    for (const listener of this.#inTurn) listener(turn)
     turn.settled(() => turn.memory(KNOWN_MEMBERS).clear())
     turn.afterCommit(() => this.changed(turn.workspaceId))
+  }
+
+  /** Adds a listener that runs in each turn that changes members, roles or groups, for example to add a job. */
+  onTurnChange(listener: (turn: Turn) => void): void {
+    this.#inTurn.push(listener)
   }
 
   /** Tells all nodes that members, roles or groups of a workspace have changed. To be called after the commit. */

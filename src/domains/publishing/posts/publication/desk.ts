@@ -1,11 +1,13 @@
 import type { Clock } from '../../../../core/clock.ts'
 import type { Switches } from '../../../../core/ports.ts'
+import type { Provided } from '../../../../core/provided.ts'
 import type { Turn } from '../../../../core/turn.ts'
 import { uuidv7 } from '../../../../core/id.ts'
 import type { LoggedCall } from '../../../../platforms/http/platform-http.ts'
 import type { PublishPart, PublishState, RemotePost } from '../../../../platforms/publishing.ts'
 import { postFiles } from '../../../media/assets/index.ts'
 import { postingAccounts, PUBLISHING_STATUSES, type PostingAccount } from '../../../social/accounts/index.ts'
+import type { ApprovalGate } from '../approval/gate.ts'
 import { allRefs, contentFor } from '../content.ts'
 import { act, canAct } from '../planning.ts'
 import type { TargetAction, TargetStatus } from '../state.ts'
@@ -74,16 +76,25 @@ export interface SettleInput {
   readonly calls: readonly LoggedCall[]
 }
 
+interface DeskNeeds {
+  readonly clock: Clock
+  readonly switches: Pick<Switches, 'isOn'>
+  readonly times: LeaseTimes
+  readonly approvals: Provided<ApprovalGate>
+}
+
 /** Gives targets to publishers and takes back their outcomes, in turns. */
 export class PublicationDesk {
   readonly #clock: Clock
   readonly #switches: Pick<Switches, 'isOn'>
   readonly #times: LeaseTimes
+  readonly #approvals: Provided<ApprovalGate>
 
-  constructor(clock: Clock, switches: Pick<Switches, 'isOn'>, times: LeaseTimes) {
+  constructor({ approvals, clock, switches, times }: DeskNeeds) {
     this.#clock = clock
     this.#switches = switches
     this.#times = times
+    this.#approvals = approvals
   }
 
   /** Takes a due target for an attempt, or ends it if it is too late. */
@@ -121,6 +132,15 @@ export class PublicationDesk {
     if (held !== null && !hasCalled && !isComplete) {
       await this.#hold(turn, found, held)
       return null
+    }
+    if (!isChecked && !isStarted) {
+      const reopened = await this.#approvals.get().refused(turn, found, targetId)
+      if (reopened !== undefined) {
+        // What was prepared of another content is no longer valid.
+        await postSegments.delete(turn.sql, { targetId, status: 'pending' })
+        await savePost(turn, found, reopened)
+        return null
+      }
     }
     const ready = isStarted ? segments : await this.#freeze(turn, found, segments)
     const claimed: TargetRow = {

@@ -1,0 +1,18 @@
+import { domain } from '../../../domain.ts'
+import { composeApprovals } from './compose.ts'
+import * as events from './events.ts'
+import * as jobs from './jobs.ts'
+import * as operations from './operations.ts'
+import { approvalEntities } from './tables.ts'
+import * as turns from './turns.ts'
+
+export const approvals = domain({
+  name: 'approvals',
+  about: 'Approval of posts in stages',
+  operations,
+  events,
+  jobs,
+  turns: Object.values(turns),
+  entities: approvalEntities,
+  compose: composeApprovals,
+})

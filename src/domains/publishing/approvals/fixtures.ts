@@ -1,0 +1,76 @@
+import { inWorkspace, make, newName, type Fixtures, type Stage } from '../../../../test/support/stage.ts'
+import type * as operations from './operations.ts'
+
+export const fixtures: Fixtures<typeof operations> = {
+  getApprovalFlow: async (stage) => {
+    await flow(stage)
+    return {}
+  },
+  replaceApprovalFlow: async (stage) => {
+    await flow(stage)
+    return {}
+  },
+  deleteApprovalFlow: async (stage) => {
+    await flow(stage)
+    return { once: true }
+  },
+  submitForApproval: async (stage) => {
+    await flow(stage)
+    const id = await post(stage)
+    return { path: { id }, once: true }
+  },
+  withdrawFromApproval: async (stage) => ({ path: { id: await submitted(stage) }, once: true }),
+  decideApproval: async (stage) => ({ path: { id: await submitted(stage) }, once: true }),
+  getApprovalChanges: async (stage) => ({ path: { id: await ready(stage) } }),
+  pingApprovers: async (stage) => ({ path: { id: await submitted(stage) }, once: true }),
+  releasePost: async (stage) => ({ path: { id: await ready(stage) }, once: true }),
+  resolveApprovalStage: async (stage) => ({ path: { postId: await submitted(stage) }, once: true }),
+}
+
+/** A flow of one stage, in which owners decide, and the caller if they can. */
+async function flow({ app, caller, owner, workspaceId }: Stage): Promise<void> {
+  const member = await app.composition.services.workspaces.memberships.find(workspaceId, caller.id)
+  const userIds = member?.scopes.has('posts:approve') === true ? [caller.id] : []
+  const reply = await app.send('PUT /api/approvals/{workspaceId}/flow', {
+    apiKey: owner.apiKey,
+    path: { workspaceId },
+    body: {
+      stages: [{ name: 'Legal', approvers: { userIds, roleIds: ['owner'] }, autoSchedule: false }],
+      authorsMayApprove: true,
+    },
+  })
+  if (reply.status !== 200) throw new Error(`a flow for a fixture: ${reply.text}`)
+}
+
+async function post(stage: Stage): Promise<string> {
+  const accountId = await make(stage, 'POST /api/social-accounts', {
+    ...inWorkspace(stage),
+    platform: 'mastodon',
+    sandbox: true,
+  })
+  return make(stage, 'POST /api/posts', {
+    ...inWorkspace(stage),
+    content: newName('post'),
+    targets: [{ accountId }],
+  })
+}
+
+/** A post in review. */
+async function submitted(stage: Stage): Promise<string> {
+  await flow(stage)
+  const id = await post(stage)
+  await act(stage, 'POST /api/posts/{id}/submit', id)
+  return id
+}
+
+/** An approved post that is held. */
+async function ready(stage: Stage): Promise<string> {
+  const id = await submitted(stage)
+  await act(stage, 'POST /api/posts/{id}/approval', id, { decision: 'approve' })
+  return id
+}
+
+async function act({ app, owner }: Stage, route: string, id: string, body?: object): Promise<void> {
+  const reply = await app.send(route, { apiKey: owner.apiKey, path: { id }, ...(body && { body }) })
+  if (reply.status !== 200) throw new Error(`${route} for a fixture: ${reply.text}`)
+}

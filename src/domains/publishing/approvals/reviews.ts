@@ -1,0 +1,279 @@
+import { HOUR, type Clock } from '../../../core/clock.ts'
+import type { Turn } from '../../../core/turn.ts'
+import {
+  act,
+  canAct,
+  canonicalJson,
+  loadPost,
+  plannedTime,
+  postsInReview,
+  savePost,
+  scheduled,
+  seenHash,
+  timeOfPost,
+  timesOf,
+  type LoadedPost,
+  type PostApprovalData,
+  type PostDecisionData,
+  type TargetRow,
+} from '../posts/index.ts'
+import { candidatesOf } from './approvers.ts'
+import { guestsFor } from './guests/store.ts'
+import { announceStages, endStage } from './jobs.ts'
+import { mailAuthor } from './notices.ts'
+import { progressOf } from './progress.ts'
+import type { StageData } from './schemas.ts'
+import type { FlowRow } from './tables.ts'
+
+/** How many decisions a post shows. */
+const MOST_DECISIONS = 50
+
+/** A post that was submitted. */
+export interface Reviewed extends LoadedPost {
+  readonly post: LoadedPost['post'] & { readonly approval: PostApprovalData }
+}
+
+export function isReviewed(loaded: LoadedPost): loaded is Reviewed {
+  return loaded.post.approval !== null
+}
+
+/** How a review ends without an approval. */
+export type Ending = Pick<PostApprovalData, 'message'> & {
+  readonly status: 'changes_requested' | 'rejected' | 'withdrawn'
+}
+
+/** Moves posts through the stages of a flow. All methods return the changed post, which the caller saves. */
+export class Reviews {
+  readonly #clock: Clock
+
+  constructor(clock: Clock) {
+    this.#clock = clock
+  }
+
+  /** Opens the first stage for a post. */
+  async submit(
+    turn: Turn,
+    flow: FlowRow,
+    { post, targets }: LoadedPost,
+    { publishNow, userId }: { userId: string; publishNow: boolean },
+  ): Promise<LoadedPost> {
+    const now = this.#now()
+    const old = post.approval
+    const approval: PostApprovalData = {
+      status: 'open',
+      message: null,
+      stage: 1,
+      stageName: null,
+      stages: [],
+      approverIds: [],
+      isFallback: false,
+      decisions: (old?.decisions ?? []).map((one) => ({ ...one, isCurrent: false })),
+      contentHash: await seenHash(turn.sql, { post, targets }),
+      version: post.version,
+      publishWhenApproved: publishNow,
+      authorIds: [...new Set([post.createdBy, ...(old?.authorIds ?? []), userId])],
+      submittedAt: now,
+      submittedBy: userId,
+      openedAt: now,
+      deadlineAt: null,
+      remindedAt: null,
+      opening: old?.opening ?? 0,
+    }
+    const reviewed = { post: { ...post, approval }, targets: targets.map((target) => this.#inReview(target)) }
+    return this.settle(turn, flow, reviewed, true)
+  }
+
+  /**
+   * Opens a stage again, and with it those that follow, because the post has changed.
+   * @param stage from 1
+   */
+  async reopen(turn: Turn, flow: FlowRow, { post, targets }: Reviewed, stage: number): Promise<LoadedPost> {
+    const approval: PostApprovalData = {
+      ...post.approval,
+      status: 'open',
+      stage,
+      decisions: post.approval.decisions.map((one) => (one.stage < stage ? one : { ...one, isCurrent: false })),
+      contentHash: await seenHash(turn.sql, { post, targets }),
+    }
+    const reviewed = { post: { ...post, approval }, targets: targets.map((target) => this.#inReview(target)) }
+    return this.settle(turn, flow, reviewed, true)
+  }
+
+  /**
+   * Brings an open review up to date: passes the stages that have what they need, and counts again who can decide.
+   * @param opens whether the open stage has just been opened
+   */
+  async settle(turn: Turn, flow: FlowRow, loaded: Reviewed, opens = false): Promise<LoadedPost> {
+    const members = await candidatesOf(turn)
+    const hasGuests = flow.stages.some(({ approvers }) => approvers.guests)
+    const guests = hasGuests ? await guestsFor(turn.sql, loaded, this.#now()) : []
+    const situation = { flow, approval: loaded.post.approval, members, guests }
+    const all = flow.stages.map((stage, index) => progressOf(stage, index + 1, situation))
+    const first = loaded.post.approval.stage ?? 1
+    const next = all.findIndex(({ isPassed }, index) => index + 1 >= first && !isPassed)
+    const stages = flow.stages.map(({ name, rule }, index) => {
+      const { approvedCount = 0, neededCount = 1 } = all[index] ?? {}
+      const status = next === -1 || index < next ? 'passed' : index === next ? 'open' : 'waiting'
+      return { name, rule, status, neededCount, approvedCount } as const
+    })
+    const reviewed = withApproval(loaded, { stages })
+    const stage = flow.stages[next]
+    const progress = all[next]
+    if (stage === undefined || progress === undefined) return this.#finish(turn, flow, reviewed)
+    const { approverIds, isFallback } = progress
+    const message = isFallback
+      ? `Nobody of the stage “${stage.name}” can decide any more. Holders of approvals:manage decide in their place.`
+      : `It waits for the stage “${stage.name}”.`
+    const open = withApproval(reviewed, {
+      stage: next + 1,
+      stageName: stage.name,
+      approverIds: [...approverIds],
+      isFallback,
+      message,
+    })
+    return opens || next + 1 !== first ? this.#open(turn, stage, open) : open
+  }
+
+  /** Ends a review without an approval. The targets are drafts again and keep their times. */
+  close(loaded: Reviewed, ending: Ending): Reviewed {
+    const now = this.#now()
+    const targets = loaded.targets.map((target) =>
+      target.status === 'in_review'
+        ? act(target, 'withdraw', { plan: target.plan + 1, problem: null, updatedAt: now })
+        : target,
+    )
+    return withApproval({ ...loaded, targets }, { ...ENDED, ...ending })
+  }
+
+  /** Adds a decision at the open stage. */
+  decided(
+    loaded: Reviewed,
+    decision: Pick<PostDecisionData, 'decision' | 'kind' | 'comment'> &
+      Partial<Pick<PostDecisionData, 'userId' | 'guestId' | 'guestName'>>,
+  ): Reviewed {
+    const { approval, version } = loaded.post
+    const added: PostDecisionData = {
+      userId: null,
+      guestId: null,
+      guestName: null,
+      ...decision,
+      stage: approval.stage ?? 1,
+      stageName: approval.stageName ?? '',
+      version,
+      contentHash: approval.contentHash,
+      isCurrent: true,
+      decidedAt: this.#now(),
+    }
+    return withApproval(loaded, { decisions: [...approval.decisions, added].slice(-MOST_DECISIONS) })
+  }
+
+  /** Schedules a target that is approved, or publishes it now if its time has passed. */
+  release(turn: Turn, { post, targets }: LoadedPost, isChosen: (target: TargetRow) => boolean): LoadedPost {
+    const at = this.#now()
+    const { lateMinutes } = post
+    const now = plannedTime(at, post.timeZone ?? 'UTC')
+    const released = targets.map((target) => {
+      if (!isChosen(target)) return target
+      const own = timeOfPost(target)
+      const time = own === null || own.scheduledAt <= at ? now : own
+      return scheduled(turn, target, { time, lateMinutes, at })
+    })
+    const isNow = post.scheduledAt === null || post.scheduledAt <= at
+    return { post: isNow ? { ...post, ...timesOf(now) } : post, targets: released }
+  }
+
+  /** Continues the posts in review in another flow. */
+  async moveTo(turn: Turn, old: FlowRow, flow: FlowRow): Promise<void> {
+    const differs = flow.stages.findIndex((stage, index) => isOtherStage(stage, old.stages[index]))
+    const kept = differs === -1 ? flow.stages.length : differs
+    await this.#each(turn, async (loaded) => {
+      const { approval } = loaded.post
+      const stage = Math.min(approval.stage ?? 1, kept + 1)
+      const opens = stage !== approval.stage || stage > kept
+      const decisions = approval.decisions.map((one) => (one.stage <= kept ? one : { ...one, isCurrent: false }))
+      return this.settle(turn, flow, withApproval(loaded, { stage, decisions }), opens)
+    })
+  }
+
+  /** Returns all posts in review to their authors. @returns how many */
+  withdrawAll(turn: Turn): Promise<number> {
+    const ending = { status: 'withdrawn', message: 'The approval flow was deleted.' } as const
+    return this.#each(turn, async (loaded) => this.close(loaded, ending))
+  }
+
+  /** Counts again who can decide, after members, roles, groups or links have changed. */
+  async recheck(turn: Turn, flow: FlowRow): Promise<void> {
+    await this.#each(turn, (loaded) => this.settle(turn, flow, loaded))
+  }
+
+  async #each(turn: Turn, change: (loaded: Reviewed) => Promise<LoadedPost>): Promise<number> {
+    const ids = await postsInReview(turn.sql, turn.workspaceId)
+    for (const id of ids) {
+      const before = await loadPost(turn.sql, id)
+      if (!isReviewed(before)) continue
+      const after = await change(before)
+      if (canonicalJson(after) !== canonicalJson(before)) await savePost(turn, before, after)
+    }
+    return ids.length
+  }
+
+  #open(turn: Turn, { deadlineHours }: StageData, loaded: Reviewed): Reviewed {
+    const now = this.#clock.now()
+    const opening = loaded.post.approval.opening + 1
+    const openedAt = new Date(now).toISOString()
+    const deadline = deadlineHours === null ? null : new Date(now + deadlineHours * HOUR)
+    if (deadline !== null) turn.job(endStage, { postId: loaded.post.id, opening }, { runAt: deadline })
+    turn.job(announceStages, { since: openedAt }, { key: turn.workspaceId })
+    const deadlineAt = deadline?.toISOString() ?? null
+    return withApproval(loaded, { opening, openedAt, deadlineAt, remindedAt: null })
+  }
+
+  /** Every stage has passed. */
+  async #finish(turn: Turn, flow: FlowRow, loaded: Reviewed): Promise<LoadedPost> {
+    const at = this.#now()
+    const { approval, lateMinutes, timeZone } = loaded.post
+    const holds = flow.stages.at(-1)?.autoSchedule === false
+    const now = plannedTime(at, timeZone ?? 'UTC')
+    const targets = loaded.targets.map((target) => {
+      if (target.status !== 'in_review') return target
+      const time = approval.publishWhenApproved ? now : timeOfPost(target)
+      if (holds || time === null) return act(target, 'approve', { plan: target.plan + 1, problem: null, updatedAt: at })
+      return scheduled(turn, target, { time, lateMinutes, at })
+    })
+    const waits = targets.some(({ status }) => status === 'ready')
+    const post = { ...loaded.post, ...(approval.publishWhenApproved && !waits && timesOf(now)) }
+    const contentHash = await seenHash(turn.sql, { post, targets })
+    const passed = waits
+      ? ({ status: 'ready', message: 'It is approved, and waits to be released.' } as const)
+      : ({ status: 'approved', message: 'It is approved.' } as const)
+    const finished = withApproval({ post, targets }, { ...ENDED, ...passed, contentHash })
+    await mailAuthor(turn, finished, this.#clock.now())
+    return finished
+  }
+
+  #inReview(target: TargetRow): TargetRow {
+    const isMeant = ['draft', 'ready', 'scheduled'].includes(target.status)
+    if (!isMeant || !canAct(target, 'submit')) return target
+    return act(target, 'submit', { plan: target.plan + 1, problem: null, updatedAt: this.#now() })
+  }
+
+  #now(): string {
+    return new Date(this.#clock.now()).toISOString()
+  }
+}
+
+/** Fields of a review without an open stage. */
+const ENDED = { stage: null, stageName: null, approverIds: [], isFallback: false, deadlineAt: null }
+
+/** The post with changes of its approval. */
+export function withApproval(
+  { post, targets }: Reviewed | (LoadedPost & { readonly post: { readonly approval: PostApprovalData } }),
+  changes: Partial<PostApprovalData>,
+): Reviewed {
+  return { post: { ...post, approval: { ...post.approval, ...changes } }, targets }
+}
+
+/** Whether decisions of one stage do not count at the other. */
+function isOtherStage(one: StageData, other: StageData | undefined): boolean {
+  return canonicalJson([one.approvers, one.rule]) !== canonicalJson([other?.approvers, other?.rule])
+}

@@ -1,0 +1,16 @@
+/** What other domains use of posts. */
+
+export type { ApprovalGate, GatedChange } from './approval/gate.ts'
+export { boardColumn, postsInReview, versionOf } from './approval/reviewed.ts'
+export { APPROVAL_DECISIONS, ApprovalRule, type PostApprovalData, type PostDecisionData } from './approval/schemas.ts'
+export { changedParts, changesBetween, seenHash } from './approval/seen.ts'
+export { timeOfPost } from './author.ts'
+export { snapshotOf } from './snapshot.ts'
+export { PostChanges } from './changes/schemas.ts'
+export { canonicalJson } from './changes/snapshot.ts'
+export { AccountNotUsable, PlatformRefusesPost, PostNotPossible } from './errors.ts'
+export { act, canAct, notPossible, scheduled, timesOf } from './planning.ts'
+export { PostPath, PostView, type PostData } from './schemas.ts'
+export { loadPost, savePost, type LoadedPost } from './store.ts'
+export type { TargetRow } from './tables.ts'
+export { plannedTime } from './time.ts'
