@@ -45,9 +45,10 @@ export function callbackReply(platform: string, { outcome, returnTo }: FinishedS
   const title = findPlatform(platform)?.title ?? platform
   const html =
     outcome.kind === 'connected'
-      ? page(`${title} is connected`, connectedText(outcome.account, outcome.notice))
+      ? page(`${title} is connected`, connectedText(outcome.account, outcome.notice, platform))
       : page(TITLES[outcome.kind], outcome.message)
-  const safe = { ...headers, 'Content-Security-Policy': "default-src 'none'; style-src 'unsafe-inline'" }
+  const policy = "default-src 'none'; style-src 'unsafe-inline'; img-src data:; base-uri 'none'; frame-ancestors 'none'"
+  const safe = { ...headers, 'Content-Security-Policy': policy }
   return reply(outcome.kind === 'connected' ? 200 : 400, new RawBody(CONTENT_TYPE, html), safe)
 }
 
@@ -72,12 +73,16 @@ export function documentReply<S extends TSchema>(document: object) {
 function connectedText(
   account: { name: string; handle: string | null; statusMessage: string | null },
   notice: string | null,
+  platform: string,
 ): string {
+  const hasChildren = findPlatform(platform)?.children !== undefined
   const name = account.handle === null ? account.name : `${account.name} (@${account.handle})`
   const sentences = [
     `${name} is connected to your workspace.`,
     notice,
-    account.statusMessage ?? 'You can close this page.',
+    account.statusMessage,
+    hasChildren ? 'Now choose which of its pages or organizations to connect.' : null,
+    'You can close this page.',
   ]
   return sentences.filter((sentence) => sentence !== null).join(' ')
 }
@@ -89,14 +94,18 @@ function page(title: string, text: string): string {
 <meta charset="utf-8">
 <meta name="viewport" content="width=device-width, initial-scale=1">
 <title>${escapeHtml(title)} – Crier</title>
+<link rel="icon" href="data:,">
 <style>
   :root { color-scheme: light dark; }
   body { font: 16px/1.5 system-ui, sans-serif; max-width: 36rem; margin: 4rem auto; padding: 0 1rem; }
 </style>
 </head>
 <body>
+<main>
 <h1>${escapeHtml(title)}</h1>
 <p>${escapeHtml(text)}</p>
+<p><a href="/">Back to Crier</a></p>
+</main>
 </body>
 </html>
 `

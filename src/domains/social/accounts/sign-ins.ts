@@ -185,7 +185,10 @@ export class SignIns {
       const denied = /denied|cancel/i.test(error)
       const description = (said.error_description ?? error).slice(0, 300)
       return denied
-        ? { kind: 'denied', message: `You did not allow Crier to use your ${title} account. Nothing was connected.` }
+        ? {
+            kind: 'denied',
+            message: `You did not allow Crier to use your ${title} account. Nothing was connected. To connect it, start again and allow the access.`,
+          }
         : { kind: 'platform_error', message: `${title} reported an error: ${description}. Nothing was connected.` }
     }
     if (code === undefined || code === '' || oauth === undefined) {
