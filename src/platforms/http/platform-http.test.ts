@@ -137,6 +137,18 @@ describe('PlatformHttp', () => {
       { url: base, method: 'POST', form: { refresh_token: secrets.field }, headers: { authorization: basic } },
       { url: base, method: 'POST', json: { a: [{ password: secrets.nested }] }, headers: { DPoP: secrets.proof } },
       { url: `${base}/${secrets.named}`, secrets: [secrets.named] },
+      {
+        url: base,
+        method: 'POST',
+        body: Buffer.from('code=marked-code'),
+        headers: { 'content-type': 'application/x-www-form-urlencoded' },
+      },
+      {
+        url: base,
+        method: 'POST',
+        body: Buffer.from('{"refresh_token":"marked-token"}'),
+        headers: { 'Content-Type': 'application/json' },
+      },
     ]
     for (const request of requests) {
       const said = await client()

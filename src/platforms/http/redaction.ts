@@ -27,6 +27,8 @@ interface SecretBearer {
   readonly headers?: Readonly<Record<string, string>>
   readonly json?: unknown
   readonly form?: Readonly<Record<string, string | undefined>>
+  /** Forms and JSON that a library has encoded. Other bytes, and streams, are not searched. */
+  readonly body?: unknown
   /** Secrets that no name reveals. */
   readonly secrets?: readonly string[]
 }
@@ -35,7 +37,7 @@ interface SecretBearer {
  * Every secret of a request, so that it can be removed from what the platform says about the request.
  * @param url with its query
  */
-export function secretsOf(url: string, { form = {}, headers = {}, json, secrets = [] }: SecretBearer): string[] {
+export function secretsOf(url: string, { body, form = {}, headers = {}, json, secrets = [] }: SecretBearer): string[] {
   const found = new Set(secrets)
   for (const [name, value] of Object.entries(headers)) {
     if (SECRET_NAME.test(name)) for (const secret of secretsOfHeader(value)) found.add(secret)
@@ -48,6 +50,7 @@ export function secretsOf(url: string, { form = {}, headers = {}, json, secrets 
   }
   for (const [name, value] of Object.entries(form)) if (SECRET_NAME.test(name)) found.add(value ?? '')
   collect(json, found)
+  collect(fieldsOf(body, headers), found)
   return [...found].filter((secret) => secret.length >= SHORTEST)
 }
 
@@ -58,6 +61,19 @@ function secretsOfHeader(value: string): string[] {
   if (!/^basic$/i.test(scheme)) return [text]
   const [, ...password] = Buffer.from(text, 'base64').toString('utf8').split(':')
   return [text, password.join(':')]
+}
+
+/** The fields of an encoded body. */
+function fieldsOf(body: unknown, headers: Readonly<Record<string, string>>): unknown {
+  if (!(body instanceof Uint8Array)) return undefined
+  const [, type = ''] = Object.entries(headers).find(([name]) => name.toLowerCase() === 'content-type') ?? []
+  const text = () => Buffer.from(body).toString('utf8')
+  if (type.includes('application/x-www-form-urlencoded')) return Object.fromEntries(new URLSearchParams(text()))
+  try {
+    return type.includes('json') ? (JSON.parse(text()) as unknown) : undefined
+  } catch {
+    return undefined
+  }
 }
 
 function collect(json: unknown, found: Set<string>, level = 0): void {

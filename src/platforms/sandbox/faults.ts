@@ -12,6 +12,8 @@ export interface Fault {
    */
   readonly kind: 'cut' | 'cut_body' | 'refuse' | 'slow' | 'hold' | 'stall' | 'status' | 'status_after'
   readonly status?: number
+  /** Whether the body of `status` repeats the request with its token, as errors of platforms can. */
+  readonly echo?: boolean
   readonly delayMs?: number
   /** How many matching requests pass before. */
   readonly skip?: number

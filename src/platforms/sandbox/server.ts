@@ -59,25 +59,26 @@ export async function serveFake(options: FakeServerOptions): Promise<RunningFake
     if (fault?.kind === 'refuse') return void outgoing.destroy()
     // The client ends the connection, or the sandbox does when it closes.
     if (fault?.kind === 'stall') return
-    if (fault?.kind === 'status') return send(outgoing, platform.key, statusOf(fault))
+    if (fault?.kind === 'status') return send(outgoing, platform.key, statusOf(fault, request))
     const reply = await fake.handle(request)
     save()
     if (fault?.kind === 'cut') return void outgoing.destroy()
     if (fault?.kind === 'hold') return
     if (fault?.kind === 'cut_body') return cutWithin(outgoing)
-    if (fault?.kind === 'status_after') return send(outgoing, platform.key, statusOf(fault))
+    if (fault?.kind === 'status_after') return send(outgoing, platform.key, statusOf(fault, request))
     if (fault?.kind === 'slow') await delay(fault.delayMs ?? 1_000)
     send(outgoing, platform.key, reply)
   }
 
-  function control({ body, path }: FakeRequest, outgoing: ServerResponse): void {
+  function control({ body, method, path }: FakeRequest, outgoing: ServerResponse): void {
     if (path === '/_sandbox/accounts') {
       const credential = fake.newAccount()
       save()
       return send(outgoing, platform.key, { status: 201, body: credential })
     }
     if (path === '/_sandbox/faults') {
-      faults.add(body as unknown as Fault)
+      if (method === 'DELETE') faults.clear()
+      else faults.add(body as unknown as Fault)
       return send(outgoing, platform.key, { status: 204 })
     }
     send(outgoing, platform.key, { status: 404, body: { sandbox: 'unknown control request' } })
@@ -103,12 +104,22 @@ function cutWithin(outgoing: ServerResponse): void {
   outgoing.write('{"data":', () => outgoing.destroy())
 }
 
-function statusOf({ retryAfter, status = 503 }: Fault): FakeReply {
-  return {
-    status,
-    headers: retryAfter === undefined ? {} : { 'Retry-After': String(retryAfter) },
-    body: { error: 'injected by the sandbox', error_code: status, ok: false },
-  }
+function statusOf({ echo = false, retryAfter, status = 503 }: Fault, request: FakeRequest): FakeReply {
+  const headers: Record<string, string> = retryAfter === undefined ? {} : { 'Retry-After': String(retryAfter) }
+  if (!echo) return { status, headers, body: { error: 'injected by the sandbox', error_code: status, ok: false } }
+  const { bytes, headers: sent, path, query } = request
+  const text = [
+    path,
+    decodeURIComponent(path),
+    query.toString(),
+    sent.authorization,
+    sent['dpop'],
+    bytes.toString('utf8'),
+  ]
+  const message = `injected by the sandbox: ${text.join(' ')}`
+  // The fields in which platforms describe an error.
+  const fields = { message, description: message, detail: message, error_description: message, title: message }
+  return { status, headers, body: { ...fields, ok: false, error: { ...fields, code: message }, errors: [fields] } }
 }
 
 function send(outgoing: ServerResponse, platform: string, { body, headers, status }: FakeReply): void {
