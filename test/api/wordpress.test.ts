@@ -20,6 +20,30 @@ afterAll(() => site?.stop())
 
 wordpressSuite('a real site', startReal)
 
+test('files that are too large for the site are refused with the reason', async () => {
+  const side = await startReal()
+  const { peer } = side
+  const author = await side.account('author_large')
+  const publish = (bytes: number) => {
+    const media = [peer.file({ kind: 'document', type: 'application/pdf' }, Buffer.alloc(bytes, '%PDF-1.4\n'))]
+    return peer.publish(author, partOf('Large', { key: `large ${bytes}`, createdAt: Date.now(), media }))
+  }
+  // Larger than upload_max_filesize of the site, then larger than post_max_size.
+  const limit = 2 * 1_048_576
+  await publish(limit)
+  await expect(publish(limit + 1)).rejects.toMatchObject({
+    kind: 'media_processing',
+    detail: expect.stringContaining('upload_max_filesize') as string,
+    mayHaveHappened: false,
+  })
+  await expect(publish(2 * limit)).rejects.toMatchObject({
+    kind: 'validation',
+    detail: expect.stringContaining('post_max_size') as string,
+  })
+  expect((await side.posts()).filter(({ title }) => title === 'Large')).toHaveLength(1)
+  await side.stop()
+})
+
 /** The site behind a proxy that can lose replies. */
 async function startReal(): Promise<WordPressSide> {
   const proxy = await cutProxy(site.url)

@@ -94,11 +94,14 @@ export async function startWordPress(): Promise<WordPress> {
     '-d',
     `opcache.file_cache=${join(folder, 'scripts')}`,
     '-d',
-    'upload_max_filesize=64M',
+    'upload_max_filesize=2M',
     '-d',
-    'post_max_size=70M',
+    'post_max_size=3M',
     '-d',
     'memory_limit=256M',
+    // Warnings would come before the JSON of a reply.
+    '-d',
+    'display_errors=0',
   ]
   const command = async <T>(name: string, input: object = {}): Promise<T> => {
     const { stdout } = await run(php, [...settings, join(PEER, 'peer.php'), name, JSON.stringify(input)], {

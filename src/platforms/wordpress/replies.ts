@@ -32,6 +32,7 @@ const KINDS: Readonly<Record<string, ErrorKind>> = {
   rest_upload_hash_mismatch: 'media_processing',
   rest_upload_image_type_not_supported: 'media_processing',
   rest_upload_no_data: 'validation',
+  rest_upload_no_content_disposition: 'validation',
   rest_upload_file_too_big: 'validation',
   rest_upload_limited_space: 'quota_exhausted',
   rest_upload_user_quota_exceeded: 'quota_exhausted',
@@ -49,6 +50,16 @@ const KINDS: Readonly<Record<string, ErrorKind>> = {
   rest_no_route: 'unsupported',
 }
 
+/** PHP drops a form that is larger than it takes. WordPress then misses the file, or the headers of a file as the body. */
+const DROPPED =
+  'The site got no file. It is probably larger than the web server takes (post_max_size of PHP). The administrator of the site can raise that limit.'
+
+/** What a code means where WordPress itself does not know. */
+const DETAILS: Readonly<Record<string, string>> = {
+  rest_upload_no_data: DROPPED,
+  rest_upload_no_content_disposition: DROPPED,
+}
+
 /** The codes with a status of 5xx that refuse the call. */
 const REFUSED = /^(?:rest_upload_|rest_trash_not_supported|db_(?:insert|update)_error)/
 
@@ -63,7 +74,8 @@ export const reader: ReplyReader = {
     return {
       kind: isAnonymous(status, data) ? 'auth_expired' : (KINDS[code] ?? kindOfStatus(status)),
       code,
-      detail: [typeof message === 'string' ? message : code, ...Object.values(data?.params ?? {})].join(' '),
+      detail:
+        DETAILS[code] ?? [typeof message === 'string' ? message : code, ...Object.values(data?.params ?? {})].join(' '),
       ...(REFUSED.test(code) && { mayHaveHappened: false }),
       ...(code === 'comment_flood' && { retryAfter: FLOOD_SECONDS }),
     }
