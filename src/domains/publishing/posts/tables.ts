@@ -8,6 +8,7 @@ import { Workspace } from '../../workspace/workspaces/index.ts'
 import type { TimeAdjustment } from './calendar/schemas.ts'
 import type { PostApprovalData } from './approval/schemas.ts'
 import type { PostBody, PostData, TargetOverride } from './schemas.ts'
+import type { LoggedCall } from '../../../platforms/http/platform-http.ts'
 import type { TargetStatus } from './state.ts'
 
 const inWorkspace = (name: string) => references(Workspace, { name, onDelete: 'cascade' })
@@ -197,15 +198,6 @@ export const PostSegment = defineEntity({
 export const postSegments = table(PostSegment)
 export type SegmentRow = Row<typeof PostSegment>
 
-/** A call to a platform, without secrets. */
-export interface AttemptCall {
-  readonly method: string
-  readonly url: string
-  readonly httpStatus: number | null
-  readonly ms: number
-  readonly error: string | null
-}
-
 /** One attempt of a publisher to publish a target, check its outcome, or delete it. */
 export const PostAttempt = defineEntity({
   name: 'PostAttempt',
@@ -225,7 +217,7 @@ export const PostAttempt = defineEntity({
     /** The state of the target after it. Null while it runs, or if its node was lost. */
     outcome: p.text().$type<TargetStatus>().nullable(),
     problem: p.json<TargetProblem>().nullable(),
-    calls: p.json<readonly AttemptCall[]>().defaultRaw(`'[]'`),
+    calls: p.json<readonly LoggedCall[]>().defaultRaw(`'[]'`),
   },
 })
 

@@ -203,7 +203,7 @@ export class PublicationDesk {
     const problem = 'problem' in outcome ? outcome.problem : null
     const found = await loadTarget(turn.sql, targetId)
     const isOurs = found?.target.attemptId === attemptId
-    const end = { endedAt, problem, calls: calls as never }
+    const end = { endedAt, problem, calls }
     if (found === undefined || !isOurs) {
       await postAttempts.update(turn.sql, { id: attemptId }, end)
       return

@@ -4,16 +4,13 @@ import type { Clock } from '../../../../core/clock.ts'
 import type { Logger } from '../../../../core/log.ts'
 import type { Sql } from '../../../../core/sql.ts'
 import type { TurnRunner } from '../../../../core/system-turn.ts'
-import type { LoggedCall } from '../../../../platforms/http/platform-http.ts'
+import { CallRecorder } from '../../../../platforms/http/call-recorder.ts'
 import type { AccountCalls } from '../../../social/accounts/index.ts'
 import { Attempt } from './attempt.ts'
 import type { LeaseTimes } from './lease.ts'
 import type { MediaSources } from './media-source.ts'
 import { AttemptProgress, FencedError, momentOf } from './progress.ts'
 import { claimTarget, settleTarget } from './turns.ts'
-
-/** How much of the log of calls is stored with an attempt. */
-const MOST_CALLS = 200
 
 interface PublisherNeeds {
   readonly sql: Sql
@@ -50,10 +47,7 @@ export class Publisher {
     const began = momentOf(clock)
     const claim = await turns.system(workspaceId, claimTarget, { targetId, plan, attemptId })
     if (claim === null) return
-    const made: LoggedCall[] = []
-    const onCall = (call: LoggedCall) => {
-      if (made.length < MOST_CALLS) made.push(call)
-    }
+    const made = new CallRecorder()
     const progress = new AttemptProgress(sql, clock, { targetId, attemptId, times, began })
     const stop = new AbortController()
     const beat = setInterval(() => {
@@ -65,9 +59,12 @@ export class Publisher {
     beat.unref()
     try {
       const both = AbortSignal.any([signal, stop.signal])
-      const attempt = new Attempt({ clock, calls, media, random, wait, log, progress, signal: both, onCall }, claim)
+      const attempt = new Attempt(
+        { clock, calls, media, random, wait, log, progress, signal: both, onCall: made.add },
+        claim,
+      )
       const outcome = await attempt.run()
-      await turns.system(workspaceId, settleTarget, { targetId, attemptId, outcome, calls: made })
+      await turns.system(workspaceId, settleTarget, { targetId, attemptId, outcome, calls: made.recorded().calls })
     } catch (error) {
       if (!(error instanceof FencedError)) throw error
       log.info({ targetId, attemptId }, 'a publication was taken over or cancelled')
