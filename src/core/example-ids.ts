@@ -19,6 +19,8 @@ export const EXAMPLE = {
   uploadId: '01939e5c-7a10-7c3e-8f21-3c5a9b2d4ea4',
   jobId: '01939e5c-7a10-7c3e-8f21-3c5a9b2d4eb1',
   accountId: '01939e5c-7a10-7c3e-8f21-3c5a9b2d4ec1',
+  batchId: '01939e5c-7a10-7c3e-8f21-3c5a9b2d4ed4',
+  seriesId: '01939e5c-7a10-7c3e-8f21-3c5a9b2d4ed5',
   postId: '01939e5c-7a10-7c3e-8f21-3c5a9b2d4ed1',
   targetId: '01939e5c-7a10-7c3e-8f21-3c5a9b2d4ed2',
   postCommentId: '01939e5c-7a10-7c3e-8f21-3c5a9b2d4ed3',

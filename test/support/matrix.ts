@@ -4,6 +4,12 @@ import type { Prepared, Stage } from './stage.ts'
 import { PIXEL } from './pixel.ts'
 import type { Reply, SendOptions } from './send.ts'
 
+const PICTURE = { name: 'pixel.png', content: PIXEL, type: 'image/png' }
+/** The files of operations that take no picture. */
+const FILES: Readonly<Record<string, typeof PICTURE>> = {
+  importPosts: { name: 'posts.csv', content: Buffer.from('content,draft\nHello,true'), type: 'text/csv' },
+}
+
 /** An unknown id. */
 export const NOTHING = '01900000-0000-7000-8000-00000000dead'
 
@@ -22,7 +28,7 @@ export function example(op: NamedOperation): SendOptions {
     ...(op.example.query && { query: op.example.query }),
     ...(op.example.body === undefined ? {} : { body: op.example.body }),
     ...(op.bodyType && { headers: { 'Content-Type': op.bodyType } }),
-    ...(op.upload?.kind === 'multipart' && { file: { name: 'pixel.png', content: PIXEL, type: 'image/png' } }),
+    ...(op.upload?.kind === 'multipart' && { file: FILES[op.name] ?? PICTURE }),
   })
 }
 

@@ -172,4 +172,16 @@ export const publishing = [
       constraint approval_guests_token_key unique (token_hash)
     )`,
   'create index approval_guests_by_workspace on approval_guests (workspace_id, id)',
+  `
+    create table post_batches (
+      id uuid primary key,
+      workspace_id uuid not null references workspaces (id) on delete cascade,
+      row_count integer not null,
+      created_count integer not null,
+      created_by uuid not null,
+      undone_at timestamptz,
+      created_at timestamptz not null,
+      updated_at timestamptz not null
+    )`,
+  'create index post_batches_by_workspace on post_batches (workspace_id, id)',
 ]

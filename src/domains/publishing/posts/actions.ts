@@ -169,7 +169,7 @@ export class PostActions {
     requireOne(before, 'schedule', isChosen)
     const chosen = before.targets.filter((target) => isChosen(target))
     const { body } = before.post
-    const resources = await this.#checks.resources(turn.sql, turn.workspaceId, body, chosen)
+    const resources = await this.#checks.resources(turn, body, chosen)
     this.#checks.require(body, chosen, resources)
     this.#checks.requireUsable(chosen, resources)
     const planned = { time, at, lateMinutes: before.post.lateMinutes }

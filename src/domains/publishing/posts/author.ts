@@ -1,5 +1,4 @@
 import type { Clock } from '../../../core/clock.ts'
-import { ValidationFailed } from '../../../core/errors.ts'
 import { uuidv7 } from '../../../core/id.ts'
 import type { Static } from '../../../core/schema.ts'
 import type { Sql } from '../../../core/sql.ts'
@@ -21,13 +20,24 @@ import { insertPost, loadPost, savePost, type LoadedPost } from './store.ts'
 import { postSegments, postVersions, type TargetRow, type VersionKind } from './tables.ts'
 import { anyOf } from '../../../db/condition.ts'
 import { plannedTime, type PlannedTime } from './time.ts'
-import type { SlotFinder, SlotWish } from './slots/finder.ts'
-import { labelOf } from './slots/wish.ts'
+import { loadOf } from './reservations/load.ts'
+import { reservationsOf } from './reservations/turn-reservations.ts'
+import type { SlotFinder } from './slots/finder.ts'
 import type { PostFacts } from './views.ts'
+import { hasTime, requireOneTime, requireTargets, slotWish } from './wanted-time.ts'
 
 const LATE_MINUTES = 60
 
 type TargetInput = NonNullable<NewPostInput['targets']>[number]
+
+/** What a new post has beside the request. */
+export interface PostOrigin {
+  readonly userId: string
+  readonly batchId?: string
+  readonly workspaceZone?: string
+  /** Accounts and files that were loaded already. */
+  readonly known?: Resources
+}
 
 /** A target that a request names, with its own time. */
 interface WantedTarget extends Wanted {
@@ -75,25 +85,31 @@ export class PostAuthor {
    * @throws AppError validation_failed, platform_validation_failed, account_not_usable, queue_full
    */
   async create(turn: Turn, input: NewPostInput, userId: string): Promise<PostData> {
+    return this.add(turn, await this.build(turn, input, { userId }), input.publishNow)
+  }
+
+  /**
+   * A new post with its checks and its slot, without a change of anything but the reservations of the turn.
+   * @throws AppError validation_failed, platform_validation_failed, account_not_usable, queue_full
+   */
+  async build(turn: Turn, input: NewPostInput, origin: PostOrigin): Promise<LoadedPost> {
     const now = this.#clock.now()
     const at = new Date(now).toISOString()
     requireOneTime(input)
-    const zone = input.timezone ?? (hasTime(input) ? await timeZoneOf(turn.sql, turn.workspaceId) : 'UTC')
+    const { workspaceZone } = origin
+    const zone =
+      input.timezone ?? workspaceZone ?? (hasTime(input) ? await timeZoneOf(turn.sql, turn.workspaceId) : 'UTC')
     const body = bodyOf(input)
     const time =
       input.publishNow === true
         ? plannedTime(at, zone)
         : input.queue === undefined
           ? timeOf(input.scheduledFor, zone)
-          : await this.#slots.next(turn, slotWish(input))
+          : await this.#slots.next(turn, slotWish(input), workspaceZone)
     const wanted = this.#wanted(input.targets ?? [], time, zone)
-    const resources = await this.#checks.resources(
-      turn.sql,
-      turn.workspaceId,
-      body,
-      wanted,
-      turn.memory(BATCH_ACCOUNTS),
-    )
+    const known = origin.known ?? { accounts: turn.memory(BATCH_ACCOUNTS) }
+    const where = { sql: turn.sql, workspaceId: turn.workspaceId, known }
+    const resources = await this.#checks.resources(where, body, wanted)
     if (time !== null) requireTargets(wanted)
     if (input.draft !== true) this.#checks.require(body, wanted, resources)
     const post: PostFacts = {
@@ -103,27 +119,39 @@ export class PostAuthor {
       labels: input.labels ?? [],
       ...timesOf(time),
       lateMinutes: input.lateMinutes ?? LATE_MINUTES,
-      batchId: null,
+      batchId: origin.batchId ?? null,
       seriesId: null,
       occurrence: null,
       approval: null,
       version: 1,
-      createdBy: userId,
+      createdBy: origin.userId,
       deletedAt: null,
       createdAt: at,
       updatedAt: at,
     }
     const drafts = wanted.map((target, position) => newTarget(post, { target, position, resources, at }))
     if (drafts.some(({ scheduledAt }) => scheduledAt !== null)) this.#checks.requireUsable(wanted, resources)
+    const targets = drafts.map((target) => {
+      const status = target.scheduledAt === null ? target.status : 'scheduled'
+      return { ...target, status, ...loadOf(body, target.override, target.platform) }
+    })
+    reservationsOf(turn).change([], targets)
+    return { post, targets }
+  }
+
+  /** Writes a prepared post and plans its publication. */
+  async add(turn: Turn, { post, targets: prepared }: LoadedPost, publishNow = false): Promise<PostData> {
+    const { createdAt: at, createdBy: userId, lateMinutes } = post
     const place = await this.#place(turn)
-    const planned = drafts.map((target) => this.#planned(turn, target, { at, lateMinutes: post.lateMinutes, place }))
-    const gated = {
+    const planned = prepared.map((target) => {
+      return this.#planned(turn, { ...target, status: 'draft' }, { at, lateMinutes, place })
+    })
+    const made = await this.#approvals.get().changed(turn, {
       after: { post, targets: planned },
       before: undefined,
       userId,
-      publishNow: input.publishNow === true,
-    }
-    const made = await this.#approvals.get().changed(turn, gated)
+      publishNow,
+    })
     const view = insertPost(turn, made, postCreated)
     this.addVersion(turn, made, { kind: 'created', authorId: userId, at })
     turn.audit({ kind: 'post', id: post.id })
@@ -135,7 +163,7 @@ export class PostAuthor {
     const body = bodyOf(input)
     const zone = input.timezone ?? 'UTC'
     const wanted = this.#wanted(input.targets ?? [], timeOf(input.scheduledFor, zone), zone)
-    const resources = await this.#checks.resources(this.#sql, input.workspaceId, body, wanted)
+    const resources = await this.#checks.resources({ sql: this.#sql, workspaceId: input.workspaceId }, body, wanted)
     const targets = this.#checks.check(body, wanted, resources)
     return { isValid: targets.every(({ isValid }) => isValid), targets }
   }
@@ -214,7 +242,7 @@ export class PostAuthor {
         ? before.targets.map((target) => wantedOf(target, time))
         : this.#wanted(input.targets, time, zone)
     requireEditable(before, wanted)
-    const resources = await this.#checks.resources(turn.sql, turn.workspaceId, body, wanted)
+    const resources = await this.#checks.resources(turn, body, wanted)
     if (time !== null) requireTargets(wanted)
     this.#checks.require(body, wanted, resources)
     const lateMinutes = input.lateMinutes ?? post.lateMinutes
@@ -272,15 +300,6 @@ export class PostAuthor {
 /** The accounts that the posts of a batch name. */
 const BATCH_ACCOUNTS: MemoryKey<Map<string, PostingAccount>> = { name: 'posts.accounts', make: () => new Map() }
 
-function hasTime({ publishNow, queue, scheduledFor, targets = [] }: NewPostInput): boolean {
-  return (
-    publishNow === true ||
-    scheduledFor != null ||
-    queue !== undefined ||
-    targets.some(({ override }) => override?.scheduledFor != null)
-  )
-}
-
 interface NewTarget {
   readonly target: WantedTarget
   readonly position: number
@@ -331,13 +350,6 @@ function timeOf(scheduledFor: string | null | undefined, zone: string, path?: st
   return scheduledFor == null ? null : plannedTime(scheduledFor, zone, path)
 }
 
-/** The slot that a new post asks for: free for all accounts that have no time of their own. */
-function slotWish({ queue, targets = [] }: NewPostInput): SlotWish {
-  const queued = targets.filter(({ override }) => override?.scheduledFor == null)
-  requireTargets(queued)
-  return { accountIds: queued.map(({ accountId }) => accountId), label: labelOf(queue) }
-}
-
 /** The stored time of a post or target. */
 export function timeOfPost(
   row: Pick<PostFacts, 'localTime' | 'timeZone' | 'scheduledAt' | 'adjustment'>,
@@ -349,25 +361,6 @@ export function timeOfPost(
 
 function isSameTime(target: TargetRow, time: PlannedTime | null): boolean {
   return target.scheduledAt === (time?.scheduledAt ?? null) && target.timeZone === (time?.timeZone ?? null)
-}
-
-/** @throws AppError validation_failed */
-function requireOneTime({ draft, publishNow, queue, scheduledFor }: NewPostInput): void {
-  const times = [
-    publishNow === true && 'publishNow',
-    scheduledFor != null && 'scheduledFor',
-    queue !== undefined && 'queue',
-    draft === true && 'draft',
-  ].filter((name) => name !== false)
-  if (times.length < 2) return
-  const message = `cannot be combined with ${times[0]}`
-  throw ValidationFailed({ errors: [{ path: `/body/${times[1]}`, code: 'conflict', message }] })
-}
-
-function requireTargets(wanted: readonly unknown[]): void {
-  if (wanted.length > 0) return
-  const message = 'must name at least one account, because the post has a time'
-  throw ValidationFailed({ errors: [{ path: '/body/targets', code: 'required', message }] })
 }
 
 /** @throws AppError post_state_conflict if a target is being published, or a published one is removed */

@@ -8,7 +8,7 @@ import { postingAccounts, PUBLISHING_STATUSES, type PostingAccount } from '../..
 import { allRefs, contentFor } from './content.ts'
 import { AccountNotUsable, PlatformRefusesPost } from './errors.ts'
 import type { LoadedPost } from './store.ts'
-import type { PostBody, TargetCheckData, TargetOverride } from './schemas.ts'
+import type { MediaRef, PostBody, TargetCheckData, TargetOverride } from './schemas.ts'
 
 /** An account of a post, and what it publishes differently. */
 export interface Wanted {
@@ -34,24 +34,27 @@ export class PostChecks {
 
   /**
    * The accounts and files that a post names.
-   * @param known accounts that were read before, if all of them were
+   * @param known what was read before, for many posts. Accounts are used if all of them are there
    * @throws AppError validation_failed for an unknown account or file
    */
   async resources(
-    sql: Sql,
-    workspaceId: string,
+    {
+      known,
+      sql,
+      workspaceId,
+    }: { readonly sql: Sql; readonly workspaceId: string; readonly known?: Partial<Resources> },
     body: PostBody,
     wanted: readonly Wanted[],
-    known?: ReadonlyMap<string, PostingAccount>,
   ): Promise<Resources> {
     const refs = allRefs(
       body,
       wanted.map(({ override }) => override),
     )
     const ids = wanted.map(({ accountId }) => accountId)
-    const isKnown = known !== undefined && ids.every((id) => known.has(id))
-    const accounts = isKnown ? known : await postingAccounts(sql, workspaceId, ids)
-    const files = refs.length === 0 ? NO_FILES : await postFiles(sql, workspaceId, refs)
+    const all = known?.accounts
+    const accounts =
+      all !== undefined && ids.every((id) => all.has(id)) ? all : await postingAccounts(sql, workspaceId, ids)
+    const files = known?.files ?? (refs.length === 0 ? NO_FILES : await postFiles(sql, workspaceId, refs))
     const errors = [
       ...ids.flatMap((id, index) => {
         const path = `/body/targets/${index}/accountId`
@@ -69,6 +72,18 @@ export class PostChecks {
     ]
     if (errors.length > 0) throw ValidationFailed({ errors })
     return { accounts, files }
+  }
+
+  /** Accounts and files by their ids. Those that do not exist are left out. */
+  async load(
+    sql: Sql,
+    workspaceId: string,
+    { ids, refs }: { readonly ids: readonly string[]; readonly refs: readonly MediaRef[] },
+  ): Promise<Resources> {
+    return {
+      accounts: await postingAccounts(sql, workspaceId, [...new Set(ids)]),
+      files: await postFiles(sql, workspaceId, refs),
+    }
   }
 
   /** What each platform says to the post. */
@@ -111,7 +126,7 @@ export class PostChecks {
    * @throws AppError platform_validation_failed, account_not_usable
    */
   async requireStored(sql: Sql, { post, targets }: Pick<LoadedPost, 'post' | 'targets'>): Promise<void> {
-    const resources = await this.resources(sql, post.workspaceId, post.body, targets)
+    const resources = await this.resources({ sql, workspaceId: post.workspaceId }, post.body, targets)
     this.require(post.body, targets, resources)
     this.requireUsable(targets, resources)
   }

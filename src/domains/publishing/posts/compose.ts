@@ -6,6 +6,9 @@ import { AccountTargets } from './accounts/account-targets.ts'
 import type { ApprovalGate } from './approval/gate.ts'
 import { assetUses } from './asset-uses.ts'
 import { PostAuthor } from './author.ts'
+import { PostBatches } from './bulk/batches.ts'
+import { PostExporter } from './bulk/exporter.ts'
+import { PostImporter } from './bulk/importer.ts'
 import { PostChecks } from './checks.ts'
 import { PostComments } from './comments/comments.ts'
 import { PublicationDesk } from './publication/desk.ts'
@@ -34,6 +37,7 @@ export function composePosts(
   const queues = new PostQueues(sql, clock)
   const slots = new SlotFinder(sql, clock, queues)
   const author = new PostAuthor({ sql, clock, checks, slots, approvals })
+  const reader = new PostReader(sql)
   assets.uses.register(assetUses)
   socialAccounts.accounts.registerPosts(new AccountTargets(clock))
   return {
@@ -45,8 +49,11 @@ export function composePosts(
         author,
         actions: new PostActions({ clock, author, checks, slots, approvals }),
         queues,
+        importer: new PostImporter(clock, author, checks),
+        exporter: new PostExporter(reader),
+        batches: new PostBatches(sql, clock),
         slots,
-        reader: new PostReader(sql),
+        reader,
         history: new PostHistory(sql, author),
         comments: new PostComments(sql, clock),
         desk: new PublicationDesk({ clock, switches, times: LEASE, approvals }),

@@ -18,6 +18,14 @@ export const PlatformRefusesPost = defineError({
   fix: 'Change what the failures name, or send `draft: true` to save the post as it is.',
 })
 
+export const BulkRefused = defineError({
+  code: 'bulk_refused',
+  status: 400,
+  message: 'Some posts cannot be created, so none was.',
+  cause: 'A row cannot be read, or a platform would refuse its post. `details.rows` has every row with its verdict.',
+  fix: 'Correct the rows, or send `partial: true` to create the others.',
+})
+
 export const QueueFull = defineError({
   code: 'queue_full',
   status: 409,

@@ -10,17 +10,20 @@ import {
 } from '../../../../test/support/stage.ts'
 import { refuseNext } from '../../../../test/support/sandbox-faults.ts'
 import { waitFor } from '../../../../test/support/wait.ts'
+import type * as bulkOperations from './bulk/operations.ts'
 import type * as comments from './comments/operations.ts'
 import type * as operations from './operations.ts'
+import type * as queueOperations from './slots/operations.ts'
 import type { PostData } from './schemas.ts'
 import type * as versions from './versions/operations.ts'
 
-type Operations = typeof operations & typeof comments & typeof versions
+type Operations = typeof operations & typeof bulkOperations & typeof comments & typeof queueOperations & typeof versions
 
-export const rows: Rows = { posts: (stage) => post(stage) }
+export const rows: Rows = { posts: (stage) => post(stage), post_batches: (stage) => batch(stage) }
 
 export const lists: Lists<Operations> = {
   listPosts: times((stage) => post(stage)),
+  listBulkBatches: times((stage) => batch(stage)),
   getPostVersions: async (stage, count) => {
     const id = await post(stage)
     for (let made = 1; made < count; made += 1) {
@@ -39,6 +42,8 @@ const LATER = { scheduledFor: '2099-11-30T09:00', timezone: 'Europe/Berlin' }
 
 export const fixtures: Fixtures<Operations> = {
   createPost: async (stage) => ({ body: { ...inWorkspace(stage), ...(await content(stage)) } }),
+  createPostsBulk: async (stage) => ({ body: { ...inWorkspace(stage), posts: [await content(stage)] } }),
+  undoBulkBatch: async (stage) => ({ path: { batchId: await batch(stage) }, once: true }),
   updatePost: async (stage) => ({ path: { id: await post(stage) } }),
   validatePost: async (stage) => ({ body: { ...inWorkspace(stage), ...(await content(stage)) } }),
   reschedulePost: async (stage) => ({ path: { id: await post(stage) }, body: LATER }),
@@ -61,6 +66,15 @@ async function content(stage: Stage) {
     sandbox: true,
   })
   return { content: newName('post'), targets: [{ accountId }] }
+}
+
+/** A batch of one post. */
+async function batch(stage: Stage): Promise<string> {
+  const { app, owner } = stage
+  const body = { ...inWorkspace(stage), posts: [await content(stage)] }
+  const reply = await app.send('POST /api/posts/bulk', { apiKey: owner.apiKey, body })
+  if (reply.status !== 201) throw new Error(`a batch for a fixture: ${reply.text}`)
+  return (reply.body.data as { batchId: string }).batchId
 }
 
 async function post(stage: Stage, extra: object = {}): Promise<string> {

@@ -113,18 +113,20 @@ export const postContentFields = {
   lateMinutes: Type.Optional(LateMinutes),
 }
 
+/** The fields of a new post beside its workspace. */
+export const newPostFields = {
+  ...postContentFields,
+  scheduledFor: Type.Optional(Nullable(ScheduledFor)),
+  timezone: Type.Optional(TimeZone),
+  queue: Type.Optional(QueueWish),
+  publishNow: Type.Optional(Type.Boolean({ description: 'Publishes the post at once' })),
+  draft: Type.Optional(
+    Type.Boolean({ description: 'Saves the post even if a platform would refuse it. It cannot have a time' }),
+  ),
+}
+
 export const NewPost = Input(
-  {
-    workspaceId: Id,
-    ...postContentFields,
-    scheduledFor: Type.Optional(Nullable(ScheduledFor)),
-    timezone: Type.Optional(TimeZone),
-    queue: Type.Optional(QueueWish),
-    publishNow: Type.Optional(Type.Boolean({ description: 'Publishes the post at once' })),
-    draft: Type.Optional(
-      Type.Boolean({ description: 'Saves the post even if a platform would refuse it. It cannot have a time' }),
-    ),
-  },
+  { workspaceId: Id, ...newPostFields },
   { description: 'A post. Without `scheduledFor`, `queue` or `publishNow` it is a draft' },
 )
 export type NewPostInput = Static<typeof NewPost>
@@ -304,7 +306,8 @@ export const PostCheck = Type.Object({
 })
 
 export const PostPath = Input({ id: Id })
-export const PostListQuery = Input({
+/** The filters of lists of posts. */
+export const PostListFilter = {
   workspaceId: Id,
   status: Type.Optional(TargetStatusSchema),
   platform: Type.Optional(PlatformKey),
@@ -314,5 +317,5 @@ export const PostListQuery = Input({
   q: Type.Optional(Text(1, 200, { description: 'Words of the text, the title or the labels' })),
   label: Type.Optional(Text(1, 50)),
   batchId: Type.Optional(Id),
-  ...pageFields,
-})
+}
+export const PostListQuery = Input({ ...PostListFilter, ...pageFields })

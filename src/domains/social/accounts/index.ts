@@ -4,5 +4,11 @@ export type { AccountPosts, DuePost } from './account-posts.ts'
 export type { AccountNow } from './capabilities.ts'
 export { PlatformKey } from './schemas.ts'
 export { AccountStatusSchema } from './status.ts'
-export { postingAccounts, PUBLISHING_STATUSES, type PostingAccount } from './posting.ts'
+export {
+  namedAccounts,
+  postingAccounts,
+  PUBLISHING_STATUSES,
+  type NamedAccount,
+  type PostingAccount,
+} from './posting.ts'
 export type { AccountCalls, OpenedAccount } from './account-calls.ts'

@@ -28,6 +28,19 @@ const findPosting = query(
       .where(sql<boolean>`a.id = any(${$.ids})`),
 )
 
+/** An account as people name it. */
+export type NamedAccount = Pick<PostingAccount, 'id' | 'platform' | 'name' | 'handle'>
+
+/** The accounts of a workspace that were not removed, to find them by their names. */
+export async function namedAccounts(on: Sql, workspaceId: string): Promise<readonly NamedAccount[]> {
+  const rows = await socialAccounts.find(
+    on,
+    { workspaceId },
+    { columns: ['id', 'platform', 'name', 'handle', 'status'] },
+  )
+  return rows.filter(({ status }) => status !== 'removed')
+}
+
 /** Accounts of a workspace by id. Unknown ids are left out. */
 export async function postingAccounts(
   on: Sql,

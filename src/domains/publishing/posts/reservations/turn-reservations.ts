@@ -112,6 +112,14 @@ export class TurnReservations implements TakenTimes {
     this.#searches.set(search, until)
   }
 
+  /** Forgets the changes of this turn, which has only tried them. */
+  discard(): void {
+    this.#changed.clear()
+    this.#added.clear()
+    this.#released.length = 0
+    this.#searches.clear()
+  }
+
   /** Writes the changes into the memory of the actor, after the turn has succeeded. */
   apply(): void {
     for (const [key, list] of this.#loaded) this.#book.keep(key, list)

@@ -1,0 +1,174 @@
+import type { Clock } from '../../../../core/clock.ts'
+import { MINUTE } from '../../../../core/clock.ts'
+import { AppError } from '../../../../core/error.ts'
+import { ValidationFailed } from '../../../../core/errors.ts'
+import { uuidv7 } from '../../../../core/id.ts'
+import type { Turn } from '../../../../core/turn.ts'
+import { namedAccounts } from '../../../social/accounts/index.ts'
+import { timeZoneOf } from '../../../workspace/workspaces/index.ts'
+import type { PostAuthor, PostOrigin } from '../author.ts'
+import type { PostChecks } from '../checks.ts'
+import { allRefs, bodyOf, overrideOf } from '../content.ts'
+import type { DateOrder } from '../csv/times.ts'
+import { BulkRefused } from '../errors.ts'
+import { reservationsOf } from '../reservations/turn-reservations.ts'
+import type { LoadedPost } from '../store.ts'
+import type { BulkPostInput, BulkPostsInput, BulkResultData, BulkRowData } from './schemas.ts'
+import { readSheet, type RowFault, type WantedRow } from './sheet-reader.ts'
+import { postBatches } from './tables.ts'
+
+/** A bulk request, from JSON or from a file. */
+export interface BulkRequest {
+  readonly posts?: BulkPostsInput['posts']
+  readonly csv?: string
+  /** The bytes of a file, in base64. */
+  readonly file?: string
+  readonly dateOrder?: DateOrder
+  readonly dryRun?: boolean
+  readonly partial?: boolean
+}
+
+interface Verdict {
+  readonly wanted: WantedRow
+  readonly prepared: LoadedPost | undefined
+  readonly errors: readonly RowFault[]
+}
+
+/** Creates many posts in one turn: all or none, unless the request is partial. */
+export class PostImporter {
+  readonly #clock: Clock
+  readonly #author: PostAuthor
+  readonly #checks: PostChecks
+
+  constructor(clock: Clock, author: PostAuthor, checks: PostChecks) {
+    this.#clock = clock
+    this.#author = author
+    this.#checks = checks
+  }
+
+  /** @throws AppError validation_failed, bulk_refused with the verdict of each row */
+  async run(turn: Turn, request: BulkRequest, userId: string): Promise<BulkResultData> {
+    const { rows, warnings } = await this.#read(turn, request)
+    const batchId = uuidv7(this.#clock.now())
+    const verdicts = await this.#judge(turn, rows, { userId, batchId })
+    const refusedCount = verdicts.filter(({ errors }) => errors.length > 0).length
+    const notes = [...warnings]
+    if (request.dryRun === true) {
+      reservationsOf(turn).discard()
+      const shown = verdicts.map((verdict) => rowView(verdict, 'valid'))
+      return { batchId: null, createdCount: 0, refusedCount, notes, rows: shown }
+    }
+    const createdCount = rows.length - refusedCount
+    if (createdCount === 0 || (refusedCount > 0 && request.partial !== true)) {
+      const shown = verdicts.map((verdict) => rowView(verdict, 'valid'))
+      const message = `${refusedCount} of ${rows.length} rows are refused, so no post was created.`
+      throw BulkRefused({ message, details: { refusedCount, notes, rows: shown } })
+    }
+    const at = new Date(this.#clock.now()).toISOString()
+    turn.insert(postBatches, {
+      id: batchId,
+      workspaceId: turn.workspaceId,
+      rowCount: rows.length,
+      createdCount,
+      createdBy: userId,
+      undoneAt: null,
+      createdAt: at,
+      updatedAt: at,
+    })
+    for (const { prepared, wanted } of verdicts) {
+      if (prepared !== undefined) await this.#author.add(turn, prepared, wanted.input?.publishNow)
+    }
+    turn.audit({ kind: 'post_batch', id: batchId, details: { createdCount, refusedCount } })
+    return { batchId, createdCount, refusedCount, notes, rows: verdicts.map((verdict) => rowView(verdict, 'created')) }
+  }
+
+  async #read(turn: Turn, { csv, dateOrder, file, posts }: BulkRequest) {
+    const [first, second] = [posts && 'posts', csv !== undefined && 'csv', file !== undefined && 'file'].filter(Boolean)
+    if (first === undefined || second !== undefined) {
+      const message = first === undefined ? 'is required, or `csv`' : `cannot be combined with ${first}`
+      throw ValidationFailed({ errors: [{ path: `/body/${String(second ?? 'posts')}`, code: 'required', message }] })
+    }
+    if (posts !== undefined) {
+      const rows = posts.map((input, index): WantedRow => {
+        return { row: index + 1, input, errors: [], columnOf: () => null }
+      })
+      return { rows, warnings: [] }
+    }
+    const bytes = file === undefined ? Buffer.from(csv ?? '') : Buffer.from(file, 'base64')
+    const accounts = await namedAccounts(turn.sql, turn.workspaceId)
+    return readSheet(bytes, { accounts, path: `/body/${String(first)}`, ...(dateOrder && { dateOrder }) })
+  }
+
+  async #judge(
+    turn: Turn,
+    rows: readonly WantedRow[],
+    origin: { userId: string; batchId: string },
+  ): Promise<readonly Verdict[]> {
+    const inputs = rows.flatMap(({ input }) => input ?? [])
+    const known = await this.#checks.load(turn.sql, turn.workspaceId, namesIn(inputs))
+    const workspaceZone = await timeZoneOf(turn.sql, turn.workspaceId)
+    const verdicts: Verdict[] = []
+    for (const wanted of rows) {
+      const { errors, input } = wanted
+      verdicts.push(
+        input === undefined
+          ? { wanted, prepared: undefined, errors }
+          : await this.#prepare(turn, wanted, input, { ...origin, known, workspaceZone }),
+      )
+    }
+    return verdicts
+  }
+
+  async #prepare(turn: Turn, wanted: WantedRow, input: BulkPostInput, origin: PostOrigin): Promise<Verdict> {
+    try {
+      const body = { ...input, workspaceId: turn.workspaceId }
+      const prepared = await this.#author.build(turn, body, origin)
+      const { lateMinutes, scheduledAt } = prepared.post
+      if (input.publishNow !== true && scheduledAt !== null) {
+        const late = this.#clock.now() - Date.parse(scheduledAt)
+        // Otherwise a file of posts that were published once would be published again at once.
+        if (late > lateMinutes * MINUTE) throw tooLate(lateMinutes)
+      }
+      return { wanted, prepared, errors: [] }
+    } catch (error) {
+      if (!(error instanceof AppError)) throw error
+      return { wanted, prepared: undefined, errors: faultsOf(error, wanted) }
+    }
+  }
+}
+
+function tooLate(lateMinutes: number): AppError {
+  const message = `is more than ${lateMinutes} minutes in the past`
+  return ValidationFailed({ errors: [{ path: '/body/scheduledFor', code: 'time_in_past', message }] })
+}
+
+/** The accounts and files of all rows, to load them at once. */
+function namesIn(inputs: readonly BulkPostInput[]) {
+  const overrides = (input: BulkPostInput) => (input.targets ?? []).map(({ override }) => overrideOf(override))
+  return {
+    ids: inputs.flatMap(({ targets = [] }) => targets.map(({ accountId }) => accountId)),
+    refs: inputs.flatMap((input) => allRefs(bodyOf(input), overrides(input))),
+  }
+}
+
+function faultsOf(error: AppError, { columnOf }: WantedRow): readonly RowFault[] {
+  const { errors = [] } = error
+  if (errors.length === 0) return [{ code: error.code, message: error.message, path: null, column: null }]
+  return errors.map(({ code, message, path }) => {
+    const at = path.replace(/^\/body/, '')
+    return { code, message, path: at, column: columnOf(at) }
+  })
+}
+
+function rowView({ errors, prepared, wanted }: Verdict, good: 'created' | 'valid'): BulkRowData {
+  const { id = null, localTime = null, scheduledAt = null, timeZone = null } = prepared?.post ?? {}
+  return {
+    row: wanted.row,
+    status: errors.length > 0 ? 'refused' : good,
+    postId: good === 'created' ? id : null,
+    scheduledFor: scheduledAt,
+    localTime,
+    timezone: timeZone,
+    errors: [...errors],
+  }
+}

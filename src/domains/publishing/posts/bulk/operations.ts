@@ -1,0 +1,116 @@
+import { buffer } from 'node:stream/consumers'
+import { EXAMPLE } from '../../../../core/example-ids.ts'
+import { Conflict, NotFound, ValidationFailed } from '../../../../core/errors.ts'
+import { from, operation, owner } from '../../../../core/operation.ts'
+import { pageFields, pageRequest } from '../../../../core/page.ts'
+import { file, FILE, list, ok } from '../../../../core/reply.ts'
+import { Envelope, Id, Input, ListOf } from '../../../../core/schema.ts'
+import { describeColumns } from '../csv/columns.ts'
+import { BulkRefused } from '../errors.ts'
+import { bulkReply, exportFile } from './replies.ts'
+import {
+  BatchPath,
+  BatchView,
+  BatchWithPosts,
+  BulkPosts,
+  BulkResult,
+  ExportQuery,
+  ImportFields,
+  MOST_IMPORT_BYTES,
+  UndoneBatch,
+} from './schemas.ts'
+import { importFile } from './turns.ts'
+
+const { accountId, batchId, workspaceId } = EXAMPLE
+const PATH = { path: { batchId } }
+const RULES =
+  'All posts are created, or none. With `partial`, those of valid rows are created. With `dryRun`, nothing is stored. If posts are refused, `details.rows` of the error has every row with its verdict.'
+
+export const createPostsBulk = operation({
+  route: 'POST /api/posts/bulk',
+  summary: 'Create many posts',
+  description: `Up to 500 posts, as JSON or as the text of a CSV file. ${RULES} A time that is past the late limit of its post is refused.`,
+  access: 'posts:write',
+  workspace: from.body('workspaceId'),
+  turn: true,
+  bodyLimit: MOST_IMPORT_BYTES,
+  body: BulkPosts,
+  returns: { 200: Envelope(BulkResult), 201: Envelope(BulkResult) },
+  errors: [ValidationFailed, BulkRefused],
+  example: {
+    body: { workspaceId, posts: [{ content: 'We are live on Friday at noon.', targets: [{ accountId }] }] },
+  },
+  handle: async ({ body, caller, posts, turn }) =>
+    bulkReply(body.dryRun, await posts.importer.run(turn, body, caller.userId)),
+})
+
+export const importPosts = operation({
+  route: 'POST /api/posts/import',
+  summary: 'Create posts from a CSV file',
+  description: `Up to 500 posts in UTF-8 or UTF-16, separated by commas, semicolons or tabs. The first row names the columns:\n\n${describeColumns()}\n\n${RULES}`,
+  access: 'posts:write',
+  workspace: from.body('workspaceId'),
+  body: ImportFields,
+  upload: { kind: 'multipart', maxBytes: MOST_IMPORT_BYTES },
+  returns: { 200: Envelope(BulkResult), 201: Envelope(BulkResult) },
+  errors: [ValidationFailed, BulkRefused],
+  example: { body: { workspaceId, dryRun: true } },
+  handle: async ({ body: { workspaceId: id, ...options }, caller: { userId }, turns, upload }) => {
+    const bytes = await buffer(upload.stream)
+    const request = { ...options, file: bytes.toString('base64'), userId }
+    return bulkReply(options.dryRun, await turns.system(id, importFile, request))
+  },
+})
+
+export const listBulkBatches = operation({
+  route: 'GET /api/posts/batches',
+  summary: 'List batches of posts',
+  description: 'A batch has the posts of one bulk request. Newest first.',
+  access: 'posts:read',
+  workspace: from.query('workspaceId'),
+  query: Input({ workspaceId: Id, ...pageFields }),
+  returns: { 200: ListOf(BatchView) },
+  example: { query: { workspaceId } },
+  handle: async ({ posts, query }) => list('Batches', await posts.batches.list(query.workspaceId, pageRequest(query))),
+})
+
+export const getBulkBatch = operation({
+  route: 'GET /api/posts/batches/{batchId}',
+  summary: 'Get a batch with its posts',
+  access: 'posts:read',
+  workspace: owner('post_batches', 'batchId'),
+  path: BatchPath,
+  returns: { 200: Envelope(BatchWithPosts) },
+  errors: [NotFound],
+  example: PATH,
+  handle: async ({ path, posts }) => ok('Batch', await posts.batches.get(path.batchId)),
+})
+
+export const undoBulkBatch = operation({
+  route: 'DELETE /api/posts/batches/{batchId}',
+  summary: 'Delete the posts of a batch',
+  description:
+    'Deletes the posts that are not published, and names those that are kept, because an account has published them or is publishing them.',
+  access: 'posts:write',
+  workspace: owner('post_batches', 'batchId'),
+  turn: true,
+  path: BatchPath,
+  returns: { 200: Envelope(UndoneBatch) },
+  errors: [NotFound, Conflict],
+  example: PATH,
+  handle: async ({ path, posts, turn }) => ok('Posts deleted', await posts.batches.undo(turn, path.batchId)),
+})
+
+export const exportPosts = operation({
+  route: 'GET /api/posts/export',
+  summary: 'Export posts',
+  description:
+    'CSV or JSON with the filters of listPosts, newest first, at most 10,000 posts. The import makes the same posts of it; an import takes 500 at once.',
+  access: 'posts:read',
+  workspace: from.query('workspaceId'),
+  query: ExportQuery,
+  returns: { 200: FILE },
+  example: { query: { workspaceId } },
+  handle: async ({ posts, query: { format = 'csv', ...filter } }) =>
+    file(exportFile(await posts.exporter.run(filter, format), format)),
+})

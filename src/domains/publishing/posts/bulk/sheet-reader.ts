@@ -1,0 +1,82 @@
+import { ValidationFailed } from '../../../../core/errors.ts'
+import { validator } from '../../../../core/validate.ts'
+import type { NamedAccount } from '../../../social/accounts/index.ts'
+import { columnOfPath } from '../csv/columns.ts'
+import { importSheet, type CellError } from '../csv/import.ts'
+import type { SheetPost } from '../csv/sheet-post.ts'
+import type { DateOrder } from '../csv/times.ts'
+import { BulkPost, type BulkPostInput } from './schemas.ts'
+
+/** What is wrong with a row, as the API shows it. */
+export interface RowFault {
+  readonly code: string
+  readonly message: string
+  readonly path: string | null
+  readonly column: string | null
+}
+
+/** A row of a bulk request. */
+export interface WantedRow {
+  readonly row: number
+  /** Undefined if the row cannot be read. */
+  readonly input: BulkPostInput | undefined
+  readonly errors: readonly RowFault[]
+  /** The column of a field, for errors. Null for JSON. */
+  readonly columnOf: (path: string) => string | null
+}
+
+const validate = validator(BulkPost, '')
+
+/**
+ * Reads a CSV file of posts.
+ * @throws AppError validation_failed if the file as a whole cannot be used
+ */
+export function readSheet(
+  bytes: Uint8Array,
+  { accounts, dateOrder, path }: { accounts: readonly NamedAccount[]; dateOrder?: DateOrder; path: string },
+): { rows: readonly WantedRow[]; warnings: readonly string[] } {
+  const sheet = importSheet(bytes, { account: finder(accounts), ...(dateOrder && { dateOrder }) })
+  if (!sheet.ok) throw ValidationFailed({ errors: sheet.errors.map(({ code, message }) => ({ path, code, message })) })
+  const rows = sheet.rows.map(({ errors, post, row }): WantedRow => {
+    const columnOf = (at: string) => columnOfPath(at, post)
+    if (errors.length > 0) return { row, input: undefined, errors: errors.map((error) => faultOf(error)), columnOf }
+    const checked = validate(inputOf(post))
+    if (checked.ok) return { row, input: checked.value as BulkPostInput, errors: [], columnOf }
+    const faults = checked.errors.map(({ code, message, path: at }) => {
+      return { code, message, path: at, column: columnOf(at) }
+    })
+    return { row, input: undefined, errors: faults, columnOf }
+  })
+  return { rows, warnings: sheet.warnings }
+}
+
+function inputOf({ queue, ...post }: SheetPost): object {
+  return { ...post, ...(queue !== undefined && { queue: queue.label === undefined ? true : queue }) }
+}
+
+function faultOf({ code, column, message }: CellError): RowFault {
+  return { code, message, path: null, column }
+}
+
+/** Finds accounts by id, by handle, or by platform and handle. */
+function finder(accounts: readonly NamedAccount[]) {
+  const byName = new Map<string, NamedAccount[]>()
+  for (const account of accounts) {
+    for (const name of namesOf(account)) byName.set(name, [...(byName.get(name) ?? []), account])
+  }
+  return (reference: string) => {
+    const key = reference.trim().toLowerCase()
+    const found = byName.get(key) ?? byName.get(key.replace(/(^|:)@/, '$1')) ?? []
+    const [account, another] = found
+    if (account === undefined) return { problem: `There is no account "${reference.slice(0, 64)}" in the workspace.` }
+    if (another !== undefined) {
+      return { problem: `Several accounts are named "${reference.slice(0, 64)}". Write platform:handle, or the id.` }
+    }
+    return { accountId: account.id }
+  }
+}
+
+function namesOf({ handle, id, name, platform }: NamedAccount): string[] {
+  const names = new Set([name, ...(handle === null ? [] : [handle.replace(/^@/, ''), handle])])
+  return [id, ...[...names].flatMap((one) => [one.toLowerCase(), `${platform}:${one.toLowerCase()}`])]
+}
