@@ -14,7 +14,7 @@ export interface AuditRecord extends Origin {
   readonly id: string
   readonly workspaceId: string
   readonly actorId: string | null
-  /** `token` or `api_key`. */
+  /** `token`, `api_key` or `guest`. */
   readonly actorVia: string
   readonly apiKeyId: string | null
   /** The name of the operation. */
@@ -28,7 +28,8 @@ export interface AuditRecord extends Origin {
 /** An audit entry that no turn writes. */
 export interface NewAuditRecord {
   readonly workspaceId: string
-  readonly caller: Caller
+  /** `guest`: somebody without an account, whom `details` name. */
+  readonly caller: Caller | 'guest'
   readonly action: string
   readonly target: { readonly kind: string; readonly id: string }
   readonly details?: Readonly<Record<string, unknown>>

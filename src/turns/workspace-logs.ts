@@ -91,9 +91,9 @@ export const workspaceLogs: WorkspaceLogs = {
     await auditLog.insert(sql, {
       id: uuidv7(at.getTime()),
       workspaceId,
-      actorId: caller.userId,
-      actorVia: caller.via,
-      apiKeyId: caller.apiKey?.id,
+      actorId: caller === 'guest' ? null : caller.userId,
+      actorVia: caller === 'guest' ? caller : caller.via,
+      apiKeyId: caller === 'guest' ? null : caller.apiKey?.id,
       action,
       targetKind: target.kind,
       targetId: target.id,

@@ -49,6 +49,7 @@ export function composeAuth(foundation: Foundation, { users: { accounts } }: Pic
       auth: {
         apiKeys,
         authenticator,
+        hasher,
         emailConfirmation,
         service: new AuthService({ ...guarded, apiKeys, confirmation: emailConfirmation }),
         providerSignIn: new ProviderSignIn({ ...common, providers: configuredProviders(config, clock) }),

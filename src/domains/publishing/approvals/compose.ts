@@ -4,6 +4,9 @@ import { ApprovalBoard } from './board.ts'
 import { ApprovalDesk } from './desk.ts'
 import { ApprovalFlows } from './flows.ts'
 import { PostGate } from './gate.ts'
+import { GuestLinks } from './guests/links.ts'
+import { GuestPosts } from './guests/posts.ts'
+import { GuestVisits } from './guests/visits.ts'
 import { recheckApprovals } from './jobs.ts'
 import { Reviews } from './reviews.ts'
 
@@ -15,18 +18,23 @@ declare module '../../../core/services.ts' {
 
 /** Builds the services of the domain. Provides the approvals that posts declare. */
 export function composeApprovals(
-  { clock, database: sql }: Foundation,
-  { posts, workspaces }: Pick<Services, 'posts' | 'workspaces'>,
+  { clock, config, database: sql, logs, secret, turns }: Foundation,
+  { assets, auth, posts, workspaces }: Pick<Services, 'assets' | 'auth' | 'posts' | 'workspaces'>,
 ) {
   const reviews = new Reviews(clock)
   posts.approvals.provide(new PostGate(reviews))
   workspaces.memberships.onTurnChange((turn) => {
     turn.job(recheckApprovals, {}, { key: turn.workspaceId })
   })
+  const publicUrl = config.PUBLIC_URL
+  const guests = new GuestLinks({ sql, clock, secret, publicUrl, hasher: auth.hasher })
+  const guestPosts = new GuestPosts(sql, assets.postFiles)
   const approvals = {
     flows: new ApprovalFlows(sql, clock, reviews),
-    desk: new ApprovalDesk(clock, reviews, posts.checks),
+    desk: new ApprovalDesk(clock, reviews, posts.checks, logs),
     board: new ApprovalBoard(sql),
+    guests,
+    visits: new GuestVisits({ sql, clock, logs, turns, links: guests, posts: guestPosts, publicUrl }),
   }
   return { services: { approvals } }
 }

@@ -1,6 +1,7 @@
 import { HOUR, SECOND, type Clock } from '../../../core/clock.ts'
 import { Conflict, Forbidden, NotFound } from '../../../core/errors.ts'
 import type { Turn } from '../../../core/turn.ts'
+import type { WorkspaceLogs } from '../../../core/workspace-logs.ts'
 import {
   canAct,
   loadPost,
@@ -15,10 +16,12 @@ import {
 } from '../posts/index.ts'
 import { NoApprovalFlow, PingedRecently } from './errors.ts'
 import { flowOf } from './flows.ts'
+import { guestsFor } from './guests/store.ts'
 import { mailApprovers, mailAuthor } from './notices.ts'
 import { isReviewed, withApproval, type Reviewed, type Reviews } from './reviews.ts'
 import type { DecisionInputData } from './schemas.ts'
 import type { FlowRow } from './tables.ts'
+import type { GuestDecision } from './turns.ts'
 
 /** How often the approvers of a post can be reminded. */
 const PING_MS = HOUR
@@ -35,11 +38,13 @@ export class ApprovalDesk {
   readonly #clock: Clock
   readonly #reviews: Reviews
   readonly #checks: StoredChecks
+  readonly #logs: Pick<WorkspaceLogs, 'recordAudit'>
 
-  constructor(clock: Clock, reviews: Reviews, checks: StoredChecks) {
+  constructor(clock: Clock, reviews: Reviews, checks: StoredChecks, logs: Pick<WorkspaceLogs, 'recordAudit'>) {
     this.#clock = clock
     this.#reviews = reviews
     this.#checks = checks
+    this.#logs = logs
   }
 
   /**
@@ -98,6 +103,32 @@ export class ApprovalDesk {
     const decided = this.#reviews.decided(open, { ...decider, ...decisionOf(input), kind })
     const after = await this.#after(turn, flow, decided, input)
     return this.#save(turn, before, after, { decision: input.decision, stage: approval.stageName, kind })
+  }
+
+  /**
+   * Decides as a guest, whose link must still work and show the post.
+   * @throws AppError not_found, forbidden, post_state_conflict, conflict
+   */
+  async decideAsGuest(turn: Turn, { guestId, input, origin, postId }: GuestDecision): Promise<void> {
+    const loaded = await loadPost(turn.sql, postId)
+    const now = new Date(this.#clock.now())
+    const guests = await guestsFor(turn.sql, loaded, now.toISOString())
+    const guest = guests.find(({ id }) => id === guestId)
+    if (guest === undefined || loaded.post.workspaceId !== turn.workspaceId) throw NotFound()
+    const stage = (await flowOf(turn))?.stages[(loaded.post.approval?.stage ?? 0) - 1]
+    if (stage !== undefined && !stage.approvers.guests) {
+      throw Forbidden({ message: 'The post waits for the team. Guests do not decide at this stage.' })
+    }
+    await this.decide(turn, postId, { guestId, guestName: guest.name }, input)
+    await this.#logs.recordAudit(turn.sql, {
+      workspaceId: turn.workspaceId,
+      caller: 'guest',
+      action: 'guestDecided',
+      target: { kind: 'post', id: postId },
+      details: { guestId, name: guest.name, decision: input.decision, comment: input.comment ?? null },
+      at: now,
+      origin,
+    })
   }
 
   /**

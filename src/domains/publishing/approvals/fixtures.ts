@@ -1,4 +1,12 @@
-import { inWorkspace, make, newName, type Fixtures, type Stage } from '../../../../test/support/stage.ts'
+import {
+  inWorkspace,
+  make,
+  newName,
+  times,
+  type Fixtures,
+  type Lists,
+  type Stage,
+} from '../../../../test/support/stage.ts'
 import type * as operations from './operations.ts'
 
 export const fixtures: Fixtures<typeof operations> = {
@@ -25,6 +33,31 @@ export const fixtures: Fixtures<typeof operations> = {
   pingApprovers: async (stage) => ({ path: { id: await submitted(stage) }, once: true }),
   releasePost: async (stage) => ({ path: { id: await ready(stage) }, once: true }),
   resolveApprovalStage: async (stage) => ({ path: { postId: await submitted(stage) }, once: true }),
+  revokeGuestLink: async (stage) => ({ path: { id: (await guestLink(stage)).id } }),
+  openGuestLink: async (stage) => ({ path: { token: (await guestLink(stage)).token } }),
+  sendGuestDecision: async (stage) => {
+    const { token } = await guestLink(stage, { passcode: 'open sesame' })
+    const page = await stage.app.send('GET /api/guests/{token}', { path: { token } })
+    const form = /name="form" value="([^"]+)"/.exec(page.text)?.[1] ?? ''
+    return { path: { token }, body: `form=${form}&passcode=open+sesame`, once: true }
+  },
+}
+
+export const lists: Lists<typeof operations> = { listGuestLinks: times((stage) => guestLink(stage)) }
+
+/** A link, with the token in its address. */
+async function guestLink(
+  { app, owner, workspaceId }: Stage,
+  extra: object = {},
+): Promise<{ id: string; token: string }> {
+  const reply = await app.send('POST /api/approvals/{workspaceId}/guests', {
+    apiKey: owner.apiKey,
+    path: { workspaceId },
+    body: { name: newName('person'), ...extra },
+  })
+  if (reply.status !== 201) throw new Error(`a link for a fixture: ${reply.text}`)
+  const { guest, url } = reply.body.data
+  return { id: guest._id, token: new URL(url).pathname.split('/').at(-1) ?? '' }
 }
 
 /** A flow of one stage, in which owners decide, and the caller if they can. */

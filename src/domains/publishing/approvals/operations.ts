@@ -8,6 +8,7 @@ import { NoApprovalFlow, PingedRecently } from './errors.ts'
 import { ApprovalChangesView, BoardQuery, BoardView, DecisionInput, ResolveInput, ResolvePath } from './schemas.ts'
 
 export * from './flow-operations.ts'
+export * from './guests/operations.ts'
 
 const EXAMPLE_PATH = { path: { id: EXAMPLE.postId } }
 

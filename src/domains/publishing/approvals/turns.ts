@@ -1,4 +1,6 @@
 import { systemTurn } from '../../../core/system-turn.ts'
+import type { Origin } from '../../../core/workspace-logs.ts'
+import type { DecisionInputData } from './schemas.ts'
 
 /** Ends a stage whose deadline has passed. */
 export const endStageTurn = systemTurn<{ readonly postId: string; readonly opening: number }>({
@@ -16,4 +18,17 @@ export const announceTurn = systemTurn<{ readonly since: string }>({
 export const recheckTurn = systemTurn<object>({
   name: 'approvals.recheck',
   run: ({ approvals, turn }) => approvals.desk.recheck(turn),
+})
+
+export interface GuestDecision {
+  readonly guestId: string
+  readonly postId: string
+  readonly input: DecisionInputData
+  readonly origin: Origin
+}
+
+/** Records the decision of a guest, with an audit entry. */
+export const decideAsGuest = systemTurn<GuestDecision>({
+  name: 'approvals.decide_as_guest',
+  run: ({ approvals, input, turn }) => approvals.desk.decideAsGuest(turn, input),
 })

@@ -1,7 +1,7 @@
 /** What other domains use of posts. */
 
 export type { ApprovalGate, GatedChange } from './approval/gate.ts'
-export { boardColumn, postsInReview, versionOf } from './approval/reviewed.ts'
+export { boardColumn, postsInReview, submittedPosts, versionOf } from './approval/reviewed.ts'
 export { APPROVAL_DECISIONS, ApprovalRule, type PostApprovalData, type PostDecisionData } from './approval/schemas.ts'
 export { changedParts, changesBetween, seenHash } from './approval/seen.ts'
 export { timeOfPost } from './author.ts'

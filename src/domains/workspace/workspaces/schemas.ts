@@ -128,7 +128,7 @@ export const AuditEntry = named(
         { description: 'Null if the user no longer exists' },
       ),
     ),
-    via: Type.String({ description: '`token` or `api_key`' }),
+    via: Type.String({ description: '`token`, `api_key` or `guest`' }),
     apiKeyId: Nullable(Id),
     action: Type.String({ description: 'Name of the operation' }),
     target: Nullable(Type.Object({ kind: Type.String(), _id: Type.String() })),

@@ -59,3 +59,32 @@ export async function boardColumn(
   })
   return { postCount: rows[0]?.total ?? 0, posts: rows.map(({ view }) => view) }
 }
+
+interface SubmittedFilter {
+  readonly workspaceId: string
+  readonly postId?: string
+  readonly accountId?: string
+  readonly label?: string
+  readonly limit: number
+}
+
+const calendarRows = query({ posts }, (db, $: SubmittedFilter) => {
+  let found = db
+    .selectFrom('posts')
+    .select('view')
+    .where('workspaceId', '=', $.workspaceId)
+    .where('deletedAt', 'is', null)
+    .where(sql<boolean>`approval is not null and status <> 'cancelled'`)
+    .orderBy(sql`scheduled_at nulls last`)
+    .orderBy('id')
+    .limit($.limit)
+  if ($.postId !== undefined) found = found.where('id', '=', $.postId)
+  if ($.accountId !== undefined) found = found.where(sql<boolean>`account_ids @> array[${$.accountId}::uuid]`)
+  if ($.label !== undefined) found = found.where(sql<boolean>`labels @> array[${$.label}::text]`)
+  return found
+})
+
+/** The submitted posts of a workspace, a label or an account, in the order of their times. */
+export async function submittedPosts(on: Sql, filter: SubmittedFilter): Promise<PostData[]> {
+  return (await calendarRows.rows(on, filter)).map(({ view }) => view)
+}
