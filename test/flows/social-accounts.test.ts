@@ -250,7 +250,7 @@ describe('Facebook in the sandbox', () => {
       'Facebook is connected',
       expect.stringContaining('Now choose which of its pages'),
     ])
-    const [login] = await accounts('facebook')
+    const login = (await accounts('facebook')).find(({ kind }) => kind !== 'page')
     const path = `/api/social-accounts/facebook/${login?._id}/pages`
     const listed = await call(`GET ${path}`)
     const free = (listed.data as { remoteId: string; blocked: string | null }[])
