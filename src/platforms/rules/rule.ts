@@ -103,6 +103,7 @@ export const RULE_IDS = {
   'posts.perDay': 'posts of an account in 24 hours',
   'posts.perHour': 'posts of an account in an hour',
   'replies.perDay': 'replies of an account in 24 hours',
+  'cost.perDay': 'US dollars that an account may spend in 24 hours, where the platform charges. Set by the operator',
 } as const
 
 export type RuleId = keyof typeof RULE_IDS

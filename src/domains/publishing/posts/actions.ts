@@ -8,12 +8,13 @@ import { timeZoneOf } from '../../workspace/workspaces/index.ts'
 import type { ApprovalGate } from './approval/gate.ts'
 import type { PostAuthor } from './author.ts'
 import { calledTargets } from './called.ts'
-import type { PostChecks } from './checks.ts'
+import type { Planned, RoomPlanner } from './budgets/planner.ts'
+import type { PostChecks, Resources } from './checks.ts'
 import { postDeleted } from './events.ts'
 import { act, canAct, notPossible, scheduled, startBy, timed, timesOf } from './planning.ts'
 import { publishTarget } from './publication/jobs.ts'
 import { reservationsOf } from './reservations/turn-reservations.ts'
-import type { PostData, RescheduleInput } from './schemas.ts'
+import type { PostBody, PostData, RescheduleInput } from './schemas.ts'
 import type { SlotFinder } from './slots/finder.ts'
 import { labelOf } from './slots/wish.ts'
 import { statusOfPost, type TargetAction } from './state.ts'
@@ -26,6 +27,7 @@ interface ActionNeeds {
   readonly author: PostAuthor
   readonly checks: PostChecks
   readonly slots: SlotFinder
+  readonly room: RoomPlanner
   readonly approvals: Provided<ApprovalGate>
 }
 
@@ -35,13 +37,15 @@ export class PostActions {
   readonly #author: PostAuthor
   readonly #checks: PostChecks
   readonly #slots: SlotFinder
+  readonly #room: RoomPlanner
   readonly #approvals: Provided<ApprovalGate>
 
-  constructor({ approvals, author, checks, clock, slots }: ActionNeeds) {
+  constructor({ approvals, author, checks, clock, room, slots }: ActionNeeds) {
     this.#clock = clock
     this.#author = author
     this.#checks = checks
     this.#slots = slots
+    this.#room = room
     this.#approvals = approvals
   }
 
@@ -59,8 +63,8 @@ export class PostActions {
     const before = await loadPost(turn.sql, id)
     requireVersion(ifMatch, before.post.version)
     const isMeant = ({ ownTime }: TargetRow) => !ownTime
-    const time = await this.#timeFor(turn, before, input, isMeant)
-    const planned = await this.#scheduleAll(turn, before, time, isMeant)
+    const timeFor = (planned: Untimed) => this.#timeFor(turn, before, input, planned)
+    const planned = await this.#scheduleAll(turn, before, timeFor, isMeant)
     const change = { before, after: planned, userId, publishNow: false }
     const after = await this.#approvals.get().changed(turn, change)
     return this.#author.saveVersion(turn, before, after, { kind: 'rescheduled', authorId: userId })
@@ -74,7 +78,11 @@ export class PostActions {
     const before = await loadPost(turn.sql, id)
     const zone = before.post.timeZone ?? (await timeZoneOf(turn.sql, turn.workspaceId))
     const time = plannedTime(new Date(this.#clock.now()).toISOString(), zone)
-    const planned = await this.#scheduleAll(turn, before, time, () => true)
+    const timeFor = async (chosen: Untimed) => {
+      await this.#room.require(turn, withTime(chosen, time))
+      return time
+    }
+    const planned = await this.#scheduleAll(turn, before, timeFor, () => true)
     const after = await this.#approvals.get().changed(turn, { before, after: planned, userId, publishNow: true })
     return this.#save(turn, before, after)
   }
@@ -139,8 +147,8 @@ export class PostActions {
   async #timeFor(
     turn: Turn,
     before: LoadedPost,
-    { queue, scheduledFor, timezone }: RescheduleInput,
-    isMeant: (target: TargetRow) => boolean,
+    { onFull, queue, scheduledFor, timezone }: RescheduleInput,
+    planned: Untimed,
   ): Promise<PlannedTime> {
     if ((queue === undefined) === (scheduledFor === undefined)) {
       const message = queue === undefined ? 'is required, or `queue`' : 'cannot be combined with queue'
@@ -148,20 +156,22 @@ export class PostActions {
     }
     if (scheduledFor !== undefined) {
       const zone = timezone ?? before.post.timeZone ?? (await timeZoneOf(turn.sql, turn.workspaceId))
-      return plannedTime(scheduledFor, zone)
+      const time = plannedTime(scheduledFor, zone)
+      if (onFull === 'move') return this.#room.moved(turn, withTime(planned, time), time)
+      await this.#room.require(turn, withTime(planned, time))
+      return time
     }
-    const moved = before.targets.filter((target) => canAct(target, 'schedule') && isMeant(target))
-    requireOne(before, 'schedule', (target) => moved.includes(target))
-    // Its own times do not keep it from a slot.
-    reservationsOf(turn).change(moved, [])
-    return this.#slots.next(turn, { accountIds: moved.map(({ accountId }) => accountId), label: labelOf(queue) })
+    const accountIds = planned.chosen.map(({ accountId }) => accountId)
+    const wishes = this.#room.wishes({ ...planned, targets: planned.chosen })
+    const hasRoom = (at: number) => this.#room.hasRoom(turn, wishes, at)
+    return this.#slots.next(turn, { accountIds, label: labelOf(queue), hasRoom })
   }
 
   /** Schedules the targets that can be, and checks them first. */
   async #scheduleAll(
     turn: Turn,
     before: LoadedPost,
-    time: PlannedTime,
+    timeFor: (planned: Untimed) => Promise<PlannedTime>,
     isMeant: (target: TargetRow) => boolean,
   ): Promise<LoadedPost> {
     const at = new Date(this.#clock.now()).toISOString()
@@ -172,6 +182,9 @@ export class PostActions {
     const resources = await this.#checks.resources(turn, body, chosen)
     this.#checks.require(body, chosen, resources)
     this.#checks.requireUsable(chosen, resources)
+    // Their own times do not keep them from a new one.
+    reservationsOf(turn).change(chosen, [])
+    const time = await timeFor({ body, resources, chosen })
     const planned = { time, at, lateMinutes: before.post.lateMinutes }
     const place = (await this.#approvals.get().applies(turn)) ? timed : scheduled
     const targets = before.targets.map((target) => (isChosen(target) ? place(turn, target, planned) : target))
@@ -183,6 +196,18 @@ export class PostActions {
     turn.audit({ kind: 'post', id: before.post.id })
     return savePost(turn, before, { ...after, post: { ...after.post, updatedAt } })
   }
+}
+
+/** What is to be scheduled, before it has a time. */
+interface Untimed {
+  readonly body: PostBody
+  readonly resources: Resources
+  readonly chosen: readonly TargetRow[]
+}
+
+function withTime({ body, chosen, resources }: Untimed, time: PlannedTime): Planned {
+  const targets = chosen.map(({ accountId, override }) => ({ accountId, override, time, ownTime: false }))
+  return { body, resources, targets, label: null }
 }
 
 /** @throws AppError post_state_conflict if the action is possible for no target */

@@ -13,7 +13,7 @@ import type { PostChecks, Resources, Wanted } from './checks.ts'
 import { bodyOf, overrideOf } from './content.ts'
 import { postCreated } from './events.ts'
 import { canAct, notPossible, scheduled, startBy, timed, timesOf } from './planning.ts'
-import type { NewPostInput, PostChangeInput, PostCheck, PostData } from './schemas.ts'
+import type { NewPostInput, PostBody, PostChangeInput, PostCheck, PostData } from './schemas.ts'
 import { snapshotOf } from './snapshot.ts'
 import { statusOfPost } from './state.ts'
 import { insertPost, loadPost, savePost, type LoadedPost } from './store.ts'
@@ -22,13 +22,28 @@ import { anyOf } from '../../../db/condition.ts'
 import { plannedTime, type PlannedTime } from './time.ts'
 import { loadOf } from './reservations/load.ts'
 import { reservationsOf } from './reservations/turn-reservations.ts'
+import type { RoomPlanner } from './budgets/planner.ts'
+import { labelOf } from './slots/wish.ts'
 import type { SlotFinder } from './slots/finder.ts'
+import { newTarget, type WantedTarget } from './new-target.ts'
 import type { PostFacts } from './views.ts'
-import { hasTime, requireOneTime, requireTargets, slotWish } from './wanted-time.ts'
+import { hasTime, requireOneTime, requireTargets } from './wanted-time.ts'
 
 const LATE_MINUTES = 60
 
 type TargetInput = NonNullable<NewPostInput['targets']>[number]
+
+/** What decides the time of a new post. */
+interface Timing {
+  /** Now, ISO 8601. */
+  readonly at: string
+  readonly body: PostBody
+  readonly resources: Resources
+  /** Its accounts, with the times that are their own. */
+  readonly untimed: readonly WantedTarget[]
+  readonly zone: string
+  readonly workspaceZone: string | undefined
+}
 
 /** What a new post has beside the request. */
 export interface PostOrigin {
@@ -39,17 +54,12 @@ export interface PostOrigin {
   readonly known?: Resources
 }
 
-/** A target that a request names, with its own time. */
-interface WantedTarget extends Wanted {
-  readonly time: PlannedTime | null
-  readonly ownTime: boolean
-}
-
 interface AuthorNeeds {
   readonly sql: Sql
   readonly clock: Clock
   readonly checks: PostChecks
   readonly slots: SlotFinder
+  readonly room: RoomPlanner
   readonly approvals: Provided<ApprovalGate>
 }
 
@@ -59,13 +69,15 @@ export class PostAuthor {
   readonly #clock: Clock
   readonly #checks: PostChecks
   readonly #slots: SlotFinder
+  readonly #room: RoomPlanner
   readonly #approvals: Provided<ApprovalGate>
 
-  constructor({ approvals, checks, clock, slots, sql }: AuthorNeeds) {
+  constructor({ approvals, checks, clock, room, slots, sql }: AuthorNeeds) {
     this.#sql = sql
     this.#clock = clock
     this.#checks = checks
     this.#slots = slots
+    this.#room = room
     this.#approvals = approvals
   }
 
@@ -100,18 +112,14 @@ export class PostAuthor {
     const zone =
       input.timezone ?? workspaceZone ?? (hasTime(input) ? await timeZoneOf(turn.sql, turn.workspaceId) : 'UTC')
     const body = bodyOf(input)
-    const time =
-      input.publishNow === true
-        ? plannedTime(at, zone)
-        : input.queue === undefined
-          ? timeOf(input.scheduledFor, zone)
-          : await this.#slots.next(turn, slotWish(input), workspaceZone)
-    const wanted = this.#wanted(input.targets ?? [], time, zone)
     const known = origin.known ?? { accounts: turn.memory(BATCH_ACCOUNTS) }
     const where = { sql: turn.sql, workspaceId: turn.workspaceId, known }
-    const resources = await this.#checks.resources(where, body, wanted)
+    const untimed = this.#wanted(input.targets ?? [], null, zone)
+    const resources = await this.#checks.resources(where, body, untimed)
+    if (input.draft !== true) this.#checks.require(body, untimed, resources)
+    const time = await this.#timeFor(turn, input, { at, body, resources, untimed, zone, workspaceZone })
+    const wanted = untimed.map((target) => (target.ownTime ? target : { ...target, time }))
     if (time !== null) requireTargets(wanted)
-    if (input.draft !== true) this.#checks.require(body, wanted, resources)
     const post: PostFacts = {
       id: uuidv7(now),
       workspaceId: turn.workspaceId,
@@ -137,6 +145,25 @@ export class PostAuthor {
     })
     reservationsOf(turn).change([], targets)
     return { post, targets }
+  }
+
+  /** The time of a new post, with room in the budgets of its accounts. */
+  async #timeFor(turn: Turn, input: NewPostInput, { at, body, resources, untimed, workspaceZone, zone }: Timing) {
+    const label = labelOf(input.queue)
+    if (input.queue !== undefined) {
+      const queued = untimed.filter(({ ownTime }) => !ownTime)
+      requireTargets(queued)
+      const wishes = this.#room.wishes({ body, resources, targets: queued })
+      const hasRoom = (instant: number) => this.#room.hasRoom(turn, wishes, instant)
+      const accountIds = queued.map(({ accountId }) => accountId)
+      return this.#slots.next(turn, { accountIds, label, hasRoom }, workspaceZone)
+    }
+    const time = input.publishNow === true ? plannedTime(at, zone) : timeOf(input.scheduledFor, zone)
+    const targets = untimed.map((target) => (target.ownTime ? target : { ...target, time }))
+    const planned = { body, resources, targets, label }
+    if (time !== null && input.onFull === 'move') return this.#room.moved(turn, planned, time)
+    await this.#room.require(turn, planned)
+    return time
   }
 
   /** Writes a prepared post and plans its publication. */
@@ -245,6 +272,7 @@ export class PostAuthor {
     const resources = await this.#checks.resources(turn, body, wanted)
     if (time !== null) requireTargets(wanted)
     this.#checks.require(body, wanted, resources)
+    await this.#requireRoom(turn, before, { body, resources, wanted })
     const lateMinutes = input.lateMinutes ?? post.lateMinutes
     const edited: PostFacts = {
       ...post,
@@ -274,6 +302,26 @@ export class PostAuthor {
     return { post: edited, targets }
   }
 
+  /** Refuses times without room in the budgets, of targets that an edit would schedule or make larger. */
+  async #requireRoom(
+    turn: Turn,
+    before: LoadedPost,
+    { body, resources, wanted }: { body: PostBody; resources: Resources; wanted: readonly WantedTarget[] },
+  ): Promise<void> {
+    const known = new Map(before.targets.map((target) => [target.accountId, target]))
+    const changed = wanted.filter(({ accountId, override, time }) => {
+      const old = known.get(accountId)
+      if (old === undefined) return true
+      const load = loadOf(body, override, old.platform)
+      const isLarger = load.replies > old.replies || load.costMicros > old.costMicros
+      return canAct(old, 'schedule') && (isLarger || !isSameTime(old, time))
+    })
+    // What the post had does not keep it from its new time.
+    const old = changed.flatMap(({ accountId }) => known.get(accountId) ?? [])
+    reservationsOf(turn).change(old, [])
+    await this.#room.require(turn, { body, resources, targets: changed, label: null })
+  }
+
   #wanted(targets: readonly TargetInput[], time: PlannedTime | null, zone: string): WantedTarget[] {
     return targets.map(({ accountId, override }, index) => {
       const path = `/body/targets/${index}/override`
@@ -299,47 +347,6 @@ export class PostAuthor {
 
 /** The accounts that the posts of a batch name. */
 const BATCH_ACCOUNTS: MemoryKey<Map<string, PostingAccount>> = { name: 'posts.accounts', make: () => new Map() }
-
-interface NewTarget {
-  readonly target: WantedTarget
-  readonly position: number
-  readonly resources: Resources
-  readonly at: string
-}
-
-function newTarget(
-  { id: postId, workspaceId }: Pick<PostFacts, 'id' | 'workspaceId'>,
-  { at, position, resources, target }: NewTarget,
-): TargetRow {
-  return {
-    id: uuidv7(Date.parse(at)),
-    workspaceId,
-    postId,
-    position,
-    accountId: target.accountId,
-    platform: resources.accounts.get(target.accountId)?.platform ?? '',
-    override: target.override,
-    status: 'draft',
-    problem: null,
-    ownTime: target.ownTime,
-    ...timesOf(target.time),
-    startBy: null,
-    plan: 0,
-    attemptId: null,
-    leaseUntil: null,
-    attemptCount: 0,
-    nextAttemptAt: null,
-    replies: 0,
-    costMicros: 0,
-    publishedVersion: null,
-    publishedAt: null,
-    remoteId: null,
-    url: null,
-    remoteDeletedAt: null,
-    createdAt: at,
-    updatedAt: at,
-  }
-}
 
 function wantedOf(target: TargetRow, time: PlannedTime | null): WantedTarget {
   const { accountId, override, ownTime } = target

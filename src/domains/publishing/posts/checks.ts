@@ -2,6 +2,7 @@ import { ValidationFailed } from '../../../core/errors.ts'
 import type { Sql } from '../../../core/sql.ts'
 import type { PlatformDirectory } from '../../../platforms/directory.ts'
 import { check } from '../../../platforms/rules/engine.ts'
+import type { Limits } from '../../../platforms/rules/limits.ts'
 import type { Problem } from '../../../platforms/rules/problem.ts'
 import { postFiles, refKey, type PostFile } from '../../media/assets/index.ts'
 import { postingAccounts, PUBLISHING_STATUSES, type PostingAccount } from '../../social/accounts/index.ts'
@@ -86,18 +87,18 @@ export class PostChecks {
     }
   }
 
+  /** Everything that limits what an account can publish. */
+  limits({ capabilities, platform }: PostingAccount): Limits {
+    return this.#directory.limits(this.#directory.require(platform), capabilities ?? undefined)
+  }
+
   /** What each platform says to the post. */
   check(body: PostBody, wanted: readonly Wanted[], resources: Resources): TargetCheckData[] {
     return wanted.flatMap(({ accountId, override }) => {
       const account = resources.accounts.get(accountId)
       if (account === undefined) return []
       const entry = this.#directory.require(account.platform)
-      const live = account.capabilities ?? undefined
-      const problems = check(
-        entry.platform,
-        this.#directory.limits(entry, live),
-        contentFor(body, override, resources.files),
-      )
+      const problems = check(entry.platform, this.limits(account), contentFor(body, override, resources.files))
       const of = (severity: Problem['severity']) => problems.filter((one) => one.severity === severity).map(failureView)
       const failures = of('error')
       const { platform } = account

@@ -9,6 +9,7 @@ import { PostAuthor } from './author.ts'
 import { PostBatches } from './bulk/batches.ts'
 import { PostExporter } from './bulk/exporter.ts'
 import { PostImporter } from './bulk/importer.ts'
+import { RoomPlanner } from './budgets/planner.ts'
 import { PostChecks } from './checks.ts'
 import { PostComments } from './comments/comments.ts'
 import { PublicationDesk } from './publication/desk.ts'
@@ -36,7 +37,8 @@ export function composePosts(
   const approvals = new Provided<ApprovalGate>('approvals of posts')
   const queues = new PostQueues(sql, clock)
   const slots = new SlotFinder(sql, clock, queues)
-  const author = new PostAuthor({ sql, clock, checks, slots, approvals })
+  const room = new RoomPlanner(clock, checks, slots)
+  const author = new PostAuthor({ sql, clock, checks, slots, room, approvals })
   const reader = new PostReader(sql)
   assets.uses.register(assetUses)
   socialAccounts.accounts.registerPosts(new AccountTargets(clock))
@@ -47,7 +49,7 @@ export function composePosts(
         approvals,
         checks,
         author,
-        actions: new PostActions({ clock, author, checks, slots, approvals }),
+        actions: new PostActions({ clock, author, checks, slots, room, approvals }),
         queues,
         importer: new PostImporter(clock, author, checks),
         exporter: new PostExporter(reader),

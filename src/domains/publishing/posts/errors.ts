@@ -18,6 +18,15 @@ export const PlatformRefusesPost = defineError({
   fix: 'Change what the failures name, or send `draft: true` to save the post as it is.',
 })
 
+export const BudgetExceeded = defineError({
+  code: 'budget_exceeded',
+  status: 409,
+  message: 'The post does not fit into the budgets of its account at this time.',
+  cause:
+    'Posts that are scheduled or published take the daily or hourly limit of the account. `details` has the rule, its limit (`allowed`), what other posts take of it (`used`), and what this post needs.',
+  fix: 'Choose another time: `details.nextDay` and `details.nextSlot` have room. Or send `onFull: "move"`, or `queue`.',
+})
+
 export const BulkRefused = defineError({
   code: 'bulk_refused',
   status: 400,

@@ -4,13 +4,13 @@ import { from, operation, owner } from '../../../core/operation.ts'
 import { pageRequest } from '../../../core/page.ts'
 import { created, done, ok, storedList } from '../../../core/reply.ts'
 import { Done, Envelope, ListOf } from '../../../core/schema.ts'
-import { AccountNotUsable, PlatformRefusesPost, PostNotPossible, QueueFull } from './errors.ts'
+import { AccountNotUsable, BudgetExceeded, PlatformRefusesPost, PostNotPossible, QueueFull } from './errors.ts'
 import { NewPost, PostChange, PostCheck, PostListQuery, PostPath, PostView, Reschedule } from './schemas.ts'
 
 const { accountId, postId, workspaceId } = EXAMPLE
 const EXAMPLE_PATH = { path: { id: postId } }
 const EXAMPLE_BODY = { workspaceId, content: 'We are live on Friday at noon.', targets: [{ accountId }] }
-const SCHEDULING = [ValidationFailed, PlatformRefusesPost, AccountNotUsable, PostNotPossible] as const
+const SCHEDULING = [ValidationFailed, PlatformRefusesPost, AccountNotUsable, PostNotPossible, BudgetExceeded] as const
 
 export const listPosts = operation({
   route: 'GET /api/posts',

@@ -113,9 +113,15 @@ export const postContentFields = {
   lateMinutes: Type.Optional(LateMinutes),
 }
 
+const OnFull = OneOf(['refuse', 'move'] as const, {
+  description:
+    'What to do if an account has no room for the post in its daily or hourly limits: refuse it, or move it to the same clock time of the next day with room. `refuse` by default',
+})
+
 /** The fields of a new post beside its workspace. */
 export const newPostFields = {
   ...postContentFields,
+  onFull: Type.Optional(OnFull),
   scheduledFor: Type.Optional(Nullable(ScheduledFor)),
   timezone: Type.Optional(TimeZone),
   queue: Type.Optional(QueueWish),
@@ -143,6 +149,7 @@ export const Reschedule = Input(
     scheduledFor: Type.Optional(ScheduledFor),
     timezone: Type.Optional(TimeZone),
     queue: Type.Optional(QueueWish),
+    onFull: Type.Optional(OnFull),
   },
   { description: 'Either `scheduledFor` or `queue`' },
 )

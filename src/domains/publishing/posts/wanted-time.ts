@@ -1,7 +1,5 @@
 import { ValidationFailed } from '../../../core/errors.ts'
 import type { NewPostInput } from './schemas.ts'
-import type { SlotWish } from './slots/finder.ts'
-import { labelOf } from './slots/wish.ts'
 
 /** Whether a new post asks for a time, so that a time zone is needed. */
 export function hasTime({ publishNow, queue, scheduledFor, targets = [] }: NewPostInput): boolean {
@@ -11,13 +9,6 @@ export function hasTime({ publishNow, queue, scheduledFor, targets = [] }: NewPo
     queue !== undefined ||
     targets.some(({ override }) => override?.scheduledFor != null)
   )
-}
-
-/** The slot that a new post asks for: free for all accounts that have no time of their own. */
-export function slotWish({ queue, targets = [] }: NewPostInput): SlotWish {
-  const queued = targets.filter(({ override }) => override?.scheduledFor == null)
-  requireTargets(queued)
-  return { accountIds: queued.map(({ accountId }) => accountId), label: labelOf(queue) }
 }
 
 /** @throws AppError validation_failed if a new post asks for several times */

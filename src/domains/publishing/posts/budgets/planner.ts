@@ -1,0 +1,131 @@
+import { DAY, type Clock } from '../../../../core/clock.ts'
+import type { Turn } from '../../../../core/turn.ts'
+import type { PostChecks, Resources, Wanted } from '../checks.ts'
+import { parseLocal } from '../calendar/local-time.ts'
+import { schedule } from '../calendar/wall-clock.ts'
+import { BudgetExceeded } from '../errors.ts'
+import { loadOf } from '../reservations/load.ts'
+import type { PostBody } from '../schemas.ts'
+import type { SlotFinder } from '../slots/finder.ts'
+import type { PlannedTime } from '../time.ts'
+import { PostBudgets, type RoomWish, type Shortage } from './budgets.ts'
+
+/** How many days are searched for room. */
+const MOST_DAYS = 366
+
+/** A post that is to be scheduled. */
+export interface Planned {
+  readonly body: PostBody
+  readonly resources: Resources
+  /** Its accounts, each with its own time. */
+  readonly targets: readonly (Wanted & { readonly time: PlannedTime | null; readonly ownTime: boolean })[]
+  /** The label of the queue whose next slot is shown as an option. */
+  readonly label: string | null
+}
+
+/** Finds times with room in the budgets of accounts. */
+export class RoomPlanner {
+  readonly #clock: Clock
+  readonly #checks: PostChecks
+  readonly #budgets: PostBudgets
+  readonly #slots: SlotFinder
+
+  constructor(clock: Clock, checks: PostChecks, slots: SlotFinder) {
+    this.#clock = clock
+    this.#checks = checks
+    this.#budgets = new PostBudgets(clock)
+    this.#slots = slots
+  }
+
+  /** What a post needs of the budgets of its accounts. */
+  wishes({
+    body,
+    resources,
+    targets,
+  }: Pick<Planned, 'body' | 'resources'> & { targets: readonly Wanted[] }): RoomWish[] {
+    return targets.flatMap(({ accountId, override }) => {
+      const account = resources.accounts.get(accountId)
+      if (account === undefined) return []
+      const { platform } = account
+      return [{ accountId, platform, limits: this.#checks.limits(account), ...loadOf(body, override, platform) }]
+    })
+  }
+
+  /** Whether posts have room at an instant, in milliseconds since the epoch. */
+  async hasRoom(turn: Turn, wishes: readonly RoomWish[], at: number): Promise<boolean> {
+    return (await this.#budgets.shortage(turn, wishes, at)) === undefined
+  }
+
+  /**
+   * Refuses a post that does not fit into the budgets of its accounts.
+   * @throws AppError budget_exceeded, with the next day and the next slot that have room
+   */
+  async require(turn: Turn, planned: Planned): Promise<void> {
+    const found = await this.#shortage(turn, planned)
+    if (found !== undefined) throw await this.#refusal(turn, planned, found)
+  }
+
+  /**
+   * The time of a post, or the same clock time of the next day on which all of its accounts have room.
+   * @throws AppError budget_exceeded
+   */
+  async moved(turn: Turn, planned: Planned, time: PlannedTime): Promise<PlannedTime> {
+    const found = await this.#shortage(turn, planned)
+    if (found === undefined) return time
+    const own = planned.targets.find(({ accountId }) => accountId === found.shortage.accountId)
+    const next = own?.ownTime === true ? undefined : await this.#nextDay(turn, planned, time)
+    if (next !== undefined) return next
+    throw await this.#refusal(turn, planned, found)
+  }
+
+  async #shortage(turn: Turn, planned: Planned): Promise<Missing | undefined> {
+    for (const target of planned.targets) {
+      if (target.time === null) continue
+      const wishes = this.wishes({ ...planned, targets: [target] })
+      const shortage = await this.#budgets.shortage(turn, wishes, Date.parse(target.time.scheduledAt))
+      if (shortage !== undefined) return { shortage, time: target.time }
+    }
+    return undefined
+  }
+
+  async #nextDay(turn: Turn, planned: Planned, time: PlannedTime): Promise<PlannedTime | undefined> {
+    const local = parseLocal(time.localTime)
+    if (local === undefined) return undefined
+    const wishes = this.wishes({ ...planned, targets: planned.targets.filter(({ ownTime }) => !ownTime) })
+    for (let ahead = 1; ahead <= MOST_DAYS; ahead += 1) {
+      const { adjustment, instant, wallClock } = schedule(local + ahead * DAY, time.timeZone)
+      if (instant.getTime() <= this.#clock.now() || !(await this.hasRoom(turn, wishes, instant.getTime()))) continue
+      return { localTime: wallClock, timeZone: time.timeZone, scheduledAt: instant.toISOString(), adjustment }
+    }
+    return undefined
+  }
+
+  async #refusal(turn: Turn, planned: Planned, { shortage, time }: Missing) {
+    const { allowed, needed, unit, used } = shortage
+    const wishes = this.wishes({ ...planned, targets: planned.targets.filter(({ ownTime }) => !ownTime) })
+    const accountIds = wishes.map(({ accountId }) => accountId)
+    const hasRoom = (at: number) => this.hasRoom(turn, wishes, at)
+    const slot =
+      accountIds.length === 0 ? undefined : await this.#slots.find(turn, { accountIds, label: planned.label, hasRoom })
+    const day = await this.#nextDay(turn, planned, time)
+    const message = `The account has ${used} ${unit} around ${time.scheduledAt}, and this post needs ${needed} more. The limit is ${allowed}.`
+    return BudgetExceeded({
+      message,
+      details: {
+        ...shortage,
+        scheduledFor: time.scheduledAt,
+        nextDay: day === undefined ? null : optionOf(day),
+        nextSlot: slot === undefined || !('time' in slot) ? null : optionOf(slot.time),
+      },
+    })
+  }
+}
+
+interface Missing {
+  readonly shortage: Shortage
+  readonly time: PlannedTime
+}
+
+function optionOf({ localTime, scheduledAt, timeZone }: PlannedTime) {
+  return { scheduledFor: scheduledAt, localTime, timezone: timeZone }
+}

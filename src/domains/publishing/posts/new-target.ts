@@ -1,0 +1,54 @@
+import { uuidv7 } from '../../../core/id.ts'
+import type { Resources, Wanted } from './checks.ts'
+import { timesOf } from './planning.ts'
+import type { TargetRow } from './tables.ts'
+import type { PlannedTime } from './time.ts'
+import type { PostFacts } from './views.ts'
+
+/** A target that a request names, with its own time. */
+export interface WantedTarget extends Wanted {
+  readonly time: PlannedTime | null
+  readonly ownTime: boolean
+}
+
+interface NewTarget {
+  readonly target: WantedTarget
+  readonly position: number
+  readonly resources: Resources
+  readonly at: string
+}
+
+/** The row of a new target. It is a draft. */
+export function newTarget(
+  { id: postId, workspaceId }: Pick<PostFacts, 'id' | 'workspaceId'>,
+  { at, position, resources, target }: NewTarget,
+): TargetRow {
+  return {
+    id: uuidv7(Date.parse(at)),
+    workspaceId,
+    postId,
+    position,
+    accountId: target.accountId,
+    platform: resources.accounts.get(target.accountId)?.platform ?? '',
+    override: target.override,
+    status: 'draft',
+    problem: null,
+    ownTime: target.ownTime,
+    ...timesOf(target.time),
+    startBy: null,
+    plan: 0,
+    attemptId: null,
+    leaseUntil: null,
+    attemptCount: 0,
+    nextAttemptAt: null,
+    replies: 0,
+    costMicros: 0,
+    publishedVersion: null,
+    publishedAt: null,
+    remoteId: null,
+    url: null,
+    remoteDeletedAt: null,
+    createdAt: at,
+    updatedAt: at,
+  }
+}

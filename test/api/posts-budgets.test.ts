@@ -1,0 +1,105 @@
+import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest'
+import { randomUUID } from 'node:crypto'
+import { ManualClock, MINUTE } from '../../src/core/clock.ts'
+import { startApp, type App } from '../support/app.ts'
+import { QUICK } from '../support/jobs.ts'
+import { seedUser, seedWorkspace, type SeededUser } from '../support/seed.ts'
+
+let app: App
+let owner: SeededUser
+let workspaceId: string
+let accountId: string
+/** A Monday. */
+const clock = new ManualClock(Date.parse('2026-11-30T08:00:00Z'))
+const NOON = Date.parse('2026-12-01T12:00:00Z')
+/** What Mastodon allows in an hour. */
+const HOURLY = 100
+
+beforeAll(async () => {
+  app = await startApp({ clock, jobTimes: QUICK })
+})
+afterAll(() => app.stop())
+
+beforeEach(async () => {
+  owner = await seedUser(app, `owner-${randomUUID()}`)
+  workspaceId = await seedWorkspace(app, 'Budgets', owner)
+  const body = { workspaceId, platform: 'mastodon', sandbox: true }
+  accountId = (await app.send('POST /api/social-accounts', { ...as(), body })).body.data._id
+})
+
+const as = () => ({ apiKey: owner.apiKey })
+
+const create = (body: object) =>
+  app.send('POST /api/posts', {
+    ...as(),
+    body: { workspaceId, content: 'one more', targets: [{ accountId }], ...body },
+  })
+
+/** Posts within half an hour before noon. */
+async function fill(count: number): Promise<void> {
+  const posts = Array.from({ length: count }, (_, index) => {
+    const scheduledFor = new Date(NOON - 30 * MINUTE + index * 1_000).toISOString()
+    return { content: `post ${index}`, scheduledFor, targets: [{ accountId }] }
+  })
+  const reply = await app.send('POST /api/posts/bulk', { ...as(), body: { workspaceId, posts } })
+  expect(reply.status, reply.text).toBe(201)
+}
+
+const noon = { scheduledFor: new Date(NOON).toISOString(), timezone: 'Europe/Berlin' }
+
+test('refuses a post for which an account has no room, and shows the next day and slot', async () => {
+  await fill(HOURLY)
+  const slots = [
+    { weekday: 'tuesday', time: '12:45' },
+    { weekday: 'tuesday', time: '18:00' },
+  ]
+  await app.send('PUT /api/posts/queue', { ...as(), body: { workspaceId, timezone: 'Europe/Berlin', slots } })
+  const reply = await create(noon)
+  expect([reply.status, reply.body.code]).toEqual([409, 'budget_exceeded'])
+  expect(reply.body.details).toMatchObject({
+    accountId,
+    rule: 'posts.perHour',
+    allowed: HOURLY,
+    used: HOURLY,
+    needed: 1,
+    nextDay: { localTime: '2026-12-02T13:00:00' },
+    nextSlot: { localTime: '2026-12-01T18:00:00' },
+  })
+  const queued = await create({ queue: true })
+  expect(queued.body.data.localTime).toBe('2026-12-01T18:00:00')
+})
+
+test('moves a post to the next day with room on request', async () => {
+  await fill(HOURLY)
+  const moved = await create({ ...noon, onFull: 'move' })
+  expect(moved.body.data).toMatchObject({ status: 'scheduled', localTime: '2026-12-02T13:00:00' })
+})
+
+test('counts the parts of a thread, and what was cancelled no longer', async () => {
+  await fill(HOURLY - 2)
+  expect((await create({ ...noon, thread: [{ content: 'two' }, { content: 'three' }] })).status).toBe(409)
+  const made = await create({ ...noon, thread: [{ content: 'two' }] })
+  expect(made.status, made.text).toBe(201)
+  const path = { id: made.body.data._id }
+  expect((await create(noon)).status).toBe(409)
+  expect((await app.send('PATCH /api/posts/{id}', { ...as(), path, body: { content: 'the same size' } })).status).toBe(
+    200,
+  )
+  await app.send('POST /api/posts/{id}/cancel', { ...as(), path })
+  expect((await create(noon)).status).toBe(201)
+  expect((await create(noon)).status).toBe(201)
+  const again = await app.send('POST /api/posts/{id}/reschedule', { ...as(), path, body: noon })
+  expect([again.status, again.body.code]).toEqual([409, 'budget_exceeded'])
+})
+
+test('reports the rows of an import that have no room', async () => {
+  await fill(HOURLY - 1)
+  const posts = [
+    { content: 'fits', targets: [{ accountId }], ...noon },
+    { content: 'is too much', targets: [{ accountId }], ...noon },
+  ]
+  const reply = await app.send('POST /api/posts/bulk', { ...as(), body: { workspaceId, posts, dryRun: true } })
+  expect(
+    reply.body.data.rows.map(({ errors }: { errors: { code: string }[] }) => errors.map(({ code }) => code)),
+  ).toEqual([[], ['budget_exceeded']])
+})
