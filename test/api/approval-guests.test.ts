@@ -120,6 +120,7 @@ test('a guest decides on a phone, without an account and without scripts', async
   })
 
   await as('PATCH /api/posts/{id}', { path: { id: post._id }, body: { content: 'See you on stage tomorrow' } })
+  expect(await (await look(path)).text(), 'a draft is not for guests').not.toContain('tomorrow')
   await as('POST /api/posts/{id}/submit', { path: { id: post._id } })
   await page.goto(app.url + path)
   await page.getByText('A larger logo, please').waitFor()

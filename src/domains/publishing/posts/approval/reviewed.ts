@@ -74,7 +74,9 @@ const calendarRows = query({ posts }, (db, $: SubmittedFilter) => {
     .select('view')
     .where('workspaceId', '=', $.workspaceId)
     .where('deletedAt', 'is', null)
-    .where(sql<boolean>`approval is not null and status <> 'cancelled'`)
+    .where(
+      sql<boolean>`approval is not null and status in ('in_review', 'ready', 'scheduled', 'publishing', 'published')`,
+    )
     .orderBy(sql`scheduled_at nulls last`)
     .orderBy('id')
     .limit($.limit)
@@ -84,7 +86,7 @@ const calendarRows = query({ posts }, (db, $: SubmittedFilter) => {
   return found
 })
 
-/** The submitted posts of a workspace, a label or an account, in the order of their times. */
+/** Drafts are left out: what their authors write is not for guests yet. The submitted posts of a workspace, a label or an account, in the order of their times. */
 export async function submittedPosts(on: Sql, filter: SubmittedFilter): Promise<PostData[]> {
   return (await calendarRows.rows(on, filter)).map(({ view }) => view)
 }
