@@ -85,8 +85,6 @@ export interface Publishing {
   readonly repeatable: boolean
   /** How long the platform recognizes a repetition, in milliseconds. For ever when absent. */
   readonly repeatableMs?: number
-  /** How long uploads and containers of earlier steps can be used, in milliseconds. For ever when absent. */
-  readonly preparedLifeMs?: number
   /** @throws PlatformError */
   readonly step: (context: PublishContext, part: PublishPart, state: PublishState) => Promise<StepResult>
   /**

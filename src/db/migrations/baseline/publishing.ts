@@ -184,4 +184,8 @@ export const publishing = [
       updated_at timestamptz not null
     )`,
   'create index post_batches_by_workspace on post_batches (workspace_id, id)',
+  `create table publication_beats (
+      name text primary key,
+      beat_at timestamptz not null
+    )`,
 ]

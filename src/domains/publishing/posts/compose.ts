@@ -13,9 +13,12 @@ import { RoomPlanner } from './budgets/planner.ts'
 import { PostChecks } from './checks.ts'
 import { PostComments } from './comments/comments.ts'
 import { PublicationDesk } from './publication/desk.ts'
+import { PublicationEvidence } from './publication/evidence.ts'
+import { SchedulerHeartbeat } from './publication/heartbeat.ts'
 import { LEASE } from './publication/lease.ts'
 import { MediaSources } from './publication/media-source.ts'
 import { Publisher } from './publication/publisher.ts'
+import { Settlement } from './publication/settlement.ts'
 import { TargetWatchdog } from './publication/watchdog.ts'
 import { PostReader } from './reader.ts'
 import { PostHistory } from './versions/history.ts'
@@ -30,8 +33,8 @@ declare module '../../../core/services.ts' {
 
 /** Builds the services of posts. */
 export function composePosts(
-  { clock, database: sql, turns }: Foundation,
-  { assets, socialAccounts, switches }: Pick<Services, 'assets' | 'socialAccounts' | 'switches'>,
+  { clock, database: sql, log, turns }: Foundation,
+  { assets, health, socialAccounts, switches }: Pick<Services, 'assets' | 'health' | 'socialAccounts' | 'switches'>,
 ) {
   const checks = new PostChecks(socialAccounts.directory)
   const approvals = new Provided<ApprovalGate>('approvals of posts')
@@ -41,6 +44,9 @@ export function composePosts(
   const author = new PostAuthor({ sql, clock, checks, slots, room, approvals })
   const reader = new PostReader(sql)
   assets.uses.register(assetUses)
+  const heartbeat = new SchedulerHeartbeat(sql, clock, log)
+  // Requests are served without the scheduler, so it does not decide whether this node is ready.
+  health.register('scheduler', () => heartbeat.look())
   socialAccounts.accounts.registerPosts(new AccountTargets(clock))
   return {
     services: {
@@ -67,8 +73,19 @@ export function composePosts(
           media: new MediaSources(sql, assets.postFiles),
           times: LEASE,
         }),
-        watchdog: new TargetWatchdog(sql, clock, turns),
+        evidence: new PublicationEvidence(sql),
+        settlement: new Settlement(clock),
+        watchdog: new TargetWatchdog(sql, clock, turns, heartbeat),
+        heartbeat,
       },
+    },
+    start: () => {
+      heartbeat.start()
+      return Promise.resolve()
+    },
+    close: () => {
+      heartbeat.close()
+      return Promise.resolve()
     },
   }
 }

@@ -9,6 +9,7 @@ import { composePosts } from './compose.ts'
 import * as events from './events.ts'
 import * as operations from './operations.ts'
 import * as jobs from './publication/jobs.ts'
+import * as publication from './publication/operations.ts'
 import * as turns from './publication/turns.ts'
 import * as queueEvents from './slots/events.ts'
 import * as queueOperations from './slots/operations.ts'
@@ -19,7 +20,7 @@ import * as versions from './versions/operations.ts'
 export const posts = domain({
   name: 'posts',
   about: 'Posts for social platforms, and their publication',
-  operations: { ...operations, ...versions, ...comments, ...queueOperations, ...bulkOperations },
+  operations: { ...operations, ...versions, ...comments, ...queueOperations, ...bulkOperations, ...publication },
   events: { ...events, ...commentEvents, ...queueEvents },
   jobs,
   turns: [...Object.values(turns), importFile],

@@ -8,16 +8,22 @@ import {
   type Rows,
   type Stage,
 } from '../../../../test/support/stage.ts'
-import { refuseNext } from '../../../../test/support/sandbox-faults.ts'
+import { addFault, refuseNext } from '../../../../test/support/sandbox-faults.ts'
 import { waitFor } from '../../../../test/support/wait.ts'
 import type * as bulkOperations from './bulk/operations.ts'
 import type * as comments from './comments/operations.ts'
 import type * as operations from './operations.ts'
 import type * as queueOperations from './slots/operations.ts'
 import type { PostData } from './schemas.ts'
+import type * as publication from './publication/operations.ts'
 import type * as versions from './versions/operations.ts'
 
-type Operations = typeof operations & typeof bulkOperations & typeof comments & typeof queueOperations & typeof versions
+type Operations = typeof operations &
+  typeof bulkOperations &
+  typeof comments &
+  typeof publication &
+  typeof queueOperations &
+  typeof versions
 
 export const rows: Rows = { posts: (stage) => post(stage), post_batches: (stage) => batch(stage) }
 
@@ -28,6 +34,15 @@ export const lists: Lists<Operations> = {
     const id = await post(stage)
     for (let made = 1; made < count; made += 1) {
       await change(stage, 'PATCH /api/posts/{id}', { id }, { content: newName('post') })
+    }
+    return { path: { id } }
+  },
+  listPostAttempts: async (stage, count) => {
+    const id = await failed(stage)
+    for (let made = 1; made < count; made += 1) {
+      await refuseNext(stage.app, 'mastodon', '/api/v1/statuses')
+      await change(stage, 'POST /api/posts/{id}/retry', { id }, {})
+      await reaches(stage, id, 'failed')
     }
     return { path: { id } }
   },
@@ -56,6 +71,7 @@ export const fixtures: Fixtures<Operations> = {
     return { path: { id, commentId: await comment(stage, id) }, as: { apiKey: stage.owner.apiKey } }
   },
   retryPost: async (stage) => ({ path: { id: await failed(stage) }, once: true }),
+  settlePostTarget: async (stage) => ({ path: await unconfirmed(stage), once: true }),
 }
 
 /** A sandbox account, and a text for it. */
@@ -94,17 +110,33 @@ async function comment(stage: Stage, id: string): Promise<string> {
 
 /** A post that its platform has refused. */
 async function failed(stage: Stage): Promise<string> {
-  const { app, owner } = stage
-  // Fixtures of approvals may have added a flow, with which the post would wait for approval.
-  await app.send('DELETE /api/approvals/{workspaceId}/flow', {
-    apiKey: owner.apiKey,
-    path: { workspaceId: stage.workspaceId },
-  })
-  await refuseNext(app, 'mastodon', '/api/v1/statuses')
+  await dropFlow(stage)
+  await refuseNext(stage.app, 'mastodon', '/api/v1/statuses')
   const id = await post(stage, { publishNow: true })
-  await waitFor(async () => {
-    const reply = await app.send('GET /api/posts/{id}', { apiKey: owner.apiKey, path: { id } })
-    return (reply.body.data as PostData).status === 'failed'
-  })
+  await reaches(stage, id, 'failed')
   return id
+}
+
+/** Fixtures of approvals may have added a flow, with which the post would wait for approval. */
+async function dropFlow({ app, owner, workspaceId }: Stage): Promise<void> {
+  await app.send('DELETE /api/approvals/{workspaceId}/flow', { apiKey: owner.apiKey, path: { workspaceId } })
+}
+
+/** A post whose platform lets nobody look up posts, and whose reply was lost. */
+async function unconfirmed(stage: Stage): Promise<{ id: string; targetId: string }> {
+  const platform = 'telegram'
+  await dropFlow(stage)
+  await addFault(stage.app, platform, { path: '/sendMessage', kind: 'cut', times: 1 })
+  const accountId = await make(stage, 'POST /api/social-accounts', { ...inWorkspace(stage), platform, sandbox: true })
+  const id = await post(stage, { publishNow: true, targets: [{ accountId }] })
+  const { targets } = await reaches(stage, id, 'unconfirmed')
+  return { id, targetId: targets[0]?._id ?? '' }
+}
+
+function reaches({ app, owner }: Stage, id: string, status: string): Promise<PostData> {
+  return waitFor(async () => {
+    const reply = await app.send('GET /api/posts/{id}', { apiKey: owner.apiKey, path: { id } })
+    const found = reply.body.data as PostData
+    return found.status === status ? found : undefined
+  })
 }

@@ -23,7 +23,8 @@ export function canAct({ status }: Pick<TargetRow, 'status'>, action: TargetActi
   return moved(status, action) !== undefined
 }
 
-const WORDS: Readonly<Record<TargetAction, string>> = {
+const WORDS: Readonly<Record<TargetAction | 'settle', string>> = {
+  settle: 'settled',
   submit: 'submitted for approval',
   withdraw: 'withdrawn',
   approve: 'approved',
@@ -43,7 +44,7 @@ const WORDS: Readonly<Record<TargetAction, string>> = {
 
 /** The error for an action that the state of a post does not allow. */
 export function notPossible(
-  action: TargetAction,
+  action: TargetAction | 'settle',
   status: string,
   targets: readonly Pick<TargetRow, 'accountId' | 'status'>[],
   why = '',

@@ -262,4 +262,13 @@ export interface PostSnapshot extends PostBody {
 export const postVersions = table(PostVersion)
 export type VersionRow = Row<typeof PostVersion>
 
-export const postEntities = [Post, PostTarget, PostSegment, PostAttempt, PostVersion]
+/** When the scheduler of publications last ran, on any node. */
+export const PublicationBeat = defineEntity({
+  name: 'PublicationBeat',
+  tableName: 'publication_beats',
+  properties: { name: p.text().primary(), beatAt: timestamp() },
+})
+
+export const publicationBeats = table(PublicationBeat)
+
+export const postEntities = [PublicationBeat, Post, PostTarget, PostSegment, PostAttempt, PostVersion]

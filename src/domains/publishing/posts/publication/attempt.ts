@@ -109,6 +109,11 @@ export class Attempt {
       await progress.absent(segment)
     }
     if (segment.status !== 'calling') this.#requireAllowed(site)
+    const { parent } = segment.part
+    if (parent?.id === '') {
+      const detail = 'The id of the part before is not known, because a member confirmed it.'
+      throw new PlatformError('unsupported', site.title, { detail, mayHaveHappened: false })
+    }
     let state = segment.state ?? publishing.start(segment.part, context)
     for (;;) {
       const result = await this.#step(site, segment, state)

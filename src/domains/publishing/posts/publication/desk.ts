@@ -23,6 +23,7 @@ import {
 import { publishTarget } from './jobs.ts'
 import { partsOf } from './parts.ts'
 import type { LeaseTimes } from './lease.ts'
+import { PublicationPace } from './pace.ts'
 import { PROBLEMS } from './problems.ts'
 import { HOLD_MS } from './retry-policy.ts'
 
@@ -89,12 +90,14 @@ export class PublicationDesk {
   readonly #switches: Pick<Switches, 'isOn'>
   readonly #times: LeaseTimes
   readonly #approvals: Provided<ApprovalGate>
+  readonly #pace: PublicationPace
 
   constructor({ approvals, clock, switches, times }: DeskNeeds) {
     this.#clock = clock
     this.#switches = switches
     this.#times = times
     this.#approvals = approvals
+    this.#pace = new PublicationPace(clock)
   }
 
   /** Takes a due target for an attempt, or ends it if it is too late. */
@@ -142,6 +145,7 @@ export class PublicationDesk {
         return null
       }
     }
+    if (await this.#isPaced(turn, found)) return null
     const ready = isStarted ? segments : await this.#freeze(turn, found, segments)
     const claimed: TargetRow = {
       ...(isChecked ? target : act(target, 'claim')),
@@ -298,6 +302,25 @@ export class PublicationDesk {
       problem,
       nextAttemptAt: new Date(at).toISOString(),
     })
+  }
+
+  /** Gives a target that is late a place after the others of its account and platform, unless it is its turn. */
+  async #isPaced(turn: Turn, found: LoadedPost & { target: TargetRow }): Promise<boolean> {
+    const { target } = found
+    if (target.status !== 'scheduled' || target.problem?.code === PROBLEMS.paced.code) return false
+    const { accountId, platform } = target
+    const at = this.#pace.placeOf({ accountId, platform, dueAt: Date.parse(target.scheduledAt ?? '') })
+    if (at <= this.#clock.now()) return false
+    const plan = target.plan + 1
+    const nextAttemptAt = new Date(at)
+    turn.job(publishTarget, { targetId: target.id, plan }, { runAt: nextAttemptAt })
+    await this.#save(turn, found, {
+      ...target,
+      plan,
+      problem: PROBLEMS.paced,
+      nextAttemptAt: nextAttemptAt.toISOString(),
+    })
+    return true
   }
 
   #holdReason(account: PostingAccount | undefined): string | undefined {

@@ -70,6 +70,19 @@ export const PROBLEMS = {
       'Look at the account, then say whether it was published.',
       'user',
     ),
+  restMissing: plain(
+    'rest_missing',
+    'The parts after the one that you have seen were not published.',
+    'Retry the post, or publish the rest at the platform.',
+    'user',
+  ),
+  settledAbsent: plain('not_published', 'A member said that it was not published.', 'Retry the post.', 'user'),
+  paced: plain(
+    'backlog',
+    'Many posts became due while publishing was not possible. They are published one after the other.',
+    null,
+    'nobody',
+  ),
   internal: plain('internal', 'This server has a problem at the moment. It tries again.', null, 'us'),
   processing: (title: string) => plain('processing', `${title} is processing the files.`, null, 'nobody'),
 } as const

@@ -1,6 +1,6 @@
-import { randomUUID } from 'node:crypto'
 import { setTimeout as delay } from 'node:timers/promises'
 import type { Clock } from '../../../../core/clock.ts'
+import { uuidv7 } from '../../../../core/id.ts'
 import type { Logger } from '../../../../core/log.ts'
 import type { Sql } from '../../../../core/sql.ts'
 import type { TurnRunner } from '../../../../core/system-turn.ts'
@@ -42,7 +42,7 @@ export class Publisher {
   /** Runs one attempt, if the target is due and nobody else has it. */
   async run({ log, plan, signal, targetId, workspaceId }: Run): Promise<void> {
     const { calls, clock, media, random = Math.random, sql, times, turns, wait = sleep } = this.#needs
-    const attemptId = randomUUID()
+    const attemptId = uuidv7(clock.now())
     // Before the claim, so that the lease never seems to last longer than it does.
     const began = momentOf(clock)
     const claim = await turns.system(workspaceId, claimTarget, { targetId, plan, attemptId })

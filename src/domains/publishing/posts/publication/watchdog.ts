@@ -1,10 +1,11 @@
-import { MINUTE, SECOND, type Clock } from '../../../../core/clock.ts'
+import { SECOND, type Clock } from '../../../../core/clock.ts'
 import type { Logger } from '../../../../core/log.ts'
 import type { Sql } from '../../../../core/sql.ts'
 import type { TurnRunner } from '../../../../core/system-turn.ts'
+import type { SchedulerHeartbeat } from './heartbeat.ts'
 import { resumeTarget } from './turns.ts'
 
-/** A target that is this late without an attempt has lost its job. */
+/** A target that is this late without an attempt has lost its job. An attempt whose lease has ended is lost at once. */
 const OVERDUE_MS = 30 * SECOND
 /** How many targets one run resumes, so that a long outage does not end in a burst. */
 const MOST = 500
@@ -14,12 +15,13 @@ export class TargetWatchdog {
   readonly #sql: Sql
   readonly #clock: Clock
   readonly #turns: TurnRunner
-  #ranAt: number | undefined
+  readonly #heartbeat: SchedulerHeartbeat
 
-  constructor(sql: Sql, clock: Clock, turns: TurnRunner) {
+  constructor(sql: Sql, clock: Clock, turns: TurnRunner, heartbeat: SchedulerHeartbeat) {
     this.#sql = sql
     this.#clock = clock
     this.#turns = turns
+    this.#heartbeat = heartbeat
   }
 
   async run(signal: AbortSignal, log: Logger): Promise<void> {
@@ -28,21 +30,21 @@ export class TargetWatchdog {
       // Kysely has no way to compare with the first of several columns that is set.
       `select id, workspace_id from post_targets
        where status in ('scheduled', 'publishing', 'unconfirmed')
-         and coalesce(lease_until, next_attempt_at, scheduled_at) < $1
+         and coalesce(lease_until, coalesce(next_attempt_at, scheduled_at) + $3 * interval '1 millisecond') < $1
          and (status <> 'unconfirmed' or next_attempt_at is not null or attempt_id is not null)
        order by coalesce(next_attempt_at, scheduled_at) limit $2`,
-      [new Date(now - OVERDUE_MS).toISOString(), MOST],
+      [new Date(now).toISOString(), MOST, OVERDUE_MS],
     )
     for (const { id, workspace_id: workspaceId } of stuck) {
       if (signal.aborted) return
-      await this.#turns.system(workspaceId, resumeTarget, { targetId: id })
+      try {
+        await this.#turns.system(workspaceId, resumeTarget, { targetId: id })
+      } catch (error) {
+        // One workspace whose turns fail must not keep back the others.
+        log.error({ error, targetId: id }, 'a post could not be resumed')
+      }
     }
     if (stuck.length > 0) log.warn({ count: stuck.length }, 'posts were due and made no progress')
-    this.#ranAt = now
-  }
-
-  /** Whether the watchdog ran lately; undefined before the first run on this node. */
-  isAlive(): boolean | undefined {
-    return this.#ranAt === undefined ? undefined : this.#clock.now() - this.#ranAt < 2 * MINUTE
+    await this.#heartbeat.beat()
   }
 }

@@ -1,0 +1,92 @@
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import { MINUTE, SECOND } from '../../src/core/clock.ts'
+import { createLog } from '../../src/core/log.ts'
+import { LEASE } from '../../src/domains/publishing/posts/publication/lease.ts'
+import { PublicationStage } from '../support/publication.ts'
+import { sandboxPosts } from '../support/sandbox-faults.ts'
+
+/** What becomes of targets whose job or publisher was lost, and of those that wait for the end of an outage. */
+
+let stage: PublicationStage
+beforeAll(async () => {
+  stage = await PublicationStage.start()
+})
+afterAll(() => stage.stop())
+
+const part = (text: string) => ({ role: 'post' as const, text, media: [], options: {} })
+
+/** Runs the watchdog. @returns whether it has added a job for a target */
+async function watched(targetId: string): Promise<boolean> {
+  const before = (await stage.read(targetId)).plan
+  await stage.services.posts.watchdog.run(new AbortController().signal, createLog({ level: 'silent' }))
+  const { plan } = await stage.read(targetId)
+  const added = await stage.app.database.rows(
+    `select 1 from outbox where name = 'posts.publish' and (data->>'targetId') = $1 and (data->>'plan')::int = $2`,
+    [targetId, plan],
+  )
+  return plan > before && added.length > 0
+}
+
+async function countOf(text: string): Promise<number> {
+  return (await sandboxPosts(stage.app, 'mastodon')).filter((post) => post.text.includes(text)).length
+}
+
+test('adds a job for a target whose job was lost, half a minute after its time', async () => {
+  const targetId = await stage.target('mastodon', [part('lost job')])
+  stage.clock.advance(29 * SECOND)
+  expect(await watched(targetId)).toBe(false)
+  stage.clock.advance(2 * SECOND)
+  expect(await watched(targetId)).toBe(true)
+  await stage.attempt(targetId)
+  expect(await stage.read(targetId)).toMatchObject({ status: 'published' })
+  expect(await watched(targetId)).toBe(false)
+})
+
+test('adds a job for a target whose publisher was killed, as soon as its lease has ended', async () => {
+  const targetId = await stage.target('mastodon', [part('lost worker')])
+  await stage.attempt(targetId, {
+    point: { when: 'after', write: 'calling', count: 1 },
+    happens: () => Promise.resolve('killed'),
+  })
+  stage.clock.advance(LEASE.leaseMs - SECOND)
+  expect(await watched(targetId)).toBe(false)
+  stage.clock.advance(2 * SECOND)
+  expect(await watched(targetId)).toBe(true)
+  await stage.attempt(targetId)
+  expect(await stage.read(targetId)).toMatchObject({ status: 'published' })
+  expect(await countOf('lost worker')).toBe(1)
+})
+
+test('publishes what waited for the end of an outage in order, one after the other', async () => {
+  const ids: string[] = []
+  for (const text of ['waited one', 'waited two', 'waited three']) {
+    ids.push(await stage.target('mastodon', [part(text)]))
+    stage.clock.advance(SECOND)
+  }
+  stage.clock.advance(10 * MINUTE)
+  const restored = stage.clock.now()
+  for (const id of ids) await stage.attempt(id)
+  const rows = await Promise.all(ids.map((id) => stage.read(id)))
+  expect(rows.map(({ status }) => status)).toEqual(['published', 'scheduled', 'scheduled'])
+  expect(rows.map(({ nextAttemptAt }) => nextAttemptAt && Date.parse(nextAttemptAt) - restored)).toEqual([
+    null,
+    1_000,
+    2_000,
+  ])
+  expect(rows[1]?.problem).toMatchObject({ code: 'backlog', whoActs: 'nobody' })
+  for (const id of ids) expect(await stage.finish(id)).toMatchObject({ status: 'published' })
+})
+
+test('shows in the readiness report that the scheduler stands still, and logs it once', async () => {
+  const { health, posts } = stage.services
+  const scheduler = async () => (await health.readiness()).checks['scheduler']?.details
+  await posts.watchdog.run(new AbortController().signal, createLog({ level: 'silent' }))
+  expect(await scheduler()).toMatchObject({ alive: true, ageSeconds: 0 })
+  stage.clock.advance(3 * MINUTE)
+  expect(await scheduler()).toMatchObject({ alive: false, ageSeconds: 180 })
+  // Requests are still served.
+  expect((await health.readiness()).ready).toBe(true)
+  expect(stage.app.logs.filter(({ msg }) => msg?.startsWith('the scheduler of posts stands still'))).toHaveLength(1)
+  await posts.watchdog.run(new AbortController().signal, createLog({ level: 'silent' }))
+  expect(await scheduler()).toMatchObject({ alive: true })
+})
