@@ -94,8 +94,13 @@ export interface Publishing {
   readonly reconcile?: (context: AccountContext, part: PublishPart, state: PublishState) => Promise<Reconciled>
   /** Deletes a post. A post that does not exist counts as deleted. @throws PlatformError; `unsupported` */
   readonly remove?: (context: AccountContext, post: RemotePost) => Promise<void>
-  /** Replaces the text of a published post. @throws PlatformError */
+  /**
+   * Changes the fields in `edits` of a published post. It can be repeated.
+   * @throws PlatformError
+   */
   readonly edit?: (context: AccountContext, post: RemotePost, part: PublishPart) => Promise<RemotePost>
+  /** The fields that `edit` changes; the text by default. */
+  readonly edits?: readonly ('text' | 'title' | 'link' | 'tags')[]
   /** @throws PlatformError */
   readonly insights?: (context: AccountContext, post: RemotePost) => Promise<Insights>
 }

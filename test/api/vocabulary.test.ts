@@ -201,6 +201,7 @@ const KEPT: Readonly<Record<string, string>> = {
   'state atprotoCallback': 'the parameter of OAuth (RFC 6749)',
   'fileType ChatAttachment': 'the contract has it for attachments',
   'ids deleteAssets': 'the contract has it',
+  'ids deletePosts': 'the contract has it',
   'ids resolveAssets': 'the contract has it',
   'actor AuditEntry': 'who did it, with name and address; as an id it is `actorId`',
   'actor PostVersion': 'who did it, with name and address; as an id it is `actorId`',

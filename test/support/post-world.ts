@@ -91,6 +91,25 @@ export class PostWorld {
     })
   }
 
+  /** Lets time pass until a post has reached something. */
+  passing(id: string, isReached: (post: PostData) => boolean): Promise<PostData> {
+    return this.until(id, (post) => {
+      if (isReached(post)) return true
+      this.clock.advance(10_000)
+      return false
+    })
+  }
+
+  /** Lets time pass until a post does not exist any more. */
+  async gone(id: string): Promise<void> {
+    await waitFor(async () => {
+      const { body, status } = await this.on(id, 'GET ')
+      if (status === 404) return true
+      this.clock.advance(10_000)
+      throw new Error(`the post is ${JSON.stringify(body)}`)
+    })
+  }
+
   /** What was published at a sandbox with a text. */
   async published(text: string, platform = 'mastodon'): Promise<SandboxPost[]> {
     return (await sandboxPosts(this.app, platform)).filter((post) => post.text.includes(text))

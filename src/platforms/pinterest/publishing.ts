@@ -60,6 +60,7 @@ export const publishing: Publishing = {
   remove: async (context, { id }) => {
     await call(context, `/pins/${id}`, { method: 'DELETE', expect: [404] })
   },
+  edits: ['text', 'title', 'link'],
   edit: async (context, post, { link, text, title }) => {
     await call(context, `/pins/${post.id}`, {
       method: 'PATCH',

@@ -103,6 +103,7 @@ export const publishing: Publishing = {
       throw new PlatformError('server_error', TITLE, { code, httpStatus: status })
     await send(context, routeOf(post), { method: 'DELETE', query: { force: true }, expect: [404, 410] })
   },
+  edits: ['text', 'title', 'link'],
   edit,
   insights: async (context, post) => {
     if (isComment(post)) return {}

@@ -91,6 +91,7 @@ export const publishing: Publishing = {
     const resource = ids?.['video'] === undefined ? 'videos' : 'comments'
     await call(context, `/youtube/v3/${resource}`, { method: 'DELETE', query: { id }, expect: [404] })
   },
+  edits: ['text', 'title', 'tags'],
   edit,
   insights: async (context, { id }) => {
     const [video] = await list(context, 'videos', { part: 'statistics', id })

@@ -33,6 +33,7 @@ export const publishing = [
   'create index posts_by_account on posts using gin (account_ids)',
   'create index posts_by_asset on posts using gin (asset_ids)',
   'create index posts_by_text on posts using gin (chat_terms(workspace_id, search_text))',
+  'create index posts_by_deletion on posts (deleted_at) where deleted_at is not null',
   'create index posts_by_batch on posts (batch_id) where batch_id is not null',
   'create unique index posts_by_series on posts (series_id, occurrence) where series_id is not null',
   `
@@ -188,4 +189,21 @@ export const publishing = [
       name text primary key,
       beat_at timestamptz not null
     )`,
+  `
+    create table post_remote_changes (
+      target_id uuid primary key references post_targets (id) on delete cascade,
+      workspace_id uuid not null references workspaces (id) on delete cascade,
+      post_id uuid not null references posts (id) on delete cascade,
+      kind text not null,
+      plan integer not null,
+      attempt_id uuid,
+      lease_until timestamptz,
+      attempt_count integer not null,
+      touched uuid[] not null default '{}',
+      give_up_at timestamptz not null,
+      created_at timestamptz not null,
+      updated_at timestamptz not null
+    )`,
+  'create index post_remote_changes_by_post on post_remote_changes (post_id)',
+  'create index post_remote_changes_by_workspace on post_remote_changes (workspace_id)',
 ]

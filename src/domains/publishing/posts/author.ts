@@ -61,6 +61,13 @@ interface AuthorNeeds {
   readonly slots: SlotFinder
   readonly room: RoomPlanner
   readonly approvals: Provided<ApprovalGate>
+  readonly edits: PublishedEdits
+}
+
+/** Makes changes of a post at the platforms where it is published. */
+interface PublishedEdits {
+  /** @returns the targets, with what happens to those that are published */
+  edited(turn: Turn, after: LoadedPost): Promise<readonly TargetRow[]>
 }
 
 /** Writes posts: creates and edits them, in turns. */
@@ -71,14 +78,16 @@ export class PostAuthor {
   readonly #slots: SlotFinder
   readonly #room: RoomPlanner
   readonly #approvals: Provided<ApprovalGate>
+  readonly #edits: PublishedEdits
 
-  constructor({ approvals, checks, clock, room, slots, sql }: AuthorNeeds) {
+  constructor({ approvals, checks, clock, edits, room, slots, sql }: AuthorNeeds) {
     this.#sql = sql
     this.#clock = clock
     this.#checks = checks
     this.#slots = slots
     this.#room = room
     this.#approvals = approvals
+    this.#edits = edits
   }
 
   /** Reads the accounts of all posts that a batch creates, in one statement. The copy is valid for this batch only. */
@@ -222,7 +231,8 @@ export class PostAuthor {
   ): Promise<PostData> {
     const edited = await this.#edited(turn, before, input)
     const change = { before, after: edited, userId: by.authorId ?? before.post.createdBy, publishNow: false }
-    return this.saveVersion(turn, before, await this.#approvals.get().changed(turn, change), by)
+    const after = await this.#approvals.get().changed(turn, change)
+    return this.saveVersion(turn, before, { ...after, targets: await this.#edits.edited(turn, after) }, by)
   }
 
   /** Saves a change of the content as a new version. */

@@ -16,11 +16,18 @@ import { PublicationDesk } from './publication/desk.ts'
 import { PublicationEvidence } from './publication/evidence.ts'
 import { SchedulerHeartbeat } from './publication/heartbeat.ts'
 import { LEASE } from './publication/lease.ts'
+import { PostFigures } from './numbers/analytics.ts'
+import { PostMetrics } from './numbers/metrics.ts'
+import { UpcomingPosts } from './numbers/upcoming.ts'
 import { MediaSources } from './publication/media-source.ts'
 import { Publisher } from './publication/publisher.ts'
 import { Settlement } from './publication/settlement.ts'
 import { TargetWatchdog } from './publication/watchdog.ts'
 import { PostReader } from './reader.ts'
+import { PostBin } from './remote/bin.ts'
+import { RemoteDesk } from './remote/desk.ts'
+import { PostRemoval } from './remote/removal.ts'
+import { RemoteWorker } from './remote/worker.ts'
 import { PostHistory } from './versions/history.ts'
 import { SlotFinder } from './slots/finder.ts'
 import { PostQueues } from './slots/queues.ts'
@@ -33,7 +40,7 @@ declare module '../../../core/services.ts' {
 
 /** Builds the services of posts. */
 export function composePosts(
-  { clock, database: sql, log, turns }: Foundation,
+  { clock, database: sql, log, searches, turns }: Foundation,
   { assets, health, socialAccounts, switches }: Pick<Services, 'assets' | 'health' | 'socialAccounts' | 'switches'>,
 ) {
   const checks = new PostChecks(socialAccounts.directory)
@@ -41,8 +48,11 @@ export function composePosts(
   const queues = new PostQueues(sql, clock)
   const slots = new SlotFinder(sql, clock, queues)
   const room = new RoomPlanner(clock, checks, slots)
-  const author = new PostAuthor({ sql, clock, checks, slots, room, approvals })
-  const reader = new PostReader(sql)
+  const remoteDesk = new RemoteDesk(clock, socialAccounts.directory)
+  const author = new PostAuthor({ sql, clock, checks, slots, room, approvals, edits: remoteDesk })
+  const actions = new PostActions({ clock, author, checks, slots, room, approvals })
+  const reader = new PostReader(sql, searches)
+  const upcoming = new UpcomingPosts(sql, clock)
   assets.uses.register(assetUses)
   const heartbeat = new SchedulerHeartbeat(sql, clock, log)
   // Requests are served without the scheduler, so it does not decide whether this node is ready.
@@ -55,13 +65,20 @@ export function composePosts(
         approvals,
         checks,
         author,
-        actions: new PostActions({ clock, author, checks, slots, room, approvals }),
+        actions,
         queues,
         importer: new PostImporter(clock, author, checks),
         exporter: new PostExporter(reader),
         batches: new PostBatches(sql, clock),
         slots,
         reader,
+        upcoming,
+        metrics: new PostMetrics(sql, clock, upcoming),
+        figures: new PostFigures({ sql, clock, ...socialAccounts }),
+        remoteDesk,
+        remoteWorker: new RemoteWorker(clock, turns, socialAccounts.calls),
+        removal: new PostRemoval(clock, actions, remoteDesk),
+        bin: new PostBin(sql, clock),
         history: new PostHistory(sql, author),
         comments: new PostComments(sql, clock),
         desk: new PublicationDesk({ clock, switches, times: LEASE, approvals }),

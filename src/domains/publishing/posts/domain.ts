@@ -7,24 +7,38 @@ import { PostBatch } from './bulk/tables.ts'
 import { importFile } from './bulk/turns.ts'
 import { composePosts } from './compose.ts'
 import * as events from './events.ts'
+import * as numbers from './numbers/operations.ts'
 import * as operations from './operations.ts'
-import * as jobs from './publication/jobs.ts'
+import { publishTarget, watchTargets } from './publication/jobs.ts'
 import * as publication from './publication/operations.ts'
 import * as turns from './publication/turns.ts'
 import * as queueEvents from './slots/events.ts'
 import * as queueOperations from './slots/operations.ts'
 import { PostQueue } from './slots/tables.ts'
+import { changeRemote, purgePosts } from './remote/jobs.ts'
+import * as remote from './remote/operations.ts'
+import { RemoteChange } from './remote/tables.ts'
+import * as remoteTurns from './remote/turns.ts'
 import { postEntities } from './tables.ts'
 import * as versions from './versions/operations.ts'
 
 export const posts = domain({
   name: 'posts',
   about: 'Posts for social platforms, and their publication',
-  operations: { ...operations, ...versions, ...comments, ...queueOperations, ...bulkOperations, ...publication },
+  operations: {
+    ...operations,
+    ...versions,
+    ...comments,
+    ...queueOperations,
+    ...bulkOperations,
+    ...publication,
+    ...remote,
+    ...numbers,
+  },
   events: { ...events, ...commentEvents, ...queueEvents },
-  jobs,
-  turns: [...Object.values(turns), importFile],
-  entities: [...postEntities, PostComment, PostQueue, PostBatch],
+  jobs: { publishTarget, watchTargets, changeRemote, purgePosts },
+  turns: [...Object.values(turns), ...Object.values(remoteTurns), importFile],
+  entities: [...postEntities, PostComment, PostQueue, PostBatch, RemoteChange],
   resources: ['posts', 'post_batches'],
   compose: composePosts,
 })

@@ -1,3 +1,4 @@
+import { DAY } from '../../../core/clock.ts'
 import {
   inWorkspace,
   make,
@@ -12,8 +13,10 @@ import { addFault, refuseNext } from '../../../../test/support/sandbox-faults.ts
 import { waitFor } from '../../../../test/support/wait.ts'
 import type * as bulkOperations from './bulk/operations.ts'
 import type * as comments from './comments/operations.ts'
+import type * as numbers from './numbers/operations.ts'
 import type * as operations from './operations.ts'
 import type * as queueOperations from './slots/operations.ts'
+import type * as remote from './remote/operations.ts'
 import type { PostData } from './schemas.ts'
 import type * as publication from './publication/operations.ts'
 import type * as versions from './versions/operations.ts'
@@ -23,7 +26,9 @@ type Operations = typeof operations &
   typeof comments &
   typeof publication &
   typeof queueOperations &
-  typeof versions
+  typeof versions &
+  typeof remote &
+  typeof numbers
 
 export const rows: Rows = { posts: (stage) => post(stage), post_batches: (stage) => batch(stage) }
 
@@ -46,6 +51,7 @@ export const lists: Lists<Operations> = {
     }
     return { path: { id } }
   },
+  listUpcomingPosts: times((stage) => post(stage, { scheduledFor: tomorrow(stage) })),
   listPostComments: async (stage, count) => {
     const id = await post(stage)
     for (let made = 0; made < count; made += 1) await comment(stage, id)
@@ -70,8 +76,13 @@ export const fixtures: Fixtures<Operations> = {
     const id = await post(stage)
     return { path: { id, commentId: await comment(stage, id) }, as: { apiKey: stage.owner.apiKey } }
   },
+  deletePosts: async (stage) => ({ body: { ...inWorkspace(stage), ids: [await post(stage)] } }),
   retryPost: async (stage) => ({ path: { id: await failed(stage) }, once: true }),
   settlePostTarget: async (stage) => ({ path: await unconfirmed(stage), once: true }),
+}
+
+function tomorrow({ app }: Stage): string {
+  return new Date(app.clock.now() + DAY).toISOString()
 }
 
 /** A sandbox account, and a text for it. */

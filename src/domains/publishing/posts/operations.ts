@@ -1,10 +1,11 @@
 import { EXAMPLE } from '../../../core/example-ids.ts'
-import { NotFound, PreconditionFailed, ValidationFailed } from '../../../core/errors.ts'
+import { NotFound, PreconditionFailed, SearchTooBroad, ValidationFailed } from '../../../core/errors.ts'
 import { from, operation, owner } from '../../../core/operation.ts'
 import { pageRequest } from '../../../core/page.ts'
-import { created, done, ok, storedList } from '../../../core/reply.ts'
+import { accepted, created, done, ok, storedList } from '../../../core/reply.ts'
 import { Done, Envelope, ListOf } from '../../../core/schema.ts'
 import { AccountNotUsable, BudgetExceeded, PlatformRefusesPost, PostNotPossible, QueueFull } from './errors.ts'
+import { DeletePostQuery } from './remote/schemas.ts'
 import { NewPost, PostChange, PostCheck, PostListQuery, PostPath, PostView, Reschedule } from './schemas.ts'
 
 const { accountId, postId, workspaceId } = EXAMPLE
@@ -15,11 +16,13 @@ const SCHEDULING = [ValidationFailed, PlatformRefusesPost, AccountNotUsable, Pos
 export const listPosts = operation({
   route: 'GET /api/posts',
   summary: 'List posts',
-  description: 'Newest first. `from` and `to` bound `scheduledFor`, so posts without a time are left out then.',
+  description:
+    'Newest first, or by time with `sort`. Posts fit all filters that are given. `from` and `to` bound `scheduledFor`, so posts without a time are left out then.',
   access: 'posts:read',
   workspace: from.query('workspaceId'),
   query: PostListQuery,
   returns: { 200: ListOf(PostView) },
+  errors: [SearchTooBroad],
   example: { query: { workspaceId } },
   handle: async ({ posts, query }) => storedList('Posts', await posts.reader.list(query, pageRequest(query))),
 })
@@ -71,7 +74,7 @@ export const updatePost = operation({
   route: 'PATCH /api/posts/{id}',
   summary: 'Change a post',
   description:
-    'Absent fields stay as they are; lists are replaced. Each change is a new version. Send the ETag as If-Match, so that you do not overwrite a change that you have not seen.',
+    'Absent fields stay as they are; lists are replaced. Each change is a new version. Send the ETag as If-Match, so that you do not overwrite a change that you have not seen. Where the post is published, the change is made at the platform as well, if that has editing: `publishedVersion` moves when it is done, and `statusReason` says what the platform cannot change. A target that is being published cannot be edited.',
   access: 'posts:write',
   workspace: owner('posts'),
   turn: true,
@@ -88,16 +91,19 @@ export const updatePost = operation({
 export const deletePost = operation({
   route: 'DELETE /api/posts/{id}',
   summary: 'Delete a post',
+  description:
+    'With `fromPlatforms`, what was published is deleted as well: a target that is being published is cancelled if the call that publishes it has not been made, and is deleted after it otherwise. Then the reply is 202, the post stays until everything is gone, and `statusReason` of a target says what could not be deleted. Deleted posts are kept for 30 days.',
   access: 'posts:write',
   workspace: owner('posts'),
   turn: true,
   path: PostPath,
-  returns: { 200: Done },
+  query: DeletePostQuery,
+  returns: { 200: Done, 202: Envelope(PostView) },
   errors: [NotFound, PreconditionFailed, PostNotPossible],
   example: EXAMPLE_PATH,
-  handle: async ({ ifMatch, path, posts, turn }) => {
-    await posts.actions.remove(turn, path.id, ifMatch)
-    return done('Post deleted')
+  handle: async ({ ifMatch, path, posts, query, turn }) => {
+    const left = await posts.removal.remove(turn, path.id, { fromPlatforms: query.fromPlatforms === true, ifMatch })
+    return left === undefined ? done('Post deleted') : accepted('Post is being deleted at its platforms', left)
   },
 })
 

@@ -4,6 +4,7 @@ import { pageOf, type PageRequest } from '../../../core/page.ts'
 import type { PageResult, StoredJson } from '../../../core/reply.ts'
 import type { Sql } from '../../../core/sql.ts'
 import { query } from '../../../db/query.ts'
+import type { Searches } from '../../../db/searches.ts'
 import type { PostData } from './schemas.ts'
 import type { TargetStatus } from './state.ts'
 import { posts } from './tables.ts'
@@ -19,22 +20,31 @@ export interface PostFilter {
   readonly q?: string
   readonly label?: string
   readonly batchId?: string
+  /** `scheduledFor`: soonest first, without posts that have no time. Newest first by default. */
+  readonly sort?: 'newest' | 'scheduledFor'
 }
 
-interface ListParameters extends Omit<PostFilter, 'q'> {
+interface ListParameters extends Omit<PostFilter, 'q' | 'sort'> {
   readonly words?: readonly string[]
-  readonly before?: string
+  /** Present if the list is sorted by time. */
+  readonly byTime?: true
+  /** The last post of the page before. */
+  readonly lastId?: string
+  readonly lastTime?: string
   readonly limit: number
 }
 
 const findPosts = query({ posts }, (db, $: ListParameters) => {
   let found = db
     .selectFrom('posts')
-    .select(['id', 'createdAt', sql<StoredJson<PostData>>`view::text`.as('json')])
+    .select(['id', 'createdAt', 'scheduledAt', sql<StoredJson<PostData>>`view::text`.as('json')])
     .where('workspaceId', '=', $.workspaceId)
     .where('deletedAt', 'is', null)
-    .orderBy('id', 'desc')
     .limit($.limit)
+  found =
+    $.byTime === undefined
+      ? found.orderBy('id', 'desc')
+      : found.where('scheduledAt', 'is not', null).orderBy('scheduledAt').orderBy('id')
   if ($.status !== undefined) found = found.where('status', '=', $.status)
   if ($.platform !== undefined) found = found.where(sql<boolean>`platforms @> array[${$.platform}::text]`)
   if ($.accountId !== undefined) found = found.where(sql<boolean>`account_ids @> array[${$.accountId}::uuid]`)
@@ -47,31 +57,44 @@ const findPosts = query({ posts }, (db, $: ListParameters) => {
       sql<boolean>`chat_terms(workspace_id, search_text) @@ chat_terms_query(${$.workspaceId}::uuid, ${$.words}::text[])`,
     )
   }
-  if ($.before !== undefined) found = found.where('id', '<', $.before)
+  if ($.lastId !== undefined) {
+    found =
+      $.lastTime === undefined
+        ? found.where('id', '<', $.lastId)
+        : found.where(sql<boolean>`(scheduled_at, id) > (${$.lastTime}::timestamptz, ${$.lastId}::uuid)`)
+  }
   return found
 })
 
 /** Reads posts. Any node reads them from the database. */
 export class PostReader {
   readonly #sql: Sql
+  readonly #searches: Searches
 
-  constructor(database: Sql) {
+  constructor(database: Sql, searches: Searches) {
     this.#sql = database
+    this.#searches = searches
   }
 
-  /** A page of posts, newest first. */
-  async list({ q, ...filter }: PostFilter, { after, limit }: PageRequest): Promise<PageResult<StoredJson<PostData>>> {
-    const words = q?.split(/\s+/).filter(Boolean)
-    const rows = await findPosts.rows(this.#sql, {
+  /** A page of posts. @throws AppError search_too_broad, overloaded for a search */
+  async list(asked: PostFilter, { after, limit }: PageRequest): Promise<PageResult<StoredJson<PostData>>> {
+    const { q, sort, ...filter } = asked
+    const words = q?.split(/\s+/).filter(Boolean) ?? []
+    const isByTime = sort === 'scheduledFor'
+    const parameters: ListParameters = {
       ...filter,
-      ...(words !== undefined && words.length > 0 && { words }),
-      ...(after !== undefined && { before: after.id }),
+      ...(words.length > 0 && { words }),
+      ...(isByTime && { byTime: true }),
+      ...(after !== undefined && { lastId: after.id, ...(isByTime && { lastTime: after.createdAt }) }),
       limit: limit + 1,
-    })
+    }
+    const read = (on: Sql) => findPosts.rows(on, parameters)
+    // The effort of a search depends on how frequent its words are.
+    const rows = await (words.length > 0 ? this.#searches.run(filter.workspaceId, read) : read(this.#sql))
     return pageOf(
       rows,
       limit,
-      ({ createdAt, id }) => ({ createdAt, id }),
+      ({ createdAt, id, scheduledAt }) => ({ createdAt: isByTime ? (scheduledAt ?? '') : createdAt, id }),
       ({ json }) => json,
     )
   }

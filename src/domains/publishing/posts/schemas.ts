@@ -325,4 +325,12 @@ export const PostListFilter = {
   label: Type.Optional(Text(1, 50)),
   batchId: Type.Optional(Id),
 }
-export const PostListQuery = Input({ ...PostListFilter, ...pageFields })
+export const PostListQuery = Input({
+  ...PostListFilter,
+  sort: Type.Optional(
+    OneOf(['newest', 'scheduledFor'] as const, {
+      description: '`scheduledFor`: soonest first, without posts that have no time. `newest` by default',
+    }),
+  ),
+  ...pageFields,
+})

@@ -40,6 +40,10 @@ export const Post = defineEntity({
       expression: 'create index posts_by_text on posts using gin (chat_terms(workspace_id, search_text))',
     },
     {
+      name: 'posts_by_deletion',
+      expression: 'create index posts_by_deletion on posts (deleted_at) where deleted_at is not null',
+    },
+    {
       name: 'posts_by_batch',
       expression: 'create index posts_by_batch on posts (batch_id) where batch_id is not null',
     },
@@ -221,7 +225,7 @@ export const PostAttempt = defineEntity({
   },
 })
 
-export type AttemptKind = 'prepare' | 'publish' | 'check' | 'remove'
+export type AttemptKind = 'prepare' | 'publish' | 'check' | 'edit' | 'remove'
 export const postAttempts = table(PostAttempt)
 export type AttemptRow = Row<typeof PostAttempt>
 

@@ -26,6 +26,7 @@ export const PostAttemptView = named(
       prepare: 'It uploads files before the post is due',
       publish: 'It publishes',
       check: 'It asks the platform for a post whose reply was lost',
+      edit: 'It changes the text of the published post',
       remove: 'It deletes the post at the platform',
     }),
     number: Type.Integer({ description: 'Its number since the target was last scheduled or retried' }),

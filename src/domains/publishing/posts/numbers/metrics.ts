@@ -1,0 +1,139 @@
+import { sql as raw } from 'kysely'
+import { DAY, type Clock } from '../../../../core/clock.ts'
+import { ValidationFailed } from '../../../../core/errors.ts'
+import { instant } from '../../../../core/instant.ts'
+import type { Sql } from '../../../../core/sql.ts'
+import { query } from '../../../../db/query.ts'
+import { timeZoneOf } from '../../../workspace/workspaces/index.ts'
+import { dayBounds, dayKey } from '../calendar/days.ts'
+import type { TargetStatus } from '../state.ts'
+import { posts, postTargets } from '../tables.ts'
+import type { MetricsData } from './schemas.ts'
+import type { UpcomingPosts } from './upcoming.ts'
+
+const MOST_DAYS = 92
+const DEFAULT_DAYS = 30
+const NEXT_UP = { days: 90, count: 5 }
+
+interface Parameters {
+  readonly workspaceId: string
+  readonly from: string
+  readonly to: string
+  /** When each day begins. */
+  readonly days: readonly string[]
+}
+
+const countTargets = query({ posts, postTargets }, (db, $: Parameters) =>
+  db
+    .selectFrom('postTargets as t')
+    .innerJoin('posts as p', 'p.id', 't.postId')
+    .select([
+      't.status',
+      't.platform',
+      raw<number>`width_bucket(t.scheduled_at, ${$.days}::timestamptz[])`.as('dayNumber'),
+      raw<number>`count(*)::integer`.as('count'),
+    ])
+    .where('t.workspaceId', '=', $.workspaceId)
+    .where('t.scheduledAt', '>=', $.from)
+    .where('t.scheduledAt', '<', $.to)
+    .where('p.deletedAt', 'is', null)
+    .groupBy(['t.status', 't.platform'])
+    // The third column, which has no name in a `group by`.
+    .groupBy(raw`3`),
+)
+
+type Counted = Awaited<ReturnType<typeof countTargets.rows>>[number]
+
+/** Numbers of the posts of a workspace. */
+export class PostMetrics {
+  readonly #sql: Sql
+  readonly #clock: Clock
+  readonly #upcoming: UpcomingPosts
+
+  constructor(sql: Sql, clock: Clock, upcoming: UpcomingPosts) {
+    this.#sql = sql
+    this.#clock = clock
+    this.#upcoming = upcoming
+  }
+
+  /** The last 30 days by default. @throws AppError validation_failed for more than 92 days */
+  async of(asked: { workspaceId: string; from?: string; to?: string }): Promise<MetricsData> {
+    const { workspaceId } = asked
+    const timezone = await timeZoneOf(this.#sql, workspaceId)
+    const { days, from, to } = this.#range(asked, timezone)
+    const [counted, unscheduledCount, nextUp] = await Promise.all([
+      countTargets.rows(this.#sql, {
+        workspaceId,
+        from: from.toISOString(),
+        to: to.toISOString(),
+        days: days.map(({ start }) => start.toISOString()),
+      }),
+      posts.count(this.#sql, { workspaceId, deletedAt: null, scheduledAt: null }),
+      this.#upcoming.list(workspaceId, NEXT_UP.days, { limit: NEXT_UP.count, after: undefined }),
+    ])
+    return {
+      from: from.toISOString(),
+      to: to.toISOString(),
+      timezone,
+      count: total(counted),
+      byStatus: grouped(counted, ({ status }) => status).map(([status, rows]) => ({ status, count: total(rows) })),
+      byPlatform: grouped(counted, ({ platform }) => platform).map(([platform, rows]) => {
+        return { platform, count: total(rows), publishedCount: total(rows, ['published']) }
+      }),
+      byDay: days.map(({ day, end, start }, index) => {
+        const rows = counted.filter(({ dayNumber }) => dayNumber === index + 1)
+        return {
+          day,
+          startsAt: start.toISOString(),
+          endsAt: end.toISOString(),
+          count: total(rows),
+          publishedCount: total(rows, ['published']),
+          failedCount: total(rows, ['failed', 'missed', 'partial']),
+        }
+      }),
+      successRate: successRate(counted),
+      unscheduledCount,
+      nextUp: [...nextUp.items],
+    }
+  }
+
+  #range(asked: { from?: string; to?: string }, timezone: string) {
+    const now = new Date(this.#clock.now())
+    const to = instant(asked.to) ?? dayBounds(dayKey(now, timezone), timezone).end
+    // From the beginning of a day, which may be 23 or 25 hours long.
+    const first = dayKey(new Date(to.getTime() - DEFAULT_DAYS * DAY), timezone)
+    const from = instant(asked.from) ?? dayBounds(first, timezone).start
+    const path = '/query/from'
+    if (from.getTime() >= to.getTime()) {
+      throw ValidationFailed({ errors: [{ path, code: 'order', message: 'must be before `to`' }] })
+    }
+    const days: { day: string; start: Date; end: Date }[] = []
+    for (let at = from; at < to;) {
+      const day = dayKey(at, timezone)
+      const { end } = dayBounds(day, timezone)
+      days.push({ day, start: at, end: end < to ? end : to })
+      at = end
+    }
+    if (days.length > MOST_DAYS + 1 || to.getTime() - from.getTime() > (MOST_DAYS + 0.5) * DAY) {
+      throw ValidationFailed({
+        errors: [{ path, code: 'range', message: `must be at most ${MOST_DAYS} days before \`to\`` }],
+      })
+    }
+    return { from, to, days }
+  }
+}
+
+function total(rows: readonly Counted[], statuses?: readonly TargetStatus[]): number {
+  return rows
+    .filter(({ status }) => statuses === undefined || statuses.includes(status))
+    .reduce((sum, { count }) => sum + count, 0)
+}
+
+function grouped<K extends string>(rows: readonly Counted[], keyOf: (row: Counted) => K): [K, Counted[]][] {
+  return [...Map.groupBy(rows, keyOf)].toSorted(([one], [two]) => (one < two ? -1 : 1))
+}
+
+function successRate(rows: readonly Counted[]): number | null {
+  const ended = total(rows, ['published', 'partial', 'failed', 'missed'])
+  return ended === 0 ? null : Math.round((total(rows, ['published']) / ended) * 10_000) / 10_000
+}

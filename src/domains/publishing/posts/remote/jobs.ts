@@ -1,0 +1,28 @@
+import { MINUTE } from '../../../../core/clock.ts'
+import { job, schedule } from '../../../../core/job.ts'
+import { Id, Type } from '../../../../core/schema.ts'
+
+/** Edits or deletes what a target has published. */
+export const changeRemote = job({
+  name: 'posts.change-remote',
+  summary: 'Edit or delete a published post at its platform',
+  queue: 'publishing',
+  data: Type.Object({ targetId: Id, plan: Type.Integer() }),
+  // The worker plans its own attempts. These are for failures of this server, such as a lost database.
+  attempts: 100,
+  backoff: { firstMs: 1_000, maxMs: MINUTE },
+  timeoutMs: 10 * MINUTE,
+  run: async ({ data, posts, signal, workspaceId }) => {
+    if (workspaceId !== undefined) await posts.remoteWorker.run({ ...data, workspaceId, signal })
+  },
+})
+
+export const purgePosts = schedule({
+  name: 'posts.purge',
+  summary: 'Permanently delete posts that were deleted over 30 days ago',
+  cron: '23 3 * * *',
+  timeoutMs: 30 * MINUTE,
+  run: async ({ posts, signal }) => {
+    await posts.bin.purge(signal)
+  },
+})
