@@ -22,8 +22,8 @@ export function bodyOf(input: ContentInput, old: PostBody = EMPTY_BODY): PostBod
 }
 
 /** The fields of a post that a request replaces for one account. Null if it replaces none. */
-export function overrideOf(input: OverrideInput | undefined): TargetOverride | null {
-  if (input === undefined) return null
+export function overrideOf(input: OverrideInput | null | undefined): TargetOverride | null {
+  if (input == null) return null
   const override = { ...given(input), ...(input.options !== undefined && { options: input.options }) }
   return Object.keys(override).length === 0 ? null : override
 }

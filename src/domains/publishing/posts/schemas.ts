@@ -92,10 +92,10 @@ export const OverrideInput = Input({
   ...contentInput,
   options: Type.Optional(PlatformOptions),
   scheduledFor: Type.Optional(Nullable(ScheduledFor)),
-  timezone: Type.Optional(TimeZone),
+  timezone: Type.Optional(Nullable(TimeZone)),
 })
 
-const TargetInput = Input({ accountId: Id, override: Type.Optional(OverrideInput) })
+const TargetInput = Input({ accountId: Id, override: Type.Optional(Nullable(OverrideInput)) })
 const TargetsInput = Type.Array(TargetInput, { maxItems: MOST_TARGETS, description: 'The accounts to publish at' })
 
 const LateMinutes = Type.Integer({
@@ -123,7 +123,7 @@ export const newPostFields = {
   ...postContentFields,
   onFull: Type.Optional(OnFull),
   scheduledFor: Type.Optional(Nullable(ScheduledFor)),
-  timezone: Type.Optional(TimeZone),
+  timezone: Type.Optional(Nullable(TimeZone)),
   queue: Type.Optional(QueueWish),
   publishNow: Type.Optional(Type.Boolean({ description: 'Publishes the post at once' })),
   draft: Type.Optional(
@@ -140,14 +140,14 @@ export type NewPostInput = Static<typeof NewPost>
 export const PostChange = Input({
   ...postContentFields,
   scheduledFor: Type.Optional(Nullable(ScheduledFor)),
-  timezone: Type.Optional(TimeZone),
+  timezone: Type.Optional(Nullable(TimeZone)),
 })
 export type PostChangeInput = Static<typeof PostChange>
 
 export const Reschedule = Input(
   {
     scheduledFor: Type.Optional(ScheduledFor),
-    timezone: Type.Optional(TimeZone),
+    timezone: Type.Optional(Nullable(TimeZone)),
     queue: Type.Optional(QueueWish),
     onFull: Type.Optional(OnFull),
   },
