@@ -87,7 +87,7 @@ const localTimes = (slots: readonly { localTime: string | null }[]) => slots.map
 describe('the queue of a workspace', () => {
   test('is empty at first, and follows the time zone of the workspace', async () => {
     const reply = await app.send('GET /api/posts/queue', { ...as(), query: { workspaceId } })
-    expect(reply.body.data).toMatchObject({ version: 0, hasOwnTimezone: false, slots: [], minimumGapMinutes: 0 })
+    expect(reply.body.data).toMatchObject({ version: 0, timezone: null, slots: [], minimumGapMinutes: 0 })
     expect((await preview()).shortage?.code).toBe('no_slots')
     const refused = await post({})
     expect([refused.status, refused.body.code]).toEqual([409, 'queue_full'])

@@ -10,8 +10,8 @@ export const queueUpdated = event({
   example: {
     workspaceId: EXAMPLE.workspaceId,
     version: 1,
-    timezone: 'Europe/Berlin',
-    hasOwnTimezone: false,
+    timezone: null,
+    effectiveTimezone: 'Europe/Berlin',
     slots: [{ weekday: 'monday', time: '09:00', label: null, accountIds: [] }],
     blackouts: [],
     minimumGapMinutes: 0,

@@ -99,8 +99,8 @@ function viewOf(workspaceId: string, row: QueueRow | undefined, workspaceZone: s
   return {
     workspaceId,
     version: row?.version ?? 0,
-    timezone: row?.timeZone ?? workspaceZone,
-    hasOwnTimezone: row !== undefined && row.timeZone !== null,
+    timezone: row?.timeZone ?? null,
+    effectiveTimezone: row?.timeZone ?? workspaceZone,
     slots: (row?.slots ?? []).map(({ accountIds = [], label = null, time, weekday }) => {
       return { weekday, time, label, accountIds: [...accountIds] }
     }),

@@ -45,8 +45,8 @@ export const QueueView = named(
   Type.Object({
     workspaceId: Id,
     version: Type.Integer({ description: 'Raised with each change. 0 before the first one' }),
-    timezone: Type.String({ description: 'The IANA time zone of the slots' }),
-    hasOwnTimezone: Type.Boolean({ description: 'False if the zone is that of the workspace, and changes with it' }),
+    timezone: Nullable(Type.String({ description: 'The queue’s own IANA zone. Null to follow the workspace' })),
+    effectiveTimezone: Type.String({ description: 'The IANA zone of the slots: `timezone`, or that of the workspace' }),
     slots: Type.Array(
       Type.Object({
         weekday: Weekday,
