@@ -1,0 +1,15 @@
+/** What other domains use of payments. */
+
+export type {
+  LedgerAccount,
+  LedgerLine,
+  Money,
+  Purpose,
+  PurposeInput,
+  PurposeKind,
+  PurposePayment,
+  PurposeQuote,
+  PurposeRefund,
+  PurposeRequest,
+} from './purposes.ts'
+export type { PaymentStatusName } from './states.ts'

@@ -1,0 +1,41 @@
+/** How far a payment has come. */
+export type PaymentStatusName =
+  | 'created'
+  | 'pending'
+  | 'requires_action'
+  | 'succeeded'
+  | 'failed'
+  | 'cancelled'
+  | 'expired'
+  | 'refunded'
+  | 'disputed'
+
+/**
+ * Every change of status that is allowed. A payment that ended without money can still succeed: money can arrive late,
+ * for example at the address of an expired invoice. It is then credited to the payer's wallet.
+ */
+export const TRANSITIONS: Readonly<Record<PaymentStatusName, readonly PaymentStatusName[]>> = {
+  created: ['pending', 'requires_action', 'succeeded', 'failed', 'cancelled', 'expired'],
+  pending: ['requires_action', 'succeeded', 'failed', 'cancelled', 'expired'],
+  requires_action: ['pending', 'succeeded', 'failed', 'cancelled', 'expired'],
+  succeeded: ['refunded', 'disputed'],
+  failed: ['succeeded'],
+  cancelled: ['succeeded'],
+  expired: ['succeeded'],
+  refunded: ['disputed'],
+  disputed: ['succeeded', 'refunded'],
+}
+
+/** States in which a payment waits for its outcome. */
+export const OPEN = ['created', 'pending', 'requires_action'] as const satisfies readonly PaymentStatusName[]
+
+/** States that mean that no money was taken. */
+export const UNPAID = ['failed', 'cancelled', 'expired'] as const satisfies readonly PaymentStatusName[]
+
+export function isOpen(status: PaymentStatusName): boolean {
+  return (OPEN as readonly string[]).includes(status)
+}
+
+export function mayBecome(from: PaymentStatusName, to: PaymentStatusName): boolean {
+  return TRANSITIONS[from].includes(to)
+}
