@@ -2,6 +2,8 @@ import { readdir, readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { Readable } from 'node:stream'
 import { Redis } from 'ioredis'
+import type { TObject } from 'typebox'
+import { Compile } from 'typebox/compile'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { openAccount } from '../../src/domains/social/accounts/token-keeper.ts'
 import type { PostMedia } from '../../src/platforms/content.ts'
@@ -157,7 +159,10 @@ async function directly(platform: Platform, id: string): Promise<void> {
         for (let step = 0; step < MOST_STEPS; step += 1) {
           const result = await publishing.step({ ...context, media: FILES }, part, state)
           if (result.kind === 'published') return
-          state = JSON.parse(JSON.stringify(result.state)) as PublishState
+          // The service stores the state between the steps.
+          const stored = JSON.stringify(result.state)
+          written.push(stored)
+          state = JSON.parse(stored) as PublishState
         }
       })
     }
@@ -233,6 +238,51 @@ test.each(PLATFORMS.map((platform) => [platform.title, platform] as const))(
     expect(secrets.size).toBeGreaterThan(before)
   },
 )
+
+interface Field {
+  readonly writeOnly?: boolean
+}
+
+/** Values in the forms that fields of credentials require. Addresses are those of the sandbox. */
+function formsOf(mark: string, platform: Platform): string[] {
+  const url = app.node.resources.config.PLATFORMS[platform.key]?.sandboxUrl ?? ''
+  const hook = `https://discord.com/api/webhooks/123456789012345678/${mark}`
+  return [`1234567:${mark}`, hook, `${mark}.${mark}.${mark}`, url, mark, '@marked_chat', '1234567890']
+}
+
+/** The fields of a platform's credentials, with a marked value in each secret one. */
+function markedFields(platform: Platform, fields: TObject): Record<string, string> {
+  const given = Object.entries(fields.properties).map(([name, schema]) => {
+    const isSecret = (schema as Field).writeOnly === true
+    const mark = `Marked${name}${platform.key}0123456789abcdef`
+    const forms = formsOf(mark, platform).filter((form) => form.includes(mark) === isSecret)
+    const value = forms.find((form) => Compile(schema).Check(form)) ?? mark
+    if (isSecret) secrets.set(mark, `${name} of ${platform.title}, as it was typed`)
+    return [name, value]
+  })
+  return Object.fromEntries(given) as Record<string, string>
+}
+
+const TYPED = PLATFORMS.flatMap((platform) => {
+  const fields = platform.credentials?.fields as TObject | undefined
+  return fields === undefined ? [] : [[platform.title, platform, fields] as const]
+})
+
+test.each(TYPED)('%s: credentials that were typed wrong are refused', async (title, platform, fields) => {
+  const workspaceId = await seedWorkspace(app, `${title} by hand`, owner)
+  const credentials = markedFields(platform, fields)
+  const secretNames = Object.keys(credentials).filter((name) => (fields.properties[name] as Field).writeOnly === true)
+  expect(secretNames).not.toEqual([])
+  // The platform refuses the values, then repeats them in an error, then they break the rules of the fields.
+  const broken = Object.fromEntries(secretNames.map((name) => [name, `${credentials[name]} \n`.repeat(20)]))
+  for (const given of [credentials, credentials, { ...credentials, ...broken }]) {
+    const body = { workspaceId, platform: platform.key, credentials: given }
+    const reply = await call('POST /api/social-accounts', { body })
+    expect([400, 401, 409, 422, 502, 503], reply.text).toContain(reply.status)
+    await fail(platform, { kind: 'status', status: 401, echo: true, times: 2 })
+  }
+  await recover(platform)
+})
 
 test('no secret is in anything that the service has written', async () => {
   const removed = `select id from social_accounts where removed_at is not null and broken_reason is null and platform = any($1)`

@@ -202,7 +202,8 @@ describe('accounts at a real site', () => {
     const done = await open(callback, cookie)
     expect(Object.fromEntries(done.searchParams)).toEqual({
       error: 'denied',
-      message: 'You did not allow Crier to use your WordPress account. Nothing was connected.',
+      message:
+        'You did not allow Crier to use your WordPress account. Nothing was connected. To connect it, start again and allow the access.',
     })
     expect(await site.applicationPasswords('owner')).toEqual([])
   })

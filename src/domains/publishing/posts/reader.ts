@@ -1,5 +1,6 @@
 import { sql } from 'kysely'
 import { NotFound } from '../../../core/errors.ts'
+import { instant } from '../../../core/instant.ts'
 import { pageOf, type PageRequest } from '../../../core/page.ts'
 import type { PageResult, StoredJson } from '../../../core/reply.ts'
 import type { Sql } from '../../../core/sql.ts'
@@ -78,11 +79,12 @@ export class PostReader {
 
   /** A page of posts. @throws AppError search_too_broad, overloaded for a search */
   async list(asked: PostFilter, { after, limit }: PageRequest): Promise<PageResult<StoredJson<PostData>>> {
-    const { q, sort, ...filter } = asked
+    const { from, q, sort, to, ...filter } = asked
     const words = q?.split(/\s+/).filter(Boolean) ?? []
     const isByTime = sort === 'scheduledFor'
     const parameters: ListParameters = {
       ...filter,
+      ...times(from, to),
       ...(words.length > 0 && { words }),
       ...(isByTime && { byTime: true }),
       ...(after !== undefined && { lastId: after.id, ...(isByTime && { lastTime: after.createdAt }) }),
@@ -105,4 +107,10 @@ export class PostReader {
     if (row === undefined) throw NotFound()
     return row.view
   }
+}
+
+/** The bounds as PostgreSQL reads them. It refuses offsets that RFC 3339 allows. */
+function times(from: string | undefined, to: string | undefined): Pick<PostFilter, 'from' | 'to'> {
+  const [first, last] = [instant(from), instant(to)]
+  return { ...(first && { from: first.toISOString() }), ...(last && { to: last.toISOString() }) }
 }

@@ -1,18 +1,6 @@
 import { FileName, Tags } from '../schemas.ts'
-import { PLATFORMS } from '../../../../platforms/registry.ts'
 import { pageFields } from '../../../../core/page.ts'
-import {
-  Id,
-  Input,
-  named,
-  Nullable,
-  OneOf,
-  ResourceBase,
-  States,
-  Text,
-  Type,
-  type Static,
-} from '../../../../core/schema.ts'
+import { Id, Input, named, Nullable, ResourceBase, States, Text, Type, type Static } from '../../../../core/schema.ts'
 
 export const UploadState = States('UploadState', 'The state of a signed upload', {
   open: 'Waiting for bytes at the signed URL',
@@ -77,17 +65,15 @@ export const UploadView = named(
 )
 export type UploadData = Static<typeof UploadView>
 
-const PLATFORM_KEYS = PLATFORMS.map(({ key }) => key) as [string, ...string[]]
-
 export const MediaUrl = Input({
   workspaceId: Id,
   url: Text(1, 2_048, { description: 'http or https' }),
   platforms: Type.Optional(
-    Type.Array(OneOf(PLATFORM_KEYS), {
+    Type.Array(Type.String({ pattern: '^[a-z]{1,20}$' }), {
       minItems: 1,
       maxItems: 30,
       uniqueItems: true,
-      description: 'Defaults to all platforms',
+      description: 'Keys of platforms, from GET /api/platforms. Defaults to all',
     }),
   ),
 })

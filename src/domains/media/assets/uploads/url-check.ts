@@ -1,6 +1,7 @@
 import { ACCEPTED, canonicalType } from '../../../../content/types.ts'
 import { HEAD_BYTES, inspectHead } from '../../../../content/inspect.ts'
 import { AppError } from '../../../../core/error.ts'
+import { ValidationFailed } from '../../../../core/errors.ts'
 import type { GuardedFetcher } from '../../../../fetch/guarded-fetch.ts'
 import type { Platform } from '../../../../platforms/platform.ts'
 import { findPlatform, PLATFORMS } from '../../../../platforms/registry.ts'
@@ -8,7 +9,6 @@ import { checkFile, type LooseFile } from '../../../../platforms/rules/check-fil
 import type { Limits } from '../../../../platforms/rules/limits.ts'
 
 const TIMEOUT_MS = 15_000
-const ALL = PLATFORMS.map(({ key }) => key)
 
 /** Checks a media URL before a post uses it. Fetches it as a platform would: only from public addresses. */
 export class UrlCheck {
@@ -21,8 +21,13 @@ export class UrlCheck {
     this.#limitsOf = limitsOf
   }
 
-  /** Returns a result even if the URL is refused or does not answer. @param keys the platforms; all when absent */
-  async check(url: string, keys: readonly string[] = ALL) {
+  /**
+   * Returns a result even if the URL is refused or does not answer.
+   * @param keys the platforms; all when absent
+   * @throws AppError validation_failed for an unknown platform
+   */
+  async check(url: string, keys?: readonly string[]) {
+    const platforms = keys === undefined ? PLATFORMS : platformsOf(keys)
     const empty = { type: null, kind: null, size: null, width: null, height: null, platforms: [] }
     try {
       const found = await this.#fetcher.get(url, { maxBytes: HEAD_BYTES, timeoutMs: TIMEOUT_MS })
@@ -44,10 +49,7 @@ export class UrlCheck {
           kind,
           width,
           height,
-          platforms: keys.flatMap((key) => {
-            const platform = findPlatform(key)
-            return platform === undefined ? [] : [this.#verdict(platform, file)]
-          }),
+          platforms: platforms.map((platform) => this.#verdict(platform, file)),
         }
       } catch (error) {
         if (!(error instanceof AppError)) throw error
@@ -64,6 +66,17 @@ export class UrlCheck {
     const { seen, title } = source
     return { platform: platform.key, accepted: refusals.length === 0, refusals, adjustments, source: title, seen }
   }
+}
+
+function platformsOf(keys: readonly string[]): Platform[] {
+  const found = keys.map((key) => findPlatform(key))
+  const errors = found.flatMap((platform, index) =>
+    platform === undefined
+      ? [{ path: `/body/platforms/${index}`, code: 'unknown', message: 'must be the key of a platform' }]
+      : [],
+  )
+  if (errors.length > 0) throw ValidationFailed({ errors })
+  return found.filter((platform) => platform !== undefined)
 }
 
 /** The name of the file in an address, for messages. */

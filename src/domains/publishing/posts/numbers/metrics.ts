@@ -1,7 +1,7 @@
 import { sql as raw } from 'kysely'
 import { DAY, type Clock } from '../../../../core/clock.ts'
 import { ValidationFailed } from '../../../../core/errors.ts'
-import { instant } from '../../../../core/instant.ts'
+import { FIRST_INSTANT, instant } from '../../../../core/instant.ts'
 import type { Sql } from '../../../../core/sql.ts'
 import { query } from '../../../../db/query.ts'
 import { timeZoneOf } from '../../../workspace/workspaces/index.ts'
@@ -101,7 +101,7 @@ export class PostMetrics {
     const now = new Date(this.#clock.now())
     const to = instant(asked.to) ?? dayBounds(dayKey(now, timezone), timezone).end
     // From the beginning of a day, which may be 23 or 25 hours long.
-    const first = dayKey(new Date(to.getTime() - DEFAULT_DAYS * DAY), timezone)
+    const first = dayKey(new Date(Math.max(FIRST_INSTANT + DAY, to.getTime() - DEFAULT_DAYS * DAY)), timezone)
     const from = instant(asked.from) ?? dayBounds(first, timezone).start
     const path = '/query/from'
     if (from.getTime() >= to.getTime()) {
