@@ -1,7 +1,6 @@
 const FORM = /^(\d{4})-(\d\d)-(\d\d)T([01]\d|2[0-3]):([0-5]\d):([0-5]\d)(\.\d+)?(Z|[+-](?:[01]\d|2[0-3]):[0-5]\d)$/i
 
-/** The first moment that both PostgreSQL and ISO 8601 can represent, in milliseconds. */
-export const FIRST_INSTANT = Date.parse('0001-01-01T00:00:00Z')
+const FIRST = Date.parse('0001-01-01T00:00:00Z')
 /** The last moment that both PostgreSQL and ISO 8601 can represent, in milliseconds. */
 export const LAST_INSTANT = Date.parse('9999-12-31T23:59:59.999Z')
 
@@ -14,7 +13,7 @@ export function parseInstant(text: string): Date | undefined {
   const [, year, month, day] = FORM.exec(text) ?? []
   if (year === undefined || !isDay(Number(year), Number(month), Number(day))) return undefined
   const at = Date.parse(text.toUpperCase())
-  return at >= FIRST_INSTANT && at <= LAST_INSTANT ? new Date(at) : undefined
+  return at >= FIRST && at <= LAST_INSTANT ? new Date(at) : undefined
 }
 
 /** Parses a text that the schema has validated. Returns undefined for an absent value. */

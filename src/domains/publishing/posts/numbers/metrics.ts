@@ -1,7 +1,7 @@
 import { sql as raw } from 'kysely'
 import { DAY, type Clock } from '../../../../core/clock.ts'
 import { ValidationFailed } from '../../../../core/errors.ts'
-import { FIRST_INSTANT, instant } from '../../../../core/instant.ts'
+import { instant } from '../../../../core/instant.ts'
 import type { Sql } from '../../../../core/sql.ts'
 import { query } from '../../../../db/query.ts'
 import { timeZoneOf } from '../../../workspace/workspaces/index.ts'
@@ -100,12 +100,18 @@ export class PostMetrics {
   #range(asked: { from?: string; to?: string }, timezone: string) {
     const now = new Date(this.#clock.now())
     const to = instant(asked.to) ?? dayBounds(dayKey(now, timezone), timezone).end
+    requireNear(to, '/query/to')
     // From the beginning of a day, which may be 23 or 25 hours long.
-    const first = dayKey(new Date(Math.max(FIRST_INSTANT + DAY, to.getTime() - DEFAULT_DAYS * DAY)), timezone)
+    const first = dayKey(new Date(to.getTime() - DEFAULT_DAYS * DAY), timezone)
     const from = instant(asked.from) ?? dayBounds(first, timezone).start
     const path = '/query/from'
     if (from.getTime() >= to.getTime()) {
       throw ValidationFailed({ errors: [{ path, code: 'order', message: 'must be before `to`' }] })
+    }
+    if (to.getTime() - from.getTime() > (MOST_DAYS + 0.5) * DAY) {
+      throw ValidationFailed({
+        errors: [{ path, code: 'range', message: `must be at most ${MOST_DAYS} days before \`to\`` }],
+      })
     }
     const days: { day: string; start: Date; end: Date }[] = []
     for (let at = from; at < to;) {
@@ -114,13 +120,15 @@ export class PostMetrics {
       days.push({ day, start: at, end: end < to ? end : to })
       at = end
     }
-    if (days.length > MOST_DAYS + 1 || to.getTime() - from.getTime() > (MOST_DAYS + 0.5) * DAY) {
-      throw ValidationFailed({
-        errors: [{ path, code: 'range', message: `must be at most ${MOST_DAYS} days before \`to\`` }],
-      })
-    }
     return { from, to, days }
   }
+}
+
+/** Days are computed with the rules of time zones, which say nothing about other centuries. */
+function requireNear(at: Date, path: string): void {
+  const year = at.getUTCFullYear()
+  if (year >= 1970 && year < 2200) return
+  throw ValidationFailed({ errors: [{ path, code: 'range', message: 'must be between the years 1970 and 2199' }] })
 }
 
 function total(rows: readonly Counted[], statuses?: readonly TargetStatus[]): number {
