@@ -40,6 +40,7 @@ export class ComponentSchemas {
   }
 
   #write(schema: Json): Json {
+    if (isObject(schema['x-judged'])) return this.#write(schema['x-judged'])
     const name = nameOf(schema) ?? this.#names.get(JSON.stringify(schema))
     if (name === undefined) return this.#inner(schema)
     if (!this.#components.has(name)) {

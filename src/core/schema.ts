@@ -1,4 +1,4 @@
-import { Type, type Static, type TObject, type TProperties, type TSchema } from 'typebox'
+import { Type, type Static, type TArrayOptions, type TObject, type TProperties, type TSchema } from 'typebox'
 import { Format } from 'typebox/format'
 import { parseInstant } from './instant.ts'
 
@@ -55,6 +55,14 @@ export function Sequence(options: object = {}) {
 /** Trimmed text of `min` to `max` characters. */
 export function Text(min: number, max: number, options: object = {}) {
   return Type.String({ minLength: min, maxLength: max, ...options })
+}
+
+/**
+ * A list whose items the operation validates itself, so that it can give each its own verdict. They arrive unchecked,
+ * whatever their type says. The API documents show them as `item`.
+ */
+export function Judged<S extends TSchema>(item: S, options: TArrayOptions = {}) {
+  return Type.Array(Type.Unsafe<Static<S>>({ 'x-judged': item }), options)
 }
 
 export function Nullable<S extends TSchema>(schema: S) {

@@ -19,6 +19,7 @@ interface JsonSchema {
   readonly description?: string
   readonly format?: string
   readonly 'x-verbatim'?: boolean
+  readonly 'x-judged'?: object
 }
 
 export type Validated =
@@ -30,6 +31,7 @@ export type Validator = (value: unknown) => Validated
 /** The maximum nesting depth of any input. Deeper input would exhaust the call stack of code that walks it. */
 const MOST_LEVELS = 64
 
+const TOO_DEEP = { code: 'too_deep', message: `must not be nested deeper than ${MOST_LEVELS} levels` }
 const HALF_A_PAIR = 'must be well-formed Unicode: it has an unpaired surrogate'
 
 /** The maximum number of errors in one reply. */
@@ -75,7 +77,7 @@ interface Findings {
 
 /**
  * Trims strings and drops read-only fields. Reports what PostgreSQL cannot store (NUL, unpaired surrogates), unsafe
- * integers, excessive nesting and unknown fields.
+ * integers, excessive nesting and unknown fields. Items of a `Judged` list are only checked for their nesting.
  */
 function trim(
   value: unknown,
@@ -86,6 +88,12 @@ function trim(
   level: number,
 ): unknown {
   const { faults, unknown } = found
+  if (schema?.['x-judged']) {
+    if (!isTooDeep(value, MOST_LEVELS - level)) return value
+    faults.push({ path: at, ...TOO_DEEP })
+    found.tooDeep = true
+    return value
+  }
   if (typeof value === 'string') {
     if (value.includes('\0')) faults.push({ path: at, code: 'nul', message: 'must not contain the NUL character' })
     if (!value.isWellFormed()) faults.push({ path: at, code: 'ill_formed', message: HALF_A_PAIR })
@@ -98,7 +106,7 @@ function trim(
   }
   if (value === null || typeof value !== 'object') return value
   if (level > MOST_LEVELS) {
-    faults.push({ path: at, code: 'too_deep', message: `must not be nested deeper than ${MOST_LEVELS} levels` })
+    faults.push({ path: at, ...TOO_DEEP })
     found.tooDeep = true
     return value
   }

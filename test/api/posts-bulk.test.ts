@@ -147,6 +147,48 @@ describe('a JSON list', () => {
     expect((await bulk({ posts: [...posts, posts[0]] })).status).toBe(400)
   })
 
+  test('gives rows that break the schema their own verdict, and judges the others', async () => {
+    const targets = [{ accountId }]
+    const posts = [
+      { content: 'good', targets, scheduledFor: '2026-12-01T09:00' },
+      { content: 7, targets: [{ accountId: 'nobody' }], colour: 'red' },
+      'not a post',
+      { content: 'x'.repeat(600), targets },
+      null,
+      { content: 'nul \0' },
+    ]
+    const dry = await bulk({ posts, dryRun: true })
+    expect(dry.status, dry.text).toBe(200)
+    const errors = dry.body.data.rows.map((row: BulkResultData['rows'][0]) =>
+      row.errors.map(({ code, path }) => [path, code]),
+    )
+    expect(errors).toEqual([
+      [],
+      [
+        ['/content', 'type'],
+        ['/targets/0/accountId', expect.stringMatching(/format|pattern/)],
+        ['/colour', 'unknown_field'],
+      ],
+      [['', 'type']],
+      [['/targets/0', 'text.max']],
+      [['', 'type']],
+      [['/content', 'nul']],
+    ])
+    expect(dry.body.data.rows[1].errors[0].message).toBe('must be a string, not a number')
+    const refused = await bulk({ posts })
+    expect([refused.status, refused.body.code]).toEqual([400, 'bulk_refused'])
+    expect(refused.body.details).toMatchObject({ refusedCount: 5 })
+    expect(await all()).toEqual([])
+    expect(await made({ posts, partial: true })).toMatchObject({ createdCount: 1, refusedCount: 5 })
+    expect(await all()).toMatchObject([{ content: 'good', status: 'scheduled' }])
+  })
+
+  test('is refused as a whole if its rows are nested without end', async () => {
+    const deep = JSON.parse(`${'['.repeat(80)}${']'.repeat(80)}`)
+    const reply = await bulk({ posts: [{ content: deep }] })
+    expect([reply.status, reply.body.errors[0]?.code]).toEqual([400, 'too_deep'])
+  })
+
   test('is not sent together with CSV', async () => {
     expect((await bulk({ posts: [{ content: 'a' }], csv: 'content\nb' })).body.errors[0].path).toBe('/body/csv')
     expect((await bulk({})).body.errors[0].path).toBe('/body/posts')

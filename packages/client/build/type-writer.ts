@@ -11,6 +11,7 @@ interface Schema {
   readonly patternProperties?: Readonly<Record<string, TSchema>>
   readonly required?: readonly string[]
   readonly description?: string
+  readonly 'x-judged'?: TSchema
 }
 
 const PLAIN: Readonly<Record<string, string>> = {
@@ -57,6 +58,8 @@ export class TypeWriter {
 
   #written(given: TSchema): string {
     const schema = given as Schema
+    const judged = schema['x-judged']
+    if (judged !== undefined) return this.typeOf(judged)
     if (schema.const !== undefined) return JSON.stringify(schema.const)
     if (schema.enum !== undefined) return union(schema.enum.map((value) => JSON.stringify(value)))
     if (schema.anyOf !== undefined) return union(schema.anyOf.map((member) => this.typeOf(member)))

@@ -13,13 +13,14 @@ import type { DateOrder } from '../csv/times.ts'
 import { BulkRefused } from '../errors.ts'
 import { reservationsOf } from '../reservations/turn-reservations.ts'
 import type { LoadedPost } from '../store.ts'
-import type { BulkPostInput, BulkPostsInput, BulkResultData, BulkRowData } from './schemas.ts'
-import { readSheet, type RowFault, type WantedRow } from './sheet-reader.ts'
+import type { BulkPostInput, BulkResultData, BulkRowData } from './schemas.ts'
+import { readSheet, wantedRow, type RowFault, type WantedRow } from './sheet-reader.ts'
 import { postBatches } from './tables.ts'
 
 /** A bulk request, from JSON or from a file. */
 export interface BulkRequest {
-  readonly posts?: BulkPostsInput['posts']
+  /** Unchecked. */
+  readonly posts?: readonly unknown[]
   readonly csv?: string
   /** The bytes of a file, in base64. */
   readonly file?: string
@@ -89,10 +90,7 @@ export class PostImporter {
       throw ValidationFailed({ errors: [{ path: `/body/${String(second ?? 'posts')}`, code: 'required', message }] })
     }
     if (posts !== undefined) {
-      const rows = posts.map((input, index): WantedRow => {
-        return { row: index + 1, input, errors: [], columnOf: () => null }
-      })
-      return { rows, warnings: [] }
+      return { rows: posts.map((post, index) => wantedRow(index + 1, post, () => null)), warnings: [] }
     }
     const bytes = file === undefined ? Buffer.from(csv ?? '') : Buffer.from(file, 'base64')
     const accounts = await namedAccounts(turn.sql, turn.workspaceId)

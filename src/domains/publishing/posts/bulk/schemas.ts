@@ -1,6 +1,7 @@
 import {
   Id,
   Input,
+  Judged,
   named,
   Nullable,
   OneOf,
@@ -41,13 +42,12 @@ const sheetOptions = {
 export const BulkPosts = Input(
   {
     ...options,
-    posts: Type.Optional(Type.Array(BulkPost, { minItems: 1, maxItems: MOST_ROWS })),
+    posts: Type.Optional(Judged(BulkPost, { minItems: 1, maxItems: MOST_ROWS })),
     csv: Type.Optional(Text(1, MOST_IMPORT_BYTES, { description: 'The text of a CSV file' })),
     ...sheetOptions,
   },
   { description: 'Either `posts` or `csv`' },
 )
-export type BulkPostsInput = Static<typeof BulkPosts>
 
 export const ImportFields = Input({ ...options, ...sheetOptions })
 

@@ -40,14 +40,17 @@ export function readSheet(
   const rows = sheet.rows.map(({ errors, post, row }): WantedRow => {
     const columnOf = (at: string) => columnOfPath(at, post)
     if (errors.length > 0) return { row, input: undefined, errors: errors.map((error) => faultOf(error)), columnOf }
-    const checked = validate(inputOf(post))
-    if (checked.ok) return { row, input: checked.value as BulkPostInput, errors: [], columnOf }
-    const faults = checked.errors.map(({ code, message, path: at }) => {
-      return { code, message, path: at, column: columnOf(at) }
-    })
-    return { row, input: undefined, errors: faults, columnOf }
+    return wantedRow(row, inputOf(post), columnOf)
   })
   return { rows, warnings: sheet.warnings }
+}
+
+/** A row that is checked against the schema of createPost. @param input as it was sent */
+export function wantedRow(row: number, input: unknown, columnOf: WantedRow['columnOf']): WantedRow {
+  const checked = validate(input)
+  if (checked.ok) return { row, input: checked.value as BulkPostInput, errors: [], columnOf }
+  const errors = checked.errors.map(({ code, message, path }) => ({ code, message, path, column: columnOf(path) }))
+  return { row, input: undefined, errors, columnOf }
 }
 
 function inputOf({ queue, ...post }: SheetPost): object {
