@@ -17,7 +17,7 @@ import {
 import { NoApprovalFlow, PingedRecently } from './errors.ts'
 import { flowOf } from './flows.ts'
 import { guestsFor } from './guests/store.ts'
-import { mailApprovers, mailAuthor } from './notices.ts'
+import { mailApprovers, mailAuthors } from './notices.ts'
 import { isReviewed, withApproval, type Reviewed, type Reviews } from './reviews.ts'
 import type { DecisionInputData } from './schemas.ts'
 import type { FlowRow } from './tables.ts'
@@ -202,7 +202,7 @@ export class ApprovalDesk {
     } else {
       const returned = this.#reviews.decided(before, { decision: 'request_changes', kind: 'deadline', comment })
       const closed = this.#reviews.close(returned, { status: 'changes_requested', message })
-      await mailAuthor(turn, closed, this.#clock.now())
+      await mailAuthors(turn, closed, this.#clock.now())
       await savePost(turn, before, closed)
     }
   }
@@ -230,7 +230,7 @@ export class ApprovalDesk {
     const what = decision === 'reject' ? 'was rejected' : 'needs changes'
     const message = `It ${what}, at the stage “${decided.post.approval.stageName ?? ''}”.${comment === undefined ? '' : ` ${comment}`}`
     const closed = this.#reviews.close(decided, { status, message })
-    await mailAuthor(turn, closed, this.#clock.now())
+    await mailAuthors(turn, closed, this.#clock.now())
     return closed
   }
 

@@ -3,8 +3,9 @@ import { sendMail } from '../../../mail/jobs.ts'
 import { renderMail } from '../../../mail/layout.ts'
 import { plainText, quotedName } from '../../../mail/user-text.ts'
 import { mailRecipients } from '../../identity/users/index.ts'
-import { findMembership, findNames } from '../../workspace/workspaces/index.ts'
+import { findNames } from '../../workspace/workspaces/index.ts'
 import type { PostApprovalData } from '../posts/index.ts'
+import { candidatesOf } from './approvers.ts'
 
 /** A post in a mail. */
 interface Named {
@@ -52,20 +53,26 @@ const SUBJECTS: Readonly<Partial<Record<PostApprovalData['status'], string>>> = 
   rejected: 'Your post was rejected',
 }
 
-/** Tells the author of a post how its review has ended, unless the author has ended it or left. */
-export async function mailAuthor(turn: Turn, decided: Decided, now: number): Promise<void> {
+/**
+ * Tells the creator of a post, and who submitted it, how its review has ended. Who has ended it and who has left get no
+ * mail.
+ */
+export async function mailAuthors(turn: Turn, decided: Decided, now: number): Promise<void> {
   const { approval, createdBy } = decided.post
   const subject = SUBJECTS[approval.status]
+  if (subject === undefined) return
   const last = approval.decisions.findLast(({ isCurrent }) => isCurrent)
-  if (subject === undefined || last?.userId === createdBy) return
-  if ((await findMembership(turn.sql, turn.workspaceId, createdBy)) === undefined) return
-  const [author] = await mailRecipients(turn.sql, [createdBy], 'approvalDecided', now)
-  if (author === undefined) return
+  const members = new Set((await candidatesOf(turn)).map(({ userId }) => userId))
+  const isTold = (userId: string) => userId !== last?.userId && members.has(userId)
+  const authors = [...new Set([createdBy, approval.submittedBy])].filter((userId) => isTold(userId))
+  if (authors.length === 0) return
   const blocks = [
     'Hello,',
     `${subject}: ${nameOf(decided)}, in the workspace ${await workspaceName(turn)}.`,
     ...(approval.message === null ? [] : [plainText(approval.message)]),
     ...(last?.comment == null ? [] : [`The comment was: “${plainText(last.comment)}”`]),
   ]
-  turn.job(sendMail, { ...renderMail(author.email, subject, blocks) }, { runAt: new Date(author.at) })
+  for (const { at, email } of await mailRecipients(turn.sql, authors, 'approvalDecided', now)) {
+    turn.job(sendMail, { ...renderMail(email, subject, blocks) }, { runAt: new Date(at) })
+  }
 }

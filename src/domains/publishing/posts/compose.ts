@@ -57,7 +57,7 @@ export function composePosts(
   const heartbeat = new SchedulerHeartbeat(sql, clock, log)
   // Requests are served without the scheduler, so it does not decide whether this node is ready.
   health.register('scheduler', () => heartbeat.look())
-  socialAccounts.accounts.registerPosts(new AccountTargets(clock))
+  socialAccounts.accounts.registerPosts(new AccountTargets(clock, approvals))
   return {
     services: {
       posts: {

@@ -48,6 +48,7 @@ export function pageReply<S extends 200 | 400 | 403 | 404 | 409 | 429>(
 <meta charset="utf-8">
 <meta name="viewport" content="width=device-width, initial-scale=1">
 <meta name="robots" content="noindex">
+<link rel="icon" href="data:,">
 <title>${escapeHtml(title)} – Crier</title>
 <style>${STYLE}</style>
 </head>
@@ -63,7 +64,7 @@ ${body}
     'Cache-Control': 'no-store',
     'Referrer-Policy': 'same-origin',
     'Content-Security-Policy':
-      "default-src 'none'; style-src 'unsafe-inline'; img-src 'self' https:; media-src 'self' https:; form-action 'self'; base-uri 'none'; frame-ancestors 'none'",
+      "default-src 'none'; style-src 'unsafe-inline'; img-src 'self' data: https:; media-src 'self' https:; form-action 'self'; base-uri 'none'; frame-ancestors 'none'",
     ...(cookie !== undefined && { 'Set-Cookie': cookie }),
   })
 }

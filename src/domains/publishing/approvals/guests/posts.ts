@@ -67,13 +67,15 @@ export class GuestPosts {
       const { media = [], texts = [] } = contents[index] ?? {}
       return { title: `${platform} · ${name}`, texts, media: media.flatMap((ref) => this.#file(ref, files)) }
     })
-    const last = approval?.decisions.at(-1)
+    const decisions = approval?.decisions ?? []
+    // Other stages may have decided on the change already.
+    const last = decisions.findLast(({ guestId }) => guestId === guest.id) ?? decisions.at(-1)
     return {
       id: post._id,
       when: timeIn(guest.timezone, post.scheduledFor),
       state: STATES[post.status] ?? post.status.replaceAll('_', ' '),
       targets,
-      history: (approval?.decisions ?? []).map(({ comment, decidedAt, decision, guestName, kind, stageName }) => {
+      history: decisions.map(({ comment, decidedAt, decision, guestName, kind, stageName }) => {
         const who = guestName ?? (kind === 'deadline' ? 'The deadline' : 'The team')
         const said = comment === null ? '' : `: ${comment}`
         return `${timeIn(guest.timezone, decidedAt)}, ${stageName}: ${who} ${WORDS[decision]}${said}`

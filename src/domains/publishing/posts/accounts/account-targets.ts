@@ -1,12 +1,14 @@
 import type { Clock } from '../../../../core/clock.ts'
+import type { Provided } from '../../../../core/provided.ts'
 import type { Sql } from '../../../../core/sql.ts'
 import type { Turn } from '../../../../core/turn.ts'
 import { query } from '../../../../db/query.ts'
 import { sql as raw } from 'kysely'
 import type { AccountPosts, DuePost } from '../../../social/accounts/index.ts'
+import type { ApprovalGate } from '../approval/gate.ts'
 import { timeOfPost } from '../author.ts'
 import { calledTargets } from '../called.ts'
-import { act, canAct, scheduled } from '../planning.ts'
+import { act, canAct, scheduled, timed } from '../planning.ts'
 import { publishTarget } from '../publication/jobs.ts'
 import { PROBLEMS } from '../publication/problems.ts'
 import type { TargetStatus } from '../state.ts'
@@ -46,9 +48,11 @@ const findPosts = query({ posts, postTargets }, (db, $: { accountId: string; sta
 /** Changes the targets of an account when its status changes. */
 export class AccountTargets implements AccountPosts {
   readonly #clock: Clock
+  readonly #approvals: Provided<ApprovalGate>
 
-  constructor(clock: Clock) {
+  constructor(clock: Clock, approvals: Provided<ApprovalGate>) {
     this.#clock = clock
+    this.#approvals = approvals
   }
 
   readonly due = async (sql: Sql, accountIds: readonly string[]): Promise<DuePost[]> => {
@@ -75,24 +79,33 @@ export class AccountTargets implements AccountPosts {
       }
     })
 
-  /** Schedules again what was cancelled with the account and is still to come. */
-  readonly restore = (turn: Turn, accountId: string): Promise<void> =>
-    this.#each(turn, accountId, ['cancelled', 'unconfirmed'], ({ post: { lateMinutes } }) => {
-      const now = this.#clock.now()
-      const at = new Date(now).toISOString()
+  /**
+   * Schedules again what was cancelled with the account and is still to come. In a workspace with an approval flow, this
+   * needs the same approval as any other schedule. Unknown outcomes are checked again.
+   */
+  readonly restore = async (turn: Turn, accountId: string): Promise<void> => {
+    const now = this.#clock.now()
+    const at = new Date(now).toISOString()
+    const approvals = this.#approvals.get()
+    const place = (await approvals.applies(turn)) ? timed : scheduled
+    const again = ({ post: { lateMinutes } }: LoadedPost): Change => {
       return (target) => {
-        if (target.status === 'unconfirmed') {
-          const plan = target.plan + 1
-          turn.job(publishTarget, { targetId: target.id, plan }, { runAt: new Date(now) })
-          return { ...target, plan, nextAttemptAt: at }
-        }
         const time = timeOfPost(target)
         if (target.problem?.code !== DISCONNECTED.code || time === null || Date.parse(time.scheduledAt) <= now) {
           return target
         }
-        return scheduled(turn, target, { time, lateMinutes, at })
+        return place(turn, target, { time, lateMinutes, at })
       }
+    }
+    await this.#each(turn, accountId, ['cancelled'], again, (before, after) =>
+      approvals.changed(turn, { before, after, userId: before.post.createdBy, publishNow: false }),
+    )
+    await this.#each(turn, accountId, ['unconfirmed'], () => (target) => {
+      const plan = target.plan + 1
+      turn.job(publishTarget, { targetId: target.id, plan }, { runAt: new Date(now) })
+      return { ...target, plan, nextAttemptAt: at }
     })
+  }
 
   /** Says at scheduled targets what holds them, before they are due. */
   readonly hold = (turn: Turn, accountId: string, reason: string | null): Promise<void> =>
@@ -113,6 +126,7 @@ export class AccountTargets implements AccountPosts {
     accountId: string,
     statuses: readonly TargetStatus[],
     changeOf: (loaded: LoadedPost) => Change | Promise<Change>,
+    gate?: (before: LoadedPost, after: LoadedPost) => Promise<LoadedPost>,
   ): Promise<void> {
     const updatedAt = new Date(this.#clock.now()).toISOString()
     for (const { postId } of await findPosts.rows(turn.sql, { accountId, statuses })) {
@@ -124,7 +138,8 @@ export class AccountTargets implements AccountPosts {
         return changed === target ? target : { ...changed, updatedAt }
       })
       if (targets.every((target, index) => target === before.targets[index])) continue
-      await savePost(turn, before, { post: { ...before.post, updatedAt }, targets })
+      const after = { post: { ...before.post, updatedAt }, targets }
+      await savePost(turn, before, gate === undefined ? after : await gate(before, after))
     }
   }
 }
