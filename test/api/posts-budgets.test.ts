@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest'
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import { randomUUID } from 'node:crypto'
 import { ManualClock, MINUTE } from '../../src/core/clock.ts'
 import { startApp, type App } from '../support/app.ts'
@@ -102,4 +102,47 @@ test('reports the rows of an import that have no room', async () => {
   expect(
     reply.body.data.rows.map(({ errors }: { errors: { code: string }[] }) => errors.map(({ code }) => code)),
   ).toEqual([[], ['budget_exceeded']])
+})
+
+describe('checking a post that is not stored', () => {
+  const check = async (body: object) => {
+    const whole = { workspaceId, content: 'one more', targets: [{ accountId }], ...body }
+    const reply = await app.send('POST /api/posts/validate', { ...as(), body: whole })
+    expect(reply.status, reply.text).toBe(200)
+    return reply.body.data
+  }
+
+  test('reports the budget that createPost would report, and takes nothing of it', async () => {
+    await fill(HOURLY - 1)
+    const fits = { isValid: true, localTime: '2026-12-01T13:00:00', timezone: 'Europe/Berlin', problems: [] }
+    for (let count = 0; count < 3; count += 1) expect(await check(noon)).toMatchObject(fits)
+    expect((await create(noon)).status).toBe(201)
+    const refused = await create(noon)
+    const { code, details, message } = refused.body
+    expect(code).toBe('budget_exceeded')
+    const full = await check(noon)
+    expect(full).toMatchObject({ isValid: false, targets: [{ isValid: true }], scheduledFor: null })
+    expect(full.problems).toEqual([{ code, message, details }])
+    expect(await check({ ...noon, onFull: 'move' })).toMatchObject({ ...fits, localTime: '2026-12-02T13:00:00' })
+    expect(await check({})).toMatchObject({ isValid: true, scheduledFor: null, problems: [] })
+  })
+
+  test('shows the next slot of the queue, or why there is none', async () => {
+    expect(await check({ queue: true })).toMatchObject({ isValid: false, problems: [{ code: 'queue_full' }] })
+    const slots = [{ weekday: 'tuesday', time: '12:45' }]
+    await app.send('PUT /api/posts/queue', { ...as(), body: { workspaceId, timezone: 'Europe/Berlin', slots } })
+    const shown = await check({ queue: true })
+    expect(shown).toMatchObject({ isValid: true, localTime: '2026-12-01T12:45:00', problems: [] })
+    const queued = await create({ queue: true })
+    expect(queued.body.data.scheduledFor).toBe(shown.scheduledFor)
+    expect(await check({ queue: true })).toMatchObject({ localTime: '2026-12-08T12:45:00' })
+  })
+
+  test('names an account to which nothing can be published', async () => {
+    const path = { id: accountId }
+    expect((await app.send('POST /api/limits/accounts/{id}/archive', { ...as(), path })).status).toBe(200)
+    const held = await check(noon)
+    expect(held).toMatchObject({ isValid: false, problems: [{ code: 'account_not_usable', details: { accountId } }] })
+    expect(await check({})).toMatchObject({ isValid: true, problems: [] })
+  })
 })

@@ -1,7 +1,5 @@
 import type { Clock } from '../../../core/clock.ts'
 import { uuidv7 } from '../../../core/id.ts'
-import type { Static } from '../../../core/schema.ts'
-import type { Sql } from '../../../core/sql.ts'
 import { requireVersion, type IfMatch } from '../../../core/precondition.ts'
 import type { PreludeBatch, PreludeRequest } from '../../../core/operation.ts'
 import type { MemoryKey, Turn } from '../../../core/turn.ts'
@@ -10,40 +8,25 @@ import { timeZoneOf } from '../../workspace/workspaces/index.ts'
 import type { Provided } from '../../../core/provided.ts'
 import type { ApprovalGate } from './approval/gate.ts'
 import type { PostChecks, Resources, Wanted } from './checks.ts'
-import { bodyOf, overrideOf } from './content.ts'
+import { bodyOf } from './content.ts'
 import { postCreated } from './events.ts'
 import { canAct, notPossible, scheduled, startBy, timed, timesOf } from './planning.ts'
-import type { NewPostInput, PostBody, PostChangeInput, PostCheck, PostData } from './schemas.ts'
+import type { NewPostInput, PostBody, PostChangeInput, PostData } from './schemas.ts'
 import { snapshotOf } from './snapshot.ts'
 import { statusOfPost } from './state.ts'
 import { insertPost, loadPost, savePost, type LoadedPost } from './store.ts'
 import { postSegments, postVersions, type TargetRow, type VersionKind } from './tables.ts'
 import { anyOf } from '../../../db/condition.ts'
-import { plannedTime, type PlannedTime } from './time.ts'
+import type { PlannedTime } from './time.ts'
 import { loadOf } from './reservations/load.ts'
 import { reservationsOf } from './reservations/turn-reservations.ts'
 import type { RoomPlanner } from './budgets/planner.ts'
-import { labelOf } from './slots/wish.ts'
-import type { SlotFinder } from './slots/finder.ts'
+import { timeOf, wantedTargets, type NewPostTimes } from './new-post-times.ts'
 import { newTarget, type WantedTarget } from './new-target.ts'
 import type { PostFacts } from './views.ts'
 import { hasTime, requireOneTime, requireTargets } from './wanted-time.ts'
 
 const LATE_MINUTES = 60
-
-type TargetInput = NonNullable<NewPostInput['targets']>[number]
-
-/** What decides the time of a new post. */
-interface Timing {
-  /** Now, ISO 8601. */
-  readonly at: string
-  readonly body: PostBody
-  readonly resources: Resources
-  /** Its accounts, with the times that are their own. */
-  readonly untimed: readonly WantedTarget[]
-  readonly zone: string
-  readonly workspaceZone: string | undefined
-}
 
 /** What a new post has beside the request. */
 export interface PostOrigin {
@@ -55,10 +38,9 @@ export interface PostOrigin {
 }
 
 interface AuthorNeeds {
-  readonly sql: Sql
   readonly clock: Clock
   readonly checks: PostChecks
-  readonly slots: SlotFinder
+  readonly times: NewPostTimes
   readonly room: RoomPlanner
   readonly approvals: Provided<ApprovalGate>
   readonly edits: PublishedEdits
@@ -72,19 +54,17 @@ interface PublishedEdits {
 
 /** Writes posts: creates and edits them, in turns. */
 export class PostAuthor {
-  readonly #sql: Sql
   readonly #clock: Clock
   readonly #checks: PostChecks
-  readonly #slots: SlotFinder
+  readonly #times: NewPostTimes
   readonly #room: RoomPlanner
   readonly #approvals: Provided<ApprovalGate>
   readonly #edits: PublishedEdits
 
-  constructor({ approvals, checks, clock, edits, room, slots, sql }: AuthorNeeds) {
-    this.#sql = sql
+  constructor({ approvals, checks, clock, edits, room, times }: AuthorNeeds) {
     this.#clock = clock
     this.#checks = checks
-    this.#slots = slots
+    this.#times = times
     this.#room = room
     this.#approvals = approvals
     this.#edits = edits
@@ -123,10 +103,10 @@ export class PostAuthor {
     const body = bodyOf(input)
     const known = origin.known ?? { accounts: turn.memory(BATCH_ACCOUNTS) }
     const where = { sql: turn.sql, workspaceId: turn.workspaceId, known }
-    const untimed = this.#wanted(input.targets ?? [], null, zone)
+    const untimed = wantedTargets(input.targets ?? [], null, zone)
     const resources = await this.#checks.resources(where, body, untimed)
     if (input.draft !== true) this.#checks.require(body, untimed, resources)
-    const time = await this.#timeFor(turn, input, { at, body, resources, untimed, zone, workspaceZone })
+    const time = await this.#times.timeFor(turn, input, { at, body, resources, untimed, zone, workspaceZone })
     const wanted = untimed.map((target) => (target.ownTime ? target : { ...target, time }))
     if (time !== null) requireTargets(wanted)
     const post: PostFacts = {
@@ -156,25 +136,6 @@ export class PostAuthor {
     return { post, targets }
   }
 
-  /** The time of a new post, with room in the budgets of its accounts. */
-  async #timeFor(turn: Turn, input: NewPostInput, { at, body, resources, untimed, workspaceZone, zone }: Timing) {
-    const label = labelOf(input.queue)
-    if (input.queue !== undefined) {
-      const queued = untimed.filter(({ ownTime }) => !ownTime)
-      requireTargets(queued)
-      const wishes = this.#room.wishes({ body, resources, targets: queued })
-      const hasRoom = (instant: number) => this.#room.hasRoom(turn, wishes, instant)
-      const accountIds = queued.map(({ accountId }) => accountId)
-      return this.#slots.next(turn, { accountIds, label, hasRoom }, workspaceZone)
-    }
-    const time = input.publishNow === true ? plannedTime(at, zone) : timeOf(input.scheduledFor, zone)
-    const targets = untimed.map((target) => (target.ownTime ? target : { ...target, time }))
-    const planned = { body, resources, targets, label }
-    if (time !== null && input.onFull === 'move') return this.#room.moved(turn, planned, time)
-    await this.#room.require(turn, planned)
-    return time
-  }
-
   /** Writes a prepared post and plans its publication. */
   async add(turn: Turn, { post, targets: prepared }: LoadedPost, publishNow = false): Promise<PostData> {
     const { createdAt: at, createdBy: userId, lateMinutes } = post
@@ -192,16 +153,6 @@ export class PostAuthor {
     this.addVersion(turn, made, { kind: 'created', authorId: userId, at })
     turn.audit({ kind: 'post', id: post.id })
     return view
-  }
-
-  /** What the platforms say to a post that is not stored. @throws AppError validation_failed */
-  async validate(input: NewPostInput): Promise<Static<typeof PostCheck>> {
-    const body = bodyOf(input)
-    const zone = input.timezone ?? 'UTC'
-    const wanted = this.#wanted(input.targets ?? [], timeOf(input.scheduledFor, zone), zone)
-    const resources = await this.#checks.resources({ sql: this.#sql, workspaceId: input.workspaceId }, body, wanted)
-    const targets = this.#checks.check(body, wanted, resources)
-    return { isValid: targets.every(({ isValid }) => isValid), targets }
   }
 
   /**
@@ -277,7 +228,7 @@ export class PostAuthor {
     const wanted =
       input.targets === undefined
         ? before.targets.map((target) => wantedOf(target, time))
-        : this.#wanted(input.targets, time, zone)
+        : wantedTargets(input.targets, time, zone)
     requireEditable(before, wanted)
     const resources = await this.#checks.resources(turn, body, wanted)
     if (time !== null) requireTargets(wanted)
@@ -332,14 +283,6 @@ export class PostAuthor {
     await this.#room.require(turn, { body, resources, targets: changed, label: null })
   }
 
-  #wanted(targets: readonly TargetInput[], time: PlannedTime | null, zone: string): WantedTarget[] {
-    return targets.map(({ accountId, override }, index) => {
-      const path = `/body/targets/${index}/override`
-      const own = timeOf(override?.scheduledFor, override?.timezone ?? zone, path)
-      return { accountId, override: overrideOf(override), time: own ?? time, ownTime: own !== null }
-    })
-  }
-
   /** How targets get a time: they are scheduled, unless they must be approved first. */
   async #place(turn: Turn): Promise<typeof scheduled> {
     return (await this.#approvals.get().applies(turn)) ? timed : scheduled
@@ -361,10 +304,6 @@ const BATCH_ACCOUNTS: MemoryKey<Map<string, PostingAccount>> = { name: 'posts.ac
 function wantedOf(target: TargetRow, time: PlannedTime | null): WantedTarget {
   const { accountId, override, ownTime } = target
   return { accountId, override, ownTime, time: ownTime ? timeOfPost(target) : time }
-}
-
-function timeOf(scheduledFor: string | null | undefined, zone: string, path?: string): PlannedTime | null {
-  return scheduledFor == null ? null : plannedTime(scheduledFor, zone, path)
 }
 
 /** The stored time of a post or target. */

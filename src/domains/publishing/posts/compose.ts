@@ -23,11 +23,13 @@ import { MediaSources } from './publication/media-source.ts'
 import { Publisher } from './publication/publisher.ts'
 import { Settlement } from './publication/settlement.ts'
 import { TargetWatchdog } from './publication/watchdog.ts'
+import { NewPostTimes } from './new-post-times.ts'
 import { PostReader } from './reader.ts'
 import { PostBin } from './remote/bin.ts'
 import { RemoteDesk } from './remote/desk.ts'
 import { PostRemoval } from './remote/removal.ts'
 import { RemoteWorker } from './remote/worker.ts'
+import { PostValidation } from './validation.ts'
 import { PostHistory } from './versions/history.ts'
 import { SlotFinder } from './slots/finder.ts'
 import { PostQueues } from './slots/queues.ts'
@@ -49,7 +51,8 @@ export function composePosts(
   const slots = new SlotFinder(sql, clock, queues)
   const room = new RoomPlanner(clock, checks, slots)
   const remoteDesk = new RemoteDesk(clock, socialAccounts.directory)
-  const author = new PostAuthor({ sql, clock, checks, slots, room, approvals, edits: remoteDesk })
+  const times = new NewPostTimes(room, slots)
+  const author = new PostAuthor({ clock, checks, times, room, approvals, edits: remoteDesk })
   const actions = new PostActions({ clock, author, checks, slots, room, approvals })
   const reader = new PostReader(sql, searches)
   const upcoming = new UpcomingPosts(sql, clock)
@@ -64,6 +67,7 @@ export function composePosts(
         /** Set by the domain of approvals. */
         approvals,
         checks,
+        validation: new PostValidation({ sql, clock, checks, times }),
         author,
         actions,
         queues,

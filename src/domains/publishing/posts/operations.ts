@@ -47,14 +47,15 @@ export const createPost = operation({
 export const validatePost = operation({
   route: 'POST /api/posts/validate',
   summary: 'Check a post',
-  description: 'Takes the same body as createPost, and stores nothing.',
+  description:
+    'Takes the same body as createPost, and stores nothing. Where createPost would refuse the time of the post, `problems` says why.',
   access: 'posts:write',
   workspace: from.body('workspaceId'),
   body: NewPost,
   returns: { 200: Envelope(PostCheck) },
   errors: [ValidationFailed],
   example: { body: EXAMPLE_BODY },
-  handle: async ({ body, posts }) => ok('Post checked', await posts.author.validate(body)),
+  handle: async ({ body, posts }) => ok('Post checked', await posts.validation.validate(body)),
 })
 
 export const getPost = operation({

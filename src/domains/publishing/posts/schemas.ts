@@ -308,8 +308,21 @@ export const TargetCheck = named(
 export type TargetCheckData = Static<typeof TargetCheck>
 
 export const PostCheck = Type.Object({
-  isValid: Type.Boolean({ description: 'Whether every platform accepts the post' }),
+  isValid: Type.Boolean({ description: 'Whether every platform accepts the post, and nothing prevents its time' }),
   targets: Type.Array(TargetCheck),
+  scheduledFor: Nullable(
+    Type.String({ format: 'date-time', description: 'When it would be published, for instance the next free slot' }),
+  ),
+  localTime: Nullable(Type.String({ description: 'The clock time of `scheduledFor` in `timezone`' })),
+  timezone: Nullable(Type.String({ description: 'IANA time zone' })),
+  problems: Type.Array(
+    Type.Object({
+      code: Type.String({ description: 'The code of the error with which createPost would refuse the post' }),
+      message: Type.String(),
+      details: Type.Record(Type.String(), Type.Unknown(), { description: 'The details of that error' }),
+    }),
+    { description: 'Why the post could not be scheduled: its accounts, their budgets or the queue' },
+  ),
 })
 
 export const PostPath = Input({ id: Id })

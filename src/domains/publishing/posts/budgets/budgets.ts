@@ -1,7 +1,7 @@
 import { DAY, HOUR, type Clock } from '../../../../core/clock.ts'
-import type { Turn } from '../../../../core/turn.ts'
 import { numberOf, type Limits } from '../../../../platforms/rules/limits.ts'
 import type { RuleId } from '../../../../platforms/rules/rule.ts'
+import type { PlanningScope } from '../planning-scope.ts'
 import type { Reservation } from '../reservations/book.ts'
 import type { TargetLoad } from '../reservations/load.ts'
 import { reservationsOf, type TurnReservations } from '../reservations/turn-reservations.ts'
@@ -59,7 +59,7 @@ export class PostBudgets {
    * The first budget without room for posts at an instant; undefined if all have room.
    * @param at milliseconds since the epoch
    */
-  async shortage(turn: Turn, wishes: readonly RoomWish[], at: number): Promise<Shortage | undefined> {
+  async shortage(turn: PlanningScope, wishes: readonly RoomWish[], at: number): Promise<Shortage | undefined> {
     // What is due is published now.
     const from = Math.max(at, this.#clock.now())
     const reservations = reservationsOf(turn)

@@ -1,9 +1,9 @@
 import { DAY, type Clock } from '../../../../core/clock.ts'
-import type { Turn } from '../../../../core/turn.ts'
 import type { PostChecks, Resources, Wanted } from '../checks.ts'
 import { parseLocal } from '../calendar/local-time.ts'
 import { schedule } from '../calendar/wall-clock.ts'
 import { BudgetExceeded } from '../errors.ts'
+import type { PlanningScope } from '../planning-scope.ts'
 import { loadOf } from '../reservations/load.ts'
 import type { PostBody } from '../schemas.ts'
 import type { SlotFinder } from '../slots/finder.ts'
@@ -52,7 +52,7 @@ export class RoomPlanner {
   }
 
   /** Whether posts have room at an instant, in milliseconds since the epoch. */
-  async hasRoom(turn: Turn, wishes: readonly RoomWish[], at: number): Promise<boolean> {
+  async hasRoom(turn: PlanningScope, wishes: readonly RoomWish[], at: number): Promise<boolean> {
     return (await this.#budgets.shortage(turn, wishes, at)) === undefined
   }
 
@@ -60,7 +60,7 @@ export class RoomPlanner {
    * Refuses a post that does not fit into the budgets of its accounts.
    * @throws AppError budget_exceeded, with the next day and the next slot that have room
    */
-  async require(turn: Turn, planned: Planned): Promise<void> {
+  async require(turn: PlanningScope, planned: Planned): Promise<void> {
     const found = await this.#shortage(turn, planned)
     if (found !== undefined) throw await this.#refusal(turn, planned, found)
   }
@@ -69,7 +69,7 @@ export class RoomPlanner {
    * The time of a post, or the same clock time of the next day on which all of its accounts have room.
    * @throws AppError budget_exceeded
    */
-  async moved(turn: Turn, planned: Planned, time: PlannedTime): Promise<PlannedTime> {
+  async moved(turn: PlanningScope, planned: Planned, time: PlannedTime): Promise<PlannedTime> {
     const found = await this.#shortage(turn, planned)
     if (found === undefined) return time
     const own = planned.targets.find(({ accountId }) => accountId === found.shortage.accountId)
@@ -78,7 +78,7 @@ export class RoomPlanner {
     throw await this.#refusal(turn, planned, found)
   }
 
-  async #shortage(turn: Turn, planned: Planned): Promise<Missing | undefined> {
+  async #shortage(turn: PlanningScope, planned: Planned): Promise<Missing | undefined> {
     for (const target of planned.targets) {
       if (target.time === null) continue
       const wishes = this.wishes({ ...planned, targets: [target] })
@@ -88,7 +88,7 @@ export class RoomPlanner {
     return undefined
   }
 
-  async #nextDay(turn: Turn, planned: Planned, time: PlannedTime): Promise<PlannedTime | undefined> {
+  async #nextDay(turn: PlanningScope, planned: Planned, time: PlannedTime): Promise<PlannedTime | undefined> {
     const local = parseLocal(time.localTime)
     if (local === undefined) return undefined
     const wishes = this.wishes({ ...planned, targets: planned.targets.filter(({ ownTime }) => !ownTime) })
@@ -100,7 +100,7 @@ export class RoomPlanner {
     return undefined
   }
 
-  async #refusal(turn: Turn, planned: Planned, { shortage, time }: Missing) {
+  async #refusal(turn: PlanningScope, planned: Planned, { shortage, time }: Missing) {
     const { allowed, needed, unit, used } = shortage
     const wishes = this.wishes({ ...planned, targets: planned.targets.filter(({ ownTime }) => !ownTime) })
     const accountIds = wishes.map(({ accountId }) => accountId)

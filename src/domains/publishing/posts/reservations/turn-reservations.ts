@@ -1,6 +1,6 @@
 import type { Sql } from '../../../../core/sql.ts'
-import type { Turn } from '../../../../core/turn.ts'
 import type { TakenTimes } from '../calendar/taken-times.ts'
+import type { PlanningScope } from '../planning-scope.ts'
 import type { TargetStatus } from '../state.ts'
 import type { TargetRow } from '../tables.ts'
 import {
@@ -27,10 +27,10 @@ const RESERVING: readonly TargetStatus[] = [
 
 type Reserving = Pick<TargetRow, 'id' | 'accountId' | 'scheduledAt' | 'status' | 'replies' | 'costMicros'>
 
-const opened = new WeakMap<Turn, TurnReservations>()
+const opened = new WeakMap<PlanningScope, TurnReservations>()
 
 /** The reservations as a turn sees them, with its own changes. */
-export function reservationsOf(turn: Turn): TurnReservations {
+export function reservationsOf(turn: PlanningScope): TurnReservations {
   const known = opened.get(turn)
   if (known !== undefined) return known
   const made = new TurnReservations(turn.sql, turn.memory(RESERVATIONS))

@@ -1,9 +1,9 @@
 import { DAY, MINUTE, type Clock } from '../../../../core/clock.ts'
 import type { Sql } from '../../../../core/sql.ts'
-import type { Turn } from '../../../../core/turn.ts'
 import { timeZoneOf } from '../../../workspace/workspaces/index.ts'
 import { explainShortage, HORIZON_DAYS, isFree, slotsAfter, type FreeSlot, type FreeSlots } from '../calendar/queue.ts'
 import { QueueFull } from '../errors.ts'
+import type { PlanningScope } from '../planning-scope.ts'
 import { ReservationBook } from '../reservations/book.ts'
 import { reservationsOf, TurnReservations } from '../reservations/turn-reservations.ts'
 import type { PlannedTime } from '../time.ts'
@@ -33,7 +33,7 @@ export class SlotFinder {
    * The next free slot, decided in the order of the workspace's turns. The caller must reserve it in the same turn.
    * @throws AppError queue_full
    */
-  async next(turn: Turn, wish: SlotWish, workspaceZone?: string): Promise<PlannedTime> {
+  async next(turn: PlanningScope, wish: SlotWish, workspaceZone?: string): Promise<PlannedTime> {
     const slot = await this.find(turn, wish, workspaceZone)
     if ('time' in slot) return slot.time
     throw QueueFull({ message: slot.shortage.message, details: { reason: slot.shortage.code } })
@@ -41,7 +41,7 @@ export class SlotFinder {
 
   /** The same, without an error. */
   async find(
-    turn: Turn,
+    turn: PlanningScope,
     wish: SlotWish,
     workspaceZone?: string,
   ): Promise<{ time: PlannedTime } | { shortage: NonNullable<FreeSlots['exhausted']> }> {

@@ -6,6 +6,7 @@ import type { MemoryKey, Turn } from '../../../../core/turn.ts'
 import { timeZoneOf } from '../../../workspace/workspaces/index.ts'
 import { postingAccounts } from '../../../social/accounts/index.ts'
 import { parseQueue, type Queue } from '../calendar/queue.ts'
+import type { PlanningScope } from '../planning-scope.ts'
 import { queueUpdated } from './events.ts'
 import type { QueueData, QueueInputData } from './schemas.ts'
 import { postQueues, type QueueRow } from './tables.ts'
@@ -72,7 +73,7 @@ export class PostQueues {
   }
 
   /** The queue of the turn's workspace. */
-  async ready(turn: Turn, workspaceZone: string): Promise<ReadyQueue> {
+  async ready(turn: PlanningScope, workspaceZone: string): Promise<ReadyQueue> {
     let { row } = turn.memory(STORED)
     if (row === undefined) {
       const found = (await postQueues.first(turn.sql, { workspaceId: turn.workspaceId })) ?? null

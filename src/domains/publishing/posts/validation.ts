@@ -1,0 +1,87 @@
+import type { Clock } from '../../../core/clock.ts'
+import { AppError } from '../../../core/error.ts'
+import type { Static } from '../../../core/schema.ts'
+import type { Sql } from '../../../core/sql.ts'
+import { timeZoneOf } from '../../workspace/workspaces/index.ts'
+import type { PostChecks, Resources } from './checks.ts'
+import { bodyOf } from './content.ts'
+import { AccountNotUsable, BudgetExceeded, QueueFull } from './errors.ts'
+import { wantedTargets, type NewPostTimes, type Timing } from './new-post-times.ts'
+import type { WantedTarget } from './new-target.ts'
+import { dryScope } from './planning-scope.ts'
+import type { NewPostInput, PostCheck } from './schemas.ts'
+import type { PlannedTime } from './time.ts'
+import { hasTime, requireOneTime, requireTargets } from './wanted-time.ts'
+
+type PostCheckData = Static<typeof PostCheck>
+
+interface Needs {
+  readonly sql: Sql
+  readonly clock: Clock
+  readonly checks: PostChecks
+  readonly times: NewPostTimes
+}
+
+/** Errors that say why a post cannot be scheduled, rather than that the request is wrong. */
+const REPORTED: readonly string[] = [AccountNotUsable, BudgetExceeded, QueueFull].map(({ code }) => code)
+
+/** Says what creating a post would do, without a change. */
+export class PostValidation {
+  readonly #needs: Needs
+
+  constructor(needs: Needs) {
+    this.#needs = needs
+  }
+
+  /** What the platforms say to a post, and why it could not be scheduled. @throws AppError validation_failed */
+  async validate(input: NewPostInput): Promise<PostCheckData> {
+    const { checks, clock, sql } = this.#needs
+    const { workspaceId } = input
+    requireOneTime(input)
+    const isTimed = hasTime(input)
+    const zone = input.timezone ?? (isTimed ? await timeZoneOf(sql, workspaceId) : 'UTC')
+    const body = bodyOf(input)
+    const untimed = wantedTargets(input.targets ?? [], null, zone)
+    const resources = await checks.resources({ sql, workspaceId }, body, untimed)
+    const targets = checks.check(body, untimed, resources)
+    const isAccepted = targets.every(({ isValid }) => isValid)
+    if (!isTimed) return { isValid: isAccepted, targets, ...timeView(null), problems: [] }
+    const at = new Date(clock.now()).toISOString()
+    const timing = { at, body, resources, untimed, zone, workspaceZone: undefined }
+    const { problems, time } = await this.#planned(input, timing, { resources, untimed })
+    return { isValid: isAccepted && problems.length === 0, targets, ...timeView(time), problems }
+  }
+
+  async #planned(
+    input: NewPostInput,
+    timing: Timing,
+    { resources, untimed }: { resources: Resources; untimed: readonly WantedTarget[] },
+  ): Promise<{ time: PlannedTime | null; problems: PostCheckData['problems'] }> {
+    const { checks, sql, times } = this.#needs
+    const problems: PostCheckData['problems'] = []
+    const report = (error: unknown) => {
+      if (!(error instanceof AppError) || !REPORTED.includes(error.code)) throw error
+      problems.push({ code: error.code, message: error.message, details: { ...error.details } })
+    }
+    for (const target of untimed) {
+      try {
+        checks.requireUsable([target], resources)
+      } catch (error) {
+        report(error)
+      }
+    }
+    let time: PlannedTime | null = null
+    try {
+      time = await times.timeFor(dryScope(sql, input.workspaceId), input, timing)
+      if (time !== null) requireTargets(untimed)
+    } catch (error) {
+      report(error)
+    }
+    return { time, problems }
+  }
+}
+
+function timeView(time: PlannedTime | null) {
+  const { localTime = null, scheduledAt = null, timeZone = null } = time ?? {}
+  return { scheduledFor: scheduledAt, localTime, timezone: timeZone }
+}
