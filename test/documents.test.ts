@@ -15,6 +15,7 @@ const FOLDER_READMES = [
   'src/domains/identity',
   'src/domains/live',
   'src/domains/media',
+  'src/domains/money',
   'src/domains/talk/chat',
   'src/http',
   'src/jobs',

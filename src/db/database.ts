@@ -82,8 +82,9 @@ export class Database implements Sql {
       discovery: { warnWhenNoEntities: false },
       extensions: [Migrator],
       namingStrategy: ColumnNames,
-      // The job queues own and migrate the tables in `bullmq`. Functions are created by migrations only.
-      schemaGenerator: { ignoreSchema: ['bullmq'], ignoreRoutines: true },
+      // The job queues own and migrate the tables in `bullmq`. Functions and triggers are
+      // created by migrations only.
+      schemaGenerator: { ignoreSchema: ['bullmq'], ignoreRoutines: true, ignoreTriggers: true },
       migrations: { migrationsList: migrations, tableName: 'migrations', allOrNothing: true, snapshot: false },
       pool: { min: 2, max: options.poolSize, idleTimeoutMillis: 60_000 },
       driverOptions: {

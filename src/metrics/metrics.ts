@@ -11,5 +11,11 @@ export function watchParts({ metrics, database }: NodeResources, { actors, servi
   watch(metrics, 'crier_publication_heartbeat_age_seconds', 'Time since the scheduler of posts last ran', () => {
     return services.posts.heartbeat.ageMs() / 1_000
   })
+  watch(metrics, 'crier_ledger_faults', 'Faults that the last check of the ledger found', () =>
+    services.ledger.inspector.faultsCount(),
+  )
+  watch(metrics, 'crier_ledger_check_age_seconds', 'Time since the last check of the ledger', () =>
+    services.ledger.inspector.ageSeconds(),
+  )
   watchActors(metrics, actors)
 }

@@ -15,6 +15,7 @@ import { limits } from '../domains/social/accounts/limits/domain.ts'
 import { platforms } from '../domains/social/platforms/domain.ts'
 import { assets } from '../domains/media/assets/domain.ts'
 import { uploads } from '../domains/media/assets/uploads/domain.ts'
+import { ledger } from '../domains/money/ledger/domain.ts'
 import { payments } from '../domains/money/payments/domain.ts'
 import { plans } from '../domains/money/plans/domain.ts'
 import { approvals } from '../domains/publishing/approvals/domain.ts'
@@ -38,6 +39,7 @@ export const domains = [
   health,
   users,
   plans,
+  ledger,
   payments,
   auth,
   apiKeys,

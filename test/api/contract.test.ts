@@ -22,7 +22,7 @@ const LATER: Readonly<Record<string, string>> = {
   Users: `getBillingUsage listPaymentMethods deletePaymentMethod setDefaultPaymentMethod listTransactions downloadInvoice
     listDevices registerDevice unregisterDevice sendTestPush exportMyData
     deleteMyAccount`,
-  'Plans, subscriptions, billing, payments': `getSubscription upgradeSubscription renewSubscription getWallet
+  'Plans, subscriptions, billing, payments': `getSubscription upgradeSubscription renewSubscription
     cancelSubscription setRenewalTerm setRecurring getExtraAccounts removeExtraAccounts cancelExtraAccountRemoval
     listBillingCycles previewProration createCyclesFromTransaction selectPlan upgradeCycles previewCoupon
     getPaymentConfig initializePayment verifyPayment payWithWallet chargeSavedMethod createCryptoInvoice paymentWebhook`,

@@ -43,14 +43,15 @@ test('a new user is on the free plan, with a cycle of one month', async () => {
 })
 
 test('credits are restored in the next cycle', async () => {
-  const { plans } = app.composition.services
-  await app.database.run('update subscriptions set credits_used = 15, credits_since = $2 where user_id = $1', [
-    world.id('ada'),
-    new Date(clock.now()),
-  ])
-  expect((await plans.subscriptionOf(world.id('ada'))).creditsRemaining).toBe(5)
+  const { ledger, plans } = app.composition.services
+  const userId = world.id('ada')
+  await app.database.transaction(async (tx) => {
+    const { _id } = await ledger.credits.reserve(tx, { userId, amount: 15, reference: 'test' })
+    await ledger.credits.settle(tx, _id, 15)
+  })
+  expect((await plans.subscriptionOf(userId)).creditsRemaining).toBe(5)
   clock.advance(29 * DAY)
-  expect(await plans.subscriptionOf(world.id('ada'))).toMatchObject({
+  expect(await plans.subscriptionOf(userId)).toMatchObject({
     creditsRemaining: 20,
     startDate: '2026-02-28T10:00:00.000Z',
     endDate: '2026-03-31T10:00:00.000Z',

@@ -3,6 +3,7 @@ import { identity } from './baseline/identity.ts'
 import { infrastructure } from './baseline/infrastructure.ts'
 import { live } from './baseline/live.ts'
 import { media } from './baseline/media.ts'
+import { money } from './baseline/money.ts'
 import { publishing } from './baseline/publishing.ts'
 import { searchFunctions } from './baseline/search-functions.ts'
 import { social } from './baseline/social.ts'
@@ -16,6 +17,7 @@ export class Baseline extends Migration {
       infrastructure,
       identity,
       workspace,
+      money,
       searchFunctions,
       talk,
       media,

@@ -31,8 +31,6 @@ export const identity = [
       plan text not null,
       status text not null,
       anchor_at timestamptz not null,
-      credits_used integer not null default 0,
-      credits_since timestamptz not null,
       created_at timestamptz not null,
       updated_at timestamptz not null
     )`,

@@ -1,4 +1,4 @@
 /** What other domains use of plans. */
 
 export { PLAN_NAMES, type PlanName } from '../../identity/users/index.ts'
-export { PlanService, type Allowance } from './service.ts'
+export { PlanService, type Allowance, type CreditMonth } from './service.ts'

@@ -8,7 +8,7 @@ import type { Row } from '../../../db/row.ts'
 import type { FindOptions } from '../../../db/table.ts'
 import type { Foundation } from '../../../foundation.ts'
 import { PLAN_NAMES, type PlanName, type SubscriptionData, type Subscriptions } from '../../identity/users/index.ts'
-import { cycleAt } from './cycle.ts'
+import { cycleAt, type Cycle } from './cycle.ts'
 import { PLANS, UNLIMITED, type DefaultPlan, type LimitName, type Plan, type PlanLimits } from './plans.ts'
 import { subscriptions } from './tables.ts'
 
@@ -16,6 +16,13 @@ import { subscriptions } from './tables.ts'
 export interface Allowance extends PlanLimits {
   readonly plan: PlanName
 }
+
+/** A month of a subscription, in milliseconds since the epoch, and the credits that the plan grants for it. */
+export interface CreditMonth extends Cycle {
+  readonly perMonth: number
+}
+
+type CreditsOf = (sql: Sql, userId: string, month: CreditMonth) => Promise<number>
 
 /** Limits that are counted for each workspace, as error messages name them. */
 const COUNTED = {
@@ -41,6 +48,8 @@ type SubscriptionRow = Row<Subscription>
 export class PlanService implements Subscriptions {
   /** Finds the user whose plan a workspace counts against. */
   readonly payerOf = new Provided<(workspaceId: string) => Promise<string | undefined>>('the payers of workspaces')
+  /** Counts the credits that a user can use now. The ledger keeps them. */
+  readonly creditsOf = new Provided<CreditsOf>('the credits of users')
   readonly #sql: Sql
   readonly #clock: Clock
   readonly #plans: NoticeCache<PlanName>
@@ -62,24 +71,27 @@ export class PlanService implements Subscriptions {
 
   async start(sql: Sql, userId: string, plan: PlanName = this.#defaultPlan): Promise<void> {
     const now = new Date(this.#clock.now())
-    const times = { anchorAt: now, creditsSince: now, createdAt: now, updatedAt: now }
+    const times = { anchorAt: now, createdAt: now, updatedAt: now }
     await subscriptions.insert(sql, { userId, plan, status: 'active', ...times }, { ignoreConflict: true })
   }
 
   async subscriptionOf(userId: string, sql: Sql = this.#sql): Promise<SubscriptionData> {
-    const { anchorAt, creditsSince, creditsUsed, plan, status } = await this.#subscription(sql, userId, {})
-    const { start, end } = cycleAt(Date.parse(anchorAt), this.#clock.now())
-    const creditsPerMonth = this.#limits(plan).aiCreditsPerMonth
-    // Credits used in an earlier month no longer count.
-    const used = Date.parse(creditsSince) >= start ? creditsUsed : 0
+    const { anchorAt, plan, status } = await this.#subscription(sql, userId, {})
+    const month = this.#monthOf(anchorAt, plan)
     return {
       plan,
       status,
-      creditsRemaining: Math.max(0, creditsPerMonth - used),
-      creditsPerMonth,
-      startDate: new Date(start).toISOString(),
-      endDate: new Date(end).toISOString(),
+      creditsRemaining: await this.creditsOf.get()(sql, userId, month),
+      creditsPerMonth: month.perMonth,
+      startDate: new Date(month.start).toISOString(),
+      endDate: new Date(month.end).toISOString(),
     }
+  }
+
+  /** The current month of a user's subscription, and the credits that the plan grants for it. */
+  async creditMonthOf(sql: Sql, userId: string): Promise<CreditMonth> {
+    const { anchorAt, plan } = await this.#subscription(sql, userId, { columns: ['anchorAt', 'plan'] })
+    return this.#monthOf(anchorAt, plan)
   }
 
   /** The limits of a user. Cached; at most 30 s old if a notice is lost. */
@@ -137,6 +149,11 @@ export class PlanService implements Subscriptions {
   async #planOf(userId: string): Promise<PlanName | undefined> {
     const row = await subscriptions.first(this.#sql, { userId }, { columns: ['plan'] })
     return row?.plan
+  }
+
+  #monthOf(anchorAt: string, plan: PlanName): CreditMonth {
+    const { end, start } = cycleAt(Date.parse(anchorAt), this.#clock.now())
+    return { start, end, perMonth: this.#limits(plan).aiCreditsPerMonth }
   }
 
   #limits(plan: PlanName): PlanLimits {

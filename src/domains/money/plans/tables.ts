@@ -12,9 +12,6 @@ const Subscription = defineEntity({
     plan: p.text().$type<PlanName>(),
     status: p.text().$type<SubscriptionData['status']>(),
     anchorAt: timestamp(),
-    /** AI credits used in the month of `creditsSince`. */
-    creditsUsed: p.integer().default(0),
-    creditsSince: timestamp(),
     createdAt: timestamp(),
     updatedAt: timestamp(),
   },

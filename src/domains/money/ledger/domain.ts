@@ -1,0 +1,14 @@
+import { domain } from '../../../domain.ts'
+import { composeLedger } from './compose.ts'
+import * as jobs from './jobs.ts'
+import * as operations from './operations.ts'
+import { ledgerEntities } from './tables.ts'
+
+export const ledger = domain({
+  name: 'ledger',
+  about: 'Wallets and credits, and the ledger behind them',
+  operations,
+  jobs,
+  entities: ledgerEntities,
+  compose: composeLedger,
+})
