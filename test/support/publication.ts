@@ -30,8 +30,26 @@ export interface Point {
 
 export interface Incident {
   readonly point: Point
-  /** What happens there. `never` for a worker that is killed: nothing that follows takes effect. */
+  /** What happens there. Nothing that follows takes effect when it is `killed`. */
   readonly happens: () => Promise<'goes on' | 'killed'>
+  /** The writes so far, if several attempts count together. */
+  readonly counts?: Map<Write, number>
+}
+
+interface StageOptions {
+  /** Further settings of the node. */
+  readonly env?: Readonly<Record<string, string>>
+  /** The time at which the clock stands at first. */
+  readonly now?: number
+  /** The clock of the platforms, if it is not that of the node. */
+  readonly platformTime?: () => number
+}
+
+interface FinishOptions {
+  /** Happens on the way. */
+  readonly incident?: Incident
+  /** When to stop before the end. */
+  readonly until?: () => boolean
 }
 
 /** A node that publishes nothing by itself, with publishers that a test runs, stops and kills step by step. The clock stands still. */
@@ -40,46 +58,62 @@ export class PublicationStage {
   readonly clock: ManualClock
   readonly owner: SeededUser
   readonly workspaceId: string
+  readonly #platformTime: () => number
   readonly #accounts = new Map<string, string>()
-  /** The sizes of the files that parts name. */
-  readonly #files = new Map<string, number>()
+  /** The files that parts name. */
+  readonly #files = new Map<string, Buffer>()
 
-  private constructor(app: App, clock: ManualClock, owner: SeededUser, workspaceId: string) {
+  private constructor(
+    app: App,
+    clock: ManualClock,
+    owner: SeededUser,
+    workspaceId: string,
+    platformTime: () => number,
+  ) {
     this.app = app
     this.clock = clock
     this.owner = owner
     this.workspaceId = workspaceId
+    this.#platformTime = platformTime
   }
 
-  static async start(): Promise<PublicationStage> {
-    const clock = new ManualClock(Date.parse('2026-11-30T08:00:00Z'))
+  static async start({ env, now = Date.parse('2026-11-30T08:00:00Z'), platformTime }: StageOptions = {}) {
+    const clock = new ManualClock(now)
     const idle = jobs.map((job) => (job.name.startsWith('posts.') ? { ...job, run: () => Promise.resolve() } : job))
-    const app = await startApp({ clock, jobs: idle, jobTimes: QUICK })
+    const app = await startApp({ clock, jobs: idle, jobTimes: QUICK, ...(env && { env }) })
     const owner = await seedUser(app, 'owner', { plan: 'business' })
-    return new PublicationStage(app, clock, owner, await seedWorkspace(app, 'Publication', owner))
+    const workspaceId = await seedWorkspace(app, 'Publication', owner)
+    return new PublicationStage(app, clock, owner, workspaceId, platformTime ?? (() => clock.now()))
   }
 
   get services(): Services {
     return this.app.composition.services
   }
 
-  /** An account at the sandbox of a platform. */
+  /** The account at a platform: that of `connect`, or else a new one at the sandbox. */
   async account(platform: string): Promise<string> {
-    const known = this.#accounts.get(platform)
-    if (known !== undefined) return known
+    return this.#accounts.get(platform) ?? this.#connect({ platform, sandbox: true })
+  }
+
+  /** Connects a real account, which the targets of its platform then use. */
+  connect(platform: string, credentials: Readonly<Record<string, string>>): Promise<string> {
+    return this.#connect({ platform, credentials })
+  }
+
+  async #connect(account: { readonly platform: string; readonly [field: string]: unknown }): Promise<string> {
     const { apiKey } = this.owner
-    const body = { workspaceId: this.workspaceId, platform, sandbox: true }
+    const body = { workspaceId: this.workspaceId, ...account }
     const reply = await this.app.send('POST /api/social-accounts', { apiKey, body })
-    if (reply.status !== 201) throw new Error(`no account at ${platform}: ${reply.text}`)
+    if (reply.status !== 201) throw new Error(`no account at ${account.platform}: ${reply.text}`)
     const id: string = reply.body.data._id
-    this.#accounts.set(platform, id)
+    this.#accounts.set(account.platform, id)
     return id
   }
 
-  /** A file of `bytes` bytes for a part. */
-  file(bytes: number): string {
+  /** A file for a part. @param content or its size */
+  file(content: Buffer | number): string {
     const id = `file-${this.#files.size + 1}`
-    this.#files.set(id, bytes)
+    this.#files.set(id, typeof content === 'number' ? Buffer.alloc(content, 7) : content)
     return id
   }
 
@@ -99,7 +133,7 @@ export class PublicationStage {
       await database.run(
         `insert into post_segments (id, workspace_id, target_id, position, status, part, updated_at)
          values ($1, $2, $3, $4, 'pending', $5, $6)`,
-        [key, this.workspaceId, id, position, { ...part, key, createdAt: this.clock.now() }, now],
+        [key, this.workspaceId, id, position, { ...part, key, createdAt: this.#platformTime() }, now],
       )
     }
     const startBy = new Date(this.clock.now() + 86_000 * SECOND).toISOString()
@@ -141,15 +175,15 @@ export class PublicationStage {
   }
 
   /** Goes on with a target as the jobs and the watchdog do, until it has ended or waits for a user. */
-  async finish(targetId: string): Promise<TargetRow> {
+  async finish(targetId: string, { incident, until }: FinishOptions = {}): Promise<TargetRow> {
     for (let attempts = 0; attempts < 100; attempts += 1) {
       const target = await this.read(targetId)
-      if (isFinal(target.status)) return target
+      if (isFinal(target.status) || until?.() === true) return target
       if (target.status === 'unconfirmed' && target.nextAttemptAt === null && target.attemptId === null) return target
       const due = Date.parse(target.leaseUntil ?? target.nextAttemptAt ?? target.scheduledAt ?? '')
       this.clock.advance(Math.max(0, due - this.clock.now()) + 1)
       if (target.attemptId !== null) await this.services.turns.system(this.workspaceId, resumeTarget, { targetId })
-      await this.attempt(targetId)
+      await this.attempt(targetId, incident)
     }
     throw new Error(`the target does not end: ${JSON.stringify(await this.read(targetId))}`)
   }
@@ -160,11 +194,12 @@ export class PublicationStage {
 
   #media(): MediaSources {
     const read = (id: string, start: number, end: number) => {
-      const size = Math.min(end, this.#files.get(id) ?? 0) - start
-      return Promise.resolve({ stream: Readable.from([Buffer.alloc(size, 7)]), size })
+      const content = this.#files.get(id)?.subarray(start, end) ?? Buffer.alloc(0)
+      return Promise.resolve({ stream: Readable.from([content]), size: content.length })
     }
     // Fakes do not fetch: an address of this form tells them the type and the size of the file.
-    const publicUrl = (id: string) => Promise.resolve(`https://media.example/${id}?bytes=${this.#files.get(id)}`)
+    const publicUrl = (id: string) =>
+      Promise.resolve(`https://media.example/${id}?bytes=${this.#files.get(id)?.length}`)
     return { of: () => ({ read, publicUrl }) } as unknown as MediaSources
   }
 }
@@ -173,11 +208,12 @@ export class PublicationStage {
 class Life {
   readonly #incident: Incident | undefined
   readonly #onKilled: () => void
-  readonly #counts = new Map<Write, number>()
+  readonly #counts: Map<Write, number>
   #isDead = false
 
   constructor(incident: Incident | undefined, onKilled: () => void) {
     this.#incident = incident
+    this.#counts = incident?.counts ?? new Map<Write, number>()
     this.#onKilled = onKilled
   }
 
