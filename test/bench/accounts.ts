@@ -29,8 +29,10 @@ try {
   }
   const listPath = `/api/social-accounts?workspaceId=${workspaceId}&limit=100`
   const platformPath = `/api/platforms/${PLATFORM}?accountId=${accountId}`
+  // The first request asks the platform.
+  await call(platformPath)
   const text = await (await fetch(url + platformPath, { headers })).text()
-  const { account } = (JSON.parse(text) as { data: { account: { budgets: unknown } } }).data
+  const { account } = (JSON.parse(text) as { data: { account: object } }).data
   const port = await freeLoopbackPort()
   const hand = await start(
     [new URL('./baselines/handwritten-accounts.ts', import.meta.url).pathname, String(port)],
@@ -39,7 +41,7 @@ try {
       DATABASE_URL: server.databaseUrl,
       API_KEY: apiKey,
       PLATFORM_START: text.slice(0, text.indexOf('"account":{') + '"account":'.length),
-      BUDGETS: JSON.stringify(account.budgets),
+      ACCOUNT: JSON.stringify(account),
     },
   )
   try {

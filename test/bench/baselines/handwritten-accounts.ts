@@ -3,7 +3,7 @@
  * prepared statements. PostgreSQL writes the JSON of the list. The rules of the platform are one constant text. It has
  * one API key and no memberships, limits or live replies.
  *
- * `DATABASE_URL=… API_KEY=… PLATFORM_START=… BUDGETS=… node handwritten-accounts.ts <port>`
+ * `DATABASE_URL=… API_KEY=… PLATFORM_START=… ACCOUNT=… node handwritten-accounts.ts <port>`
  */
 import { Pool } from 'pg'
 import { App, type HttpResponse } from 'uWebSockets.js'
@@ -13,8 +13,8 @@ const keys = new Set([process.env['API_KEY'] ?? ''])
 const pool = new Pool({ connectionString: process.env['DATABASE_URL'] ?? '', max: 10, options: '-c timezone=UTC' })
 /** The reply of getPlatform up to the value of `account`. */
 const platformStart = process.env['PLATFORM_START'] ?? ''
-/** The budgets that follow from the rules alone. */
-const budgets = JSON.parse(process.env['BUDGETS'] ?? '[]') as unknown
+/** What the account can do, without what the rows of the account say. */
+const known = JSON.parse(process.env['ACCOUNT'] ?? '{}') as object
 
 const time = (column: string) => `to_char(${column}, 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"')`
 const LIST = {
@@ -29,7 +29,7 @@ const LIST = {
 }
 const ACCOUNT = {
   name: 'account',
-  text: `select a.id, a.status, r.budgets from social_accounts a
+  text: `select a.status, ${time('r.capabilities_at')} as at, r.capabilities, r.budgets, r.error from social_accounts a
     left join social_account_reports r on r.account_id = a.id where a.id = $1`,
 }
 
@@ -60,17 +60,8 @@ async function listAccounts(
 }
 
 async function getPlatform(response: HttpResponse, gone: { aborted: boolean }, id: string): Promise<void> {
-  const { rows } = await pool.query<{ id: string; status: string }>({ ...ACCOUNT, values: [id] })
-  const account = {
-    accountId: id,
-    status: rows[0]?.status,
-    canPublish: true,
-    unavailable: [],
-    details: null,
-    checkedAt: null,
-    error: null,
-    budgets,
-  }
+  const { rows } = await pool.query<{ status: string; at: string }>({ ...ACCOUNT, values: [id] })
+  const account = { ...known, accountId: id, status: rows[0]?.status, checkedAt: rows[0]?.at }
   send(response, gone, `${platformStart}${JSON.stringify(account)}}}`)
 }
 
