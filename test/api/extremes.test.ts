@@ -34,9 +34,12 @@ afterAll(async () => {
 const checks = new Map<object, (value: unknown) => boolean>()
 
 function accepts(schema: object, value: unknown): boolean {
-  const compiled = Compile(schema as TSchema)
-  const check = checks.get(schema) ?? ((input: unknown) => compiled.Check(input))
-  checks.set(schema, check)
+  let check = checks.get(schema)
+  if (check === undefined) {
+    const compiled = Compile(schema as TSchema)
+    check = (input) => compiled.Check(input)
+    checks.set(schema, check)
+  }
   return check(value)
 }
 
