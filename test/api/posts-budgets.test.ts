@@ -4,6 +4,7 @@ import { ManualClock, MINUTE } from '../../src/core/clock.ts'
 import { startApp, type App } from '../support/app.ts'
 import { QUICK } from '../support/jobs.ts'
 import { seedUser, seedWorkspace, type SeededUser } from '../support/seed.ts'
+import { waitFor } from '../support/wait.ts'
 
 let app: App
 let owner: SeededUser
@@ -102,6 +103,38 @@ test('reports the rows of an import that have no room', async () => {
   expect(
     reply.body.data.rows.map(({ errors }: { errors: { code: string }[] }) => errors.map(({ code }) => code)),
   ).toEqual([[], ['budget_exceeded']])
+})
+
+test('takes what the platform says is left into account, until its budget is full again', async () => {
+  const connected = await app.send('POST /api/social-accounts', {
+    ...as(),
+    body: { workspaceId, platform: 'x', sandbox: true },
+  })
+  const x = connected.body.data._id as string
+  const post = (content: string, more: object) => ({ content, targets: [{ accountId: x }], ...more })
+  const { _id: id } = (await create(post('now', { publishNow: true }))).body.data
+  await waitFor(async () => {
+    const reply = await app.send('GET /api/posts/{id}', { ...as(), path: { id } })
+    return reply.body.data.status === 'published'
+  })
+  const left = await waitFor(async () => {
+    const reports = 'select budgets from social_account_reports where account_id = $1'
+    const row = await app.database.row<{ budgets: Record<string, { remaining: number }> }>(reports, [x])
+    return row?.budgets['POST /2/tweets']?.remaining
+  })
+  expect(left).toBe(99)
+  const within = { scheduledFor: new Date(clock.now() + 5 * MINUTE).toISOString() }
+  const posts = Array.from({ length: left + 1 }, (_, index) => post(`number ${index}`, within))
+  const reply = await app.send('POST /api/posts/bulk', { ...as(), body: { workspaceId, posts, partial: true } })
+  expect(reply.body.data).toMatchObject({ createdCount: left, refusedCount: 1 })
+  const refused = await create(post('one too many', within))
+  expect(refused.body).toMatchObject({
+    code: 'budget_exceeded',
+    details: { scope: 'account', rule: 'POST /2/tweets', allowed: left, used: left, needed: 1, origin: 'live' },
+  })
+  expect(refused.body.message).toContain(`allows ${left} more posts until ${refused.body.details.resetsAt}`)
+  const after = { scheduledFor: new Date(clock.now() + 16 * MINUTE).toISOString() }
+  expect((await create(post('in the next window', after))).status).toBe(201)
 })
 
 describe('checking a post that is not stored', () => {

@@ -73,6 +73,11 @@ export interface BudgetReport {
   readonly remaining: number
   /** Milliseconds since the epoch. */
   readonly resetsAt: number
+  /**
+   * What takes one unit of it, if these are posts: `posts` and `replies` of the account, or `app_posts` of all accounts
+   * of this server.
+   */
+  readonly counts?: 'posts' | 'replies' | 'app_posts'
 }
 
 /** How a platform reports errors and budgets. Each platform's folder has one. */

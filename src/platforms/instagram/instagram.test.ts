@@ -115,7 +115,13 @@ test('capabilities have the quota of the account, which is also a budget', async
     blocked: {},
     details: { quotaUsage: 1, quotaTotal: 50, quotaSeconds: 86_400 },
   })
-  expect(peer.budgets).toContainEqual({ name: 'posts', limit: 50, remaining: 49, resetsAt: peer.clock.now() + DAY_MS })
+  expect(peer.budgets).toContainEqual({
+    name: 'posts',
+    counts: 'posts',
+    limit: 50,
+    remaining: 49,
+    resetsAt: peer.clock.now() + DAY_MS,
+  })
 })
 
 test('an image is published when Instagram has processed it', async () => {

@@ -105,7 +105,7 @@ test('quotas of posts and replies are budgets', () => {
   const config = { quota_total: 250, quota_duration: 86_400 }
   const body = { data: [{ quota_usage: 4, config, reply_quota_usage: 1_001, reply_config: { quota_total: 1_000 } }] }
   expect(graphReader.budgetsOf?.(reply(200, body), NOW)).toEqual([
-    { name: 'posts', limit: 250, remaining: 246, resetsAt: NOW + 86_400_000 },
-    { name: 'replies', limit: 1_000, remaining: 0, resetsAt: NOW + 86_400_000 },
+    { name: 'posts', counts: 'posts', limit: 250, remaining: 246, resetsAt: NOW + 86_400_000 },
+    { name: 'replies', counts: 'replies', limit: 1_000, remaining: 0, resetsAt: NOW + 86_400_000 },
   ])
 })

@@ -235,11 +235,12 @@ function quotasOf(json: unknown, now: number): BudgetReport[] {
   const { data } = (json ?? {}) as { readonly data?: unknown }
   const [usage = {}] = (Array.isArray(data) ? data : []) as readonly QuotaUsage[]
   return [
-    { name: 'posts', used: usage.quota_usage, quota: usage.config },
-    { name: 'replies', used: usage.reply_quota_usage, quota: usage.reply_config },
+    { name: 'posts', used: usage.quota_usage, quota: usage.config } as const,
+    { name: 'replies', used: usage.reply_quota_usage, quota: usage.reply_config } as const,
   ].flatMap(({ name, quota, used }) => {
     if (used === undefined || quota?.quota_total === undefined) return []
     const resetsAt = now + (quota.quota_duration ?? 86_400) * 1_000
-    return [{ name, limit: quota.quota_total, remaining: Math.max(0, quota.quota_total - used), resetsAt }]
+    const remaining = Math.max(0, quota.quota_total - used)
+    return [{ name, limit: quota.quota_total, remaining, resetsAt, counts: name }]
   })
 }

@@ -103,6 +103,9 @@ export const RULE_IDS = {
   'posts.perDay': 'posts of an account in 24 hours',
   'posts.perHour': 'posts of an account in an hour',
   'replies.perDay': 'replies of an account in 24 hours',
+  'app.postsPerDay':
+    'posts of all accounts of this server in 24 hours, because the platform counts them for its app. Parts of threads and comments count',
+  'app.uploadsPerDay': 'the same without parts of threads and comments',
   'cost.perDay': 'US dollars that an account may spend in 24 hours, where the platform charges. Set by the operator',
 } as const
 

@@ -83,8 +83,8 @@ test('capabilities have the quotas of posts and replies, which are also budgets'
     details: { quotaUsage: 1, replyQuotaUsage: 1 },
   })
   const resetsAt = peer.clock.now() + DAY_MS
-  expect(peer.budgets).toContainEqual({ name: 'posts', limit: 250, remaining: 249, resetsAt })
-  expect(peer.budgets).toContainEqual({ name: 'replies', limit: 1_000, remaining: 999, resetsAt })
+  expect(peer.budgets).toContainEqual({ name: 'posts', counts: 'posts', limit: 250, remaining: 249, resetsAt })
+  expect(peer.budgets).toContainEqual({ name: 'replies', counts: 'replies', limit: 1_000, remaining: 999, resetsAt })
 })
 
 test('a text is published when its container is finished', async () => {

@@ -47,7 +47,16 @@ export const reader: ReplyReader = {
       const [limit, remaining, reset] = ['limit', 'remaining', 'reset'].map((part) => numberOf(headers, prefix, part))
       if (remaining === undefined || reset === undefined) return []
       const bucket = name === 'route' ? target.replaceAll(/\/\d{5,}/g, '/:id') : name
-      return [{ name: bucket, remaining, resetsAt: reset * 1_000, ...(limit !== undefined && { limit }) }]
+      const counts = name === 'app day' ? 'app_posts' : 'posts'
+      return [
+        {
+          name: bucket,
+          remaining,
+          resetsAt: reset * 1_000,
+          ...(limit !== undefined && { limit }),
+          ...(target === 'POST /2/tweets' && { counts }),
+        },
+      ]
     }),
 }
 

@@ -41,4 +41,5 @@ export const rules: readonly Rule[] = [
   { id: 'video.types', value: ['video/mp4', 'video/quicktime'], ...MEDIA },
   { id: 'video.codecs', value: ['h264'], ...MEDIA },
   { id: 'posts.perHour', value: 400, ...RATES, note: '100 posts of a user in 15 minutes.' },
+  { id: 'app.postsPerDay', value: 10_000, ...RATES, note: 'All users of the app of this server together.' },
 ]

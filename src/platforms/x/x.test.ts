@@ -240,6 +240,7 @@ describe('errors', () => {
       limit: 100,
       remaining: 0,
       resetsAt: peer.clock.now() + 900_000,
+      counts: 'posts',
     })
     peer.clock.advance(300_000)
     await fail('One too many')({ kind: 'rate_limited', retryAfter: 600, mayHaveHappened: false })

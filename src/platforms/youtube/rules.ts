@@ -60,7 +60,7 @@ export const rules: readonly Rule[] = [
   },
   { id: 'document.max', value: 0, ...VIDEOS },
   {
-    id: 'posts.perDay',
+    id: 'app.uploadsPerDay',
     value: 100,
     source: 'developers.google.com, Determine quota cost',
     seen: '2026-11',

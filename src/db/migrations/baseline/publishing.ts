@@ -85,6 +85,7 @@ export const publishing = [
   'create index post_targets_by_account on post_targets (account_id, scheduled_at)',
   `create index post_targets_due on post_targets (scheduled_at) where status in ('scheduled', 'publishing', 'unconfirmed')`,
   'create index post_targets_by_workspace on post_targets (workspace_id, scheduled_at)',
+  'create index post_targets_by_platform on post_targets (platform, scheduled_at)',
   `
     create table post_segments (
       id uuid primary key,

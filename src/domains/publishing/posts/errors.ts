@@ -23,7 +23,7 @@ export const BudgetExceeded = defineError({
   status: 409,
   message: 'The post does not fit into the budgets of its account at this time.',
   cause:
-    'Posts that are scheduled or published take the daily or hourly limit of the account. `details` has the rule, its limit (`allowed`), what other posts take of it (`used`), and what this post needs.',
+    'Posts that are scheduled or published take the daily or hourly limit of the account, what the platform says is left of it, or a limit that all accounts of this server share (`details.scope`). `details` has the rule, its limit (`allowed`), what other posts take of it (`used`), and what this post needs.',
   fix: 'Choose another time: `details.nextDay` and `details.nextSlot` have room. Or send `onFull: "move"`, or `queue`.',
 })
 

@@ -118,6 +118,7 @@ export const PostTarget = defineEntity({
         "create index post_targets_due on post_targets (scheduled_at) where status in ('scheduled', 'publishing', 'unconfirmed')",
     },
     { name: 'post_targets_by_workspace', properties: ['workspaceId', 'scheduledAt'] },
+    { name: 'post_targets_by_platform', properties: ['platform', 'scheduledAt'] },
   ],
   properties: {
     id: p.uuid().primary(),

@@ -9,6 +9,8 @@ export interface StoredBudget {
   /** ISO 8601. */
   readonly resetsAt: string
   readonly reportedAt: string
+  /** See `BudgetReport`. */
+  readonly counts?: BudgetReport['counts']
 }
 
 export type BudgetsByName = Readonly<Record<string, StoredBudget>>
@@ -34,13 +36,14 @@ export class AccountBudgets {
   }
 
   /** Records a report of a call for an account. */
-  note(accountId: string, { limit, name, remaining, resetsAt }: BudgetReport): void {
+  note(accountId: string, { counts, limit, name, remaining, resetsAt }: BudgetReport): void {
     const known = this.#waiting.get(accountId) ?? new Map<string, StoredBudget>()
     known.set(name, {
       limit: limit ?? null,
       remaining,
       resetsAt: new Date(resetsAt).toISOString(),
       reportedAt: new Date(this.#clock.now()).toISOString(),
+      ...(counts !== undefined && { counts }),
     })
     this.#waiting.set(accountId, known)
     this.#timer ??= setTimeout(() => void this.flush(), COLLECT_MS).unref()

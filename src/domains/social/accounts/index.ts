@@ -1,6 +1,7 @@
 /** The parts of social accounts that other domains and the composition use. */
 
 export type { AccountPosts, DuePost } from './account-posts.ts'
+export type { StoredBudget } from './budgets.ts'
 export type { AccountNow } from './capabilities.ts'
 export { PlatformKey } from './schemas.ts'
 export { AccountStatusSchema } from './status.ts'

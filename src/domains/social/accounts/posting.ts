@@ -2,6 +2,7 @@ import { sql } from 'kysely'
 import type { Sql } from '../../../core/sql.ts'
 import { query } from '../../../db/query.ts'
 import type { LiveCapabilities } from '../../../platforms/platform.ts'
+import type { BudgetsByName } from './budgets.ts'
 import type { AccountStatus } from './status.ts'
 import { socialAccountReports, socialAccounts } from './tables.ts'
 
@@ -15,6 +16,8 @@ export interface PostingAccount {
   readonly statusReason: string | null
   /** What the platform last said about the account. */
   readonly capabilities: LiveCapabilities | null
+  /** What the platform last said about its budgets. */
+  readonly budgets: BudgetsByName | null
 }
 
 const findPosting = query(
@@ -23,7 +26,7 @@ const findPosting = query(
     db
       .selectFrom('socialAccounts as a')
       .leftJoin('socialAccountReports as r', 'r.accountId', 'a.id')
-      .select(['a.id', 'a.platform', 'a.name', 'a.handle', 'a.status', 'a.statusReason', 'r.capabilities'])
+      .select(['a.id', 'a.platform', 'a.name', 'a.handle', 'a.status', 'a.statusReason', 'r.capabilities', 'r.budgets'])
       .where('a.workspaceId', '=', $.workspaceId)
       .where(sql<boolean>`a.id = any(${$.ids})`),
 )

@@ -46,7 +46,7 @@ export function detailsOf(entry: ConfiguredPlatform, limits: Limits, account: Ac
 }
 
 function accountNow({ accountId, budgets, error, limits, live, liveAt, status }: AccountNow) {
-  const reported = Object.entries(budgets).map(([name, budget]) => ({ name, ...budget }))
+  const reported = Object.entries(budgets).map(([name, { counts: _counts, ...budget }]) => ({ name, ...budget }))
   const counted = (['posts.perDay', 'posts.perHour', 'replies.perDay'] as const).flatMap((id) => {
     const value = limits.byId.get(id)?.value
     // What was published elsewhere is unknown, so the rest is, too.

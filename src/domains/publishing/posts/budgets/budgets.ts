@@ -1,10 +1,12 @@
 import { DAY, HOUR, type Clock } from '../../../../core/clock.ts'
 import { numberOf, type Limits } from '../../../../platforms/rules/limits.ts'
 import type { RuleId } from '../../../../platforms/rules/rule.ts'
+import type { StoredBudget } from '../../../social/accounts/index.ts'
 import type { PlanningScope } from '../planning-scope.ts'
 import type { Reservation } from '../reservations/book.ts'
 import type { TargetLoad } from '../reservations/load.ts'
 import { reservationsOf, type TurnReservations } from '../reservations/turn-reservations.ts'
+import { appUses } from './app-use.ts'
 import { mostAround } from './windows.ts'
 
 /** A post at one account that needs room in its budgets. */
@@ -12,13 +14,18 @@ export interface RoomWish extends TargetLoad {
   readonly accountId: string
   readonly platform: string
   readonly limits: Limits
+  /** What the platform last said about the budgets of the account, by its names. */
+  readonly reports: Readonly<Record<string, StoredBudget>>
 }
 
 /** A budget that has no room for a post. */
 export interface Shortage {
   readonly accountId: string
   readonly platform: string
-  readonly rule: RuleId
+  /** Whose budget it is: the account's, or that of the app which all accounts of this server share. */
+  readonly scope: 'account' | 'app'
+  /** The id of the rule, or the platform's name of the budget. */
+  readonly rule: string
   readonly allowed: number
   /** What other posts take of the budget in the fullest span around the time. */
   readonly used: number
@@ -26,6 +33,8 @@ export interface Shortage {
   readonly needed: number
   readonly unit: string
   readonly origin: 'rule' | 'operator' | 'live'
+  /** Until when `allowed` is all that is left, if the platform has said so. */
+  readonly resetsAt: string | null
 }
 
 interface Budget {
@@ -66,7 +75,11 @@ export class PostBudgets {
     const ids = wishes.map(({ accountId }) => accountId)
     await reservations.load(ids, from - DAY, from + DAY)
     for (const wish of wishes) {
-      const found = ofAccount(reservations, wish, from)
+      const found = ofAccount(reservations, wish, from) ?? ofReports(reservations, wish, from)
+      if (found !== undefined) return found
+    }
+    for (const [platform, some] of Map.groupBy(wishes, (wish) => wish.platform)) {
+      const found = await ofApp(turn, platform, some, from)
       if (found !== undefined) return found
     }
     return undefined
@@ -86,7 +99,78 @@ function ofAccount(reservations: TurnReservations, wish: RoomWish, at: number): 
     const used = mostAround(counted, at, span)
     if (used + needed <= allowed) continue
     const origin = limits.byId.get(rule)?.source.origin ?? 'rule'
-    return { accountId, platform, rule, allowed, used, needed, unit, origin }
+    return { accountId, platform, scope: 'account', rule, allowed, used, needed, unit, origin, resetsAt: null }
+  }
+  return undefined
+}
+
+/** What the platform said is left, until the budget is full again. It knows of posts that were not made here. */
+function ofReports(reservations: TurnReservations, wish: RoomWish, at: number): Shortage | undefined {
+  const { accountId, limits, platform, replies } = wish
+  const countsReplies = limits.byId.has('replies.perDay')
+  for (const [name, { counts, remaining, reportedAt, resetsAt }] of Object.entries(wish.reports)) {
+    const [since, until] = [Date.parse(reportedAt), Date.parse(resetsAt)]
+    if (counts === undefined || counts === 'app_posts' || at >= until) continue
+    const weight = counts === 'replies' ? (one: { replies: number }) => one.replies : posts
+    const needed = weight({ replies, cost: 0 }, countsReplies)
+    // A reset is at most a day ahead, which is loaded.
+    const planned = [...reservations.between(accountId, Math.max(since + 1, at - DAY), Math.min(until, at + DAY))]
+    const used = planned.reduce((sum, one) => sum + weight(one, countsReplies), 0)
+    if (needed === 0 || used + needed <= remaining) continue
+    return {
+      accountId,
+      platform,
+      scope: 'account',
+      rule: name,
+      allowed: remaining,
+      used,
+      needed,
+      ...live(counts, resetsAt),
+    }
+  }
+  return undefined
+}
+
+function live(unit: string, resetsAt: string) {
+  return { unit, origin: 'live', resetsAt } as const
+}
+
+const APP_BUDGETS = [
+  { rule: 'app.postsPerDay', countsReplies: true },
+  { rule: 'app.uploadsPerDay', countsReplies: false },
+] as const
+
+/** The budgets that all accounts of this server share. */
+async function ofApp(
+  turn: PlanningScope,
+  platform: string,
+  wishes: readonly RoomWish[],
+  at: number,
+): Promise<Shortage | undefined> {
+  const [first] = wishes
+  if (first === undefined) return undefined
+  const base = { accountId: first.accountId, platform, scope: 'app' } as const
+  const neededBy = (countsReplies: boolean) =>
+    wishes.reduce((sum, { replies }) => sum + 1 + (countsReplies ? replies : 0), 0)
+  for (const { countsReplies, rule } of APP_BUDGETS) {
+    const allowed = numberOf(first.limits, rule)
+    if (allowed === undefined) continue
+    const needed = neededBy(countsReplies)
+    const uses = await appUses(turn, { platform, at, allowed })
+    const used = mostAround(countsReplies ? uses : uses.map((one) => ({ at: one.at, weight: one.posts })), at, DAY)
+    if (used + needed <= allowed) continue
+    const origin = first.limits.byId.get(rule)?.source.origin ?? 'rule'
+    return { ...base, rule, allowed, used, needed, unit: 'posts in 24 hours', origin, resetsAt: null }
+  }
+  for (const [rule, { counts, remaining: allowed, reportedAt, resetsAt }] of wishes.flatMap(({ reports }) => {
+    return Object.entries(reports)
+  })) {
+    const [since, until] = [Date.parse(reportedAt), Date.parse(resetsAt)]
+    if (counts !== 'app_posts' || at >= until) continue
+    const needed = neededBy(true)
+    const uses = (await appUses(turn, { platform, at, allowed })).filter((one) => one.at > since && one.at < until)
+    const used = uses.reduce((sum, { weight }) => sum + weight, 0)
+    if (used + needed > allowed) return { ...base, rule, allowed, used, needed, ...live('posts', resetsAt) }
   }
   return undefined
 }

@@ -47,7 +47,8 @@ export class RoomPlanner {
       const account = resources.accounts.get(accountId)
       if (account === undefined) return []
       const { platform } = account
-      return [{ accountId, platform, limits: this.#checks.limits(account), ...loadOf(body, override, platform) }]
+      const limits = this.#checks.limits(account)
+      return [{ accountId, platform, limits, reports: account.budgets ?? {}, ...loadOf(body, override, platform) }]
     })
   }
 
@@ -101,14 +102,18 @@ export class RoomPlanner {
   }
 
   async #refusal(turn: PlanningScope, planned: Planned, { shortage, time }: Missing) {
-    const { allowed, needed, unit, used } = shortage
+    const { allowed, needed, resetsAt, scope, unit, used } = shortage
     const wishes = this.wishes({ ...planned, targets: planned.targets.filter(({ ownTime }) => !ownTime) })
     const accountIds = wishes.map(({ accountId }) => accountId)
     const hasRoom = (at: number) => this.hasRoom(turn, wishes, at)
     const slot =
       accountIds.length === 0 ? undefined : await this.#slots.find(turn, { accountIds, label: planned.label, hasRoom })
     const day = await this.#nextDay(turn, planned, time)
-    const message = `The account has ${used} ${unit} around ${time.scheduledAt}, and this post needs ${needed} more. The limit is ${allowed}.`
+    const whose = scope === 'app' ? 'All accounts of this server together have' : 'The account has'
+    const message =
+      resetsAt !== null
+        ? `The platform allows ${allowed} more ${unit} until ${resetsAt}. ${used} are planned, and this post needs ${needed}.`
+        : `${whose} ${used} ${unit} around ${time.scheduledAt}, and this post needs ${needed} more. The limit is ${allowed}.`
     return BudgetExceeded({
       message,
       details: {

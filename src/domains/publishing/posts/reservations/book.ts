@@ -5,6 +5,7 @@ import type { MemoryKey } from '../../../../core/turn.ts'
 export interface Reservation {
   readonly targetId: string
   readonly accountId: string
+  readonly platform: string
   /** Milliseconds since the epoch. */
   readonly at: number
   /** Parts of the thread and the first comment. */

@@ -15,7 +15,7 @@ import {
 } from './book.ts'
 
 /** States in which a target with a time has this time for itself. */
-const RESERVING: readonly TargetStatus[] = [
+export const RESERVING: readonly TargetStatus[] = [
   'in_review',
   'ready',
   'scheduled',
@@ -25,7 +25,7 @@ const RESERVING: readonly TargetStatus[] = [
   'unconfirmed',
 ]
 
-type Reserving = Pick<TargetRow, 'id' | 'accountId' | 'scheduledAt' | 'status' | 'replies' | 'costMicros'>
+type Reserving = Pick<TargetRow, 'id' | 'accountId' | 'platform' | 'scheduledAt' | 'status' | 'replies' | 'costMicros'>
 
 const opened = new WeakMap<PlanningScope, TurnReservations>()
 
@@ -80,6 +80,11 @@ export class TurnReservations implements TakenTimes {
       yield* inRange(list, from, to, (one) => !this.#changed.has(one.targetId))
     }
     yield* inRange(this.#added.get(accountId) ?? [], from, to, () => true)
+  }
+
+  /** The targets that this turn has changed, with their reservations now. */
+  changed(): ReadonlyMap<string, Reservation | null> {
+    return this.#changed
   }
 
   /** Replaces the reservations of the targets of a post. */
@@ -159,8 +164,8 @@ export class TurnReservations implements TakenTimes {
       RESERVING,
     ])
     const found = new Map(accountIds.map((id) => [id, [] as Reservation[]]))
-    for (const { account_id: accountId, at, cost, id: targetId, replies } of rows) {
-      found.get(accountId)?.push({ targetId, accountId, at: Number(at), replies, cost })
+    for (const { account_id: accountId, at, cost, id: targetId, platform, replies } of rows) {
+      found.get(accountId)?.push({ targetId, accountId, platform, at: Number(at), replies, cost })
     }
     for (const [accountId, list] of found) this.#loaded.set(windowKey(accountId, window), list)
   }
@@ -169,22 +174,23 @@ export class TurnReservations implements TakenTimes {
 interface Row {
   readonly id: string
   readonly account_id: string
+  readonly platform: string
   readonly at: string | number
   readonly replies: number
   readonly cost: number
 }
 
 const READ = `
-  select t.id, t.account_id, (extract(epoch from t.scheduled_at) * 1000)::float8 as at, t.replies, t.cost_micros as cost
+  select t.id, t.account_id, t.platform, (extract(epoch from t.scheduled_at) * 1000)::float8 as at, t.replies, t.cost_micros as cost
   from post_targets t join posts p on p.id = t.post_id
   where t.account_id = any($1::uuid[]) and t.scheduled_at >= $2 and t.scheduled_at < $3
     and t.status = any($4::text[]) and p.deleted_at is null
   order by t.scheduled_at`
 
 function reservationOf(target: Reserving): Reservation | undefined {
-  const { accountId, costMicros: cost, id: targetId, replies, scheduledAt, status } = target
+  const { accountId, costMicros: cost, id: targetId, platform, replies, scheduledAt, status } = target
   if (scheduledAt === null || !RESERVING.includes(status)) return undefined
-  return { targetId, accountId, at: Date.parse(scheduledAt), replies, cost }
+  return { targetId, accountId, platform, at: Date.parse(scheduledAt), replies, cost }
 }
 
 function* inRange(

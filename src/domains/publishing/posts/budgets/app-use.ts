@@ -1,0 +1,82 @@
+import { DAY, MINUTE } from '../../../../core/clock.ts'
+import type { PlanningScope } from '../planning-scope.ts'
+import { RESERVING, reservationsOf } from '../reservations/turn-reservations.ts'
+import type { Counted } from './windows.ts'
+
+/** A reservation of any workspace, as the budget of an app counts it. */
+export interface AppUse extends Counted {
+  /** Posts, without the parts of their threads and their comments. */
+  readonly posts: number
+}
+
+/** Without a lock, so many posts of other workspaces can be scheduled while a turn counts. */
+const MOST_AT_ONCE = 5_000
+
+/** An arbitrary number for the advisory lock of turns that come near the limit of an app. */
+const LOCK = 7_158_203
+
+interface Loaded {
+  readonly uses: Promise<readonly AppUse[]>
+  readonly isLocked: boolean
+}
+
+/** By turn, platform and day: what the database had when the turn first asked. */
+const loaded = new WeakMap<PlanningScope, Map<string, Loaded>>()
+
+/**
+ * What the accounts of all workspaces have reserved at a platform, less than a day around an instant. Workspaces do not
+ * share an actor. So turns that come near the limit wait for each other until they commit, and count again.
+ * @param allowed by the app
+ */
+export async function appUses(
+  scope: PlanningScope,
+  { allowed, at, platform }: { readonly platform: string; readonly at: number; readonly allowed: number },
+): Promise<readonly AppUse[]> {
+  const days = loaded.get(scope) ?? new Map<string, Loaded>()
+  loaded.set(scope, days)
+  const day = Math.floor(at / DAY)
+  const key = `${platform}/${day}`
+  const read = async (isLocked: boolean) => {
+    const entry: Loaded = { isLocked, uses: readUses(scope, platform, day) }
+    days.set(key, entry)
+    return entry.uses
+  }
+  const known = days.get(key)
+  const own = ownUses(scope, platform)
+  const all = [...(known === undefined ? await read(false) : await known.uses), ...own]
+  const isNear = sum(all) + MOST_AT_ONCE > allowed
+  if (!isNear || days.get(key)?.isLocked === true) return all
+  await scope.sql.rows('select pg_advisory_xact_lock($1)', [LOCK])
+  return [...(await read(true)), ...own]
+}
+
+/** What the turn itself has reserved. The database may have it or not. */
+function ownUses(scope: PlanningScope, platform: string): AppUse[] {
+  return [...reservationsOf(scope).changed().values()].flatMap((one) =>
+    one === null || one.platform !== platform ? [] : [{ at: one.at, weight: 1 + one.replies, posts: 1 }],
+  )
+}
+
+async function readUses(scope: PlanningScope, platform: string, day: number): Promise<readonly AppUse[]> {
+  const rows = await scope.sql.rows<{ minute: number; posts: number; weight: number }>(READ, [
+    platform,
+    new Date((day - 1) * DAY).toISOString(),
+    new Date((day + 2) * DAY).toISOString(),
+    RESERVING,
+    [...reservationsOf(scope).changed().keys()],
+  ])
+  return rows.map(({ minute, posts, weight }) => ({ at: minute * MINUTE, posts, weight }))
+}
+
+// Targets of this turn are left out, because the turn may have written them already.
+const READ = `
+  select floor(extract(epoch from t.scheduled_at) / 60)::integer as minute,
+    count(*)::integer as posts, sum(1 + t.replies)::integer as weight
+  from post_targets t join posts p on p.id = t.post_id
+  where t.platform = $1 and t.scheduled_at >= $2 and t.scheduled_at < $3 and t.status = any($4::text[])
+    and p.deleted_at is null and t.id <> all($5::uuid[])
+  group by 1`
+
+function sum(uses: readonly AppUse[]): number {
+  return uses.reduce((total, { weight }) => total + weight, 0)
+}
