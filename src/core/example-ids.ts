@@ -24,6 +24,7 @@ export const EXAMPLE = {
   postId: '01939e5c-7a10-7c3e-8f21-3c5a9b2d4ed1',
   targetId: '01939e5c-7a10-7c3e-8f21-3c5a9b2d4ed2',
   postCommentId: '01939e5c-7a10-7c3e-8f21-3c5a9b2d4ed3',
+  couponId: '01939e5c-7a10-7c3e-8f21-3c5a9b2d4ee1',
 } as const
 
 /** The timestamp of all examples. */

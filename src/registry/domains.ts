@@ -15,6 +15,7 @@ import { limits } from '../domains/social/accounts/limits/domain.ts'
 import { platforms } from '../domains/social/platforms/domain.ts'
 import { assets } from '../domains/media/assets/domain.ts'
 import { uploads } from '../domains/media/assets/uploads/domain.ts'
+import { billing } from '../domains/money/billing/domain.ts'
 import { ledger } from '../domains/money/ledger/domain.ts'
 import { payments } from '../domains/money/payments/domain.ts'
 import { plans } from '../domains/money/plans/domain.ts'
@@ -61,6 +62,7 @@ export const domains = [
   previews,
   mediaLink,
   team,
+  billing,
 ] as const satisfies readonly Domain[]
 
 /** What each domain is about, by its name: shown in the documentation and in the help of the command line. */

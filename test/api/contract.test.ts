@@ -19,13 +19,12 @@ const LATER: Readonly<Record<string, string>> = {
   Analytics: 'all',
   'AI and studio': 'all',
   Ideas: 'all',
-  Users: `getBillingUsage listPaymentMethods deletePaymentMethod setDefaultPaymentMethod listTransactions downloadInvoice
+  Users: `listPaymentMethods deletePaymentMethod setDefaultPaymentMethod listTransactions downloadInvoice
     listDevices registerDevice unregisterDevice sendTestPush exportMyData
     deleteMyAccount`,
-  'Plans, subscriptions, billing, payments': `getSubscription upgradeSubscription renewSubscription
-    cancelSubscription setRenewalTerm setRecurring getExtraAccounts removeExtraAccounts cancelExtraAccountRemoval
-    listBillingCycles previewProration createCyclesFromTransaction selectPlan upgradeCycles previewCoupon
-    getPaymentConfig initializePayment verifyPayment payWithWallet chargeSavedMethod createCryptoInvoice paymentWebhook`,
+  'Plans, subscriptions, billing, payments': `upgradeSubscription renewSubscription createCyclesFromTransaction
+    upgradeCycles getPaymentConfig initializePayment verifyPayment payWithWallet chargeSavedMethod createCryptoInvoice
+    paymentWebhook`,
   'Notifications, queue, services, approvals, platforms, webhooks': `listNotifications markAllNotificationsRead
     getUnreadCount markNotificationRead listWebhooks
     createWebhook updateWebhook deleteWebhook listWebhookDeliveries replayWebhookDelivery`,

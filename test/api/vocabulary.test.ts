@@ -148,7 +148,8 @@ const TWO_NAMES: Readonly<Record<string, string>> = {
   'inputSelected source': 'the selected input, and the live one',
   'previou source': 'the previous input, and the present one',
   'kind type': 'the contract has `type` for the filter of listAssets',
-  'name plan': 'the contract has `plan` in a subscription',
+  // `nextPlan` is the plan that follows. The contract has `planName` in requests.
+  'name nextPlan plan planName': 'the contract has `plan` in a subscription',
   '_id name': 'the id of a built-in role is its name',
   'name size': 'the size of a picture in a path',
 }

@@ -9,6 +9,7 @@ const NAMES = {
   picture: ['stage', 'poster', 'logo', 'team'],
   server: ['Our own server', 'Partner server', 'Archive', 'Monitor'],
   post: ['We are live on Friday at noon', 'New episode out now', 'Meet the team', 'Thank you all'],
+  coupon: ['SPRING', 'WELCOME', 'PARTNER', 'LAUNCH'],
   key: ['Nightly import', 'Dashboard', 'Backup script', 'Old laptop'],
 } as const
 

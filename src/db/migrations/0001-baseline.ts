@@ -1,4 +1,5 @@
 import { Migration } from '@mikro-orm/migrations'
+import { billing } from './baseline/billing.ts'
 import { identity } from './baseline/identity.ts'
 import { infrastructure } from './baseline/infrastructure.ts'
 import { live } from './baseline/live.ts'
@@ -18,6 +19,7 @@ export class Baseline extends Migration {
       identity,
       workspace,
       money,
+      billing,
       searchFunctions,
       talk,
       media,

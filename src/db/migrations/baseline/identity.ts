@@ -31,9 +31,25 @@ export const identity = [
       plan text not null,
       status text not null,
       anchor_at timestamptz not null,
+      term text not null default 'month',
+      period_start timestamptz,
+      period_end timestamptz,
+      trial_ends_at timestamptz,
+      remind_at timestamptz,
+      due_at timestamptz,
+      failed_since timestamptz,
+      next_plan text,
+      keep_account_ids uuid[],
+      extra_accounts integer not null default 0,
+      extra_removal integer not null default 0,
+      version integer not null default 1,
+      failed_charges integer not null default 0,
       created_at timestamptz not null,
-      updated_at timestamptz not null
+      updated_at timestamptz not null,
+      constraint subscriptions_extra_accounts check (extra_accounts >= 0),
+      constraint subscriptions_extra_removal check (extra_removal >= 0 and extra_removal <= extra_accounts)
     )`,
+  'create index subscriptions_by_due on subscriptions (due_at) where due_at is not null',
   `
     create table identities (
       id uuid primary key,

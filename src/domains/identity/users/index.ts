@@ -22,5 +22,11 @@ export { mailRecipients } from './notification-mails.ts'
 export { pictureUrl } from './picture-url.ts'
 export { PICTURE_URL, UserName, UserView, UserWithKey, type UserData } from './schemas.ts'
 export { emailInUse, UserService } from './service.ts'
-export { PLAN_NAMES, type PlanName, type SubscriptionData, type Subscriptions } from './subscription.ts'
+export {
+  PLAN_NAMES,
+  SubscriptionStatus,
+  type PlanName,
+  type SubscriptionData,
+  type Subscriptions,
+} from './subscription.ts'
 export { User, type UserRow } from './tables.ts'

@@ -6,15 +6,19 @@ import type { Sql } from '../../../core/sql.ts'
 export const PLAN_NAMES = ['free', 'starter', 'pro', 'business'] as const
 export type PlanName = (typeof PLAN_NAMES)[number]
 
+export const SubscriptionStatus = States('SubscriptionStatus', 'State of a subscription', {
+  trialing: 'A free trial of a paid plan. The first payment is due at `endDate`',
+  active: 'Paid, or on the free plan',
+  past_due: 'A payment has failed and will be retried',
+  cancelled: 'Ends at `endDate` and will not renew',
+  expired: 'The paid plan has ended, and the free plan applies',
+})
+
 export const SubscriptionSummary = named(
   'SubscriptionSummary',
   Type.Object({
     plan: OneOf(PLAN_NAMES),
-    status: States('SubscriptionStatus', 'State of a subscription', {
-      active: 'Paid, or free',
-      past_due: 'A payment has failed and will be retried',
-      cancelled: 'Ends at `endDate` and will not renew',
-    }),
+    status: SubscriptionStatus,
     creditsRemaining: Type.Integer({ description: 'AI credits left in the current month' }),
     creditsPerMonth: Type.Integer(),
     startDate: Timestamp,

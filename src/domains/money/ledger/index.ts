@@ -2,3 +2,6 @@
 
 export { houseAccount, walletOf } from './accounts.ts'
 export type { Line } from './book.ts'
+export { allocate, apportion, scaled, sum } from './rounding.ts'
+export { CreditBalance } from './schemas.ts'
+export type { Ledger } from './service.ts'

@@ -14,7 +14,11 @@ export function cycleAt(anchor: number, now: number): Cycle {
   return { start: addMonths(anchor, months), end: addMonths(anchor, months + 1) }
 }
 
-function addMonths(anchor: number, months: number): number {
+/**
+ * A moment some months after another one, at the same time of day (UTC). In a month without that day, it is the last
+ * day. Always count from the first moment: steps of one month would turn the 31st into the 28th for good.
+ */
+export function addMonths(anchor: number, months: number): number {
   const date = new Date(anchor)
   const day = date.getUTCDate()
   date.setUTCDate(1)

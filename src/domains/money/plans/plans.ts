@@ -2,11 +2,15 @@ import type { PlanName } from '../../identity/users/index.ts'
 
 /** The plans: what they cost and what they allow. No other code depends on a particular plan. */
 
-const TERMS = ['month', 'quarter', 'year'] as const
-type Term = (typeof TERMS)[number]
+/** How long a payment lasts. */
+export const TERMS = ['month', 'quarter', 'year'] as const
+export type Term = (typeof TERMS)[number]
+
+/** The months of each term. */
+export const TERM_MONTHS: Readonly<Record<Term, number>> = { month: 1, quarter: 3, year: 12 }
 
 /** An amount in minor units (cents) of an ISO 4217 currency. */
-interface Money {
+export interface Money {
   readonly amount: number
   readonly currency: string
 }
@@ -41,6 +45,8 @@ export interface Plan {
   readonly summary: string
   /** The price of the whole term, not of its months. */
   readonly prices: Readonly<Record<Term, Money>>
+  /** The price of one more social account than the plan includes, for a whole term. Null if none can be added. */
+  readonly extraAccountPrices: Readonly<Record<Term, Money>> | null
   readonly limits: PlanLimits
 }
 
@@ -66,6 +72,7 @@ export const PLANS: Readonly<Record<PlanName, Plan>> = {
     title: 'Free',
     summary: 'Publish, and stream to ten destinations at once.',
     prices: pricedAt(0),
+    extraAccountPrices: null,
     limits: {
       workspaces: 3,
       members: 5,
@@ -91,6 +98,7 @@ export const PLANS: Readonly<Record<PlanName, Plan>> = {
     title: 'Starter',
     summary: 'For one person who publishes every day.',
     prices: pricedAt(1_900),
+    extraAccountPrices: pricedAt(300),
     limits: {
       workspaces: 5,
       members: 10,
@@ -116,6 +124,7 @@ export const PLANS: Readonly<Record<PlanName, Plan>> = {
     title: 'Pro',
     summary: 'For a team with several brands.',
     prices: pricedAt(4_900),
+    extraAccountPrices: pricedAt(300),
     limits: {
       workspaces: 15,
       members: 30,
@@ -141,6 +150,7 @@ export const PLANS: Readonly<Record<PlanName, Plan>> = {
     title: 'Business',
     summary: 'For agencies and broadcasters.',
     prices: pricedAt(14_900),
+    extraAccountPrices: pricedAt(200),
     limits: {
       workspaces: 100,
       members: 200,

@@ -1,8 +1,8 @@
-import { named, OneOf, Type } from '../../../core/schema.ts'
+import { named, Nullable, OneOf, Type } from '../../../core/schema.ts'
 import { PLAN_NAMES } from '../../identity/users/index.ts'
 import { LIMITS, type LimitName } from './plans.ts'
 
-const Money = named(
+export const Money = named(
   'Money',
   Type.Object({
     amount: Type.Integer({ minimum: 0, description: 'Minor units, such as cents' }),
@@ -28,6 +28,15 @@ export const PlanView = named(
     prices: Type.Object(
       { month: Money, quarter: Money, year: Money },
       { description: 'Price of the whole term, not of a month' },
+    ),
+    extraAccountPrices: Nullable(
+      Type.Object(
+        { month: Money, quarter: Money, year: Money },
+        {
+          description:
+            'Price of one more social account than the plan includes, for the whole term. Null if none can be added',
+        },
+      ),
     ),
     limits: Limits,
   }),

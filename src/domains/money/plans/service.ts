@@ -4,13 +4,18 @@ import type { AppError } from '../../../core/error.ts'
 import { NotFound, PlanLimit } from '../../../core/errors.ts'
 import { Provided } from '../../../core/provided.ts'
 import type { Sql } from '../../../core/sql.ts'
-import type { Row } from '../../../db/row.ts'
-import type { FindOptions } from '../../../db/table.ts'
+import { atMost } from '../../../db/condition.ts'
+import type { Changes, FindOptions } from '../../../db/table.ts'
 import type { Foundation } from '../../../foundation.ts'
 import { PLAN_NAMES, type PlanName, type SubscriptionData, type Subscriptions } from '../../identity/users/index.ts'
 import { cycleAt, type Cycle } from './cycle.ts'
 import { PLANS, UNLIMITED, type DefaultPlan, type LimitName, type Plan, type PlanLimits } from './plans.ts'
-import { subscriptions } from './tables.ts'
+import { subscriptions, type SubscriptionRow } from './tables.ts'
+
+/** The parts of a subscription that decide its limits. */
+type Granted = Pick<SubscriptionRow, 'plan' | 'extraAccounts'>
+
+const GRANTED = ['plan', 'extraAccounts'] as const
 
 /** What a user may use, and the plan that grants it. */
 export interface Allowance extends PlanLimits {
@@ -39,7 +44,6 @@ const COUNTED = {
 
 type CountedLimit = keyof typeof COUNTED
 type Subscription = typeof subscriptions.entity
-type SubscriptionRow = Row<Subscription>
 
 /**
  * Which plan a user is on, and what it allows. Every user has a subscription from sign-up on. A user without one (an
@@ -52,7 +56,7 @@ export class PlanService implements Subscriptions {
   readonly creditsOf = new Provided<CreditsOf>('the credits of users')
   readonly #sql: Sql
   readonly #clock: Clock
-  readonly #plans: NoticeCache<PlanName>
+  readonly #plans: NoticeCache<Granted>
   /** The payer of each workspace. Cached, because turns that do not read share one round trip. */
   readonly #payers: NoticeCache<string>
   readonly #default: DefaultPlan
@@ -61,7 +65,7 @@ export class PlanService implements Subscriptions {
     this.#default = config.DEFAULT_PLAN
     this.#sql = database
     this.#clock = clock
-    this.#plans = new NoticeCache({ name: 'plan', coordination, clock, load: (userId) => this.#planOf(userId) })
+    this.#plans = new NoticeCache({ name: 'plan', coordination, clock, load: (userId) => this.#grantedTo(userId) })
     this.#payers = new NoticeCache({ name: 'payer', coordination, clock, load: (id) => this.payerOf.get()(id) })
   }
 
@@ -69,22 +73,22 @@ export class PlanService implements Subscriptions {
     return Object.values(PLANS)
   }
 
-  async start(sql: Sql, userId: string, plan: PlanName = this.#defaultPlan): Promise<void> {
+  async start(sql: Sql, userId: string, plan: PlanName = this.basePlan): Promise<void> {
     const now = new Date(this.#clock.now())
     const times = { anchorAt: now, createdAt: now, updatedAt: now }
     await subscriptions.insert(sql, { userId, plan, status: 'active', ...times }, { ignoreConflict: true })
   }
 
   async subscriptionOf(userId: string, sql: Sql = this.#sql): Promise<SubscriptionData> {
-    const { anchorAt, plan, status } = await this.#subscription(sql, userId, {})
+    const { anchorAt, periodEnd, periodStart, plan, status } = await this.#subscription(sql, userId, {})
     const month = this.#monthOf(anchorAt, plan)
     return {
       plan,
       status,
       creditsRemaining: await this.creditsOf.get()(sql, userId, month),
       creditsPerMonth: month.perMonth,
-      startDate: new Date(month.start).toISOString(),
-      endDate: new Date(month.end).toISOString(),
+      startDate: periodStart ?? new Date(month.start).toISOString(),
+      endDate: periodEnd ?? new Date(month.end).toISOString(),
     }
   }
 
@@ -96,7 +100,12 @@ export class PlanService implements Subscriptions {
 
   /** The limits of a user. Cached; at most 30 s old if a notice is lost. */
   async limitsOf(userId: string): Promise<Allowance> {
-    return this.#allowance((await this.#plans.find(userId)) ?? this.#defaultPlan)
+    return this.#allowance((await this.#plans.find(userId)) ?? { plan: this.basePlan, extraAccounts: 0 })
+  }
+
+  /** The limits that a user would have on a plan. */
+  limitsOn(plan: PlanName, extraAccounts = 0): Allowance {
+    return this.#allowance({ plan, extraAccounts })
   }
 
   /**
@@ -104,8 +113,31 @@ export class PlanService implements Subscriptions {
    * user cannot exceed a limit together.
    */
   async lockLimitsOf(sql: Sql, userId: string): Promise<Allowance> {
-    const { plan } = await this.#subscription(sql, userId, { columns: ['plan'], lock: 'for no key update' })
-    return this.#allowance(plan)
+    return this.#allowance(await this.#subscription(sql, userId, { columns: [...GRANTED], lock: 'for no key update' }))
+  }
+
+  /** The subscription of a user. Locked until the transaction ends if `lock` is set. */
+  subscription(sql: Sql, userId: string, { lock = false }: { readonly lock?: boolean } = {}): Promise<SubscriptionRow> {
+    return this.#subscription(sql, userId, lock ? { lock: 'for no key update' } : {})
+  }
+
+  /** Changes a subscription that the transaction has locked. Call `changed` after the commit. */
+  async update(sql: Sql, userId: string, changes: Changes<Subscription>): Promise<void> {
+    await subscriptions.update(sql, { userId }, { ...changes, updatedAt: new Date(this.#clock.now()) })
+  }
+
+  /** The users whose subscription needs something by now, the most overdue first. */
+  async due(sql: Sql, limit: number): Promise<Pick<SubscriptionRow, 'userId' | 'dueAt'>[]> {
+    return subscriptions.find(
+      sql,
+      { dueAt: atMost(new Date(this.#clock.now())) },
+      { columns: ['userId', 'dueAt'], orderBy: ['dueAt asc'], limit },
+    )
+  }
+
+  /** A subscription has other limits. Call it after the commit. */
+  changed(userId: string): void {
+    this.#plans.invalidate(userId)
   }
 
   /** The 402 that names the limit that was reached, its value and the current usage. */
@@ -133,7 +165,7 @@ export class PlanService implements Subscriptions {
   /** Puts a user on another plan. The billing cycle stays the same; charging is up to the caller. */
   async change(userId: string, plan: PlanName): Promise<void> {
     await subscriptions.update(this.#sql, { userId }, { plan, updatedAt: new Date(this.#clock.now()) })
-    this.#plans.invalidate(userId)
+    this.changed(userId)
   }
 
   /** A workspace has another payer. Call it after the commit. */
@@ -146,9 +178,8 @@ export class PlanService implements Subscriptions {
     this.#plans.close()
   }
 
-  async #planOf(userId: string): Promise<PlanName | undefined> {
-    const row = await subscriptions.first(this.#sql, { userId }, { columns: ['plan'] })
-    return row?.plan
+  async #grantedTo(userId: string): Promise<Granted | undefined> {
+    return subscriptions.first(this.#sql, { userId }, { columns: [...GRANTED] })
   }
 
   #monthOf(anchorAt: string, plan: PlanName): CreditMonth {
@@ -160,7 +191,8 @@ export class PlanService implements Subscriptions {
     return this.#default === 'unlimited' ? UNLIMITED : PLANS[plan].limits
   }
 
-  get #defaultPlan(): PlanName {
+  /** The plan that costs nothing here: of new users, and of those whose paid plan has ended. */
+  get basePlan(): PlanName {
     return this.#default === 'unlimited' ? 'business' : this.#default
   }
 
@@ -178,7 +210,8 @@ export class PlanService implements Subscriptions {
     return started
   }
 
-  #allowance(plan: PlanName): Allowance {
-    return { plan, ...this.#limits(plan) }
+  #allowance({ extraAccounts, plan }: Granted): Allowance {
+    const limits = this.#limits(plan)
+    return { plan, ...limits, socialAccounts: limits.socialAccounts + extraAccounts }
   }
 }

@@ -1,0 +1,15 @@
+import type { BillingRequest } from './pricing.ts'
+
+/** How a charge went. What it pays for is applied by the settlement of the payment, not by the caller. */
+export interface ChargeOutcome {
+  /** `unavailable`: there is no payment method, and too little in the wallet. Nothing was tried. */
+  readonly status: 'succeeded' | 'pending' | 'failed' | 'unavailable'
+  /** Why it did not succeed, as a sentence for the customer. */
+  readonly message: string
+}
+
+/** Charges customers without them: the default payment method, or else the wallet. */
+export interface Charger {
+  /** @param key the same key is the same payment, however often it is called */
+  charge(userId: string, request: BillingRequest, key: string): Promise<ChargeOutcome>
+}

@@ -1,0 +1,81 @@
+import type { Services } from '../../../core/services.ts'
+import type { Foundation } from '../../../foundation.ts'
+import { Postman } from '../../../mail/postman.ts'
+import type { Charger } from './charges.ts'
+import { Coupons } from './coupons.ts'
+import { Pricing, type TaxesOf } from './pricing.ts'
+import { BillingReader } from './reader.ts'
+import { Renewals } from './renewals.ts'
+import { Settlement } from './settlement.ts'
+import { Subscriptions } from './subscriptions.ts'
+import { BillingUsage } from './usage.ts'
+
+declare module '../../../core/services.ts' {
+  interface Services {
+    readonly billing: ReturnType<typeof composeBilling>['services']['billing']
+  }
+}
+
+/** Builds the services of the domain. */
+export function composeBilling(
+  foundation: Foundation,
+  {
+    assets,
+    ledger,
+    plans,
+    socialAccounts,
+    streams,
+  }: Pick<Services, 'assets' | 'ledger' | 'plans' | 'socialAccounts' | 'streams'>,
+) {
+  const { clock, database, jobs, log } = foundation
+  const coupons = new Coupons(database, clock)
+  const taxesOf: TaxesOf = async () => () => []
+  const pricing = new Pricing(clock, plans, coupons, taxesOf)
+  const settlement = new Settlement(clock, plans, coupons)
+  const charger: Charger = {
+    charge: async () => ({ status: 'unavailable', message: 'There is no payment method.' }),
+  }
+  const postman = new Postman(jobs)
+  const renewals = new Renewals({
+    database,
+    clock,
+    log: log.child({ part: 'billing' }),
+    postman,
+    plans,
+    pricing,
+    settlement,
+    charger,
+  })
+  const usedAccounts = async (userId: string) => usedOf(await socialAccounts.limits.statusOf(userId), 'socialAccounts')
+  const billing = {
+    coupons,
+    pricing,
+    renewals,
+    settlement,
+    reader: new BillingReader(foundation, { ledger, plans, pricing }),
+    subscriptions: new Subscriptions(database, clock, plans, (tx, userId) => renewals.expire(tx, userId)),
+    usedAccounts,
+    usage: new BillingUsage(database, clock, plans, {
+      workspaces: async (userId) => usedOf(await socialAccounts.limits.statusOf(userId), 'workspaces'),
+      socialAccounts: usedAccounts,
+      streamingMinutesPerMonth: async (userId) => (await streams.usage.of(userId)).minutesUsed,
+      concurrentStreams: async (userId) => (await streams.usage.of(userId)).activeStreams,
+      storageBytes: async (userId) => {
+        const { files, held, renditions } = await assets.quota.usedBy(database, userId)
+        return files + held + renditions
+      },
+      aiCreditsPerMonth: async (userId) => {
+        const { creditsPerMonth, creditsRemaining } = await plans.subscriptionOf(userId)
+        return Math.max(0, creditsPerMonth - creditsRemaining)
+      },
+    }),
+  }
+  return { services: { billing } }
+}
+
+function usedOf(
+  { quotas }: { readonly quotas: readonly { readonly kind: string; readonly used: number }[] },
+  kind: string,
+): number {
+  return quotas.find((quota) => quota.kind === kind)?.used ?? 0
+}

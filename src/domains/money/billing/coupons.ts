@@ -1,0 +1,197 @@
+import type { Clock } from '../../../core/clock.ts'
+import { Conflict, NotFound } from '../../../core/errors.ts'
+import { uuidv7 } from '../../../core/id.ts'
+import { pageOf, pageRequest } from '../../../core/page.ts'
+import type { PageResult } from '../../../core/reply.ts'
+import type { Sql } from '../../../core/sql.ts'
+import { not, sameText } from '../../../db/condition.ts'
+import { increment } from '../../../db/increment.ts'
+import type { Database } from '../../../db/database.ts'
+import { CURRENCY } from './currency.ts'
+import { planTitle } from './descriptions.ts'
+import { CouponNotValid } from './errors.ts'
+import type { PlannedChange } from './planned-change.ts'
+import type { AppliedCoupon, PricedChange } from './priced-change.ts'
+import type { CouponData, NewCouponData } from './schemas.ts'
+import { coupons, couponUses, type CouponRow, type CycleRow } from './tables.ts'
+
+/** Coupons: administrators make them, customers enter their codes. */
+export class Coupons {
+  readonly #database: Database
+  readonly #clock: Clock
+
+  constructor(database: Database, clock: Clock) {
+    this.#database = database
+    this.#clock = clock
+  }
+
+  /** @throws AppError conflict when the code is taken */
+  async create(adminId: string, { code, plans = [], ...input }: NewCouponData): Promise<CouponData> {
+    const now = new Date(this.#clock.now())
+    const id = uuidv7(now.getTime())
+    const inserted = await coupons.insert(
+      this.#database,
+      {
+        id,
+        code,
+        basisPoints: input.percent === undefined ? null : Math.round(input.percent * 100),
+        amount: input.amount ?? null,
+        currency: CURRENCY,
+        cycles: input.cycles ?? null,
+        plans: [...plans],
+        maxUses: input.maxUses ?? null,
+        expiresAt: input.expiresAt === undefined ? null : new Date(input.expiresAt),
+        createdBy: adminId,
+        createdAt: now,
+        updatedAt: now,
+      },
+      { ignoreConflict: true },
+    )
+    if (inserted === 0) throw Conflict({ message: 'There is a coupon with this code already.' })
+    return viewOf(await this.#find({ id }))
+  }
+
+  async list(query: { limit?: number; cursor?: string }): Promise<PageResult<CouponData>> {
+    const page = pageRequest(query)
+    const rows = await coupons.page(this.#database, {}, page)
+    return pageOf(rows, page.limit, (row) => row, viewOf)
+  }
+
+  /** Nobody can enter the coupon from now on. It still discounts the cycles of those who have. */
+  async end(id: string): Promise<CouponData> {
+    const now = new Date(this.#clock.now())
+    await coupons.update(this.#database, { id, endedAt: null }, { endedAt: now, updatedAt: now })
+    return viewOf(await this.#find({ id }))
+  }
+
+  /**
+   * The coupon that discounts a change: the one of the code, or the one that the customer has entered before.
+   * @param cycles those that are paid and not over, oldest first
+   * @throws AppError coupon_not_valid
+   */
+  async appliedTo(
+    sql: Sql,
+    userId: string,
+    change: PlannedChange,
+    code: string | undefined,
+    cycles: readonly CycleRow[],
+  ): Promise<AppliedCoupon | undefined> {
+    if (code !== undefined) {
+      const coupon = await this.#usable(sql, userId, code, change)
+      return appliedOf(coupon, coupon.cycles, 'new')
+    }
+    if (change.event === 'changed') return this.#carried(sql, cycles, change)
+    const uses = await couponUses.find(sql, { userId, status: 'active' })
+    const use = uses.find(({ cyclesLeft }) => cyclesLeft === null || cyclesLeft > 0)
+    if (use === undefined) return undefined
+    const coupon = await coupons.first(sql, { id: use.couponId })
+    return coupon && isFor(coupon, change) ? appliedOf(coupon, use.cyclesLeft, 'running') : undefined
+  }
+
+  /**
+   * Holds a new coupon for a payment, so that it is not used more often than allowed.
+   * @throws AppError coupon_not_valid when others have used it up
+   */
+  async hold(sql: Sql, userId: string, { coupon }: PricedChange): Promise<void> {
+    if (coupon?.use !== 'new') return
+    const times = { createdAt: new Date(this.#clock.now()), updatedAt: new Date(this.#clock.now()) }
+    const use = { couponId: coupon.id, userId, status: 'held' as const, cyclesLeft: coupon.cyclesLeft, ...times }
+    const inserted = await couponUses.insert(sql, use, { ignoreConflict: true })
+    if (inserted === 0) return
+    const counted = await sql.run(
+      'update coupons set uses = uses + 1 where id = $1 and (max_uses is null or uses < max_uses)',
+      [coupon.id],
+    )
+    if (counted === 0) throw usedUp()
+  }
+
+  /** The payment has succeeded: the coupon is used, and another one that was in use is not any more. */
+  async use(sql: Sql, userId: string, { coupon }: PricedChange): Promise<void> {
+    if (coupon === null || coupon.use === 'carried') return
+    const updatedAt = new Date(this.#clock.now())
+    if (coupon.use === 'new') {
+      await couponUses.update(sql, { userId, couponId: not(coupon.id) }, { cyclesLeft: 0, updatedAt })
+    }
+    const { cyclesLeft, id: couponId } = coupon
+    const changed = await couponUses.update(sql, { userId, couponId }, { status: 'active', cyclesLeft, updatedAt })
+    if (changed > 0) return
+    // It was released, because another payment with it had failed. What was quoted stays valid.
+    await couponUses.insert(sql, { couponId, userId, status: 'active', cyclesLeft, createdAt: updatedAt, updatedAt })
+    await coupons.update(sql, { id: couponId }, { uses: increment(1) })
+  }
+
+  /** The payment has failed: the customer, or another one, can use the coupon. */
+  async release(sql: Sql, userId: string, { coupon }: PricedChange): Promise<void> {
+    if (coupon?.use !== 'new') return
+    const released = await couponUses.delete(sql, { couponId: coupon.id, userId, status: 'held' })
+    if (released > 0) await coupons.update(sql, { id: coupon.id }, { uses: increment(-1) })
+  }
+
+  async #usable(sql: Sql, userId: string, code: string, change: PlannedChange): Promise<CouponRow> {
+    const coupon = await coupons.first(sql, { code: sameText(code) })
+    if (coupon === undefined) throw CouponNotValid({ message: 'There is no coupon with this code.' })
+    const now = this.#clock.now()
+    if (coupon.endedAt !== null) throw CouponNotValid({ message: 'This coupon has ended.' })
+    if (coupon.expiresAt !== null && Date.parse(coupon.expiresAt) <= now) {
+      throw CouponNotValid({ message: 'This coupon has expired.' })
+    }
+    if (!isFor(coupon, change)) {
+      const titles = coupon.plans.map((plan) => planTitle(plan)).join(', ')
+      throw CouponNotValid({ message: `This coupon is for other plans: ${titles}.` })
+    }
+    const use = await couponUses.first(sql, { couponId: coupon.id, userId })
+    if (use?.status === 'active') throw CouponNotValid({ message: 'You have used this coupon before.' })
+    if (use === undefined && coupon.maxUses !== null && coupon.uses >= coupon.maxUses) throw usedUp()
+    return coupon
+  }
+
+  /** A percentage off the current cycle is a percentage off what it becomes. */
+  async #carried(sql: Sql, cycles: readonly CycleRow[], change: PlannedChange): Promise<AppliedCoupon | undefined> {
+    const couponId = cycles[0]?.couponId ?? null
+    if (couponId === null) return undefined
+    const coupon = await coupons.first(sql, { id: couponId })
+    if (coupon === undefined || coupon.basisPoints === null || !isFor(coupon, change)) return undefined
+    return appliedOf(coupon, cycles.filter((cycle) => cycle.couponId === couponId).length, 'carried')
+  }
+
+  async #find(where: { readonly id: string }): Promise<CouponRow> {
+    const row = await coupons.first(this.#database, where)
+    if (row === undefined) throw NotFound()
+    return row
+  }
+}
+
+function usedUp() {
+  return CouponNotValid({ message: 'This coupon was used as often as it can be.' })
+}
+
+function isFor({ plans }: CouponRow, { plan }: PlannedChange): boolean {
+  return plans.length === 0 || plans.includes(plan)
+}
+
+function appliedOf(
+  { amount, basisPoints, code, id }: CouponRow,
+  cycles: number | null,
+  use: AppliedCoupon['use'],
+): AppliedCoupon {
+  return { id, code, off: basisPoints === null ? { amount: amount ?? 0 } : { basisPoints }, cycles, use }
+}
+
+function viewOf(row: CouponRow): CouponData {
+  return {
+    _id: row.id,
+    code: row.code,
+    percent: row.basisPoints === null ? null : row.basisPoints / 100,
+    amount: row.amount,
+    currency: row.currency,
+    cycles: row.cycles,
+    plans: row.plans,
+    maxUses: row.maxUses,
+    usesCount: row.uses,
+    expiresAt: row.expiresAt,
+    endedAt: row.endedAt,
+    createdBy: row.createdBy,
+    createdAt: row.createdAt,
+    updatedAt: row.updatedAt,
+  }
+}

@@ -1,0 +1,2 @@
+/** The currency of all prices (`plans.ts`). */
+export const CURRENCY = 'USD'

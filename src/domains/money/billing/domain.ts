@@ -1,0 +1,15 @@
+import { domain } from '../../../domain.ts'
+import { composeBilling } from './compose.ts'
+import * as couponOperations from './coupon-operations.ts'
+import * as jobs from './jobs.ts'
+import * as operations from './operations.ts'
+import { billingEntities } from './tables.ts'
+
+export const billing = domain({
+  name: 'billing',
+  about: 'Subscriptions: terms, cycles, extra accounts, coupons and usage',
+  operations: { ...operations, ...couponOperations },
+  jobs,
+  entities: billingEntities,
+  compose: composeBilling,
+})

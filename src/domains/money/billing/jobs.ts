@@ -1,0 +1,33 @@
+import { HOUR, MINUTE } from '../../../core/clock.ts'
+import { job, schedule } from '../../../core/job.ts'
+import { Id, Type } from '../../../core/schema.ts'
+
+/** How many subscriptions one run of the schedule hands out. The next run, a minute later, takes others. */
+const BATCH = 1_000
+
+/** Renews one subscription, charges it again, or ends it. */
+export const advanceSubscription = job({
+  name: 'billing.advance',
+  summary: 'Renew a subscription, repeat a failed charge, or end what is not paid',
+  queue: 'default',
+  data: Type.Object({ userId: Id }),
+  attempts: 20,
+  backoff: { firstMs: 5_000, maxMs: HOUR },
+  timeoutMs: 2 * MINUTE,
+  run: async ({ billing, data }) => {
+    await billing.renewals.advance(data.userId)
+  },
+})
+
+export const advanceDueSubscriptions = schedule({
+  name: 'billing.due',
+  summary: 'Renew the subscriptions whose paid time ends',
+  cron: '* * * * *',
+  run: async ({ effect, jobs, plans }) => {
+    await effect(async (tx) => {
+      for (const { userId } of await plans.due(tx, BATCH)) {
+        await jobs.add(tx, advanceSubscription, { userId }, { key: userId })
+      }
+    })
+  },
+})

@@ -1,0 +1,124 @@
+import type { Money } from '../plans/index.ts'
+import { apportion, sum } from '../ledger/index.ts'
+import type { Share } from './cycles.ts'
+
+/** Something that is bought, or given back because it is replaced. Amounts are net, in minor units. */
+export interface QuoteItem {
+  readonly kind: 'plan' | 'extra_accounts' | 'unused'
+  readonly description: string
+  /** The price of the whole time; negative for what is given back. */
+  readonly amount: number
+  /** The part of the time that `amount` is for; the whole if absent. */
+  readonly share?: Share
+  /** A percentage does not apply to it, because the coupon covers fewer cycles. */
+  readonly isFullPrice?: boolean
+}
+
+/** A coupon as it applies to one charge. */
+export interface QuoteCoupon {
+  readonly code: string
+  /** Hundredths of a percent off what is bought, or a net amount off the whole. */
+  readonly off: { readonly basisPoints: number } | { readonly amount: number }
+}
+
+/** One tax on a net amount. */
+export interface QuoteTax {
+  readonly description: string
+  readonly amount: number
+}
+
+export interface QuoteLine {
+  readonly kind: QuoteItem['kind'] | 'discount'
+  readonly description: string
+  readonly amount: number
+}
+
+/**
+ * What a change of a subscription costs. Previews show it, and charges charge it. `lines` add up to `net`, including the
+ * discount, and `net` and the taxes add up to `total`.
+ */
+export interface Quote {
+  readonly currency: string
+  readonly lines: QuoteLine[]
+  /** What the coupon takes off, as a positive amount. It is one of the lines, too. */
+  readonly discount: number
+  readonly net: number
+  readonly taxes: QuoteTax[]
+  readonly tax: number
+  readonly total: number
+}
+
+export interface QuoteInput {
+  readonly currency: Money['currency']
+  readonly items: readonly QuoteItem[]
+  readonly coupon?: QuoteCoupon | undefined
+  /** The taxes on a net amount, for the buyer and the time of the quote. */
+  readonly taxesOn: (net: number) => readonly QuoteTax[]
+}
+
+/**
+ * Calculates a quote. It is the only place that calculates what a customer pays. Everything is exact until the last
+ * step, which rounds by the rule of the ledger. What is given back never exceeds what is bought, and a discount never
+ * exceeds what is left to pay, so a total is never negative.
+ */
+export function quoteOf({ coupon, currency, items, taxesOn }: QuoteInput): Quote {
+  const denominator = commonDenominator(items)
+  const values = capped(items.map((item) => valueOf(item, denominator)))
+  const reducible = boughtOf(values.filter((_, index) => items[index]?.isFullPrice !== true))
+  const off = coupon === undefined ? 0n : discountOf(coupon, reducible, values, denominator)
+  const amounts = apportion([...values, -off], denominator)
+  const discount = 0 - (amounts.at(-1) ?? 0)
+  const lines: QuoteLine[] = items.map(({ description, kind }, index) => {
+    return { kind, description, amount: amounts[index] ?? 0 }
+  })
+  if (coupon !== undefined && discount > 0) {
+    lines.push({ kind: 'discount', description: describeCoupon(coupon), amount: -discount })
+  }
+  const net = sum(amounts)
+  const taxes = [...taxesOn(net)]
+  const tax = sum(taxes.map(({ amount }) => amount))
+  return { currency, lines, discount, net, taxes, tax, total: net + tax }
+}
+
+/** Basis points of a discount. */
+const WHOLE = 10_000n
+
+/** A denominator by which all values and their discount are integers. */
+function commonDenominator(items: readonly QuoteItem[]): bigint {
+  const lengths = new Set(items.flatMap(({ share }) => (share === undefined ? [] : [BigInt(share.of)])))
+  return [...lengths].reduce((product, length) => product * length, WHOLE)
+}
+
+function valueOf({ amount, share }: QuoteItem, denominator: bigint): bigint {
+  const whole = BigInt(amount) * denominator
+  return share === undefined ? whole : (whole / BigInt(share.of)) * BigInt(share.left)
+}
+
+/** Reduces what is given back to what is bought. */
+function capped(values: readonly bigint[]): bigint[] {
+  let room = boughtOf(values)
+  return values.map((value) => {
+    if (value >= 0n) return value
+    const given = smaller(-value, room)
+    room -= given
+    return -given
+  })
+}
+
+function discountOf({ off }: QuoteCoupon, reducible: bigint, values: readonly bigint[], denominator: bigint): bigint {
+  const left = values.reduce((total, value) => total + value, 0n)
+  if ('amount' in off) return smaller(BigInt(off.amount) * denominator, left)
+  return smaller((reducible / WHOLE) * BigInt(off.basisPoints), left)
+}
+
+function boughtOf(values: readonly bigint[]): bigint {
+  return values.reduce((total, value) => (value > 0n ? total + value : total), 0n)
+}
+
+function describeCoupon({ code, off }: QuoteCoupon): string {
+  return 'amount' in off ? `Coupon ${code}` : `Coupon ${code} (${off.basisPoints / 100} %)`
+}
+
+function smaller(one: bigint, other: bigint): bigint {
+  return one < other ? one : other
+}

@@ -1,0 +1,160 @@
+import { HOUR, type Clock } from '../../../core/clock.ts'
+import type { Logger } from '../../../core/log.ts'
+import type { Sql, Transaction } from '../../../core/sql.ts'
+import type { Database } from '../../../db/database.ts'
+import type { Mail } from '../../../mail/mailer.ts'
+import type { Postman } from '../../../mail/postman.ts'
+import { findUser } from '../../identity/users/index.ts'
+import type { PlanService, SubscriptionRow } from '../plans/index.ts'
+import type { Charger } from './charges.ts'
+import { chargeFailedMail, endedMail, trialEndsMail } from './mails.ts'
+import type { BillingRequest, Pricing } from './pricing.ts'
+import type { Settlement } from './settlement.ts'
+import { after, nextCharge } from './states.ts'
+
+/** How long to wait for a payment whose outcome is not known yet. */
+const PENDING_MS = HOUR
+
+const RENEWAL: BillingRequest = { kind: 'renewal', terms: 1 }
+
+export interface RenewalsOptions {
+  readonly database: Database
+  readonly clock: Clock
+  readonly log: Logger
+  readonly postman: Postman
+  readonly plans: PlanService
+  readonly pricing: Pricing
+  readonly settlement: Settlement
+  readonly charger: Charger
+}
+
+/**
+ * What happens to subscriptions by time: the reminder of a trial, the renewal, repeated charges, and the end. `dueAt` of
+ * a subscription is the next of these moments.
+ *
+ * A renewal is charged once, however many nodes run it: its payment has a key that follows from the subscription, its
+ * settlement applies only to the version of the subscription that it was priced for, and a cycle with the same start
+ * cannot be added twice.
+ */
+export class Renewals {
+  readonly #options: RenewalsOptions
+
+  constructor(options: RenewalsOptions) {
+    this.#options = options
+  }
+
+  /** Does what is due for a user. Harmless to repeat. */
+  async advance(userId: string): Promise<void> {
+    const { charger, database, log } = this.#options
+    const due = await database.transaction((tx) => this.#begin(tx, userId))
+    if (due === undefined) return
+    const outcome = await charger.charge(userId, RENEWAL, due.key)
+    log.info({ userId, status: outcome.status }, 'a renewal was charged')
+    // A trial without any means to pay simply ends.
+    if (outcome.status === 'unavailable') {
+      await database.transaction((tx) =>
+        due.isTrial ? this.expire(tx, userId, due.version) : this.failed(tx, userId, due.version, outcome.message),
+      )
+    } else if (outcome.status === 'pending') {
+      await database.transaction((tx) => this.#wait(tx, userId, due.version))
+    }
+  }
+
+  /**
+   * A charge of the cycle that is due has failed, in the transaction that records it. It is repeated after some days, and
+   * the subscription ends after the last time.
+   */
+  async failed(tx: Transaction, userId: string, version: number, reason: string): Promise<void> {
+    const { clock, plans } = this.#options
+    const row = await plans.subscription(tx, userId, { lock: true })
+    const now = clock.now()
+    if (row.version !== version || row.periodEnd === null || Date.parse(row.periodEnd) > now) return
+    const status = after(row.status, 'charge_failed')
+    if (status === undefined) return
+    const failedSince = row.failedSince === null ? now : Date.parse(row.failedSince)
+    const next = nextCharge(failedSince, now)
+    if (next === undefined) {
+      await this.expire(tx, userId)
+      return
+    }
+    const failedAt = new Date(failedSince)
+    await plans.update(tx, userId, { status, failedSince: failedAt, dueAt: new Date(next), remindAt: null })
+    tx.afterCommit(() => plans.changed(userId))
+    await this.#mail(tx, userId, (to) => chargeFailedMail(to, row.plan, reason, next))
+  }
+
+  /**
+   * Ends a subscription: the plan that costs nothing applies. Nothing is deleted.
+   * @param version only if the subscription has not changed since
+   */
+  async expire(tx: Transaction, userId: string, version?: number): Promise<void> {
+    const { plans } = this.#options
+    const row = await plans.subscription(tx, userId, { lock: true })
+    if (row.periodEnd === null || (version !== undefined && row.version !== version)) return
+    await plans.update(tx, userId, {
+      status: 'expired',
+      plan: plans.basePlan,
+      periodStart: null,
+      periodEnd: null,
+      dueAt: null,
+      remindAt: null,
+      failedSince: null,
+      nextPlan: null,
+      keepAccountIds: null,
+      extraAccounts: 0,
+      extraRemoval: 0,
+      version: row.version + 1,
+    })
+    tx.afterCommit(() => plans.changed(userId))
+    await this.#mail(tx, userId, (to) => endedMail(to, row.plan, plans.basePlan))
+  }
+
+  /** @returns what to charge, if anything */
+  async #begin(
+    tx: Transaction,
+    userId: string,
+  ): Promise<{ key: string; version: number; isTrial: boolean } | undefined> {
+    const { clock, plans, pricing, settlement } = this.#options
+    const row = await plans.subscription(tx, userId, { lock: true })
+    const now = clock.now()
+    if (row.dueAt === null || row.periodEnd === null || Date.parse(row.dueAt) > now) return undefined
+    if (Date.parse(row.periodEnd) > now) {
+      await this.#remind(tx, row)
+      return undefined
+    }
+    if (row.status === 'cancelled') {
+      await this.expire(tx, userId)
+      return undefined
+    }
+    const { change } = await pricing.price(tx, userId, RENEWAL, { lock: true })
+    if (change.quote.total > 0) {
+      return { key: renewalKey(row), version: row.version, isTrial: row.status === 'trialing' }
+    }
+    await settlement.apply(tx, userId, change, { version: row.version, paymentId: null })
+    return undefined
+  }
+
+  async #remind(tx: Transaction, row: SubscriptionRow): Promise<void> {
+    const { plans } = this.#options
+    const end = Date.parse(row.periodEnd ?? '')
+    await plans.update(tx, row.userId, { remindAt: null, dueAt: new Date(end) })
+    if (row.status === 'trialing') await this.#mail(tx, row.userId, (to) => trialEndsMail(to, row.plan, end))
+  }
+
+  async #wait(tx: Transaction, userId: string, version: number): Promise<void> {
+    const { clock, plans } = this.#options
+    const row = await plans.subscription(tx, userId, { lock: true })
+    if (row.version !== version || row.dueAt === null || Date.parse(row.dueAt) > clock.now()) return
+    await plans.update(tx, userId, { dueAt: new Date(clock.now() + PENDING_MS) })
+  }
+
+  async #mail(sql: Sql, userId: string, write: (to: string) => Mail): Promise<void> {
+    const user = await findUser(sql, userId, { columns: ['email'] })
+    if (user !== undefined) await this.#options.postman.post(sql, write(user.email))
+  }
+}
+
+/** Names the payment of a renewal. A failed payment is followed by another one. */
+function renewalKey({ failedCharges, userId, version }: SubscriptionRow): string {
+  return `subscription ${userId} ${version}.${failedCharges} renewal`
+}
