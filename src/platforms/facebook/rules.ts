@@ -8,6 +8,7 @@ const MB = 1_000_000
 /** Limits of pages. Videos are published as reels. */
 export const rules: readonly Rule[] = [
   { id: 'text.max', value: 63_206, counting: 'characters', ...POSTS },
+  { id: 'text.distinct', value: 1, ...POSTS, note: 'Facebook refuses the text of the post before (error 506).' },
   { id: 'link.max', value: 2_048, counting: 'characters', ...POSTS, note: 'Facebook states no limit.' },
   { id: 'link.card', value: 1, ...POSTS },
   { id: 'comment.max', value: 8_000, counting: 'characters', ...POSTS },

@@ -13,6 +13,13 @@ const MB = 1_000_000
 
 export const rules: readonly Rule[] = [
   { id: 'text.max', value: 3_000, counting: 'utf16', ...POSTS },
+  {
+    id: 'text.distinct',
+    value: 1,
+    ...POSTS,
+    confidence: 'reported',
+    note: 'LinkedIn refuses a repeated text (DUPLICATE_POST). It does not say with how many posts it compares.',
+  },
   { id: 'link.card', value: 1, ...POSTS },
   {
     id: 'comment.max',

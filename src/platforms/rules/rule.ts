@@ -46,6 +46,7 @@ export type CountingMethod = keyof typeof COUNTING
 export const RULE_IDS = {
   'text.max': 'length of the text',
   'text.maxBytes': 'bytes of the text',
+  'text.distinct': 'latest posts of an account from which the text of a post without media must differ',
   'text.required': '1 when a text is required',
   'caption.max': 'length of the text beside media',
   'caption.maxWithImages': 'length of the text beside images, where it differs',

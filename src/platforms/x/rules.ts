@@ -14,6 +14,13 @@ export const rules: readonly Rule[] = [
     ...COUNTING,
     note: 'Subscribers of X Premium have 25,000. The account’s subscription decides.',
   },
+  {
+    id: 'text.distinct',
+    value: 1,
+    ...POSTS,
+    confidence: 'reported',
+    note: 'X refuses a repeated text. It does not say with how many posts it compares.',
+  },
   { id: 'comment.max', value: 280, counting: 'x_weighted', ...COUNTING, note: 'A first comment is a reply.' },
   { id: 'alt.max', value: 1_000, counting: 'characters', ...MEDIA },
   { id: 'thread.max', value: 25, ...POSTS, note: 'X has no limit. Crier sends at most 25 parts.' },

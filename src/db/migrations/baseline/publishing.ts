@@ -186,6 +186,39 @@ export const publishing = [
       updated_at timestamptz not null
     )`,
   'create index post_batches_by_workspace on post_batches (workspace_id, id)',
+  `
+    create table post_series (
+      id uuid primary key,
+      workspace_id uuid not null references workspaces (id) on delete cascade,
+      version integer not null,
+      status text not null,
+      problem jsonb,
+      rrule text not null,
+      exdates text[] not null default '{}',
+      rdates text[] not null default '{}',
+      local_time text not null,
+      time_zone text not null,
+      starts_from text,
+      ends_before text,
+      template jsonb not null,
+      made_until text not null,
+      made_count integer not null,
+      missed_count integer not null default 0,
+      due_at timestamptz,
+      created_by uuid not null,
+      author_id uuid not null,
+      ended_at timestamptz,
+      created_at timestamptz not null,
+      updated_at timestamptz not null
+    )`,
+  'create index post_series_by_workspace on post_series (workspace_id, id)',
+  `create index post_series_due on post_series (due_at) where status = 'active'`,
+  `
+    create table zone_checks (
+      name text primary key,
+      version text not null,
+      checked_at timestamptz not null
+    )`,
   `create table publication_beats (
       name text primary key,
       beat_at timestamptz not null

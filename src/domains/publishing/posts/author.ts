@@ -32,6 +32,8 @@ const LATE_MINUTES = 60
 export interface PostOrigin {
   readonly userId: string
   readonly batchId?: string
+  /** The series that it begins, and its occurrence. */
+  readonly series?: Pick<PostFacts, 'seriesId' | 'occurrence'>
   readonly workspaceZone?: string
   /** Accounts and files that were loaded already. */
   readonly known?: Resources
@@ -117,8 +119,8 @@ export class PostAuthor {
       ...timesOf(time),
       lateMinutes: input.lateMinutes ?? LATE_MINUTES,
       batchId: origin.batchId ?? null,
-      seriesId: null,
-      occurrence: null,
+      seriesId: origin.series?.seriesId ?? null,
+      occurrence: origin.series?.occurrence ?? null,
       approval: null,
       version: 1,
       createdBy: origin.userId,
@@ -141,7 +143,9 @@ export class PostAuthor {
     const { createdAt: at, createdBy: userId, lateMinutes } = post
     const place = await this.#place(turn)
     const planned = prepared.map((target) => {
-      return this.#planned(turn, { ...target, status: 'draft' }, { at, lateMinutes, place })
+      if (target.status !== 'scheduled') return target
+      const { problem } = target
+      return { ...this.#planned(turn, { ...target, status: 'draft' }, { at, lateMinutes, place }), problem }
     })
     const made = await this.#approvals.get().changed(turn, {
       after: { post, targets: planned },

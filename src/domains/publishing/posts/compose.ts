@@ -30,6 +30,10 @@ import { RemoteDesk } from './remote/desk.ts'
 import { PostRemoval } from './remote/removal.ts'
 import { RemoteWorker } from './remote/worker.ts'
 import { PostValidation } from './validation.ts'
+import { composeSeries } from './series/compose.ts'
+import { zoneRules } from './calendar/zones.ts'
+import { TimeMover } from './zones/mover.ts'
+import { ZoneWatch } from './zones/watch.ts'
 import { PostHistory } from './versions/history.ts'
 import { SlotFinder } from './slots/finder.ts'
 import { PostQueues } from './slots/queues.ts'
@@ -43,7 +47,13 @@ declare module '../../../core/services.ts' {
 /** Builds the services of posts. */
 export function composePosts(
   { clock, database: sql, log, searches, turns }: Foundation,
-  { assets, health, socialAccounts, switches }: Pick<Services, 'assets' | 'health' | 'socialAccounts' | 'switches'>,
+  {
+    assets,
+    health,
+    socialAccounts,
+    switches,
+    workspaces,
+  }: Pick<Services, 'assets' | 'health' | 'socialAccounts' | 'switches' | 'workspaces'>,
 ) {
   const checks = new PostChecks(socialAccounts.directory)
   const approvals = new Provided<ApprovalGate>('approvals of posts')
@@ -55,6 +65,11 @@ export function composePosts(
   const author = new PostAuthor({ clock, checks, times, room, approvals, edits: remoteDesk })
   const actions = new PostActions({ clock, author, checks, slots, room, approvals })
   const reader = new PostReader(sql, searches)
+  const validation = new PostValidation({ sql, clock, checks, times })
+  const { seriesRunner, seriesWatch, ...series } = composeSeries(
+    { sql, clock, turns },
+    { author, checks, room, validation, workspaces },
+  )
   const upcoming = new UpcomingPosts(sql, clock)
   assets.uses.register(assetUses)
   const heartbeat = new SchedulerHeartbeat(sql, clock, log)
@@ -67,9 +82,14 @@ export function composePosts(
         /** Set by the domain of approvals. */
         approvals,
         checks,
-        validation: new PostValidation({ sql, clock, checks, times }),
+        validation,
         author,
         actions,
+        series,
+        seriesRunner,
+        seriesWatch,
+        timeMover: new TimeMover(clock, author),
+        zoneWatch: new ZoneWatch({ sql, clock, turns, rules: zoneRules, version: process.versions.tz ?? '' }),
         queues,
         importer: new PostImporter(clock, author, checks),
         exporter: new PostExporter(reader),

@@ -15,11 +15,20 @@ import * as turns from './publication/turns.ts'
 import * as queueEvents from './slots/events.ts'
 import * as queueOperations from './slots/operations.ts'
 import { PostQueue } from './slots/tables.ts'
+import * as seriesEvents from './series/events.ts'
+import { checkAuthors, makeAllOccurrences, makeOccurrences } from './series/jobs.ts'
+import * as seriesOperations from './series/operations.ts'
+import { PostSeries } from './series/tables.ts'
+import * as seriesTurns from './series/turns.ts'
 import { changeRemote, purgePosts } from './remote/jobs.ts'
 import * as remote from './remote/operations.ts'
 import { RemoteChange } from './remote/tables.ts'
 import * as remoteTurns from './remote/turns.ts'
 import { postEntities } from './tables.ts'
+import * as zoneEvents from './zones/events.ts'
+import { checkZones } from './zones/jobs.ts'
+import { ZoneCheck } from './zones/tables.ts'
+import * as zoneTurns from './zones/turns.ts'
 import * as versions from './versions/operations.ts'
 
 export const posts = domain({
@@ -34,11 +43,27 @@ export const posts = domain({
     ...publication,
     ...remote,
     ...numbers,
+    ...seriesOperations,
   },
-  events: { ...events, ...commentEvents, ...queueEvents },
-  jobs: { publishTarget, watchTargets, changeRemote, purgePosts },
-  turns: [...Object.values(turns), ...Object.values(remoteTurns), importFile],
-  entities: [...postEntities, PostComment, PostQueue, PostBatch, RemoteChange],
-  resources: ['posts', 'post_batches'],
+  events: { ...events, ...commentEvents, ...queueEvents, ...seriesEvents, ...zoneEvents },
+  jobs: {
+    publishTarget,
+    watchTargets,
+    changeRemote,
+    purgePosts,
+    makeOccurrences,
+    checkAuthors,
+    makeAllOccurrences,
+    checkZones,
+  },
+  turns: [
+    ...Object.values(turns),
+    ...Object.values(remoteTurns),
+    ...Object.values(seriesTurns),
+    ...Object.values(zoneTurns),
+    importFile,
+  ],
+  entities: [...postEntities, PostComment, PostQueue, PostBatch, RemoteChange, PostSeries, ZoneCheck],
+  resources: ['posts', 'post_batches', 'post_series'],
   compose: composePosts,
 })

@@ -24,6 +24,8 @@ const EXAMPLE_POST: PostData = {
   timeAdjustment: null,
   lateMinutes: 60,
   batchId: null,
+  seriesId: null,
+  occurrence: null,
   createdBy: EXAMPLE.userId,
   approval: null,
   targets: [

@@ -19,6 +19,7 @@ import type * as queueOperations from './slots/operations.ts'
 import type * as remote from './remote/operations.ts'
 import type { PostData } from './schemas.ts'
 import type * as publication from './publication/operations.ts'
+import type * as series from './series/operations.ts'
 import type * as versions from './versions/operations.ts'
 
 type Operations = typeof operations &
@@ -28,12 +29,18 @@ type Operations = typeof operations &
   typeof queueOperations &
   typeof versions &
   typeof remote &
-  typeof numbers
+  typeof numbers &
+  typeof series
 
-export const rows: Rows = { posts: (stage) => post(stage), post_batches: (stage) => batch(stage) }
+export const rows: Rows = {
+  posts: (stage) => post(stage),
+  post_batches: (stage) => batch(stage),
+  post_series: (stage) => recurring(stage),
+}
 
 export const lists: Lists<Operations> = {
   listPosts: times((stage) => post(stage)),
+  listPostSeries: times((stage) => recurring(stage)),
   listBulkBatches: times((stage) => batch(stage)),
   getPostVersions: async (stage, count) => {
     const id = await post(stage)
@@ -78,6 +85,18 @@ export const fixtures: Fixtures<Operations> = {
   },
   deletePosts: async (stage) => ({ body: { ...inWorkspace(stage), ids: [await post(stage)] } }),
   retryPost: async (stage) => ({ path: { id: await failed(stage) }, once: true }),
+  updatePostSeries: async (stage) => ({ path: { seriesId: await recurring(stage) } }),
+  endPostSeries: async (stage) => ({ path: { seriesId: await recurring(stage) }, once: true }),
+  resumePostSeries: async (stage) => {
+    const seriesId = await recurring(stage)
+    // A series is paused when its author loses access. Here the author is the owner, who cannot.
+    await stage.app.database.run(`update post_series set status = 'paused' where id = $1`, [seriesId])
+    return { path: { seriesId }, once: true }
+  },
+  skipPostOccurrence: async (stage) => ({
+    path: { seriesId: await recurring(stage), occurrence: '2099-12-02T09:00:00' },
+    once: true,
+  }),
   settlePostTarget: async (stage) => ({ path: await unconfirmed(stage), once: true }),
 }
 
@@ -106,6 +125,20 @@ async function batch(stage: Stage): Promise<string> {
 
 async function post(stage: Stage, extra: object = {}): Promise<string> {
   return make(stage, 'POST /api/posts', { ...inWorkspace(stage), ...(await content(stage)), ...extra })
+}
+
+/** A post that recurs daily. @returns the id of its series */
+async function recurring(stage: Stage): Promise<string> {
+  const { app, owner, workspaceId } = stage
+  const query = { workspaceId, platform: 'mastodon', limit: 1 }
+  const known = (await app.send('GET /api/social-accounts', { apiKey: owner.apiKey, query })).body.data[0]?._id
+  // Plans limit the accounts that all fixtures together connect.
+  const posted =
+    known === undefined ? await content(stage) : { content: newName('post'), targets: [{ accountId: known }] }
+  const body = { ...inWorkspace(stage), ...posted, ...LATER, recurrence: { rrule: 'FREQ=DAILY' } }
+  const reply = await app.send('POST /api/posts', { apiKey: owner.apiKey, body })
+  if (reply.status !== 201) throw new Error(`a series for a fixture: ${reply.text}`)
+  return (reply.body.data as { seriesId: string }).seriesId
 }
 
 async function change({ app, owner }: Stage, route: string, path: Record<string, string>, body: object) {

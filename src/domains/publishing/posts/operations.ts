@@ -1,5 +1,5 @@
 import { EXAMPLE } from '../../../core/example-ids.ts'
-import { NotFound, PreconditionFailed, SearchTooBroad, ValidationFailed } from '../../../core/errors.ts'
+import { Conflict, NotFound, PreconditionFailed, SearchTooBroad, ValidationFailed } from '../../../core/errors.ts'
 import { from, operation, owner } from '../../../core/operation.ts'
 import { pageRequest } from '../../../core/page.ts'
 import { accepted, created, done, ok, storedList } from '../../../core/reply.ts'
@@ -41,7 +41,12 @@ export const createPost = operation({
   example: { body: EXAMPLE_BODY },
   prelude: (requests, batch) => batch.posts.author.prepare(requests, batch),
   handle: async ({ body, caller, posts, turn }) =>
-    created('Post created', await posts.author.create(turn, body, caller.userId)),
+    created(
+      'Post created',
+      body.recurrence === undefined
+        ? await posts.author.create(turn, body, caller.userId)
+        : await posts.series.desk.create(turn, body, body.recurrence, caller.userId),
+    ),
 })
 
 export const validatePost = operation({
@@ -55,7 +60,14 @@ export const validatePost = operation({
   returns: { 200: Envelope(PostCheck) },
   errors: [ValidationFailed],
   example: { body: EXAMPLE_BODY },
-  handle: async ({ body, posts }) => ok('Post checked', await posts.validation.validate(body)),
+  handle: async ({ body, posts }) => {
+    const { recurrence } = body
+    const checked =
+      recurrence === undefined
+        ? await posts.validation.validate(body)
+        : await posts.series.desk.validate(body, recurrence)
+    return ok('Post checked', checked)
+  },
 })
 
 export const getPost = operation({
@@ -75,7 +87,7 @@ export const updatePost = operation({
   route: 'PATCH /api/posts/{id}',
   summary: 'Change a post',
   description:
-    'Absent fields stay as they are; lists are replaced. Each change is a new version. Send the ETag as If-Match, so that you do not overwrite a change that you have not seen. Where the post is published, the change is made at the platform as well, if that has editing: `publishedVersion` moves when it is done, and `statusReason` says what the platform cannot change. A target that is being published cannot be edited.',
+    'Absent fields stay as they are; lists are replaced. Each change is a new version. Send the ETag as If-Match, so that you do not overwrite a change that you have not seen. Where the post is published, the change is made at the platform as well, if that has editing: `publishedVersion` moves when it is done, and `statusReason` says what the platform cannot change. A target that is being published cannot be edited. With `recurrence`, the post recurs from now on.',
   access: 'posts:write',
   workspace: owner('posts'),
   turn: true,
@@ -83,10 +95,17 @@ export const updatePost = operation({
   body: PostChange,
   etag: 'edits',
   returns: { 200: Envelope(PostView) },
-  errors: [NotFound, PreconditionFailed, ...SCHEDULING],
+  errors: [NotFound, PreconditionFailed, Conflict, ...SCHEDULING],
   example: { ...EXAMPLE_PATH, body: { content: 'We are live on Friday at one.' } },
-  handle: async ({ body, caller: { userId }, ifMatch, path, posts, turn }) =>
-    ok('Post changed', await posts.author.update(turn, path.id, body, { userId, ifMatch })),
+  handle: async ({ body, caller: { userId }, ifMatch, path, posts, turn }) => {
+    const { recurrence } = body
+    const by = { userId, ifMatch }
+    const changed =
+      recurrence === undefined
+        ? await posts.author.update(turn, path.id, body, by)
+        : await posts.series.desk.attach(turn, path.id, { ...body, recurrence }, by)
+    return ok('Post changed', changed)
+  },
 })
 
 export const deletePost = operation({

@@ -21,6 +21,7 @@ export interface PostFilter {
   readonly q?: string
   readonly label?: string
   readonly batchId?: string
+  readonly seriesId?: string
   /** `scheduledFor`: soonest first, without posts that have no time. Newest first by default. */
   readonly sort?: 'newest' | 'scheduledFor'
 }
@@ -51,6 +52,7 @@ const findPosts = query({ posts }, (db, $: ListParameters) => {
   if ($.accountId !== undefined) found = found.where(sql<boolean>`account_ids @> array[${$.accountId}::uuid]`)
   if ($.label !== undefined) found = found.where(sql<boolean>`labels @> array[${$.label}::text]`)
   if ($.batchId !== undefined) found = found.where('batchId', '=', $.batchId)
+  if ($.seriesId !== undefined) found = found.where('seriesId', '=', $.seriesId)
   if ($.from !== undefined) found = found.where('scheduledAt', '>=', $.from)
   if ($.to !== undefined) found = found.where('scheduledAt', '<', $.to)
   if ($.words !== undefined) {

@@ -18,6 +18,7 @@ import { PlatformKey } from '../../social/accounts/index.ts'
 import { PostApproval } from './approval/schemas.ts'
 import { TargetStatusSchema } from './state.ts'
 import { TimeAdjustment } from './calendar/schemas.ts'
+import { Exdates, MaybeOccurrence, Rdates, Rrule, variationsInput } from './series/input.ts'
 import { QueueWish } from './slots/wish.ts'
 
 /** The longest text of any platform, with room for a long Facebook post. */
@@ -69,7 +70,7 @@ const ThreadInput = Type.Array(Input({ content: Content, media: Type.Optional(Me
 export const ThreadPart = Type.Object({ content: Type.String(), media: MediaView })
 
 /** Fields that a target can override. */
-const contentInput = {
+export const contentInput = {
   content: Type.Optional(Content),
   title: Type.Optional(Nullable(Title)),
   link: Type.Optional(Nullable(Link)),
@@ -79,7 +80,7 @@ const contentInput = {
   tags: Type.Optional(Tags),
 }
 
-const ScheduledFor = Text(10, 40, {
+export const ScheduledFor = Text(10, 40, {
   description:
     'When to publish: a date and time with an offset or Z, or a local time such as `2026-11-30T09:00` in `timezone`',
   examples: ['2026-11-30T09:00'],
@@ -131,8 +132,20 @@ export const newPostFields = {
   ),
 }
 
+export const Variations = variationsInput(Input(contentInput))
+export const RecurrenceInput = Input(
+  {
+    rrule: Rrule,
+    exdates: Type.Optional(Exdates),
+    rdates: Type.Optional(Rdates),
+    variations: Type.Optional(Variations),
+  },
+  { description: 'Repeats the post. It is the first occurrence, and each other one is made up to 30 days ahead' },
+)
+export type RecurrenceInputData = Static<typeof RecurrenceInput>
+
 export const NewPost = Input(
-  { workspaceId: Id, ...newPostFields },
+  { workspaceId: Id, ...newPostFields, recurrence: Type.Optional(RecurrenceInput) },
   { description: 'A post. Without `scheduledFor`, `queue` or `publishNow` it is a draft' },
 )
 export type NewPostInput = Static<typeof NewPost>
@@ -141,6 +154,7 @@ export const PostChange = Input({
   ...postContentFields,
   scheduledFor: Type.Optional(Nullable(ScheduledFor)),
   timezone: Type.Optional(Nullable(TimeZone)),
+  recurrence: Type.Optional(RecurrenceInput),
 })
 export type PostChangeInput = Static<typeof PostChange>
 
@@ -258,6 +272,8 @@ export const PostView = named(
     timeAdjustment: Nullable(TimeAdjustment),
     lateMinutes: LateMinutes,
     batchId: Nullable(Type.String({ ...Id, description: 'The import that created the post' })),
+    seriesId: Nullable(Type.String({ ...Id, description: 'The recurring post that it belongs to' })),
+    occurrence: MaybeOccurrence,
     createdBy: Type.String({ ...Id, description: 'The author' }),
     approval: Type.Union([PostApproval, Type.Null()], {
       description: 'Where the post stands in the approval flow. Null if it was never submitted',
@@ -337,6 +353,7 @@ export const PostListFilter = {
   q: Type.Optional(Text(1, 200, { description: 'Words of the text, the title or the labels' })),
   label: Type.Optional(Text(1, 50)),
   batchId: Type.Optional(Id),
+  seriesId: Type.Optional(Id),
 }
 export const PostListQuery = Input({
   ...PostListFilter,

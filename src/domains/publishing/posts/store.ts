@@ -2,7 +2,7 @@ import { NotFound } from '../../../core/errors.ts'
 import type { EventType } from '../../../core/event.ts'
 import type { Sql } from '../../../core/sql.ts'
 import type { Turn } from '../../../core/turn.ts'
-import { anyOf } from '../../../db/condition.ts'
+import { anyOf, type Where } from '../../../db/condition.ts'
 import { allRefs } from './content.ts'
 import { loadOf } from './reservations/load.ts'
 import { reservationsOf } from './reservations/turn-reservations.ts'
@@ -27,6 +27,17 @@ export async function loadPost(sql: Sql, id: string): Promise<LoadedPost> {
   if (post === undefined) throw NotFound()
   const targets = await postTargets.find(sql, { postId: id }, { orderBy: ['position asc'] })
   return { post: factsOf(post), targets }
+}
+
+/** Posts with their states and targets, deleted ones too, in the order of their times. */
+export async function loadPosts(sql: Sql, where: Where<PostRow>): Promise<(LoadedPost & Pick<PostRow, 'status'>)[]> {
+  const rows = await posts.find(sql, where, { orderBy: ['scheduledAt asc', 'id asc'] })
+  const ids = rows.map(({ id }) => id)
+  const targets =
+    ids.length === 0 ? [] : await postTargets.find(sql, { postId: anyOf(ids) }, { orderBy: ['position asc'] })
+  return rows.map((row) => {
+    return { post: factsOf(row), status: row.status, targets: targets.filter(({ postId }) => postId === row.id) }
+  })
 }
 
 /** The post of a target; undefined if it is gone. */

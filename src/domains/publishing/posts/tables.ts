@@ -248,7 +248,7 @@ export const PostVersion = defineEntity({
   },
 })
 
-export type VersionKind = 'created' | 'edited' | 'rescheduled' | 'restored'
+export type VersionKind = 'created' | 'edited' | 'rescheduled' | 'restored' | 'zone_changed'
 
 /** Everything of a post that is subject to versions. */
 export interface PostSnapshot extends PostBody {

@@ -28,6 +28,8 @@ export function postView(post: PostFacts & Pick<PostRow, 'status'>, targets: rea
     timeAdjustment: post.adjustment,
     lateMinutes: post.lateMinutes,
     batchId: post.batchId,
+    seriesId: post.seriesId,
+    occurrence: post.occurrence,
     createdBy: post.createdBy,
     approval: post.approval,
     targets: targets.map(targetView),

@@ -13,7 +13,8 @@ import { publishTarget } from '../publication/jobs.ts'
 import { PROBLEMS } from '../publication/problems.ts'
 import type { TargetStatus } from '../state.ts'
 import { loadPost, savePost, type LoadedPost } from '../store.ts'
-import { posts, postTargets, type TargetProblem, type TargetRow } from '../tables.ts'
+import { posts, postTargets, type TargetRow } from '../tables.ts'
+import { DELETED, DISCONNECTED } from './reasons.ts'
 
 /** How many posts a preview lists. */
 const MOST_DUE = 500
@@ -145,21 +146,3 @@ export class AccountTargets implements AccountPosts {
 }
 
 type Change = (target: TargetRow) => TargetRow
-
-const DISCONNECTED: TargetProblem = {
-  code: 'account_disconnected',
-  message: 'The account was disconnected before the post was due.',
-  whoActs: 'user',
-  nextStep:
-    'Restore the account within 30 days. What is still to come then is scheduled again; anything else can be rescheduled.',
-  kind: null,
-  platformCode: null,
-  platformMessage: null,
-}
-
-const DELETED: TargetProblem = {
-  ...DISCONNECTED,
-  code: 'account_deleted',
-  message: 'The account was disconnected over 30 days ago, and is deleted.',
-  nextStep: 'Connect the account again and add it to the post, or remove it from the post.',
-}

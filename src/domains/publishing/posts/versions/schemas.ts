@@ -41,6 +41,7 @@ export const PostVersionView = named(
       edited: 'The post was changed',
       rescheduled: 'The post was given another time',
       restored: 'An earlier version was restored',
+      zone_changed: 'The rules of the time zone have changed, so the same clock time is another instant',
     }),
     actor: ActorView,
     ...content,
