@@ -1,4 +1,5 @@
 import { PLAN_NAMES } from '../domains/money/plans/index.ts'
+import { sellerSettings } from './seller-settings.ts'
 import { integer, oneOf, optional, port, address, secret, withDefault, list } from './setting-readers.ts'
 
 /** Settings for operators: admin port, shutdown, retention, plans, log. */
@@ -35,6 +36,7 @@ export const operatorSettings = {
     fallback: 'free',
     parse: withDefault(oneOf(...PLAN_NAMES, 'unlimited'), 'free' as const),
   },
+  ...sellerSettings,
   EVENT_DAYS: {
     summary: 'Days to keep workspace events. A client that was offline for longer reloads everything',
     fallback: '90',

@@ -16,6 +16,7 @@ import { platforms } from '../domains/social/platforms/domain.ts'
 import { assets } from '../domains/media/assets/domain.ts'
 import { uploads } from '../domains/media/assets/uploads/domain.ts'
 import { billing } from '../domains/money/billing/domain.ts'
+import { invoices } from '../domains/money/invoices/domain.ts'
 import { ledger } from '../domains/money/ledger/domain.ts'
 import { payments } from '../domains/money/payments/domain.ts'
 import { plans } from '../domains/money/plans/domain.ts'
@@ -42,6 +43,7 @@ export const domains = [
   plans,
   ledger,
   payments,
+  invoices,
   auth,
   apiKeys,
   workspaces,

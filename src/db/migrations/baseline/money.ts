@@ -190,5 +190,82 @@ const ledgerRules = [
       deferrable initially deferred for each row execute function ledger_close_line()`,
 ]
 
+/** Billing profiles, and invoices, which never change and are numbered without gaps. */
+const invoices = [
+  `
+    create table billing_profiles (
+      user_id uuid primary key references users (id) on delete cascade,
+      kind text not null,
+      name text not null,
+      street text not null,
+      city text not null,
+      postal_code text not null,
+      country text,
+      vat_number text,
+      version integer not null,
+      created_at timestamptz not null,
+      updated_at timestamptz not null
+    )`,
+  `
+    create table invoice_series (
+      series text primary key,
+      last_number integer not null
+    )`,
+  `
+    create table invoices (
+      id uuid primary key,
+      kind text not null,
+      series text not null,
+      number integer not null default 0,
+      reference text not null,
+      user_id uuid not null,
+      payment_id uuid not null,
+      invoice_id uuid,
+      currency text not null,
+      net bigint not null,
+      tax bigint not null,
+      total bigint not null,
+      content jsonb not null,
+      created_at timestamptz not null,
+      constraint invoices_number_key unique (series, number),
+      constraint invoices_reference_key unique (reference),
+      constraint invoices_total check (net + tax = total),
+      constraint invoices_credited check ((kind = 'credit_note') = (invoice_id is not null))
+    )`,
+  'create index invoices_by_user on invoices (user_id, id)',
+  'create index invoices_by_payment on invoices (payment_id)',
+  // The number is counted in the transaction of the invoice, so a transaction that fails leaves no gap.
+  `
+    create function invoice_take_number() returns trigger language plpgsql as $$
+    begin
+      insert into invoice_series as counted (series, last_number) values (new.series, 1)
+      on conflict (series) do update set last_number = counted.last_number + 1
+      returning last_number into new.number;
+      return new;
+    end $$`,
+  `
+    create trigger invoices_take_number before insert on invoices
+      for each row execute function invoice_take_number()`,
+  // Nobody sets a number back: a statement of a client has a depth of 1.
+  `
+    create function invoice_guard_series() returns trigger language plpgsql as $$
+    begin
+      if tg_op <> 'DELETE' and pg_trigger_depth() > 1 then return new; end if;
+      raise exception 'numbers of invoices are counted only with an invoice'
+        using errcode = 'restrict_violation', constraint = 'ledger_append_only';
+    end $$`,
+  `
+    create trigger invoice_series_guarded before insert or update or delete on invoice_series
+      for each row execute function invoice_guard_series()`,
+  `
+    create trigger invoices_append_only before update or delete on invoices
+      for each row execute function ledger_is_append_only()`,
+  ...['invoices', 'invoice_series'].map(
+    (name) => `
+    create trigger ${name}_not_truncated before truncate on ${name}
+      for each statement execute function ledger_is_append_only()`,
+  ),
+]
+
 /** Payments, the ledger and what follows from it. */
-export const money = [...ledger, ...ledgerRules]
+export const money = [...ledger, ...ledgerRules, ...invoices]

@@ -1,0 +1,24 @@
+import type { Foundation } from '../../../foundation.ts'
+import { Invoices } from './invoices.ts'
+import { InvoiceList } from './list.ts'
+import { BillingProfiles } from './profile.ts'
+import { sellerOf } from './seller.ts'
+import { Taxes } from './taxes.ts'
+
+declare module '../../../core/services.ts' {
+  interface Services {
+    readonly invoices: ReturnType<typeof composeInvoices>['services']['invoices']
+  }
+}
+
+/** Builds the services of the domain. */
+export function composeInvoices({ clock, config, database }: Foundation) {
+  const seller = sellerOf(config)
+  const profiles = new BillingProfiles(database, clock)
+  const issued = new Invoices(clock, seller, profiles, config.INVOICE_PREFIX)
+  return {
+    services: {
+      invoices: { issued, list: new InvoiceList(database, issued), profiles, taxes: new Taxes(seller, profiles) },
+    },
+  }
+}

@@ -1,0 +1,14 @@
+import { uuidv7 } from '../../../core/id.ts'
+import { times, type Lists, type Stage } from '../../../../test/support/stage.ts'
+import type * as operations from './operations.ts'
+
+export const lists: Lists<typeof operations> = { listInvoices: times(issue) }
+
+async function issue({ app, caller }: Stage) {
+  const { invoices } = app.composition.services
+  const paymentId = uuidv7(app.clock.now())
+  const lines = [{ description: 'Pro, one month', amount: 4_900 }]
+  await app.database.transaction((tx) =>
+    invoices.issued.issue(tx, { userId: caller.id, paymentId, currency: 'USD', total: 4_900, lines, taxes: [] }),
+  )
+}

@@ -1,0 +1,35 @@
+import { pageOf, type PageRequest } from '../../../core/page.ts'
+import type { PageResult } from '../../../core/reply.ts'
+import type { Sql } from '../../../core/sql.ts'
+import type { Caller } from '../../../core/caller.ts'
+import type { InvoiceRow, Invoices } from './invoices.ts'
+import type { InvoiceData } from './schemas.ts'
+import { invoices } from './tables.ts'
+
+/** The invoices and credit notes of users. */
+export class InvoiceList {
+  readonly #sql: Sql
+  readonly #invoices: Invoices
+
+  constructor(sql: Sql, issued: Invoices) {
+    this.#sql = sql
+    this.#invoices = issued
+  }
+
+  /** A page of the caller's invoices and credit notes, newest first. */
+  async list({ userId }: Caller, page: PageRequest): Promise<PageResult<InvoiceData>> {
+    const rows = await invoices.page(this.#sql, { userId }, page)
+    return pageOf(
+      rows,
+      page.limit,
+      (row) => row,
+      (row) => this.#view(row),
+    )
+  }
+
+  #view(row: InvoiceRow): InvoiceData {
+    const { createdAt, currency, id, invoiceId, kind, net, paymentId, tax, total } = row
+    const invoiceNumber = this.#invoices.numberOf(row)
+    return { _id: id, invoiceNumber, kind, transactionId: paymentId, invoiceId, net, tax, total, currency, createdAt }
+  }
+}
