@@ -375,6 +375,41 @@ describe('changes', () => {
     expect((await decide(ann, post._id, 'approve', { contentHash: now })).body.data.status).toBe('scheduled')
   })
 
+  test('a decision and an edit at the same time: the edit wins, whichever comes first', async () => {
+    await flow(by(ann))
+    for (const [index, decision] of [
+      'approve',
+      'approve',
+      'request_changes',
+      'reject',
+      'approve',
+      'approve',
+    ].entries()) {
+      const post = await create(`before ${index}`, later())
+      const contentHash = post.approval?.contentHash ?? ''
+      const deciding = () => decide(ann, post._id, decision, { contentHash })
+      const editing = () => edit(writer, post._id, { content: `after ${index}`, ...later() })
+      // The requests travel on connections of their own, so either can arrive first.
+      const calls = index % 2 === 0 ? [deciding(), editing()] : [editing(), deciding()]
+      const replies = await Promise.all(calls)
+      const [decided, edited] = index % 2 === 0 ? replies : replies.toReversed()
+      expect(edited?.status, edited?.text).toBe(200)
+      expect([200, 409]).toContain(decided?.status)
+      const now = await get(post._id)
+      // A decision for the old content never lets the new one out.
+      expect(now.content).toBe(`after ${index}`)
+      const isReturned = decided?.status === 200 && decision !== 'approve'
+      expect(now.status).toBe(isReturned ? 'draft' : 'in_review')
+      expect(now.approval?.status).toBe(
+        isReturned ? { request_changes: 'changes_requested', reject: 'rejected' }[decision] : 'open',
+      )
+      const current = (now.approval?.decisions ?? []).filter(({ isCurrent }) => isCurrent)
+      expect(current.filter((one) => one.decision === 'approve')).toEqual([])
+      clock.advance(2 * HOUR)
+      expect(await published(`after ${index}`)).toEqual([])
+    }
+  })
+
   test('content that was changed behind the approval goes back into review instead of out', async () => {
     await flow(by(ann))
     const post = await create('tampered', later())
