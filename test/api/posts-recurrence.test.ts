@@ -146,7 +146,8 @@ describe('making posts', () => {
     for (const post of posts) expect(post).toMatchObject({ status: 'scheduled', content: 'Every time', seriesId: id })
     await turn(id)
     expect(await postsOf(id)).toHaveLength(30)
-    await pass(id, DAY)
+    // The schedule finds it.
+    clock.advance(DAY)
     expect(timesOf(await made(id, 31)).at(-1)).toBe(key(30))
   })
 
@@ -311,6 +312,26 @@ describe('changing a series', () => {
     expect(posts.map(({ _id }) => _id)).toContain(now[2]?._id)
   })
 
+  test('all with other exceptions: the rule still counts from its beginning', async () => {
+    const id = idOf(await daily({ rrule: 'FREQ=DAILY;COUNT=4', exdates: [local(2).slice(0, 10)] }))
+    await made(id, 3)
+    clock.advance(2 * DAY)
+    const lists = { exdates: [key(1)], rdates: [key(5, '12:00')] }
+    const changed = await change(id, { recurrence: { rrule: 'FREQ=DAILY;COUNT=4', ...lists } })
+    expect(timesOf(await postsOf(id)).slice(1)).toEqual([key(2), key(5, '12:00')])
+    expect(changed).toMatchObject({ localTime: key(-1), recurrence: lists })
+  })
+
+  test('a new rule keeps the 31st, also from a shorter month on', async () => {
+    const id = idOf(await recurring({ rrule: 'FREQ=MONTHLY' }, { scheduledFor: '2098-12-31T09:00' }))
+    const from = '2099-02-28T09:00'
+    const changed = await change(id, { from, recurrence: { rrule: 'FREQ=MONTHLY;UNTIL=20990430' } })
+    const days = changed.upcoming.map(({ occurrence }) => occurrence.slice(0, 10))
+    expect(days).toEqual(['2099-02-28', '2099-03-31', '2099-04-30'])
+    const [before] = (await seriesOf(id)).upcoming.slice(-1)
+    expect(before?.occurrence).toBe('2099-01-31T09:00:00')
+  })
+
   test('nothing changes if one of the posts cannot be changed', async () => {
     const id = idOf(await daily({ rrule: 'FREQ=DAILY;COUNT=3' }))
     await made(id, 3)
@@ -329,6 +350,10 @@ describe('changing a series', () => {
     expect(skipped.body.data.recurrence.exdates).toEqual([key(2)])
     expect(timesOf(await postsOf(id))).toEqual([key(1), key(3)])
     expect((await series(id, 'DELETE occurrences/{occurrence}', { path })).status).toBe(400)
+    // Taken back, it is made again.
+    await change(id, { recurrence: { rrule: 'FREQ=DAILY;COUNT=3', exdates: [] } })
+    expect(timesOf(await postsOf(id))).toEqual([key(1), key(2), key(3)])
+    await series(id, 'DELETE occurrences/{occurrence}', { path })
     // A post that is deleted by itself is not made again either.
     const [first] = await postsOf(id)
     await world.on(first?._id ?? '', 'DELETE ')

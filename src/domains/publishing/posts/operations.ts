@@ -31,7 +31,7 @@ export const createPost = operation({
   route: 'POST /api/posts',
   summary: 'Create a post',
   description:
-    'A post with `scheduledFor` is published at that time, one with `queue` at the next free slot, and one with `publishNow` at once. Otherwise it is a draft. Platforms that would refuse the post are named in `details.targets` of the error.',
+    'A post with `scheduledFor` is published at that time, one with `queue` at the next free slot, and one with `publishNow` at once. Otherwise it is a draft. With `recurrence` it repeats, and each occurrence is a post of its own. Platforms that would refuse the post are named in `details.targets` of the error.',
   access: 'posts:write',
   workspace: from.body('workspaceId'),
   turn: true,

@@ -66,7 +66,12 @@ export class SeriesChanges {
     const template = await templateAfter(turn, row.template, input, checks)
     const resources = await resourcesOf(turn, checks, template)
     requirePublishable(checks, template, resources, '/body/variations')
-    checks.requireUsable(template.targets, resources)
+    // What an account that the series has already cannot publish is said at its posts.
+    const known = new Set(row.template.targets.map(({ accountId }) => accountId))
+    checks.requireUsable(
+      template.targets.filter(({ accountId }) => !known.has(accountId)),
+      resources,
+    )
     const changes = { ...rule, template, ...cutBefore(dates, row, first) }
     const at = new Date(now).toISOString()
     const next: SeriesRow = isSplit ? { ...row, ...changes, id: uuidv7(now), version: 1 } : { ...row, ...changes }
@@ -94,7 +99,8 @@ export class SeriesChanges {
   ): Promise<Pick<SeriesRow, 'madeUntil' | 'madeCount' | 'dueAt'>> {
     const { clock, maker } = this.#needs
     const now = clock.now()
-    const all = await loadPosts(turn.sql, { seriesId: row.id, occurrence: atLeast<string | null>(first.key) })
+    const least = start.key < first.key ? start.key : first.key
+    const all = await loadPosts(turn.sql, { seriesId: row.id, occurrence: atLeast<string | null>(least) })
     const deleted = all.filter(({ post }) => post.deletedAt !== null)
     for (const { post } of deleted) await posts.update(turn.sql, { id: post.id }, { seriesId: next.id })
     const gone = new Set(deleted.map(({ post }) => post.occurrence))
@@ -176,6 +182,17 @@ function isCancelled({ targets }: LoadedPost): boolean {
   return targets.some(({ problem, status }) => status === 'cancelled' && problem === null)
 }
 
+const LONG_AGO = '1970-01-01T00:00:00'
+
+/** Writes out the day that a rule takes from its first occurrence, if that is the last day of a shorter month. */
+function withDay(rrule: string, { adjustment, key }: Occurrence): string {
+  const day = adjustment?.requestedTime.slice(8, 10) ?? ''
+  if (day === '' || day === key.slice(8, 10) || /BY(?:MONTH)?DAY=/i.test(rrule)) return rrule
+  if (/FREQ=MONTHLY/i.test(rrule)) return `${rrule};BYMONTHDAY=${day}`
+  const month = /BYMONTH=/i.test(rrule) ? '' : `;BYMONTH=${Number(key.slice(5, 7))}`
+  return /FREQ=YEARLY/i.test(rrule) ? `${rrule}${month};BYMONTHDAY=${day}` : rrule
+}
+
 /** The rule after a change, and the local time from which it applies. @throws AppError validation_failed */
 function ruleAfter(
   row: SeriesRow,
@@ -183,22 +200,19 @@ function ruleAfter(
   { first, isSplit }: { readonly first: Occurrence; readonly isSplit: boolean },
 ): { readonly rule: SeriesRule; readonly from: string } {
   const { endsBefore, exdates, localTime, rdates, rrule } = row
-  const startsFrom = isSplit ? first.key : row.startsFrom
   const timeZone = input.timezone === undefined ? row.timeZone : plannedTime(first.key, input.timezone).timeZone
-  const kept = { rrule, exdates, rdates, localTime, timeZone, startsFrom, endsBefore }
   const time = input.scheduledFor === undefined ? first.key : plannedTime(input.scheduledFor, timeZone).localTime
-  const isOtherRule =
-    input.recurrence !== undefined && canonicalJson(input.recurrence) !== canonicalJson({ rrule, exdates, rdates })
-  if (isOtherRule && input.recurrence !== undefined) {
+  const { exdates: left = exdates, rdates: added = rdates, rrule: wanted = rrule } = input.recurrence ?? {}
+  const lists = { exdates: [...left], rdates: [...added] }
+  if (wanted !== rrule) {
     // The rule counts anew from the first occurrence that changes. Dates that were left out before stay out.
-    const { exdates: left = exdates, rdates: added = rdates, rrule: wanted } = input.recurrence
-    const lists = { exdates: [...left], rdates: [...added] }
-    return {
-      rule: { rrule: wanted, ...lists, localTime: time, timeZone, startsFrom: null, endsBefore: null },
-      from: time,
-    }
+    const own = { startsFrom: null, endsBefore: null }
+    return { rule: { rrule: withDay(wanted, first), ...lists, localTime: time, timeZone, ...own }, from: time }
   }
-  if (time === first.key) return { rule: kept, from: first.key }
+  const startsFrom = isSplit ? first.key : row.startsFrom
+  const kept = { rrule, ...lists, localTime, timeZone, startsFrom, endsBefore }
+  // Dates that are added can be before the next one.
+  if (time === first.key) return { rule: kept, from: isSplit ? first.key : LONG_AGO }
   if (time.slice(0, 10) !== first.key.slice(0, 10) || /BYHOUR|BYMINUTE/i.test(rrule)) {
     const message = 'is another day, or the rule has its own clock times. Send `recurrence` as well'
     throw ValidationFailed({ errors: [{ path: '/body/scheduledFor', code: 'conflict', message }] })
@@ -210,7 +224,7 @@ function ruleAfter(
     localTime: moved(localTime),
     startsFrom: startsFrom === null ? null : startOfDay(startsFrom),
     endsBefore: endsBefore === null ? null : startOfDay(endsBefore),
-    exdates: exdates.map((one) => (one.length > 10 ? moved(one) : one)),
+    exdates: lists.exdates.map((one) => (one.length > 10 ? moved(one) : one)),
   }
   return { rule, from: startOfDay(first.key) }
 }

@@ -5,6 +5,7 @@ import { canAct, notPossible } from '../planning.ts'
 import { statusOfPost } from '../state.ts'
 import { deletePost, loadPosts, type LoadedPost } from '../store.ts'
 import type { TargetStatus } from '../state.ts'
+import { posts } from '../tables.ts'
 import type { SeriesRow } from './tables.ts'
 
 /** States of targets that nothing was published of, and nothing is being published. */
@@ -35,7 +36,9 @@ export async function removeOccurrence(turn: Turn, { id }: SeriesRow, occurrence
   await remove(turn, found, now)
 }
 
+/** Deletes a post with its series. Its occurrence can be made again, for instance if it is no longer left out. */
 export async function remove(turn: Turn, loaded: LoadedPost, now: number): Promise<void> {
+  await posts.update(turn.sql, { id: loaded.post.id }, { seriesId: null, occurrence: null })
   await deletePost(turn, loaded, new Date(now).toISOString())
   turn.emit(postDeleted, { postId: loaded.post.id })
 }
