@@ -11,8 +11,8 @@ const DAILY_VIDEOS = 25
 const DAILY_BYTES = 10_737_418_240
 /** How often a video is still being processed. */
 const POLLS = 2
-/** bsky.social, blog on videos of three minutes. */
-const VIDEO_SECONDS = 180
+/** VIDEO_MAX_DURATION_MS in src/lib/constants.ts of bluesky-social/social-app, 2026-11. */
+const VIDEO_SECONDS = 600
 
 interface ServiceToken {
   readonly iss: string

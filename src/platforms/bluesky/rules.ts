@@ -6,6 +6,7 @@ const LIMITS = {
   seen: '2026-11',
   confidence: 'read',
 } as const
+const APP = { source: 'bluesky-social/social-app, constants.ts', seen: '2026-11', confidence: 'read' } as const
 const MB = 1_000_000
 
 /** Limits of the records that the app view accepts. The server of the account may take smaller files. */
@@ -17,9 +18,7 @@ export const rules: readonly Rule[] = [
     id: 'alt.max',
     value: 2_000,
     counting: 'graphemes',
-    source: 'social-app, MAX_ALT_TEXT',
-    seen: '2026-11',
-    confidence: 'reported',
+    ...APP,
     note: 'The lexicon has no limit.',
   },
   { id: 'thread.max', value: 25, ...LEXICONS, note: 'Bluesky has no limit. Crier sends at most 25 parts.' },
@@ -29,15 +28,20 @@ export const rules: readonly Rule[] = [
   { id: 'media.mixed', value: 0, ...LEXICONS },
   { id: 'image.max', value: 4, ...LEXICONS },
   { id: 'image.maxBytes', value: 2 * MB, ...LEXICONS },
-  { id: 'image.types', value: ['image/jpeg', 'image/png', 'image/webp'], ...LEXICONS },
+  {
+    id: 'image.types',
+    value: ['image/jpeg', 'image/png', 'image/webp'],
+    ...LEXICONS,
+    confidence: 'reported',
+    note: 'The lexicon takes any image. These are what apps show.',
+  },
   { id: 'video.max', value: 1, ...LEXICONS },
   { id: 'video.maxBytes', value: 300 * MB, ...LEXICONS },
   {
     id: 'video.maxSeconds',
-    value: 180,
-    source: 'bsky.social, blog on videos of three minutes',
-    seen: '2026-11',
-    confidence: 'reported',
+    value: 600,
+    ...APP,
+    note: 'The video service decides.',
   },
   { id: 'video.types', value: ['video/mp4'], ...LEXICONS },
   { id: 'posts.perHour', value: 2_500, ...LIMITS, note: '5,000 points an hour. Putting a record costs 2.' },

@@ -1,19 +1,25 @@
 import type { Rule } from '../rules/rule.ts'
 
-const MESSAGE = { source: 'docs.discord.com, Create Message', seen: '2026-11', confidence: 'read' } as const
-const FILES = { source: 'docs.discord.com, Uploading Files', seen: '2026-11', confidence: 'read' } as const
+const API = { source: 'discord/discord-api-spec, OpenAPI description', seen: '2026-11', confidence: 'read' } as const
+const FILES = { source: 'discord/discord-api-docs, Uploading Files', seen: '2026-11', confidence: 'read' } as const
 const BUCKET = { source: 'discord-api-docs, issues on rate limits', seen: '2026-11', confidence: 'reported' } as const
 const BOOST = 'Servers with boosts take 50 or 100 MiB.'
 const MIB = 1_048_576
 
 export const rules: readonly Rule[] = [
-  { id: 'text.max', value: 2_000, counting: 'characters', ...MESSAGE },
-  { id: 'comment.max', value: 2_000, counting: 'characters', ...MESSAGE },
-  { id: 'alt.max', value: 1_024, counting: 'characters', ...MESSAGE },
-  { id: 'thread.max', value: 25, ...MESSAGE, note: 'Parts are replies. Webhooks cannot reply.' },
-  { id: 'media.max', value: 10, ...MESSAGE },
-  { id: 'media.mixed', value: 1, ...MESSAGE },
-  { id: 'image.max', value: 10, ...MESSAGE },
+  {
+    id: 'text.max',
+    value: 2_000,
+    counting: 'characters',
+    ...API,
+    note: 'The limit of webhooks. Discord’s documentation states it for bots too.',
+  },
+  { id: 'comment.max', value: 2_000, counting: 'characters', ...API },
+  { id: 'alt.max', value: 1_024, counting: 'characters', ...API },
+  { id: 'thread.max', value: 25, ...API, note: 'Parts are replies. Webhooks cannot reply.' },
+  { id: 'media.max', value: 10, ...API },
+  { id: 'media.mixed', value: 1, ...API },
+  { id: 'image.max', value: 10, ...API },
   { id: 'image.maxBytes', value: 10 * MIB, ...FILES, note: BOOST },
   {
     id: 'image.types',
@@ -21,19 +27,20 @@ export const rules: readonly Rule[] = [
     ...FILES,
     effect: 'offers the file for download',
   },
-  { id: 'gif.max', value: 10, ...MESSAGE },
+  { id: 'gif.max', value: 10, ...API },
   { id: 'gif.maxBytes', value: 10 * MIB, ...FILES, note: BOOST },
-  { id: 'video.max', value: 10, ...MESSAGE },
+  { id: 'video.max', value: 10, ...API },
   { id: 'video.maxBytes', value: 10 * MIB, ...FILES, note: BOOST },
   {
     id: 'video.types',
     value: ['video/mp4', 'video/quicktime', 'video/webm'],
     ...FILES,
+    confidence: 'reported',
     effect: 'offers the file for download',
     note: 'Shown with a player.',
   },
-  { id: 'document.max', value: 10, ...MESSAGE },
-  { id: 'document.mixed', value: 1, ...MESSAGE },
+  { id: 'document.max', value: 10, ...API },
+  { id: 'document.mixed', value: 1, ...API },
   { id: 'document.maxBytes', value: 10 * MIB, ...FILES, note: BOOST },
   {
     id: 'posts.perHour',

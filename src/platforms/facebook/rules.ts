@@ -1,7 +1,11 @@
 import type { Rule } from '../rules/rule.ts'
 
 const POSTS = { source: 'developers.facebook.com, Page feed', seen: '2026-11', confidence: 'reported' } as const
-const PHOTOS = { source: 'developers.facebook.com, Page photos', seen: '2026-07', confidence: 'read' } as const
+const PHOTOS = {
+  source: 'developers.facebook.com, Photo specifications of Pages',
+  seen: '2026-11',
+  confidence: 'read',
+} as const
 const REELS = { source: 'developers.facebook.com, Reels Publishing API', seen: '2026-07', confidence: 'read' } as const
 const MB = 1_000_000
 
@@ -14,16 +18,23 @@ export const rules: readonly Rule[] = [
   { id: 'comment.max', value: 8_000, counting: 'characters', ...POSTS },
   { id: 'thread.max', value: 1, ...POSTS },
   { id: 'media.max', value: 10, ...PHOTOS, confidence: 'vendor' },
-  { id: 'media.mixed', value: 0, ...PHOTOS },
+  { id: 'media.mixed', value: 0, ...PHOTOS, confidence: 'vendor' },
   { id: 'image.max', value: 10, ...PHOTOS, confidence: 'vendor' },
-  { id: 'image.maxBytes', value: 10 * MB, ...PHOTOS, note: 'Facebook recommends less than 4 MB, and 1 MB for PNG.' },
+  { id: 'image.maxBytes', value: 10 * MB, ...PHOTOS, note: 'Facebook recommends less than 1 MB for PNG.' },
   {
     id: 'image.types',
     value: ['image/jpeg', 'image/png', 'image/gif', 'image/bmp', 'image/tiff'],
     ...PHOTOS,
     note: 'The list of the page has no WebP.',
   },
-  { id: 'gif.max', value: 0, ...PHOTOS, effect: 'shows only the first frame', note: 'Use a video instead.' },
+  {
+    id: 'gif.max',
+    value: 0,
+    ...PHOTOS,
+    confidence: 'reported',
+    effect: 'shows only the first frame',
+    note: 'Use a video instead.',
+  },
   { id: 'video.max', value: 1, ...REELS, note: 'A page can publish 30 reels in 24 hours.' },
   { id: 'video.minSeconds', value: 3, ...REELS },
   { id: 'video.maxSeconds', value: 90, ...REELS },
@@ -33,6 +44,12 @@ export const rules: readonly Rule[] = [
   { id: 'video.maxRatio', value: 0.57, ...REELS, note: 'Reels are 9:16.' },
   { id: 'video.minFps', value: 24, ...REELS },
   { id: 'video.maxFps', value: 60, ...REELS },
-  { id: 'video.types', value: ['video/mp4', 'video/quicktime'], ...REELS },
+  {
+    id: 'video.types',
+    value: ['video/mp4', 'video/quicktime'],
+    ...REELS,
+    confidence: 'vendor',
+    note: 'Facebook recommends MP4 and lists no other type.',
+  },
   { id: 'video.codecs', value: ['h264', 'hevc', 'vp9', 'av1'], ...REELS },
 ]

@@ -1,6 +1,6 @@
 import type { Rule } from '../rules/rule.ts'
 
-const MEDIA = { source: 'developers.facebook.com, IG User Media', seen: '2026-11', confidence: 'read' } as const
+const MEDIA = { source: 'developers.facebook.com, IG User Media, v25.0', seen: '2026-11', confidence: 'read' } as const
 const COMMENTS = {
   source: 'developers.facebook.com, IG Media Comments',
   seen: '2026-11',
@@ -44,8 +44,8 @@ export const rules: readonly Rule[] = [
     id: 'posts.perDay',
     value: 50,
     source: 'developers.facebook.com, IG User Media Publish',
-    seen: '2026-11',
+    seen: '2025-01',
     confidence: 'read',
-    note: 'Older copies say 100. Instagram reports the number of the account.',
+    note: 'The guide says 100. Instagram reports the number of the account.',
   },
 ]

@@ -1,18 +1,35 @@
 import type { Rule } from '../rules/rule.ts'
 
-const POSTS = { source: 'learn.microsoft.com, LinkedIn Posts API', seen: '2026-11', confidence: 'read' } as const
-const IMAGES = { source: 'learn.microsoft.com, LinkedIn Images API', seen: '2026-11', confidence: 'read' } as const
+/** The pages of the Posts, Images and Videos APIs could not be read in full, only what other vendors quote. */
+const POSTS = { source: 'learn.microsoft.com, LinkedIn Posts API', seen: '2026-11', confidence: 'vendor' } as const
+const IMAGES = {
+  source: 'learn.microsoft.com, LinkedIn Images API, quoted by cdata.com and others',
+  seen: '2026-11',
+  confidence: 'vendor',
+} as const
 const MULTI = { source: 'learn.microsoft.com, LinkedIn MultiImage API', seen: '2026-11', confidence: 'read' } as const
-const VIDEOS = { source: 'learn.microsoft.com, LinkedIn Videos API', seen: '2026-11', confidence: 'read' } as const
+const VIDEOS = {
+  source: 'learn.microsoft.com, LinkedIn Videos API, quoted by ayrshare.com and others',
+  seen: '2026-11',
+  confidence: 'vendor',
+} as const
 const DOCUMENTS = {
   source: 'learn.microsoft.com, LinkedIn Documents API',
-  seen: '2026-11',
+  seen: '2024-11',
   confidence: 'read',
 } as const
 const MB = 1_000_000
 
 export const rules: readonly Rule[] = [
-  { id: 'text.max', value: 3_000, counting: 'utf16', ...POSTS },
+  {
+    id: 'text.max',
+    value: 3_000,
+    counting: 'utf16',
+    source: 'documents of other publishing services',
+    seen: '2026-11',
+    confidence: 'vendor',
+    note: 'LinkedIn’s API documentation states no number.',
+  },
   {
     id: 'text.distinct',
     value: 1,
@@ -38,7 +55,7 @@ export const rules: readonly Rule[] = [
     confidence: 'vendor',
     note: 'The link of a card, in a post without files.',
   },
-  { id: 'alt.max', value: 4_086, counting: 'utf16', ...POSTS },
+  { id: 'alt.max', value: 4_086, counting: 'utf16', ...IMAGES },
   { id: 'thread.max', value: 1, ...POSTS },
   { id: 'media.max', value: 20, ...MULTI },
   { id: 'media.mixed', value: 0, ...POSTS },

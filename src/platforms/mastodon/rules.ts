@@ -1,7 +1,12 @@
 import type { Rule } from '../rules/rule.ts'
 
 const DOCS = {
-  source: 'docs.joinmastodon.org, Instance configuration defaults',
+  source: 'docs.joinmastodon.org, Posting to your profile',
+  seen: '2026-11',
+  confidence: 'read',
+} as const
+const CODE = {
+  source: 'mastodon/mastodon, media_attachment.rb, attachmentable.rb and rate_limiter.rb',
   seen: '2026-11',
   confidence: 'read',
 } as const
@@ -11,14 +16,14 @@ const MIB = 1_048_576
 /** Defaults of Mastodon. `/api/v2/instance` of the account's server replaces them. */
 export const rules: readonly Rule[] = [
   { id: 'text.max', value: 500, counting: 'mastodon', ...DOCS, note: INSTANCE },
-  { id: 'alt.max', value: 1_500, counting: 'characters', ...DOCS },
+  { id: 'alt.max', value: 1_500, counting: 'characters', ...CODE },
   { id: 'comment.max', value: 500, counting: 'mastodon', ...DOCS, note: INSTANCE },
   { id: 'thread.max', value: 25, ...DOCS, note: 'Mastodon has no limit. Crier sends at most 25 parts.' },
   { id: 'media.max', value: 4, ...DOCS, note: INSTANCE },
   { id: 'media.mixed', value: 0, ...DOCS },
   { id: 'image.max', value: 4, ...DOCS, note: INSTANCE },
   { id: 'image.maxBytes', value: 16 * MIB, ...DOCS, note: INSTANCE },
-  { id: 'image.maxPixels', value: 33_177_600, ...DOCS, note: INSTANCE },
+  { id: 'image.maxPixels', value: 33_177_600, ...CODE, note: INSTANCE },
   {
     id: 'image.types',
     value: ['image/jpeg', 'image/png', 'image/gif', 'image/webp', 'image/heic', 'image/avif'],
@@ -27,5 +32,5 @@ export const rules: readonly Rule[] = [
   { id: 'video.max', value: 1, ...DOCS },
   { id: 'video.maxBytes', value: 99 * MIB, ...DOCS, note: INSTANCE },
   { id: 'video.types', value: ['video/mp4', 'video/quicktime', 'video/webm'], ...DOCS },
-  { id: 'posts.perHour', value: 100, ...DOCS, note: '300 statuses in three hours.' },
+  { id: 'posts.perHour', value: 100, ...CODE, note: '300 statuses in three hours.' },
 ]

@@ -7,7 +7,7 @@ const SCOPES = ['user_accounts:read', 'boards:read', 'boards:write', 'pins:read'
 
 /**
  * OAuth of Pinterest: HTTP Basic, access for 30 days, and a refresh token of 60 days that each refresh replaces
- * (developers.pinterest.com, Set up authentication and authorization, 2026-11).
+ * (developers.pinterest.com, Set up authentication and authorization, as other vendors quote it, 2026-11).
  */
 export const oauth: OAuthSupport = {
   scopes: SCOPES,

@@ -195,6 +195,13 @@ describe('publishing', () => {
     await expect(publishing.edit?.(account, post, partOf('Gone'))).rejects.toMatchObject({ kind: 'unsupported' })
   })
 
+  test('a refusal of code 29 is one of trial access only if it says so', () => {
+    const errorOf = (message: string) =>
+      reader.errorOf({ status: 403, headers: {}, bytes: Buffer.alloc(0), json: { code: 29, message } })
+    expect(errorOf('You are not permitted to access that resource.')).toMatchObject({ kind: 'account_restricted' })
+    expect(errorOf('Apps with Trial access may not create Pins')).toMatchObject({ kind: 'app_misconfigured' })
+  })
+
   test('an app with trial access is a matter for the operator', async () => {
     stateOf()['trial'] = true
     await expect(peer.publish(account, pin('Trial'))).rejects.toMatchObject({

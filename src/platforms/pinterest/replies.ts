@@ -4,12 +4,16 @@ import { kindOfStatus, type ReplyReader } from '../http/platform-http.ts'
 const TRIAL =
   'Pinterest gives this server’s app trial access, which cannot publish. Ask Pinterest for standard access, or set PINTEREST_API_URL=https://api-sandbox.pinterest.com to try it out.'
 
-/** Codes of the API (developers.pinterest.com/docs/api/v5, 2026-11). */
+/**
+ * Codes of the API (examples in Pinterest’s OpenAPI description 5.23.0, 2026-03; 283 as users report it). 29 refuses any
+ * access, so only the text tells that the app has trial access.
+ */
 const KINDS: Readonly<Record<string, ErrorKind>> = {
   '2': 'auth_expired',
   '3': 'scope_missing',
   '7': 'validation',
   '8': 'rate_limited',
+  '29': 'account_restricted',
   '40': 'validation',
   '50': 'unsupported',
   '283': 'auth_expired',
@@ -37,7 +41,7 @@ export const reader: ReplyReader = {
     if (status < 400) return undefined
     const { code: number, message } = (json ?? {}) as { code?: number | string; message?: string }
     const code = number?.toString()
-    if (code === '29' || /trial access/i.test(message ?? '')) {
+    if (/trial access/i.test(message ?? '')) {
       return { kind: 'app_misconfigured', code, detail: `${TRIAL} (${message})` }
     }
     const byText =

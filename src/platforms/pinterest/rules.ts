@@ -1,6 +1,10 @@
 import type { Rule } from '../rules/rule.ts'
 
-const PINS = { source: 'developers.pinterest.com, API v5: Create Pin', seen: '2026-11', confidence: 'read' } as const
+const PINS = {
+  source: 'Pinterest’s OpenAPI description 5.23.0, Create Pin',
+  seen: '2026-03',
+  confidence: 'read',
+} as const
 const SPECS = {
   source: 'help.pinterest.com, Review Pin specs',
   seen: '2026-11',

@@ -41,7 +41,10 @@ export const reader: ReplyReader = {
   },
 }
 
-/** The kinds of codes; codes of other rules of forms are `validation`. */
+/**
+ * The kinds of codes; codes of other rules of forms are `validation`. Those that r2/lib/errors.py lacks came later, and are
+ * as users report them.
+ */
 const CODES: Readonly<Record<string, ErrorKind>> = {
   RATELIMIT: 'rate_limited',
   QUOTA_FILLED: 'quota_exhausted',

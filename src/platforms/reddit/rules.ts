@@ -1,6 +1,8 @@
 import type { Rule } from '../rules/rule.ts'
 
-const API = { source: 'reddit.com/dev/api, POST /api/submit', seen: '2026-11', confidence: 'read' } as const
+const API = { source: 'reddit.com/dev/api, POST /api/submit', seen: '2026-11', confidence: 'vendor' } as const
+/** The last public source of Reddit, of 2017. */
+const CODE = { source: 'reddit-archive/reddit, validator.py and link.py', seen: '2026-11', confidence: 'read' } as const
 const HELP = {
   source: 'support.reddithelp.com, Images, GIFs and videos',
   seen: '2026-11',
@@ -13,17 +15,17 @@ const GB = 1_000 * MB
 
 export const rules: readonly Rule[] = [
   { id: 'title.required', value: 1, ...API },
-  { id: 'title.max', value: 300, counting: 'characters', ...API, note: SUBREDDIT },
-  { id: 'text.max', value: 40_000, counting: 'characters', ...API, note: SUBREDDIT },
+  { id: 'title.max', value: 300, counting: 'characters', ...CODE, note: SUBREDDIT },
+  { id: 'text.max', value: 40_000, counting: 'characters', ...CODE, note: SUBREDDIT },
   { id: 'link.card', value: 1, ...API },
-  { id: 'comment.max', value: 10_000, counting: 'characters', ...API },
+  { id: 'comment.max', value: 10_000, counting: 'characters', ...CODE },
   {
     id: 'thread.max',
     value: 25,
     ...API,
     note: 'Parts are comments. Reddit has no limit; Crier sends at most 25 parts.',
   },
-  { id: 'thread.textMax', value: 10_000, counting: 'characters', ...API },
+  { id: 'thread.textMax', value: 10_000, counting: 'characters', ...CODE },
   { id: 'thread.mediaMax', value: 0, ...API, note: 'Few subreddits take images in comments. Crier sends none.' },
   { id: 'media.max', value: 20, ...HELP },
   { id: 'media.mixed', value: 0, ...HELP },

@@ -1,6 +1,10 @@
 import type { Rule } from '../rules/rule.ts'
 
-const API = { source: 'core.telegram.org/bots/api', seen: '2026-11', confidence: 'read' } as const
+const API = {
+  source: 'core.telegram.org/bots/api, as in @grammyjs/types 5.0.0',
+  seen: '2026-11',
+  confidence: 'read',
+} as const
 const FAQ = { source: 'core.telegram.org/bots/faq', seen: '2026-11', confidence: 'read' } as const
 /**
  * `utf8_length` in td/telegram/MessageContent.cpp counts code points; github.com/FerroxLabs/wayland/issues/934 measured
@@ -34,7 +38,13 @@ export const rules: readonly Rule[] = [
     confidence: 'read',
   },
   { id: 'image.maxSides', value: 10_000, ...API },
-  { id: 'image.types', value: ['image/jpeg', 'image/png', 'image/webp', 'image/gif'], ...API },
+  {
+    id: 'image.types',
+    value: ['image/jpeg', 'image/png', 'image/webp', 'image/gif'],
+    ...API,
+    confidence: 'reported',
+    note: 'The page names no types.',
+  },
   { id: 'image.minRatio', value: 0.05, ...API, note: 'Width and height differ by at most a factor of 20.' },
   { id: 'image.maxRatio', value: 20, ...API },
   { id: 'gif.max', value: 1, ...API },

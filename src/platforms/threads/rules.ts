@@ -2,11 +2,15 @@ import type { Rule } from '../rules/rule.ts'
 
 const OVERVIEW = {
   source: 'developers.facebook.com, Threads API overview',
-  seen: '2026-11',
+  seen: '2025-12',
   confidence: 'read',
 } as const
-const POSTS = { source: 'developers.facebook.com, Threads posts', seen: '2026-11', confidence: 'read' } as const
-const MEDIA = { source: 'developers.facebook.com, Threads media', seen: '2026-11', confidence: 'read' } as const
+const POSTS = { source: 'developers.facebook.com, Threads posts', seen: '2026-04', confidence: 'read' } as const
+const MEDIA = {
+  source: 'developers.facebook.com, Threads posts, Media specifications',
+  seen: '2026-04',
+  confidence: 'read',
+} as const
 const MB = 1_000_000
 
 /** Limits of Threads. */

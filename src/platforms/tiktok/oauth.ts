@@ -7,7 +7,8 @@ const SCOPES = ['user.info.basic', 'user.info.profile', 'video.publish', 'video.
 
 /**
  * OAuth of TikTok: `client_key` for the client id, scopes separated by commas, access for a day, and a refresh token of a
- * year that each refresh replaces (developers.tiktok.com/doc/oauth-user-access-token-management, 2026-11).
+ * year that each refresh replaces (developers.tiktok.com/doc/oauth-user-access-token-management, as other vendors quote
+ * it, 2026-11).
  */
 export const oauth: OAuthSupport = {
   scopes: SCOPES,

@@ -4,7 +4,11 @@ import { kindOfStatus, type ReplyReader } from '../http/platform-http.ts'
 /** Limits of TikTok are counted in sliding windows of a minute. */
 const WINDOW_SECONDS = 60
 
-/** Codes of the Content Posting API (developers.tiktok.com/doc/content-posting-api-reference-direct-post, 2026-11). */
+/**
+ * Codes of the Content Posting API (developers.tiktok.com/doc/content-posting-api-reference-direct-post, -photo-post
+ * and -get-video-status, 2026-09). Those without a row there are as users report them: access_token_expired,
+ * scope_permission_missed and invalid_params.
+ */
 const KINDS: Readonly<Record<string, ErrorKind>> = {
   access_token_invalid: 'auth_expired',
   access_token_expired: 'auth_expired',

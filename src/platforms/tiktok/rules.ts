@@ -2,10 +2,15 @@ import type { Rule } from '../rules/rule.ts'
 
 const POST = {
   source: 'developers.tiktok.com, Content Posting API: Direct Post',
-  seen: '2026-11',
+  seen: '2026-09',
   confidence: 'read',
 } as const
-const MEDIA = { source: 'developers.tiktok.com, Media transfer guide', seen: '2026-11', confidence: 'read' } as const
+const PHOTOS = {
+  source: 'developers.tiktok.com, Content Posting API: Photo Post',
+  seen: '2026-09',
+  confidence: 'read',
+} as const
+const MEDIA = { source: 'developers.tiktok.com, Media transfer guide', seen: '2026-09', confidence: 'read' } as const
 const MB = 1_000_000
 const GB = 1_000 * MB
 
@@ -17,19 +22,25 @@ export const rules: readonly Rule[] = [
     ...POST,
     note: 'The caption of a video.',
   },
-  { id: 'caption.maxWithImages', value: 4_000, counting: 'utf16', ...POST, note: 'The description of photos.' },
-  { id: 'title.maxWithImages', value: 90, counting: 'utf16', ...POST, note: 'Only photos have a title.' },
+  { id: 'caption.maxWithImages', value: 4_000, counting: 'utf16', ...PHOTOS, note: 'The description of photos.' },
+  { id: 'title.maxWithImages', value: 90, counting: 'utf16', ...PHOTOS, note: 'Only photos have a title.' },
   { id: 'thread.max', value: 1, ...POST },
   { id: 'media.required', value: 1, ...POST },
-  { id: 'media.max', value: 35, ...POST },
-  { id: 'media.mixed', value: 0, ...POST },
-  { id: 'image.max', value: 35, ...POST },
+  { id: 'media.max', value: 35, ...PHOTOS },
+  { id: 'media.mixed', value: 0, ...PHOTOS },
+  { id: 'image.max', value: 35, ...PHOTOS },
   { id: 'image.maxBytes', value: 20 * MB, ...MEDIA },
   { id: 'image.types', value: ['image/jpeg', 'image/webp'], ...MEDIA },
   { id: 'gif.max', value: 0, ...MEDIA },
   { id: 'video.max', value: 1, ...POST },
   { id: 'video.maxBytes', value: 4 * GB, ...MEDIA },
-  { id: 'video.minSeconds', value: 3, ...MEDIA },
+  {
+    id: 'video.minSeconds',
+    value: 3,
+    ...MEDIA,
+    confidence: 'vendor',
+    note: 'TikTok’s guide states no shortest video.',
+  },
   { id: 'video.maxSeconds', value: 600, ...MEDIA, note: 'Each creator has a limit of their own, up to this one.' },
   { id: 'video.minWidth', value: 360, ...MEDIA },
   { id: 'video.minHeight', value: 360, ...MEDIA },

@@ -3,7 +3,8 @@ import { kindOfStatus, type ReplyReader } from '../http/platform-http.ts'
 
 /**
  * Errors of the REST API: `{ "code": "rest_cannot_create", "message": "…", "data": { "status": 403 } }`, from the
- * controllers of WordPress 6.1 (wp-includes/rest-api/endpoints, read 2026-11). WordPress reports no budgets.
+ * controllers of WordPress 6.1 (wp-includes/rest-api/endpoints, read 2026-11). rest_upload_image_type_not_supported and
+ * rest_comment_not_supported_post_type came with later versions. WordPress reports no budgets.
  */
 const KINDS: Readonly<Record<string, ErrorKind>> = {
   incorrect_password: 'auth_expired',

@@ -19,13 +19,16 @@ export interface FakeMedia {
   altText: string | null
   /** Why X cannot process the file. */
   fault: string | null
+  /** The length of a video. */
+  seconds: number
 }
 
 const MB = 1_000_000
-/** docs.x.com, Media best practices, 2026-11. */
+const GB = 1_000 * MB
+/** docs.x.com, Media best practices, 2026-10. How long a video may be depends on the user, and is checked with the post. */
 const VIDEO: MediaBounds = {
   codecs: ['h264'],
-  seconds: [0.5, 140],
+  seconds: [0.5, Infinity],
   fps: [0, 60],
   width: [32, Infinity],
   height: [32, Infinity],
@@ -36,7 +39,7 @@ const LIFE_SECONDS = 86_400
 const CATEGORIES: Readonly<Record<string, { types: RegExp; bytes: number; isAsync: boolean }>> = {
   tweet_image: { types: /^image\/(?:jpeg|png|webp|gif|bmp|pjpeg|tiff)$/, bytes: 5 * MB, isAsync: false },
   tweet_gif: { types: /^image\/gif$/, bytes: 15 * MB, isAsync: true },
-  tweet_video: { types: /^video\/(?:mp4|quicktime|webm|mp2t)$/, bytes: 512 * MB, isAsync: true },
+  tweet_video: { types: /^video\/(?:mp4|quicktime|webm|mp2t)$/, bytes: 8 * GB, isAsync: true },
 }
 
 /** The upload of media in pieces: initialize, append, finalize, status, metadata (docs.x.com/x-api/media, 2026-11). */
@@ -96,6 +99,7 @@ export class FakeUploads {
       phase: 'open',
       altText: null,
       fault: null,
+      seconds: 0,
     }
     return json(200, { data: { id, media_key: keyOf(this.#files[id]), expires_after_secs: LIFE_SECONDS } })
   }
@@ -109,7 +113,11 @@ export class FakeUploads {
     if (piece === undefined || piece.length === 0) return invalid('media', 'The piece is empty.')
     if (piece.length > PIECE_BYTES) return invalid('media', 'The piece is larger than 5 MB.')
     file.segments[Number(index)] = piece.length
-    if (Number(index) === 0 && file.category === 'tweet_video') file.fault = breachOf(mediaFacts(piece), VIDEO) ?? null
+    if (Number(index) === 0 && file.category === 'tweet_video') {
+      const facts = mediaFacts(piece)
+      file.fault = breachOf(facts, VIDEO) ?? null
+      file.seconds = facts.seconds ?? 0
+    }
     return json(200, { data: { expires_at: Math.floor(file.expiresAt / 1_000) } })
   }
 

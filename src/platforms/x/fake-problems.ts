@@ -54,6 +54,11 @@ export const NO_REPLY = problem(
   'You attempted to reply to a Tweet that is deleted or not visible to you.',
 )
 
+/** docs.x.com, Media best practices, 2026-10. */
+export function tooLong(minutes: number): FakeReply {
+  return problem(403, 'Forbidden', `This user is not allowed to post a video longer than ${minutes} minutes.`)
+}
+
 export function missingScope(scope: string): FakeReply {
   return json(403, {
     title: 'Forbidden',

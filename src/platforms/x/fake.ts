@@ -45,6 +45,9 @@ const SCOPES = ['tweet.read', 'tweet.write', 'users.read', 'media.write', 'offli
 const ACCESS_SECONDS = 7_200
 const TEXT = 280
 const PREMIUM_TEXT = 25_000
+/** Minutes of a video. */
+const VIDEO = 20
+const PREMIUM_VIDEO = 125
 /** X refuses the same text for about this long (reported by users; X does not say). */
 const DUPLICATE_MS = 12 * 3_600_000
 const REPLY_SETTINGS = ['following', 'mentionedUsers', 'subscribers', 'verified']
@@ -109,7 +112,7 @@ export function xFake({ clock, state }: FakeOptions<State>): Fake<State> {
     const refusal =
       (author.isLocked ? problems.LOCKED : undefined) ??
       problemOfFields(body) ??
-      problemOfMedia(ids, account, quotes) ??
+      problemOfMedia(ids, author, quotes) ??
       problemOfText(text, ids, author)
     if (refusal !== undefined) return refusal
     if (replyTo !== null && !kept.posts.some(({ id }) => id === replyTo)) return problems.NO_REPLY
@@ -133,8 +136,8 @@ export function xFake({ clock, state }: FakeOptions<State>): Fake<State> {
     return isRepeated ? problems.DUPLICATE : undefined
   }
 
-  const problemOfMedia = (ids: readonly string[], account: string, quotes: string | null): FakeReply | undefined => {
-    const files = uploads.ready(ids, account)
+  const problemOfMedia = (ids: readonly string[], author: User, quotes: string | null): FakeReply | undefined => {
+    const files = uploads.ready(ids, author.id)
     if (files === undefined) return problems.invalid('media.media_ids', 'Your media IDs are invalid.')
     const moving = files.filter(({ category }) => category !== 'tweet_image')
     if (files.length > 4 || (moving.length > 0 && files.length > 1)) {
@@ -144,7 +147,8 @@ export function xFake({ clock, state }: FakeOptions<State>): Fake<State> {
     if (files.length > 0 && quotes !== null) {
       return problems.invalid('quote_tweet_id', 'A quote cannot have media attached by media_ids.')
     }
-    return undefined
+    const minutes = author.subscription === 'None' ? VIDEO : PREMIUM_VIDEO
+    return files.some(({ seconds }) => seconds > minutes * 60) ? problems.tooLong(minutes) : undefined
   }
 
   const pay = (price: number): boolean => {

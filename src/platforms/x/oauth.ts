@@ -6,7 +6,7 @@ const SCOPES = ['tweet.read', 'tweet.write', 'users.read', 'media.write', 'offli
 
 /**
  * OAuth of X: PKCE with a confidential client, access tokens of two hours, and refresh tokens that work once
- * (docs.x.com/fundamentals/authentication/oauth-2-0, 2026-11).
+ * (docs.x.com/fundamentals/authentication/oauth-2-0, as other vendors quote it, 2026-10).
  */
 export const oauth = {
   scopes: SCOPES,

@@ -2,7 +2,7 @@ import type { Price } from '../platform.ts'
 
 const PRICING = {
   currency: 'USD',
-  source: 'docs.x.com, X API pay-per-usage pricing',
+  source: 'docs.x.com, X API pay-per-usage pricing and credits',
   seen: '2026-08',
   confidence: 'read',
 } as const
@@ -12,5 +12,5 @@ export const prices: readonly Price[] = [
   { per: 'post', amount: 0.015, ...PRICING },
   { per: 'post_with_link', amount: 0.2, ...PRICING },
   // Looking for a post whose reply was lost: for each post of the own timeline.
-  { per: 'read', amount: 0.001, ...PRICING },
+  { per: 'read', amount: 0.001, ...PRICING, confidence: 'vendor' },
 ]

@@ -11,8 +11,10 @@ interface User {
   readonly verified_type?: 'blue' | 'business' | 'government' | 'none'
 }
 
-/** Length of a post of a subscriber (help.x.com, About X Premium, 2026-11). */
+/** Length of a post of a subscriber (docs.x.com, Changelog, 2024-08). */
 const PREMIUM_TEXT = 25_000
+/** Seconds of a video of a subscriber of X Premium (docs.x.com, Media best practices, 2026-10). */
+const PREMIUM_VIDEO = 7_500
 
 function me(context: PlatformContext & Pick<AccountContext, 'credential'>, fields: string): Promise<{ data: User }> {
   return call(context, '/2/users/me', { query: { 'user.fields': fields } })
@@ -36,9 +38,13 @@ export async function profileOf(context: PlatformContext, credential: AccountCon
 export async function capabilities(context: AccountContext): Promise<LiveCapabilities> {
   const { data } = await me(context, 'subscription_type,protected')
   const subscription = data.subscription_type ?? 'None'
+  const isPremium = subscription === 'Premium' || subscription === 'PremiumPlus'
   const canAttach = context.credential.scopes?.includes('media.write') ?? true
   return {
-    limits: subscription === 'None' ? {} : { 'text.max': PREMIUM_TEXT },
+    limits: {
+      ...(subscription !== 'None' && { 'text.max': PREMIUM_TEXT }),
+      ...(isPremium && { 'video.maxSeconds': PREMIUM_VIDEO }),
+    },
     blocked: canAttach ? {} : { media: 'The account was connected without the permission to upload media.' },
     details: { subscription, protected: data.protected === true },
   }

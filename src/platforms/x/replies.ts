@@ -24,7 +24,8 @@ const BUDGETS = [
 /**
  * Errors of X: problems with `title`, `detail` and `type`, also with status 200 when a resource is missing. Budgets:
  * `x-rate-limit-*` for each route, with the reset in seconds since the epoch (docs.x.com/x-api/fundamentals, Response
- * codes and Rate limits, 2026-11).
+ * codes and Rate limits, read 2026-11). X documents the types, but most texts of a 403 and the errors of credits only as
+ * users report them.
  */
 export const reader: ReplyReader = {
   errorOf: ({ headers, json, status, target = '' }, now = 0) => {
@@ -92,6 +93,8 @@ function kindOfForbidden(text: string, type: string, { reason }: Body): ErrorKin
   if (/automated|spam|harmful|polic/i.test(text)) return 'policy_rejected'
   // X says this for a post that is too long for the subscription, or a reply that the author does not allow.
   if (/not permitted to perform|not visible|reply to (?:a|this)/i.test(text)) return 'validation'
+  // A video that is too long for the subscription (docs.x.com, Media best practices, 2026-10).
+  if (/not allowed to post a video/i.test(text)) return 'validation'
   return 'scope_missing'
 }
 

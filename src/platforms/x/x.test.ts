@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import { FakePlatform, partOf } from '../../../test/support/fake-platform.ts'
 import type { PublishContext, PublishState } from '../publishing.ts'
+import { generatedFile } from '../sandbox/media-facts.ts'
 import { x } from './index.ts'
 import { publishing } from './publishing.ts'
 
@@ -97,7 +98,10 @@ describe('capabilities', () => {
   test('a subscriber publishes longer texts, which are found again', async () => {
     const { credential, profile } = await peer.signIn({ account: 'premium_ada' })
     const context = peer.as(credential, profile.remoteId)
-    expect((await x.capabilities(context)).limits).toEqual({ 'text.max': 25_000 })
+    expect((await x.capabilities(context)).limits).toEqual({
+      'text.max': 25_000,
+      'video.maxSeconds': 7_500,
+    })
     const part = partOf('A long text. '.repeat(100))
     const post = await peer.publish(context, part)
     expect(await publishing.reconcile?.(context, part, publishing.start(part, context))).toEqual({
@@ -166,6 +170,14 @@ describe('publishing', () => {
     await expect(publishing.step(account, part, step))
       .resolves.toMatchObject({ kind: 'next' })
       .catch(() => undefined)
+  })
+
+  test('how long a video may be depends on the subscription', async () => {
+    const video = peer.file({ kind: 'video', type: 'video/mp4' }, generatedFile({ seconds: 1_201 }, 1_000))
+    await fail('Long', { media: [video] })({ kind: 'validation', httpStatus: 403 })
+    const { credential, profile } = await peer.signIn({ account: 'premium_mary' })
+    await peer.publish(peer.as(credential, profile.remoteId), partOf('Long', { media: [video] }))
+    expect(posts().at(-1)).toMatchObject({ text: 'Long', media: ['video/mp4'] })
   })
 
   test('a reply and a first comment', async () => {

@@ -63,7 +63,7 @@ const DAY_MS = 86_400_000
 const WEEK_MS = 7 * DAY_MS
 const UNIT = 262_144
 const MOST_BYTES = 256_000_000_000
-const THUMBNAIL_BYTES = 2_097_152
+const THUMBNAIL_BYTES = 52_428_800
 const INSERTS_A_DAY = 100
 const POLLS = 2
 /** support.google.com, Supported YouTube file formats, 2026-11. */

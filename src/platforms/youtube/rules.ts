@@ -8,6 +8,11 @@ const VIDEOS = {
 const LONG = {
   source: 'support.google.com, Upload videos longer than 15 minutes',
   seen: '2026-11',
+  confidence: 'vendor',
+} as const
+const UPLOADS = {
+  source: 'YouTube Data API v3, discovery document',
+  seen: '2026-11',
   confidence: 'read',
 } as const
 const THUMBNAILS = {
@@ -15,7 +20,7 @@ const THUMBNAILS = {
   seen: '2026-11',
   confidence: 'read',
 } as const
-const GB = 1_000_000_000
+const GIB = 1_073_741_824
 
 const WITHOUT_THUMBNAIL = 'publishes the video without the thumbnail'
 
@@ -37,11 +42,17 @@ export const rules: readonly Rule[] = [
   { id: 'media.max', value: 2, ...VIDEOS, note: 'A video, and an image that becomes its thumbnail.' },
   { id: 'media.mixed', value: 1, ...THUMBNAILS },
   { id: 'image.max', value: 1, ...THUMBNAILS, note: 'The thumbnail. It needs a verified phone number.' },
-  { id: 'image.maxBytes', value: 2_097_152, ...THUMBNAILS, effect: WITHOUT_THUMBNAIL },
+  {
+    id: 'image.maxBytes',
+    value: 52_428_800,
+    ...THUMBNAILS,
+    effect: WITHOUT_THUMBNAIL,
+    note: 'Older copies of the page say 2 MB.',
+  },
   { id: 'image.types', value: ['image/jpeg', 'image/png'], ...THUMBNAILS, effect: WITHOUT_THUMBNAIL },
   { id: 'gif.max', value: 0, ...THUMBNAILS },
   { id: 'video.max', value: 1, ...VIDEOS },
-  { id: 'video.maxBytes', value: 256 * GB, ...LONG },
+  { id: 'video.maxBytes', value: 256 * GIB, ...UPLOADS },
   { id: 'video.maxSeconds', value: 43_200, ...LONG, note: '15 minutes until the channel has verified a phone number.' },
   {
     id: 'video.types',
@@ -56,7 +67,7 @@ export const rules: readonly Rule[] = [
     ],
     source: 'support.google.com, Supported YouTube file formats',
     seen: '2026-11',
-    confidence: 'read',
+    confidence: 'vendor',
   },
   { id: 'document.max', value: 0, ...VIDEOS },
   {
