@@ -33,4 +33,10 @@ export const sellerSettings = {
     fallback: 'INV',
     parse: withDefault(prefix, 'INV'),
   },
+  INVOICE_FONTS: {
+    summary:
+      'Folder with more fonts (TTF, OTF) for invoices, for names in scripts other than Latin, Greek and Cyrillic',
+    fallback: 'none',
+    parse: optional(text),
+  },
 }

@@ -25,6 +25,8 @@ export const EXAMPLE = {
   targetId: '01939e5c-7a10-7c3e-8f21-3c5a9b2d4ed2',
   postCommentId: '01939e5c-7a10-7c3e-8f21-3c5a9b2d4ed3',
   couponId: '01939e5c-7a10-7c3e-8f21-3c5a9b2d4ee1',
+  invoiceId: '01939e5c-7a10-7c3e-8f21-3c5a9b2d4ef8',
+  transactionId: '01939e5c-7a10-7c3e-8f21-3c5a9b2d4ef9',
 } as const
 
 /** The timestamp of all examples. */

@@ -19,7 +19,7 @@ const LATER: Readonly<Record<string, string>> = {
   Analytics: 'all',
   'AI and studio': 'all',
   Ideas: 'all',
-  Users: `listPaymentMethods deletePaymentMethod setDefaultPaymentMethod listTransactions downloadInvoice
+  Users: `listPaymentMethods deletePaymentMethod setDefaultPaymentMethod listTransactions
     listDevices registerDevice unregisterDevice sendTestPush exportMyData
     deleteMyAccount`,
   'Plans, subscriptions, billing, payments': `upgradeSubscription renewSubscription createCyclesFromTransaction

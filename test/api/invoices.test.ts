@@ -1,7 +1,13 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { ManualClock } from '../../src/core/clock.ts'
 import { uuidv7 } from '../../src/core/id.ts'
-import { getBillingProfile, listInvoices, updateBillingProfile } from '../../src/domains/money/invoices/operations.ts'
+import {
+  downloadInvoice,
+  getBillingProfile,
+  getInvoicePdf,
+  listInvoices,
+  updateBillingProfile,
+} from '../../src/domains/money/invoices/operations.ts'
 import { startApp, type App } from '../support/app.ts'
 import { World } from '../support/world.ts'
 
@@ -141,6 +147,22 @@ describe('invoices', () => {
       invoiceNumber: expect.stringMatching(/^INV-\d{6}$/),
       transactionId: invoice.paymentId,
     })
+  })
+
+  test('are downloaded as PDF by their owner only', async () => {
+    const { id, paymentId } = await issue('gus')
+    await world.user('ada')
+    for (const [operation, path] of [
+      [getInvoicePdf, { id }],
+      [downloadInvoice, { id: paymentId }],
+    ] as const) {
+      const own = await world.as('gus').call(operation, { path })
+      expect(own.status).toBe(200)
+      expect(own.headers.get('content-type')).toBe('application/pdf')
+      expect(own.headers.get('content-disposition')).toMatch(/^attachment; filename="INV-\d{6}\.pdf"$/)
+      expect(own.text).toMatch(/^%PDF-1\.7/)
+      expect((await world.as('ada').call(operation, { path })).status).toBe(404)
+    }
   })
 
   test.each([

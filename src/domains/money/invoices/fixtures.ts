@@ -1,14 +1,19 @@
 import { uuidv7 } from '../../../core/id.ts'
-import { times, type Lists, type Stage } from '../../../../test/support/stage.ts'
+import { times, type Fixtures, type Lists, type Stage } from '../../../../test/support/stage.ts'
 import type * as operations from './operations.ts'
 
 export const lists: Lists<typeof operations> = { listInvoices: times(issue) }
+
+export const fixtures: Fixtures<typeof operations> = {
+  getInvoicePdf: async (stage) => ({ path: { id: (await issue(stage)).id } }),
+  downloadInvoice: async (stage) => ({ path: { id: (await issue(stage)).paymentId } }),
+}
 
 async function issue({ app, caller }: Stage) {
   const { invoices } = app.composition.services
   const paymentId = uuidv7(app.clock.now())
   const lines = [{ description: 'Pro, one month', amount: 4_900 }]
-  await app.database.transaction((tx) =>
+  return app.database.transaction((tx) =>
     invoices.issued.issue(tx, { userId: caller.id, paymentId, currency: 'USD', total: 4_900, lines, taxes: [] }),
   )
 }

@@ -1,8 +1,10 @@
-import { PreconditionFailed } from '../../../core/errors.ts'
+import { EXAMPLE } from '../../../core/example-ids.ts'
+import { NotFound, PreconditionFailed } from '../../../core/errors.ts'
 import { operation } from '../../../core/operation.ts'
 import { PageQuery, pageRequest } from '../../../core/page.ts'
 import { list, ok } from '../../../core/reply.ts'
-import { Envelope, ListOf } from '../../../core/schema.ts'
+import { Envelope, Id, Input, ListOf } from '../../../core/schema.ts'
+import { InvoiceUnavailable } from './errors.ts'
 import { BillingProfileView, InvoiceView, ProfileBody } from './schemas.ts'
 
 export const getBillingProfile = operation({
@@ -48,4 +50,33 @@ export const listInvoices = operation({
   returns: { 200: ListOf(InvoiceView) },
   example: { query: { limit: 20 } },
   handle: async ({ caller, invoices, query }) => list('Invoices', await invoices.list.list(caller, pageRequest(query))),
+})
+
+const PDF = { 200: { contentType: 'application/pdf' } } as const
+const PDF_HEADERS = ['Content-Disposition', 'Cache-Control'] as const
+
+export const getInvoicePdf = operation({
+  route: 'GET /api/billing/invoices/{id}/pdf',
+  summary: 'Download an invoice or a credit note',
+  description: 'PDF/A-3 with the same invoice as XML (EN 16931, Factur-X). Amounts are written as in your language.',
+  access: 'user',
+  path: Input({ id: Id }),
+  returns: PDF,
+  headers: PDF_HEADERS,
+  errors: [NotFound],
+  example: { path: { id: EXAMPLE.invoiceId } },
+  handle: async ({ caller, invoices, path }) => invoices.pdfs.ofInvoice(caller, path.id),
+})
+
+export const downloadInvoice = operation({
+  route: 'GET /api/users/me/transactions/{id}/invoice',
+  summary: 'Download the invoice of a transaction',
+  description: 'Only transactions that have succeeded have an invoice. Adding money to the wallet is not invoiced.',
+  access: 'user',
+  path: Input({ id: Id }),
+  returns: PDF,
+  headers: PDF_HEADERS,
+  errors: [NotFound, InvoiceUnavailable],
+  example: { path: { id: EXAMPLE.transactionId } },
+  handle: async ({ caller, invoices, path }) => invoices.pdfs.ofTransaction(caller, path.id),
 })

@@ -1,0 +1,167 @@
+import { PDFiumLibrary } from '@hyzyla/pdfium'
+import { afterAll, expect, test } from 'vitest'
+import type { InvoiceRow } from '../invoices.ts'
+import { quoteTaxes, taxRule } from '../tax/tax.ts'
+import { InvoicePrinter } from './printer.ts'
+import { documentView } from './view.ts'
+import { invoiceXml } from './xml.ts'
+
+const printer = new InvoicePrinter([])
+afterAll(() => printer.close())
+
+const NUMBER = 'INV-000042'
+const SELLER = {
+  name: 'Crier GmbH',
+  street: 'Invalidenstraße 116',
+  postalCode: '10115',
+  city: 'Berlin',
+  country: 'DE',
+  vatNumber: 'DE136695976',
+  taxNumber: '37/123/45678',
+  email: 'billing@example.com',
+}
+const LINES = [
+  {
+    description: 'Pro, one month',
+    amount: 4_900,
+    from: '2026-11-08T00:00:00.000Z',
+    to: '2026-12-08T00:00:00.000Z',
+  },
+  { description: 'Unused time of Starter, 15 of 30 days', amount: -950 },
+  { description: '#emph[markup] *and* $x$ & <tags> "quotes" \\', amount: 100 },
+]
+
+function invoice(buyer: Partial<InvoiceRow['content']['buyer']> = {}): InvoiceRow {
+  const to = { name: 'Łukasz Ελένη Иванов', street: '1 rue de Rivoli', postalCode: '75001', city: 'Paris' }
+  const content = {
+    seller: SELLER,
+    buyer: { ...to, country: 'FR', vatNumber: null, email: null, ...buyer },
+    lines: LINES,
+  }
+  const kind = content.buyer.vatNumber === null ? ('person' as const) : ('business' as const)
+  const rule = taxRule(
+    { country: 'DE', vatNumber: SELLER.vatNumber },
+    { ...content.buyer, kind },
+    Date.parse('2026-11-23'),
+  )
+  const taxes = quoteTaxes(rule, 4_050)
+  const tax = taxes[0]?.amount ?? 0
+  return {
+    id: '01939e5c-7a10-7c3e-8f21-3c5a9b2d4ef8',
+    kind: 'invoice',
+    series: 'INV',
+    number: 42,
+    reference: 'invoice:1',
+    userId: '01939e5c-7a10-7c3e-8f21-3c5a9b2d4e70',
+    paymentId: '01939e5c-7a10-7c3e-8f21-3c5a9b2d4ef9',
+    invoiceId: null,
+    currency: 'EUR',
+    net: 4_050,
+    tax,
+    total: 4_050 + tax,
+    content: { ...content, taxes, paidBy: 'Card' },
+    createdAt: '2026-11-23T10:00:00.000Z',
+  }
+}
+
+async function print(row: InvoiceRow, locale = 'de-DE') {
+  const xml = invoiceXml(row, NUMBER)
+  const pdf = await printer.print({
+    view: documentView(row, NUMBER, locale),
+    xml,
+    createdAt: Date.parse(row.createdAt),
+  })
+  const library = await PDFiumLibrary.init()
+  const document = await library.loadDocument(pdf)
+  const pages = [...document.pages()]
+  const text = pages.map((page) => page.getText()).join('\n')
+  const image = await pages[0]?.render({ scale: 1, render: 'bitmap' })
+  document.destroy()
+  library.destroy()
+  // Hyphens and spaces of typography are those of plain text.
+  return { pdf, xml, pages: pages.length, image, text: text.replaceAll(/[\u00A0\u202F\s]+/g, ' ') }
+}
+
+test('the PDF shows what the invoice says, in the reader’s language, and takes no text as markup', async () => {
+  const { pages, text } = await print(invoice())
+  expect(pages).toBe(1)
+  for (const shown of [
+    'Invoice INV-000042',
+    'Crier GmbH',
+    'Invalidenstraße 116',
+    'VAT number DE136695976',
+    'Łukasz Ελένη Иванов',
+    'France',
+    '8.11.2026 – 08.12.2026',
+    'Pro, one month',
+    '49,00 €',
+    '-9,50 €',
+    '#emph[markup] *and* $x$ & <tags> "quotes" \\',
+    'Net 40,50 €',
+    'VAT 20 % (France) 8,10 €',
+    'Total, paid 48,60 €',
+    'Tax number 37/123/45678',
+  ]) {
+    expect(text).toContain(shown)
+  }
+  expect((await print(invoice(), 'en-US')).text).toContain('Total, paid €48.60')
+})
+
+test('a reverse charge is explained', async () => {
+  const { text, xml } = await print(invoice({ vatNumber: 'FR40303265045' }))
+  expect(text).toContain('VAT 0 % (reverse charge) 0,00 €')
+  expect(text).toContain('Reverse charge: the customer owes the VAT')
+  expect(text).toContain('Total, paid 40,50 €')
+  expect(xml).toContain('<ram:CategoryCode>AE</ram:CategoryCode>')
+  expect(xml).toContain('<ram:ID schemeID="VA">FR40303265045</ram:ID>')
+})
+
+test('the file is tagged PDF/A-3 with the XML attached, and says that it is Factur-X', async () => {
+  const { pdf } = await print(invoice())
+  const file = pdf.toString('latin1')
+  expect(file).toMatch(/\/MarkInfo\s*<<\s*\/Marked true/)
+  expect(file).toContain('/AFRelationship /Alternative')
+  expect(file).toContain('factur-x.xml')
+  // The newest version of the metadata is the one that the last table of references names.
+  const at = Number(/startxref\n(\d+)\n%%EOF\n$/.exec(file)?.[1])
+  const [, id, offset] = /^xref\n(\d+) 1\n(\d{10}) 00000 n \ntrailer\n/.exec(file.slice(at)) ?? []
+  const object = pdf.subarray(Number(offset)).toString()
+  expect(object).toMatch(new RegExp(String.raw`^${id} 0 obj\n<<\n/Length \d+\n/Type /Metadata`))
+  const xmp = /stream\n([\s\S]*?)\nendstream/.exec(object)?.[1] ?? ''
+  expect(Buffer.byteLength(xmp)).toBe(Number(/\/Length (\d+)/.exec(object)?.[1]))
+  for (const part of [
+    '<pdfaid:part>3</pdfaid:part>',
+    '<pdfaid:conformance>A</pdfaid:conformance>',
+    '<fx:DocumentFileName>factur-x.xml</fx:DocumentFileName>',
+    '<fx:ConformanceLevel>EN 16931</fx:ConformanceLevel>',
+  ]) {
+    expect(xmp).toContain(part)
+  }
+})
+
+test('a name that no font can show still gets an invoice, with the name in the XML', async () => {
+  const { pdf, text, xml } = await print(invoice({ name: '山田太郎' }))
+  expect(text).toContain('Total, paid 48,60 €')
+  expect(xml).toContain('<ram:Name>山田太郎</ram:Name>')
+  expect(pdf.toString('latin1')).not.toContain('pdfaid')
+})
+
+test('the XML has the parties, lines, taxes and totals of the invoice', () => {
+  const xml = invoiceXml(invoice(), NUMBER)
+  for (const part of [
+    '<ram:ID>urn:cen.eu:en16931:2017</ram:ID>',
+    '<ram:ID>INV-000042</ram:ID><ram:TypeCode>380</ram:TypeCode>',
+    '<udt:DateTimeString format="102">20261123</udt:DateTimeString>',
+    '<ram:ChargeAmount>9.50</ram:ChargeAmount>',
+    '<ram:BilledQuantity unitCode="C62">-1</ram:BilledQuantity>',
+    '<ram:LineTotalAmount>-9.50</ram:LineTotalAmount>',
+    '&lt;tags&gt;',
+    '<ram:CalculatedAmount>8.10</ram:CalculatedAmount><ram:TypeCode>VAT</ram:TypeCode><ram:BasisAmount>40.50</ram:BasisAmount><ram:CategoryCode>S</ram:CategoryCode><ram:RateApplicablePercent>20</ram:RateApplicablePercent>',
+    '<ram:TaxTotalAmount currencyID="EUR">8.10</ram:TaxTotalAmount><ram:GrandTotalAmount>48.60</ram:GrandTotalAmount>',
+  ]) {
+    expect(xml).toContain(part)
+  }
+  expect(invoiceXml({ ...invoice(), currency: 'JPY' }, NUMBER)).toContain(
+    '<ram:GrandTotalAmount>4860</ram:GrandTotalAmount>',
+  )
+})

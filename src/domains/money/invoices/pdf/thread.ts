@@ -1,0 +1,38 @@
+import { readFileSync } from 'node:fs'
+import { NodeCompiler } from '@myriaddreamin/typst-ts-node-compiler'
+import type { DocumentView } from './view.ts'
+import { withFacturX } from './metadata.ts'
+
+/** Runs in a thread. */
+
+export interface PdfInput {
+  readonly view: DocumentView
+  readonly xml: string
+  /** Folders with more fonts. */
+  readonly fonts: readonly string[]
+  /** Milliseconds since the epoch. */
+  readonly createdAt: number
+}
+
+const TEMPLATE = readFileSync(new URL('template.typ', import.meta.url), 'utf8')
+/** How many compilations unused results stay in memory. */
+const KEPT_RESULTS = 10
+let compiler: NodeCompiler | undefined
+
+/**
+ * Makes the PDF of an invoice: tagged PDF/A-3 with the XML attached (Factur-X). PDF/A must show every character, so a
+ * document with characters that no font has becomes an ordinary tagged PDF, with the XML attached.
+ */
+export function makePdf({ createdAt, fonts, view, xml }: PdfInput): Buffer {
+  compiler ??= NodeCompiler.create(fonts.length === 0 ? {} : { fontArgs: [{ fontPaths: [...fonts] }] })
+  const source = { mainFileContent: TEMPLATE, inputs: { view: JSON.stringify(view), xml } }
+  const creationTimestamp = Math.floor(createdAt / 1_000)
+  try {
+    return withFacturX(compiler.pdf(source, { pdfStandard: 'a-3a', creationTimestamp }))
+  } catch (error) {
+    if (!String(error).includes('could not be displayed')) throw new Error(String(error), { cause: error })
+    return compiler.pdf(source, { pdfStandard: '1.7', creationTimestamp })
+  } finally {
+    compiler.evictCache(KEPT_RESULTS)
+  }
+}
