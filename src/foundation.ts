@@ -7,7 +7,7 @@ import type { MediaWork } from '../media/work/types.ts'
 import type { Config } from './config/config.ts'
 import type { Coordination } from './coordination/coordination.ts'
 import type { Clock } from './core/clock.ts'
-import type { EventType } from './core/event.ts'
+import type { EventType, WorkspaceEvent } from './core/event.ts'
 import type { Jobs } from './core/job.ts'
 import type { Logger } from './core/log.ts'
 import type { SignedLinks } from './core/signed-links.ts'
@@ -47,6 +47,11 @@ export interface Foundation {
   readonly mediaWork: () => Promise<MediaWork>
   readonly media: MediaCalls
   readonly declared: Declared
+  /**
+   * Adds a listener that runs on the node that publishes committed events of a workspace, or publishes them again. It must
+   * return at once and not throw.
+   */
+  readonly onPublished: (listener: (workspaceId: string, events: readonly WorkspaceEvent[]) => void) => void
   /** Adds a listener that runs when events of a workspace are published again, because notices may have been lost. */
   readonly onAgain: (listener: (workspaceId: string) => void) => void
 }

@@ -27,6 +27,8 @@ export const QUEUES = {
   mail: { summary: 'Mails', concurrency: 5 },
   media: { summary: 'Thumbnails and probing: heavy', concurrency: 2, fair: true },
   transcodes: { summary: 'Renditions: heavy, and long', concurrency: 1, fair: true },
+  webhooks: { summary: 'Events to the endpoints of webhooks', concurrency: 200 },
+  'webhook-retries': { summary: 'The same, to endpoints that fail or reply slowly', concurrency: 100 },
   maintenance: { summary: 'Housekeeping by schedule', concurrency: 2 },
 } as const satisfies Record<string, QueueSettings>
 

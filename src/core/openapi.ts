@@ -7,6 +7,8 @@ import { ErrorBody, ProblemBody } from './schema.ts'
 import { SCOPES, type Scope } from './scope.ts'
 import { ComponentSchemas, type Json } from './openapi-schemas.ts'
 import { headers, parameters, securitySchemes } from './openapi-parts.ts'
+import { webhooksOf } from './openapi-webhooks.ts'
+import type { EventType } from './event.ts'
 import type { UploadDeclaration } from './upload.ts'
 
 /** A recorded request and reply of an operation. */
@@ -25,6 +27,8 @@ export interface OpenApiOptions {
   readonly description: string
   /** Descriptions of the domains, in Markdown. */
   readonly domains: Readonly<Record<string, string>>
+  /** Events that webhooks send. */
+  readonly events?: readonly EventType[]
   /** Recorded requests and replies by operation; may be absent. */
   readonly examples?: ReadonlyMap<string, OperationExample>
   /** Errors that are returned before an operation's handler runs. */
@@ -34,7 +38,9 @@ export interface OpenApiOptions {
 /** The OpenAPI 3.1 document of all operations. The output is deterministic. */
 export function openApiDocument(operations: readonly NamedOperation[], options: OpenApiOptions): Json {
   const schemas = new ComponentSchemas()
-  for (const schema of [ErrorBody, ProblemBody, ...operations.flatMap(schemasOf)]) schemas.learn(schema)
+  const { events = [] } = options
+  const known = [ErrorBody, ProblemBody, ...operations.flatMap(schemasOf), ...events.map(({ data }) => data)]
+  for (const schema of known) schemas.learn(schema)
   const replies = new ErrorReplies(schemas)
   const paths: Record<string, Record<string, Json>> = {}
   for (const op of operations.toSorted(byPath)) {
@@ -48,6 +54,7 @@ export function openApiDocument(operations: readonly NamedOperation[], options: 
     servers: [{ url: '/', description: 'The server that serves this document' }],
     tags: domains.map((name) => ({ name, ...(options.domains[name] ? { description: options.domains[name] } : {}) })),
     paths,
+    ...(events.length > 0 && { webhooks: webhooksOf(events, schemas) }),
     components: {
       securitySchemes,
       parameters,

@@ -51,6 +51,8 @@ export interface LoggedEvent {
   readonly type: string
   readonly data: unknown
   readonly at: string
+  /** Whether it is of a private channel or for one member. */
+  readonly personal: boolean
 }
 
 /**
@@ -79,6 +81,8 @@ export interface WorkspaceLogs {
   events(sql: Sql, range: EventRange): Promise<LoggedEvent[]>
   /** The sequence number of the newest event; 0 if there are none. */
   newestEvent(sql: Sql, workspaceId: string): Promise<number>
+  /** The same for several workspaces, by workspace. */
+  newestEvents(sql: Sql, workspaceIds: readonly string[]): Promise<ReadonlyMap<string, number>>
   /** The sequence number of the oldest stored event. */
   oldestEvent(sql: Sql, workspaceId: string): Promise<number | undefined>
   /**

@@ -23,8 +23,10 @@ export interface OutgoingRequest {
   readonly url: string
   readonly headers?: Readonly<Record<string, string>>
   readonly body?: string | Uint8Array | StreamBody | undefined
-  /** How many bytes of the response are read; more is an error. */
+  /** How many bytes of the response are read; more is an error, unless `cut` is set. */
   readonly maxBytes: number
+  /** Ignores the rest of a longer response. */
+  readonly cut?: boolean
   /** The timeout for everything from the lookup to the last byte, in milliseconds. */
   readonly timeoutMs: number
   readonly signal?: AbortSignal | undefined
@@ -92,7 +94,7 @@ export class Outgoing {
     try {
       const target = await raced(findTarget(request.url, rules), signal)
       const reply = await this.#exchange(target, request, signal, state)
-      return { status: reply.statusCode ?? 0, headers: reply.headers, bytes: await read(reply, request.maxBytes) }
+      return { status: reply.statusCode ?? 0, headers: reply.headers, bytes: await read(reply, request) }
     } catch (error) {
       if (error instanceof OutgoingError) throw error
       throw this.#fault(error, request, timeout, state.sent)
@@ -218,13 +220,17 @@ function lookupOf({ addresses }: Target): LookupFunction {
   }
 }
 
-async function read(reply: IncomingMessage, maxBytes: number): Promise<Buffer> {
+async function read(
+  reply: IncomingMessage,
+  { cut = false, maxBytes }: Pick<OutgoingRequest, 'cut' | 'maxBytes'>,
+): Promise<Buffer> {
   const chunks: Buffer[] = []
   let length = 0
   for await (const chunk of reply as AsyncIterable<Buffer>) {
     length += chunk.length
     if (length > maxBytes) {
       // Leaving the loop destroys the connection, so the rest is never read.
+      if (cut) return Buffer.concat([...chunks, chunk]).subarray(0, maxBytes)
       throw new OutgoingError('too_large', `the response is larger than ${maxBytes} bytes`, true)
     }
     chunks.push(chunk)

@@ -34,14 +34,32 @@ export const OPEN_RULES: TargetRules = { check: () => ({ allowed: true }), ports
  * @throws AppError url_refused, url_unreachable
  */
 export async function findTarget(text: string, rules: TargetRules = {}): Promise<Target> {
+  const { host, port, url } = readTarget(text, rules)
+  const addresses = isIP(host) > 0 ? [host] : await resolveHost(host, rules.resolve ?? systemResolve)
+  return { url, host, addresses: allowedOf(addresses, rules), port }
+}
+
+/**
+ * Checks a URL that is used later, without a lookup. A host name is looked up and its addresses checked when it is used.
+ * @throws AppError url_refused
+ */
+export function checkUrl(text: string, rules: TargetRules = {}): void {
+  const { host } = readTarget(text, rules)
+  if (isIP(host) > 0) allowedOf([host], rules)
+  else if (rules.check === undefined && /(^|\.)localhost$/i.test(host)) throw refused('it leads to this machine itself')
+}
+
+function readTarget(text: string, { ports = PORTS }: TargetRules): Omit<Target, 'addresses'> {
   const url = readUrl(text)
   const port = Number(url.port) || (url.protocol === 'https:' ? 443 : 80)
-  const ports = rules.ports ?? PORTS
   if (ports !== 'any' && !ports.has(port)) throw refused(`port ${port} is not allowed`)
   const host = url.hostname.replace(/^\[|\]$/g, '').replace(/\.$/, '')
   if (host === '') throw refused('it has no host')
-  const check = rules.check ?? checkAddress
-  const addresses = isIP(host) > 0 ? [host] : await resolveHost(host, rules.resolve ?? systemResolve)
+  return { url, host, port }
+}
+
+/** @throws AppError url_refused if none of the addresses may be connected to */
+function allowedOf(addresses: readonly string[], { check = checkAddress }: TargetRules): string[] {
   const reasons = new Set<string>()
   const allowed = addresses.filter((address) => {
     const verdict = check(address)
@@ -49,7 +67,7 @@ export async function findTarget(text: string, rules: TargetRules = {}): Promise
     return verdict.allowed
   })
   if (allowed.length === 0) throw refused(`it leads to ${[...reasons].join(' and ')}`)
-  return { url, host, addresses: allowed, port }
+  return allowed
 }
 
 function readUrl(text: string): URL {

@@ -17,6 +17,8 @@ export interface DocumentOptions {
   readonly version: string
   /** Descriptions of the domains. */
   readonly domains: Readonly<Record<string, string>>
+  /** Events that webhooks send. */
+  readonly events: readonly EventType[]
 }
 
 const DESCRIPTION = `
@@ -51,6 +53,7 @@ export function openApiText(operations: readonly NamedOperation[], options: Docu
     version: options.version,
     description: DESCRIPTION,
     domains: options.domains,
+    events: options.events,
     examples: recordedExamples(),
     pipelineErrors,
   })
@@ -99,11 +102,8 @@ const START: PageContent = {
 }
 
 /** The pages that describe the API. */
-export function documentPages(
-  operations: readonly NamedOperation[],
-  events: readonly EventType[],
-  options: DocumentOptions,
-): Page[] {
+export function documentPages(operations: readonly NamedOperation[], options: DocumentOptions): Page[] {
+  const { events } = options
   const script = new DocsScript()
   const description = once(() => page('application/json', openApiText(operations, options)))
   const errors = once(() => docPage(errorPage(errorTable())))

@@ -25,6 +25,7 @@ import { posts } from '../domains/publishing/posts/domain.ts'
 import { health } from '../domains/system/health/domain.ts'
 import { switches } from '../domains/system/switches/domain.ts'
 import { chat } from '../domains/talk/chat/domain.ts'
+import { webhooks } from '../domains/talk/webhooks/domain.ts'
 import { team } from '../domains/workspace/team/domain.ts'
 import { workspaces } from '../domains/workspace/workspaces/domain.ts'
 import { queue } from '../jobs/domain.ts'
@@ -56,6 +57,7 @@ export const domains = [
   posts,
   approvals,
   chat,
+  webhooks,
   mediaNodes,
   destinations,
   streams,

@@ -3,6 +3,7 @@ import { api } from './api.ts'
 import { environmentExample } from '../config/config.ts'
 import { walk } from '../core/operation.ts'
 import { DOMAINS } from './domains.ts'
+import { eventTypes } from './events.ts'
 import { openApiText } from '../pages/documents.ts'
 import { VERSION } from '../config/version.ts'
 
@@ -12,7 +13,10 @@ import { VERSION } from '../config/version.ts'
  *     node src/registry/generate.ts [openapi] [env] [--check]
  */
 const FILES = {
-  openapi: ['openapi.json', () => openApiText(walk(api), { version: VERSION, domains: DOMAINS })],
+  openapi: [
+    'openapi.json',
+    () => openApiText(walk(api), { version: VERSION, domains: DOMAINS, events: [...eventTypes.values()] }),
+  ],
   env: ['.env.example', environmentExample],
 } as const
 

@@ -83,8 +83,11 @@ export function buildLayers(resources: NodeResources, declared: Declarations): L
     box: new SealedBox(secret, 'jobs'),
     declared: jobsByName(declared.jobs),
   })
-  const publish = (workspaceId: string, events: readonly WorkspaceEvent[]) =>
+  const published: ((workspaceId: string, events: readonly WorkspaceEvent[]) => void)[] = []
+  const publish = (workspaceId: string, events: readonly WorkspaceEvent[]) => {
     coordination.publish(`ev:${workspaceId}`, events)
+    for (const listener of published) listener(workspaceId, events)
+  }
   const announcements = new Announcements({
     database,
     clock,
@@ -143,6 +146,7 @@ export function buildLayers(resources: NodeResources, declared: Declarations): L
       checkFitness,
     },
     declared,
+    onPublished: (listener) => void published.push(listener),
     onAgain: (listener) => announcements.onAgain(listener),
   }
   return {

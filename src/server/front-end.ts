@@ -61,7 +61,11 @@ export function createHttpServer(resources: NodeResources, composition: Composit
     operations: composition.operations,
     pipeline,
     pages: [
-      ...documentPages(composition.operations, [...eventTypes.values()], { version: VERSION, domains: DOMAINS }),
+      ...documentPages(composition.operations, {
+        version: VERSION,
+        domains: DOMAINS,
+        events: [...eventTypes.values()],
+      }),
       ...mailLinkPages(),
       ...previewPages(),
       ...socketPages(socketProtocol(composition)),

@@ -3,7 +3,7 @@ import { uuidv7 } from '../core/id.ts'
 import type { EventRange, LoggedEvent, NewAuditRecord, WorkspaceLogs } from '../core/workspace-logs.ts'
 import { anyOf } from '../db/condition.ts'
 import { query } from '../db/query.ts'
-import { actorOf } from './actor-name.ts'
+import { actorOf, workspaceOf } from './actor-name.ts'
 import { actorFence, auditLog, workspaceEvents } from './tables.ts'
 
 interface AuditPage {
@@ -38,6 +38,7 @@ const eventsInRange = query({ workspaceEvents }, (db, $: EventRange) =>
   db
     .selectFrom('workspaceEvents')
     .select(['seq', 'type', 'data', 'at'])
+    .select(raw<boolean>`(channel_id is not null or user_id is not null)`.as('personal'))
     .where('workspaceId', '=', $.workspaceId)
     .where('seq', '>', $.after)
     .where('seq', '<=', $.until)
@@ -110,6 +111,12 @@ export const workspaceLogs: WorkspaceLogs = {
   async newestEvent(sql, workspaceId) {
     const row = await actorFence.first(sql, { key: actorOf(workspaceId) }, { columns: ['seq'] })
     return row?.seq ?? 0
+  },
+
+  async newestEvents(sql, workspaceIds) {
+    const where = { key: anyOf(workspaceIds.map(actorOf)) }
+    const rows = await actorFence.find(sql, where, { columns: ['key', 'seq'] })
+    return new Map(rows.map(({ key, seq }) => [workspaceOf(key), seq]))
   },
 
   async oldestEvent(sql, workspaceId) {

@@ -26,8 +26,7 @@ const LATER: Readonly<Record<string, string>> = {
     upgradeCycles getPaymentConfig initializePayment verifyPayment payWithWallet chargeSavedMethod createCryptoInvoice
     paymentWebhook`,
   'Notifications, queue, services, approvals, platforms, webhooks': `listNotifications markAllNotificationsRead
-    getUnreadCount markNotificationRead listWebhooks
-    createWebhook updateWebhook deleteWebhook listWebhookDeliveries replayWebhookDelivery`,
+    getUnreadCount markNotificationRead`,
   'Public content and internal': `listApps getApp downloadLatestApp downloadAppVersion listBlogCategories listBlogPosts
     getBlogPost listBooks downloadBook internalUpload`,
 }

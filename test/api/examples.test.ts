@@ -7,6 +7,7 @@ import { api } from '../../src/registry/api.ts'
 import type { OperationExample } from '../../src/core/openapi.ts'
 import { walk, type NamedOperation } from '../../src/core/operation.ts'
 import { DOMAINS } from '../../src/registry/domains.ts'
+import { eventTypes } from '../../src/registry/events.ts'
 import { openApiText } from '../../src/pages/documents.ts'
 import { EXAMPLES_FOLDER, recordedExamples } from '../../src/pages/recorded-examples.ts'
 import { VERSION } from '../../src/config/version.ts'
@@ -119,7 +120,9 @@ test('ids are well-formed, and of version 7 when the server creates them', () =>
 })
 
 test('the OpenAPI document shows the examples under their media types', () => {
-  const document = JSON.parse(openApiText(operations, { version: VERSION, domains: DOMAINS })) as Document
+  const document = JSON.parse(
+    openApiText(operations, { version: VERSION, domains: DOMAINS, events: [...eventTypes.values()] }),
+  ) as Document
   for (const op of operations) {
     const { reply, request, status = 0 } = committed.get(op.name) ?? {}
     const described = document.paths[op.pattern]?.[op.method.toLowerCase()]

@@ -113,6 +113,9 @@ const WITHOUT_EVENTS: Readonly<Record<string, string>> = {
   createPinterestBoard: 'the board is at the platform',
   deleteAssets: 'there is no such asset',
   markChannelRead: 'only sends an event to the clients of the same user',
+  replayWebhookDelivery: 'an event about a delivery would be delivered',
+  replayWebhookEvents: 'an event about a delivery would be delivered',
+  testWebhook: 'an event about a delivery would be delivered',
   retryDestination: 'only the result causes an event',
   unreactToMessage: 'there is no reaction to remove',
 }

@@ -2,6 +2,7 @@ import { Validator } from '@seriousme/openapi-schema-validator'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { api } from '../../src/registry/api.ts'
 import { DOMAINS } from '../../src/registry/domains.ts'
+import { eventTypes } from '../../src/registry/events.ts'
 import { openApiText } from '../../src/pages/documents.ts'
 import { walk } from '../../src/core/operation.ts'
 import { VERSION } from '../../src/config/version.ts'
@@ -14,7 +15,7 @@ beforeAll(async () => {
 afterAll(() => app?.stop())
 
 const operations = walk(api)
-const text = openApiText(operations, { version: VERSION, domains: DOMAINS })
+const text = openApiText(operations, { version: VERSION, domains: DOMAINS, events: [...eventTypes.values()] })
 
 /** The parts of an OpenAPI document that these tests read. */
 interface Document {

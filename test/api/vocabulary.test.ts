@@ -32,7 +32,9 @@ type Document = Readonly<Record<string, unknown>>
 
 const operations = walk(api)
 const documents = [
-  JSON.parse(openApiText(operations, { version: VERSION, domains: DOMAINS })) as Document,
+  JSON.parse(
+    openApiText(operations, { version: VERSION, domains: DOMAINS, events: [...eventTypes.values()] }),
+  ) as Document,
   JSON.parse(asyncApiText(socketProtocol({ operations }))) as Document,
 ]
 const uses = documents.flatMap((document) => usesIn(document, document, ''))
@@ -53,7 +55,7 @@ function usesIn(document: Document, node: unknown, where: string): Use[] {
   const areNamed = where === 'schemas' || where === 'messages'
   for (const [key, value] of Object.entries(node)) {
     if (key === 'example' || key === 'examples') continue
-    found.push(...usesIn(document, value, areNamed || key === 'schemas' || key === 'messages' ? key : here))
+    found.push(...usesIn(document, value, areNamed || ['schemas', 'messages', 'webhooks'].includes(key) ? key : here))
   }
   return found
 }
@@ -115,6 +117,7 @@ const TWO_TYPES: Readonly<Record<string, string>> = {
   size: 'of a picture, by name, in its path',
   value: 'any figure',
   changes: 'of a channel they are a list; of a post they are a difference by fields',
+  events: 'the contract has it as names of events in a webhook; missed events are shown whole',
   queue: 'of a post it is the wish for the next free slot; of a job it is the queue of the job',
 }
 
@@ -201,6 +204,7 @@ const KEPT: Readonly<Record<string, string>> = {
   'state oauthCallback': 'the parameter of OAuth (RFC 6749)',
   'state atprotoCallback': 'the parameter of OAuth (RFC 6749)',
   'fileType ChatAttachment': 'the contract has it for attachments',
+  'id webhooks': 'a message of Standard Webhooks',
   'ids deleteAssets': 'the contract has it',
   'ids deletePosts': 'the contract has it',
   'ids resolveAssets': 'the contract has it',

@@ -40,6 +40,7 @@ const COUNTED = {
   directConversations: 'direct conversations in a workspace',
   groups: 'groups in a workspace',
   roles: 'custom roles in a workspace',
+  webhooks: 'webhooks in a workspace',
 } as const satisfies Partial<Record<LimitName, string>>
 
 type CountedLimit = keyof typeof COUNTED

@@ -4,11 +4,14 @@ import type { Channels } from '../../../core/ports.ts'
 import { Provided } from '../../../core/provided.ts'
 import type { Static } from '../../../core/schema.ts'
 import type { Sql } from '../../../core/sql.ts'
-import type { WorkspaceLogs } from '../../../core/workspace-logs.ts'
+import type { LoggedEvent, WorkspaceLogs } from '../../../core/workspace-logs.ts'
 import type { SyncPage } from './schemas.ts'
 
 /** How many event numbers a page covers at most, so that a read is bounded for members who may see few events. */
 const WINDOW = 2_000
+
+/** A page of events, as `SyncPage` describes it. */
+type EventPage = Omit<Static<typeof SyncPage>, 'events'> & { readonly events: LoggedEvent[] }
 
 /** The past events of a workspace, for clients that were away. */
 export class EventLog {
@@ -26,6 +29,20 @@ export class EventLog {
 
   /** Events after a number that the member may see, in order. A client that applies all pages has the current state. */
   async after(member: Member, after: number, limit: number): Promise<Static<typeof SyncPage>> {
+    const { events, ...page } = await this.read(member, after, limit)
+    return { ...page, events: events.map(({ at, data, seq, type }) => ({ seq, type, data, at })) }
+  }
+
+  /**
+   * The same, with what is stored of each event.
+   * @param wanted narrows the types of events
+   */
+  async read(
+    member: Member,
+    after: number,
+    limit: number,
+    wanted: (type: string) => boolean = () => true,
+  ): Promise<EventPage> {
     const { userId, workspaceId } = member
     const sql = this.#sql
     const logs = this.#logs
@@ -40,7 +57,7 @@ export class EventLog {
       workspaceId,
       after,
       until,
-      types: this.#visibleTo(member),
+      types: this.#visibleTo(member).filter(wanted),
       channels: (await this.channels.get().of(workspaceId, [userId])).get(userId) ?? [],
       userId,
       limit,
