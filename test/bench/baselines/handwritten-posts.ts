@@ -107,7 +107,10 @@ async function createPost(response: HttpResponse, gone: { aborted: boolean }, bo
     ...times,
     lateMinutes: 60,
     batchId: null,
+    seriesId: null,
+    occurrence: null,
     createdBy: author,
+    approval: null,
     targets: made,
   }
   const view = JSON.stringify(post)

@@ -34,6 +34,8 @@ export const publishing = [
   'create index posts_by_asset on posts using gin (asset_ids)',
   'create index posts_by_text on posts using gin (chat_terms(workspace_id, search_text))',
   'create index posts_by_deletion on posts (deleted_at) where deleted_at is not null',
+  'create index posts_without_time on posts (workspace_id) where deleted_at is null and scheduled_at is null',
+  'create index posts_deleted on posts (workspace_id, id) where deleted_at is not null',
   'create index posts_by_batch on posts (batch_id) where batch_id is not null',
   'create unique index posts_by_series on posts (series_id, occurrence) where series_id is not null',
   `
@@ -84,7 +86,7 @@ export const publishing = [
     )`,
   'create index post_targets_by_account on post_targets (account_id, scheduled_at)',
   `create index post_targets_due on post_targets (scheduled_at) where status in ('scheduled', 'publishing', 'unconfirmed')`,
-  'create index post_targets_by_workspace on post_targets (workspace_id, scheduled_at)',
+  'create index post_targets_by_workspace on post_targets (workspace_id, scheduled_at, post_id) include (status, platform)',
   'create index post_targets_by_platform on post_targets (platform, scheduled_at)',
   `
     create table post_segments (

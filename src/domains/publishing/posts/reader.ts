@@ -49,7 +49,15 @@ const findPosts = query({ posts }, (db, $: ListParameters) => {
       : found.where('scheduledAt', 'is not', null).orderBy('scheduledAt').orderBy('id')
   if ($.status !== undefined) found = found.where('status', '=', $.status)
   if ($.platform !== undefined) found = found.where(sql<boolean>`platforms @> array[${$.platform}::text]`)
-  if ($.accountId !== undefined) found = found.where(sql<boolean>`account_ids @> array[${$.accountId}::uuid]`)
+  if ($.accountId !== undefined) {
+    // A calendar reads its range in order. With an index of the account, all of its posts would be read and sorted.
+    const isCalendar = $.byTime !== undefined && ($.from !== undefined || $.to !== undefined)
+    found = found.where(
+      isCalendar
+        ? sql<boolean>`${$.accountId}::uuid = any(account_ids)`
+        : sql<boolean>`account_ids @> array[${$.accountId}::uuid]`,
+    )
+  }
   if ($.label !== undefined) found = found.where(sql<boolean>`labels @> array[${$.label}::text]`)
   if ($.batchId !== undefined) found = found.where('batchId', '=', $.batchId)
   if ($.seriesId !== undefined) found = found.where('seriesId', '=', $.seriesId)

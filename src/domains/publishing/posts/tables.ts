@@ -44,6 +44,15 @@ export const Post = defineEntity({
       expression: 'create index posts_by_deletion on posts (deleted_at) where deleted_at is not null',
     },
     {
+      name: 'posts_without_time',
+      expression:
+        'create index posts_without_time on posts (workspace_id) where deleted_at is null and scheduled_at is null',
+    },
+    {
+      name: 'posts_deleted',
+      expression: 'create index posts_deleted on posts (workspace_id, id) where deleted_at is not null',
+    },
+    {
       name: 'posts_by_batch',
       expression: 'create index posts_by_batch on posts (batch_id) where batch_id is not null',
     },
@@ -117,7 +126,12 @@ export const PostTarget = defineEntity({
       expression:
         "create index post_targets_due on post_targets (scheduled_at) where status in ('scheduled', 'publishing', 'unconfirmed')",
     },
-    { name: 'post_targets_by_workspace', properties: ['workspaceId', 'scheduledAt'] },
+    // Dashboards count targets in the index alone.
+    {
+      name: 'post_targets_by_workspace',
+      expression:
+        'create index post_targets_by_workspace on post_targets (workspace_id, scheduled_at, post_id) include (status, platform)',
+    },
     { name: 'post_targets_by_platform', properties: ['platform', 'scheduledAt'] },
   ],
   properties: {

@@ -23,10 +23,9 @@ interface Parameters {
   readonly days: readonly string[]
 }
 
-const countTargets = query({ posts, postTargets }, (db, $: Parameters) =>
+const countTargets = query({ postTargets }, (db, $: Parameters) =>
   db
     .selectFrom('postTargets as t')
-    .innerJoin('posts as p', 'p.id', 't.postId')
     .select([
       't.status',
       't.platform',
@@ -36,7 +35,10 @@ const countTargets = query({ posts, postTargets }, (db, $: Parameters) =>
     .where('t.workspaceId', '=', $.workspaceId)
     .where('t.scheduledAt', '>=', $.from)
     .where('t.scheduledAt', '<', $.to)
-    .where('p.deletedAt', 'is', null)
+    // Deleted posts are few, because they are kept for 30 days. A join with all others would read their rows.
+    .where(
+      raw<boolean>`t.post_id not in (select id from posts where workspace_id = ${$.workspaceId} and deleted_at is not null)`,
+    )
     .groupBy(['t.status', 't.platform'])
     // The third column, which has no name in a `group by`.
     .groupBy(raw`3`),

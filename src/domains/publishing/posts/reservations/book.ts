@@ -14,10 +14,12 @@ export interface Reservation {
   readonly cost: number
 }
 
-/** Reservations are read for this span at once. */
-const WINDOW = 16 * DAY
+/** Reservations are kept by this span. A short one makes the first post of a day cheap in a full calendar. */
+const WINDOW = DAY
 /** The maximum number of windows that are kept, so that a workspace with many accounts does not fill the memory. */
-const MOST_WINDOWS = 2_000
+const MOST_WINDOWS = 20_000
+/** The maximum number of searches that are remembered. */
+const MOST_SEARCHES = 2_000
 
 /** The window of an instant. */
 export function windowOf(at: number): number {
@@ -68,7 +70,7 @@ export class ReservationBook {
   }
 
   noteSearch(search: string, until: number): void {
-    if (this.#searched.size >= MOST_WINDOWS) this.#searched.clear()
+    if (this.#searched.size >= MOST_SEARCHES) this.#searched.clear()
     this.#searched.set(search, until)
   }
 

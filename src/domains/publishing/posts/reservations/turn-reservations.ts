@@ -33,7 +33,7 @@ const opened = new WeakMap<PlanningScope, TurnReservations>()
 export function reservationsOf(turn: PlanningScope): TurnReservations {
   const known = opened.get(turn)
   if (known !== undefined) return known
-  const made = new TurnReservations(turn.sql, turn.memory(RESERVATIONS))
+  const made = new TurnReservations(turn, turn.memory(RESERVATIONS))
   opened.set(turn, made)
   // The memory changes only if the turn succeeds.
   turn.settled(() => made.apply())
@@ -43,6 +43,7 @@ export function reservationsOf(turn: PlanningScope): TurnReservations {
 /** Reservations of the accounts of a workspace: those in memory or in the database, and the changes of one turn. */
 export class TurnReservations implements TakenTimes {
   readonly #sql: Sql
+  readonly #workspaceId: string
   readonly #book: ReservationBook
   readonly #loaded = new Map<string, readonly Reservation[]>()
   /** By target: its reservation after this turn, or null. */
@@ -52,17 +53,26 @@ export class TurnReservations implements TakenTimes {
   readonly #added = new Map<string, Reservation[]>()
   readonly #searches = new Map<string, number>()
 
-  constructor(sql: Sql, book: ReservationBook) {
+  constructor({ sql, workspaceId }: Pick<PlanningScope, 'sql' | 'workspaceId'>, book: ReservationBook) {
     this.#sql = sql
+    this.#workspaceId = workspaceId
     this.#book = book
   }
 
   /** Prepares `within` and `between` for a time, in milliseconds since the epoch. */
   async load(accountIds: readonly string[], from: number, to: number): Promise<void> {
+    const missing = new Map<string, string>()
+    let [first, last] = [Number.POSITIVE_INFINITY, Number.NEGATIVE_INFINITY]
     for (let window = windowOf(from); window <= windowOf(to); window += 1) {
-      const missing = accountIds.filter((id) => this.#window(windowKey(id, window)) === undefined)
-      if (missing.length > 0) await this.#read(missing, window)
+      for (const accountId of accountIds) {
+        const key = windowKey(accountId, window)
+        if (this.#window(key) !== undefined) continue
+        missing.set(key, accountId)
+        first = Math.min(first, window)
+        last = Math.max(last, window)
+      }
     }
+    if (missing.size > 0) await this.#read(missing, windowStart(first), windowStart(last + 1))
   }
 
   /** See `TakenTimes`. The time must be loaded. */
@@ -156,18 +166,23 @@ export class TurnReservations implements TakenTimes {
     this.#changed.set(targetId, null)
   }
 
-  async #read(accountIds: readonly string[], window: number): Promise<void> {
+  /** @param missing the accounts by the keys of the windows that are read */
+  async #read(missing: ReadonlyMap<string, string>, from: number, to: number): Promise<void> {
     const rows = await this.#sql.rows<Row>(READ, [
-      accountIds,
-      new Date(windowStart(window)).toISOString(),
-      new Date(windowStart(window + 1)).toISOString(),
+      [...new Set(missing.values())],
+      new Date(from).toISOString(),
+      new Date(to).toISOString(),
       RESERVING,
+      this.#workspaceId,
     ])
-    const found = new Map(accountIds.map((id) => [id, [] as Reservation[]]))
+    const found = new Map([...missing.keys()].map((key) => [key, [] as Reservation[]]))
     for (const { account_id: accountId, at, cost, id: targetId, platform, replies } of rows) {
-      found.get(accountId)?.push({ targetId, accountId, platform, at: Number(at), replies, cost })
+      const instant = Number(at)
+      found
+        .get(windowKey(accountId, windowOf(instant)))
+        ?.push({ targetId, accountId, platform, at: instant, replies, cost })
     }
-    for (const [accountId, list] of found) this.#loaded.set(windowKey(accountId, window), list)
+    for (const [key, list] of found) this.#loaded.set(key, list)
   }
 }
 
@@ -182,9 +197,10 @@ interface Row {
 
 const READ = `
   select t.id, t.account_id, t.platform, (extract(epoch from t.scheduled_at) * 1000)::float8 as at, t.replies, t.cost_micros as cost
-  from post_targets t join posts p on p.id = t.post_id
+  from post_targets t
   where t.account_id = any($1::uuid[]) and t.scheduled_at >= $2 and t.scheduled_at < $3
-    and t.status = any($4::text[]) and p.deleted_at is null
+    and t.status = any($4::text[])
+    and t.post_id not in (select id from posts where workspace_id = $5 and deleted_at is not null)
   order by t.scheduled_at`
 
 function reservationOf(target: Reserving): Reservation | undefined {

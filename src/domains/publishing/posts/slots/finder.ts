@@ -4,8 +4,7 @@ import { timeZoneOf } from '../../../workspace/workspaces/index.ts'
 import { explainShortage, HORIZON_DAYS, isFree, slotsAfter, type FreeSlot, type FreeSlots } from '../calendar/queue.ts'
 import { QueueFull } from '../errors.ts'
 import type { PlanningScope } from '../planning-scope.ts'
-import { ReservationBook } from '../reservations/book.ts'
-import { reservationsOf, TurnReservations } from '../reservations/turn-reservations.ts'
+import { RESERVING, reservationsOf, type TurnReservations } from '../reservations/turn-reservations.ts'
 import type { PlannedTime } from '../time.ts'
 import type { PostQueues, ReadyQueue } from './queues.ts'
 
@@ -50,11 +49,10 @@ export class SlotFinder {
     const reservations = reservationsOf(turn)
     const search = searchKey(ready, wish)
     const after = Math.max(this.#clock.now(), reservations.searchedUntil(search) ?? 0)
-    const found = await this.#search(ready, wish, { reservations, after, count: 1 })
-    const [slot] = found.slots
-    if (slot === undefined) return { shortage: found.shortage }
+    const { isSkipped, shortage, slot } = await this.#search(ready, wish, { reservations, after })
+    if (slot === undefined) return { shortage }
     // What was free but had no room for other reasons stays free for posts that are smaller.
-    if (!found.isSkipped) reservations.noteSearch(search, slot.instant.getTime() - 1)
+    if (!isSkipped) reservations.noteSearch(search, slot.instant.getTime() - 1)
     return { time: timeOfSlot(slot) }
   }
 
@@ -64,49 +62,96 @@ export class SlotFinder {
     wish: SlotWish,
     count: number,
   ): Promise<{ slots: readonly PlannedTime[]; shortage: FreeSlots['exhausted'] }> {
-    const ready = await this.#queues.read(workspaceId)
-    const reservations = new TurnReservations(this.#sql, new ReservationBook())
-    const found = await this.#search(ready, wish, { reservations, after: this.#clock.now(), count })
+    const { queue } = await this.#queues.read(workspaceId)
+    const slots: FreeSlot[] = []
+    let examined = 0
+    const candidates = slotsAfter(queue, wish, new Date(this.#clock.now()))
+    while (slots.length < count) {
+      const some = [...take(candidates, CHUNK)]
+      if (some.length === 0) break
+      examined += some.length
+      const taken = await takenSlots(this.#sql, wish.accountIds, some, queue.minimumGap)
+      for (const [index, slot] of some.entries()) {
+        const at = slot.instant.getTime()
+        const isNear = slots.some((other) => Math.abs(other.instant.getTime() - at) < queue.minimumGap)
+        if (!taken.has(index) && !isNear && slots.length < count) slots.push(slot)
+      }
+    }
+    const found = { examined, found: slots.length, horizon: HORIZON_DAYS }
     return {
-      slots: found.slots.map((slot) => timeOfSlot(slot)),
-      shortage: found.slots.length < count ? found.shortage : null,
+      slots: slots.map((slot) => timeOfSlot(slot)),
+      shortage: slots.length < count ? explainShortage(queue, wish, found) : null,
     }
   }
 
   async #search(
     { queue }: ReadyQueue,
-    wish: SlotWish,
-    { after, count, reservations }: { reservations: TurnReservations; after: number; count: number },
+    { hasRoom, ...wish }: SlotWish,
+    { after, reservations }: { reservations: TurnReservations; after: number },
   ): Promise<Found> {
-    const { accountIds, hasRoom } = wish
+    const { accountIds } = wish
     const horizon = HORIZON_DAYS - Math.floor((after - this.#clock.now()) / DAY)
     const reach = Math.max(queue.minimumGap, MINUTE)
-    const slots: FreeSlot[] = []
     let examined = 0
     let isSkipped = false
+    let ahead = 2 * DAY
+    let loadedTo = Number.NEGATIVE_INFINITY
     for (const slot of slotsAfter(queue, wish, new Date(after), horizon)) {
       const at = slot.instant.getTime()
       examined += 1
-      await reservations.load(accountIds, at - reach, at + reach)
-      const isNear = slots.some((other) => Math.abs(other.instant.getTime() - at) < queue.minimumGap)
-      if (isNear || !isFree(reservations, accountIds, at, queue.minimumGap)) continue
-      if (hasRoom !== undefined && !(await hasRoom(at))) {
-        isSkipped = true
-        continue
+      if (at + reach > loadedTo) {
+        loadedTo = at + reach + ahead
+        await reservations.load(accountIds, at - reach, loadedTo)
+        // A long search needs few reads, and a short one reads little.
+        ahead = Math.min(2 * ahead, MOST_AHEAD)
       }
-      slots.push(slot)
-      if (slots.length === count) break
+      if (!isFree(reservations, accountIds, at, queue.minimumGap)) continue
+      if (hasRoom === undefined || (await hasRoom(at))) return { slot, isSkipped }
+      isSkipped = true
     }
-    const shortage = explainShortage(queue, wish, { examined, found: slots.length, horizon: HORIZON_DAYS })
-    return { slots, isSkipped, shortage }
+    return { isSkipped, shortage: explainShortage(queue, wish, { examined, found: 0, horizon: HORIZON_DAYS }) }
   }
 }
 
-interface Found {
-  readonly slots: readonly FreeSlot[]
-  readonly isSkipped: boolean
-  readonly shortage: NonNullable<FreeSlots['exhausted']>
+type Found = { readonly isSkipped: boolean } & (
+  | { readonly slot: FreeSlot; readonly shortage?: never }
+  | { readonly slot?: never; readonly shortage: NonNullable<FreeSlots['exhausted']> }
+)
+
+/** How far a search reads ahead, at most. */
+const MOST_AHEAD = 32 * DAY
+
+/** How many slots a preview looks up at once. */
+const CHUNK = 100
+
+function* take<T>(items: Generator<T>, count: number): Generator<T> {
+  for (let taken = 0; taken < count; taken += 1) {
+    const { done, value } = items.next()
+    if (done === true) return
+    yield value
+  }
 }
+
+/** The indices of slots at which an account has a post, or one nearer than the least distance. */
+async function takenSlots(
+  sql: Sql,
+  accountIds: readonly string[],
+  slots: readonly FreeSlot[],
+  minimumGap: number,
+): Promise<ReadonlySet<number>> {
+  const instants = slots.map(({ instant }) => instant.toISOString())
+  const reach = Math.max(minimumGap - 1, 0) / 1_000
+  const rows = await sql.rows<{ place: number }>(TAKEN, [instants, accountIds, reach, RESERVING])
+  return new Set(rows.map(({ place }) => place - 1))
+}
+
+const TAKEN = `
+  select s.place from unnest($1::timestamptz[]) with ordinality as s (at, place)
+  where exists (
+    select 1 from unnest($2::uuid[]) as a (id)
+      join post_targets t on t.account_id = a.id and t.status = any($4::text[])
+        and t.scheduled_at between s.at - make_interval(secs => $3) and s.at + make_interval(secs => $3)
+      join posts p on p.id = t.post_id and p.deleted_at is null)`
 
 function searchKey({ queue, version }: ReadyQueue, { accountIds, label }: SlotWish): string {
   return JSON.stringify([version, queue.timezone, label, [...accountIds].sort()])
