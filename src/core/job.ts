@@ -24,6 +24,7 @@ export type QueueBounds = Partial<Pick<QueueSettings, 'concurrency' | 'rate'>>
 export const QUEUES = {
   default: { summary: 'Short work of any kind', concurrency: 50 },
   publishing: { summary: 'Publishing posts, and checking their outcome', concurrency: 100 },
+  preparation: { summary: 'Uploading the files of posts before their time', concurrency: 10 },
   mail: { summary: 'Mails', concurrency: 5 },
   media: { summary: 'Thumbnails and probing: heavy', concurrency: 2, fair: true },
   transcodes: { summary: 'Renditions: heavy, and long', concurrency: 1, fair: true },

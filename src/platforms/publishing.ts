@@ -68,6 +68,16 @@ export type Insights = Partial<
   Record<'views' | 'reach' | 'likes' | 'comments' | 'shares' | 'saves' | 'clicks' | 'watchSeconds', number>
 >
 
+/** What can be done before a post is due: the steps up to the first one whose effect others could see. */
+export interface Preparation {
+  /** How long uploads and containers can be used after the last step, in milliseconds. */
+  readonly lifeMs: number
+  /** Whether posts without files have such steps as well. */
+  readonly texts?: true
+  /** Whether the next step has to wait for the time of the post, beside the one that commits. */
+  readonly waits?: (state: PublishState) => boolean
+}
+
 /**
  * How a platform publishes one part of a post, as a sequence of steps. Each step makes at most one call that has an
  * effect. The caller stores the state between the steps, so that a process that ends continues at the same step.
@@ -85,6 +95,8 @@ export interface Publishing {
   readonly repeatable: boolean
   /** How long the platform recognizes a repetition, in milliseconds. For ever when absent. */
   readonly repeatableMs?: number
+  /** Absent if there is nothing to prepare. Preparing twice must be harmless, as everything before the commit. */
+  readonly preparation?: Preparation
   /** @throws PlatformError */
   readonly step: (context: PublishContext, part: PublishPart, state: PublishState) => Promise<StepResult>
   /**

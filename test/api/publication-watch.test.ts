@@ -57,6 +57,30 @@ test('adds a job for a target whose publisher was killed, as soon as its lease h
   expect(await countOf('lost worker')).toBe(1)
 })
 
+test('does not begin the call after the late limit, however long the upload took', async () => {
+  const image = {
+    kind: 'image',
+    type: 'image/jpeg',
+    name: 'photo.jpeg',
+    bytes: 2_000,
+    width: 100,
+    height: 100,
+  } as const
+  const media = [{ ...image, id: stage.file(image.bytes) }]
+  const targetId = await stage.target('mastodon', [{ ...part('a slow upload'), media }])
+  const startBy = new Date(stage.clock.now() + 10 * SECOND).toISOString()
+  await stage.app.database.run('update post_targets set start_by = $1 where id = $2', [startBy, targetId])
+  await stage.attempt(targetId, {
+    point: { when: 'after', write: 'step', count: 1 },
+    happens: () => {
+      stage.clock.advance(20 * SECOND)
+      return Promise.resolve('goes on')
+    },
+  })
+  expect(await stage.finish(targetId)).toMatchObject({ status: 'missed', problem: { code: 'too_late' } })
+  expect(await countOf('a slow upload')).toBe(0)
+})
+
 test('publishes what waited for the end of an outage in order, one after the other', async () => {
   const ids: string[] = []
   for (const text of ['waited one', 'waited two', 'waited three']) {

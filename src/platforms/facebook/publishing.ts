@@ -62,6 +62,8 @@ export const publishing: Publishing = {
     }
     return { step: media.length > 0 ? 'photo' : 'post', photos: [] }
   },
+  // Unpublished photos last for a day. Nothing is documented for reels.
+  preparation: { lifeMs: 3_600_000 },
   commits: ({ step }) => COMMITTING.includes(step),
   step: async (context, part, state) => {
     const known = state as State

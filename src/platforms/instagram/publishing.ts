@@ -88,6 +88,8 @@ export const publishing: Publishing = {
     if (isStory(part) && media.length > 1) throw refused('A story has one image or video.')
     return NEW_CONTAINERS
   },
+  // Containers last for 24 hours.
+  preparation: { lifeMs: 23 * 3_600_000 },
   commits: ({ step }) => step === 'publish' || step === 'comment',
   step: async (context, part, state) => {
     const known = state as State

@@ -46,6 +46,8 @@ const CLOCK_SKEW_MS = 120_000
 export const publishing: Publishing = {
   repeatable: false,
   start: ({ media }): State => ({ step: media.length > 0 ? 'initialize' : 'publish', media: [] }),
+  // Nothing is documented.
+  preparation: { lifeMs: 3_600_000 },
   commits: ({ step }) => step === 'publish',
   step: (context, part, state) => {
     if (part.role === 'reply') throw refusal('thread', 'LinkedIn has no threads.')

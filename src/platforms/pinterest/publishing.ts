@@ -48,6 +48,8 @@ const CLOCK_SKEW_MS = 120_000
 export const publishing: Publishing = {
   repeatable: false,
   start: ({ media }): State => ({ step: media[0]?.kind === 'video' ? 'register' : 'pin' }),
+  // Nothing is documented.
+  preparation: { lifeMs: 3_600_000 },
   commits: ({ step }) => step === 'pin',
   step: (context, part, state) => {
     const known = state as State

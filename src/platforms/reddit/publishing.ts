@@ -67,6 +67,8 @@ export const publishing: Publishing = {
     kindOf(part)
     return { step: 'check', assets: [] }
   },
+  // Nothing is documented.
+  preparation: { lifeMs: 3_600_000, texts: true },
   commits: ({ step }) => step === 'submit' || step === 'comment',
   step: async (context, part, before) => {
     const state = before as State

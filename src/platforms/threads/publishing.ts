@@ -79,6 +79,8 @@ export const publishing: Publishing = {
     if (text === '' && media.length === 0) throw refused('A post needs a text, an image or a video.')
     return NEW_CONTAINERS
   },
+  // Containers last for 24 hours.
+  preparation: { lifeMs: 23 * 3_600_000, texts: true },
   commits: ({ step }) => step === 'publish',
   step: (context, part, state) => containerStep(containers, context, part, state as ContainerState),
   reconcile: (context, part, state) => reconcileContainer(containers, context, part, state as ContainerState),

@@ -70,6 +70,8 @@ export const publishing: Publishing = {
       chunk: 0,
     }
   },
+  // Upload URLs last for an hour.
+  preparation: { lifeMs: 50 * 60_000 },
   commits: (state) => {
     const { chunk, chunks, media, step } = state as State
     return media === 'photos' ? step === 'init' : step === 'upload' && chunk === chunks - 1

@@ -80,6 +80,8 @@ export const publishing: Publishing = {
     const words = [options['slug'], title, text].map((one) => (typeof one === 'string' ? one.trim() : ''))
     return { step: 'find', slug: slugFor(words.find((one) => one !== '') ?? '', key), media: [], tags: [] }
   },
+  // Uploads stay.
+  preparation: { lifeMs: 24 * 3_600_000 },
   commits: ({ step }) => step === 'publish',
   step: async (context, part, state) => {
     const known = state as State

@@ -68,6 +68,8 @@ const DEFAULT_CATEGORY = '22'
 export const publishing: Publishing = {
   repeatable: false,
   start: ({ role }): State => ({ step: role === 'comment' ? 'comment' : 'session', offset: 0, polls: 0 }),
+  // Sessions last for a week.
+  preparation: { lifeMs: 24 * 3_600_000 },
   commits: (state) => state.step === 'comment' || (state.step === 'upload' && state['isLast'] === true),
   step: (context, part, state) => {
     if (part.role === 'reply') throw refusal('unsupported', 'thread', 'YouTube has no threads.')

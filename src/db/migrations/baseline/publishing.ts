@@ -102,6 +102,7 @@ export const publishing = [
       remote jsonb,
       published_at timestamptz,
       removed_at timestamptz,
+      prepared_for timestamptz,
       updated_at timestamptz not null,
       constraint post_segments_position_key unique (target_id, position)
     )`,

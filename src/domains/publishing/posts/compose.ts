@@ -1,4 +1,5 @@
 import type { Services } from '../../../core/services.ts'
+import { numberOf } from '../../../platforms/rules/limits.ts'
 import type { Foundation } from '../../../foundation.ts'
 import { Provided } from '../../../core/provided.ts'
 import { PostActions } from './actions.ts'
@@ -20,6 +21,10 @@ import { PostFigures } from './numbers/analytics.ts'
 import { PostMetrics } from './numbers/metrics.ts'
 import { UpcomingPosts } from './numbers/upcoming.ts'
 import { MediaSources } from './publication/media-source.ts'
+import { PublicationPace } from './publication/pace.ts'
+import { PreparationDesk } from './publication/preparation/desk.ts'
+import { Preparations } from './publication/preparation/finder.ts'
+import { Preparer } from './publication/preparation/preparer.ts'
 import { Publisher } from './publication/publisher.ts'
 import { Settlement } from './publication/settlement.ts'
 import { TargetWatchdog } from './publication/watchdog.ts'
@@ -46,7 +51,7 @@ declare module '../../../core/services.ts' {
 
 /** Builds the services of posts. */
 export function composePosts(
-  { clock, database: sql, log, searches, turns }: Foundation,
+  { clock, database: sql, jobs, log, searches, turns }: Foundation,
   {
     assets,
     health,
@@ -72,6 +77,13 @@ export function composePosts(
   )
   const upcoming = new UpcomingPosts(sql, clock)
   assets.uses.register(assetUses)
+  const media = new MediaSources(sql, assets.postFiles)
+  const publishes = { sql, clock, turns, calls: socialAccounts.calls, media, times: LEASE }
+  const { directory } = socialAccounts
+  const pace = new PublicationPace(clock, (platform) => {
+    const found = directory.find(platform)
+    return found && numberOf(directory.limits(found), 'posts.perHour')
+  })
   const heartbeat = new SchedulerHeartbeat(sql, clock, log)
   // Requests are served without the scheduler, so it does not decide whether this node is ready.
   health.register('scheduler', () => heartbeat.look())
@@ -105,15 +117,11 @@ export function composePosts(
         bin: new PostBin(sql, clock),
         history: new PostHistory(sql, author),
         comments: new PostComments(sql, clock),
-        desk: new PublicationDesk({ clock, switches, times: LEASE, approvals }),
-        publisher: new Publisher({
-          sql,
-          clock,
-          turns,
-          calls: socialAccounts.calls,
-          media: new MediaSources(sql, assets.postFiles),
-          times: LEASE,
-        }),
+        desk: new PublicationDesk({ clock, switches, times: LEASE, approvals, pace }),
+        publisher: new Publisher(publishes),
+        preparationDesk: new PreparationDesk({ clock, switches, times: LEASE, approvals }),
+        preparer: new Preparer(publishes),
+        preparations: new Preparations(sql, clock, jobs),
         evidence: new PublicationEvidence(sql),
         settlement: new Settlement(clock),
         watchdog: new TargetWatchdog(sql, clock, turns, heartbeat),

@@ -10,6 +10,8 @@ import * as events from './events.ts'
 import * as numbers from './numbers/operations.ts'
 import * as operations from './operations.ts'
 import { publishTarget, watchTargets } from './publication/jobs.ts'
+import { prepareDue, prepareTarget } from './publication/preparation/jobs.ts'
+import * as preparationTurns from './publication/preparation/turns.ts'
 import * as publication from './publication/operations.ts'
 import * as turns from './publication/turns.ts'
 import * as queueEvents from './slots/events.ts'
@@ -49,6 +51,8 @@ export const posts = domain({
   jobs: {
     publishTarget,
     watchTargets,
+    prepareTarget,
+    prepareDue,
     changeRemote,
     purgePosts,
     makeOccurrences,
@@ -58,6 +62,7 @@ export const posts = domain({
   },
   turns: [
     ...Object.values(turns),
+    ...Object.values(preparationTurns),
     ...Object.values(remoteTurns),
     ...Object.values(seriesTurns),
     ...Object.values(zoneTurns),

@@ -210,6 +210,8 @@ export const PostSegment = defineEntity({
     remote: p.json<RemotePost>().nullable(),
     publishedAt: timestamp().nullable(),
     removedAt: timestamp().nullable(),
+    /** The time of the target for which the steps before the call were made, or given up. Null if they were not. */
+    preparedFor: timestamp().nullable(),
     updatedAt: timestamp(),
   },
 })

@@ -116,6 +116,8 @@ export class Attempt {
     }
     let state = segment.state ?? publishing.start(segment.part, context)
     for (;;) {
+      // An upload may have taken longer than the post can be late.
+      if (segment.status !== 'calling' && publishing.commits(state)) this.#requireAllowed(site)
       const result = await this.#step(site, segment, state)
       if (result.kind === 'published') {
         await progress.published(segment, result.post)

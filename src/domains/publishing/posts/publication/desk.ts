@@ -2,13 +2,10 @@ import type { Clock } from '../../../../core/clock.ts'
 import type { Switches } from '../../../../core/ports.ts'
 import type { Provided } from '../../../../core/provided.ts'
 import type { Turn } from '../../../../core/turn.ts'
-import { uuidv7 } from '../../../../core/id.ts'
 import type { LoggedCall } from '../../../../platforms/http/platform-http.ts'
 import type { PublishPart, PublishState, RemotePost } from '../../../../platforms/publishing.ts'
-import { postFiles } from '../../../media/assets/index.ts'
-import { postingAccounts, PUBLISHING_STATUSES, type PostingAccount } from '../../../social/accounts/index.ts'
+import { postingAccounts } from '../../../social/accounts/index.ts'
 import type { ApprovalGate } from '../approval/gate.ts'
-import { allRefs, contentFor } from '../content.ts'
 import { act, canAct } from '../planning.ts'
 import type { TargetAction, TargetStatus } from '../state.ts'
 import { loadTarget, savePost, type LoadedPost } from '../store.ts'
@@ -20,10 +17,11 @@ import {
   type TargetProblem,
   type TargetRow,
 } from '../tables.ts'
+import { freeze, isPrepared } from './freeze.ts'
+import { holdReason } from './hold.ts'
 import { publishTarget } from './jobs.ts'
-import { partsOf } from './parts.ts'
 import type { LeaseTimes } from './lease.ts'
-import { PublicationPace } from './pace.ts'
+import type { PublicationPace } from './pace.ts'
 import { PROBLEMS } from './problems.ts'
 import { HOLD_MS } from './retry-policy.ts'
 
@@ -82,6 +80,7 @@ interface DeskNeeds {
   readonly switches: Pick<Switches, 'isOn'>
   readonly times: LeaseTimes
   readonly approvals: Provided<ApprovalGate>
+  readonly pace: PublicationPace
 }
 
 /** Gives targets to publishers and takes back their outcomes, in turns. */
@@ -92,12 +91,12 @@ export class PublicationDesk {
   readonly #approvals: Provided<ApprovalGate>
   readonly #pace: PublicationPace
 
-  constructor({ approvals, clock, switches, times }: DeskNeeds) {
+  constructor({ approvals, clock, pace, switches, times }: DeskNeeds) {
     this.#clock = clock
     this.#switches = switches
     this.#times = times
     this.#approvals = approvals
-    this.#pace = new PublicationPace(clock)
+    this.#pace = pace
   }
 
   /** Takes a due target for an attempt, or ends it if it is too late. */
@@ -110,8 +109,9 @@ export class PublicationDesk {
     const { target } = found
     const isChecked = target.status === 'unconfirmed'
     if (target.plan !== plan || !(isChecked || canAct(target, 'claim'))) return null
-    // Another publisher is at it. The watchdog looks again when its lease has ended.
-    if (target.attemptId !== null && Date.parse(target.leaseUntil ?? '') > now) return null
+    // Another publisher is at it. The watchdog looks again when its lease has ended. A preparation gives way.
+    const isOwned = target.attemptId !== null && Date.parse(target.leaseUntil ?? '') > now
+    if (isOwned && target.status !== 'scheduled') return null
     const dueAt = Date.parse(target.nextAttemptAt ?? target.scheduledAt ?? '')
     if (dueAt > now) return null
     const segments = await this.#afterTakeover(turn, target)
@@ -129,7 +129,7 @@ export class PublicationDesk {
       return null
     }
     const accounts = await postingAccounts(turn.sql, turn.workspaceId, [target.accountId])
-    const why = this.#holdReason(accounts.get(target.accountId))
+    const why = holdReason(this.#switches, accounts.get(target.accountId))
     const held = why === undefined ? null : PROBLEMS.held(why)
     // The outcome of a call is checked nevertheless.
     if (held !== null && !hasCalled && !isComplete) {
@@ -146,7 +146,7 @@ export class PublicationDesk {
       }
     }
     if (await this.#isPaced(turn, found)) return null
-    const ready = isStarted ? segments : await this.#freeze(turn, found, segments)
+    const ready = isStarted ? segments : await this.#ready(turn, found, segments)
     const claimed: TargetRow = {
       ...(isChecked ? target : act(target, 'claim')),
       attemptId,
@@ -323,43 +323,17 @@ export class PublicationDesk {
     return true
   }
 
-  #holdReason(account: PostingAccount | undefined): string | undefined {
-    if (!this.#switches.isOn('posts')) return 'the administrator has switched off publishing.'
-    if (account === undefined) return 'the account was removed.'
-    if (PUBLISHING_STATUSES.includes(account.status)) return undefined
-    return account.statusReason ?? `the account is ${account.status.replaceAll('_', ' ')}.`
-  }
-
-  /** Makes the segments of a target from the current content. Those that an earlier attempt has begun stay. */
-  async #freeze(
+  /** The segments of an attempt: those of an earlier one or of a preparation, or new ones. */
+  async #ready(
     turn: Turn,
-    { post, target }: LoadedPost & { target: TargetRow },
-    existing: readonly SegmentRow[],
+    found: LoadedPost & { target: TargetRow },
+    segments: readonly SegmentRow[],
   ): Promise<readonly SegmentRow[]> {
-    if (existing.length > 0) return existing
-    const files = await postFiles(turn.sql, turn.workspaceId, allRefs(post.body, [target.override]))
+    const { status } = found.target
     const now = this.#clock.now()
-    const parts = partsOf(contentFor(post.body, target.override, files))
-    const rows = parts.map((part, position): SegmentRow => {
-      const id = uuidv7(now)
-      return {
-        id,
-        workspaceId: turn.workspaceId,
-        targetId: target.id,
-        position,
-        status: 'pending',
-        part: { ...part, key: id, createdAt: now },
-        state: null,
-        calledAt: null,
-        sentBy: null,
-        remote: null,
-        publishedAt: null,
-        removedAt: null,
-        updatedAt: new Date(now).toISOString(),
-      }
-    })
-    for (const row of rows) turn.insert(postSegments, row)
-    return rows
+    if (segments.length > 0 && (status !== 'scheduled' || isPrepared(found.target, segments, now))) return segments
+    await postSegments.delete(turn.sql, { targetId: found.target.id })
+    return freeze(turn, found, { now, createdAt: now })
   }
 
   #save(turn: Turn, found: LoadedPost & { target: TargetRow }, target: TargetRow) {

@@ -1,10 +1,12 @@
-import { MINUTE, SECOND, type Clock } from '../../../../core/clock.ts'
+import { HOUR, SECOND, type Clock } from '../../../../core/clock.ts'
 
 /** A target that starts this late is part of a backlog: this server, or its platform, was not available. */
 const BACKLOG_MS = 30 * SECOND
-/** The distance between two late targets of an account, and of a platform. */
+/** The least distance between two late targets of an account, and of a platform. */
 const ACCOUNT_MS = SECOND
 const PLATFORM_MS = 100
+/** The latest start of a post is a day after its time. */
+const MOST_MS = 25 * HOUR
 /** Accounts and platforms that are remembered. */
 const MOST = 10_000
 
@@ -21,23 +23,40 @@ interface Late {
  */
 export class PublicationPace {
   readonly #clock: Clock
+  readonly #perHour: (platform: string) => number | undefined
   /** When the last place of an account or platform is. */
   readonly #last = new Map<string, number>()
 
-  constructor(clock: Clock) {
+  /** @param perHour how many posts a platform takes from an account in an hour, if it has such a limit */
+  constructor(clock: Clock, perHour: (platform: string) => number | undefined) {
     this.#clock = clock
+    this.#perHour = perHour
   }
 
   /** When a target can start: now, or later. Its place is kept free then. */
   placeOf({ accountId, dueAt, platform }: Late): number {
     const now = this.#clock.now()
     if (now - dueAt < BACKLOG_MS) return now
-    const at = Math.max(now, this.#after(accountId, ACCOUNT_MS), this.#after(platform, PLATFORM_MS))
+    const start = Math.max(now, this.#after(platform, PLATFORM_MS))
+    const allowed = this.#allowed(accountId, platform)
+    const at = Math.max(start, this.#after(accountId, ACCOUNT_MS), allowed.at)
     // A clock that was set back must not keep targets waiting.
-    if (at > now + 60 * MINUTE) this.#last.clear()
+    if (at > now + MOST_MS) this.#last.clear()
     this.#keep(accountId, at)
-    this.#keep(platform, at)
+    this.#keep(`hour ${accountId}`, Math.max(at, allowed.until) + allowed.each)
+    // An account that has to wait longer does not keep back the others.
+    this.#keep(platform, start)
     return at
+  }
+
+  /**
+   * When the hourly limit of a platform allows another late post of an account. Half of the limit can start at once, and
+   * the other half spread over the hour, so that no hour has more than the limit.
+   */
+  #allowed(accountId: string, platform: string) {
+    const each = (2 * HOUR) / (this.#perHour(platform) ?? Infinity)
+    const until = this.#last.get(`hour ${accountId}`) ?? 0
+    return { each, until, at: until - HOUR + each }
   }
 
   #after(key: string, distanceMs: number): number {

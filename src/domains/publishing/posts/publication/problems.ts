@@ -83,6 +83,12 @@ export const PROBLEMS = {
     null,
     'nobody',
   ),
+  /** A warning before the time of the post. */
+  unprepared: (why: TargetProblem): TargetProblem => ({
+    ...why,
+    code: 'not_prepared',
+    message: `What can be sent ahead could not be sent: ${why.message} It is tried again at the time of the post.`,
+  }),
   internal: plain('internal', 'This server has a problem at the moment. It tries again.', null, 'us'),
   processing: (title: string) => plain('processing', `${title} is processing the files.`, null, 'nobody'),
 } as const

@@ -30,7 +30,8 @@ export class TargetWatchdog {
       // Kysely has no way to compare with the first of several columns that is set.
       `select id, workspace_id from post_targets
        where status in ('scheduled', 'publishing', 'unconfirmed')
-         and coalesce(lease_until, coalesce(next_attempt_at, scheduled_at) + $3 * interval '1 millisecond') < $1
+         -- Before its time, only a preparation has a lease.
+         and coalesce(case when status <> 'scheduled' then lease_until end, coalesce(next_attempt_at, scheduled_at) + $3 * interval '1 millisecond') < $1
          and (status <> 'unconfirmed' or next_attempt_at is not null or attempt_id is not null)
        order by coalesce(next_attempt_at, scheduled_at) limit $2`,
       [new Date(now).toISOString(), MOST, OVERDUE_MS],

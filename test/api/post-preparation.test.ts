@@ -1,0 +1,146 @@
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { MINUTE, SECOND } from '../../src/core/clock.ts'
+import type { PostAttemptData } from '../../src/domains/publishing/posts/publication/schemas.ts'
+import { postTargets } from '../../src/domains/publishing/posts/tables.ts'
+import type { PostData } from '../../src/domains/publishing/posts/schemas.ts'
+import { PostWorld } from '../support/post-world.ts'
+import { addFault } from '../support/sandbox-faults.ts'
+import { waitFor } from '../support/wait.ts'
+
+/** What is sent to platforms before the time of a post, so that publication itself is one short call. */
+
+let world: PostWorld
+beforeAll(async () => {
+  world = await PostWorld.start('preparation')
+})
+afterAll(() => world.stop())
+
+/** Schedules a post with a picture for half an hour from now. */
+async function schedule(
+  content: string,
+  { platform = 'mastodon', ...body }: { platform?: string; lateMinutes?: number } = {},
+): Promise<PostData> {
+  const accountId = await world.account(platform)
+  const media = [await world.picture()]
+  return world.create({ content, media, scheduledFor: world.later(30 * MINUTE), targets: [{ accountId }], ...body })
+}
+
+async function attemptsOf({ _id: id }: PostData, kind: PostAttemptData['kind']): Promise<PostAttemptData[]> {
+  const { body } = await world.on(id, 'GET attempts')
+  return (body.data as PostAttemptData[]).filter((one) => one.kind === kind)
+}
+
+/** Nine minutes before the time of a post, waits until preparations of it have ended. */
+async function prepared(post: PostData, count = 1): Promise<PostAttemptData[]> {
+  const { preparations } = world.app.composition.services.posts
+  world.clock.advance(Math.max(0, untilDue(post) - 9 * MINUTE))
+  return waitFor(
+    async () => {
+      const ended = (await attemptsOf(post, 'prepare')).filter(({ endedAt }) => endedAt !== null)
+      if (ended.length >= count) return ended
+      await preparations.add()
+      return undefined
+    },
+    { what: `the preparation of ${JSON.stringify(post)}` },
+  )
+}
+
+function untilDue({ scheduledFor }: PostData): number {
+  return Date.parse(scheduledFor ?? '') - world.clock.now()
+}
+
+/** Lets the time of a post come. */
+function due(post: PostData): void {
+  world.clock.advance(Math.max(0, untilDue(post)))
+}
+
+const sent = (attempts: readonly PostAttemptData[]) => {
+  return attempts.flatMap(({ calls }) => calls).map(({ method, url }) => `${method} ${new URL(url).pathname}`)
+}
+
+describe.each(['mastodon', 'x', 'bluesky', 'linkedin', 'facebook', 'threads', 'wordpress'])('at %s', (platform) => {
+  test('everything but the last call is made before the time of the post', async () => {
+    const post = await schedule(`ahead at ${platform}`, { platform })
+    expect((await prepared(post))[0]).toMatchObject({ status: 'scheduled', statusReason: null })
+    expect(await world.get(post._id)).toMatchObject({ status: 'scheduled' })
+    expect(await world.published(`ahead at ${platform}`, platform)).toEqual([])
+    due(post)
+    await world.ended(post._id, 'published')
+    const made = sent(await attemptsOf(post, 'publish'))
+    // A call that changes something, and at most one that asks for the address of the post.
+    expect(made.filter((call) => !call.startsWith('GET '))).toHaveLength(1)
+    expect(made.length).toBeLessThanOrEqual(2)
+    expect(await world.published(`ahead at ${platform}`, platform)).toHaveLength(1)
+  })
+})
+
+test('a failure is shown before the time of the post, which is published nevertheless if it can be', async () => {
+  const post = await schedule('not ahead')
+  await addFault(world.app, 'mastodon', { path: '/api/v2/media', kind: 'status', status: 422, times: 1 })
+  const [attempt] = await prepared(post)
+  expect(attempt?.statusReason).toMatchObject({ kind: 'validation' })
+  const [target] = (await world.get(post._id)).targets
+  expect(target).toMatchObject({ status: 'scheduled', statusReason: { code: 'not_prepared' } })
+  expect(target?.statusReason?.message).toContain('It is tried again at the time of the post.')
+  due(post)
+  const { targets } = await world.ended(post._id, 'published')
+  expect(targets[0]?.statusReason).toBeNull()
+})
+
+test('a failure that passes is tried again a minute later, and its warning goes away', async () => {
+  const post = await schedule('ahead at last')
+  await addFault(world.app, 'mastodon', { path: '/api/v2/media', kind: 'status', status: 503, times: 1 })
+  const [first, second] = (await prepared(post, 2)).toReversed()
+  expect([first?.statusReason?.kind, second?.statusReason]).toEqual(['server_error', null])
+  await world.until(post._id, ({ targets }) => targets[0]?.statusReason === null)
+  due(post)
+  await world.ended(post._id, 'published')
+  expect(sent(await attemptsOf(post, 'publish'))).toEqual(['POST /api/v1/statuses'])
+})
+
+test('an edit after the preparation is prepared again, and the old content is not published', async () => {
+  const post = await schedule('old words')
+  await prepared(post)
+  const { version } = await world.get(post._id)
+  const edit = { body: { content: 'new words' }, headers: { 'If-Match': String(version) } }
+  const reply = await world.on(post._id, 'PATCH ', edit)
+  expect(reply.status, reply.text).toBe(200)
+  await prepared(post, 2)
+  due(post)
+  await world.ended(post._id, 'published')
+  expect(await world.published('old words')).toEqual([])
+  expect(await world.published('new words')).toHaveLength(1)
+})
+
+test('a preparation that has expired is made again', async () => {
+  const post = await schedule('an hour late', { lateMinutes: 180 })
+  await prepared(post)
+  // Publication is switched off while the uploads live.
+  const { switches } = world.app.composition.services
+  const isOn = switches.isOn.bind(switches)
+  switches.isOn = (name) => name !== 'posts' && isOn(name)
+  due(post)
+  await waitFor(async () => {
+    const [target] = await postTargets.find(world.app.database, { postId: post._id })
+    return target?.problem?.code === 'held'
+  })
+  world.clock.advance(70 * MINUTE)
+  switches.isOn = isOn
+  await world.passing(post._id, ({ status }) => status === 'published')
+  expect(sent(await attemptsOf(post, 'publish'))).toContain('POST /api/v2/media')
+  expect(await world.published('an hour late')).toHaveLength(1)
+})
+
+test('publication does not wait for a preparation that hangs', async () => {
+  const post = await schedule('hangs before')
+  await addFault(world.app, 'mastodon', { path: '/api/v2/media', kind: 'stall', times: 1 })
+  // The schedule finds it.
+  await waitFor(async () => {
+    if ((await attemptsOf(post, 'prepare')).length > 0) return true
+    world.clock.advance(Math.max(0, Math.min(10 * SECOND, untilDue(post) - MINUTE)))
+    return false
+  })
+  due(post)
+  await world.ended(post._id, 'published')
+  expect(await world.published('hangs before')).toHaveLength(1)
+})
