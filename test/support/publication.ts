@@ -127,17 +127,20 @@ export class PublicationStage {
     if (reply.status !== 201) throw new Error(`no post: ${reply.text}`)
     const id: string = reply.body.data.targets[0]._id
     const now = new Date(this.clock.now()).toISOString()
+    const due = this.#platformTime()
     const { database } = this.app
     for (const [position, part] of parts.entries()) {
       const key = uuidv7(this.clock.now())
       await database.run(
         `insert into post_segments (id, workspace_id, target_id, position, status, part, updated_at)
          values ($1, $2, $3, $4, 'pending', $5, $6)`,
-        [key, this.workspaceId, id, position, { ...part, key, createdAt: this.#platformTime() }, now],
+        [key, this.workspaceId, id, position, { ...part, key, createdAt: due }, now],
       )
     }
     const startBy = new Date(this.clock.now() + 86_000 * SECOND).toISOString()
-    await postTargets.update(database, { id }, { status: 'scheduled', scheduledAt: now, startBy, plan: 1 })
+    // Parts that were made for another time would be made again.
+    const scheduledAt = new Date(due).toISOString()
+    await postTargets.update(database, { id }, { status: 'scheduled', scheduledAt, startBy, plan: 1 })
     return id
   }
 
