@@ -57,6 +57,17 @@ test('adds a job for a target whose publisher was killed, as soon as its lease h
   expect(await countOf('lost worker')).toBe(1)
 })
 
+test('publication takes the target away from a preparation that has not ended', async () => {
+  const targetId = await stage.target('mastodon', [part('not waiting')])
+  const leaseUntil = new Date(stage.clock.now() + LEASE.leaseMs).toISOString()
+  await stage.app.database.run('update post_targets set attempt_id = $1, lease_until = $2 where id = $1', [
+    targetId,
+    leaseUntil,
+  ])
+  await stage.attempt(targetId)
+  expect(await stage.read(targetId)).toMatchObject({ status: 'published' })
+})
+
 test('does not begin the call after the late limit, however long the upload took', async () => {
   const image = {
     kind: 'image',
