@@ -3,6 +3,7 @@ import { join, resolve } from 'node:path'
 import { loadEnvFile } from 'node:process'
 import { mediaSettings } from './media-settings.ts'
 import { operatorSettings } from './operator-settings.ts'
+import { paymentSettings } from './payment-settings.ts'
 import { platformPairs, platformSettings, platformsOf, sandboxSettings } from './platform-settings.ts'
 import { sandboxConflicts } from '../platforms/sandbox/sandbox.ts'
 import type { PlatformSettings } from '../platforms/platform.ts'
@@ -10,7 +11,6 @@ import { signInSettings } from './sign-in-settings.ts'
 import {
   address,
   announced,
-  email,
   fail,
   flag,
   iceServers,
@@ -19,7 +19,6 @@ import {
   oneOf,
   origins,
   optional,
-  password,
   port,
   proxies,
   secret,
@@ -197,17 +196,6 @@ const SETTINGS = {
     fallback: '100',
     parse: withDefault(integer(1, 10_000), 100),
   },
-  ADMIN_EMAIL: {
-    summary: 'Email address of a verified platform administrator, created at start',
-    fallback: 'none',
-    parse: optional(email),
-  },
-  ADMIN_PASSWORD: {
-    summary: 'Password of the administrator',
-    fallback: 'none',
-    secret: true,
-    parse: optional(password),
-  },
   SMTP_URL: {
     summary: 'URL of the mail server: smtp:// or smtps://, with user and password',
     fallback: 'mails are written to DATA_DIR/outbox as .eml files',
@@ -291,6 +279,7 @@ const SETTINGS = {
     parse: withDefault(flag, false),
   },
   ...signInSettings,
+  ...paymentSettings,
 } as const satisfies Record<string, Setting<unknown>>
 
 type Settings = typeof SETTINGS
@@ -303,6 +292,7 @@ const TOGETHER: readonly (readonly string[])[] = [
   ['S3_ACCESS_KEY_ID', 'S3_SECRET_ACCESS_KEY'],
   ['RTMPS_PORT', 'RTMPS_CERT', 'RTMPS_KEY'],
   ['CLUSTER_CERT', 'CLUSTER_KEY', 'CLUSTER_CA'],
+  ['STRIPE_SECRET_KEY', 'STRIPE_PUBLISHABLE_KEY', 'STRIPE_WEBHOOK_SECRET'],
   ...platformPairs,
 ]
 

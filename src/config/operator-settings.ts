@@ -1,6 +1,17 @@
 import { PLAN_NAMES } from '../domains/money/plans/index.ts'
 import { sellerSettings } from './seller-settings.ts'
-import { integer, oneOf, optional, port, address, secret, withDefault, list } from './setting-readers.ts'
+import {
+  address,
+  email,
+  integer,
+  list,
+  oneOf,
+  optional,
+  password,
+  port,
+  secret,
+  withDefault,
+} from './setting-readers.ts'
 
 /** Settings for operators: admin port, shutdown, retention, plans, log. */
 export const operatorSettings = {
@@ -25,6 +36,17 @@ export const operatorSettings = {
       'Host names accepted by the admin port without a token, comma-separated. IP addresses and localhost always work',
     fallback: 'none',
     parse: withDefault(list, [] as string[]),
+  },
+  ADMIN_EMAIL: {
+    summary: 'Email address of a verified platform administrator, created at start',
+    fallback: 'none',
+    parse: optional(email),
+  },
+  ADMIN_PASSWORD: {
+    summary: 'Password of the administrator',
+    fallback: 'none',
+    secret: true,
+    parse: optional(password),
   },
   DRAIN_SECONDS: {
     summary: 'Seconds to keep serving after SIGTERM while /api/ready returns 503, so that load balancers notice',

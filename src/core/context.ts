@@ -21,6 +21,8 @@ export interface RequestData {
   readonly bearer?: string | undefined
   /** The value of the cookie that the operation declares. It never crosses to another node. */
   readonly cookie?: string | undefined
+  /** The value of the header that signs the body. It never crosses to another node. */
+  readonly signature?: string | undefined
   /** The result of the operation's `before`. */
   readonly prepared?: unknown
   /** An incoming file. It never crosses to another node, because turns cannot declare an upload. */
@@ -70,6 +72,10 @@ export function contextFactory(services: Services): ContextFactory {
 
     get cookie(): string | undefined {
       return this.#data.cookie
+    }
+
+    get signature(): string | undefined {
+      return this.#data.signature
     }
 
     get prepared(): unknown {

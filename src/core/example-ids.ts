@@ -29,6 +29,8 @@ export const EXAMPLE = {
   transactionId: '01939e5c-7a10-7c3e-8f21-3c5a9b2d4ef9',
   webhookId: '01939e5c-7a10-7c3e-8f21-3c5a9b2d4ef1',
   deliveryId: '01939e5c-7a10-7c3e-8f21-3c5a9b2d4ef2',
+  paymentId: '01939e5c-7a10-7c3e-8f21-3c5a9b2d4ee4',
+  paymentMethodId: '01939e5c-7a10-7c3e-8f21-3c5a9b2d4ee5',
 } as const
 
 /** The timestamp of all examples. */

@@ -147,7 +147,11 @@ function headerParameters(op: NamedOperation): Json[] {
   if (op.etag === true && op.method === 'GET') names.push('IfNoneMatch')
   if (returnsFile(op)) names.push('IfNoneMatch', 'Range', 'IfRange')
   if (op.upload?.ranges) names.push('ContentRange')
-  return names.map((name) => ({ $ref: `#/components/parameters/${name}` }))
+  const references = names.map((name): Json => ({ $ref: `#/components/parameters/${name}` }))
+  if (op.signature === undefined) return references
+  const description = 'Signs the body, and is checked against it'
+  const schema = { type: 'string' }
+  return [...references, { name: op.signature, in: 'header', required: true, description, schema }]
 }
 
 function requestBody(op: NamedOperation, schemas: ComponentSchemas, recorded?: OperationExample): Json {

@@ -69,6 +69,8 @@ export interface RequestContext<P, Q, B, Prepared = undefined> {
   readonly bearer: string | undefined
   /** The value of the declared `cookie`; undefined without one. */
   readonly cookie: string | undefined
+  /** The value of the declared `signature` header; undefined without one. */
+  readonly signature: string | undefined
   /** The result of `before`. */
   readonly prepared: Prepared
 }
@@ -143,6 +145,11 @@ export interface OperationDeclaration<
   readonly bearer?: 'own'
   /** The name of a cookie to read, for pages that a browser is sent to. */
   readonly cookie?: string
+  /**
+   * The name of a header, in lower case, with which another system signs the body. The handler gets its value as
+   * `signature` and must check it against the body as it was sent, so the operation needs a `bodyType`.
+   */
+  readonly signature?: Lowercase<string>
   /** The limit of the body in bytes; 100 kB when absent. */
   readonly bodyLimit?: number
   /** Accepts a file, which the handler gets as a stream. `body` then describes the other fields of a multipart body. */
@@ -308,6 +315,7 @@ function check(op: NamedOperation, routes: Set<string>): void {
   if (op.ticket && op.method !== 'GET') fail('only GET can take a ticket in the query')
   if (op.bearer && op.access !== 'public') fail('`bearer: own` needs `access: public`')
   if (op.bodyType && (op.socket || op.turn || op.upload)) fail('a body that is not JSON needs a plain HTTP operation')
+  if (op.signature && !op.bodyType) fail('a signed body needs a `bodyType`, because its bytes matter')
   if (op.unconfirmed && op.access !== 'user') fail('`unconfirmed` is only for operations of the signed-in user')
   if (op.turn && op.upload) fail('a turn cannot take a file: store the file first, then run a turn')
   if (op.upload?.kind === 'raw' && op.body !== undefined) fail('a raw body has no fields')

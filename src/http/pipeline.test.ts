@@ -525,6 +525,25 @@ describe('a reply', () => {
   })
 })
 
+test('a signature and the bytes that it signs reach the handler as they were sent', async () => {
+  const webhook = named(
+    operation({
+      ...base,
+      route: 'POST /api/signed',
+      access: 'public',
+      signature: 'x-signature',
+      body: Type.String({ maxLength: 100, 'x-verbatim': true }),
+      bodyType: 'application/json',
+      example: { body: '{}' },
+      handle: ({ body, signature }) => ok(JSON.stringify([body, signature ?? 'none'])),
+    }),
+  )
+  const body = '{ "a":  1 }\n'
+  const sent = await send(webhook, { body, http: { extra: { 'x-signature': 'v1=abc', other: 'x' } } })
+  expect(JSON.parse(JSON.parse(sent.text).data.text)).toEqual([body, 'v1=abc'])
+  expect((await send(webhook, { body })).text).toContain('none')
+})
+
 test('a cookie is read only if the operation declares it', async () => {
   const page = named(
     operation({

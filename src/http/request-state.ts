@@ -83,6 +83,12 @@ export class RequestState {
     return pairs.find((pair) => pair.startsWith(`${cookie}=`))?.slice(cookie.length + 1)
   }
 
+  /** The value of the header that signs the body, if the operation declares one. */
+  get signature(): string | undefined {
+    const { signature } = this.compiled.op
+    return signature === undefined ? undefined : this.exchange.http?.extra[signature] || undefined
+  }
+
   get remoteAddress(): string {
     return this.exchange.remoteAddress
   }

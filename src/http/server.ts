@@ -359,6 +359,7 @@ function headersOf(op: NamedOperation): HeaderNeeds {
     extra: [
       ...(file ? ['range', 'if-range'] : []),
       ...(op.cookie === undefined ? [] : ['cookie']),
+      ...(op.signature === undefined ? [] : [op.signature]),
       ...(op.upload?.ranges ? ['content-range'] : []),
     ],
   }

@@ -19,12 +19,11 @@ const LATER: Readonly<Record<string, string>> = {
   Analytics: 'all',
   'AI and studio': 'all',
   Ideas: 'all',
-  Users: `listPaymentMethods deletePaymentMethod setDefaultPaymentMethod listTransactions
+  Users: `
     listDevices registerDevice unregisterDevice sendTestPush exportMyData
     deleteMyAccount`,
   'Plans, subscriptions, billing, payments': `upgradeSubscription renewSubscription createCyclesFromTransaction
-    upgradeCycles getPaymentConfig initializePayment verifyPayment payWithWallet chargeSavedMethod createCryptoInvoice
-    paymentWebhook`,
+    upgradeCycles`,
   'Notifications, queue, services, approvals, platforms, webhooks': `listNotifications markAllNotificationsRead
     getUnreadCount markNotificationRead`,
   'Public content and internal': `listApps getApp downloadLatestApp downloadAppVersion listBlogCategories listBlogPosts

@@ -253,7 +253,8 @@ describe.each(operations.map((op) => [op.name, op] as const))('%s', (_name, op) 
       const large = ' '.repeat((op.bodyLimit ?? DEFAULT_BODY_LIMIT) + 1)
       await expectError(op, { ...send, body: large }, 413, 'payload_too_large')
       const { headers: _type, ...json } = { ...send, body: {} }
-      await expectError(op, json, 415, 'unsupported_media_type')
+      const form = { ...send, body: 'a=b', headers: { 'Content-Type': 'application/x-www-form-urlencoded' } }
+      await expectError(op, op.bodyType === 'application/json' ? form : json, 415, 'unsupported_media_type')
       await expectFault(op, send, '/body', 'required')
     })
   } else if (body !== undefined) {

@@ -5,6 +5,7 @@ import { infrastructure } from './baseline/infrastructure.ts'
 import { live } from './baseline/live.ts'
 import { media } from './baseline/media.ts'
 import { money } from './baseline/money.ts'
+import { payments } from './baseline/payments.ts'
 import { publishing } from './baseline/publishing.ts'
 import { searchFunctions } from './baseline/search-functions.ts'
 import { social } from './baseline/social.ts'
@@ -19,6 +20,7 @@ export class Baseline extends Migration {
       identity,
       workspace,
       money,
+      payments,
       billing,
       searchFunctions,
       talk,

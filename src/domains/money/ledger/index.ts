@@ -1,7 +1,8 @@
 /** What other domains use of the ledger. */
 
-export { houseAccount, walletOf } from './accounts.ts'
+export { houseAccount, walletOf, type Account } from './accounts.ts'
 export type { Line } from './book.ts'
+export { InsufficientFunds } from './errors.ts'
 export { allocate, apportion, scaled, sum } from './rounding.ts'
 export { CreditBalance } from './schemas.ts'
 export type { Ledger } from './service.ts'

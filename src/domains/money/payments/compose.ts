@@ -1,5 +1,24 @@
+import type { Services } from '../../../core/services.ts'
+import { Outgoing } from '../../../fetch/outgoing.ts'
 import type { Foundation } from '../../../foundation.ts'
+import { Bookings } from './bookings.ts'
+import { Charges } from './charges.ts'
+import { GatewayEvents } from './gateway-events.ts'
+import { Gateways } from './gateways/directory.ts'
+import { ManualGateway } from './gateways/manual.ts'
+import { FakeStripe } from './gateways/stripe/fake/server.ts'
+import { StripeGateway } from './gateways/stripe/gateway.ts'
+import { Intents } from './intents.ts'
+import { PaymentMethods } from './methods.ts'
 import { Purposes } from './purposes.ts'
+import { Reconciliation } from './reconciliation.ts'
+import { Refunds } from './refunds.ts'
+import { Reversals } from './reversals.ts'
+import { Settlement } from './settlement.ts'
+import { Steps } from './steps.ts'
+import { PaymentSweeper } from './sweeper.ts'
+import { Transactions } from './transactions.ts'
+import { walletPurpose } from './wallet-purpose.ts'
 
 declare module '../../../core/services.ts' {
   interface Services {
@@ -8,6 +27,64 @@ declare module '../../../core/services.ts' {
 }
 
 /** Builds the services of payments. */
-export function composePayments(_foundation: Foundation) {
-  return { services: { payments: { purposes: new Purposes() } } }
+export function composePayments(
+  { clock, config, database, log: root }: Foundation,
+  { ledger, plans }: Pick<Services, 'ledger' | 'plans'>,
+) {
+  const log = root.child({ part: 'payments' })
+  const outgoing = new Outgoing()
+  const gateways = new Gateways(gatewaysOf(config, outgoing, clock), log)
+  const steps = new Steps()
+  const purposes = new Purposes()
+  purposes.register('wallet', walletPurpose)
+  const methods = new PaymentMethods(database, clock, gateways, plans)
+  const reversals = new Reversals(clock, ledger, purposes)
+  const settlement = new Settlement({ database, clock, ledger, plans, purposes, methods, reversals, steps })
+  const intents = new Intents(clock, plans, purposes)
+  const charges = new Charges({ database, clock, gateways, intents, methods, settlement, steps })
+  const refunds = new Refunds({ database, clock, gateways, settlement, steps })
+  const events = new GatewayEvents({ database, clock }, gateways, charges, methods, steps)
+  const sandbox: { stripe?: FakeStripe } = {}
+  return {
+    services: {
+      payments: {
+        bookings: new Bookings(database, settlement),
+        charges,
+        events,
+        gateways,
+        methods,
+        purposes,
+        reconciliation: new Reconciliation({ database, clock, log, gateways, settlement, events }),
+        refunds,
+        sandbox,
+        steps,
+        sweeper: new PaymentSweeper({ database, clock, log, gateways, charges, refunds, settlement }),
+        transactions: new Transactions(database),
+      },
+    },
+    start: async () => {
+      if (!config.SANDBOX || gateways.all().length > 0) return
+      const fake = await FakeStripe.start({ clock })
+      const { publicKey, secretKey, url: apiUrl, webhookSecret } = fake
+      gateways.add(new StripeGateway({ secretKey, publicKey, webhookSecret, apiUrl }, outgoing, clock))
+      gateways.add(new ManualGateway('The bank of the sandbox', config.BANK_TRANSFER_CURRENCIES, clock))
+      sandbox.stripe = fake
+      log.info({ url: apiUrl }, 'payments go to a sandbox')
+    },
+    close: async () => {
+      outgoing.close()
+      await sandbox.stripe?.close()
+    },
+  }
+}
+
+function gatewaysOf(config: Foundation['config'], outgoing: Outgoing, clock: Foundation['clock']) {
+  const { STRIPE_PUBLISHABLE_KEY: publicKey, STRIPE_SECRET_KEY: secretKey } = config
+  const { BANK_TRANSFER_INSTRUCTIONS: transfers, STRIPE_WEBHOOK_SECRET: webhookSecret } = config
+  const hasStripe = secretKey !== undefined && publicKey !== undefined && webhookSecret !== undefined
+  const apiUrl = config.STRIPE_API_URL
+  return [
+    ...(hasStripe ? [new StripeGateway({ secretKey, publicKey, webhookSecret, apiUrl }, outgoing, clock)] : []),
+    ...(transfers === undefined ? [] : [new ManualGateway(transfers, config.BANK_TRANSFER_CURRENCIES, clock)]),
+  ]
 }

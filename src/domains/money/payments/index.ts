@@ -1,8 +1,6 @@
 /** What other domains use of payments. */
 
 export type {
-  LedgerAccount,
-  LedgerLine,
   Money,
   Purpose,
   PurposeInput,

@@ -1,24 +1,25 @@
 import { expect, test } from 'vitest'
+import { houseAccount } from '../ledger/index.ts'
 import type { PaymentStatusName, Purpose, PurposeQuote } from './index.ts'
 import { checkQuote, Purposes } from './purposes.ts'
 import { isOpen, mayBecome, OPEN, TRANSITIONS, UNPAID } from './states.ts'
 
 const USD = 'USD'
-const line = (kind: string, amount: number, unit = USD) => ({ account: { kind, ownerId: null, unit }, amount })
+const line = (kind: 'revenue' | 'tax', amount: number, unit = USD) => ({ account: houseAccount(kind, unit), amount })
 const quoteOf = (amount: number, credits: PurposeQuote['credits']): PurposeQuote => ({
   total: { amount, currency: USD },
   description: 'Pro, one month',
   credits,
   details: {},
 })
-const purpose: Purpose = { quote: async () => quoteOf(1, [line('revenue', 1)]), settle: async () => {} }
+const purpose: Purpose = { quote: async () => quoteOf(1, [line('revenue', 1)]), settle: async () => true }
 
-test('a purpose is registered once, and one that is not sold is named in the body', () => {
+test('a purpose is registered once, and one that is not sold is refused', () => {
   const purposes = new Purposes()
   purposes.register('wallet', purpose)
   expect(purposes.get('wallet')).toBe(purpose)
   expect(() => purposes.register('wallet', purpose)).toThrow('twice')
-  expect(() => purposes.get('credits')).toThrow(expect.objectContaining({ status: 400 }))
+  expect(() => purposes.get('credits')).toThrow(expect.objectContaining({ code: 'purpose_unavailable' }))
 })
 
 test('the parts of a quote add up to its total in one currency', () => {

@@ -1,24 +1,11 @@
-import { ValidationFailed } from '../../../core/errors.ts'
 import type { Sql, Transaction } from '../../../core/sql.ts'
+import type { Line } from '../ledger/index.ts'
+import { PurposeUnavailable } from './errors.ts'
 
 /** An amount in minor units, such as cents, of an ISO 4217 currency. */
 export interface Money {
   readonly amount: number
   readonly currency: string
-}
-
-/** An account of the ledger. `ownerId` is null for accounts of the house. */
-export interface LedgerAccount {
-  readonly kind: string
-  readonly ownerId: string | null
-  /** An ISO 4217 currency, or `credit`. */
-  readonly unit: string
-}
-
-/** One line of an entry of the ledger. The lines of an entry add up to 0 in each unit. */
-export interface LedgerLine {
-  readonly account: LedgerAccount
-  readonly amount: number
 }
 
 export const PURPOSES = ['subscription', 'credits', 'wallet'] as const
@@ -44,7 +31,7 @@ export interface PurposeQuote {
    * Where the money goes: positive amounts that add up to `total`, such as revenue and tax. The settlement posts them
    * against the account of the gateway.
    */
-  readonly credits: readonly LedgerLine[]
+  readonly credits: readonly Line[]
   /** Plain JSON that `settle` gets back, such as the lines of the quote. */
   readonly details: Readonly<Record<string, unknown>>
 }
@@ -82,8 +69,10 @@ export interface Purpose {
   /**
    * Grants what was paid. Runs once for each payment, in the transaction that moves it to `succeeded` and posts it to
    * the ledger.
+   * @returns false when it cannot be granted any more, because things have changed since the quote. The money then goes
+   *   to the payer's wallet, and nothing may have been written.
    */
-  settle(tx: Transaction, payment: PurposePayment): Promise<void>
+  settle(tx: Transaction, payment: PurposePayment): Promise<boolean>
   /** The payment ended without money. Runs once, in the transaction that records it. */
   failed?(tx: Transaction, payment: PurposePayment): Promise<void>
   /** Money was paid back. Runs once for each refund, in the transaction that records it. */
@@ -100,12 +89,15 @@ export class Purposes {
     this.#purposes.set(kind, purpose)
   }
 
-  /** @throws AppError validation_failed when this server sells nothing of this kind */
+  find(kind: PurposeKind): Purpose | undefined {
+    return this.#purposes.get(kind)
+  }
+
+  /** @throws AppError purpose_unavailable when this server sells nothing of this kind */
   get(kind: PurposeKind): Purpose {
-    const purpose = this.#purposes.get(kind)
+    const purpose = this.find(kind)
     if (purpose !== undefined) return purpose
-    const message = 'is not sold by this server'
-    throw ValidationFailed({ errors: [{ path: '/body/purpose', code: 'unavailable', message }] })
+    throw PurposeUnavailable()
   }
 }
 

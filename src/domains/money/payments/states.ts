@@ -1,4 +1,18 @@
-/** How far a payment has come. */
+import { States } from '../../../core/schema.ts'
+
+/** The states of a payment, and what each means. */
+export const PaymentStatus = States('PaymentStatus', 'How far a payment has come', {
+  created: 'The payment is recorded. The gateway has not confirmed that it knows it',
+  pending: 'The gateway waits for the payer, or for the network that carries the money',
+  requires_action: 'The payer has to confirm the payment, for example with the bank (3-D Secure)',
+  succeeded: 'The money has arrived, and what it pays for is granted',
+  failed: 'The payment was declined, or never reached the gateway. Nothing was charged',
+  cancelled: 'The payment was called off before it was paid',
+  expired: 'The payment was not paid in time',
+  refunded: 'The whole amount was paid back',
+  disputed: 'The payer’s bank has taken the money back, and the dispute is open or lost',
+})
+
 export type PaymentStatusName =
   | 'created'
   | 'pending'

@@ -1,0 +1,51 @@
+import { defineError } from '../../../core/error.ts'
+
+export const GatewayUnavailable = defineError({
+  code: 'gateway_unavailable',
+  status: 503,
+  message: 'The payment gateway does not respond at the moment.',
+  cause: 'The gateway cannot be reached, or replies with an error of its own.',
+  fix: 'Try again after Retry-After seconds. A payment that was begun is settled once the gateway responds again.',
+})
+export const GatewayNotConfigured = defineError({
+  code: 'gateway_not_configured',
+  status: 409,
+  message: 'This server does not take payments in this way.',
+  cause: 'The gateway is unknown, or the operator has not configured it.',
+  fix: 'Choose one of the gateways that GET /api/payments/config lists.',
+})
+export const PurposeUnavailable = defineError({
+  code: 'purpose_unavailable',
+  status: 409,
+  message: 'This server does not sell this.',
+  cause: 'Nothing of this kind can be bought from this server.',
+  fix: 'Choose another `purpose`.',
+})
+export const PaymentDeclined = defineError({
+  code: 'payment_declined',
+  status: 402,
+  message: 'The payment was declined.',
+  cause: 'The gateway or the bank has refused the payment. Nothing was charged. `details` has the reason.',
+  fix: 'Use another payment method, or ask the bank.',
+})
+export const PaymentMethodNeeded = defineError({
+  code: 'payment_method_needed',
+  status: 409,
+  message: 'The only payment method cannot be deleted while the subscription renews itself.',
+  cause: 'Recurring billing is on, and its next charge needs a payment method.',
+  fix: 'Add another payment method, or turn recurring billing off.',
+})
+export const WebhookInvalid = defineError({
+  code: 'webhook_invalid',
+  status: 400,
+  message: 'The webhook is not genuine.',
+  cause: 'Its signature is missing or wrong, or it was signed more than five minutes ago.',
+  fix: 'Check the webhook secret in the settings of this server, and its clock.',
+})
+export const RefundRefused = defineError({
+  code: 'refund_refused',
+  status: 409,
+  message: 'This payment cannot be refunded.',
+  cause: 'It has not succeeded, less is left of it than the amount, or the gateway has refused the refund.',
+  fix: 'Read the payment again. The message gives the reason.',
+})

@@ -1,0 +1,159 @@
+import type { Clock } from '../../../core/clock.ts'
+import { uuidv7 } from '../../../core/id.ts'
+import { pageOf, type PageRequest } from '../../../core/page.ts'
+import type { PageResult } from '../../../core/reply.ts'
+import type { Database } from '../../../db/database.ts'
+import { anyOf } from '../../../db/condition.ts'
+import { increment } from '../../../db/increment.ts'
+import type { Charges } from './charges.ts'
+import { GatewayNotConfigured } from './errors.ts'
+import type { Gateways } from './gateways/directory.ts'
+import type { Gateway, GatewayEventData as EventData, WebhookRequest } from './gateways/gateway.ts'
+import type { PaymentMethods } from './methods.ts'
+import type { GatewayEventData } from './schemas.ts'
+import type { Steps } from './steps.ts'
+import { gatewayEvents, payments, type GatewayEventOutcome, type PaymentRow } from './tables.ts'
+import { eventView } from './views.ts'
+
+interface Verdict {
+  readonly outcome: GatewayEventOutcome
+  readonly note?: string
+  readonly paymentId?: string
+}
+
+/** Outcomes that administrators should look at. */
+const UNMATCHED = ['received', 'unknown', 'foreign', 'contradicting', 'missed'] as const
+
+/**
+ * Webhooks. Each is stored once. It is only a hint: what it says is looked up at the gateway, so an event that comes
+ * twice, late, or out of order does nothing wrong. Events that fit nothing are kept for administrators.
+ */
+export class GatewayEvents {
+  readonly #database: Database
+  readonly #clock: Clock
+  readonly #gateways: Gateways
+  readonly #charges: Charges
+  readonly #methods: PaymentMethods
+  readonly #steps: Steps
+
+  constructor(
+    { clock, database }: { readonly database: Database; readonly clock: Clock },
+    gateways: Gateways,
+    charges: Charges,
+    methods: PaymentMethods,
+    steps: Steps,
+  ) {
+    this.#database = database
+    this.#clock = clock
+    this.#gateways = gateways
+    this.#charges = charges
+    this.#methods = methods
+    this.#steps = steps
+  }
+
+  /**
+   * Takes a webhook.
+   * @throws AppError gateway_not_configured, webhook_invalid; gateway_unavailable when the payment cannot be looked up
+   *   now, so that the gateway sends the webhook again
+   */
+  async receive(key: string, request: WebhookRequest): Promise<void> {
+    const gateway = this.#gateways.get(key)
+    const event = gateway.readEvent?.(request)
+    if (event === undefined) throw GatewayNotConfigured()
+    const isOpen = await this.#store(key, event)
+    await this.#steps.reach('event.written')
+    if (!isOpen) return
+    const verdict = await this.#gateways.ask(() => this.#verdictOn(gateway, event))
+    await this.#close(key, event.eventId, verdict)
+  }
+
+  /** A page of events that fit nothing, newest first. For administrators. */
+  async list(page: PageRequest, outcome: GatewayEventOutcome | undefined): Promise<PageResult<GatewayEventData>> {
+    const where = { outcome: outcome ?? anyOf<GatewayEventOutcome>(UNMATCHED) }
+    const rows = await gatewayEvents.page(this.#database, where, page)
+    return pageOf(rows, page.limit, (row) => row, eventView)
+  }
+
+  /** Keeps what the reconciliation has found. The same finding is kept once. @returns whether it is new */
+  async report(
+    gateway: string,
+    { eventId, note, outcome, paymentId }: Verdict & { readonly eventId: string },
+    payload: Readonly<Record<string, unknown>>,
+  ): Promise<boolean> {
+    const row = { gateway, eventId, type: 'reconciliation', outcome, note: note ?? null, paymentId: paymentId ?? null }
+    return (await this.#insert({ ...row, payload })) === 1
+  }
+
+  /** @returns whether its payment is still to be looked up */
+  async #store(gateway: string, { eventId, payload, type }: EventData): Promise<boolean> {
+    const row = { gateway, eventId, type, outcome: 'received' as const, note: null, paymentId: null, payload }
+    if ((await this.#insert(row)) === 1) return true
+    const [known] = await gatewayEvents.updateReturning(
+      this.#database,
+      { gateway, eventId },
+      { deliveries: increment(), updatedAt: this.#now() },
+    )
+    return known?.outcome === 'received'
+  }
+
+  #insert(row: Omit<Parameters<typeof gatewayEvents.insert>[1], 'id' | 'createdAt' | 'updatedAt'>): Promise<number> {
+    const now = this.#now()
+    const times = { createdAt: now, updatedAt: now }
+    return gatewayEvents.insert(
+      this.#database,
+      { ...row, id: uuidv7(now.getTime()), ...times },
+      { ignoreConflict: true },
+    )
+  }
+
+  async #verdictOn(gateway: Gateway, event: EventData): Promise<Verdict> {
+    if (event.isForeign) return { outcome: 'foreign', note: 'It is from another account or mode.' }
+    if (event.setupReference !== undefined) return this.#setup(gateway, event.setupReference)
+    const reference = event.paymentReference
+    if (reference === undefined) return { outcome: 'ignored' }
+    const row = await this.#find(gateway.key, reference, event.paymentId)
+    if (row === undefined) {
+      return event.paymentId === undefined
+        ? { outcome: 'foreign', note: 'The payment was not made by this server.' }
+        : { outcome: 'unknown', note: `There is no payment ${event.paymentId}.` }
+    }
+    const paymentId = row.id
+    const known = { ...row, gatewayReference: row.gatewayReference ?? reference }
+    if (known.gatewayReference !== reference) {
+      const note = `The payment is ${known.gatewayReference} at the gateway, not ${reference}.`
+      return { outcome: 'contradicting', note, paymentId }
+    }
+    const { contradiction, hasChanged, seen } = await this.#charges.lookUp(gateway, known, { by: 'webhook' })
+    if (seen === undefined) return { outcome: 'contradicting', note: 'The gateway has no such payment.', paymentId }
+    if (contradiction !== undefined) return { outcome: 'contradicting', note: contradiction, paymentId }
+    if (event.claims === 'succeeded' && seen.status !== 'succeeded') {
+      return { outcome: 'contradicting', note: `The gateway says that the payment is ${seen.status}.`, paymentId }
+    }
+    return { outcome: hasChanged ? 'applied' : 'ignored', paymentId }
+  }
+
+  async #setup(gateway: Gateway, reference: string): Promise<Verdict> {
+    if (gateway.vault === undefined) return { outcome: 'ignored' }
+    return { outcome: (await this.#methods.saveSetup(gateway.key, reference)) === undefined ? 'ignored' : 'applied' }
+  }
+
+  /** A payment whose reference was not stored is found by its own id. */
+  async #find(gateway: string, reference: string, id: string | undefined): Promise<PaymentRow | undefined> {
+    const known = await payments.first(this.#database, { gateway, gatewayReference: reference })
+    if (known !== undefined || id === undefined || !UUID.test(id)) return known
+    return payments.first(this.#database, { id, gateway })
+  }
+
+  async #close(gateway: string, eventId: string, { note, outcome, paymentId }: Verdict): Promise<void> {
+    const changes = { outcome, note: note ?? null, paymentId: paymentId ?? null, updatedAt: this.#now() }
+    // Twins have looked at the same payment. The one that changed it says so.
+    const before = outcome === 'applied' ? anyOf<GatewayEventOutcome>(['received', 'ignored']) : ('received' as const)
+    await gatewayEvents.update(this.#database, { gateway, eventId, outcome: before }, changes)
+  }
+
+  #now(): Date {
+    return new Date(this.#clock.now())
+  }
+}
+
+const UUID = /^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/

@@ -1,0 +1,50 @@
+import { DAY, type Clock } from '../../../../core/clock.ts'
+import type { Gateway, GatewayPayment, KnownPayment, NewGatewayPayment } from './gateway.ts'
+
+/** How long a transfer can take. What arrives later is credited to the wallet. */
+const OPEN_MS = 30 * DAY
+
+/** Bank transfers. The gateway is an administrator, who books what has arrived. */
+export class ManualGateway implements Gateway {
+  readonly key = 'manual'
+  readonly config: Gateway['config']
+  readonly #instructions: string
+  readonly #clock: Clock
+
+  constructor(instructions: string, currencies: readonly string[], clock: Clock) {
+    this.#instructions = instructions
+    this.#clock = clock
+    this.config = {
+      title: 'Bank transfer',
+      kind: 'transfer',
+      publicKey: null,
+      currencies,
+      savesMethods: false,
+      coins: [],
+    }
+  }
+
+  async create({ reference, total }: NewGatewayPayment): Promise<GatewayPayment> {
+    return {
+      ...open(reference, { total }),
+      data: { instructions: `${this.#instructions}\n\nReference: ${reference}` },
+      expiresAt: this.#clock.now() + OPEN_MS,
+    }
+  }
+
+  async retrieve(reference: string, known: KnownPayment): Promise<GatewayPayment> {
+    return open(reference, known)
+  }
+
+  async cancel(reference: string, known: KnownPayment): Promise<GatewayPayment> {
+    return { ...open(reference, known), status: 'cancelled' }
+  }
+
+  async *list(): AsyncIterable<GatewayPayment> {
+    // Nothing is known about a bank account.
+  }
+}
+
+function open(reference: string, { total }: Pick<KnownPayment, 'total'>): GatewayPayment {
+  return { reference, status: 'pending', total, received: 0, refunds: [] }
+}
