@@ -7,7 +7,7 @@ import { makeOccurrencesTurn } from '../../src/domains/publishing/posts/series/t
 import { startApp, type App } from '../support/app.ts'
 import { QUICK } from '../support/jobs.ts'
 import { PostWorld, expectStatus } from '../support/post-world.ts'
-import { seedMember, seedUser, seedWorkspace } from '../support/seed.ts'
+import { seedMember, seedUser, seedWorkspace, type SeededUser } from '../support/seed.ts'
 import type { SendOptions } from '../support/send.ts'
 import { waitFor } from '../support/wait.ts'
 
@@ -18,14 +18,15 @@ const clock = new ManualClock(Date.parse('2026-11-30T08:00:00Z'))
 let app: App
 let world: PostWorld
 let accountId: string
+let owner: SeededUser
 
 beforeAll(async () => {
   app = await startApp({ clock, jobTimes: QUICK })
+  owner = await seedUser(app, 'owner', { plan: 'business' })
 })
 afterAll(() => app.stop())
 
 beforeEach(async () => {
-  const owner = await seedUser(app, `owner-${randomUUID()}`, { plan: 'business' })
   world = new PostWorld({ app, clock, owner, workspaceId: await seedWorkspace(app, 'Recurrence', owner) })
   accountId = await world.account()
 })
