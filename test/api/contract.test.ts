@@ -22,8 +22,6 @@ const LATER: Readonly<Record<string, string>> = {
   Users: `
     listDevices registerDevice unregisterDevice sendTestPush exportMyData
     deleteMyAccount`,
-  'Plans, subscriptions, billing, payments': `upgradeSubscription renewSubscription createCyclesFromTransaction
-    upgradeCycles`,
   'Notifications, queue, services, approvals, platforms, webhooks': `listNotifications markAllNotificationsRead
     getUnreadCount markNotificationRead`,
   'Public content and internal': `listApps getApp downloadLatestApp downloadAppVersion listBlogCategories listBlogPosts

@@ -1,9 +1,11 @@
 import type { Services } from '../../../core/services.ts'
 import type { Foundation } from '../../../foundation.ts'
 import { Postman } from '../../../mail/postman.ts'
-import type { Charger } from './charges.ts'
+import { Checkout } from './checkout.ts'
 import { Coupons } from './coupons.ts'
+import { CreditPurpose } from './credit-purpose.ts'
 import { Pricing, type TaxesOf } from './pricing.ts'
+import { SubscriptionPurpose } from './purpose.ts'
 import { BillingReader } from './reader.ts'
 import { Renewals } from './renewals.ts'
 import { Settlement } from './settlement.ts'
@@ -21,20 +23,30 @@ export function composeBilling(
   foundation: Foundation,
   {
     assets,
+    invoices,
     ledger,
+    payments,
     plans,
     socialAccounts,
     streams,
-  }: Pick<Services, 'assets' | 'ledger' | 'plans' | 'socialAccounts' | 'streams'>,
+  }: Pick<Services, 'assets' | 'invoices' | 'ledger' | 'payments' | 'plans' | 'socialAccounts' | 'streams'>,
 ) {
   const { clock, database, jobs, log } = foundation
   const coupons = new Coupons(database, clock)
-  const taxesOf: TaxesOf = async () => () => []
+  const { issued, taxes } = invoices
+  const taxesOf: TaxesOf = (sql, userId, at) => taxes.of(sql, userId, at)
   const pricing = new Pricing(clock, plans, coupons, taxesOf)
   const settlement = new Settlement(clock, plans, coupons)
-  const charger: Charger = {
-    charge: async () => ({ status: 'unavailable', message: 'There is no payment method.' }),
-  }
+  const { charges, methods, purposes, transactions } = payments
+  const checkout = new Checkout({
+    database,
+    pricing,
+    settlement,
+    coupons,
+    charges,
+    methods,
+    transactionOf: (sql, id) => transactions.find(sql, id),
+  })
   const postman = new Postman(jobs)
   const renewals = new Renewals({
     database,
@@ -44,10 +56,20 @@ export function composeBilling(
     plans,
     pricing,
     settlement,
-    charger,
+    charger: checkout,
+  })
+  purposes.register(
+    'subscription',
+    new SubscriptionPurpose({ plans, pricing, settlement, coupons, renewals, invoices: issued }),
+  )
+  purposes.register('credits', new CreditPurpose(clock, ledger, issued, taxesOf))
+  methods.registerUse(async (sql, userId) => {
+    const { periodEnd, status } = await plans.subscription(sql, userId)
+    return periodEnd !== null && status !== 'cancelled'
   })
   const usedAccounts = async (userId: string) => usedOf(await socialAccounts.limits.statusOf(userId), 'socialAccounts')
   const billing = {
+    checkout,
     coupons,
     pricing,
     renewals,

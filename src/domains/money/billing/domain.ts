@@ -3,12 +3,13 @@ import { composeBilling } from './compose.ts'
 import * as couponOperations from './coupon-operations.ts'
 import * as jobs from './jobs.ts'
 import * as operations from './operations.ts'
+import * as purchaseOperations from './purchase-operations.ts'
 import { billingEntities } from './tables.ts'
 
 export const billing = domain({
   name: 'billing',
   about: 'Subscriptions: terms, cycles, extra accounts, coupons and usage',
-  operations: { ...operations, ...couponOperations },
+  operations: { ...operations, ...purchaseOperations, ...couponOperations },
   jobs,
   entities: billingEntities,
   compose: composeBilling,

@@ -2,9 +2,10 @@ import { seedUser, type SeededUser } from '../../../../test/support/seed.ts'
 import { newName, times, type Fixtures, type Lists, type Stage } from '../../../../test/support/stage.ts'
 import type * as couponOperations from './coupon-operations.ts'
 import type * as operations from './operations.ts'
+import type * as purchaseOperations from './purchase-operations.ts'
 import type { BillingRequest } from './pricing.ts'
 
-type Operations = typeof operations & typeof couponOperations
+type Operations = typeof operations & typeof purchaseOperations & typeof couponOperations
 
 /** A new user on a paid plan, as a settled payment makes it. */
 async function customer({ app }: Stage, extraAccounts = 0): Promise<SeededUser> {
@@ -17,6 +18,25 @@ async function customer({ app }: Stage, extraAccounts = 0): Promise<SeededUser> 
   })
   return user
 }
+
+/** A new user with money in the wallet, without a payment method. */
+async function wealthyUser({ app, owner }: Stage): Promise<SeededUser> {
+  const user = await seedUser(app, newName('person'))
+  const reason = 'Goodwill for an outage'
+  const gift = { userId: user.id, accountKind: 'wallet' as const, amount: 100_000, currency: 'USD', reason }
+  await app.composition.services.ledger.wallet.correct(owner.id, gift)
+  return user
+}
+
+/** A user who has paid for a plan from the wallet, and the payment. */
+async function payer(stage: Stage): Promise<{ apiKey: string; transactionId: string }> {
+  const { apiKey, id: userId } = await wealthyUser(stage)
+  const { charges } = stage.app.composition.services.payments
+  const { _id } = await charges.payWithWallet({ userId, purpose: 'subscription', input: { planName: 'starter' } })
+  return { apiKey, transactionId: _id }
+}
+
+const asPayer = async (stage: Stage) => ({ as: { apiKey: (await payer(stage)).apiKey }, once: true as const })
 
 const asCustomer = async (stage: Stage) => ({ as: { apiKey: (await customer(stage)).apiKey } })
 
@@ -57,6 +77,11 @@ export const fixtures: Fixtures<Operations> = {
   createCoupon: async () => ({
     body: { code: newName('coupon'), percent: 20, cycles: 3, plans: ['pro', 'business'], maxUses: 100 },
   }),
+  upgradeSubscription: asPayer,
+  upgradeCycles: asPayer,
+  renewSubscription: asPayer,
+  addExtraAccounts: asPayer,
+  createCyclesFromTransaction: async (stage) => ({ body: { transactionId: (await payer(stage)).transactionId } }),
   endCoupon: async (stage) => ({ path: { id: (await coupon(stage)).id } }),
 }
 

@@ -1,7 +1,8 @@
+import type { Tax } from '../invoices/index.ts'
 import type { Money } from '../plans/index.ts'
 import { allocate, sum } from '../ledger/index.ts'
 import type { NewCycle, PlannedChange } from './planned-change.ts'
-import { quoteOf, type Quote, type QuoteCoupon, type QuoteTax } from './quote.ts'
+import { quoteOf, type Quote, type QuoteCoupon } from './quote.ts'
 
 /** A coupon that a change uses. */
 export interface AppliedCoupon {
@@ -39,7 +40,7 @@ export interface Terms {
   readonly coupon: AppliedCoupon | undefined
   readonly currency: Money['currency']
   /** The taxes on a net amount, for the buyer and the time of the quote. */
-  readonly taxesOn: (net: number) => readonly QuoteTax[]
+  readonly taxesOn: (net: number) => readonly Tax[]
 }
 
 /** Calculates the price of a change. Previews and charges both end here. */

@@ -2,12 +2,12 @@ import type { Clock } from '../../../core/clock.ts'
 import { ValidationFailed } from '../../../core/errors.ts'
 import type { Sql } from '../../../core/sql.ts'
 import { greaterThan } from '../../../db/condition.ts'
+import type { Tax } from '../invoices/index.ts'
 import type { PlanService, SubscriptionRow } from '../plans/index.ts'
 import type { Coupons } from './coupons.ts'
 import { CURRENCY } from './currency.ts'
 import { planRenewal, planUpgrade, type PlannedChange, type Standing, type Wish } from './planned-change.ts'
 import { priceOf, type PricedChange } from './priced-change.ts'
-import type { QuoteTax } from './quote.ts'
 import { standingOf } from './standing.ts'
 import { billingCycles, type CycleRow } from './tables.ts'
 
@@ -17,7 +17,7 @@ export type BillingRequest =
   | { readonly kind: 'renewal'; readonly terms: number; readonly couponCode?: string | undefined }
 
 /** The taxes of a buyer at a moment, as a function of the net amount. */
-export type TaxesOf = (sql: Sql, userId: string, at: number) => Promise<(net: number) => readonly QuoteTax[]>
+export type TaxesOf = (sql: Sql, userId: string, at: number) => Promise<(net: number) => readonly Tax[]>
 
 /** A subscription as it was read for a price. */
 export interface Priced {

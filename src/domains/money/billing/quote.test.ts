@@ -1,6 +1,7 @@
 import { assert, constantFrom, integer, oneof, option, property, record } from 'fast-check'
 import { expect, test } from 'vitest'
 import { PLAN_NAMES, PLANS, TERMS } from '../plans/index.ts'
+import { quoteTaxes } from '../invoices/index.ts'
 import { scaled } from '../ledger/index.ts'
 import { cycleFrom } from './cycles.ts'
 import { planRenewal, planUpgrade, type PaidCycle, type PlannedChange, type Standing } from './planned-change.ts'
@@ -9,9 +10,8 @@ import { quoteOf, type QuoteItem } from './quote.ts'
 
 const at = (text: string) => Date.parse(`${text}Z`)
 const noTax = () => []
-const vat = (basisPoints: number) => (net: number) => [
-  { description: `VAT ${basisPoints / 100} %`, amount: scaled(net, basisPoints, 10_000) },
-]
+const vat = (basisPoints: number) => (net: number) =>
+  quoteTaxes({ treatment: 'standard', country: 'DE', basisPoints, vatNumber: null }, net)
 const plan = (amount: number, share?: QuoteItem['share']): QuoteItem => ({
   kind: 'plan',
   description: 'Pro',
@@ -30,7 +30,7 @@ test('half of a cycle costs half, and unused time counts against it', () => {
     ],
     discount: 0,
     net: 1_500,
-    taxes: [{ description: 'VAT 19 %', amount: 285 }],
+    taxes: [expect.objectContaining({ description: 'VAT 19 % (Germany)', amount: 285 })],
     tax: 285,
     total: 1_785,
   })

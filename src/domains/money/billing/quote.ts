@@ -1,10 +1,11 @@
 import type { Money } from '../plans/index.ts'
+import type { Tax } from '../invoices/index.ts'
 import { apportion, sum } from '../ledger/index.ts'
 import type { Share } from './cycles.ts'
 
 /** Something that is bought, or given back because it is replaced. Amounts are net, in minor units. */
 export interface QuoteItem {
-  readonly kind: 'plan' | 'extra_accounts' | 'unused'
+  readonly kind: 'plan' | 'extra_accounts' | 'credits' | 'unused'
   readonly description: string
   /** The price of the whole time; negative for what is given back. */
   readonly amount: number
@@ -19,12 +20,6 @@ export interface QuoteCoupon {
   readonly code: string
   /** Hundredths of a percent off what is bought, or a net amount off the whole. */
   readonly off: { readonly basisPoints: number } | { readonly amount: number }
-}
-
-/** One tax on a net amount. */
-export interface QuoteTax {
-  readonly description: string
-  readonly amount: number
 }
 
 export interface QuoteLine {
@@ -43,7 +38,7 @@ export interface Quote {
   /** What the coupon takes off, as a positive amount. It is one of the lines, too. */
   readonly discount: number
   readonly net: number
-  readonly taxes: QuoteTax[]
+  readonly taxes: Tax[]
   readonly tax: number
   readonly total: number
 }
@@ -53,7 +48,7 @@ export interface QuoteInput {
   readonly items: readonly QuoteItem[]
   readonly coupon?: QuoteCoupon | undefined
   /** The taxes on a net amount, for the buyer and the time of the quote. */
-  readonly taxesOn: (net: number) => readonly QuoteTax[]
+  readonly taxesOn: (net: number) => readonly Tax[]
 }
 
 /**

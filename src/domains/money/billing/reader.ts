@@ -7,7 +7,8 @@ import type { Ledger } from '../ledger/index.ts'
 import { PLANS, type PlanService } from '../plans/index.ts'
 import type { Pricing, BillingRequest } from './pricing.ts'
 import { cycleFrom } from './cycles.ts'
-import type { CycleData, ExtraAccountsView, ProrationView, SubscriptionViewData } from './schemas.ts'
+import type { CycleData, ExtraAccountsView, ProrationView, QuoteView, SubscriptionViewData } from './schemas.ts'
+import type { Quote } from './quote.ts'
 import { billingCycles, type CycleRow } from './tables.ts'
 
 /** What customers see of their subscription. */
@@ -64,6 +65,10 @@ export class BillingReader {
     )
   }
 
+  show(rows: readonly CycleRow[]): CycleData[] {
+    return rows.map((row) => cycleView(row, this.#clock.now()))
+  }
+
   /** What a change would cost now. @throws AppError conflict, coupon_not_valid */
   async preview(userId: string, request: BillingRequest): Promise<Static<typeof ProrationView>> {
     const { change, row } = await this.#pricing.price(this.#database, userId, request)
@@ -75,7 +80,7 @@ export class BillingReader {
       extraAccounts: change.extraAccounts,
       startsAt: new Date(periods[0]?.start ?? now).toISOString(),
       endsAt: new Date(periods.at(-1)?.end ?? now).toISOString(),
-      quote: change.quote,
+      quote: quoteView(change.quote),
     }
   }
 
@@ -96,7 +101,7 @@ export class BillingReader {
 }
 
 /** A cycle as the API shows it. */
-export function cycleView(row: CycleRow, now: number): CycleData {
+function cycleView(row: CycleRow, now: number): CycleData {
   const [start, end] = [Date.parse(row.startsAt), Date.parse(row.endsAt)]
   const inTime = end <= now ? 'ended' : start > now ? 'upcoming' : 'current'
   return {
@@ -112,8 +117,13 @@ export function cycleView(row: CycleRow, now: number): CycleData {
     netAmount: row.net,
     currency: row.currency,
     transactionId: row.paymentId,
-    quote: row.quote,
+    quote: row.quote === null ? null : quoteView(row.quote),
     createdAt: row.createdAt,
     updatedAt: row.updatedAt,
   }
+}
+
+/** Without what only invoices need of taxes. */
+function quoteView({ taxes, ...quote }: Quote): Static<typeof QuoteView> {
+  return { ...quote, taxes: taxes.map(({ amount, description }) => ({ description, amount })) }
 }

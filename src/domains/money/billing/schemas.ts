@@ -22,10 +22,12 @@ const Currency = Type.String({ pattern: '^[A-Z]{3}$', description: 'ISO 4217' })
 
 /** The most extra accounts of one user. */
 export const MOST_EXTRA_ACCOUNTS = 1_000
+/** The most cycles that can be paid at once. */
+export const MOST_TERMS = 12
 /** The most accounts that a user can name to keep. */
 const MOST_KEPT = 500
 
-const CouponCode = Type.String({ minLength: 3, maxLength: 40, pattern: '^[A-Za-z0-9_-]+$' })
+export const CouponCode = Type.String({ minLength: 3, maxLength: 40, pattern: '^[A-Za-z0-9_-]+$' })
 
 export const QuoteView = named(
   'Quote',
@@ -36,6 +38,7 @@ export const QuoteView = named(
         kind: States('QuoteLineKind', 'What a line of a quote is for', {
           plan: 'The plan',
           extra_accounts: 'Social accounts beyond those of the plan',
+          credits: 'AI credits',
           unused: 'Time that was paid and is replaced; negative',
           discount: 'What a coupon takes off; negative',
         }),

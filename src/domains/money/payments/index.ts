@@ -1,5 +1,8 @@
 /** What other domains use of payments. */
 
+export type { Charges } from './charges.ts'
+export { GatewayUnavailable, PaymentDeclined } from './errors.ts'
+export type { PaymentMethods } from './methods.ts'
 export type {
   Money,
   Purpose,

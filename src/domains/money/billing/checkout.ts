@@ -1,0 +1,122 @@
+import { AppError } from '../../../core/error.ts'
+import { Conflict, NotFound } from '../../../core/errors.ts'
+import { sha256 } from '../../../core/id.ts'
+import type { Sql } from '../../../core/sql.ts'
+import type { Database } from '../../../db/database.ts'
+import { InsufficientFunds } from '../ledger/index.ts'
+import { PaymentDeclined, type Charges, type PaymentMethods, type PurposePayment } from '../payments/index.ts'
+import type { ChargeOutcome, Charger } from './charges.ts'
+import type { Coupons } from './coupons.ts'
+import { PaymentNeeded, PaymentUnfinished } from './errors.ts'
+import type { BillingRequest, Pricing } from './pricing.ts'
+import { changeOf, inputOf } from './purpose.ts'
+import type { Settlement } from './settlement.ts'
+import { billingCycles, type CycleRow } from './tables.ts'
+
+/** A payment as billing reads it. */
+export interface PaidTransaction extends Pick<PurposePayment, 'id' | 'userId' | 'details'> {
+  readonly purpose: string
+  readonly status: string
+  readonly settledTo: string | null
+}
+
+interface Dependencies {
+  readonly database: Database
+  readonly pricing: Pricing
+  readonly settlement: Settlement
+  readonly coupons: Coupons
+  readonly charges: Pick<Charges, 'chargeSaved' | 'payWithWallet'>
+  readonly methods: Pick<PaymentMethods, 'defaultOf'>
+  readonly transactionOf: (sql: Sql, id: string) => Promise<PaidTransaction | undefined>
+}
+
+const OK: ChargeOutcome = { status: 'succeeded', message: '' }
+
+/** Charges changes of subscriptions: the default payment method, or the wallet of customers who have none. */
+export class Checkout implements Charger {
+  readonly #dependencies: Dependencies
+
+  constructor(dependencies: Dependencies) {
+    this.#dependencies = dependencies
+  }
+
+  /**
+   * Buys a change now. The same request at the same time is one purchase: the key of its payment follows from the
+   * request and the version of the subscription.
+   * @throws AppError payment_declined, payment_needed, payment_unfinished, conflict, coupon_not_valid
+   */
+  async buy(userId: string, request: BillingRequest): Promise<void> {
+    const { charges, coupons, database, methods, pricing, settlement } = this.#dependencies
+    const due = await database.transaction(async (tx) => {
+      const { change, row } = await pricing.price(tx, userId, request, { lock: true })
+      const { currency, total: amount } = change.quote
+      if (amount > 0) {
+        const key = `subscription ${userId} ${row.version}.${row.failedCharges} ${sha256(JSON.stringify(request))}`
+        return { key, amount, currency, hasMethod: (await methods.defaultOf(tx, userId)) !== undefined }
+      }
+      await coupons.hold(tx, userId, change)
+      await settlement.apply(tx, userId, change, { version: row.version, paymentId: null })
+      return undefined
+    })
+    if (due === undefined) return
+    const { hasMethod, key, ...price } = due
+    const payment = { userId, purpose: 'subscription' as const, input: inputOf(request), key }
+    if (hasMethod) {
+      const { payment: made } = await charges.chargeSaved(payment)
+      if (made.status === 'succeeded') return
+      throw PaymentUnfinished({ details: { reference: made.reference, status: made.status } })
+    }
+    try {
+      await charges.payWithWallet({ ...payment, key: `${key} wallet` })
+    } catch (error) {
+      throw isError(error, InsufficientFunds) ? PaymentNeeded({ details: price, cause: error }) : error
+    }
+  }
+
+  async charge(userId: string, request: BillingRequest, key: string): Promise<ChargeOutcome> {
+    const { charges, database, methods } = this.#dependencies
+    const payment = { userId, purpose: 'subscription' as const, input: inputOf(request, { isAutomatic: true }), key }
+    const hasMethod = (await methods.defaultOf(database, userId)) !== undefined
+    try {
+      if (!hasMethod) {
+        await charges.payWithWallet({ ...payment, key: `${key} wallet` })
+        return OK
+      }
+      const { payment: made } = await charges.chargeSaved(payment)
+      return made.status === 'succeeded' ? OK : { status: 'pending', message: 'The payment is not finished.' }
+    } catch (error) {
+      if (isError(error, PaymentDeclined)) return { status: 'failed', message: error.message }
+      if (!isError(error, InsufficientFunds)) throw error
+      return { status: 'unavailable', message: 'There is no payment method, and your wallet has too little money.' }
+    }
+  }
+
+  /**
+   * The cycles of a payment. If they are missing, although the payment has succeeded, they are added. Harmless to
+   * repeat.
+   * @throws AppError not_found; conflict when the payment has not paid for cycles
+   */
+  async cyclesOf(transactionId: string): Promise<CycleRow[]> {
+    const { database, settlement, transactionOf } = this.#dependencies
+    return database.transaction(async (tx) => {
+      const payment = await transactionOf(tx, transactionId)
+      if (payment === undefined) throw NotFound()
+      const isPaid = payment.purpose === 'subscription' && payment.settledTo === 'purpose'
+      if (!isPaid || payment.status !== 'succeeded') {
+        throw Conflict({ message: 'This payment has not paid for cycles of a subscription.' })
+      }
+      await this.#dependencies.pricing.read(tx, payment.userId, { lock: true })
+      const cycles = await billingCycles.find(tx, { paymentId: payment.id }, { orderBy: ['startsAt asc'] })
+      if (cycles.length > 0) return cycles
+      const { change, version } = changeOf(payment)
+      if (!(await settlement.apply(tx, payment.userId, change, { version, paymentId: payment.id }))) {
+        throw Conflict({ message: 'The subscription has changed since this payment was made.' })
+      }
+      return billingCycles.find(tx, { paymentId: payment.id }, { orderBy: ['startsAt asc'] })
+    })
+  }
+}
+
+function isError(error: unknown, { code }: { readonly code: string }): error is AppError {
+  return error instanceof AppError && error.code === code
+}
