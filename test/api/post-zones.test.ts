@@ -100,6 +100,22 @@ test('a post is published at the new instant, and only once', async () => {
   expect(await world.published('2026-12-10T09:00')).toHaveLength(1)
 })
 
+test('a post whose instant is later now does not go out at the old one', async () => {
+  const later: ZoneRules = {
+    offsetAt: (zone, at) => zoneRules.offsetAt(zone, at) - (zone === 'Asia/Kathmandu' ? 15 * MINUTE : 0),
+  }
+  const post = await at('2026-12-12T09:00', 'Asia/Kathmandu')
+  // It is due at the instant that the post had.
+  const beside = await at('2026-12-12T03:15', 'UTC')
+  await check('2092b', later)
+  expect(post.scheduledFor).toBe(beside.scheduledFor)
+  world.clock.advance(Date.parse('2026-12-12T03:16:00Z') - world.clock.now())
+  await world.ended(beside._id, 'published')
+  expect(await world.get(post._id)).toMatchObject({ status: 'scheduled', scheduledFor: '2026-12-12T03:30:00.000Z' })
+  world.clock.advance(15 * MINUTE)
+  await world.ended(post._id, 'published')
+})
+
 test('a post that waits for approval moves, and its approval still covers it', async () => {
   const path = { workspaceId: world.workspaceId }
   const body = { stages: [{ name: 'Owner', approvers: { userIds: [world.owner.id] } }], authorsMayApprove: true }
