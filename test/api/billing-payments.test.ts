@@ -139,9 +139,8 @@ test('a coupon for one customer is used by one, however many enter it at once', 
   const replies = await Promise.all(
     names.map((name) => as(name).call(upgradeCycles, { body: { planName: 'starter', couponCode: 'only-one' } })),
   )
-  expect(replies.map(({ status }) => status).toSorted()).toEqual(
-    [200, ...Array.from({ length: 7 }, () => 409)].toSorted(),
-  )
+  const count = (wanted: number) => replies.filter(({ status }) => status === wanted).length
+  expect([count(200), count(409)]).toEqual([1, 7])
   expect(await desk.faults()).toEqual({ sum: 0, balances: 0 })
 })
 
