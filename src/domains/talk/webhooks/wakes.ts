@@ -16,16 +16,21 @@ interface Idle {
   readonly workspaceId: string
   readonly cursor: number
   readonly slow: boolean
+  /** Whether a retry or a replay is due. The job that was to send it may have ended without having sent it. */
+  readonly due: boolean
 }
 
 // Written by hand: the conditions have an `or`. An endpoint that somebody sends to looks for new events itself.
-const IDLE = `select id, workspace_id as "workspaceId", cursor, slow from webhooks
+const IDLE = `select id, workspace_id as "workspaceId", cursor, slow, exists (
+    select 1 from webhook_deliveries d
+    where d.webhook_id = webhooks.id and d.status = 'pending' and d.kind <> 'test' and d.next_attempt_at <= $1
+  ) as due from webhooks
   where status = 'enabled'
     and (lease_until is null or lease_until < $1) and (blocked_until is null or blocked_until <= $1)`
 const IDLE_IN = `${IDLE} and workspace_id = any($2::uuid[])`
 const IDLE_AFTER = `${IDLE} and id > $2 order by id limit ${PAGE}`
 
-/** Starts the delivery to endpoints whose workspace has events after their cursor. */
+/** Starts the delivery to endpoints that are behind the events of their workspace, or have a retry or replay due. */
 export class Wakes {
   readonly #foundation: Foundation
   /** Whether a workspace has enabled webhooks. */
@@ -100,7 +105,7 @@ export class Wakes {
     if (idle.length === 0) return
     const { database, jobs, logs } = this.#foundation
     const newest = await logs.newestEvents(database, [...new Set(idle.map(({ workspaceId }) => workspaceId))])
-    const behind = idle.filter(({ cursor, workspaceId }) => cursor < (newest.get(workspaceId) ?? 0))
+    const behind = idle.filter(({ cursor, due, workspaceId }) => due || cursor < (newest.get(workspaceId) ?? 0))
     if (behind.length === 0) return
     await database.transaction(async (tx) => {
       for (const { id, slow, workspaceId } of behind) {
