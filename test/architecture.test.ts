@@ -212,6 +212,7 @@ test('only src/fetch fetches URLs that users enter', () => {
     'src/fetch/guarded-fetch.ts',
     'src/fetch/outgoing.ts',
     'src/platforms/sandbox/server.ts',
+    'src/domains/money/payments/gateways/stripe/fake/server.ts',
     'src/http/admin-server.ts',
     'src/http/error-page.ts',
   ]

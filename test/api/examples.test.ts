@@ -20,7 +20,6 @@ import { recordExamples, type Recording } from '../support/example-recorder.ts'
 
 /** JSON operations without an example, each with its reason. */
 const WITHOUT: Readonly<Record<string, string>> = {
-  payWithWallet: 'nothing that the wallet can pay for is sold yet',
   createCryptoInvoice: 'no gateway for coins is configured',
   switchInput: 'needs two encoders on the air, which test/media has and this test has not',
 }

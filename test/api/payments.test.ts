@@ -57,6 +57,15 @@ describe('payments by card', () => {
     expect(await shop.books()).toEqual({ sum: 0, held: expect.any(Number) })
   })
 
+  test('have no invoice until they succeed', async () => {
+    const { payment } = await begin('ada')
+    const download = (user: string) =>
+      call(user, 'GET /api/users/me/transactions/{id}/invoice', { path: { id: payment._id } })
+    const reply = await download('ada')
+    expect([reply.status, reply.body.code]).toEqual([409, 'invoice_unavailable'])
+    expect((await download('eve')).status).toBe(404)
+  })
+
   test('are not shown to other users', async () => {
     const { payment } = await begin('ada')
     expect((await verify('eve', payment.reference)).status).toBe(404)

@@ -139,7 +139,7 @@ export const downgradeSubscription = operation({
   route: 'POST /api/subscriptions/downgrade',
   summary: 'Move to a smaller plan at the end of what is paid',
   description:
-    'GET /api/limits/status with `planName` shows what exceeds the smaller plan. Nothing is deleted. Accounts that are not kept are archived when the plan changes.',
+    'What exceeds the smaller plan then stays, but cannot grow: GET /api/limits/status shows it. Nothing is deleted.',
   access: 'user',
   body: DowngradeInput,
   returns: { 200: Envelope(SubscriptionView) },

@@ -68,7 +68,7 @@ export const SubscriptionView = named(
     nextChargeAt: Nullable({ ...Timestamp, description: 'When the next charge is tried. Null if none is.' }),
     nextPlan: Nullable({ ...Plan, description: 'A smaller plan that begins at `endDate`' }),
     keepAccountIds: Nullable(
-      Type.Array(Id, { description: 'Accounts that stay active on the smaller plan. The others are archived then.' }),
+      Type.Array(Id, { description: 'The accounts that the user wants to keep active on the smaller plan' }),
     ),
     extraAccounts: Type.Integer({ minimum: 0, description: 'Social accounts beyond those of the plan' }),
     creditsRemaining: Type.Integer({ minimum: 0 }),
@@ -178,7 +178,7 @@ export const DowngradeInput = Input({
     Type.Array(Id, {
       maxItems: MOST_KEPT,
       description:
-        'The accounts that stay active. The others are archived when the plan changes. Without it, nothing is archived, and what exceeds the plan cannot grow.',
+        'The accounts to keep active, at most as many as the smaller plan allows. They are remembered with the subscription. Nothing is archived by itself: archive the others with POST /api/limits/accounts/{id}/archive. What exceeds the plan stays, but cannot grow.',
     }),
   ),
 })

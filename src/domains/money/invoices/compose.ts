@@ -1,3 +1,4 @@
+import type { Services } from '../../../core/services.ts'
 import type { Foundation } from '../../../foundation.ts'
 import { Invoices } from './invoices.ts'
 import { InvoiceList } from './list.ts'
@@ -14,7 +15,7 @@ declare module '../../../core/services.ts' {
 }
 
 /** Builds the services of the domain. */
-export function composeInvoices({ clock, config, database }: Foundation) {
+export function composeInvoices({ clock, config, database }: Foundation, { payments }: Pick<Services, 'payments'>) {
   const seller = sellerOf(config)
   const profiles = new BillingProfiles(database, clock)
   const issued = new Invoices(clock, seller, profiles, config.INVOICE_PREFIX)
@@ -24,7 +25,12 @@ export function composeInvoices({ clock, config, database }: Foundation) {
       invoices: {
         issued,
         list: new InvoiceList(database, issued),
-        pdfs: new InvoicePdfs(database, issued, printer, async () => undefined),
+        pdfs: new InvoicePdfs(
+          database,
+          issued,
+          printer,
+          async (sql, id) => (await payments.transactions.find(sql, id))?.userId,
+        ),
         profiles,
         taxes: new Taxes(seller, profiles),
       },

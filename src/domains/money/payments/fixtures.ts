@@ -9,7 +9,17 @@ const TOP_UP = { purpose: 'wallet', amount: 2_500, currency: 'USD' } as const
 
 export const fixtures: Fixtures<Operations> = {
   verifyPayment: async (stage) => ({ body: { reference: (await begin(stage)).payment.reference } }),
-  payWithWallet: async () => ({ error: 'purpose_unavailable' }),
+  payWithWallet: async ({ app, caller }) => {
+    const gift = {
+      userId: caller.id,
+      accountKind: 'wallet',
+      amount: 10_000,
+      currency: 'USD',
+      reason: 'A gift',
+    } as const
+    await app.composition.services.ledger.wallet.correct(caller.id, gift)
+    return {}
+  },
   createCryptoInvoice: async () => ({ error: 'gateway_not_configured' }),
   chargeSavedMethod: async (stage) => {
     const setupReference = await entered(stage)

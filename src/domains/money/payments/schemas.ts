@@ -161,7 +161,10 @@ export const PaymentMethodSetup = named(
 export type PaymentMethodSetupData = Static<typeof PaymentMethodSetup>
 
 export const SetupInput = Input({ gateway: GatewayKey })
-export const SavedSetupInput = Input({ gateway: GatewayKey, setupReference: Text(1, 255) })
+export const SavedSetupInput = Input({
+  gateway: GatewayKey,
+  setupReference: Text(1, 255, { pattern: '^[A-Za-z0-9_-]+$' }),
+})
 export const MethodPath = Input({ id: Id })
 export const PaymentPath = Input({ id: Id })
 

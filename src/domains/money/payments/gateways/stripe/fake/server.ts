@@ -88,13 +88,9 @@ export class FakeStripe {
   async pay(clientSecret: string, method = 'pm_card_visa'): Promise<{ status: number; body: { status?: string } }> {
     const [id = ''] = clientSecret.split('_secret_')
     const kind = id.startsWith('seti_') ? 'setup_intents' : 'payment_intents'
-    const body = new URLSearchParams({ client_secret: clientSecret, payment_method: method })
-    const reply = await fetch(`${this.url}/v1/${kind}/${id}/confirm`, {
-      method: 'POST',
-      headers: { Authorization: `Bearer ${this.publicKey}`, 'Content-Type': 'application/x-www-form-urlencoded' },
-      body,
-    })
-    return { status: reply.status, body: (await reply.json()) as { status?: string } }
+    const form = new URLSearchParams({ client_secret: clientSecret, payment_method: method })
+    const { reply } = this.#run('POST', new URL(`/v1/${kind}/${id}/confirm`, 'http://fake'), form.toString(), true)
+    return { status: reply.status, body: JSON.parse(reply.body) as { status?: string } }
   }
 
   async #serve(request: IncomingMessage, response: ServerResponse): Promise<void> {
