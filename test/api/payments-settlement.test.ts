@@ -91,6 +91,19 @@ describe('50 at once', () => {
     expect((await shop.books()).sum).toBe(0)
   })
 
+  test('a refund of a payment from the wallet is in the wallet once', async () => {
+    const { userId } = await newUser()
+    const { ledger } = shop.app.composition.services
+    const money = { accountKind: 'wallet', amount: PRICE, currency: 'USD', reason: 'For the test' } as const
+    await ledger.wallet.correct(userId, { userId, ...money })
+    const { _id } = await desk.charges.payWithWallet(request(userId))
+    expect(await shop.balance(userId)).toBe(0)
+    const refund = { reason: 'Not needed' }
+    const refunds = await Promise.allSettled(MANY.map(() => desk.refunds.refund({ userId }, _id, refund)))
+    expect(refunds.filter(({ status }) => status === 'fulfilled')).toHaveLength(1)
+    expect([await shop.balance(userId), (await shop.books()).sum]).toEqual([PRICE, 0])
+  })
+
   test('refunds never pay back more than was paid', async () => {
     const { userId } = await newUser()
     const { clientSecret, payment } = await begin(userId)

@@ -1,5 +1,8 @@
 import { allocate, houseAccount, walletOf, type Line } from '../ledger/index.ts'
 import type { Money } from './purposes.ts'
+import type { PaymentRow } from './tables.ts'
+
+type Payer = Pick<PaymentRow, 'currency' | 'gateway' | 'userId'>
 
 /** The lines of the ledger's entries for payments. */
 
@@ -18,6 +21,12 @@ export const inWallet = (userId: string, { amount, currency }: Money): Line => (
   account: walletOf(userId, currency),
   amount,
 })
+
+/** The account that the money of a payment comes from, and goes back to: the wallet, or the gateway. */
+export function paidFrom({ currency, gateway, userId }: Payer, amount: number): Line {
+  if (gateway === 'wallet') return inWallet(userId, { amount: -amount, currency })
+  return atGateway(gateway, amount, currency)
+}
 
 /**
  * What a refund takes back, from the accounts that the payment went to. Revenue is not reduced: what was paid back is

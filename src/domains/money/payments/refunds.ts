@@ -96,7 +96,7 @@ export class Refunds {
     { amount, id }: RefundRow,
     isLate: boolean,
   ): Promise<GatewayRefund> {
-    // Money of the wallet, a bank transfer and coins are paid back by hand: the entry is what there is.
+    // The entry pays back to the wallet. Bank transfers are paid back by hand.
     if (gateway?.refund === undefined) return { reference: id, refundId: id, amount, status: 'succeeded' }
     const paymentReference = row.gatewayReference ?? ''
     const failed = { reference: id, refundId: id, amount, status: 'failed' as const }

@@ -3,7 +3,7 @@ import { uuidv7 } from '../../../core/id.ts'
 import type { Transaction } from '../../../core/sql.ts'
 import type { Ledger, Line } from '../ledger/index.ts'
 import type { GatewayPayment, GatewayRefund } from './gateways/gateway.ts'
-import { adjustment, atGateway, inWallet, refundLines } from './ledger-lines.ts'
+import { adjustment, atGateway, inWallet, paidFrom, refundLines } from './ledger-lines.ts'
 import type { Purposes } from './purposes.ts'
 import { purposePayment } from './settlement.ts'
 import type { PaymentStatusName } from './states.ts'
@@ -46,7 +46,7 @@ export class Reversals {
   async #paidBack(tx: Transaction, row: PaymentRow, refund: RefundRow, become: Become): Promise<PaymentRow> {
     const { amount, id, reason } = refund
     const lines = await this.#linesOf(tx, row, row.refundedAmount, amount)
-    const back = atGateway(row.gateway, -amount, row.currency)
+    const back = paidFrom(row, -amount)
     await this.#ledger.post(tx, { kind: 'refund', reference: `refund:${id}`, reason, lines: [back, ...lines] })
     await this.#update(tx, refund, { status: 'succeeded', checkAt: null })
     const refundedAmount = row.refundedAmount + amount

@@ -5,7 +5,7 @@ import type { Database } from '../../../db/database.ts'
 import type { Ledger, Line } from '../ledger/index.ts'
 import type { PlanService } from '../plans/index.ts'
 import type { GatewayPayment } from './gateways/gateway.ts'
-import { atGateway, inWallet } from './ledger-lines.ts'
+import { inWallet, paidFrom } from './ledger-lines.ts'
 import type { PaymentMethods } from './methods.ts'
 import type { PurposePayment, Purposes } from './purposes.ts'
 import type { Reversals } from './reversals.ts'
@@ -153,12 +153,8 @@ export class Settlement {
 
   async #post(tx: Transaction, row: PaymentRow, reference: string, credits: readonly Line[], amount: number) {
     const isTopUp = credits.every(({ account }) => account.kind === 'wallet')
-    const taken =
-      row.gateway === 'wallet'
-        ? inWallet(row.userId, { amount: -amount, currency: row.currency })
-        : atGateway(row.gateway, amount, row.currency)
     const kind = row.gateway === 'wallet' ? 'wallet_payment' : isTopUp ? 'top_up' : 'payment'
-    await this.#dependencies.ledger.post(tx, { kind, reference, lines: [taken, ...credits] })
+    await this.#dependencies.ledger.post(tx, { kind, reference, lines: [paidFrom(row, amount), ...credits] })
   }
 
   async #become(
