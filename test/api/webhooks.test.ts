@@ -167,6 +167,18 @@ test('repeats what failed with the same id, and holds later events back', async 
   await waitFor(async () => (await deliveriesOf(id)).every((row: { status: string }) => row.status === 'delivered'))
 })
 
+test('a retry whose job has ended without it is sent without a new event', async () => {
+  const { _id: id } = await hook('/swept')
+  await emit()
+  await arrived('/swept', 1)
+  await waitFor(async () => (await deliveriesOf(id))[0]?.status === 'delivered')
+  const due = `update webhook_deliveries set status = 'pending', delivered_at = null, next_attempt_at = $2 where webhook_id = $1`
+  await app.database.run(due, [id, new Date(0)])
+  await app.composition.services.webhooks.wakes.sweep(AbortSignal.timeout(60_000))
+  const [first, second] = await arrived('/swept', 2)
+  expect(second?.headers['webhook-id']).toBe(first?.headers['webhook-id'])
+})
+
 test('an unordered endpoint gets later events although one fails', async () => {
   const { _id: id } = await hook('/unordered', { ordered: false })
   let refused: string | undefined
