@@ -16,6 +16,8 @@ const BY_SECRET: Readonly<Record<string, string>> = {
   'streams.key_sealed': 'a stream key of this server, which the user can replace',
   'streams.backup_key_sealed': 'a stream key of this server, which the user can replace',
   'turn_outcomes.outcomes': 'kept for two minutes',
+  'webhooks.secret_sealed': 'signs what this server sends, and the user can rotate it',
+  'webhooks.previous_secret_sealed': 'valid for a day after a rotation',
 }
 
 let app: App
