@@ -25,8 +25,8 @@ export async function makePeople(database: Database, url: string, people: number
        insert into users (id, email, email_verified, name, created_at, updated_at)
        select id, id || '@example.com', true, 'Soak', $3, $3 from made returning id
      ), plans as (
-       insert into subscriptions (user_id, plan, status, anchor_at, credits_used, credits_since, created_at, updated_at)
-       select id, 'business', 'active', $3, 0, $3, $3, $3 from people
+       insert into subscriptions (user_id, plan, status, anchor_at, created_at, updated_at)
+       select id, 'business', 'active', $3, $3, $3 from people
      )
      insert into api_keys (id, user_id, name, key_hash, prefix, is_default, created_at, updated_at)
      select id, id, 'Soak', hash, 'crier_', true, $3, $3 from made where id in (select id from people)`,

@@ -40,7 +40,7 @@ const Subscription = defineEntity({
     dueAt: timestamp().nullable(),
     /** The first failed charge of the cycle that is due. */
     failedSince: timestamp().nullable(),
-    /** A smaller plan that begins with the next cycle, and the social accounts that stay active on it. */
+    /** A smaller plan that begins with the next cycle, and the social accounts that the user wants to keep on it. */
     nextPlan: p.text().$type<PlanName>().nullable(),
     keepAccountIds: p.array().columnType('uuid[]').nullable(),
     /** Social accounts that were bought in addition to those of the plan. */
