@@ -28,7 +28,7 @@ export interface AuditRecord extends Origin {
 /** An audit entry that no turn writes. */
 export interface NewAuditRecord {
   readonly workspaceId: string
-  /** `guest`: somebody without an account, whom `details` name. */
+  /** `guest`: a person without an account. `details` has the name. */
   readonly caller: Caller | 'guest'
   readonly action: string
   readonly target: { readonly kind: string; readonly id: string }

@@ -88,7 +88,7 @@ const ledger = [
 ]
 
 /**
- * What makes the ledger append-only and its balances the sums of its lines, whoever writes to it.
+ * Triggers that make the ledger append-only, and keep each balance equal to the sum of its lines, for every writer.
  *
  * Balances of users change with the line, so that the check on them refuses a line at once. Balances of the house change
  * at the commit, because every settlement touches the same few accounts: they are locked last and for a short time. One

@@ -114,7 +114,7 @@ export const createCryptoInvoice = operation({
   route: 'POST /api/payments/crypto',
   summary: 'Begin a payment in a cryptocurrency',
   description:
-    'Adds money to the wallet. The reply has an address of its own, the amount in coins, and the time until which the price holds. Less, more or later money is credited to the wallet as it arrives.',
+    'Creates an invoice for a payment to the wallet in a cryptocurrency. Each invoice has its own address, an amount in coins, and a time at which the exchange rate expires. Underpayments, overpayments and late payments are credited to the wallet at the amount received.',
   access: 'user',
   body: CryptoInvoice,
   returns: { 201: Envelope(PaymentStart) },

@@ -25,7 +25,7 @@ export const replaceApprovalFlow = operation({
   route: 'PUT /api/approvals/{workspaceId}/flow',
   summary: 'Add or replace the approval flow',
   description:
-    'With a flow, posts go into review instead of being scheduled or published, whoever writes them, and keep their time. The only way around a stage is resolveApprovalStage, with a reason. Posts that were scheduled before stay scheduled until they change. Posts in review continue in the new flow: they stay where they are if that stage and those before it have the same approvers and rule, and otherwise go back to the first stage that differs.',
+    'While a workspace has a flow, every post goes into review before it is scheduled or published, and keeps its time. Only resolveApprovalStage skips a stage, and it requires a reason. Posts that were scheduled before stay scheduled until they change. Posts in review continue in the new flow: they stay where they are if that stage and those before it have the same approvers and rule, and otherwise go back to the first stage that differs.',
   access: 'approvals:manage',
   workspace: from.path('workspaceId'),
   turn: true,

@@ -66,7 +66,7 @@ export const FlowInput = Input({
     description: 'In the order in which they open',
   }),
   authorsMayApprove: Type.Optional(
-    Type.Boolean({ description: 'Whether those who wrote or submitted a post can approve it. Not by default' }),
+    Type.Boolean({ description: 'Whether authors and submitters can approve their own posts. False by default' }),
   ),
 })
 export type FlowInputData = Static<typeof FlowInput>
@@ -98,7 +98,7 @@ export const FlowView = named(
     updatedAt: Timestamp,
     version: Type.Integer({ description: 'Raised with each change' }),
     stages: Type.Array(StageView, { description: 'In the order in which they open' }),
-    authorsMayApprove: Type.Boolean({ description: 'Whether those who wrote or submitted a post can approve it' }),
+    authorsMayApprove: Type.Boolean({ description: 'Whether authors and submitters can approve their own posts' }),
   }),
 )
 export type FlowData = Static<typeof FlowView>

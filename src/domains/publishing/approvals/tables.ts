@@ -22,7 +22,7 @@ const ApprovalFlow = defineEntity({
 export const approvalFlows = table(ApprovalFlow)
 export type FlowRow = Row<typeof ApprovalFlow>
 
-/** A link with which somebody without an account sees and decides on posts. */
+/** A link that lets a guest without an account see posts and decide on them. */
 const ApprovalGuest = defineEntity({
   name: 'ApprovalGuest',
   tableName: 'approval_guests',

@@ -31,7 +31,7 @@ export const createPost = operation({
   route: 'POST /api/posts',
   summary: 'Create a post',
   description:
-    'A post with `scheduledFor` is published at that time, one with `queue` at the next free slot, and one with `publishNow` at once. Otherwise it is a draft. With `recurrence` it repeats, and each occurrence is a post of its own. Platforms that would refuse the post are named in `details.targets` of the error.',
+    'Set `scheduledFor` to publish the post at that time, `queue` to publish it at the next free slot, or `publishNow` to publish it immediately. Without any of these, the post is a draft. With `recurrence`, the post repeats, and each occurrence is a separate post. If platforms would refuse the post, `details.targets` of the error lists them.',
   access: 'posts:write',
   workspace: from.body('workspaceId'),
   turn: true,
@@ -112,7 +112,7 @@ export const deletePost = operation({
   route: 'DELETE /api/posts/{id}',
   summary: 'Delete a post',
   description:
-    'With `fromPlatforms`, what was published is deleted as well: a target that is being published is cancelled if the call that publishes it has not been made, and is deleted after it otherwise. Then the reply is 202, the post stays until everything is gone, and `statusReason` of a target says what could not be deleted. Deleted posts are kept for 30 days.',
+    'With `fromPlatforms`, published targets are also deleted from their platforms, and the reply is 202. A target that is being published is cancelled if the publishing call has not been made yet. Otherwise it is deleted once it is published. The post remains until all targets are deleted. If a target cannot be deleted, its `statusReason` says why. Deleted posts are kept for 30 days.',
   access: 'posts:write',
   workspace: owner('posts'),
   turn: true,
@@ -176,7 +176,8 @@ export const cancelPost = operation({
 export const retryPost = operation({
   route: 'POST /api/posts/{id}/retry',
   summary: 'Retry the failed targets of a post',
-  description: 'Only targets that have failed, partly failed or were missed. What is published is never sent twice.',
+  description:
+    'Retries only targets with the status `failed`, `partial` or `missed`. Parts that were published are never sent again.',
   access: 'posts:publish',
   workspace: owner('posts'),
   turn: true,

@@ -65,7 +65,7 @@ export const updateWebhook = operation({
   route: 'PATCH /api/webhooks/{id}',
   summary: 'Update a webhook',
   description:
-    'Whoever changes the URL, the events or the secret becomes the member whose rights decide which events are sent. `rotateSecret` makes a new secret. Until the previous one expires, messages have a signature for each of the two. A webhook that is enabled again gets the events from then on.',
+    'The webhook receives events that its reader can read. A member who changes the URL, the events or the secret becomes the reader. `rotateSecret` creates a new secret. Until the previous secret expires, messages carry one signature for each secret. After a webhook is enabled again, it receives new events only.',
   access: 'workspace:manage',
   workspace: owner('webhooks'),
   turn: true,

@@ -16,7 +16,7 @@ export const createGuestLink = operation({
   route: 'POST /api/approvals/{workspaceId}/guests',
   summary: 'Create a link for a guest',
   description:
-    'With the link, somebody without an account sees posts in review on a plain page, and decides at stages with `guests`. It shows one post, the posts of a label or an account, or all. The link is shown only once.',
+    'The link lets a guest without an account see posts in review on a web page, and decide at stages with `guests`. It shows one post, the posts of a label or an account, or all. The link is shown only once.',
   access: 'approvals:manage',
   workspace: from.path('workspaceId'),
   turn: true,

@@ -74,7 +74,7 @@ export const PostApproval = named(
       version: Type.Integer({ description: 'The version of the post that `contentHash` belongs to' }),
       publishWhenApproved: Type.Boolean({ description: 'Whether the post is published as soon as it is approved' }),
       authorIds: Type.Array(Id, {
-        description: 'Those who wrote or submitted the post. They cannot approve it unless the flow allows that',
+        description: 'The authors and submitters of the post. They cannot approve it unless the flow allows it',
       }),
       submittedAt: Timestamp,
       submittedBy: Id,

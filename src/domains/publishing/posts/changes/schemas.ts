@@ -90,8 +90,8 @@ const TargetChange = named(
     accountId: Id,
     ...contentChanges,
     scheduledFor: Type.Optional(TimeChange),
-    replaced: Type.Array(Type.String(), of('Fields that this account had from the post, and now has of its own')),
-    restored: Type.Array(Type.String(), of('Fields that this account had of its own, and now has from the post')),
+    replaced: Type.Array(Type.String(), of('Fields that the account inherited from the post and now overrides')),
+    restored: Type.Array(Type.String(), of('Fields that the account overrode and now inherits from the post')),
     options: Type.Optional(
       Type.Array(
         Type.Object({

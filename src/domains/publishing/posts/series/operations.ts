@@ -109,7 +109,7 @@ export const resumePostSeries = operation({
   route: 'POST /api/posts/series/{seriesId}/resume',
   summary: 'Resume a paused recurring post',
   description:
-    'A recurring post is paused when its author loses access. The caller becomes its author. Occurrences that have passed meanwhile are missed: the last one is a post that waits for a decision.',
+    'A series is paused when its author loses access. The caller becomes the new author. Occurrences during the pause are missed. The latest of them becomes a post with the status `missed`, so that a member can decide what to do with it.',
   access: 'posts:write',
   workspace: owner('post_series', 'seriesId'),
   turn: true,
