@@ -2,6 +2,7 @@ import { Compile } from 'typebox/compile'
 import { Settings } from 'typebox/system'
 import type { TSchema } from 'typebox'
 import type { FieldError } from './error.ts'
+import { memoize } from './memoize.ts'
 
 /**
  * Validates one part of a request. Strings are trimmed, query text becomes numbers and booleans, and every invalid
@@ -40,6 +41,8 @@ const MOST_ERRORS = 20
 // The library stops at 8 by default, and errors of the members of a union count too.
 Settings.Set({ maxErrors: 5 * MOST_ERRORS })
 
+const compile = memoize((schema: TSchema) => Compile(schema))
+
 /**
  * Compiles a validator.
  * @param at where the value is: `/body`, `/query` or `/path`
@@ -47,7 +50,7 @@ Settings.Set({ maxErrors: 5 * MOST_ERRORS })
  * are dropped, so that a client can send back what it received.
  */
 export function validator(schema: TSchema, at: string, resource?: TSchema): Validator {
-  const compiled = Compile(schema)
+  const compiled = compile(schema)
   return (value) => {
     const found: Findings = { faults: [], unknown: [], tooDeep: false }
     const trimmed = trim(value, schema, resource, at, found, 0)

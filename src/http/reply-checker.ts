@@ -1,6 +1,7 @@
 import { Compile } from 'typebox/compile'
 import type { TSchema } from 'typebox'
 import type { AppError, ErrorDefinition } from '../core/error.ts'
+import { memoize } from '../core/memoize.ts'
 import type { NamedOperation } from '../core/operation.ts'
 import { FileBody, LiveBody, RawBody, StoredList, type Reply } from '../core/reply.ts'
 import { rawContentType } from './serialize.ts'
@@ -13,7 +14,7 @@ export class ContractError extends Error {
 /** Checks that an operation keeps to its declaration: statuses, bodies and error codes. For development and tests. */
 export class ReplyChecker {
   readonly #op: NamedOperation
-  readonly #schemas = new Map<number, { check: ReturnType<typeof Compile>; strict: TSchema } | null>()
+  readonly #schemas = new Map<number, ReturnType<typeof compile> | null>()
   readonly #codes: ReadonlySet<string>
 
   constructor(op: NamedOperation, pipeline: readonly ErrorDefinition[]) {
@@ -21,10 +22,7 @@ export class ReplyChecker {
     this.#codes = new Set([...pipeline, ...(op.errors ?? [])].map((error) => error.code))
     for (const [status, schema] of Object.entries(op.returns as Record<string, TSchema | null>)) {
       if (schema === null || rawContentType(schema) !== undefined) this.#schemas.set(Number(status), null)
-      else {
-        const strict = closed(schema) as TSchema
-        this.#schemas.set(Number(status), { check: Compile(strict), strict })
-      }
+      else this.#schemas.set(Number(status), compile(schema))
     }
   }
 
@@ -43,8 +41,8 @@ export class ReplyChecker {
     }
     const text = reply.body instanceof StoredList ? reply.body.text : JSON.stringify(reply.body ?? null)
     const plain = JSON.parse(text) as unknown
-    if (schema.check.Check(plain)) return
-    const faults = schema.check.Errors(plain).map((fault) => `${fault.instancePath} ${fault.message}`)
+    if (schema.Check(plain)) return
+    const faults = schema.Errors(plain).map((fault) => `${fault.instancePath} ${fault.message}`)
     throw new ContractError(
       `${this.#op.name} replied with ${reply.status} and a body that does not match its schema: ${faults.join('; ')}`,
     )
@@ -56,6 +54,8 @@ export class ReplyChecker {
       throw new ContractError(`${this.#op.name} raised the undeclared error ${error.code}`)
   }
 }
+
+const compile = memoize((schema: TSchema) => Compile(closed(schema) as TSchema))
 
 /** The same schema with every object closed, because undeclared fields would otherwise be dropped silently. */
 function closed(schema: unknown): unknown {

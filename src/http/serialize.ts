@@ -1,5 +1,6 @@
 import fastJson from 'fast-json-stringify'
 import type { TSchema } from 'typebox'
+import { memoize } from '../core/memoize.ts'
 import type { NamedOperation } from '../core/operation.ts'
 
 export type Serializer = (body: unknown) => string
@@ -21,11 +22,11 @@ export function serializers(op: NamedOperation): ReadonlyMap<number, Serializer>
   return compiled
 }
 
-/** Compiles a serializer from a schema. */
-export function compileSerializer(schema: TSchema): Serializer {
+/** Compiles a serializer from a schema, once. */
+export const compileSerializer = memoize((schema: TSchema): Serializer => {
   // A schema with a union is also compiled by Ajv, which does not know the format of the serializer.
   return fastJson(plain(schema) as Parameters<typeof fastJson>[0], { ajv: { formats: { unsafe: true } } })
-}
+})
 
 /** Formats of values that we create ourselves without characters that JSON must escape: ids and times. */
 const MADE_HERE = new Set(['uuid', 'date-time'])

@@ -91,13 +91,22 @@ export async function startEmbeddedPostgres({
   }
 }
 
+/** Nothing is forced to disk, and the log only serves recovery. */
+const UNSAFE = {
+  fsync: 'off',
+  synchronous_commit: 'off',
+  full_page_writes: 'off',
+  wal_level: 'minimal',
+  max_wal_senders: 0,
+}
+
 function serverSettings(port: number, durable: boolean): string[] {
   return Object.entries({
     listen_addresses: '127.0.0.1',
     port,
     unix_socket_directories: '',
     ...POSTGRES_LOG_SETTINGS,
-    ...(!durable && { fsync: 'off', synchronous_commit: 'off', full_page_writes: 'off' }),
+    ...(!durable && UNSAFE),
   }).map(([name, value]) => `${name}=${value}`)
 }
 

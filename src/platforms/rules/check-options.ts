@@ -1,10 +1,10 @@
 import { Type, type TObject } from 'typebox'
-import { validator, type Validator } from '../../core/validate.ts'
+import { memoize } from '../../core/memoize.ts'
+import { validator } from '../../core/validate.ts'
 import { type Check } from './check.ts'
 import { general } from './problem.ts'
 
 const NONE = Type.Object({}, { additionalProperties: false })
-const compiled = new WeakMap<TObject, Validator>()
 
 /** Checks the options that only this platform has. */
 export function checkOptions(check: Check): void {
@@ -25,11 +25,7 @@ export function checkOptions(check: Check): void {
   }
 }
 
-function validatorOf(schema: TObject): Validator {
-  const known = compiled.get(schema)
-  if (known !== undefined) return known
-  // A name that the platform does not have is a mistake, and not to be left out unnoticed.
-  const made = validator(Type.Object(schema.properties, { additionalProperties: false }), '/options')
-  compiled.set(schema, made)
-  return made
-}
+// A name that the platform does not have is a mistake, and not to be left out unnoticed.
+const validatorOf = memoize((schema: TObject) =>
+  validator(Type.Object(schema.properties, { additionalProperties: false }), '/options'),
+)
