@@ -1,6 +1,7 @@
 import { existsSync } from 'node:fs'
 import { join, resolve } from 'node:path'
 import { loadEnvFile } from 'node:process'
+import { cryptoSettings } from './crypto-settings.ts'
 import { mediaSettings } from './media-settings.ts'
 import { operatorSettings } from './operator-settings.ts'
 import { paymentSettings } from './payment-settings.ts'
@@ -280,6 +281,7 @@ const SETTINGS = {
   },
   ...signInSettings,
   ...paymentSettings,
+  ...cryptoSettings,
 } as const satisfies Record<string, Setting<unknown>>
 
 type Settings = typeof SETTINGS

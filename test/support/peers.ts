@@ -8,7 +8,7 @@ import { fileURLToPath } from 'node:url'
  * Real servers from npm that tests talk to. Each has a folder in `test/peers` with its own lock file, because the service
  * does not need them. `npm test` installs them below node_modules/.cache.
  */
-export const PEERS = ['pds'] as const
+export const PEERS = ['pds', 'anvil'] as const
 
 export type Peer = (typeof PEERS)[number]
 
@@ -20,10 +20,16 @@ const CACHE = fileURLToPath(new URL('../../node_modules/.cache/crier-peers', imp
  * @throws {Error} when it is not installed; `npm test` installs it
  */
 export function peerProgram(peer: Peer): { readonly args: readonly string[]; readonly cwd: string } {
-  const cwd = folderOf(peer)
-  if (!existsSync(cwd)) throw new Error(`the peer ${peer} is not installed: run node test/support/provide.ts`)
+  const cwd = peerFolder(peer)
   // As text, because Node looks for the packages of a file beside the file.
   return { args: ['--input-type=module', '--eval', readFileSync(join(SOURCES, peer, 'peer.mjs'), 'utf8')], cwd }
+}
+
+/** The folder that has the packages of a peer. @throws {Error} when it is not installed; `npm test` installs it */
+export function peerFolder(peer: Peer): string {
+  const folder = folderOf(peer)
+  if (!existsSync(folder)) throw new Error(`the peer ${peer} is not installed: run node test/support/provide.ts`)
+  return folder
 }
 
 /** The peers that are not installed. */

@@ -23,6 +23,8 @@ import { download, hasApt, run, unpackAll } from './debian.ts'
 import { installPeer, missingPeers } from './peers.ts'
 import { CACHE, isOptional, missingTools, TOOLS } from './tools.ts'
 import type { Tool } from './tools.ts'
+import { LITECOIN } from './litecoin.ts'
+import { isUnpacked, unpackServer } from './unpacked.ts'
 import { hasWordPress, installWordPress, WORDPRESS_PACKAGES } from './wordpress-program.ts'
 
 function provide(): void {
@@ -169,6 +171,19 @@ function provideWordPress(): void {
   process.exitCode = 1
 }
 
+/** Unpacks the node of the Bitcoin family. */
+function provideLitecoin(): void {
+  if (isUnpacked(LITECOIN)) return
+  console.log("Tests need a Litecoin node: getting it from Debian's packages …")
+  if (hasApt() && unpackServer(LITECOIN)) return
+  console.error(
+    `Tests cannot run without it. It needs these packages of Debian or Ubuntu: ${LITECOIN.packages.join(' ')}\n` +
+      'Check that the mirror in /etc/apt can be reached, and run the tests again.',
+  )
+  process.exitCode = 1
+}
+
 provide()
 providePeers()
 provideWordPress()
+provideLitecoin()

@@ -1,10 +1,10 @@
 import { spawn, execFile, type ChildProcess } from 'node:child_process'
 import { mkdirSync, mkdtempSync, rmSync } from 'node:fs'
-import { createServer, type AddressInfo } from 'node:net'
 import { tmpdir, userInfo } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
+import { freePort } from './free-port.ts'
 import { waitFor } from './wait.ts'
 import { wordpressProgram } from './wordpress-program.ts'
 
@@ -238,15 +238,4 @@ async function succeeds(work: () => Promise<unknown>): Promise<boolean> {
     () => true,
     () => false,
   )
-}
-
-function freePort(): Promise<number> {
-  return new Promise((resolve, reject) => {
-    const server = createServer()
-    server.once('error', reject)
-    server.listen(0, '127.0.0.1', () => {
-      const { port } = server.address() as AddressInfo
-      server.close(() => resolve(port))
-    })
-  })
 }

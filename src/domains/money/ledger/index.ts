@@ -3,6 +3,6 @@
 export { houseAccount, walletOf, type Account } from './accounts.ts'
 export type { Line } from './book.ts'
 export { InsufficientFunds } from './errors.ts'
-export { allocate, apportion, scaled, sum } from './rounding.ts'
+export { allocate, apportion, divideHalfEven, scaled, sum } from './rounding.ts'
 export { CreditBalance } from './schemas.ts'
 export type { Ledger } from './service.ts'

@@ -6,6 +6,7 @@ import { PaymentDeclined } from './errors.ts'
 import type { Gateways } from './gateways/directory.ts'
 import { GatewayRefusal, type Gateway, type GatewayPayment } from './gateways/gateway.ts'
 import { FIRST_CHECK_MS, type Intents, type PaymentRequest } from './intents.ts'
+import { isWatched, knownOf } from './known.ts'
 import type { PaymentMethods } from './methods.ts'
 import type { PaymentData, PaymentStartData } from './schemas.ts'
 import type { Cause, Settlement } from './settlement.ts'
@@ -124,7 +125,8 @@ export class Charges {
     if (row === undefined) throw NotFound()
     const gateway = gateways.find(row.gateway)
     const publicKey = gateway?.config.publicKey ?? null
-    if (gateway === undefined || !isOpen(row.status) || row.gatewayReference === null) return startView(row, publicKey)
+    const mayChange = isWatched(row, this.#dependencies.clock.now())
+    if (gateway === undefined || !mayChange || row.gatewayReference === null) return startView(row, publicKey)
     const { payment, seen } = await gateways.ask(() => this.lookUp(gateway, row, { by: 'verify' }))
     return startView(payment, publicKey, seen)
   }
@@ -230,11 +232,6 @@ interface Charged {
   readonly row: PaymentRow
   readonly publicKey: string | null
   readonly seen?: GatewayPayment
-}
-
-/** What a gateway needs to know of a payment in order to find it. */
-export function knownOf({ amount, currency, gatewayData, id }: PaymentRow) {
-  return { id, total: { amount, currency }, data: gatewayData }
 }
 
 const NEVER_PAID = {

@@ -4,6 +4,7 @@ import type { Foundation } from '../../../foundation.ts'
 import { Bookings } from './bookings.ts'
 import { Charges } from './charges.ts'
 import { GatewayEvents } from './gateway-events.ts'
+import { coinGateways } from './gateways/crypto/compose.ts'
 import { Gateways } from './gateways/directory.ts'
 import { ManualGateway } from './gateways/manual.ts'
 import { FakeStripe } from './gateways/stripe/fake/server.ts'
@@ -84,6 +85,7 @@ function gatewaysOf(config: Foundation['config'], outgoing: Outgoing, clock: Fou
   const hasStripe = secretKey !== undefined && publicKey !== undefined && webhookSecret !== undefined
   const apiUrl = config.STRIPE_API_URL
   return [
+    ...coinGateways(config, outgoing, clock),
     ...(hasStripe ? [new StripeGateway({ secretKey, publicKey, webhookSecret, apiUrl }, outgoing, clock)] : []),
     ...(transfers === undefined ? [] : [new ManualGateway(transfers, config.BANK_TRANSFER_CURRENCIES, clock)]),
   ]

@@ -4,6 +4,7 @@ import type { Database } from '../../../db/database.ts'
 import type { GatewayEvents } from './gateway-events.ts'
 import type { Gateways } from './gateways/directory.ts'
 import { GatewayAway, type Gateway, type GatewayPayment } from './gateways/gateway.ts'
+import { knownOf } from './known.ts'
 import type { Settlement } from './settlement.ts'
 import { payments } from './tables.ts'
 
@@ -55,10 +56,11 @@ export class Reconciliation {
     const row = byReference ?? (paymentId && (await payments.first(database, { id: paymentId, gateway: key })))
     // Without our id, another program of the same account has made it.
     if (!row && paymentId === undefined) return false
-    const settled = row ? await settlement.settle(row.id, seen, { by: 'reconciliation' }) : undefined
-    if (settled !== undefined && !settled.hasChanged && settled.contradiction === undefined) return false
+    const current = row && gateway.listsHints === true ? await gateway.retrieve(reference, knownOf(row)) : seen
+    const settled = row && current && (await settlement.settle(row.id, current, { by: 'reconciliation' }))
+    if (settled && !settled.hasChanged && settled.contradiction === undefined) return false
     const verdict =
-      settled === undefined
+      !settled
         ? { outcome: 'unknown' as const, note: `The gateway has taken money for a payment ${paymentId}.` }
         : settled.contradiction === undefined
           ? { outcome: 'missed' as const, note: 'The gateway has taken money that was not noticed. It is settled now.' }

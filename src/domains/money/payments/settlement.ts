@@ -1,3 +1,4 @@
+import { isDeepStrictEqual } from 'node:util'
 import type { Clock } from '../../../core/clock.ts'
 import { uuidv7 } from '../../../core/id.ts'
 import type { Sql, Transaction } from '../../../core/sql.ts'
@@ -5,6 +6,7 @@ import type { Database } from '../../../db/database.ts'
 import type { Ledger, Line } from '../ledger/index.ts'
 import type { PlanService } from '../plans/index.ts'
 import type { GatewayPayment } from './gateways/gateway.ts'
+import { checkAfterEnd, knownOf } from './known.ts'
 import { inWallet, paidFrom } from './ledger-lines.ts'
 import type { PaymentMethods } from './methods.ts'
 import type { PurposePayment, Purposes } from './purposes.ts'
@@ -77,13 +79,15 @@ export class Settlement {
   }
 
   /** The same in an open transaction, with the row locked by `lock` or just inserted. */
-  async apply(tx: Transaction, row: PaymentRow, seen: GatewayPayment, cause: Cause): Promise<Settled> {
+  async apply(tx: Transaction, row: PaymentRow, found: GatewayPayment, cause: Cause): Promise<Settled> {
+    const seen = found.upon?.(knownOf(row)) ?? found
     const contradiction = contradictionOf(row, seen)
     if (contradiction !== undefined) return { payment: row, hasChanged: false, contradiction }
     let payment = row
     if (row.gatewayReference === null && seen.status !== 'failed')
       payment = await this.#update(tx, payment, { gatewayReference: seen.reference })
-    if (seen.data !== undefined) payment = await this.#update(tx, payment, { gatewayData: seen.data })
+    if (seen.data !== undefined && !isDeepStrictEqual(seen.data, row.gatewayData))
+      payment = await this.#update(tx, payment, { gatewayData: seen.data })
     payment = await this.#move(tx, payment, seen, cause)
     if (seen.savedMethod !== undefined && payment.status === 'succeeded') {
       await this.#dependencies.methods.keep(tx, payment.userId, payment.gateway, seen.savedMethod)
@@ -91,7 +95,7 @@ export class Settlement {
     const reversed = await this.#dependencies.reversals.apply(tx, payment, seen, (next, changes) =>
       this.#become(tx, payment, next, changes, cause),
     )
-    return { payment: reversed, hasChanged: reversed.updatedAt !== row.updatedAt || reversed.status !== row.status }
+    return { payment: reversed, hasChanged: !isDeepStrictEqual(outcomeOf(row), outcomeOf(reversed)) }
   }
 
   async #move(tx: Transaction, row: PaymentRow, seen: GatewayPayment, cause: Cause): Promise<PaymentRow> {
@@ -109,7 +113,7 @@ export class Settlement {
       {
         failureCode: seen.failure?.code ?? null,
         failureMessage: seen.failure?.message ?? null,
-        ...(isOver && { checkAt: null }),
+        ...(isOver && { checkAt: checkAfterEnd(row, this.#dependencies.clock.now()) }),
       },
       cause,
     )
@@ -137,7 +141,7 @@ export class Settlement {
       settledAt: new Date(clock.now()),
       failureCode: null,
       failureMessage: null,
-      checkAt: null,
+      checkAt: checkAfterEnd(row, clock.now()),
     }
     if (!isPaid && isOpen(row.status)) await purpose?.failed?.(tx, purposePayment(row))
     return this.#become(tx, row, 'succeeded', changes, cause)
@@ -208,6 +212,12 @@ export async function recordChange(
 export function purposePayment(row: PaymentRow): PurposePayment {
   const { amount, currency, details, gateway, id, input, reference, userId } = row
   return { id, userId, reference, gateway, total: { amount, currency }, input, details }
+}
+
+/** What people notice of a payment. */
+function outcomeOf(row: PaymentRow) {
+  const { failureCode, gatewayReference, receivedAmount, refundedAmount, settledTo, status } = row
+  return { failureCode, gatewayReference, receivedAmount, refundedAmount, settledTo, status }
 }
 
 /** What makes it impossible that the gateway speaks of this payment. */

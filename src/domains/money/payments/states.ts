@@ -10,7 +10,7 @@ export const PaymentStatus = States('PaymentStatus', 'How far a payment has come
   cancelled: 'The payment was called off before it was paid',
   expired: 'The payment was not paid in time',
   refunded: 'The whole amount was paid back',
-  disputed: 'The payer’s bank has taken the money back, and the dispute is open or lost',
+  disputed: 'The payer’s bank has taken the money back, or a reorganization has removed it from the chain',
 })
 
 export type PaymentStatusName =

@@ -5,6 +5,7 @@ import { atMost } from '../../../db/condition.ts'
 import type { Charges } from './charges.ts'
 import type { Gateways } from './gateways/directory.ts'
 import { GatewayAway, GatewayRefusal } from './gateways/gateway.ts'
+import { isWatched } from './known.ts'
 import type { Refunds } from './refunds.ts'
 import type { Settlement } from './settlement.ts'
 import { isOpen } from './states.ts'
@@ -49,7 +50,7 @@ export class PaymentSweeper {
 
   async #check(row: PaymentRow): Promise<void> {
     const { charges, clock, gateways, settlement } = this.#dependencies
-    if (!isOpen(row.status)) return
+    if (!isWatched(row, clock.now())) return
     const gateway = gateways.find(row.gateway)
     if (gateway === undefined) return
     const cause = { by: 'sweeper' } as const
@@ -84,12 +85,12 @@ export class PaymentSweeper {
   /** Asks less and less often. */
   async #postpone({ checks, id }: PaymentRow): Promise<void> {
     const { clock, database } = this.#dependencies
-    const row = await payments.first(database, { id }, { columns: ['status', 'expiresAt'] })
+    const row = await payments.first(database, { id }, { columns: ['status', 'expiresAt', 'gatewayData'] })
     if (row === undefined) return
     const now = clock.now()
     const next = now + Math.min(MOST_WAIT_MS, MINUTE * 2 ** Math.min(checks, 10))
-    const expiry = row.expiresAt === null ? next : Math.max(Date.parse(row.expiresAt), now + MINUTE)
-    const checkAt = isOpen(row.status) ? new Date(Math.min(next, expiry)) : null
+    const end = row.expiresAt === null || !isOpen(row.status) ? next : Date.parse(row.expiresAt)
+    const checkAt = isWatched(row, now) ? new Date(Math.min(next, Math.max(end, now + MINUTE))) : null
     await payments.update(database, { id }, { checkAt, checks: checks + 1 })
   }
 

@@ -22,6 +22,8 @@ export interface Gateway {
   cancel(reference: string, known: KnownPayment): Promise<GatewayPayment>
   /** Payments that changed in a period, for the reconciliation. */
   list(period: Period): AsyncIterable<GatewayPayment>
+  /** `list` says only that something has arrived for a payment. What it is worth follows from what is stored. */
+  readonly listsHints?: boolean
   /** Set by gateways that keep methods of payers. */
   readonly vault?: GatewayVault
   /** Set by gateways that can pay back. */
@@ -67,11 +69,20 @@ export interface NewGatewayPayment {
   readonly coin?: string
 }
 
-/** What Crier has stored of a payment, for gateways that keep nothing themselves. */
+/**
+ * What Crier has stored of a payment, for gateways that keep nothing themselves. If `data` has a time as `watchUntil`, the
+ * payment is looked at until then, also after it has ended.
+ */
 export interface KnownPayment {
   readonly id: string
   readonly total: Money
   readonly data: Readonly<Record<string, unknown>>
+  /** Minor units that are settled. */
+  readonly received: number
+  /** Whether it still waits for its outcome. */
+  readonly isOpen: boolean
+  /** In milliseconds since the epoch. */
+  readonly expiresAt: number | null
 }
 
 /** A payment as its gateway sees it. */
@@ -93,6 +104,11 @@ export interface GatewayPayment {
   /** What Crier stores for a gateway that keeps nothing itself. */
   readonly data?: Readonly<Record<string, unknown>>
   readonly expiresAt?: number
+  /**
+   * The same, in view of what is stored when the payment is locked. Set by gateways whose reply depends on it. Must not
+   * call other systems.
+   */
+  readonly upon?: (stored: KnownPayment) => GatewayPayment
 }
 
 export interface GatewayFailure {
