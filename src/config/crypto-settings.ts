@@ -1,29 +1,22 @@
 import { code } from 'currency-codes'
 import { fail, integer, list, oneOf, optional, url, withDefault } from './setting-readers.ts'
 
-/** A fraction of two integers. */
-interface Ratio {
-  readonly numerator: bigint
-  readonly denominator: bigint
-}
-
 export interface TokenSetting {
   readonly name: string
   readonly contract: `0x${string}`
   readonly currency: string
+  readonly decimals: number
 }
 
-const price = (value: string): Ratio => {
-  const [, whole, fraction = ''] = /^(\d{1,15})(?:\.(\d{1,18}))?$/.exec(value) ?? []
-  const numerator = BigInt((whole ?? '0') + fraction)
-  return numerator > 0n ? { numerator, denominator: 10n ** BigInt(fraction.length) } : fail('must have positive prices')
-}
+/** Stays text, because a price is exact. */
+const price = (value: string): string =>
+  /^\d{1,15}(\.\d{1,18})?$/.test(value) && /[1-9]/.test(value) ? value : fail('must have positive prices')
 
 const currency = (value: string): string =>
   code(value) === undefined ? fail('must name currencies of ISO 4217, such as USD') : value
 
 /** The price of one coin by currency, or the URL of a source. */
-export const rates = (value: string): string | ReadonlyMap<string, Ratio> => {
+export const rates = (value: string): string | ReadonlyMap<string, string> => {
   if (/^https?:\/\//.test(value)) return url('https', 'http')(value)
   const entries = list(value).map((entry) => {
     const [name = '', amount = ''] = entry.split('=')
@@ -44,10 +37,14 @@ export const confirmations = (value: string): readonly (readonly [number, number
 
 const tokens = (value: string): readonly TokenSetting[] =>
   list(value).map((entry) => {
-    const [, name = '', contract = '', unit = ''] = /^([a-z0-9-]{1,20})=(0x[0-9a-fA-F]{40}):([A-Z]{3})$/.exec(entry) ?? []
-    if (name === '') return fail('must list tokens as name=0xCONTRACT:CURRENCY')
-    return { name, contract: contract as `0x${string}`, currency: currency(unit) }
+    const [, name = '', contract = '', unit = '', digits] =
+      /^([a-z0-9-]{1,20})=(0x[0-9a-fA-F]{40}):([A-Z]{3}):(\d{1,2})$/.exec(entry) ?? []
+    if (name === '') return fail('must list tokens as name=0xCONTRACT:CURRENCY:DIGITS, such as usdc=0x…:USD:6')
+    return { name, contract: contract as `0x${string}`, currency: currency(unit), decimals: Number(digits) }
   })
+
+const xpub = (value: string): string =>
+  /^xpub[1-9A-HJ-NP-Za-km-z]{107}$/.test(value) ? value : fail('must be an extended public key, xpub…')
 
 const currencies = (value: string): string[] => list(value).map((name) => currency(name.toUpperCase()))
 
@@ -70,7 +67,11 @@ export const cryptoSettings = {
     secret: true,
     parse: optional(url('http', 'https')),
   },
-  CRYPTO_NODE_COIN: { summary: 'Coin of the node: btc, ltc or doge', fallback: 'btc', parse: withDefault(oneOf('btc', 'ltc', 'doge'), 'btc') },
+  CRYPTO_NODE_COIN: {
+    summary: 'Coin of the node: btc, ltc or doge',
+    fallback: 'btc',
+    parse: withDefault(oneOf('btc', 'ltc', 'doge'), 'btc'),
+  },
   CRYPTO_RATES: {
     summary:
       'Price of one coin: USD=85.20,EUR=79, or the URL of a source with {coin} and {currency}, which replies with a number',
@@ -91,5 +92,28 @@ export const cryptoSettings = {
     summary: 'How long the rate of an invoice holds. Later payments go to the wallet at the rate of their time',
     fallback: '60',
     parse: withDefault(integer(5, 1_440), 60),
+  },
+  EVM_RPC_URL: {
+    summary: 'RPC of an Ethereum node, for stablecoins. Requires EVM_XPUB and EVM_TOKENS',
+    fallback: 'off',
+    secret: true,
+    parse: optional(url('http', 'https')),
+  },
+  EVM_CHAIN_ID: { summary: 'Chain of the node', fallback: '1', parse: withDefault(integer(1, 2 ** 31), 1) },
+  EVM_XPUB: {
+    summary: 'Extended public key. Invoice N is paid to its child N. The private key must not be on this server',
+    fallback: 'none',
+    parse: optional(xpub),
+  },
+  EVM_TOKENS: {
+    summary:
+      'Tokens that are worth one unit of a currency each: name=0xCONTRACT:CURRENCY:DIGITS, such as usdc=0x…:USD:6',
+    fallback: 'none',
+    parse: withDefault(tokens, [] as readonly TokenSetting[]),
+  },
+  EVM_CONFIRMATIONS: {
+    summary: 'Blocks that a payment in tokens needs, by its amount in minor units',
+    fallback: '0:12,100000:32',
+    parse: withDefault(confirmations, CHAIN_RULES as readonly (readonly [number, number])[]),
   },
 } as const

@@ -221,7 +221,9 @@ test('a rate that is unknown and a node that is away are named as such, and noth
   expect([unknown.status, unknown.body.code]).toEqual([409, 'gateway_not_configured'])
   const begun = await invoice(name)
   await node.call('unloadwallet', ['crier'], '')
-  const away = await shop.world.as(name).call('POST /api/payments/verify', { body: { reference: begun.payment.reference } })
+  const away = await shop.world
+    .as(name)
+    .call('POST /api/payments/verify', { body: { reference: begun.payment.reference } })
   expect([away.status, away.body.code]).toEqual([503, 'gateway_unavailable'])
   await pass(DAY)
   await shop.desk.sweeper.sweep()

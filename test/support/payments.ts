@@ -52,6 +52,7 @@ export async function startShop(env: Record<string, string> = {}): Promise<Shop>
   const { ledger, plans } = app.composition.services
   const log = createLog({ level: 'silent' })
   const composed = composePayments({ clock, config: app.config, database, log } as never, { ledger, plans })
+  await composed.start()
   const desk = composed.services.payments
   desk.purposes.register('credits', recordingPurpose)
   return {

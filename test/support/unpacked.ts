@@ -26,7 +26,10 @@ export function isUnpacked(server: Unpacked): boolean {
 }
 
 /** The folder of the packages' files, and the environment with their libraries. @throws Error when it is missing */
-export function unpackedRoot(server: Unpacked): { readonly root: string; readonly env: Readonly<Record<string, string>> } {
+export function unpackedRoot(server: Unpacked): {
+  readonly root: string
+  readonly env: Readonly<Record<string, string>>
+} {
   if (!isUnpacked(server)) throw new Error(`${server.name} is not unpacked: run node test/support/provide.ts`)
   const root = join(folderOf(server), 'root')
   const libraries = ['usr/lib', 'lib']

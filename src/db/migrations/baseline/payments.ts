@@ -113,4 +113,16 @@ export const payments = [
     )`,
   `create index gateway_events_unmatched on gateway_events (id) where outcome not in ('applied', 'ignored')`,
   'create index gateway_events_by_payment on gateway_events (payment_id) where payment_id is not null',
+  `
+    create table token_invoices (
+      index integer primary key,
+      coin text not null,
+      payment_id uuid not null references payments (id),
+      address text not null,
+      data jsonb not null,
+      created_at timestamptz not null,
+      constraint token_invoices_payment_key unique (payment_id),
+      constraint token_invoices_address_key unique (address)
+    )`,
+  'create index token_invoices_by_time on token_invoices (coin, created_at)',
 ]

@@ -4,7 +4,7 @@ import type { Foundation } from '../../../foundation.ts'
 import { Bookings } from './bookings.ts'
 import { Charges } from './charges.ts'
 import { GatewayEvents } from './gateway-events.ts'
-import { coinGateways } from './gateways/crypto/compose.ts'
+import { coinGateways, tokenGateways } from './gateways/crypto/compose.ts'
 import { Gateways } from './gateways/directory.ts'
 import { ManualGateway } from './gateways/manual.ts'
 import { FakeStripe } from './gateways/stripe/fake/server.ts'
@@ -64,6 +64,7 @@ export function composePayments(
       },
     },
     start: async () => {
+      for (const gateway of await tokenGateways(config, outgoing, clock, database)) gateways.add(gateway)
       if (!config.SANDBOX || gateways.all().length > 0) return
       const fake = await FakeStripe.start({ clock })
       const { publicKey, secretKey, url: apiUrl, webhookSecret } = fake

@@ -59,12 +59,11 @@ export class Reconciliation {
     const current = row && gateway.listsHints === true ? await gateway.retrieve(reference, knownOf(row)) : seen
     const settled = row && current && (await settlement.settle(row.id, current, { by: 'reconciliation' }))
     if (settled && !settled.hasChanged && settled.contradiction === undefined) return false
-    const verdict =
-      !settled
-        ? { outcome: 'unknown' as const, note: `The gateway has taken money for a payment ${paymentId}.` }
-        : settled.contradiction === undefined
-          ? { outcome: 'missed' as const, note: 'The gateway has taken money that was not noticed. It is settled now.' }
-          : { outcome: 'contradicting' as const, note: settled.contradiction }
+    const verdict = !settled
+      ? { outcome: 'unknown' as const, note: `The gateway has taken money for a payment ${paymentId}.` }
+      : settled.contradiction === undefined
+        ? { outcome: 'missed' as const, note: 'The gateway has taken money that was not noticed. It is settled now.' }
+        : { outcome: 'contradicting' as const, note: settled.contradiction }
     const eventId = `reconciliation:${reference}:${verdict.outcome}`
     const { clientSecret: _secret, ...payload } = seen
     const isNew = await events.report(key, { eventId, ...verdict, ...(row && { paymentId: row.id }) }, payload)

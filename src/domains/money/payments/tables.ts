@@ -190,6 +190,26 @@ const GatewayEvent = defineEntity({
   },
 })
 
+/** The address of an invoice in tokens. Rows stay, because a number must not be used again. */
+const TokenInvoice = defineEntity({
+  name: 'TokenInvoice',
+  tableName: 'token_invoices',
+  uniques: [
+    { name: 'token_invoices_payment_key', properties: ['paymentId'] },
+    { name: 'token_invoices_address_key', properties: ['address'] },
+  ],
+  indexes: [{ name: 'token_invoices_by_time', properties: ['coin', 'createdAt'] }],
+  properties: {
+    /** The key of the address is the child of the extended public key with this number. */
+    index: p.integer().primary().autoincrement(false),
+    coin: p.text(),
+    paymentId: references(Payment, { name: 'token_invoices_payment_id_fkey', onDelete: 'no action' }),
+    address: p.text(),
+    data: p.json<Details>(),
+    createdAt: timestamp(),
+  },
+})
+
 export type GatewayEventOutcome =
   | 'received'
   | 'applied'
@@ -205,10 +225,19 @@ export const paymentRefunds = table(PaymentRefund)
 export const paymentMethods = table(PaymentMethod)
 export const gatewayCustomers = table(GatewayCustomer)
 export const gatewayEvents = table(GatewayEvent)
+export const tokenInvoices = table(TokenInvoice)
 
 export type PaymentRow = Row<typeof Payment>
 export type RefundRow = Row<typeof PaymentRefund>
 export type MethodRow = Row<typeof PaymentMethod>
 export type GatewayEventRow = Row<typeof GatewayEvent>
 
-export const paymentEntities = [Payment, PaymentChange, PaymentRefund, PaymentMethod, GatewayCustomer, GatewayEvent]
+export const paymentEntities = [
+  Payment,
+  PaymentChange,
+  PaymentRefund,
+  PaymentMethod,
+  GatewayCustomer,
+  GatewayEvent,
+  TokenInvoice,
+]

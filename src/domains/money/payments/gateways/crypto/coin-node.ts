@@ -78,7 +78,12 @@ export class CoinNode implements Chain {
         details
           .filter((one) => one.address === address && one.category === 'receive')
           .map(({ amount, vout }) => {
-            return { id: `${txid}:${vout}`, units: unitsOf(String(amount), DECIMALS), confirmations, at: timereceived * SECOND }
+            return {
+              id: `${txid}:${vout}`,
+              units: unitsOf(String(amount), DECIMALS),
+              confirmations,
+              at: timereceived * SECOND,
+            }
           }),
       )
   }
@@ -89,7 +94,8 @@ export class CoinNode implements Chain {
       // A page has its oldest transaction first; the first page has the newest ones.
       const page = await this.#ask<ListedTransaction[]>('listtransactions', ['*', PAGE, skip, true])
       for (const { address, category, label, timereceived } of page) {
-        const isNew = address !== undefined && category === 'receive' && timereceived * SECOND >= since && !told.has(address)
+        const isNew =
+          address !== undefined && category === 'receive' && timereceived * SECOND >= since && !told.has(address)
         if (!isNew || label === undefined || !UUID.test(label)) continue
         told.add(address)
         yield { address, data: {}, paymentId: label }

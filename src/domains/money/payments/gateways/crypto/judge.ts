@@ -48,7 +48,12 @@ export function judge(
   const present = valueOf(known, invoice, late, confirmed)
   const received = Math.max(known.received, present)
   // Money that is in a block is there, even if more blocks are needed since more has arrived.
-  const inBlocks = valueOf(known, invoice, late, arrivals.filter(({ confirmations }) => confirmations > 0))
+  const inBlocks = valueOf(
+    known,
+    invoice,
+    late,
+    arrivals.filter(({ confirmations }) => confirmations > 0),
+  )
   const { dispute, lost } = lossOf(invoice, Math.max(0, known.received - inBlocks))
   const isOver = !known.isOpen || (known.expiresAt !== null && known.expiresAt <= now)
   const isSettled = known.received > 0 || present >= known.total.amount || (isOver && present > 0 && present === seen)
@@ -118,7 +123,10 @@ function lateValues(
  * A loss is a dispute, which is won when the money is there again. If the loss changes, the dispute ends first, and the
  * next look opens another one.
  */
-function lossOf({ address, lost }: InvoiceData, missing: number): Pick<GatewayPayment, 'dispute'> & { lost: InvoiceData['lost'] } {
+function lossOf(
+  { address, lost }: InvoiceData,
+  missing: number,
+): Pick<GatewayPayment, 'dispute'> & { lost: InvoiceData['lost'] } {
   if (missing === lost.amount) {
     if (lost.count === 0) return { lost }
     const status = missing > 0 ? 'open' : 'won'

@@ -14,21 +14,18 @@ export interface Rates {
 
 /** Rates that the operator has set: the price of one coin by currency, as a decimal number. */
 export class FixedRates implements Rates {
-  readonly #prices: ReadonlyMap<string, Ratio>
+  readonly #prices: ReadonlyMap<string, string>
 
-  constructor(prices: ReadonlyMap<string, Ratio>) {
+  constructor(prices: ReadonlyMap<string, string>) {
     this.#prices = prices
   }
 
   async rate({ decimals }: Pick<Chain, 'decimals'>, currency: string): Promise<Ratio> {
-    const price = this.#prices.get(currency)
+    const price = ratioOf(this.#prices.get(currency) ?? '')
     if (price === undefined) throw new GatewayAway(`no rate is set for ${currency}`)
     return perUnit(price, decimals, currency)
   }
 }
-
-/** One coin is one unit of its currency. */
-export const ONE_TO_ONE: Ratio = { numerator: 1n, denominator: 1n }
 
 const FRESH_MS = MINUTE
 const TIMEOUT_MS = 10_000
@@ -64,7 +61,10 @@ export class RateSource implements Rates {
 
   async #read(url: string): Promise<string> {
     try {
-      const reply = await this.#outgoing.send({ method: 'GET', url, maxBytes: 10_000, timeoutMs: TIMEOUT_MS }, OPEN_RULES)
+      const reply = await this.#outgoing.send(
+        { method: 'GET', url, maxBytes: 10_000, timeoutMs: TIMEOUT_MS },
+        OPEN_RULES,
+      )
       return reply.status === 200 ? reply.bytes.toString() : ''
     } catch (error) {
       throw new GatewayAway('the source of rates does not respond', { cause: error })
