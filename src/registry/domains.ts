@@ -25,6 +25,7 @@ import { posts } from '../domains/publishing/posts/domain.ts'
 import { health } from '../domains/system/health/domain.ts'
 import { switches } from '../domains/system/switches/domain.ts'
 import { chat } from '../domains/talk/chat/domain.ts'
+import { ideas } from '../domains/talk/ideas/domain.ts'
 import { webhooks } from '../domains/talk/webhooks/domain.ts'
 import { team } from '../domains/workspace/team/domain.ts'
 import { workspaces } from '../domains/workspace/workspaces/domain.ts'
@@ -57,6 +58,7 @@ export const domains = [
   posts,
   approvals,
   chat,
+  ideas,
   webhooks,
   mediaNodes,
   destinations,

@@ -18,7 +18,6 @@ const LATER: Readonly<Record<string, string>> = {
   Support: 'all',
   Analytics: 'all',
   'AI and studio': 'all',
-  Ideas: 'all',
   Users: `
     listDevices registerDevice unregisterDevice sendTestPush exportMyData
     deleteMyAccount`,

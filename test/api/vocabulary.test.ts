@@ -118,6 +118,8 @@ const TWO_TYPES: Readonly<Record<string, string>> = {
   value: 'any figure',
   changes: 'of a channel they are a list; of a post they are a difference by fields',
   events: 'the contract has it as names of events in a webhook; missed events are shown whole',
+  before: 'the contract has it as the idea beside which another one is placed; in a log it is a number',
+  after: 'the contract has it as the idea beside which another one is placed; in a log it is a number',
   queue: 'of a post it is the wish for the next free slot; of a job it is the queue of the job',
 }
 
@@ -154,6 +156,7 @@ const TWO_NAMES: Readonly<Record<string, string>> = {
   // `nextPlan` is the plan that follows. The contract has `planName` in requests.
   'name nextPlan plan planName': 'the contract has `plan` in a subscription',
   '_id name': 'the id of a built-in role is its name',
+  'ownVote value': 'the contract has `value` in a vote',
   'name size': 'the size of a picture in a path',
 }
 
@@ -211,6 +214,7 @@ const KEPT: Readonly<Record<string, string>> = {
   'actor AuditEntry': 'who did it, with name and address; as an id it is `actorId`',
   'actor PostVersion': 'who did it, with name and address; as an id it is `actorId`',
   'actor PostComment': 'who did it, with name and address; as an id it is `actorId`',
+  'actor IdeaComment': 'who did it, with name and address; as an id it is `actorId`',
   'next updateBroadcast': 'a command: go to the next file',
 }
 
@@ -220,7 +224,10 @@ test('avoided words are not used', () => {
     // The contract names the id in a path.
     .filter(
       ({ name, where }) =>
-        !(name === 'id' && operations.some((op) => op.name === where && op.pattern.includes('{id}'))),
+        !(
+          name === 'id' &&
+          operations.some((op) => [op.name, `call.${op.name}`].includes(where) && op.pattern.includes('{id}'))
+        ),
     )
     .map(({ name, where }) => `${where}.${name}: use ${AVOIDED[name] ?? ''}`)
   expect([...new Set(found)]).toEqual([])

@@ -8,6 +8,8 @@ const NAMES = {
   folder: ['Launch 2026', 'Logos', 'Interviews', 'Trailers'],
   picture: ['stage', 'poster', 'logo', 'team'],
   server: ['Our own server', 'Partner server', 'Archive', 'Monitor'],
+  board: ['Spring campaign', 'Website', 'Newsletter', 'Podcast'],
+  idea: ['A tour of the workshop', 'Questions from the audience', 'Before and after', 'Our first year'],
   post: ['We are live on Friday at noon', 'New episode out now', 'Meet the team', 'Thank you all'],
   coupon: ['SPRING', 'WELCOME', 'PARTNER', 'LAUNCH'],
   key: ['Nightly import', 'Dashboard', 'Backup script', 'Old laptop'],

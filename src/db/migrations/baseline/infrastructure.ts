@@ -1,5 +1,8 @@
 /** Turns, replies kept for repeated requests, jobs and mail. */
 export const infrastructure = [
+  // Trigrams of titles, in one index with an id. PostgreSQL lets every role that may create a schema add them.
+  'create extension if not exists pg_trgm',
+  'create extension if not exists btree_gist',
   `
     create table actor_fence (
       key text primary key,

@@ -17,6 +17,7 @@ export const publishing = [
       asset_ids uuid[] not null default '{}',
       batch_id uuid,
       series_id uuid,
+      idea_id uuid,
       occurrence text,
       approval jsonb,
       version integer not null,

@@ -34,6 +34,8 @@ export interface PostOrigin {
   readonly batchId?: string
   /** The series that it begins, and its occurrence. */
   readonly series?: Pick<PostFacts, 'seriesId' | 'occurrence'>
+  /** The idea that it is made of. */
+  readonly ideaId?: string
   readonly workspaceZone?: string
   /** Accounts and files that were loaded already. */
   readonly known?: Resources
@@ -121,6 +123,7 @@ export class PostAuthor {
       batchId: origin.batchId ?? null,
       seriesId: origin.series?.seriesId ?? null,
       occurrence: origin.series?.occurrence ?? null,
+      ideaId: origin.ideaId ?? null,
       approval: null,
       version: 1,
       createdBy: origin.userId,

@@ -26,6 +26,7 @@ const EXAMPLE_POST: PostData = {
   batchId: null,
   seriesId: null,
   occurrence: null,
+  ideaId: null,
   createdBy: EXAMPLE.userId,
   approval: null,
   targets: [

@@ -1,10 +1,12 @@
 /** What other domains use of posts. */
 
+export { findActors, type Actor } from './actors.ts'
 export type { ApprovalGate, GatedChange } from './approval/gate.ts'
 export { boardColumn, postsInReview, submittedPosts, versionOf } from './approval/reviewed.ts'
 export { APPROVAL_DECISIONS, ApprovalRule, type PostApprovalData, type PostDecisionData } from './approval/schemas.ts'
 export { changedParts, changesBetween, seenHash } from './approval/seen.ts'
 export { timeOfPost } from './author.ts'
+export { findPostView, linkedPosts, unlinkIdeas } from './idea-links.ts'
 export { snapshotOf } from './snapshot.ts'
 export { PostChanges } from './changes/schemas.ts'
 export { canonicalJson } from './changes/snapshot.ts'
@@ -14,3 +16,4 @@ export { PostPath, PostView, type PostData } from './schemas.ts'
 export { loadPost, savePost, type LoadedPost } from './store.ts'
 export type { TargetRow } from './tables.ts'
 export { plannedTime } from './time.ts'
+export { ActorView } from './versions/schemas.ts'

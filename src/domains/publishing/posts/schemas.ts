@@ -274,6 +274,7 @@ export const PostView = named(
     batchId: Nullable(Type.String({ ...Id, description: 'The import that created the post' })),
     seriesId: Nullable(Type.String({ ...Id, description: 'The recurring post that it belongs to' })),
     occurrence: MaybeOccurrence,
+    ideaId: Nullable(Type.String({ ...Id, description: 'The idea that it was made of' })),
     createdBy: Type.String({ ...Id, description: 'The author' }),
     approval: Type.Union([PostApproval, Type.Null()], {
       description: 'Where the post stands in the approval flow. Null if it was never submitted',

@@ -80,6 +80,8 @@ export const Post = defineEntity({
     assetIds: uuids(),
     batchId: p.uuid().nullable(),
     seriesId: p.uuid().nullable(),
+    /** The idea that it was made of. */
+    ideaId: p.uuid().nullable(),
     /** The nominal local time within the series. */
     occurrence: p.text().nullable(),
     /** Null if the post was never submitted for approval. */

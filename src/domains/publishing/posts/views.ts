@@ -30,6 +30,7 @@ export function postView(post: PostFacts & Pick<PostRow, 'status'>, targets: rea
     batchId: post.batchId,
     seriesId: post.seriesId,
     occurrence: post.occurrence,
+    ideaId: post.ideaId,
     createdBy: post.createdBy,
     approval: post.approval,
     targets: targets.map(targetView),

@@ -72,6 +72,7 @@ export class OccurrenceMaker {
       batchId: null,
       seriesId: row.id,
       occurrence: occurrence.key,
+      ideaId: null,
       approval: null,
       version: 1,
       createdBy: row.authorId,

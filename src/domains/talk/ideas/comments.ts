@@ -1,0 +1,153 @@
+import type { Member } from '../../../core/caller.ts'
+import type { Clock } from '../../../core/clock.ts'
+import { Forbidden, NotFound, ValidationFailed } from '../../../core/errors.ts'
+import { uuidv7 } from '../../../core/id.ts'
+import { pageOf, type PageRequest } from '../../../core/page.ts'
+import type { PageResult } from '../../../core/reply.ts'
+import type { Sql } from '../../../core/sql.ts'
+import type { Turn } from '../../../core/turn.ts'
+import { increment } from '../../../db/increment.ts'
+import { sendMail } from '../../../mail/jobs.ts'
+import { renderMail } from '../../../mail/layout.ts'
+import { plainText, quotedName } from '../../../mail/user-text.ts'
+import { mailRecipients } from '../../identity/users/index.ts'
+import { findActors, type Actor } from '../../publishing/posts/index.ts'
+import { findMemberships, findNames, mergedScopes } from '../../workspace/workspaces/index.ts'
+import type { PostFile } from '../../media/assets/index.ts'
+import { ideaCommentCreated, ideaCommentDeleted } from './events.ts'
+import { findIdea } from './ideas.ts'
+import type { IdeaCommentData, NewIdeaCommentData } from './schemas.ts'
+import { ideaComments, ideas, type IdeaCommentRow, type IdeaRow } from './tables.ts'
+import { attachmentsOf, filesOf } from './views.ts'
+
+/** What members say about ideas. */
+export class IdeaComments {
+  readonly #sql: Sql
+  readonly #clock: Clock
+
+  constructor(sql: Sql, clock: Clock) {
+    this.#sql = sql
+    this.#clock = clock
+  }
+
+  /** A page of comments, newest first. @throws AppError not_found */
+  async list(ideaId: string, page: PageRequest): Promise<PageResult<IdeaCommentData>> {
+    const { workspaceId } = await findIdea(this.#sql, ideaId)
+    const rows = await ideaComments.page(this.#sql, { ideaId }, page)
+    const authorIds = rows.map(({ authorId }) => authorId)
+    const assetIds = rows.flatMap((row) => row.assetIds)
+    const [actors, files] = await Promise.all([
+      findActors(this.#sql, authorIds),
+      filesOf(this.#sql, workspaceId, assetIds),
+    ])
+    return pageOf(
+      rows,
+      page.limit,
+      ({ createdAt, id }) => ({ createdAt, id }),
+      (row) => commentView(row, actors.get(row.authorId), files),
+    )
+  }
+
+  /**
+   * Adds a comment, and sends a mail to the members that it mentions, if they want one.
+   * @throws AppError not_found; validation_failed for unknown assets, and users who cannot see ideas
+   */
+  async add(turn: Turn, ideaId: string, input: NewIdeaCommentData, userId: string): Promise<IdeaCommentData> {
+    const { attachments: assetIds = [], body, mentions = [] } = input
+    const idea = await findIdea(turn.sql, ideaId)
+    await requireReaders(turn, mentions)
+    const files = await filesOf(turn.sql, turn.workspaceId, assetIds)
+    const errors = assetIds.flatMap((id, index) => {
+      const message = 'must be an asset of the workspace that is ready to use'
+      return files.has(id) ? [] : [{ path: `/body/attachments/${index}`, code: 'unknown', message }]
+    })
+    if (errors.length > 0) throw ValidationFailed({ errors })
+    const now = this.#clock.now()
+    const at = new Date(now).toISOString()
+    const { workspaceId } = turn
+    const id = uuidv7(now)
+    const row: IdeaCommentRow = {
+      id,
+      workspaceId,
+      ideaId,
+      authorId: userId,
+      body,
+      mentions,
+      assetIds,
+      createdAt: at,
+      updatedAt: at,
+    }
+    turn.insert(ideaComments, row)
+    await ideas.update(turn.sql, { id: ideaId }, { commentsCount: increment() })
+    const actor = (await findActors(turn.sql, [userId])).get(userId)
+    const view = commentView(row, actor, files)
+    turn.emit(ideaCommentCreated, view)
+    turn.audit({ kind: 'idea', id: ideaId, details: { commentId: id } })
+    await this.#mailMentioned(turn, idea, view)
+    return view
+  }
+
+  /**
+   * Deletes a comment: one's own, or with team:manage any.
+   * @throws AppError not_found, forbidden
+   */
+  async delete(turn: Turn, { commentId, id: ideaId }: { id: string; commentId: string }, member: Member) {
+    await findIdea(turn.sql, ideaId)
+    const comment = await ideaComments.first(turn.sql, { id: commentId, ideaId }, { columns: ['authorId'] })
+    if (comment === undefined) throw NotFound()
+    if (comment.authorId !== member.userId && !member.scopes.has('team:manage')) {
+      throw Forbidden({ message: 'Deleting the comments of others requires the scope team:manage.' })
+    }
+    await ideaComments.delete(turn.sql, { id: commentId })
+    await ideas.update(turn.sql, { id: ideaId }, { commentsCount: increment(-1) })
+    turn.emit(ideaCommentDeleted, { ideaCommentId: commentId, ideaId })
+    turn.audit({ kind: 'idea', id: ideaId, details: { commentId } })
+  }
+
+  async #mailMentioned(turn: Turn, { title }: IdeaRow, { actor, body, mentions }: IdeaCommentData): Promise<void> {
+    const others = mentions.filter((id) => id !== actor?._id)
+    const recipients = await mailRecipients(turn.sql, others, 'mention', this.#clock.now())
+    if (recipients.length === 0) return
+    const workspace = quotedName((await findNames(turn.sql, [turn.workspaceId])).get(turn.workspaceId) ?? '')
+    const name = actor === null || actor.name === '' ? 'A member' : quotedName(actor.name)
+    for (const { at, email } of recipients) {
+      const mail = renderMail(email, `${name} mentioned you in a comment on an idea`, [
+        'Hello,',
+        `${name} mentioned you in a comment on the idea ${quotedName(title)} in the workspace ${workspace}:`,
+        plainText(body),
+      ])
+      turn.job(sendMail, { ...mail }, { runAt: new Date(at) })
+    }
+  }
+}
+
+/** @throws AppError validation_failed naming the users who cannot see ideas */
+async function requireReaders({ sql, workspaceId }: Turn, userIds: readonly string[]): Promise<void> {
+  if (userIds.length === 0) return
+  const members = await findMemberships(sql, { workspaceId, userIds })
+  const readers = new Set(
+    members.filter((member) => mergedScopes(member).has('ideas:read')).map(({ userId }) => userId),
+  )
+  const errors = userIds.flatMap((id, index) => {
+    const message = 'must be a member of the workspace who can see ideas'
+    return readers.has(id) ? [] : [{ path: `/body/mentions/${index}`, code: 'no_member', message }]
+  })
+  if (errors.length > 0) throw ValidationFailed({ errors })
+}
+
+function commentView(
+  row: IdeaCommentRow,
+  actor: Actor | undefined,
+  files: ReadonlyMap<string, PostFile>,
+): IdeaCommentData {
+  return {
+    _id: row.id,
+    createdAt: row.createdAt,
+    updatedAt: row.updatedAt,
+    ideaId: row.ideaId,
+    actor: actor ?? null,
+    body: row.body,
+    mentions: row.mentions,
+    attachments: attachmentsOf(row.assetIds, files),
+  }
+}

@@ -1,0 +1,15 @@
+import { domain } from '../../../domain.ts'
+import { composeIdeas } from './compose.ts'
+import * as events from './events.ts'
+import * as operations from './operations.ts'
+import { ideaEntities } from './tables.ts'
+
+export const ideas = domain({
+  name: 'ideas',
+  about: 'Boards of ideas, with votes and comments',
+  operations,
+  events,
+  entities: ideaEntities,
+  resources: ['idea_boards', 'ideas'],
+  compose: composeIdeas,
+})

@@ -1,0 +1,42 @@
+import { defineError } from '../../../core/error.ts'
+
+export const ColumnFull = defineError({
+  code: 'idea_column_full',
+  status: 409,
+  message: 'The column has as many ideas as its limit allows.',
+  cause: 'The board limits how many ideas this column can have. `details.limit` has the limit.',
+  fix: 'Move an idea out of the column, or raise its limit with PATCH /api/ideas/boards/{id}.',
+})
+
+export const ColumnNotEmpty = defineError({
+  code: 'idea_column_not_empty',
+  status: 409,
+  message: 'A column that still has ideas cannot be deleted.',
+  cause: 'The list of columns leaves out a column with ideas. `details.columnIds` names it.',
+  fix: 'Move its ideas to another column first.',
+})
+
+export const NeighborMoved = defineError({
+  code: 'idea_neighbor_moved',
+  status: 409,
+  message: 'The idea beside which this one was to be placed is no longer in that column.',
+  cause: 'Somebody else has moved or deleted the ideas in `before` and `after`.',
+  fix: 'Read the column again and place the idea beside one that is there.',
+})
+
+export const IdeaClosed = defineError({
+  code: 'idea_closed',
+  status: 409,
+  message: 'This idea takes no more votes.',
+  cause: 'The idea was completed, declined, or merged into another one. `details` has its status and `duplicateOfId`.',
+  fix: 'Vote for the idea that it was merged into, or reopen it by changing its status.',
+})
+
+export const IdeaMerged = defineError({
+  code: 'idea_merged',
+  status: 409,
+  message: 'The idea was merged into another one.',
+  cause:
+    'A duplicate has no place on its board, and nothing can be merged into it. `details.duplicateOfId` names its original.',
+  fix: 'Use the original, or give the duplicate another status first.',
+})
