@@ -1,13 +1,13 @@
 import { Readable } from 'node:stream'
 import { uuidv7 } from '../../src/core/id.ts'
 import { createLog } from '../../src/core/log.ts'
-import type { Sql } from '../../src/core/sql.ts'
+import type { Sql, SqlValue } from '../../src/core/sql.ts'
 import type { TurnRunner } from '../../src/core/system-turn.ts'
 import { ManualClock, SECOND } from '../../src/core/clock.ts'
 import { LEASE } from '../../src/domains/publishing/posts/publication/lease.ts'
 import type { MediaSources } from '../../src/domains/publishing/posts/publication/media-source.ts'
+import type { ProgressWrite } from '../../src/domains/publishing/posts/publication/progress-ledger.ts'
 import { Publisher } from '../../src/domains/publishing/posts/publication/publisher.ts'
-import { resumeTarget } from '../../src/domains/publishing/posts/publication/turns.ts'
 import { isFinal } from '../../src/domains/publishing/posts/state.ts'
 import { postTargets, type TargetRow } from '../../src/domains/publishing/posts/tables.ts'
 import type { PublishPart } from '../../src/platforms/publishing.ts'
@@ -152,14 +152,14 @@ export class PublicationStage {
 
   /** Runs one attempt, with an incident on its way. A killed worker never ends; this returns nevertheless. */
   async attempt(targetId: string, incident?: Incident): Promise<void> {
-    const { plan } = await this.read(targetId)
     const { database } = this.app
-    const { socialAccounts, turns } = this.services
+    const { socialAccounts, switches, turns } = this.services
     const killed = Promise.withResolvers<void>()
     const life = new Life(incident, () => killed.resolve())
     const publisher = new Publisher({
       sql: life.sql(database),
       clock: this.clock,
+      switches,
       turns: life.turns(turns),
       calls: socialAccounts.calls,
       media: this.#media(),
@@ -169,7 +169,6 @@ export class PublicationStage {
     })
     const running = publisher.run({
       targetId,
-      plan,
       workspaceId: this.workspaceId,
       signal: new AbortController().signal,
       log: createLog({ level: 'silent' }),
@@ -185,7 +184,6 @@ export class PublicationStage {
       if (target.status === 'unconfirmed' && target.nextAttemptAt === null && target.attemptId === null) return target
       const due = Date.parse(target.leaseUntil ?? target.nextAttemptAt ?? target.scheduledAt ?? '')
       this.clock.advance(Math.max(0, due - this.clock.now()) + 1)
-      if (target.attemptId !== null) await this.services.turns.system(this.workspaceId, resumeTarget, { targetId })
       await this.attempt(targetId, incident)
     }
     throw new Error(`the target does not end: ${JSON.stringify(await this.read(targetId))}`)
@@ -222,17 +220,18 @@ class Life {
 
   sql(real: Sql): Sql {
     return {
-      rows: (text, values) => this.#alive(() => real.rows(text, values)),
       row: (text, values) => this.#alive(() => real.row(text, values)),
-      run: (text, values) =>
+      run: (text, values) => this.#alive(() => real.run(text, values)),
+      rows: <R extends object>(text: string, values?: readonly SqlValue[]) =>
         this.#alive(async () => {
-          const write = writeOf(text)
+          const write = writeOf(text, values)
+          if (write === undefined) return real.rows<R>(text, values)
           const count = (this.#counts.get(write) ?? 0) + 1
           this.#counts.set(write, count)
           await this.#pass({ when: 'before', write, count })
-          const changed = await this.#alive(() => real.run(text, values))
+          const written = await this.#alive(() => real.rows<R>(text, values))
           await this.#pass({ when: 'after', write, count })
-          return changed
+          return written
         }),
     }
   }
@@ -255,8 +254,11 @@ class Life {
   }
 }
 
-function writeOf(text: string): Write {
-  if (text.includes(`status = 'calling'`)) return 'calling'
-  if (text.includes(`status = 'published'`)) return 'published'
-  return text.includes('set state = $6::jsonb') ? 'step' : 'other'
+/** What a statement of the ledger of progress writes. A stage makes one attempt at a time. */
+function writeOf(text: string, values: readonly SqlValue[] = []): Write | undefined {
+  if (!text.includes('update post_segments')) return undefined
+  const [write] = JSON.parse(String(values[0])) as ProgressWrite[]
+  const { state, status } = write?.change ?? {}
+  if (status === 'calling' || status === 'published') return status
+  return state !== undefined && status === undefined ? 'step' : 'other'
 }

@@ -12,7 +12,7 @@ import type { Planned, RoomPlanner } from './budgets/planner.ts'
 import type { PostChecks, Resources } from './checks.ts'
 import { postDeleted } from './events.ts'
 import { act, canAct, notPossible, scheduled, startBy, timed, timesOf } from './planning.ts'
-import { publishTarget } from './publication/jobs.ts'
+import { tryAgainAt } from './publication/wake.ts'
 import { reservationsOf } from './reservations/turn-reservations.ts'
 import type { PostBody, PostData, RescheduleInput } from './schemas.ts'
 import type { SlotFinder } from './slots/finder.ts'
@@ -120,7 +120,7 @@ export class PostActions {
     const targets = before.targets.map((target) => {
       if (!canRetry(target)) return target
       const plan = target.plan + 1
-      turn.job(publishTarget, { targetId: target.id, plan })
+      tryAgainAt(turn, now.getTime())
       const at = now.toISOString()
       const started = { plan, attemptCount: 0, nextAttemptAt: at, startBy: startBy({ scheduledAt: at }, lateMinutes) }
       return act(target, 'retry', { ...started, problem: null, updatedAt: at })

@@ -7,6 +7,7 @@ import { postingAccounts, type PostingAccount } from '../../social/accounts/inde
 import { timeZoneOf } from '../../workspace/workspaces/index.ts'
 import type { Provided } from '../../../core/provided.ts'
 import type { ApprovalGate } from './approval/gate.ts'
+import { lockTargets } from './called.ts'
 import type { PostChecks, Resources, Wanted } from './checks.ts'
 import { bodyOf } from './content.ts'
 import { postCreated } from './events.ts'
@@ -265,6 +266,7 @@ export class PostAuthor {
       return old.status === 'scheduled' ? { ...unplanned, status: 'draft' as const } : unplanned
     })
     // What was prepared of the old content is no longer valid.
+    await lockTargets(turn, post.id)
     const open = targets.filter(({ status }) => status !== 'published' && status !== 'partial').map(({ id }) => id)
     await postSegments.delete(turn.sql, { targetId: anyOf(open), status: 'pending' })
     return { post: edited, targets }

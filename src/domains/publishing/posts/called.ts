@@ -10,7 +10,7 @@ import { postSegments, type SegmentStatus } from './tables.ts'
 export async function calledTargets(turn: Turn, { post, targets }: LoadedPost): Promise<ReadonlySet<string>> {
   const busy = targets.filter(({ status }) => status === 'publishing').map(({ id }) => id)
   if (busy.length === 0) return new Set()
-  await turn.sql.rows('select 1 from post_targets where post_id = $1 for update', [post.id])
+  await lockTargets(turn, post.id)
   const made: readonly SegmentStatus[] = ['calling', 'published']
   const rows = await postSegments.find(
     turn.sql,
@@ -18,4 +18,9 @@ export async function calledTargets(turn: Turn, { post, targets }: LoadedPost): 
     { columns: ['targetId'] },
   )
   return new Set(rows.map(({ targetId }) => targetId))
+}
+
+/** Locks the targets of a post. Attempts lock a target before its segments, so that nobody may lock segments first. */
+export async function lockTargets(turn: Turn, postId: string): Promise<void> {
+  await turn.sql.rows('select 1 from post_targets where post_id = $1 for update', [postId])
 }

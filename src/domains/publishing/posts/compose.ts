@@ -13,7 +13,7 @@ import { PostImporter } from './bulk/importer.ts'
 import { RoomPlanner } from './budgets/planner.ts'
 import { PostChecks } from './checks.ts'
 import { PostComments } from './comments/comments.ts'
-import { PublicationDesk } from './publication/desk.ts'
+import { PublicationClaims } from './publication/claims.ts'
 import { PublicationEvidence } from './publication/evidence.ts'
 import { SchedulerHeartbeat } from './publication/heartbeat.ts'
 import { LEASE } from './publication/lease.ts'
@@ -21,6 +21,7 @@ import { PostFigures } from './numbers/analytics.ts'
 import { PostMetrics } from './numbers/metrics.ts'
 import { UpcomingPosts } from './numbers/upcoming.ts'
 import { MediaSources } from './publication/media-source.ts'
+import { PublicationOutcomes } from './publication/outcomes.ts'
 import { PublicationPace } from './publication/pace.ts'
 import { PreparationDesk } from './publication/preparation/desk.ts'
 import { Preparations } from './publication/preparation/finder.ts'
@@ -117,14 +118,15 @@ export function composePosts(
         bin: new PostBin(sql, clock),
         history: new PostHistory(sql, author),
         comments: new PostComments(sql, clock),
-        desk: new PublicationDesk({ clock, switches, times: LEASE, approvals, pace }),
-        publisher: new Publisher(publishes),
+        claims: new PublicationClaims({ clock, switches, times: LEASE, approvals, pace }),
+        outcomes: new PublicationOutcomes(clock),
+        publisher: new Publisher({ ...publishes, switches }),
         preparationDesk: new PreparationDesk({ clock, switches, times: LEASE, approvals }),
         preparer: new Preparer(publishes),
         preparations: new Preparations(sql, clock, jobs),
         evidence: new PublicationEvidence(sql),
         settlement: new Settlement(clock),
-        watchdog: new TargetWatchdog(sql, clock, turns, heartbeat),
+        watchdog: new TargetWatchdog({ sql, clock, jobs, heartbeat }),
         heartbeat,
       },
     },

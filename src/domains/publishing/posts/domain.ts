@@ -9,7 +9,7 @@ import { composePosts } from './compose.ts'
 import * as events from './events.ts'
 import * as numbers from './numbers/operations.ts'
 import * as operations from './operations.ts'
-import { publishTarget, watchTargets } from './publication/jobs.ts'
+import { publishDue, watchTargets } from './publication/jobs.ts'
 import { prepareDue, prepareTarget } from './publication/preparation/jobs.ts'
 import * as preparationTurns from './publication/preparation/turns.ts'
 import * as publication from './publication/operations.ts'
@@ -49,7 +49,7 @@ export const posts = domain({
   },
   events: { ...events, ...commentEvents, ...queueEvents, ...seriesEvents, ...zoneEvents },
   jobs: {
-    publishTarget,
+    publishDue,
     watchTargets,
     prepareTarget,
     prepareDue,

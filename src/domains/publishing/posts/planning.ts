@@ -1,7 +1,7 @@
 import { MINUTE } from '../../../core/clock.ts'
 import type { Turn } from '../../../core/turn.ts'
 import { PostNotPossible } from './errors.ts'
-import { publishTarget } from './publication/jobs.ts'
+import { publishAt } from './publication/wake.ts'
 import { moved, type TargetAction } from './state.ts'
 import type { TargetRow } from './tables.ts'
 import type { PlannedTime } from './time.ts'
@@ -92,11 +92,11 @@ export function timed(_turn: Turn, target: TargetRow, { at, lateMinutes, time }:
 }
 
 /**
- * Schedules a target: at its time, a job publishes it. A job of an earlier plan does nothing.
+ * Schedules a target: at its time, a job publishes what is due then.
  * @throws AppError post_state_conflict
  */
 export function scheduled(turn: Turn, target: TargetRow, planned: Planned): TargetRow {
   const next = act(timed(turn, target, planned), 'schedule')
-  turn.job(publishTarget, { targetId: target.id, plan: next.plan }, { runAt: new Date(planned.time.scheduledAt) })
+  publishAt(turn, Date.parse(planned.time.scheduledAt))
   return next
 }

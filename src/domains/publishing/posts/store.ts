@@ -35,9 +35,8 @@ export async function loadPosts(sql: Sql, where: Where<PostRow>): Promise<(Loade
   const ids = rows.map(({ id }) => id)
   const targets =
     ids.length === 0 ? [] : await postTargets.find(sql, { postId: anyOf(ids) }, { orderBy: ['position asc'] })
-  return rows.map((row) => {
-    return { post: factsOf(row), status: row.status, targets: targets.filter(({ postId }) => postId === row.id) }
-  })
+  const ofPost = Map.groupBy(targets, ({ postId }) => postId)
+  return rows.map((row) => ({ post: factsOf(row), status: row.status, targets: ofPost.get(row.id) ?? [] }))
 }
 
 /** The post of a target; undefined if it is gone. */
@@ -72,20 +71,24 @@ export async function savePost(turn: Turn, before: LoadedPost, changed: LoadedPo
   const after = withLoads(changed, before)
   reservationsOf(turn).change(before.targets, after.targets)
   const old = new Map(before.targets.map((target) => [target.id, target]))
-  for (const target of after.targets) {
-    const known = old.get(target.id)
-    old.delete(target.id)
-    if (known === undefined) await postTargets.insert(turn.sql, target)
-    else if (known !== target) {
-      const changes = changesOf(known, target)
-      if (changes !== undefined) await postTargets.update(turn.sql, { id: target.id }, changes)
-    }
-  }
-  if (old.size > 0) await postTargets.delete(turn.sql, { id: anyOf([...old.keys()]) })
   const { id, ...row } = rowOf(after.post, after.targets)
-  await posts.update(turn.sql, { id }, row)
+  // Sent together, so that they share a round trip.
+  await Promise.all([
+    ...after.targets.map((target) => {
+      const known = old.get(target.id)
+      old.delete(target.id)
+      return known === undefined ? postTargets.insert(turn.sql, target) : updateTarget(turn.sql, known, target)
+    }),
+    old.size > 0 && postTargets.delete(turn.sql, { id: anyOf([...old.keys()]) }),
+    posts.update(turn.sql, { id }, row),
+  ])
   turn.emit(postUpdated, row.view)
   return row.view
+}
+
+async function updateTarget(sql: Sql, old: TargetRow, next: TargetRow): Promise<void> {
+  const changes = old === next ? undefined : changesOf(old, next)
+  if (changes !== undefined) await postTargets.update(sql, { id: next.id }, changes)
 }
 
 /** Marks a post as deleted. */

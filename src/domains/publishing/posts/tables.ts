@@ -128,6 +128,11 @@ export const PostTarget = defineEntity({
       expression:
         "create index post_targets_due on post_targets (scheduled_at) where status in ('scheduled', 'publishing', 'unconfirmed')",
     },
+    {
+      name: 'post_targets_next',
+      expression:
+        "create index post_targets_next on post_targets (workspace_id, coalesce(next_attempt_at, scheduled_at)) where status in ('scheduled', 'publishing', 'unconfirmed')",
+    },
     // Dashboards count targets in the index alone.
     {
       name: 'post_targets_by_workspace',
@@ -159,7 +164,7 @@ export const PostTarget = defineEntity({
     costMicros: p.integer().default(0),
     /** When it is too late to start. */
     startBy: timestamp().nullable(),
-    /** Raised with each change that a waiting job must notice. A job with another number does nothing. */
+    /** Raised with each new time, so that approvals see what a change has given one. */
     plan: p.integer().default(0),
     /** The attempt that may write, and until when. */
     attemptId: p.uuid().nullable(),

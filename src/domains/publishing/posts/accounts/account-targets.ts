@@ -9,8 +9,8 @@ import type { ApprovalGate } from '../approval/gate.ts'
 import { timeOfPost } from '../author.ts'
 import { calledTargets } from '../called.ts'
 import { act, canAct, scheduled, timed } from '../planning.ts'
-import { publishTarget } from '../publication/jobs.ts'
 import { PROBLEMS } from '../publication/problems.ts'
+import { tryAgainAt } from '../publication/wake.ts'
 import type { TargetStatus } from '../state.ts'
 import { loadPost, savePost, type LoadedPost } from '../store.ts'
 import { posts, postTargets, type TargetRow } from '../tables.ts'
@@ -103,7 +103,7 @@ export class AccountTargets implements AccountPosts {
     )
     await this.#each(turn, accountId, ['unconfirmed'], () => (target) => {
       const plan = target.plan + 1
-      turn.job(publishTarget, { targetId: target.id, plan }, { runAt: new Date(now) })
+      tryAgainAt(turn, now)
       return { ...target, plan, nextAttemptAt: at }
     })
   }

@@ -11,22 +11,28 @@ import type {
 } from '../../../../platforms/publishing.ts'
 import type { AccountCalls, OpenedAccount } from '../../../social/accounts/index.ts'
 import type { TargetProblem } from '../tables.ts'
-import type { Claim, Outcome } from './desk.ts'
+import type { Claim } from './claims.ts'
+import { INTENT_MS } from './lease.ts'
 import type { MediaSources } from './media-source.ts'
+import type { Outcome } from './outcomes.ts'
 import { FencedError, type AttemptProgress, type LiveSegment } from './progress.ts'
 import { PROBLEMS, problemOf } from './problems.ts'
 import { ABSENCE_MS, GIVE_UP_MS, HOLD_MS, nextCheckAt, retryDelayMs } from './retry-policy.ts'
 
 /** How long a step may ask to wait within an attempt. Longer waits are new attempts. */
 const SHORT_WAIT_MS = 5_000
+/** How often an attempt that waits for its time looks at the clock, which can be set meanwhile. */
+const LOOK_MS = 250
 
 interface AttemptNeeds {
   readonly clock: Clock
   readonly calls: AccountCalls
   readonly media: MediaSources
   readonly random: () => number
-  /** Waits between two steps, while a platform processes a file. */
-  readonly wait: (ms: number, signal: AbortSignal) => Promise<unknown>
+  /** Waits for the time of the target, and between two steps, while a platform processes a file. */
+  readonly wait: (ms: number, signal?: AbortSignal) => Promise<unknown>
+  /** Why publishing is switched off; undefined if it is on. */
+  readonly isOff: () => string | undefined
   readonly log: Logger
   readonly progress: AttemptProgress
   /** Ends the attempt between two steps, and calls that do not publish. */
@@ -58,11 +64,11 @@ class Ended extends Error {
  */
 export class Attempt {
   readonly #needs: AttemptNeeds
-  readonly #claim: NonNullable<Claim>
+  readonly #claim: Claim
   readonly #segments: readonly LiveSegment[]
   #site: Site | undefined
 
-  constructor(needs: AttemptNeeds, claim: NonNullable<Claim>) {
+  constructor(needs: AttemptNeeds, claim: Claim) {
     this.#needs = needs
     this.#claim = claim
     this.#segments = claim.segments.map((segment) => ({ ...segment }))
@@ -116,6 +122,7 @@ export class Attempt {
     }
     let state = segment.state ?? publishing.start(segment.part, context)
     for (;;) {
+      await this.#untilStep(publishing, state)
       // An upload may have taken longer than the post can be late.
       if (segment.status !== 'calling' && publishing.commits(state)) this.#requireAllowed(site)
       const result = await this.#step(site, segment, state)
@@ -133,9 +140,24 @@ export class Attempt {
     }
   }
 
+  /** Waits until a step can be made: what others could see is not done before the time of the target. */
+  async #untilStep({ commits, preparation }: Publishing, state: PublishState): Promise<void> {
+    const { dueAt } = this.#claim
+    const { signal } = this.#needs
+    if (commits(state)) await this.#until(dueAt - INTENT_MS, signal)
+    else if (preparation === undefined || preparation.waits?.(state) === true) await this.#until(dueAt, signal)
+  }
+
+  async #until(at: number, signal?: AbortSignal): Promise<void> {
+    const { clock, wait } = this.#needs
+    for (let left = at - clock.now(); left > 0; left = at - clock.now()) await wait(Math.min(left, LOOK_MS), signal)
+  }
+
   /** @throws Ended when nothing can be published now */
   #requireAllowed({ title }: Site): void {
-    const { held, startBy } = this.#claim
+    const { startBy } = this.#claim
+    const off = this.#needs.isOff()
+    const held = off === undefined ? this.#claim.held : PROBLEMS.held(off)
     if (held !== null) throw new Ended(this.#waiting(HOLD_MS, held))
     if (this.#needs.clock.now() > startBy) throw new Ended(this.#waiting(0, PROBLEMS.processing(title)))
   }
@@ -161,7 +183,11 @@ export class Attempt {
     const earlier = { calledAt: segment.calledAt, status: segment.status }
     const commits = publishing.commits(state)
     signal.throwIfAborted()
-    await (commits ? progress.calling(segment, state) : progress.step(segment, state))
+    if (commits) {
+      await progress.calling(segment, state)
+      // From here on the call counts as made, so nothing but the lease keeps it back.
+      await this.#until(this.#claim.dueAt)
+    } else await progress.step(segment, state)
     try {
       return await publishing.step(context, segment.part, state)
     } catch (error) {
@@ -218,7 +244,7 @@ export class Attempt {
   }
 
   #waiting(waitMs: number, problem: TargetProblem): Outcome {
-    return { kind: 'waiting', at: this.#needs.clock.now() + waitMs, problem }
+    return { kind: 'waiting', at: Math.max(this.#claim.dueAt, this.#needs.clock.now() + waitMs), problem }
   }
 
   #outcomeOf(error: unknown): Outcome {

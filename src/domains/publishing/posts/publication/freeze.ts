@@ -1,25 +1,41 @@
 import { uuidv7 } from '../../../../core/id.ts'
 import type { Turn } from '../../../../core/turn.ts'
 import { findPlatform } from '../../../../platforms/registry.ts'
-import { postFiles } from '../../../media/assets/index.ts'
+import { postFiles, type PostFile } from '../../../media/assets/index.ts'
 import { allRefs, contentFor } from '../content.ts'
 import type { LoadedPost } from '../store.ts'
-import { postSegments, type SegmentRow, type TargetRow } from '../tables.ts'
+import type { SegmentRow, TargetRow } from '../tables.ts'
 import { partsOf } from './parts.ts'
 
+/** The files of some posts, by `refKey`. */
+export function filesOf(turn: Turn, loaded: readonly LoadedPost[]): Promise<ReadonlyMap<string, PostFile>> {
+  const refs = loaded.flatMap(({ post, targets }) => {
+    return allRefs(
+      post.body,
+      targets.map(({ override }) => override),
+    )
+  })
+  return postFiles(turn.sql, turn.workspaceId, refs)
+}
+
+interface Freezing {
+  readonly now: number
+  readonly createdAt: number
+  /** The files of the post. */
+  readonly files: ReadonlyMap<string, PostFile>
+}
+
 /** Makes the segments of a target from its current content. Times are milliseconds since the epoch. */
-export async function freeze(
-  turn: Turn,
-  { post, target }: LoadedPost & { target: TargetRow },
-  { createdAt, now }: { readonly now: number; readonly createdAt: number },
-): Promise<readonly SegmentRow[]> {
-  const files = await postFiles(turn.sql, turn.workspaceId, allRefs(post.body, [target.override]))
+export function freeze(
+  { post, target }: Pick<LoadedPost, 'post'> & { readonly target: TargetRow },
+  { createdAt, files, now }: Freezing,
+): readonly SegmentRow[] {
   const parts = partsOf(contentFor(post.body, target.override, files))
-  const rows = parts.map((part, position): SegmentRow => {
+  return parts.map((part, position): SegmentRow => {
     const id = uuidv7(now)
     return {
       id,
-      workspaceId: turn.workspaceId,
+      workspaceId: target.workspaceId,
       targetId: target.id,
       position,
       status: 'pending',
@@ -34,8 +50,6 @@ export async function freeze(
       updatedAt: new Date(now).toISOString(),
     }
   })
-  for (const row of rows) turn.insert(postSegments, row)
-  return rows
 }
 
 /**

@@ -1,19 +1,22 @@
 import { MINUTE } from '../../../../core/clock.ts'
 import { job, schedule } from '../../../../core/job.ts'
-import { Id, Type } from '../../../../core/schema.ts'
+import { Type } from '../../../../core/schema.ts'
 
-/** Publishes a target at its time, goes on with it after an interruption, or checks its outcome. */
-export const publishTarget = job({
+/**
+ * Publishes the targets of a workspace that are due. What is due follows from the targets alone, so the job says nothing
+ * about them, runs once for all that have the same time, and does nothing if they have changed since.
+ */
+export const publishDue = job({
   name: 'posts.publish',
-  summary: 'Publish a post at one account',
+  summary: 'Publish the posts of a workspace that are due',
   queue: 'publishing',
-  data: Type.Object({ targetId: Id, plan: Type.Integer() }),
+  data: Type.Object({}),
   // The publisher plans its own attempts. These are for failures of this server, such as a lost database.
   attempts: 100,
   backoff: { firstMs: 1_000, maxMs: MINUTE },
   timeoutMs: 60 * MINUTE,
-  run: async ({ data, log, posts, signal, workspaceId }) => {
-    if (workspaceId !== undefined) await posts.publisher.run({ ...data, workspaceId, signal, log })
+  run: async ({ log, posts, signal, workspaceId }) => {
+    if (workspaceId !== undefined) await posts.publisher.run({ workspaceId, signal, log })
   },
 })
 
@@ -21,7 +24,7 @@ export const watchTargets = schedule({
   name: 'posts.watch',
   summary: 'Find posts that are due and do not progress',
   cron: '*/20 * * * * *',
-  run: async ({ log, posts, signal }) => {
-    await posts.watchdog.run(signal, log)
+  run: async ({ log, posts }) => {
+    await posts.watchdog.run(log)
   },
 })

@@ -8,3 +8,15 @@ export interface LeaseTimes {
 }
 
 export const LEASE: LeaseTimes = { leaseMs: 60 * SECOND, marginMs: 15 * SECOND }
+
+/**
+ * Scheduled targets are claimed so long before their time. From then on they can be cancelled, but not edited. It covers
+ * a thousand targets with the same time, and their uploads that were not prepared begin.
+ */
+export const LEAD_MS = 5 * SECOND
+
+/**
+ * So long before its time, an attempt stores that it is about to make the call that publishes. From then on it cannot be
+ * cancelled. At the time itself only the call is left to do.
+ */
+export const INTENT_MS = SECOND / 2

@@ -1,8 +1,8 @@
 import { SECOND, type Clock } from '../../../../core/clock.ts'
-import type { Sql } from '../../../../core/sql.ts'
 import type { PublishState, RemotePost } from '../../../../platforms/publishing.ts'
-import type { ClaimedSegment } from './desk.ts'
+import type { ClaimedSegment } from './claims.ts'
 import type { LeaseTimes } from './lease.ts'
+import type { ProgressLedger, SegmentChange } from './progress-ledger.ts'
 
 /** Another attempt has taken the target, or it was cancelled. Nothing of this attempt may take effect. */
 export class FencedError extends Error {
@@ -32,17 +32,16 @@ export function momentOf(clock: Clock): Moment {
 
 /**
  * Writes the progress of one attempt. Each write succeeds only while the attempt owns the target, and extends its lease.
- * One statement each, because the check and the write must be one step.
  */
 export class AttemptProgress {
-  readonly #sql: Sql
+  readonly #ledger: ProgressLedger
   readonly #clock: Clock
   readonly #owner: Owner
   /** When the lease was last extended. */
   #extendedAt: Moment
 
-  constructor(sql: Sql, clock: Clock, owner: Owner) {
-    this.#sql = sql
+  constructor(ledger: ProgressLedger, clock: Clock, owner: Owner) {
+    this.#ledger = ledger
     this.#clock = clock
     this.#owner = owner
     this.#extendedAt = owner.began
@@ -50,19 +49,12 @@ export class AttemptProgress {
 
   /** Extends the lease. @throws FencedError */
   async extend(): Promise<void> {
-    const { attemptId, targetId } = this.#owner
-    const { began, now, until } = this.#times()
-    const kept = await this.#sql.run(
-      `update post_targets set lease_until = $1
-       where id = $2 and attempt_id = $3 and lease_until > $4`,
-      [until, targetId, attemptId, now],
-    )
-    this.#extended(kept, began)
+    await this.#store({})
   }
 
   /** Stores the state before the next step, which does not publish. @throws FencedError */
   async step(segment: LiveSegment, state: PublishState): Promise<void> {
-    await this.#write(segment, `state = $6::jsonb`, [JSON.stringify(state)])
+    await this.#write(segment, { state })
     segment.state = state
   }
 
@@ -70,45 +62,38 @@ export class AttemptProgress {
   async calling(segment: LiveSegment, state: PublishState): Promise<void> {
     const calledAt = segment.calledAt ?? this.#clock.now()
     const sentBy = this.#clock.now() + this.#owner.times.leaseMs
-    await this.#write(
-      segment,
-      `state = $6::jsonb, status = 'calling', called_at = $7::timestamptz, sent_by = $8::timestamptz`,
-      [JSON.stringify(state), iso(calledAt), iso(sentBy)],
-    )
+    await this.#write(segment, { state, status: 'calling', called_at: iso(calledAt), sent_by: iso(sentBy) })
     Object.assign(segment, { state, status: 'calling', calledAt, sentBy })
   }
 
   /** Records that the call that publishes has ended, and its outcome is unknown. @throws FencedError */
   async lost(segment: LiveSegment): Promise<void> {
     const sentBy = this.#clock.now()
-    await this.#write(segment, `sent_by = $6::timestamptz`, [iso(sentBy)])
+    await this.#write(segment, { sent_by: iso(sentBy) })
     segment.sentBy = sentBy
   }
 
   /** Records that the platform has published the segment. @throws FencedError */
   async published(segment: LiveSegment, remote: RemotePost): Promise<void> {
-    await this.#write(segment, `remote = $6::jsonb, status = 'published', published_at = $7::timestamptz`, [
-      JSON.stringify(remote),
-      iso(this.#clock.now()),
-    ])
+    await this.#write(segment, { remote, status: 'published', published_at: iso(this.#clock.now()) })
     Object.assign(segment, { remote, status: 'published' })
   }
 
   /** Records that the platform refused the only call so far, so that it can be made again. @throws FencedError */
   async refused(segment: LiveSegment): Promise<void> {
-    await this.#write(segment, `status = 'pending', called_at = null, sent_by = null`, [])
+    await this.#write(segment, { status: 'pending', called_at: null, sent_by: null })
     Object.assign(segment, { status: 'pending', calledAt: null, sentBy: null })
   }
 
   /** Records that the platform took the call and then gave up, so that everything begins again. @throws FencedError */
   async dropped(segment: LiveSegment): Promise<void> {
-    await this.#write(segment, `state = null, status = 'pending', called_at = null, sent_by = null`, [])
+    await this.#write(segment, { state: null, status: 'pending', called_at: null, sent_by: null })
     Object.assign(segment, { state: null, status: 'pending', calledAt: null, sentBy: null })
   }
 
   /** Records that the platform does not have the post of an earlier call. @throws FencedError */
   async absent(segment: LiveSegment): Promise<void> {
-    await this.#write(segment, `status = 'pending'`, [])
+    await this.#write(segment, { status: 'pending' })
     segment.status = 'pending'
   }
 
@@ -125,28 +110,17 @@ export class AttemptProgress {
     if (age >= leaseMs - marginMs) throw new FencedError(`the lease was extended ${Math.round(age / SECOND)} s ago`)
   }
 
-  async #write(segment: LiveSegment, changes: string, values: readonly (string | null)[]): Promise<void> {
-    const { attemptId, targetId } = this.#owner
-    const { began, now, until } = this.#times()
-    const written = await this.#sql.run(
-      `with owned as (
-         update post_targets set lease_until = $1
-         where id = $2 and attempt_id = $3 and lease_until > $4
-         returning id
-       )
-       update post_segments s set ${changes}, updated_at = $4 from owned where s.id = $5 and s.target_id = owned.id`,
-      [until, targetId, attemptId, now, segment.id, ...values],
-    )
-    this.#extended(written, began)
+  async #write({ id: segmentId }: LiveSegment, change: SegmentChange): Promise<void> {
+    await this.#store({ segmentId, change })
   }
 
-  #times() {
+  async #store(write: { readonly segmentId?: string; readonly change?: SegmentChange }): Promise<void> {
+    const { attemptId, targetId, times } = this.#owner
     const began = momentOf(this.#clock)
-    return { began, now: iso(began.wall), until: iso(began.wall + this.#owner.times.leaseMs) }
-  }
-
-  #extended(written: number, began: Moment): void {
-    if (written === 0) throw new FencedError('another attempt has taken the target')
+    const until = iso(began.wall + times.leaseMs)
+    if (!(await this.#ledger.write({ targetId, attemptId, at: iso(began.wall), until, ...write }))) {
+      throw new FencedError('another attempt has taken the target')
+    }
     this.#extendedAt = began
   }
 }

@@ -1,20 +1,15 @@
 import { systemTurn } from '../../../../core/system-turn.ts'
-import type { Claim, ClaimInput, SettleInput } from './desk.ts'
+import type { ClaimInput, Claims } from './claims.ts'
+import type { SettleInput } from './outcomes.ts'
 
-/** Takes a target for an attempt. */
-export const claimTarget = systemTurn<ClaimInput, Claim>({
+/** Takes targets that are due for attempts. */
+export const claimTargets = systemTurn<ClaimInput, Claims>({
   name: 'posts.claim',
-  run: ({ input, posts, turn }) => posts.desk.claim(turn, input),
+  run: ({ input, posts, turn }) => posts.claims.claim(turn, input),
 })
 
-/** Records the outcome of an attempt. */
-export const settleTarget = systemTurn<SettleInput>({
+/** Records the outcomes of attempts. */
+export const settleTargets = systemTurn<readonly SettleInput[]>({
   name: 'posts.settle',
-  run: ({ input, posts, turn }) => posts.desk.settle(turn, input),
-})
-
-/** Adds a job for a target whose job was lost, or whose publisher is gone. */
-export const resumeTarget = systemTurn<{ readonly targetId: string }>({
-  name: 'posts.resume',
-  run: ({ input, posts, turn }) => posts.desk.resume(turn, input.targetId),
+  run: ({ input, posts, turn }) => posts.outcomes.settle(turn, input),
 })

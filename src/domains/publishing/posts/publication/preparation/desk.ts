@@ -6,17 +6,24 @@ import type { LoggedCall } from '../../../../../platforms/http/platform-http.ts'
 import { postingAccounts } from '../../../../social/accounts/index.ts'
 import type { ApprovalGate } from '../../approval/gate.ts'
 import { loadTarget, savePost, type LoadedPost } from '../../store.ts'
-import { postAttempts, postSegments, postTargets, type TargetProblem, type TargetRow } from '../../tables.ts'
-import type { ClaimedSegment } from '../desk.ts'
-import { freeze, isPrepared } from '../freeze.ts'
+import {
+  postAttempts,
+  postSegments,
+  postTargets,
+  type SegmentRow,
+  type TargetProblem,
+  type TargetRow,
+} from '../../tables.ts'
+import type { ClaimedSegment } from '../claims.ts'
+import { filesOf, freeze, isPrepared } from '../freeze.ts'
 import { holdReason } from '../hold.ts'
-import type { LeaseTimes } from '../lease.ts'
+import { LEAD_MS as PUBLICATION_LEAD_MS, type LeaseTimes } from '../lease.ts'
 import { PROBLEMS } from '../problems.ts'
 
 /** Preparation begins so long before the time of a post. */
 export const LEAD_MS = 600 * SECOND
-/** It ends so long before that time, and publication continues where it is. */
-export const STOP_MS = 5 * SECOND
+/** It ends so long before that time, before publication claims the target and continues where it is. */
+export const STOP_MS = PUBLICATION_LEAD_MS + 5 * SECOND
 
 export interface PreparationClaimInput {
   readonly targetId: string
@@ -84,9 +91,8 @@ export class PreparationDesk {
     const known = await postSegments.find(turn.sql, { targetId }, { orderBy: ['position asc'] })
     const isUsable = isPrepared(target, known, now)
     if (!isUsable) await postSegments.delete(turn.sql, { targetId })
-    const [first] = isUsable
-      ? known
-      : await freeze(turn, found, { now, createdAt: Date.parse(target.scheduledAt ?? '') })
+    const segments = isUsable ? known : await this.#frozen(turn, found, now)
+    const [first] = segments
     if (first === undefined || first.status !== 'pending' || first.calledAt !== null) return null
     const leaseUntil = new Date(now + times.leaseMs).toISOString()
     await postTargets.update(turn.sql, { id: targetId }, { attemptId, leaseUntil })
@@ -108,6 +114,13 @@ export class PreparationDesk {
       dueAt,
       segment: { id, part, state, status, calledAt: null, sentBy: null, remote: null },
     }
+  }
+
+  async #frozen(turn: Turn, found: LoadedPost & { target: TargetRow }, now: number): Promise<readonly SegmentRow[]> {
+    const files = await filesOf(turn, [found])
+    const rows = freeze(found, { now, createdAt: Date.parse(found.target.scheduledAt ?? ''), files })
+    for (const row of rows) turn.insert(postSegments, row)
+    return rows
   }
 
   /** Records the outcome of a preparation. A failure is shown at the target before its time. */

@@ -12,6 +12,7 @@ import type { LeaseTimes } from '../lease.ts'
 import type { MediaSources } from '../media-source.ts'
 import { PROBLEMS, problemOf } from '../problems.ts'
 import { AttemptProgress, FencedError, momentOf, type LiveSegment } from '../progress.ts'
+import { ProgressLedger } from '../progress-ledger.ts'
 import { STOP_MS } from './desk.ts'
 import { claimPreparation, settlePreparation } from './turns.ts'
 
@@ -45,20 +46,22 @@ interface Ending {
  */
 export class Preparer {
   readonly #needs: PreparerNeeds
+  readonly #ledger: ProgressLedger
 
   constructor(needs: PreparerNeeds) {
     this.#needs = needs
+    this.#ledger = new ProgressLedger(needs.sql)
   }
 
   /** Prepares a target, if it is due soon and nobody else has it. */
   async run({ log, signal, targetId, workspaceId }: Run): Promise<void> {
-    const { clock, sql, times, turns } = this.#needs
+    const { clock, times, turns } = this.#needs
     const attemptId = uuidv7(clock.now())
     const began = momentOf(clock)
     const claim = await turns.system(workspaceId, claimPreparation, { targetId, attemptId })
     if (claim === null) return
     const made = new CallRecorder()
-    const progress = new AttemptProgress(sql, clock, { targetId, attemptId, times, began })
+    const progress = new AttemptProgress(this.#ledger, clock, { targetId, attemptId, times, began })
     const stop = new AbortController()
     const beat = setInterval(() => {
       progress.extend().catch((error: unknown) => {

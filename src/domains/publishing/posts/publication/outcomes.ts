@@ -1,0 +1,134 @@
+import type { Clock } from '../../../../core/clock.ts'
+import type { Turn } from '../../../../core/turn.ts'
+import { anyOf } from '../../../../db/condition.ts'
+import type { LoggedCall } from '../../../../platforms/http/platform-http.ts'
+import { act } from '../planning.ts'
+import type { TargetAction } from '../state.ts'
+import { loadPosts, savePost, type LoadedPost } from '../store.ts'
+import {
+  postAttempts,
+  postSegments,
+  postTargets,
+  type SegmentRow,
+  type TargetProblem,
+  type TargetRow,
+} from '../tables.ts'
+import { PROBLEMS } from './problems.ts'
+import { isCalling } from './segments.ts'
+import { tryAgainAt } from './wake.ts'
+
+/** How an attempt has ended. */
+export type Outcome =
+  | { readonly kind: 'published' }
+  /** Try again at `at`, unless that is too late. */
+  | { readonly kind: 'waiting'; readonly at: number; readonly problem: TargetProblem }
+  | { readonly kind: 'failed'; readonly problem: TargetProblem }
+  /** Check again at `at`; null if only the user can decide. */
+  | { readonly kind: 'unconfirmed'; readonly at: number | null; readonly problem: TargetProblem }
+
+export interface SettleInput {
+  readonly targetId: string
+  readonly attemptId: string
+  readonly outcome: Outcome
+  readonly calls: readonly LoggedCall[]
+}
+
+/** What an outcome means for its target. */
+interface Ending {
+  /** Undefined if the state stays. */
+  readonly action: TargetAction | undefined
+  readonly problem: TargetProblem | null
+  /** When the next attempt or check begins; milliseconds since the epoch. */
+  readonly at?: number | undefined
+}
+
+/** Takes the outcomes of attempts, in turns. */
+export class PublicationOutcomes {
+  readonly #clock: Clock
+
+  constructor(clock: Clock) {
+    this.#clock = clock
+  }
+
+  /** Records outcomes. That of an attempt that was replaced counts only as a record. */
+  async settle(turn: Turn, inputs: readonly SettleInput[]): Promise<void> {
+    const ids = inputs.map(({ targetId }) => targetId)
+    const [known, segments] = await Promise.all([
+      postTargets.find(turn.sql, { id: anyOf(ids) }, { columns: ['id', 'postId'] }),
+      postSegments.find(turn.sql, { targetId: anyOf(ids) }, { orderBy: ['position asc'] }),
+    ])
+    const before = await loadPosts(turn.sql, { id: anyOf([...new Set(known.map(({ postId }) => postId))]) })
+    const after = new Map(before.map((loaded) => [loaded.post.id, loaded as LoadedPost]))
+    const postOf = new Map(known.map(({ id, postId }) => [id, postId]))
+    const segmentsOf = Map.groupBy(segments, ({ targetId }) => targetId)
+    const writes: Promise<unknown>[] = []
+    for (const { attemptId, calls, outcome, targetId } of inputs) {
+      const loaded = after.get(postOf.get(targetId) ?? '')
+      const target = loaded?.targets.find(({ id }) => id === targetId)
+      const end = {
+        endedAt: new Date(this.#clock.now()).toISOString(),
+        problem: 'problem' in outcome ? outcome.problem : null,
+        calls,
+      }
+      if (loaded === undefined || target?.attemptId !== attemptId) {
+        writes.push(postAttempts.update(turn.sql, { id: attemptId }, end))
+        continue
+      }
+      const own = segmentsOf.get(targetId) ?? []
+      const next = this.#ended(turn, target, own, endingOf(loaded, target, own, outcome))
+      after.set(loaded.post.id, {
+        post: loaded.post,
+        targets: loaded.targets.map((one) => (one.id === targetId ? next : one)),
+      })
+      writes.push(postAttempts.update(turn.sql, { id: attemptId }, { ...end, outcome: next.status }))
+    }
+    for (const loaded of before) {
+      const changed = after.get(loaded.post.id)
+      if (changed !== undefined && changed !== loaded) writes.push(savePost(turn, loaded, changed))
+    }
+    await Promise.all(writes)
+  }
+
+  /** The target after an attempt. Has a publisher look at it again if there is more to do. */
+  #ended(turn: Turn, target: TargetRow, [first]: readonly SegmentRow[], { action, at, problem }: Ending): TargetRow {
+    if (at !== undefined) tryAgainAt(turn, at)
+    return {
+      ...(action === undefined ? target : act(target, action)),
+      problem,
+      attemptId: null,
+      leaseUntil: null,
+      nextAttemptAt: at === undefined ? null : new Date(at).toISOString(),
+      remoteId: first?.remote?.id ?? target.remoteId,
+      url: first?.remote?.url ?? target.url,
+      publishedAt: first?.publishedAt ?? target.publishedAt,
+      updatedAt: new Date(this.#clock.now()).toISOString(),
+    }
+  }
+}
+
+function endingOf(loaded: LoadedPost, target: TargetRow, segments: readonly SegmentRow[], outcome: Outcome): Ending {
+  const isStarted = segments.some(({ status }) => status === 'published')
+  switch (outcome.kind) {
+    case 'published':
+      return { action: 'publish', problem: null }
+    case 'failed': {
+      // An earlier call may have published it.
+      if (isCalling(segments)) return endingOf(loaded, target, segments, { ...outcome, kind: 'unconfirmed', at: null })
+      return { action: isStarted ? 'publish_part' : 'fail', problem: outcome.problem }
+    }
+    case 'waiting': {
+      if (outcome.at > Date.parse(target.startBy ?? '')) {
+        if (isCalling(segments)) return endingOf(loaded, target, segments, { ...outcome, kind: 'unconfirmed' })
+        const problem = PROBLEMS.late(loaded.post.lateMinutes, outcome.problem)
+        return { action: isStarted ? 'publish_part' : 'miss', problem }
+      }
+      return { action: target.status === 'unconfirmed' ? 'retry' : 'claim', problem: outcome.problem, at: outcome.at }
+    }
+    default:
+      return {
+        action: target.status === 'unconfirmed' ? undefined : 'lose',
+        problem: outcome.problem,
+        at: outcome.at ?? undefined,
+      }
+  }
+}
