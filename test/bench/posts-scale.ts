@@ -129,7 +129,7 @@ const COPIES = [
    where v.workspace_id = $1::uuid and $4::text <> ''`,
   `insert into outbox select r.* from generate_series(1, $3::integer) k, outbox o,
      lateral jsonb_populate_record(o, jsonb_build_object('id', ${ID('o.id')}, 'workspace_id', $2::text,
-       'data', o.data || jsonb_build_object('targetId', ${ID("(o.data ->> 'targetId')")}), 'run_at', ${TIME('o.run_at')})) r
+       'key', null, 'run_at', ${TIME('o.run_at')})) r
    where o.workspace_id = $1::uuid and o.name = 'posts.publish'`,
 ]
 

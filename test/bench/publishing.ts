@@ -2,13 +2,17 @@
  * How late posts start when many are due at once, and whether publishing costs memory: `npm run bench:publishing`.
  *
  * 1. 1,000 targets of one workspace, due in the same second, on each store of jobs. Times have whole seconds. The lateness is that of the
- *    start of the call which publishes, as the node logs it for the user. Medians of several rounds.
- * 2. The memory of the process after 10,000 publications and after 100,000 (MEMORY=1; about an hour).
+ *    start of the call which publishes, as the node logs it for the user, and of the moment at which the platform has handled it. Medians
+ *    of several rounds, with the CPU time of the node for a target, from its claim to its end.
+ * 2. What the platform itself takes for as many calls at once, from a bare client in its own process.
+ * 3. The memory of the process after 10,000 publications and after 100,000 (MEMORY=10000,100000). SNAPSHOTS names a folder for heap
+ *    snapshots of the node at these points.
  *
  * One node, PostgreSQL, Redis and the platform run on this machine. STORES (postgres,redis), DUE (1000) and ROUNDS (3) set
  * the size. A target that is not published ends the run.
  */
 import { mkdtemp, rm } from 'node:fs/promises'
+import { Agent, request } from 'node:http'
 import { loadavg, tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout as delay } from 'node:timers/promises'
@@ -17,38 +21,45 @@ import { openDataDirectory } from '../../src/setup/data-directory.ts'
 import { startEmbeddedPostgres } from '../../src/setup/embedded-postgres.ts'
 import { PublishingWorld } from '../faults/publishing-world.ts'
 import { startRedis } from '../support/redis.ts'
-import { machine, median, proportionalBytes } from './support/process.ts'
+import { cpuSeconds, machine, median, proportionalBytes } from './support/process.ts'
 
 const DUE = Number(process.env['DUE'] ?? 1_000)
 const ROUNDS = Number(process.env['ROUNDS'] ?? 3)
-const STORES = (process.env['STORES'] ?? 'postgres,redis').split(',')
-const MEMORY = process.env['MEMORY'] === '1'
+const STORES = (process.env['STORES'] ?? 'postgres,redis').split(',').filter(Boolean)
+const MEMORY = (process.env['MEMORY'] ?? '').split(',').filter(Boolean).map(Number)
 /** Platforms that publish a text by one call. */
 const PLATFORM = 'bluesky'
 const ACCOUNTS = 20
+/** Posts of one bulk request. */
+const BULK = 500
 const log = createLog({ level: 'silent' })
 const at = (sorted: readonly number[], share: number) => Math.round(sorted[Math.floor(sorted.length * share)] ?? 0)
 
-/** Schedules posts for the same second. @returns how late each call began, sorted; milliseconds */
-async function round(world: PublishingWorld, accounts: readonly string[], count: number): Promise<number[]> {
-  const begin = Math.ceil((Date.now() + 5_000 + count * 50) / 1_000) * 1_000
+interface Round {
+  /** How late each call began, sorted; milliseconds. */
+  readonly started: readonly number[]
+  /** How late the platform had each post, sorted; milliseconds. */
+  readonly arrived: readonly number[]
+  /** Milliseconds of CPU time of the node for each target. */
+  readonly cpuMs: number
+}
+
+/** Schedules posts for the same second, and waits until they are published. */
+async function round(world: PublishingWorld, accounts: readonly string[], count: number): Promise<Round> {
+  const begin = Math.ceil((Date.now() + 12_000 + count * 12) / 1_000) * 1_000
   const scheduledFor = new Date(begin).toISOString()
-  let next = 0
-  const scheduleSome = async () => {
-    for (let n = next++; n < count; n = next++) {
-      await world.post({
-        content: `Number ${n} of ${begin}`,
-        scheduledFor,
-        targets: [{ accountId: accounts[n % accounts.length] }],
-      })
-    }
+  for (let first = 0; first < count; first += BULK) {
+    const posts = Array.from({ length: Math.min(BULK, count - first) }, (_, index) => ({
+      content: `Number ${first + index} of ${begin}.`,
+      scheduledFor,
+      targets: [{ accountId: accounts[(first + index) % accounts.length] }],
+    }))
+    await world.call('POST /api/posts/bulk', { body: { workspaceId: world.workspaceId, posts } })
   }
-  await Promise.all(Array.from({ length: 16 }, scheduleSome))
-  if (Date.now() > begin - 1_000) throw new Error('the posts took too long to schedule')
-  const query = `select t.status, t.scheduled_at as due, (
-      select (c->>'at')::timestamptz from post_attempts a, jsonb_array_elements(a.calls::jsonb) c
-      where a.target_id = t.id and c->>'method' = 'POST' and c->>'url' like '%putRecord%' order by 1 limit 1) as called
-    from post_targets t where t.scheduled_at = $1`
+  if (Date.now() > begin - 6_000) throw new Error('the posts took too long to schedule')
+  await delay(begin - 6_000 - Date.now())
+  const pid = world.nodes[0]?.pid ?? 0
+  const cpu = cpuSeconds(pid)
   for (;;) {
     await delay(500)
     const left = await world.pool.query<{ left: number }>(
@@ -57,10 +68,41 @@ async function round(world: PublishingWorld, accounts: readonly string[], count:
     if (left.rows[0]?.left === 0) break
     if (Date.now() > begin + 120_000) throw new Error(`${left.rows[0]?.left} targets are not published`)
   }
-  const { rows } = await world.pool.query<{ status: string; due: Date; called: Date | null }>(query, [new Date(begin)])
+  const cpuMs = ((cpuSeconds(pid) - cpu) * 1_000) / count
+  const { rows } = await world.pool.query<{ status: string; called: Date | null }>(
+    `select t.status, (
+        select (c->>'at')::timestamptz from post_attempts a, jsonb_array_elements(a.calls::jsonb) c
+        where a.target_id = t.id and c->>'method' = 'POST' and c->>'url' like '%putRecord%' order by 1 limit 1) as called
+      from post_targets t where t.scheduled_at = $1`,
+    [new Date(begin)],
+  )
   const bad = rows.filter(({ called, status }) => status !== 'published' || called === null)
   if (rows.length !== count || bad.length > 0) throw new Error(`${bad.length} of ${rows.length} are not published`)
-  return rows.map(({ called, due }) => (called?.getTime() ?? 0) - due.getTime()).toSorted((a, b) => a - b)
+  const posts = world.sandbox.fakes.get(PLATFORM)?.fake.posts() ?? []
+  const arrived = posts.filter(({ text }) => text.endsWith(` of ${begin}.`))
+  if (arrived.length !== count) throw new Error(`the platform has ${arrived.length} of ${count} posts`)
+  const late = (times: readonly number[]) => times.map((time) => time - begin).toSorted((a, b) => a - b)
+  return {
+    started: late(rows.map(({ called }) => called?.getTime() ?? 0)),
+    arrived: late(arrived.map(({ publishedAt }) => Date.parse(publishedAt))),
+    cpuMs,
+  }
+}
+
+/** How long the platform takes for as many calls at once, with as many connections as a node opens. */
+async function floor(world: PublishingWorld, count: number): Promise<number> {
+  const url = new URL('/xrpc/com.atproto.server.describeServer', world.sandbox.settings[PLATFORM]?.apiUrl)
+  const agent = new Agent({ keepAlive: true, maxSockets: 64 })
+  const began = performance.now()
+  const call = () =>
+    new Promise<void>((resolve, reject) => {
+      request(url, { agent }, (reply) => void reply.resume().on('end', resolve))
+        .on('error', reject)
+        .end()
+    })
+  await Promise.all(Array.from({ length: count }, call))
+  agent.destroy()
+  return performance.now() - began
 }
 
 async function withWorld<T>(store: string, work: (world: PublishingWorld) => Promise<T>): Promise<T> {
@@ -93,28 +135,35 @@ console.log(
     .map((load) => load.toFixed(1))
     .join(' ')}\n`,
 )
-console.log(`| store | targets | lateness p50 | p90 | p99 | max, ms |\n|---|---|---|---|---|---|`)
+console.log(
+  `| store | targets | lateness of the call p50 | p90 | p99 | max, ms | at the platform p50 | p99, ms | CPU of the node, ms |`,
+)
+console.log('|---|---|---|---|---|---|---|---|---|')
 for (const store of STORES) {
   await withWorld(store, async (world) => {
     const accounts = await accountsOf(world)
     await round(world, accounts, 100)
-    const rounds: number[][] = []
+    const rounds: Round[] = []
     for (let n = 0; n < ROUNDS; n += 1) rounds.push(await round(world, accounts, DUE))
-    const figures = [0.5, 0.9, 0.99, 0.9999].map((share) => median(rounds.map((sorted) => at(sorted, share))))
-    console.log(`| ${store} | ${DUE} | ${figures.join(' | ')} |`)
+    const started = [0.5, 0.9, 0.99, 0.9999].map((share) => median(rounds.map((one) => at(one.started, share))))
+    const arrived = [0.5, 0.99].map((share) => median(rounds.map((one) => at(one.arrived, share))))
+    const cpu = median(rounds.map(({ cpuMs }) => cpuMs)).toFixed(2)
+    console.log(`| ${store} | ${DUE} | ${[...started, ...arrived, cpu].join(' | ')} |`)
+    console.log(`${DUE} calls of a bare client took the platform ${Math.round(await floor(world, DUE))} ms`)
   })
 }
-if (MEMORY) {
+if (MEMORY.length > 0) {
   await withWorld('redis', async (world) => {
     const accounts = await accountsOf(world)
     const bytes = () => (proportionalBytes(world.nodes[0]?.pid ?? 0) / 1_048_576).toFixed(0)
     let published = 0
-    for (const goal of [1_000, 10_000, 100_000]) {
+    for (const goal of [1_000, ...MEMORY]) {
       while (published < goal) {
-        await round(world, accounts, Math.min(2_000, goal - published))
-        published += Math.min(2_000, goal - published)
+        const some = Math.min(2_000, goal - published)
+        await round(world, accounts, some)
+        published += some
       }
-      console.log(`after ${goal} publications: ${bytes()} MB`)
+      console.log(`after ${goal} publications: ${bytes()} MB, load ${loadavg()[0]?.toFixed(1)}`)
     }
   })
 }

@@ -257,7 +257,7 @@ class Life {
 /** What a statement of the ledger of progress writes. A stage makes one attempt at a time. */
 function writeOf(text: string, values: readonly SqlValue[] = []): Write | undefined {
   if (!text.includes('update post_segments')) return undefined
-  const [write] = JSON.parse(String(values[0])) as ProgressWrite[]
+  const [write] = JSON.parse(values[0] as string) as ProgressWrite[]
   const { state, status } = write?.change ?? {}
   if (status === 'calling' || status === 'published') return status
   return state !== undefined && status === undefined ? 'step' : 'other'

@@ -29,10 +29,11 @@ export class TogetherTurns<I> {
     return new Promise((resolve, reject) => {
       const entry = { input, resolve, reject }
       const waiting = this.#waiting.get(workspaceId)
-      if (waiting !== undefined) return void waiting.push(entry)
-      const list = [entry]
-      this.#waiting.set(workspaceId, list)
-      void this.#drain(workspaceId, list)
+      if (waiting === undefined) {
+        const list = [entry]
+        this.#waiting.set(workspaceId, list)
+        void this.#drain(workspaceId, list)
+      } else waiting.push(entry)
     })
   }
 

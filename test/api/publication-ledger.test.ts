@@ -1,0 +1,95 @@
+import { randomUUID } from 'node:crypto'
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import { SECOND } from '../../src/core/clock.ts'
+import { createLog } from '../../src/core/log.ts'
+import { LEASE } from '../../src/domains/publishing/posts/publication/lease.ts'
+import type { MediaSources } from '../../src/domains/publishing/posts/publication/media-source.ts'
+import { ProgressLedger } from '../../src/domains/publishing/posts/publication/progress-ledger.ts'
+import { Publisher } from '../../src/domains/publishing/posts/publication/publisher.ts'
+import { postSegments, postTargets } from '../../src/domains/publishing/posts/tables.ts'
+import { PublicationStage } from '../support/publication.ts'
+import { sandboxPosts } from '../support/sandbox-faults.ts'
+
+/** What many attempts store at the same time, and what becomes of attempts that wait for their time when a node stops. */
+
+let stage: PublicationStage
+beforeAll(async () => void (stage = await PublicationStage.start()))
+afterAll(() => stage.stop())
+
+const part = (text: string) => ({ role: 'post' as const, text, media: [], options: {} })
+
+/** A target that an attempt has, and the write of that attempt. */
+async function owned(leaseMs: number = LEASE.leaseMs) {
+  const targetId = await stage.target('mastodon', [part('progress')])
+  const attemptId = randomUUID()
+  const now = stage.clock.now()
+  const leaseUntil = new Date(now + leaseMs).toISOString()
+  await postTargets.update(stage.app.database, { id: targetId }, { status: 'publishing', attemptId, leaseUntil })
+  const [segment] = await postSegments.find(stage.app.database, { targetId })
+  const at = new Date(now).toISOString()
+  const until = new Date(now + 2 * LEASE.leaseMs).toISOString()
+  return { targetId, attemptId, at, until, segmentId: segment?.id ?? '', change: { state: { step: targetId } } }
+}
+
+const stateOf = async (id: string) => (await postSegments.first(stage.app.database, { id }))?.state
+
+test('writes of many attempts succeed one by one, only for those that own their target', async () => {
+  const ledger = new ProgressLedger(stage.app.database)
+  const ours = await owned()
+  const taken = { ...(await owned()), attemptId: randomUUID() }
+  const ended = await owned(0)
+  const heartbeat = await owned()
+  const { change: _change, segmentId: _segment, ...extension } = heartbeat
+  expect(await Promise.all([ours, taken, ended, extension].map((write) => ledger.write(write)))).toEqual([
+    true,
+    false,
+    false,
+    true,
+  ])
+  expect(await stateOf(ours.segmentId)).toEqual({ step: ours.targetId })
+  expect([await stateOf(taken.segmentId), await stateOf(ended.segmentId)]).toEqual([null, null])
+  expect(await stage.read(heartbeat.targetId)).toMatchObject({ leaseUntil: heartbeat.until })
+})
+
+test('a target that a turn has locked does not keep back the writes of the others', async () => {
+  const ledger = new ProgressLedger(stage.app.database)
+  const [free, locked] = [await owned(), await owned()]
+  let late: Promise<boolean> | undefined
+  await stage.app.database.transaction(async (tx) => {
+    await tx.rows('select 1 from post_targets where id = $1 for update', [locked.targetId])
+    late = ledger.write(locked)
+    expect(await ledger.write(free)).toBe(true)
+    // The turn cancels it, so the attempt is fenced.
+    await postTargets.update(tx, { id: locked.targetId }, { attemptId: null, leaseUntil: null })
+  })
+  expect(await late).toBe(false)
+  expect(await stateOf(locked.segmentId)).toBeNull()
+})
+
+test('a node that stops gives back what waits for its time, and it is not published early', async () => {
+  const targetId = await stage.target('mastodon', [part('not before its time')])
+  const dueAt = stage.clock.now() + 4 * SECOND
+  const scheduledAt = new Date(dueAt).toISOString()
+  await postTargets.update(stage.app.database, { id: targetId }, { scheduledAt })
+  const { socialAccounts, switches, turns } = stage.services
+  const stop = new AbortController()
+  const publisher = new Publisher({
+    sql: stage.app.database,
+    clock: stage.clock,
+    turns,
+    switches,
+    calls: socialAccounts.calls,
+    media: { of: () => ({}) } as unknown as MediaSources,
+    times: LEASE,
+    wait: (_ms, signal) => {
+      stop.abort(new Error('the node stops'))
+      return Promise.reject(signal?.reason as Error)
+    },
+  })
+  const run = { workspaceId: stage.workspaceId, targetId, log: createLog({ level: 'silent' }) }
+  await publisher.run({ ...run, signal: stop.signal })
+  expect(await stage.read(targetId)).toMatchObject({ attemptId: null, nextAttemptAt: scheduledAt })
+  expect((await sandboxPosts(stage.app, 'mastodon')).map(({ text }) => text)).not.toContain('not before its time')
+  expect(await stage.finish(targetId)).toMatchObject({ status: 'published' })
+  expect(stage.clock.now()).toBeGreaterThanOrEqual(dueAt)
+})
