@@ -7,9 +7,9 @@
  */
 import { Pool } from 'pg'
 import { App, type HttpResponse } from 'uWebSockets.js'
+import { failed, guarded, send, type Gone } from './plumbing.ts'
 
 const [port] = process.argv.slice(2)
-const keys = new Set([process.env['API_KEY'] ?? ''])
 const pool = new Pool({ connectionString: process.env['DATABASE_URL'] ?? '', max: 10, options: '-c timezone=UTC' })
 /** The reply of getPlatform up to the value of `account`. */
 const platformStart = process.env['PLATFORM_START'] ?? ''
@@ -33,20 +33,7 @@ const ACCOUNT = {
     left join social_account_reports r on r.account_id = a.id where a.id = $1`,
 }
 
-function send(response: HttpResponse, gone: { aborted: boolean }, body: string): void {
-  if (gone.aborted) return
-  response.cork(() => {
-    response.writeHeader('Content-Type', 'application/json')
-    response.end(body)
-  })
-}
-
-async function listAccounts(
-  response: HttpResponse,
-  gone: { aborted: boolean },
-  workspaceId: string,
-  limit: number,
-): Promise<void> {
+async function listAccounts(response: HttpResponse, gone: Gone, workspaceId: string, limit: number): Promise<void> {
   const { rows } = await pool.query<{ id: string; at: string; view: string }>({
     ...LIST,
     values: [workspaceId, limit + 1],
@@ -56,30 +43,18 @@ async function listAccounts(
   const nextCursor = last === undefined ? null : Buffer.from(`${last.at}|${last.id}`).toString('base64url')
   const pagination = JSON.stringify({ limit, hasMore: last !== undefined, nextCursor })
   const data = shown.map(({ view }) => view).join(',')
-  send(response, gone, `{"status":true,"message":"Social accounts","pagination":${pagination},"data":[${data}]}`)
+  send(
+    response,
+    gone,
+    '200 OK',
+    `{"status":true,"message":"Social accounts","pagination":${pagination},"data":[${data}]}`,
+  )
 }
 
-async function getPlatform(response: HttpResponse, gone: { aborted: boolean }, id: string): Promise<void> {
+async function getPlatform(response: HttpResponse, gone: Gone, id: string): Promise<void> {
   const { rows } = await pool.query<{ status: string; at: string }>({ ...ACCOUNT, values: [id] })
   const account = { ...known, accountId: id, status: rows[0]?.status, checkedAt: rows[0]?.at }
-  send(response, gone, `${platformStart}${JSON.stringify(account)}}}`)
-}
-
-function guarded(response: HttpResponse, key: string): { aborted: boolean } | undefined {
-  const gone = { aborted: false }
-  response.onAborted(() => {
-    gone.aborted = true
-  })
-  if (keys.has(key)) return gone
-  response.writeStatus('401 Unauthorized').end()
-  return undefined
-}
-
-function failed(response: HttpResponse) {
-  return (error: unknown) => {
-    console.error(error)
-    response.cork(() => response.writeStatus('500 Internal Server Error').end())
-  }
+  send(response, gone, '200 OK', `${platformStart}${JSON.stringify(account)}}}`)
 }
 
 App()
@@ -87,10 +62,10 @@ App()
     const gone = guarded(response, request.getHeader('x-api-key'))
     if (gone === undefined) return
     const limit = Number(request.getQuery('limit'))
-    listAccounts(response, gone, request.getQuery('workspaceId') ?? '', limit).catch(failed(response))
+    listAccounts(response, gone, request.getQuery('workspaceId') ?? '', limit).catch(failed(response, gone))
   })
   .get('/api/platforms/:platform', (response, request) => {
     const gone = guarded(response, request.getHeader('x-api-key'))
-    if (gone) getPlatform(response, gone, request.getQuery('accountId') ?? '').catch(failed(response))
+    if (gone) getPlatform(response, gone, request.getQuery('accountId') ?? '').catch(failed(response, gone))
   })
   .listen('127.0.0.1', Number(port), () => console.log('ready'))

@@ -10,9 +10,9 @@ import { Compile } from 'typebox/compile'
 import { App, type HttpResponse } from 'uWebSockets.js'
 import { uuidv7 } from '../../../src/core/id.ts'
 import { NewPost } from '../../../src/domains/publishing/posts/schemas.ts'
+import { failed, guarded, onBody, send, type Gone } from './plumbing.ts'
 
 const [port] = process.argv.slice(2)
-const keys = new Set([process.env['API_KEY'] ?? ''])
 const pool = new Pool({ connectionString: process.env['DATABASE_URL'] ?? '', max: 10, options: '-c timezone=UTC' })
 const checkBody = Compile(NewPost)
 
@@ -40,15 +40,7 @@ const CREATE = {
     from post, unnest($12::uuid[], $5::uuid[], $13::text[]) with ordinality as t (id, account_id, platform, position)`,
 }
 
-function send(response: HttpResponse, gone: { aborted: boolean }, status: string, body: string): void {
-  if (gone.aborted) return
-  response.cork(() => {
-    response.writeStatus(status).writeHeader('Content-Type', 'application/json')
-    response.end(body)
-  })
-}
-
-async function listPosts(response: HttpResponse, gone: { aborted: boolean }, workspaceId: string): Promise<void> {
+async function listPosts(response: HttpResponse, gone: Gone, workspaceId: string): Promise<void> {
   const { rows } = await pool.query<{ id: string; at: string; view: string }>({ ...LIST, values: [workspaceId, 21] })
   const shown = rows.slice(0, 20)
   const last = rows.length > 20 ? shown.at(-1) : undefined
@@ -64,7 +56,7 @@ interface NewPostBody {
   readonly targets: readonly { readonly accountId: string }[]
 }
 
-async function createPost(response: HttpResponse, gone: { aborted: boolean }, body: unknown): Promise<void> {
+async function createPost(response: HttpResponse, gone: Gone, body: unknown): Promise<void> {
   if (!checkBody.Check(body)) return send(response, gone, '400 Bad Request', '{}')
   const { content, targets, workspaceId } = body as NewPostBody
   const ids = targets.map(({ accountId }) => accountId)
@@ -137,23 +129,6 @@ async function createPost(response: HttpResponse, gone: { aborted: boolean }, bo
   send(response, gone, '201 Created', `{"status":true,"message":"Post created","data":${view}}`)
 }
 
-function guarded(response: HttpResponse, key: string): { aborted: boolean } | undefined {
-  const gone = { aborted: false }
-  response.onAborted(() => {
-    gone.aborted = true
-  })
-  if (keys.has(key)) return gone
-  response.writeStatus('401 Unauthorized').end()
-  return undefined
-}
-
-function failed(response: HttpResponse, gone: { aborted: boolean }) {
-  return (error: unknown) => {
-    console.error(error)
-    send(response, gone, '500 Internal Server Error', '{}')
-  }
-}
-
 App()
   .get('/api/posts', (response, request) => {
     const gone = guarded(response, request.getHeader('x-api-key'))
@@ -161,11 +136,6 @@ App()
   })
   .post('/api/posts', (response, request) => {
     const gone = guarded(response, request.getHeader('x-api-key'))
-    if (gone === undefined) return
-    let text = ''
-    response.onData((chunk, isLast) => {
-      text += Buffer.from(chunk).toString('utf8')
-      if (isLast) createPost(response, gone, JSON.parse(text)).catch(failed(response, gone))
-    })
+    if (gone) onBody(response, (body) => void createPost(response, gone, body).catch(failed(response, gone)))
   })
   .listen('127.0.0.1', Number(port), () => console.log('ready'))

@@ -14,10 +14,10 @@ import { isoTimestamp } from '../../../src/db/prepared-sql.ts'
 import { Envelope, ListOf } from '../../../src/core/schema.ts'
 import { NewStream, StreamView } from '../../../src/domains/live/streams/schemas.ts'
 import { compileSerializer } from '../../../src/http/serialize.ts'
+import { failed, guarded, onBody, send, type Gone } from './plumbing.ts'
 
 const [port] = process.argv.slice(2)
 const INGEST_URL = process.env['INGEST_URL'] ?? ''
-const keys = new Map([[process.env['API_KEY'] ?? '', 'caller']])
 
 types.setTypeParser(types.builtins.TIMESTAMPTZ, isoTimestamp)
 const pool = new Pool({ connectionString: process.env['DATABASE_URL'] ?? '', max: 10, options: '-c timezone=UTC' })
@@ -51,14 +51,6 @@ const CREATE = {
     values ($1, $2, $3, $4, 'idle', $5, $6, $7, $8, $9, $10, $11, false, 'source', 1, $5, $5)`,
 }
 
-function send(response: HttpResponse, gone: { aborted: boolean }, status: string, body: string): void {
-  if (gone.aborted) return
-  response.cork(() => {
-    response.writeStatus(status).writeHeader('Content-Type', 'application/json')
-    response.end(body)
-  })
-}
-
 interface ListedRow {
   readonly _id: string
   readonly createdAt: string
@@ -66,7 +58,7 @@ interface ListedRow {
   readonly platforms: object[] | null
 }
 
-async function listStreams(response: HttpResponse, gone: { aborted: boolean }, workspaceId: string): Promise<void> {
+async function listStreams(response: HttpResponse, gone: Gone, workspaceId: string): Promise<void> {
   const { rows } = await pool.query({ ...LIST, values: [workspaceId, 21] })
   const data = rows.slice(0, 20).map((row: ListedRow) => ({
     ...row,
@@ -80,7 +72,7 @@ async function listStreams(response: HttpResponse, gone: { aborted: boolean }, w
   send(response, gone, '200 OK', writeList({ status: true, message: 'Streams', data, pagination }))
 }
 
-async function createStream(response: HttpResponse, gone: { aborted: boolean }, body: unknown): Promise<void> {
+async function createStream(response: HttpResponse, gone: Gone, body: unknown): Promise<void> {
   if (!checkBody.Check(body)) return send(response, gone, '400 Bad Request', '{}')
   const input = body as { workspaceId: string; title: string; description?: string }
   const now = new Date()
@@ -134,31 +126,6 @@ async function createStream(response: HttpResponse, gone: { aborted: boolean }, 
     updatedAt: at,
   }
   send(response, gone, '201 Created', writeStream({ status: true, message: 'Stream created', data }))
-}
-
-function onBody(response: HttpResponse, done: (body: unknown) => void): void {
-  let text = ''
-  response.onData((chunk, isLast) => {
-    text += Buffer.from(chunk).toString('utf8')
-    if (isLast) done(JSON.parse(text))
-  })
-}
-
-function guarded(response: HttpResponse, key: string): { aborted: boolean } | undefined {
-  const gone = { aborted: false }
-  response.onAborted(() => {
-    gone.aborted = true
-  })
-  if (keys.has(key)) return gone
-  response.writeStatus('401 Unauthorized').end()
-  return undefined
-}
-
-function failed(response: HttpResponse, gone: { aborted: boolean }) {
-  return (error: unknown) => {
-    console.error(error)
-    send(response, gone, '500 Internal Server Error', '{}')
-  }
 }
 
 App()
