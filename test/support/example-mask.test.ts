@@ -24,4 +24,13 @@ describe('ExampleMask', () => {
   test('keeps names in camel case', () => {
     expect(mask().apply('aRatherLongNameInCamelCase')).toBe('aRatherLongNameInCamelCase')
   })
+
+  test.each([
+    ['made a minute before the request', '1969-12-31T23:59:00.123Z', '2026-11-21T18:30:00.000Z'],
+    ['of the reply', '1970-01-01T00:00:02.000Z', '2026-11-21T18:30:00.000Z'],
+    ['a quarter of an hour after something made before', '1970-01-01T00:14:20.000Z', '2026-11-21T18:45:00.000Z'],
+    ['of a clock', '1970-01-01T00:59:20', '2026-11-21T19:30:00'],
+  ])('rounds a time %s', (_name, time, shown) => {
+    expect(mask().apply(time)).toBe(shown)
+  })
 })

@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto'
-import { DAY, HOUR, SECOND } from '../../src/core/clock.ts'
+import { DAY, HOUR, MINUTE, SECOND } from '../../src/core/clock.ts'
 import { EXAMPLE, EXAMPLE_TIME } from '../../src/core/example-ids.ts'
 import { readableNames } from './example-names.ts'
 
@@ -8,7 +8,7 @@ import { readableNames } from './example-names.ts'
  * machine that recorded it, and is the same in every recording.
  *
  * - ids become UUIDs of version 7, the same id always the same one; things in `EXAMPLE` get the ids given there
- * - times are shifted so that the request was sent at `EXAMPLE_TIME`; the differences between them stay the same
+ * - times are shifted so that the request was sent at `EXAMPLE_TIME`, and rounded, because recordings do not take equally long
  * - tokens, keys and signatures keep their prefix; the rest is replaced by letters of `EXAMPLE`, in the same length
  * - addresses become names and numbers reserved for documentation (RFC 2606, RFC 5737)
  */
@@ -27,11 +27,22 @@ export interface MaskOptions {
 
 const UUID = /[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}/g
 const IS_UUID = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/
-const INSTANT = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?:\.\d+)?Z$/
+const INSTANTS = /(?<![\d-])\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?:\.\d+)?Z/g
+/** A clock time without its zone. */
+const LOCAL = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d$/
 const JWT = /eyJ[\w-]+\.[\w-]+\.[\w-]{20,}/g
 const STREAM_KEY = /\b[0-9a-f]{16}(b?)-[0-9a-f]{32}\b/g
-/** Path names of the relay, and codes of providers. */
-const HEX = /\b(?:[0-9a-f]{16}|[0-9a-f]{20})\b/g
+/** Path names of the relay, codes of providers, and hashes. */
+const HEX = /\b(?:[0-9a-f]{16}|[0-9a-f]{20}|[0-9a-f]{64})\b/g
+/** Ids, secrets and keys as Stripe makes them. */
+const STRIPE = /\b(pi|seti|pm|cus|pk_test)_(?=[a-z]*\d)[\da-z]{10,}(_secret_)?(?:(?<=_secret_)\w+)?/g
+/** Ids of the messages that webhooks send. */
+const MESSAGE = /\b(evt|test)_[\da-f]{32}(?![\da-f])/g
+const BASE64 = /(?<![\w+/])[\w+/]{30,}={1,2}/g
+/** Names of people at fakes of platforms end with random digits. */
+const AT_FAKE = /\b(ada)_[\da-f]{8}\b/g
+/** References of transfers, as they are read out on the telephone. */
+const TRANSFER = /\bCR-[\dA-Z]{5}-[\dA-Z]{5}\b/g
 const PREFIXED = /\b(crier|crr|crd)_([\w-]{6,})/g
 const EXPIRES = /\bexpires=(\d{10})\b/g
 /** Query parameters with random values. One random word in a hundred has no digit, so `RANDOM` does not find them all. */
@@ -40,6 +51,11 @@ const RANDOM_PARAMETER = /(?<=[?&#](?:token|signature|state|code|code_challenge|
 const RANDOM = /(?<![\w-])(?=[\w-]*(?:\d|[\w-]{43}))(?=[\w-]*[a-z])(?=[\w-]*[A-Z])[\w-]{22,}(?![\w-])/g
 
 const EXAMPLE_JWT = `eyJhbGciOiJIUzI1NiIsInR5cCI6IkpXVCJ9.${Buffer.from('{"EXAMPLE":true}').toString('base64url')}.${filler(43)}`
+/** To what the distance of a time from its request is rounded up: what was made for the request was made with it. */
+const PRECISION = 5 * MINUTE
+/** A reply can have a time that is later than its request by less than this. */
+const REPLIED_WITHIN = 30 * SECOND
+
 const DIGITS = '0123456789abcdef'
 const MOST_LETTERS = 64
 const MOST_ITEMS = 2
@@ -50,6 +66,13 @@ const CHANGING: Readonly<Record<string, unknown>> = {
   removedCount: 12,
   otp: '123456',
   requestId: 'req_0123456789ab',
+  durationMs: 320,
+  waiting: 2,
+  active: 3,
+  oldestWaitingSeconds: 1,
+  lastMinute: 30,
+  lastHour: 340,
+  lastDay: 4800,
   p50: 40,
   p95: 180,
   p99: 400,
@@ -86,7 +109,7 @@ export class ExampleMask {
 
   /** Returns the value as the documentation shows it. */
   apply(value: unknown, field = ''): unknown {
-    if (field in CHANGING && value !== null && typeof value !== 'object') return CHANGING[field]
+    if (field in CHANGING && typeof value === typeof CHANGING[field]) return CHANGING[field]
     if (typeof value === 'string') return this.#text(value, field)
     if (Array.isArray(value)) return value.slice(0, MOST_ITEMS).map((item) => this.apply(item, field))
     if (value === null || typeof value !== 'object') return value
@@ -95,10 +118,13 @@ export class ExampleMask {
 
   #text(text: string, field: string): string {
     if (this.#literals.has(text)) return text
-    if (INSTANT.test(text)) return new Date(this.#time(Date.parse(text))).toISOString()
+    if (LOCAL.test(text)) return new Date(this.#time(Date.parse(`${text}Z`))).toISOString().slice(0, text.length)
     let result = text
     for (const [address, name] of Object.entries(this.#options.addresses)) result = result.replaceAll(address, name)
     result = result
+      .replace(INSTANTS, (time) => new Date(this.#time(Date.parse(time))).toISOString())
+      .replace(MESSAGE, (_id, kind: string) => `${kind}_${filler(32, DIGITS)}`)
+      .replace(BASE64, (random) => this.#secret(random, filler(random.length)))
       .replace(UUID, (id) => this.#id(id, field))
       .replace(JWT, (token) => this.#secret(token, EXAMPLE_JWT))
       .replace(PREFIXED, (key, prefix: string, random: string) =>
@@ -107,6 +133,11 @@ export class ExampleMask {
       .replace(STREAM_KEY, (key, backup: string) =>
         this.#secret(key, `${filler(16, DIGITS)}${backup}-${filler(32, DIGITS)}`),
       )
+      .replace(STRIPE, (id, prefix: string, secret = '') =>
+        this.#secret(id, `${prefix}_${filler(14)}${secret && `${secret}${filler(14)}`}`),
+      )
+      .replace(AT_FAKE, '$1')
+      .replace(TRANSFER, 'CR-ABCDE-FGHJK')
       .replace(HEX, (digits) => filler(digits.length, DIGITS))
       .replace(EXPIRES, (_all, seconds: string) => `expires=${this.#time(Number(seconds) * SECOND) / SECOND}`)
       .replace(RANDOM_PARAMETER, (random) => this.#secret(random, shortened(random)))
@@ -123,7 +154,7 @@ export class ExampleMask {
   #time(time: number): number {
     if (this.#instants.some((instant) => (time - instant) % DAY === 0)) return time
     const sent = Date.parse(EXAMPLE_TIME)
-    const delta = time - this.#options.sentAt
+    const delta = Math.ceil((time - this.#options.sentAt - REPLIED_WITHIN) / PRECISION) * PRECISION
     // Times on the hour stay on the hour.
     if (time % HOUR === 0) return Math.ceil((sent + delta) / HOUR) * HOUR
     return sent + delta
