@@ -27,7 +27,7 @@ export interface OutgoingRequest {
   readonly maxBytes: number
   /** Ignores the rest of a longer response. */
   readonly cut?: boolean
-  /** The timeout for everything from the lookup to the last byte, in milliseconds. */
+  /** The timeout for the lookup and a free connection, and again from there to the last byte, in milliseconds. */
   readonly timeoutMs: number
   readonly signal?: AbortSignal | undefined
   /**
@@ -60,6 +60,12 @@ export class OutgoingError extends Error {
   }
 }
 
+/**
+ * Connections to one host. Many posts have the same time, and each should reach its platform then. More requests wait
+ * for a connection.
+ */
+const MOST_SOCKETS = 256
+
 /** Idle connections are closed after this time. Shorter than what common servers allow, so that they are not reset. */
 const IDLE_MS = 4_000
 
@@ -74,7 +80,7 @@ export class Outgoing {
 
   constructor(rules: TargetRules = {}) {
     this.#rules = rules
-    const options = { keepAlive: true, maxSockets: 64, maxFreeSockets: 8, timeout: IDLE_MS }
+    const options = { keepAlive: true, maxSockets: MOST_SOCKETS, maxFreeSockets: 8, timeout: IDLE_MS }
     this.#http = new HttpAgent(options)
     this.#https = new HttpsAgent(options)
   }
@@ -88,9 +94,15 @@ export class Outgoing {
    * @throws OutgoingError
    */
   async send(request: OutgoingRequest, rules: TargetRules = this.#rules): Promise<OutgoingReply> {
-    const timeout = AbortSignal.timeout(request.timeoutMs)
+    const late = new AbortController()
+    const timer = setTimeout(
+      () => late.abort(new DOMException('the request took too long', 'TimeoutError')),
+      request.timeoutMs,
+    )
+    timer.unref()
+    const timeout = late.signal
     const signal = request.signal === undefined ? timeout : AbortSignal.any([request.signal, timeout])
-    const state = { sent: false }
+    const state = { sent: false, onConnection: () => void timer.refresh() }
     try {
       const target = await raced(findTarget(request.url, rules), signal)
       const reply = await this.#exchange(target, request, signal, state)
@@ -98,6 +110,8 @@ export class Outgoing {
     } catch (error) {
       if (error instanceof OutgoingError) throw error
       throw this.#fault(error, request, timeout, state.sent)
+    } finally {
+      clearTimeout(timer)
     }
   }
 
@@ -122,7 +136,7 @@ export class Outgoing {
     target: Target,
     { body, guard, headers, method }: OutgoingRequest,
     signal: AbortSignal,
-    state: { sent: boolean },
+    state: { sent: boolean; readonly onConnection: () => void },
   ): Promise<IncomingMessage> {
     const { url } = target
     const secure = url.protocol === 'https:'
@@ -142,6 +156,8 @@ export class Outgoing {
         },
       })
       request.on('socket', (socket) => {
+        // The wait for a free connection says nothing about the server.
+        state.onConnection()
         // Nothing is written before this, not even headers. What Node buffers is sent later without a further check.
         const begin = () => {
           if (request.destroyed) return

@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { MINUTE, SECOND } from '../../src/core/clock.ts'
 import { INTENT_MS, LEAD_MS } from '../../src/domains/publishing/posts/publication/lease.ts'
+import { HOLD_MS } from '../../src/domains/publishing/posts/publication/retry-policy.ts'
 import type { PostData } from '../../src/domains/publishing/posts/schemas.ts'
 import { postSegments, postTargets } from '../../src/domains/publishing/posts/tables.ts'
 import { PostWorld } from '../support/post-world.ts'
@@ -111,7 +112,8 @@ describe('a post that is claimed', () => {
     const held = async () => (await postTargets.first(world.app.database, { id }))?.problem?.code === 'held'
     await waitFor(held, { what: 'the post to be held' }).finally(() => (switches.isOn = isOn))
     expect(await world.published(content)).toEqual([])
-    await world.passing(post._id, ({ status }) => status === 'published')
+    world.clock.advance(HOLD_MS)
+    await world.ended(post._id, 'published')
     expect(await world.published(content)).toHaveLength(1)
   })
 })

@@ -92,7 +92,7 @@ async function round(world: PublishingWorld, accounts: readonly string[], count:
 /** How long the platform takes for as many calls at once, with as many connections as a node opens. */
 async function floor(world: PublishingWorld, count: number): Promise<number> {
   const url = new URL('/xrpc/com.atproto.server.describeServer', world.sandbox.settings[PLATFORM]?.apiUrl)
-  const agent = new Agent({ keepAlive: true, maxSockets: 64 })
+  const agent = new Agent({ keepAlive: true, maxSockets: 256 })
   const began = performance.now()
   const call = () =>
     new Promise<void>((resolve, reject) => {
@@ -159,7 +159,7 @@ if (MEMORY.length > 0) {
     let published = 0
     for (const goal of [1_000, ...MEMORY]) {
       while (published < goal) {
-        const some = Math.min(2_000, goal - published)
+        const some = Math.min(1_000, goal - published)
         await round(world, accounts, some)
         published += some
       }

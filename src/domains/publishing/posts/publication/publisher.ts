@@ -22,8 +22,8 @@ import { claimTargets, settleTargets } from './turns.ts'
 
 /** How many targets one turn claims. */
 const AT_ONCE = 100
-/** How many targets this node has at the same time. */
-const MOST = 2_000
+/** How many targets this node has at the same time, so that their calls do not wait long for a connection. */
+const MOST = 1_000
 /** How many attempts send files at the same time. */
 const MOST_WITH_FILES = 100
 
