@@ -165,7 +165,7 @@ export interface OperationDeclaration<
    */
   readonly socket?: true | SocketMessage
   /**
-   * Sends the reply's `data.version` as an ETag and supports If-None-Match and If-Match. `edits` supports only
+   * Sends the reply's `data.version`, or the tag of a prepared reply, as an ETag and supports If-None-Match and If-Match. `edits` supports only
    * If-Match, for replies that can change while the version stays the same.
    */
   readonly etag?: true | 'edits'

@@ -150,6 +150,24 @@ export function storedList<T>(message: string, page: PageResult<StoredJson<T>>) 
   return { status: 200, body } as ReturnType<typeof list<T>>
 }
 
+/** The JSON text of a whole reply, which is sent as it is. */
+export class PreparedBody {
+  readonly text: string
+  /** The same text always has the same tag. Sent as an ETag if the operation has `etag`. */
+  readonly tag: string
+
+  constructor(text: string, tag: string) {
+    this.text = text
+    this.tag = tag
+  }
+}
+
+/** 200 with a prepared text. Its type is that of the reply which the client gets. */
+export function prepared<T>(text: string, tag: string) {
+  const body: unknown = new PreparedBody(text, tag)
+  return { status: 200, body } as ReturnType<typeof ok<T>>
+}
+
 /** Any other status with its own body. */
 export function reply<const S extends number, B>(
   status: S,

@@ -3,7 +3,7 @@ import type { TSchema } from 'typebox'
 import type { AppError, ErrorDefinition } from '../core/error.ts'
 import { memoize } from '../core/memoize.ts'
 import type { NamedOperation } from '../core/operation.ts'
-import { FileBody, LiveBody, RawBody, StoredList, type Reply } from '../core/reply.ts'
+import { FileBody, LiveBody, PreparedBody, RawBody, StoredList, type Reply } from '../core/reply.ts'
 import { rawContentType } from './serialize.ts'
 
 /** A reply or an error that the operation does not declare. It becomes a 500, so that tests notice it. */
@@ -39,7 +39,8 @@ export class ReplyChecker {
       }
       return
     }
-    const text = reply.body instanceof StoredList ? reply.body.text : JSON.stringify(reply.body ?? null)
+    const isText = reply.body instanceof StoredList || reply.body instanceof PreparedBody
+    const text = isText ? reply.body.text : JSON.stringify(reply.body ?? null)
     const plain = JSON.parse(text) as unknown
     if (schema.Check(plain)) return
     const faults = schema.Errors(plain).map((fault) => `${fault.instancePath} ${fault.message}`)

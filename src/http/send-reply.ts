@@ -1,5 +1,5 @@
 import type { AppError } from '../core/error.ts'
-import { FileBody, LiveBody, RawBody, StoredList, type Reply } from '../core/reply.ts'
+import { FileBody, LiveBody, PreparedBody, RawBody, StoredList, type Reply } from '../core/reply.ts'
 import { errorReply } from './error-reply.ts'
 import { knows } from './entity-tag.ts'
 import { sendFile } from './file-reply.ts'
@@ -17,8 +17,7 @@ export function sendReply(state: RequestState, reply: Reply): number | Promise<n
   if (state.replayed) headers.push(['Idempotent-Replayed', 'true'])
   if (reply.headers) headers.push(...Object.entries(reply.headers))
   if (op.etag) {
-    const version = (reply.body as { data?: { version?: number } } | undefined)?.data?.version
-    const tag = `"${version}"`
+    const tag = `"${tagOf(reply.body)}"`
     headers.push(['ETag', tag])
     if (op.method === 'GET' && op.etag === true && knows(exchange.headers.ifNoneMatch, tag)) {
       exchange.send(304, headers, '')
@@ -42,7 +41,7 @@ export function sendReply(state: RequestState, reply: Reply): number | Promise<n
   else if (reply.body instanceof RawBody) {
     headers.push(['Content-Type', reply.body.contentType])
     exchange.send(reply.status, headers, reply.body.content)
-  } else if (reply.body instanceof StoredList) {
+  } else if (reply.body instanceof StoredList || reply.body instanceof PreparedBody) {
     headers.push(['Content-Type', 'application/json'])
     exchange.send(reply.status, headers, reply.body.text)
   } else {
@@ -52,6 +51,12 @@ export function sendReply(state: RequestState, reply: Reply): number | Promise<n
     exchange.send(reply.status, headers, serialize(reply.body))
   }
   return reply.status
+}
+
+/** What identifies the state of a resource: the tag of a prepared text, or the version of the resource. */
+function tagOf(body: unknown): string | number | undefined {
+  if (body instanceof PreparedBody) return body.tag
+  return (body as { data?: { version?: number } } | undefined)?.data?.version
 }
 
 /**

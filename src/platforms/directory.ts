@@ -1,4 +1,5 @@
 import type { Clock } from '../core/clock.ts'
+import { dropOldest } from '../core/drop-oldest.ts'
 import { NotFound } from '../core/errors.ts'
 import type { Outgoing } from '../fetch/outgoing.ts'
 import { PlatformError } from './error-kinds.ts'
@@ -48,6 +49,9 @@ interface DirectoryOptions {
   readonly onCall?: (platform: string, call: LoggedCall) => void
 }
 
+/** How many different limits are remembered. */
+const MOST_LIMITS = 1_000
+
 /** The platforms with the settings of this server, and the clients to call them. */
 export class PlatformDirectory {
   readonly #options: DirectoryOptions
@@ -57,6 +61,11 @@ export class PlatformDirectory {
   readonly #limits = new WeakMap<
     object,
     { readonly overrides: PlatformOverrides | undefined; readonly limits: Limits }
+  >()
+
+  readonly #byContent = new Map<
+    string,
+    { readonly overrides: PlatformOverrides | undefined; readonly byId: Limits['byId'] }
   >()
 
   constructor(options: DirectoryOptions) {
@@ -93,9 +102,24 @@ export class PlatformDirectory {
     const owner = live ?? platform
     const known = this.#limits.get(owner)
     if (known !== undefined && known.overrides === overrides) return known.limits
-    const limits = effectiveLimits(platform, overrides, live)
+    const limits = { byId: this.#limitsById(platform, overrides, live), blocked: live?.blocked ?? {} }
     this.#limits.set(owner, { overrides, limits })
     return limits
+  }
+
+  /** Most accounts of a platform have the same limits, so they share them. */
+  #limitsById(
+    platform: Platform,
+    overrides: PlatformOverrides | undefined,
+    live: Pick<LiveCapabilities, 'limits'> | undefined,
+  ): Limits['byId'] {
+    const key = `${platform.key} ${JSON.stringify(live?.limits ?? {})}`
+    const known = this.#byContent.get(key)
+    if (known !== undefined && known.overrides === overrides) return known.byId
+    const { byId } = effectiveLimits(platform, overrides, live && { limits: live.limits, blocked: {} })
+    this.#byContent.set(key, { overrides, byId })
+    dropOldest(this.#byContent, MOST_LIMITS)
+    return byId
   }
 
   /** The address to which a platform sends the browser back. @throws PlatformError */

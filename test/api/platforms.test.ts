@@ -87,6 +87,21 @@ test('anyone can read the rules of a platform, with the limits of the operator',
   expect(ruleOf(body.data, 'hashtags.max')).toMatchObject({ value: 5, origin: 'operator' })
 })
 
+test('replies have a tag, and who knows it gets no body', async () => {
+  for (const path of [{}, { platform: 'mastodon' }, { platform: 'mastodon', accountId }]) {
+    const route = 'platform' in path ? 'GET /api/platforms/{platform}' : 'GET /api/platforms'
+    const { accountId: id, ...rest } = path as { accountId?: string }
+    const options = { path: rest, ...(id && { query: { accountId: id } }), apiKey: owner.apiKey }
+    const first = await app.send(route, options)
+    const tag = first.headers.get('etag')
+    expect(tag).toMatch(/^"[\w-]{22}"$/)
+    const known = await app.send(route, { ...options, headers: { 'If-None-Match': tag ?? '' } })
+    expect([known.status, known.text]).toEqual([304, ''])
+    const other = await app.send(route, { ...options, headers: { 'If-None-Match': '"other"' } })
+    expect(other.text).toBe(first.text)
+  }
+})
+
 test('the file of the operator is read again when it changes', async () => {
   writeFileSync(file, '{ "mastodon": { "media.max": 2 } }')
   await waitFor(async () => ruleOf((await get('mastodon')).body.data, 'media.max')?.value === 2)

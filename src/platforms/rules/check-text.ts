@@ -27,6 +27,7 @@ export function checkText(check: Check, { media, text }: PartContent, at: string
   const spans = spansOf(text)
   checkCount(check, 'hashtags.max', spans, 'hashtag', pointer)
   checkCount(check, 'mentions.max', spans, 'mention', pointer)
+  checkLinks(check, text, { spans, pointer, link: at === '' ? check.content.link : undefined })
   const shortened = check.limits.byId.get('link.shortened')
   const links = spans.filter(({ kind }) => kind === 'link')
   if (shortened?.value === 1 && links.length > 0) {
@@ -69,6 +70,22 @@ function checkCount(
   check.problems.push(breach(limit, { actual, unit: `${kind}s`, pointer, message, fix: `Remove some ${kind}s.` }))
 }
 
+/** Checks how many different links a text has, with the link of the post. */
+function checkLinks(
+  check: Check,
+  text: string,
+  { link, pointer, spans }: { spans: readonly Span[]; pointer: string; link: string | undefined },
+): void {
+  const limit = numericLimit(check, 'links.max')
+  if (limit === undefined) return
+  const links = new Set(spans.filter(({ kind }) => kind === 'link').map(({ end, start }) => text.slice(start, end)))
+  if (link !== undefined) links.add(link)
+  const actual = links.size
+  if (actual <= limit.value) return
+  const message = `The text has ${counted(actual, 'different link')}; ${check.title} allows ${shown(limit.value)}.`
+  check.problems.push(breach(limit, { actual, unit: 'links', pointer, message, fix: 'Remove some links.' }))
+}
+
 /** Checks title, link, tags and first comment. */
 export function checkFields(check: Check): void {
   const { content, title: platform } = check
@@ -91,6 +108,8 @@ export function checkFields(check: Check): void {
     what: 'The first comment',
     fix: 'Shorten the first comment.',
   })
+  const pointer = '/firstComment'
+  checkLinks(check, firstComment, { spans: spansOf(firstComment), pointer, link: undefined })
 }
 
 function checkTitle(check: Check, title: string): void {

@@ -57,6 +57,7 @@ export const RULE_IDS = {
   'comment.max': 'length of the first comment',
   'link.max': 'characters of the link',
   'link.card': '1 when a post can have a link card in addition to its text',
+  'links.max': 'different links of a text, with the link of the post',
   'link.shortened': '1 when the platform replaces links in the text by short ones',
   'hashtags.max': 'hashtags in the text',
   'mentions.max': 'mentions in the text',

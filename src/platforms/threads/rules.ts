@@ -11,6 +11,11 @@ const MEDIA = {
   seen: '2026-04',
   confidence: 'read',
 } as const
+const ATTACHMENTS = {
+  source: 'developers.facebook.com, Threads text attachments',
+  seen: '2025-12',
+  confidence: 'read',
+} as const
 const MB = 1_000_000
 
 /** Limits of Threads. */
@@ -25,6 +30,12 @@ export const rules: readonly Rule[] = [
     ...POSTS,
     confidence: 'reported',
     note: 'A post with media shows no preview of a link.',
+  },
+  {
+    id: 'links.max',
+    value: 5,
+    ...ATTACHMENTS,
+    note: 'Since 2025-12-22. The same link counts once, also if it is that of the preview.',
   },
   { id: 'alt.max', value: 1_000, counting: 'characters', ...MEDIA, confidence: 'reported' },
   { id: 'thread.max', value: 25, ...POSTS, note: 'Threads has no limit. Crier sends at most 25 parts.' },

@@ -94,6 +94,18 @@ test('a text is published when its container is finished', async () => {
   expect(post.url).toMatch(/\/post\//)
 })
 
+test('a post has at most five different links, with that of its preview', async () => {
+  const links = (count: number) => Array.from({ length: count }, (_, n) => `https://example.com/${n}`).join(' ')
+  await peer.publish(profile, now(`${links(5)} ${links(5)}`, { link: 'https://example.com/1' }))
+  const beyond = [now(links(6)), now(links(5), { link: 'https://example.com/9' })]
+  for (const part of beyond) {
+    await expect(peer.publish(profile, part)).rejects.toMatchObject({
+      kind: 'validation',
+      detail: expect.stringMatching(/LINK_LIMIT_EXCEEDED/) as string,
+    })
+  }
+})
+
 test('an image, a video and a carousel are published', async () => {
   for (const media of [[image()], [video()], [image(), video(), image()]]) {
     await peer.publish(profile, now('Media', { media }))

@@ -1,10 +1,8 @@
 import { NotFound } from '../../../core/errors.ts'
 import { operation } from '../../../core/operation.ts'
-import { ok } from '../../../core/reply.ts'
 import { Envelope, Id, Input, Type } from '../../../core/schema.ts'
 import { PlatformKey } from '../accounts/index.ts'
 import { PlatformDetails, PlatformSummary } from './schemas.ts'
-import { detailsOf, summaryOf } from './views.ts'
 
 export const listPlatforms = operation({
   route: 'GET /api/platforms',
@@ -12,7 +10,8 @@ export const listPlatforms = operation({
   access: 'public',
   returns: { 200: Envelope(Type.Array(PlatformSummary)) },
   example: {},
-  handle: ({ socialAccounts }) => ok('Platforms', socialAccounts.directory.all().map(summaryOf)),
+  etag: true,
+  handle: ({ platformReplies }) => platformReplies.list(),
 })
 
 export const getPlatform = operation({
@@ -28,10 +27,11 @@ export const getPlatform = operation({
   returns: { 200: Envelope(PlatformDetails) },
   errors: [NotFound],
   example: { path: { platform: 'mastodon' } },
-  handle: async ({ caller, path, query, socialAccounts: { capabilities, directory } }) => {
+  etag: true,
+  handle: async ({ caller, path, platformReplies, query, socialAccounts: { capabilities, directory } }) => {
     const entry = directory.require(path.platform)
     const { accountId } = query
     const account = accountId === undefined ? null : await capabilities.forCaller(accountId, path.platform, caller)
-    return ok('Platform', detailsOf(entry, directory.limits(entry), account))
+    return platformReplies.details(entry, account)
   },
 })

@@ -110,3 +110,4 @@ export const PlatformDetails = named(
   }),
 )
 export type PlatformDetailsData = Static<typeof PlatformDetails>
+export type AccountNowData = Static<typeof AccountNowView>

@@ -3,7 +3,7 @@ import type { ConfiguredPlatform } from '../../../platforms/directory.ts'
 import type { Limit, Limits } from '../../../platforms/rules/limits.ts'
 import { COUNTING, RULE_IDS } from '../../../platforms/rules/rule.ts'
 import type { AccountNow } from '../accounts/index.ts'
-import type { PlatformDetailsData, PlatformSummaryData } from './schemas.ts'
+import type { AccountNowData, PlatformDetailsData, PlatformSummaryData } from './schemas.ts'
 
 export function summaryOf({ configured, platform, settings }: ConfiguredPlatform): PlatformSummaryData {
   const { credentials, key, oauth, registration, title } = platform
@@ -20,8 +20,8 @@ export function summaryOf({ configured, platform, settings }: ConfiguredPlatform
   }
 }
 
-/** @param limits of the platform; those of the account replace them */
-export function detailsOf(entry: ConfiguredPlatform, limits: Limits, account: AccountNow | null): PlatformDetailsData {
+/** Everything of a platform that does not depend on an account. */
+export function detailsOf(entry: ConfiguredPlatform, rules: Limits['byId']): Omit<PlatformDetailsData, 'account'> {
   const { credentials, oauth, prices = [] } = entry.platform
   const purposes = oauth?.scopePurposes ?? {}
   const fields = credentials?.fields as TObject | undefined
@@ -39,13 +39,13 @@ export function detailsOf(entry: ConfiguredPlatform, limits: Limits, account: Ac
             })),
           },
     scopes: (oauth?.scopes ?? []).map((scope) => ({ scope, purpose: purposes[scope] ?? 'read the profile' })),
-    rules: [...(account?.limits ?? limits).byId.values()].map(ruleView),
+    rules: [...rules.values()].map(ruleView),
     callPrices: [...prices],
-    account: account === null ? null : accountNow(account),
   }
 }
 
-function accountNow({ accountId, budgets, error, limits, live, liveAt, status }: AccountNow) {
+/** What an account can do now. */
+export function accountView({ accountId, budgets, error, limits, live, liveAt, status }: AccountNow): AccountNowData {
   const reported = Object.entries(budgets).map(([name, { counts: _counts, ...budget }]) => ({ name, ...budget }))
   const counted = (['posts.perDay', 'posts.perHour', 'replies.perDay'] as const).flatMap((id) => {
     const value = limits.byId.get(id)?.value
