@@ -43,6 +43,7 @@ export const social = [
       connected_at timestamptz not null,
       checked_at timestamptz not null,
       archived_at timestamptz,
+      archived_by_plan boolean not null default false,
       suspended_at timestamptz,
       removed_at timestamptz,
       created_at timestamptz not null,

@@ -4,7 +4,13 @@ import { sha256 } from '../../../core/id.ts'
 import type { Sql } from '../../../core/sql.ts'
 import type { Database } from '../../../db/database.ts'
 import { InsufficientFunds } from '../ledger/index.ts'
-import { PaymentDeclined, type Charges, type PaymentMethods, type PurposePayment } from '../payments/index.ts'
+import {
+  PaymentDeclined,
+  type Charges,
+  type PaymentMethods,
+  type PaymentRequest,
+  type PurposePayment,
+} from '../payments/index.ts'
 import type { ChargeOutcome, Charger } from './charges.ts'
 import type { Coupons } from './coupons.ts'
 import { PaymentNeeded, PaymentUnfinished } from './errors.ts'
@@ -85,9 +91,21 @@ export class Checkout implements Charger {
       const { payment: made } = await charges.chargeSaved(payment)
       return made.status === 'succeeded' ? OK : { status: 'pending', message: 'The payment is not finished.' }
     } catch (error) {
-      if (isError(error, PaymentDeclined)) return { status: 'failed', message: error.message }
+      if (isError(error, PaymentDeclined)) return this.#fallBack(payment, error.message)
       if (!isError(error, InsufficientFunds)) throw error
       return { status: 'unavailable', message: 'There is no payment method, and your wallet has too little money.' }
+    }
+  }
+
+  /** After a card was declined, the money in the wallet pays. */
+  async #fallBack(payment: PaymentRequest & { readonly key: string }, message: string): Promise<ChargeOutcome> {
+    try {
+      await this.#dependencies.charges.payWithWallet({ ...payment, key: `${payment.key} wallet` })
+      return OK
+    } catch (error) {
+      // The refusal may have ended the subscription, so that there is nothing to pay any more.
+      if (!isError(error, InsufficientFunds) && !isError(error, Conflict)) throw error
+      return { status: 'failed', message }
     }
   }
 

@@ -3,6 +3,7 @@ import type { Foundation } from '../../../foundation.ts'
 import { Postman } from '../../../mail/postman.ts'
 import { Checkout } from './checkout.ts'
 import { Coupons } from './coupons.ts'
+import { AccountFitting } from './fitting.ts'
 import { CreditPurpose } from './credit-purpose.ts'
 import { Pricing, type TaxesOf } from './pricing.ts'
 import { SubscriptionPurpose } from './purpose.ts'
@@ -31,12 +32,13 @@ export function composeBilling(
     streams,
   }: Pick<Services, 'assets' | 'invoices' | 'ledger' | 'payments' | 'plans' | 'socialAccounts' | 'streams'>,
 ) {
-  const { clock, database, jobs, log } = foundation
+  const { clock, database, jobs, log, turns } = foundation
+  const fitting = new AccountFitting(database, jobs, turns, plans)
   const coupons = new Coupons(database, clock)
   const { issued, taxes } = invoices
   const taxesOf: TaxesOf = (sql, userId, at) => taxes.of(sql, userId, at)
   const pricing = new Pricing(clock, plans, coupons, taxesOf)
-  const settlement = new Settlement(clock, plans, coupons)
+  const settlement = new Settlement(clock, plans, coupons, fitting)
   const { charges, methods, purposes, transactions } = payments
   const checkout = new Checkout({
     database,
@@ -60,7 +62,15 @@ export function composeBilling(
   })
   purposes.register(
     'subscription',
-    new SubscriptionPurpose({ plans, pricing, settlement, coupons, renewals, invoices: issued }),
+    new SubscriptionPurpose({
+      plans,
+      pricing,
+      settlement,
+      coupons,
+      renewals,
+      invoices: issued,
+      balanceOf: (sql, userId, currency) => ledger.wallet.balanceOf(sql, userId, currency),
+    }),
   )
   purposes.register('credits', new CreditPurpose(clock, ledger, issued, taxesOf))
   methods.registerUse(async (sql, userId) => {
@@ -75,7 +85,15 @@ export function composeBilling(
     renewals,
     settlement,
     reader: new BillingReader(foundation, { ledger, plans, pricing }),
-    subscriptions: new Subscriptions(database, clock, plans, (tx, userId) => renewals.expire(tx, userId)),
+    fitting,
+    subscriptions: new Subscriptions({
+      database,
+      clock,
+      plans,
+      fitting,
+      expire: (tx, userId) => renewals.expire(tx, userId),
+      ownAccounts: (userId, ids) => socialAccounts.limits.owned(userId, ids),
+    }),
     usedAccounts,
     usage: new BillingUsage(database, clock, plans, {
       workspaces: async (userId) => usedOf(await socialAccounts.limits.statusOf(userId), 'workspaces'),

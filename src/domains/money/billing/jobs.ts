@@ -1,6 +1,7 @@
 import { HOUR, MINUTE } from '../../../core/clock.ts'
 import { job, schedule } from '../../../core/job.ts'
-import { Id, Type } from '../../../core/schema.ts'
+import { Id, Nullable, OneOf, Type } from '../../../core/schema.ts'
+import { PLAN_NAMES } from '../plans/index.ts'
 
 /** How many subscriptions one run of the schedule hands out. The next run, a minute later, takes others. */
 const BATCH = 1_000
@@ -16,6 +17,20 @@ export const advanceSubscription = job({
   timeoutMs: 2 * MINUTE,
   run: async ({ billing, data }) => {
     await billing.renewals.advance(data.userId)
+  },
+})
+
+/** Archives the social accounts that are not kept on a smaller plan, or takes them from the archive on a larger one. */
+export const fitAccounts = job({
+  name: 'billing.fitAccounts',
+  summary: 'Archive the accounts that are not kept on a smaller plan, or take them from the archive',
+  queue: 'default',
+  data: Type.Object({ userId: Id, plan: OneOf(PLAN_NAMES), kept: Nullable(Type.Array(Id)) }),
+  attempts: 20,
+  backoff: { firstMs: 1_000, maxMs: HOUR },
+  timeoutMs: 2 * MINUTE,
+  run: async ({ billing, data: { kept, plan, userId } }) => {
+    await billing.fitting.fit(userId, plan, kept)
   },
 })
 

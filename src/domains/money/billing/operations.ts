@@ -139,7 +139,7 @@ export const downgradeSubscription = operation({
   route: 'POST /api/subscriptions/downgrade',
   summary: 'Move to a smaller plan at the end of what is paid',
   description:
-    'What exceeds the smaller plan then stays, but cannot grow: GET /api/limits/status shows it. Nothing is deleted.',
+    'With `keepAccountIds`, the other social accounts are archived then. What else exceeds the smaller plan stays, but cannot grow: GET /api/limits/status shows it. Nothing is deleted.',
   access: 'user',
   body: DowngradeInput,
   returns: { 200: Envelope(SubscriptionView) },

@@ -36,6 +36,8 @@ interface Dependencies {
   readonly coupons: Coupons
   readonly renewals: Renewals
   readonly invoices: Invoices
+  /** The money in a wallet. */
+  readonly balanceOf: (sql: Sql, userId: string, currency: string) => Promise<number>
 }
 
 /** The input of a payment that the service makes. Customers cannot send it: their input has no such fields. */
@@ -110,7 +112,12 @@ export class SubscriptionPurpose implements Purpose {
     await coupons.release(tx, userId, change)
     const { failedCharges } = await plans.subscription(tx, userId, { lock: true })
     await plans.update(tx, userId, { failedCharges: failedCharges + 1 })
-    if (isAutomatic) await renewals.failed(tx, userId, version, 'Your payment method was declined.')
+    if (!isAutomatic) return
+    // The next charge takes the money in the wallet. It follows at once, or with the next run of the schedule.
+    const { amount, currency } = payment.total
+    const isCovered =
+      payment.gateway !== 'wallet' && (await this.#dependencies.balanceOf(tx, userId, currency)) >= amount
+    if (!isCovered) await renewals.failed(tx, userId, version, 'Your payment method was declined.')
   }
 
   /** A refund gives money back. It does not change the plan. */

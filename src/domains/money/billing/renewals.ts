@@ -51,7 +51,9 @@ export class Renewals {
     const outcome = await charger.charge(userId, RENEWAL, due.key)
     log.info({ userId, status: outcome.status }, 'a renewal was charged')
     // A trial without any means to pay simply ends.
-    if (outcome.status === 'unavailable') {
+    if (outcome.status === 'failed') {
+      await database.transaction((tx) => this.#declined(tx, userId, due.version, outcome.message))
+    } else if (outcome.status === 'unavailable') {
       await database.transaction((tx) =>
         due.isTrial ? this.expire(tx, userId, due.version) : this.failed(tx, userId, due.version, outcome.message),
       )
@@ -132,6 +134,16 @@ export class Renewals {
     }
     await settlement.apply(tx, userId, change, { version: row.version, paymentId: null })
     return undefined
+  }
+
+  /**
+   * Records that neither the card nor the wallet has paid. The payment by card has recorded it already, unless the wallet
+   * had enough at that moment.
+   */
+  async #declined(tx: Transaction, userId: string, version: number, reason: string): Promise<void> {
+    const { clock, plans } = this.#options
+    const { dueAt } = await plans.subscription(tx, userId, { lock: true })
+    if (dueAt !== null && Date.parse(dueAt) <= clock.now()) await this.failed(tx, userId, version, reason)
   }
 
   async #remind(tx: Transaction, row: SubscriptionRow): Promise<void> {

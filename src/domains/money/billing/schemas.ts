@@ -178,7 +178,7 @@ export const DowngradeInput = Input({
     Type.Array(Id, {
       maxItems: MOST_KEPT,
       description:
-        'The accounts to keep active, at most as many as the smaller plan allows. They are remembered with the subscription. Nothing is archived by itself: archive the others with POST /api/limits/accounts/{id}/archive. What exceeds the plan stays, but cannot grow.',
+        'The accounts of your workspaces to keep active, at most as many as the smaller plan allows. When the plan changes, the others are archived, and a larger plan takes them from the archive again. Without this field all stay, but there cannot be more.',
     }),
   ),
 })

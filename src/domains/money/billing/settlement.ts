@@ -5,6 +5,7 @@ import { anyOf } from '../../../db/condition.ts'
 import type { PlanService } from '../plans/index.ts'
 import type { Coupons } from './coupons.ts'
 import { cycleFrom, type Period } from './cycles.ts'
+import type { AccountFitting } from './fitting.ts'
 import type { PricedChange, PricedCycle } from './priced-change.ts'
 import { after } from './states.ts'
 import { billingCycles } from './tables.ts'
@@ -14,11 +15,13 @@ export class Settlement {
   readonly #clock: Clock
   readonly #plans: PlanService
   readonly #coupons: Coupons
+  readonly #fitting: AccountFitting
 
-  constructor(clock: Clock, plans: PlanService, coupons: Coupons) {
+  constructor(clock: Clock, plans: PlanService, coupons: Coupons, fitting: AccountFitting) {
     this.#clock = clock
     this.#plans = plans
     this.#coupons = coupons
+    this.#fitting = fitting
   }
 
   /**
@@ -83,6 +86,7 @@ export class Settlement {
       version: row.version + 1,
     })
     await this.#coupons.use(tx, userId, change)
+    await this.#fitting.after(tx, row, change)
     tx.afterCommit(() => this.#plans.changed(userId))
     return true
   }

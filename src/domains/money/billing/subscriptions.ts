@@ -1,5 +1,5 @@
 import { DAY, type Clock } from '../../../core/clock.ts'
-import { Conflict } from '../../../core/errors.ts'
+import { Conflict, ValidationFailed } from '../../../core/errors.ts'
 import { uuidv7 } from '../../../core/id.ts'
 import type { Transaction } from '../../../core/sql.ts'
 import type { Database } from '../../../db/database.ts'
@@ -8,6 +8,7 @@ import type { PlanService, SubscriptionRow, Term } from '../plans/index.ts'
 import { PLANS } from '../plans/index.ts'
 import { CURRENCY } from './currency.ts'
 import { planTitle } from './descriptions.ts'
+import type { AccountFitting } from './fitting.ts'
 import { isLarger } from './planned-change.ts'
 import { after, type SubscriptionEvent, type SubscriptionState } from './states.ts'
 import { billingCycles } from './tables.ts'
@@ -19,24 +20,33 @@ const REMINDER_MS = 3 * DAY
 
 type Changes = Parameters<PlanService['update']>[2]
 
+interface Options {
+  readonly database: Database
+  readonly clock: Clock
+  readonly plans: PlanService
+  readonly fitting: AccountFitting
+  /** Ends a subscription whose paid time is over. */
+  readonly expire: (tx: Transaction, userId: string) => Promise<void>
+  /** Those of the social accounts that are in workspaces of the user. */
+  readonly ownAccounts: (userId: string, ids: readonly string[]) => Promise<ReadonlySet<string>>
+}
+
 /** Changes of a subscription that cost nothing when they are made. */
 export class Subscriptions {
   readonly #database: Database
   readonly #clock: Clock
   readonly #plans: PlanService
-  readonly #expire: (tx: Transaction, userId: string) => Promise<void>
+  readonly #expire: Options['expire']
+  readonly #ownAccounts: Options['ownAccounts']
+  readonly #fitting: AccountFitting
 
-  /** @param expire ends a subscription whose paid time is over */
-  constructor(
-    database: Database,
-    clock: Clock,
-    plans: PlanService,
-    expire: (tx: Transaction, userId: string) => Promise<void>,
-  ) {
+  constructor({ clock, database, expire, fitting, ownAccounts, plans }: Options) {
     this.#database = database
     this.#clock = clock
     this.#plans = plans
     this.#expire = expire
+    this.#ownAccounts = ownAccounts
+    this.#fitting = fitting
   }
 
   /**
@@ -75,6 +85,7 @@ export class Subscriptions {
         createdAt: new Date(now),
         updatedAt: new Date(now),
       })
+      await this.#fitting.after(tx, row, { plan, extraAccounts: 0 })
       return {
         ...this.#moved(row, 'trial_started'),
         plan,
@@ -135,6 +146,7 @@ export class Subscriptions {
           message: `The ${planTitle(plan)} plan costs nothing. To move to it, cancel the subscription.`,
         })
       }
+      if (keepAccountIds !== null) await this.#requireOwn(userId, keepAccountIds)
       const most = this.#plans.limitsOn(plan, row.extraAccounts - row.extraRemoval).socialAccounts
       if (keepAccountIds !== null && keepAccountIds.length > most) {
         throw Conflict({ message: `The ${planTitle(plan)} plan allows ${most} social accounts.` })
@@ -166,6 +178,15 @@ export class Subscriptions {
       if (extraRemoval === 0) throw Conflict({ message: 'No extra account ends with this cycle.' })
       return { extraRemoval: 0 }
     })
+  }
+
+  /** @throws AppError validation_failed for an account of somebody else */
+  async #requireOwn(userId: string, ids: readonly string[]): Promise<void> {
+    const owned = await this.#ownAccounts(userId, ids)
+    const other = ids.findIndex((id) => !owned.has(id))
+    if (other === -1) return
+    const path = `/body/keepAccountIds/${other}`
+    throw ValidationFailed({ errors: [{ path, code: 'unknown', message: 'is not an account of your workspaces' }] })
   }
 
   async #change(userId: string, decide: (row: SubscriptionRow, tx: Transaction) => Promise<Changes>): Promise<void> {

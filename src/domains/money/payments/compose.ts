@@ -59,7 +59,7 @@ export function composePayments(
         refunds,
         sandbox,
         steps,
-        sweeper: new PaymentSweeper({ database, clock, log, gateways, charges, refunds, settlement }),
+        sweeper: new PaymentSweeper({ database, clock, log, gateways, charges, events, refunds, settlement }),
         transactions: new Transactions(database),
       },
     },

@@ -1,14 +1,19 @@
-import type { Clock } from '../../../core/clock.ts'
+import { MINUTE, type Clock } from '../../../core/clock.ts'
 import { uuidv7 } from '../../../core/id.ts'
 import { pageOf, type PageRequest } from '../../../core/page.ts'
 import type { PageResult } from '../../../core/reply.ts'
 import type { Database } from '../../../db/database.ts'
-import { anyOf } from '../../../db/condition.ts'
+import { anyOf, lessThan } from '../../../db/condition.ts'
 import { increment } from '../../../db/increment.ts'
 import type { Charges } from './charges.ts'
 import { GatewayNotConfigured } from './errors.ts'
 import type { Gateways } from './gateways/directory.ts'
-import type { Gateway, GatewayEventData as EventData, WebhookRequest } from './gateways/gateway.ts'
+import {
+  GatewayAway,
+  type Gateway,
+  type GatewayEventData as EventData,
+  type WebhookRequest,
+} from './gateways/gateway.ts'
 import type { PaymentMethods } from './methods.ts'
 import type { GatewayEventData } from './schemas.ts'
 import type { Steps } from './steps.ts'
@@ -20,6 +25,10 @@ interface Verdict {
   readonly note?: string
   readonly paymentId?: string
 }
+
+/** How long after its last delivery a webhook that was not finished is taken up again. */
+const STALLED_MS = 2 * MINUTE
+const AT_ONCE = 200
 
 /** Outcomes that administrators should look at. */
 const UNMATCHED = ['received', 'unknown', 'foreign', 'contradicting', 'missed'] as const
@@ -65,6 +74,32 @@ export class GatewayEvents {
     if (!isOpen) return
     const verdict = await this.#gateways.ask(() => this.#verdictOn(gateway, event))
     await this.#close(key, event.eventId, verdict)
+  }
+
+  /**
+   * Goes on with webhooks that were stored, and whose payment was not looked up, because the process ended or the gateway
+   * was away. A gateway repeats a webhook that was not confirmed, but not for ever.
+   */
+  async resume(signal?: AbortSignal): Promise<void> {
+    const before = new Date(this.#clock.now() - STALLED_MS)
+    const stalled = await gatewayEvents.find(
+      this.#database,
+      { outcome: 'received', updatedAt: lessThan(before) },
+      { columns: ['gateway', 'eventId', 'payload'], orderBy: ['id asc'], limit: AT_ONCE },
+    )
+    for (const { eventId, gateway: key, payload } of stalled) {
+      if (signal?.aborted) return
+      const gateway = this.#gateways.find(key)
+      const event = gateway?.readStoredEvent?.(payload)
+      if (gateway === undefined || event === undefined) continue
+      // So that one that cannot be looked up does not keep the others waiting.
+      await gatewayEvents.update(this.#database, { gateway: key, eventId }, { updatedAt: this.#now() })
+      try {
+        await this.#close(key, eventId, await this.#verdictOn(gateway, event))
+      } catch (error) {
+        if (!(error instanceof GatewayAway)) throw error
+      }
+    }
   }
 
   /** A page of events that fit nothing, newest first. For administrators. */

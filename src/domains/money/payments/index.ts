@@ -1,6 +1,7 @@
 /** What other domains use of payments. */
 
 export type { Charges } from './charges.ts'
+export type { PaymentRequest } from './intents.ts'
 export { GatewayUnavailable, PaymentDeclined } from './errors.ts'
 export type { PaymentMethods } from './methods.ts'
 export type {

@@ -3,6 +3,7 @@ import type { Logger } from '../../../core/log.ts'
 import type { Database } from '../../../db/database.ts'
 import { atMost } from '../../../db/condition.ts'
 import type { Charges } from './charges.ts'
+import type { GatewayEvents } from './gateway-events.ts'
 import type { Gateways } from './gateways/directory.ts'
 import { GatewayAway, GatewayRefusal } from './gateways/gateway.ts'
 import { isWatched } from './known.ts'
@@ -17,6 +18,7 @@ interface Dependencies {
   readonly log: Logger
   readonly gateways: Gateways
   readonly charges: Charges
+  readonly events: Pick<GatewayEvents, 'resume'>
   readonly refunds: Refunds
   readonly settlement: Settlement
 }
@@ -42,6 +44,7 @@ export class PaymentSweeper {
       await this.#guarded(row.id, () => this.#check(row))
       await this.#postpone(row)
     }
+    await this.#dependencies.events.resume(signal)
     for (const refund of await paymentRefunds.find(database, due, options)) {
       if (signal?.aborted) return
       await this.#guarded(refund.paymentId, () => this.#checkRefund(refund))

@@ -4,6 +4,7 @@ export type { AccountPosts, DuePost } from './account-posts.ts'
 export type { StoredBudget } from './budgets.ts'
 export type { AccountNow } from './capabilities.ts'
 export { PlatformKey } from './schemas.ts'
+export { archiveForPlan, returnForPlan } from './turns.ts'
 export { AccountStatusSchema } from './status.ts'
 export {
   namedAccounts,

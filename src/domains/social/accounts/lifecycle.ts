@@ -15,6 +15,10 @@ import { socialAccounts } from './tables.ts'
 /** How long a removed account can be restored. */
 const GRACE_MS = 30 * DAY
 
+const ID = { columns: ['id'] } as const
+/** Active again, and no longer for the plan to decide. */
+const BACK = { archivedAt: null, archivedByPlan: false } as const
+
 /** Archiving, suspending, removing and restoring accounts. */
 export class AccountLifecycle {
   readonly #sql: Sql
@@ -90,13 +94,39 @@ export class AccountLifecycle {
     return this.#accounts.change(turn, id, { archivedAt }, { actorId: userId, reason: 'archived' })
   }
 
+  /** Archives the accounts of a workspace that its payer does not keep on a smaller plan. Repeating it changes nothing. */
+  async archiveOthers(turn: Turn, kept: readonly string[]): Promise<void> {
+    const { workspaceId } = turn
+    const active = await socialAccounts.find(turn.sql, { workspaceId, removedAt: null, archivedAt: null }, ID)
+    const archivedAt = new Date(this.#clock.now()).toISOString()
+    const by = { actorId: null, reason: 'archived, because the plan is smaller' }
+    for (const { id } of active) {
+      if (!kept.includes(id)) await this.#accounts.change(turn, id, { archivedAt, archivedByPlan: true }, by)
+    }
+  }
+
+  /** Takes from the archive what a smaller plan has archived, the oldest first, as far as the plan has room. */
+  async returnArchived(turn: Turn): Promise<void> {
+    const { workspaceId } = turn
+    const archived = await socialAccounts.find(
+      turn.sql,
+      { workspaceId, removedAt: null, archivedByPlan: true },
+      { ...ID, orderBy: ['id asc'] },
+    )
+    const by = { actorId: null, reason: 'taken from the archive, because the plan is larger' }
+    for (const { id } of archived) {
+      if ((await this.#seats.roomOf(turn)).left < 1) return
+      await this.#accounts.change(turn, id, BACK, by)
+    }
+  }
+
   /** @throws AppError not_found, plan_limit_reached; conflict when it is not archived */
   async unarchive(turn: Turn, id: string, userId: string): Promise<SocialAccountData> {
     const row = await this.#accounts.find(turn.sql, id)
     if (row.removedAt !== null) throw removedError()
     if (row.archivedAt === null) throw Conflict({ message: 'The account is not archived.' })
     await this.#seats.requireRoom(turn, 1)
-    return this.#accounts.change(turn, id, { archivedAt: null }, { actorId: userId, reason: 'taken from the archive' })
+    return this.#accounts.change(turn, id, BACK, { actorId: userId, reason: 'taken from the archive' })
   }
 
   /** Suspends an account, or lifts the suspension. @throws AppError not_found */

@@ -128,6 +128,7 @@ export class SocialAccounts {
       brokenReason: null,
       remindedDays: null,
       archivedAt: null,
+      archivedByPlan: false,
       removedAt: null,
       suspendedAt: known?.suspendedAt ?? null,
       connectedBy: options.userId,

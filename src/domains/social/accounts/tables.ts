@@ -66,6 +66,8 @@ export const SocialAccount = defineEntity({
     /** When the platform last confirmed the account. */
     checkedAt: timestamp(),
     archivedAt: timestamp().nullable(),
+    /** A smaller plan has archived it, so a larger one takes it from the archive. */
+    archivedByPlan: p.boolean().default(false),
     suspendedAt: timestamp().nullable(),
     removedAt: timestamp().nullable(),
     createdAt: timestamp(),

@@ -114,6 +114,7 @@ async function account(): Promise<SocialAccountRow> {
     connectedAt: at,
     checkedAt: at,
     archivedAt: null,
+    archivedByPlan: false,
     suspendedAt: null,
     removedAt: null,
     createdAt: at,

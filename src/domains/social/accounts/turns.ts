@@ -55,6 +55,18 @@ export const reviewAccount = systemTurn<{ readonly accountId: string }>({
   },
 })
 
+/** Archives the accounts that the payer does not keep on a smaller plan. */
+export const archiveForPlan = systemTurn<{ readonly kept: readonly string[] }>({
+  name: 'socialAccounts.archiveForPlan',
+  run: ({ input: { kept }, socialAccounts, turn }) => socialAccounts.lifecycle.archiveOthers(turn, kept),
+})
+
+/** Takes accounts from the archive that a larger plan has room for. */
+export const returnForPlan = systemTurn<Readonly<Record<string, never>>>({
+  name: 'socialAccounts.returnForPlan',
+  run: ({ socialAccounts, turn }) => socialAccounts.lifecycle.returnArchived(turn),
+})
+
 /** Deletes an account that can no longer be restored. */
 export const purgeAccount = systemTurn<{ readonly accountId: string }>({
   name: 'socialAccounts.purge',

@@ -30,6 +30,8 @@ export interface Gateway {
   readonly refund?: (refund: NewGatewayRefund) => Promise<GatewayRefund>
   /** Set by gateways that send webhooks. @throws AppError webhook_invalid */
   readonly readEvent?: (request: WebhookRequest) => GatewayEventData
+  /** Reads a webhook that was checked and stored before, from its payload. */
+  readonly readStoredEvent?: (payload: GatewayEventData['payload']) => GatewayEventData
 }
 
 /** Methods that payers have saved. */

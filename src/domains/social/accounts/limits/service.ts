@@ -48,6 +48,17 @@ export class AccountLimits {
     }
   }
 
+  /** Those of the accounts that are in workspaces of the user, and not removed. */
+  async owned(userId: string, ids: readonly string[]): Promise<ReadonlySet<string>> {
+    const workspaceId = anyOf(await findOwned(this.#sql, userId))
+    const rows = await socialAccounts.find(
+      this.#sql,
+      { workspaceId, id: anyOf(ids), removedAt: null },
+      { columns: ['id'] },
+    )
+    return new Set(rows.map(({ id }) => id))
+  }
+
   /** Accounts to archive: accounts that do not work first, then the most recently connected ones. */
   async #offers(workspaceIds: readonly string[]) {
     const rows = await socialAccounts.find(

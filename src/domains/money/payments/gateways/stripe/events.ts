@@ -26,6 +26,11 @@ export function readStripeEvent(
   const event = verified(stripe, body, signature, secret, now)
   const time = Number(/(?:^|,)t=(\d+)/.exec(signature ?? '')?.[1])
   if (time > now / 1000 + TOLERANCE) throw WebhookInvalid({ message: 'The webhook was signed in the future.' })
+  return eventDataOf(event, isLive)
+}
+
+/** What an event is about. */
+export function eventDataOf(event: Stripe.Event, isLive: boolean): GatewayEventData {
   const object = event.data.object as unknown as EventObject
   const isIntent = event.type.startsWith('payment_intent.')
   const paymentReference = isIntent ? object.id : idOf(object.payment_intent)

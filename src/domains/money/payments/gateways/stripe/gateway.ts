@@ -16,7 +16,7 @@ import {
   type Period,
   type WebhookRequest,
 } from '../gateway.ts'
-import { readStripeEvent } from './events.ts'
+import { eventDataOf, readStripeEvent } from './events.ts'
 import { StripeHttp } from './http.ts'
 import { failureOf, PAYMENT_ID, paymentOf, REFUND_ID, refundOf, setupOf, USER_ID } from './map.ts'
 
@@ -69,6 +69,10 @@ export class StripeGateway implements Gateway {
       confirm: (reference, method, key) => this.#confirm(reference, method, key),
       detach: (method) => this.#detach(method),
     }
+  }
+
+  get #isLive(): boolean {
+    return this.#settings.secretKey.includes('_live_')
   }
 
   async create(payment: NewGatewayPayment): Promise<GatewayPayment> {
@@ -125,12 +129,15 @@ export class StripeGateway implements Gateway {
     return refundOf(await answerOf(this.#stripe.refunds.create(parameters, { idempotencyKey: `${id}-refund` })))
   }
 
+  readonly readStoredEvent = (payload: GatewayEventData['payload']): GatewayEventData =>
+    eventDataOf(payload as unknown as Stripe.Event, this.#isLive)
+
   readonly readEvent = (request: WebhookRequest): GatewayEventData => {
-    const { secretKey, webhookSecret } = this.#settings
+    const { webhookSecret } = this.#settings
     return readStripeEvent(this.#stripe, request, {
       secret: webhookSecret,
       now: this.#clock.now(),
-      isLive: secretKey.includes('_live_'),
+      isLive: this.#isLive,
     })
   }
 
