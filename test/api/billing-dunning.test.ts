@@ -115,11 +115,11 @@ describe('a smaller plan', () => {
     await desk.topUp('ann', 100_000)
     await upgrade('ann', 'pro')
     const workspaceId = await desk.world.workspace('studio', 'ann')
-    const [first = '', second = '', third = ''] = [
+    const [first, second, third] = [
       await connect('ann', workspaceId),
       await connect('ann', workspaceId),
       await connect('ann', workspaceId),
-    ]
+    ] as const
     await as('ann').call('POST /api/limits/accounts/{id}/archive', { path: { id: third } })
     const foreign = await connect('eve', await desk.world.workspace('other', 'eve'))
     const plan = (keepAccountIds: string[]) =>

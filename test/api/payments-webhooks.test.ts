@@ -28,7 +28,7 @@ async function paid() {
 function changed(event: StripeEvent, changes: object, object: object = {}): StripeEvent & { id: string } {
   count += 1
   const data = { ...event.data, object: { ...event.data.object, ...object } }
-  return { ...event, ...changes, id: `evt_changed_${count}`, data } as StripeEvent & { id: string }
+  return { ...event, ...changes, id: `evt_changed_${count}`, data }
 }
 
 const statusOf = async (id: string) => (await shop.desk.transactions.find(shop.app.database, id))?.status

@@ -54,6 +54,6 @@ export class AccountFitting {
   }
 
   #order(sql: Sql, data: { readonly userId: string; readonly plan: PlanName; readonly kept: string[] | null }) {
-    return this.#jobs.add(sql as Transaction, fitAccounts, data)
+    return this.#jobs.add(sql, fitAccounts, data)
   }
 }
