@@ -2,7 +2,6 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { DAY } from '../../src/core/clock.ts'
 import * as billing from '../../src/domains/money/billing/operations.ts'
 import { upgradeSubscription } from '../../src/domains/money/billing/purchase-operations.ts'
-import { jobs } from '../../src/registry/jobs.ts'
 import { startBillingDesk, type BillingDesk } from '../support/customer.ts'
 import { waitFor } from '../support/wait.ts'
 
@@ -11,8 +10,7 @@ import { waitFor } from '../support/wait.ts'
 let desk: BillingDesk
 
 beforeAll(async () => {
-  const wanted = ['mail.send', 'billing.fitAccounts']
-  desk = await startBillingDesk('2026-01-31T10:00:00Z', { jobs: jobs.filter(({ name }) => wanted.includes(name)) })
+  desk = await startBillingDesk('2026-01-31T10:00:00Z')
 })
 afterAll(() => desk?.stop())
 
