@@ -4,6 +4,7 @@ import { loadEnvFile } from 'node:process'
 import { cryptoSettings } from './crypto-settings.ts'
 import { mediaSettings } from './media-settings.ts'
 import { operatorSettings } from './operator-settings.ts'
+import { supportSettings } from './support-settings.ts'
 import { paymentSettings } from './payment-settings.ts'
 import { platformPairs, platformSettings, platformsOf, sandboxSettings } from './platform-settings.ts'
 import { sandboxConflicts } from '../platforms/sandbox/sandbox.ts'
@@ -91,6 +92,7 @@ const SETTINGS = {
     parse: withDefault(iceServers, [] as readonly IceServer[]),
   },
   ...operatorSettings,
+  ...supportSettings,
   PUBLIC_URL: {
     summary: 'Public URL of the API. Used in mails and documents',
     fallback: 'http://localhost:PORT',

@@ -20,6 +20,11 @@ export interface EventType<S extends TSchema = TSchema> {
    * is the whole message.
    */
   readonly stored?: false
+  /**
+   * For an event about the account of one user. All sockets of the user get it, in any workspace, except those of API
+   * keys with limits. Nobody else does, whatever scopes they have.
+   */
+  readonly personal?: true
   readonly data: S
   /** An example of `data`, shown in the AsyncAPI document and on `/docs/sockets`. */
   readonly example: Static<S>
@@ -52,4 +57,12 @@ export interface WorkspaceEvent {
 /** Declares an event. */
 export function event<S extends TSchema>(declaration: EventType<S>): EventType<S> {
   return declaration
+}
+
+/** Declares an event for one user. It is sent with `publishToUser`, and is never stored. */
+export function personalEvent<S extends TSchema>(
+  declaration: Omit<EventType<S>, 'scope' | 'otherScopes' | 'stored' | 'personal'>,
+): EventType<S> {
+  // The scope is not used.
+  return { ...declaration, scope: 'team:read', stored: false, personal: true }
 }

@@ -28,6 +28,8 @@ export const EXAMPLE = {
   ideaColumnId: '01939e5c-7a10-7c3e-8f21-3c5a9b2d4f02',
   ideaId: '01939e5c-7a10-7c3e-8f21-3c5a9b2d4f03',
   ideaCommentId: '01939e5c-7a10-7c3e-8f21-3c5a9b2d4f04',
+  ticketId: '01939e5c-7a10-7c3e-8f21-3c5a9b2d4f11',
+  cannedReplyId: '01939e5c-7a10-7c3e-8f21-3c5a9b2d4f12',
   couponId: '01939e5c-7a10-7c3e-8f21-3c5a9b2d4ee1',
   invoiceId: '01939e5c-7a10-7c3e-8f21-3c5a9b2d4ef8',
   transactionId: '01939e5c-7a10-7c3e-8f21-3c5a9b2d4ef9',

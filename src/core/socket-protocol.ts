@@ -37,7 +37,10 @@ export function eventExample({ example, name, stored }: EventType): unknown {
 }
 
 /** A sentence about the recipients of an event and its numbering. */
-export function eventInWords({ scope, stored }: EventType): string {
+export function eventInWords({ personal, scope, stored }: EventType): string {
+  if (personal) {
+    return 'Sent to your own sockets, whatever workspaces you are in. Sockets of API keys with limits do not get it. It is not stored and has no sequence number.'
+  }
   const whom = `Sent to members with \`${scope}\`. Events of a private channel are sent to its members only.`
   return stored === false
     ? `${whom} It is not stored and has no sequence number.`

@@ -18,6 +18,10 @@ export const sendMail = job({
     subject: Type.String({ 'x-verbatim': true }),
     text: Type.String({ 'x-verbatim': true }),
     html: Type.String({ 'x-verbatim': true }),
+    replyTo: Type.Optional(Type.String()),
+    inReplyTo: Type.Optional(Type.String()),
+    references: Type.Optional(Type.String()),
+    headers: Type.Optional(Type.Record(Type.String(), Type.String())),
   }),
   sealed: true,
   // About twenty minutes: codes and links are not valid much longer.

@@ -4,6 +4,13 @@ export interface Mail {
   readonly subject: string
   readonly text: string
   readonly html: string
+  /** Where replies go, if not to the sender. */
+  readonly replyTo?: string
+  /** The Message-ID that the mail replies to, and those of its thread (RFC 5322, section 3.6.4). */
+  readonly inReplyTo?: string
+  readonly references?: string
+  /** Further header fields. */
+  readonly headers?: Readonly<Record<string, string>>
 }
 
 /** Sends mails. There are two drivers: SMTP, and files in `DATA_DIR/outbox`. */

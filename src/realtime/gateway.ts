@@ -13,6 +13,8 @@ import { refuseCredential } from '../core/refused-credential.ts'
 import type { SocketCalls } from '../core/socket-calls.ts'
 import type { Sql } from '../core/sql.ts'
 import type { Coordination } from '../coordination/coordination.ts'
+import type { PersonalMessage } from '../coordination/personal.ts'
+import { isLimited } from '../core/key-limits.ts'
 import { RoomPublisher } from './room-publisher.ts'
 import { ClientMessages } from './client-messages.ts'
 import { addressOf, credentialOf, refusal } from './credentials.ts'
@@ -135,6 +137,7 @@ export class Gateway {
     this.#timer.unref()
     this.#ends = [
       coordination.subscribe('ev:*', (events) => this.#receive(events as readonly WorkspaceEvent[])),
+      coordination.subscribe('personal:*', (message) => this.#deliverPersonally(message as PersonalMessage)),
       options.onMembers((workspaceId) => this.#accessChanged(workspaceId)),
       options.access.channels.onChange((workspaceId) => this.#accessChanged(workspaceId)),
       coordination.subscribe('missed:*', (_, channel) => this.#missed(channel.slice('missed:'.length))),
@@ -275,6 +278,13 @@ export class Gateway {
     if (!this.#io.of('/').adapter.rooms.has(room)) return
     this.#counts.events.inc()
     this.#rooms.emit(room, event.type, message)
+  }
+
+  #deliverPersonally({ data, type, userId }: PersonalMessage): void {
+    if (this.#options.eventTypes.get(type)?.personal !== true) return
+    for (const socket of this.#users.socketsOf(userId)) {
+      if (!isLimited(socket.data.caller)) socket.emit(type, data)
+    }
   }
 
   /** A node may have died between a commit and its announcement. */

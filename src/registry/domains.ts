@@ -26,6 +26,7 @@ import { health } from '../domains/system/health/domain.ts'
 import { switches } from '../domains/system/switches/domain.ts'
 import { chat } from '../domains/talk/chat/domain.ts'
 import { ideas } from '../domains/talk/ideas/domain.ts'
+import { support } from '../domains/talk/support/domain.ts'
 import { webhooks } from '../domains/talk/webhooks/domain.ts'
 import { team } from '../domains/workspace/team/domain.ts'
 import { workspaces } from '../domains/workspace/workspaces/domain.ts'
@@ -59,6 +60,7 @@ export const domains = [
   approvals,
   chat,
   ideas,
+  support,
   webhooks,
   mediaNodes,
   destinations,

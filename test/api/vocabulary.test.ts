@@ -206,6 +206,8 @@ const KEPT: Readonly<Record<string, string>> = {
   'state SignInLink': 'the parameter of OAuth (RFC 6749)',
   'state oauthCallback': 'the parameter of OAuth (RFC 6749)',
   'state atprotoCallback': 'the parameter of OAuth (RFC 6749)',
+  'fileType TicketAttachment': 'the contract has it for attachments',
+  'id TicketAttachment': 'the contract has it beside `_id`',
   'fileType ChatAttachment': 'the contract has it for attachments',
   'id webhooks': 'a message of Standard Webhooks',
   'ids deleteAssets': 'the contract has it',

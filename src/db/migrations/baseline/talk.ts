@@ -245,4 +245,63 @@ export const talk = [
     )`,
   'create index idea_comments_by_idea on idea_comments (idea_id, id)',
   'create index idea_comments_by_workspace on idea_comments (workspace_id)',
+  `
+    create table canned_replies (
+      id uuid primary key,
+      title text not null,
+      content text not null,
+      version integer not null,
+      created_by uuid not null,
+      created_at timestamptz not null,
+      updated_at timestamptz not null
+    )`,
+  `
+    create table support_tickets (
+      id uuid primary key,
+      user_id uuid not null references users (id) on delete cascade,
+      subject text not null,
+      category text not null,
+      priority text not null,
+      status text not null,
+      assignee_id uuid,
+      messages_count integer not null,
+      first_response_at timestamptz,
+      resolved_at timestamptz,
+      closed_at timestamptz,
+      version integer not null,
+      created_at timestamptz not null,
+      updated_at timestamptz not null
+    )`,
+  'create index support_tickets_by_user on support_tickets (user_id, id)',
+  `
+    create table support_messages (
+      id uuid primary key,
+      ticket_id uuid not null references support_tickets (id) on delete cascade,
+      author_id uuid not null,
+      role text not null,
+      content text not null,
+      by_mail boolean not null,
+      created_at timestamptz not null
+    )`,
+  'create index support_messages_by_ticket on support_messages (ticket_id, id)',
+  `
+    create table support_mails (
+      message_id text primary key,
+      ticket_id uuid not null references support_tickets (id) on delete cascade,
+      is_inbound boolean not null,
+      created_at timestamptz not null
+    )`,
+  'create index support_mails_by_ticket on support_mails (ticket_id)',
+  `
+    create table support_attachments (
+      id uuid primary key,
+      message_id uuid references support_messages (id) on delete cascade,
+      user_id uuid not null references users (id) on delete cascade,
+      name text not null,
+      type text not null,
+      size integer not null,
+      created_at timestamptz not null
+    )`,
+  'create index support_attachments_by_message on support_attachments (message_id) where message_id is not null',
+  'create index support_attachments_loose on support_attachments (created_at) where message_id is null',
 ]

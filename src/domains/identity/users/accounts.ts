@@ -92,6 +92,11 @@ export async function makeAdministrator(sql: Sql, id: string, passwordHash: stri
   )
 }
 
+/** The administrators of the platform with a confirmed address. */
+export function findAdministrators(sql: Sql): Promise<Pick<UserRow, 'id' | 'email' | 'name'>[]> {
+  return users.find(sql, { isAdmin: true, emailVerified: true }, { columns: ['id', 'email', 'name'] })
+}
+
 /** Records that something the user's profile shows has changed. @returns the user, if there is one */
 export async function touchUser(sql: Sql, id: string, now: Date): Promise<UserRow | undefined> {
   const [row] = await users.updateReturning(sql, { id }, { version: increment(), updatedAt: now })

@@ -1,6 +1,7 @@
 /** What other domains use of users. */
 
 export {
+  findAdministrators,
   findPictures,
   findUser,
   findUserByEmail,

@@ -1,0 +1,55 @@
+import { timingSafeEqual, createHash } from 'node:crypto'
+import { join } from 'node:path'
+import type { Services } from '../../../core/services.ts'
+import type { Foundation } from '../../../foundation.ts'
+import { findTicketFiles, TicketAttachments } from './attachments.ts'
+import { CannedReplies } from './canned.ts'
+import { InboundMailRefused } from './errors.ts'
+import { DropFolder } from './mail/drop-folder.ts'
+import { InboundMails } from './mail/inbound.ts'
+import { ReplyAddresses } from './mail/reply-address.ts'
+import { TicketNotices } from './notices.ts'
+import { TicketReader } from './reader.ts'
+import { targetsOf } from './targets.ts'
+import { Tickets } from './tickets.ts'
+
+declare module '../../../core/services.ts' {
+  interface Services {
+    readonly support: ReturnType<typeof composeSupport>['services']['support']
+  }
+}
+
+/** Builds the services of the domain. Mails are received if SUPPORT_ADDRESS is set. */
+export function composeSupport(foundation: Foundation, { assets }: Pick<Services, 'assets'>) {
+  const { clock, config, database: sql, log, secret, storage } = foundation
+  const addresses =
+    config.SUPPORT_ADDRESS === undefined ? undefined : new ReplyAddresses(secret, config.SUPPORT_ADDRESS)
+  assets.housekeeping.keep(findTicketFiles)
+  const attachments = new TicketAttachments(sql, clock, storage)
+  const targets = targetsOf(config.SUPPORT_FIRST_RESPONSE_HOURS, config.SUPPORT_RESOLUTION_HOURS)
+  const reader = new TicketReader(sql, clock, targets, attachments)
+  const notices = new TicketNotices(foundation, addresses)
+  const tickets = new Tickets(foundation, { attachments, reader, notices })
+  const mails = addresses && new InboundMails(foundation, { addresses, attachments, notices, tickets })
+  const folder = mails && new DropFolder(join(config.DATA_DIR, 'inbound-mail'), mails, log)
+  const support = {
+    attachments,
+    canned: new CannedReplies(sql, clock),
+    reader,
+    tickets,
+    /** Mails of a mail server that has the secret. @throws AppError inbound_mail_refused */
+    mailsFor: (token: string | undefined): InboundMails => {
+      const expected = config.SUPPORT_INBOUND_SECRET
+      if (mails === undefined || expected === undefined || token === undefined || !isSame(token, expected)) {
+        throw InboundMailRefused()
+      }
+      return mails
+    },
+  }
+  return { services: { support }, start: async () => folder?.start(), close: async () => folder?.close() }
+}
+
+function isSame(one: string, other: string): boolean {
+  const [first, second] = [one, other].map((text) => createHash('sha256').update(text).digest())
+  return first !== undefined && second !== undefined && timingSafeEqual(first, second)
+}

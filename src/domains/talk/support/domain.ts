@@ -1,0 +1,16 @@
+import { domain } from '../../../domain.ts'
+import { composeSupport } from './compose.ts'
+import * as events from './events.ts'
+import * as jobs from './jobs.ts'
+import * as operations from './operations.ts'
+import { supportEntities } from './tables.ts'
+
+export const support = domain({
+  name: 'support',
+  about: 'Tickets of users to the support team',
+  operations,
+  events,
+  jobs,
+  entities: supportEntities,
+  compose: composeSupport,
+})

@@ -1,0 +1,188 @@
+import type { Caller } from '../../../core/caller.ts'
+import type { Clock } from '../../../core/clock.ts'
+import { NotFound } from '../../../core/errors.ts'
+import { pageOf, type PageRequest } from '../../../core/page.ts'
+import type { PageResult } from '../../../core/reply.ts'
+import type { Sql } from '../../../core/sql.ts'
+import { query } from '../../../db/query.ts'
+import { findUsers } from '../../identity/users/index.ts'
+import { attachmentView, type TicketAttachments } from './attachments.ts'
+import type { TicketData, TicketFilter, TicketStatsData, TicketSummaryData } from './schemas.ts'
+import type { Priority, TicketStatus } from './states.ts'
+import { dueTimes, type Targets } from './targets.ts'
+import { supportMessages, supportTickets, type TicketRow } from './tables.ts'
+
+/** Who reads or writes: administrators are the support team. */
+export type Party = Pick<Caller, 'userId' | 'isAdmin'>
+
+const COLUMNS = Object.keys(supportTickets.entity.meta.properties) as never[]
+
+const findTickets = query(
+  { supportTickets },
+  (
+    db,
+    $: {
+      readonly userId?: string | undefined
+      readonly assigneeId?: string | undefined
+      readonly category?: string | undefined
+      readonly priority?: Priority | undefined
+      readonly status?: TicketStatus | undefined
+      readonly afterId?: string | undefined
+      readonly limit: number
+    },
+  ) => {
+    let found = db.selectFrom('supportTickets').select(COLUMNS).orderBy('id', 'desc').limit($.limit)
+    if ($.userId !== undefined) found = found.where('userId', '=', $.userId)
+    if ($.status !== undefined) found = found.where('status', '=', $.status)
+    if ($.priority !== undefined) found = found.where('priority', '=', $.priority)
+    if ($.category !== undefined) found = found.where('category', '=', $.category)
+    if ($.assigneeId !== undefined) found = found.where('assigneeId', '=', $.assigneeId)
+    if ($.afterId !== undefined) found = found.where('id', '<', $.afterId)
+    return found
+  },
+)
+
+/** Reads tickets: users their own, administrators all. */
+export class TicketReader {
+  readonly #sql: Sql
+  readonly #clock: Clock
+  readonly #targets: Targets
+  readonly #attachments: TicketAttachments
+
+  constructor(sql: Sql, clock: Clock, targets: Targets, attachments: TicketAttachments) {
+    this.#sql = sql
+    this.#clock = clock
+    this.#targets = targets
+    this.#attachments = attachments
+  }
+
+  /** A page of tickets, newest first. Users see their own only, whatever the filter says. */
+  async list(
+    party: Party,
+    filter: TicketFilter,
+    { after, limit }: PageRequest,
+  ): Promise<PageResult<TicketSummaryData>> {
+    const { assigneeId, category, createdBy, priority, status } = filter
+    const rows = (await findTickets.rows(this.#sql, {
+      assigneeId,
+      category,
+      priority,
+      status,
+      userId: party.isAdmin ? createdBy : party.userId,
+      afterId: after?.id,
+      limit: limit + 1,
+    })) as TicketRow[]
+    return pageOf(
+      rows,
+      limit,
+      ({ createdAt, id }) => ({ createdAt, id }),
+      (row) => this.#summary(row),
+    )
+  }
+
+  /** @throws AppError not_found, also for tickets of others */
+  async get(party: Party, id: string): Promise<TicketData> {
+    return this.view(this.#sql, await findTicket(this.#sql, party, id), party)
+  }
+
+  /** A ticket with its messages. Notes are shown to administrators only. */
+  async view(sql: Sql, row: TicketRow, { isAdmin }: Party): Promise<TicketData> {
+    const all = await supportMessages.find(sql, { ticketId: row.id }, { orderBy: ['id asc'] })
+    const shown = isAdmin ? all : all.filter(({ role }) => role !== 'note')
+    const authors = await findUsers(sql, [...new Set(shown.map(({ authorId }) => authorId))], {
+      columns: ['id', 'name'],
+    })
+    const names = new Map(authors.map(({ id, name }) => [id, name]))
+    const files = await this.#attachments.of(
+      sql,
+      shown.map(({ id }) => id),
+    )
+    const messages = shown.map(({ authorId, byMail, content, createdAt, id, role }) => ({
+      _id: id,
+      role,
+      content,
+      authorName: names.get(authorId) ?? '',
+      byMail,
+      attachments: (files.get(id) ?? []).map(attachmentView),
+      createdAt,
+    }))
+    return { ...this.#summary(row), messages }
+  }
+
+  /** Numbers of the own tickets; for administrators of all, with times against the targets. */
+  async stats({ isAdmin, userId }: Party): Promise<TicketStatsData> {
+    const mine = isAdmin ? null : userId
+    const [byStatus, byPriority, byCategory] = await Promise.all([
+      this.#counted<{ status: TicketStatus; count: number }>('status', mine),
+      this.#counted<{ priority: Priority; count: number }>('priority', mine),
+      this.#counted<{ category: string; count: number }>('category', mine),
+    ])
+    const total = byStatus.reduce((sum, { count }) => sum + count, 0)
+    const times = isAdmin
+      ? {
+          firstResponse: await this.#times('first_response_at', this.#targets.firstResponse),
+          resolution: await this.#times('resolved_at', this.#targets.resolution),
+        }
+      : { firstResponse: null, resolution: null }
+    return { total, byStatus, byPriority, byCategory, ...times }
+  }
+
+  /** How many tickets have each value, the most frequent first. */
+  #counted<T extends object>(column: 'status' | 'priority' | 'category', userId: string | null): Promise<T[]> {
+    return this.#sql.rows<T>(
+      `select ${column}, count(*) as count from support_tickets
+       where $1::uuid is null or user_id = $1 group by ${column} order by count desc, ${column} limit 50`,
+      [userId],
+    )
+  }
+
+  #summary(row: TicketRow): TicketSummaryData {
+    const { assigneeId, category, closedAt, createdAt, firstResponseAt, id, priority, resolvedAt } = row
+    return {
+      _id: id,
+      createdAt,
+      updatedAt: row.updatedAt,
+      subject: row.subject,
+      category,
+      priority,
+      status: row.status,
+      createdBy: row.userId,
+      assigneeId,
+      firstResponseAt,
+      resolvedAt,
+      closedAt,
+      ...dueTimes(row, this.#targets, this.#clock.now()),
+      version: row.version,
+    }
+  }
+
+  /** How long something took, and how often its target was met. */
+  async #times(column: 'first_response_at' | 'resolved_at', hours: Targets['resolution']) {
+    const found = await this.#sql.row<{ median: number | null; met: number; missed: number }>(
+      `with target as (
+         select ${column} as done_at, created_at,
+           created_at + (($1::jsonb ->> priority)::float8 * interval '1 hour') as due_at
+         from support_tickets
+       )
+       select percentile_cont(0.5) within group (order by extract(epoch from done_at - created_at)::float8) as median,
+         count(*) filter (where done_at <= due_at) as met,
+         count(*) filter (where done_at > due_at or (done_at is null and due_at < $2)) as missed
+       from target`,
+      [JSON.stringify(hours), new Date(this.#clock.now())],
+    )
+    const { median = null, met: metCount = 0, missed: missedCount = 0 } = found ?? {}
+    return { medianSeconds: median, metCount, missedCount }
+  }
+}
+
+/** @throws AppError not_found, also for tickets of others */
+export async function findTicket(
+  sql: Sql,
+  { isAdmin, userId }: Party,
+  id: string,
+  lock?: 'for update',
+): Promise<TicketRow> {
+  const row = await supportTickets.first(sql, { id }, lock === undefined ? {} : { lock })
+  if (row === undefined || (!isAdmin && row.userId !== userId)) throw NotFound()
+  return row
+}

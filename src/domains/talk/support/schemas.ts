@@ -1,0 +1,143 @@
+import { pageFields } from '../../../core/page.ts'
+import { Id, Input, named, Nullable, ResourceBase, Text, Timestamp, Type, type Static } from '../../../core/schema.ts'
+import { MessageRole, PrioritySchema, TicketStatusSchema } from './states.ts'
+
+export const MOST_MESSAGES = 1_000
+export const MOST_OPEN = 100
+const MOST_FILES = 10
+export const MOST_TEXT = 20_000
+
+export const TicketAttachment = named(
+  'TicketAttachment',
+  Type.Object({
+    _id: Id,
+    id: Type.String({ ...Id, description: 'The same as `_id`' }),
+    name: Type.String({ description: 'File name' }),
+    url: Type.String({ description: 'Path on this server. Needs a credential' }),
+    fileType: Type.String({ description: 'Media type, detected from the content' }),
+    size: Type.Integer({ description: 'Bytes' }),
+  }),
+)
+export type TicketAttachmentData = Static<typeof TicketAttachment>
+
+export const TicketMessage = named(
+  'TicketMessage',
+  Type.Object({
+    _id: Id,
+    role: MessageRole,
+    content: Type.String(),
+    authorName: Type.String({ description: 'Empty if the user has set no name, or no longer exists' }),
+    byMail: Type.Boolean({ description: 'Whether it arrived as a mail' }),
+    attachments: Type.Array(TicketAttachment),
+    createdAt: Timestamp,
+  }),
+)
+
+const facts = {
+  ...ResourceBase,
+  subject: Type.String(),
+  category: Type.String(),
+  priority: PrioritySchema,
+  status: TicketStatusSchema,
+  createdBy: Type.String({ ...Id, description: 'The user who has the problem' }),
+  assigneeId: Nullable(Type.String({ ...Id, description: 'The administrator who takes care of it' })),
+  firstResponseAt: Nullable(Type.String({ ...Timestamp, description: 'When the support team first replied' })),
+  firstResponseDueAt: Type.String({ ...Timestamp, description: 'The target for the first reply' }),
+  resolvedAt: Nullable(Type.String({ ...Timestamp, description: 'When it was resolved or closed' })),
+  resolutionDueAt: Type.String({ ...Timestamp, description: 'The target for the resolution' }),
+  closedAt: Nullable(Timestamp),
+  isOverdue: Type.Boolean({ description: 'Whether a target has passed that was not met yet' }),
+  version: Type.Integer(),
+}
+
+export const TicketSummary = named('TicketSummary', Type.Object(facts))
+export type TicketSummaryData = Static<typeof TicketSummary>
+
+export const TicketView = named(
+  'Ticket',
+  Type.Object({ ...facts, messages: Type.Array(TicketMessage, { description: 'Oldest first' }) }),
+)
+export type TicketData = Static<typeof TicketView>
+
+const Attachments = Type.Array(Text(1, 500), {
+  maxItems: MOST_FILES,
+  uniqueItems: true,
+  description: 'Files from uploadTicketAttachment: their ids or URLs',
+})
+const Message = Text(1, MOST_TEXT, { description: 'The text' })
+const Category = Text(1, 50, { description: 'Such as `billing` or `streaming`' })
+
+export const NewTicket = Input({
+  subject: Text(1, 200),
+  category: Category,
+  priority: Type.Optional(PrioritySchema),
+  message: Message,
+  attachments: Type.Optional(Attachments),
+})
+export type NewTicketData = Static<typeof NewTicket>
+
+export const NewReply = Input({ message: Message, attachments: Type.Optional(Attachments) })
+export type NewReplyData = Static<typeof NewReply>
+
+export const TicketChange = Input({
+  status: Type.Optional(TicketStatusSchema),
+  priority: Type.Optional(PrioritySchema),
+  assigneeId: Type.Optional(
+    Nullable(Type.String({ ...Id, description: 'An administrator; null for nobody. Only administrators may set it' })),
+  ),
+})
+export type TicketChangeData = Static<typeof TicketChange>
+
+export const TicketPath = Input({ id: Id })
+export const AttachmentPath = Input({ id: Id })
+export const TicketQuery = Input({
+  status: Type.Optional(TicketStatusSchema),
+  priority: Type.Optional(PrioritySchema),
+  category: Type.Optional(Category),
+  assigneeId: Type.Optional(Type.String({ ...Id, description: 'For administrators' })),
+  createdBy: Type.Optional(Type.String({ ...Id, description: 'For administrators' })),
+  ...pageFields,
+})
+export type TicketFilter = Static<typeof TicketQuery>
+
+const count = Type.Integer()
+const Times = Type.Object({
+  medianSeconds: Nullable(Type.Number({ description: 'Null if there was none yet' })),
+  metCount: Type.Integer({ description: 'How many met their target' }),
+  missedCount: Type.Integer({ description: 'How many were too late, including those that are still open' }),
+})
+
+export const TicketStats = named(
+  'TicketStats',
+  Type.Object({
+    total: Type.Integer(),
+    byStatus: Type.Array(Type.Object({ status: TicketStatusSchema, count }), { description: 'Only states that occur' }),
+    byPriority: Type.Array(Type.Object({ priority: PrioritySchema, count }), {
+      description: 'Only priorities that occur',
+    }),
+    byCategory: Type.Array(Type.Object({ category: Type.String(), count }), { description: 'The 50 most frequent' }),
+    firstResponse: Nullable(Times),
+    resolution: Nullable(Times),
+  }),
+)
+export type TicketStatsData = Static<typeof TicketStats>
+
+export const CannedReplyView = named(
+  'CannedReply',
+  Type.Object({
+    ...ResourceBase,
+    title: Type.String(),
+    content: Type.String(),
+    version: Type.Integer(),
+    createdBy: Id,
+  }),
+)
+export type CannedReplyData = Static<typeof CannedReplyView>
+const canned = { title: Text(1, 100), content: Text(1, MOST_TEXT) }
+export const NewCannedReply = Input(canned)
+export const CannedReplyChange = Input({
+  title: Type.Optional(canned.title),
+  content: Type.Optional(canned.content),
+})
+export const CannedReplyPath = Input({ id: Id })
+export const CannedReplyQuery = Input(pageFields)

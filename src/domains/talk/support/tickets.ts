@@ -1,0 +1,228 @@
+import { DAY, type Clock } from '../../../core/clock.ts'
+import { Conflict, Forbidden, ValidationFailed } from '../../../core/errors.ts'
+import { publishToUser } from '../../../coordination/personal.ts'
+import type { EventType } from '../../../core/event.ts'
+import { uuidv7 } from '../../../core/id.ts'
+import { requireVersion, type IfMatch } from '../../../core/precondition.ts'
+import type { Sql, Transaction } from '../../../core/sql.ts'
+import { not } from '../../../db/condition.ts'
+import { increment } from '../../../db/increment.ts'
+import type { Foundation } from '../../../foundation.ts'
+import { findAdministrators } from '../../identity/users/index.ts'
+import type { TicketAttachments } from './attachments.ts'
+import { TicketClosed } from './errors.ts'
+import { ticketCreated, ticketNoteAdded, ticketUpdated } from './events.ts'
+import type { TicketNotices } from './notices.ts'
+import { findTicket, type Party, type TicketReader } from './reader.ts'
+import {
+  MOST_MESSAGES,
+  MOST_OPEN,
+  type NewReplyData,
+  type NewTicketData,
+  type TicketChangeData,
+  type TicketData,
+} from './schemas.ts'
+import { isDone, type Role, type TicketStatus } from './states.ts'
+import { supportMessages, supportTickets, type MessageRow, type TicketRow } from './tables.ts'
+
+/** How long a closed ticket takes replies. */
+const REOPEN_MS = 30 * DAY
+
+interface Needs {
+  readonly attachments: TicketAttachments
+  readonly reader: TicketReader
+  readonly notices: TicketNotices
+}
+
+/** Writes tickets. Each change locks its ticket, so that changes happen one after the other. */
+export class Tickets {
+  readonly #foundation: Pick<Foundation, 'clock' | 'coordination' | 'database'>
+  readonly #needs: Needs
+
+  constructor(foundation: Pick<Foundation, 'clock' | 'coordination' | 'database'>, needs: Needs) {
+    this.#foundation = foundation
+    this.#needs = needs
+  }
+
+  /** @throws AppError validation_failed for unknown files; conflict for too many open tickets */
+  create(party: Party, input: NewTicketData): Promise<TicketData> {
+    return this.#foundation.database.transaction((tx) => this.createIn(tx, party, input))
+  }
+
+  /** The same in a transaction. @param byMail whether it arrived as a mail */
+  async createIn(tx: Transaction, party: Party, input: NewTicketData, byMail = false): Promise<TicketData> {
+    const { userId } = party
+    const { attachments = [], category, message, priority = 'normal', subject } = input
+    const openCount = await supportTickets.count(tx, { userId, status: not('closed' as const) })
+    if (openCount >= MOST_OPEN) {
+      const details = { limit: MOST_OPEN }
+      throw Conflict({ message: `You can have ${MOST_OPEN} tickets that are not closed. Close one first.`, details })
+    }
+    const now = this.#clock.now()
+    const at = new Date(now).toISOString()
+    const row: TicketRow = {
+      id: uuidv7(now),
+      userId,
+      subject,
+      category,
+      priority,
+      status: 'open',
+      assigneeId: null,
+      messagesCount: 1,
+      firstResponseAt: null,
+      resolvedAt: null,
+      closedAt: null,
+      version: 1,
+      createdAt: at,
+      updatedAt: at,
+    }
+    await supportTickets.insert(tx, row)
+    const added = await this.#add(tx, row, { party, role: 'user', content: message, attachments, byMail })
+    await this.#needs.notices.created(tx, row, added)
+    await this.#announce(tx, row, ticketCreated)
+    return this.#needs.reader.view(tx, row, party)
+  }
+
+  /**
+   * Adds a reply. One of the support team sets the ticket to pending, one of its user to open.
+   * @throws AppError not_found; validation_failed for unknown files; ticket_closed; conflict for too many messages
+   */
+  reply(party: Party, id: string, input: NewReplyData): Promise<TicketData> {
+    return this.#foundation.database.transaction((tx) => this.replyIn(tx, party, id, input))
+  }
+
+  /** The same in a transaction. @param byMail whether it arrived as a mail */
+  async replyIn(tx: Transaction, party: Party, id: string, input: NewReplyData, byMail = false): Promise<TicketData> {
+    const before = await findTicket(tx, party, id, 'for update')
+    const now = this.#clock.now()
+    if (before.closedAt !== null && Date.parse(before.closedAt) < now - REOPEN_MS) throw TicketClosed()
+    const role = before.userId === party.userId ? 'user' : 'agent'
+    const { attachments = [], message } = input
+    const added = await this.#add(tx, before, { party, role, content: message, attachments, byMail })
+    const row = await this.#save(tx, before, {
+      status: role === 'agent' ? 'pending' : 'open',
+      messagesCount: before.messagesCount + 1,
+      ...(role === 'agent' && before.firstResponseAt === null && { firstResponseAt: added.createdAt }),
+    })
+    await this.#needs.notices.replied(tx, row, added)
+    await this.#announce(tx, row, ticketUpdated)
+    return this.#needs.reader.view(tx, row, party)
+  }
+
+  /** Adds an internal note, which the user of the ticket never sees. @throws AppError not_found, validation_failed */
+  note(party: Party, id: string, { attachments = [], message }: NewReplyData): Promise<TicketData> {
+    return this.#foundation.database.transaction(async (tx) => {
+      const row = await findTicket(tx, party, id, 'for update')
+      const added = await this.#add(tx, row, { party, role: 'note', content: message, attachments, byMail: false })
+      const staff = await findAdministrators(tx)
+      const { coordination } = this.#foundation
+      tx.afterCommit(() => {
+        for (const { id: to } of staff)
+          publishToUser(coordination, to, ticketNoteAdded, { ticketId: id, at: added.createdAt })
+      })
+      return this.#needs.reader.view(tx, row, party)
+    })
+  }
+
+  /**
+   * Changes the status or the priority, and for administrators the assignee.
+   * @throws AppError not_found, forbidden, precondition_failed, validation_failed, ticket_closed
+   */
+  update(party: Party, id: string, change: TicketChangeData, ifMatch: IfMatch): Promise<TicketData> {
+    return this.#foundation.database.transaction(async (tx) => {
+      const before = await findTicket(tx, party, id, 'for update')
+      requireVersion(ifMatch, before.version)
+      const { assigneeId = before.assigneeId, priority = before.priority, status = before.status } = change
+      await this.#requireAllowed(tx, party, before, { assigneeId, status })
+      if (assigneeId === before.assigneeId && priority === before.priority && status === before.status) {
+        return this.#needs.reader.view(tx, before, party)
+      }
+      const row = await this.#save(tx, before, { assigneeId, priority, status })
+      if (assigneeId !== null && assigneeId !== before.assigneeId && assigneeId !== party.userId) {
+        await this.#needs.notices.assigned(tx, row, assigneeId)
+      }
+      await this.#announce(tx, row, ticketUpdated)
+      return this.#needs.reader.view(tx, row, party)
+    })
+  }
+
+  get #clock(): Clock {
+    return this.#foundation.clock
+  }
+
+  async #requireAllowed(
+    tx: Sql,
+    { isAdmin }: Party,
+    before: TicketRow,
+    { assigneeId, status }: { readonly assigneeId: string | null; readonly status: TicketStatus },
+  ): Promise<void> {
+    const isReopened = before.status === 'closed' && status !== 'closed'
+    if (isReopened && Date.parse(before.closedAt ?? '') < this.#clock.now() - REOPEN_MS) throw TicketClosed()
+    if (!isAdmin && assigneeId !== before.assigneeId) {
+      throw Forbidden({ message: 'Only administrators can assign tickets.' })
+    }
+    if (!isAdmin && status !== before.status && status === 'pending') {
+      throw Forbidden({ message: 'Only a reply of the support team sets a ticket to pending.' })
+    }
+    if (assigneeId === null || assigneeId === before.assigneeId) return
+    if ((await findAdministrators(tx)).some(({ id }) => id === assigneeId)) return
+    const message = 'must be an administrator'
+    throw ValidationFailed({ errors: [{ path: '/body/assigneeId', code: 'unknown', message }] })
+  }
+
+  async #add(
+    tx: Sql,
+    { id: ticketId }: TicketRow,
+    added: {
+      readonly party: Party
+      readonly role: Role
+      readonly content: string
+      readonly attachments: readonly string[]
+      readonly byMail: boolean
+    },
+  ): Promise<MessageRow> {
+    if ((await supportMessages.count(tx, { ticketId })) >= MOST_MESSAGES) {
+      const details = { limit: MOST_MESSAGES }
+      throw Conflict({ message: `A ticket can have ${MOST_MESSAGES} messages. Create a new one.`, details })
+    }
+    const { attachments, byMail, content, party, role } = added
+    const now = this.#clock.now()
+    const createdAt = new Date(now).toISOString()
+    const row: MessageRow = { id: uuidv7(now), ticketId, authorId: party.userId, role, content, byMail, createdAt }
+    await supportMessages.insert(tx, row)
+    await this.#needs.attachments.bind(tx, row.id, party.userId, attachments)
+    return row
+  }
+
+  /** Writes a change. The times of the ticket follow from its status. */
+  async #save(
+    tx: Sql,
+    before: TicketRow,
+    change: Partial<TicketRow> & { readonly status: TicketStatus },
+  ): Promise<TicketRow> {
+    const at = new Date(this.#clock.now()).toISOString()
+    const { status } = change
+    const [row] = await supportTickets.updateReturning(
+      tx,
+      { id: before.id },
+      {
+        ...change,
+        resolvedAt: isDone(status) ? (before.resolvedAt ?? at) : null,
+        closedAt: status === 'closed' ? (before.closedAt ?? at) : null,
+        version: increment(),
+        updatedAt: at,
+      },
+    )
+    return row ?? before
+  }
+
+  /** Tells the sockets of the user and of the support team, after the commit. */
+  async #announce(tx: Transaction, row: TicketRow, type: EventType): Promise<void> {
+    const { assigneeId, id: ticketId, messagesCount, priority, status, updatedAt: at } = row
+    const recipients = new Set([row.userId, ...(await findAdministrators(tx)).map(({ id }) => id)])
+    const data = { ticketId, status, priority, assigneeId, messagesCount, at }
+    tx.afterCommit(() => {
+      for (const userId of recipients) publishToUser(this.#foundation.coordination, userId, type, data)
+    })
+  }
+}
