@@ -1,6 +1,7 @@
 import type { EntitySchema } from '@mikro-orm/postgresql'
 import type { EventType } from './core/event.ts'
 import type { AnyJob } from './core/job.ts'
+import type { NotificationType } from './core/notification.ts'
 import type { AnyOperation } from './core/operation.ts'
 import type { Services } from './core/services.ts'
 import type { AnySystemTurn } from './core/system-turn.ts'
@@ -23,6 +24,8 @@ export interface Domain {
   readonly about?: string
   readonly operations?: Readonly<Record<string, AnyOperation>>
   readonly events?: Readonly<Record<string, EventType>>
+  /** Notifications that the domain sends to users. */
+  readonly notifications?: Readonly<Record<string, NotificationType>>
   /** Jobs and schedules. */
   readonly jobs?: Readonly<Record<string, AnyJob>>
   /** Turns that the service runs by itself. */

@@ -10,6 +10,7 @@ import type { Clock } from './core/clock.ts'
 import type { EventType, WorkspaceEvent } from './core/event.ts'
 import type { Jobs } from './core/job.ts'
 import type { Logger } from './core/log.ts'
+import type { NotificationType } from './core/notification.ts'
 import type { SignedLinks } from './core/signed-links.ts'
 import type { TurnRunner } from './core/system-turn.ts'
 import type { WorkspaceLogs } from './core/workspace-logs.ts'
@@ -61,6 +62,7 @@ export interface Declared {
   /** The names of the services that administrators switch. */
   readonly services: readonly string[]
   readonly eventTypes: ReadonlyMap<string, EventType>
+  readonly notificationTypes: ReadonlyMap<string, NotificationType>
 }
 
 /** Code of `media/` that domains call. They may import only its types. */

@@ -26,6 +26,7 @@ export const QUEUES = {
   publishing: { summary: 'Publishing posts, and checking their outcome', concurrency: 100 },
   preparation: { summary: 'Uploading the files of posts before their time', concurrency: 10 },
   mail: { summary: 'Mails', concurrency: 5 },
+  notifications: { summary: 'Notifications of users', concurrency: 20 },
   media: { summary: 'Thumbnails and probing: heavy', concurrency: 2, fair: true },
   transcodes: { summary: 'Renditions: heavy, and long', concurrency: 1, fair: true },
   webhooks: { summary: 'Events to the endpoints of webhooks', concurrency: 200 },

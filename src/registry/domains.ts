@@ -27,6 +27,7 @@ import { switches } from '../domains/system/switches/domain.ts'
 import { chat } from '../domains/talk/chat/domain.ts'
 import { ideas } from '../domains/talk/ideas/domain.ts'
 import { support } from '../domains/talk/support/domain.ts'
+import { notifications } from '../domains/talk/notifications/domain.ts'
 import { webhooks } from '../domains/talk/webhooks/domain.ts'
 import { team } from '../domains/workspace/team/domain.ts'
 import { workspaces } from '../domains/workspace/workspaces/domain.ts'
@@ -50,6 +51,7 @@ export const domains = [
   auth,
   apiKeys,
   workspaces,
+  notifications,
   socialAccounts,
   limits,
   keys,

@@ -12,6 +12,7 @@ import type { JobService } from '../jobs/service.ts'
 import { api } from '../registry/api.ts'
 import { eventTypes } from '../registry/events.ts'
 import { jobs as allJobs } from '../registry/jobs.ts'
+import { notificationTypes } from '../registry/notifications.ts'
 import { composeDomains } from '../registry/services.ts'
 import { actorHealth } from '../turns/health.ts'
 import type { TurnAuthorizer } from '../turns/turn-authorizer.ts'
@@ -52,7 +53,7 @@ export function compose(
   const { clock, config } = resources
   const operations = walk(registry)
   const turnAuthorizer = new MemberTurnAuthorizer()
-  const declared = { services: Object.keys(registry), eventTypes }
+  const declared = { services: Object.keys(registry), eventTypes, notificationTypes }
   const layers = buildLayers(resources, { ...declared, operations, jobs: declaredJobs, turnAuthorizer })
   const { actors, announcements, executor, foundation, idempotency, jobs, mediaWork, turns } = layers
   const mailer = mailerOf(config, clock)

@@ -20,8 +20,6 @@ const LATER: Readonly<Record<string, string>> = {
   Users: `
     listDevices registerDevice unregisterDevice sendTestPush exportMyData
     deleteMyAccount`,
-  'Notifications, queue, services, approvals, platforms, webhooks': `listNotifications markAllNotificationsRead
-    getUnreadCount markNotificationRead`,
   'Public content and internal': `listApps getApp downloadLatestApp downloadAppVersion listBlogCategories listBlogPosts
     getBlogPost listBooks downloadBook internalUpload`,
 }

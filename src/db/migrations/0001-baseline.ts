@@ -5,6 +5,7 @@ import { infrastructure } from './baseline/infrastructure.ts'
 import { live } from './baseline/live.ts'
 import { media } from './baseline/media.ts'
 import { money } from './baseline/money.ts'
+import { notifications } from './baseline/notifications.ts'
 import { payments } from './baseline/payments.ts'
 import { publishing } from './baseline/publishing.ts'
 import { searchFunctions } from './baseline/search-functions.ts'
@@ -28,6 +29,7 @@ export class Baseline extends Migration {
       live,
       social,
       publishing,
+      notifications,
     ].flat()
     for (const statement of statements) this.addSql(statement)
   }

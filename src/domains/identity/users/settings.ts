@@ -1,5 +1,6 @@
 import type { TOptional, TProperties } from 'typebox'
 import { Format } from 'typebox/format'
+import { NOTIFICATION_KINDS, type NotificationKind } from '../../../core/notification.ts'
 import { Input, Nullable, OneOf, Text, Type, named, type Static, type TSchema } from '../../../core/schema.ts'
 import { TimeZone } from '../../../core/time-zone.ts'
 
@@ -63,25 +64,6 @@ const publishing = {
   defaultFirstComment: Text(0, 2_200),
 }
 
-/** The kinds of notifications. */
-export const NOTIFICATION_KINDS = [
-  'postPublished',
-  'postFailed',
-  'approvalRequested',
-  'approvalDecided',
-  'mention',
-  'comment',
-  'streamStarted',
-  'streamInterrupted',
-  'streamEnded',
-  'streamingMinutesLow',
-  'accountDisconnected',
-  'teamInvitation',
-  'billing',
-  'supportReply',
-] as const
-export type NotificationKind = (typeof NOTIFICATION_KINDS)[number]
-
 const channels = { inApp: Type.Boolean(), email: Type.Boolean(), push: Type.Boolean() }
 const quietHours = {
   enabled: Type.Boolean({ description: 'Hold back push and email between these times' }),
@@ -89,6 +71,13 @@ const quietHours = {
   end: TimeOfDay,
   timezone: Nullable(TimeZone),
 }
+
+const DIGESTS = ['immediate', 'hourly', 'daily'] as const
+
+const digest = OneOf(DIGESTS, {
+  description:
+    'When mails about notifications are sent: `immediate`, or together, `hourly` or `daily` at 08:00 in your time zone. Mails about billing are always immediate.',
+})
 
 const ui = {
   theme: OneOf(['system', 'light', 'dark'] as const),
@@ -112,7 +101,11 @@ export const PublishingSettings = named(
 )
 export const NotificationSettings = named(
   'NotificationSettings',
-  Type.Object({ kinds: Type.Object(eachKind(Type.Object(channels))), quietHours: Type.Object(quietHours) }),
+  Type.Object({
+    kinds: Type.Object(eachKind(Type.Object(channels))),
+    quietHours: Type.Object(quietHours),
+    digest,
+  }),
 )
 export const UiPreferences = named('UiPreferences', Type.Object(ui))
 
@@ -128,7 +121,11 @@ export const PublishingChange = part({
   autoRetry: part(autoRetry),
   linkShortening: part(linkShortening),
 })
-export const NotificationChange = part({ kinds: part(eachKind(part(channels))), quietHours: part(quietHours) })
+export const NotificationChange = part({
+  kinds: part(eachKind(part(channels))),
+  quietHours: part(quietHours),
+  digest,
+})
 export const UiChange = part(ui)
 
 export interface Settings {
@@ -159,16 +156,20 @@ export const DEFAULT_SETTINGS: Settings = {
       approvalDecided: channelsOf(true, false, true),
       mention: channelsOf(true, true, true),
       comment: channelsOf(true, false, false),
+      directMessage: channelsOf(true, true, true),
       streamStarted: channelsOf(true, false, false),
       streamInterrupted: channelsOf(true, false, true),
       streamEnded: channelsOf(true, false, false),
       streamingMinutesLow: channelsOf(true, true, true),
       accountDisconnected: channelsOf(true, true, true),
-      teamInvitation: channelsOf(true, true, false),
+      teamInvitation: channelsOf(true, false, true),
+      memberJoined: channelsOf(true, false, false),
+      webhookDisabled: channelsOf(true, true, false),
       billing: channelsOf(true, true, false),
       supportReply: channelsOf(true, true, true),
     },
     quietHours: { enabled: false, start: '22:00', end: '07:00', timezone: null },
+    digest: 'immediate',
   },
   ui: { theme: 'system', density: 'comfortable', calendarStartDay: 'monday', language: null },
 }

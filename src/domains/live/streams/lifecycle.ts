@@ -11,6 +11,7 @@ import type { PlanService } from '../../money/plans/index.ts'
 import { streamUpdated } from './events.ts'
 import type { InputSource } from './inputs.ts'
 import type { MediaDirectory, Placement, StreamNotices } from '../media-nodes/index.ts'
+import { notifyStatus } from './notices.ts'
 import { ownerOf } from './platforms.ts'
 import type { EndReason, StreamPlatformData } from './schemas.ts'
 import { isActive, next, type StreamStatus } from './state.ts'
@@ -163,6 +164,7 @@ export class StreamLifecycle {
       version: row.version,
     })
     this.#dependencies.notices.changed(turn, row.id)
+    await notifyStatus(turn, row, status)
   }
 
   /** Assigns a stream to another media node if its own is gone. */

@@ -16,6 +16,8 @@ import {
   streamUpdated,
   streamWarning,
 } from './events.ts'
+import { notifyMembers } from './notices.ts'
+import { streamDestinationFailed, streamMinutesLow } from './notifications.ts'
 import { next } from './state.ts'
 import { findStream, type StreamRow } from './store.ts'
 import { streamDestinations, streams, streamSessions } from './tables.ts'
@@ -146,6 +148,11 @@ async function observeDestinations(turn: Turn, row: StreamRow, reports: readonly
       since: report.since,
       lastError: report.lastError,
     })
+    if (report.state === 'needs_attention' && platform.status !== 'needs_attention') {
+      const reason = report.lastError?.message ?? ''
+      const data = { streamId: row.id, stream: row.title, destination: platform.name, reason }
+      await notifyMembers(turn, streamDestinationFailed, data)
+    }
   }
 }
 
@@ -225,7 +232,9 @@ export const warnOfMinutes = systemTurn<MinutesWarning>({
   run: async ({ turn, input }) => {
     const { streamId, sessionId, minutesLeft } = input
     const warned = await noteWarning.run(turn.sql, { sessionId, minutesLeft })
-    if (warned > 0) turn.emit(streamWarning, { streamId, code: 'minutes_running_out', minutesLeft })
+    if (warned === 0) return
+    turn.emit(streamWarning, { streamId, code: 'minutes_running_out', minutesLeft })
+    await notifyMembers(turn, streamMinutesLow, { streamId, minutes: minutesLeft })
   },
 })
 

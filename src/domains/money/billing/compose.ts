@@ -1,6 +1,5 @@
 import type { Services } from '../../../core/services.ts'
 import type { Foundation } from '../../../foundation.ts'
-import { Postman } from '../../../mail/postman.ts'
 import { Checkout } from './checkout.ts'
 import { Coupons } from './coupons.ts'
 import { AccountFitting } from './fitting.ts'
@@ -49,12 +48,11 @@ export function composeBilling(
     methods,
     transactionOf: (sql, id) => transactions.find(sql, id),
   })
-  const postman = new Postman(jobs)
   const renewals = new Renewals({
     database,
     clock,
     log: log.child({ part: 'billing' }),
-    postman,
+    jobs,
     plans,
     pricing,
     settlement,

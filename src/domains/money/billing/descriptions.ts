@@ -20,14 +20,6 @@ const moment = new Intl.DateTimeFormat('en-GB', {
 
 const day = new Intl.DateTimeFormat('en-GB', { timeZone: 'UTC', day: 'numeric', month: 'short', year: 'numeric' })
 
-/** `12 March 2026`, for mails. */
-export const longDay = new Intl.DateTimeFormat('en-GB', {
-  timeZone: 'UTC',
-  day: 'numeric',
-  month: 'long',
-  year: 'numeric',
-})
-
 export function planTitle(plan: PlanName): string {
   return PLANS[plan].title
 }

@@ -1,13 +1,13 @@
 import { HOUR, type Clock } from '../../../core/clock.ts'
+import type { Jobs } from '../../../core/job.ts'
 import type { Logger } from '../../../core/log.ts'
-import type { Sql, Transaction } from '../../../core/sql.ts'
+import type { Transaction } from '../../../core/sql.ts'
 import type { Database } from '../../../db/database.ts'
-import type { Mail } from '../../../mail/mailer.ts'
-import type { Postman } from '../../../mail/postman.ts'
-import { findUser } from '../../identity/users/index.ts'
 import type { PlanService, SubscriptionRow } from '../plans/index.ts'
 import type { Charger } from './charges.ts'
-import { chargeFailedMail, endedMail, trialEndsMail } from './mails.ts'
+import { notifyIn } from '../../talk/notifications/index.ts'
+import { planTitle } from './descriptions.ts'
+import { chargeFailed, planEnded, trialEnding } from './notifications.ts'
 import type { BillingRequest, Pricing } from './pricing.ts'
 import type { Settlement } from './settlement.ts'
 import { after, nextCharge } from './states.ts'
@@ -21,7 +21,7 @@ export interface RenewalsOptions {
   readonly database: Database
   readonly clock: Clock
   readonly log: Logger
-  readonly postman: Postman
+  readonly jobs: Jobs
   readonly plans: PlanService
   readonly pricing: Pricing
   readonly settlement: Settlement
@@ -82,7 +82,8 @@ export class Renewals {
     const failedAt = new Date(failedSince)
     await plans.update(tx, userId, { status, failedSince: failedAt, dueAt: new Date(next), remindAt: null })
     tx.afterCommit(() => plans.changed(userId))
-    await this.#mail(tx, userId, (to) => chargeFailedMail(to, row.plan, reason, next))
+    const data = { plan: planTitle(row.plan), reason, day: new Date(next).toISOString() }
+    await notifyIn(this.#options.jobs, tx, chargeFailed, { to: [userId], data })
   }
 
   /**
@@ -108,7 +109,8 @@ export class Renewals {
       version: row.version + 1,
     })
     tx.afterCommit(() => plans.changed(userId))
-    await this.#mail(tx, userId, (to) => endedMail(to, row.plan, plans.basePlan))
+    const data = { plan: planTitle(row.plan), base: planTitle(plans.basePlan) }
+    await notifyIn(this.#options.jobs, tx, planEnded, { to: [userId], data })
   }
 
   /** @returns what to charge, if anything */
@@ -150,7 +152,9 @@ export class Renewals {
     const { plans } = this.#options
     const end = Date.parse(row.periodEnd ?? '')
     await plans.update(tx, row.userId, { remindAt: null, dueAt: new Date(end) })
-    if (row.status === 'trialing') await this.#mail(tx, row.userId, (to) => trialEndsMail(to, row.plan, end))
+    if (row.status !== 'trialing') return
+    const data = { plan: planTitle(row.plan), day: new Date(end).toISOString() }
+    await notifyIn(this.#options.jobs, tx, trialEnding, { to: [row.userId], data })
   }
 
   async #wait(tx: Transaction, userId: string, version: number): Promise<void> {
@@ -158,11 +162,6 @@ export class Renewals {
     const row = await plans.subscription(tx, userId, { lock: true })
     if (row.version !== version || row.dueAt === null || Date.parse(row.dueAt) > clock.now()) return
     await plans.update(tx, userId, { dueAt: new Date(clock.now() + PENDING_MS) })
-  }
-
-  async #mail(sql: Sql, userId: string, write: (to: string) => Mail): Promise<void> {
-    const user = await findUser(sql, userId, { columns: ['email'] })
-    if (user !== undefined) await this.#options.postman.post(sql, write(user.email))
   }
 }
 

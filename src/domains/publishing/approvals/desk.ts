@@ -17,7 +17,7 @@ import {
 import { NoApprovalFlow, PingedRecently } from './errors.ts'
 import { flowOf } from './flows.ts'
 import { guestsFor } from './guests/store.ts'
-import { mailApprovers, mailAuthors } from './notices.ts'
+import { notifyApprovers, notifyAuthors } from './notices.ts'
 import { isReviewed, withApproval, type Reviewed, type Reviews } from './reviews.ts'
 import type { DecisionInputData } from './schemas.ts'
 import type { FlowRow } from './tables.ts'
@@ -161,7 +161,7 @@ export class ApprovalDesk {
     const now = this.#clock.now()
     const waitMs = approval.remindedAt === null ? 0 : Date.parse(approval.remindedAt) + PING_MS - now
     if (waitMs > 0) throw PingedRecently({ retryAfter: Math.ceil(waitMs / SECOND) })
-    await this.#remind(turn, open)
+    this.#remind(turn, open)
     const after = withApproval(open, { remindedAt: new Date(now).toISOString() })
     return this.#save(turn, before, after, { reminded: approval.approverIds.length })
   }
@@ -193,7 +193,7 @@ export class ApprovalDesk {
     const message = `Nobody has decided at the stage “${stage.name}” within ${stage.deadlineHours} hours.`
     const comment = null
     if (stage.afterDeadline === 'remind') {
-      await this.#remind(turn, before)
+      this.#remind(turn, before)
       const remindedAt = new Date(this.#clock.now()).toISOString()
       await savePost(turn, before, withApproval(before, { remindedAt, message, deadlineAt: null }))
     } else if (stage.afterDeadline === 'skip') {
@@ -202,12 +202,12 @@ export class ApprovalDesk {
     } else {
       const returned = this.#reviews.decided(before, { decision: 'request_changes', kind: 'deadline', comment })
       const closed = this.#reviews.close(returned, { status: 'changes_requested', message })
-      await mailAuthors(turn, closed, this.#clock.now())
+      await notifyAuthors(turn, closed)
       await savePost(turn, before, closed)
     }
   }
 
-  /** Mails the approvers of the stages that have opened since a time. */
+  /** Tells the approvers of the stages that have opened since a time. */
   async announce(turn: Turn, since: string): Promise<void> {
     const waiting = new Map<string, Reviewed[]>()
     for (const id of await postsInReview(turn.sql, turn.workspaceId)) {
@@ -215,7 +215,7 @@ export class ApprovalDesk {
       if (open === undefined || open.post.approval.openedAt < since) continue
       for (const userId of open.post.approval.approverIds) waiting.set(userId, [...(waiting.get(userId) ?? []), open])
     }
-    await mailApprovers(turn, waiting, { kind: 'opened', now: this.#clock.now() })
+    notifyApprovers(turn, waiting, 'opened')
   }
 
   /** Counts again who can decide on the posts in review. */
@@ -230,7 +230,7 @@ export class ApprovalDesk {
     const what = decision === 'reject' ? 'was rejected' : 'needs changes'
     const message = `It ${what}, at the stage “${decided.post.approval.stageName ?? ''}”.${comment === undefined ? '' : ` ${comment}`}`
     const closed = this.#reviews.close(decided, { status, message })
-    await mailAuthors(turn, closed, this.#clock.now())
+    await notifyAuthors(turn, closed)
     return closed
   }
 
@@ -241,9 +241,9 @@ export class ApprovalDesk {
     return stage === open.post.approval.stage && userId !== null && approverIds.includes(userId)
   }
 
-  async #remind(turn: Turn, open: Reviewed): Promise<void> {
+  #remind(turn: Turn, open: Reviewed): void {
     const posts = new Map(open.post.approval.approverIds.map((userId) => [userId, [open]]))
-    await mailApprovers(turn, posts, { kind: 'reminder', now: this.#clock.now() })
+    notifyApprovers(turn, posts, 'reminder')
   }
 
   async #openPost(turn: Turn, id: string): Promise<Reviewed | undefined> {

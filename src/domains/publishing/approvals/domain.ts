@@ -2,6 +2,7 @@ import { domain } from '../../../domain.ts'
 import { composeApprovals } from './compose.ts'
 import * as events from './events.ts'
 import * as jobs from './jobs.ts'
+import * as notifications from './notifications.ts'
 import * as operations from './operations.ts'
 import { approvalEntities } from './tables.ts'
 import * as turns from './turns.ts'
@@ -11,6 +12,7 @@ export const approvals = domain({
   about: 'Approval of posts in stages',
   operations,
   events,
+  notifications,
   jobs,
   turns: Object.values(turns),
   entities: approvalEntities,

@@ -13,7 +13,7 @@ export const endStage = job({
   },
 })
 
-/** One mail for each approver, however many posts were submitted at once. */
+/** One notification for each approver, however many posts were submitted at once. */
 export const announceStages = job({
   name: 'approvals.announce',
   summary: 'Tell approvers which posts wait for them',

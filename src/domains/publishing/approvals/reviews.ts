@@ -20,7 +20,7 @@ import {
 import { candidatesOf } from './approvers.ts'
 import { guestsFor } from './guests/store.ts'
 import { announceStages, endStage } from './jobs.ts'
-import { mailAuthors } from './notices.ts'
+import { notifyAuthors } from './notices.ts'
 import { progressOf } from './progress.ts'
 import type { StageData } from './schemas.ts'
 import type { FlowRow } from './tables.ts'
@@ -247,7 +247,7 @@ export class Reviews {
       ? ({ status: 'ready', message: 'It is approved, and waits to be released.' } as const)
       : ({ status: 'approved', message: 'It is approved.' } as const)
     const finished = withApproval({ post, targets }, { ...ENDED, ...passed, contentHash })
-    await mailAuthors(turn, finished, this.#clock.now())
+    await notifyAuthors(turn, finished)
     return finished
   }
 

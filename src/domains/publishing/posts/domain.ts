@@ -7,6 +7,7 @@ import { PostBatch } from './bulk/tables.ts'
 import { importFile } from './bulk/turns.ts'
 import { composePosts } from './compose.ts'
 import * as events from './events.ts'
+import * as notifications from './notifications.ts'
 import * as numbers from './numbers/operations.ts'
 import * as operations from './operations.ts'
 import { publishDue, watchTargets } from './publication/jobs.ts'
@@ -48,6 +49,7 @@ export const posts = domain({
     ...seriesOperations,
   },
   events: { ...events, ...commentEvents, ...queueEvents, ...seriesEvents, ...zoneEvents },
+  notifications,
   jobs: {
     publishDue,
     watchTargets,

@@ -3,6 +3,7 @@ import { composeSocialAccounts } from './compose.ts'
 import * as childOperations from './children/operations.ts'
 import * as events from './events.ts'
 import * as jobs from './jobs.ts'
+import * as notifications from './notifications.ts'
 import * as operations from './operations.ts'
 import {
   AccountHistory,
@@ -21,6 +22,7 @@ export const socialAccounts = domain({
   about: 'Accounts at social platforms, and their access',
   operations: { ...operations, ...childOperations },
   events,
+  notifications,
   jobs,
   turns: Object.values(turns),
   entities: [

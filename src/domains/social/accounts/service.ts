@@ -13,7 +13,7 @@ import type { AccountPosts } from './account-posts.ts'
 import { AccountMismatch } from './errors.ts'
 import { socialAccountCreated, socialAccountUpdated } from './events.ts'
 import type { SealedGrant } from './grants.ts'
-import { dueReminder, mailAboutAccess } from './notices.ts'
+import { dueReminder, notifyOfAccess } from './notices.ts'
 import { PUBLISHING_STATUSES } from './posting.ts'
 import type { SocialAccountData, SocialAccountDetailsData } from './schemas.ts'
 import type { AccountSeats } from './seats.ts'
@@ -190,7 +190,7 @@ export class SocialAccounts {
     await socialAccounts.update(turn.sql, { id }, { ...changes, status, statusReason: row.statusReason, updatedAt: at })
     if (status !== old.status) {
       turn.insert(accountHistory, { id: uuidv7(now), accountId: id, status, reason, actorId, at })
-      if (status === 'reconnect_needed' && actorId === null) await mailAboutAccess(turn, row, null)
+      if (status === 'reconnect_needed' && actorId === null) await notifyOfAccess(turn, row, null)
     }
     turn.emit(socialAccountUpdated, accountView(row))
     turn.audit({ kind: 'social_account', id })
@@ -204,7 +204,7 @@ export class SocialAccounts {
     const remindedDays = dueReminder(row, this.#clock.now())
     const by = { actorId: null, reason: 'the access is about to end' }
     await this.change(turn, id, remindedDays === undefined ? {} : { remindedDays }, by)
-    if (remindedDays !== undefined) await mailAboutAccess(turn, row, remindedDays)
+    if (remindedDays !== undefined) await notifyOfAccess(turn, row, remindedDays)
   }
 
   /**

@@ -3,6 +3,7 @@ import { composeChat } from './compose.ts'
 import { chatEntities } from './tables.ts'
 import * as events from './events.ts'
 import * as jobs from './jobs.ts'
+import * as notifications from './notifications.ts'
 import * as operations from './operations.ts'
 
 export const chat = domain({
@@ -10,6 +11,7 @@ export const chat = domain({
   about: 'Channels, direct conversations and their messages',
   operations,
   events,
+  notifications,
   jobs,
   entities: chatEntities,
   compose: composeChat,

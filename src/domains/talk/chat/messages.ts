@@ -11,6 +11,7 @@ import { writeChange } from './change-writer.ts'
 import { ChannelArchived, MessageDeleted, NotYourMessage } from './errors.ts'
 import { insertMentions, mentionsOf } from './mentioning.ts'
 import { findLiving, findMessage, findSent, insertMessage } from './message-store.ts'
+import { notifyOfMessage } from './notices.ts'
 import type { MessageRateLimit } from './message-rate-limit.ts'
 import {
   loadChannels,
@@ -117,6 +118,7 @@ export class Messages {
       messageId: message._id,
       data: { message },
     })
+    await notifyOfMessage(turn, this.#clock, cached.channel, message)
     if (clientId !== undefined) turn.settled(() => cached.remember(resendKey(caller.userId, clientId), message))
     return { message, isNew: true }
   }

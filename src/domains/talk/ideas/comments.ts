@@ -7,17 +7,15 @@ import type { PageResult } from '../../../core/reply.ts'
 import type { Sql } from '../../../core/sql.ts'
 import type { Turn } from '../../../core/turn.ts'
 import { increment } from '../../../db/increment.ts'
-import { sendMail } from '../../../mail/jobs.ts'
-import { renderMail } from '../../../mail/layout.ts'
-import { plainText, quotedName } from '../../../mail/user-text.ts'
-import { mailRecipients } from '../../identity/users/index.ts'
 import { findActors, type Actor } from '../../publishing/posts/index.ts'
-import { findMemberships, findNames, mergedScopes } from '../../workspace/workspaces/index.ts'
+import { findMemberships, mergedScopes } from '../../workspace/workspaces/index.ts'
 import type { PostFile } from '../../media/assets/index.ts'
+import { notify } from '../notifications/index.ts'
+import { ideaMentioned } from './notifications.ts'
 import { ideaCommentCreated, ideaCommentDeleted } from './events.ts'
 import { findIdea } from './ideas.ts'
 import type { IdeaCommentData, NewIdeaCommentData } from './schemas.ts'
-import { ideaComments, ideas, type IdeaCommentRow, type IdeaRow } from './tables.ts'
+import { ideaComments, ideas, type IdeaCommentRow } from './tables.ts'
 import { attachmentsOf, filesOf } from './views.ts'
 
 /** What members say about ideas. */
@@ -83,7 +81,11 @@ export class IdeaComments {
     const view = commentView(row, actor, files)
     turn.emit(ideaCommentCreated, view)
     turn.audit({ kind: 'idea', id: ideaId, details: { commentId: id } })
-    await this.#mailMentioned(turn, idea, view)
+    notify(turn, ideaMentioned, {
+      to: mentions,
+      actorId: userId,
+      data: { ideaId, idea: idea.title, comment: body },
+    })
     return view
   }
 
@@ -102,22 +104,6 @@ export class IdeaComments {
     await ideas.update(turn.sql, { id: ideaId }, { commentsCount: increment(-1) })
     turn.emit(ideaCommentDeleted, { ideaCommentId: commentId, ideaId })
     turn.audit({ kind: 'idea', id: ideaId, details: { commentId } })
-  }
-
-  async #mailMentioned(turn: Turn, { title }: IdeaRow, { actor, body, mentions }: IdeaCommentData): Promise<void> {
-    const others = mentions.filter((id) => id !== actor?._id)
-    const recipients = await mailRecipients(turn.sql, others, 'mention', this.#clock.now())
-    if (recipients.length === 0) return
-    const workspace = quotedName((await findNames(turn.sql, [turn.workspaceId])).get(turn.workspaceId) ?? '')
-    const name = actor === null || actor.name === '' ? 'A member' : quotedName(actor.name)
-    for (const { at, email } of recipients) {
-      const mail = renderMail(email, `${name} mentioned you in a comment on an idea`, [
-        'Hello,',
-        `${name} mentioned you in a comment on the idea ${quotedName(title)} in the workspace ${workspace}:`,
-        plainText(body),
-      ])
-      turn.job(sendMail, { ...mail }, { runAt: new Date(at) })
-    }
   }
 }
 

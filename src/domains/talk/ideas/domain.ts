@@ -1,6 +1,7 @@
 import { domain } from '../../../domain.ts'
 import { composeIdeas } from './compose.ts'
 import * as events from './events.ts'
+import * as notifications from './notifications.ts'
 import * as operations from './operations.ts'
 import { ideaEntities } from './tables.ts'
 
@@ -9,6 +10,7 @@ export const ideas = domain({
   about: 'Boards of ideas, with votes and comments',
   operations,
   events,
+  notifications,
   entities: ideaEntities,
   resources: ['idea_boards', 'ideas'],
   compose: composeIdeas,

@@ -2,6 +2,7 @@ import { domain } from '../../../domain.ts'
 import { composeWebhooks } from './compose.ts'
 import * as events from './events.ts'
 import * as jobs from './jobs.ts'
+import * as notifications from './notifications.ts'
 import * as operations from './operations.ts'
 import { Webhook, WebhookDelivery } from './tables.ts'
 import * as turns from './turns.ts'
@@ -11,6 +12,7 @@ export const webhooks = domain({
   about: 'Events of a workspace, sent to your own servers',
   operations,
   events,
+  notifications,
   jobs,
   turns: Object.values(turns),
   entities: [Webhook, WebhookDelivery],

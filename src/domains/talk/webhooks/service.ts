@@ -12,7 +12,7 @@ import { checkUrl, type TargetRules } from '../../../fetch/target.ts'
 import type { Foundation } from '../../../foundation.ts'
 import type { PlanService } from '../../money/plans/index.ts'
 import { webhookCreated, webhookDeleted, webhookUpdated } from './events.ts'
-import { mailDisabled } from './notices.ts'
+import { notifyDisabled } from './notices.ts'
 import { checkPatterns } from './patterns.ts'
 import { newSecret } from './signatures.ts'
 import type { DisabledReason } from './states.ts'
@@ -127,7 +127,7 @@ export class WebhookService {
     const changes = { status: 'disabled', disabledReason: reason, version: row.version + 1, updatedAt: at } as const
     const [changed = row] = await webhooks.updateReturning(turn.sql, { id }, changes)
     await this.#giveUp(turn, id, at)
-    if (reason !== 'by_member') await mailDisabled(turn, row, reason)
+    if (reason !== 'by_member') await notifyDisabled(turn, row, reason)
     turn.audit({ kind: 'webhook', id })
     this.#announce(turn, changed, webhookUpdated)
   }

@@ -2,6 +2,7 @@ import { domain } from '../../../domain.ts'
 import { composeTeam } from './compose.ts'
 import { teamEntities } from './tables.ts'
 import * as events from './events.ts'
+import * as notifications from './notifications.ts'
 import * as operations from './operations.ts'
 
 export const team = domain({
@@ -9,6 +10,7 @@ export const team = domain({
   about: 'Members, invitations, roles and groups of a workspace',
   operations,
   events,
+  notifications,
   entities: teamEntities,
   compose: composeTeam,
 })

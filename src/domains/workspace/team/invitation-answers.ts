@@ -9,7 +9,9 @@ import type { Sql } from '../../../core/sql.ts'
 import type { Turn } from '../../../core/turn.ts'
 import { anyOf, greaterThan } from '../../../db/condition.ts'
 import { findUser, normalizeEmail } from '../../identity/users/index.ts'
-import { addMember, findMembership, findNames, type MemberCache } from '../workspaces/index.ts'
+import { notify } from '../../talk/notifications/index.ts'
+import { addMember, findMembership, findNames, memberIds, type MemberCache } from '../workspaces/index.ts'
+import { memberJoined } from './notifications.ts'
 import { lackedBy, rightsOf, unrestrictedScopes } from './authority.ts'
 import {
   AlreadyMember,
@@ -110,6 +112,8 @@ export class InvitationAnswers {
     })
     turn.emit(invitationAccepted, invitationFacts(row))
     turn.emit(memberAdded, state)
+    const { userId } = caller
+    notify(turn, memberJoined, { to: await memberIds(turn.sql, turn.workspaceId), actorId: userId, data: { userId } })
     this.#members.changes(turn)
     return state
   }

@@ -13,7 +13,9 @@ import type { Foundation } from '../../../foundation.ts'
 import { sendMail } from '../../../mail/jobs.ts'
 import type { MailLimits } from '../../../mail/limits.ts'
 import { findUserByEmail, normalizeEmail } from '../../identity/users/index.ts'
+import { notify } from '../../talk/notifications/index.ts'
 import { findMembership } from '../workspaces/index.ts'
+import { invitationReceived } from './notifications.ts'
 import {
   managerOf,
   requireGrantable,
@@ -113,7 +115,7 @@ export class Invitations {
       updatedAt: now,
     })
     const row = await this.#find(turn, id)
-    this.#send(turn, row, token)
+    await this.#send(turn, row, token)
     turn.emit(invitationCreated, invitationFacts(row))
     return this.#audited(turn, row)
   }
@@ -155,7 +157,7 @@ export class Invitations {
       },
     )
     const row = await this.#find(turn, id)
-    this.#send(turn, row, token)
+    await this.#send(turn, row, token)
     turn.emit(invitationResent, invitationFacts(row))
     return this.#audited(turn, row)
   }
@@ -199,7 +201,7 @@ export class Invitations {
     await this.#mailLimits.require(turn.sql, { kind: 'invitation', to, accountId, workspaceId })
   }
 
-  #send(turn: Turn, row: InvitationRow, token: string): void {
+  async #send(turn: Turn, row: InvitationRow, token: string): Promise<void> {
     const mail = invitationMail({
       to: row.email,
       workspaceName: row.workspaceName,
@@ -211,6 +213,10 @@ export class Invitations {
       publicUrl: this.#publicUrl,
     })
     turn.job(sendMail, { ...mail })
+    const invited = await findUserByEmail(turn.sql, row.email, { columns: ['id'] })
+    if (invited === undefined) return
+    const data = { invitationId: row.id, invitedTo: row.workspaceName }
+    notify(turn, invitationReceived, { to: [invited.id], actorId: row.invitedBy, data })
   }
 
   #audited(turn: Turn, row: InvitationRow): InvitationData {

@@ -6,20 +6,16 @@ import { pageOf, type PageRequest } from '../../../../core/page.ts'
 import type { PageResult } from '../../../../core/reply.ts'
 import type { Sql } from '../../../../core/sql.ts'
 import type { Turn } from '../../../../core/turn.ts'
-import { sendMail } from '../../../../mail/jobs.ts'
-import { renderMail } from '../../../../mail/layout.ts'
-import { plainText, quotedName } from '../../../../mail/user-text.ts'
-import { mailRecipients } from '../../../identity/users/index.ts'
 import { postFiles, type PostFile } from '../../../media/assets/index.ts'
-import { findMemberships, findNames, mergedScopes } from '../../../workspace/workspaces/index.ts'
+import { notify } from '../../../talk/notifications/index.ts'
+import { findMemberships, mergedScopes } from '../../../workspace/workspaces/index.ts'
 import { findActors, type Actor } from '../actors.ts'
+import { commentAdded, commentMentioned } from '../notifications.ts'
+import { postName } from '../post-name.ts'
 import { posts, type PostRow } from '../tables.ts'
 import { postCommentCreated, postCommentDeleted } from './events.ts'
 import type { NewCommentInput, PostCommentData } from './schemas.ts'
 import { postComments, type CommentRow } from './tables.ts'
-
-/** Characters of a post that a mail quotes. */
-const QUOTED = 200
 
 /** What members say about posts. Platforms do not see it. */
 export class PostComments {
@@ -86,7 +82,7 @@ export class PostComments {
     const view = commentView(row, actor, files)
     turn.emit(postCommentCreated, view)
     turn.audit({ kind: 'post', id: postId, details: { commentId: row.id } })
-    await this.#mailMentioned(turn, post, view)
+    await this.#notify(turn, post, view)
     return view
   }
 
@@ -106,23 +102,15 @@ export class PostComments {
     turn.audit({ kind: 'post', id: postId, details: { commentId } })
   }
 
-  async #mailMentioned(turn: Turn, post: PostRow, { actor, body, mentions }: PostCommentData): Promise<void> {
-    const others = mentions.filter((id) => id !== actor?._id)
-    const recipients = await mailRecipients(turn.sql, others, 'mention', this.#clock.now())
-    if (recipients.length === 0) return
-    const names = await findNames(turn.sql, [turn.workspaceId])
-    const name = actor === null || actor.name === '' ? 'A member' : quotedName(actor.name)
-    const text = post.body.title ?? post.body.content
-    const shown = text.length > QUOTED ? `${text.slice(0, QUOTED)}…` : text
-    for (const { at, email } of recipients) {
-      const mail = renderMail(email, `${name} mentioned you in a comment on a post`, [
-        'Hello,',
-        `${name} mentioned you in a comment on a post of the workspace ${quotedName(names.get(turn.workspaceId) ?? '')}:`,
-        plainText(body),
-        ...(shown === '' ? [] : [`The post: ${plainText(shown)}`]),
-      ])
-      turn.job(sendMail, { ...mail }, { runAt: new Date(at) })
-    }
+  /** Tells who is mentioned, and the others who take part: who created the post, and who has commented on it. */
+  async #notify(turn: Turn, post: PostRow, { actor, body, mentions }: PostCommentData): Promise<void> {
+    const name = postName(post.body)
+    const data = { postId: post.id, post: name, comment: body }
+    const common = { actorId: actor?._id }
+    notify(turn, commentMentioned, { ...common, to: mentions, data: { ...data, hasPost: name === '' ? 'no' : 'yes' } })
+    const earlier = await postComments.find(turn.sql, { postId: post.id }, { columns: ['authorId'] })
+    const others = [post.createdBy, ...earlier.map(({ authorId }) => authorId)]
+    notify(turn, commentAdded, { ...common, to: others.filter((id) => !mentions.includes(id)), data })
   }
 }
 

@@ -9,6 +9,7 @@ import type { PostFile } from '../../../media/assets/index.ts'
 import { postingAccounts, type PostingAccount } from '../../../social/accounts/index.ts'
 import type { ApprovalGate } from '../approval/gate.ts'
 import { act, canAct } from '../planning.ts'
+import { notifyOutcomes } from './notices.ts'
 import { loadPosts, savePost, type LoadedPost } from '../store.ts'
 import {
   postAttempts,
@@ -217,7 +218,9 @@ class ClaimRound {
     await Promise.all(
       [...this.#before].map(async ([id, before]) => {
         const after = this.#after.get(id)
-        if (after !== undefined && after !== before) await savePost(turn, before, after)
+        if (after === undefined || after === before) return
+        notifyOutcomes(turn, before, after)
+        await savePost(turn, before, after)
       }),
     )
   }

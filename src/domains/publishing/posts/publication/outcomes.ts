@@ -4,6 +4,7 @@ import { anyOf } from '../../../../db/condition.ts'
 import type { LoggedCall } from '../../../../platforms/http/platform-http.ts'
 import { act } from '../planning.ts'
 import type { TargetAction } from '../state.ts'
+import { notifyOutcomes } from './notices.ts'
 import { loadPosts, savePost, type LoadedPost } from '../store.ts'
 import {
   postAttempts,
@@ -84,7 +85,9 @@ export class PublicationOutcomes {
     }
     for (const loaded of before) {
       const changed = after.get(loaded.post.id)
-      if (changed !== undefined && changed !== loaded) writes.push(savePost(turn, loaded, changed))
+      if (changed === undefined || changed === loaded) continue
+      notifyOutcomes(turn, loaded, changed)
+      writes.push(savePost(turn, loaded, changed))
     }
     await Promise.all(writes)
   }

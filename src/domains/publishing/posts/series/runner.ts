@@ -8,7 +8,7 @@ import { dueOccurrences, SeriesDates } from './dates.ts'
 import { recurringPostUpdated } from './events.ts'
 import { makeOccurrences } from './jobs.ts'
 import type { OccurrenceMaker } from './maker.ts'
-import { mailFailed, mailPaused } from './notices.ts'
+import { notifyFailed, notifyPaused } from './notices.ts'
 import { REASONS } from './reasons.ts'
 import { postSeries, type SeriesRow } from './tables.ts'
 import { summaryOf } from './views.ts'
@@ -79,7 +79,7 @@ export class SeriesRunner {
     await postSeries.update(turn.sql, { id }, changes)
     if (isMore) turn.job(makeOccurrences, { seriesId: id })
     turn.emit(recurringPostUpdated, summaryOf({ ...row, ...changes }))
-    if (problems.length > 0) await mailFailed(turn, row, problems, now)
+    if (problems.length > 0) notifyFailed(turn, row, problems)
   }
 
   /** Pauses the series of a workspace whose author can no longer write posts. */
@@ -101,7 +101,7 @@ export class SeriesRunner {
     }
     await postSeries.update(turn.sql, { id: row.id }, changes)
     turn.emit(recurringPostUpdated, summaryOf({ ...row, ...changes }))
-    await mailPaused(turn, row, now)
+    await notifyPaused(turn, row)
   }
 }
 

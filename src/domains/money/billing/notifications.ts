@@ -1,0 +1,33 @@
+import { EXAMPLE_TIME } from '../../../core/example-ids.ts'
+import { notificationType } from '../../../core/notification.ts'
+import { Type } from '../../../core/schema.ts'
+
+/** Their mails are part of the contract with the customer, so they cannot be switched off. */
+
+export const trialEnding = notificationType({
+  name: 'billing.trialEnding',
+  kind: 'billing',
+  summary: 'Your trial ends in some days, and the first charge follows',
+  mandatory: true,
+  data: Type.Object({ plan: Type.String(), day: Type.String() }),
+  example: { plan: 'Pro', day: EXAMPLE_TIME },
+})
+
+export const chargeFailed = notificationType({
+  name: 'billing.chargeFailed',
+  kind: 'billing',
+  summary: 'A charge for your plan has failed, and is repeated',
+  mandatory: true,
+  urgent: true,
+  data: Type.Object({ plan: Type.String(), reason: Type.String(), day: Type.String() }),
+  example: { plan: 'Pro', reason: 'The card was declined.', day: EXAMPLE_TIME },
+})
+
+export const planEnded = notificationType({
+  name: 'billing.ended',
+  kind: 'billing',
+  summary: 'Your plan has ended',
+  mandatory: true,
+  data: Type.Object({ plan: Type.String(), base: Type.String() }),
+  example: { plan: 'Pro', base: 'Free' },
+})

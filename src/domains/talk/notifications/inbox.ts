@@ -1,0 +1,173 @@
+import { sql as raw } from 'kysely'
+import { DAY } from '../../../core/clock.ts'
+import { NotFound } from '../../../core/errors.ts'
+import type { EventData, EventType } from '../../../core/event.ts'
+import { instant } from '../../../core/instant.ts'
+import { pageOf, type PageRequest } from '../../../core/page.ts'
+import type { PageResult } from '../../../core/reply.ts'
+import { query } from '../../../db/query.ts'
+import type { Foundation } from '../../../foundation.ts'
+import { publishToUser } from '../../../coordination/personal.ts'
+import { findReaders } from '../../identity/users/index.ts'
+import { lockBox, unreadOf } from './box.ts'
+import { notificationsRead } from './events.ts'
+import type { NotificationData, NotificationFilter, ReadAllData, UnreadData } from './schemas.ts'
+import { notifications, type NotificationRow } from './tables.ts'
+import { actorsOf, viewOf } from './views.ts'
+
+const KEPT_DAYS = 90
+/** Notifications that a user keeps. */
+const MOST = 1_000
+/** Rows that one statement deletes. */
+const ROWS = 5_000
+
+// Written by hand: `Table` has no delete with a limit, which bounds the time of a statement.
+const PRUNE_OLD = `delete from notifications where id in
+  (select id from notifications where latest_at < $1 order by latest_at limit ${ROWS})`
+const PRUNE_MANY = `delete from notifications where id in (
+  select n.id from notification_boxes b
+  cross join lateral (
+    select id from notifications where user_id = b.user_id order by latest_at desc, id desc offset ${MOST}
+  ) n limit ${ROWS})`
+// Written by hand: optional conditions on one statement that changes rows.
+const READ_ALL = `update notifications set read_at = $2
+  where user_id = $1 and in_app and read_at is null
+    and ($3::uuid is null or workspace_id = $3) and ($4::timestamptz is null or latest_at < $4)`
+
+const COLUMNS = [
+  'id',
+  'userId',
+  'workspaceId',
+  'type',
+  'kind',
+  'data',
+  'groupKey',
+  'actorIds',
+  'count',
+  'inApp',
+  'readAt',
+  'mailedAt',
+  'createdAt',
+  'latestAt',
+] as const satisfies readonly (keyof NotificationRow)[]
+
+interface Wanted {
+  readonly userId: string
+  readonly limit: number
+  readonly unread?: true | undefined
+  readonly read?: true | undefined
+  readonly kind?: string | undefined
+  readonly workspaceId?: string | undefined
+  readonly at?: string | undefined
+  readonly id?: string | undefined
+}
+
+const listed = query({ notifications }, (db, $: Wanted) => {
+  let found = db.selectFrom('notifications').select(COLUMNS).where('userId', '=', $.userId).where('inApp', '=', true)
+  if ($.unread !== undefined) found = found.where('readAt', 'is', null)
+  if ($.read !== undefined) found = found.where('readAt', 'is not', null)
+  if ($.kind !== undefined) found = found.where('kind', '=', $.kind as never)
+  if ($.workspaceId !== undefined) found = found.where('workspaceId', '=', $.workspaceId)
+  if ($.at !== undefined) {
+    found = found.where(raw<boolean>`(latest_at, id) < (${$.at}::timestamptz, ${$.id}::uuid)`)
+  }
+  return found.orderBy('latestAt', 'desc').orderBy('id', 'desc').limit($.limit)
+})
+
+/** An event for one user. */
+export interface PersonalNotice {
+  readonly userId: string
+  readonly type: EventType
+  readonly data: unknown
+}
+
+/** What users see of their notifications. */
+export class Inbox {
+  readonly #foundation: Foundation
+
+  constructor(foundation: Foundation) {
+    this.#foundation = foundation
+  }
+
+  /** The newest first, with the unread count. */
+  async list(
+    userId: string,
+    page: PageRequest,
+    { kind, status, workspaceId }: NotificationFilter,
+  ): Promise<UnreadData & { page: PageResult<NotificationData> }> {
+    const { database: sql, declared } = this.#foundation
+    const [reader] = await findReaders(sql, [userId])
+    const rows = await listed.rows(sql, {
+      userId,
+      limit: page.limit + 1,
+      kind,
+      workspaceId,
+      ...(status !== undefined && { [status]: true as const }),
+      ...(page.after && { at: page.after.createdAt, id: page.after.id }),
+    })
+    const actors = await actorsOf(sql, rows)
+    const language = reader?.language ?? 'en'
+    const result = pageOf(
+      rows,
+      page.limit,
+      ({ id, latestAt }) => ({ createdAt: latestAt, id }),
+      (row) => viewOf(row, declared.notificationTypes.get(row.type), actors, language),
+    )
+    return { page: result, ...(await unreadOf(sql, userId)) }
+  }
+
+  unread(userId: string): Promise<UnreadData> {
+    return unreadOf(this.#foundation.database, userId)
+  }
+
+  /** Reading again changes nothing. @throws AppError not_found */
+  async read(userId: string, id: string): Promise<UnreadData> {
+    const { clock, database } = this.#foundation
+    const at = new Date(clock.now()).toISOString()
+    const { changed, unread } = await database.transaction(async (tx) => {
+      const row = await notifications.first(tx, { id, userId, inApp: true }, { columns: ['readAt'] })
+      if (row === undefined) throw NotFound()
+      if (row.readAt !== null) return { changed: 0, unread: await unreadOf(tx, userId) }
+      await lockBox(tx, userId)
+      const updated = await notifications.update(tx, { id, userId, readAt: null }, { readAt: at })
+      return { changed: updated, unread: await unreadOf(tx, userId) }
+    })
+    if (changed > 0) this.#announceRead(userId, unread, id, at)
+    return unread
+  }
+
+  async readAll(userId: string, { upTo, workspaceId }: ReadAllData): Promise<UnreadData> {
+    const { clock, database } = this.#foundation
+    const at = new Date(clock.now()).toISOString()
+    const latest = instant(upTo)
+    // Replies give milliseconds, and the database has microseconds.
+    const before = latest === undefined ? null : new Date(latest.getTime() + 1)
+    const { changed, unread } = await database.transaction(async (tx) => {
+      await lockBox(tx, userId)
+      const updated = await tx.run(READ_ALL, [userId, at, workspaceId ?? null, before])
+      return { changed: updated, unread: await unreadOf(tx, userId) }
+    })
+    if (changed > 0) this.#announceRead(userId, unread, null, at)
+    return unread
+  }
+
+  /** Sends events to the sockets of users, after the commit. */
+  announce(notices: readonly PersonalNotice[]): void {
+    for (const { data, type, userId } of notices) {
+      publishToUser(this.#foundation.coordination, userId, type, data)
+    }
+  }
+
+  /** Deletes notifications that are old, and the oldest ones of users who have very many. */
+  async prune(signal: AbortSignal): Promise<void> {
+    const { clock, database } = this.#foundation
+    const before = new Date(clock.now() - KEPT_DAYS * DAY)
+    while (!signal.aborted && (await database.run(PRUNE_OLD, [before])) === ROWS) continue
+    while (!signal.aborted && (await database.run(PRUNE_MANY, [])) === ROWS) continue
+  }
+
+  #announceRead(userId: string, unread: UnreadData, notificationId: string | null, at: string): void {
+    const data: EventData<typeof notificationsRead> = { ...unread, notificationId, at }
+    this.announce([{ userId, type: notificationsRead, data }])
+  }
+}

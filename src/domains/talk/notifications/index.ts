@@ -1,0 +1,3 @@
+/** What other domains use of notifications. */
+
+export { notify, notifyIn, type Notified } from './notify.ts'

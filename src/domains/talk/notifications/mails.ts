@@ -1,0 +1,68 @@
+import type { Sql, Transaction } from '../../../core/sql.ts'
+import { anyOf } from '../../../db/condition.ts'
+import type { Foundation } from '../../../foundation.ts'
+import { textsFor } from '../../../language/texts.ts'
+import { sendMail } from '../../../mail/jobs.ts'
+import { renderMail } from '../../../mail/layout.ts'
+import { quotedName } from '../../../mail/user-text.ts'
+import { findReaders, type Reader } from '../../identity/users/index.ts'
+import { findNames } from '../../workspace/workspaces/index.ts'
+import { lockBox } from './box.ts'
+import { notificationMails, notifications, type NotificationRow } from './tables.ts'
+import { actorsOf, textsOf } from './views.ts'
+
+/** Writes mails about notifications, each of which is then one job that sends it. */
+export class NotificationMails {
+  readonly #foundation: Foundation
+
+  constructor(foundation: Foundation) {
+    this.#foundation = foundation
+  }
+
+  /** Writes the mail of a batch, about what the user still wants to hear of and has not read. */
+  async write(tx: Transaction, { batch, userId }: { userId: string; batch: string }): Promise<void> {
+    const [reader] = await findReaders(tx, [userId])
+    if (reader === undefined) return
+    // A transaction that adds to the batch may not have committed yet.
+    await lockBox(tx, userId)
+    const waiting = await notificationMails.deleteReturning(tx, { userId, batch }, ['notificationId'])
+    const ids = waiting.map(({ notificationId }) => notificationId)
+    const rows = await notifications.find(tx, { id: anyOf(ids), readAt: null }, { orderBy: ['id asc'] })
+    const wanted = rows.filter((row) => this.#isWanted(reader, row))
+    // What the user does not see in the app is over with its mail. A later event of the group begins anew.
+    const unseen = rows.filter(({ inApp }) => !inApp).map(({ id }) => id)
+    const readAt = new Date(this.#foundation.clock.now())
+    if (unseen.length > 0) await notifications.update(tx, { id: anyOf(unseen) }, { readAt })
+    if (wanted.length > 0) await this.#send(tx, reader, wanted)
+  }
+
+  #isWanted({ notifications: { kinds } }: Reader, { kind, type }: NotificationRow): boolean {
+    const declared = this.#foundation.declared.notificationTypes.get(type)
+    return declared !== undefined && (kinds[kind].email || declared.mandatory === true)
+  }
+
+  async #send(tx: Transaction, reader: Reader, rows: readonly NotificationRow[]): Promise<void> {
+    const { jobs } = this.#foundation
+    const actors = await actorsOf(tx, rows)
+    const workspaces = await namesOf(tx, rows)
+    const texts = textsFor(reader.language)
+    const parts = rows.map((row) => ({ row, ...textsOf(row, actors, reader.language) }))
+    const [first] = parts
+    const subject =
+      parts.length === 1 && first ? first.title : texts.say('notification.digest', { count: parts.length })
+    const blocks = parts.flatMap(({ row, text, title }) => {
+      const workspace = row.workspaceId === null ? undefined : workspaces.get(row.workspaceId)
+      return [
+        ...(parts.length === 1 && text.length > 0 ? [] : [title]),
+        ...text,
+        ...(workspace === undefined ? [] : [texts.say('notification.workspace', { workspace: quotedName(workspace) })]),
+      ]
+    })
+    await jobs.add(tx, sendMail, { ...renderMail(reader.email, subject, [texts.say('mail.hello'), ...blocks]) })
+  }
+}
+
+async function namesOf(sql: Sql, rows: readonly NotificationRow[]): Promise<ReadonlyMap<string, string>> {
+  const ids = [...new Set(rows.flatMap(({ workspaceId }) => workspaceId ?? []))]
+  return ids.length === 0 ? new Map() : findNames(sql, ids)
+}
