@@ -1,5 +1,6 @@
 import type { Static, TObject, TSchema } from 'typebox'
 import type { Clock } from '../core/clock.ts'
+import type { Analytics } from './analytics.ts'
 import type { PlatformHttp, ReplyReader } from './http/platform-http.ts'
 import type { Publishing } from './publishing.ts'
 import type { Confidence, Rule } from './rules/rule.ts'
@@ -291,6 +292,8 @@ export interface Platform {
   readonly children?: (context: AccountContext) => Promise<readonly ChildAccount[]>
   /** How it publishes. */
   readonly publishing?: Publishing
+  /** What it reports of accounts and posts. */
+  readonly analytics: Analytics
   /** The options of a post that only this platform has: a schema of `PostContent.options`. */
   readonly options?: TObject
   /** Boards, chats and channels. */

@@ -20,6 +20,7 @@ import { invoices } from '../domains/money/invoices/domain.ts'
 import { ledger } from '../domains/money/ledger/domain.ts'
 import { payments } from '../domains/money/payments/domain.ts'
 import { plans } from '../domains/money/plans/domain.ts'
+import { analytics } from '../domains/publishing/analytics/domain.ts'
 import { approvals } from '../domains/publishing/approvals/domain.ts'
 import { posts } from '../domains/publishing/posts/domain.ts'
 import { health } from '../domains/system/health/domain.ts'
@@ -60,6 +61,7 @@ export const domains = [
   uploads,
   posts,
   approvals,
+  analytics,
   chat,
   ideas,
   support,

@@ -1,4 +1,5 @@
 import { Migration } from '@mikro-orm/migrations'
+import { analytics } from './baseline/analytics.ts'
 import { billing } from './baseline/billing.ts'
 import { identity } from './baseline/identity.ts'
 import { infrastructure } from './baseline/infrastructure.ts'
@@ -30,6 +31,7 @@ export class Baseline extends Migration {
       social,
       publishing,
       notifications,
+      analytics,
     ].flat()
     for (const statement of statements) this.addSql(statement)
   }

@@ -7,6 +7,8 @@ export interface Person {
   readonly handle: string
   /** App passwords by name. The first sign-in sets the first one. */
   readonly passwords: Record<string, string>
+  /** Set by tests. */
+  followers?: number
 }
 
 /** A session, from a sign-in to its end. */
@@ -34,6 +36,8 @@ export interface StoredRecord {
   readonly cid: string
   readonly value: Readonly<Record<string, unknown>>
   readonly at: number
+  /** Set by tests. */
+  likes?: number
 }
 
 export interface VideoJob {

@@ -9,7 +9,7 @@ import {
 } from '../sandbox/fake.ts'
 import { FakeAuthorizationServer } from './fake-oauth.ts'
 import { FakeRepos } from './fake-records.ts'
-import { fault, invalid, newState, textOf, type Person, type State } from './fake-state.ts'
+import { fault, invalid, newState, textOf, type Person, type State, type StoredRecord } from './fake-state.ts'
 import { FakeVideos } from './fake-video.ts'
 
 const ACCESS_MS = 2 * 3_600_000
@@ -148,26 +148,49 @@ export function blueskyFake({ clock, state }: FakeOptions<State>): Fake<State> {
     return { status: 200 }
   }
 
-  const posts = (query: URLSearchParams): FakeReply => {
-    const found = query.getAll('uris').flatMap((uri) => kept.records[uri] ?? [])
-    const all = Object.values(kept.records)
+  const posts = (query: URLSearchParams): FakeReply =>
+    json(200, { posts: postViews(query.getAll('uris').flatMap((uri) => kept.records[uri] ?? [])) })
+
+  /** The posts of an account, the newest first. */
+  const authorFeed = (query: URLSearchParams): FakeReply => {
+    const first = Number(query.get('cursor') ?? 0)
+    const most = Number(query.get('limit') ?? 50)
+    const own = Object.values(kept.records)
+      .filter(({ uri }) => uri.startsWith(`at://${query.get('actor')}/${POST}/`))
+      .filter(({ value }) => query.get('filter') !== 'posts_no_replies' || value['reply'] === undefined)
+      .toSorted((one, other) => other.at - one.at)
+    const shown = postViews(own.slice(first, first + most))
     return json(200, {
-      posts: found.map(({ at, cid, uri, value }) => {
-        const did = uri.split('/')[2] ?? ''
-        const replies = all.filter((one) => (one.value['reply'] as { parent?: { uri?: string } })?.parent?.uri === uri)
-        return {
-          uri,
-          cid,
-          author: { did, handle: kept.people[did]?.handle },
-          record: value,
-          replyCount: replies.length,
-          repostCount: 0,
-          likeCount: 0,
-          quoteCount: 0,
-          bookmarkCount: 0,
-          indexedAt: new Date(at).toISOString(),
-        }
-      }),
+      feed: shown.map((post) => ({ post })),
+      ...(first + most < own.length && { cursor: String(first + most) }),
+    })
+  }
+
+  const profile = (query: URLSearchParams): FakeReply => {
+    const owner = kept.people[query.get('actor') ?? '']
+    if (owner === undefined) return invalid('Profile not found')
+    const { did, followers = 0, handle } = owner
+    const postsCount = Object.keys(kept.records).filter((uri) => uri.startsWith(`at://${did}/${POST}/`)).length
+    return json(200, { did, handle, followersCount: followers, followsCount: 0, postsCount })
+  }
+
+  const postViews = (found: readonly StoredRecord[]) => {
+    const all = Object.values(kept.records)
+    return found.map(({ at, cid, likes = 0, uri, value }) => {
+      const did = uri.split('/')[2] ?? ''
+      const replies = all.filter((one) => (one.value['reply'] as { parent?: { uri?: string } })?.parent?.uri === uri)
+      return {
+        uri,
+        cid,
+        author: { did, handle: kept.people[did]?.handle },
+        record: value,
+        replyCount: replies.length,
+        repostCount: 0,
+        likeCount: likes,
+        quoteCount: 0,
+        bookmarkCount: 0,
+        indexedAt: new Date(at).toISOString(),
+      }
     })
   }
 
@@ -182,6 +205,8 @@ export function blueskyFake({ clock, state }: FakeOptions<State>): Fake<State> {
     }
     if (method === 'com.atproto.server.getServiceAuth') return videos.serviceAuth(request.query, did)
     if (method === 'app.bsky.feed.getPosts') return posts(request.query)
+    if (method === 'app.bsky.feed.getAuthorFeed') return authorFeed(request.query)
+    if (method === 'app.bsky.actor.getProfile') return profile(request.query)
     const repo = method.startsWith('com.atproto.repo.') ? method.slice('com.atproto.repo.'.length) : ''
     return repos.handle(repo, request, did) ?? fault(501, 'MethodNotImplemented', 'Method Not Implemented')
   }

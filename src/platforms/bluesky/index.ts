@@ -1,3 +1,4 @@
+import { analytics } from './analytics.ts'
 import { platform } from '../platform.ts'
 import { connect, deleteSession, Fields } from './app-password.ts'
 import { capabilities } from './capabilities.ts'
@@ -27,6 +28,7 @@ export const bluesky = platform({
   documents,
   options,
   publishing,
+  analytics,
   rules,
   reader,
   profile: profileOf,

@@ -1,7 +1,15 @@
 import { SECOND } from '../../core/clock.ts'
 import type { PostMedia } from '../content.ts'
 import { PlatformError } from '../error-kinds.ts'
-import type { PublishContext, Publishing, PublishPart, PublishState, RemotePost, StepResult } from '../publishing.ts'
+import type {
+  Insights,
+  PublishContext,
+  Publishing,
+  PublishPart,
+  PublishState,
+  RemotePost,
+  StepResult,
+} from '../publishing.ts'
 import { mentionsOf } from './facets.ts'
 import { resolveHandle } from './identity.ts'
 import { GATE, gateOf, POST, recordOf } from './record.ts'
@@ -27,7 +35,7 @@ interface Put {
   readonly cid: string
 }
 
-interface PostView {
+export interface PostView {
   readonly likeCount?: number
   readonly repostCount?: number
   readonly quoteCount?: number
@@ -84,14 +92,23 @@ export const publishing: Publishing = {
     const { posts } = await query<{ posts: readonly PostView[] }>(context, 'app.bsky.feed.getPosts', { uris: id })
     const post = posts[0]
     if (post === undefined) return {}
-    const { bookmarkCount, likeCount = 0, quoteCount = 0, replyCount = 0, repostCount = 0 } = post
-    return {
-      likes: likeCount,
-      shares: repostCount + quoteCount,
-      comments: replyCount,
-      ...(bookmarkCount !== undefined && { saves: bookmarkCount }),
-    }
+    return insightsOf(post)
   },
+}
+
+export function insightsOf({
+  bookmarkCount,
+  likeCount = 0,
+  quoteCount = 0,
+  replyCount = 0,
+  repostCount = 0,
+}: PostView): Insights {
+  return {
+    likes: likeCount,
+    shares: repostCount + quoteCount,
+    comments: replyCount,
+    ...(bookmarkCount !== undefined && { saves: bookmarkCount }),
+  }
 }
 
 type Step = (context: PublishContext, part: PublishPart, state: State) => Promise<StepResult>
@@ -163,7 +180,7 @@ function uriOf(context: PublishContext, rkey: string): string {
   return `at://${didOf(context)}/${POST}/${rkey}`
 }
 
-function postOf({ cid, uri }: Put): RemotePost {
+export function postOf({ cid, uri }: Put): RemotePost {
   const [, , did = '', , rkey = ''] = uri.split('/')
   return { id: uri, url: `https://bsky.app/profile/${did}/post/${rkey}`, ids: { cid } }
 }

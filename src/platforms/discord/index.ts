@@ -19,6 +19,16 @@ export const discord = platform({
   },
   options,
   publishing,
+  analytics: {
+    accountFigures: [],
+    contentFigures: ['likes'],
+    audience: [],
+    missing: {
+      account: 'Discord reports no followers of a channel.',
+      listing: 'Crier lists no messages of Discord that others wrote.',
+      audience: 'Crier reads no audience from this platform.',
+    },
+  },
   rules,
   reader,
   profile: profileOf,

@@ -15,6 +15,8 @@ export interface FakePage {
   /** The user that manages it. */
   readonly user: string
   readonly tasks: readonly string[]
+  /** Set by tests. */
+  followers?: number
 }
 
 export interface FakePhoto {

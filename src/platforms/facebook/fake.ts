@@ -214,12 +214,13 @@ export function facebookFake({ clock, state }: FakeOptions<State>): Fake<State> 
   }
 }
 
-function pageView(base: string, { id, name, username }: FakePage) {
+function pageView(base: string, { followers = 0, id, name, username }: FakePage) {
   return {
     id,
     name,
     username,
     link: `${base}/${username}`,
     picture: { data: { url: `${base}/pictures/${id}.jpg` } },
+    followers_count: followers,
   }
 }

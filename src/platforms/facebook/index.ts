@@ -1,3 +1,4 @@
+import { analytics } from './analytics.ts'
 import { PlatformError } from '../error-kinds.ts'
 import { graphReader } from '../meta/replies.ts'
 import { platform } from '../platform.ts'
@@ -21,6 +22,7 @@ export const facebook = platform({
   fake: async () => (await import('./fake.ts')).facebookFake,
   oauth,
   publishing,
+  analytics,
   rules,
   reader: graphReader,
   profile: profileOf,

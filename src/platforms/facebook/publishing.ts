@@ -36,7 +36,7 @@ interface Post {
   readonly attachments?: { readonly data: readonly Attachment[] }
 }
 
-interface Figures {
+export interface Figures {
   readonly reactions?: { readonly summary?: { readonly total_count?: number } }
   readonly comments?: { readonly summary?: { readonly total_count?: number } }
   readonly shares?: { readonly count?: number }

@@ -372,6 +372,8 @@ function mediaView(base: string, { at, caption, files, id, kind }: FakeMedia, { 
     permalink: `${base}/p/${Number(id).toString(36)}/`,
     timestamp: graphTime(at),
     username,
+    like_count: 0,
+    comments_count: 0,
   }
 }
 

@@ -5,6 +5,8 @@ export interface FakeAccount {
   readonly id: string
   readonly username: string
   type: 'BUSINESS' | 'MEDIA_CREATOR' | 'PERSONAL'
+  /** Set by tests. */
+  followers?: number
 }
 
 export interface FakeContainer {

@@ -109,6 +109,8 @@ export function instagramFake({ clock, state }: FakeOptions<State>): Fake<State>
         name: username,
         account_type: type,
         profile_picture_url: `${request.base}/pictures/${id}.jpg`,
+        followers_count: account.followers ?? 0,
+        follows_count: 0,
         media_count: kept.media.filter((media) => media.account === id).length,
       }
       return json(200, pick(view, paramsOf(request)['fields']))

@@ -1,3 +1,4 @@
+import { analytics } from './analytics.ts'
 import { graphReader } from '../meta/replies.ts'
 import { platform } from '../platform.ts'
 import { capabilities } from './capabilities.ts'
@@ -21,6 +22,7 @@ export const instagram = platform({
   oauth,
   options,
   publishing,
+  analytics,
   rules,
   reader: graphReader,
   profile: profileOf,

@@ -20,6 +20,16 @@ export const linkedin = platform({
   oauth,
   options,
   publishing,
+  analytics: {
+    accountFigures: [],
+    contentFigures: ['views', 'reach', 'likes', 'comments', 'shares', 'clicks'],
+    audience: [],
+    missing: {
+      account: 'Crier does not read the followers of a LinkedIn organization yet.',
+      listing: 'Crier lists no posts of LinkedIn that were published elsewhere yet.',
+      audience: 'Crier reads no audience from this platform.',
+    },
+  },
   rules,
   reader,
   profile: profileOf,

@@ -3,6 +3,8 @@
 export interface Person {
   readonly id: string
   readonly username: string
+  /** Set by tests. */
+  followers?: number
 }
 
 export interface Media {
@@ -28,6 +30,8 @@ export interface Status {
   readonly replyTo: string | null
   readonly at: number
   editedAt: number | null
+  /** Set by tests. */
+  likes?: number
 }
 
 interface Shown {
@@ -54,7 +58,7 @@ export function statusView({ base, media, people, statuses }: Shown, status: Sta
     sensitive: isSensitive,
     visibility,
     language,
-    favourites_count: 0,
+    favourites_count: status.likes ?? 0,
     reblogs_count: 0,
     replies_count: statuses.filter((one) => one.replyTo === id).length,
     favourited: false,
@@ -97,7 +101,7 @@ export function mediaView(base: string, { description, id, pending, type }: Medi
   }
 }
 
-export function accountView(base: string, person: Person | undefined) {
+export function accountView(base: string, person: Person | undefined, statusCount = 0) {
   const { id = '', username = '' } = person ?? {}
   const missing = `${base}/avatars/missing.png`
   return {
@@ -118,8 +122,8 @@ export function accountView(base: string, person: Person | undefined) {
     discoverable: true,
     created_at: '2026-01-01T00:00:00.000Z',
     last_status_at: null,
-    statuses_count: 0,
-    followers_count: 0,
+    statuses_count: statusCount,
+    followers_count: person?.followers ?? 0,
     following_count: 0,
     fields: [],
     emojis: [],

@@ -252,7 +252,10 @@ export function mastodonFake({ clock, state }: FakeOptions<State>): Fake<State> 
 
   const asAccount = (request: FakeRequest, holder: TokenHolder): FakeReply => {
     const { base, method, path } = request
-    if (path === '/api/v1/accounts/verify_credentials') return json(200, accountView(base, kept.people[holder.account]))
+    if (path === '/api/v1/accounts/verify_credentials') {
+      const own = kept.statuses.filter((status) => status.person === holder.account)
+      return json(200, accountView(base, kept.people[holder.account], own.length))
+    }
     if (method === 'POST' && path === '/api/v2/media') return upload(request, holder)
     if (method === 'POST' && path === '/api/v1/statuses') return publish(request, holder)
     const [, kind, id = ''] = /^\/api\/v1\/(media|statuses)\/(\d+)$/.exec(path) ?? []

@@ -1,3 +1,4 @@
+import { analytics } from './analytics.ts'
 import { platform, type AccountContext, type LiveCapabilities } from '../platform.ts'
 import { appOf, oauth } from './oauth.ts'
 import { options } from './options.ts'
@@ -16,6 +17,7 @@ export const mastodon = platform({
   oauth,
   options,
   publishing,
+  analytics,
   rules,
   reader,
   profile: (context) => profileOf(context, context.credential),

@@ -3,7 +3,15 @@ import { isSameText, textOfHtml } from '../fingerprint.ts'
 import { multipart } from '../http/multipart.ts'
 import type { PlatformRequest } from '../http/platform-http.ts'
 import type { AccountContext } from '../platform.ts'
-import type { PublishContext, Publishing, PublishPart, PublishState, RemotePost, StepResult } from '../publishing.ts'
+import type {
+  Insights,
+  PublishContext,
+  Publishing,
+  PublishPart,
+  PublishState,
+  RemotePost,
+  StepResult,
+} from '../publishing.ts'
 import { serverOf } from './server.ts'
 
 /** Uploads one file per step, waits until all are processed, then publishes with an Idempotency-Key. */
@@ -13,7 +21,7 @@ interface State extends PublishState {
   readonly media: readonly string[]
 }
 
-interface Status {
+export interface Status {
   readonly id: string
   readonly url: string | null
   readonly content: string
@@ -67,13 +75,16 @@ export const publishing: Publishing = {
   },
   edit,
   insights: async (context, { id }) => {
-    const status = (await call(context, `/api/v1/statuses/${id}`)) as Status
-    return {
-      likes: status.favourites_count ?? 0,
-      shares: status.reblogs_count ?? 0,
-      comments: status.replies_count ?? 0,
-    }
+    return insightsOf((await call(context, `/api/v1/statuses/${id}`)) as Status)
   },
+}
+
+export function insightsOf(status: Status): Insights {
+  return {
+    likes: status.favourites_count ?? 0,
+    shares: status.reblogs_count ?? 0,
+    comments: status.replies_count ?? 0,
+  }
 }
 
 async function upload(context: PublishContext, { media }: PublishPart, { media: ids }: State): Promise<StepResult> {
@@ -134,7 +145,7 @@ async function edit(context: AccountContext, { id }: RemotePost, { options, text
   return postOf((await call(context, path, { method: 'PUT', json })) as Status)
 }
 
-function postOf({ id, url }: Status): RemotePost {
+export function postOf({ id, url }: Status): RemotePost {
   return { id, url }
 }
 
@@ -152,6 +163,7 @@ function send({ credential, http, settings, signal }: AccountContext, path: stri
   })
 }
 
-async function call(context: AccountContext, path: string, options?: CallOptions): Promise<unknown> {
+/** Calls the API of the account's server. @throws PlatformError */
+export async function call(context: AccountContext, path: string, options?: CallOptions): Promise<unknown> {
   return (await send(context, path, options)).json
 }

@@ -20,6 +20,16 @@ export const pinterest = platform({
   oauth,
   options,
   publishing,
+  analytics: {
+    accountFigures: [],
+    contentFigures: ['views', 'likes', 'comments', 'saves', 'clicks'],
+    audience: [],
+    missing: {
+      account: 'Crier does not read the followers of a Pinterest account yet.',
+      listing: 'Crier lists no Pins that were published elsewhere yet.',
+      audience: 'Crier reads no audience from this platform.',
+    },
+  },
   rules,
   reader,
   profile: profileOf,

@@ -20,6 +20,16 @@ export const reddit = platform({
   oauth,
   options,
   publishing,
+  analytics: {
+    accountFigures: [],
+    contentFigures: ['likes', 'comments', 'shares'],
+    audience: [],
+    missing: {
+      account: 'Reddit reports no followers of a user.',
+      listing: 'Crier lists no posts of Reddit that were published elsewhere yet.',
+      audience: 'Crier reads no audience from this platform.',
+    },
+  },
   rules,
   reader,
   profile: (context) => profileOf(context, context.credential),

@@ -19,6 +19,17 @@ export const telegram = platform({
   },
   options,
   publishing,
+  analytics: {
+    accountFigures: [],
+    contentFigures: [],
+    audience: [],
+    missing: {
+      account: 'Crier does not read the members of a Telegram chat yet.',
+      content: 'Telegram does not report figures of messages to bots.',
+      listing: 'Telegram does not let bots list the messages of a chat.',
+      audience: 'Crier reads no audience from this platform.',
+    },
+  },
   rules,
   reader,
   profile,

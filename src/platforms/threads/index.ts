@@ -21,6 +21,16 @@ export const threads = platform({
   oauth,
   options,
   publishing,
+  analytics: {
+    accountFigures: [],
+    contentFigures: ['views', 'likes', 'comments', 'shares'],
+    audience: [],
+    missing: {
+      account: 'Crier does not read the followers of a Threads profile yet.',
+      listing: 'Crier lists no posts of Threads that were published elsewhere yet.',
+      audience: 'Crier reads no audience from this platform.',
+    },
+  },
   rules,
   reader: graphReader,
   profile: profileOf,

@@ -21,6 +21,16 @@ export const tiktok = platform({
   oauth,
   options,
   publishing,
+  analytics: {
+    accountFigures: [],
+    contentFigures: ['views', 'likes', 'comments', 'shares'],
+    audience: [],
+    missing: {
+      account: 'TikTok reports followers only to apps with the scope user.info.stats, which Crier does not ask for.',
+      listing: 'Crier lists no videos of TikTok that were published elsewhere.',
+      audience: 'Crier reads no audience from this platform.',
+    },
+  },
   rules,
   reader,
   profile: profileOf,

@@ -23,6 +23,16 @@ export const wordpress = platform({
   oauth,
   options,
   publishing,
+  analytics: {
+    accountFigures: [],
+    contentFigures: ['comments'],
+    audience: [],
+    missing: {
+      account: 'WordPress has no followers.',
+      listing: 'Crier lists no posts of WordPress that were published elsewhere yet.',
+      audience: 'Crier reads no audience from this platform.',
+    },
+  },
   rules,
   reader,
   profile: profileOf,

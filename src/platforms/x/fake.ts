@@ -18,6 +18,8 @@ interface User {
   readonly subscription: 'None' | 'Premium'
   /** Whether X has locked the account until its owner signs in. */
   isLocked: boolean
+  /** Set by tests. */
+  followers?: number
 }
 
 interface Post {
@@ -28,6 +30,8 @@ interface Post {
   readonly replyTo: string | null
   readonly quotes: string | null
   readonly at: number
+  /** Set by tests. */
+  likes?: number
 }
 
 interface State {
@@ -166,14 +170,17 @@ export function xFake({ clock, state }: FakeOptions<State>): Fake<State> {
       return problems.invalid('start_time', 'The time must have the format YYYY-MM-DDTHH:mm:ssZ.')
     }
     const since = start === null ? 0 : Date.parse(start)
-    const own = kept.posts
-      .filter((post) => post.author === author && post.at >= since)
+    const withoutReplies = query.get('exclude')?.split(',').includes('replies') === true
+    const first = Number(query.get('pagination_token') ?? 0)
+    const all = kept.posts
+      .filter((post) => post.author === author && post.at >= since && !(withoutReplies && post.replyTo !== null))
       .toReversed()
-      .slice(0, size)
+    const own = all.slice(first, first + size)
+    const isLast = first + size >= all.length
     const fields = query.get('tweet.fields')?.split(',') ?? []
     return json(200, {
       ...(own.length > 0 && { data: own.map((post) => view(post, fields)) }),
-      meta: { result_count: own.length },
+      meta: { result_count: own.length, ...(!isLast && { next_token: String(first + size) }) },
     })
   }
 
@@ -192,7 +199,7 @@ export function xFake({ clock, state }: FakeOptions<State>): Fake<State> {
       public_metrics: {
         retweet_count: 0,
         reply_count: replies,
-        like_count: 0,
+        like_count: post.likes ?? 0,
         quote_count: 0,
         bookmark_count: 0,
         impression_count: 1,
@@ -220,7 +227,7 @@ export function xFake({ clock, state }: FakeOptions<State>): Fake<State> {
     const missing = scopesOf(method, path).find((scope) => !holder.scopes.includes(scope))
     if (missing !== undefined) return problems.missingScope(missing)
     if (method === 'GET' && path === '/2/users/me') {
-      return json(200, { data: userView(request.base, kept.users[holder.account]!, query) })
+      return json(200, { data: userView(request.base, kept.users[holder.account]!, query, kept.posts) })
     }
     if (method === 'POST' && path === '/2/tweets') return create(request, holder)
     const author = /^\/2\/users\/(\d+)\/tweets$/.exec(path)?.[1]
@@ -271,12 +278,19 @@ function scopesOf(method: string, path: string): string[] {
   return method === 'GET' ? ['tweet.read', 'users.read'] : ['tweet.read', 'tweet.write', 'users.read']
 }
 
-function userView(base: string, { id, subscription, username }: User, query: URLSearchParams) {
+function userView(
+  base: string,
+  { followers = 0, id, subscription, username }: User,
+  query: URLSearchParams,
+  posts: readonly Post[],
+) {
+  const postCount = posts.filter(({ author }) => author === id).length
   const optional = {
     profile_image_url: `${base}/avatars/${id}_normal.jpg`,
     verified_type: subscription === 'None' ? 'none' : 'blue',
     subscription_type: subscription,
     protected: false,
+    public_metrics: { followers_count: followers, following_count: 0, tweet_count: postCount, listed_count: 0 },
   }
   const fields = query.get('user.fields')?.split(',') ?? []
   const asked = Object.entries(optional).filter(([name]) => fields.includes(name))

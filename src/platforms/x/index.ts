@@ -1,3 +1,4 @@
+import { analytics } from './analytics.ts'
 import { platform } from '../platform.ts'
 import { oauth, revoke } from './oauth.ts'
 import { options } from './options.ts'
@@ -21,6 +22,7 @@ export const x = platform({
   oauth,
   options,
   publishing,
+  analytics,
   rules,
   prices,
   reader,

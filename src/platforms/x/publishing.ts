@@ -2,7 +2,15 @@ import { PlatformError } from '../error-kinds.ts'
 import { isSameText, textOfHtml } from '../fingerprint.ts'
 import { multipart } from '../http/multipart.ts'
 import type { AccountContext } from '../platform.ts'
-import type { PublishContext, Publishing, PublishPart, PublishState, RemotePost, StepResult } from '../publishing.ts'
+import type {
+  Insights,
+  PublishContext,
+  Publishing,
+  PublishPart,
+  PublishState,
+  RemotePost,
+  StepResult,
+} from '../publishing.ts'
 import { textWithLink, type PostMedia } from '../content.ts'
 import { call, TITLE } from './call.ts'
 
@@ -27,7 +35,7 @@ interface Upload {
   readonly data: { readonly id: string; readonly processing_info?: Processing }
 }
 
-interface Post {
+export interface Post {
   readonly id: string
   readonly text: string
   readonly created_at?: string
@@ -79,17 +87,21 @@ export const publishing: Publishing = {
     const { data } = await call<{ data: Post }>(context, `/2/tweets/${id}`, {
       query: { 'tweet.fields': 'public_metrics' },
     })
-    const { public_metrics: figures } = data
-    if (figures === undefined) return {}
-    const { bookmark_count: saves, impression_count: views } = figures
-    return {
-      likes: figures.like_count,
-      comments: figures.reply_count,
-      shares: figures.retweet_count + figures.quote_count,
-      ...(saves !== undefined && { saves }),
-      ...(views !== undefined && { views }),
-    }
+    return insightsOf(data)
   },
+}
+
+/** The public figures of a post that was read with the field `public_metrics`. */
+export function insightsOf({ public_metrics: figures }: Pick<Post, 'public_metrics'>): Insights {
+  if (figures === undefined) return {}
+  const { bookmark_count: saves, impression_count: views } = figures
+  return {
+    likes: figures.like_count,
+    comments: figures.reply_count,
+    shares: figures.retweet_count + figures.quote_count,
+    ...(saves !== undefined && { saves }),
+    ...(views !== undefined && { views }),
+  }
 }
 
 type Step = (context: PublishContext, part: PublishPart, state: State) => Promise<StepResult>
@@ -208,6 +220,6 @@ function isOf({ media, parent, text }: PublishPart, post: Post): boolean {
   )
 }
 
-function remoteOf(id: string): RemotePost {
+export function remoteOf(id: string): RemotePost {
   return { id, url: `https://x.com/i/status/${id}` }
 }

@@ -15,6 +15,8 @@ export interface Video {
   readonly type: string
   readonly at: number
   thumbnail: string | null
+  /** Set by tests. */
+  views?: number
   uploadStatus: 'uploaded' | 'processed' | 'failed' | 'rejected'
   rejectionReason: string | null
   /** How often it is still processed. */
@@ -204,7 +206,7 @@ export class Videos {
       ...(uploadStatus === 'rejected' && { rejectionReason }),
       ...(uploadStatus === 'failed' && { failureReason: rejectionReason }),
     }
-    const statistics = { viewCount: '0', likeCount: '0', commentCount: '0' }
+    const statistics = { viewCount: String(video.views ?? 0), likeCount: '0', commentCount: '0' }
     const all: Readonly<Record<string, unknown>> = { snippet, status, statistics }
     return { kind: 'youtube#video', id, ...Object.fromEntries(parts.map((part) => [part, all[part]])) }
   }

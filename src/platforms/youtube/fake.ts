@@ -10,6 +10,8 @@ interface Channel {
   exists: boolean
   /** When the grant was given. */
   since: number
+  /** Set by tests. */
+  followers?: number
 }
 
 interface Comment {
@@ -104,6 +106,14 @@ export function youtubeFake({ clock, state }: FakeOptions<State>): Fake<State> {
       id: known.id,
       ...(parts.includes('snippet') && { snippet }),
       ...(parts.includes('status') && { status }),
+      ...(parts.includes('statistics') && {
+        statistics: {
+          viewCount: '0',
+          subscriberCount: String(known.followers ?? 0),
+          hiddenSubscriberCount: false,
+          videoCount: String(kept.videos.filter((video) => video.channel === known.id).length),
+        },
+      }),
     }
     return { status: 200, body: { kind: 'youtube#channelListResponse', pageInfo, items: [item] } }
   }
@@ -113,9 +123,9 @@ export function youtubeFake({ clock, state }: FakeOptions<State>): Fake<State> {
     if (method === 'PUT') return videos.update(request, account)
     if (method === 'DELETE') return videos.remove(query.get('id'), account)
     const parts = (query.get('part') ?? '').split(',')
-    const video = videos.find(query.get('id'))
-    if (video !== undefined && parts.includes('status')) videos.process(video)
-    const items = video === undefined ? [] : [videos.view(video, parts)]
+    const found = (query.get('id') ?? '').split(',').flatMap((id) => videos.find(id) ?? [])
+    if (parts.includes('status')) for (const video of found) videos.process(video)
+    const items = found.map((video) => videos.view(video, parts))
     return { status: 200, body: { kind: 'youtube#videoListResponse', items } }
   }
 
@@ -125,11 +135,13 @@ export function youtubeFake({ clock, state }: FakeOptions<State>): Fake<State> {
     const most = Number(query.get('maxResults') ?? 5)
     if (most > 50) return fault(400, 'invalidParameter', 'maxResults is at most 50')
     const own = kept.videos.filter((video) => video.channel === owner).toReversed()
-    const items = own.slice(0, most).map(({ at, id, title }) => ({
+    const first = Number(query.get('pageToken') ?? 0)
+    const items = own.slice(first, first + most).map(({ at, id, title }) => ({
       kind: 'youtube#playlistItem',
       snippet: { title, publishedAt: new Date(at).toISOString(), resourceId: { kind: 'youtube#video', videoId: id } },
     }))
-    return { status: 200, body: { kind: 'youtube#playlistItemListResponse', items } }
+    const next = first + most < own.length ? { nextPageToken: String(first + most) } : {}
+    return { status: 200, body: { kind: 'youtube#playlistItemListResponse', items, ...next } }
   }
 
   const threadView = ({ at, channel: author, id, text, video }: Comment) => ({

@@ -1,3 +1,4 @@
+import { analytics } from './analytics.ts'
 import { platform } from '../platform.ts'
 import { TITLE } from './api.ts'
 import { capabilities, profileOf } from './channel.ts'
@@ -20,6 +21,7 @@ export const youtube = platform({
   oauth,
   options,
   publishing,
+  analytics,
   rules,
   reader,
   profile: profileOf,

@@ -2,6 +2,7 @@ import { PlatformError } from '../error-kinds.ts'
 import { isSameText } from '../fingerprint.ts'
 import type { AccountContext } from '../platform.ts'
 import type {
+  Insights,
   PublishContext,
   Publishing,
   PublishPart,
@@ -98,12 +99,18 @@ export const publishing: Publishing = {
   insights: async (context, { id }) => {
     const [video] = await list(context, 'videos', { part: 'statistics', id })
     const { statistics = {} } = (video ?? {}) as Video
-    return {
-      views: Number(statistics['viewCount'] ?? 0),
-      likes: Number(statistics['likeCount'] ?? 0),
-      comments: Number(statistics['commentCount'] ?? 0),
-    }
+    return insightsOf(statistics)
   },
+}
+
+/** YouTube leaves out likes and comments that the channel hides. */
+export function insightsOf(statistics: Readonly<Record<string, string | undefined>>): Insights {
+  const { commentCount, likeCount, viewCount } = statistics
+  return {
+    views: Number(viewCount ?? 0),
+    ...(likeCount !== undefined && { likes: Number(likeCount) }),
+    ...(commentCount !== undefined && { comments: Number(commentCount) }),
+  }
 }
 
 function videoOf({ media }: PublishPart) {
@@ -268,7 +275,7 @@ function isRecent(at: string, createdAt: number): boolean {
   return Date.parse(at) >= createdAt - CLOCK_SKEW_MS
 }
 
-function postOf(id: string, thumbnailRefused?: string): RemotePost {
+export function postOf(id: string, thumbnailRefused?: string): RemotePost {
   return {
     id,
     url: `https://www.youtube.com/watch?v=${id}`,

@@ -14,3 +14,5 @@ export {
   type PostingAccount,
 } from './posting.ts'
 export type { AccountCalls, OpenedAccount } from './account-calls.ts'
+export { accountsAfter, accountsById, accountsOf, type ConnectedAccount } from './connected.ts'
+export { SocialAccount } from './tables.ts'

@@ -1,0 +1,112 @@
+/** Figures of accounts and posts over time. */
+export const analytics = [
+  `
+    create table analytics_accounts (
+      account_id uuid primary key references social_accounts (id) on delete cascade,
+      workspace_id uuid not null references workspaces (id) on delete cascade,
+      platform text not null,
+      zone text not null,
+      started_at timestamptz,
+      collected_at timestamptz,
+      asked_at timestamptz,
+      next_at timestamptz not null,
+      failure_count integer not null default 0,
+      import_cursor text,
+      imported_at timestamptz,
+      updated_at timestamptz not null
+    )`,
+  'create index analytics_accounts_due on analytics_accounts (next_at)',
+  'create index analytics_accounts_by_workspace on analytics_accounts (workspace_id)',
+  `
+    create table analytics_gaps (
+      id uuid primary key,
+      account_id uuid not null references social_accounts (id) on delete cascade,
+      code text not null,
+      message text not null,
+      started_at timestamptz not null,
+      ended_at timestamptz
+    )`,
+  'create index analytics_gaps_by_account on analytics_gaps (account_id, started_at)',
+  `
+    create table analytics_content (
+      id uuid primary key,
+      workspace_id uuid not null references workspaces (id) on delete cascade,
+      account_id uuid not null references social_accounts (id) on delete cascade,
+      platform text not null,
+      remote_id text not null,
+      remote jsonb not null,
+      origin text not null,
+      post_id uuid,
+      target_id uuid,
+      text text not null,
+      url text,
+      published_at timestamptz not null,
+      views double precision,
+      reach double precision,
+      likes double precision,
+      comments double precision,
+      shares double precision,
+      saves double precision,
+      clicks double precision,
+      watch_seconds double precision,
+      collected_at timestamptz,
+      next_at timestamptz,
+      gone_reason text,
+      deleted_at timestamptz,
+      created_at timestamptz not null,
+      updated_at timestamptz not null,
+      constraint analytics_content_remote_key unique (account_id, remote_id)
+    )`,
+  'create index analytics_content_by_time on analytics_content (workspace_id, published_at, id) where deleted_at is null',
+  'create index analytics_content_due on analytics_content (account_id, next_at) where deleted_at is null and next_at is not null',
+  'create index analytics_content_by_post on analytics_content (post_id) where post_id is not null',
+  `
+    create table analytics_series (
+      id bigserial primary key,
+      account_id uuid not null references social_accounts (id) on delete cascade,
+      content_id uuid references analytics_content (id) on delete cascade,
+      subject_id uuid not null,
+      figure text not null,
+      from_zero boolean not null,
+      constraint analytics_series_figure_key unique (subject_id, figure)
+    )`,
+  'create index analytics_series_by_account on analytics_series (account_id, figure)',
+  'create index analytics_series_by_content on analytics_series (content_id) where content_id is not null',
+  // Partitions are made when the service runs, ahead of their months.
+  `
+    create table analytics_samples (
+      series_id bigint not null references analytics_series (id) on delete cascade,
+      at timestamptz not null,
+      received_at timestamptz not null,
+      value double precision not null,
+      source text not null,
+      primary key (series_id, at, received_at)
+    ) partition by range (at)`,
+  `
+    create table analytics_days (
+      series_id bigint not null references analytics_series (id) on delete cascade,
+      day integer not null,
+      value double precision not null,
+      gained double precision,
+      sample_count integer not null,
+      last_at timestamptz not null,
+      primary key (series_id, day)
+    )`,
+  `
+    create table analytics_account_days (
+      account_id uuid not null references social_accounts (id) on delete cascade,
+      figure text not null,
+      day integer not null,
+      gained double precision not null,
+      content_count integer not null,
+      primary key (account_id, figure, day)
+    )`,
+  `
+    create table analytics_audience (
+      account_id uuid not null references social_accounts (id) on delete cascade,
+      at timestamptz not null,
+      dimension text not null,
+      groups jsonb not null,
+      primary key (account_id, at, dimension)
+    )`,
+]

@@ -1,0 +1,113 @@
+import { uuidv7 } from '../../../../core/id.ts'
+import type { Sql, Transaction } from '../../../../core/sql.ts'
+import { anyOf } from '../../../../db/condition.ts'
+import type { ListedContent } from '../../../../platforms/analytics.ts'
+import type { Insights } from '../../../../platforms/publishing.ts'
+import { publishedTargets } from '../../posts/index.ts'
+import { CONTENT_FIGURES } from '../figures.ts'
+import type { NewSample } from '../storage/recorder.ts'
+import { analyticsContent, type AnalyticsAccountRow, type AnalyticsContentRow, type SampleSource } from '../tables.ts'
+import { nextForContent } from './rhythm.ts'
+
+/** Characters of a post that its record keeps. */
+const MOST_TEXT = 500
+/** Targets that one reading adds. */
+const MOST_TARGETS = 2_000
+
+type Watched = Pick<AnalyticsAccountRow, 'accountId' | 'workspaceId' | 'platform' | 'startedAt'>
+export type ContentFacts = Pick<AnalyticsContentRow, 'id' | 'remoteId' | 'publishedAt' | 'deletedAt'>
+
+const FACTS = ['id', 'remoteId', 'publishedAt', 'deletedAt', 'targetId'] as const
+
+/** Adds records of posts that Crier has published since a time. Records of imported posts become those of the posts. */
+export async function addPublished(tx: Transaction, account: Watched, since: string, now: number): Promise<void> {
+  const { accountId } = account
+  const targets = await publishedTargets.rows(tx, { accountId, since, limit: MOST_TARGETS })
+  const known = await recordsOf(
+    tx,
+    accountId,
+    targets.flatMap(({ remote }) => remote?.id ?? []),
+  )
+  for (const { id: targetId, postId, publishedAt, remote, remoteDeletedAt, text, url } of targets) {
+    if (remote === null || publishedAt === null) continue
+    const record = known.get(remote.id)
+    if (record !== undefined) {
+      if (record.targetId !== targetId) {
+        await analyticsContent.update(tx, { id: record.id }, { origin: 'crier', postId, targetId, remote })
+      }
+      continue
+    }
+    if (remoteDeletedAt !== null) continue
+    const listed = { post: remote, publishedAt, text: text ?? '', insights: {} }
+    await insertRecord(tx, account, { ...listed, url: url ?? remote.url }, { postId, targetId }, now)
+  }
+}
+
+/** Adds records of posts that the platform lists and Crier does not know. @returns all records by their remote ids */
+export async function addListed(
+  tx: Transaction,
+  account: Watched,
+  items: readonly ListedContent[],
+  now: number,
+): Promise<ReadonlyMap<string, ContentFacts>> {
+  const ids = items.map(({ post }) => post.id)
+  const known = await recordsOf(tx, account.accountId, ids)
+  const fresh = items.filter(({ post, publishedAt }) => !known.has(post.id) && !Number.isNaN(Date.parse(publishedAt)))
+  for (const item of fresh) await insertRecord(tx, account, { ...item, url: item.post.url }, null, now)
+  return fresh.length === 0 ? known : recordsOf(tx, account.accountId, ids)
+}
+
+async function recordsOf(sql: Sql, accountId: string, remoteIds: readonly string[]) {
+  if (remoteIds.length === 0) return new Map<string, ContentFacts & { readonly targetId: string | null }>()
+  const rows = await analyticsContent.find(sql, { accountId, remoteId: anyOf(remoteIds) }, { columns: FACTS })
+  return new Map(rows.map((row) => [row.remoteId, row]))
+}
+
+async function insertRecord(
+  tx: Transaction,
+  { accountId, platform, workspaceId }: Watched,
+  { post, publishedAt, text, url }: ListedContent & { readonly url: string | null },
+  target: { readonly postId: string; readonly targetId: string } | null,
+  now: number,
+): Promise<void> {
+  const at = new Date(now).toISOString()
+  const row = {
+    id: uuidv7(now),
+    workspaceId,
+    accountId,
+    platform,
+    remoteId: post.id,
+    remote: post,
+    origin: target === null ? ('elsewhere' as const) : ('crier' as const),
+    postId: target?.postId ?? null,
+    targetId: target?.targetId ?? null,
+    text: Array.from(text).slice(0, MOST_TEXT).join(''),
+    url,
+    publishedAt: new Date(publishedAt).toISOString(),
+    // At once, also an old one: its figures so far are worth one call.
+    nextAt: at,
+    createdAt: at,
+    updatedAt: at,
+  }
+  await analyticsContent.insert(tx, row, { ignoreConflict: true })
+}
+
+/** The samples of one reply about a post. */
+export function samplesOf(
+  { id, publishedAt }: ContentFacts,
+  insights: Insights,
+  { at, source, startedAt }: { readonly at: number; readonly source: SampleSource; readonly startedAt: number },
+): NewSample[] {
+  // A post that is younger than the watch began at zero while it was watched.
+  const fromZero = Date.parse(publishedAt) >= startedAt
+  return CONTENT_FIGURES.flatMap((figure) => {
+    const value = insights[figure]
+    return value === undefined ? [] : [{ contentId: id, figure, at, value, source, fromZero }]
+  })
+}
+
+/** When a post is asked for next. */
+export function nextAtOf({ publishedAt }: Pick<ContentFacts, 'publishedAt'>, now: number): string | null {
+  const next = nextForContent(Date.parse(publishedAt), now)
+  return next === undefined ? null : new Date(next).toISOString()
+}

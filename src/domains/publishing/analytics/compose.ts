@@ -1,0 +1,48 @@
+import type { Services } from '../../../core/services.ts'
+import type { Sql } from '../../../core/sql.ts'
+import type { Foundation } from '../../../foundation.ts'
+import { AnalyticsCollector } from './collection/collector.ts'
+import { AnalyticsDesk } from './collection/desk.ts'
+import { CollectionWatch } from './collection/watch.ts'
+import { AccountAudiences } from './reads/audience.ts'
+import { ContentRecords } from './reads/content.ts'
+import { ReportCatalogue } from './reads/report-data.ts'
+import { AnalyticsTimeSeries } from './reads/series.ts'
+import { PlatformStatistics } from './reads/stats.ts'
+import { WatchedAccounts } from './reads/watched.ts'
+import { SamplePartitions } from './storage/partitions.ts'
+import { SampleRecorder } from './storage/recorder.ts'
+
+declare module '../../../core/services.ts' {
+  interface Services {
+    readonly analytics: ReturnType<typeof composeAnalytics>['services']['analytics']
+  }
+}
+
+/** Builds the services of the domain. */
+export function composeAnalytics(
+  { clock, database: sql, jobs }: Foundation,
+  { socialAccounts: { calls, directory } }: Pick<Services, 'socialAccounts'>,
+) {
+  const partitions = new SamplePartitions()
+  const recorder = new SampleRecorder(clock, partitions)
+  const watched = new WatchedAccounts(sql, clock, directory)
+  const watch = new CollectionWatch(clock, jobs)
+  return {
+    services: {
+      analytics: {
+        recorder,
+        watch,
+        collector: new AnalyticsCollector({ sql, clock, calls, recorder }),
+        desk: new AnalyticsDesk(clock, (turn) => new WatchedAccounts(turn.sql, clock, directory), watch),
+        stats: new PlatformStatistics(sql, clock, watched),
+        series: new AnalyticsTimeSeries(sql, clock, watched),
+        content: new ContentRecords(sql, clock, watched),
+        audiences: new AccountAudiences(sql, watched),
+        catalogue: new ReportCatalogue(sql, watched),
+        preparePartitions: (on: Sql) => partitions.prepare(on, clock.now()),
+      },
+    },
+    start: () => sql.transaction((tx) => partitions.prepare(tx, clock.now())),
+  }
+}

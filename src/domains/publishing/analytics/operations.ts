@@ -1,0 +1,177 @@
+import { NotFound, ValidationFailed } from '../../../core/errors.ts'
+import { EXAMPLE } from '../../../core/example-ids.ts'
+import { from, operation, owner } from '../../../core/operation.ts'
+import { accepted, done, list, ok } from '../../../core/reply.ts'
+import { Done, Envelope, ListOf } from '../../../core/schema.ts'
+import {
+  Audience,
+  AudienceQuery,
+  ContentPath,
+  ContentQuery,
+  ContentRecord,
+  ContentSeries,
+  ContentSeriesQuery,
+  FollowersQuery,
+  FollowerTrend,
+  PlatformSeries,
+  PlatformStats,
+  PostAcross,
+  PostPath,
+  ReportData,
+  ReportDataQuery,
+  SeriesQuery,
+  StatsQuery,
+  SyncBody,
+  SyncResult,
+} from './schemas.ts'
+
+const { contentRecordId, postId, workspaceId } = EXAMPLE
+const READ = { access: 'analytics:read', workspace: from.query('workspaceId') } as const
+
+export const getPlatformStats = operation({
+  ...READ,
+  route: 'GET /api/analytics/platforms',
+  summary: 'Get the figures of accounts in a span',
+  description:
+    'The last 30 days by default, at most 800. With `compare`, also the span of as many days directly before. Figures are what the platforms reported. A figure without a report is null, with the reason in `gap`.',
+  query: StatsQuery,
+  returns: { 200: Envelope(PlatformStats) },
+  errors: [NotFound, ValidationFailed],
+  example: { query: { workspaceId, compare: true } },
+  handle: async ({ analytics, query }) => ok('Figures of accounts', await analytics.stats.of(query)),
+})
+
+export const getPlatformTimeSeries = operation({
+  ...READ,
+  route: 'GET /api/analytics/platforms/series',
+  summary: 'Get a figure of accounts over time',
+  description:
+    'Each day, week or month of the span has a point. A time without a report is a point without a value, with the reason in `gap`.',
+  query: SeriesQuery,
+  returns: { 200: Envelope(PlatformSeries) },
+  errors: [NotFound, ValidationFailed],
+  example: { query: { workspaceId, figure: 'followers', interval: 'week' } },
+  handle: async ({ analytics, query }) => ok('Figure over time', await analytics.series.ofAccounts(query)),
+})
+
+export const getFollowerTrend = operation({
+  ...READ,
+  route: 'GET /api/analytics/followers',
+  summary: 'Get how followers changed',
+  query: FollowersQuery,
+  returns: { 200: Envelope(FollowerTrend) },
+  errors: [NotFound, ValidationFailed],
+  example: { query: { workspaceId, interval: 'week' } },
+  handle: async ({ analytics, query }) => ok('Followers', await analytics.series.followers(query)),
+})
+
+export const getAudience = operation({
+  ...READ,
+  route: 'GET /api/analytics/audience',
+  summary: 'Get who follows accounts',
+  description: 'Groups by age, gender, country and city, where the platform reports them: its newest report.',
+  query: AudienceQuery,
+  returns: { 200: Envelope(Audience) },
+  errors: [NotFound],
+  example: { query: { workspaceId } },
+  handle: async ({ analytics, query }) => ok('Audience', await analytics.audiences.of(query)),
+})
+
+export const listContentAnalytics = operation({
+  ...READ,
+  route: 'GET /api/analytics/content',
+  summary: 'List posts with their figures',
+  description:
+    'Posts that were published in the span, the last 30 days by default: by Crier, and elsewhere where the platform lists them.',
+  query: ContentQuery,
+  returns: { 200: ListOf(ContentRecord) },
+  errors: [NotFound, ValidationFailed],
+  example: { query: { workspaceId, sort: 'likes', limit: 20 } },
+  handle: async ({ analytics, query }) => list('Posts with figures', await analytics.content.list(query)),
+})
+
+export const getContentAnalytics = operation({
+  route: 'GET /api/analytics/content/{id}',
+  summary: 'Get the figures of a published post',
+  access: 'analytics:read',
+  workspace: owner('analytics_content'),
+  path: ContentPath,
+  returns: { 200: Envelope(ContentRecord) },
+  errors: [NotFound],
+  example: { path: { id: contentRecordId } },
+  handle: async ({ analytics, path }) => ok('Post with figures', await analytics.content.one(path.id)),
+})
+
+export const deleteContentRecord = operation({
+  route: 'DELETE /api/analytics/content/{id}',
+  summary: 'Delete the record of a published post',
+  description:
+    'Deletes the figures that were collected, and takes them out of the sums of the account. The post stays, here and at its platform. It is not imported again.',
+  access: 'analytics:read',
+  workspace: owner('analytics_content'),
+  turn: true,
+  path: ContentPath,
+  returns: { 200: Done },
+  errors: [NotFound],
+  example: { path: { id: contentRecordId } },
+  handle: async ({ analytics, path, turn }) => {
+    await analytics.desk.deleteRecord(turn, path.id)
+    return done('Record deleted')
+  },
+})
+
+export const getContentTimeSeries = operation({
+  route: 'GET /api/analytics/content/{id}/series',
+  summary: 'Get a figure of a post over time',
+  description: 'From the publication to today by default.',
+  access: 'analytics:read',
+  workspace: owner('analytics_content'),
+  path: ContentPath,
+  query: ContentSeriesQuery,
+  returns: { 200: Envelope(ContentSeries) },
+  errors: [NotFound, ValidationFailed],
+  example: { path: { id: contentRecordId }, query: { figure: 'likes' } },
+  handle: async ({ analytics, path, query }) =>
+    ok('Figure over time', await analytics.series.ofContent(path.id, query)),
+})
+
+export const getPostAcrossPlatforms = operation({
+  route: 'GET /api/analytics/posts/{postId}',
+  summary: 'Compare a post at its platforms',
+  description:
+    'The figures that were collected. GET /api/posts/{id}/analytics asks the platforms for those of this moment.',
+  access: 'analytics:read',
+  workspace: owner('posts', 'postId'),
+  path: PostPath,
+  returns: { 200: Envelope(PostAcross) },
+  errors: [NotFound],
+  example: { path: { postId } },
+  handle: async ({ analytics, member, path }) =>
+    ok('Post at its platforms', await analytics.content.ofPost(member.workspaceId, path.postId)),
+})
+
+export const getReportData = operation({
+  ...READ,
+  route: 'GET /api/analytics/report-data',
+  summary: 'Get what reports can be built of',
+  description: 'All figures, how the others derive from them, and which platform reports which of them since when.',
+  query: ReportDataQuery,
+  returns: { 200: Envelope(ReportData) },
+  example: { query: { workspaceId } },
+  handle: async ({ analytics, query }) => ok('Report data', await analytics.catalogue.of(query.workspaceId)),
+})
+
+export const syncAnalytics = operation({
+  route: 'POST /api/analytics/sync',
+  summary: 'Read accounts at their platforms now',
+  description:
+    'Figures are read by themselves: of accounts every six hours or more often, of posts hourly on their first day. This asks now, at most every five minutes for each account, and once a day at platforms that charge for it. `analyticsAccount.updated` reports the end.',
+  access: 'analytics:read',
+  workspace: from.body('workspaceId'),
+  turn: true,
+  body: SyncBody,
+  returns: { 202: Envelope(SyncResult) },
+  errors: [NotFound],
+  example: { body: { workspaceId } },
+  handle: async ({ analytics, body, turn }) => accepted('Accounts are read', await analytics.desk.sync(turn, body)),
+})

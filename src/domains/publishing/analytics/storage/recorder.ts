@@ -1,0 +1,150 @@
+import { DAY, type Clock } from '../../../../core/clock.ts'
+import type { Transaction, Sql } from '../../../../core/sql.ts'
+import { anyOf } from '../../../../db/condition.ts'
+import type { FigureName } from '../figures.ts'
+import { analyticsAccountDays, analyticsAccounts, analyticsSeries, type SampleSource } from '../tables.ts'
+import type { SamplePartitions } from './partitions.ts'
+import { rollUp } from './rollup.ts'
+import { dayOf } from './zone-days.ts'
+
+/** A figure as a platform reported it. */
+export interface NewSample {
+  /** Null for a figure of the account. */
+  readonly contentId: string | null
+  readonly figure: FigureName
+  /** Milliseconds since the epoch. */
+  readonly at: number
+  readonly value: number
+  readonly source: SampleSource
+  /** See `AnalyticsSeries.fromZero`. */
+  readonly fromZero: boolean
+}
+
+/** Times before this are errors of platforms. */
+const EARLIEST = Date.UTC(2005, 0, 1)
+
+/** Stores samples, and keeps the days and sums in step with them. */
+export class SampleRecorder {
+  readonly #clock: Clock
+  readonly #partitions: SamplePartitions
+
+  constructor(clock: Clock, partitions: SamplePartitions) {
+    this.#clock = clock
+    this.#partitions = partitions
+  }
+
+  /**
+   * Stores samples of one account. The caller has locked the account, so that only one recorder changes its sums.
+   * Samples that a platform dates before 2005, or later than tomorrow, are left out.
+   */
+  async record(
+    tx: Transaction,
+    { accountId, zone }: { readonly accountId: string; readonly zone: string },
+    samples: readonly NewSample[],
+  ): Promise<void> {
+    const now = this.#clock.now()
+    const usable = samples.filter(({ at, value }) => at >= EARLIEST && at <= now + DAY && Number.isFinite(value))
+    if (usable.length === 0) return
+    const ids = await this.#seriesOf(tx, accountId, usable)
+    const times = usable.map(({ at }) => at)
+    await this.#partitions.ensure(tx, times)
+    tx.afterCommit(() => this.#partitions.committed(times))
+    await tx.run(ADD_SAMPLES, [
+      usable.map((sample) => ids.get(keyOf(accountId, sample)) ?? null),
+      times.map((at) => new Date(at).toISOString()),
+      new Date(now).toISOString(),
+      usable.map(({ value }) => value),
+      usable.map(({ source }) => source),
+    ])
+    const days = times.map((at) => dayOf(at, zone))
+    const seriesIds = [...new Set(ids.values())]
+    await rollUp(tx, { seriesIds, first: Math.min(...days), last: Math.max(...days), zone })
+    const contentIds = [...new Set(usable.flatMap(({ contentId }) => contentId ?? []))]
+    if (contentIds.length > 0) await tx.run(NEWEST, [contentIds])
+  }
+
+  /** Rolls everything of an account up to the days of another zone. */
+  async moveToZone(tx: Transaction, accountId: string, zone: string): Promise<void> {
+    const series = await analyticsSeries.find(tx, { accountId }, { columns: ['id'] })
+    await analyticsAccountDays.delete(tx, { accountId })
+    await analyticsAccounts.update(tx, { accountId }, { zone })
+    if (series.length === 0) return
+    const seriesIds = series.map(({ id }) => id)
+    await tx.run('delete from analytics_days where series_id = any($1::bigint[])', [seriesIds])
+    const span = await tx.row<{ first: string | null; last: string | null }>(
+      'select min(at) as first, max(at) as last from analytics_samples where series_id = any($1::bigint[])',
+      [seriesIds],
+    )
+    if (span?.first == null || span.last === null) return
+    const first = dayOf(Date.parse(span.first), zone)
+    await rollUp(tx, { seriesIds, first, last: dayOf(Date.parse(span.last), zone), zone })
+  }
+
+  /** The ids of the series of the samples. Missing ones are added. */
+  async #seriesOf(sql: Sql, accountId: string, samples: readonly NewSample[]): Promise<Map<string, number>> {
+    const wanted = new Map(samples.map((sample) => [keyOf(accountId, sample), sample]))
+    const subjects = [...new Set(samples.map(({ contentId }) => contentId ?? accountId))]
+    const known = await this.#find(sql, subjects)
+    const missing = [...wanted].filter(([key]) => !known.has(key))
+    if (missing.length > 0) {
+      const added = missing.map(([, sample]) => sample)
+      await sql.run(ADD_SERIES, [
+        accountId,
+        added.map(({ contentId }) => contentId),
+        added.map(({ figure }) => figure),
+        added.map(({ fromZero }) => fromZero),
+      ])
+    }
+    const all = missing.length === 0 ? known : await this.#find(sql, subjects)
+    return new Map([...all].filter(([key]) => wanted.has(key)))
+  }
+
+  async #find(sql: Sql, subjects: readonly string[]): Promise<Map<string, number>> {
+    const rows = await analyticsSeries.find(
+      sql,
+      { subjectId: anyOf(subjects) },
+      { columns: ['id', 'subjectId', 'figure'] },
+    )
+    return new Map(rows.map(({ figure, id, subjectId }) => [`${subjectId} ${figure}`, id]))
+  }
+}
+
+function keyOf(accountId: string, { contentId, figure }: Pick<NewSample, 'contentId' | 'figure'>): string {
+  return `${contentId ?? accountId} ${figure}`
+}
+
+const ADD_SERIES = `
+  insert into analytics_series (account_id, content_id, subject_id, figure, from_zero)
+  select $1, content_id, coalesce(content_id, $1), figure, from_zero
+  from unnest($2::uuid[], $3::text[], $4::boolean[]) as s(content_id, figure, from_zero)
+  on conflict (subject_id, figure) do nothing`
+
+const ADD_SAMPLES = `
+  insert into analytics_samples (series_id, at, received_at, value, source)
+  select series_id, at, $3, value, source
+  from unnest($1::bigint[], $2::timestamptz[], $4::double precision[], $5::text[]) as s(series_id, at, value, source)
+  on conflict do nothing`
+
+// The newest figures of posts, from the last day of each series.
+const NEWEST = `
+  update analytics_content c set
+    views = coalesce(n.views, c.views), reach = coalesce(n.reach, c.reach), likes = coalesce(n.likes, c.likes),
+    comments = coalesce(n.comments, c.comments), shares = coalesce(n.shares, c.shares),
+    saves = coalesce(n.saves, c.saves), clicks = coalesce(n.clicks, c.clicks),
+    watch_seconds = coalesce(n.watch_seconds, c.watch_seconds)
+  from (
+    select s.content_id,
+      max(d.value) filter (where s.figure = 'views') as views,
+      max(d.value) filter (where s.figure = 'reach') as reach,
+      max(d.value) filter (where s.figure = 'likes') as likes,
+      max(d.value) filter (where s.figure = 'comments') as comments,
+      max(d.value) filter (where s.figure = 'shares') as shares,
+      max(d.value) filter (where s.figure = 'saves') as saves,
+      max(d.value) filter (where s.figure = 'clicks') as clicks,
+      max(d.value) filter (where s.figure = 'watchSeconds') as watch_seconds
+    from analytics_series s
+    cross join lateral (select value from analytics_days where series_id = s.id order by day desc limit 1) d
+    where s.content_id = any($1::uuid[])
+    group by s.content_id
+  ) n
+  where c.id = n.content_id`

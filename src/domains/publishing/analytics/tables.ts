@@ -1,0 +1,269 @@
+import { defineEntity, p } from '@mikro-orm/postgresql'
+import { references, timestamp } from '../../../db/columns.ts'
+import type { Row } from '../../../db/row.ts'
+import { table } from '../../../db/table.ts'
+import type { RemotePost } from '../../../platforms/publishing.ts'
+import { SocialAccount } from '../../social/accounts/index.ts'
+import { Workspace } from '../../workspace/workspaces/index.ts'
+import type { ContentOrigin, FigureName, GapCode } from './figures.ts'
+
+const inWorkspace = (name: string) => references(Workspace, { name, onDelete: 'cascade' })
+const ofAccount = (name: string) => references(SocialAccount, { name, onDelete: 'cascade' })
+const figure = () => p.double().$type<number>().nullable()
+
+/** What is known of the collection of an account. */
+export const AnalyticsAccount = defineEntity({
+  name: 'AnalyticsAccount',
+  tableName: 'analytics_accounts',
+  indexes: [
+    { name: 'analytics_accounts_due', properties: ['nextAt'] },
+    { name: 'analytics_accounts_by_workspace', properties: ['workspaceId'] },
+  ],
+  properties: {
+    accountId: p
+      .manyToOne(SocialAccount)
+      .mapToPk()
+      .primary()
+      .deleteRule('cascade')
+      .updateRule('no action')
+      .foreignKeyName('analytics_accounts_account_id_fkey')
+      .index(false),
+    workspaceId: inWorkspace('analytics_accounts_workspace_id_fkey'),
+    platform: p.text(),
+    /** The zone of the days that its samples are rolled up to. */
+    zone: p.text(),
+    /** When the first sample was taken. Null before. */
+    startedAt: timestamp().nullable(),
+    /** When the platform last replied. */
+    collectedAt: timestamp().nullable(),
+    /** When a user last asked for fresh figures. */
+    askedAt: timestamp().nullable(),
+    nextAt: timestamp(),
+    failureCount: p.integer().default(0),
+    /** Where the import of older content continues. Null if it has not begun, or has ended. */
+    importCursor: p.text().nullable(),
+    importedAt: timestamp().nullable(),
+    updatedAt: timestamp(),
+  },
+})
+
+export const analyticsAccounts = table(AnalyticsAccount)
+export type AnalyticsAccountRow = Row<typeof AnalyticsAccount>
+
+/** A time in which an account could not be asked. */
+export const AnalyticsGap = defineEntity({
+  name: 'AnalyticsGap',
+  tableName: 'analytics_gaps',
+  indexes: [{ name: 'analytics_gaps_by_account', properties: ['accountId', 'startedAt'] }],
+  properties: {
+    id: p.uuid().primary(),
+    accountId: ofAccount('analytics_gaps_account_id_fkey'),
+    code: p.text().$type<GapCode>(),
+    message: p.text(),
+    startedAt: timestamp(),
+    /** Null while it lasts. */
+    endedAt: timestamp().nullable(),
+  },
+})
+
+export const analyticsGaps = table(AnalyticsGap)
+export type AnalyticsGapRow = Row<typeof AnalyticsGap>
+
+/** A published post, as its platform reports it: of Crier, or published elsewhere. */
+export const AnalyticsContent = defineEntity({
+  name: 'AnalyticsContent',
+  tableName: 'analytics_content',
+  uniques: [{ name: 'analytics_content_remote_key', properties: ['accountId', 'remoteId'] }],
+  indexes: [
+    {
+      name: 'analytics_content_by_time',
+      expression:
+        'create index analytics_content_by_time on analytics_content (workspace_id, published_at, id) where deleted_at is null',
+    },
+    {
+      name: 'analytics_content_due',
+      expression:
+        'create index analytics_content_due on analytics_content (account_id, next_at) where deleted_at is null and next_at is not null',
+    },
+    {
+      name: 'analytics_content_by_post',
+      expression: 'create index analytics_content_by_post on analytics_content (post_id) where post_id is not null',
+    },
+  ],
+  properties: {
+    id: p.uuid().primary(),
+    workspaceId: inWorkspace('analytics_content_workspace_id_fkey'),
+    accountId: ofAccount('analytics_content_account_id_fkey'),
+    platform: p.text(),
+    remoteId: p.text(),
+    remote: p.json<RemotePost>(),
+    origin: p.text().$type<ContentOrigin>(),
+    /** The post and its target at this account, if Crier published it. */
+    postId: p.uuid().nullable(),
+    targetId: p.uuid().nullable(),
+    text: p.text(),
+    url: p.text().nullable(),
+    publishedAt: timestamp(),
+    /** The newest figures. Null: never reported. */
+    views: figure(),
+    reach: figure(),
+    likes: figure(),
+    comments: figure(),
+    shares: figure(),
+    saves: figure(),
+    clicks: figure(),
+    watchSeconds: figure(),
+    collectedAt: timestamp().nullable(),
+    /** When it is asked for next. Null: no more. */
+    nextAt: timestamp().nullable(),
+    /** Why the platform no longer reports it. */
+    goneReason: p.text().nullable(),
+    /** When a user deleted the record. It stays, so that it is not imported again. */
+    deletedAt: timestamp().nullable(),
+    createdAt: timestamp(),
+    updatedAt: timestamp(),
+  },
+})
+
+export const analyticsContent = table(AnalyticsContent)
+export type AnalyticsContentRow = Row<typeof AnalyticsContent>
+
+/** One figure of an account or of a post over time. */
+export const AnalyticsSeries = defineEntity({
+  name: 'AnalyticsSeries',
+  tableName: 'analytics_series',
+  uniques: [{ name: 'analytics_series_figure_key', properties: ['subjectId', 'figure'] }],
+  indexes: [
+    { name: 'analytics_series_by_account', properties: ['accountId', 'figure'] },
+    {
+      name: 'analytics_series_by_content',
+      expression:
+        'create index analytics_series_by_content on analytics_series (content_id) where content_id is not null',
+    },
+  ],
+  properties: {
+    id: p.bigint('number').primary().autoincrement(),
+    accountId: ofAccount('analytics_series_account_id_fkey'),
+    /** Null for a figure of the account. */
+    contentId: references(AnalyticsContent, {
+      name: 'analytics_series_content_id_fkey',
+      onDelete: 'cascade',
+    }).nullable(),
+    /** The post, or the account. */
+    subjectId: p.uuid(),
+    figure: p.text().$type<FigureName>(),
+    /** Whether it began at zero while the account was watched, so that its first value is a gain. */
+    fromZero: p.boolean(),
+  },
+})
+
+export const analyticsSeries = table(AnalyticsSeries)
+
+/**
+ * What a platform reported. Never updated. Partitioned by month: the partitions follow from the times of the rows
+ * (`partitions.ts`), so the entity names none.
+ */
+export const AnalyticsSample = defineEntity({
+  name: 'AnalyticsSample',
+  tableName: 'analytics_samples',
+  properties: {
+    seriesId: p
+      .manyToOne(AnalyticsSeries)
+      .mapToPk()
+      .primary()
+      .deleteRule('cascade')
+      .updateRule('no action')
+      .foreignKeyName('analytics_samples_series_id_fkey')
+      .index(false),
+    /** The time of the figure: the platform's own, or when the platform replied. */
+    at: timestamp().primary(),
+    /** When it arrived. Of several for one time the last one counts, as a correction. */
+    receivedAt: timestamp().primary(),
+    value: p.double().$type<number>(),
+    /** What was asked: `account`, `list` or `post`. */
+    source: p.text().$type<SampleSource>(),
+  },
+})
+
+export type SampleSource = 'account' | 'list' | 'post'
+export const analyticsSamples = table(AnalyticsSample)
+
+/** The last value of a series on a day in the zone of its account. */
+export const AnalyticsDay = defineEntity({
+  name: 'AnalyticsDay',
+  tableName: 'analytics_days',
+  properties: {
+    seriesId: p
+      .manyToOne(AnalyticsSeries)
+      .mapToPk()
+      .primary()
+      .deleteRule('cascade')
+      .updateRule('no action')
+      .foreignKeyName('analytics_days_series_id_fkey')
+      .index(false),
+    /** Days since 1970-01-01. */
+    day: p.integer().primary(),
+    value: p.double().$type<number>(),
+    /** The difference to the last earlier day with a value. Null if there is none. */
+    gained: p.double().$type<number>().nullable(),
+    sampleCount: p.integer(),
+    lastAt: timestamp(),
+  },
+})
+
+export const analyticsDays = table(AnalyticsDay)
+
+/** What the posts of an account gained on a day: the sum of `gained` of their series. */
+export const AnalyticsAccountDay = defineEntity({
+  name: 'AnalyticsAccountDay',
+  tableName: 'analytics_account_days',
+  properties: {
+    accountId: p
+      .manyToOne(SocialAccount)
+      .mapToPk()
+      .primary()
+      .deleteRule('cascade')
+      .updateRule('no action')
+      .foreignKeyName('analytics_account_days_account_id_fkey')
+      .index(false),
+    figure: p.text().primary().$type<FigureName>(),
+    day: p.integer().primary(),
+    gained: p.double().$type<number>(),
+    /** How many posts were reported. */
+    contentCount: p.integer(),
+  },
+})
+
+export const analyticsAccountDays = table(AnalyticsAccountDay)
+
+/** What a platform reported of the followers of an account. Never updated. */
+export const AnalyticsAudience = defineEntity({
+  name: 'AnalyticsAudience',
+  tableName: 'analytics_audience',
+  properties: {
+    accountId: p
+      .manyToOne(SocialAccount)
+      .mapToPk()
+      .primary()
+      .deleteRule('cascade')
+      .updateRule('no action')
+      .foreignKeyName('analytics_audience_account_id_fkey')
+      .index(false),
+    at: timestamp().primary(),
+    dimension: p.text().primary(),
+    groups: p.json<readonly { readonly group: string; readonly count: number }[]>(),
+  },
+})
+
+export const analyticsAudience = table(AnalyticsAudience)
+
+export const analyticsEntities = [
+  AnalyticsAccount,
+  AnalyticsGap,
+  AnalyticsContent,
+  AnalyticsSeries,
+  AnalyticsSample,
+  AnalyticsDay,
+  AnalyticsAccountDay,
+  AnalyticsAudience,
+]
