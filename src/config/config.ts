@@ -145,6 +145,11 @@ const SETTINGS = {
     fallback: 'api,jobs,media',
     parse: withDefault(roles, new Set(ROLES) as ReadonlySet<Role>),
   },
+  ANALYTICS_SCHEDULE: {
+    summary: 'Read the figures of accounts by themselves. With 0 they are read only when users ask for it',
+    fallback: '1',
+    parse: withDefault(flag, true),
+  },
   JWT_SECRET: {
     summary: 'Signs access tokens and encrypts stored secrets. Must be the same on all nodes',
     fallback: 'generated and kept in DATA_DIR',

@@ -21,13 +21,13 @@ declare module '../../../core/services.ts' {
 
 /** Builds the services of the domain. */
 export function composeAnalytics(
-  { clock, database: sql, jobs }: Foundation,
+  { clock, config, database: sql, jobs }: Foundation,
   { socialAccounts: { calls, directory } }: Pick<Services, 'socialAccounts'>,
 ) {
   const partitions = new SamplePartitions()
   const recorder = new SampleRecorder(clock, partitions)
   const watched = new WatchedAccounts(sql, clock, directory)
-  const watch = new CollectionWatch(clock, jobs)
+  const watch = new CollectionWatch(clock, jobs, config.ANALYTICS_SCHEDULE)
   return {
     services: {
       analytics: {

@@ -74,7 +74,6 @@ async function record(stage: Stage, accountId?: string): Promise<string> {
       url: remote.url,
       publishedAt: at,
       collectedAt: at,
-      nextAt: at,
       createdAt: at,
       updatedAt: at,
     })

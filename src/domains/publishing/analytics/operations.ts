@@ -4,19 +4,21 @@ import { from, operation, owner } from '../../../core/operation.ts'
 import { accepted, done, list, ok } from '../../../core/reply.ts'
 import { Done, Envelope, ListOf } from '../../../core/schema.ts'
 import {
-  Audience,
-  AudienceQuery,
   ContentPath,
   ContentQuery,
   ContentRecord,
   ContentSeries,
   ContentSeriesQuery,
+  PostAcross,
+  PostPath,
+} from './content-schemas.ts'
+import {
+  Audience,
+  AudienceQuery,
   FollowersQuery,
   FollowerTrend,
   PlatformSeries,
   PlatformStats,
-  PostAcross,
-  PostPath,
   ReportData,
   ReportDataQuery,
   SeriesQuery,

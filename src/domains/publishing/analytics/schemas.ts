@@ -1,11 +1,10 @@
-import { pageFields } from '../../../core/page.ts'
 import { Id, Input, named, Nullable, OneOf, States, Timestamp, Type, type Static } from '../../../core/schema.ts'
 import { PlatformKey } from '../../social/accounts/index.ts'
 import { CONTENT_FIGURES, FIGURES, GapCodeSchema } from './figures.ts'
 
 const DateText = (description: string) => Type.String({ format: 'date', maxLength: 10, description })
-const count = (description: string) => Type.Integer({ description })
-const value = (description: string) => Nullable(Type.Number({ description }))
+export const count = (description: string) => Type.Integer({ description })
+export const value = (description: string) => Nullable(Type.Number({ description }))
 
 export const FigureNameSchema = OneOf(FIGURES, {
   description:
@@ -17,18 +16,18 @@ export const Gap = Type.Object({
   message: Type.String({ description: 'The reason, for people' }),
 })
 export type GapView = Static<typeof Gap>
-const MaybeGap = Nullable(Gap)
+export const MaybeGap = Nullable(Gap)
 
-const spanFields = {
+export const spanFields = {
   from: Type.Optional(DateText('The first day, in the zone of the workspace. 30 days by default')),
   to: Type.Optional(DateText('The last day, included. Today by default')),
 }
-const accountsField = {
+export const accountsField = {
   accountIds: Type.Optional(
     Type.Array(Id, { minItems: 1, maxItems: 100, description: 'Only these accounts. All of the workspace by default' }),
   ),
 }
-const intervalField = {
+export const intervalField = {
   interval: Type.Optional(
     OneOf(['day', 'week', 'month'] as const, {
       default: 'day',
@@ -63,38 +62,7 @@ export type FollowersFilter = Static<typeof FollowersQuery>
 export const AudienceQuery = Input({ workspaceId: Id, ...accountsField })
 export const ReportDataQuery = Input({ workspaceId: Id })
 
-export const SORTS = ['publishedAt', 'engagements', ...CONTENT_FIGURES] as const
-export const ContentQuery = Input({
-  workspaceId: Id,
-  ...accountsField,
-  ...spanFields,
-  platform: Type.Optional(PlatformKey),
-  origin: Type.Optional(OneOf(['crier', 'elsewhere'] as const, { description: 'Where it was published from' })),
-  sort: Type.Optional(
-    OneOf(SORTS, {
-      default: 'publishedAt',
-      description:
-        'What is highest or newest comes first. Posts without the figure come last. `publishedAt` by default',
-    }),
-  ),
-  ...pageFields,
-})
-export type ContentFilter = Static<typeof ContentQuery>
-export const ContentPath = Input({ id: Id })
-export const PostPath = Input({ postId: Id })
-
-export const ContentSeriesQuery = Input({
-  figure: Type.Optional(
-    OneOf(CONTENT_FIGURES, {
-      description: 'The figure. By default the first of `views`, `likes` and `comments` that the platform reports',
-    }),
-  ),
-  ...spanFields,
-  ...intervalField,
-})
-export type ContentSeriesFilter = Static<typeof ContentSeriesQuery>
-
-const SpanView = Type.Object(
+export const SpanView = Type.Object(
   {
     from: DateText('The first day'),
     to: DateText('The last day'),
@@ -104,9 +72,9 @@ const SpanView = Type.Object(
   },
   { description: 'Whole days of the zone. They have 23 or 25 hours when clocks change' },
 )
-const Zone = Type.String({ description: 'The zone of the workspace, by which days are counted' })
+export const Zone = Type.String({ description: 'The zone of the workspace, by which days are counted' })
 
-const accountFields = {
+export const accountFields = {
   accountId: Id,
   platform: PlatformKey,
   accountName: Type.String({ description: 'The name of the account' }),
@@ -172,7 +140,7 @@ export const PlatformStats = named(
 )
 export type PlatformStatsData = Static<typeof PlatformStats>
 
-const Point = Type.Object({
+export const Point = Type.Object({
   from: DateText('The first day'),
   to: DateText('The last day'),
   value: value(
@@ -220,91 +188,11 @@ export const FollowerTrend = named(
         gap: MaybeGap,
       }),
     ),
-    total: Type.Array(
+    combined: Type.Array(
       Type.Object({
         from: DateText('The first day'),
         to: DateText('The last day'),
         value: value('The sum of all accounts that report followers. Null if one of them has no report at this time'),
-      }),
-    ),
-  }),
-)
-
-const ContentFigure = Type.Object({
-  figure: OneOf(CONTENT_FIGURES),
-  value: value('What the platform last reported'),
-  gap: MaybeGap,
-})
-
-export const ContentRecord = named(
-  'ContentRecord',
-  Type.Object({
-    _id: Id,
-    createdAt: Timestamp,
-    updatedAt: Timestamp,
-    ...accountFields,
-    origin: OneOf(['crier', 'elsewhere'] as const, {
-      description: '`elsewhere`: it was published without Crier, and imported from the list of the platform',
-    }),
-    postId: Nullable(Type.String({ ...Id, description: 'Null if it was published elsewhere' })),
-    targetId: Nullable(
-      Type.String({ ...Id, description: 'The post at this account. Null if it was published elsewhere' }),
-    ),
-    text: Type.String({ description: 'The beginning of the text, or the title. At most 500 characters' }),
-    url: Nullable(Type.String()),
-    publishedAt: Timestamp,
-    figures: Type.Array(ContentFigure),
-    engagements: value('The sum of `likes`, `comments`, `shares` and `saves` that are reported. Null if none is'),
-    engagementRateByReach: value('`engagements` / `reach`. Null if one of them is missing or `reach` is 0'),
-    collectedAt: Nullable(Type.String({ format: 'date-time', description: 'When the platform last reported it' })),
-    nextCollectionAt: Nullable(
-      Type.String({
-        format: 'date-time',
-        description:
-          'When it is asked for next: hourly on the first day, then ever more rarely. Null after a year, and if it is gone',
-      }),
-    ),
-    goneReason: Nullable(
-      Type.String({ description: 'Why the platform does not report it any more. Null while it does' }),
-    ),
-  }),
-)
-export type ContentRecordData = Static<typeof ContentRecord>
-
-export const ContentSeries = named(
-  'ContentSeries',
-  Type.Object({
-    contentId: Id,
-    timezone: Zone,
-    figure: OneOf(CONTENT_FIGURES),
-    interval: Type.String(),
-    span: SpanView,
-    points: Type.Array(Point),
-    halfLifeHours: value(
-      'How fast the interest decays: hours from the publication to the first report of at least half of the newest value, over the whole time. Null without a report, or if the newest value is 0',
-    ),
-  }),
-)
-
-export const PostAcross = named(
-  'PostAcrossPlatforms',
-  Type.Object({
-    postId: Id,
-    targets: Type.Array(
-      Type.Object({
-        targetId: Id,
-        accountId: Id,
-        platform: PlatformKey,
-        status: Type.String({ description: 'The status of the target' }),
-        record: Nullable(ContentRecord),
-        gap: MaybeGap,
-      }),
-    ),
-    totals: Type.Array(
-      Type.Object({
-        figure: OneOf(CONTENT_FIGURES),
-        value: value('The sum over the targets that report it. Null if none does'),
-        targetCount: count('How many targets report it'),
       }),
     ),
   }),

@@ -186,7 +186,6 @@ export const AnalyticsSample = defineEntity({
 })
 
 export type SampleSource = 'account' | 'list' | 'post'
-export const analyticsSamples = table(AnalyticsSample)
 
 /** The last value of a series on a day in the zone of its account. */
 export const AnalyticsDay = defineEntity({
@@ -210,8 +209,6 @@ export const AnalyticsDay = defineEntity({
     lastAt: timestamp(),
   },
 })
-
-export const analyticsDays = table(AnalyticsDay)
 
 /** What the posts of an account gained on a day: the sum of `gained` of their series. */
 export const AnalyticsAccountDay = defineEntity({

@@ -1,5 +1,5 @@
 import type { Sql } from '../../../core/sql.ts'
-import { anyOf, greaterThan } from '../../../db/condition.ts'
+import { greaterThan } from '../../../db/condition.ts'
 import { socialAccounts, type SocialAccountRow } from './tables.ts'
 
 export type ConnectedAccount = Pick<
@@ -18,9 +18,4 @@ export function accountsAfter(sql: Sql, id: string, limit: number): Promise<Conn
 export async function accountsOf(sql: Sql, workspaceId: string): Promise<ConnectedAccount[]> {
   const rows = await socialAccounts.find(sql, { workspaceId }, { columns: COLUMNS, orderBy: ['id asc'] })
   return rows.filter(({ status }) => status !== 'removed')
-}
-
-/** Accounts by id, in all states. */
-export function accountsById(sql: Sql, ids: readonly string[]): Promise<ConnectedAccount[]> {
-  return socialAccounts.find(sql, { id: anyOf(ids) }, { columns: COLUMNS })
 }

@@ -14,5 +14,5 @@ export {
   type PostingAccount,
 } from './posting.ts'
 export type { AccountCalls, OpenedAccount } from './account-calls.ts'
-export { accountsAfter, accountsById, accountsOf, type ConnectedAccount } from './connected.ts'
+export { accountsAfter, accountsOf, type ConnectedAccount } from './connected.ts'
 export { SocialAccount } from './tables.ts'

@@ -1,6 +1,6 @@
 import { HOUR, type Clock } from '../../../../core/clock.ts'
 import type { Sql, Transaction } from '../../../../core/sql.ts'
-import { atMost } from '../../../../db/condition.ts'
+import { anyOf, atMost } from '../../../../db/condition.ts'
 import { PlatformError } from '../../../../platforms/error-kinds.ts'
 import {
   postingAccounts,
@@ -102,19 +102,19 @@ export class AnalyticsCollector {
       samples.push(...samplesOf(record, insights, { at: now, source: 'list', startedAt }))
       read.set(record.id, record)
     }
-    for (const { contentId, insights } of reading.single) {
-      const record = await analyticsContent.first(tx, { id: contentId, deletedAt: null })
-      if (record === undefined) continue
+    const singles = new Map(reading.single.map(({ contentId, insights }) => [contentId, insights]))
+    const asked = await analyticsContent.find(tx, { id: anyOf([...singles.keys()]), deletedAt: null })
+    for (const record of asked) {
+      const insights = singles.get(record.id) ?? {}
       samples.push(...samplesOf(record, insights, { at: now, source: 'post', startedAt }))
       read.set(record.id, record)
     }
     // A post can be in the list and be asked for by itself: the figures of the second reply count.
     const newest = new Map(samples.map((sample) => [`${sample.contentId} ${sample.figure}`, sample]))
     await recorder.record(tx, { accountId, zone }, [...newest.values()])
-    for (const record of read.values()) {
-      const changes = { collectedAt: at, nextAt: nextAtOf(record, now), goneReason: null, updatedAt: at }
-      await analyticsContent.update(tx, { id: record.id }, changes)
-    }
+    const all = [...read.values()]
+    const nextTimes = all.map((record) => nextAtOf(record, now))
+    await tx.run(MARK_READ, [all.map(({ id }) => id), nextTimes, at])
     for (const { contentId, reason } of reading.gone) {
       await analyticsContent.update(tx, { id: contentId }, { goneReason: reason, nextAt: null, updatedAt: at })
     }
@@ -168,6 +168,12 @@ export class AnalyticsCollector {
     )
   }
 }
+
+const MARK_READ = `
+  update analytics_content c
+  set collected_at = $3, next_at = r.next_at, gone_reason = null, updated_at = $3
+  from unnest($1::uuid[], $2::timestamptz[]) as r(id, next_at)
+  where c.id = r.id`
 
 /** When a budget of calls is full again that is nearly used up. Budgets of posts do not count. */
 function usedUp(budgets: readonly StoredBudget[], now: number): number | undefined {

@@ -1,6 +1,6 @@
 import { uuidv7 } from '../../../../core/id.ts'
 import type { Sql } from '../../../../core/sql.ts'
-import { PlatformError, type ErrorKind } from '../../../../platforms/error-kinds.ts'
+import type { ErrorKind, PlatformError } from '../../../../platforms/error-kinds.ts'
 import type { GapCode } from '../figures.ts'
 import { analyticsGaps } from '../tables.ts'
 

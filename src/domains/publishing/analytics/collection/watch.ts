@@ -15,15 +15,19 @@ const FIRST_ID = '00000000-0000-0000-0000-000000000000'
 
 /** Finds the accounts that are due, and adds a job for each. */
 export class CollectionWatch {
+  readonly #isOn: boolean
   readonly #clock: Clock
   readonly #jobs: Jobs
 
-  constructor(clock: Clock, jobs: Jobs) {
+  /** @param isOn whether accounts are read by themselves */
+  constructor(clock: Clock, jobs: Jobs, isOn: boolean) {
+    this.#isOn = isOn
     this.#clock = clock
     this.#jobs = jobs
   }
 
   async addDue(tx: Transaction): Promise<void> {
+    if (!this.#isOn) return
     await this.#addNew(tx)
     const now = this.#clock.now()
     const due = await analyticsAccounts.find(

@@ -8,7 +8,8 @@ import { query } from '../../../../db/query.ts'
 import { columnName } from '../../../../db/naming.ts'
 import { targetsOf } from '../../posts/index.ts'
 import { CONTENT_FIGURES, ENGAGEMENTS } from '../figures.ts'
-import { SORTS, type ContentFilter, type ContentRecordData, type GapView } from '../schemas.ts'
+import { SORTS, type ContentFilter, type ContentRecordData } from '../content-schemas.ts'
+import type { GapView } from '../schemas.ts'
 import { analyticsContent, type AnalyticsContentRow } from '../tables.ts'
 import { engagementsOf, ratio, sumOf } from './numbers.ts'
 import { spanOf, timesOf } from './span.ts'
@@ -52,7 +53,7 @@ function listBy(sort: Sort) {
   return query({ analyticsContent }, (db, $: Filters) => {
     let found = db
       .selectFrom('analyticsContent as c')
-      .select([...COLUMNS.map((column) => `c.${column}` as const)])
+      .select(COLUMNS.map((column) => `c.${column}` as const))
       .select(raw<string | number>`${key}`.as('sortKey'))
       .where('c.workspaceId', '=', $.workspaceId)
       .where('c.deletedAt', 'is', null)
@@ -154,21 +155,23 @@ export class ContentRecords {
     const shown = targets.map(({ accountId, id: targetId, platform, publishedAt, status }) => {
       const watched = accounts.find(({ account }) => account.id === accountId)
       const row = byTarget.get(targetId)
-      const record = row === undefined || watched === undefined ? null : recordView(row, watched)
+      const contentRecord = row === undefined || watched === undefined ? null : recordView(row, watched)
       return {
         targetId,
         accountId,
         platform,
         status,
-        record,
-        gap: record === null ? noRecord(publishedAt, watched) : null,
+        contentRecord,
+        gap: contentRecord === null ? noRecord(publishedAt, watched) : null,
       }
     })
     return {
       postId,
       targets: shown,
       totals: CONTENT_FIGURES.map((figure) => {
-        const values = shown.map(({ record }) => record?.figures.find((one) => one.figure === figure)?.value)
+        const values = shown.map(
+          ({ contentRecord }) => contentRecord?.figures.find((one) => one.figure === figure)?.value,
+        )
         return { figure, value: sumOf(values), targetCount: values.filter((one) => one != null).length }
       }),
     }

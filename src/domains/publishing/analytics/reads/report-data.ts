@@ -16,9 +16,6 @@ const ABOUT: Readonly<Record<FigureName, readonly [title: string, description: s
   watchSeconds: ['Watch time', 'How long videos were watched'],
 }
 
-/** The title of a figure, for people. */
-export const titleOf = (figure: FigureName): string => ABOUT[figure][0]
-
 const DERIVED = [
   ['engagements', 'Engagements', 'likes + comments + shares + saves', 'getPlatformStats'],
   ['engagementRateByFollowers', 'Engagement rate by followers', 'engagements / followers', 'getPlatformStats'],

@@ -2,7 +2,8 @@ import type { Clock } from '../../../../core/clock.ts'
 import { NotFound } from '../../../../core/errors.ts'
 import type { Sql } from '../../../../core/sql.ts'
 import { isAccountFigure, type FigureName } from '../figures.ts'
-import type { ContentSeriesFilter, FollowersFilter, PointData, SeriesFilter } from '../schemas.ts'
+import type { ContentSeriesFilter } from '../content-schemas.ts'
+import type { FollowersFilter, PointData, SeriesFilter } from '../schemas.ts'
 import { boundsOf, dayOf, dayText } from '../storage/zone-days.ts'
 import { analyticsContent } from '../tables.ts'
 import { growth, sumOf } from './numbers.ts'
@@ -69,7 +70,7 @@ export class AnalyticsTimeSeries {
       interval,
       span: spanView(span),
       accounts: shown,
-      total: bucketsOf(span, interval).map((bucket, index) => {
+      combined: bucketsOf(span, interval).map((bucket, index) => {
         const values = counted.map(({ points }) => points[index]?.value ?? null)
         return { ...textsOf(bucket), value: values.includes(null) ? null : sumOf(values) }
       }),

@@ -1,0 +1,116 @@
+import { DAY, HOUR } from '../../src/core/clock.ts'
+import type { Analytics } from '../../src/platforms/analytics.ts'
+import { PlatformError } from '../../src/platforms/error-kinds.ts'
+
+/** A value as the platform reported it. */
+export interface Reported {
+  readonly at: number
+  readonly value: number
+}
+
+/** A post of the year. */
+interface YearPost {
+  readonly text: string
+  readonly publishedAt: number
+  /** By figure, in the order of time. */
+  readonly reports: Record<string, Reported[]>
+}
+
+const POSTS = 8
+const PAGE = 50
+
+/**
+ * A year of an account at a platform that does what platforms do: it is away for days, limits calls, corrects figures,
+ * and resets its followers once. It remembers what it has replied.
+ */
+export class YearOfFigures {
+  /** When the account is read. */
+  readonly readings: readonly number[]
+  readonly posts: readonly YearPost[]
+  /** What the platform replied. */
+  readonly followers: Reported[] = []
+  /** Follower counts that it reports at the end, with its own times: some for days without a report. */
+  readonly late: readonly Reported[]
+  readonly #start: number
+  readonly #random: () => number
+
+  constructor(seed: number, start: number, end: number) {
+    const random = randomOf(seed)
+    this.#start = start
+    this.#random = random
+    const readings: number[] = []
+    // More than a day apart at most times, so that days without a reading occur.
+    for (let at = start + HOUR; at < end; at += (20 + 24 * random()) * HOUR) readings.push(Math.floor(at))
+    this.readings = readings
+    this.posts = Array.from({ length: POSTS }, (_, index) => ({
+      text: `Post ${String(index).padStart(2, '0')}`,
+      // The first two are older than the account here.
+      publishedAt: Math.floor(start + (index - 2) * 45 * DAY + random() * 20 * DAY),
+      reports: {},
+    }))
+    this.late = Array.from({ length: 12 }, (_, index) => ({
+      at: Math.floor(start + (index + 1) * 27 * DAY + random() * 5 * DAY),
+      value: 5_000 + index,
+    }))
+  }
+
+  /** When the account was first read with success. */
+  get startedAt(): number {
+    return this.followers[0]?.at ?? Infinity
+  }
+
+  /** The platform as it replies at a time. */
+  platform(now: number) {
+    const day = Math.floor((now - this.#start) / DAY)
+    const analytics: Analytics = {
+      accountFigures: ['followers'],
+      contentFigures: ['likes', 'comments', 'shares'],
+      audience: [],
+      readAccount: () => {
+        if (day >= 100 && day < 110) throw new PlatformError('network', 'The platform', { detail: 'it is away' })
+        if (day >= 150 && day < 153) throw new PlatformError('rate_limited', 'The platform', { retryAfter: 900 })
+        const value = this.#followersOn(day)
+        this.followers.push({ at: now, value })
+        return Promise.resolve({ followers: value })
+      },
+      listContent: () => {
+        const items = this.posts
+          .filter(({ publishedAt }) => publishedAt <= now)
+          .toReversed()
+          .slice(0, PAGE)
+          .map((post) => ({
+            post: { id: post.text, url: null },
+            publishedAt: new Date(post.publishedAt).toISOString(),
+            text: post.text,
+            insights: this.#insights(post, now),
+          }))
+        return Promise.resolve({ items, next: null })
+      },
+    }
+    return { analytics }
+  }
+
+  #followersOn(day: number): number {
+    const base = day < 200 ? 1_000 + day * 5 : 40 + (day - 200) * 9
+    return base + Math.floor(this.#random() * 20)
+  }
+
+  #insights({ publishedAt, reports }: YearPost, now: number) {
+    const age = (now - publishedAt) / DAY
+    const likes = Math.floor(200 * (1 - Math.exp(-age / 3)) * (this.#random() < 0.05 ? 0.9 : 1))
+    const found = { likes, comments: Math.floor(likes / 7), shares: Math.floor(likes / 11) }
+    for (const [figure, value] of Object.entries(found)) (reports[figure] ??= []).push({ at: now, value })
+    return found
+  }
+}
+
+/** Numbers from 0 to 1 that are the same for a seed (mulberry32). */
+export function randomOf(seed: number): () => number {
+  let state = seed
+  return () => {
+    state = (state + 0x6d2b79f5) | 0
+    let mixed = Math.imul(state ^ (state >>> 15), 1 | state)
+    mixed = (mixed + Math.imul(mixed ^ (mixed >>> 7), 61 | mixed)) ^ mixed
+    return ((mixed ^ (mixed >>> 14)) >>> 0) / 4_294_967_296
+  }
+}
