@@ -34,8 +34,7 @@ const clock = new ManualClock(START)
 const places: Place[] = []
 
 beforeAll(async () => {
-  // Without jobs, so that the schedule reads nothing beside the test.
-  app = await startApp({ clock, env: { ROLES: 'api' } })
+  app = await startApp({ clock })
   owner = await seedUser(app, 'analyst', { plan: 'business' })
   for (const { platform, seed, zone } of PLACES) {
     const workspaceId = await make('POST /api/workspaces', { name: zone, timezone: zone })
@@ -72,9 +71,7 @@ async function live(): Promise<void> {
   const readings = places.flatMap((place) => place.year.readings.map((at) => ({ at, place })))
   for (const { at, place } of readings.toSorted((one, other) => one.at - other.at)) {
     clock.advance(at - clock.now())
-    const t0 = performance.now()
     await collector.collect(place.accountId, AbortSignal.timeout(60_000), (work) => app.database.transaction(work))
-    if (Math.random() < 0.05) console.log(readings.length, new Date(at).toISOString(), performance.now() - t0)
   }
   clock.advance(END - clock.now())
   for (const { accountId, year, zone } of places) {
@@ -256,7 +253,7 @@ describe.each(PLACES.map(({ platform, zone }, index) => [zone, platform, index] 
 
   test('posts have their newest figures, in the order asked for', async () => {
     const { workspaceId, year } = place()
-    const query = { workspaceId, ...SPAN, from: '2017-12-01', sort: 'likes', limit: 5 }
+    const query = { workspaceId, ...SPAN, from: '2017-09-01', sort: 'likes', limit: 5 }
     const found: { text: string; likes: number | null }[] = []
     for (let cursor: string | undefined; ;) {
       const page = await read(place(), 'GET /api/analytics/content', { ...query, ...(cursor && { cursor }) })
