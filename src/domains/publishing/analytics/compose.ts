@@ -1,6 +1,7 @@
 import type { Services } from '../../../core/services.ts'
 import type { Sql } from '../../../core/sql.ts'
 import type { Foundation } from '../../../foundation.ts'
+import { BestTimes } from './best-times/best-times.ts'
 import { AnalyticsCollector } from './collection/collector.ts'
 import { AnalyticsDesk } from './collection/desk.ts'
 import { CollectionWatch } from './collection/watch.ts'
@@ -10,6 +11,8 @@ import { ReportCatalogue } from './reads/report-data.ts'
 import { AnalyticsTimeSeries } from './reads/series.ts'
 import { PlatformStatistics } from './reads/stats.ts'
 import { WatchedAccounts } from './reads/watched.ts'
+import { ReportPrinter } from './report/printer.ts'
+import { Reports } from './report/reports.ts'
 import { SamplePartitions } from './storage/partitions.ts'
 import { SampleRecorder } from './storage/recorder.ts'
 
@@ -27,6 +30,10 @@ export function composeAnalytics(
   const partitions = new SamplePartitions()
   const recorder = new SampleRecorder(clock, partitions)
   const watched = new WatchedAccounts(sql, clock, directory)
+  const stats = new PlatformStatistics(sql, clock, watched)
+  const series = new AnalyticsTimeSeries(sql, clock, watched)
+  const content = new ContentRecords(sql, clock, watched)
+  const printer = new ReportPrinter()
   const watch = new CollectionWatch(clock, jobs, config.ANALYTICS_SCHEDULE)
   return {
     services: {
@@ -35,14 +42,17 @@ export function composeAnalytics(
         watch,
         collector: new AnalyticsCollector({ sql, clock, calls, recorder }),
         desk: new AnalyticsDesk(clock, (turn) => new WatchedAccounts(turn.sql, clock, directory), watch),
-        stats: new PlatformStatistics(sql, clock, watched),
-        series: new AnalyticsTimeSeries(sql, clock, watched),
-        content: new ContentRecords(sql, clock, watched),
+        stats,
+        series,
+        content,
+        reports: new Reports({ sql, clock, stats, series, content, printer }),
+        bestTimes: new BestTimes({ sql, clock, watched, printer }),
         audiences: new AccountAudiences(sql, watched),
         catalogue: new ReportCatalogue(sql, watched),
         preparePartitions: (on: Sql) => partitions.prepare(on, clock.now()),
       },
     },
+    close: () => printer.close(),
     start: () => sql.transaction((tx) => partitions.prepare(tx, clock.now())),
   }
 }

@@ -3,6 +3,7 @@ import { EXAMPLE } from '../../../core/example-ids.ts'
 import { from, operation, owner } from '../../../core/operation.ts'
 import { accepted, done, list, ok } from '../../../core/reply.ts'
 import { Done, Envelope, ListOf } from '../../../core/schema.ts'
+import { BestTimesQuery, BestTimesView } from './best-times/schemas.ts'
 import {
   ContentPath,
   ContentQuery,
@@ -21,6 +22,7 @@ import {
   PlatformStats,
   ReportData,
   ReportDataQuery,
+  ReportQuery,
   SeriesQuery,
   StatsQuery,
   SyncBody,
@@ -176,4 +178,47 @@ export const syncAnalytics = operation({
   errors: [NotFound],
   example: { body: { workspaceId } },
   handle: async ({ analytics, body, turn }) => accepted('Accounts are read', await analytics.desk.sync(turn, body)),
+})
+
+export const getBestTimes = operation({
+  ...READ,
+  route: 'GET /api/analytics/best-times',
+  summary: 'Get the hours of the week in which posts do best',
+  description:
+    'From the workspace’s own posts, of Crier and elsewhere, that are at least two days old. Says so when they are not enough.',
+  query: BestTimesQuery,
+  returns: { 200: Envelope(BestTimesView) },
+  errors: [NotFound],
+  example: { query: { workspaceId } },
+  handle: async ({ analytics, query }) => ok('Best times', await analytics.bestTimes.of(query)),
+})
+
+const REPORT_HEADERS = ['Content-Disposition', 'Cache-Control', 'Content-Security-Policy'] as const
+
+export const exportReportHtml = operation({
+  ...READ,
+  route: 'GET /api/analytics/report.html',
+  summary: 'Download a report as a page',
+  description:
+    'One file without scripts and without addresses of other files: summary, charts with their numbers, accounts, posts, missing figures and method. For phones, and for printing.',
+  query: ReportQuery,
+  returns: { 200: { contentType: 'text/html; charset=utf-8' } },
+  headers: REPORT_HEADERS,
+  errors: [NotFound, ValidationFailed],
+  example: { query: { workspaceId } },
+  handle: async ({ analytics, query }) => analytics.reports.html(query),
+})
+
+export const exportReportPdf = operation({
+  ...READ,
+  route: 'GET /api/analytics/report.pdf',
+  summary: 'Download a report as PDF',
+  description:
+    'The same as the page, with bookmarks and text that can be selected. The numbers of the charts are at the end.',
+  query: ReportQuery,
+  returns: { 200: { contentType: 'application/pdf' } },
+  headers: REPORT_HEADERS,
+  errors: [NotFound, ValidationFailed],
+  example: { query: { workspaceId } },
+  handle: async ({ analytics, query }) => analytics.reports.pdf(query),
 })

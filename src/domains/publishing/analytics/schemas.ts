@@ -59,6 +59,9 @@ export type SeriesFilter = Static<typeof SeriesQuery>
 export const FollowersQuery = Input({ workspaceId: Id, ...accountsField, ...spanFields, ...intervalField })
 export type FollowersFilter = Static<typeof FollowersQuery>
 
+export const ReportQuery = Input({ workspaceId: Id, ...accountsField, ...spanFields })
+export type ReportFilter = Static<typeof ReportQuery>
+
 export const AudienceQuery = Input({ workspaceId: Id, ...accountsField })
 export const ReportDataQuery = Input({ workspaceId: Id })
 

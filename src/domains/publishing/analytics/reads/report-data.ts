@@ -16,6 +16,11 @@ const ABOUT: Readonly<Record<FigureName, readonly [title: string, description: s
   watchSeconds: ['Watch time', 'How long videos were watched'],
 }
 
+/** The title of a figure, for people. */
+export function titleOf(figure: FigureName): string {
+  return ABOUT[figure][0]
+}
+
 const DERIVED = [
   ['engagements', 'Engagements', 'likes + comments + shares + saves', 'getPlatformStats'],
   ['engagementRateByFollowers', 'Engagement rate by followers', 'engagements / followers', 'getPlatformStats'],

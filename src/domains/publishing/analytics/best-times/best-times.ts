@@ -1,0 +1,106 @@
+import { DAY, HOUR, type Clock } from '../../../../core/clock.ts'
+import type { Sql } from '../../../../core/sql.ts'
+import { CONTENT_FIGURES, ENGAGEMENTS } from '../figures.ts'
+import { timeZoneOf } from '../../../workspace/workspaces/index.ts'
+import type { WatchedAccounts } from '../reads/watched.ts'
+import type { ReportPrinter } from '../report/printer.ts'
+import type { BestTimesData, BestTimesFilter } from './schemas.ts'
+import { LEAST_POSTS, type Achievement } from './slots.ts'
+
+/** A younger post has not had most of its engagements yet. */
+const RIPE_MS = 2 * DAY
+const DEFAULT_DAYS = 180
+/** The newest posts of the time. More would not change the answer, but hold up others. */
+const MOST_POSTS = 2_000
+
+interface Needs {
+  readonly sql: Sql
+  readonly clock: Clock
+  readonly watched: WatchedAccounts
+  /** The shuffles take too long for the thread that serves requests. */
+  readonly printer: Pick<ReportPrinter, 'scores'>
+}
+
+type Row = Readonly<Record<string, number | null>> & { readonly account_id: string; readonly published_at: string }
+
+/** When posts of a workspace do best, from its own results. */
+export class BestTimes {
+  readonly #needs: Needs
+
+  constructor(needs: Needs) {
+    this.#needs = needs
+  }
+
+  /** @throws AppError not_found */
+  async of(filter: BestTimesFilter): Promise<BestTimesData> {
+    const { accountIds, days = DEFAULT_DAYS, figure = 'engagements', platform, workspaceId } = filter
+    const { clock, printer, sql, watched } = this.#needs
+    const { accounts } = await watched.load(workspaceId, accountIds)
+    const zone = filter.timezone ?? (await timeZoneOf(sql, workspaceId))
+    const now = clock.now()
+    const [since, until] = [new Date(now - days * DAY).toISOString(), new Date(now - RIPE_MS).toISOString()]
+    const ids = accounts.filter(({ account }) => platform === undefined || account.platform === platform)
+    const rows = await sql.rows<Row>(POSTS, [
+      workspaceId,
+      ids.map(({ account }) => account.id),
+      since,
+      until,
+      MOST_POSTS,
+    ])
+    const slotOf = slotsIn(zone)
+    const posts = rows.flatMap((row): Achievement[] => {
+      const value = valueOf(row, figure)
+      return value === null ? [] : [{ slot: slotOf(Date.parse(row.published_at)), group: row.account_id, value }]
+    })
+    const { best, slots } = await printer.scores(posts)
+    const cells = slots.map((cell, slot) => ({ weekday: WEEKDAYS[Math.floor(slot / 24)]!, hour: slot % 24, ...cell }))
+    return {
+      status: posts.length < LEAST_POSTS ? 'too_few_posts' : best.length === 0 ? 'no_difference' : 'found',
+      timezone: zone,
+      figure,
+      since,
+      until,
+      postCount: posts.length,
+      neededCount: LEAST_POSTS,
+      best: best.map((slot) => cells[slot]!),
+      cells,
+    }
+  }
+}
+
+const WEEKDAYS = ['monday', 'tuesday', 'wednesday', 'thursday', 'friday', 'saturday', 'sunday'] as const
+
+function valueOf(row: Row, figure: NonNullable<BestTimesFilter['figure']>): number | null {
+  const names: readonly string[] = figure === 'engagements' ? ENGAGEMENTS : [figure]
+  const known = names.flatMap((name) => row[name === 'watchSeconds' ? 'watch_seconds' : name] ?? [])
+  return known.length === 0 ? null : known.reduce((sum, one) => sum + one, 0)
+}
+
+/** The hour of the week of an instant. Zones change at quarters of an hour, so each quarter is looked up once. */
+function slotsIn(zone: string): (at: number) => number {
+  const format = new Intl.DateTimeFormat('en-US', {
+    timeZone: zone,
+    weekday: 'long',
+    hour: '2-digit',
+    hourCycle: 'h23',
+  })
+  const known = new Map<number, number>()
+  return (at) => {
+    const quarter = Math.floor(at / (HOUR / 4))
+    let slot = known.get(quarter)
+    if (slot === undefined) {
+      const parts = Object.fromEntries(format.formatToParts(at).map(({ type, value }) => [type, value]))
+      const weekday = WEEKDAYS.findIndex((name) => name === parts['weekday']?.toLowerCase())
+      slot = weekday * 24 + Number(parts['hour'])
+      known.set(quarter, slot)
+    }
+    return slot
+  }
+}
+
+const POSTS = `
+  select account_id, published_at, ${CONTENT_FIGURES.map((name) => (name === 'watchSeconds' ? 'watch_seconds' : name)).join(', ')}
+  from analytics_content
+  where workspace_id = $1 and account_id = any($2::uuid[]) and deleted_at is null
+    and published_at >= $3::timestamptz and published_at < $4::timestamptz
+  order by published_at desc limit $5`

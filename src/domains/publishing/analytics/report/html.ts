@@ -1,0 +1,87 @@
+import { escapeHtml as e } from '../../../../core/html.ts'
+import { chartSvg } from './charts.ts'
+import type { ReportChart, ReportModel, ReportPost, ReportTable } from './model.ts'
+
+/** The report as one file without scripts and without addresses of other files. */
+export function reportHtml(model: ReportModel): string {
+  const { charts, createdAt, gaps, method, posts, previousSpan, sentences, span, tables, timezone, title, workspace } =
+    model
+  return `<!doctype html>
+<html lang="en">
+<head>
+<meta charset="utf-8">
+<meta name="viewport" content="width=device-width, initial-scale=1">
+<title>${e(`${title}: ${workspace}, ${span}`)}</title>
+<style>${STYLE}</style>
+</head>
+<body>
+<header>
+<p class="kind">${e(title)}</p>
+<h1>${e(workspace)}</h1>
+<p>${e(span)}</p>
+<p class="quiet">Compared with ${e(previousSpan)}. Days of ${e(timezone)}. Made on ${e(createdAt.slice(0, 10))}.</p>
+</header>
+<main>
+<section aria-labelledby="summary"><h2 id="summary">Summary</h2>
+${sentences.map((sentence) => `<p>${e(sentence)}</p>`).join('\n')}
+</section>
+${charts.map(chartHtml).join('\n')}
+${tables.map((table) => `<section><h2>${e(table.title)}</h2>${tableHtml(table)}</section>`).join('\n')}
+<section><h2>Posts with the most engagements</h2>
+${posts.length === 0 ? '<p>No post of this time has figures.</p>' : `<ol>${posts.map(postHtml).join('\n')}</ol>`}
+</section>
+<section><h2>Missing figures</h2>
+${gaps.length === 0 ? '<p>None.</p>' : `<ul>${gaps.map((gap) => `<li>${e(gap)}</li>`).join('')}</ul>`}
+</section>
+<section><h2>Method</h2>
+<dl>${method.map(([term, text]) => `<dt>${e(term)}</dt><dd>${e(text)}</dd>`).join('\n')}</dl>
+</section>
+</main>
+</body>
+</html>
+`
+}
+
+function chartHtml(chart: ReportChart): string {
+  // The picture is one image for screen readers; the table behind it has the numbers.
+  const svg = chartSvg(chart).replace('<svg ', `<svg role="img" aria-label="${e(chart.alt)}" `)
+  const rows = chart.labels.map((label, index) => [
+    label,
+    ...chart.series.map(({ values }) => values[index]?.toLocaleString('en') ?? 'no report'),
+  ])
+  const table = { title: chart.title, columns: ['From', ...chart.series.map(({ name }) => name)], rows }
+  return `<section><h2>${e(chart.title)}</h2>
+<figure>${svg}</figure>
+<details><summary>Numbers of “${e(chart.title)}”</summary>${tableHtml(table)}</details>
+</section>`
+}
+
+function tableHtml({ columns, rows, title }: ReportTable): string {
+  const cells = (row: readonly string[]) =>
+    row.map((cell, index) => (index === 0 ? `<th scope="row">${e(cell)}</th>` : `<td>${e(cell)}</td>`)).join('')
+  return `<div class="scroll" role="region" aria-label="Table: ${e(title)}" tabindex="0"><table>
+<thead><tr>${columns.map((column) => `<th scope="col">${e(column)}</th>`).join('')}</tr></thead>
+<tbody>${rows.map((row) => `<tr>${cells(row)}</tr>`).join('\n')}</tbody>
+</table></div>`
+}
+
+function postHtml({ figures, published, text, url, where }: ReportPost): string {
+  const shown = e(text === '' ? 'Without text' : text)
+  const isSafe = url !== null && /^https?:\/\//.test(url)
+  return `<li><p>${isSafe ? `<a href="${e(url)}">${shown}</a>` : shown}</p><p class="quiet">${e(where)}, ${e(published)}. ${e(figures)}</p></li>`
+}
+
+const STYLE = `
+:root{color-scheme:light;font:1rem/1.55 Georgia,serif;color:#1f2937;background:#fff}
+body{max-width:46rem;margin:0 auto;padding:1.5rem 1rem 4rem}
+header{border-bottom:3px solid #0b5cad;padding:2rem 0 1.5rem;margin-bottom:1.5rem}
+h1{font-size:2.2rem;line-height:1.15;margin:.2rem 0 .6rem}h2{font-size:1.3rem;margin:2.2rem 0 .6rem}
+p{margin:.3rem 0}.kind{color:#0b5cad;font-weight:bold}.quiet{color:#4b5563;font-size:.92rem}
+figure{margin:0}svg{width:100%;height:auto}a{color:#0b5cad}
+.scroll{overflow-x:auto}table{border-collapse:collapse;width:100%;font-size:.92rem}
+th,td{padding:.35rem .6rem;border-bottom:1px solid #d1d5db;text-align:right;font-variant-numeric:tabular-nums}
+th:first-child{text-align:left}thead th{border-bottom:2px solid #4b5563}
+dt{font-weight:bold;margin-top:.6rem}dd{margin:0}summary{cursor:pointer;padding:.4rem 0;color:#0b5cad}
+li{margin:.5rem 0}
+@media print{body{max-width:none;padding:0}section{break-inside:avoid}details:not([open]){display:none}}
+`

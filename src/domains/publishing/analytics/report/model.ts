@@ -1,0 +1,41 @@
+/** A report as both of its forms show it: plain data that a thread makes pages of. Numbers are those of the API. */
+export interface ReportModel {
+  readonly title: string
+  readonly workspace: string
+  readonly span: string
+  readonly previousSpan: string
+  readonly timezone: string
+  /** ISO 8601. */
+  readonly createdAt: string
+  readonly sentences: readonly string[]
+  readonly charts: readonly ReportChart[]
+  readonly tables: readonly ReportTable[]
+  readonly posts: readonly ReportPost[]
+  readonly gaps: readonly string[]
+  readonly method: readonly (readonly [term: string, text: string])[]
+}
+
+/** A chart and its numbers. Values that are null are gaps. */
+export interface ReportChart {
+  readonly title: string
+  readonly kind: 'line' | 'bar'
+  /** What the chart shows, for people who do not see it. */
+  readonly alt: string
+  /** The days or weeks. */
+  readonly labels: readonly string[]
+  readonly series: readonly { readonly name: string; readonly values: readonly (number | null)[] }[]
+}
+
+export interface ReportTable {
+  readonly title: string
+  readonly columns: readonly string[]
+  readonly rows: readonly (readonly string[])[]
+}
+
+export interface ReportPost {
+  readonly text: string
+  readonly where: string
+  readonly published: string
+  readonly url: string | null
+  readonly figures: string
+}

@@ -1,0 +1,225 @@
+import type { Clock } from '../../../../core/clock.ts'
+import { findNames } from '../../../workspace/workspaces/index.ts'
+import type { Sql } from '../../../../core/sql.ts'
+import { RawBody, reply } from '../../../../core/reply.ts'
+import type { ContentRecordData } from '../content-schemas.ts'
+import { CONTENT_FIGURES, type FigureName } from '../figures.ts'
+import type { ContentRecords } from '../reads/content.ts'
+import { titleOf } from '../reads/report-data.ts'
+import type { AnalyticsTimeSeries } from '../reads/series.ts'
+import type { PlatformStatistics } from '../reads/stats.ts'
+import type { PlatformStatsData, PointData, ReportFilter } from '../schemas.ts'
+import type { ReportChart, ReportModel, ReportPost, ReportTable } from './model.ts'
+import type { ReportPrinter } from './printer.ts'
+import { gapLines, sentencesOf } from './words.ts'
+
+/** Lines in one chart. More cannot be told apart; the tables have all accounts. */
+const MOST_LINES = 8
+const MOST_POSTS = 10
+/** Points of a chart. Longer spans are shown by week. */
+const MOST_DAILY = 62
+const METHOD = [
+  [
+    'Reports',
+    'Figures are those that the platforms reported. Platforms count differently, so compare each with itself.',
+  ],
+  [
+    'Gains',
+    'What posts gained is the difference between two reports, counted on the day of the second one. It can be negative when a platform corrects its figures. What a post had before it was first read is not counted.',
+  ],
+  ['Engagements', 'Likes, comments, shares and saves, as far as the platform reports them.'],
+  ['Engagement rate', 'Engagements divided by the followers that were last reported, or by reach.'],
+  ['Comparison', 'With as many days directly before.'],
+  ['Gaps', 'A time without a report is a gap in lines and tables. It is never shown as zero.'],
+] as const
+
+interface Needs {
+  readonly sql: Sql
+  readonly clock: Clock
+  readonly stats: PlatformStatistics
+  readonly series: AnalyticsTimeSeries
+  readonly content: ContentRecords
+  readonly printer: ReportPrinter
+}
+
+/** Reports for people who do not use Crier: the same content as a page and as a PDF. */
+export class Reports {
+  readonly #needs: Needs
+
+  constructor(needs: Needs) {
+    this.#needs = needs
+  }
+
+  /** @throws AppError validation_failed, not_found */
+  async html(filter: ReportFilter) {
+    const model = await this.model(filter)
+    const body = new RawBody('text/html; charset=utf-8', await this.#needs.printer.html(model))
+    return reply(200, body, headersOf(model, 'html'))
+  }
+
+  /** @throws AppError validation_failed, not_found */
+  async pdf(filter: ReportFilter) {
+    const model = await this.model(filter)
+    return reply(200, new RawBody('application/pdf', await this.#needs.printer.pdf(model)), headersOf(model, 'pdf'))
+  }
+
+  /** What a report says. */
+  async model({ accountIds, from, to, workspaceId }: ReportFilter): Promise<ReportModel> {
+    const { clock, content, series, sql, stats } = this.#needs
+    const asked = {
+      workspaceId,
+      ...(accountIds && { accountIds }),
+      ...(from !== undefined && { from }),
+      ...(to !== undefined && { to }),
+    }
+    const figures = await stats.of({ ...asked, compare: true })
+    const interval = figures.span.dayCount > MOST_DAILY ? 'week' : 'day'
+    const span = { from: figures.span.from, to: figures.span.to }
+    const [followers, engagements, posts, names] = await Promise.all([
+      series.followers({ ...asked, ...span, interval }),
+      Promise.all(
+        (['likes', 'comments', 'shares', 'saves'] as const).map(async (figure) => ({
+          figure,
+          accounts: (await series.ofAccounts({ ...asked, ...span, figure, interval })).accounts,
+        })),
+      ),
+      content.list({ ...asked, ...span, sort: 'engagements', limit: MOST_POSTS }),
+      findNames(sql, [workspaceId]),
+    ])
+    const top = posts.items.filter((post) => post.engagements !== null)
+    return {
+      title: 'Social media report',
+      workspace: names.get(workspaceId) ?? '',
+      span: spanText(figures.span),
+      previousSpan: figures.previousSpan === null ? '' : spanText(figures.previousSpan),
+      timezone: figures.timezone,
+      createdAt: new Date(clock.now()).toISOString(),
+      sentences: sentencesOf(figures, top[0]),
+      charts: [followersChart(followers, interval), ...engagementsChart(engagements, interval)],
+      tables: [accountsTable(figures), totalsTable(figures)],
+      posts: top.map(postView),
+      gaps: gapLines(figures, followers),
+      method: METHOD,
+    }
+  }
+}
+
+function headersOf({ span }: ReportModel, extension: string) {
+  const name = `report ${span.replaceAll(' to ', ' ')}.${extension}`.replaceAll(' ', '-')
+  return {
+    'Content-Disposition': `attachment; filename="${name}"`,
+    'Cache-Control': 'private',
+    'Content-Security-Policy': "default-src 'none'; style-src 'unsafe-inline'",
+  }
+}
+
+function spanText({ from, to }: { readonly from: string; readonly to: string }): string {
+  return `${from} to ${to}`
+}
+
+interface SeriesOfAccount {
+  readonly accountId: string
+  readonly accountName: string
+  readonly platform: string
+  readonly points: readonly PointData[]
+}
+
+function followersChart(
+  { accounts }: { readonly accounts: readonly (SeriesOfAccount & { readonly value: number | null })[] },
+  interval: string,
+): ReportChart {
+  const shown = accounts
+    .filter(({ points }) => points.some(({ value }) => value !== null))
+    .toSorted((one, other) => (other.value ?? 0) - (one.value ?? 0))
+    .slice(0, MOST_LINES)
+  const names = shown.map(nameOf)
+  return {
+    title: 'Followers',
+    kind: 'line',
+    alt: `Lines of the followers by ${interval}: ${names.length === 0 ? 'no account has a report' : names.join(', ')}. The table has the numbers.`,
+    labels: (accounts[0]?.points ?? []).map(({ from }) => from),
+    series: shown.map((account, index) => ({
+      name: names[index] ?? '',
+      values: account.points.map(({ value }) => value),
+    })),
+  }
+}
+
+function engagementsChart(
+  all: readonly { readonly figure: FigureName; readonly accounts: readonly SeriesOfAccount[] }[],
+  interval: string,
+): ReportChart[] {
+  const labels = (all[0]?.accounts[0]?.points ?? []).map(({ from }) => from)
+  const series = all.flatMap(({ accounts, figure }) => {
+    const values = labels.map((_, index) => {
+      const gains = accounts.flatMap(({ points }) => points[index]?.gained ?? [])
+      return gains.length === 0 ? null : gains.reduce((sum, one) => sum + one, 0)
+    })
+    return values.every((value) => value === null) ? [] : [{ name: titleOf(figure), values }]
+  })
+  if (series.length === 0) return []
+  const names = series.map(({ name }) => name.toLowerCase()).join(', ')
+  return [
+    {
+      title: 'Engagements of posts',
+      kind: 'bar',
+      alt: `Bars of what all posts gained by ${interval}: ${names}. The table has the numbers.`,
+      labels,
+      series,
+    },
+  ]
+}
+
+const number = (value: number | null) => (value === null ? 'no report' : value.toLocaleString('en'))
+const percent = (value: number | null) =>
+  value === null ? '–' : `${value > 0 ? '+' : ''}${(value * 100).toLocaleString('en', { maximumFractionDigits: 1 })} %`
+
+function accountsTable({ accounts }: PlatformStatsData): ReportTable {
+  return {
+    title: 'Accounts',
+    columns: ['Account', 'Followers', 'Change', 'Posts', 'Engagements', 'Rate'],
+    rows: accounts.map((account) => {
+      const followers = account.figures.find(({ figure }) => figure === 'followers')
+      const rate = account.rates.find((one) => one.rate === 'engagementRateByFollowers')?.value ?? null
+      return [
+        nameOf(account),
+        number(followers?.value ?? null),
+        followers?.change == null ? '–' : `${followers.change > 0 ? '+' : ''}${number(followers.change)}`,
+        number(account.publishedCount),
+        number(account.engagements),
+        rate === null ? '–' : percent(rate).replace('+', ''),
+      ]
+    }),
+  }
+}
+
+function totalsTable({ totals }: PlatformStatsData): ReportTable {
+  const shown = totals.filter(({ previousValue, value }) => value !== null || previousValue !== null)
+  return {
+    title: 'All accounts together',
+    columns: ['Figure', 'This time', 'Before', 'Change', 'Accounts'],
+    rows: shown.map(({ accountCount, figure, previousValue, value }) => {
+      const change =
+        value === null || previousValue === null || previousValue === 0 ? null : (value - previousValue) / previousValue
+      return [titleOf(figure), number(value), number(previousValue), percent(change), number(accountCount)]
+    }),
+  }
+}
+
+function postView(post: ContentRecordData): ReportPost {
+  const known = CONTENT_FIGURES.flatMap((figure) => {
+    const value = post.figures.find((one) => one.figure === figure)?.value
+    return value == null ? [] : [`${titleOf(figure)}: ${number(value)}`]
+  })
+  return {
+    text: Array.from(post.text).slice(0, 140).join(''),
+    where: nameOf(post),
+    published: post.publishedAt.slice(0, 10),
+    url: post.url,
+    figures: known.join(', '),
+  }
+}
+
+function nameOf({ accountName, platform }: { readonly accountName: string; readonly platform: string }): string {
+  return `${accountName} (${platform})`
+}

@@ -1,0 +1,38 @@
+import { readFileSync } from 'node:fs'
+import { NodeCompiler } from '@myriaddreamin/typst-ts-node-compiler'
+import { chartSvg } from './charts.ts'
+import type { ReportModel } from './model.ts'
+
+/** Runs in a thread. */
+
+export { scoreSlots } from '../best-times/slots.ts'
+export { reportHtml } from './html.ts'
+
+const TEMPLATE = readFileSync(new URL('template.typ', import.meta.url), 'utf8')
+/** How many compilations unused results stay in memory. */
+const KEPT_RESULTS = 2
+let compiler: NodeCompiler | undefined
+
+/** The report as a tagged PDF with bookmarks. */
+export function reportPdf(model: ReportModel): Buffer {
+  compiler ??= NodeCompiler.create({})
+  const charts = model.charts.map((chart) => ({
+    title: chart.title,
+    alt: chart.alt,
+    svg: chartSvg(chart),
+    columns: ['From', ...chart.series.map(({ name }) => name)],
+    rows: chart.labels.map((label, index) => [
+      label,
+      ...chart.series.map(({ values }) => values[index]?.toLocaleString('en') ?? 'no report'),
+    ]),
+  }))
+  const source = { mainFileContent: TEMPLATE, inputs: { view: JSON.stringify({ ...model, charts }) } }
+  try {
+    return compiler.pdf(source, { creationTimestamp: Math.floor(Date.parse(model.createdAt) / 1_000) })
+  } catch (error) {
+    // The compiler throws objects that are no errors, and that cannot be sent to another thread.
+    throw new Error(String(error), { cause: undefined })
+  } finally {
+    compiler.evictCache(KEPT_RESULTS)
+  }
+}
