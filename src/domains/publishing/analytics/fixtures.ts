@@ -26,6 +26,8 @@ export const fixtures: Fixtures<typeof operations> = {
   getPlatformTimeSeries: read,
   getFollowerTrend: read,
   getReportData: read,
+  exportReportHtml: read,
+  exportReportPdf: read,
 }
 
 /** An account of the workspace, as few as possible, because plans limit them. */

@@ -34,7 +34,12 @@ const Cell = Type.Object({
         'How much better posts of the hour do than the mean of their account: 1.5 is 50 % more. Shrunk towards 1: exp(sum / (weight + noise / spread)), with sums of logarithms, and the variances of posts and of hours. Null without posts',
     }),
   ),
-  low: Nullable(Type.Number({ description: 'The lower end of the interval that has the true value with 90 %' })),
+  low: Nullable(
+    Type.Number({
+      description:
+        'The lower end of the interval that has the true value with 90 %. It lies around the mean of the posts, before it is shrunk',
+    }),
+  ),
   high: Nullable(Type.Number({ description: 'Its upper end' })),
 })
 

@@ -18,7 +18,7 @@ export interface SlotScore {
   readonly weight: number
   /** The factor by which posts do better than the mean of their account. Null without posts. */
   readonly score: number | null
-  /** The interval that contains the true factor with 90 %. */
+  /** The interval that contains the true factor with 90 %: around the mean of the posts, before it is shrunk. */
   readonly low: number | null
   readonly high: number | null
 }
@@ -59,19 +59,19 @@ export function scoreSlots(posts: readonly Achievement[]): SlotScores {
   const counts = new Int32Array(SLOTS)
   for (const slot of at) counts[slot]! += 1
   const slots = Array.from({ length: SLOTS }, (_, slot): SlotScore => {
-    const { sum: weight } = weights[slot]!
+    const { squares, sum: weight } = weights[slot]!
     const postCount = counts[slot]!
     if (weight === 0) return { postCount, weight: 0, score: null, low: null, high: null }
     // Without differences between hours, all are equal to the mean.
     const trust = spread === 0 ? 0 : 1 / (weight + noise / spread)
-    const estimate = totals[slot]! * trust
-    const reach = Z90 * Math.sqrt(noise * trust)
+    const mean = totals[slot]! / weight
+    const reach = (Z90 * Math.sqrt(noise * squares)) / weight
     return {
       postCount,
       weight,
-      score: round(Math.exp(estimate)),
-      low: round(Math.exp(estimate - reach)),
-      high: round(Math.exp(estimate + reach)),
+      score: round(Math.exp(totals[slot]! * trust)),
+      low: round(Math.exp(mean - reach)),
+      high: round(Math.exp(mean + reach)),
     }
   })
   return { slots, best: posts.length < LEAST_POSTS ? [] : bestOf(at, values, weights, totals) }

@@ -21,7 +21,7 @@ export function chartSvg({ kind, labels, series }: ReportChart): string {
     color: COLOURS,
     textStyle: text,
     grid: { left: 64, right: 20, top: series.length > 1 ? 44 : 16, bottom: 34 },
-    ...(series.length > 1 && { legend: { top: 0, textStyle: text } }),
+    ...(series.length > 1 && { legend: { top: 0, itemGap: 28, textStyle: text } }),
     xAxis: { type: 'category', data: [...labels], axisLabel: { ...text, hideOverlap: true } },
     yAxis: { type: 'value', scale: kind === 'line', axisLabel: text, splitNumber: 4 },
     series: series.map(({ name, values }) => ({

@@ -51,7 +51,7 @@ function chartHtml(chart: ReportChart): string {
   ])
   const table = { title: chart.title, columns: ['From', ...chart.series.map(({ name }) => name)], rows }
   return `<section><h2>${e(chart.title)}</h2>
-<figure>${svg}</figure>
+<figure tabindex="0" role="group" aria-label="Chart: ${e(chart.title)}">${svg}</figure>
 <details><summary>Numbers of “${e(chart.title)}”</summary>${tableHtml(table)}</details>
 </section>`
 }
@@ -77,11 +77,11 @@ body{max-width:46rem;margin:0 auto;padding:1.5rem 1rem 4rem}
 header{border-bottom:3px solid #0b5cad;padding:2rem 0 1.5rem;margin-bottom:1.5rem}
 h1{font-size:2.2rem;line-height:1.15;margin:.2rem 0 .6rem}h2{font-size:1.3rem;margin:2.2rem 0 .6rem}
 p{margin:.3rem 0}.kind{color:#0b5cad;font-weight:bold}.quiet{color:#4b5563;font-size:.92rem}
-figure{margin:0}svg{width:100%;height:auto}a{color:#0b5cad}
+figure{margin:0;overflow-x:auto}svg{width:100%;min-width:34rem;height:auto}a{color:#0b5cad}
 .scroll{overflow-x:auto}table{border-collapse:collapse;width:100%;font-size:.92rem}
-th,td{padding:.35rem .6rem;border-bottom:1px solid #d1d5db;text-align:right;font-variant-numeric:tabular-nums}
-th:first-child{text-align:left}thead th{border-bottom:2px solid #4b5563}
+th,td{padding:.35rem .6rem;border-bottom:1px solid #d1d5db;text-align:right;white-space:nowrap;font-variant-numeric:tabular-nums}
+tbody th:first-child{white-space:normal}th:first-child{text-align:left}thead th{border-bottom:2px solid #4b5563}
 dt{font-weight:bold;margin-top:.6rem}dd{margin:0}summary{cursor:pointer;padding:.4rem 0;color:#0b5cad}
 li{margin:.5rem 0}
-@media print{body{max-width:none;padding:0}section{break-inside:avoid}details:not([open]){display:none}}
+@media print{svg{min-width:0}body{max-width:none;padding:0}section{break-inside:avoid}details:not([open]){display:none}}
 `

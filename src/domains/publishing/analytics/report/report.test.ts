@@ -1,0 +1,80 @@
+import { PDFiumLibrary } from '@hyzyla/pdfium'
+import { expect, test } from 'vitest'
+import { chartSvg } from './charts.ts'
+import { reportHtml } from './html.ts'
+import type { ReportModel } from './model.ts'
+import { reportPdf } from './thread.ts'
+
+const labels = Array.from({ length: 30 }, (_, day) => new Date(Date.UTC(2026, 9, 24 + day)).toISOString().slice(0, 10))
+/** Four days without a report, and one report between two gaps. */
+const values = labels.map((_, day) => ((day > 8 && day < 13) || day === 20 || day === 22 ? null : 1_000 + day * 7))
+
+const model: ReportModel = {
+  title: 'Social media report',
+  workspace: 'Engines & Sons <GmbH>',
+  span: '2026-10-24 to 2026-11-22',
+  previousSpan: '2026-09-24 to 2026-10-23',
+  timezone: 'Europe/Berlin',
+  createdAt: '2026-11-23T07:00:00.000Z',
+  sentences: ['There are 1,203 followers at one account: 203 more (20.3 %) than before.'],
+  charts: [
+    { title: 'Followers', kind: 'line', alt: 'A line of the followers', labels, series: [{ name: 'Ada (x)', values }] },
+  ],
+  tables: [{ title: 'Accounts', columns: ['Account', 'Followers'], rows: [['Ada (x)', '1,203']] }],
+  posts: [
+    {
+      text: '*Live* #now $5 <b>',
+      where: 'Ada (x)',
+      published: '2026-11-02',
+      url: 'javascript:alert(1)',
+      figures: 'Likes: 120',
+    },
+  ],
+  gaps: ['Ada (x): no report of followers for 6 of 30 points. X does not answer.'],
+  method: [['Gaps', 'A time without a report is a gap.']],
+}
+
+test('a gap interrupts the line', () => {
+  /** In how many pieces the line is drawn. */
+  const pieces = (series: readonly (number | null)[]) => {
+    const svg = chartSvg({ ...model.charts[0]!, series: [{ name: 'Ada', values: series }] })
+    const [, path = ''] = /<path d="(M[^"]*)" fill="none"[^>]*stroke="#0b5cad" stroke-width="2"/.exec(svg) ?? []
+    return path.split('M').filter((piece) => piece.includes('L')).length
+  }
+  expect(pieces(labels.map((_, day) => day))).toBe(1)
+  // Days 0 to 8, 13 to 19, and 23 to 29. Day 21 is a point.
+  expect(pieces(values)).toBe(3)
+})
+
+test('the page needs nothing else, and shows texts as texts', () => {
+  const html = reportHtml(model)
+  expect(html.length).toBeLessThan(2_000_000)
+  expect(html).not.toMatch(/<script|javascript:|<link|<img|@import|url\((?!#)/i)
+  expect(html).not.toMatch(/(?:src|href)="https?:/)
+  expect(html).toContain('Engines &amp; Sons &lt;GmbH&gt;')
+  expect(html).toContain('*Live* #now $5 &lt;b&gt;')
+  expect(html).toContain('aria-label="A line of the followers"')
+  expect(html.match(/<td>no report<\/td>/g)).toHaveLength(6)
+})
+
+test('the PDF has the same text, bookmarks and a language', async () => {
+  const pdf = reportPdf(model)
+  expect(pdf.length).toBeLessThan(2_000_000)
+  expect(pdf.toString('latin1')).toMatch(/\/Lang\s*\(en\)/)
+  expect(pdf.toString('latin1')).toContain('/Outlines')
+  const library = await PDFiumLibrary.init()
+  const document = await library.loadDocument(pdf)
+  const text = [...document.pages()].map((page) => page.getText()).join('\n')
+  document.destroy()
+  library.destroy()
+  for (const part of [
+    model.workspace,
+    'There are 1,203 followers at one account',
+    '*Live* #now $5 <b>',
+    'no report of followers for 6 of 30 points',
+    'no report',
+    'Numbers of the charts',
+  ]) {
+    expect(text.replaceAll(/\s+/g, ' ')).toContain(part)
+  }
+})
