@@ -1,6 +1,7 @@
 import { existsSync } from 'node:fs'
 import { join, resolve } from 'node:path'
 import { loadEnvFile } from 'node:process'
+import { aiSettings } from './ai-settings.ts'
 import { cryptoSettings } from './crypto-settings.ts'
 import { mediaSettings } from './media-settings.ts'
 import { operatorSettings } from './operator-settings.ts'
@@ -289,6 +290,7 @@ const SETTINGS = {
   ...signInSettings,
   ...paymentSettings,
   ...cryptoSettings,
+  ...aiSettings,
 } as const satisfies Record<string, Setting<unknown>>
 
 type Settings = typeof SETTINGS
@@ -302,6 +304,7 @@ const TOGETHER: readonly (readonly string[])[] = [
   ['RTMPS_PORT', 'RTMPS_CERT', 'RTMPS_KEY'],
   ['CLUSTER_CERT', 'CLUSTER_KEY', 'CLUSTER_CA'],
   ['STRIPE_SECRET_KEY', 'STRIPE_PUBLISHABLE_KEY', 'STRIPE_WEBHOOK_SECRET'],
+  ['AI_BASE_URL', 'AI_MODELS'],
   ...platformPairs,
 ]
 

@@ -28,6 +28,7 @@ export const QUEUES = {
   mail: { summary: 'Mails', concurrency: 5 },
   notifications: { summary: 'Notifications of users', concurrency: 20 },
   media: { summary: 'Thumbnails and probing: heavy', concurrency: 2, fair: true },
+  ai: { summary: 'Captions and writing styles', concurrency: 10, fair: true },
   transcodes: { summary: 'Renditions: heavy, and long', concurrency: 1, fair: true },
   webhooks: { summary: 'Events to the endpoints of webhooks', concurrency: 200 },
   'webhook-retries': { summary: 'The same, to endpoints that fail or reply slowly', concurrency: 100 },
@@ -46,7 +47,7 @@ export function isQueue(name: string): name is QueueName {
 }
 
 /** Scopes that a job can require of the members who see its progress. */
-export const JOB_AUDIENCES = ['team:read', 'media:read', 'posts:read', 'streams:read', 'analytics:read'] as const
+export const JOB_AUDIENCES = ['team:read', 'media:read', 'posts:read', 'streams:read', 'analytics:read', 'ai:use'] as const
 export type JobAudience = (typeof JOB_AUDIENCES)[number] & Scope
 
 export const JOB_DEFAULTS = {

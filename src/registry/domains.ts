@@ -13,6 +13,7 @@ import { socialAccounts } from '../domains/social/accounts/domain.ts'
 import { keys } from '../domains/social/accounts/keys/domain.ts'
 import { limits } from '../domains/social/accounts/limits/domain.ts'
 import { platforms } from '../domains/social/platforms/domain.ts'
+import { ai } from '../domains/media/ai/domain.ts'
 import { assets } from '../domains/media/assets/domain.ts'
 import { uploads } from '../domains/media/assets/uploads/domain.ts'
 import { billing } from '../domains/money/billing/domain.ts'
@@ -62,6 +63,7 @@ export const domains = [
   posts,
   approvals,
   analytics,
+  ai,
   chat,
   ideas,
   support,

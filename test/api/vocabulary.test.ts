@@ -198,6 +198,7 @@ const AVOIDED: Readonly<Record<string, string>> = {
 
 /** Exceptions, by operation or schema, with the reason. */
 const KEPT: Readonly<Record<string, string>> = {
+  'state AiJob': 'the contract has it for jobs',
   'state Job': 'the contract has it for jobs',
   'state getQueueJobs': 'the contract has it for jobs',
   'state cleanQueue': 'the contract has it for jobs',

@@ -1,5 +1,6 @@
 import { Migration } from '@mikro-orm/migrations'
 import { analytics } from './baseline/analytics.ts'
+import { ai } from './baseline/ai.ts'
 import { billing } from './baseline/billing.ts'
 import { identity } from './baseline/identity.ts'
 import { infrastructure } from './baseline/infrastructure.ts'
@@ -32,6 +33,7 @@ export class Baseline extends Migration {
       publishing,
       notifications,
       analytics,
+      ai,
     ].flat()
     for (const statement of statements) this.addSql(statement)
   }

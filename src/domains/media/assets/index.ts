@@ -15,4 +15,5 @@ export {
 export type { Quota } from './quota.ts'
 export type { RenditionRequests } from './rendition-requests.ts'
 export { postFiles, refKey, storedFiles, type MediaRef, type PostFile, type PostFiles } from './post-media.ts'
+export { findAssets } from './store.ts'
 export type { AssetUse } from './uses.ts'

@@ -3,6 +3,7 @@ import type { Database } from '../../../db/database.ts'
 import type { Foundation } from '../../../foundation.ts'
 import type { Account } from './accounts.ts'
 import { Book, type Posted, type Posting } from './book.ts'
+import { creditUses, type CreditUse } from './credit-uses.ts'
 import { Credits, type MonthOf } from './credits.ts'
 import { LedgerInspector } from './inspector.ts'
 import { Wallets } from './wallet.ts'
@@ -35,6 +36,11 @@ export class Ledger {
   /** The balance of an account. That of an account of the house lacks what the open transaction has posted. */
   balanceOf(sql: Sql, account: Account): Promise<number> {
     return this.#book.balanceOf(sql, account)
+  }
+
+  /** What a user's credits were used for, by day and work. `from` is inclusive, `to` is exclusive. */
+  creditUses(userId: string, from: Date, to: Date): Promise<CreditUse[]> {
+    return creditUses(this.#database, userId, from, to)
   }
 
   /** Ends reservations that nobody has ended, and takes away credits that have expired. */

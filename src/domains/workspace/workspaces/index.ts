@@ -46,7 +46,9 @@ export {
 } from './role-store.ts'
 export { requireStillMember } from './turn-authorizer.ts'
 export { Role, Workspace, WorkspaceMember } from './tables.ts'
+export type { AiSettingsData } from './schemas.ts'
 export {
+  aiSettingsOf,
   changePayer,
   countOwned,
   createdAtOf,

@@ -4,6 +4,7 @@ import type { Turn } from '../../../core/turn.ts'
 import { anyOf } from '../../../db/condition.ts'
 import { increment } from '../../../db/increment.ts'
 import { workspaceUpdated } from './events.ts'
+import { AI_DEFAULTS, type AiSettingsData } from './schemas.ts'
 import { workspaces } from './tables.ts'
 import { stateOf } from './views.ts'
 
@@ -62,4 +63,9 @@ export async function findNames(sql: Sql, ids: readonly string[]): Promise<Reado
 /** The time zone of a workspace; UTC if it is gone. */
 export async function timeZoneOf(sql: Sql, id: string): Promise<string> {
   return (await workspaces.first(sql, { id }, { columns: ['timezone'] }))?.timezone ?? 'UTC'
+}
+
+/** How texts for a workspace are generated. */
+export async function aiSettingsOf(sql: Sql, id: string): Promise<AiSettingsData> {
+  return { ...AI_DEFAULTS, ...(await workspaces.first(sql, { id }, { columns: ['aiSettings'] }))?.aiSettings }
 }

@@ -1,0 +1,17 @@
+import { list, optional, text, url } from './setting-readers.ts'
+
+/** Settings of AI: rows of `SETTINGS` in config.ts. */
+export const aiSettings = {
+  AI_BASE_URL: {
+    summary:
+      'Address of a model behind an interface like that of OpenAI, such as http://127.0.0.1:11434/v1. Requires AI_MODELS. Without it, captions are made without a model',
+    fallback: 'off',
+    parse: optional(url('http', 'https')),
+  },
+  AI_API_KEY: { summary: 'Key for AI_BASE_URL', fallback: 'none', secret: true, parse: optional(text) },
+  AI_MODELS: {
+    summary: 'Models that workspaces can choose, comma-separated. The first one is the default',
+    fallback: 'none',
+    parse: optional(list),
+  },
+} as const

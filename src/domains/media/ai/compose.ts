@@ -1,0 +1,34 @@
+import type { Services } from '../../../core/services.ts'
+import { Outgoing } from '../../../fetch/outgoing.ts'
+import type { Foundation } from '../../../foundation.ts'
+import { CaptionWriter } from './caption-writer.ts'
+import { PastReader } from './past-reader.ts'
+import { Providers } from './providers/providers.ts'
+import { AiReader } from './reader.ts'
+import { AiRequests } from './requests.ts'
+import { AiRunner } from './runner.ts'
+
+declare module '../../../core/services.ts' {
+  interface Services {
+    readonly ai: ReturnType<typeof composeAi>['services']['ai']
+  }
+}
+
+/** Builds the services of the domain. */
+export function composeAi(
+  { clock, config, database, turns }: Foundation,
+  { ledger, plans, socialAccounts, workspaces }: Pick<Services, 'ledger' | 'plans' | 'socialAccounts' | 'workspaces'>,
+) {
+  const outgoing = Outgoing.of(config.ALLOW_PRIVATE_ADDRESSES)
+  const providers = new Providers(config, outgoing)
+  const past = new PastReader(database)
+  const captions = new CaptionWriter({ database, directory: socialAccounts.directory, past, providers })
+  const requests = new AiRequests({ clock, ledger, plans, providers })
+  workspaces.service.onDelete((turn) => requests.cancelAll(turn))
+  const ai = {
+    requests,
+    reader: new AiReader({ clock, database, ledger, plans }),
+    runner: new AiRunner({ clock, database, turns, past, captions }),
+  }
+  return { services: { ai }, close: () => outgoing.close() }
+}

@@ -1,0 +1,19 @@
+import { domain } from '../../../domain.ts'
+import { composeAi } from './compose.ts'
+import * as events from './events.ts'
+import * as jobs from './jobs.ts'
+import * as operations from './operations.ts'
+import { aiEntities } from './tables.ts'
+import { recordAiJob } from './turns.ts'
+
+export const ai = domain({
+  name: 'ai',
+  about: 'Captions, hashtags and writing styles, and the credits that they use',
+  operations,
+  events,
+  jobs,
+  turns: [recordAiJob],
+  entities: aiEntities,
+  resources: ['ai_jobs'],
+  compose: composeAi,
+})

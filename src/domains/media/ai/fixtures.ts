@@ -1,0 +1,45 @@
+import {
+  inWorkspace,
+  newName,
+  times,
+  type Fixtures,
+  type Lists,
+  type Rows,
+  type Stage,
+} from '../../../../test/support/stage.ts'
+import { asset } from '../assets/fixtures.ts'
+import type * as operations from './operations.ts'
+
+export const rows: Rows = { ai_jobs: aiJob }
+
+export const lists: Lists<typeof operations> = {
+  listAiJobs: times(aiJob),
+  getSavedCaptions: times(caption),
+}
+
+export const fixtures: Fixtures<typeof operations> = {
+  generateCaption: async (stage) => ({
+    body: { ...inWorkspace(stage), assetId: await asset(stage), variantCount: 2 },
+  }),
+  // The workspace of the stage has no published posts.
+  deriveStyle: async () => ({ error: 'not_enough_posts' }),
+}
+
+async function aiJob(stage: Stage): Promise<string> {
+  const body = { ...inWorkspace(stage), text: `${newName('post')}. We talk about the tour.`, variantCount: 1 }
+  const reply = await stage.app.send('POST /api/ai/captions', { apiKey: stage.owner.apiKey, body })
+  if (reply.status !== 202) throw new Error(`an AI job for a fixture: ${reply.text}`)
+  return reply.body.data._id
+}
+
+/** A job, run at once. */
+async function caption(stage: Stage): Promise<void> {
+  const id = await aiJob(stage)
+  const { log } = stage.app.node.resources
+  await stage.app.composition.services.ai.runner.run(id, {
+    signal: new AbortController().signal,
+    last: true,
+    log,
+    progress: () => undefined,
+  })
+}

@@ -1,0 +1,127 @@
+import { EXAMPLE } from '../../../core/example-ids.ts'
+import { Conflict, NotFound, ValidationFailed } from '../../../core/errors.ts'
+import { from, operation, owner } from '../../../core/operation.ts'
+import { pageRequest } from '../../../core/page.ts'
+import { accepted, list, ok } from '../../../core/reply.ts'
+import { Envelope, ListOf } from '../../../core/schema.ts'
+import { InsufficientCredits } from '../../money/ledger/index.ts'
+import { AiModelUnknown, NotEnoughPosts } from './errors.ts'
+import {
+  AiJob,
+  AiJobPath,
+  AiJobQuery,
+  AiUsage,
+  AiUsageSeries,
+  Caption,
+  CaptionQuery,
+  NewCaption,
+  NewStyle,
+  UsageSeriesQuery,
+} from './schemas.ts'
+
+const { aiJobId, assetId, workspaceId } = EXAMPLE
+const JOB = { path: { id: aiJobId } }
+
+export const generateCaption = operation({
+  route: 'POST /api/ai/captions',
+  summary: 'Write captions and hashtags for an asset or a text',
+  description:
+    'The job makes up to `variantCount` different captions, which keep to the AI settings of the workspace. For each of `platforms`, it shortens them to the limits of the platform. A caption costs one credit. The credits of all captions are reserved now, and those of captions that were not made are released at the end. Nothing is published.\n\nWithout a model, the server selects sentences of the text or alt text, or uses the name of the file, and joins them with hashtags, emoji and a closing that past posts have in common. It cannot follow `tone` and `language`, and says so in `ignoredSettings`.\n\nTexts in files, names and posts are data. Links and mentions are kept only if they are in `text` of the request.',
+  access: 'ai:use',
+  workspace: from.body('workspaceId'),
+  turn: true,
+  body: NewCaption,
+  returns: { 202: Envelope(AiJob) },
+  errors: [NotFound, ValidationFailed, InsufficientCredits, AiModelUnknown],
+  example: { body: { workspaceId, assetId, variantCount: 2 } },
+  handle: async ({ ai, body, caller, turn }) =>
+    accepted('Captions requested', await ai.requests.caption(turn, caller.userId, body)),
+})
+
+export const getSavedCaptions = operation({
+  route: 'GET /api/ai/captions',
+  summary: 'List saved captions',
+  description: 'Captions of the workspace or of one asset, newest first.',
+  access: 'ai:use',
+  workspace: from.query('workspaceId'),
+  query: CaptionQuery,
+  returns: { 200: ListOf(Caption) },
+  example: { query: { workspaceId, limit: 20 } },
+  handle: async ({ ai, query }) => list('Captions', await ai.reader.captions(query, pageRequest(query))),
+})
+
+export const getAiJob = operation({
+  route: 'GET /api/ai/jobs/{id}',
+  summary: 'Get an AI job with its result',
+  access: 'ai:use',
+  workspace: owner('ai_jobs'),
+  path: AiJobPath,
+  returns: { 200: Envelope(AiJob) },
+  errors: [NotFound],
+  example: JOB,
+  handle: async ({ ai, path }) => ok('AI job', await ai.reader.job(path.id)),
+})
+
+export const listAiJobs = operation({
+  route: 'GET /api/ai/jobs',
+  summary: 'List AI jobs',
+  description: 'Newest first, with their results.',
+  access: 'ai:use',
+  workspace: from.query('workspaceId'),
+  query: AiJobQuery,
+  returns: { 200: ListOf(AiJob) },
+  example: { query: { workspaceId, limit: 20 } },
+  handle: async ({ ai, query }) => list('AI jobs', await ai.reader.jobs(query.workspaceId, pageRequest(query))),
+})
+
+export const cancelAiJob = operation({
+  route: 'POST /api/ai/jobs/{id}/cancel',
+  summary: 'Cancel an AI job',
+  description: 'Releases its credits at once. Work that is running stops within about two seconds.',
+  access: 'ai:use',
+  workspace: owner('ai_jobs'),
+  turn: true,
+  path: AiJobPath,
+  returns: { 200: Envelope(AiJob) },
+  errors: [NotFound, Conflict],
+  example: JOB,
+  handle: async ({ ai, path, turn }) => ok('AI job cancelled', await ai.requests.cancel(turn, path.id)),
+})
+
+export const deriveStyle = operation({
+  route: 'POST /api/ai/style',
+  summary: 'Derive the writing style from past posts',
+  description:
+    'The job measures the 200 newest published posts: language, length, hashtags, emoji and closing, each finding with posts that show it, and suggests AI settings. It costs one credit, and no model takes part. It needs at least three published posts.',
+  access: 'ai:use',
+  workspace: from.body('workspaceId'),
+  turn: true,
+  body: NewStyle,
+  returns: { 202: Envelope(AiJob) },
+  errors: [InsufficientCredits, NotEnoughPosts],
+  example: { body: { workspaceId } },
+  handle: async ({ ai, caller, turn }) => accepted('Style requested', await ai.requests.style(turn, caller.userId)),
+})
+
+export const getAiUsage = operation({
+  route: 'GET /api/ai/usage',
+  summary: 'Get your AI credits and their use',
+  description: 'The work in a workspace uses the credits of its owner.',
+  access: 'user',
+  returns: { 200: Envelope(AiUsage) },
+  example: {},
+  handle: async ({ ai, caller }) => ok('AI usage', await ai.reader.usage(caller.userId)),
+})
+
+export const getAiUsageSeries = operation({
+  route: 'GET /api/ai/usage/series',
+  summary: 'Get the use of your AI credits by day',
+  description:
+    'Read from the ledger, so that the days add up to the entries of the kind `credit_use`. At most 366 days.',
+  access: 'user',
+  query: UsageSeriesQuery,
+  returns: { 200: Envelope(AiUsageSeries) },
+  errors: [ValidationFailed],
+  example: { query: { from: '2026-11-01T00:00:00Z', to: '2026-11-07T00:00:00Z' } },
+  handle: async ({ ai, caller, query }) => ok('AI usage', await ai.reader.series(caller.userId, query)),
+})

@@ -1,0 +1,20 @@
+import type { CaptionRow } from './tables.ts'
+import type { IgnoredSetting, StyleData } from './schemas.ts'
+
+/** A caption without what follows from its job. */
+export type NewCaptionRow = Omit<
+  CaptionRow,
+  'id' | 'workspaceId' | 'aiJobId' | 'assetId' | 'createdAt' | 'updatedAt' | 'hashtags'
+> & { readonly hashtags: readonly string[] }
+
+/** How a job has ended. It is plain data, because the turn that records it may run on another node. */
+export type AiOutcome =
+  | {
+      readonly state: 'done'
+      /** At most what was reserved. */
+      readonly creditsUsed: number
+      readonly captions: readonly NewCaptionRow[]
+      readonly style: StyleData | null
+      readonly ignoredSettings: readonly IgnoredSetting[]
+    }
+  | { readonly state: 'failed'; readonly error: string }

@@ -1,0 +1,183 @@
+import { createOpenAICompatible } from '@ai-sdk/openai-compatible'
+import {
+  APICallError,
+  generateText,
+  jsonSchema,
+  Output,
+  NoObjectGeneratedError,
+  NoOutputGeneratedError,
+  type ModelMessage,
+} from 'ai'
+import { Compile } from 'typebox/compile'
+import { Input, Type, type Static } from '../../../../core/schema.ts'
+import { OutgoingError, type Outgoing } from '../../../../fetch/outgoing.ts'
+import { OPEN_RULES } from '../../../../fetch/target.ts'
+import type { CaptionDraft } from '../text/polish.ts'
+import { CAPTION_PROMPT, fill } from './prompts.ts'
+import { ProviderError, type AiProvider, type CaptionTask, type Drafts } from './provider.ts'
+
+export interface OpenAiSettings {
+  readonly baseUrl: string
+  readonly key: string | undefined
+  readonly outgoing: Outgoing
+}
+
+/** How often the model is asked again after a reply that does not fit the schema. */
+const REPEATS = 2
+/** The time for one reply. */
+const TIMEOUT_MS = 90_000
+const MOST_BYTES = 2_000_000
+const MOST_TOKENS = 4_000
+/** Parts of long texts are left out. */
+const MOST_TEXT = 12_000
+const MOST_EXAMPLE = 500
+const EXAMPLES = 5
+
+const Reply = Input({
+  captions: Type.Array(
+    Input({
+      title: Type.String({ maxLength: 300 }),
+      text: Type.String({ minLength: 1, maxLength: 10_000 }),
+      hashtags: Type.Array(Type.String({ maxLength: 100 }), { maxItems: 40 }),
+    }),
+    { minItems: 1, maxItems: 10 },
+  ),
+})
+type ReplyData = Static<typeof Reply>
+const reply = Compile(Reply)
+
+const SCHEMA = jsonSchema<ReplyData>(Reply, {
+  validate: (value) =>
+    reply.Check(value) ? { success: true, value } : { success: false, error: new Error(faultsOf(value)) },
+})
+
+/** Captions by a model behind an interface like that of OpenAI. The model has no tools. */
+export function openAiProvider({ baseUrl, key, outgoing }: OpenAiSettings): AiProvider {
+  const provider = createOpenAICompatible({
+    name: 'openai_compatible',
+    baseURL: baseUrl,
+    ...(key !== undefined && { apiKey: key }),
+    supportsStructuredOutputs: true,
+    fetch: (input, init) => send(outgoing, input, init),
+  })
+  const ask = async (model: string, system: string, messages: ModelMessage[], signal: AbortSignal) => {
+    const result = await generateText({
+      model: provider(model),
+      instructions: system,
+      messages,
+      output: Output.object({ schema: SCHEMA }),
+      maxOutputTokens: MOST_TOKENS,
+      // Crier repeats requests itself: replies that do not fit here, and faults as attempts of the job.
+      maxRetries: 0,
+      abortSignal: signal,
+    })
+    if (result.finishReason === 'content-filter') throw refused()
+    return result.output
+  }
+  return {
+    key: 'openai_compatible',
+    origin: 'model',
+    captions: async (task, signal) => {
+      if (task.model === null) throw new Error('a caption by a model needs a model')
+      const asked: ModelMessage = { role: 'user', content: documentOf(task) }
+      const messages = [asked]
+      for (let repeat = 0; ; repeat += 1) {
+        try {
+          const { captions } = await ask(task.model, systemOf(task), messages, signal)
+          return draftsOf(captions, task)
+        } catch (error) {
+          signal.throwIfAborted()
+          if (error instanceof ProviderError) throw error
+          const isUnfit = NoObjectGeneratedError.isInstance(error) || NoOutputGeneratedError.isInstance(error)
+          if (!isUnfit) throw faultOf(error)
+          if (repeat === REPEATS) {
+            const message = 'The model did not reply in the expected form, also when asked again.'
+            throw new ProviderError(message, false, error)
+          }
+          const why = error.cause instanceof Error ? error.cause.message : 'it is not valid JSON'
+          const told = `The reply does not fit the schema: ${why.slice(0, 500)}. Reply with one JSON document that fits.`
+          messages.splice(1, messages.length, { role: 'user', content: told })
+        }
+      }
+    },
+  }
+}
+
+function draftsOf(captions: ReplyData['captions'], { variantCount }: CaptionTask): Drafts {
+  const drafts = captions
+    .slice(0, variantCount)
+    .map(({ hashtags, text, title }): CaptionDraft => ({ title: title.trim() === '' ? null : title, text, hashtags }))
+  return { drafts, ignoredSettings: [], promptVersion: CAPTION_PROMPT.version }
+}
+
+function systemOf({ settings, variantCount }: CaptionTask): string {
+  const { bannedWords, emoji, hashtagCount, language, tone } = settings
+  return fill(CAPTION_PROMPT, { variantCount, language, tone, emoji, hashtagCount, bannedWords })
+}
+
+/** The texts of users as one JSON document, which keeps them apart from the instructions. */
+function documentOf({ subject: { asset, past, text } }: CaptionTask): string {
+  return JSON.stringify({
+    text: text?.slice(0, MOST_TEXT) ?? null,
+    asset,
+    usualHashtags: past.hashtags.slice(0, 20).map(({ hashtag }) => hashtag),
+    examples: past.examples.slice(0, EXAMPLES).map((example) => example.slice(0, MOST_EXAMPLE)),
+  })
+}
+
+/** The fetch of the `ai` package, by the client that bounds time and size. The operator has named the host. */
+async function send(outgoing: Outgoing, input: string | URL | Request, init?: RequestInit): Promise<Response> {
+  const url = input instanceof Request ? input.url : String(input)
+  const { bytes, headers, status } = await outgoing.send(
+    {
+      method: init?.method ?? 'GET',
+      url,
+      headers: Object.fromEntries(new Headers(init?.headers)),
+      body: typeof init?.body === 'string' ? init.body : undefined,
+      maxBytes: MOST_BYTES,
+      timeoutMs: TIMEOUT_MS,
+      signal: init?.signal ?? undefined,
+    },
+    OPEN_RULES,
+  )
+  const kept = Object.entries(headers).flatMap(([name, value]) =>
+    value === undefined ? [] : [[name, String(value)] as [string, string]],
+  )
+  return new Response(new Uint8Array(bytes), { status, headers: kept })
+}
+
+function faultOf(error: unknown): ProviderError {
+  if (!APICallError.isInstance(error)) {
+    const fault = findOutgoing(error)
+    const message =
+      fault?.fault === 'timeout' ? 'The AI provider did not reply in time.' : 'The AI provider could not be reached.'
+    return new ProviderError(message, true, error)
+  }
+  const { statusCode } = error
+  if (statusCode === 429)
+    return new ProviderError('The AI provider has too many requests. Try again later.', true, error)
+  if (statusCode === undefined || statusCode >= 500) {
+    return new ProviderError('The AI provider could not be reached, or has a fault.', true, error)
+  }
+  if (statusCode === 401 || statusCode === 403) {
+    const message = 'The AI provider refused the key of this server. Its administrator must check `AI_API_KEY`.'
+    return new ProviderError(message, false, error)
+  }
+  // A reply with status 200 whose envelope is broken: cut off, or no JSON. The next one may be whole.
+  if (statusCode < 300) return new ProviderError('The AI provider sent a broken reply.', true, error)
+  return new ProviderError(`The AI provider refused the request with status ${statusCode}.`, false, error)
+}
+
+function refused(): ProviderError {
+  return new ProviderError('The model refused to write about this.', false)
+}
+
+function findOutgoing(error: unknown): OutgoingError | undefined {
+  for (let one = error; one instanceof Error; one = one.cause) if (one instanceof OutgoingError) return one
+  return undefined
+}
+
+function faultsOf(value: unknown): string {
+  const [first] = reply.Errors(value)
+  return first === undefined ? 'unknown' : `${first.instancePath} ${first.message}`
+}

@@ -1,0 +1,30 @@
+import type { Outgoing } from '../../../../fetch/outgoing.ts'
+import type { ProviderKey } from '../schemas.ts'
+import { builtIn } from './built-in.ts'
+import { openAiProvider } from './openai.ts'
+import type { AiProvider } from './provider.ts'
+
+export interface ProviderSettings {
+  readonly AI_BASE_URL: string | undefined
+  readonly AI_API_KEY: string | undefined
+  readonly AI_MODELS: readonly string[] | undefined
+}
+
+/** The providers of this server. */
+export class Providers {
+  /** The models that workspaces can choose, the default first. Empty without a provider of models. */
+  readonly models: readonly string[]
+  readonly #byKey: ReadonlyMap<ProviderKey, AiProvider>
+
+  constructor({ AI_API_KEY: key, AI_BASE_URL: baseUrl, AI_MODELS: models = [] }: ProviderSettings, outgoing: Outgoing) {
+    const isConfigured = baseUrl !== undefined && models.length > 0
+    this.models = isConfigured ? models : []
+    const remote = isConfigured ? [openAiProvider({ baseUrl, key, outgoing })] : []
+    this.#byKey = new Map([builtIn, ...remote].map((provider) => [provider.key, provider]))
+  }
+
+  /** Undefined if the operator has removed it since the job was requested. */
+  find(key: ProviderKey): AiProvider | undefined {
+    return this.#byKey.get(key)
+  }
+}

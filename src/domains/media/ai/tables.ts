@@ -1,0 +1,94 @@
+import { defineEntity, p } from '@mikro-orm/postgresql'
+import { references, timestamp } from '../../../db/columns.ts'
+import type { Row } from '../../../db/row.ts'
+import { table } from '../../../db/table.ts'
+import { Workspace, type AiSettingsData } from '../../workspace/workspaces/index.ts'
+import type { AiKind, AiState, IgnoredSetting, ProviderKey, StyleData } from './schemas.ts'
+
+const inWorkspace = (name: string) => references(Workspace, { name, onDelete: 'cascade' })
+const texts = () => p.array().columnType('text[]').defaultRaw(`'{}'`)
+
+/** What a job was asked for. The settings are those at that moment. */
+export interface AiRequest {
+  readonly text: string | null
+  readonly platforms: readonly string[]
+  readonly variantCount: number
+  readonly settings: AiSettingsData
+}
+
+/** Work that costs credits. */
+const AiJob = defineEntity({
+  name: 'AiJob',
+  tableName: 'ai_jobs',
+  indexes: [
+    { name: 'ai_jobs_by_workspace', properties: ['workspaceId', 'id'] },
+    {
+      name: 'ai_jobs_open',
+      expression: "create index ai_jobs_open on ai_jobs (id) where state in ('queued', 'running')",
+    },
+  ],
+  properties: {
+    id: p.uuid().primary(),
+    workspaceId: inWorkspace('ai_jobs_workspace_id_fkey'),
+    kind: p.text().$type<AiKind>(),
+    state: p.text().$type<AiState>(),
+    progress: p.integer(),
+    /** The asset may be deleted later. */
+    assetId: p.uuid().nullable(),
+    request: p.json<AiRequest>(),
+    provider: p.text().$type<ProviderKey>(),
+    model: p.text().nullable(),
+    /** The job of the outbox. */
+    jobId: p.uuid(),
+    /** The user whose credits it uses. */
+    payerId: p.uuid(),
+    /** The reservation of the credits in the ledger, and its amount. */
+    reservationId: p.uuid(),
+    creditsReserved: p.integer(),
+    creditsUsed: p.integer().nullable(),
+    style: p.json<StyleData>().nullable(),
+    ignoredSettings: texts().$type<IgnoredSetting[]>(),
+    error: p.text().nullable(),
+    createdBy: p.uuid(),
+    finishedAt: timestamp().nullable(),
+    createdAt: timestamp(),
+    updatedAt: timestamp(),
+  },
+})
+
+/** A caption that an AI job has made. */
+const AiCaption = defineEntity({
+  name: 'AiCaption',
+  tableName: 'ai_captions',
+  indexes: [
+    { name: 'ai_captions_by_workspace', properties: ['workspaceId', 'id'] },
+    { name: 'ai_captions_by_job', properties: ['aiJobId', 'id'] },
+    {
+      name: 'ai_captions_by_asset',
+      expression: 'create index ai_captions_by_asset on ai_captions (asset_id, id) where asset_id is not null',
+    },
+  ],
+  properties: {
+    id: p.uuid().primary(),
+    workspaceId: inWorkspace('ai_captions_workspace_id_fkey'),
+    aiJobId: references(AiJob, { name: 'ai_captions_ai_job_id_fkey', onDelete: 'cascade' }),
+    assetId: p.uuid().nullable(),
+    variantNumber: p.integer(),
+    platform: p.text().nullable(),
+    title: p.text().nullable(),
+    content: p.text(),
+    hashtags: texts(),
+    shortened: p.boolean(),
+    origin: p.text().$type<'selected' | 'model'>(),
+    model: p.text().nullable(),
+    promptVersion: p.text().nullable(),
+    createdAt: timestamp(),
+    updatedAt: timestamp(),
+  },
+})
+
+export const aiJobs = table(AiJob)
+export const aiCaptions = table(AiCaption)
+export type AiJobRow = Row<typeof AiJob>
+export type CaptionRow = Row<typeof AiCaption>
+export const aiEntities = [AiJob, AiCaption]
