@@ -1,4 +1,5 @@
 import { PLAN_NAMES } from '../domains/money/plans/index.ts'
+import { contentSettings } from './content-settings.ts'
 import { sellerSettings } from './seller-settings.ts'
 import {
   address,
@@ -59,6 +60,7 @@ export const operatorSettings = {
     parse: withDefault(oneOf(...PLAN_NAMES, 'unlimited'), 'free' as const),
   },
   ...sellerSettings,
+  ...contentSettings,
   EVENT_DAYS: {
     summary: 'Days to keep workspace events. A client that was offline for longer reloads everything',
     fallback: '90',

@@ -41,6 +41,10 @@ export const EXAMPLE = {
   deliveryId: '01939e5c-7a10-7c3e-8f21-3c5a9b2d4ef2',
   paymentId: '01939e5c-7a10-7c3e-8f21-3c5a9b2d4ee4',
   paymentMethodId: '01939e5c-7a10-7c3e-8f21-3c5a9b2d4ee5',
+  blogEntryId: '01939e5c-7a10-7c3e-8f21-3c5a9b2d4fc1',
+  bookId: '01939e5c-7a10-7c3e-8f21-3c5a9b2d4fc2',
+  appId: '01939e5c-7a10-7c3e-8f21-3c5a9b2d4fc3',
+  appReleaseId: '01939e5c-7a10-7c3e-8f21-3c5a9b2d4fc4',
 } as const
 
 /** The timestamp of all examples. */

@@ -10,15 +10,31 @@ export interface Reply<S extends number = number, B = unknown> {
   readonly headers?: Readonly<Record<string, string>>
 }
 
-/** A body that is not JSON: text or bytes. */
+/** How a reply that is the same for everyone may be stored by browsers and proxies. */
+export interface PublicCaching {
+  /** Without quotes. Other bytes have another tag. */
+  readonly etag: string
+  /** Value of Cache-Control. */
+  readonly control: string
+}
+
+/** A body that is sent as it is: text or bytes. */
 export class RawBody {
   readonly contentType: string
   readonly content: string | Uint8Array
+  /** Set for public content. The server adds ETag and Cache-Control, and replies 304 if the client has this version. */
+  readonly caching: PublicCaching | undefined
 
-  constructor(contentType: string, content: string | Uint8Array) {
+  constructor(contentType: string, content: string | Uint8Array, caching?: PublicCaching) {
     this.contentType = contentType
     this.content = content
+    this.caching = caching
   }
+}
+
+/** 200 with JSON that was serialized before. Its type is that of the body which the client gets. */
+export function serialized<B>(body: RawBody): Reply<200, B> {
+  return { status: 200, body: body as unknown as B }
 }
 
 /** A range of bytes. Both ends are inclusive. */

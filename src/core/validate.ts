@@ -114,7 +114,7 @@ function trim(
     return value
   }
   if (Array.isArray(value)) {
-    const items = branch(schema, 'array')?.items
+    const items = branch(schema, 'array')?.items ?? within(schema)
     const shown = branch(resource, 'array')?.items
     return value.map((item, index) => trim(item, items, shown, `${at}/${index}`, found, level + 1))
   }
@@ -133,7 +133,7 @@ function trim(
         unknown.push({ path, code: 'unknown_field', message: unknownField(key, Object.keys(known)) })
       continue
     }
-    const inner = trim(item, own(properties, key), own(shown, key), path, found, level + 1)
+    const inner = trim(item, own(properties, key) ?? within(schema), own(shown, key), path, found, level + 1)
     // Defined as an own property even for `__proto__`, which a map may contain, so that it never sets the prototype.
     if (key === '__proto__') Object.defineProperty(result, key, { value: inner, enumerable: true })
     else result[key] = inner
@@ -142,6 +142,13 @@ function trim(
 }
 
 const UNSAFE = `must be a whole number between ${Number.MIN_SAFE_INTEGER} and ${Number.MAX_SAFE_INTEGER}`
+
+const VERBATIM: JsonSchema = { 'x-verbatim': true }
+
+/** The schema of what is in a value without further description: texts in free-form JSON are verbatim too. */
+function within(schema: JsonSchema | undefined): JsonSchema | undefined {
+  return schema?.['x-verbatim'] ? VERBATIM : undefined
+}
 
 function own(properties: JsonSchema['properties'], key: string): JsonSchema | undefined {
   return properties && Object.hasOwn(properties, key) ? properties[key] : undefined

@@ -39,9 +39,7 @@ export class ReplyChecker {
       }
       return
     }
-    const isText = reply.body instanceof StoredList || reply.body instanceof PreparedBody
-    const text = isText ? reply.body.text : JSON.stringify(reply.body ?? null)
-    const plain = JSON.parse(text) as unknown
+    const plain = JSON.parse(jsonOf(reply.body)) as unknown
     if (schema.Check(plain)) return
     const faults = schema.Errors(plain).map((fault) => `${fault.instancePath} ${fault.message}`)
     throw new ContractError(
@@ -57,6 +55,13 @@ export class ReplyChecker {
 }
 
 const compile = memoize((schema: TSchema) => Compile(closed(schema) as TSchema))
+
+/** The JSON that is sent for a body. */
+function jsonOf(body: unknown): string {
+  if (body instanceof StoredList || body instanceof PreparedBody) return body.text
+  if (body instanceof RawBody) return Buffer.from(body.content).toString('utf8')
+  return JSON.stringify(body ?? null)
+}
 
 /** The same schema with every object closed, because undeclared fields would otherwise be dropped silently. */
 function closed(schema: unknown): unknown {

@@ -16,7 +16,15 @@ export function sendReply(state: RequestState, reply: Reply): number | Promise<n
   const headers = commonHeaders(state)
   if (state.replayed) headers.push(['Idempotent-Replayed', 'true'])
   if (reply.headers) headers.push(...Object.entries(reply.headers))
-  if (op.etag) {
+  const caching = reply.body instanceof RawBody ? reply.body.caching : undefined
+  if (caching) {
+    const tag = `"${caching.etag}"`
+    headers.push(['ETag', tag], ['Cache-Control', caching.control])
+    if (knows(exchange.headers.ifNoneMatch, tag)) {
+      exchange.send(304, headers, '')
+      return 304
+    }
+  } else if (op.etag) {
     const tag = `"${tagOf(reply.body)}"`
     headers.push(['ETag', tag])
     if (op.method === 'GET' && op.etag === true && knows(exchange.headers.ifNoneMatch, tag)) {

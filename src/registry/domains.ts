@@ -1,4 +1,7 @@
 import type { Domain } from '../domain.ts'
+import { apps } from '../domains/content/apps/domain.ts'
+import { blog } from '../domains/content/blog/domain.ts'
+import { books } from '../domains/content/books/domain.ts'
 import { apiKeys } from '../domains/identity/auth/api-keys/domain.ts'
 import { auth } from '../domains/identity/auth/domain.ts'
 import { users } from '../domains/identity/users/domain.ts'
@@ -60,6 +63,9 @@ export const domains = [
   platforms,
   assets,
   uploads,
+  apps,
+  blog,
+  books,
   posts,
   approvals,
   analytics,

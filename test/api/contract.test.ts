@@ -21,8 +21,7 @@ const LATER: Readonly<Record<string, string>> = {
   Users: `
     listDevices registerDevice unregisterDevice sendTestPush exportMyData
     deleteMyAccount`,
-  'Public content and internal': `listApps getApp downloadLatestApp downloadAppVersion listBlogCategories listBlogPosts
-    getBlogPost listBooks downloadBook internalUpload`,
+  'Public content and internal': 'internalUpload',
 }
 
 const operations = walk(api)

@@ -33,6 +33,7 @@ beforeAll(async () => {
   app = await startApp()
   world = new World(app)
   await world.user('owner', { plan: 'business' })
+  await world.user('admin', { admin: true })
   workspaceId = await world.workspace('acme', 'owner')
 })
 afterAll(() => app?.stop())
@@ -63,7 +64,8 @@ describe.each(editing.map((op) => [op.route as string, op] as const))('%s', (_ro
 
   test('accepts its resource as it was read', async () => {
     const owner = await world.user('owner')
-    const { send } = await stageExample(op, { app, workspaceId, owner, caller: owner })
+    const caller = op.access === 'admin' ? await world.user('admin') : owner
+    const { send } = await stageExample(op, { app, workspaceId, owner, caller })
     const { body: _body, ...where } = send
     const given = (send.body ?? {}) as Record<string, unknown>
     const call = async (one: NamedOperation, options: object) => {

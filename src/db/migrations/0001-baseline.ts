@@ -2,6 +2,7 @@ import { Migration } from '@mikro-orm/migrations'
 import { analytics } from './baseline/analytics.ts'
 import { ai } from './baseline/ai.ts'
 import { billing } from './baseline/billing.ts'
+import { content } from './baseline/content.ts'
 import { identity } from './baseline/identity.ts'
 import { infrastructure } from './baseline/infrastructure.ts'
 import { live } from './baseline/live.ts'
@@ -34,6 +35,7 @@ export class Baseline extends Migration {
       notifications,
       analytics,
       ai,
+      content,
     ].flat()
     for (const statement of statements) this.addSql(statement)
   }
