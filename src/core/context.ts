@@ -4,6 +4,7 @@ import type { RequestContext } from './operation.ts'
 import type { Services } from './services.ts'
 import type { Turn } from './turn.ts'
 import type { Upload } from './upload.ts'
+import type { WorkerGrant } from './worker-grant.ts'
 
 /** The request data that the pipeline has prepared for the handler. */
 export interface RequestData {
@@ -27,6 +28,8 @@ export interface RequestData {
   readonly prepared?: unknown
   /** An incoming file. It never crosses to another node, because turns cannot declare an upload. */
   readonly upload?: Upload | undefined
+  /** What a signed request of a worker may do. It never crosses to another node. */
+  readonly worker?: WorkerGrant | undefined
 }
 
 type HandlerContext = RequestContext<unknown, unknown, unknown> & Services
@@ -76,6 +79,10 @@ export function contextFactory(services: Services): ContextFactory {
 
     get signature(): string | undefined {
       return this.#data.signature
+    }
+
+    get worker(): WorkerGrant | undefined {
+      return this.#data.worker
     }
 
     get prepared(): unknown {

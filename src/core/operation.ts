@@ -8,6 +8,7 @@ import type { Services } from './services.ts'
 import type { Sql } from './sql.ts'
 import type { MemoryKey, Turn } from './turn.ts'
 import type { Upload, UploadDeclaration } from './upload.ts'
+import type { WorkerGrant } from './worker-grant.ts'
 
 export type Method = 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE'
 export type Route = `${Method} /${string}`
@@ -59,6 +60,8 @@ export interface RequestContext<P, Q, B, Prepared = undefined> {
   readonly turn: Turn
   /** Set when the operation declares `upload`. */
   readonly upload: Upload
+  /** Set for `access: 'internal'`. */
+  readonly worker: WorkerGrant
   readonly requestId: string
   /** The client's address. Behind trusted proxies, it comes from X-Forwarded-For. */
   readonly remoteAddress: string

@@ -1,4 +1,5 @@
 import type { Caller, Member } from './caller.ts'
+import type { WorkerGrant } from './worker-grant.ts'
 import type { RateLimitName } from './limits.ts'
 
 /**
@@ -17,6 +18,18 @@ export interface Authenticator {
    * @param address called only when the use is written down
    */
   used(caller: Caller, address: () => string): void
+}
+
+/** Signed requests of workers. */
+export interface Workers {
+  /** The scheme of their Authorization. */
+  readonly scheme: string
+  /**
+   * Admits a request, once.
+   * @param target method and path
+   * @throws AppError worker_signature_wrong, worker_request_expired, worker_request_replayed
+   */
+  admit(target: string, authorization: string): Promise<WorkerGrant>
 }
 
 /** Credentials that are valid for one operation only. */

@@ -21,7 +21,7 @@ import type { PipelineOptions } from './pipeline.ts'
 import type { RequestState } from './request-state.ts'
 
 /**
- * Step: identifies the caller by the credential, or checks the signed URL that replaces one.
+ * Step: identifies the caller by the credential, or checks the signature of a worker or the signed URL that replaces one.
  * @throws AppError unauthorized, invalid_credential, credential_expired; rate_limited after too many refused
  * credentials
  */
@@ -30,6 +30,12 @@ export function authenticate(state: RequestState, options: PipelineOptions): voi
   if (compiled.op.link && bringsLink(exchange)) {
     followLink(state, options)
     return
+  }
+  const { authorization } = exchange.headers
+  if (compiled.op.access === 'internal' && authorization.startsWith(`${options.workers.scheme} `)) {
+    return options.workers.admit(compiled.op.route as string, authorization).then((grant) => {
+      state.worker = grant
+    })
   }
   const refused = (error: unknown) => refuseCredential(options.limiter, exchange.remoteAddress, error)
   let caller: Caller | undefined | Promise<Caller>
@@ -122,8 +128,9 @@ export function authorize(state: RequestState, options: PipelineOptions): void |
   if (op.access === 'admin' && !caller?.isAdmin) {
     throw Forbidden({ message: 'Only a platform administrator may do this.' })
   }
-  // Workers will sign their requests. No workers exist yet, so no caller is a worker.
-  if (op.access === 'internal') throw Forbidden()
+  if (op.access === 'internal' && state.worker === undefined) {
+    throw Forbidden({ message: 'Only workers of this installation may do this.' })
+  }
   if (op.workspace === undefined) return
   const found = findWorkspace(op.workspace, options.owners, state)
   return found instanceof Promise

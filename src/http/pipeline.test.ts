@@ -3,7 +3,7 @@ import { beforeEach, describe, expect, test } from 'vitest'
 import type { Caller, Member } from '../core/caller.ts'
 import { ManualClock } from '../core/clock.ts'
 import { contextFactory } from '../core/context.ts'
-import { CredentialExpired, InvalidCredential } from '../core/errors.ts'
+import { CredentialExpired, Forbidden, InvalidCredential } from '../core/errors.ts'
 import { createLog } from '../core/log.ts'
 import { from, operation, owner, walk, type NamedOperation } from '../core/operation.ts'
 import type { Credential, RateDecision } from '../core/ports.ts'
@@ -76,6 +76,7 @@ function options(): PipelineOptions {
       },
       used: (one) => void used.push(one),
     },
+    workers: { scheme: 'Worker', admit: () => Promise.reject(Forbidden()) },
     tickets: { redeem: (name, ticket) => ({ ...ADA, userId: `${name} ${ticket}`, via: 'ticket' }) },
     links,
     memberships: { find: (id, userId) => (userId === 'ada' && id === WORKSPACE ? member : undefined) },

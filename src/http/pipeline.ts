@@ -1,7 +1,7 @@
 import type { AppError } from '../core/error.ts'
 import type { ContextFactory } from '../core/context.ts'
 import type { NamedOperation } from '../core/operation.ts'
-import type { Authenticator, Memberships, Owners, RateLimiter, Switches, Tickets } from '../core/ports.ts'
+import type { Authenticator, Memberships, Owners, RateLimiter, Switches, Tickets, Workers } from '../core/ports.ts'
 import type { SignedLinks } from '../core/signed-links.ts'
 import type { Turns } from '../turns/turn-runner.ts'
 import { authenticate, authorize, limitRate } from './admission.ts'
@@ -23,6 +23,7 @@ import type { UploadSlots } from './upload-slots.ts'
 export interface PipelineOptions {
   readonly authenticator: Authenticator
   readonly tickets: Tickets
+  readonly workers: Workers
   readonly links: SignedLinks
   readonly memberships: Memberships
   readonly owners: Owners

@@ -1,3 +1,4 @@
+import type { WorkerGrant } from '../core/worker-grant.ts'
 import type { Caller, Member } from '../core/caller.ts'
 import type { RequestData } from '../core/context.ts'
 import { requestId as newRequestId } from '../core/id.ts'
@@ -30,6 +31,8 @@ export class RequestState {
   /** The body as text; for an upload, the fields besides the file. */
   text = ''
   caller: Caller | undefined
+  /** Set for a signed request of a worker. */
+  worker: WorkerGrant | undefined
   /** A signed URL was the credential, so there is no caller. */
   linked = false
   rate: RateDecision | undefined

@@ -28,6 +28,7 @@ import { analytics } from '../domains/publishing/analytics/domain.ts'
 import { approvals } from '../domains/publishing/approvals/domain.ts'
 import { posts } from '../domains/publishing/posts/domain.ts'
 import { health } from '../domains/system/health/domain.ts'
+import { internal } from '../domains/system/internal/domain.ts'
 import { switches } from '../domains/system/switches/domain.ts'
 import { chat } from '../domains/talk/chat/domain.ts'
 import { ideas } from '../domains/talk/ideas/domain.ts'
@@ -63,6 +64,7 @@ export const domains = [
   platforms,
   assets,
   uploads,
+  internal,
   apps,
   blog,
   books,

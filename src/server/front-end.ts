@@ -43,6 +43,7 @@ export function createHttpServer(resources: NodeResources, composition: Composit
   const pipeline: PipelineOptions = {
     authenticator: composition.authenticator,
     tickets: composition.services.previews,
+    workers: composition.services.internal.gate,
     links: composition.links,
     memberships: composition.memberships,
     owners: composition.owners,

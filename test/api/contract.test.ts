@@ -21,7 +21,6 @@ const LATER: Readonly<Record<string, string>> = {
   Users: `
     listDevices registerDevice unregisterDevice sendTestPush exportMyData
     deleteMyAccount`,
-  'Public content and internal': 'internalUpload',
 }
 
 const operations = walk(api)

@@ -131,4 +131,21 @@ export const infrastructure = [
       enabled boolean not null,
       updated_at timestamptz not null
     )`,
+  `
+    create table worker_requests (
+      nonce text primary key,
+      expires_at timestamptz not null
+    )`,
+  'create index worker_requests_by_expiry on worker_requests (expires_at)',
+  `
+    create table worker_uploads (
+      id uuid primary key,
+      owner_id uuid not null,
+      name text not null,
+      size bigint not null,
+      sha256 text not null,
+      created_at timestamptz not null,
+      expires_at timestamptz not null
+    )`,
+  'create index worker_uploads_by_expiry on worker_uploads (expires_at)',
 ]
