@@ -47,7 +47,14 @@ export function isQueue(name: string): name is QueueName {
 }
 
 /** Scopes that a job can require of the members who see its progress. */
-export const JOB_AUDIENCES = ['team:read', 'media:read', 'posts:read', 'streams:read', 'analytics:read', 'ai:use'] as const
+export const JOB_AUDIENCES = [
+  'team:read',
+  'media:read',
+  'posts:read',
+  'streams:read',
+  'analytics:read',
+  'ai:use',
+] as const
 export type JobAudience = (typeof JOB_AUDIENCES)[number] & Scope
 
 export const JOB_DEFAULTS = {
