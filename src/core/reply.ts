@@ -179,7 +179,7 @@ export class PreparedBody {
 }
 
 /** 200 with a prepared text. Its type is that of the reply which the client gets. */
-export function prepared<T>(text: string, tag: string) {
+export function prepared<T>(text: StoredJson<T>, tag: string) {
   const body: unknown = new PreparedBody(text, tag)
   return { status: 200, body } as ReturnType<typeof ok<T>>
 }

@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto'
-import { prepared } from '../../../core/reply.ts'
+import { prepared, type StoredJson } from '../../../core/reply.ts'
 import type { ConfiguredPlatform, PlatformDirectory } from '../../../platforms/directory.ts'
 import type { Limits } from '../../../platforms/rules/limits.ts'
 import type { AccountNow } from '../accounts/index.ts'
@@ -21,7 +21,7 @@ export class PlatformReplies {
 
   list() {
     const { tag, text } = this.#list
-    return prepared<PlatformSummaryData[]>(text, tag)
+    return prepared(text as StoredJson<PlatformSummaryData[]>, tag)
   }
 
   /** A platform, with the rules of an account if there is one. */
@@ -29,7 +29,8 @@ export class PlatformReplies {
     const { byId } = account?.limits ?? this.#directory.limits(entry)
     const start = this.#start(entry, byId)
     const end = `${JSON.stringify(account === null ? null : accountView(account))}}}`
-    return prepared<PlatformDetailsData>(start.text + end, account === null ? start.tag : tagOf(start.tag + end))
+    const text = (start.text + end) as StoredJson<PlatformDetailsData>
+    return prepared(text, account === null ? start.tag : tagOf(start.tag + end))
   }
 
   #start(entry: ConfiguredPlatform, rules: Limits['byId']): Text {
