@@ -66,30 +66,44 @@ test('a target that a turn has locked does not keep back the writes of the other
   expect(await stateOf(locked.segmentId)).toBeNull()
 })
 
+function publisher(wait: (ms: number, signal?: AbortSignal) => Promise<unknown>): Publisher {
+  const { socialAccounts, switches, turns } = stage.services
+  const media = { of: () => ({}) } as unknown as MediaSources
+  const { app, clock } = stage
+  return new Publisher({
+    sql: app.database,
+    clock,
+    turns,
+    switches,
+    calls: socialAccounts.calls,
+    media,
+    times: LEASE,
+    wait,
+  })
+}
+
 test('a node that stops gives back what waits for its time, and it is not published early', async () => {
   const targetId = await stage.target('mastodon', [part('not before its time')])
   const dueAt = stage.clock.now() + 4 * SECOND
   const scheduledAt = new Date(dueAt).toISOString()
   await postTargets.update(stage.app.database, { id: targetId }, { scheduledAt })
-  const { socialAccounts, switches, turns } = stage.services
   const stop = new AbortController()
-  const publisher = new Publisher({
-    sql: stage.app.database,
-    clock: stage.clock,
-    turns,
-    switches,
-    calls: socialAccounts.calls,
-    media: { of: () => ({}) } as unknown as MediaSources,
-    times: LEASE,
-    wait: (_ms, signal) => {
-      stop.abort(new Error('the node stops'))
-      return Promise.reject(signal?.reason as Error)
-    },
+  const stopping = publisher((_ms, signal) => {
+    stop.abort(new Error('the node stops'))
+    return Promise.reject(signal?.reason as Error)
   })
   const run = { workspaceId: stage.workspaceId, targetId, log: createLog({ level: 'silent' }) }
-  await publisher.run({ ...run, signal: stop.signal })
+  await stopping.run({ ...run, signal: stop.signal })
   expect(await stage.read(targetId)).toMatchObject({ attemptId: null, nextAttemptAt: scheduledAt })
   expect((await sandboxPosts(stage.app, 'mastodon')).map(({ text }) => text)).not.toContain('not before its time')
   expect(await stage.finish(targetId)).toMatchObject({ status: 'published' })
   expect(stage.clock.now()).toBeGreaterThanOrEqual(dueAt)
+})
+
+test('a node that stops claims nothing more, and hands back the job', async () => {
+  const targetId = await stage.target('mastodon', [part('left to others')])
+  const run = { workspaceId: stage.workspaceId, targetId, log: createLog({ level: 'silent' }) }
+  const stopped = publisher(() => Promise.resolve()).run({ ...run, signal: AbortSignal.abort(new Error('stops')) })
+  await expect(stopped).rejects.toThrow('stops')
+  expect(await stage.read(targetId)).toMatchObject({ status: 'scheduled', attemptId: null })
 })

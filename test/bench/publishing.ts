@@ -5,8 +5,8 @@
  *    start of the call which publishes, as the node logs it for the user, and of the moment at which the platform has handled it. Medians
  *    of several rounds, with the CPU time of the node for a target, from its claim to its end.
  * 2. What the platform itself takes for as many calls at once, from a bare client in its own process.
- * 3. The memory of the process after 10,000 publications and after 100,000 (MEMORY=10000,100000). SNAPSHOTS names a folder for heap
- *    snapshots of the node at these points.
+ * 3. The memory of the process after 1,000 publications and more (MEMORY=10000,100000). SNAPSHOTS names a folder for heap snapshots of
+ *    the node at these points.
  *
  * One node, PostgreSQL, Redis and the platform run on this machine. STORES (postgres,redis), DUE (1000) and ROUNDS (3) set
  * the size. A target that is not published ends the run.
@@ -27,6 +27,7 @@ const DUE = Number(process.env['DUE'] ?? 1_000)
 const ROUNDS = Number(process.env['ROUNDS'] ?? 3)
 const STORES = (process.env['STORES'] ?? 'postgres,redis').split(',').filter(Boolean)
 const MEMORY = (process.env['MEMORY'] ?? '').split(',').filter(Boolean).map(Number)
+const SNAPSHOTS = process.env['SNAPSHOTS']
 /** Platforms that publish a text by one call. */
 const PLATFORM = 'bluesky'
 const ACCOUNTS = 20
@@ -110,7 +111,11 @@ async function withWorld<T>(store: string, work: (world: PublishingWorld) => Pro
   const directory = await openDataDirectory(folder)
   const postgres = await startEmbeddedPostgres({ dataDirectory: directory, log })
   const redis = store === 'redis' ? await startRedis() : undefined
-  const world = await PublishingWorld.start({ databaseUrl: postgres.url, ...(redis && { redisUrl: redis.url }) })
+  const world = await PublishingWorld.start({
+    databaseUrl: postgres.url,
+    ...(redis && { redisUrl: redis.url }),
+    ...(SNAPSHOTS && { env: { NODE_OPTIONS: `--heapsnapshot-signal=SIGUSR2 --diagnostic-dir=${SNAPSHOTS}` } }),
+  })
   try {
     await world.node()
     await world.seed()
@@ -164,6 +169,7 @@ if (MEMORY.length > 0) {
         published += some
       }
       console.log(`after ${goal} publications: ${bytes()} MB, load ${loadavg()[0]?.toFixed(1)}`)
+      if (SNAPSHOTS) process.kill(world.nodes[0]?.pid ?? 0, 'SIGUSR2')
     }
   })
 }

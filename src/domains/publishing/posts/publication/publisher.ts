@@ -67,11 +67,10 @@ export class Publisher {
   /** Makes one attempt for each target that is due and that nobody else has. */
   async run({ targetId, ...run }: Run): Promise<void> {
     const attempts: Promise<void>[] = []
+    const input = { most: AT_ONCE, ...(targetId !== undefined && { targetId }) }
+    let isMore = true
     try {
-      let claimed: Claims
-      do {
-        claimed = await this.#claim(run, { most: AT_ONCE, ...(targetId !== undefined && { targetId }) }, attempts)
-      } while (claimed.isMore && !run.signal.aborted)
+      while (isMore && !run.signal.aborted) isMore = (await this.#claim(run, input, attempts)).isMore
     } catch (error) {
       if (isAway(error)) throw error
       run.log.error({ error, workspaceId: run.workspaceId }, 'due posts could not be claimed together')
@@ -79,6 +78,8 @@ export class Publisher {
     } finally {
       await Promise.all(attempts)
     }
+    // The job is handed back, and another node claims the rest.
+    if (isMore) run.signal.throwIfAborted()
   }
 
   /** Claims targets one by one, so that one whose claim fails does not keep back the others. @throws the last error */

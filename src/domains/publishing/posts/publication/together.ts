@@ -1,4 +1,5 @@
 import { setTimeout as delay } from 'node:timers/promises'
+import { isAway } from '../../../../core/errors.ts'
 import type { SystemTurn, TurnRunner } from '../../../../core/system-turn.ts'
 
 /** How many inputs one turn takes. */
@@ -51,8 +52,8 @@ export class TogetherTurns<I> {
       await this.#turns.system(workspaceId, this.#turn, inputs)
       for (const { resolve } of entries) resolve()
     } catch (error) {
-      // One of them must not keep back the others.
-      if (entries.length === 1) for (const { reject } of entries) reject(error)
+      // One of them must not keep back the others. If the database is away, all fail.
+      if (entries.length === 1 || isAway(error)) for (const { reject } of entries) reject(error)
       else for (const entry of entries) await this.#together(workspaceId, [entry])
     }
   }
