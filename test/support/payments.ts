@@ -94,7 +94,7 @@ export async function startShop(env: Record<string, string> = {}): Promise<Shop>
 }
 
 /** Sells something for 10.00 with 19 % tax, and writes down each grant and refund. */
-const recordingPurpose: Purpose = {
+export const recordingPurpose: Purpose = {
   quote: async () => ({
     total: { amount: PRICE, currency: 'USD' },
     description: '500 credits',
