@@ -173,8 +173,8 @@ describe.each(PLACES.map(({ platform, zone }, index) => [zone, platform, index] 
       points.map(({ from }) => [from, expected.get(from) ?? null, gained.get(from) ?? null]),
     )
     for (const { gap, value } of points) expect(gap === null).toBe(value !== null)
-    const codes = new Set(points.map(({ gap }) => gap?.code))
-    expect([...codes].toSorted()).toEqual(['limited', 'not_collected', 'not_started', 'unavailable', undefined])
+    const codes = new Set(points.flatMap(({ gap }) => gap?.code ?? []))
+    expect(codes).toEqual(new Set(['not_started', 'not_collected', 'unavailable', 'limited']))
     // The reset is stored as it was received.
     expect(Math.min(...points.flatMap(({ gained: gain }) => gain ?? []))).toBeLessThan(-500)
   })

@@ -1,6 +1,6 @@
 import { Id, Input, named, Nullable, OneOf, States, Timestamp, Type, type Static } from '../../../core/schema.ts'
 import { PlatformKey } from '../../social/accounts/index.ts'
-import { CONTENT_FIGURES, FIGURES, GapCodeSchema } from './figures.ts'
+import { FIGURES, GapCodeSchema } from './figures.ts'
 
 const DateText = (description: string) => Type.String({ format: 'date', maxLength: 10, description })
 export const count = (description: string) => Type.Integer({ description })

@@ -30,8 +30,8 @@ export function reportPdf(model: ReportModel): Buffer {
   try {
     return compiler.pdf(source, { creationTimestamp: Math.floor(Date.parse(model.createdAt) / 1_000) })
   } catch (error) {
-    // The compiler throws objects that are no errors, and that cannot be sent to another thread.
-    throw new Error(String(error), { cause: undefined })
+    // The compiler throws objects that are no errors.
+    throw new Error(String(error), { cause: error })
   } finally {
     compiler.evictCache(KEPT_RESULTS)
   }
