@@ -10,7 +10,7 @@ const NAMES = {
   server: ['Our own server', 'Partner server', 'Archive', 'Monitor'],
   board: ['Spring campaign', 'Website', 'Newsletter', 'Podcast'],
   idea: ['A tour of the workshop', 'Questions from the audience', 'Before and after', 'Our first year'],
-  article: ['How to go live everywhere', 'What is new in November', 'Plan a week of posts', 'Meet the team'],
+  article: ['how-to-go-live-everywhere', 'new-in-november', 'plan-a-week-of-posts', 'meet-the-team'],
   book: ['Live streaming in practice', 'The first year', 'Sound for streams', 'Teams on the air'],
   app: ['crier-desktop', 'crier-mobile', 'crier-watch', 'crier-tv'],
   post: ['We are live on Friday at noon', 'New episode out now', 'Meet the team', 'Thank you all'],

@@ -1,3 +1,4 @@
+import { rawContentType } from '../../src/http/serialize.ts'
 import { ManualClock, SECOND } from '../../src/core/clock.ts'
 import { EXAMPLE, EXAMPLE_TIME } from '../../src/core/example-ids.ts'
 import type { OperationExample } from '../../src/core/openapi.ts'
@@ -104,7 +105,8 @@ class Recorder {
       literal: op.example,
       addresses: this.#addresses(),
     })
-    const isJson = typeof reply.body === 'object'
+    // A document of its own type, such as a feed, has no schema and no example.
+    const isJson = typeof reply.body === 'object' && rawContentType(op.returns[reply.status]) === undefined
     const example = {
       ...(isFields(sent.body) ? { request: mask.apply(sent.body) } : {}),
       status: reply.status,

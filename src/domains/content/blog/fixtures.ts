@@ -5,10 +5,14 @@ import type * as operations from './operations.ts'
 type Operations = typeof operations & typeof entryOperations
 
 export const fixtures: Fixtures<Operations> = {
+  listBlogCategories: async (stage) => {
+    await post(stage)
+    return {}
+  },
   getBlogPost: async (stage) => ({ path: { slug: (await post(stage)).slug } }),
   getBlogPage: async (stage) => ({ path: { slug: (await post(stage)).slug } }),
   createBlogEntry: async () => ({
-    body: { title: newName('article'), body: '## One encoder\n\nSend **one** stream.' },
+    body: { title: 'How to go live', slug: newName('article'), body: '## One encoder\n\nSend **one** stream.' },
   }),
   getBlogEntry: async (stage) => ({ path: { id: (await post(stage))._id } }),
   updateBlogEntry: async (stage) => ({ path: { id: (await post(stage))._id } }),
@@ -21,9 +25,9 @@ export const lists: Lists<Operations> = {
 }
 
 function post({ app }: Stage) {
-  const title = newName('article')
   return app.composition.services.blog.entries.create({
-    title,
+    title: 'How to go live everywhere',
+    slug: newName('article'),
     body: '## One encoder\n\nSend **one** stream. Crier sends it on.',
     categoryNames: ['Guides'],
     author: 'Ada Lovelace',
