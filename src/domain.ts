@@ -3,6 +3,7 @@ import type { EventType } from './core/event.ts'
 import type { AnyJob } from './core/job.ts'
 import type { NotificationType } from './core/notification.ts'
 import type { AnyOperation } from './core/operation.ts'
+import type { PersonalData } from './core/personal-data.ts'
 import type { Services } from './core/services.ts'
 import type { AnySystemTurn } from './core/system-turn.ts'
 import type { Foundation } from './foundation.ts'
@@ -36,6 +37,8 @@ export interface Domain {
    * uses them to find the workspace of a request.
    */
   readonly resources?: readonly string[]
+  /** What the domain holds on persons: every column of its tables that names a user. */
+  readonly personal?: PersonalData
   /**
    * Builds the services of the domain when a node starts.
    * @param services those that the domain uses, as `Pick<Services, 'plans' | 'workspaces'>`. Only those of domains that

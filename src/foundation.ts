@@ -11,6 +11,7 @@ import type { EventType, WorkspaceEvent } from './core/event.ts'
 import type { Jobs } from './core/job.ts'
 import type { Logger } from './core/log.ts'
 import type { NotificationType } from './core/notification.ts'
+import type { PersonalData } from './core/personal-data.ts'
 import type { SignedLinks } from './core/signed-links.ts'
 import type { TurnRunner } from './core/system-turn.ts'
 import type { WorkspaceLogs } from './core/workspace-logs.ts'
@@ -63,6 +64,8 @@ export interface Declared {
   readonly services: readonly string[]
   readonly eventTypes: ReadonlyMap<string, EventType>
   readonly notificationTypes: ReadonlyMap<string, NotificationType>
+  /** What all tables hold on persons. */
+  readonly personal: PersonalData
 }
 
 /** Code of `media/` that domains call. They may import only its types. */

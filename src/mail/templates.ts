@@ -54,6 +54,15 @@ function resetLink(url: string, token: string) {
   return { link: `${url}/reset-password?token=${encodeURIComponent(token)}`, label: 'Choose a new password' }
 }
 
+export function accountDeletionMail(to: Recipient, deleteAt: Date): Mail {
+  return renderMail(to.email, 'Your Crier account will be deleted', [
+    hello(to),
+    `Your Crier account will be deleted on ${deleteAt.toISOString().slice(0, 10)}. All sessions were ended, all API keys were deleted, and your subscription was cancelled.`,
+    'To keep the account, sign in before that day and choose to keep it.',
+    'If this was not you, reset your password now, sign in and keep the account.',
+  ])
+}
+
 /** Account changes that are reported to the owner, to reveal unauthorized access. */
 export type SecurityEvent =
   | { readonly kind: 'password_changed' }

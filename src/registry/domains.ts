@@ -4,6 +4,7 @@ import { blog } from '../domains/content/blog/domain.ts'
 import { books } from '../domains/content/books/domain.ts'
 import { apiKeys } from '../domains/identity/auth/api-keys/domain.ts'
 import { auth } from '../domains/identity/auth/domain.ts'
+import { dataRights } from '../domains/identity/data-rights/domain.ts'
 import { users } from '../domains/identity/users/domain.ts'
 import { destinations } from '../domains/live/destinations/domain.ts'
 import { mediaLink } from '../domains/live/media-link/domain.ts'
@@ -85,6 +86,7 @@ export const domains = [
   mediaLink,
   team,
   billing,
+  dataRights,
 ] as const satisfies readonly Domain[]
 
 /** What each domain is about, by its name: shown in the documentation and in the help of the command line. */

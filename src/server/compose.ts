@@ -20,6 +20,7 @@ import type { Turns } from '../turns/turn-runner.ts'
 import { buildLayers, type NodeResources } from './foundation.ts'
 import { mailerOf } from './mailer.ts'
 import { queueBounds } from './media-work.ts'
+import { personalData } from '../registry/personal.ts'
 
 /** The composed service. */
 export interface Composition {
@@ -53,7 +54,7 @@ export function compose(
   const { clock, config } = resources
   const operations = walk(registry)
   const turnAuthorizer = new MemberTurnAuthorizer()
-  const declared = { services: Object.keys(registry), eventTypes, notificationTypes }
+  const declared = { services: Object.keys(registry), eventTypes, notificationTypes, personal: personalData }
   const layers = buildLayers(resources, { ...declared, operations, jobs: declaredJobs, turnAuthorizer })
   const { actors, announcements, executor, foundation, idempotency, jobs, mediaWork, turns } = layers
   const mailer = mailerOf(config, clock)

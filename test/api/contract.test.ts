@@ -19,8 +19,7 @@ const LATER: Readonly<Record<string, string>> = {
   'AI and studio': `transcribe listStudioProjects createStudioProject getStudioProject updateStudioProject
     deleteStudioProject renderStudioProject`,
   Users: `
-    listDevices registerDevice unregisterDevice sendTestPush exportMyData
-    deleteMyAccount`,
+    listDevices registerDevice unregisterDevice sendTestPush`,
 }
 
 const operations = walk(api)

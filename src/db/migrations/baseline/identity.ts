@@ -145,4 +145,12 @@ export const identity = [
       user_id uuid primary key,
       seen_at timestamptz not null
     )`,
+  `
+    create table account_deletions (
+      user_id uuid primary key references users (id) on delete cascade,
+      requested_at timestamptz not null,
+      delete_at timestamptz not null,
+      deleted_at timestamptz
+    )`,
+  'create index account_deletions_by_time on account_deletions (delete_at)',
 ]

@@ -14,6 +14,7 @@ import { PasswordHasher } from './passwords.ts'
 import { PasswordResets } from './password-resets.ts'
 import { ProviderSignIn } from './provider-sign-in.ts'
 import { configuredProviders } from './providers/configured.ts'
+import { Reauthentication } from './reauthentication.ts'
 import { AuthService } from './service.ts'
 import { Sessions } from './sessions.ts'
 import { AttemptThrottle } from './throttle.ts'
@@ -51,6 +52,7 @@ export function composeAuth(foundation: Foundation, { users: { accounts } }: Pic
         authenticator,
         hasher,
         emailConfirmation,
+        reauthentication: new Reauthentication({ ...foundation, hasher, sessions, throttle }),
         service: new AuthService({ ...guarded, apiKeys, confirmation: emailConfirmation }),
         providerSignIn: new ProviderSignIn({ ...common, providers: configuredProviders(config, clock) }),
         housekeeping: new AuthHousekeeping(database, clock, throttle),

@@ -8,6 +8,20 @@ export const WrongLogin = defineError({
     'There is no account with this email address and password. The reply does not reveal which of the two is wrong.',
   fix: 'Correct them, or reset the password with POST /api/auth/forgot-password.',
 })
+export const WrongPassword = defineError({
+  code: 'wrong_password',
+  status: 403,
+  message: 'The password is wrong.',
+  cause: 'The operation needs your password, and this is another one, or the account has none.',
+  fix: 'Correct it. Without a password, log in again and repeat the request within 10 minutes without `password`.',
+})
+export const FreshLoginNeeded = defineError({
+  code: 'fresh_login_needed',
+  status: 403,
+  message: 'Send your password, or log in again.',
+  cause: 'The operation needs your password, or an access token from a login within the last 10 minutes.',
+  fix: 'Send `password`, or log in and repeat the request. An API key is not a login.',
+})
 export const TooManyAttempts = defineError({
   code: 'too_many_attempts',
   status: 429,

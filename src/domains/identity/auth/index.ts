@@ -1,3 +1,5 @@
 /** What other domains use of auth. */
 
 export { credentialRefOf, findValidCredentials, type CredentialRef } from './credential-refs.ts'
+export { FreshLoginNeeded, TooManyAttempts, WrongPassword } from './errors.ts'
+export { GivenPassword } from './password-rules.ts'

@@ -97,6 +97,34 @@ export function findAdministrators(sql: Sql): Promise<Pick<UserRow, 'id' | 'emai
   return users.find(sql, { isAdmin: true, emailVerified: true }, { columns: ['id', 'email', 'name'] })
 }
 
+/**
+ * Removes everything that identifies a person from their account. The row stays, because invoices and what the person has
+ * written for others refer to it.
+ */
+export async function eraseUser(sql: Sql, id: string, now: Date): Promise<void> {
+  await users.update(
+    sql,
+    { id },
+    {
+      email: `${id}@deleted.invalid`,
+      emailVerified: false,
+      passwordHash: null,
+      name: '',
+      bio: '',
+      timezone: 'UTC',
+      locale: 'en',
+      company: '',
+      pictureId: null,
+      isAdmin: false,
+      onboardingStep: null,
+      settings: {},
+      credentialsChangedAt: now,
+      version: increment(),
+      updatedAt: now,
+    },
+  )
+}
+
 /** Records that something the user's profile shows has changed. @returns the user, if there is one */
 export async function touchUser(sql: Sql, id: string, now: Date): Promise<UserRow | undefined> {
   const [row] = await users.updateReturning(sql, { id }, { version: increment(), updatedAt: now })

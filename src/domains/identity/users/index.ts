@@ -2,6 +2,7 @@
 
 export {
   findAdministrators,
+  eraseUser,
   findPictures,
   findUser,
   findUserByEmail,

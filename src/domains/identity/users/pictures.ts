@@ -66,7 +66,7 @@ export class ProfilePictures {
   }
 
   /** Removes the caller's picture, if there is one. */
-  async remove({ userId }: Caller): Promise<void> {
+  async remove({ userId }: Pick<Caller, 'userId'>): Promise<void> {
     await this.#set(userId, null)
   }
 

@@ -5,8 +5,10 @@ import * as jobs from './jobs.ts'
 import * as methods from './saved-methods/operations.ts'
 import * as operations from './operations.ts'
 import { paymentEntities } from './tables.ts'
+import { personal } from './personal-data.ts'
 
 export const payments = domain({
+  personal,
   name: 'payments',
   about: 'Payments, saved payment methods and refunds',
   operations: { ...operations, ...methods, ...administration },

@@ -6,8 +6,10 @@ import * as notifications from './notifications.ts'
 import * as operations from './operations.ts'
 import { approvalEntities } from './tables.ts'
 import * as turns from './turns.ts'
+import { personal } from './personal-data.ts'
 
 export const approvals = domain({
+  personal,
   name: 'approvals',
   about: 'Approval of posts in stages',
   operations,

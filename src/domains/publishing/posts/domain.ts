@@ -33,8 +33,10 @@ import { checkZones } from './zones/jobs.ts'
 import { ZoneCheck } from './zones/tables.ts'
 import * as zoneTurns from './zones/turns.ts'
 import * as versions from './versions/operations.ts'
+import { personal } from './personal-data.ts'
 
 export const posts = domain({
+  personal,
   name: 'posts',
   about: 'Posts for social platforms, and their publication',
   operations: {

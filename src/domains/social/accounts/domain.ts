@@ -16,8 +16,10 @@ import {
   SocialCredential,
 } from './tables.ts'
 import * as turns from './turns.ts'
+import { personal } from './personal-data.ts'
 
 export const socialAccounts = domain({
+  personal,
   name: 'social-accounts',
   about: 'Accounts at social platforms, and their access',
   operations: { ...operations, ...childOperations },

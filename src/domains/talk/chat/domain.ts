@@ -5,8 +5,10 @@ import * as events from './events.ts'
 import * as jobs from './jobs.ts'
 import * as notifications from './notifications.ts'
 import * as operations from './operations.ts'
+import { personal } from './personal-data.ts'
 
 export const chat = domain({
+  personal,
   name: 'chat',
   about: 'Channels, direct conversations and their messages',
   operations,

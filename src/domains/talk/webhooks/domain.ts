@@ -6,8 +6,10 @@ import * as notifications from './notifications.ts'
 import * as operations from './operations.ts'
 import { Webhook, WebhookDelivery } from './tables.ts'
 import * as turns from './turns.ts'
+import { personal } from './personal-data.ts'
 
 export const webhooks = domain({
+  personal,
   name: 'webhooks',
   about: 'Events of a workspace, sent to your own servers',
   operations,

@@ -147,6 +147,19 @@ export class TeamMembers {
     await this.#delete(turn, caller, member)
   }
 
+  /**
+   * Removes a member whose account is deleted, if they are one.
+   * @returns false, with nothing changed, if the workspace has no other owner
+   */
+  async depart(turn: Turn, userId: string): Promise<boolean> {
+    const member = await findMember(turn.sql, turn.workspaceId, userId)
+    if (member === undefined) return true
+    const now = new Date(this.#clock.now())
+    if (member.role === 'owner' && !(await this.#ownership.passOn(turn, userId, now))) return false
+    await this.#delete(turn, { userId }, member)
+    return true
+  }
+
   #release(turn: Turn, userId: string, actor: Pick<Actor, 'userId'>): Promise<void> {
     return this.#ownership.release(turn, userId, actor.userId, new Date(this.#clock.now()))
   }
@@ -155,7 +168,7 @@ export class TeamMembers {
    * Ingest keys stay valid, so that no encoder is cut off. The result and the event name the streams whose keys the member
    * could see.
    */
-  async #delete(turn: Turn, caller: Caller, member: TeamMember): Promise<{ streamIds: string[] }> {
+  async #delete(turn: Turn, caller: Pick<Caller, 'userId'>, member: TeamMember): Promise<{ streamIds: string[] }> {
     const userId = member.userId
     const streamIds = mergedScopes(member).has('streams:manage')
       ? await streamsWithLiveKeys(turn.sql, turn.workspaceId, new Date(this.#clock.now()))

@@ -23,6 +23,18 @@ export class Ownership {
     if ((await payerOf(turn.sql, turn.workspaceId)) === userId) await this.#transfer(turn, userId, next, now)
   }
 
+  /**
+   * To be called before an owner disappears. The workspace then counts against the plan of the owner who joined first, even
+   * if that plan allows no further workspace.
+   * @returns false if there is no other owner
+   */
+  async passOn(turn: Turn, userId: string, now: Date): Promise<boolean> {
+    const next = (await ownerIds(turn.sql, turn.workspaceId)).find((id) => id !== userId)
+    if (next === undefined) return false
+    if ((await payerOf(turn.sql, turn.workspaceId)) === userId) await this.#change(turn, userId, next, now)
+    return true
+  }
+
   async #transfer(turn: Turn, from: string, to: string, now: Date): Promise<void> {
     const allowance = await this.#plans.lockLimitsOf(turn.sql, to)
     const used = await countOwned(turn.sql, to)
@@ -30,6 +42,10 @@ export class Ownership {
       const message = `Another owner would pay for the workspace, but their plan ${allowance.plan} allows ${allowance.workspaces} workspaces, and they own ${used}.`
       throw this.#plans.limitError(allowance, 'workspaces', used, message)
     }
+    await this.#change(turn, from, to, now)
+  }
+
+  async #change(turn: Turn, from: string, to: string, now: Date): Promise<void> {
     turn.afterCommit(() => this.#plans.payerChanged(turn.workspaceId))
     turn.audit({ kind: 'workspace', id: turn.workspaceId, details: { ownerId: { from, to } } })
     await changePayer(turn, to, now)

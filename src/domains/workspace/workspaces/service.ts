@@ -197,8 +197,17 @@ export class WorkspaceService {
         errors: [{ path: '/body/name', code: 'confirmation', message }],
       })
     }
+    return this.#end(turn, row, GRACE_MS)
+  }
+
+  /** Deletes a workspace whose last owner has deleted their account 30 days ago. It is purged at once. */
+  async deleteWithOwner(turn: Turn): Promise<void> {
+    await this.#end(turn, await this.#inTurn(turn, undefined), 0)
+  }
+
+  async #end(turn: Turn, row: WorkspaceRow, graceMs: number): Promise<Static<typeof DeletedWorkspace>> {
     const deletedAt = new Date(this.#clock.now())
-    const purgeAt = new Date(deletedAt.getTime() + GRACE_MS)
+    const purgeAt = new Date(deletedAt.getTime() + graceMs)
     const change = { deletedAt, purgeAt, updatedAt: deletedAt, version: increment() }
     await workspaces.update(turn.sql, { id: row.id }, change)
     for (const hook of this.#deleteHooks) await hook(turn)

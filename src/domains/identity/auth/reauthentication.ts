@@ -1,0 +1,62 @@
+import type { Caller } from '../../../core/caller.ts'
+import { MINUTE } from '../../../core/clock.ts'
+import { InvalidCredential } from '../../../core/errors.ts'
+import type { Sql } from '../../../core/sql.ts'
+import { atLeast } from '../../../db/condition.ts'
+import type { Foundation } from '../../../foundation.ts'
+import { findUser, markCredentialsChanged } from '../users/index.ts'
+import { FreshLoginNeeded, WrongPassword } from './errors.ts'
+import type { PasswordHasher } from './passwords.ts'
+import type { Sessions } from './sessions.ts'
+import { apiKeys, passwordResets, sessions } from './tables.ts'
+import type { AttemptThrottle } from './throttle.ts'
+
+/** How long a login counts as fresh. */
+const FRESH_MS = 10 * MINUTE
+
+type Dependencies = Pick<Foundation, 'clock' | 'database'> & {
+  readonly hasher: PasswordHasher
+  readonly sessions: Sessions
+  readonly throttle: AttemptThrottle
+}
+
+/** Asks callers to prove again who they are, before they do what a stolen session must not do. */
+export class Reauthentication {
+  readonly #dependencies: Dependencies
+
+  constructor(dependencies: Dependencies) {
+    this.#dependencies = dependencies
+  }
+
+  /**
+   * @param password the password of the caller; undefined if they rely on a fresh login
+   * @throws AppError wrong_password, fresh_login_needed, too_many_attempts
+   */
+  async require({ sessionId, userId }: Caller, password: string | undefined): Promise<void> {
+    const { clock, database, hasher, throttle } = this.#dependencies
+    if (password === undefined) {
+      const since = atLeast(new Date(clock.now() - FRESH_MS))
+      const isFresh =
+        sessionId !== undefined && (await sessions.exists(database, { id: sessionId, userId, createdAt: since }))
+      if (!isFresh) throw FreshLoginNeeded()
+      return
+    }
+    const user = await findUser(database, userId, { columns: ['email', 'passwordHash'] })
+    if (user === undefined) throw InvalidCredential()
+    // Counted per caller, so that a stolen session cannot lock the address for logins.
+    const source = `network ${userId}` as const
+    await throttle.begin('password', user.email, source)
+    hasher.admit()
+    if (!(await hasher.verify(user.passwordHash, password))) throw WrongPassword()
+    await throttle.clear('password', user.email, [source])
+  }
+
+  /** Ends all sessions of a user and deletes their API keys. */
+  async endAccess(tx: Sql, userId: string): Promise<void> {
+    const { clock, sessions: ended } = this.#dependencies
+    await ended.revokeAll(tx, userId, 'logout')
+    await apiKeys.delete(tx, { userId })
+    await passwordResets.delete(tx, { userId })
+    await markCredentialsChanged(tx, userId, new Date(clock.now()))
+  }
+}

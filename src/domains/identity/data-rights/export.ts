@@ -1,0 +1,178 @@
+import { Readable } from 'node:stream'
+import { ZipFile } from 'yazl'
+import { Conflict, Overloaded } from '../../../core/errors.ts'
+import type { ExportedRows, PersonalColumn, PersonalData } from '../../../core/personal-data.ts'
+import { LiveBody, reply } from '../../../core/reply.ts'
+import type { Sql } from '../../../core/sql.ts'
+import type { Foundation } from '../../../foundation.ts'
+import { findUser } from '../users/index.ts'
+
+/** Rows that are in memory at once. */
+const BATCH = 500
+/** Exports that one node makes at once. */
+const MOST = 4
+
+const INTRODUCTION = `This archive has what this Crier server holds on you, in the formats of machines.
+
+Each file has a list of objects (JSON, UTF-8). Times are ISO 8601. Names of fields that end in _id refer to other objects. Passwords, keys and
+other secrets are not in it. What you share with others, such as the content of files in media libraries, belongs to the workspace and can be
+downloaded there.
+`
+
+/** Streams everything that the tables hold on a person, as a zip archive. Each table says what it holds. */
+export class DataExport {
+  readonly #foundation: Pick<Foundation, 'clock' | 'database' | 'log'>
+  readonly #columns: readonly (readonly [name: string, column: PersonalColumn & { readonly export: ExportedRows }])[]
+  readonly #hidden: readonly (readonly [
+    name: string,
+    column: PersonalColumn & { readonly export: { readonly never: string } },
+  ])[]
+  readonly #running = new Set<string>()
+
+  constructor(foundation: Pick<Foundation, 'clock' | 'database' | 'log'>, personal: PersonalData) {
+    this.#foundation = foundation
+    const columns = Object.entries(personal)
+    this.#columns = columns.flatMap(([name, { export: rows, ...column }]) =>
+      'file' in rows ? [[name, { ...column, export: rows }]] : [],
+    )
+    this.#hidden = columns.flatMap(([name, { export: rows, ...column }]) =>
+      'never' in rows ? [[name, { ...column, export: rows }]] : [],
+    )
+  }
+
+  /** @throws AppError conflict while another export of the person runs; overloaded */
+  archiveOf(userId: string) {
+    if (this.#running.has(userId)) throw Conflict({ message: 'Another export of your data is running.' })
+    if (this.#running.size >= MOST) throw Overloaded({ retryAfter: 30 })
+    const archive = new ZipFile()
+    const output = archive.outputStream as Readable
+    this.#running.add(userId)
+    output.once('close', () => this.#running.delete(userId))
+    this.#fill(archive, output, userId)
+    const day = new Date(this.#foundation.clock.now()).toISOString().slice(0, 10)
+    const headers = { 'Content-Disposition': `attachment; filename="crier-data-${day}.zip"` }
+    return reply(200, new LiveBody('application/zip', output), headers)
+  }
+
+  #fill(archive: ZipFile, output: Readable, userId: string): void {
+    const mtime = new Date(this.#foundation.clock.now())
+    const add = (name: string, chunks: AsyncIterable<string> | Iterable<string>) => {
+      const content = Readable.from(chunks, { objectMode: false })
+      content.once('error', (error) => output.destroy(error))
+      output.once('close', () => content.destroy())
+      archive.addReadStream(content, name, { mtime })
+    }
+    output.once('error', (error) => this.#foundation.log.warn({ error, userId }, 'an export of personal data failed'))
+    add('README.txt', [INTRODUCTION, this.#contents()])
+    add('manifest.json', [JSON.stringify(this.#manifest(userId), null, 2)])
+    add('profile.json', this.#profile(userId))
+    for (const [name, column] of this.#columns) {
+      add(`${column.export.file}.json`, jsonList(this.#rows(name, column, userId)))
+    }
+    archive.end()
+  }
+
+  #contents(): string {
+    const files = this.#columns.map(
+      ([
+        ,
+        {
+          about,
+          deletion,
+          export: { file },
+        },
+      ]) => {
+        const kept = deletion === 'deleted' ? '' : ` Kept when the account is deleted: ${deletion.kept}`
+        return `${file}.json: ${about}.${kept}`
+      },
+    )
+    const hidden = this.#hidden.map(
+      ([
+        ,
+        {
+          about,
+          export: { never },
+        },
+      ]) => `${about}: ${never}`,
+    )
+    const lists = [
+      '',
+      'Files',
+      'profile.json: Your profile and settings.',
+      ...files,
+      '',
+      'Not in the archive',
+      ...hidden,
+    ]
+    return `${lists.join('\n')}\n`
+  }
+
+  #manifest(userId: string) {
+    const files = this.#columns.map(
+      ([
+        ,
+        {
+          about,
+          export: { file, omit = [] },
+        },
+      ]) => ({ name: `${file}.json`, about, omitted: omit }),
+    )
+    return { userId, exportedAt: new Date(this.#foundation.clock.now()).toISOString(), files }
+  }
+
+  async *#profile(userId: string): AsyncGenerator<string> {
+    const user = await findUser(this.#foundation.database, userId)
+    const {
+      passwordHash: _hash,
+      credentialsChangedAt: _changed,
+      ...shown
+    } = user ?? { passwordHash: null, credentialsChangedAt: null }
+    yield JSON.stringify(shown, null, 2)
+  }
+
+  /** The rows of a person as JSON texts, read in batches. */
+  async *#rows(
+    name: string,
+    { export: { key = ['id'], omit = [] }, through }: PersonalColumn & { readonly export: ExportedRows },
+    userId: string,
+  ): AsyncGenerator<string> {
+    const [table = '', column = ''] = name.split('.')
+    const owned = ownedBy(column, through)
+    const { order, after } = orderOf(key)
+    const text = `select (to_jsonb(t) - $2::text[])::text as row, ${order} as key from ${table} t where ${owned} and ${after} order by ${order} limit ${BATCH}`
+    let last: string | null = null
+    for (;;) {
+      const rows: { row: string; key: string }[] = await this.#read(text, [userId, omit, last])
+      for (const { row } of rows) yield row
+      if (rows.length < BATCH) return
+      last = rows.at(-1)?.key ?? null
+    }
+  }
+
+  #read(text: string, values: Parameters<Sql['rows']>[1]): Promise<{ row: string; key: string }[]> {
+    return this.#foundation.database.rows(text, values)
+  }
+}
+
+/** Whether a row belongs to the person `$1`. */
+export function ownedBy(column: string, through: string | undefined): string {
+  if (through === undefined) return `t.${column} = $1`
+  const [table = '', owner = ''] = through.split('.')
+  return `t.${column} in (select o.id from ${table} o where o.${owner} = $1)`
+}
+
+/** An id is compared as it is, so that the primary key serves the order. Other keys are compared as text. */
+function orderOf(key: readonly string[]): { order: string; after: string } {
+  if (key.length === 1 && key[0] === 'id') return { order: 't.id', after: '($3::uuid is null or t.id > $3::uuid)' }
+  const order = `concat_ws(' ', ${key.map((column) => `t.${column}::text`).join(', ')})`
+  return { order, after: `($3::text is null or ${order} > $3::text)` }
+}
+
+async function* jsonList(rows: AsyncIterable<string>): AsyncGenerator<string> {
+  let separator = '[\n'
+  for await (const row of rows) {
+    yield `${separator}${row}`
+    separator = ',\n'
+  }
+  yield separator === '[\n' ? '[]\n' : '\n]\n'
+}

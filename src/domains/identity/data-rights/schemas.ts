@@ -1,0 +1,14 @@
+import { Input, named, Nullable, Timestamp, Type, type Static } from '../../../core/schema.ts'
+import { GivenPassword } from '../auth/index.ts'
+
+export const DeletionRequest = Input({ password: Type.Optional(GivenPassword) })
+
+export const AccountDeletionView = named(
+  'AccountDeletion',
+  Type.Object({
+    requestedAt: Nullable({ ...Timestamp, description: 'When you asked for it' }),
+    deleteAt: Nullable({ ...Timestamp, description: 'Until then you can keep the account' }),
+  }),
+)
+
+export type AccountDeletionData = Static<typeof AccountDeletionView>
