@@ -36,6 +36,7 @@ export const EXAMPLE = {
   couponId: '01939e5c-7a10-7c3e-8f21-3c5a9b2d4ee1',
   invoiceId: '01939e5c-7a10-7c3e-8f21-3c5a9b2d4ef8',
   transactionId: '01939e5c-7a10-7c3e-8f21-3c5a9b2d4ef9',
+  deviceId: '01939e5c-7a10-7c3e-8f21-3c5a9b2d4ef4',
   notificationId: '01939e5c-7a10-7c3e-8f21-3c5a9b2d4ef3',
   webhookId: '01939e5c-7a10-7c3e-8f21-3c5a9b2d4ef1',
   deliveryId: '01939e5c-7a10-7c3e-8f21-3c5a9b2d4ef2',

@@ -21,7 +21,7 @@ export const sendMail = job({
     replyTo: Type.Optional(Type.String()),
     inReplyTo: Type.Optional(Type.String()),
     references: Type.Optional(Type.String()),
-    headers: Type.Optional(Type.Record(Type.String(), Type.String())),
+    headers: Type.Optional(Type.Record(Type.String(), Type.String({ 'x-verbatim': true }))),
   }),
   sealed: true,
   // About twenty minutes: codes and links are not valid much longer.

@@ -1,57 +1,72 @@
+import { textsFor, type Texts } from '../language/texts.ts'
 import type { Mail } from './mailer.ts'
-import { renderMail } from './layout.ts'
+import { renderMail, type Block } from './layout.ts'
 import { plainName, quotedName } from './user-text.ts'
 
 /** The recipient of a mail. */
 export interface Recipient {
   readonly email: string
   readonly name: string
+  /** The language tag of the profile. English when absent. */
+  readonly locale?: string
 }
 
-const hello = ({ name }: Recipient): string => (name === '' ? 'Hello,' : `Hello ${plainName(name)},`)
+function write({ email, locale = 'en' }: Omit<Recipient, 'name'>, of: (texts: Texts) => [string, ...Block[]]): Mail {
+  const texts = textsFor(locale)
+  const [subject, ...blocks] = of(texts)
+  return renderMail(email, subject, blocks, { texts })
+}
+
+const hello = (texts: Texts, { name }: Recipient): string =>
+  name === '' ? texts.say('mail.hello') : texts.say('mail.helloName', { name: plainName(name) })
 
 /** Anyone can send this mail to any address, so it contains no text from the user. */
-export function verificationMail(to: Pick<Recipient, 'email'>, code: string): Mail {
-  return renderMail(to.email, `${code} is your Crier code`, [
-    'Hello,',
-    'Enter this code to confirm your email address. It works for 10 minutes.',
+export function verificationMail(to: Pick<Recipient, 'email' | 'locale'>, code: string): Mail {
+  return write(to, (texts) => [
+    texts.say('mail.code.subject', { code }),
+    texts.say('mail.hello'),
+    texts.say('mail.code.text'),
     { code },
-    'If you did not sign up for Crier, ignore this mail and do not share the code.',
+    texts.say('mail.code.ignore'),
   ])
 }
 
 export function welcomeMail(to: Recipient, url: string): Mail {
-  return renderMail(to.email, 'Welcome to Crier', [
-    hello(to),
-    'Your email address is confirmed and your account is ready.',
-    { link: `${url}/docs`, label: 'Open the documentation' },
+  return write(to, (texts) => [
+    texts.say('mail.welcome.subject'),
+    hello(texts, to),
+    texts.say('mail.welcome.text'),
+    { link: `${url}/docs`, label: texts.say('mail.welcome.link') },
   ])
 }
 
 /** Sent when the user who confirmed the address has not proved to be the one who signed up. */
 export function confirmedElsewhereMail(to: Recipient, url: string, token: string): Mail {
-  return renderMail(to.email, 'Choose a password for Crier', [
-    hello(to),
-    'Your email address is confirmed. You confirmed it on a different device than the one used to sign up, so the password and API key from the sign-up were removed. Use this link to choose a new password. It works once, within 30 minutes.',
-    resetLink(url, token),
-    'If the page asks for the token, it is:',
+  return write(to, (texts) => [
+    texts.say('mail.elsewhere.subject'),
+    hello(texts, to),
+    texts.say('mail.elsewhere.text'),
+    resetLink(texts, url, token),
+    texts.say('mail.reset.token'),
     token,
   ])
 }
 
 export function passwordResetMail(to: Recipient, url: string, token: string): Mail {
-  return renderMail(to.email, 'Reset your Crier password', [
-    hello(to),
-    'We received a request to reset the password of your Crier account. The link works once, within 30 minutes.',
-    resetLink(url, token),
-    'If the page asks for the token, it is:',
+  return write(to, (texts) => [
+    texts.say('mail.reset.subject'),
+    hello(texts, to),
+    texts.say('mail.reset.text'),
+    resetLink(texts, url, token),
+    texts.say('mail.reset.token'),
     token,
-    'If this was not you, ignore this mail. Your password does not change.',
+    texts.say('mail.reset.ignore'),
   ])
 }
 
-function resetLink(url: string, token: string) {
-  return { link: `${url}/reset-password?token=${encodeURIComponent(token)}`, label: 'Choose a new password' }
+function resetLink(texts: Texts, url: string, token: string) {
+  const link = `${url}/reset-password?token=${encodeURIComponent(token)}`
+  return { link, label: texts.say('mail.reset.link') }
 }
 
 export function accountDeletionMail(to: Recipient, deleteAt: Date): Mail {
@@ -72,41 +87,15 @@ export type SecurityEvent =
   | { readonly kind: 'refresh_token_replayed'; readonly device: string }
 
 export function securityMail(to: Recipient, event: SecurityEvent): Mail {
-  const { subject, text } = describe(event)
-  return renderMail(to.email, subject, [
-    hello(to),
-    text,
-    'If this was not you, reset your password now and then create a new API key. This ends all other access.',
+  const values = {
+    key: 'key' in event ? quotedName(event.key) : '',
+    provider: 'provider' in event ? event.provider : '',
+    device: 'device' in event ? event.device : '',
+  }
+  return write(to, (texts) => [
+    texts.say(`mail.security.${event.kind}.subject`, values),
+    hello(texts, to),
+    texts.say(`mail.security.${event.kind}.text`, values),
+    texts.say('mail.security.notYou'),
   ])
-}
-
-function describe(event: SecurityEvent): { subject: string; text: string } {
-  if (event.kind === 'password_changed') {
-    return {
-      subject: 'Your Crier password was changed',
-      text: 'The password of your Crier account was changed, and all its sessions were ended.',
-    }
-  }
-  if (event.kind === 'api_key_added') {
-    return {
-      subject: 'A new Crier API key was created',
-      text: `A new API key, ${quotedName(event.key)}, was created for your Crier account. Your other keys remain valid.`,
-    }
-  }
-  if (event.kind === 'api_key_created') {
-    return {
-      subject: 'A new Crier API key was created',
-      text: 'A new API key was created for your Crier account. Your previous key no longer works.',
-    }
-  }
-  if (event.kind === 'sign_in_linked') {
-    return {
-      subject: `Sign-in with ${event.provider} was added to your Crier account`,
-      text: `You can now sign in to your Crier account with ${event.provider}.`,
-    }
-  }
-  return {
-    subject: 'A Crier session was ended for security reasons',
-    text: `One of your sessions (${event.device}) was ended because one of its tokens was used twice. Someone may have copied the token.`,
-  }
 }

@@ -23,7 +23,8 @@ test.each(LANGUAGES)('every notification has texts in %s that its data fills', (
 test('no text is left over', () => {
   const types = [...notificationTypes.keys()]
   const left = Object.keys(rawTexts('en')).filter(
-    (key) => !/^(mail|notification)\./.test(key) && !types.includes(key.replace(/\.(title|text)$/, '')),
+    (key) =>
+      !/^(mail|notification|kind|unsubscribe)\./.test(key) && !types.includes(key.replace(/\.(title|text)$/, '')),
   )
   expect(left).toEqual([])
 })

@@ -18,8 +18,6 @@ const LATER: Readonly<Record<string, string>> = {
   Analytics: 'analyzeWithAi',
   'AI and studio': `transcribe listStudioProjects createStudioProject getStudioProject updateStudioProject
     deleteStudioProject renderStudioProject`,
-  Users: `
-    listDevices registerDevice unregisterDevice sendTestPush`,
 }
 
 const operations = walk(api)

@@ -16,6 +16,8 @@ const BY_SECRET: Readonly<Record<string, string>> = {
   'streams.key_sealed': 'a stream key of this server, which the user can replace',
   'streams.backup_key_sealed': 'a stream key of this server, which the user can replace',
   'turn_outcomes.outcomes': 'kept for two minutes',
+  'push_devices.subscription_sealed': 'lets this server send to a browser, and the browser can end it',
+  'push_keys.private_key_sealed': 'a new key would end the subscriptions of all browsers',
   'webhooks.secret_sealed': 'signs what this server sends, and the user can rotate it',
   'webhooks.previous_secret_sealed': 'valid for a day after a rotation',
 }

@@ -219,6 +219,30 @@ test('a digest is one mail in the language of the reader, and quiet hours hold i
   await app.outbox.newest(`${bob}@example.com`, /kommentiert/)
 })
 
+test('one click in a mail ends mails of its kind, without a login, and opening the link does not', async () => {
+  const bob = await reader({ kinds: { comment: { email: true } } })
+  await tell([bob])
+  const mail = await app.outbox.newest(`${bob}@example.com`, /commented/)
+  const header = (name: string) => mail.headers.find(({ key }) => key === name)?.value ?? ''
+  expect(header('list-unsubscribe-post')).toBe('List-Unsubscribe=One-Click')
+  const [, link = ''] = /^<(.+)>$/.exec(header('list-unsubscribe')) ?? []
+  expect(mail.text).toContain(link)
+  expect(mail.html).toContain('prefers-color-scheme: dark')
+  const url = app.url + new URL(link).pathname
+  const wanted = async () =>
+    (await world.as(bob).call('GET /api/users/me/settings')).body.data.notifications.kinds.comment.email as boolean
+  const opened = await fetch(url)
+  expect(await opened.text()).toContain('No more mails about comments')
+  expect(await wanted()).toBe(true)
+  const form = new FormData()
+  form.set('List-Unsubscribe', 'One-Click')
+  for (const body of [form, new URLSearchParams({ 'List-Unsubscribe': 'One-Click' })]) {
+    expect((await fetch(url, { method: 'POST', body })).status).toBe(200)
+    expect(await wanted()).toBe(false)
+  }
+  expect((await fetch(`${url.slice(0, -2)}xx`, { method: 'POST' })).status).toBe(404)
+})
+
 test('notifications are kept for 90 days, and the box survives the end of a workspace', async () => {
   const bob = await reader()
   await tell([bob])

@@ -88,6 +88,7 @@ function typeOf({ document, schema }: Pick<Use, 'document' | 'schema'>): string 
 
 /** Names with two types, each with its reason. */
 const TWO_TYPES: Readonly<Record<string, string>> = {
+  keys: 'a JWK set lists keys (RFC 7517), and a push subscription has them by name (Push API)',
   status: 'the contract has it as the flag of every envelope; in a problem (RFC 9457) it is the HTTP status',
   message: 'the contract has it in every envelope; a change of a channel carries a whole message',
   body: 'the contract has it as the text of a message; over a socket it is the body of a request',

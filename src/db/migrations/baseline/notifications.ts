@@ -35,4 +35,26 @@ export const notifications = [
       created_at timestamptz not null
     )`,
   'create index notification_mails_by_batch on notification_mails (user_id, batch)',
+  `
+    create table push_keys (
+      name text primary key,
+      public_key text not null,
+      private_key_sealed text not null,
+      created_at timestamptz not null
+    )`,
+  `
+    create table push_devices (
+      id uuid primary key,
+      user_id uuid not null references users (id) on delete cascade,
+      kind text not null,
+      name text not null,
+      address_digest text not null,
+      subscription_sealed text not null,
+      last_delivered_at timestamptz,
+      error text,
+      created_at timestamptz not null,
+      updated_at timestamptz not null,
+      constraint push_devices_address_digest_key unique (address_digest)
+    )`,
+  'create index push_devices_by_user on push_devices (user_id, id)',
 ]

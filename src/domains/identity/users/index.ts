@@ -20,7 +20,7 @@ export {
 export { announceCredentials, onCredentials, type CredentialNotice } from './credential-notices.ts'
 export { EmailInput, normalizeEmail } from './email-address.ts'
 export { EmailInUse } from './errors.ts'
-export { findReaders, mailTime, type Reader } from './readers.ts'
+export { findReaders, mailTime, quietUntil, type Reader } from './readers.ts'
 export { pictureUrl } from './picture-url.ts'
 export { PICTURE_URL, UserName, UserView, UserWithKey, type UserData } from './schemas.ts'
 export { emailInUse, UserService } from './service.ts'

@@ -117,7 +117,7 @@ export class UserService {
 
   /** Merges a change into one section of the settings. @throws AppError precondition_failed */
   async updateSettings(
-    caller: Caller,
+    caller: Pick<Caller, 'userId'>,
     section: keyof Settings,
     change: object,
     ifMatch: IfMatch,

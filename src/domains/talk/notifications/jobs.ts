@@ -29,6 +29,17 @@ export const mailNotifications = job({
   },
 })
 
+/** A message to one device. */
+export const pushNotification = job({
+  name: 'notifications.push',
+  summary: 'Send a notification to a device',
+  queue: 'notifications',
+  data: Type.Object({ deviceId: Id, notificationId: Id, held: Type.Boolean() }),
+  attempts: 8,
+  backoff: { firstMs: 2_000, maxMs: 10 * 60_000 },
+  run: async ({ data, notifications }) => notifications.devices.deliver(data),
+})
+
 export const notificationRetention = schedule({
   name: 'notifications.retention',
   summary: 'Delete notifications after 90 days',

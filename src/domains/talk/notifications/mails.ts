@@ -9,14 +9,17 @@ import { findReaders, type Reader } from '../../identity/users/index.ts'
 import { findNames } from '../../workspace/workspaces/index.ts'
 import { lockBox } from './box.ts'
 import { notificationMails, notifications, type NotificationRow } from './tables.ts'
+import type { Unsubscriptions } from './unsubscribe.ts'
 import { actorsOf, textsOf } from './views.ts'
 
 /** Writes mails about notifications, each of which is then one job that sends it. */
 export class NotificationMails {
   readonly #foundation: Foundation
+  readonly #unsubscriptions: Unsubscriptions
 
-  constructor(foundation: Foundation) {
+  constructor(foundation: Foundation, unsubscriptions: Unsubscriptions) {
     this.#foundation = foundation
+    this.#unsubscriptions = unsubscriptions
   }
 
   /** Writes the mail of a batch, about what the user still wants to hear of and has not read. */
@@ -53,12 +56,16 @@ export class NotificationMails {
     const blocks = parts.flatMap(({ row, text, title }) => {
       const workspace = row.workspaceId === null ? undefined : workspaces.get(row.workspaceId)
       return [
-        ...(parts.length === 1 && text.length > 0 ? [] : [title]),
+        ...(parts.length > 1 ? [{ heading: title }] : text.length > 0 ? [] : [title]),
         ...text,
         ...(workspace === undefined ? [] : [texts.say('notification.workspace', { workspace: quotedName(workspace) })]),
       ]
     })
-    await jobs.add(tx, sendMail, { ...renderMail(reader.email, subject, [texts.say('mail.hello'), ...blocks]) })
+    const mandatory = rows.some(({ type }) => this.#foundation.declared.notificationTypes.get(type)?.mandatory === true)
+    const kinds = [...new Set(rows.map(({ kind }) => kind))]
+    const unsubscribe = mandatory ? {} : { unsubscribe: this.#unsubscriptions.linkFor(reader, kinds) }
+    const mail = renderMail(reader.email, subject, [texts.say('mail.hello'), ...blocks], { texts, ...unsubscribe })
+    await jobs.add(tx, sendMail, { ...mail })
   }
 }
 

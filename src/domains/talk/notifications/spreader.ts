@@ -4,12 +4,13 @@ import type { NotificationType } from '../../../core/notification.ts'
 import type { Transaction } from '../../../core/sql.ts'
 import { increment } from '../../../db/increment.ts'
 import type { Foundation } from '../../../foundation.ts'
-import { findReaders, mailTime, type Reader } from '../../identity/users/index.ts'
+import { findReaders, mailTime, quietUntil, type Reader } from '../../identity/users/index.ts'
 import { findMemberships, mergedScopes } from '../../workspace/workspaces/index.ts'
 import { lockBox, unreadOf } from './box.ts'
 import { notificationCreated, notificationUpdated } from './events.ts'
 import type { PersonalNotice } from './inbox.ts'
-import { mailNotifications } from './jobs.ts'
+import { mailNotifications, pushNotification } from './jobs.ts'
+import { pushDevices } from './push/tables.ts'
 import { notificationMails, notifications, type NotificationFields, type NotificationRow } from './tables.ts'
 import { ACTORS, actorsOf, viewOf } from './views.ts'
 
@@ -71,6 +72,7 @@ export class Spreader {
     await lockBox(tx, reader.id)
     const { isNew, row } = await this.#write(tx, reader, type, happened, wanted.inApp)
     if (email) await this.#mail(tx, reader, type, row)
+    if (wanted.push) await this.#push(tx, reader, row)
     if (!row.inApp) return undefined
     const notification = viewOf(row, type, await actorsOf(tx, [row]), reader.language)
     const data = { ...(await unreadOf(tx, reader.id)), notification }
@@ -114,6 +116,18 @@ export class Spreader {
     }
     await notifications.insert(tx, row)
     return { row, isNew: true }
+  }
+
+  /** One message to each device. Those of quiet hours wait for their end, and are then one for each device. */
+  async #push(tx: Transaction, reader: Reader, { id: notificationId }: NotificationRow): Promise<void> {
+    const { clock, jobs } = this.#foundation
+    const now = clock.now()
+    const at = quietUntil(reader.notifications.quietHours, reader.timezone, now)
+    const held = at > now
+    for (const { id: deviceId } of await pushDevices.find(tx, { userId: reader.id }, { columns: ['id'] })) {
+      const options = held ? { runAt: new Date(at), key: `${deviceId} ${at}` } : {}
+      await jobs.add(tx, pushNotification, { deviceId, notificationId, held }, options)
+    }
   }
 
   async #mail(tx: Transaction, reader: Reader, type: NotificationType, row: NotificationRow): Promise<void> {

@@ -202,6 +202,7 @@ export class Invitations {
   }
 
   async #send(turn: Turn, row: InvitationRow, token: string): Promise<void> {
+    const invited = await findUserByEmail(turn.sql, row.email, { columns: ['id', 'locale'] })
     const mail = invitationMail({
       to: row.email,
       workspaceName: row.workspaceName,
@@ -211,9 +212,9 @@ export class Invitations {
       token,
       expiresAt: new Date(row.expiresAt),
       publicUrl: this.#publicUrl,
+      language: invited?.locale ?? 'en',
     })
     turn.job(sendMail, { ...mail })
-    const invited = await findUserByEmail(turn.sql, row.email, { columns: ['id'] })
     if (invited === undefined) return
     const data = { invitationId: row.id, invitedTo: row.workspaceName }
     notify(turn, invitationReceived, { to: [invited.id], actorId: row.invitedBy, data })

@@ -1,5 +1,6 @@
 import type { Mail } from '../../../mail/mailer.ts'
 import { renderMail, type Block } from '../../../mail/layout.ts'
+import { textsFor } from '../../../language/texts.ts'
 import { plainText, quotedName } from '../../../mail/user-text.ts'
 
 export interface InvitationMailContents {
@@ -11,6 +12,8 @@ export interface InvitationMailContents {
   readonly token: string
   readonly expiresAt: Date
   readonly publicUrl: string
+  /** The language tag of the reader. */
+  readonly language: string
 }
 
 /** The mail with the token of an invitation. Only a hash of the token is stored. */
@@ -18,20 +21,18 @@ export function invitationMail(contents: InvitationMailContents): Mail {
   const { inviter, message, publicUrl, role, to, token } = contents
   const workspace = quotedName(contents.workspaceName)
   const from = inviter.name === '' ? inviter.email : `${quotedName(inviter.name)} (${inviter.email})`
-  const until = `${contents.expiresAt.toISOString().slice(0, 16).replace('T', ' ')} UTC`
+  const texts = textsFor(contents.language)
+  const until = texts.time(contents.expiresAt.getTime())
   const blocks: Block[] = [
-    'Hello,',
-    `${from} invites you to the workspace ${workspace} on Crier, with the role ${quotedName(role)}.`,
-    ...(message === null ? [] : [`They write: “${plainText(message)}”`]),
-    { link: `${publicUrl}/invitations/${token}`, label: 'Open the invitation' },
-    'If you are asked for the token of the invitation, enter this:',
+    texts.say('mail.hello'),
+    texts.say('mail.invitation.text', { from, workspace, role: quotedName(role) }),
+    ...(message === null ? [] : [texts.say('mail.invitation.message', { message: plainText(message) })]),
+    { link: `${publicUrl}/invitations/${token}`, label: texts.say('mail.invitation.link') },
+    texts.say('mail.invitation.token'),
     token,
-    `The invitation is valid until ${until}, for an account with the email address ${to}.`,
-    'If you do not know the sender, you can ignore this mail. You will not be added to the workspace.',
+    texts.say('mail.invitation.until', { until, email: to }),
+    texts.say('mail.invitation.ignore'),
   ]
-  return renderMail(
-    to,
-    `${inviter.name === '' ? inviter.email : quotedName(inviter.name)} invites you to ${workspace} on Crier`,
-    blocks,
-  )
+  const name = inviter.name === '' ? inviter.email : quotedName(inviter.name)
+  return renderMail(to, texts.say('mail.invitation.subject', { from: name, workspace }), blocks, { texts })
 }

@@ -1,0 +1,115 @@
+import { createHmac, hkdfSync, timingSafeEqual } from 'node:crypto'
+import { escapeHtml } from '../../../core/html.ts'
+import { NOTIFICATION_KINDS, type NotificationKind } from '../../../core/notification.ts'
+import { RawBody, reply } from '../../../core/reply.ts'
+import type { Services } from '../../../core/services.ts'
+import type { Foundation } from '../../../foundation.ts'
+import { textsFor, type TextKey, type Texts } from '../../../language/texts.ts'
+import { findReaders, type Reader } from '../../identity/users/index.ts'
+
+export const HTML = 'text/html; charset=utf-8'
+
+interface Unsubscription {
+  readonly userId: string
+  readonly kinds: readonly NotificationKind[]
+}
+
+/**
+ * Links in mails that turn off mails of some kinds, without a login. They are signed and do not expire, because a mail
+ * can be read years later. They can do nothing else.
+ */
+export class Unsubscriptions {
+  readonly #foundation: Pick<Foundation, 'config' | 'database'>
+  readonly #users: Services['users']
+  readonly #key: Buffer
+
+  constructor(foundation: Pick<Foundation, 'config' | 'database' | 'secret'>, users: Services['users']) {
+    this.#foundation = foundation
+    this.#users = users
+    this.#key = Buffer.from(hkdfSync('sha256', foundation.secret, 'crier', 'unsubscribe links', 32))
+  }
+
+  /** The link for a mail about these kinds, with its label. */
+  linkFor({ id, language }: Reader, kinds: readonly NotificationKind[]): { url: string; label: string } {
+    const payload = Buffer.from(`${id} ${kinds.join()}`).toString('base64url')
+    const url = `${this.#foundation.config.PUBLIC_URL}/api/unsubscribe/${payload}.${this.#sign(payload)}`
+    const texts = textsFor(language)
+    return { url, label: texts.say('mail.unsubscribe', { kind: namesOf(texts, kinds) }) }
+  }
+
+  /** The page for people who open the link. It changes nothing: mail scanners open links too. */
+  async page(token: string) {
+    const found = await this.#find(token)
+    if (found === undefined) return invalid()
+    const { kind, texts } = found
+    const body = `<p>${escapeHtml(texts.say('unsubscribe.ask', { kind }))}</p>
+<form method="post"><button>${escapeHtml(texts.say('unsubscribe.button', { kind }))}</button></form>`
+    return page(200, texts, body)
+  }
+
+  /** Turns the mails off, also if it was done before. */
+  async apply(token: string) {
+    const found = await this.#find(token)
+    if (found === undefined) return invalid()
+    const { kind, kinds, reader, texts } = found
+    const change = { kinds: Object.fromEntries(kinds.map((name) => [name, { email: false }])) }
+    await this.#users.accounts.updateSettings({ userId: reader.id }, 'notifications', change, undefined)
+    return page(200, texts, `<p role="status">${escapeHtml(texts.say('unsubscribe.done', { kind }))}</p>`)
+  }
+
+  async #find(token: string) {
+    const { kinds, userId } = this.#read(token) ?? {}
+    if (kinds === undefined || userId === undefined) return undefined
+    const [reader] = await findReaders(this.#foundation.database, [userId])
+    if (reader === undefined) return undefined
+    const texts = textsFor(reader.language)
+    return { reader, kinds, texts, kind: namesOf(texts, kinds) }
+  }
+
+  #read(token: string): Unsubscription | undefined {
+    const [payload = '', signature = ''] = token.split('.', 2)
+    const [given, right] = [Buffer.from(signature), Buffer.from(this.#sign(payload))]
+    if (given.length !== right.length || !timingSafeEqual(given, right)) return undefined
+    const [userId = '', names = ''] = Buffer.from(payload, 'base64url').toString().split(' ', 2)
+    // Links of another version may name kinds that this one does not know.
+    return { userId, kinds: NOTIFICATION_KINDS.filter((kind) => names.split(',').includes(kind)) }
+  }
+
+  #sign(payload: string): string {
+    return createHmac('sha256', this.#key).update(payload).digest('base64url')
+  }
+}
+
+function namesOf(texts: Texts, kinds: readonly NotificationKind[]): string {
+  return kinds.map((kind) => texts.say(`kind.${kind}` satisfies TextKey)).join(', ')
+}
+
+function invalid() {
+  const texts = textsFor('en')
+  return page(404, texts, `<p role="alert">${escapeHtml(texts.say('unsubscribe.invalid'))}</p>`)
+}
+
+function page<S extends 200 | 404>(status: S, texts: Texts, body: string) {
+  const title = escapeHtml(texts.say('unsubscribe.title'))
+  const html = `<!doctype html>
+<html lang="${texts.language}">
+<head>
+<meta charset="utf-8">
+<meta name="viewport" content="width=device-width, initial-scale=1">
+<meta name="robots" content="noindex">
+<link rel="icon" href="data:,">
+<title>${title}</title>
+<style>:root{color-scheme:light dark}body{font:16px/1.5 system-ui,sans-serif;max-width:32rem;margin:4rem auto;padding:0 1rem}button{font:inherit;padding:.6rem 1rem;min-height:3rem}</style>
+</head>
+<body><main><h1>${title}</h1>
+${body}
+</main></body>
+</html>
+`
+  return reply(status, new RawBody(HTML, html), {
+    'Cache-Control': 'no-store',
+    'Referrer-Policy': 'no-referrer',
+    'Content-Security-Policy':
+      "default-src 'none'; style-src 'unsafe-inline'; img-src data:; form-action 'self'; base-uri 'none'; frame-ancestors 'none'",
+  })
+}
