@@ -354,7 +354,7 @@ describe('a mail', () => {
   test('needs the secret of the mail server', async () => {
     for (const token of ['wrong', undefined]) {
       const refused = await app.send(receiveSupportMail.route, { token, body: Buffer.from(mail({ from: 'a@b.c' })) })
-      expect([refused.status, refused.body.code]).toEqual([401, 'inbound_mail_refused'])
+      expect([refused.status, refused.body.code]).toEqual([401, 'invalid_credential'])
     }
   })
 

@@ -1,10 +1,10 @@
 import { timingSafeEqual, createHash } from 'node:crypto'
 import { join } from 'node:path'
+import { InvalidCredential } from '../../../core/errors.ts'
 import type { Services } from '../../../core/services.ts'
 import type { Foundation } from '../../../foundation.ts'
 import { findTicketFiles, TicketAttachments } from './attachments.ts'
 import { CannedReplies } from './canned.ts'
-import { InboundMailRefused } from './errors.ts'
 import { DropFolder } from './mail/drop-folder.ts'
 import { InboundMails } from './mail/inbound.ts'
 import { ReplyAddresses } from './mail/reply-address.ts'
@@ -37,11 +37,11 @@ export function composeSupport(foundation: Foundation, { assets }: Pick<Services
     canned: new CannedReplies(sql, clock),
     reader,
     tickets,
-    /** Mails of a mail server that has the secret. @throws AppError inbound_mail_refused */
+    /** Mails of a mail server that has the secret. @throws AppError invalid_credential */
     mailsFor: (token: string | undefined): InboundMails => {
       const expected = config.SUPPORT_INBOUND_SECRET
       if (mails === undefined || expected === undefined || token === undefined || !isSame(token, expected)) {
-        throw InboundMailRefused()
+        throw InvalidCredential({ message: 'The secret for incoming mails is missing or wrong.' })
       }
       return mails
     },

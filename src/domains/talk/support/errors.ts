@@ -7,11 +7,3 @@ export const TicketClosed = defineError({
   cause: 'A closed ticket takes replies for 30 days.',
   fix: 'Create a new ticket with POST /api/support/tickets.',
 })
-
-export const InboundMailRefused = defineError({
-  code: 'inbound_mail_refused',
-  status: 401,
-  message: 'The secret for incoming mails is missing or wrong.',
-  cause: 'The bearer token is not SUPPORT_INBOUND_SECRET, or the server has no such secret.',
-  fix: 'Set SUPPORT_INBOUND_SECRET, and send it as `Authorization: Bearer <secret>`.',
-})

@@ -19,7 +19,7 @@ export const fixtures: Fixtures<typeof operations> = {
   updateCannedReply: onCanned,
   deleteCannedReply: onCanned,
   // The server has no such secret.
-  receiveSupportMail: async () => ({ error: 'inbound_mail_refused' }),
+  receiveSupportMail: async () => ({ error: 'invalid_credential' }),
 }
 
 function ticket(stage: Stage): Promise<string> {

@@ -1,9 +1,9 @@
 import { buffer } from 'node:stream/consumers'
+import { InvalidCredential } from '../../../core/errors.ts'
 import { operation } from '../../../core/operation.ts'
 import { ok } from '../../../core/reply.ts'
 import { Envelope, Id, Nullable, OneOf, Type } from '../../../core/schema.ts'
 import { StorageFull, StorageUnavailable } from '../../../storage/errors.ts'
-import { InboundMailRefused } from './errors.ts'
 import { MOST_MAIL_BYTES } from './mail/drop-folder.ts'
 
 export const receiveSupportMail = operation({
@@ -27,7 +27,7 @@ export const receiveSupportMail = operation({
       }),
     ),
   },
-  errors: [InboundMailRefused, StorageFull, StorageUnavailable],
+  errors: [InvalidCredential, StorageFull, StorageUnavailable],
   example: {},
   handle: async ({ bearer, support, upload }) => {
     const mails = support.mailsFor(bearer)
