@@ -1,7 +1,9 @@
 import { randomUUID } from 'node:crypto'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { SECOND } from '../../src/core/clock.ts'
+import { Overloaded } from '../../src/core/errors.ts'
 import { createLog } from '../../src/core/log.ts'
+import type { TurnRunner } from '../../src/core/system-turn.ts'
 import { LEASE } from '../../src/domains/publishing/posts/publication/lease.ts'
 import type { MediaSources } from '../../src/domains/publishing/posts/publication/media-source.ts'
 import { ProgressLedger } from '../../src/domains/publishing/posts/publication/progress-ledger.ts'
@@ -66,8 +68,11 @@ test('a target that a turn has locked does not keep back the writes of the other
   expect(await stateOf(locked.segmentId)).toBeNull()
 })
 
-function publisher(wait: (ms: number, signal?: AbortSignal) => Promise<unknown>): Publisher {
-  const { socialAccounts, switches, turns } = stage.services
+function publisher(
+  wait: (ms: number, signal?: AbortSignal) => Promise<unknown>,
+  turns: TurnRunner = stage.services.turns,
+): Publisher {
+  const { socialAccounts, switches } = stage.services
   const media = { of: () => ({}) } as unknown as MediaSources
   const { app, clock } = stage
   return new Publisher({
@@ -106,4 +111,21 @@ test('a node that stops claims nothing more, and hands back the job', async () =
   const stopped = publisher(() => Promise.resolve()).run({ ...run, signal: AbortSignal.abort(new Error('stops')) })
   await expect(stopped).rejects.toThrow('stops')
   expect(await stage.read(targetId)).toMatchObject({ status: 'scheduled', attemptId: null })
+})
+
+test('an outcome is stored as soon as the server is less busy', async () => {
+  const targetId = await stage.target('mastodon', [part('a busy server')])
+  const { turns } = stage.services
+  let refusals = 0
+  const busy: TurnRunner = {
+    system: (workspaceId, turn, input) => {
+      if (turn.name !== 'posts.settle' || refusals === 2) return turns.system(workspaceId, turn, input)
+      refusals += 1
+      return Promise.reject(Overloaded())
+    },
+  }
+  const run = { workspaceId: stage.workspaceId, targetId, log: createLog({ level: 'silent' }) }
+  await publisher(() => Promise.resolve(), busy).run({ ...run, signal: new AbortController().signal })
+  expect(refusals).toBe(2)
+  expect(await stage.read(targetId)).toMatchObject({ status: 'published' })
 })

@@ -1,6 +1,5 @@
 import { setTimeout as delay } from 'node:timers/promises'
 import type { Clock } from '../../../../core/clock.ts'
-import { isAway } from '../../../../core/errors.ts'
 import type { Logger } from '../../../../core/log.ts'
 import type { Switches } from '../../../../core/ports.ts'
 import type { Sql } from '../../../../core/sql.ts'
@@ -17,7 +16,7 @@ import type { SettleInput } from './outcomes.ts'
 import { AttemptProgress, FencedError, momentOf, type Moment } from './progress.ts'
 import { ProgressLedger } from './progress-ledger.ts'
 import { Room } from './room.ts'
-import { TogetherTurns } from './together.ts'
+import { isBusy, TogetherTurns } from './together.ts'
 import { claimTargets, settleTargets } from './turns.ts'
 
 /** How many targets one turn claims. */
@@ -72,7 +71,7 @@ export class Publisher {
     try {
       while (isMore && !run.signal.aborted) isMore = (await this.#claim(run, input, attempts)).isMore
     } catch (error) {
-      if (isAway(error)) throw error
+      if (isBusy(error)) throw error
       run.log.error({ error, workspaceId: run.workspaceId }, 'due posts could not be claimed together')
       await this.#claimEach(run, attempts)
     } finally {
@@ -138,7 +137,7 @@ export class Publisher {
     )
     try {
       const outcome = await (hasFiles(claim) ? this.#roomForFiles.within(() => attempt.run()) : attempt.run())
-      await this.#settles.run(workspaceId, { targetId, attemptId, outcome, calls: made.recorded().calls })
+      await this.#settle(workspaceId, { targetId, attemptId, outcome, calls: made.recorded().calls }, signal)
     } catch (error) {
       if (error instanceof FencedError) log.info({ targetId, attemptId }, 'a publication was taken over or cancelled')
       else log.error({ error, targetId, attemptId }, 'the outcome of a publication could not be stored')
@@ -146,7 +145,24 @@ export class Publisher {
       clearInterval(beat)
     }
   }
+
+  /** Stores an outcome, again for some time if the server is too busy. The lease lasts meanwhile. */
+  async #settle(workspaceId: string, input: SettleInput, signal: AbortSignal): Promise<void> {
+    const { wait = sleep } = this.#needs
+    for (let tries = 1; ; tries += 1) {
+      try {
+        return await this.#settles.run(workspaceId, input)
+      } catch (error) {
+        if (!isBusy(error) || tries === SETTLE_TRIES || signal.aborted) throw error
+        await wait(SETTLE_PAUSE_MS)
+      }
+    }
+  }
 }
+
+/** How often, and with which pause, an outcome is stored while the server is too busy for it. */
+const SETTLE_TRIES = 5
+const SETTLE_PAUSE_MS = 2_000
 
 /** Whether an attempt has files to send that were not prepared. */
 function hasFiles({ segments }: Claim): boolean {

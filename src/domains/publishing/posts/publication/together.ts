@@ -1,5 +1,5 @@
 import { setTimeout as delay } from 'node:timers/promises'
-import { isAway } from '../../../../core/errors.ts'
+import { AppError } from '../../../../core/error.ts'
 import type { SystemTurn, TurnRunner } from '../../../../core/system-turn.ts'
 
 /** How many inputs one turn takes. */
@@ -52,9 +52,14 @@ export class TogetherTurns<I> {
       await this.#turns.system(workspaceId, this.#turn, inputs)
       for (const { resolve } of entries) resolve()
     } catch (error) {
-      // One of them must not keep back the others. If the database is away, all fail.
-      if (entries.length === 1 || isAway(error)) for (const { reject } of entries) reject(error)
+      // One of them must not keep back the others. If the server is too busy for them, all fail.
+      if (entries.length === 1 || isBusy(error)) for (const { reject } of entries) reject(error)
       else for (const entry of entries) await this.#together(workspaceId, [entry])
     }
   }
+}
+
+/** Whether a turn has failed because the server or its database is overloaded or away, not because of its input. */
+export function isBusy(error: unknown): boolean {
+  return error instanceof AppError && error.status >= 500
 }
