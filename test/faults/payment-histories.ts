@@ -56,7 +56,7 @@ export async function playHistory(shop: Shop, nodes: readonly PaymentProcess[], 
         return event && { kind: 'webhook', request: shop.stripe.signed(event), killAt: killAt('webhook') }
       case 'refund':
         return row && { kind: 'refund', userId: row.user_id, paymentId: row.id, killAt: killAt('refund') }
-      case 'sweep':
+      default:
         return { kind: 'sweep', killAt: killAt('sweep') }
     }
   }
@@ -86,8 +86,8 @@ interface Row {
   readonly user_id: string
   readonly reference: string
   readonly status: string
-  readonly received_amount: number
-  readonly refunded_amount: number
+  readonly received_amount: number | string
+  readonly refunded_amount: number | string
   readonly settled_to: 'purpose' | 'wallet' | null
 }
 

@@ -39,7 +39,7 @@ async function run({ order }: { readonly order: Order }): Promise<unknown> {
       return payments.refunds.refund({ userId: order.userId }, order.paymentId, { reason: 'A test', amount: 90 })
     case 'sweep':
       return payments.sweeper.sweep()
-    case 'reconcile':
+    default:
       return payments.reconciliation.run()
   }
 }
