@@ -70,11 +70,7 @@ export class CreditPurpose implements Purpose {
     return true
   }
 
-  readonly refunded = async (
-    tx: Transaction,
-    { id: paymentId }: PurposePayment,
-    refund: PurposeRefund,
-  ): Promise<void> => {
+  async refunded(tx: Transaction, { id: paymentId }: PurposePayment, refund: PurposeRefund): Promise<void> {
     const { amount, id: refundId, reason } = refund
     await this.#invoices.credit(tx, { paymentId, refundId, amount, reason })
   }

@@ -121,11 +121,7 @@ export class SubscriptionPurpose implements Purpose {
   }
 
   /** A refund gives money back. It does not change the plan. */
-  readonly refunded = async (
-    tx: Transaction,
-    { id: paymentId }: PurposePayment,
-    refund: PurposeRefund,
-  ): Promise<void> => {
+  async refunded(tx: Transaction, { id: paymentId }: PurposePayment, refund: PurposeRefund): Promise<void> {
     const { amount, id: refundId, reason } = refund
     await this.#dependencies.invoices.credit(tx, { paymentId, refundId, amount, reason })
   }
