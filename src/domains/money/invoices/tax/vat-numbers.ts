@@ -1,64 +1,5 @@
-import {
-  austria,
-  belgium,
-  bulgaria,
-  checkVAT,
-  croatia,
-  cyprus,
-  czechRepublic,
-  denmark,
-  estonia,
-  finland,
-  france,
-  germany,
-  greece,
-  hungary,
-  ireland,
-  italy,
-  latvia,
-  lithuania,
-  luxembourg,
-  malta,
-  netherlands,
-  poland,
-  portugal,
-  romania,
-  slovakiaRepublic,
-  slovenia,
-  spain,
-  sweden,
-} from 'jsvat-next'
+import { checkVAT, countries } from 'jsvat-next'
 import { isInEu } from './rates.ts'
-
-const COUNTRIES = [
-  austria,
-  belgium,
-  bulgaria,
-  croatia,
-  cyprus,
-  czechRepublic,
-  denmark,
-  estonia,
-  finland,
-  france,
-  germany,
-  greece,
-  hungary,
-  ireland,
-  italy,
-  latvia,
-  lithuania,
-  luxembourg,
-  malta,
-  netherlands,
-  poland,
-  portugal,
-  romania,
-  slovakiaRepublic,
-  slovenia,
-  spain,
-  sweden,
-]
 
 /** The prefix of VAT numbers of a country: that of Greece is EL. */
 const prefixOf = (country: string) => (country === 'GR' ? 'EL' : country)
@@ -75,5 +16,5 @@ export function normalizeVatNumber(text: string): string {
  */
 export function isVatNumber(vatNumber: string, country: string): boolean {
   if (!isInEu(country) || !vatNumber.startsWith(prefixOf(country))) return false
-  return checkVAT(vatNumber, COUNTRIES).isValid
+  return checkVAT(vatNumber, countries).isValid
 }
