@@ -243,6 +243,23 @@ test('one click in a mail ends mails of its kind, without a login, and opening t
   expect((await fetch(`${url.slice(0, -2)}xx`, { method: 'POST' })).status).toBe(404)
 })
 
+test('push messages go to no private address, and only keys that can be used are accepted', async () => {
+  const bob = await reader()
+  const p256dh = 'BNcRdreALRFXTkOOUHK1EtK2wtaz5Ry4YfYCA_0QTpQtUbVlUls0VJXg7A8u-Ts1XbjhazAkj7I99e8QcYP7DkM'
+  const register = (keys: object) =>
+    world.as(bob).call('POST /api/users/me/devices', {
+      body: { kind: 'web', subscription: { endpoint: 'https://10.0.0.1/push', keys } },
+    })
+  const auth = 'tBHItJI5svbpez7KI4CCXg'
+  const refused = await register({ p256dh: `B${'A'.repeat(86)}`, auth })
+  expect(refused).toMatchObject({ status: 400, body: { errors: [{ path: '/body/subscription/keys/p256dh' }] } })
+  expect((await register({ p256dh, auth })).status).toBe(201)
+  const sent = await world.as(bob).call('POST /api/users/me/devices/test')
+  expect(sent.body.data.results).toMatchObject([
+    { delivered: false, error: expect.stringMatching(/private|not allowed|refus/i) },
+  ])
+})
+
 test('notifications are kept for 90 days, and the box survives the end of a workspace', async () => {
   const bob = await reader()
   await tell([bob])

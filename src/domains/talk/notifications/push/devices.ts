@@ -1,4 +1,4 @@
-import { createHash } from 'node:crypto'
+import { createHash, ECDH } from 'node:crypto'
 import { NotFound, ValidationFailed } from '../../../../core/errors.ts'
 import { uuidv7 } from '../../../../core/id.ts'
 import { UnrecoverableError } from '../../../../core/job.ts'
@@ -45,10 +45,7 @@ export class Devices {
   /** Registers a device. The same subscription again is the same device, which may move to another user. */
   async register(userId: string, { kind, name = '', subscription }: NewDeviceData): Promise<DeviceData> {
     const { clock, database } = this.#foundation
-    if (!URL.canParse(subscription.endpoint)) {
-      const message = 'must be the URL of a push service'
-      throw ValidationFailed({ errors: [{ path: '/body/subscription/endpoint', code: 'url', message }] })
-    }
+    checkSubscription(subscription)
     const at = new Date(clock.now())
     const addressDigest = createHash('sha256').update(`${kind} ${subscription.endpoint}`).digest('base64url')
     const subscriptionSealed = this.#secrets.seal(JSON.stringify(subscription))
@@ -138,6 +135,20 @@ export class Devices {
       await pushDevices.update(database, where, { lastDeliveredAt: at, error: null })
     } else await pushDevices.update(database, where, { error: result.error })
     return result
+  }
+}
+
+/** @throws AppError validation_failed unless messages can be encrypted for the subscription */
+function checkSubscription({ endpoint, keys: { p256dh } }: Subscription): void {
+  if (!URL.canParse(endpoint)) {
+    const message = 'must be the URL of a push service'
+    throw ValidationFailed({ errors: [{ path: '/body/subscription/endpoint', code: 'url', message }] })
+  }
+  try {
+    ECDH.convertKey(p256dh, 'prime256v1', 'base64url')
+  } catch {
+    const message = 'must be a point on the curve P-256'
+    throw ValidationFailed({ errors: [{ path: '/body/subscription/keys/p256dh', code: 'key', message }] })
   }
 }
 
