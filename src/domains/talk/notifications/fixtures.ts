@@ -9,7 +9,8 @@ type Operations = typeof operations & typeof pushOperations & typeof unsubscribe
 
 export const fixtures: Fixtures<Operations> = {
   openUnsubscribePage: async (stage) => ({ path: { token: await token(stage) } }),
-  unsubscribeFromMails: async (stage) => ({ path: { token: await token(stage) } }),
+  // A page is not kept for a repetition with the same key. Repeating it does the same again.
+  unsubscribeFromMails: async (stage) => ({ path: { token: await token(stage) }, once: true }),
   unregisterDevice: async (stage) => ({ path: { id: await device(stage) } }),
   markNotificationRead: async (stage) => {
     await tell(stage)
