@@ -257,7 +257,8 @@ describe.each(PLACES.map(({ platform, zone }, index) => [zone, platform, index] 
     const found: { text: string; likes: number | null }[] = []
     for (let cursor: string | undefined; ;) {
       const page = await read(place(), 'GET /api/analytics/content', { ...query, ...(cursor && { cursor }) })
-      for (const { figures, text } of page.data) {
+      for (const { figures, origin, text } of page.data) {
+        expect(origin).toBe('elsewhere')
         const likes = figures.find((one: { figure: string }) => one.figure === 'likes').value
         found.push({ text, likes })
       }

@@ -36,7 +36,7 @@ export const AnalyticsAccount = defineEntity({
     startedAt: timestamp().nullable(),
     /** When the platform last replied. */
     collectedAt: timestamp().nullable(),
-    /** When a user last asked for fresh figures. */
+    /** When a user asked for fresh figures. Null when the reading has ended. */
     askedAt: timestamp().nullable(),
     nextAt: timestamp(),
     failureCount: p.integer().default(0),

@@ -126,8 +126,12 @@ export class AnalyticsCollector {
       tx,
       { accountId },
       {
-        startedAt: new Date(startedAt).toISOString(),
-        collectedAt: at,
+        // A reading that failed at its first call has no reply.
+        ...((reading.error === undefined || samples.length > 0) && {
+          startedAt: new Date(startedAt).toISOString(),
+          collectedAt: at,
+        }),
+        askedAt: null,
         ...(reading.importCursor !== undefined && { importCursor: reading.importCursor }),
         ...(imported && row.importedAt === null && { importedAt: at }),
         updatedAt: at,
@@ -162,6 +166,7 @@ export class AnalyticsCollector {
       { accountId },
       {
         failureCount: failureCount + 1,
+        askedAt: null,
         nextAt: new Date(next).toISOString(),
         updatedAt: new Date(now).toISOString(),
       },

@@ -51,13 +51,15 @@ export class AnalyticsDesk {
     if (!reports) return { ...base, status: 'not_reported' }
     if (!PUBLISHING_STATUSES.includes(account.status)) return { ...base, status: 'not_connected' }
     const asked = watch?.askedAt == null ? -Infinity : Date.parse(watch.askedAt)
-    const collected = watch?.collectedAt == null ? -Infinity : Date.parse(watch.collectedAt)
-    if (asked > collected && now - asked < WAIT_MS) {
+    if (now - asked < WAIT_MS) {
       return { ...base, status: 'waiting', availableAt: new Date(asked + WAIT_MS).toISOString() }
     }
-    const least = Math.max(AGAIN_MS, analytics.everyMs ?? 0)
-    if (now - collected < least) {
-      return { ...base, status: 'fresh', availableAt: new Date(collected + least).toISOString() }
+    // A reading that failed counts as well, because the platform was asked.
+    const hasFailed = watch !== undefined && watch.failureCount > 0
+    const last = hasFailed ? watch.updatedAt : watch?.collectedAt
+    const least = hasFailed ? AGAIN_MS : Math.max(AGAIN_MS, analytics.everyMs ?? 0)
+    if (last != null && now - Date.parse(last) < least) {
+      return { ...base, status: 'fresh', availableAt: new Date(Date.parse(last) + least).toISOString() }
     }
     await this.#ask(turn, account, now)
     return { ...base, status: 'queued' }
@@ -77,7 +79,7 @@ export class AnalyticsDesk {
     if (row === undefined) return
     turn.emit(analyticsAccountUpdated, {
       accountId,
-      isWaiting: row.askedAt !== null && (row.collectedAt === null || row.askedAt > row.collectedAt),
+      isWaiting: row.askedAt !== null,
       collectedAt: row.collectedAt,
       failureCount: row.failureCount,
     })

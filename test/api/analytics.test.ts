@@ -1,0 +1,163 @@
+import { readFileSync } from 'node:fs'
+import { createRequire } from 'node:module'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { DAY, HOUR, MINUTE } from '../../src/core/clock.ts'
+import { launchBrowser } from '../support/browser.ts'
+import { PostWorld } from '../support/post-world.ts'
+import { addFault } from '../support/sandbox-faults.ts'
+import { seedUser, seedWorkspace } from '../support/seed.ts'
+import { Sockets } from '../support/sockets.ts'
+import { waitFor } from '../support/wait.ts'
+
+let world: PostWorld
+const sockets = new Sockets(() => world.app)
+beforeAll(async () => void (world = await PostWorld.start('analytics')))
+afterAll(async () => {
+  sockets.end()
+  await world.stop()
+})
+
+/** A workspace of its own with one account. */
+async function workspace(name: string, platform = 'mastodon') {
+  const { app, clock } = world
+  const owner = await seedUser(app, `analytics-${name}`, { plan: 'business' })
+  const mine = new PostWorld({ app, clock, owner, workspaceId: await seedWorkspace(app, name, owner) })
+  return { mine, accountId: await mine.account(platform) }
+}
+
+const sync = (mine: PostWorld) => mine.send('POST /api/analytics/sync', { body: { workspaceId: mine.workspaceId } })
+const get = async (mine: PostWorld, path: string, query: object = {}) =>
+  (await mine.send(`GET /api/analytics/${path}`, { query: { workspaceId: mine.workspaceId, ...query } })).body
+const status = (reply: Awaited<ReturnType<typeof sync>>) => reply.body.data.accounts[0].status
+
+/** Reads the account, and waits until its gap or its figures are stored. */
+async function readNow(mine: PostWorld): Promise<void> {
+  const before = (await get(mine, 'report-data')).data.accounts[0]
+  const asked = await sync(mine)
+  expect(asked.status, asked.text).toBe(202)
+  expect(status(asked)).toBe('queued')
+  await waitFor(async () => {
+    const now = (await get(mine, 'report-data')).data.accounts[0]
+    return now.collectedAt !== before.collectedAt || now.gap?.startedAt !== before.gap?.startedAt
+  })
+}
+
+test('figures of an account and of a post come from the platform', async () => {
+  const { accountId, mine } = await workspace('figures')
+  const post = await mine.create({ content: 'counted', targets: [{ accountId }], publishNow: true })
+  await mine.ended(post._id, 'published')
+  const listening = await sockets.connect(mine.owner.apiKey)
+  await readNow(mine)
+  await waitFor(() =>
+    listening.events.some(({ data, name }) => name === 'analyticsAccount.updated' && data.data.isWaiting === false),
+  )
+  const { data: records } = await get(mine, 'content')
+  expect(records).toMatchObject([{ accountId, origin: 'crier', postId: post._id, text: 'counted', engagements: 0 }])
+  const { data: across } = (await mine.send('GET /api/analytics/posts/{postId}', { path: { postId: post._id } })).body
+  expect(across.targets[0].contentRecord._id).toBe(records[0]._id)
+  const { data: stats } = await get(mine, 'platforms')
+  const followers = stats.accounts[0].figures.find((one: { figure: string }) => one.figure === 'followers')
+  expect(followers).toMatchObject({ value: 0, gap: null })
+  const views = stats.accounts[0].figures.find((one: { figure: string }) => one.figure === 'views')
+  expect(views).toMatchObject({ value: null, gap: { code: 'not_reported' } })
+})
+
+test('a second click does not ask the platform again', async () => {
+  const { mine } = await workspace('second-click')
+  const first = await sync(mine)
+  const second = await sync(mine)
+  expect(status(first)).toBe('queued')
+  expect(['waiting', 'fresh']).toContain(status(second))
+  await waitFor(async () => (await get(mine, 'report-data')).data.accounts[0].collectedAt !== null)
+  expect(status(await sync(mine))).toBe('fresh')
+  world.clock.advance(6 * MINUTE)
+  expect(status(await sync(mine))).toBe('queued')
+})
+
+test('a record that is deleted takes its figures with it, and is not imported again', async () => {
+  const { accountId, mine } = await workspace('deleted')
+  const post = await mine.create({ content: 'not to be counted', targets: [{ accountId }], publishNow: true })
+  await mine.ended(post._id, 'published')
+  await readNow(mine)
+  const [record] = (await get(mine, 'content')).data
+  const remove = () => mine.send('DELETE /api/analytics/content/{id}', { path: { id: record._id } })
+  const removed = await remove()
+  expect(removed.status, removed.text).toBe(200)
+  expect((await remove()).status).toBe(404)
+  world.clock.advance(HOUR)
+  await readNow(mine)
+  expect((await get(mine, 'content')).data).toEqual([])
+  const { data } = await get(mine, 'platforms/series', { figure: 'likes' })
+  expect(data.accounts[0].points.every(({ gained }: { gained: number | null }) => gained === null)).toBe(true)
+})
+
+test('a platform that does not answer leaves a gap with the reason, which ends with its next answer', async () => {
+  const { mine } = await workspace('gap')
+  const path = '/api/v1/accounts/verify_credentials'
+  await addFault(world.app, 'mastodon', { path, kind: 'status', status: 429, times: 1 })
+  await readNow(mine)
+  const [account] = (await get(mine, 'report-data')).data.accounts
+  expect(account).toMatchObject({ collectedAt: null, gap: { code: 'limited' } })
+  // The reading has ended, so a user does not wait for it, but cannot ask again at once.
+  expect(status(await sync(mine))).toBe('fresh')
+  const { data } = await get(mine, 'followers')
+  expect(data.accounts[0]).toMatchObject({ value: null, gap: { code: 'limited' } })
+  world.clock.advance(11 * MINUTE)
+  await readNow(mine)
+  expect((await get(mine, 'report-data')).data.accounts[0].gap).toBeNull()
+})
+
+describe('limits', () => {
+  let mine: PostWorld
+  beforeAll(async () => void ({ mine } = await workspace('limits')))
+
+  test.each([
+    ['platforms', { from: '2026-11-02', to: '2026-11-01' }],
+    ['platforms', { from: '2020-01-01', to: '2026-11-01' }],
+    ['platforms/series', { figure: 'stars' }],
+    ['content', { cursor: 'abc' }],
+    ['best-times', { timezone: 'Mars/Base' }],
+  ])('%s refuses %j', async (path, query) => {
+    const reply = await mine.send(`GET /api/analytics/${path}`, { query: { workspaceId: mine.workspaceId, ...query } })
+    expect(reply.status, reply.text).toBe(400)
+  })
+})
+
+test('too few posts have no best time', async () => {
+  const { mine } = await workspace('best-times')
+  const { data } = await get(mine, 'best-times', { timezone: 'Asia/Kathmandu' })
+  expect(data).toMatchObject({ status: 'too_few_posts', timezone: 'Asia/Kathmandu', postCount: 0, best: [] })
+  expect(data.cells).toHaveLength(168)
+})
+
+test('a report is a page that axe accepts, and a PDF', async () => {
+  const { accountId, mine } = await workspace('report')
+  const post = await mine.create({ content: '<b>Live</b> & well', targets: [{ accountId }], publishNow: true })
+  await mine.ended(post._id, 'published')
+  await readNow(mine)
+  world.clock.advance(DAY)
+  await readNow(mine)
+  const query = { workspaceId: mine.workspaceId }
+  const pdf = await mine.send('GET /api/analytics/report.pdf', { query })
+  expect(pdf.status).toBe(200)
+  expect(pdf.text.startsWith('%PDF-')).toBe(true)
+  const html = await mine.send('GET /api/analytics/report.html', { query })
+  expect(html.status).toBe(200)
+  expect(html.text).toContain('&lt;b&gt;Live&lt;/b&gt; &amp; well')
+  const browser = await launchBrowser()
+  try {
+    const page = await browser.newPage({ viewport: { width: 390, height: 800 }, bypassCSP: true })
+    const requested: string[] = []
+    page.on('request', (request) => void requested.push(request.url()))
+    await page.setContent(html.text)
+    expect(requested).toEqual([])
+    expect(await page.evaluate(() => document.documentElement.scrollWidth)).toBe(390)
+    await page.evaluate(readFileSync(createRequire(import.meta.url).resolve('axe-core'), 'utf8'))
+    const found = await page.evaluate(() =>
+      (globalThis as unknown as { axe: { run: () => Promise<{ violations: { id: string }[] }> } }).axe.run(),
+    )
+    expect(found.violations.map(({ id }) => id)).toEqual([])
+  } finally {
+    await browser.close()
+  }
+})
