@@ -151,7 +151,7 @@ test('a report is a page that axe accepts, and a PDF', async () => {
     page.on('request', (request) => void requested.push(request.url()))
     await page.setContent(html.text)
     expect(requested).toEqual([])
-    expect(await page.evaluate(() => document.documentElement.scrollWidth)).toBe(390)
+    expect(await page.evaluate('document.documentElement.scrollWidth')).toBe(390)
     await page.evaluate(readFileSync(createRequire(import.meta.url).resolve('axe-core'), 'utf8'))
     const found = await page.evaluate(() =>
       (globalThis as unknown as { axe: { run: () => Promise<{ violations: { id: string }[] }> } }).axe.run(),
