@@ -1,5 +1,4 @@
-import { readFileSync } from 'node:fs'
-import { createRequire } from 'node:module'
+import axe from 'axe-core'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { DAY, HOUR, MINUTE } from '../../src/core/clock.ts'
 import { launchBrowser } from '../support/browser.ts'
@@ -152,7 +151,7 @@ test('a report is a page that axe accepts, and a PDF', async () => {
     await page.setContent(html.text)
     expect(requested).toEqual([])
     expect(await page.evaluate('document.documentElement.scrollWidth')).toBe(390)
-    await page.evaluate(readFileSync(createRequire(import.meta.url).resolve('axe-core'), 'utf8'))
+    await page.evaluate(axe.source)
     const found = await page.evaluate(() =>
       (globalThis as unknown as { axe: { run: () => Promise<{ violations: { id: string }[] }> } }).axe.run(),
     )
