@@ -53,8 +53,8 @@ export const BestTimesView = named(
     }),
     timezone: Type.String({ description: 'The zone of the hours' }),
     figure: OneOf(FIGURE),
-    since: Timestamp,
-    until: Type.String({
+    publishedFrom: Timestamp,
+    publishedUntil: Type.String({
       format: 'date-time',
       description: 'Two days ago. Younger posts have not had most of their engagements',
     }),
