@@ -19,6 +19,7 @@ import { limits } from '../domains/social/accounts/limits/domain.ts'
 import { platforms } from '../domains/social/platforms/domain.ts'
 import { ai } from '../domains/media/ai/domain.ts'
 import { assets } from '../domains/media/assets/domain.ts'
+import { studio } from '../domains/media/studio/domain.ts'
 import { uploads } from '../domains/media/assets/uploads/domain.ts'
 import { billing } from '../domains/money/billing/domain.ts'
 import { invoices } from '../domains/money/invoices/domain.ts'
@@ -73,6 +74,7 @@ export const domains = [
   approvals,
   analytics,
   ai,
+  studio,
   chat,
   ideas,
   support,

@@ -121,6 +121,7 @@ const TWO_TYPES: Readonly<Record<string, string>> = {
   events: 'the contract has it as names of events in a webhook; missed events are shown whole',
   before: 'the contract has it as the idea beside which another one is placed; in a log it is a number',
   after: 'the contract has it as the idea beside which another one is placed; in a log it is a number',
+  pages: 'of a list it is their number; of a studio project they are its pages',
   queue: 'of a post it is the wish for the next free slot; of a job it is the queue of the job',
 }
 

@@ -13,6 +13,7 @@ import { payments } from './baseline/payments.ts'
 import { publishing } from './baseline/publishing.ts'
 import { searchFunctions } from './baseline/search-functions.ts'
 import { social } from './baseline/social.ts'
+import { studio } from './baseline/studio.ts'
 import { talk } from './baseline/talk.ts'
 import { workspace } from './baseline/workspace.ts'
 
@@ -36,6 +37,7 @@ export class Baseline extends Migration {
       analytics,
       ai,
       content,
+      studio,
     ].flat()
     for (const statement of statements) this.addSql(statement)
   }

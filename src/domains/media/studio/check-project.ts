@@ -1,0 +1,48 @@
+import type { FieldError } from './field-error.ts'
+import type { LayerKind, ProjectData, StudioLayerData } from './schemas.ts'
+
+/** Fields that a layer must have and can have, beyond those of every layer. */
+const FIELDS: Readonly<Record<LayerKind, { readonly required: readonly Own[]; readonly optional: readonly Own[] }>> = {
+  text: { required: ['text', 'fontSize', 'color'], optional: ['weight', 'align', 'lineHeight'] },
+  picture: { required: ['assetId'], optional: ['fit', 'radius'] },
+  box: { required: ['color'], optional: ['radius'] },
+}
+const COMMON = ['kind', 'left', 'top', 'width', 'height', 'opacity', 'rotation'] as const
+type Own = Exclude<keyof StudioLayerData, (typeof COMMON)[number]>
+
+/** What is wrong with the layers of a project, each with the JSON pointer of the layer's field. */
+export function checkProject(data: ProjectData, pointer: string): FieldError[] {
+  return layersOf(data, pointer).flatMap(({ at, layer }) => checkLayer(layer, at))
+}
+
+/** The layers that show an asset, with their JSON pointers. */
+export function picturesOf(data: ProjectData, pointer = ''): { readonly at: string; readonly assetId: string }[] {
+  return layersOf(data, pointer).flatMap(({ at, layer: { assetId } }) =>
+    assetId === undefined ? [] : [{ at, assetId }],
+  )
+}
+
+function layersOf(data: ProjectData, pointer: string) {
+  return data.pages.flatMap((page, pageIndex) =>
+    page.layers.map((layer, index) => ({ layer, at: `${pointer}/pages/${pageIndex}/layers/${index}` })),
+  )
+}
+
+function checkLayer(layer: StudioLayerData, at: string): FieldError[] {
+  const { optional, required } = FIELDS[layer.kind]
+  const allowed = new Set<string>([...COMMON, ...required, ...optional])
+  const missing = required.filter((field) => layer[field] === undefined)
+  const unknown = Object.keys(layer).filter((field) => !allowed.has(field))
+  return [
+    ...missing.map((field) => ({
+      path: `${at}/${field}`,
+      code: 'required',
+      message: `is required for a layer of the kind ${layer.kind}`,
+    })),
+    ...unknown.map((field) => ({
+      path: `${at}/${field}`,
+      code: 'unknown',
+      message: `is not a field of a layer of the kind ${layer.kind}`,
+    })),
+  ]
+}

@@ -1,0 +1,153 @@
+import { EXAMPLE } from '../../../core/example-ids.ts'
+import { Conflict, NotFound, PreconditionFailed, ValidationFailed } from '../../../core/errors.ts'
+import { from, operation, owner } from '../../../core/operation.ts'
+import { pageRequest } from '../../../core/page.ts'
+import { created, done, list, ok } from '../../../core/reply.ts'
+import { Done, Envelope, ListOf } from '../../../core/schema.ts'
+import {
+  MOST_PROJECT_BYTES,
+  NewProject,
+  ProjectEdit,
+  ProjectPath,
+  ProjectQuery,
+  ProjectSummary,
+  ProjectVersionPath,
+  ProjectVersionQuery,
+  ProjectVersionSummary,
+  ProjectVersionView,
+  ProjectView,
+} from './schemas.ts'
+
+const { studioProjectId, workspaceId } = EXAMPLE
+const PROJECT = { path: { id: studioProjectId } }
+const DATA = {
+  schemaVersion: 1,
+  pages: [
+    {
+      width: 1080,
+      height: 1080,
+      background: '#1b1b2f',
+      layers: [
+        { kind: 'box', left: 60, top: 60, width: 960, height: 960, color: '#e43f5a', radius: 40 },
+        {
+          kind: 'text',
+          left: 140,
+          top: 380,
+          width: 800,
+          height: 320,
+          text: 'We are live on Friday at noon.',
+          fontSize: 96,
+          weight: 'bold',
+          align: 'center',
+          color: '#ffffff',
+        },
+      ],
+    },
+  ],
+} as const
+const RULES =
+  'The kind of a layer decides which fields it needs and can have. An error has the JSON pointer of the field in its layer.'
+
+export const listStudioProjects = operation({
+  route: 'GET /api/studio/projects',
+  summary: 'List studio projects',
+  description: 'Newest first, without `projectData`.',
+  access: 'studio:read',
+  workspace: from.query('workspaceId'),
+  query: ProjectQuery,
+  returns: { 200: ListOf(ProjectSummary) },
+  example: { query: { workspaceId, limit: 20 } },
+  handle: async ({ query, studio }) =>
+    list('Studio projects', await studio.projects.list(query.workspaceId, pageRequest(query))),
+})
+
+export const createStudioProject = operation({
+  route: 'POST /api/studio/projects',
+  summary: 'Create a studio project',
+  description: `${RULES} A project has at most 5 MB, and a workspace at most 200 projects.`,
+  access: 'studio:write',
+  workspace: from.body('workspaceId'),
+  turn: true,
+  bodyLimit: MOST_PROJECT_BYTES,
+  body: NewProject,
+  returns: { 201: Envelope(ProjectView) },
+  errors: [Conflict, ValidationFailed],
+  example: { body: { workspaceId, name: 'Tour announcement', projectData: DATA } },
+  handle: async ({ body, caller, studio, turn }) =>
+    created('Studio project', await studio.projects.create(turn, caller.userId, body)),
+})
+
+export const getStudioProject = operation({
+  route: 'GET /api/studio/projects/{id}',
+  summary: 'Get a studio project',
+  access: 'studio:read',
+  workspace: owner('studio_projects'),
+  path: ProjectPath,
+  etag: true,
+  returns: { 200: Envelope(ProjectView) },
+  errors: [NotFound],
+  example: PROJECT,
+  handle: async ({ path, studio }) => ok('Studio project', await studio.projects.get(path.id)),
+})
+
+export const updateStudioProject = operation({
+  route: 'PUT /api/studio/projects/{id}',
+  summary: 'Save a studio project',
+  description: `Makes a new version. The 20 newest ones are kept. Send \`If-Match\` so that editors do not replace each other's work unseen. ${RULES}`,
+  access: 'studio:write',
+  workspace: owner('studio_projects'),
+  turn: true,
+  path: ProjectPath,
+  bodyLimit: MOST_PROJECT_BYTES,
+  body: ProjectEdit,
+  etag: true,
+  returns: { 200: Envelope(ProjectView) },
+  errors: [NotFound, PreconditionFailed, ValidationFailed],
+  example: { ...PROJECT, body: { name: 'Tour announcement', projectData: DATA } },
+  handle: async ({ body, caller: { userId }, ifMatch, path, studio, turn }) =>
+    ok('Studio project saved', await studio.projects.update(turn, path.id, body, { ifMatch, userId })),
+})
+
+export const deleteStudioProject = operation({
+  route: 'DELETE /api/studio/projects/{id}',
+  summary: 'Delete a studio project with its versions',
+  access: 'studio:write',
+  workspace: owner('studio_projects'),
+  turn: true,
+  path: ProjectPath,
+  returns: { 200: Done },
+  errors: [NotFound, PreconditionFailed],
+  example: PROJECT,
+  handle: async ({ ifMatch, path, studio, turn }) => {
+    await studio.projects.remove(turn, path.id, ifMatch)
+    return done('Studio project deleted')
+  },
+})
+
+export const listStudioVersions = operation({
+  route: 'GET /api/studio/projects/{id}/versions',
+  summary: 'List the versions of a studio project',
+  description: 'The 20 newest ones, newest first, without `projectData`. The first one is the project as it is.',
+  access: 'studio:read',
+  workspace: owner('studio_projects'),
+  path: ProjectPath,
+  query: ProjectVersionQuery,
+  returns: { 200: ListOf(ProjectVersionSummary) },
+  errors: [NotFound],
+  example: PROJECT,
+  handle: async ({ path, query, studio }) =>
+    list('Versions', await studio.projects.versions(path.id, pageRequest(query))),
+})
+
+export const getStudioVersion = operation({
+  route: 'GET /api/studio/projects/{id}/versions/{version}',
+  summary: 'Get a version of a studio project',
+  description: 'To restore it, save its `projectData` with PUT /api/studio/projects/{id}.',
+  access: 'studio:read',
+  workspace: owner('studio_projects'),
+  path: ProjectVersionPath,
+  returns: { 200: Envelope(ProjectVersionView) },
+  errors: [NotFound],
+  example: { path: { id: studioProjectId, version: '1' } },
+  handle: async ({ path, studio }) => ok('Version', await studio.projects.version(path.id, path.version)),
+})

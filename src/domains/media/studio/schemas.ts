@@ -1,0 +1,116 @@
+import { pageFields } from '../../../core/page.ts'
+import { Id, Input, named, OneOf, ResourceBase, Text, Timestamp, Type, type Static } from '../../../core/schema.ts'
+
+export const MOST_PROJECT_BYTES = 5_000_000
+const MOST_PAGES = 20
+const MOST_LAYERS = 100
+const MOST_SIDE = 4_096
+
+export const ProjectPath = Input({ id: Id })
+export const ProjectVersionPath = Input({
+  id: Id,
+  version: Type.String({ pattern: '^[1-9][0-9]{0,8}$', description: 'The number of the version' }),
+})
+export const ProjectQuery = Input({ workspaceId: Id, ...pageFields })
+export const ProjectVersionQuery = Input(pageFields)
+
+const Color = Type.String({
+  pattern: '^#[0-9a-fA-F]{6}([0-9a-fA-F]{2})?$',
+  maxLength: 9,
+  description: '`#rrggbb`, or `#rrggbbaa` with opacity',
+})
+const Position = (description: string) => Type.Number({ minimum: -MOST_SIDE, maximum: 2 * MOST_SIDE, description })
+const Side = (description: string) => Type.Number({ minimum: 1, maximum: 2 * MOST_SIDE, description })
+
+const LAYER_KINDS = ['text', 'picture', 'box'] as const
+export type LayerKind = (typeof LAYER_KINDS)[number]
+
+const StudioLayer = named(
+  'StudioLayer',
+  Input({
+    kind: OneOf(LAYER_KINDS, { description: 'What the layer shows. It decides which other fields it has' }),
+    left: Position('Pixels from the left edge of the page'),
+    top: Position('Pixels from the upper edge of the page'),
+    width: Side('Pixels'),
+    height: Side('Pixels'),
+    opacity: Type.Optional(
+      Type.Number({ minimum: 0, maximum: 1, description: '0 is invisible, 1 is opaque and the default' }),
+    ),
+    rotation: Type.Optional(
+      Type.Number({ minimum: -360, maximum: 360, description: 'Degrees, clockwise. 0 by default' }),
+    ),
+    radius: Type.Optional(
+      Type.Number({ minimum: 0, maximum: MOST_SIDE, description: 'Of the corners of a picture or box. 0 by default' }),
+    ),
+    color: Type.Optional({ ...Color, description: 'Of a text or box. `#rrggbb`, or `#rrggbbaa` with opacity' }),
+    text: Type.Optional(Text(1, 5_000, { description: 'The text of a text layer' })),
+    fontSize: Type.Optional(Type.Number({ minimum: 4, maximum: 1_000, description: 'Pixels. Of a text layer' })),
+    weight: Type.Optional(OneOf(['normal', 'bold'], { description: 'Of a text layer' })),
+    align: Type.Optional(
+      OneOf(['start', 'center', 'end'], { description: 'Of a text layer. `start` is right for right-to-left text' }),
+    ),
+    lineHeight: Type.Optional(
+      Type.Number({
+        minimum: 0.5,
+        maximum: 4,
+        description: 'Of a text layer, as a multiple of its size. 1.2 by default',
+      }),
+    ),
+    assetId: Type.Optional({ ...Id, description: 'The asset that a picture layer shows' }),
+    fit: Type.Optional(
+      OneOf(['cover', 'contain'], { description: 'Whether a picture fills its layer or is shown whole' }),
+    ),
+  }),
+)
+export type StudioLayerData = Static<typeof StudioLayer>
+
+const Pixels = (description: string) => Type.Integer({ minimum: 16, maximum: MOST_SIDE, description })
+
+export const StudioProjectData = named(
+  'StudioProjectData',
+  Input(
+    {
+      schemaVersion: Type.Literal(1, { description: 'The version of this schema' }),
+      pages: Type.Array(
+        Input({
+          width: Pixels('Width of the page in pixels'),
+          height: Pixels('Height of the page in pixels'),
+          background: Color,
+          layers: Type.Array(StudioLayer, { maxItems: MOST_LAYERS, description: 'The last one is on top' }),
+        }),
+        { minItems: 1, maxItems: MOST_PAGES },
+      ),
+    },
+    { description: 'What a project shows: pages with layers of text, pictures and boxes' },
+  ),
+)
+export type ProjectData = Static<typeof StudioProjectData>
+
+const Name = Text(1, 100, { description: 'Name of the project' })
+
+export const NewProject = Input({ workspaceId: Id, name: Name, projectData: StudioProjectData })
+export const ProjectEdit = Input({ name: Type.Optional(Name), projectData: StudioProjectData })
+
+const shared = {
+  ...ResourceBase,
+  workspaceId: Id,
+  name: Type.String({ description: 'Name of the project' }),
+  pageCount: Type.Integer({ minimum: 1, description: 'Number of pages' }),
+  version: Type.Integer({ minimum: 1, description: 'Increases with every change. Also sent as the ETag' }),
+  createdBy: Id,
+}
+
+export const ProjectSummary = named('StudioProjectSummary', Type.Object(shared))
+export const ProjectView = named('StudioProject', Type.Object({ ...shared, projectData: StudioProjectData }))
+export type ProjectSummaryData = Static<typeof ProjectSummary>
+export type ProjectViewData = Static<typeof ProjectView>
+
+const version = {
+  _id: Id,
+  createdAt: { ...Timestamp, description: 'When this version was saved' },
+  version: Type.Integer({ minimum: 1, description: 'The number of the version' }),
+  name: Type.String({ description: 'Name of the project at that time' }),
+  createdBy: { ...Id, description: 'The user who saved it' },
+}
+export const ProjectVersionSummary = named('StudioVersionSummary', Type.Object(version))
+export const ProjectVersionView = named('StudioVersion', Type.Object({ ...version, projectData: StudioProjectData }))
