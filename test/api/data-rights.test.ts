@@ -1,5 +1,8 @@
-import { fromBuffer, type Entry, type ZipFile } from 'yauzl'
+import { once } from 'node:events'
+import type { Readable } from 'node:stream'
 import { text } from 'node:stream/consumers'
+import { promisify } from 'node:util'
+import { fromBuffer, type Entry, type Options, type ZipFile } from 'yauzl'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { DAY, ManualClock, MINUTE } from '../../src/core/clock.ts'
 import { personalData } from '../../src/registry/personal.ts'
@@ -208,23 +211,18 @@ async function exportOf(name: string): Promise<Map<string, string>> {
   return unzipped(Buffer.from(await response.arrayBuffer()))
 }
 
-function unzipped(archive: Buffer): Promise<Map<string, string>> {
+async function unzipped(archive: Buffer): Promise<Map<string, string>> {
+  const open = promisify<Buffer, Options, ZipFile>(fromBuffer)
+  const zip = await open(archive, { lazyEntries: true, autoClose: false })
+  const read = promisify(zip.openReadStream.bind(zip) as (entry: Entry, done: Opened) => void)
   const files = new Map<string, string>()
-  return new Promise((resolve, reject) => {
-    fromBuffer(archive, { lazyEntries: true }, (failure: Error | null, zip: ZipFile) => {
-      if (failure) return reject(failure)
-      zip.on('entry', (entry: Entry) => {
-        zip.openReadStream(entry, (error, stream) => {
-          if (error) return reject(error)
-          text(stream).then((content) => {
-            files.set(entry.fileName, content)
-            zip.readEntry()
-          }, reject)
-        })
-      })
-      zip.on('end', () => resolve(files))
-      zip.on('error', reject)
-      zip.readEntry()
-    })
-  })
+  for (let left = zip.entryCount; left > 0; left -= 1) {
+    const entry = once(zip, 'entry') as Promise<[Entry]>
+    zip.readEntry()
+    const [found] = await entry
+    files.set(found.fileName, await text(await read(found)))
+  }
+  return files
 }
+
+type Opened = (error: Error | null, stream: Readable) => void

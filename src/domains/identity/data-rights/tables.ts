@@ -1,4 +1,4 @@
-import { defineEntity, p } from '@mikro-orm/postgresql'
+import { defineEntity } from '@mikro-orm/postgresql'
 import { references, timestamp } from '../../../db/columns.ts'
 import { table } from '../../../db/table.ts'
 import { User } from '../users/index.ts'
