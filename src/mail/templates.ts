@@ -70,11 +70,12 @@ function resetLink(texts: Texts, url: string, token: string) {
 }
 
 export function accountDeletionMail(to: Recipient, deleteAt: Date): Mail {
-  return renderMail(to.email, 'Your Crier account will be deleted', [
-    hello(to),
-    `Your Crier account will be deleted on ${deleteAt.toISOString().slice(0, 10)}. All sessions were ended, all API keys were deleted, and your subscription was cancelled.`,
-    'To keep the account, sign in before that day and choose to keep it.',
-    'If this was not you, reset your password now, sign in and keep the account.',
+  return write(to, (texts) => [
+    texts.say('mail.deletion.subject'),
+    hello(texts, to),
+    texts.say('mail.deletion.text', { day: texts.day(deleteAt.getTime()) }),
+    texts.say('mail.deletion.keep'),
+    texts.say('mail.deletion.ignore'),
   ])
 }
 

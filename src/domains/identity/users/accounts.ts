@@ -93,8 +93,8 @@ export async function makeAdministrator(sql: Sql, id: string, passwordHash: stri
 }
 
 /** The administrators of the platform with a confirmed address. */
-export function findAdministrators(sql: Sql): Promise<Pick<UserRow, 'id' | 'email' | 'name'>[]> {
-  return users.find(sql, { isAdmin: true, emailVerified: true }, { columns: ['id', 'email', 'name'] })
+export function findAdministrators(sql: Sql): Promise<Pick<UserRow, 'id' | 'email' | 'name' | 'locale'>[]> {
+  return users.find(sql, { isAdmin: true, emailVerified: true }, { columns: ['id', 'email', 'name', 'locale'] })
 }
 
 /**

@@ -4,6 +4,7 @@ import { renderMail, type Block } from '../../../mail/layout.ts'
 import { messageIdOf } from '../../../mail/mailer.ts'
 import { plainText, quotedName } from '../../../mail/user-text.ts'
 import type { Foundation } from '../../../foundation.ts'
+import { textsFor, type TextKey } from '../../../language/texts.ts'
 import { findAdministrators, findUser } from '../../identity/users/index.ts'
 import { REPLY_LINE } from './mail/quoted-text.ts'
 import type { ReplyAddresses } from './mail/reply-address.ts'
@@ -12,6 +13,7 @@ import { supportMails, type MessageRow, type TicketRow } from './tables.ts'
 interface Recipient {
   readonly id: string
   readonly email: string
+  readonly locale?: string
 }
 
 /**
@@ -31,49 +33,55 @@ export class TicketNotices {
   /** Tells the support team of a new ticket. */
   async created(tx: Transaction, ticket: TicketRow, message: MessageRow): Promise<void> {
     const team = (await findAdministrators(tx)).filter(({ id }) => id !== message.authorId)
-    await this.#send(tx, ticket, team, ['A user has created a support ticket:', plainText(message.content)])
+    await this.#send(tx, ticket, team, 'support.created', [plainText(message.content)])
   }
 
   /** Tells the user of a reply of the support team, or the team of one of the user: its assignee, or everyone. */
   async replied(tx: Transaction, ticket: TicketRow, message: MessageRow): Promise<void> {
     if (message.role === 'agent') {
-      const user = await findUser(tx, ticket.userId, { columns: ['id', 'email', 'emailVerified'] })
-      const blocks = ['The support team has replied to your ticket:', message.content]
-      if (user?.emailVerified === true) await this.#send(tx, ticket, [user], blocks)
+      const user = await findUser(tx, ticket.userId, { columns: ['id', 'email', 'emailVerified', 'locale'] })
+      if (user?.emailVerified === true) {
+        await this.#send(tx, ticket, [user], 'support.repliedByTeam', [message.content])
+      }
       return
     }
     const team = await findAdministrators(tx)
     const assigned = team.filter(({ id }) => id === ticket.assigneeId)
     const told = (assigned.length > 0 ? assigned : team).filter(({ id }) => id !== message.authorId)
-    await this.#send(tx, ticket, told, ['The user has replied to a support ticket:', plainText(message.content)])
+    await this.#send(tx, ticket, told, 'support.repliedByUser', [plainText(message.content)])
   }
 
   /** Tells an administrator of a ticket to take care of. */
   async assigned(tx: Transaction, ticket: TicketRow, assigneeId: string): Promise<void> {
     const told = (await findAdministrators(tx)).filter(({ id }) => id === assigneeId)
-    await this.#send(tx, ticket, told, ['A support ticket was assigned to you.'])
+    await this.#send(tx, ticket, told, 'support.assigned')
   }
 
   /** Tells the sender of a mail that the ticket takes no replies any more. The mail says that a program has sent it. */
   async refused(tx: Transaction, ticket: TicketRow, recipient: Recipient): Promise<void> {
-    const text = 'Your mail was not added: the ticket was closed more than 30 days ago. Please create a new ticket.'
-    await this.#send(tx, ticket, [recipient], [text], { 'Auto-Submitted': 'auto-replied' })
+    await this.#send(tx, ticket, [recipient], 'support.closed', [], { 'Auto-Submitted': 'auto-replied' })
   }
 
   async #send(
     tx: Transaction,
     ticket: TicketRow,
     recipients: readonly Recipient[],
-    text: readonly Block[],
+    text: TextKey,
+    content: readonly Block[] = [],
     headers: Readonly<Record<string, string>> = { 'Auto-Submitted': 'auto-generated' },
   ): Promise<void> {
     if (recipients.length === 0) return
     const { clock, config, jobs } = this.#foundation
     const thread = await this.#thread(tx, ticket)
-    for (const { email, id: userId } of recipients) {
+    const subject = quotedName(ticket.subject)
+    for (const { email, id: userId, locale = 'en' } of recipients) {
+      const texts = textsFor(locale)
       const replyTo = this.#addresses?.addressFor({ ticketId: ticket.id, userId })
-      const blocks = [...(replyTo === undefined ? [] : [REPLY_LINE]), ...text, `Ticket: ${quotedName(ticket.subject)}`]
-      const mail = renderMail(email, `Support: ${quotedName(ticket.subject)}`, blocks)
+      const blocks = [texts.say(text), ...content, texts.say('support.ticket', { ticket: subject })]
+      const above = replyTo === undefined ? [] : [REPLY_LINE]
+      const mail = renderMail(email, texts.say('support.subject', { ticket: subject }), [...above, ...blocks], {
+        texts,
+      })
       const jobId = await jobs.add(tx, sendMail, { ...mail, ...thread, ...(replyTo && { replyTo }), headers })
       const messageId = messageIdOf(jobId, config.MAIL_FROM)
       const createdAt = new Date(clock.now()).toISOString()
