@@ -20,6 +20,11 @@ import type { Exchange } from './exchange.ts'
 import type { PipelineOptions } from './pipeline.ts'
 import type { RequestState } from './request-state.ts'
 
+async function admitWorker(state: RequestState, options: PipelineOptions): Promise<void> {
+  const { compiled, exchange } = state
+  state.worker = await options.workers.admit(compiled.op.route as string, exchange.headers.authorization)
+}
+
 /**
  * Step: identifies the caller by the credential, or checks the signature of a worker or the signed URL that replaces one.
  * @throws AppError unauthorized, invalid_credential, credential_expired; rate_limited after too many refused
@@ -33,9 +38,7 @@ export function authenticate(state: RequestState, options: PipelineOptions): voi
   }
   const { authorization } = exchange.headers
   if (compiled.op.access === 'internal' && authorization.startsWith(`${options.workers.scheme} `)) {
-    return options.workers.admit(compiled.op.route as string, authorization).then((grant) => {
-      state.worker = grant
-    })
+    return admitWorker(state, options)
   }
   const refused = (error: unknown) => refuseCredential(options.limiter, exchange.remoteAddress, error)
   let caller: Caller | undefined | Promise<Caller>

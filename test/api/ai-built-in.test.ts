@@ -55,7 +55,7 @@ test('makes captions of the facts of an asset and of past posts, and says so', a
     .data._id as string
   const path = { id: assetId }
   const caption = { ...body, assetId, platforms: ['mastodon'] }
-  const nothing = { ...body, assetId: (await untold()) as string }
+  const nothing = { ...body, assetId: await untold() }
   expect(await ended((await world.send('POST /api/ai/captions', { body: nothing })).body.data._id)).toMatchObject({
     state: 'failed',
     creditsUsed: 0,

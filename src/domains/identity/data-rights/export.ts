@@ -56,12 +56,16 @@ export class DataExport {
 
   #fill(archive: ZipFile, output: Readable, userId: string): void {
     const mtime = new Date(this.#foundation.clock.now())
+    const contents: Readable[] = []
     const add = (name: string, chunks: AsyncIterable<string> | Iterable<string>) => {
       const content = Readable.from(chunks, { objectMode: false })
       content.once('error', (error) => output.destroy(error))
-      output.once('close', () => content.destroy())
+      contents.push(content)
       archive.addReadStream(content, name, { mtime })
     }
+    output.once('close', () => {
+      for (const content of contents) content.destroy()
+    })
     output.once('error', (error) => this.#foundation.log.warn({ error, userId }, 'an export of personal data failed'))
     add('README.txt', [INTRODUCTION, this.#contents()])
     add('manifest.json', [JSON.stringify(this.#manifest(userId), null, 2)])

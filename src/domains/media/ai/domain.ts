@@ -3,6 +3,7 @@ import { composeAi } from './compose.ts'
 import * as events from './events.ts'
 import * as jobs from './jobs.ts'
 import * as operations from './operations.ts'
+import { personal } from './personal-data.ts'
 import { aiEntities } from './tables.ts'
 import { recordAiJob } from './turns.ts'
 
@@ -10,6 +11,7 @@ export const ai = domain({
   name: 'ai',
   about: 'Captions, hashtags and writing styles, and the credits that they use',
   operations,
+  personal,
   events,
   jobs,
   turns: [recordAiJob],

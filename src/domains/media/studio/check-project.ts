@@ -3,7 +3,7 @@ import type { LayerKind, ProjectData, StudioLayerData } from './schemas.ts'
 
 /** Fields that a layer must have and can have, beyond those of every layer. */
 const FIELDS: Readonly<Record<LayerKind, { readonly required: readonly Own[]; readonly optional: readonly Own[] }>> = {
-  text: { required: ['text', 'fontSize', 'color'], optional: ['weight', 'align', 'lineHeight'] },
+  text: { required: ['text', 'fontSize', 'color'], optional: ['fontWeight', 'align', 'lineHeight'] },
   picture: { required: ['assetId'], optional: ['fit', 'radius'] },
   box: { required: ['color'], optional: ['radius'] },
 }

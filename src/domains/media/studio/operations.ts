@@ -37,7 +37,7 @@ const DATA = {
           height: 320,
           text: 'We are live on Friday at noon.',
           fontSize: 96,
-          weight: 'bold',
+          fontWeight: 'bold',
           align: 'center',
           color: '#ffffff',
         },

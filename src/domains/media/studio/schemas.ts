@@ -45,7 +45,7 @@ const StudioLayer = named(
     color: Type.Optional({ ...Color, description: 'Of a text or box. `#rrggbb`, or `#rrggbbaa` with opacity' }),
     text: Type.Optional(Text(1, 5_000, { description: 'The text of a text layer' })),
     fontSize: Type.Optional(Type.Number({ minimum: 4, maximum: 1_000, description: 'Pixels. Of a text layer' })),
-    weight: Type.Optional(OneOf(['normal', 'bold'], { description: 'Of a text layer' })),
+    fontWeight: Type.Optional(OneOf(['normal', 'bold'], { description: 'Of a text layer' })),
     align: Type.Optional(
       OneOf(['start', 'center', 'end'], { description: 'Of a text layer. `start` is right for right-to-left text' }),
     ),

@@ -33,7 +33,7 @@ export class TicketNotices {
   /** Tells the support team of a new ticket. */
   async created(tx: Transaction, ticket: TicketRow, message: MessageRow): Promise<void> {
     const team = (await findAdministrators(tx)).filter(({ id }) => id !== message.authorId)
-    await this.#send(tx, ticket, team, 'support.created', [plainText(message.content)])
+    await this.#send(tx, ticket, team, 'mail.support.created', [plainText(message.content)])
   }
 
   /** Tells the user of a reply of the support team, or the team of one of the user: its assignee, or everyone. */
@@ -41,25 +41,25 @@ export class TicketNotices {
     if (message.role === 'agent') {
       const user = await findUser(tx, ticket.userId, { columns: ['id', 'email', 'emailVerified', 'locale'] })
       if (user?.emailVerified === true) {
-        await this.#send(tx, ticket, [user], 'support.repliedByTeam', [message.content])
+        await this.#send(tx, ticket, [user], 'mail.support.repliedByTeam', [message.content])
       }
       return
     }
     const team = await findAdministrators(tx)
     const assigned = team.filter(({ id }) => id === ticket.assigneeId)
     const told = (assigned.length > 0 ? assigned : team).filter(({ id }) => id !== message.authorId)
-    await this.#send(tx, ticket, told, 'support.repliedByUser', [plainText(message.content)])
+    await this.#send(tx, ticket, told, 'mail.support.repliedByUser', [plainText(message.content)])
   }
 
   /** Tells an administrator of a ticket to take care of. */
   async assigned(tx: Transaction, ticket: TicketRow, assigneeId: string): Promise<void> {
     const told = (await findAdministrators(tx)).filter(({ id }) => id === assigneeId)
-    await this.#send(tx, ticket, told, 'support.assigned')
+    await this.#send(tx, ticket, told, 'mail.support.assigned')
   }
 
   /** Tells the sender of a mail that the ticket takes no replies any more. The mail says that a program has sent it. */
   async refused(tx: Transaction, ticket: TicketRow, recipient: Recipient): Promise<void> {
-    await this.#send(tx, ticket, [recipient], 'support.closed', [], { 'Auto-Submitted': 'auto-replied' })
+    await this.#send(tx, ticket, [recipient], 'mail.support.closed', [], { 'Auto-Submitted': 'auto-replied' })
   }
 
   async #send(
@@ -77,9 +77,9 @@ export class TicketNotices {
     for (const { email, id: userId, locale = 'en' } of recipients) {
       const texts = textsFor(locale)
       const replyTo = this.#addresses?.addressFor({ ticketId: ticket.id, userId })
-      const blocks = [texts.say(text), ...content, texts.say('support.ticket', { ticket: subject })]
+      const blocks = [texts.say(text), ...content, texts.say('mail.support.ticket', { ticket: subject })]
       const above = replyTo === undefined ? [] : [REPLY_LINE]
-      const mail = renderMail(email, texts.say('support.subject', { ticket: subject }), [...above, ...blocks], {
+      const mail = renderMail(email, texts.say('mail.support.subject', { ticket: subject }), [...above, ...blocks], {
         texts,
       })
       const jobId = await jobs.add(tx, sendMail, { ...mail, ...thread, ...(replyTo && { replyTo }), headers })
