@@ -5,12 +5,12 @@ import { aiSettings } from './ai-settings.ts'
 import { cryptoSettings } from './crypto-settings.ts'
 import { mediaSettings } from './media-settings.ts'
 import { operatorSettings } from './operator-settings.ts'
-import { supportSettings } from './support-settings.ts'
 import { paymentSettings } from './payment-settings.ts'
 import { platformPairs, platformSettings, platformsOf, sandboxSettings } from './platform-settings.ts'
 import { sandboxConflicts } from '../platforms/sandbox/sandbox.ts'
 import type { PlatformSettings } from '../platforms/platform.ts'
 import { signInSettings } from './sign-in-settings.ts'
+import { supportSettings } from './support-settings.ts'
 import {
   address,
   announced,
@@ -145,11 +145,6 @@ const SETTINGS = {
     summary: 'Roles of this node, comma-separated',
     fallback: 'api,jobs,media',
     parse: withDefault(roles, new Set(ROLES) as ReadonlySet<Role>),
-  },
-  ANALYTICS_SCHEDULE: {
-    summary: 'Read the figures of accounts by themselves. With 0 they are read only when users ask for it',
-    fallback: '1',
-    parse: withDefault(flag, true),
   },
   JWT_SECRET: {
     summary: 'Signs access tokens and encrypts stored secrets. Must be the same on all nodes',

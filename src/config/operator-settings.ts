@@ -4,6 +4,7 @@ import { sellerSettings } from './seller-settings.ts'
 import {
   address,
   email,
+  flag,
   integer,
   list,
   oneOf,
@@ -16,6 +17,11 @@ import {
 
 /** Settings for operators: admin port, shutdown, retention, plans, log. */
 export const operatorSettings = {
+  ANALYTICS_SCHEDULE: {
+    summary: 'Read the figures of accounts on a schedule. With 0 they are read only when users ask for it',
+    fallback: '1',
+    parse: withDefault(flag, true),
+  },
   ADMIN_PORT: {
     summary: 'Port for metrics and administration, on ADMIN_HOST only. 0 picks a free port',
     fallback: '9090, or a free port if it is in use',

@@ -86,6 +86,7 @@ export const headers: Json = {
   ETag: text('The version of the resource, for If-Match and If-None-Match'),
   Location: text('The path of the new resource, or the page that the browser goes to'),
   'Cache-Control': text('How long the document may be stored (RFC 9111)'),
+  'Content-Security-Policy': text('What the document may load and do when a browser shows it'),
   'Repr-Digest': text('SHA-256 of the whole file (RFC 9530)'),
   'X-Checksum-Sha256': text('SHA-256 of the whole file, hexadecimal'),
   'Set-Cookie': text('A cookie that the next request of the same browser needs'),
