@@ -58,7 +58,7 @@ function columns(): Promise<Column[]> {
         where f.conrelid = c.oid and f.contype = 'f' and k.own = a.attnum
         order by f.confrelid = 'workspaces'::regclass desc limit 1) as parent
      from pg_class c join pg_attribute a on a.attrelid = c.oid and a.attnum > 0 and not a.attisdropped
-     where c.relnamespace = 'public'::regnamespace and c.relkind = 'r' order by c.relname, a.attnum`,
+     where c.relnamespace = 'public'::regnamespace and c.relkind in ('r', 'p') and not c.relispartition order by c.relname, a.attnum`,
   )
 }
 
@@ -124,6 +124,7 @@ function ofType(type: string, serial: number): string {
   if (type === 'jsonb' || type === 'json') return '[]'
   if (type.endsWith('[]')) return '{}'
   if (type === 'boolean') return 'false'
+  if (type === 'bigint') return String(serial)
   if (type === 'bytea') return '\\x00'
   return type === 'text' ? `text-${serial}` : '1'
 }

@@ -40,7 +40,7 @@ export async function startBillingDesk(start: string, options: AppOptions = {}):
     ...options.env,
   }
   // What follows from a change at once. Renewals run when the test says so.
-  const isDirect = ({ name }: { readonly name: string }) => name === 'mail.send' || name === 'billing.fitAccounts'
+  const isDirect = ({ name }: { readonly name: string }) => /^(mail|notifications)\.|^billing\.fitAccounts$/.test(name)
   const app = await startApp({ clock, jobs: jobs.filter(isDirect), ...options, env })
   const world = new World(app)
   await world.user('root', { admin: true })
