@@ -94,7 +94,7 @@ test('commands send and receive files if their operations declare it', () => {
   expect(names(({ upload }) => upload === 'multipart')).toEqual(
     expect.arrayContaining(['uploadAsset', 'uploadChatAttachment']),
   )
-  expect(names(({ upload }) => upload === 'raw')).toEqual(['putUpload'])
+  expect(names(({ upload }) => upload === 'raw')).toEqual(['receiveSupportMail', 'putUpload'])
   expect(names(({ download }) => download)).toEqual(expect.arrayContaining(['downloadAsset', 'downloadChatAttachment']))
 })
 
