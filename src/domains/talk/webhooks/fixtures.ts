@@ -7,14 +7,17 @@ import {
   type Rows,
   type Stage,
 } from '../../../../test/support/stage.ts'
+import { waitFor } from '../../../../test/support/wait.ts'
 import type * as operations from './operations.ts'
+import { webhookDeliveries } from './tables.ts'
 
-export const rows: Rows = { webhooks: webhook }
+export const rows: Rows = { webhooks: (stage) => webhook(stage) }
 
 export const lists: Lists<typeof operations> = {
-  listWebhooks: times(webhook),
+  listWebhooks: times((stage) => webhook(stage)),
   listWebhookDeliveries: async (stage, count) => {
-    const id = await webhook(stage)
+    // Its own creation is no event for it, so all deliveries are tests.
+    const id = await webhook(stage, ['stream.created'])
     for (let sent = 0; sent < count; sent += 1) await test(stage, id)
     return { path: { id } }
   },
@@ -32,15 +35,22 @@ export const fixtures: Fixtures<typeof operations> = {
 }
 
 /** An endpoint that does not exist, so that nothing leaves the machine. */
-function webhook(stage: Stage): Promise<string> {
+function webhook(stage: Stage, events = ['*']): Promise<string> {
   return make(stage, 'POST /api/webhooks', {
     ...inWorkspace(stage),
     url: 'https://hooks.example.invalid/crier',
-    events: ['*'],
+    events,
   })
 }
 
+/** Sends a test, and waits until it has failed, so that the delivery is always the same. */
 async function test({ app, owner }: Stage, id: string): Promise<void> {
   const reply = await app.send('POST /api/webhooks/{id}/test', { apiKey: owner.apiKey, path: { id } })
   if (reply.status !== 202) throw new Error(`a delivery for a fixture: ${reply.text}`)
+  // Not by requests: each one advances the clock of recorded examples, and the job would lose its lease.
+  const isOver = async () => {
+    const open = await webhookDeliveries.find(app.database, { webhookId: id, status: 'pending' })
+    return open.length === 0
+  }
+  await waitFor(isOver, { what: 'the end of the delivery' })
 }
