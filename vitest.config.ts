@@ -15,11 +15,14 @@ const PATIENCE = { testTimeout: 120_000, hookTimeout: 180_000, teardownTimeout: 
 /** Files that compute: with more of them than processors at a time, the whole is hardly sooner done. */
 const COMPUTING = { maxWorkers: Math.max(2, availableParallelism() - 1), sequence: { groupOrder: 0 } }
 
+/** Files that end real processes and wait for their leases to expire: they use about half of a processor. */
+const WAITING = { maxWorkers: Math.max(3, availableParallelism()), sequence: { groupOrder: 1 } }
+
 /**
  * Files that wait for streams, which run in real time: they use 25 to 45 % of a processor. They run after the others,
  * because encoders and browsers need their share of the processors at the right moment.
  */
-const REAL_TIME = { maxWorkers: Math.max(3, availableParallelism()), sequence: { groupOrder: 1 } }
+const REAL_TIME = { maxWorkers: Math.max(3, availableParallelism()), sequence: { groupOrder: 2 } }
 
 /**
  * A second chance for what the machine itself does to real processes; the report names every test that took it. Tests of the
@@ -57,7 +60,7 @@ export default defineConfig({
         ...COMPUTING,
       }),
       project('api', ['test/api/**/*.test.ts'], { ...COMPUTING, ...IN_ONE_PROCESS }),
-      project('faults', ['test/faults/**/*.test.ts'], { ...COMPUTING, ...SECOND_CHANCE, testTimeout: 300_000 }),
+      project('faults', ['test/faults/**/*.test.ts'], { ...WAITING, ...SECOND_CHANCE, testTimeout: 300_000 }),
       project('media', ['media/**/*.test.ts'], { ...REAL_TIME, ...SECOND_CHANCE, testTimeout: 120_000 }),
       project('live', ['test/media/**/*.test.ts'], { ...REAL_TIME, ...SECOND_CHANCE, testTimeout: 120_000 }),
       project('flows', ['test/flows/**/*.test.ts'], { ...REAL_TIME, ...SECOND_CHANCE, testTimeout: 300_000 }),

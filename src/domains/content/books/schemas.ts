@@ -62,7 +62,7 @@ const fields = {
   publishedAt: Nullable(InstantInput),
 }
 const Data = Type.Union(
-  [Type.Record(Type.String(), Type.Unknown()), Type.Array(Type.Unknown(), { maxItems: 1_000_000 })],
+  [Type.Record(Type.String(), Type.Unknown()), Type.Array(Type.Unknown(), { maxItems: 100_000 })],
   {
     description: `The content: any JSON object or array, at most ${MAX_BOOK_BYTES} bytes`,
     'x-verbatim': true,
