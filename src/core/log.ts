@@ -50,8 +50,11 @@ export function createLog(options: {
   )
 }
 
+/** The process has one standard error, so its loggers share the buffer and its flush at exit. */
+let writer: LogWriter | undefined
+
 function standardError(pretty: boolean): pino.DestinationStream {
-  const writer = new LogWriter(STANDARD_ERROR)
+  writer ??= new LogWriter(STANDARD_ERROR)
   return pretty ? new PrettyLog(writer) : writer
 }
 
