@@ -86,12 +86,15 @@ export type SecurityEvent =
   | { readonly kind: 'api_key_added'; readonly key: string }
   | { readonly kind: 'sign_in_linked'; readonly provider: string }
   | { readonly kind: 'refresh_token_replayed'; readonly device: string }
+  | { readonly kind: 'second_factor_on' | 'second_factor_off' | 'second_factor_reset' | 'recovery_codes_renewed' }
+  | { readonly kind: 'recovery_code_used'; readonly left: number }
 
 export function securityMail(to: Recipient, event: SecurityEvent): Mail {
   const values = {
     key: 'key' in event ? quotedName(event.key) : '',
     provider: 'provider' in event ? event.provider : '',
     device: 'device' in event ? event.device : '',
+    left: 'left' in event ? event.left : 0,
   }
   return write(to, (texts) => [
     texts.say(`mail.security.${event.kind}.subject`, values),

@@ -3,6 +3,7 @@ import { apps } from '../domains/content/apps/domain.ts'
 import { blog } from '../domains/content/blog/domain.ts'
 import { books } from '../domains/content/books/domain.ts'
 import { apiKeys } from '../domains/identity/auth/api-keys/domain.ts'
+import { secondFactor } from '../domains/identity/auth/second-factor/domain.ts'
 import { auth } from '../domains/identity/auth/domain.ts'
 import { dataRights } from '../domains/identity/data-rights/domain.ts'
 import { users } from '../domains/identity/users/domain.ts'
@@ -58,6 +59,7 @@ export const domains = [
   invoices,
   auth,
   apiKeys,
+  secondFactor,
   workspaces,
   notifications,
   socialAccounts,

@@ -71,6 +71,7 @@ export const identity = [
       generation integer not null default 1,
       rotated_at timestamptz not null,
       method text not null,
+      second_factor text,
       remote_address text not null,
       user_agent text not null,
       created_at timestamptz not null,
@@ -98,6 +99,21 @@ export const identity = [
       expires_at timestamptz not null,
       known_tries integer not null default 0
     )`,
+  `
+    create table totps (
+      user_id uuid primary key references users (id) on delete cascade,
+      secret_sealed text not null,
+      enrolled_at timestamptz not null,
+      confirmed_at timestamptz,
+      last_step integer not null default 0
+    )`,
+  `
+    create table recovery_codes (
+      code_hash text primary key,
+      user_id uuid not null references users (id) on delete cascade,
+      created_at timestamptz not null
+    )`,
+  'create index recovery_codes_by_user on recovery_codes (user_id)',
   `
     create table password_resets (
       token_hash text primary key,

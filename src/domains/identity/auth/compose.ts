@@ -16,6 +16,10 @@ import { ProviderSignIn } from './provider-sign-in.ts'
 import { configuredProviders } from './providers/configured.ts'
 import { Reauthentication } from './reauthentication.ts'
 import { AuthService } from './service.ts'
+import { SignInChallenges } from './second-factor/challenges.ts'
+import { SecondFactorCodes } from './second-factor/codes.ts'
+import { SecondFactors } from './second-factor/service.ts'
+import { SignInGate } from './second-factor/sign-in.ts'
 import { Sessions } from './sessions.ts'
 import { AttemptThrottle } from './throttle.ts'
 
@@ -42,7 +46,21 @@ export function composeAuth(foundation: Foundation, { users: { accounts } }: Pic
   const codes = new OneTimeCodes(clock, secret)
   const resets = new PasswordResets(clock)
   const devices = new KnownDevices(secret)
-  const common = { ...foundation, log, publicUrl, users: accounts, sessions, postman, hasher, devices }
+  const secondFactorCodes = new SecondFactorCodes(clock, throttle, secret)
+  const identified = { ...foundation, log, users: accounts, sessions, postman, devices, codes: secondFactorCodes }
+  const signInGate = new SignInGate({ ...identified, challenges: new SignInChallenges(secret, clock) })
+  const reauthentication = new Reauthentication({ ...identified, hasher, throttle })
+  const common = {
+    ...foundation,
+    log,
+    publicUrl,
+    users: accounts,
+    sessions,
+    postman,
+    hasher,
+    devices,
+    gate: signInGate,
+  }
   const guarded = { ...common, resets, throttle }
   const emailConfirmation = new EmailConfirmation({ ...guarded, codes })
   return {
@@ -52,7 +70,9 @@ export function composeAuth(foundation: Foundation, { users: { accounts } }: Pic
         authenticator,
         hasher,
         emailConfirmation,
-        reauthentication: new Reauthentication({ ...foundation, hasher, sessions, throttle }),
+        reauthentication,
+        secondFactors: new SecondFactors({ ...identified, apiKeys, reauthentication }),
+        signInGate,
         service: new AuthService({ ...guarded, apiKeys, confirmation: emailConfirmation }),
         providerSignIn: new ProviderSignIn({ ...common, providers: configuredProviders(config, clock) }),
         housekeeping: new AuthHousekeeping(database, clock, throttle),

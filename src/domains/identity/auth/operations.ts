@@ -35,6 +35,7 @@ import {
   Tokens,
   VerifyEmail,
 } from './schemas.ts'
+import { SecondFactorRequired } from './second-factor/errors.ts'
 
 export const signUp = operation({
   route: 'POST /api/auth/signup',
@@ -100,7 +101,7 @@ export const login = operation({
   limit: 'auth',
   body: Login,
   returns: { 200: Envelope(SignedIn) },
-  errors: [WrongLogin, EmailUnverified, TooManyAttempts],
+  errors: [WrongLogin, EmailUnverified, SecondFactorRequired, TooManyAttempts],
   example: { body: { email: 'ada@example.com', password: 'correct horse battery staple' } },
   handle: async ({ auth, body, remoteAddress, userAgent }) =>
     ok('Signed in', await auth.service.login(body, { remoteAddress, userAgent })),
@@ -116,7 +117,13 @@ export const signInWithProvider = operation({
   path: ProviderPath,
   body: ProviderSignIn,
   returns: { 200: Envelope(SignedInWithProvider) },
-  errors: [ProviderNotConfigured, ProviderSignInFailed, ProviderEmailUnverified, ProviderUnavailable],
+  errors: [
+    ProviderNotConfigured,
+    ProviderSignInFailed,
+    ProviderEmailUnverified,
+    ProviderUnavailable,
+    SecondFactorRequired,
+  ],
   example: {
     path: { provider: 'google' },
     body: {

@@ -32,4 +32,14 @@ export const personal = {
     export: { never: 'It only has internal values that protect your account.' },
     deletion: 'deleted',
   },
+  'totps.user_id': {
+    about: 'The authenticator app with which you sign in',
+    export: { file: 'authenticator-app', key: ['user_id'], omit: ['secret_sealed', 'last_step'] },
+    deletion: 'deleted',
+  },
+  'recovery_codes.user_id': {
+    about: 'The codes that replace your authenticator app',
+    export: { never: 'It only has internal values that protect your account.' },
+    deletion: 'deleted',
+  },
 } satisfies PersonalData

@@ -20,6 +20,7 @@ import { evictStranger, markVerified } from './eviction.ts'
 import { ProviderEmailUnverified, ProviderNotConfigured } from './errors.ts'
 import { refuse, type ProvenIdentity, type SignInProvider } from './providers/provider.ts'
 import type { KnownDevices } from './known-devices.ts'
+import { requireAdmitted, type SignInGate } from './second-factor/sign-in.ts'
 import type { ProviderSignInData, SignedInData } from './schemas.ts'
 import type { Origin, Sessions } from './sessions.ts'
 import { identities, usedNonces } from './tables.ts'
@@ -28,6 +29,7 @@ type Dependencies = Pick<Foundation, 'clock' | 'coordination' | 'database'> & {
   readonly publicUrl: string
   readonly users: UserService
   readonly sessions: Sessions
+  readonly gate: SignInGate
   readonly postman: Postman
   readonly devices: KnownDevices
   readonly providers: ReadonlyMap<string, SignInProvider>
@@ -62,7 +64,8 @@ export class ProviderSignIn {
   }
 
   /**
-   * @throws AppError provider_not_configured, provider_sign_in_failed, provider_email_unverified, provider_unavailable
+   * @throws AppError provider_not_configured, provider_sign_in_failed, provider_email_unverified, provider_unavailable,
+   *   second_factor_required
    */
   async signIn(name: string, proof: ProviderSignInData, origin: Origin): Promise<SignedInData & { created: boolean }> {
     const provider = this.#dependencies.providers.get(name)
@@ -72,8 +75,9 @@ export class ProviderSignIn {
       throw ValidationFailed({ message: 'Send either idToken or code.', errors })
     }
     const identity = await provider.prove(proof)
-    const { arrival, pair } = await this.#admit(name, provider.label, identity, origin)
+    const { admission, arrival } = await this.#admit(name, provider.label, identity, origin)
     if (arrival.evicted) announceCredentials(this.#dependencies.coordination, { kind: 'user', userId: arrival.row.id })
+    const pair = requireAdmitted(admission)
     const { database, devices, users } = this.#dependencies
     const user = await users.viewOf(database, arrival.row)
     return { user, ...pair, deviceToken: devices.issue(user._id), created: arrival.how === 'created' }
@@ -91,12 +95,12 @@ export class ProviderSignIn {
   }
 
   async #admitOnce(name: string, label: string, identity: ProvenIdentity, origin: Origin) {
-    const { database, sessions } = this.#dependencies
+    const { database, gate } = this.#dependencies
     return database.transaction(async (tx) => {
       await this.#useUp(tx, identity)
       const arrival = (await this.#findKnown(tx, name, identity)) ?? (await this.#arrive(tx, name, identity))
       await this.#mail(tx, arrival, label)
-      return { arrival, pair: await sessions.start(tx, arrival.row.id, name, origin) }
+      return { arrival, admission: await gate.admit(tx, arrival.row.id, name, origin) }
     })
   }
 

@@ -7,6 +7,8 @@ import type { Foundation } from '../../../foundation.ts'
 import { findUser, markCredentialsChanged } from '../users/index.ts'
 import { FreshLoginNeeded, WrongPassword } from './errors.ts'
 import type { PasswordHasher } from './passwords.ts'
+import type { SecondFactorCodes } from './second-factor/codes.ts'
+import { WrongSecondFactor } from './second-factor/errors.ts'
 import type { Sessions } from './sessions.ts'
 import { apiKeys, passwordResets, sessions } from './tables.ts'
 import type { AttemptThrottle } from './throttle.ts'
@@ -15,6 +17,7 @@ import type { AttemptThrottle } from './throttle.ts'
 const FRESH_MS = 10 * MINUTE
 
 type Dependencies = Pick<Foundation, 'clock' | 'database'> & {
+  readonly codes: SecondFactorCodes
   readonly hasher: PasswordHasher
   readonly sessions: Sessions
   readonly throttle: AttemptThrottle
@@ -29,10 +32,26 @@ export class Reauthentication {
   }
 
   /**
-   * @param password the password of the caller; undefined if they rely on a fresh login
-   * @throws AppError wrong_password, fresh_login_needed, too_many_attempts
+   * A login with a second factor has proved that too. Whoever sends the password also sends a code, if the account has a
+   * second factor.
+   * @param proof without a password, the caller relies on a fresh login
+   * @throws AppError wrong_password, fresh_login_needed, wrong_second_factor, too_many_attempts
    */
-  async require({ sessionId, userId }: Caller, password: string | undefined): Promise<void> {
+  async require(caller: Caller, { code, password }: { code?: string; password?: string }): Promise<void> {
+    await this.#requireFirst(caller, password)
+    if (password !== undefined) await this.#requireSecond(caller, code)
+  }
+
+  async #requireSecond({ email, userId }: Caller, code: string | undefined): Promise<void> {
+    const { codes, database } = this.#dependencies
+    if (!(await codes.isOn(database, userId))) return
+    if (code === undefined) throw WrongSecondFactor({ message: 'The account has a second factor. Send `code` too.' })
+    await codes.attempt({ email, source: `network ${userId}` }, () =>
+      database.transaction((tx) => codes.use(tx, userId, code)),
+    )
+  }
+
+  async #requireFirst({ sessionId, userId }: Caller, password: string | undefined): Promise<void> {
     const { clock, database, hasher, throttle } = this.#dependencies
     if (password === undefined) {
       const since = atLeast(new Date(clock.now() - FRESH_MS))

@@ -1,4 +1,4 @@
-import { Id, Input, Text, Timestamp, Type, named, type Static } from '../../../core/schema.ts'
+import { Id, Input, Nullable, States, Text, Timestamp, Type, named, type Static } from '../../../core/schema.ts'
 import { EmailInput, UserName, UserView, UserWithKey } from '../users/index.ts'
 import { GivenPassword, NewPassword } from './password-rules.ts'
 
@@ -90,7 +90,13 @@ export const SessionView = named(
     _id: Id,
     device: Type.String({ description: 'Browser or program, and operating system, from the User-Agent header' }),
     ip: Type.String({ description: 'Address from which the session was last used' }),
-    method: Type.String({ description: '`password`, `code`, or the provider of the sign-in' }),
+    method: Type.String({ description: '`password`, `code`, `passkey`, or the provider of the sign-in' }),
+    secondFactor: Nullable(
+      States('SecondFactorMethod', 'The second factor that a sign-in proved', {
+        totp: 'A code of the authenticator app',
+        recovery_code: 'A recovery code',
+      }),
+    ),
     current: Type.Boolean({ description: 'Whether this request uses the session' }),
     createdAt: Timestamp,
     updatedAt: Timestamp,

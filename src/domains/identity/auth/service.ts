@@ -20,6 +20,7 @@ import {
   type UserService,
 } from '../users/index.ts'
 import type { ApiKeyService } from './api-keys/service.ts'
+import { attemptSource } from './attempt-source.ts'
 import { deviceName } from './device.ts'
 import { mailReset } from './jobs.ts'
 import { InvalidResetToken, WrongLogin } from './errors.ts'
@@ -29,6 +30,7 @@ import type { KnownDevices } from './known-devices.ts'
 import type { PasswordHasher } from './passwords.ts'
 import type { PasswordResets } from './password-resets.ts'
 import { checkPassword } from './password-rules.ts'
+import { requireAdmitted, type SignInGate } from './second-factor/sign-in.ts'
 import type { LoginData, SessionView, SignedInData, SignUpData } from './schemas.ts'
 import type { Origin, Sessions, TokenPair } from './sessions.ts'
 import type { SessionRow } from './tables.ts'
@@ -42,6 +44,7 @@ type Dependencies = Pick<Foundation, 'clock' | 'coordination' | 'database' | 'jo
   readonly hasher: PasswordHasher
   readonly confirmation: EmailConfirmation
   readonly devices: KnownDevices
+  readonly gate: SignInGate
   readonly resets: PasswordResets
   readonly throttle: AttemptThrottle
   readonly postman: Postman
@@ -77,16 +80,13 @@ export class AuthService {
     })
   }
 
-  /** @throws AppError wrong_login, email_unverified, too_many_attempts, overloaded */
+  /** @throws AppError wrong_login, email_unverified, second_factor_required, too_many_attempts, overloaded */
   async login({ deviceToken, password, ...data }: LoginData, origin: Origin): Promise<SignedInData> {
-    const { database, devices, hasher, sessions, throttle, users } = this.#dependencies
+    const { database, devices, gate, hasher, throttle, users } = this.#dependencies
     const email = normalizeEmail(data.email)
     hasher.admit()
     const row = await findUserByEmail(database, email)
-    const networks = await sessions.networksOf(database, row?.id)
-    const network = networkOf(origin.remoteAddress)
-    const isKnownDevice = row !== undefined && devices.isOf(row.id, deviceToken)
-    const source = isKnownDevice ? 'known device' : networks.has(network) ? (`network ${network}` as const) : 'anybody'
+    const source = await attemptSource(this.#dependencies, row?.id, origin, deviceToken)
     await throttle.begin('password', email, source)
     // The same work with and without an account; nothing before this point depends on whether there is one.
     const matches = await hasher.verify(row?.passwordHash, password)
@@ -94,12 +94,13 @@ export class AuthService {
     const { id, passwordHash } = row
     await throttle.clear('password', email, [source])
     if (!row.emailVerified) throw EmailUnverified()
-    const pair = await database.transaction(async (tx) => {
+    const admission = await database.transaction(async (tx) => {
       // The password may have been reset while this one was being checked.
       if (!(await lockPassword(tx, id, passwordHash))) return undefined
-      return sessions.start(tx, id, 'password', origin)
+      return gate.admit(tx, id, 'password', origin)
     })
-    if (pair === undefined) throw WrongLogin()
+    if (admission === undefined) throw WrongLogin()
+    const pair = requireAdmitted(admission)
     return { user: await users.viewOf(database, row), ...pair, deviceToken: devices.issue(row.id) }
   }
 
@@ -221,6 +222,7 @@ function sessionView(row: SessionRow, caller: Caller): Static<typeof SessionView
     device: deviceName(row.userAgent),
     ip: row.remoteAddress,
     method: row.method,
+    secondFactor: row.secondFactor,
     current: row.id === caller.sessionId,
     createdAt: row.createdAt,
     updatedAt: row.lastUsedAt,

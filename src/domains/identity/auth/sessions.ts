@@ -4,10 +4,11 @@ import { DAY, SECOND, type Clock } from '../../../core/clock.ts'
 import { secretToken, uuidv7 } from '../../../core/id.ts'
 import type { PageRequest } from '../../../core/page.ts'
 import type { Sql, Transaction } from '../../../core/sql.ts'
-import { greaterThan } from '../../../db/condition.ts'
+import { greaterThan, not } from '../../../db/condition.ts'
 import type { Database } from '../../../db/database.ts'
 import { ACCESS_TOKEN_SECONDS, type AccessTokens } from './access-tokens.ts'
 import { InvalidRefreshToken, RefreshTokenReused } from './errors.ts'
+import type { SecondFactorMethod } from './second-factor/codes.ts'
 import { NOBODY, sessions, type RevocationReason, type SessionRow } from './tables.ts'
 
 const LIFETIME_MS = 30 * DAY
@@ -55,11 +56,21 @@ export class Sessions {
     this.#key = Buffer.from(hkdfSync('sha256', secret, 'crier', 'refresh tokens', 32))
   }
 
-  /** Starts a session, in the transaction that has authenticated the user. */
-  async start(sql: Sql, userId: string, method: string, origin: Origin): Promise<TokenPair> {
+  /**
+   * Starts a session, in the transaction that has authenticated the user.
+   * @param secondFactor the second factor that was proved too
+   */
+  async start(
+    sql: Sql,
+    userId: string,
+    method: string,
+    origin: Origin,
+    secondFactor: SecondFactorMethod | null = null,
+  ): Promise<TokenPair> {
     const now = this.#clock.now()
     const { remoteAddress, userAgent } = origin
-    const row = { id: uuidv7(now), userId, secret: secretToken(32), generation: 1, method, remoteAddress, userAgent }
+    const client = { method, secondFactor, remoteAddress, userAgent }
+    const row = { id: uuidv7(now), userId, secret: secretToken(32), generation: 1, ...client }
     const at = new Date(now)
     const times = { createdAt: at, rotatedAt: at, lastUsedAt: at, expiresAt: new Date(now + LIFETIME_MS) }
     await sessions.insert(sql, { ...row, ...times })
@@ -134,6 +145,12 @@ export class Sessions {
   async revokeAll(sql: Sql, userId: string, because: RevocationReason): Promise<number> {
     const now = new Date(this.#clock.now())
     return sessions.update(sql, { userId, revokedAt: null }, { revokedAt: now, revokedBecause: because })
+  }
+
+  /** Ends every session of a user but one. */
+  async revokeOthers(sql: Sql, userId: string, kept: string | undefined, because: RevocationReason): Promise<void> {
+    const revocation = { revokedAt: new Date(this.#clock.now()), revokedBecause: because }
+    await sessions.update(sql, { userId, id: not(kept ?? NOBODY), revokedAt: null }, revocation)
   }
 
   /** Rotates the tokens of a session, or ends the session if the token was used before. */

@@ -3,6 +3,8 @@ import { references, timestamp } from '../../../db/columns.ts'
 import type { Row } from '../../../db/row.ts'
 import { table } from '../../../db/table.ts'
 import { User } from '../users/index.ts'
+import type { SecondFactorMethod } from './second-factor/codes.ts'
+import { RecoveryCode, Totp } from './second-factor/tables.ts'
 
 /** No user has this id. Looking it up takes as long as looking up a user who exists. */
 export const NOBODY = '00000000-0000-0000-0000-000000000000'
@@ -71,8 +73,10 @@ const Session = defineEntity({
     secret: p.text(),
     generation: p.integer().default(1),
     rotatedAt: timestamp(),
-    /** `password`, `code`, or the name of a sign-in provider. */
+    /** `password`, `code`, `passkey`, or the name of a sign-in provider. */
     method: p.text(),
+    /** The second factor that was proved too. */
+    secondFactor: p.text().$type<SecondFactorMethod>().nullable(),
     remoteAddress: p.text(),
     userAgent: p.text(),
     createdAt: timestamp(),
@@ -83,7 +87,7 @@ const Session = defineEntity({
   },
 })
 
-export type RevocationReason = 'logout' | 'revoked' | 'reuse' | 'password' | 'takeover'
+export type RevocationReason = 'logout' | 'revoked' | 'reuse' | 'password' | 'takeover' | 'second_factor'
 
 /** The code that confirms the address of a user. */
 const OneTimeCode = defineEntity({
@@ -156,6 +160,8 @@ export const authEntities = [
   PasswordReset,
   LoginThrottle,
   UsedNonce,
+  Totp,
+  RecoveryCode,
 ]
 
 export const apiKeys = table(ApiKey)

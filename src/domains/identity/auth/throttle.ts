@@ -13,7 +13,7 @@ const MAX_LOCK_SECONDS = 15 * 60
 const FORGET_MS = HOUR
 
 /** What an attempt tries to guess. */
-export type Guarded = 'password' | 'code'
+export type Guarded = 'password' | 'code' | 'second factor'
 
 /**
  * Where an attempt comes from. A known device or network of the account has its own count. All others

@@ -12,7 +12,7 @@ import { Postman } from '../../../mail/postman.ts'
 import { accountDeletionMail } from '../../../mail/templates.ts'
 import { announceCredentials, eraseUser, findUser } from '../users/index.ts'
 import { ownedBy } from './export.ts'
-import type { AccountDeletionData } from './schemas.ts'
+import type { AccountDeletionData, DeletionProof } from './schemas.ts'
 import { accountDeletions } from './tables.ts'
 import { departTurn } from './turns.ts'
 
@@ -47,12 +47,12 @@ export class AccountDeletions {
 
   /**
    * Plans the deletion, ends all sessions, and deletes all API keys. Repeating it changes nothing.
-   * @throws AppError wrong_password, fresh_login_needed, too_many_attempts
+   * @throws AppError wrong_password, fresh_login_needed, wrong_second_factor, too_many_attempts
    */
-  async request(caller: Caller, password: string | undefined): Promise<AccountDeletionData> {
+  async request(caller: Caller, proof: DeletionProof): Promise<AccountDeletionData> {
     const { auth, billing } = this.#services
     const { clock, coordination, database } = this.#foundation
-    await auth.reauthentication.require(caller, password)
+    await auth.reauthentication.require(caller, proof)
     const { userId } = caller
     const now = clock.now()
     const row = { userId, requestedAt: new Date(now), deleteAt: new Date(now + GRACE_MS), deletedAt: null }

@@ -2,7 +2,7 @@ import { Conflict } from '../../../core/errors.ts'
 import { operation } from '../../../core/operation.ts'
 import { done, ok } from '../../../core/reply.ts'
 import { Done, Envelope } from '../../../core/schema.ts'
-import { FreshLoginNeeded, TooManyAttempts, WrongPassword } from '../auth/index.ts'
+import { FreshLoginNeeded, TooManyAttempts, WrongPassword, WrongSecondFactor } from '../auth/index.ts'
 import { AccountDeletionView, DeletionRequest } from './schemas.ts'
 
 export const exportMyData = operation({
@@ -22,15 +22,15 @@ export const deleteMyAccount = operation({
   route: 'DELETE /api/users/me',
   summary: 'Delete your account in 30 days',
   description:
-    'Needs your password, or a login within the last 10 minutes. At once, all sessions end, all API keys are deleted, and the subscription is cancelled at the end of its period. For 30 days you can sign in and keep the account with POST /api/users/me/deletion/cancel. Then your profile, sign-ins, settings, memberships and payment methods are deleted. Workspaces pass to another owner; without one they are deleted, and their social accounts with them. Invoices, payments and bookings are kept as the law requires. Posts and messages stay in their workspaces, without your name. Repeating it changes nothing.',
+    'Needs your password, and a code if the second factor is on, or a login within the last 10 minutes. At once, all sessions end, all API keys are deleted, and the subscription is cancelled at the end of its period. For 30 days you can sign in and keep the account with POST /api/users/me/deletion/cancel. Then your profile, sign-ins, settings, memberships and payment methods are deleted. Workspaces pass to another owner; without one they are deleted, and their social accounts with them. Invoices, payments and bookings are kept as the law requires. Posts and messages stay in their workspaces, without your name. Repeating it changes nothing.',
   access: 'user',
   body: DeletionRequest,
   bodyOptional: true,
   returns: { 200: Envelope(AccountDeletionView) },
-  errors: [WrongPassword, FreshLoginNeeded, TooManyAttempts],
+  errors: [WrongPassword, FreshLoginNeeded, WrongSecondFactor, TooManyAttempts],
   example: { body: { password: 'correct horse battery staple' } },
   handle: async ({ body, caller, dataRights }) =>
-    ok('Your account will be deleted', await dataRights.deletions.request(caller, body?.password)),
+    ok('Your account will be deleted', await dataRights.deletions.request(caller, body ?? {})),
 })
 
 export const getAccountDeletion = operation({

@@ -1,7 +1,8 @@
-import { Input, named, Nullable, Timestamp, Type, type Static } from '../../../core/schema.ts'
-import { GivenPassword } from '../auth/index.ts'
+import { named, Nullable, Timestamp, Type, type Static } from '../../../core/schema.ts'
+import { Proof } from '../auth/index.ts'
 
-export const DeletionRequest = Input({ password: Type.Optional(GivenPassword) })
+export const DeletionRequest = Proof
+export type DeletionProof = Static<typeof DeletionRequest>
 
 export const AccountDeletionView = named(
   'AccountDeletion',

@@ -61,7 +61,7 @@ export async function lockPassword(sql: Sql, id: string, passwordHash: string): 
 
 /** Replaces the password of a user. */
 export async function setPassword(sql: Sql, id: string, passwordHash: string, now: Date): Promise<void> {
-  await users.update(sql, { id }, { passwordHash, version: increment(), updatedAt: now })
+  await users.update(sql, { id }, { passwordHash, credentialsChangedAt: now, version: increment(), updatedAt: now })
 }
 
 /** Marks the email address of a user as verified. */
