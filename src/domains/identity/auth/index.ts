@@ -2,6 +2,5 @@
 
 export { credentialRefOf, findValidCredentials, type CredentialRef } from './credential-refs.ts'
 export { FreshLoginNeeded, TooManyAttempts, WrongPassword } from './errors.ts'
-export { GivenPassword } from './password-rules.ts'
 export { WrongSecondFactor } from './second-factor/errors.ts'
 export { Proof } from './second-factor/schemas.ts'
