@@ -1,7 +1,18 @@
-import { issuers, optional, text, url, withDefault, type OidcIssuer } from './setting-readers.ts'
+import { fail, issuers, optional, text, url, withDefault, type OidcIssuer } from './setting-readers.ts'
+
+const domainName = (value: string): string =>
+  /^(?=.{1,253}$)[a-z0-9-]+(\.[a-z0-9-]+)*$/.test(value)
+    ? value
+    : fail('must be a lower-case domain, such as example.com')
 
 /** Settings of sign-in with other providers: rows of `SETTINGS` in config.ts. */
 export const signInSettings = {
+  PASSKEY_DOMAIN: {
+    summary:
+      'Domain of passkeys: the host of PUBLIC_URL, or a parent domain that it shares with the pages of CORS_ORIGINS. Changing it makes all passkeys useless',
+    fallback: 'the host of PUBLIC_URL',
+    parse: optional(domainName),
+  },
   GOOGLE_CLIENT_ID: { summary: 'Client ID for sign-in with Google', fallback: 'off', parse: optional(text) },
   GOOGLE_CLIENT_SECRET: {
     summary: 'Client secret for sign-in with Google',

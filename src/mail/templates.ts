@@ -87,6 +87,7 @@ export type SecurityEvent =
   | { readonly kind: 'sign_in_linked'; readonly provider: string }
   | { readonly kind: 'refresh_token_replayed'; readonly device: string }
   | { readonly kind: 'second_factor_on' | 'second_factor_off' | 'second_factor_reset' | 'recovery_codes_renewed' }
+  | { readonly kind: 'passkey_added' | 'passkey_deleted'; readonly passkey: string }
   | { readonly kind: 'recovery_code_used'; readonly left: number }
 
 export function securityMail(to: Recipient, event: SecurityEvent): Mail {
@@ -94,6 +95,7 @@ export function securityMail(to: Recipient, event: SecurityEvent): Mail {
     key: 'key' in event ? quotedName(event.key) : '',
     provider: 'provider' in event ? event.provider : '',
     device: 'device' in event ? event.device : '',
+    passkey: 'passkey' in event ? quotedName(event.passkey) : '',
     left: 'left' in event ? event.left : 0,
   }
   return write(to, (texts) => [

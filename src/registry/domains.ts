@@ -3,6 +3,7 @@ import { apps } from '../domains/content/apps/domain.ts'
 import { blog } from '../domains/content/blog/domain.ts'
 import { books } from '../domains/content/books/domain.ts'
 import { apiKeys } from '../domains/identity/auth/api-keys/domain.ts'
+import { passkeys } from '../domains/identity/auth/passkeys/domain.ts'
 import { secondFactor } from '../domains/identity/auth/second-factor/domain.ts'
 import { auth } from '../domains/identity/auth/domain.ts'
 import { dataRights } from '../domains/identity/data-rights/domain.ts'
@@ -60,6 +61,7 @@ export const domains = [
   auth,
   apiKeys,
   secondFactor,
+  passkeys,
   workspaces,
   notifications,
   socialAccounts,

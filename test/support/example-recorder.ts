@@ -36,6 +36,7 @@ export async function recordExamples(operations: readonly NamedOperation[]): Pro
     env: {
       // The outside servers run on this machine.
       ALLOW_PRIVATE_ADDRESSES: '1',
+      PASSKEY_DOMAIN: 'crier.example.com',
       GITHUB_CLIENT_ID: GITHUB_CLIENT.id,
       GITHUB_CLIENT_SECRET: GITHUB_CLIENT.secret,
       GITHUB_URL: outside.github.url,

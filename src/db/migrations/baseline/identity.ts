@@ -115,6 +115,22 @@ export const identity = [
     )`,
   'create index recovery_codes_by_user on recovery_codes (user_id)',
   `
+    create table passkeys (
+      id uuid primary key,
+      user_id uuid not null references users (id) on delete cascade,
+      credential_id text not null constraint passkeys_credential_id_key unique,
+      public_key text not null,
+      counter bigint not null,
+      transports text[] not null,
+      backed_up boolean not null,
+      name text not null,
+      version integer not null default 1,
+      last_used_at timestamptz,
+      created_at timestamptz not null,
+      updated_at timestamptz not null
+    )`,
+  'create index passkeys_by_user on passkeys (user_id, id)',
+  `
     create table password_resets (
       token_hash text primary key,
       user_id uuid not null references users (id) on delete cascade,

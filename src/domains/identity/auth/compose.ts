@@ -12,6 +12,9 @@ import { KnownDevices } from './known-devices.ts'
 import { OneTimeCodes } from './one-time-codes.ts'
 import { PasswordHasher } from './passwords.ts'
 import { PasswordResets } from './password-resets.ts'
+import { PasskeyChallenges } from './passkeys/challenges.ts'
+import { RelyingParty } from './passkeys/relying-party.ts'
+import { PasskeyService } from './passkeys/service.ts'
 import { ProviderSignIn } from './provider-sign-in.ts'
 import { configuredProviders } from './providers/configured.ts'
 import { Reauthentication } from './reauthentication.ts'
@@ -50,6 +53,8 @@ export function composeAuth(foundation: Foundation, { users: { accounts } }: Pic
   const identified = { ...foundation, log, users: accounts, sessions, postman, devices, codes: secondFactorCodes }
   const signInGate = new SignInGate({ ...identified, challenges: new SignInChallenges(secret, clock) })
   const reauthentication = new Reauthentication({ ...identified, hasher, throttle })
+  const party = new RelyingParty(publicUrl, config.PASSKEY_DOMAIN, config.CORS_ORIGINS)
+  const challenges = new PasskeyChallenges(secret, clock)
   const common = {
     ...foundation,
     log,
@@ -73,6 +78,7 @@ export function composeAuth(foundation: Foundation, { users: { accounts } }: Pic
         reauthentication,
         secondFactors: new SecondFactors({ ...identified, apiKeys, reauthentication }),
         signInGate,
+        passkeys: new PasskeyService({ ...identified, challenges, party, reauthentication }),
         service: new AuthService({ ...guarded, apiKeys, confirmation: emailConfirmation }),
         providerSignIn: new ProviderSignIn({ ...common, providers: configuredProviders(config, clock) }),
         housekeeping: new AuthHousekeeping(database, clock, throttle),

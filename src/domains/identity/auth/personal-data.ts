@@ -37,6 +37,11 @@ export const personal = {
     export: { file: 'authenticator-app', key: ['user_id'], omit: ['secret_sealed', 'last_step'] },
     deletion: 'deleted',
   },
+  'passkeys.user_id': {
+    about: 'The passkeys with which you sign in',
+    export: { file: 'passkeys', key: ['id'], omit: ['counter'] },
+    deletion: 'deleted',
+  },
   'recovery_codes.user_id': {
     about: 'The codes that replace your authenticator app',
     export: { never: 'It only has internal values that protect your account.' },

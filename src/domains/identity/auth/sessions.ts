@@ -153,6 +153,12 @@ export class Sessions {
     await sessions.update(sql, { userId, id: not(kept ?? NOBODY), revokedAt: null }, revocation)
   }
 
+  /** Ends every session of a user that started with this method, but one. */
+  async revokeMethod(sql: Sql, userId: string, method: string, kept: string | undefined): Promise<void> {
+    const revocation = { revokedAt: new Date(this.#clock.now()), revokedBecause: 'revoked' } as const
+    await sessions.update(sql, { userId, method, id: not(kept ?? NOBODY), revokedAt: null }, revocation)
+  }
+
   /** Rotates the tokens of a session, or ends the session if the token was used before. */
   async #rotate(sql: Sql, row: SessionRow, generation: number, origin: Origin): Promise<Refreshed> {
     const now = this.#clock.now()

@@ -4,6 +4,7 @@ import type { Row } from '../../../db/row.ts'
 import { table } from '../../../db/table.ts'
 import { User } from '../users/index.ts'
 import type { SecondFactorMethod } from './second-factor/codes.ts'
+import { Passkey } from './passkeys/tables.ts'
 import { RecoveryCode, Totp } from './second-factor/tables.ts'
 
 /** No user has this id. Looking it up takes as long as looking up a user who exists. */
@@ -162,6 +163,7 @@ export const authEntities = [
   UsedNonce,
   Totp,
   RecoveryCode,
+  Passkey,
 ]
 
 export const apiKeys = table(ApiKey)
