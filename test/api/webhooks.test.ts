@@ -1,3 +1,4 @@
+import { Ajv } from 'ajv'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import {
   createWebhook,
@@ -223,6 +224,26 @@ test('counts a reply that is cut off as a failure', async () => {
   expect(row.error).toMatch(/socket hang up|ECONNRESET/)
 })
 
+test('a slow endpoint delays no other one, and gets everything in the end', async () => {
+  const { _id: id } = await hook('/slow')
+  const { _id: other } = await hook('/slow-too', { ordered: false })
+  await hook('/quick')
+  const held: (() => void)[] = []
+  for (const path of ['/slow', '/slow-too']) {
+    receiver.answer(path, (reply) => void held.push(() => void reply.writeHead(204).end()))
+  }
+  for (let made = 0; made < 10; made += 1) await emit()
+  // All of this arrives while the slow endpoints have not answered their first message.
+  await arrived('/quick', 10)
+  expect(receiver.at('/slow')).toHaveLength(1)
+  expect((await deliveriesOf(id)).length + (await deliveriesOf(other)).length).toBe(0)
+  for (const path of ['/slow', '/slow-too']) receiver.answer(path, status(204))
+  for (const release of held) release()
+  const seqs = receiver.seqsAt('/quick')
+  expect((await arrived('/slow', 10)).map(({ body }) => body.seq)).toEqual(seqs)
+  expect((await arrived('/slow-too', 10)).map(({ body }) => body.seq).toSorted((a, b) => a - b)).toEqual(seqs)
+})
+
 test('410 Gone disables a webhook, and its owners get a mail', async () => {
   const { _id: id } = await hook('/gone')
   receiver.answer('/gone', status(410))
@@ -312,11 +333,42 @@ test('hides the body of events that a manager cannot read', async () => {
 })
 
 test('a deleted webhook gets nothing more', async () => {
-  const { _id: id } = await hook('/deleted')
+  const { _id: id, version } = await hook('/deleted')
+  const headers = { 'if-match': `"${version + 1}"` }
+  expect(await world.as('ada').call(deleteWebhook, { path: { id }, headers })).toMatchObject({
+    status: 412,
+    body: { code: 'precondition_failed' },
+  })
   expect((await world.as('ada').call(deleteWebhook, { path: { id } })).status).toBe(200)
   expect((await world.as('ada').call(getWebhook, { path: { id } })).status).toBe(404)
   await hook('/last')
   await emit()
   await arrived('/last', 1)
   expect(receiver.at('/deleted')).toEqual([])
+})
+
+test('the plan limits the webhooks of a workspace', async () => {
+  await world.user('fred', { plan: 'free' })
+  const workspaceId = await world.workspace('small', 'fred')
+  const make = () =>
+    world.as('fred').call(createWebhook, { body: { workspaceId, url: receiver.url('/fred'), events: ['*'] } })
+  for (let made = 0; made < 5; made += 1) expect((await make()).status).toBe(201)
+  const refused = await make()
+  expect(refused).toMatchObject({ status: 402, body: { code: 'plan_limit_reached' } })
+  expect(refused.body.message).toContain('The free plan allows 5 webhooks in a workspace; there are 5.')
+})
+
+test('every message that was sent is as the OpenAPI document describes it', async () => {
+  const { body: document } = await world.anonymous().call('GET /api/openapi.json')
+  const ajv = new Ajv({ strict: false, validateFormats: false, meta: false, validateSchema: false })
+  ajv.addSchema(document, 'api')
+  const types = new Set(receiver.received.map(({ body }) => body.type))
+  expect(types.size).toBeGreaterThan(3)
+  for (const type of types) {
+    const path = `api#/webhooks/${type}/post/requestBody/content/application~1json/schema`
+    const validate = ajv.getSchema(path)
+    for (const { body } of receiver.received.filter((message) => message.body.type === type)) {
+      expect([type, validate?.(body), validate?.errors]).toEqual([type, true, null])
+    }
+  }
 })

@@ -1,6 +1,7 @@
 import type { IncomingHttpHeaders } from 'node:http'
 import type { Clock } from '../../core/clock.ts'
 import { OutgoingError, type Outgoing, type OutgoingReply, type StreamBody } from '../../fetch/outgoing.ts'
+import { retryAfterOf } from '../../fetch/retry-after.ts'
 import { OPEN_RULES } from '../../fetch/target.ts'
 import { PlatformError, type ErrorKind, type PlatformErrorOptions } from '../error-kinds.ts'
 import type { CircuitBreaker } from './circuit-breaker.ts'
@@ -226,14 +227,6 @@ export class PlatformHttp {
       mayHaveHappened: options.mayHaveHappened ?? reply.status >= 500,
     })
   }
-}
-
-/** Seconds of a Retry-After header (RFC 9110, 10.2.3): a number, or a date. */
-export function retryAfterOf(headers: IncomingHttpHeaders, now: number): number | undefined {
-  const text = headers['retry-after']
-  if (text === undefined) return undefined
-  const seconds = /^\d+(?:\.\d+)?$/.test(text) ? Number(text) : (Date.parse(text) - now) / 1_000
-  return Number.isFinite(seconds) ? Math.max(0, Math.ceil(seconds)) : undefined
 }
 
 /** The kind of an error by its status alone, for replies that the platform's own codes do not explain. */

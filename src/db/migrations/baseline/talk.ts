@@ -171,6 +171,7 @@ export const talk = [
       updated_at timestamptz not null
     )`,
   'create index webhook_deliveries_by_webhook on webhook_deliveries (webhook_id, id)',
+  'create index webhook_deliveries_by_age on webhook_deliveries (created_at)',
   "create index webhook_deliveries_pending on webhook_deliveries (webhook_id, seq) where status = 'pending'",
   'create index webhook_deliveries_by_workspace on webhook_deliveries (workspace_id)',
   `

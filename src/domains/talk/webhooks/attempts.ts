@@ -2,6 +2,7 @@ import type { IncomingHttpHeaders } from 'node:http'
 import { DAY, HOUR, MINUTE, SECOND, type Clock } from '../../../core/clock.ts'
 import type { SealedBox } from '../../../core/sealed-box.ts'
 import { OutgoingError, type Outgoing } from '../../../fetch/outgoing.ts'
+import { retryAfterOf } from '../../../fetch/retry-after.ts'
 import type { Message } from './message.ts'
 import { signedHeaders } from './signatures.ts'
 import type { WebhookRow } from './tables.ts'
@@ -28,6 +29,9 @@ const DELAYS_MS = [
 /** How long a message is tried, and how long an endpoint may fail before it is disabled. */
 export const RETRY_MS = 3 * DAY
 
+/** The longest time that an endpoint can ask to wait, the longest delay of `DELAYS_MS`. */
+const MOST_WAIT_MS = 12 * HOUR
+
 /** The delay before the next attempt, with up to a fifth added or removed by chance. */
 export function delayAfter(failures: number, random: () => number = Math.random): number {
   const delay = DELAYS_MS[Math.min(failures, DELAYS_MS.length) - 1] ?? DELAYS_MS[0] ?? SECOND
@@ -44,6 +48,8 @@ export interface AttemptResult {
   /** Why it failed, for people. */
   readonly error: string | null
   readonly durationMs: number
+  /** How long the endpoint wants to get nothing, by `Retry-After` of a reply that was no success. 0 without it. */
+  readonly waitMs: number
 }
 
 /** Sends messages to endpoints, signed with each valid secret. */
@@ -90,10 +96,11 @@ export class Attempts {
         // PostgreSQL cannot store the character 0 in text.
         responseBody: reply.bytes.toString('utf8').replaceAll('\0', '�'),
         error: ok ? null : refusal(reply.status),
+        waitMs: ok ? 0 : Math.min(MOST_WAIT_MS, (retryAfterOf(reply.headers, this.#clock.now()) ?? 0) * SECOND),
       }
     } catch (error) {
       if (!(error instanceof OutgoingError)) throw error
-      const none = { ok: false, httpStatus: null, responseHeaders: null, responseBody: null }
+      const none = { ok: false, httpStatus: null, responseHeaders: null, responseBody: null, waitMs: 0 }
       return { ...none, error: error.message }
     }
   }

@@ -115,7 +115,7 @@ export class Deliverer {
         if (signal.aborted && !result.ok) return
         done[index] = { message, result, at: clock.now(), slow: result.durationMs > SLOW_MS }
         if (signal.aborted || performance.now() > until || result.durationMs > SLOW_MS) isOver = true
-        if (result.httpStatus === 410 || (webhook.ordered && !result.ok)) isOver = true
+        if (result.httpStatus === 410 || result.waitMs > 0 || (webhook.ordered && !result.ok)) isOver = true
       }
     }
     await Promise.all(Array.from({ length: webhook.ordered ? 1 : AT_ONCE }, worker))

@@ -6,10 +6,11 @@ import { pageOf, type PageRequest } from '../../../core/page.ts'
 import type { PageResult } from '../../../core/reply.ts'
 import type { Services } from '../../../core/services.ts'
 import type { Turn } from '../../../core/turn.ts'
+import { TEST_TYPE } from '../../../core/webhook-messages.ts'
 import type { Foundation } from '../../../foundation.ts'
 import { REPLY_BYTES } from './attempts.ts'
 import { retryWebhook, testWebhookDelivery } from './jobs.ts'
-import { messageOf, testMessage, TEST_TYPE } from './message.ts'
+import { messageOf, testMessage } from './message.ts'
 import { isWanted } from './patterns.ts'
 import { newDelivery } from './records.ts'
 import type { DeliveryData, ReplaySpanData } from './schemas.ts'
@@ -25,7 +26,7 @@ const ROWS = 5_000
 
 // Written by hand: `Table` has no delete with a limit, which bounds the time of a statement.
 const PRUNE = `delete from webhook_deliveries where id in
-  (select id from webhook_deliveries where id < $1 order by id limit ${ROWS})`
+  (select id from webhook_deliveries where created_at < $1 order by created_at limit ${ROWS})`
 
 /** What was sent to endpoints: lists, replays and tests. */
 export class Deliveries {
@@ -106,10 +107,10 @@ export class Deliveries {
 
   /** Deletes old deliveries. @returns how many */
   async prune(signal: AbortSignal): Promise<number> {
-    const oldest = uuidv7(this.#foundation.clock.now() - KEPT_DAYS * DAY)
+    const before = new Date(this.#foundation.clock.now() - KEPT_DAYS * DAY)
     let count = 0
     for (let deleted = ROWS; deleted === ROWS && !signal.aborted; count += deleted) {
-      deleted = await this.#foundation.database.run(PRUNE, [oldest])
+      deleted = await this.#foundation.database.run(PRUNE, [before])
     }
     return count
   }

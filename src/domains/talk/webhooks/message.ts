@@ -1,10 +1,5 @@
+import { MESSAGE_VERSION, TEST_TYPE } from '../../../core/webhook-messages.ts'
 import type { LoggedEvent } from '../../../core/workspace-logs.ts'
-
-/** The version of the messages. A change that an existing receiver could notice needs another one. */
-export const MESSAGE_VERSION = 1
-
-/** The type of the message that a test sends. */
-export const TEST_TYPE = 'webhook.test'
 
 /** A message to an endpoint. Every attempt sends the same id and body. */
 export interface Message {

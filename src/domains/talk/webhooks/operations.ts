@@ -37,7 +37,7 @@ export const createWebhook = operation({
   route: 'POST /api/webhooks',
   summary: 'Create a webhook',
   description:
-    'Events from now on are sent to the URL with POST, as the `webhooks` of this document describe. An endpoint gets the events that you can read; if your rights change, so does what it gets. Messages are signed as [Standard Webhooks](https://www.standardwebhooks.com) describes. The reply shows the secret, which is not shown again.\n\nAn endpoint has 10 seconds to reply with a status from 200 to 299. Otherwise the message is sent again, with growing delays, for three days. Messages can arrive more than once, with the same `webhook-id`. After three days without success, or if the endpoint replies 410, the webhook is disabled, and the owners of the workspace get a mail.',
+    'Events from now on are sent to the URL with POST, as the `webhooks` of this document describe. An endpoint gets the events that you can read; if your rights change, so does what it gets. Messages are signed as [Standard Webhooks](https://www.standardwebhooks.com) describes. The reply shows the secret, which is not shown again.\n\nAn endpoint has 10 seconds to reply with a status from 200 to 299. Otherwise the message is sent again, with growing delays, for three days. `Retry-After` of a reply is honored, up to 12 hours. Messages can arrive more than once, with the same `webhook-id`. After three days without success, or if the endpoint replies 410, the webhook is disabled, and the owners of the workspace get a mail.',
   access: 'workspace:manage',
   workspace: from.body('workspaceId'),
   turn: true,
@@ -87,9 +87,10 @@ export const deleteWebhook = operation({
   turn: true,
   path: WebhookPath,
   returns: { 200: Done },
+  errors: [PreconditionFailed],
   example: { path: { id } },
-  handle: async ({ path, turn, webhooks }) => {
-    await webhooks.service.delete(turn, path.id)
+  handle: async ({ ifMatch, path, turn, webhooks }) => {
+    await webhooks.service.delete(turn, path.id, ifMatch)
     return done('Webhook deleted')
   },
 })

@@ -51,8 +51,7 @@ export class Records {
     const rows = done.map((one, index) => rowOf(webhook, one, state.failuresAt[index] ?? 1))
     const next = rows.flatMap(({ nextAttemptAt }) => (nextAttemptAt === null ? [] : [Date.parse(nextAttemptAt)]))
     const retryAt = next.length === 0 ? undefined : Math.max(...next)
-    const isBlocked = state.failures > 0 && (webhook.ordered || state.failures >= MOST_FAILURES)
-    const blockedUntil = isBlocked && retryAt !== undefined ? new Date(retryAt) : null
+    const blockedUntil = blockedAfter(webhook, state, done, retryAt)
     return this.#database.transaction(async (tx) => {
       const [stored] = await webhooks.updateReturning(
         tx,
@@ -116,6 +115,19 @@ function reasonToDisable({ failingSince }: State, done: readonly Done[]): Disabl
   return last.at - Date.parse(failingSince) >= RETRY_MS ? 'failing' : undefined
 }
 
+/** Until when the endpoint gets nothing: because messages have failed, or because it has asked for it. */
+function blockedAfter(
+  { ordered }: WebhookRow,
+  { failures }: State,
+  done: readonly Done[],
+  retryAt: number | undefined,
+): Date | null {
+  const asked = done.flatMap(({ at, result: { waitMs } }) => (waitMs > 0 ? [at + waitMs] : []))
+  const isBlocked = failures > 0 && (ordered || failures >= MOST_FAILURES)
+  const until = Math.max(0, ...asked, ...(isBlocked && retryAt !== undefined ? [retryAt] : []))
+  return until === 0 ? null : new Date(until)
+}
+
 /** Whether the message has a row from an earlier attempt, or because a member has asked for it. */
 function isStored(done: Done | undefined): boolean {
   return done !== undefined && 'id' in done.message
@@ -129,11 +141,11 @@ function rowOf(webhook: WebhookRow, { at, message, result }: Done, failures: num
   const isOver = at - Date.parse(row.createdAt) >= RETRY_MS || result.httpStatus === 410
   if (isOver) return { ...row, status: 'failed', nextAttemptAt: null }
   // The failures of the endpoint count, not only those of the message: a new message must not be tried more often.
-  const delay = delayAfter(Math.max(row.attempts, failures))
+  const delay = Math.max(delayAfter(Math.max(row.attempts, failures)), result.waitMs)
   return { ...row, status: 'pending', nextAttemptAt: new Date(at + delay).toISOString() }
 }
 
-function attempted(delivery: DeliveryRow, { ok, ...result }: AttemptResult, at: number): DeliveryRow {
+function attempted(delivery: DeliveryRow, { ok, waitMs: _, ...result }: AttemptResult, at: number): DeliveryRow {
   const time = new Date(at).toISOString()
   return {
     ...delivery,

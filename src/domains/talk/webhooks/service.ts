@@ -132,9 +132,13 @@ export class WebhookService {
     this.#announce(turn, changed, webhookUpdated)
   }
 
-  /** @throws AppError not_found */
-  async delete(turn: Turn, id: string): Promise<void> {
-    if ((await webhooks.delete(turn.sql, { id, workspaceId: turn.workspaceId })) === 0) throw NotFound()
+  /** @throws AppError not_found, precondition_failed */
+  async delete(turn: Turn, id: string, ifMatch: IfMatch): Promise<void> {
+    const where = { id, workspaceId: turn.workspaceId }
+    const row = await webhooks.first(turn.sql, where, { columns: ['version'], lock: 'for update' })
+    if (row === undefined) throw NotFound()
+    requireVersion(ifMatch, row.version)
+    await webhooks.delete(turn.sql, where)
     turn.audit({ kind: 'webhook', id })
     turn.afterCommit(() => this.#parts.wakes.changed(turn.workspaceId))
     turn.emit(webhookDeleted, { webhookId: id })

@@ -56,6 +56,7 @@ export const WebhookDelivery = defineEntity({
   tableName: 'webhook_deliveries',
   indexes: [
     { name: 'webhook_deliveries_by_webhook', properties: ['webhookId', 'id'] },
+    { name: 'webhook_deliveries_by_age', properties: ['createdAt'] },
     {
       name: 'webhook_deliveries_pending',
       expression:
