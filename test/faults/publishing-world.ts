@@ -58,12 +58,7 @@ export class PublishingWorld {
 
   static async start(options: WorldOptions): Promise<PublishingWorld> {
     const folder = await mkdtemp(join(tmpdir(), 'crier-publishing-'))
-    const sandbox = await startSandbox({
-      clock: systemClock,
-      folder: join(folder, 'sandbox'),
-      host: '127.0.0.1',
-      port: 0,
-    })
+    const sandbox = await startSandbox({ clock: systemClock, host: '127.0.0.1', port: 0 })
     return new PublishingWorld(options, folder, sandbox, await freeLoopbackPort())
   }
 

@@ -10,8 +10,8 @@ export interface SandboxOptions {
   readonly host: string
   /** The first port. Each platform has the next one, so that addresses stay the same. 0 picks free ports. */
   readonly port: number
-  /** The folder that stores the published posts. */
-  readonly folder: string
+  /** The folder that stores the published posts; without it, they are lost with the process. */
+  readonly folder?: string
 }
 
 /** The running fakes of all platforms. */
@@ -32,10 +32,16 @@ export async function startSandbox({ clock, folder, host, port }: SandboxOptions
     for (const [index, platform] of PLATFORMS.entries()) {
       if (platform.fake === undefined) continue
       const create = await platform.fake()
-      const file = join(folder, `${platform.key}.json`)
       fakes.set(
         platform.key,
-        await serveFake({ platform, create, clock, host, port: port === 0 ? 0 : port + index, file }),
+        await serveFake({
+          platform,
+          create,
+          clock,
+          host,
+          port: port === 0 ? 0 : port + index,
+          ...(folder !== undefined && { file: join(folder, `${platform.key}.json`) }),
+        }),
       )
     }
   } catch (error) {

@@ -1,12 +1,11 @@
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http'
-import { mkdirSync, readFileSync, renameSync, writeFileSync } from 'node:fs'
 import type { AddressInfo } from 'node:net'
-import { dirname } from 'node:path'
 import { setTimeout as delay } from 'node:timers/promises'
 import { systemClock, type Clock } from '../../core/clock.ts'
 import type { Fake, FakeFactory, FakeReply, FakeRequest } from './fake.ts'
 import { Faults, type Fault } from './faults.ts'
 import { postsPage } from './posts-page.ts'
+import { StateFile } from './state-file.ts'
 
 const MOST_BYTES = 600_000_000
 
@@ -33,12 +32,10 @@ export interface RunningFake {
 /** Serves a fake over HTTP. Control requests are below `/_sandbox`; `/` and `/posts` show what was published. */
 export async function serveFake(options: FakeServerOptions): Promise<RunningFake> {
   const { clock = systemClock, create, file, host = '127.0.0.1', platform, port = 0 } = options
-  const fake = create({ clock, state: file === undefined ? undefined : (stored(file) as never) })
+  const fake = create({ clock, state: file === undefined ? undefined : ((await StateFile.read(file)) as never) })
+  const kept = file === undefined ? undefined : new StateFile(file, () => fake.state)
   const faults = new Faults()
   const requests: string[] = []
-  const save = () => {
-    if (file !== undefined) store(file, fake.state)
-  }
   const server = createServer((incoming, outgoing) => {
     void answer(incoming, outgoing).catch((error: unknown) => {
       if (outgoing.headersSent) outgoing.destroy()
@@ -61,7 +58,7 @@ export async function serveFake(options: FakeServerOptions): Promise<RunningFake
     if (fault?.kind === 'stall') return
     if (fault?.kind === 'status') return send(outgoing, platform.key, statusOf(fault, request))
     const reply = await fake.handle(request)
-    save()
+    await kept?.save()
     if (fault?.kind === 'cut') return void outgoing.destroy()
     if (fault?.kind === 'hold') return
     if (fault?.kind === 'cut_body') return cutWithin(outgoing)
@@ -70,10 +67,10 @@ export async function serveFake(options: FakeServerOptions): Promise<RunningFake
     send(outgoing, platform.key, reply)
   }
 
-  function control({ body, method, path }: FakeRequest, outgoing: ServerResponse): void {
+  async function control({ body, method, path }: FakeRequest, outgoing: ServerResponse): Promise<void> {
     if (path === '/_sandbox/accounts') {
       const credential = fake.newAccount()
-      save()
+      await kept?.save()
       return send(outgoing, platform.key, { status: 201, body: credential })
     }
     if (path === '/_sandbox/faults') {
@@ -171,20 +168,4 @@ function listen(server: Server, port: number, host: string): Promise<void> {
     server.once('error', reject)
     server.listen(port, host, () => resolve())
   })
-}
-
-function stored(file: string): unknown {
-  try {
-    return JSON.parse(readFileSync(file, 'utf8')) as unknown
-  } catch (error) {
-    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return undefined
-    throw error
-  }
-}
-
-/** Replaces the file in one step, so that a killed process leaves either the old or the new state. */
-function store(file: string, state: unknown): void {
-  mkdirSync(dirname(file), { recursive: true })
-  writeFileSync(`${file}.new`, JSON.stringify(state))
-  renameSync(`${file}.new`, file)
 }
