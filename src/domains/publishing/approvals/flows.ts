@@ -21,9 +21,8 @@ export async function flowOf(turn: Turn): Promise<FlowRow | undefined> {
   const memory = turn.memory(KNOWN_FLOW)
   if (memory.flow !== undefined) return memory.flow ?? undefined
   const flow = await approvalFlows.first(turn.sql, { workspaceId: turn.workspaceId })
-  turn.settled(() => {
-    turn.memory(KNOWN_FLOW).flow = flow ?? null
-  })
+  // At once, because a bulk request asks for each of its posts. A turn that writes the flow and fails drops the memory.
+  memory.flow = flow ?? null
   return flow
 }
 
@@ -90,9 +89,7 @@ export class ApprovalFlows {
   }
 
   #forget(turn: Turn): void {
-    turn.settled(() => {
-      turn.memory(KNOWN_FLOW).flow = undefined
-    })
+    turn.memory(KNOWN_FLOW).flow = undefined
   }
 }
 
