@@ -117,6 +117,9 @@ export const ERROR_KINDS = {
 
 export type ErrorKind = keyof typeof ERROR_KINDS
 
+/** The code of a call that was not made, because its platform does not respond to any calls at the moment. */
+export const CALLS_PAUSED = 'calls_paused'
+
 export interface PlatformErrorOptions {
   /** The platform's own code, such as `190` or `InvalidToken`. */
   readonly code?: string | undefined

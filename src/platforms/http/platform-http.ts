@@ -3,7 +3,7 @@ import type { Clock } from '../../core/clock.ts'
 import { OutgoingError, type Outgoing, type OutgoingReply, type StreamBody } from '../../fetch/outgoing.ts'
 import { retryAfterOf } from '../../fetch/retry-after.ts'
 import { OPEN_RULES } from '../../fetch/target.ts'
-import { PlatformError, type ErrorKind, type PlatformErrorOptions } from '../error-kinds.ts'
+import { CALLS_PAUSED, PlatformError, type ErrorKind, type PlatformErrorOptions } from '../error-kinds.ts'
 import type { CircuitBreaker } from './circuit-breaker.ts'
 import { redactedUrl, secretsOf, withoutSecrets } from './redaction.ts'
 
@@ -132,6 +132,7 @@ export class PlatformHttp {
     const wait = breaker.enter(circuit)
     if (wait > 0) {
       throw new PlatformError('network', platform.title, {
+        code: CALLS_PAUSED,
         detail: `${platform.title} does not respond; calls are paused`,
         retryAfter: Math.ceil(wait / 1_000),
         mayHaveHappened: false,

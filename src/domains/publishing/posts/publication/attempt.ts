@@ -1,6 +1,6 @@
 import type { Clock } from '../../../../core/clock.ts'
 import type { Logger } from '../../../../core/log.ts'
-import { PlatformError } from '../../../../platforms/error-kinds.ts'
+import { CALLS_PAUSED, PlatformError } from '../../../../platforms/error-kinds.ts'
 import type { LoggedCall } from '../../../../platforms/http/platform-http.ts'
 import type {
   PublishContext,
@@ -17,7 +17,15 @@ import type { MediaSources } from './media-source.ts'
 import type { Outcome } from './outcomes.ts'
 import { FencedError, type AttemptProgress, type LiveSegment } from './progress.ts'
 import { PROBLEMS, problemOf } from './problems.ts'
-import { ABSENCE_MS, GIVE_UP_MS, HOLD_MS, nextCheckAt, retryDelayMs } from './retry-policy.ts'
+import {
+  ABSENCE_MS,
+  GIVE_UP_MS,
+  HOLD_MS,
+  nextCheckAt,
+  pausedDelayMs,
+  retryDelayMs,
+  togetherMs,
+} from './retry-policy.ts'
 
 /** How long a step may ask to wait within an attempt. Longer waits are new attempts. */
 const SHORT_WAIT_MS = 5_000
@@ -255,8 +263,11 @@ export class Attempt {
     if (failure === undefined && !signal.aborted) log.error({ error, targetId }, 'an attempt to publish failed')
     const problem = failure ? problemOf(failure) : PROBLEMS.internal
     const isFinal = failure?.retry === 'never'
+    const { code, retryAfter } = failure ?? {}
+    const delayMs =
+      code === CALLS_PAUSED ? pausedDelayMs(retryAfter ?? 0, random) : retryDelayMs(attemptCount, retryAfter, random)
     // A server that shuts down hands over at once.
-    const waitMs = signal.aborted ? 0 : retryDelayMs(attemptCount, failure?.retryAfter, random)
+    const waitMs = signal.aborted ? 0 : togetherMs(clock.now(), delayMs)
     const called = this.#segments.find(({ status }) => status === 'calling')
     if (called === undefined) return isFinal ? { kind: 'failed', problem } : this.#waiting(waitMs, problem)
     const site = this.#site

@@ -15,6 +15,23 @@ export function retryDelayMs(attempts: number, retryAfter: number | undefined, r
   return Math.max(SECOND, Math.round(bound * random()), (retryAfter ?? 0) * SECOND)
 }
 
+/**
+ * How long to wait before the next attempt, if this one made no call because calls to the platform are paused. It says
+ * nothing new about the platform, so the wait does not grow.
+ * @param pauseSeconds how long calls are paused
+ */
+export function pausedDelayMs(pauseSeconds: number, random: () => number): number {
+  return pauseSeconds * SECOND + Math.round(FIRST_MS * random())
+}
+
+/** Attempts that begin within this time share a job and a claim, because those of many targets fail together. */
+const TOGETHER_MS = SECOND / 4
+
+/** A delay from now on, extended so that it ends together with those of other targets. */
+export function togetherMs(now: number, delayMs: number): number {
+  return Math.ceil((now + delayMs) / TOGETHER_MS) * TOGETHER_MS - now
+}
+
 /** When the outcome of a lost call is checked, after the call. Listings of platforms lag, so the first check may find nothing. */
 const CHECKS_MS = [5 * SECOND, 30 * SECOND, 70 * SECOND, 3 * MINUTE, 10 * MINUTE, 30 * MINUTE, HOUR, 6 * HOUR, DAY]
 
