@@ -9,7 +9,7 @@
  *    the node at these points.
  *
  * One node, PostgreSQL, Redis and the platform run on this machine. STORES (postgres,redis), DUE (1000) and ROUNDS (3) set
- * the size. A target that is not published ends the run.
+ * the size. LOGS names a file for the output of the node. A target that is not published ends the run.
  */
 import { mkdtemp, rm } from 'node:fs/promises'
 import { Agent, request } from 'node:http'
@@ -27,10 +27,13 @@ const DUE = Number(process.env['DUE'] ?? 1_000)
 const ROUNDS = Number(process.env['ROUNDS'] ?? 3)
 const STORES = (process.env['STORES'] ?? 'postgres,redis').split(',').filter(Boolean)
 const MEMORY = (process.env['MEMORY'] ?? '').split(',').filter(Boolean).map(Number)
-const SNAPSHOTS = process.env['SNAPSHOTS']
+const { LOGS, SNAPSHOTS } = process.env
 /** Platforms that publish a text by one call. */
 const PLATFORM = 'bluesky'
-const ACCOUNTS = 20
+/** The platform takes 2,500 posts an hour from an account. */
+const ACCOUNTS = 100
+/** When no target has been published for so long, the run ends. A platform that is slow on a loaded machine takes time. */
+const STUCK_MS = 120_000
 /** Posts of one bulk request. */
 const BULK = 500
 const log = createLog({ level: 'silent' })
@@ -61,15 +64,19 @@ async function round(world: PublishingWorld, accounts: readonly string[], count:
   await delay(begin - 6_000 - Date.now())
   const pid = world.nodes[0]?.pid ?? 0
   const cpu = cpuSeconds(pid)
+  const seen = { left: count, at: Date.now() }
   for (;;) {
     await delay(500)
-    const left = await world.pool.query<{ left: number }>(
-      `select count(*)::int as left from post_targets where status in ('scheduled', 'publishing')`,
+    const { rows } = await world.pool.query<{ left: number }>(
+      `select count(*)::int as left from post_targets where status in ('scheduled', 'publishing', 'unconfirmed')`,
     )
-    if (left.rows[0]?.left === 0) break
-    if (Date.now() > begin + 120_000) throw new Error(`${left.rows[0]?.left} targets are not published`)
+    const left = rows[0]?.left ?? 0
+    if (left === 0) break
+    if (left < seen.left) Object.assign(seen, { left, at: Date.now() })
+    if (Date.now() > Math.max(begin, seen.at) + STUCK_MS) throw new Error(await unpublished(world, left))
   }
   const cpuMs = ((cpuSeconds(pid) - cpu) * 1_000) / count
+  await sayWhatFailed(world, begin)
   const { rows } = await world.pool.query<{ status: string; called: Date | null }>(
     `select t.status, (
         select (c->>'at')::timestamptz from post_attempts a, jsonb_array_elements(a.calls::jsonb) c
@@ -88,6 +95,30 @@ async function round(world: PublishingWorld, accounts: readonly string[], count:
     arrived: late(arrived.map(({ publishedAt }) => Date.parse(publishedAt))),
     cpuMs,
   }
+}
+
+/** Lists why attempts of a round did not publish: with a platform that always answers, each has a cause on this machine. */
+async function sayWhatFailed(world: PublishingWorld, begin: number): Promise<void> {
+  const { rows } = await world.pool.query<{ count: number; message: string }>(
+    `select count(*)::int as count, a.problem ->> 'message' as message
+     from post_attempts a join post_targets t on t.id = a.target_id
+     where t.scheduled_at = $1 and a.problem is not null group by 2 order by 1 desc limit 5`,
+    [new Date(begin)],
+  )
+  for (const { count, message } of rows) console.log(`${count} attempts ended with: ${message}`)
+}
+
+/** What is known of the targets that are not published. */
+async function unpublished(world: PublishingWorld, count: number): Promise<string> {
+  const { rows } = await world.pool.query(
+    `select status, problem ->> 'code' as problem, scheduled_at, next_attempt_at, lease_until, attempt_count,
+       (select json_agg(s.status) from post_segments s where s.target_id = t.id) as segments,
+       (select json_agg(json_build_object('kind', a.kind, 'started', a.started_at, 'ended', a.ended_at,
+          'outcome', a.outcome, 'problem', a.problem ->> 'message', 'calls', json_array_length(a.calls::json)) order by a.id)
+        from post_attempts a where a.target_id = t.id) as attempts
+     from post_targets t where status in ('scheduled', 'publishing', 'unconfirmed') order by scheduled_at limit 5`,
+  )
+  return `${count} targets are not published at ${new Date().toISOString()}, such as\n${rows.map((row) => JSON.stringify(row)).join('\n')}`
 }
 
 /** How long the platform takes for as many calls at once, with as many connections as a node opens. */
@@ -114,6 +145,7 @@ async function withWorld<T>(store: string, work: (world: PublishingWorld) => Pro
   const world = await PublishingWorld.start({
     databaseUrl: postgres.url,
     ...(redis && { redisUrl: redis.url }),
+    ...(LOGS && { logFile: LOGS }),
     ...(SNAPSHOTS && { env: { NODE_OPTIONS: `--heapsnapshot-signal=SIGUSR2 --diagnostic-dir=${SNAPSHOTS}` } }),
   })
   try {

@@ -101,6 +101,7 @@ async function createPost(response: HttpResponse, gone: Gone, body: unknown): Pr
     batchId: null,
     seriesId: null,
     occurrence: null,
+    ideaId: null,
     createdBy: author,
     approval: null,
     targets: made,
