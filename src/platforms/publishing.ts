@@ -74,8 +74,13 @@ export interface Preparation {
   readonly lifeMs: number
   /** Whether posts without files have such steps as well. */
   readonly texts?: true
+  /**
+   * Whether the parts of a thread can be prepared as well. The part that they answer is not published by then, so steps
+   * that need it have to wait.
+   */
+  readonly replies?: true
   /** Whether the next step has to wait for the time of the post, beside the one that commits. */
-  readonly waits?: (state: PublishState) => boolean
+  readonly waits?: (state: PublishState, part: PublishPart) => boolean
 }
 
 /**

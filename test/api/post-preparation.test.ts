@@ -74,6 +74,28 @@ describe.each(['mastodon', 'x', 'bluesky', 'linkedin', 'facebook', 'threads', 'w
   })
 })
 
+test.each(['mastodon', 'x', 'bluesky'])(
+  'the files of a thread at %s are sent ahead, and its parts in order',
+  async (platform) => {
+    const accountId = await world.account(platform)
+    const content = `thread at ${platform}`
+    const thread = [{ content: `${content}, with a picture`, media: [await world.picture()] }]
+    const post = await world.create({
+      content,
+      thread,
+      scheduledFor: world.later(30 * MINUTE),
+      targets: [{ accountId }],
+    })
+    expect((await prepared(post))[0]).toMatchObject({ status: 'scheduled', statusReason: null })
+    expect(await world.published(content, platform)).toEqual([])
+    due(post)
+    await world.ended(post._id, 'published')
+    const made = sent(await attemptsOf(post, 'publish')).filter((call) => !call.startsWith('GET '))
+    expect(made).toHaveLength(2)
+    expect(await world.published(content, platform)).toHaveLength(2)
+  },
+)
+
 test('a failure is shown before the time of the post, which is published nevertheless if it can be', async () => {
   const post = await schedule('not ahead')
   await addFault(world.app, 'mastodon', { path: '/api/v2/media', kind: 'status', status: 422, times: 1 })

@@ -64,6 +64,18 @@ test('adds a job for a target whose publisher was killed, as soon as its lease h
   expect(await countOf('lost worker')).toBe(1)
 })
 
+test('ignores the targets of deleted posts', async () => {
+  const targetId = await stage.target('mastodon', [part('deleted')])
+  stage.clock.advance(MINUTE)
+  const { postId } = await stage.read(targetId)
+  const { apiKey } = stage.owner
+  expect((await stage.app.send('DELETE /api/posts/{id}', { apiKey, path: { id: postId } })).status).toBe(200)
+  expect(await watched()).toBe(false)
+  await stage.attempt(targetId)
+  expect(await stage.read(targetId)).toMatchObject({ status: 'scheduled', attemptCount: 0 })
+  expect(await countOf('deleted')).toBe(0)
+})
+
 test('publication takes the target away from a preparation that has not ended', async () => {
   const targetId = await stage.target('mastodon', [part('not waiting')])
   const leaseUntil = new Date(stage.clock.now() + LEASE.leaseMs).toISOString()

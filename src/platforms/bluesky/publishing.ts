@@ -68,7 +68,12 @@ export const publishing: Publishing = {
     return { step: media.length > 0 ? 'upload' : 'compose', rkey: tidOf(key, createdAt), blobs: [] }
   },
   // Servers keep blobs that no record names for at least an hour.
-  preparation: { lifeMs: 50 * 60_000, waits: ({ step }) => step === 'gate' },
+  preparation: {
+    lifeMs: 50 * 60_000,
+    replies: true,
+    // The record of a reply names the record that it answers.
+    waits: ({ step }, { role }) => step === 'gate' || (step === 'compose' && role !== 'post'),
+  },
   commits: ({ step }) => step === 'publish',
   step: (context, part, state) => STEPS[(state as State).step](context, part, state as State),
   reconcile: async (context, _part, state) => {

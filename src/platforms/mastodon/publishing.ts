@@ -49,7 +49,7 @@ export const publishing: Publishing = {
   repeatableMs: KEY_LIFE_MS,
   start: ({ media }): State => ({ step: media.length > 0 ? 'upload' : 'publish', media: [] }),
   // Servers keep files that no status has for at least an hour.
-  preparation: { lifeMs: 3_600_000 },
+  preparation: { lifeMs: 3_600_000, replies: true },
   commits: ({ step }) => step === 'publish',
   step: (context, part, state) => {
     const known = state as State

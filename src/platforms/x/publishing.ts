@@ -72,7 +72,7 @@ export const publishing: Publishing = {
     return { step: media.length > 0 ? 'initialize' : 'publish', media: [] }
   },
   // X keeps uploads for 24 hours.
-  preparation: { lifeMs: 24 * 3_600_000 - 3_600_000 },
+  preparation: { lifeMs: 24 * 3_600_000 - 3_600_000, replies: true },
   commits: ({ step }) => step === 'publish',
   step: (context, part, state) => STEPS[(state as State).step](context, part, state as State),
   reconcile: async (context, part) => {

@@ -5,6 +5,7 @@ import type { LoggedCall } from '../../../../platforms/http/platform-http.ts'
 import type {
   PublishContext,
   Publishing,
+  PublishPart,
   PublishState,
   RemotePost,
   StepResult,
@@ -130,7 +131,7 @@ export class Attempt {
     }
     let state = segment.state ?? publishing.start(segment.part, context)
     for (;;) {
-      await this.#untilStep(publishing, state)
+      await this.#untilStep(publishing, segment.part, state)
       // An upload may have taken longer than the post can be late.
       if (segment.status !== 'calling' && publishing.commits(state)) this.#requireAllowed(site)
       const result = await this.#step(site, segment, state)
@@ -149,11 +150,11 @@ export class Attempt {
   }
 
   /** Waits until a step can be made: what others could see is not done before the time of the target. */
-  async #untilStep({ commits, preparation }: Publishing, state: PublishState): Promise<void> {
+  async #untilStep({ commits, preparation }: Publishing, part: PublishPart, state: PublishState): Promise<void> {
     const { dueAt } = this.#claim
     const { signal } = this.#needs
     if (commits(state)) await this.#until(dueAt - INTENT_MS, signal)
-    else if (preparation === undefined || preparation.waits?.(state) === true) await this.#until(dueAt, signal)
+    else if (preparation === undefined || preparation.waits?.(state, part) === true) await this.#until(dueAt, signal)
   }
 
   async #until(at: number, signal?: AbortSignal): Promise<void> {

@@ -35,8 +35,8 @@ export type PreparationClaim = {
   readonly accountId: string
   /** Milliseconds since the epoch. */
   readonly dueAt: number
-  /** The first part. The others need its id. */
-  readonly segment: ClaimedSegment
+  /** The parts that no call has been made for. */
+  readonly segments: readonly ClaimedSegment[]
 } | null
 
 export interface PreparationSettleInput {
@@ -108,11 +108,13 @@ export class PreparationDesk {
       problem: null,
       calls: [],
     })
-    const { id, part, state, status } = first
+    const untouched = segments.filter(({ calledAt, status }) => status === 'pending' && calledAt === null)
     return {
       accountId: target.accountId,
       dueAt,
-      segment: { id, part, state, status, calledAt: null, sentBy: null, remote: null },
+      segments: untouched.map(({ id, part, state, status }) => {
+        return { id, part, state, status, calledAt: null, sentBy: null, remote: null }
+      }),
     }
   }
 

@@ -5,6 +5,7 @@ import type { Logger } from '../../../../../core/log.ts'
 import type { Sql } from '../../../../../core/sql.ts'
 import type { TurnRunner } from '../../../../../core/system-turn.ts'
 import { PlatformError } from '../../../../../platforms/error-kinds.ts'
+import type { PublishContext, Publishing } from '../../../../../platforms/publishing.ts'
 import { CallRecorder } from '../../../../../platforms/http/call-recorder.ts'
 import type { AccountCalls, OpenedAccount } from '../../../../social/accounts/index.ts'
 import type { TargetProblem } from '../../tables.ts'
@@ -72,12 +73,12 @@ export class Preparer {
     beat.unref()
     const timeOut = setTimeout(() => stop.abort(new OutOfTime()), Math.max(0, claim.dueAt - STOP_MS - clock.now()))
     timeOut.unref()
-    const segment: LiveSegment = { ...claim.segment }
+    const segments = claim.segments.map((segment): LiveSegment => ({ ...segment }))
     const both = AbortSignal.any([signal, stop.signal])
     try {
       const options = { signal: both, onCall: made.add, guard: () => progress.requireLease() }
       const ending = await this.#needs.calls
-        .run(claim.accountId, options, (account) => this.#prepare(account, workspaceId, segment, progress, both))
+        .run(claim.accountId, options, (account) => this.#prepareAll(account, workspaceId, segments, progress, both))
         .then((): Ending => ({ problem: null, isEnded: true }))
         .catch((error: unknown) => endingOf(error, both, log))
       await turns.system(workspaceId, settlePreparation, {
@@ -95,21 +96,33 @@ export class Preparer {
     }
   }
 
-  async #prepare(
+  async #prepareAll(
     { context, platform: { publishing } }: OpenedAccount,
     workspaceId: string,
-    segment: LiveSegment,
+    segments: readonly LiveSegment[],
     progress: AttemptProgress,
     signal: AbortSignal,
   ): Promise<void> {
     if (publishing?.preparation === undefined) return
-    const { waits } = publishing.preparation
-    const media = this.#needs.media.of(workspaceId, [segment])
+    const { replies = false } = publishing.preparation
+    const media = this.#needs.media.of(workspaceId, segments)
+    for (const segment of segments.filter(({ part }) => part.role === 'post' || (part.role === 'reply' && replies))) {
+      await this.#prepare(publishing, { ...context, media }, segment, progress, signal)
+    }
+  }
+
+  async #prepare(
+    publishing: Publishing,
+    context: PublishContext,
+    segment: LiveSegment,
+    progress: AttemptProgress,
+    signal: AbortSignal,
+  ): Promise<void> {
     let state = segment.state ?? publishing.start(segment.part, context)
-    while (!publishing.commits(state) && waits?.(state) !== true) {
+    while (!publishing.commits(state) && publishing.preparation?.waits?.(state, segment.part) !== true) {
       signal.throwIfAborted()
       await progress.step(segment, state)
-      const result = await publishing.step({ ...context, media }, segment.part, state)
+      const result = await publishing.step(context, segment.part, state)
       // The platform has it already. Publication will notice that too.
       if (result.kind === 'published') return
       state = result.state
