@@ -63,7 +63,7 @@ test.each(['postgres', 'redis'] as const)(
       })
       expect(ended).toHaveLength(made.length)
       for (const { platform, problem, status } of ended) {
-        expect([platform, world.countOf(platform, 'held once')]).toEqual([platform, 1])
+        expect([platform, world.publishedAt(platform, 'held once').length]).toEqual([platform, 1])
         expect([platform, status, problem?.message]).toEqual(
           UNKNOWN.includes(platform)
             ? [platform, 'unconfirmed', expect.stringContaining('cannot find out')]

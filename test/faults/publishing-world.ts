@@ -167,10 +167,10 @@ export class PublishingWorld {
     return data.targets
   }
 
-  /** How many posts of a platform contain a text. */
-  countOf(platform: string, text: string): number {
+  /** When the posts of a platform that contain a text were published, in milliseconds since the epoch. */
+  publishedAt(platform: string, text: string): number[] {
     const posts = this.sandbox.fakes.get(platform)?.fake.posts() ?? []
-    return posts.filter((post) => post.text.includes(text)).length
+    return posts.filter((post) => post.text.includes(text)).map(({ publishedAt }) => Date.parse(publishedAt))
   }
 
   async stop(): Promise<void> {

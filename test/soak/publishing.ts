@@ -7,7 +7,7 @@
  *
  * - no post is there twice, and the state of each target is true;
  * - no target is silent: each has ended, or says why it waits, or what the user must decide;
- * - no call was made before the time of its target, and none was begun after its late limit.
+ * - nothing was published before the time of its target, and no call was begun after its late limit.
  *
  * Exits with 1 otherwise. A table lists all outcomes. MINUTES (10) or SECONDS set how long posts are due, TARGETS (5000)
  * how many; LOGS names a file for the output of the nodes.
@@ -179,7 +179,7 @@ try {
   const read = async () =>
     (await world.pool.query<PublishedTarget>(settled)).rows.map((row) => ({
       ...row,
-      count: world.countOf(row.platform, row.text),
+      published: world.publishedAt(row.platform, row.text),
     }))
   let rows = await read().catch(() => [])
   while (Date.now() < deadline && (rows.length === 0 || rows.some(({ isEnded }) => !isEnded))) {

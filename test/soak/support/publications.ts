@@ -11,18 +11,18 @@ export interface PublishedTarget {
   readonly startBy: Date
   readonly nextAttemptAt: Date | null
   readonly leaseUntil: Date | null
-  /** When the call that publishes was first made. */
+  /** When it was first stored that the call that publishes is about to be made: half a second before its time at the earliest. */
   readonly calledAt: Date | null
   readonly attempts: number
   /** Whether nothing more happens by itself. */
   readonly isEnded: boolean
-  /** How many posts the platform has. */
-  readonly count: number
+  /** When the posts that the platform has were published, in milliseconds since the epoch. */
+  readonly published: readonly number[]
 }
 
 const FINAL = `'published', 'partial', 'failed', 'missed', 'cancelled'`
 
-/** Reads all targets, as `PublishedTarget` without `count`. */
+/** Reads all targets, as `PublishedTarget` without `published`. */
 export const settled = `
   select t.id, t.platform, t.status, t.problem->>'code' as code, t.problem->>'message' as message,
     t.problem->>'whoActs' as "whoActs", p.body->>'content' as text, t.scheduled_at as "scheduledAt",
@@ -44,13 +44,14 @@ export function judge(rows: readonly PublishedTarget[], expected: number, now: n
 }
 
 function faultsOf(row: PublishedTarget, now: number): string[] {
-  const { calledAt, count, scheduledAt, startBy, status } = row
+  const { calledAt, published, scheduledAt, startBy, status } = row
+  const count = published.length
   const checks: readonly [fault: string, isBroken: boolean][] = [
     ['duplicate', count > 1],
     ['said to be published, but is not there', status === 'published' && count === 0],
     ['is there, but is not said to be', count > 0 && ['failed', 'missed', 'cancelled', 'scheduled'].includes(status)],
     ['silent', isSilent(row, now)],
-    ['called before its time', calledAt !== null && calledAt.getTime() < scheduledAt.getTime()],
+    ['published before its time', published.some((at) => at < scheduledAt.getTime())],
     ['called after its late limit', calledAt !== null && calledAt.getTime() > startBy.getTime()],
   ]
   return checks.filter(([, isBroken]) => isBroken).map(([fault]) => fault)
