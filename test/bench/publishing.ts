@@ -50,7 +50,7 @@ interface Round {
 
 /** Schedules posts for the same second, and waits until they are published. */
 async function round(world: PublishingWorld, accounts: readonly string[], count: number): Promise<Round> {
-  const begin = Math.ceil((Date.now() + 12_000 + count * 12) / 1_000) * 1_000
+  const begin = Math.ceil((Date.now() + 12_000 + count * 6) / 1_000) * 1_000
   const scheduledFor = new Date(begin).toISOString()
   for (let first = 0; first < count; first += BULK) {
     const posts = Array.from({ length: Math.min(BULK, count - first) }, (_, index) => ({
