@@ -1,7 +1,9 @@
 import { afterAll, beforeAll, expect, test } from 'vitest'
+import { DAY } from '../../src/core/clock.ts'
 import { PLANS } from '../../src/domains/money/plans/plans.ts'
 import { startApp, type App } from '../support/app.ts'
 import { PIXEL } from '../support/pixel.ts'
+import { waitFor } from '../support/wait.ts'
 import { World } from '../support/world.ts'
 
 /** The plan limits how many of each resource a workspace can have. */
@@ -16,6 +18,7 @@ const COUNTED = [
   'channels',
   'groups',
   'roles',
+  'openPosts',
 ] as const
 const usual = { ...PLANS.free.limits }
 let app: App
@@ -27,7 +30,7 @@ beforeAll(async () => {
   await world.workspace('acme', 'ada')
   await world.workspace('other', 'ada')
   // Small limits keep the test fast.
-  const limits = [...COUNTED, 'directConversations'].map((name) => [name, BOUND])
+  const limits = [...COUNTED, 'directConversations', 'recurringPosts'].map((name) => [name, BOUND])
   Object.assign(PLANS.free.limits, Object.fromEntries(limits))
 })
 afterAll(async () => {
@@ -81,6 +84,7 @@ const MAKERS: Record<(typeof COUNTED)[number], Maker> = {
     body: (n) => ({ name: `R${n}`, scopes: [] }),
     unmake: 'DELETE /api/team/{workspaceId}/roles/{id}',
   },
+  openPosts: { make: 'POST /api/posts', body: (n) => ({ content: `P${n}` }), unmake: 'DELETE /api/posts/{id}' },
 }
 
 test.each(COUNTED)('enforces the plan limit on %s, even with concurrent requests', async (limit) => {
@@ -177,4 +181,57 @@ test('enforces the plan limit on direct conversations', async () => {
   // An existing conversation is returned, and channels have a limit of their own.
   const [known = ''] = others.filter((_, index) => replies[index]?.status === 201)
   expect((await open(known)).status).toBe(200)
+})
+
+test('counts the posts of a bulk request and of ideas, and those that are published or deleted no more', async () => {
+  await world.workspace('posting', 'ida')
+  const workspaceId = world.id('posting')
+  const ida = world.as('ida')
+  const bulk = (count: number) => {
+    const posts = Array.from({ length: count }, (_, n) => ({ content: `Bulk ${n}`, targets: [] }))
+    return ida.call('POST /api/posts/bulk', { body: { workspaceId, posts } })
+  }
+  const list = () => ida.call('GET /api/posts', { query: { workspaceId } })
+  expect((await bulk(BOUND + 1)).body.details).toMatchObject({ limit: 'openPosts', value: BOUND })
+  expect((await list()).body.data).toEqual([])
+  expect((await bulk(BOUND)).status).toBe(201)
+  const board = await ida.call('POST /api/ideas/boards', { body: { workspaceId, name: 'Ideas' } })
+  const body = { workspaceId, boardId: board.body.data._id, title: 'An idea' }
+  const idea = await ida.call('POST /api/ideas', { body })
+  const convert = () => ida.call('POST /api/ideas/{id}/convert', { path: { id: idea.body.data._id } })
+  expect((await convert()).body.details).toMatchObject({ limit: 'openPosts', used: BOUND })
+  const [first] = (await list()).body.data as { _id: string }[]
+  await app.database.run(`update posts set status = 'published' where id = $1`, [first?._id ?? null])
+  expect((await convert()).status).toBe(201)
+  expect((await bulk(1)).status).toBe(402)
+})
+
+test('enforces the plan limit on recurring posts, and not on their occurrences', async () => {
+  await world.workspace('recurring', 'rae')
+  const workspaceId = world.id('recurring')
+  const rae = world.as('rae')
+  const account = { workspaceId, platform: 'mastodon', sandbox: true }
+  const accountId: string = (await rae.call('POST /api/social-accounts', { body: account })).body.data._id
+  const tomorrow = new Date(Date.now() + DAY).toISOString().slice(0, 10)
+  const create = (n: number) => {
+    const recurrence = { rrule: 'FREQ=DAILY;COUNT=2' }
+    const scheduledFor = `${tomorrow}T1${n}:00`
+    const targets = [{ accountId }]
+    return rae.call('POST /api/posts', { body: { workspaceId, content: `R${n}`, targets, scheduledFor, recurrence } })
+  }
+  const free = PLANS.free.limits
+  Object.assign(free, { openPosts: usual.openPosts })
+  const made = []
+  for (let n = 0; n < BOUND; n += 1) made.push(await create(n))
+  expect(made.map(({ status }) => status)).toEqual(made.map(() => 201))
+  const refused = await create(BOUND)
+  expect([refused.status, refused.body.details]).toMatchObject([402, { limit: 'recurringPosts', used: BOUND }])
+  // Their next occurrences are made although no post more can be planned.
+  Object.assign(free, { openPosts: 1 })
+  const count = async () => (await rae.call('GET /api/posts', { query: { workspaceId } })).body.data.length as number
+  await waitFor(async () => (await count()) === 2 * BOUND, { what: 'the next occurrences' })
+  Object.assign(free, { openPosts: BOUND })
+  const [{ seriesId }] = made.map(({ body }) => body.data) as [{ seriesId: string }]
+  expect((await rae.call('POST /api/posts/series/{seriesId}/end', { path: { seriesId }, body: {} })).status).toBe(200)
+  expect((await create(BOUND)).body.details).toMatchObject({ limit: 'openPosts' })
 })

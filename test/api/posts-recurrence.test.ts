@@ -478,19 +478,19 @@ describe('exactly once', () => {
 
   test('a turn that fails in the middle leaves nothing, and a restarted node goes on', async () => {
     const { author } = app.composition.services.posts
-    const add = author.add.bind(author)
+    const write = author.write.bind(author)
     let calls = 0
-    author.add = (...given) => {
+    author.write = (...given) => {
       calls += 1
       // The first post is made with the series. Then the third turn fails at its fifth post, again and again.
       if (calls > 1 + 20 + 4) throw new Error('The node stops here')
-      return add(...given)
+      return write(...given)
     }
     const first = await daily()
     await made(idOf(first), 21)
     await waitFor(() => (calls > 25 ? true : undefined))
     expect(await postsOf(idOf(first))).toHaveLength(21)
-    author.add = add
+    author.write = write
     const restarted = await startApp({ databaseUrl: app.databaseUrl, clock, env: { JWT_SECRET: 'x'.repeat(40) } })
     try {
       const input = { seriesId: idOf(first) }

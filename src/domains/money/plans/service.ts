@@ -41,6 +41,8 @@ const COUNTED = {
   groups: 'groups in a workspace',
   roles: 'custom roles in a workspace',
   webhooks: 'webhooks in a workspace',
+  openPosts: 'posts in a workspace that are not published yet',
+  recurringPosts: 'recurring posts in a workspace',
 } as const satisfies Partial<Record<LimitName, string>>
 
 type CountedLimit = keyof typeof COUNTED
@@ -154,13 +156,24 @@ export class PlanService implements Subscriptions {
    * @throws AppError plan_limit_reached
    */
   async requireRoom(workspaceId: string, limit: CountedLimit, used: number, more = 1): Promise<void> {
-    if (PLAN_NAMES.every((name) => used + more <= PLANS[name].limits[limit])) return
+    const allowance = await this.#exceeded(workspaceId, limit, used + more)
+    if (allowance === undefined) return
+    const message = `The ${allowance.plan} plan allows ${allowance[limit]} ${COUNTED[limit]}; there are ${used}.`
+    throw this.limitError(allowance, limit, used, message)
+  }
+
+  /** Whether a workspace can have more of something. See `requireRoom`. */
+  async hasRoom(workspaceId: string, limit: CountedLimit, used: number, more = 1): Promise<boolean> {
+    return (await this.#exceeded(workspaceId, limit, used + more)) === undefined
+  }
+
+  /** The allowance of a workspace that does not cover a number; undefined if it does. */
+  async #exceeded(workspaceId: string, limit: CountedLimit, count: number): Promise<Allowance | undefined> {
+    if (PLAN_NAMES.every((name) => count <= PLANS[name].limits[limit])) return undefined
     const payerId = await this.#payers.find(workspaceId)
     if (payerId === undefined) throw NotFound()
     const allowance = await this.limitsOf(payerId)
-    if (used + more <= allowance[limit]) return
-    const message = `The ${allowance.plan} plan allows ${allowance[limit]} ${COUNTED[limit]}; there are ${used}.`
-    throw this.limitError(allowance, limit, used, message)
+    return count <= allowance[limit] ? undefined : allowance
   }
 
   /** Puts a user on another plan. The billing cycle stays the same; charging is up to the caller. */

@@ -22,6 +22,7 @@ import type { PlannedTime } from './time.ts'
 import { loadOf } from './reservations/load.ts'
 import { reservationsOf } from './reservations/turn-reservations.ts'
 import type { RoomPlanner } from './budgets/planner.ts'
+import type { PostQuota } from './quota.ts'
 import { timeOf, wantedTargets, type NewPostTimes } from './new-post-times.ts'
 import { newTarget, type WantedTarget } from './new-target.ts'
 import type { PostFacts } from './views.ts'
@@ -49,6 +50,7 @@ interface AuthorNeeds {
   readonly room: RoomPlanner
   readonly approvals: Provided<ApprovalGate>
   readonly edits: PublishedEdits
+  readonly quota: PostQuota
 }
 
 /** Makes changes of a post at the platforms where it is published. */
@@ -65,14 +67,16 @@ export class PostAuthor {
   readonly #room: RoomPlanner
   readonly #approvals: Provided<ApprovalGate>
   readonly #edits: PublishedEdits
+  readonly #quota: PostQuota
 
-  constructor({ approvals, checks, clock, edits, room, times }: AuthorNeeds) {
+  constructor({ approvals, checks, clock, edits, quota, room, times }: AuthorNeeds) {
     this.#clock = clock
     this.#checks = checks
     this.#times = times
     this.#room = room
     this.#approvals = approvals
     this.#edits = edits
+    this.#quota = quota
   }
 
   /** Reads the accounts of all posts that a batch creates, in one statement. The copy is valid for this batch only. */
@@ -88,7 +92,7 @@ export class PostAuthor {
 
   /**
    * Creates a post: a draft, or a scheduled one.
-   * @throws AppError validation_failed, platform_validation_failed, account_not_usable, queue_full
+   * @throws AppError validation_failed, platform_validation_failed, account_not_usable, queue_full, plan_limit_reached
    */
   async create(turn: Turn, input: NewPostInput, userId: string): Promise<PostData> {
     return this.add(turn, await this.build(turn, input, { userId }), input.publishNow)
@@ -142,8 +146,14 @@ export class PostAuthor {
     return { post, targets }
   }
 
-  /** Writes a prepared post and plans its publication. */
-  async add(turn: Turn, { post, targets: prepared }: LoadedPost, publishNow = false): Promise<PostData> {
+  /** Writes a prepared post and plans its publication. @throws AppError plan_limit_reached */
+  async add(turn: Turn, prepared: LoadedPost, publishNow = false): Promise<PostData> {
+    await this.#quota.take(turn)
+    return this.write(turn, prepared, publishNow)
+  }
+
+  /** The same for a post that the plan does not limit. */
+  async write(turn: Turn, { post, targets: prepared }: LoadedPost, publishNow = false): Promise<PostData> {
     const { createdAt: at, createdBy: userId, lateMinutes } = post
     const place = await this.#place(turn)
     const planned = prepared.map((target) => {

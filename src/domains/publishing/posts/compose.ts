@@ -30,6 +30,7 @@ import { Publisher } from './publication/publisher.ts'
 import { Settlement } from './publication/settlement.ts'
 import { TargetWatchdog } from './publication/watchdog.ts'
 import { NewPostTimes } from './new-post-times.ts'
+import { PostQuota } from './quota.ts'
 import { PostReader } from './reader.ts'
 import { PostBin } from './remote/bin.ts'
 import { RemoteDesk } from './remote/desk.ts'
@@ -56,10 +57,11 @@ export function composePosts(
   {
     assets,
     health,
+    plans,
     socialAccounts,
     switches,
     workspaces,
-  }: Pick<Services, 'assets' | 'health' | 'socialAccounts' | 'switches' | 'workspaces'>,
+  }: Pick<Services, 'assets' | 'health' | 'plans' | 'socialAccounts' | 'switches' | 'workspaces'>,
 ) {
   const checks = new PostChecks(socialAccounts.directory)
   const approvals = new Provided<ApprovalGate>('approvals of posts')
@@ -68,13 +70,21 @@ export function composePosts(
   const room = new RoomPlanner(clock, checks, slots)
   const remoteDesk = new RemoteDesk(clock, socialAccounts.directory)
   const times = new NewPostTimes(room, slots)
-  const author = new PostAuthor({ clock, checks, times, room, approvals, edits: remoteDesk })
+  const author = new PostAuthor({
+    clock,
+    checks,
+    times,
+    room,
+    approvals,
+    edits: remoteDesk,
+    quota: new PostQuota(plans),
+  })
   const actions = new PostActions({ clock, author, checks, slots, room, approvals })
   const reader = new PostReader(sql, searches)
   const validation = new PostValidation({ sql, clock, checks, times })
   const { seriesRunner, seriesWatch, ...series } = composeSeries(
     { sql, clock, turns },
-    { author, checks, room, validation, workspaces },
+    { author, checks, plans, room, validation, workspaces },
   )
   const upcoming = new UpcomingPosts(sql, clock)
   assets.uses.register(assetUses)

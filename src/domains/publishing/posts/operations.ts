@@ -1,5 +1,12 @@
 import { EXAMPLE } from '../../../core/example-ids.ts'
-import { Conflict, NotFound, PreconditionFailed, SearchTooBroad, ValidationFailed } from '../../../core/errors.ts'
+import {
+  Conflict,
+  NotFound,
+  PlanLimit,
+  PreconditionFailed,
+  SearchTooBroad,
+  ValidationFailed,
+} from '../../../core/errors.ts'
 import { from, operation, owner } from '../../../core/operation.ts'
 import { pageRequest } from '../../../core/page.ts'
 import { accepted, created, done, ok, storedList } from '../../../core/reply.ts'
@@ -37,7 +44,7 @@ export const createPost = operation({
   turn: true,
   body: NewPost,
   returns: { 201: Envelope(PostView) },
-  errors: [...SCHEDULING, QueueFull],
+  errors: [...SCHEDULING, QueueFull, PlanLimit],
   example: { body: EXAMPLE_BODY },
   prelude: (requests, batch) => batch.posts.author.prepare(requests, batch),
   handle: async ({ body, caller, posts, turn }) =>
@@ -95,7 +102,7 @@ export const updatePost = operation({
   body: PostChange,
   etag: 'edits',
   returns: { 200: Envelope(PostView) },
-  errors: [NotFound, PreconditionFailed, Conflict, ...SCHEDULING],
+  errors: [NotFound, PreconditionFailed, Conflict, ...SCHEDULING, PlanLimit],
   example: { ...EXAMPLE_PATH, body: { content: 'We are live on Friday at one.' } },
   handle: async ({ body, caller: { userId }, ifMatch, path, posts, turn }) => {
     const { recurrence } = body

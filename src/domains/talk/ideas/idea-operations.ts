@@ -1,4 +1,4 @@
-import { Conflict, NotFound, PreconditionFailed, ValidationFailed } from '../../../core/errors.ts'
+import { Conflict, NotFound, PlanLimit, PreconditionFailed, ValidationFailed } from '../../../core/errors.ts'
 import { EXAMPLE } from '../../../core/example-ids.ts'
 import { from, operation, owner } from '../../../core/operation.ts'
 import { created, done, list, ok } from '../../../core/reply.ts'
@@ -178,7 +178,7 @@ export const convertIdea = operation({
   turn: true,
   path: IdeaPath,
   returns: { 200: Envelope(PostView), 201: Envelope(PostView) },
-  errors: [NotFound],
+  errors: [NotFound, PlanLimit],
   example: { path: { id } },
   handle: async ({ caller, ideas, path, turn }) => {
     const { isNew, post } = await ideas.conversion.convert(turn, path.id, caller.userId)

@@ -1,6 +1,6 @@
 import { buffer } from 'node:stream/consumers'
 import { EXAMPLE } from '../../../../core/example-ids.ts'
-import { Conflict, NotFound, ValidationFailed } from '../../../../core/errors.ts'
+import { Conflict, NotFound, PlanLimit, ValidationFailed } from '../../../../core/errors.ts'
 import { from, operation, owner } from '../../../../core/operation.ts'
 import { pageFields, pageRequest } from '../../../../core/page.ts'
 import { file, FILE, list, ok } from '../../../../core/reply.ts'
@@ -36,7 +36,7 @@ export const createPostsBulk = operation({
   bodyLimit: MOST_IMPORT_BYTES,
   body: BulkPosts,
   returns: { 200: Envelope(BulkResult), 201: Envelope(BulkResult) },
-  errors: [ValidationFailed, BulkRefused],
+  errors: [ValidationFailed, BulkRefused, PlanLimit],
   example: {
     body: { workspaceId, posts: [{ content: 'We are live on Friday at noon.', targets: [{ accountId }] }] },
   },
@@ -53,7 +53,7 @@ export const importPosts = operation({
   body: ImportFields,
   upload: { kind: 'multipart', maxBytes: MOST_IMPORT_BYTES },
   returns: { 200: Envelope(BulkResult), 201: Envelope(BulkResult) },
-  errors: [ValidationFailed, BulkRefused],
+  errors: [ValidationFailed, BulkRefused, PlanLimit],
   example: { body: { workspaceId, dryRun: true } },
   handle: async ({ body: { workspaceId: id, ...options }, caller: { userId }, turns, upload }) => {
     const bytes = await buffer(upload.stream)

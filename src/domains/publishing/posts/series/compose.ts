@@ -12,7 +12,7 @@ import { SeriesReader } from './reader.ts'
 import { SeriesRunner } from './runner.ts'
 import { SeriesWatch } from './watch.ts'
 
-interface Posts extends Pick<Services, 'workspaces'> {
+interface Posts extends Pick<Services, 'plans' | 'workspaces'> {
   readonly author: PostAuthor
   readonly checks: PostChecks
   readonly room: RoomPlanner
@@ -22,7 +22,7 @@ interface Posts extends Pick<Services, 'workspaces'> {
 /** Builds the services of recurring posts. */
 export function composeSeries(
   { clock, sql, turns }: Pick<Foundation, 'clock' | 'turns'> & { readonly sql: Foundation['database'] },
-  { author, checks, room, validation, workspaces }: Posts,
+  { author, checks, plans, room, validation, workspaces }: Posts,
 ) {
   const reader = new SeriesReader(sql, clock)
   const maker = new OccurrenceMaker({ clock, author, checks, room })
@@ -31,7 +31,7 @@ export function composeSeries(
   })
   return {
     reader,
-    desk: new SeriesDesk({ sql, clock, author, checks, reader, validation }),
+    desk: new SeriesDesk({ sql, clock, author, checks, plans, reader, validation }),
     changes: new SeriesChanges({ clock, author, checks, maker, reader }),
     seriesRunner: new SeriesRunner(clock, maker),
     seriesWatch: new SeriesWatch(sql, clock, turns),

@@ -5,6 +5,8 @@ import { uuidv7 } from '../../../../core/id.ts'
 import { requireVersion, type IfMatch } from '../../../../core/precondition.ts'
 import type { Sql } from '../../../../core/sql.ts'
 import type { Turn } from '../../../../core/turn.ts'
+import { anyOf } from '../../../../db/condition.ts'
+import type { PlanService } from '../../../money/plans/index.ts'
 import { timeZoneOf } from '../../../workspace/workspaces/index.ts'
 import { bodyOf, overrideOf } from '../content.ts'
 import { plannedTime } from '../time.ts'
@@ -38,6 +40,7 @@ interface Needs {
   readonly checks: PostChecks
   readonly reader: SeriesReader
   readonly validation: PostValidation
+  readonly plans: PlanService
 }
 
 type PostCheckData = Static<typeof PostCheck>
@@ -164,9 +167,12 @@ export class SeriesDesk {
     const rule = recurrenceOf({ rrule, exdates, rdates }, { localTime, timeZone })
     const template = templateOf(first, variationsOf(variations))
     const resources = await resourcesOf(turn, this.#needs.checks, template)
+    const { checks, clock, plans } = this.#needs
+    const count = await postSeries.count(turn.sql, { workspaceId, status: anyOf(['active', 'paused']) })
+    await plans.requireRoom(workspaceId, 'recurringPosts', count)
     const repeats = occurrences(rule, { limit: 2 }).occurrences.length > 1
-    if (repeats) requirePublishable(this.#needs.checks, template, resources)
-    const at = new Date(this.#needs.clock.now()).toISOString()
+    if (repeats) requirePublishable(checks, template, resources)
+    const at = new Date(clock.now()).toISOString()
     const row: SeriesRow = {
       id: seriesId,
       workspaceId,

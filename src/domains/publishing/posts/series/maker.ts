@@ -104,7 +104,8 @@ export class OccurrenceMaker {
       // The next account of the post, and the next occurrence, find less room.
       reservationsOf(turn).change([], [target])
     }
-    await this.#author.add(turn, { post, targets })
+    // The plan limits series, not their posts: an occurrence is never missing.
+    await this.#author.write(turn, { post, targets })
     return { postId: post.id, problems: targets.flatMap(({ problem }) => problem ?? []) }
   }
 
