@@ -35,10 +35,12 @@ export function multipart(
     }
     yield end
   }
-  return {
-    headers: { 'Content-Type': `multipart/form-data; boundary=${boundary}` },
-    body: { stream: Readable.from(chunks()), size },
-  }
+  const stream = Readable.from(chunks())
+  // What the form has not read of its files is closed with it.
+  stream.once('close', () => {
+    for (const { body } of files) body.stream.destroy()
+  })
+  return { headers: { 'Content-Type': `multipart/form-data; boundary=${boundary}` }, body: { stream, size } }
 }
 
 function headOf(boundary: string, disposition: string, value?: string): Buffer {

@@ -1,11 +1,12 @@
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { Readable } from 'node:stream'
-import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
+import { afterAll, beforeAll, beforeEach, describe, expect, test, vi } from 'vitest'
 import { ManualClock, SECOND } from '../../core/clock.ts'
 import { Outgoing } from '../../fetch/outgoing.ts'
 import { CircuitBreaker } from './circuit-breaker.ts'
 import type { PlatformError } from '../error-kinds.ts'
+import { multipart } from './multipart.ts'
 import {
   kindOfStatus,
   PlatformHttp,
@@ -221,6 +222,20 @@ describe('PlatformHttp', () => {
     })
     answer = (_request, reply) => void reply.end('x'.repeat(5_000))
     await expect(client().send({ url: base, maxBytes: 1_000 })).rejects.toMatchObject({ code: 'too_large' })
+  })
+
+  test('closes the files of calls that fail or are not made', async () => {
+    const upload = async (url: string, http = client()) => {
+      const file = Readable.from(['bytes'])
+      const form = multipart({}, [{ field: 'file', filename: 'a', type: 'image/png', body: { stream: file, size: 5 } }])
+      await expect(http.send({ method: 'POST', url, ...form })).rejects.toMatchObject({ mayHaveHappened: false })
+      return file
+    }
+    const http = client()
+    for (let count = 0; count < 5; count += 1) await expect(upload('http://127.0.0.1:1/', http)).resolves.toBeDefined()
+    // The last one is not made, because calls are paused.
+    const files = [await upload('http://127.0.0.1:1/'), await upload('http://127.0.0.1:1/', http)]
+    await vi.waitFor(() => expect(files.map(({ destroyed }) => destroyed)).toEqual([true, true]))
   })
 
   test('stops calling a host that keeps failing', async () => {

@@ -126,6 +126,15 @@ export class PlatformHttp {
 
   /** @throws PlatformError */
   async send(request: PlatformRequest): Promise<PlatformReply> {
+    try {
+      return await this.#send(request)
+    } finally {
+      // A call that was not made, or has failed, has not read its file to the end. It would stay open.
+      if (request.body !== undefined && 'stream' in request.body) request.body.stream.destroy()
+    }
+  }
+
+  async #send(request: PlatformRequest): Promise<PlatformReply> {
     const { breaker, clock, platform } = this.#options
     const url = urlOf(request)
     const circuit = `${platform.key} ${request.circuit ?? URL.parse(url)?.host ?? ''}`
