@@ -19,7 +19,9 @@ test('rows with the same properties share a statement, and no values', () => {
       'from json_populate_recordset(null::"things", $1::json)',
     row: { id: 1, workspace_id: 2, note: 'a' },
   })
-  expect(second).toEqual({ statement: first.statement, row: { id: 3, workspace_id: 4, note: null } })
+  expect(second.statement).toBe(first.statement)
+  // PostgreSQL reads what JSON leaves out as null.
+  expect(JSON.stringify(second.row)).toBe('{"id":3,"workspace_id":4}')
 })
 
 test('a property without a value is left out, so that its column gets the default', () => {

@@ -14,13 +14,13 @@ export class RowShape {
   readonly #properties: readonly string[]
   readonly #columns: readonly string[]
   /** All columns without values. Each row is a copy of it, because adding columns one by one is several times slower. */
-  readonly #empty: Readonly<Record<string, unknown>>
+  readonly #empty: Readonly<Record<string, undefined>>
   readonly #insert: string
 
   constructor(table: string, properties: readonly string[], columnOf: (property: string) => string) {
     this.#properties = properties
     this.#columns = properties.map(columnOf)
-    this.#empty = Object.fromEntries(this.#columns.map((column) => [column, null]))
+    this.#empty = Object.fromEntries(this.#columns.map((column) => [column, undefined]))
     const names = this.#columns.map((column) => `"${column}"`).join(', ')
     this.#insert = `insert into "${table}" (${names}) select ${names} from json_populate_recordset(null::"${table}", $1::json)`
   }
@@ -32,13 +32,14 @@ export class RowShape {
 
   /** The row by column names, or undefined if it names other properties or another order. */
   rename(row: object): Record<string, unknown> | undefined {
-    const renamed = { ...this.#empty }
+    const renamed: Record<string, unknown> = { ...this.#empty }
     let next = 0
     for (const property of Object.keys(row)) {
       const value = (row as Record<string, unknown>)[property]
       if (value === undefined) continue
       if (this.#properties[next] !== property) return undefined
-      renamed[this.#columns[next] as string] = value
+      // JSON leaves `undefined` out, and PostgreSQL reads a missing field as null. Many columns of most rows are null.
+      renamed[this.#columns[next] as string] = value ?? undefined
       next += 1
     }
     return next === this.#properties.length ? renamed : undefined

@@ -12,8 +12,16 @@ const MENTION = /(?<![\p{L}\p{N}_/.@])@[\w][\w.-]*(?:@[\p{L}\p{N}][\p{L}\p{N}.-]
 /** `#word` with at least one letter, and `$TICKER`. */
 const HASHTAG = /(?<![\p{L}\p{N}_&/])(?:[#＃][\p{L}\p{N}\p{M}_·]*[\p{L}_][\p{L}\p{N}\p{M}_·]*|\$[A-Za-z]{1,6}\b)/gu
 
+/** The last text, because a post is checked for one platform after the other. */
+let last: { readonly text: string; readonly spans: readonly Span[] } = { text: '', spans: [] }
+
 /** The links, mentions and hashtags of a text, in order and without overlaps. */
-export function spansOf(text: string): Span[] {
+export function spansOf(text: string): readonly Span[] {
+  if (last.text !== text) last = { text, spans: findSpans(text) }
+  return last.spans
+}
+
+function findSpans(text: string): readonly Span[] {
   if (!/[@#＃$.]/.test(text)) return []
   const found = [
     ...matches(text, LINK, 'link'),
