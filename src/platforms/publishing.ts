@@ -57,10 +57,14 @@ export type StepResult =
     }
   | { readonly kind: 'published'; readonly post: RemotePost }
 
-/** Whether a call whose reply was lost has published. `unknown`: the platform cannot tell. */
+/**
+ * Whether a call whose reply was lost has published. `unknown`: the platform cannot tell. `pending`: it has everything
+ * that it needs, and can tell later.
+ */
 export type Reconciled =
   | { readonly kind: 'published'; readonly post: RemotePost }
   | { readonly kind: 'absent' }
+  | { readonly kind: 'pending' }
   | { readonly kind: 'unknown'; readonly reason: string }
 
 /** Figures of a post. A figure that the platform does not report is left out. */

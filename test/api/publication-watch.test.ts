@@ -3,7 +3,7 @@ import { MINUTE, SECOND } from '../../src/core/clock.ts'
 import { createLog } from '../../src/core/log.ts'
 import { LEASE } from '../../src/domains/publishing/posts/publication/lease.ts'
 import { PublicationStage } from '../support/publication.ts'
-import { sandboxPosts } from '../support/sandbox-faults.ts'
+import { addFault, sandboxPosts } from '../support/sandbox-faults.ts'
 
 /** What becomes of targets whose job or publisher was lost, and of those that wait for the end of an outage. */
 
@@ -34,8 +34,8 @@ async function jobCount(): Promise<number> {
   return row?.count ?? 0
 }
 
-async function countOf(text: string): Promise<number> {
-  return (await sandboxPosts(stage.app, 'mastodon')).filter((post) => post.text.includes(text)).length
+async function countOf(text: string, platform = 'mastodon'): Promise<number> {
+  return (await sandboxPosts(stage.app, platform)).filter((post) => post.text.includes(text)).length
 }
 
 test('adds a job for a target whose job was lost, half a minute after its time', async () => {
@@ -109,6 +109,30 @@ test('does not begin the call after the late limit, however long the upload took
   })
   expect(await stage.finish(targetId)).toMatchObject({ status: 'missed', problem: { code: 'too_late' } })
   expect(await countOf('a slow upload')).toBe(0)
+})
+
+test('does not call a post missed that its platform has and is processing', async () => {
+  const video = {
+    kind: 'video',
+    type: 'video/mp4',
+    name: 'film.mp4',
+    bytes: 2_000,
+    width: 1_080,
+    height: 1_920,
+  } as const
+  const film = { ...part('in the works'), media: [{ ...video, id: stage.file(video.bytes) }] }
+  const targetId = await stage.target('tiktok', [{ ...film, options: { privacy_level: 'SELF_ONLY' } }])
+  const startBy = new Date(stage.clock.now() + MINUTE).toISOString()
+  await stage.app.database.run('update post_targets set start_by = $1 where id = $2', [startBy, targetId])
+  await addFault(stage.app, 'tiktok', { path: '/upload/', kind: 'cut', times: 1 })
+  await stage.attempt(targetId)
+  expect(await stage.read(targetId)).toMatchObject({ status: 'unconfirmed' })
+  // TikTok still processes the video when its reply could no longer come late.
+  stage.clock.advance(2 * MINUTE)
+  await stage.attempt(targetId)
+  expect(await stage.read(targetId)).toMatchObject({ status: 'unconfirmed', problem: { code: 'outcome_unknown' } })
+  expect(await stage.finish(targetId)).toMatchObject({ status: 'published' })
+  expect(await countOf('in the works', 'tiktok')).toBe(1)
 })
 
 test('publishes what waited for the end of an outage in order, one after the other', async () => {

@@ -83,7 +83,7 @@ export const publishing: Publishing = {
   },
   reconcile: async (context, part, state) => {
     const known = state as State
-    return known.publishId === undefined ? findPhotos(context, part) : findPublication(context, known)
+    return known.publishId === undefined ? findPhotos(context, part) : findPublication(context, part, known)
   },
   insights: async (context, { id }) => {
     const { data } = await call(context, '/v2/video/query/', {
@@ -207,12 +207,15 @@ function postOf({ credential }: AccountContext, { media, publishId = '' }: State
   }
 }
 
-/** A publication that is not complete counts as absent: its session continues, so the step cannot publish twice. */
-async function findPublication(context: AccountContext, state: State): Promise<Reconciled> {
+/**
+ * A publication whose bytes TikTok does not all have, or that failed, counts as absent: its session continues, so the
+ * step cannot publish twice.
+ */
+async function findPublication(context: AccountContext, { media }: PublishPart, state: State): Promise<Reconciled> {
   const { status, text } = await statusOf(context, state)
-  return status.status === 'PUBLISH_COMPLETE'
-    ? { kind: 'published', post: postOf(context, state, text) }
-    : { kind: 'absent' }
+  if (status.status === 'PUBLISH_COMPLETE') return { kind: 'published', post: postOf(context, state, text) }
+  const isReceived = (status.uploaded_bytes ?? 0) >= (media[0]?.bytes ?? 0)
+  return status.status === 'PROCESSING_UPLOAD' && isReceived ? { kind: 'pending' } : { kind: 'absent' }
 }
 
 /** Looks for photos when the reply to `init` was lost, so the `publish_id` is unknown. */

@@ -162,8 +162,8 @@ describe('publishing', () => {
     expect(await tiktok.publishing.reconcile?.(account, part, state)).toEqual({ kind: 'absent' })
     peer.running.faults.add({ path: '/upload/', kind: 'cut', times: 1 })
     await expect(peer.publish(account, part, state)).rejects.toMatchObject({ kind: 'network', mayHaveHappened: true })
-    // TikTok still processes it, so the step is repeated, and the session recognizes that.
-    expect(await tiktok.publishing.reconcile?.(account, part, state)).toEqual({ kind: 'absent' })
+    // TikTok still processes it. If the step is repeated nevertheless, the session recognizes that.
+    expect(await tiktok.publishing.reconcile?.(account, part, state)).toEqual({ kind: 'pending' })
     const post = await peer.publish(account, part, state)
     expect(await tiktok.publishing.reconcile?.(account, part, state)).toEqual({ kind: 'published', post })
     expect(posts().filter(({ text }) => text === 'Once')).toMatchObject([{ id: post.id }])

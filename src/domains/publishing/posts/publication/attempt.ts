@@ -237,6 +237,7 @@ export class Attempt {
     const found = await publishing.reconcile(context, segment.part, segment.state)
     if (found.kind === 'published') return found.post
     if (found.kind === 'unknown') throw new Ended(giveUp(PROBLEMS.unknown(title, found.reason)))
+    if (found.kind === 'pending') throw new Ended(this.#unknown(segment, PROBLEMS.checking(title)))
     // A listing can lag behind, so an early absence proves nothing.
     const now = this.#needs.clock.now()
     if (now - (segment.sentBy ?? now) < ABSENCE_MS) throw new Ended(this.#unknown(segment, PROBLEMS.checking(title)))
