@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { MINUTE, SECOND } from '../../src/core/clock.ts'
-import { INTENT_MS, LEAD_MS } from '../../src/domains/publishing/posts/publication/lease.ts'
+import { findDue } from '../../src/domains/publishing/posts/publication/due.ts'
+import { INTENT_MS, LEAD_MS, WAKE_MS } from '../../src/domains/publishing/posts/publication/lease.ts'
 import { HOLD_MS } from '../../src/domains/publishing/posts/publication/retry-policy.ts'
 import type { PostData } from '../../src/domains/publishing/posts/schemas.ts'
 import { postSegments, postTargets } from '../../src/domains/publishing/posts/tables.ts'
@@ -132,11 +133,21 @@ test('posts of the same second share a job', async () => {
   const made = await Promise.all(['one', 'two', 'three'].map(() => schedule(text())))
   const row = await world.app.database.row<{ count: number }>(
     `select count(*) from outbox where name = 'posts.publish' and workspace_id = $1 and state = 'waiting' and run_at = $2`,
-    [world.workspaceId, new Date(Date.parse(made[0]?.scheduledFor ?? '') - LEAD_MS).toISOString()],
+    [world.workspaceId, new Date(Date.parse(made[0]?.scheduledFor ?? '') - WAKE_MS).toISOString()],
   )
   expect(row?.count).toBe(1)
   for (const post of made) until(post, 0)
   for (const post of made) await world.ended(post._id, 'published')
+})
+
+test('a node whose clock is behind finds the posts of a job that was due for another node', async () => {
+  const post = await schedule(text())
+  const { workspaceId } = world
+  const behind = Date.parse(post.scheduledFor ?? '') - WAKE_MS - SECOND / 4
+  const due = await findDue(world.app.database, { workspaceId, now: behind, most: 100 })
+  expect(due.map(({ postId }) => postId)).toContain(post._id)
+  until(post, 0)
+  await world.ended(post._id, 'published')
 })
 
 test('a post that cannot be claimed does not keep back the others', async () => {

@@ -16,6 +16,12 @@ export const LEASE: LeaseTimes = { leaseMs: 60 * SECOND, marginMs: 15 * SECOND }
 export const LEAD_MS = 5 * SECOND
 
 /**
+ * The job that claims targets runs so long before their time: half a second after they can be claimed, because it may
+ * run on a node whose clock is behind that of the node which found it due.
+ */
+export const WAKE_MS = LEAD_MS - SECOND / 2
+
+/**
  * So long before its time, an attempt stores that it is about to make the call that publishes. From then on it cannot be
  * cancelled. At the time itself only the call is left to do.
  */

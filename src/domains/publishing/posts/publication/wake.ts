@@ -1,6 +1,6 @@
 import { SECOND } from '../../../../core/clock.ts'
 import type { Turn } from '../../../../core/turn.ts'
-import { LEAD_MS } from './lease.ts'
+import { WAKE_MS } from './lease.ts'
 import { publishDue } from './jobs.ts'
 
 /**
@@ -9,7 +9,7 @@ import { publishDue } from './jobs.ts'
  */
 export function publishAt(turn: Turn, at: number): void {
   // Times within a second share its job, which must not be too early for the last of them.
-  wake(turn, Math.ceil(at / SECOND) * SECOND - LEAD_MS)
+  wake(turn, Math.ceil(at / SECOND) * SECOND - WAKE_MS)
 }
 
 /**
