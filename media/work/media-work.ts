@@ -45,6 +45,10 @@ export function startMediaWork(options: MediaWorkOptions): MediaWork {
     },
     preview: (path, outputDir, { probed, ...options } = {}) =>
       run({ kind: 'preview', path: resolve(path), outputDir: resolve(outputDir), probed }, options),
+    speech: (path, outputDir, { maxSeconds, probed, ...options }) =>
+      run({ kind: 'speech', path: resolve(path), outputDir: resolve(outputDir), maxSeconds, probed }, options),
+    subtitles: (path, { language, ...options } = {}) =>
+      run({ kind: 'subtitles', path: resolve(path), language }, options),
     stats: () => ({ quick: quick.stats(), long: long.stats() }),
     close: async () => {
       await Promise.all([quick.close(), long.close()])
@@ -55,5 +59,7 @@ export function startMediaWork(options: MediaWorkOptions): MediaWork {
 
 /** Transcodes to an image are quick jobs. */
 function isLong(task: Task): boolean {
-  return task.kind === 'preview' || (task.kind === 'transcode' && task.spec.kind !== 'image')
+  return (
+    ['preview', 'speech', 'subtitles'].includes(task.kind) || (task.kind === 'transcode' && task.spec.kind !== 'image')
+  )
 }

@@ -1,4 +1,4 @@
-import { rm } from 'node:fs/promises'
+import { readdir, rm } from 'node:fs/promises'
 import { basename, dirname, join } from 'node:path'
 import type { Task } from './process/protocol.ts'
 
@@ -16,14 +16,28 @@ export const PREVIEW_PLAYLIST = 'index.m3u8'
 export const PREVIEW_MEDIA = 'media.ts'
 const PREVIEW_FILES = [PREVIEW_PLAYLIST, PREVIEW_MEDIA].flatMap((name) => [name, `${name}.tmp`])
 
-/** Deletes the outputs of a failed job. */
-export async function removeOutputs(task: Task): Promise<void> {
-  await Promise.all(outputsOf(task).map((path) => rm(path, { force: true })))
+const SPEECH_PIECE = /^piece-\d+\.flac$/
+
+/** The path of a piece of sound. @param index from 0 */
+export function speechPiecePath(outputDir: string, index: number): string {
+  return join(outputDir, `piece-${index + 1}.flac`)
 }
 
-function outputsOf(task: Task): string[] {
+/** Deletes the outputs of a failed job. */
+export async function removeOutputs(task: Task): Promise<void> {
+  const outputs = task.kind === 'speech' ? await piecesIn(task.outputDir) : outputsOf(task)
+  await Promise.all(outputs.map((path) => rm(path, { force: true })))
+}
+
+async function piecesIn(folder: string): Promise<string[]> {
+  const names = await readdir(folder).catch(() => [])
+  return names.filter((name) => SPEECH_PIECE.test(name)).map((name) => join(folder, name))
+}
+
+function outputsOf(task: Exclude<Task, { readonly kind: 'speech' }>): string[] {
   switch (task.kind) {
     case 'probe':
+    case 'subtitles':
       return []
     case 'thumbnails':
       return task.options.sizes.map(({ name }) => thumbnailPath(task.outputDir, name, task.options.format))

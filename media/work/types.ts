@@ -167,6 +167,40 @@ export interface LaneStats {
   readonly pids: readonly number[]
 }
 
+/** A piece of the sound of a file. */
+export interface SpeechPiece {
+  /** Path of a FLAC file: 16-bit mono, 16 kHz. */
+  readonly path: string
+  /** Where it begins in the file, and its length, in seconds. */
+  readonly start: number
+  readonly seconds: number
+  readonly bytes: number
+}
+
+export interface SpeechResult {
+  /** The duration of the sound. */
+  readonly seconds: number
+  /** In order. None for a silent file. Pauses of 20 seconds or more are in none of them. */
+  readonly pieces: readonly SpeechPiece[]
+}
+
+export interface SpeechOptions extends ProgressOptions, SourceOptions {
+  /** The longest piece, in seconds. */
+  readonly maxSeconds: number
+}
+
+export interface SubtitleResult {
+  /** Language tag. Null if the file does not say it. */
+  readonly language: string | null
+  /** WebVTT. */
+  readonly vtt: string
+}
+
+export interface SubtitleOptions extends CallOptions {
+  /** The language tag of the wanted subtitles. Others are read if there are none. */
+  readonly language?: string | undefined
+}
+
 /** Processes media files in child processes. Every method rejects with a MediaWorkError. */
 export interface MediaWork {
   probe(path: string, options?: CallOptions): Promise<ProbeResult>
@@ -176,6 +210,10 @@ export interface MediaWork {
   transcode(path: string, output: string, spec: TranscodeSpec, options?: TranscodeOptions): Promise<TranscodeResult>
   /** Writes an HLS preview (two files) to an existing empty folder. Leaves nothing there on failure. */
   preview(path: string, outputDir: string, options?: TranscodeOptions): Promise<PreviewResult>
+  /** Extracts the sound to an existing empty folder, cut at pauses, for speech recognition. Leaves nothing there on failure. */
+  speech(path: string, outputDir: string, options: SpeechOptions): Promise<SpeechResult>
+  /** Reads the text subtitles that are embedded in a file. Null if there are none. */
+  subtitles(path: string, options?: SubtitleOptions): Promise<SubtitleResult | null>
   stats(): { readonly quick: LaneStats; readonly long: LaneStats }
   /** Fails queued and running jobs with `unavailable`, ends all processes and deletes intermediate files. */
   close(): Promise<void>

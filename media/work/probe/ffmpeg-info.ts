@@ -22,6 +22,11 @@ const LAYOUTS: Readonly<Record<string, number>> = {
 
 /** @throws MediaWorkError */
 export async function ffmpegInfo(command: string, path: string, signal: AbortSignal): Promise<Streams> {
+  return parseInfo(await describeInput(command, path, signal))
+}
+
+/** The description of a file that `ffmpeg -i` prints. @throws MediaWorkError */
+export async function describeInput(command: string, path: string, signal: AbortSignal): Promise<string> {
   const options = { signal, killSignal: 'SIGKILL', timeout: MAX_PROBE_MS, maxBuffer: MAX_OUTPUT_BYTES } as const
   const args = ['-hide_banner', '-nostdin', ...INPUT_GUARD, '-i', `file:${path}`]
   const text = await new Promise<string>((resolve, reject) => {
@@ -33,7 +38,7 @@ export async function ffmpegInfo(command: string, path: string, signal: AbortSig
   })
   signal.throwIfAborted()
   if (!text.includes('Input #0')) throw failureOf('ffmpeg failed', text.split('\n'))
-  return parseInfo(text)
+  return text
 }
 
 /** Parses the description of the input that ffmpeg prints. */

@@ -6,6 +6,8 @@ import type {
   PreviewResult,
   ProbeResult,
   Progress,
+  SpeechResult,
+  SubtitleResult,
   ThumbnailOptions,
   ThumbnailResult,
   TranscodeResult,
@@ -33,6 +35,11 @@ export interface Tasks {
     result: TranscodeResult
   }
   preview: { input: { path: string; outputDir: string; probed: ProbeResult | undefined }; result: PreviewResult }
+  speech: {
+    input: { path: string; outputDir: string; maxSeconds: number; probed: ProbeResult | undefined }
+    result: SpeechResult
+  }
+  subtitles: { input: { path: string; language: string | undefined }; result: SubtitleResult | null }
 }
 
 export type TaskKind = keyof Tasks

@@ -1,4 +1,6 @@
 import { probe } from '../probe/probe.ts'
+import { speech } from '../speech/speech.ts'
+import { subtitles } from '../speech/subtitles.ts'
 import { thumbnails } from '../thumbnails/thumbnails.ts'
 import { preview } from '../transcode/preview.ts'
 import { transcode } from '../transcode/transcode.ts'
@@ -14,6 +16,10 @@ export function runTask(task: Task, context: WorkContext): Promise<Tasks[Task['k
       return thumbnails(task.path, task.outputDir, task.options, context)
     case 'transcode':
       return transcode(task.path, task.output, task, context)
+    case 'speech':
+      return speech(task.path, task.outputDir, task, context)
+    case 'subtitles':
+      return subtitles(task.path, task.language, context)
     default:
       return preview(task.path, task.outputDir, task.probed, context)
   }
