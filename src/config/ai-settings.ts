@@ -14,4 +14,10 @@ export const aiSettings = {
     fallback: 'none',
     parse: optional(list),
   },
+  AI_TRANSCRIPTION_MODEL: {
+    summary:
+      'Model at AI_BASE_URL that recognizes speech, such as whisper-1. Without it, transcripts are made only of subtitles that are embedded in files',
+    fallback: 'none',
+    parse: optional(text),
+  },
 } as const

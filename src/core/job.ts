@@ -28,7 +28,7 @@ export const QUEUES = {
   mail: { summary: 'Mails', concurrency: 5 },
   notifications: { summary: 'Notifications of users', concurrency: 20 },
   media: { summary: 'Thumbnails and probing: heavy', concurrency: 2, fair: true },
-  ai: { summary: 'Captions and writing styles', concurrency: 10, fair: true },
+  ai: { summary: 'Captions, transcripts and writing styles', concurrency: 10, fair: true },
   transcodes: { summary: 'Renditions: heavy, and long', concurrency: 1, fair: true },
   webhooks: { summary: 'Events to the endpoints of webhooks', concurrency: 200 },
   'webhook-retries': { summary: 'The same, to endpoints that fail or reply slowly', concurrency: 100 },

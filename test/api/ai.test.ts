@@ -1,9 +1,10 @@
 import { LLMock } from '@copilotkit/aimock'
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
-import { HOUR, ManualClock } from '../../src/core/clock.ts'
-import { runAiJob } from '../../src/domains/media/ai/jobs.ts'
+import { DAY, HOUR, ManualClock } from '../../src/core/clock.ts'
+import { runAiJob, runTranscription } from '../../src/domains/media/ai/jobs.ts'
 import { jobs as allJobs } from '../../src/registry/jobs.ts'
 import { startApp, type App } from '../support/app.ts'
+import { beeps } from '../support/beeps.ts'
 import { waitFor } from '../support/wait.ts'
 import { World } from '../support/world.ts'
 
@@ -24,15 +25,23 @@ let replies: (() => ModelReply | Promise<ModelReply>)[]
 let asked: { readonly messages: readonly { readonly role: string; readonly content: unknown }[] }[]
 
 beforeAll(async () => {
+  mock.onTranscription(HEARD)
   mock.on({}, (request) => {
     asked.push(request)
     const next = replies.length > 1 ? replies.shift() : replies[0]
     return next?.() ?? { content: '' }
   })
   await mock.start()
-  const env = { AI_BASE_URL: `${mock.url}/v1`, AI_MODELS: 'small,large', AI_API_KEY: 'secret' }
+  const env = {
+    AI_BASE_URL: `${mock.url}/v1`,
+    AI_MODELS: 'small,large',
+    AI_API_KEY: 'secret',
+    AI_TRANSCRIPTION_MODEL: 'ear',
+  }
   // Each attempt runs when the test says so.
-  const jobs = allJobs.map((job) => (job.name === runAiJob.name ? { ...runAiJob, run: async () => {} } : job))
+  const jobs = allJobs.map((job) =>
+    [runAiJob.name, runTranscription.name].includes(job.name) ? { ...job, run: async () => {} } : job,
+  )
   app = await startApp({ clock, env, jobs })
   world = new World(app)
   await world.user('ada', { plan: 'business' })
@@ -49,6 +58,19 @@ beforeEach(() => {
   asked = []
   replies = [() => captions('We play on Friday.', 'Friday is the day.')]
 })
+
+/** What speech recognition replies to each piece. */
+const HEARD = {
+  transcription: {
+    text: 'Guten Tag.',
+    language: 'german',
+    segments: [
+      { id: 0, start: 1, end: 3, text: ' Guten Tag.' },
+      // Beyond the end of the sound, as recognizers report at times.
+      { id: 1, start: 5, end: 999, text: ' <b>Bis bald</b> --> morgen & so' },
+    ],
+  },
+}
 
 const captions = (...texts: string[]): ModelReply => ({
   content: JSON.stringify({ captions: texts.map((text) => ({ title: '', text, hashtags: ['#Friday'] })) }),
@@ -216,6 +238,61 @@ describe('a model that misbehaves', () => {
   })
 })
 
+let assetId = ''
+
+const transcription = async () =>
+  world.as('ada').call('POST /api/ai/transcriptions', {
+    body: { workspaceId: world.id('acme'), assetId, language: 'de-AT' },
+  })
+
+describe('transcripts', () => {
+  beforeAll(async () => {
+    const body = { workspaceId: world.id('acme') }
+    const file = { name: 'talk.wav', content: beeps(400), type: 'audio/wav' }
+    assetId = (await world.as('ada').call('POST /api/assets/upload', { body, file })).body.data._id
+    await waitFor(async () => (await transcription()).status === 202, { what: 'an examined file' })
+  })
+
+  test('are put together of pieces, with times of the file, and cost a credit for each minute', async () => {
+    let id = ''
+    const spent = await costs(async () => {
+      const reply = await transcription()
+      expect(reply.body.data).toMatchObject({ kind: 'transcription', creditsReserved: 7, model: 'ear' })
+      id = reply.body.data._id
+      await attempt(id)
+    })
+    expect(spent).toEqual({ used: 7, reserved: 0 })
+    const { transcript } = (await job(id)).result
+    expect(transcript).toMatchObject({ assetId, language: 'de', durationSeconds: 400, origin: 'model', model: 'ear' })
+    const [first, second, third, fourth] = transcript.segments
+    expect(transcript.segments).toHaveLength(4)
+    expect(first).toEqual({ startSeconds: 1, endSeconds: 3, speaker: null, text: 'Guten Tag.' })
+    // The cut lies in a pause, which is the last half second of each ten.
+    expect(second.endSeconds % 10).toBeGreaterThan(9.5)
+    expect(third.startSeconds).toBeCloseTo(second.endSeconds + 1, 2)
+    expect(fourth.endSeconds).toBe(400)
+    expect(transcript.srt).toMatch(/^1\n00:00:01,000 --> 00:00:03,000\nGuten Tag\.\n\n2\n/)
+    expect(transcript.vtt).toContain('&lt;b&gt;Bis bald&lt;/b&gt; --&gt; morgen &amp; so')
+  })
+
+  test.each<[string, object]>([
+    ['429', { rateLimitRate: 1 }],
+    ['a cut connection', { disconnectRate: 1 }],
+    ['a fault of the server', { dropRate: 1 }],
+    ['a broken reply', { malformedRate: 1 }],
+  ])('after %s are tried again, and cost nothing if they fail', async (_case, chaos) => {
+    mock.setChaos(chaos)
+    let id = ''
+    const spent = await costs(async () => {
+      id = (await transcription()).body.data._id
+      await expect(attempt(id, false)).rejects.toThrow()
+      await attempt(id)
+    })
+    expect(spent).toEqual({ used: 0, reserved: 0 })
+    expect(await job(id)).toMatchObject({ state: 'failed', creditsUsed: 0, result: null })
+  })
+})
+
 describe('credits', () => {
   test('a cancelled job costs nothing, and what it still makes is dropped', async () => {
     let answer = () => {}
@@ -288,4 +365,23 @@ describe('credits', () => {
     expect((await of('2024-01-01T00:00:00Z', '2026-01-01T00:00:00Z')).status).toBe(400)
     expect((await of('2026-01-01T23:00:00Z', '2026-01-02T01:00:00Z')).body.data.dailyUse).toHaveLength(2)
   })
+})
+
+test('captions and transcripts are deleted with their asset, and work that still runs costs nothing', async () => {
+  const caption = await requested({ assetId, text: undefined })
+  await attempt(caption)
+  const made = (await transcription()).body.data._id
+  await attempt(made)
+  expect((await job(made)).result.transcript).not.toBeNull()
+  const spent = await costs(async () => {
+    const late = (await transcription()).body.data._id
+    await world.as('ada').call('DELETE /api/assets/{id}', { path: { id: assetId } })
+    await attempt(late)
+    expect(await job(late)).toMatchObject({ state: 'failed', error: 'The asset was deleted.' })
+  })
+  expect(spent).toEqual({ used: 0, reserved: 0 })
+  clock.advance(31 * DAY)
+  await app.composition.services.assets.housekeeping.emptyBin()
+  expect((await job(made)).result.transcript).toBeNull()
+  expect((await job(caption)).result.captions).toEqual([])
 })

@@ -31,7 +31,7 @@ export const ai = [
       id uuid primary key,
       workspace_id uuid not null references workspaces (id) on delete cascade,
       ai_job_id uuid not null references ai_jobs (id) on delete cascade,
-      asset_id uuid,
+      asset_id uuid references assets (id) on delete cascade,
       variant_number integer not null,
       platform text,
       title text,
@@ -47,4 +47,21 @@ export const ai = [
   'create index ai_captions_by_workspace on ai_captions (workspace_id, id)',
   'create index ai_captions_by_job on ai_captions (ai_job_id, id)',
   'create index ai_captions_by_asset on ai_captions (asset_id, id) where asset_id is not null',
+  `
+    create table ai_transcripts (
+      id uuid primary key,
+      workspace_id uuid not null references workspaces (id) on delete cascade,
+      ai_job_id uuid not null references ai_jobs (id) on delete cascade,
+      asset_id uuid not null references assets (id) on delete cascade,
+      language text,
+      duration_seconds double precision not null,
+      segments jsonb not null,
+      origin text not null,
+      model text,
+      created_at timestamptz not null,
+      updated_at timestamptz not null,
+      constraint ai_transcripts_ai_job_key unique (ai_job_id)
+    )`,
+  'create index ai_transcripts_by_workspace on ai_transcripts (workspace_id, id)',
+  'create index ai_transcripts_by_asset on ai_transcripts (asset_id, id)',
 ]

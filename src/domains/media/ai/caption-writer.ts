@@ -51,6 +51,7 @@ export class CaptionWriter {
       creditsUsed: new Set(captions.map(({ variantNumber }) => variantNumber)).size,
       captions,
       style: null,
+      transcript: null,
       ignoredSettings: written.ignoredSettings,
     }
   }

@@ -7,6 +7,7 @@ import { Providers } from './providers/providers.ts'
 import { AiReader } from './reader.ts'
 import { AiRequests } from './requests.ts'
 import { AiRunner } from './runner.ts'
+import { Transcriber } from './transcripts/transcriber.ts'
 
 declare module '../../../core/services.ts' {
   interface Services {
@@ -16,9 +17,10 @@ declare module '../../../core/services.ts' {
 
 /** Builds the services of the domain. */
 export function composeAi(
-  { clock, config, database, turns }: Foundation,
+  foundation: Foundation,
   { ledger, plans, socialAccounts, workspaces }: Pick<Services, 'ledger' | 'plans' | 'socialAccounts' | 'workspaces'>,
 ) {
+  const { clock, config, database, turns } = foundation
   const outgoing = Outgoing.of(config.ALLOW_PRIVATE_ADDRESSES)
   const providers = new Providers(config, outgoing)
   const past = new PastReader(database)
@@ -28,7 +30,14 @@ export function composeAi(
   const ai = {
     requests,
     reader: new AiReader({ clock, database, ledger, plans }),
-    runner: new AiRunner({ clock, database, turns, past, captions }),
+    runner: new AiRunner({
+      clock,
+      database,
+      turns,
+      past,
+      captions,
+      transcriber: new Transcriber({ ...foundation, providers }),
+    }),
   }
   return { services: { ai }, close: () => outgoing.close() }
 }

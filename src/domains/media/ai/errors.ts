@@ -8,6 +8,14 @@ export const NotEnoughPosts = defineError({
   fix: 'Publish more posts, then try again.',
 })
 
+export const NotTranscribable = defineError({
+  code: 'not_transcribable',
+  status: 409,
+  message: 'The asset cannot be transcribed.',
+  cause: 'Only video and audio of at most three hours is transcribed, after the server has examined the file.',
+  fix: 'The message says what the reason is. If the file was just uploaded, try again when its thumbnail is there.',
+})
+
 export const AiModelUnknown = defineError({
   code: 'ai_model_unknown',
   status: 409,

@@ -21,6 +21,11 @@ export const fixtures: Fixtures<typeof operations> = {
   generateCaption: async (stage) => ({
     body: { ...inWorkspace(stage), assetId: await asset(stage), variantCount: 2 },
   }),
+  // The asset of the stage is a picture.
+  transcribe: async (stage) => ({
+    body: { ...inWorkspace(stage), assetId: await asset(stage) },
+    error: 'not_transcribable',
+  }),
   // The workspace of the stage has no published posts.
   deriveStyle: async () => ({ error: 'not_enough_posts' }),
 }

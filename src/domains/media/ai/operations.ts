@@ -5,7 +5,7 @@ import { pageRequest } from '../../../core/page.ts'
 import { accepted, list, ok } from '../../../core/reply.ts'
 import { Envelope, ListOf } from '../../../core/schema.ts'
 import { InsufficientCredits } from '../../money/ledger/index.ts'
-import { AiModelUnknown, NotEnoughPosts } from './errors.ts'
+import { AiModelUnknown, NotEnoughPosts, NotTranscribable } from './errors.ts'
 import {
   AiJob,
   AiJobPath,
@@ -16,6 +16,7 @@ import {
   CaptionQuery,
   NewCaption,
   NewStyle,
+  NewTranscription,
   UsageSeriesQuery,
 } from './schemas.ts'
 
@@ -36,6 +37,22 @@ export const generateCaption = operation({
   example: { body: { workspaceId, assetId, variantCount: 2 } },
   handle: async ({ ai, body, caller, turn }) =>
     accepted('Captions requested', await ai.requests.caption(turn, caller.userId, body)),
+})
+
+export const transcribe = operation({
+  route: 'POST /api/ai/transcriptions',
+  summary: 'Transcribe the speech of a video or a sound',
+  description:
+    'The result has the text, its segments with times, and subtitles as SRT and WebVTT. It is kept with the job until the asset is deleted for good.\n\nWith a model for speech, the sound is cut at pauses and sent in pieces. It costs one credit for each started minute of sound. Pauses of 20 seconds or more are not sent and cost nothing. Without such a model, the server reads text subtitles that are embedded in the file, for one credit. A file without them fails with an error that says what to configure, and costs nothing.',
+  access: 'ai:use',
+  workspace: from.body('workspaceId'),
+  turn: true,
+  body: NewTranscription,
+  returns: { 202: Envelope(AiJob) },
+  errors: [NotFound, NotTranscribable, InsufficientCredits],
+  example: { body: { workspaceId, assetId, language: 'en' } },
+  handle: async ({ ai, body, caller, turn }) =>
+    accepted('Transcription requested', await ai.requests.transcription(turn, caller.userId, body)),
 })
 
 export const getSavedCaptions = operation({

@@ -1,4 +1,4 @@
-import type { CaptionRow } from './tables.ts'
+import type { CaptionRow, TranscriptRow } from './tables.ts'
 import type { IgnoredSetting, StyleData } from './schemas.ts'
 
 /** A caption without what follows from its job. */
@@ -6,6 +6,9 @@ export type NewCaptionRow = Omit<
   CaptionRow,
   'id' | 'workspaceId' | 'aiJobId' | 'assetId' | 'createdAt' | 'updatedAt' | 'hashtags'
 > & { readonly hashtags: readonly string[] }
+
+/** A transcript without what follows from its job. */
+export type NewTranscriptRow = Pick<TranscriptRow, 'language' | 'durationSeconds' | 'segments' | 'origin' | 'model'>
 
 /** How a job has ended. It is plain data, because the turn that records it may run on another node. */
 export type AiOutcome =
@@ -15,6 +18,7 @@ export type AiOutcome =
       readonly creditsUsed: number
       readonly captions: readonly NewCaptionRow[]
       readonly style: StyleData | null
+      readonly transcript: NewTranscriptRow | null
       readonly ignoredSettings: readonly IgnoredSetting[]
     }
   | { readonly state: 'failed'; readonly error: string }

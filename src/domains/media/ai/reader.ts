@@ -8,8 +8,17 @@ import type { Sql } from '../../../core/sql.ts'
 import { anyOf, lessThan } from '../../../db/condition.ts'
 import type { CreditUse, Ledger } from '../../money/ledger/index.ts'
 import type { PlanService } from '../../money/plans/index.ts'
-import type { AiJobData, AiUsage, AiUsageSeries, CaptionData, UsageSeriesFilter, UseKind } from './schemas.ts'
-import { aiCaptions, aiJobs, type AiJobRow, type CaptionRow } from './tables.ts'
+import {
+  AI_KINDS,
+  type AiJobData,
+  type AiKind,
+  type AiUsage,
+  type AiUsageSeries,
+  type CaptionData,
+  type UsageSeriesFilter,
+  type UseKind,
+} from './schemas.ts'
+import { aiCaptions, aiJobs, aiTranscripts, type AiJobRow, type CaptionRow } from './tables.ts'
 import { captionView, jobView } from './views.ts'
 
 /** Days of the series by default, and at most. */
@@ -36,7 +45,8 @@ export class AiReader {
     const { database } = this.#dependencies
     const row = await aiJobs.first(database, { id })
     if (row === undefined) throw NotFound()
-    return jobView(row, await aiCaptions.find(database, { aiJobId: id }, { orderBy: ['id asc'] }))
+    const captions = await aiCaptions.find(database, { aiJobId: id }, { orderBy: ['id asc'] })
+    return jobView(row, captions, await aiTranscripts.first(database, { aiJobId: id }))
   }
 
   /** A page of jobs, newest first. */
@@ -130,5 +140,9 @@ function totalOf(uses: readonly CreditUse[]) {
 /** The kind of work that a reservation was for, by its reference: `ai:caption:<id>`. */
 function kindOf(reference: string): UseKind {
   const [domain, kind] = reference.split(':')
-  return domain === 'ai' && (kind === 'caption' || kind === 'style') ? kind : 'other'
+  return domain === 'ai' && isKind(kind) ? kind : 'other'
+}
+
+function isKind(kind: string | undefined): kind is AiKind {
+  return (AI_KINDS as readonly (string | undefined)[]).includes(kind)
 }

@@ -1,4 +1,4 @@
-import type { Clock } from '../../../core/clock.ts'
+import { HOUR, type Clock } from '../../../core/clock.ts'
 import { Conflict, NotFound, ValidationFailed } from '../../../core/errors.ts'
 import { uuidv7 } from '../../../core/id.ts'
 import type { Turn } from '../../../core/turn.ts'
@@ -8,19 +8,21 @@ import type { PlanService } from '../../money/plans/index.ts'
 import { publishedTexts } from '../../publishing/posts/index.ts'
 import { findAssets } from '../assets/index.ts'
 import { aiSettingsOf, payerOf, type AiSettingsData } from '../../workspace/workspaces/index.ts'
-import { AiModelUnknown, NotEnoughPosts } from './errors.ts'
+import { AiModelUnknown, NotEnoughPosts, NotTranscribable } from './errors.ts'
 import { aiJobCreated, aiJobUpdated } from './events.ts'
-import { runAiJob } from './jobs.ts'
+import { runAiJob, runTranscription } from './jobs.ts'
 import type { AiOutcome } from './outcome.ts'
 import type { Providers } from './providers/providers.ts'
-import { OPEN_STATES, type AiJobData, type AiKind, type NewCaptionData } from './schemas.ts'
-import { aiCaptions, aiJobs, type AiJobRow, type AiRequest } from './tables.ts'
+import { OPEN_STATES, type AiJobData, type AiKind, type NewCaptionData, type NewTranscriptionData } from './schemas.ts'
+import { aiCaptions, aiJobs, aiTranscripts, type AiJobRow, type AiRequest } from './tables.ts'
 import { LEAST_POSTS } from './text/style.ts'
+import { SECONDS_PER_CREDIT } from './transcripts/transcriber.ts'
 import { jobView } from './views.ts'
 
 /** The price of a derived style. A caption costs one credit. */
 const STYLE_CREDITS = 1
 const VARIANTS = 3
+const MOST_SPEECH_SECONDS = (3 * HOUR) / 1_000
 
 interface Dependencies {
   readonly clock: Clock
@@ -80,6 +82,28 @@ export class AiRequests {
     return this.#start(turn, { kind: 'style', userId, credits: STYLE_CREDITS, assetId: null, request })
   }
 
+  /** @throws AppError not_found, not_transcribable, insufficient_credits */
+  async transcription(turn: Turn, userId: string, body: NewTranscriptionData): Promise<AiJobData> {
+    const { assetId, language } = body
+    const [asset] = await findAssets(turn.sql, turn.workspaceId, [assetId])
+    if (asset === undefined) throw NotFound({ message: 'There is no such asset in the media library.' })
+    const { kind, seconds } = asset
+    if (kind !== 'video' && kind !== 'audio') {
+      throw NotTranscribable({ message: 'The asset is neither video nor audio.' })
+    }
+    if (seconds === null)
+      throw NotTranscribable({ message: 'The file has not been examined, so its length is unknown.' })
+    if (seconds > MOST_SPEECH_SECONDS) {
+      const message = `The file has ${Math.ceil(seconds / 60)} minutes. At most ${MOST_SPEECH_SECONDS / 60} are transcribed.`
+      throw NotTranscribable({ message })
+    }
+    const settings = await aiSettingsOf(turn.sql, turn.workspaceId)
+    const request = { text: null, platforms: [], variantCount: 1, settings, language: language ?? null }
+    const isRecognized = this.#dependencies.providers.speech !== undefined
+    const credits = isRecognized ? Math.max(1, Math.ceil(seconds / SECONDS_PER_CREDIT)) : 1
+    return this.#start(turn, { kind: 'transcription', userId, credits, assetId, request })
+  }
+
   /** Cancels a job that has not ended, and releases its credits. @throws AppError not_found, conflict */
   async cancel(turn: Turn, id: string): Promise<AiJobData> {
     const row = await aiJobs.first(turn.sql, { id })
@@ -105,13 +129,21 @@ export class AiRequests {
       return
     }
     const now = this.#dependencies.clock.now()
-    const { captions, creditsUsed, ignoredSettings, style } = outcome
+    const { captions, creditsUsed, ignoredSettings, style, transcript } = outcome
+    const { assetId } = row
+    if (assetId !== null && (await findAssets(turn.sql, turn.workspaceId, [assetId])).length === 0) {
+      await this.#end(turn, row, { state: 'failed', error: 'The asset was deleted.' })
+      return
+    }
+    const times = { createdAt: new Date(now), updatedAt: new Date(now) }
+    const of = { workspaceId: turn.workspaceId, aiJobId: id, ...times }
+    if (transcript !== null && assetId !== null) {
+      await aiTranscripts.insert(turn.sql, { ...transcript, ...of, assetId, id: uuidv7(now) })
+    }
     if (captions.length > 0) {
-      const times = { createdAt: new Date(now), updatedAt: new Date(now) }
-      const of = { workspaceId: turn.workspaceId, aiJobId: id, assetId: row.assetId, ...times }
       await aiCaptions.insertAll(
         turn.sql,
-        captions.map((caption) => ({ ...caption, hashtags: [...caption.hashtags], ...of, id: uuidv7(now) })),
+        captions.map((caption) => ({ ...caption, hashtags: [...caption.hashtags], ...of, assetId, id: uuidv7(now) })),
       )
     }
     await this.#end(turn, row, { state: 'done', creditsUsed, style, ignoredSettings: [...ignoredSettings] })
@@ -136,7 +168,7 @@ export class AiRequests {
       assetId,
       request,
       ...chosen,
-      jobId: turn.job(runAiJob, { aiJobId: id }),
+      jobId: turn.job(kind === 'transcription' ? runTranscription : runAiJob, { aiJobId: id }),
       payerId,
       reservationId: reservation._id,
       creditsReserved: credits,
@@ -158,10 +190,13 @@ export class AiRequests {
 
   /** @throws AppError ai_model_unknown */
   #choose(kind: AiKind, { model }: AiSettingsData): Pick<AiJobRow, 'provider' | 'model'> {
-    const { models } = this.#dependencies.providers
+    const { models, speech, speechModel } = this.#dependencies.providers
+    if (kind === 'transcription' && speech !== undefined && speechModel !== undefined) {
+      return { provider: 'openai_compatible', model: speechModel }
+    }
     // A style is measured. No model takes part.
     const [usual] = models
-    if (kind === 'style' || usual === undefined) return { provider: 'built_in', model: null }
+    if (kind !== 'caption' || usual === undefined) return { provider: 'built_in', model: null }
     if (model !== null && !models.includes(model)) {
       throw AiModelUnknown({
         message: `The model “${model}” of the AI settings is not available. This server has ${models.join(', ')}.`,

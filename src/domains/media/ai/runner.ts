@@ -12,6 +12,7 @@ import { OPEN_STATES } from './schemas.ts'
 import type { PastReader } from './past-reader.ts'
 import { aiJobs, type AiJobRow } from './tables.ts'
 import { styleOf } from './text/style.ts'
+import type { Transcriber } from './transcripts/transcriber.ts'
 import { recordAiJob } from './turns.ts'
 
 /** A job that has not ended by then fails, before the ledger releases its credits by itself after a day. */
@@ -31,6 +32,7 @@ interface Dependencies {
   readonly turns: TurnRunner
   readonly past: PastReader
   readonly captions: CaptionWriter
+  readonly transcriber: Transcriber
 }
 
 /** Does the work of AI jobs. */
@@ -78,10 +80,18 @@ export class AiRunner {
   }
 
   async #work(row: AiJobRow, signal: AbortSignal, report: (fraction: number) => void): Promise<AiOutcome> {
-    const { captions, past } = this.#dependencies
+    const { captions, past, transcriber } = this.#dependencies
     if (row.kind === 'caption') return captions.write(row, signal, report)
+    if (row.kind === 'transcription') return transcriber.write(row, signal, report)
     const style = styleOf(await past.texts(row.workspaceId))
-    return { state: 'done', creditsUsed: row.creditsReserved, captions: [], style, ignoredSettings: [] }
+    return {
+      state: 'done',
+      creditsUsed: row.creditsReserved,
+      captions: [],
+      style,
+      transcript: null,
+      ignoredSettings: [],
+    }
   }
 
   #isTooOld({ createdAt }: AiJobRow): boolean {

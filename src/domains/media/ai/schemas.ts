@@ -44,6 +44,19 @@ export type NewCaptionData = Static<typeof NewCaption>
 
 export const NewStyle = Input({ workspaceId: Id })
 
+export const NewTranscription = Input({
+  workspaceId: Id,
+  assetId: { ...Id, description: 'A video or a sound of at most three hours' },
+  language: Type.Optional(
+    Type.String({
+      pattern: '^[a-z]{2,3}(-[A-Za-z0-9]{2,8}){0,3}$',
+      maxLength: 35,
+      description: 'The language of the speech (BCP 47). Without it, the model finds out. Selects embedded subtitles',
+    }),
+  ),
+})
+export type NewTranscriptionData = Static<typeof NewTranscription>
+
 export const AiJobQuery = Input({ workspaceId: Id, ...pageFields })
 export const CaptionQuery = Input({
   workspaceId: Id,
@@ -51,7 +64,8 @@ export const CaptionQuery = Input({
   ...pageFields,
 })
 
-const AI_KINDS = ['caption', 'style'] as const
+/** Kinds of work that credits pay for. */
+export const AI_KINDS = ['caption', 'style', 'transcription'] as const
 export type AiKind = (typeof AI_KINDS)[number]
 
 const AiJobState = States('AiJobState', 'Where an AI job stands', {
@@ -136,12 +150,56 @@ export const Style = named(
 )
 export type StyleData = Static<typeof Style>
 
+const TranscriptOrigin = States('TranscriptOrigin', 'What a transcript was made of', {
+  subtitles: 'Text subtitles that are embedded in the file. Nothing was recognized',
+  model: 'Speech that a model has recognized',
+})
+export type TranscriptOrigin = Static<typeof TranscriptOrigin>
+
+const Seconds = (description: string) => Type.Number({ minimum: 0, description })
+
+export const Transcript = named(
+  'Transcript',
+  Type.Object({
+    ...ResourceBase,
+    workspaceId: Id,
+    aiJobId: { ...Id, description: 'The AI job that made it' },
+    assetId: { ...Id, description: 'The asset that it is of. It is deleted with the asset' },
+    language: Nullable(Type.String({ description: 'Language tag. Null if it is unknown' })),
+    durationSeconds: Seconds('Duration of the sound'),
+    text: Type.String({ description: 'All of it, a line for each segment' }),
+    segments: Type.Array(
+      Type.Object({
+        startSeconds: Seconds('From the beginning of the file'),
+        endSeconds: Seconds('From the beginning of the file'),
+        speaker: Nullable(
+          Type.String({
+            description:
+              'Label of the speaker, if the model gives one. Long sound is recognized in pieces; labels begin with the number of the piece then, because a model tells speakers apart only within a piece',
+          }),
+        ),
+        text: Type.String(),
+      }),
+      { description: 'In order' },
+    ),
+    srt: Type.String({ description: 'Subtitles as SubRip' }),
+    vtt: Type.String({ description: 'Subtitles as WebVTT' }),
+    origin: TranscriptOrigin,
+    model,
+  }),
+)
+export type TranscriptData = Static<typeof Transcript>
+
 const IGNORED = ['tone', 'language', 'model'] as const
 export type IgnoredSetting = (typeof IGNORED)[number]
 
 const AiResult = Type.Object({
   captions: Nullable(Type.Array(Caption, { description: 'Of a job of the kind `caption`' })),
   style: Nullable(Style),
+  transcript: Nullable({
+    ...Transcript,
+    description: 'Of a job of the kind `transcription`. Null in lists and events, and after the asset was deleted',
+  }),
   ignoredSettings: Type.Array(OneOf(IGNORED), {
     description: 'AI settings that the provider could not follow',
   }),

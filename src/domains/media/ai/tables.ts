@@ -2,8 +2,10 @@ import { defineEntity, p } from '@mikro-orm/postgresql'
 import { references, timestamp } from '../../../db/columns.ts'
 import type { Row } from '../../../db/row.ts'
 import { table } from '../../../db/table.ts'
+import { Asset } from '../assets/index.ts'
 import { Workspace, type AiSettingsData } from '../../workspace/workspaces/index.ts'
-import type { AiKind, AiState, IgnoredSetting, ProviderKey, StyleData } from './schemas.ts'
+import type { AiKind, AiState, IgnoredSetting, ProviderKey, StyleData, TranscriptOrigin } from './schemas.ts'
+import type { Segment } from './transcripts/segments.ts'
 
 const inWorkspace = (name: string) => references(Workspace, { name, onDelete: 'cascade' })
 const texts = () => p.array().columnType('text[]').defaultRaw(`'{}'`)
@@ -13,6 +15,8 @@ export interface AiRequest {
   readonly text: string | null
   readonly platforms: readonly string[]
   readonly variantCount: number
+  /** The language of the speech, for a transcription. */
+  readonly language?: string | null
   readonly settings: AiSettingsData
 }
 
@@ -72,7 +76,7 @@ const AiCaption = defineEntity({
     id: p.uuid().primary(),
     workspaceId: inWorkspace('ai_captions_workspace_id_fkey'),
     aiJobId: references(AiJob, { name: 'ai_captions_ai_job_id_fkey', onDelete: 'cascade' }),
-    assetId: p.uuid().nullable(),
+    assetId: references(Asset, { name: 'ai_captions_asset_id_fkey', onDelete: 'cascade' }).nullable(),
     variantNumber: p.integer(),
     platform: p.text().nullable(),
     title: p.text().nullable(),
@@ -87,8 +91,34 @@ const AiCaption = defineEntity({
   },
 })
 
+/** The transcript that an AI job has made of an asset. It is deleted with the asset. */
+const AiTranscript = defineEntity({
+  name: 'AiTranscript',
+  tableName: 'ai_transcripts',
+  uniques: [{ name: 'ai_transcripts_ai_job_key', properties: ['aiJobId'] }],
+  indexes: [
+    { name: 'ai_transcripts_by_workspace', properties: ['workspaceId', 'id'] },
+    { name: 'ai_transcripts_by_asset', properties: ['assetId', 'id'] },
+  ],
+  properties: {
+    id: p.uuid().primary(),
+    workspaceId: inWorkspace('ai_transcripts_workspace_id_fkey'),
+    aiJobId: references(AiJob, { name: 'ai_transcripts_ai_job_id_fkey', onDelete: 'cascade' }),
+    assetId: references(Asset, { name: 'ai_transcripts_asset_id_fkey', onDelete: 'cascade' }),
+    language: p.text().nullable(),
+    durationSeconds: p.double().$type<number>(),
+    segments: p.json<readonly Segment[]>(),
+    origin: p.text().$type<TranscriptOrigin>(),
+    model: p.text().nullable(),
+    createdAt: timestamp(),
+    updatedAt: timestamp(),
+  },
+})
+
 export const aiJobs = table(AiJob)
 export const aiCaptions = table(AiCaption)
+export const aiTranscripts = table(AiTranscript)
 export type AiJobRow = Row<typeof AiJob>
 export type CaptionRow = Row<typeof AiCaption>
-export const aiEntities = [AiJob, AiCaption]
+export type TranscriptRow = Row<typeof AiTranscript>
+export const aiEntities = [AiJob, AiCaption, AiTranscript]

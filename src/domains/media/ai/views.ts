@@ -1,8 +1,9 @@
-import type { AiJobData, CaptionData } from './schemas.ts'
-import type { AiJobRow, CaptionRow } from './tables.ts'
+import type { AiJobData, CaptionData, TranscriptData } from './schemas.ts'
+import type { AiJobRow, CaptionRow, TranscriptRow } from './tables.ts'
+import { toSrt, toVtt } from './transcripts/subtitles.ts'
 
-/** An AI job as the API shows it. */
-export function jobView(row: AiJobRow, captions: readonly CaptionRow[]): AiJobData {
+/** An AI job as the API shows it. @param transcript left out in lists and events, because it can be long */
+export function jobView(row: AiJobRow, captions: readonly CaptionRow[], transcript?: TranscriptRow): AiJobData {
   const {
     id,
     ignoredSettings,
@@ -15,9 +16,19 @@ export function jobView(row: AiJobRow, captions: readonly CaptionRow[]): AiJobDa
   } = row
   const result =
     row.state === 'done'
-      ? { captions: kind === 'caption' ? captions.map(captionView) : null, style, ignoredSettings }
+      ? {
+          captions: kind === 'caption' ? captions.map(captionView) : null,
+          style,
+          transcript: transcript === undefined ? null : transcriptView(transcript),
+          ignoredSettings,
+        }
       : null
   return { _id: id, kind, ...rest, result }
+}
+
+function transcriptView({ id, segments, ...rest }: TranscriptRow): TranscriptData {
+  const text = segments.map((segment) => segment.text).join('\n')
+  return { _id: id, ...rest, segments: [...segments], text, srt: toSrt(segments), vtt: toVtt(segments) }
 }
 
 export function captionView({ id, ...rest }: CaptionRow): CaptionData {

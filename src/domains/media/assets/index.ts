@@ -4,6 +4,7 @@ export { RenditionNotPossible, StorageLimit } from './errors.ts'
 export { fileKey, type Intake, type ReceivedFile } from './intake.ts'
 export { examineAsset } from './jobs.ts'
 export type { AssetLibrary } from './library.ts'
+export { localCopy } from './local-copy.ts'
 export {
   playableAssets,
   playableRenditions,
@@ -16,4 +17,5 @@ export type { Quota } from './quota.ts'
 export type { RenditionRequests } from './rendition-requests.ts'
 export { postFiles, refKey, storedFiles, type MediaRef, type PostFile, type PostFiles } from './post-media.ts'
 export { findAssets } from './store.ts'
+export { Asset } from './tables.ts'
 export type { AssetUse } from './uses.ts'

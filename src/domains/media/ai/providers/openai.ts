@@ -13,6 +13,7 @@ import { Input, Type, type Static } from '../../../../core/schema.ts'
 import { OutgoingError, type Outgoing } from '../../../../fetch/outgoing.ts'
 import { OPEN_RULES } from '../../../../fetch/target.ts'
 import type { CaptionDraft } from '../text/polish.ts'
+import { statusFault } from './faults.ts'
 import { CAPTION_PROMPT, fill } from './prompts.ts'
 import { ProviderError, type AiProvider, type CaptionTask, type Drafts } from './provider.ts'
 
@@ -153,19 +154,7 @@ function faultOf(error: unknown): ProviderError {
       fault?.fault === 'timeout' ? 'The AI provider did not reply in time.' : 'The AI provider could not be reached.'
     return new ProviderError(message, true, error)
   }
-  const { statusCode } = error
-  if (statusCode === 429)
-    return new ProviderError('The AI provider has too many requests. Try again later.', true, error)
-  if (statusCode === undefined || statusCode >= 500) {
-    return new ProviderError('The AI provider could not be reached, or has a fault.', true, error)
-  }
-  if (statusCode === 401 || statusCode === 403) {
-    const message = 'The AI provider refused the key of this server. Its administrator must check `AI_API_KEY`.'
-    return new ProviderError(message, false, error)
-  }
-  // A reply with status 200 whose envelope is broken: cut off, or no JSON. The next one may be whole.
-  if (statusCode < 300) return new ProviderError('The AI provider sent a broken reply.', true, error)
-  return new ProviderError(`The AI provider refused the request with status ${statusCode}.`, false, error)
+  return statusFault(error.statusCode, error)
 }
 
 function refused(): ProviderError {
