@@ -49,6 +49,8 @@ export function startMediaWork(options: MediaWorkOptions): MediaWork {
       run({ kind: 'speech', path: resolve(path), outputDir: resolve(outputDir), maxSeconds, probed }, options),
     subtitles: (path, { language, ...options } = {}) =>
       run({ kind: 'subtitles', path: resolve(path), language }, options),
+    render: (path, outputDir, order, options) =>
+      run({ kind: 'render', path: resolve(path), outputDir: resolve(outputDir), order }, options),
     stats: () => ({ quick: quick.stats(), long: long.stats() }),
     close: async () => {
       await Promise.all([quick.close(), long.close()])

@@ -1,6 +1,7 @@
 import { readdir, rm } from 'node:fs/promises'
 import { basename, dirname, join } from 'node:path'
 import type { Task } from './process/protocol.ts'
+import type { RenderOrder } from './studio/scene.ts'
 
 /** The temporary path of an output: a hidden file in the same folder, so that renaming it is atomic. */
 export function partPath(output: string): string {
@@ -14,6 +15,11 @@ export function thumbnailPath(outputDir: string, name: string, format: 'webp' | 
 export const PREVIEW_PLAYLIST = 'index.m3u8'
 /** The name of the file with all segments, as in the playlist. */
 export const PREVIEW_MEDIA = 'media.ts'
+/** The files of a rendered scene: one for each page, or one video. */
+export function renderedPaths(outputDir: string, order: RenderOrder): string[] {
+  return order.pages.map((_page, place) => join(outputDir, `rendered-${place}`))
+}
+
 const PREVIEW_FILES = [PREVIEW_PLAYLIST, PREVIEW_MEDIA].flatMap((name) => [name, `${name}.tmp`])
 
 const SPEECH_PIECE = /^piece-\d+\.flac$/
@@ -43,6 +49,8 @@ function outputsOf(task: Exclude<Task, { readonly kind: 'speech' }>): string[] {
       return task.options.sizes.map(({ name }) => thumbnailPath(task.outputDir, name, task.options.format))
     case 'transcode':
       return [partPath(task.output)]
+    case 'render':
+      return renderedPaths(task.outputDir, task.order).flatMap((path) => [path, partPath(path)])
     default:
       return PREVIEW_FILES.map((name) => join(task.outputDir, name))
   }

@@ -1,6 +1,7 @@
 import type { MediaLog } from '../types.ts'
 import type { Suitability } from '../playout/suitability.ts'
 import type { MediaWorkLimits } from './limits.ts'
+import type { RenderOrder, RenderedScene } from './studio/scene.ts'
 import type { TranscodeSpec } from './transcode/spec.ts'
 
 export interface MediaWorkOptions {
@@ -214,6 +215,11 @@ export interface MediaWork {
   speech(path: string, outputDir: string, options: SpeechOptions): Promise<SpeechResult>
   /** Reads the text subtitles that are embedded in a file. Null if there are none. */
   subtitles(path: string, options?: SubtitleOptions): Promise<SubtitleResult | null>
+  /**
+   * Renders a scene of the studio, given as a JSON file (`studio/scene.ts`), to an existing empty folder: a picture of each page
+   * of the order. Leaves nothing there on failure.
+   */
+  render(path: string, outputDir: string, order: RenderOrder, options?: ProgressOptions): Promise<RenderedScene>
   stats(): { readonly quick: LaneStats; readonly long: LaneStats }
   /** Fails queued and running jobs with `unavailable`, ends all processes and deletes intermediate files. */
   close(): Promise<void>

@@ -19,6 +19,7 @@ export const EXAMPLE = {
   uploadId: '01939e5c-7a10-7c3e-8f21-3c5a9b2d4ea4',
   aiJobId: '01939e5c-7a10-7c3e-8f21-3c5a9b2d4fa1',
   captionId: '01939e5c-7a10-7c3e-8f21-3c5a9b2d4fa2',
+  studioRenderId: '01939e5c-7a10-7c3e-8f21-3c5a9b2d4fa4',
   studioProjectId: '01939e5c-7a10-7c3e-8f21-3c5a9b2d4fa3',
   jobId: '01939e5c-7a10-7c3e-8f21-3c5a9b2d4eb1',
   accountId: '01939e5c-7a10-7c3e-8f21-3c5a9b2d4ec1',

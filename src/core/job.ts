@@ -54,6 +54,7 @@ export const JOB_AUDIENCES = [
   'streams:read',
   'analytics:read',
   'ai:use',
+  'studio:read',
 ] as const
 export type JobAudience = (typeof JOB_AUDIENCES)[number] & Scope
 

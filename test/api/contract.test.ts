@@ -16,7 +16,6 @@ const CONTRACT = JSON.parse(readFileSync(new URL('contract.json', import.meta.ur
 /** Operations that are not built yet, by section: all or these names. Remove a name when its operation is added. */
 const LATER: Readonly<Record<string, string>> = {
   Analytics: 'analyzeWithAi',
-  'AI and studio': 'renderStudioProject',
 }
 
 const operations = walk(api)

@@ -5,7 +5,7 @@ import { Sockets } from '../support/sockets.ts'
 import { waitFor } from '../support/wait.ts'
 import { World } from '../support/world.ts'
 
-/** Projects of the studio. */
+/** Projects of the studio and their renderings. */
 
 let app: App
 let world: World
@@ -41,6 +41,23 @@ const save = (id: string, projectData: object, etag?: string) =>
     ...(etag !== undefined && { headers: { 'If-Match': etag } }),
   })
 const get = (id: string, rest = '') => world.as('ada').call(`GET /api/studio/projects/{id}${rest}`, { path: { id } })
+
+const render = (id: string, body: object = {}) =>
+  world.as('ada').call('POST /api/studio/projects/{id}/render', { path: { id }, body })
+
+async function ended(id: string) {
+  return waitFor(
+    async () => {
+      const { data } = (await world.as('ada').call('GET /api/studio/renders/{id}', { path: { id } })).body
+      return ['queued', 'running'].includes(data.state) ? undefined : data
+    },
+    { what: 'the end of a rendering' },
+  )
+}
+
+async function asset(id: string) {
+  return (await world.as('ada').call('GET /api/assets/{id}', { path: { id } })).body.data
+}
 
 async function picture(workspace: string): Promise<string> {
   const file = { name: 'stage.png', content: PIXEL, type: 'image/png' }
@@ -120,4 +137,62 @@ test('a project can be saved although its picture was deleted', async () => {
   await world.as('ada').call('DELETE /api/assets/{id}', { path: { id: assetId } })
   expect((await save(id, data)).status).toBe(200)
   expect((await create(data)).status).toBe(400)
+})
+
+test('renders pages to assets, and tells live clients', async () => {
+  const { events } = await sockets.connect(world.key('ada'))
+  const assetId = await picture('acme')
+  const page = (background: string, ...layers: object[]) => ({ width: 64, height: 32, background, layers })
+  const data = {
+    schemaVersion: 1,
+    pages: [page('#ff0000'), page('#00ff00', { ...BOX, kind: 'picture', assetId }, { ...text('hi'), fontSize: 10 })],
+  }
+  const { _id: id } = (await create(data)).body.data
+  const wrong = await render(id, { pageNumbers: [1, 3] })
+  expect(wrong.body.errors).toMatchObject([{ path: '/body/pageNumbers/1', code: 'page' }])
+  const asked = await render(id, { pageNumbers: [2, 1], format: 'webp' })
+  expect(asked.status, asked.text).toBe(202)
+  expect(asked.body.data).toMatchObject({ studioProjectId: id, version: 1, pageNumbers: [2, 1], format: 'webp' })
+
+  const done = await ended(asked.body.data._id)
+  expect(done).toMatchObject({
+    state: 'done',
+    progress: 100,
+    error: null,
+    assetIds: [expect.any(String), expect.any(String)],
+  })
+  const assets = await Promise.all(done.assetIds.map((one: string) => asset(one)))
+  expect(assets.map(({ kind, name }) => [name, kind])).toEqual([
+    ['Tour 2.webp', 'image'],
+    ['Tour 1.webp', 'image'],
+  ])
+  const of = (name: string) => events.find((one) => one.name === name && one.data._id === asked.body.data._id)
+  await waitFor(() => of('studioRender.created') !== undefined && of('studioRender.updated') !== undefined, {
+    what: 'the events',
+  })
+  // The same content again is the same asset.
+  const again = await ended((await render(id, { pageNumbers: [1], format: 'webp' })).body.data._id)
+  expect(again.assetIds).toEqual([done.assetIds[1]])
+  const late = await world.as('ada').call('POST /api/studio/renders/{id}/cancel', { path: { id: again._id } })
+  expect(late.status).toBe(409)
+  const listed = await world.as('ada').call('GET /api/studio/projects/{id}/renders', { path: { id } })
+  expect(listed.body.data.map(({ _id }: { _id: string }) => _id)).toEqual([again._id, done._id])
+})
+
+test('a rendering fails with the pointer of the layer, and makes no asset', async () => {
+  const assetId = await picture('acme')
+  const deleted = (await create(dataOf(text('fine'), { ...BOX, kind: 'picture', assetId }))).body.data
+  await world.as('ada').call('DELETE /api/assets/{id}', { path: { id: assetId } })
+  const unknown = (await create(dataOf(text('cuneiform \u{12000}')))).body.data
+  const failed = async (id: string) => ended((await render(id)).body.data._id)
+  expect(await failed(deleted._id)).toMatchObject({
+    state: 'failed',
+    assetIds: [],
+    error: '/pages/0/layers/1/assetId: The asset was deleted.',
+  })
+  expect(await failed(unknown._id)).toMatchObject({
+    state: 'failed',
+    assetIds: [],
+    error: expect.stringContaining('/pages/0/layers/0/text: No font of this server has these characters'),
+  })
 })

@@ -1,6 +1,7 @@
 import type { MediaLog } from '../../types.ts'
 import type { MediaWorkErrorCode } from '../errors.ts'
 import type { MediaWorkLimits } from '../limits.ts'
+import type { RenderOrder, RenderedScene } from '../studio/scene.ts'
 import type { TranscodeSpec } from '../transcode/spec.ts'
 import type {
   PreviewResult,
@@ -40,6 +41,7 @@ export interface Tasks {
     result: SpeechResult
   }
   subtitles: { input: { path: string; language: string | undefined }; result: SubtitleResult | null }
+  render: { input: { path: string; outputDir: string; order: RenderOrder }; result: RenderedScene }
 }
 
 export type TaskKind = keyof Tasks

@@ -1,6 +1,7 @@
 import { probe } from '../probe/probe.ts'
 import { speech } from '../speech/speech.ts'
 import { subtitles } from '../speech/subtitles.ts'
+import { renderScene } from '../studio/render.ts'
 import { thumbnails } from '../thumbnails/thumbnails.ts'
 import { preview } from '../transcode/preview.ts'
 import { transcode } from '../transcode/transcode.ts'
@@ -20,6 +21,8 @@ export function runTask(task: Task, context: WorkContext): Promise<Tasks[Task['k
       return speech(task.path, task.outputDir, task, context)
     case 'subtitles':
       return subtitles(task.path, task.language, context)
+    case 'render':
+      return renderScene(task.path, task.outputDir, task.order, context)
     default:
       return preview(task.path, task.outputDir, task.probed, context)
   }

@@ -1,4 +1,4 @@
-/** Projects of the studio. */
+/** Projects of the studio and their renderings. */
 export const studio = [
   `
     create table studio_projects (
@@ -23,4 +23,25 @@ export const studio = [
       created_at timestamptz not null,
       constraint studio_versions_number_key unique (project_id, version)
     )`,
+  `
+    create table studio_renders (
+      id uuid primary key,
+      workspace_id uuid not null references workspaces (id) on delete cascade,
+      project_id uuid not null references studio_projects (id) on delete cascade,
+      version integer not null,
+      format text not null,
+      page_numbers integer[] not null,
+      folder_id uuid,
+      state text not null,
+      progress integer not null,
+      job_id uuid not null,
+      asset_ids uuid[] not null,
+      error text,
+      created_by uuid not null,
+      finished_at timestamptz,
+      created_at timestamptz not null,
+      updated_at timestamptz not null
+    )`,
+  'create index studio_renders_by_project on studio_renders (project_id, id)',
+  `create index studio_renders_open on studio_renders (workspace_id, id) where state in ('queued', 'running')`,
 ]

@@ -2,6 +2,7 @@
 
 export { RenditionNotPossible, StorageLimit } from './errors.ts'
 export { fileKey, type Intake, type ReceivedFile } from './intake.ts'
+export type { AssetFolders } from './folders.ts'
 export { examineAsset } from './jobs.ts'
 export type { AssetLibrary } from './library.ts'
 export { localCopy } from './local-copy.ts'

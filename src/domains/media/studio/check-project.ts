@@ -3,7 +3,10 @@ import type { LayerKind, ProjectData, StudioLayerData } from './schemas.ts'
 
 /** Fields that a layer must have and can have, beyond those of every layer. */
 const FIELDS: Readonly<Record<LayerKind, { readonly required: readonly Own[]; readonly optional: readonly Own[] }>> = {
-  text: { required: ['text', 'fontSize', 'color'], optional: ['fontWeight', 'align', 'lineHeight'] },
+  text: {
+    required: ['text', 'fontSize', 'color'],
+    optional: ['fontWeight', 'align', 'verticalAlign', 'lineHeight', 'shrink', 'boxColor'],
+  },
   picture: { required: ['assetId'], optional: ['fit', 'radius'] },
   box: { required: ['color'], optional: ['radius'] },
 }
@@ -16,15 +19,18 @@ export function checkProject(data: ProjectData, pointer: string): FieldError[] {
 }
 
 /** The layers that show an asset, with their JSON pointers. */
-export function picturesOf(data: ProjectData, pointer = ''): { readonly at: string; readonly assetId: string }[] {
-  return layersOf(data, pointer).flatMap(({ at, layer: { assetId } }) =>
-    assetId === undefined ? [] : [{ at, assetId }],
+export function picturesOf(
+  data: ProjectData,
+  pointer = '',
+): { readonly at: string; readonly pageIndex: number; readonly assetId: string }[] {
+  return layersOf(data, pointer).flatMap(({ at, layer: { assetId }, pageIndex }) =>
+    assetId === undefined ? [] : [{ at, assetId, pageIndex }],
   )
 }
 
 function layersOf(data: ProjectData, pointer: string) {
   return data.pages.flatMap((page, pageIndex) =>
-    page.layers.map((layer, index) => ({ layer, at: `${pointer}/pages/${pageIndex}/layers/${index}` })),
+    page.layers.map((layer, index) => ({ layer, pageIndex, at: `${pointer}/pages/${pageIndex}/layers/${index}` })),
   )
 }
 

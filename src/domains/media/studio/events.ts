@@ -1,9 +1,9 @@
 import { event } from '../../../core/event.ts'
 import { EXAMPLE, EXAMPLE_TIME } from '../../../core/example-ids.ts'
 import { Id, Type } from '../../../core/schema.ts'
-import { ProjectSummary } from './schemas.ts'
+import { ProjectSummary, StudioRender } from './schemas.ts'
 
-const { studioProjectId, userId, workspaceId } = EXAMPLE
+const { assetId, jobId, studioProjectId, studioRenderId, userId, workspaceId } = EXAMPLE
 const example = {
   _id: studioProjectId,
   createdAt: EXAMPLE_TIME,
@@ -39,4 +39,40 @@ export const studioProjectDeleted = event({
   scope: 'studio:read',
   data: Type.Object({ studioProjectId: { ...Id, description: 'The deleted project' } }),
   example: { studioProjectId },
+})
+
+const render = {
+  _id: studioRenderId,
+  createdAt: EXAMPLE_TIME,
+  updatedAt: EXAMPLE_TIME,
+  workspaceId,
+  studioProjectId,
+  version: 1,
+  format: 'png' as const,
+  pageNumbers: [1],
+  folderId: null,
+  state: 'done' as const,
+  progress: 100,
+  jobId,
+  assetIds: [assetId],
+  error: null,
+  createdBy: userId,
+  finishedAt: EXAMPLE_TIME,
+}
+
+export const studioRenderCreated = event({
+  name: 'studioRender.created',
+  summary: 'A rendering of a studio project was requested',
+  description: 'While it runs, `job.progress` reports its progress.',
+  scope: 'studio:read',
+  data: StudioRender,
+  example: { ...render, state: 'queued', progress: 0, assetIds: [], finishedAt: null },
+})
+
+export const studioRenderUpdated = event({
+  name: 'studioRender.updated',
+  summary: 'A rendering of a studio project is done, has failed or was cancelled',
+  scope: 'studio:read',
+  data: StudioRender,
+  example: render,
 })

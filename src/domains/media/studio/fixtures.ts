@@ -3,10 +3,15 @@ import type * as operations from './operations.ts'
 
 const projectData = { schemaVersion: 1, pages: [{ width: 1080, height: 1080, background: '#1b1b2f', layers: [] }] }
 
-export const rows: Rows = { studio_projects: project }
+export const rows: Rows = { studio_projects: project, studio_renders: rendering }
 
 export const lists: Lists<typeof operations> = {
   listStudioProjects: times(project),
+  listStudioRenders: async (stage, count) => {
+    const id = await project(stage)
+    for (let asked = 0; asked < count; asked += 1) await ask(stage, id)
+    return { path: { id } }
+  },
   listStudioVersions: async (stage, count) => {
     const id = await project(stage)
     for (let saved = 1; saved < count; saved += 1) await save(stage, id)
@@ -25,4 +30,18 @@ async function save({ app, owner }: Stage, id: string): Promise<void> {
     body: { projectData },
   })
   if (reply.status !== 200) throw new Error(`a version for a fixture: ${reply.text}`)
+}
+
+async function rendering(stage: Stage): Promise<string> {
+  return ask(stage, await project(stage))
+}
+
+async function ask({ app, owner }: Stage, id: string): Promise<string> {
+  const reply = await app.send('POST /api/studio/projects/{id}/render', {
+    apiKey: owner.apiKey,
+    path: { id },
+    body: { format: 'png' },
+  })
+  if (reply.status !== 202) throw new Error(`a rendering for a fixture: ${reply.text}`)
+  return reply.body.data._id
 }

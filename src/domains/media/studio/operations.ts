@@ -2,11 +2,13 @@ import { EXAMPLE } from '../../../core/example-ids.ts'
 import { Conflict, NotFound, PreconditionFailed, ValidationFailed } from '../../../core/errors.ts'
 import { from, operation, owner } from '../../../core/operation.ts'
 import { pageRequest } from '../../../core/page.ts'
-import { created, done, list, ok } from '../../../core/reply.ts'
+import { accepted, created, done, list, ok } from '../../../core/reply.ts'
 import { Done, Envelope, ListOf } from '../../../core/schema.ts'
+import { StorageLimit } from '../assets/index.ts'
 import {
   MOST_PROJECT_BYTES,
   NewProject,
+  NewRender,
   ProjectEdit,
   ProjectPath,
   ProjectQuery,
@@ -16,9 +18,12 @@ import {
   ProjectVersionSummary,
   ProjectVersionView,
   ProjectView,
+  RenderPath,
+  RenderQuery,
+  StudioRender,
 } from './schemas.ts'
 
-const { studioProjectId, workspaceId } = EXAMPLE
+const { studioProjectId, studioRenderId, workspaceId } = EXAMPLE
 const PROJECT = { path: { id: studioProjectId } }
 const DATA = {
   schemaVersion: 1,
@@ -150,4 +155,63 @@ export const getStudioVersion = operation({
   errors: [NotFound],
   example: { path: { id: studioProjectId, version: '1' } },
   handle: async ({ path, studio }) => ok('Version', await studio.projects.version(path.id, path.version)),
+})
+
+const RENDER = { path: { id: studioRenderId } }
+
+export const renderStudioProject = operation({
+  route: 'POST /api/studio/projects/{id}/render',
+  summary: 'Render a studio project to pictures',
+  description:
+    'Renders the version that is the newest one now. Each page becomes an asset of the media library. The fonts are Noto Sans for Latin, Greek, Cyrillic, Devanagari, Arabic, Hebrew, Thai, Chinese, Japanese and Korean, and Twemoji for emoji. A character that none of them has makes the rendering fail. It costs no AI credits, and its assets use storage. A workspace has at most 50 renderings that have not ended, and the 100 newest ones of a project are kept.',
+  access: 'studio:write',
+  workspace: owner('studio_projects'),
+  turn: true,
+  path: ProjectPath,
+  body: NewRender,
+  returns: { 202: Envelope(StudioRender) },
+  errors: [NotFound, Conflict, ValidationFailed, StorageLimit],
+  example: { ...PROJECT, body: { format: 'png', pageNumbers: [1] } },
+  handle: async ({ body, caller, path, studio, turn }) =>
+    accepted('Rendering requested', await studio.renders.create(turn, path.id, caller.userId, body)),
+})
+
+export const listStudioRenders = operation({
+  route: 'GET /api/studio/projects/{id}/renders',
+  summary: 'List the renderings of a studio project',
+  description: 'Newest first.',
+  access: 'studio:read',
+  workspace: owner('studio_projects'),
+  path: ProjectPath,
+  query: RenderQuery,
+  returns: { 200: ListOf(StudioRender) },
+  errors: [NotFound],
+  example: PROJECT,
+  handle: async ({ path, query, studio }) => list('Renderings', await studio.renders.list(path.id, pageRequest(query))),
+})
+
+export const getStudioRender = operation({
+  route: 'GET /api/studio/renders/{id}',
+  summary: 'Get a rendering of a studio project',
+  access: 'studio:read',
+  workspace: owner('studio_renders'),
+  path: RenderPath,
+  returns: { 200: Envelope(StudioRender) },
+  errors: [NotFound],
+  example: RENDER,
+  handle: async ({ path, studio }) => ok('Rendering', await studio.renders.get(path.id)),
+})
+
+export const cancelStudioRender = operation({
+  route: 'POST /api/studio/renders/{id}/cancel',
+  summary: 'Cancel a rendering of a studio project',
+  description: 'Work that is running stops within about two seconds.',
+  access: 'studio:write',
+  workspace: owner('studio_renders'),
+  turn: true,
+  path: RenderPath,
+  returns: { 200: Envelope(StudioRender) },
+  errors: [NotFound, Conflict],
+  example: RENDER,
+  handle: async ({ path, studio, turn }) => ok('Rendering cancelled', await studio.renders.cancel(turn, path.id)),
 })

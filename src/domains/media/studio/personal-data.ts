@@ -12,4 +12,9 @@ export const personal = {
     export: { file: 'studio-versions' },
     deletion: { kept: 'It belongs to the workspace and its other members.' },
   },
+  'studio_renders.created_by': {
+    about: 'Renderings of studio projects that you have requested',
+    export: { file: 'studio-renders' },
+    deletion: { kept: 'It belongs to the workspace and its other members.' },
+  },
 } satisfies PersonalData

@@ -1,5 +1,17 @@
 import { pageFields } from '../../../core/page.ts'
-import { Id, Input, named, OneOf, ResourceBase, Text, Timestamp, Type, type Static } from '../../../core/schema.ts'
+import {
+  Id,
+  Input,
+  named,
+  Nullable,
+  OneOf,
+  ResourceBase,
+  States,
+  Text,
+  Timestamp,
+  Type,
+  type Static,
+} from '../../../core/schema.ts'
 
 export const MOST_PROJECT_BYTES = 5_000_000
 const MOST_PAGES = 20
@@ -49,6 +61,15 @@ const StudioLayer = named(
     align: Type.Optional(
       OneOf(['start', 'center', 'end'], { description: 'Of a text layer. `start` is right for right-to-left text' }),
     ),
+    verticalAlign: Type.Optional(
+      OneOf(['top', 'middle', 'bottom'], { description: 'Where a text is in its layer. `top` by default' }),
+    ),
+    shrink: Type.Optional(
+      Type.Boolean({
+        description: 'Of a text layer: whether the text gets smaller until it fits. Otherwise it may exceed the layer',
+      }),
+    ),
+    boxColor: Type.Optional({ ...Color, description: 'Of a text layer: a box behind the text, as large as it needs' }),
     lineHeight: Type.Optional(
       Type.Number({
         minimum: 0.5,
@@ -58,7 +79,9 @@ const StudioLayer = named(
     ),
     assetId: Type.Optional({ ...Id, description: 'The asset that a picture layer shows' }),
     fit: Type.Optional(
-      OneOf(['cover', 'contain'], { description: 'Whether a picture fills its layer or is shown whole' }),
+      OneOf(['cover', 'contain'], {
+        description: 'Whether a picture fills its layer, which is the default, or is shown whole',
+      }),
     ),
   }),
 )
@@ -114,3 +137,62 @@ const version = {
 }
 export const ProjectVersionSummary = named('StudioVersionSummary', Type.Object(version))
 export const ProjectVersionView = named('StudioVersion', Type.Object({ ...version, projectData: StudioProjectData }))
+
+export const RenderPath = Input({ id: Id })
+export const RenderQuery = Input(pageFields)
+
+const FORMATS = ['png', 'jpeg', 'webp'] as const
+export type RenderFormat = (typeof FORMATS)[number]
+const PageNumbers = { minItems: 1, maxItems: MOST_PAGES, uniqueItems: true }
+const PageNumber = Type.Integer({ minimum: 1, maximum: MOST_PAGES })
+
+export const NewRender = Input({
+  format: Type.Optional(
+    OneOf(FORMATS, { default: 'png', description: 'Type of the files. JPEG shows transparent pixels as white' }),
+  ),
+  pageNumbers: Type.Optional(
+    Type.Array(PageNumber, {
+      ...PageNumbers,
+      description: 'The pages to render, the first one being 1. All by default',
+    }),
+  ),
+  folderId: Type.Optional({ ...Id, description: 'The folder of the assets' }),
+})
+export type NewRenderData = Static<typeof NewRender>
+
+const RenderState = States('StudioRenderState', 'Where a rendering stands', {
+  queued: 'It waits for a worker',
+  running: 'A worker is on it',
+  done: 'Its assets are in the media library',
+  failed: 'It has made no assets. `error` says why',
+  cancelled: 'It was cancelled, and has made no assets',
+})
+export type RenderStateName = Static<typeof RenderState>
+/** States that a rendering can leave. */
+export const OPEN_STATES = ['queued', 'running'] as const satisfies readonly RenderStateName[]
+
+export const StudioRender = named(
+  'StudioRender',
+  Type.Object({
+    ...ResourceBase,
+    workspaceId: Id,
+    studioProjectId: { ...Id, description: 'The project' },
+    version: Type.Integer({ minimum: 1, description: 'The version of the project that is rendered' }),
+    format: OneOf(FORMATS, { description: 'Type of the files' }),
+    pageNumbers: Type.Array(PageNumber, { description: 'The pages that are rendered' }),
+    folderId: Nullable({ ...Id, description: 'The folder of the assets' }),
+    state: RenderState,
+    progress: Type.Integer({ minimum: 0, maximum: 100, description: 'Percent' }),
+    jobId: { ...Id, description: 'The job that does the work, as `job.progress` names it' },
+    assetIds: Type.Array(Id, { description: 'The assets, one for each page in the order of `pageNumbers`' }),
+    error: Nullable(
+      Type.String({
+        description:
+          'Why it failed, as text for people. It begins with the JSON pointer in `projectData` if a layer is the cause',
+      }),
+    ),
+    createdBy: Id,
+    finishedAt: Nullable(Timestamp),
+  }),
+)
+export type StudioRenderData = Static<typeof StudioRender>

@@ -3,7 +3,7 @@ import { references, timestamp } from '../../../db/columns.ts'
 import type { Row } from '../../../db/row.ts'
 import { table } from '../../../db/table.ts'
 import { Workspace } from '../../workspace/workspaces/index.ts'
-import type { ProjectData } from './schemas.ts'
+import type { ProjectData, RenderFormat, RenderStateName } from './schemas.ts'
 
 const StudioProject = defineEntity({
   name: 'StudioProject',
@@ -37,8 +37,45 @@ const StudioVersion = defineEntity({
   },
 })
 
+/** A request for pictures of a project. */
+const StudioRender = defineEntity({
+  name: 'StudioRender',
+  tableName: 'studio_renders',
+  indexes: [
+    { name: 'studio_renders_by_project', properties: ['projectId', 'id'] },
+    {
+      name: 'studio_renders_open',
+      expression:
+        "create index studio_renders_open on studio_renders (workspace_id, id) where state in ('queued', 'running')",
+    },
+  ],
+  properties: {
+    id: p.uuid().primary(),
+    workspaceId: references(Workspace, { name: 'studio_renders_workspace_id_fkey', onDelete: 'cascade' }),
+    projectId: references(StudioProject, { name: 'studio_renders_project_id_fkey', onDelete: 'cascade' }),
+    version: p.integer(),
+    format: p.text().$type<RenderFormat>(),
+    pageNumbers: p.array().columnType('integer[]').$type<number[]>(),
+    /** The folder may be deleted later. */
+    folderId: p.uuid().nullable(),
+    state: p.text().$type<RenderStateName>(),
+    progress: p.integer(),
+    /** The job of the outbox. */
+    jobId: p.uuid(),
+    /** The assets may be deleted later. */
+    assetIds: p.array().columnType('uuid[]').$type<string[]>(),
+    error: p.text().nullable(),
+    createdBy: p.uuid(),
+    finishedAt: timestamp().nullable(),
+    createdAt: timestamp(),
+    updatedAt: timestamp(),
+  },
+})
+
 export const studioProjects = table(StudioProject)
 export const studioVersions = table(StudioVersion)
+export const studioRenders = table(StudioRender)
 export type ProjectRow = Row<typeof StudioProject>
 export type VersionRow = Row<typeof StudioVersion>
-export const studioEntities = [StudioProject, StudioVersion]
+export type RenderRow = Row<typeof StudioRender>
+export const studioEntities = [StudioProject, StudioVersion, StudioRender]

@@ -1,0 +1,178 @@
+import type { Clock } from '../../../../core/clock.ts'
+import { Conflict, NotFound, ValidationFailed } from '../../../../core/errors.ts'
+import { uuidv7 } from '../../../../core/id.ts'
+import { pageOf, type PageRequest } from '../../../../core/page.ts'
+import type { PageResult } from '../../../../core/reply.ts'
+import type { Sql } from '../../../../core/sql.ts'
+import type { Turn } from '../../../../core/turn.ts'
+import { anyOf, lessThan } from '../../../../db/condition.ts'
+import type { AssetFolders, AssetLibrary, Quota } from '../../assets/index.ts'
+import { studioRenderCreated, studioRenderUpdated } from '../events.ts'
+import { renderStudioPictures } from '../jobs.ts'
+import { OPEN_STATES, type NewRenderData, type StudioRenderData } from '../schemas.ts'
+import { studioProjects, studioRenders, type ProjectRow, type RenderRow } from '../tables.ts'
+import type { RenderOutcome } from './outcome.ts'
+
+/** Renderings of a workspace that have not ended. */
+const MOST_OPEN = 50
+/** Renderings of a project that are kept. */
+const MOST_KEPT = 100
+
+interface Dependencies {
+  readonly sql: Sql
+  readonly clock: Clock
+  readonly folders: AssetFolders
+  readonly library: AssetLibrary
+  readonly quota: Quota
+}
+
+/** Requests, cancels and ends renderings of projects, in turns of their workspace. */
+export class StudioRenders {
+  readonly #dependencies: Dependencies
+
+  constructor(dependencies: Dependencies) {
+    this.#dependencies = dependencies
+  }
+
+  /** Requests a rendering of the newest version. @throws AppError not_found, conflict, validation_failed, storage_limit_reached */
+  async create(turn: Turn, projectId: string, userId: string, body: NewRenderData): Promise<StudioRenderData> {
+    const { clock, folders, quota } = this.#dependencies
+    const project = await studioProjects.first(turn.sql, { id: projectId })
+    if (project === undefined) throw NotFound()
+    const { folderId = null, format = 'png' } = body
+    const pageNumbers = pagesOf(body, project)
+    await folders.require(turn.sql, turn.workspaceId, folderId)
+    await quota.requireSpace(turn.sql, turn.workspaceId)
+    const open = await studioRenders.count(turn.sql, { workspaceId: turn.workspaceId, state: anyOf(OPEN_STATES) })
+    if (open >= MOST_OPEN) {
+      throw Conflict({ message: `${open} renderings of this workspace have not ended. Wait for one, or cancel it.` })
+    }
+    const now = new Date(clock.now())
+    const id = uuidv7(now.getTime())
+    await studioRenders.insert(turn.sql, {
+      id,
+      workspaceId: turn.workspaceId,
+      projectId,
+      version: project.version,
+      format,
+      pageNumbers,
+      folderId,
+      state: 'queued',
+      progress: 0,
+      jobId: turn.job(renderStudioPictures, { studioRenderId: id }),
+      assetIds: [],
+      error: null,
+      createdBy: userId,
+      finishedAt: null,
+      createdAt: now,
+      updatedAt: now,
+    })
+    await this.#prune(turn, projectId)
+    turn.audit({ kind: 'studio_render', id })
+    const view = await this.get(id, turn.sql)
+    turn.emit(studioRenderCreated, view)
+    return view
+  }
+
+  /** @throws AppError not_found */
+  async get(id: string, sql = this.#dependencies.sql): Promise<StudioRenderData> {
+    const row = await studioRenders.first(sql, { id })
+    if (row === undefined) throw NotFound()
+    return renderView(row)
+  }
+
+  /** A page of the renderings of a project, newest first. */
+  async list(projectId: string, { after, limit }: PageRequest): Promise<PageResult<StudioRenderData>> {
+    const rows = await studioRenders.find(
+      this.#dependencies.sql,
+      { projectId, ...(after !== undefined && { id: lessThan(after.id) }) },
+      { orderBy: ['id desc'], limit: limit + 1 },
+    )
+    return pageOf(rows, limit, ({ createdAt, id }) => ({ createdAt, id }), renderView)
+  }
+
+  /** Cancels a rendering that has not ended. @throws AppError not_found, conflict */
+  async cancel(turn: Turn, id: string): Promise<StudioRenderData> {
+    const row = await studioRenders.first(turn.sql, { id })
+    if (row === undefined) throw NotFound()
+    if (!isOpen(row)) {
+      throw Conflict({ message: `The rendering is ${row.state}. Only one that has not ended is cancelled.` })
+    }
+    turn.audit({ kind: 'studio_render', id })
+    return this.#end(turn, row, { state: 'cancelled' })
+  }
+
+  /**
+   * Adds the files of a rendering to the media library and ends it. It has no effect if it has ended or was deleted.
+   * @returns the ids of files that are not used, because the workspace has the same contents, or the rendering has ended
+   */
+  async record(turn: Turn, id: string, outcome: RenderOutcome): Promise<readonly string[]> {
+    const { library } = this.#dependencies
+    const row = await studioRenders.first(turn.sql, { id })
+    const files = outcome.state === 'done' ? outcome.files : []
+    if (row === undefined || !isOpen(row)) {
+      // If it is done, an earlier run of this turn has added these files.
+      return row?.state === 'done' ? [] : files.map(({ file }) => file.fileId)
+    }
+    if (outcome.state === 'failed') {
+      await this.#end(turn, row, outcome)
+      return []
+    }
+    const assetIds: string[] = []
+    const unused: string[] = []
+    for (const { file, name, reservationId } of files) {
+      const { folderId, createdBy: userId } = row
+      const added = await library.add(turn, { file, name, reservationId, userId, folderId })
+      assetIds.push(added.asset._id)
+      if (added.fileId !== file.fileId) unused.push(file.fileId)
+    }
+    await this.#end(turn, row, { state: 'done', assetIds })
+    return unused
+  }
+
+  async #end(
+    turn: Turn,
+    { id, progress }: RenderRow,
+    end: Pick<RenderRow, 'state'> & Partial<Pick<RenderRow, 'assetIds' | 'error'>>,
+  ): Promise<StudioRenderData> {
+    const now = new Date(this.#dependencies.clock.now())
+    const change = { ...end, progress: end.state === 'done' ? 100 : progress, finishedAt: now, updatedAt: now }
+    await studioRenders.update(turn.sql, { id }, change)
+    const view = await this.get(id, turn.sql)
+    turn.emit(studioRenderUpdated, view)
+    return view
+  }
+
+  /** Deletes the oldest renderings that have ended. Their assets stay. */
+  async #prune(turn: Turn, projectId: string): Promise<void> {
+    const kept = await studioRenders.find(
+      turn.sql,
+      { projectId },
+      { columns: ['id'], orderBy: ['id desc'], limit: MOST_KEPT },
+    )
+    const oldest = kept[MOST_KEPT - 1]
+    if (oldest === undefined) return
+    const ended = anyOf(['done', 'failed', 'cancelled'] as const)
+    await studioRenders.delete(turn.sql, { projectId, id: lessThan(oldest.id), state: ended })
+  }
+}
+
+/** @throws AppError validation_failed */
+function pagesOf({ pageNumbers }: NewRenderData, { pageCount }: ProjectRow): number[] {
+  if (pageNumbers === undefined) return Array.from({ length: pageCount }, (_, index) => index + 1)
+  const errors = pageNumbers.flatMap((number, index) =>
+    number <= pageCount
+      ? []
+      : [{ path: `/body/pageNumbers/${index}`, code: 'page', message: `must be at most ${pageCount}` }],
+  )
+  if (errors.length > 0) throw ValidationFailed({ errors })
+  return pageNumbers
+}
+
+function isOpen({ state }: Pick<RenderRow, 'state'>): boolean {
+  return (OPEN_STATES as readonly string[]).includes(state)
+}
+
+function renderView({ id, projectId, ...rest }: RenderRow): StudioRenderData {
+  return { _id: id, studioProjectId: projectId, ...rest }
+}
