@@ -145,11 +145,17 @@ function rowOf(webhook: WebhookRow, { at, message, result }: Done, failures: num
   return { ...row, status: 'pending', nextAttemptAt: new Date(at + delay).toISOString() }
 }
 
-function attempted(delivery: DeliveryRow, { ok, waitMs: _, ...result }: AttemptResult, at: number): DeliveryRow {
+function attempted(delivery: DeliveryRow, result: AttemptResult, at: number): DeliveryRow {
   const time = new Date(at).toISOString()
+  const { durationMs, error, httpStatus, ok, requestHeaders, responseBody, responseHeaders } = result
   return {
     ...delivery,
-    ...result,
+    durationMs,
+    error,
+    httpStatus,
+    requestHeaders,
+    responseBody,
+    responseHeaders,
     status: ok ? 'delivered' : delivery.status,
     attempts: delivery.attempts + 1,
     nextAttemptAt: null,
