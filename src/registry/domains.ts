@@ -14,6 +14,7 @@ import { mediaNodes } from '../domains/live/media-nodes/domain.ts'
 import { playout } from '../domains/live/playout/domain.ts'
 import { previews } from '../domains/live/previews/domain.ts'
 import { recording } from '../domains/live/recording/domain.ts'
+import { sessionFigures } from '../domains/live/session-figures/domain.ts'
 import { streams } from '../domains/live/streams/domain.ts'
 import { socialAccounts } from '../domains/social/accounts/domain.ts'
 import { keys } from '../domains/social/accounts/keys/domain.ts'
@@ -89,6 +90,7 @@ export const domains = [
   recording,
   playout,
   previews,
+  sessionFigures,
   mediaLink,
   team,
   billing,

@@ -1,8 +1,10 @@
-import { afterAll, beforeAll, expect, test } from 'vitest'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { ManualClock, MINUTE, SECOND } from '../../src/core/clock.ts'
 import { uuidv7 } from '../../src/core/id.ts'
 import { UsageMeter, type Metering } from '../../src/domains/live/media-link/usage-meter.ts'
+import { SessionSampler } from '../../src/domains/live/session-figures/index.ts'
 import { startApp, type App } from '../support/app.ts'
+import { World } from '../support/world.ts'
 
 let app: App
 
@@ -133,4 +135,165 @@ test('keeps counts while the database is unavailable', async () => {
   meter.record(streamId, ingestId, 3_000)
   await meter.tick()
   expect(await rows()).toEqual([{ month: '2026-11-01', live_ms: 3_000 }])
+})
+
+describe('figures of a session', () => {
+  const START = Date.parse('2026-11-10T10:00:00Z')
+  const destinationId = uuidv7(77)
+  let world: World
+  let workspaceId: string
+  let streamId: string
+  let sessionId: string
+  let counts = { droppedVideo: 0, droppedAudio: 0, reconnects: 0 }
+
+  beforeAll(async () => {
+    world = new World(app)
+    workspaceId = await world.workspace('figures', 'ada')
+    const body = { workspaceId, title: 'Engines live' }
+    const made = await app.send('POST /api/streams', { apiKey: world.key('ada'), body })
+    streamId = made.body.data._id
+    sessionId = uuidv7(START)
+    const end = new Date(START + 60 * SECOND)
+    const named = { destinationId, platform: 'custom', name: 'Harbour', accountId: destinationId, status: 'stopped' }
+    await app.database.run(
+      `insert into stream_sessions (id, stream_id, workspace_id, owner_id, started_at, ended_at, end_reason, destinations, peak_viewers)
+       values ($1, $2, $3, $4, $5, $6, 'stopped', $7, 4)`,
+      [
+        sessionId,
+        streamId,
+        workspaceId,
+        world.id('ada'),
+        new Date(START),
+        end,
+        JSON.stringify([{ ...named, lastError: null }]),
+      ],
+    )
+    await app.database.run(
+      `insert into stream_usage (ingest_id, month, session_id, stream_id, workspace_id, owner_id, live_ms, updated_at)
+       values ($1, '2026-11-01', $2, $3, $4, $5, 120000, $6)`,
+      [uuidv7(78), sessionId, streamId, workspaceId, world.id('ada'), end],
+    )
+  })
+
+  /** What the media process reports. */
+  const report = (bitrate: number | null, viewers: number, state = 'live', live = true) =>
+    ({
+      streams: [
+        {
+          streamId,
+          live,
+          viewers,
+          ingest: bitrate === null ? null : { bitrate },
+          destinations: [{ id: destinationId, state, bitrate: 1_000_000, ...counts }],
+        },
+      ],
+    }) as unknown as Parameters<SessionSampler['observe']>[0]
+
+  const series = async () => {
+    const path = { id: streamId, sessionId }
+    const reply = await app.send('GET /api/streams/{id}/sessions/{sessionId}/series', {
+      apiKey: world.key('ada'),
+      path,
+    })
+    expect(reply.status, reply.text).toBe(200)
+    return reply.body.data
+  }
+
+  test('are measured by steps, of two nodes one after the other, with gaps that are never zero', async () => {
+    const clock = new ManualClock(START)
+    const first = new SessionSampler(app.database, clock)
+    const second = new SessionSampler(app.database, clock)
+    const observe = (sampler: SessionSampler, seconds: number, ...given: Parameters<typeof report>) => {
+      for (let second_ = 0; second_ < seconds; second_ += 1) {
+        clock.advance(SECOND)
+        sampler.observe(report(...given))
+      }
+    }
+    // 9 s with a publisher, then 10 s without one.
+    first.setSession(streamId, sessionId)
+    observe(first, 4, 2_000_000, 1)
+    counts = { droppedVideo: 5, droppedAudio: 1, reconnects: 0 }
+    observe(first, 5, 4_000_000, 4)
+    observe(first, 10, null, 2, 'backoff')
+    // The node is lost for 25 s. The next one counts from zero.
+    first.endAll()
+    await first.write()
+    clock.advance(25 * SECOND)
+    counts = { droppedVideo: 2, droppedAudio: 0, reconnects: 1 }
+    second.setSession(streamId, sessionId)
+    observe(second, 5, 3_000_000, 0)
+    // What is reported after the end, or of another stream, does not count.
+    observe(second, 2, 9_000_000, 9, 'live', false)
+    second.setSession(streamId, undefined)
+    await second.write()
+    await second.write()
+
+    const found = await series()
+    expect(found).toMatchObject({ stepSeconds: 10, peakViewers: 4, publisherSeconds: 14 })
+    expect(found.points).toMatchObject(
+      [
+        {
+          at: '2026-11-10T10:00:00.000Z',
+          viewers: 4,
+          bitrate: (4 * 2e6 + 5 * 4e6) / 9,
+          publisherSeconds: 9,
+          gap: null,
+        },
+        { viewers: 2, bitrate: null, publisherSeconds: 0, gap: { code: 'no_publisher' } },
+        { viewers: null, bitrate: null, publisherSeconds: null, gap: { code: 'not_measured' } },
+        { viewers: null, bitrate: null, gap: { code: 'not_measured' } },
+        { viewers: 0, bitrate: 3_000_000, publisherSeconds: 5, gap: null },
+        { viewers: null, gap: { code: 'not_measured' } },
+      ].map((one) => (one.bitrate ? { ...one, bitrate: Math.round(one.bitrate) } : one)),
+    )
+    expect(found.destinations).toMatchObject([
+      { destinationId, name: 'Harbour', droppedVideo: 7, droppedAudio: 1, reconnects: 1, bitrate: 1_000_000 },
+    ])
+    const [{ liveShare, points }] = found.destinations
+    expect(liveShare).toBeCloseTo(14 / 24, 4)
+    expect(points).toMatchObject([
+      { status: 'backoff', droppedVideo: 5, droppedAudio: 1 },
+      { status: 'backoff', liveShare: 0, droppedVideo: 0 },
+      { status: null, liveShare: null, bitrate: null, droppedVideo: null },
+      { status: null },
+      { status: 'live', liveShare: 1, droppedVideo: 2, reconnects: 1 },
+      { status: null },
+    ])
+  })
+
+  test('are in reports, for readers who may see streams', async () => {
+    await world.member('figures', 'bob', { scopes: ['analytics:read'] })
+    const query = { workspaceId, from: '2026-11-01', to: '2026-11-12' }
+    const report_ = async (name: string) =>
+      (await app.send('GET /api/analytics/report.html', { apiKey: world.key(name), query })).text
+    const html = await report_('ada')
+    expect(html).toContain('There was one live stream with 2 minutes of media. The preview had at most 4 viewers')
+    expect(html).toContain('Bitrate of “Engines live” on 2026-11-10 11:00')
+    expect(html).toContain('<th scope="row">Engines live: Harbour</th><td>2026-11-10 11:00</td><td>58.3 %</td>')
+    expect(html).toContain('about 30 seconds of 60 were not measured')
+    expect(await report_('bob')).not.toContain('Engines live')
+  })
+
+  test('wait while the database is unavailable, and are gone with the stream', async () => {
+    const clock = new ManualClock(START + 60 * SECOND)
+    const sampler = new SessionSampler(app.database, clock)
+    sampler.setSession(streamId, sessionId)
+    clock.advance(SECOND)
+    sampler.observe(report(1_000_000, 1))
+    sampler.endAll()
+    await app.database.run('alter table stream_samples rename to stream_samples_away')
+    await expect(sampler.write()).rejects.toThrow(/stream_samples/)
+    await app.database.run('alter table stream_samples_away rename to stream_samples')
+    await sampler.write()
+    expect((await series()).publisherSeconds).toBe(15)
+    sampler.setSession(streamId, sessionId)
+    clock.advance(SECOND)
+    sampler.observe(report(1_000_000, 1))
+    sampler.endAll()
+    const apiKey = world.key('ada')
+    expect((await app.send('DELETE /api/streams/{id}', { apiKey, path: { id: streamId } })).status).toBe(200)
+    await sampler.write()
+    const path = { id: streamId, sessionId }
+    expect((await app.send('GET /api/streams/{id}/sessions/{sessionId}/series', { apiKey, path })).status).toBe(404)
+  })
 })

@@ -84,6 +84,30 @@ export const live = [
       peak_viewers integer not null default 0
     )`,
   'create index stream_sessions_by_stream on stream_sessions (stream_id, id)',
+  `
+    create table stream_samples (
+      session_id uuid not null references stream_sessions (id) on delete cascade,
+      at timestamptz not null,
+      measured_ms integer not null,
+      publisher_ms integer not null,
+      received_bits double precision not null,
+      viewers integer not null,
+      primary key (session_id, at)
+    )`,
+  `
+    create table stream_destination_samples (
+      session_id uuid not null references stream_sessions (id) on delete cascade,
+      destination_id uuid not null,
+      at timestamptz not null,
+      measured_ms integer not null,
+      live_ms integer not null,
+      sent_bits double precision not null,
+      dropped_video integer not null,
+      dropped_audio integer not null,
+      reconnects integer not null,
+      status text not null,
+      primary key (session_id, destination_id, at)
+    )`,
   // No foreign key to streams, because usage is kept after the stream is deleted.
   `
     create table stream_usage (

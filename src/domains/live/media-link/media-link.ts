@@ -16,6 +16,7 @@ import { MinutesWarnings } from './minutes-warnings.ts'
 import { Observer } from './observer.ts'
 import { PlayoutKeeper } from '../playout/index.ts'
 import { RecordingKeeper, type RecordingSettings } from '../recording/index.ts'
+import { SessionSampler } from '../session-figures/index.ts'
 import { SlateKeeper } from './slate-keeper.ts'
 import { reasonOf, TallyLog } from '../../../core/tally-log.ts'
 import type { Foundation } from '../../../foundation.ts'
@@ -79,6 +80,7 @@ export class MediaLink {
   readonly #meter: UsageMeter
   readonly #warnings: MinutesWarnings
   readonly #peaks: ViewerPeaks
+  readonly #sampler: SessionSampler
   readonly #playouts: PlayoutKeeper
   readonly #recordings: RecordingKeeper
   readonly #slates: SlateKeeper
@@ -107,6 +109,7 @@ export class MediaLink {
     this.#observer = new Observer({ nodeId: this.nodeId, turns, clock, tally })
     this.#admission = new Admission({ ...dependencies, nodeId: this.nodeId, tally })
     this.#peaks = new ViewerPeaks(database)
+    this.#sampler = new SessionSampler(database, clock)
     this.#announcer = new Announcer(turns, log)
     this.#warnings = new MinutesWarnings(turns, log)
     this.#meter = new UsageMeter({
@@ -201,6 +204,7 @@ export class MediaLink {
     clearInterval(this.#timer)
     this.#endNotices()
     await this.#observer.close(2_000)
+    this.#sampler.endAll()
     await this.#checkpoint()
     await this.#playouts.close()
     await this.#recordings.close(2_000)
@@ -238,6 +242,7 @@ export class MediaLink {
 
   #charge({ ownerId, sessionId, stream, workspaceId }: DesiredState): void {
     this.#peaks.setSession(stream.streamId, sessionId ?? undefined)
+    this.#sampler.setSession(stream.streamId, sessionId ?? undefined)
     this.#meter.setCharge(stream.streamId, sessionId === null ? undefined : { ownerId, sessionId, workspaceId })
   }
 
@@ -315,6 +320,7 @@ export class MediaLink {
     this.#observer.forget(streamId)
     this.#meter.forget(streamId)
     this.#peaks.forget(streamId)
+    this.#sampler.forget(streamId)
     this.#slates.forget(streamId)
     this.#try(this.#playouts.forget(streamId), 'temporary files of a broadcast could not be deleted')
     this.#try(this.#recordings.forget(streamId), 'storage for a recording could not be released')
@@ -356,6 +362,7 @@ export class MediaLink {
     if (this.#closed || this.#host === undefined) return
     try {
       const status = this.#available && this.#silentSince === null ? await this.#host.status() : null
+      if (status !== null) this.#sampler.observe(status)
       if (!this.#closed) directory.announce(this.#report(this.#available ? status : null))
     } catch (error) {
       log.debug({ error }, 'the media process did not report its status')
@@ -373,7 +380,7 @@ export class MediaLink {
 
   async #checkpoint(): Promise<void> {
     try {
-      await Promise.all([this.#meter.tick(), this.#peaks.write(), this.#playouts.checkpoint()])
+      await Promise.all([this.#meter.tick(), this.#peaks.write(), this.#sampler.write(), this.#playouts.checkpoint()])
       this.#meterFailing = false
     } catch (error) {
       if (!this.#meterFailing)

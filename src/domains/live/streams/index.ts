@@ -1,7 +1,7 @@
 /** What other domains and the composition use of streams. */
 
 export type { DesiredState } from './desired-state.ts'
-export { Stream } from './tables.ts'
+export { Stream, StreamSession } from './tables.ts'
 export { streamWarning } from './events.ts'
 export { PublisherSource } from './inputs.ts'
 export { backupPath, primaryPath } from './keys.ts'
@@ -12,8 +12,14 @@ export { streamsWithLiveKeys } from './live-keys.ts'
 export { setScheduledTime, streamPlaces, type StreamPlace, streamTitles } from './lookups.ts'
 export { RecordingStatus } from './recording-status.ts'
 export { renderingOf, RenderingStatusView } from './rendering.ts'
-export { DestinationStatus, FaultView, StreamPath, type StreamPlatformData } from './schemas.ts'
-export { recordPeaks } from './sessions.ts'
+export {
+  DestinationStatus,
+  FaultView,
+  type ShownDestinationState,
+  StreamPath,
+  type StreamPlatformData,
+} from './schemas.ts'
+export { findSession, knownSessions, recordPeaks, type SessionInSpan, sessionsBetween } from './sessions.ts'
 export { SlateStatusView } from './slate.ts'
 export { isActive, StreamStatus } from './state.ts'
 export { findStream, type StreamRow } from './store.ts'

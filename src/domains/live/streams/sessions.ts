@@ -5,10 +5,11 @@ import { pageOf, type PageRequest } from '../../../core/page.ts'
 import { Provided } from '../../../core/provided.ts'
 import type { PageResult } from '../../../core/reply.ts'
 import type { Sql } from '../../../core/sql.ts'
+import { anyOf } from '../../../db/condition.ts'
 import { query } from '../../../db/query.ts'
 import type { Row } from '../../../db/row.ts'
-import type { StreamSessionView } from './session-schemas.ts'
-import { streamSessions, streamUsage, type StreamSession } from './tables.ts'
+import type { SessionDestination, StreamSessionView } from './session-schemas.ts'
+import { streams, streamSessions, streamUsage, type StreamSession } from './tables.ts'
 
 type SessionData = Static<typeof StreamSessionView>
 
@@ -104,4 +105,59 @@ export async function recordPeaks(
   peaks: readonly { readonly id: string; readonly peak: number }[],
 ): Promise<void> {
   await raisePeaks.run(sql, { peaks: JSON.stringify(peaks) })
+}
+
+/** A live session with the title of its stream. */
+export interface SessionInSpan {
+  readonly id: string
+  readonly streamId: string
+  readonly title: string
+  readonly startedAt: string
+  /** Null while it lasts. */
+  readonly endedAt: string | null
+  readonly peakViewers: number
+  /** Milliseconds with incoming media. */
+  readonly liveMs: number
+  readonly destinations: readonly SessionDestination[]
+}
+
+const inSpan = query(
+  { streams, streamSessions, streamUsage },
+  (db, $: { workspaceId: string; from: string; to: string; limit: number }) =>
+    db
+      .selectFrom('streamSessions as s')
+      .innerJoin('streams as t', 't.id', 's.streamId')
+      .select(['s.id', 's.streamId', 't.title', 's.startedAt', 's.endedAt', 's.peakViewers', 's.destinations'])
+      .select((e) =>
+        e
+          .selectFrom('streamUsage as u')
+          .select(raw<number>`coalesce(sum(u.live_ms), 0)::bigint`.as('ms'))
+          .whereRef('u.sessionId', '=', 's.id')
+          .as('liveMs'),
+      )
+      .where('t.workspaceId', '=', $.workspaceId)
+      .where('s.startedAt', '>=', $.from)
+      .where('s.startedAt', '<', $.to)
+      .orderBy('s.startedAt', 'desc')
+      .limit($.limit),
+)
+
+/** The sessions that started between two times, newest first. */
+export async function sessionsBetween(
+  sql: Sql,
+  span: { readonly workspaceId: string; readonly from: string; readonly to: string; readonly limit: number },
+): Promise<SessionInSpan[]> {
+  const rows = await inSpan.rows(sql, span)
+  return rows.map((row) => ({ ...row, liveMs: row.liveMs ?? 0 }))
+}
+
+/** A session of a stream, or undefined. */
+export function findSession(sql: Sql, streamId: string, id: string) {
+  return streamSessions.first(sql, { id, streamId })
+}
+
+/** Which of the sessions still exist. */
+export async function knownSessions(sql: Sql, ids: readonly string[]): Promise<ReadonlySet<string>> {
+  const rows = await streamSessions.find(sql, { id: anyOf(ids) }, { columns: ['id'] })
+  return new Set(rows.map(({ id }) => id))
 }

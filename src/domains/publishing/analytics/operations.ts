@@ -206,7 +206,7 @@ export const exportReportHtml = operation({
   headers: REPORT_HEADERS,
   errors: [NotFound, ValidationFailed],
   example: { query: { workspaceId } },
-  handle: async ({ analytics, query }) => analytics.reports.html(query),
+  handle: async ({ analytics, member, query }) => analytics.reports.html(query, member.scopes),
 })
 
 export const exportReportPdf = operation({
@@ -220,5 +220,5 @@ export const exportReportPdf = operation({
   headers: REPORT_HEADERS,
   errors: [NotFound, ValidationFailed],
   example: { query: { workspaceId } },
-  handle: async ({ analytics, query }) => analytics.reports.pdf(query),
+  handle: async ({ analytics, member, query }) => analytics.reports.pdf(query, member.scopes),
 })

@@ -1,5 +1,6 @@
 import type { Clock } from '../../../../core/clock.ts'
 import { findNames } from '../../../workspace/workspaces/index.ts'
+import type { Scope } from '../../../../core/scope.ts'
 import type { Sql } from '../../../../core/sql.ts'
 import { RawBody, reply } from '../../../../core/reply.ts'
 import type { ContentRecordData } from '../content-schemas.ts'
@@ -7,10 +8,13 @@ import { CONTENT_FIGURES, type FigureName } from '../figures.ts'
 import type { ContentRecords } from '../reads/content.ts'
 import { titleOf } from '../reads/report-data.ts'
 import type { AnalyticsTimeSeries } from '../reads/series.ts'
+import { bucketsOf, spanOf, timesOf, type Interval, type Span } from '../reads/span.ts'
 import type { PlatformStatistics } from '../reads/stats.ts'
 import type { PlatformStatsData, PointData, ReportFilter } from '../schemas.ts'
 import type { ReportChart, ReportModel, ReportPost, ReportTable } from './model.ts'
 import type { ReportPrinter } from './printer.ts'
+import { boundsOf, dayText } from '../storage/zone-days.ts'
+import { ReportSections } from './sections.ts'
 import { gapLines, sentencesOf } from './words.ts'
 
 /** Lines in one chart. More cannot be told apart; the tables have all accounts. */
@@ -44,6 +48,8 @@ interface Needs {
 
 /** Reports for people who do not use Crier: the same content as a page and as a PDF. */
 export class Reports {
+  /** What other domains add. */
+  readonly sections = new ReportSections()
   readonly #needs: Needs
 
   constructor(needs: Needs) {
@@ -51,20 +57,20 @@ export class Reports {
   }
 
   /** @throws AppError validation_failed, not_found */
-  async html(filter: ReportFilter) {
-    const model = await this.model(filter)
+  async html(filter: ReportFilter, scopes: ReadonlySet<Scope>) {
+    const model = await this.model(filter, scopes)
     const body = new RawBody('text/html; charset=utf-8', await this.#needs.printer.html(model))
     return reply(200, body, headersOf(model, 'html'))
   }
 
   /** @throws AppError validation_failed, not_found */
-  async pdf(filter: ReportFilter) {
-    const model = await this.model(filter)
+  async pdf(filter: ReportFilter, scopes: ReadonlySet<Scope>) {
+    const model = await this.model(filter, scopes)
     return reply(200, new RawBody('application/pdf', await this.#needs.printer.pdf(model)), headersOf(model, 'pdf'))
   }
 
-  /** What a report says. */
-  async model({ accountIds, from, to, workspaceId }: ReportFilter): Promise<ReportModel> {
+  /** What a report says to a reader with these scopes. */
+  async model({ accountIds, from, to, workspaceId }: ReportFilter, scopes: ReadonlySet<Scope>): Promise<ReportModel> {
     const { clock, content, series, sql, stats } = this.#needs
     const asked = {
       workspaceId,
@@ -75,7 +81,8 @@ export class Reports {
     const figures = await stats.of({ ...asked, compare: true })
     const interval = figures.span.dayCount > MOST_DAILY ? 'week' : 'day'
     const span = { from: figures.span.from, to: figures.span.to }
-    const [followers, engagements, posts, names] = await Promise.all([
+    const days = spanOf(span, figures.timezone, clock.now())
+    const [followers, engagements, posts, names, parts] = await Promise.all([
       series.followers({ ...asked, ...span, interval }),
       Promise.all(
         (['likes', 'comments', 'shares', 'saves'] as const).map(async (figure) => ({
@@ -85,6 +92,10 @@ export class Reports {
       ),
       content.list({ ...asked, ...span, sort: 'engagements', limit: MOST_POSTS }),
       findNames(sql, [workspaceId]),
+      this.sections.make(
+        { workspaceId, zone: figures.timezone, ...timesOf(days), buckets: labelled(days, interval) },
+        scopes,
+      ),
     ])
     const top = posts.items.filter((post) => post.engagements !== null)
     return {
@@ -94,14 +105,26 @@ export class Reports {
       previousSpan: figures.previousSpan === null ? '' : spanText(figures.previousSpan),
       timezone: figures.timezone,
       createdAt: new Date(clock.now()).toISOString(),
-      sentences: sentencesOf(figures, top[0]),
-      charts: [followersChart(followers, interval), ...engagementsChart(engagements, interval)],
-      tables: [accountsTable(figures), totalsTable(figures)],
+      sentences: [...sentencesOf(figures, top[0]), ...parts.flatMap((part) => part.sentences)],
+      charts: [
+        followersChart(followers, interval),
+        ...engagementsChart(engagements, interval),
+        ...parts.flatMap((part) => part.charts),
+      ],
+      tables: [accountsTable(figures), totalsTable(figures), ...parts.flatMap((part) => part.tables)],
       posts: top.map(postView),
-      gaps: gapLines(figures, followers),
-      method: METHOD,
+      gaps: [...gapLines(figures, followers), ...parts.flatMap((part) => part.gaps)],
+      method: [...METHOD, ...parts.flatMap((part) => part.method)],
     }
   }
+}
+
+function labelled(span: Span, interval: Interval) {
+  return bucketsOf(span, interval).map(({ first, last }) => ({
+    label: dayText(first),
+    start: boundsOf(first, span.zone).start,
+    end: boundsOf(last, span.zone).end,
+  }))
 }
 
 function headersOf({ span }: ReportModel, extension: string) {

@@ -1,0 +1,11 @@
+import { domain } from '../../../domain.ts'
+import { composeSessionFigures } from './compose.ts'
+import * as operations from './operations.ts'
+import { sessionFigureEntities } from './tables.ts'
+
+export const sessionFigures = domain({
+  name: 'streams',
+  operations,
+  entities: sessionFigureEntities,
+  compose: composeSessionFigures,
+})

@@ -1,0 +1,3 @@
+/** What other domains use of the figures of live sessions. */
+
+export { SessionSampler } from './sampler.ts'
