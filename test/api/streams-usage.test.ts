@@ -252,7 +252,7 @@ describe('figures of a session', () => {
     const [{ liveShare, points }] = found.destinations
     expect(liveShare).toBeCloseTo(14 / 24, 4)
     expect(points).toMatchObject([
-      { status: 'backoff', droppedVideo: 5, droppedAudio: 1 },
+      { status: 'live', liveShare: 1, droppedVideo: 5, droppedAudio: 1 },
       { status: 'backoff', liveShare: 0, droppedVideo: 0 },
       { status: null, liveShare: null, bitrate: null, droppedVideo: null },
       { status: null },
