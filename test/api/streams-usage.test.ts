@@ -1,8 +1,9 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { ManualClock, MINUTE, SECOND } from '../../src/core/clock.ts'
+import { DAY, ManualClock, MINUTE, SECOND } from '../../src/core/clock.ts'
 import { uuidv7 } from '../../src/core/id.ts'
 import { UsageMeter, type Metering } from '../../src/domains/live/media-link/usage-meter.ts'
 import { SessionSampler } from '../../src/domains/live/session-figures/index.ts'
+import { SessionFigures } from '../../src/domains/live/session-figures/series.ts'
 import { startApp, type App } from '../support/app.ts'
 import { World } from '../support/world.ts'
 
@@ -272,6 +273,20 @@ describe('figures of a session', () => {
     expect(html).toContain('<th scope="row">Engines live: Harbour</th><td>2026-11-10 11:00</td><td>58.3 %</td>')
     expect(html).toContain('about 30 seconds of 60 were not measured')
     expect(await report_('bob')).not.toContain('Engines live')
+  })
+
+  test('are kept for 90 days', async () => {
+    const at = (days: number) => new Date(START - days * DAY)
+    for (const days of [89, 91]) {
+      await app.database.run(
+        `insert into stream_samples (session_id, at, measured_ms, publisher_ms, received_bits, viewers)
+         values ($1, $2, 1000, 0, 0, 0)`,
+        [sessionId, at(days)],
+      )
+    }
+    await new SessionFigures(app.database, new ManualClock(START)).prune(90 * DAY)
+    const [oldest] = await app.database.rows<{ at: string }>('select min(at) as at from stream_samples')
+    expect(new Date(oldest?.at ?? 0)).toEqual(at(89))
   })
 
   test('wait while the database is unavailable, and are gone with the stream', async () => {

@@ -108,7 +108,7 @@ test('opens a preview with a credential or token, counts peak viewers, and ends 
   expect(await statusOf(_id, (await newToken(_id)).token)).toBe(200)
 })
 
-test('stores peak viewers in the session, and ends the preview of a removed member', async () => {
+test('stores viewers and bitrate of the session, and ends the preview of a removed member', async () => {
   const sink = await startSink()
   const { _id, streamKey } = await caster.stream({ one: sink })
   await caster.publish(streamKey)
@@ -123,9 +123,22 @@ test('stores peak viewers in the session, and ends the preview of a removed memb
   await waitFor(() => bob.seen.ended, { what: "the end of bob's preview" })
   expect(ada.seen.ended).toBe(false)
   ada.seen.leave()
-  const sessions = () => caster.call<{ peakViewers: number }[]>('GET /api/streams/{id}/sessions', { path: { id: _id } })
-  await waitFor(async () => (await sessions())[0]?.peakViewers === 2)
+  type Session = { _id: string; peakViewers: number }
+  const sessions = () => caster.call<Session[]>('GET /api/streams/{id}/sessions', { path: { id: _id } })
+  const [session] = await waitFor(async () => {
+    const found = await sessions()
+    return found[0]?.peakViewers === 2 ? found : undefined
+  })
   await caster.stop(_id)
+  // Measured by the media node, and written when the stream ends.
+  type Series = { peakViewers: number; points: { viewers: number | null; bitrate: number | null }[] }
+  const path = { id: _id, sessionId: session?._id ?? '' }
+  const series = () => caster.call<Series>('GET /api/streams/{id}/sessions/{sessionId}/series', { path })
+  const { points } = await waitFor(async () => {
+    const found = await series()
+    return found.points.some(({ viewers }) => viewers === 2) ? found : undefined
+  })
+  expect(points.some(({ bitrate }) => bitrate !== null && bitrate > 10_000)).toBe(true)
   await sink.close()
 })
 

@@ -94,6 +94,7 @@ export const live = [
       viewers integer not null,
       primary key (session_id, at)
     )`,
+  'create index stream_samples_by_age on stream_samples (at)',
   `
     create table stream_destination_samples (
       session_id uuid not null references stream_sessions (id) on delete cascade,
@@ -108,6 +109,7 @@ export const live = [
       status text not null,
       primary key (session_id, destination_id, at)
     )`,
+  'create index stream_destination_samples_by_age on stream_destination_samples (at)',
   // No foreign key to streams, because usage is kept after the stream is deleted.
   `
     create table stream_usage (

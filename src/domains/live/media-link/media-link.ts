@@ -175,6 +175,7 @@ export class MediaLink {
         break
       case 'viewers.changed':
         this.#peaks.record(event.streamId, event.viewers)
+        this.#sampler.sawViewers(event.streamId, event.viewers)
         break
       case 'usage':
         this.#meter.record(event.streamId, event.sessionId, event.liveMs)

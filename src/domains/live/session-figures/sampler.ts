@@ -80,6 +80,14 @@ export class SessionSampler {
     }
   }
 
+  /** Takes a change of the number of viewers, which may be back before the next report. */
+  sawViewers(streamId: string, viewers: number): void {
+    const sampled = this.#streams.get(streamId)
+    if (sampled === undefined) return
+    const step = this.#stepOf(sampled)
+    step.viewers = Math.max(step.viewers, viewers)
+  }
+
   /** Writes complete steps. On failure they are kept for the next call. */
   async write(): Promise<void> {
     const writing = this.#waiting

@@ -1,11 +1,12 @@
 import { SECOND, type Clock } from '../../../core/clock.ts'
 import { NotFound } from '../../../core/errors.ts'
 import type { Sql } from '../../../core/sql.ts'
+import { lessThan } from '../../../db/condition.ts'
 import type { Row } from '../../../db/row.ts'
 import { findSession, findStream, type SessionInSpan, type ShownDestinationState } from '../streams/index.ts'
 import type { SessionSeriesData } from './schemas.ts'
 import { stepsOf, stepSecondsOf } from './steps.ts'
-import type { StreamDestinationSample, StreamSample } from './tables.ts'
+import { streamDestinationSamples, streamSamples, type StreamDestinationSample, type StreamSample } from './tables.ts'
 
 type Measured = Pick<Row<typeof StreamSample>, 'viewers'> & {
   readonly step: number
@@ -53,6 +54,13 @@ export class SessionFigures {
     // A session lists its destinations when they are removed, or at its end. The others are those of the stream.
     const present = stream.platforms.map((one) => ({ ...one, destinationId: one._id }))
     return this.series(session, session.endedAt === null ? [...session.destinations, ...present] : session.destinations)
+  }
+
+  /** Deletes what was measured longer ago. The sessions and their usage stay. @param keptMs milliseconds */
+  async prune(keptMs: number): Promise<void> {
+    const old = { at: lessThan(new Date(this.#clock.now() - keptMs)) }
+    await streamSamples.delete(this.#sql, old)
+    await streamDestinationSamples.delete(this.#sql, old)
   }
 
   /** The series of a session that is known already. */

@@ -1,5 +1,6 @@
 import { defineEntity, p } from '@mikro-orm/postgresql'
 import { timestamp } from '../../../db/columns.ts'
+import { table } from '../../../db/table.ts'
 import { StreamSession, type ShownDestinationState } from '../streams/index.ts'
 
 const ofSession = (name: string) =>
@@ -22,7 +23,7 @@ export const StreamSample = defineEntity({
   properties: {
     sessionId: ofSession('stream_samples_session_id_fkey'),
     /** The start of the step: a multiple of ten seconds. */
-    at: timestamp().primary(),
+    at: timestamp().primary().index('stream_samples_by_age'),
     measuredMs: p.integer(),
     /** Of `measuredMs`, with a publisher. */
     publisherMs: p.integer(),
@@ -41,7 +42,7 @@ export const StreamDestinationSample = defineEntity({
     sessionId: ofSession('stream_destination_samples_session_id_fkey'),
     /** The destination may have been removed since. */
     destinationId: p.uuid().primary(),
-    at: timestamp().primary(),
+    at: timestamp().primary().index('stream_destination_samples_by_age'),
     measuredMs: p.integer(),
     /** Of `measuredMs`, in the state `live`. */
     liveMs: p.integer(),
@@ -55,3 +56,5 @@ export const StreamDestinationSample = defineEntity({
 })
 
 export const sessionFigureEntities = [StreamSample, StreamDestinationSample]
+export const streamSamples = table(StreamSample)
+export const streamDestinationSamples = table(StreamDestinationSample)
