@@ -43,9 +43,14 @@ function speakerOf(label: string, index: number, count: number): string {
   return count > 1 ? `${index + 1}-${text}` : text
 }
 
-/** Text on one line, without control characters. */
+/** Characters that are not visible or change the direction of other text. Direction marks (LRM, RLM) stay. */
+const HIDDEN = /[\u00AD\u200B\u202A-\u202E\u2060-\u2069\uFEFF]|[\u{E0000}-\u{E007F}]/gu
+
+/** Text on one line, without control and hidden characters. */
 export function plain(text: string): string {
   return text
+    .toWellFormed()
+    .replaceAll(HIDDEN, '')
     .replaceAll(/\p{Cc}+/gu, ' ')
     .replaceAll(/\s+/g, ' ')
     .trim()
