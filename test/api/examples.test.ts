@@ -20,8 +20,8 @@ import { recordExamples, type Recording } from '../support/example-recorder.ts'
 
 /** JSON operations without an example, each with its reason. */
 const WITHOUT: Readonly<Record<string, string>> = {
-  deriveStyle: 'needs published posts, which test/api/ai-built-in.test.ts has and this test has not',
   transcribe: 'needs a video, which test/api/ai-built-in.test.ts has and this test has not',
+  deriveStyle: 'needs published posts, which test/api/ai-built-in.test.ts has and this test has not',
   createCryptoInvoice: 'no gateway for coins is configured',
   switchInput: 'needs two encoders on the air, which test/media has and this test has not',
   receiveSupportMail: 'the server takes no mails without SUPPORT_INBOUND_SECRET',
