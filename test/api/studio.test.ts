@@ -49,7 +49,7 @@ async function ended(id: string) {
   return waitFor(
     async () => {
       const { data } = (await world.as('ada').call('GET /api/studio/renders/{id}', { path: { id } })).body
-      return ['queued', 'running'].includes(data.state) ? undefined : data
+      return ['queued', 'running'].includes(data.status) ? undefined : data
     },
     { what: 'the end of a rendering' },
   )
@@ -156,7 +156,7 @@ test('renders pages to assets, and tells live clients', async () => {
 
   const done = await ended(asked.body.data._id)
   expect(done).toMatchObject({
-    state: 'done',
+    status: 'done',
     progress: 100,
     error: null,
     assetIds: [expect.any(String), expect.any(String)],
@@ -188,12 +188,12 @@ test('a rendering fails with the pointer of the layer, and makes no asset', asyn
   const unknown = (await create(dataOf(text('cuneiform \u{12000}')))).body.data
   const failed = async (id: string) => ended((await render(id)).body.data._id)
   expect(await failed(deleted._id)).toMatchObject({
-    state: 'failed',
+    status: 'failed',
     assetIds: [],
     error: '/pages/0/layers/1/assetId: The asset was deleted.',
   })
   expect(await failed(unknown._id)).toMatchObject({
-    state: 'failed',
+    status: 'failed',
     assetIds: [],
     error: expect.stringContaining('/pages/0/layers/0/text: No font of this server has these characters'),
   })

@@ -32,7 +32,7 @@ export const studio = [
       format text not null,
       page_numbers integer[] not null,
       folder_id uuid,
-      state text not null,
+      status text not null,
       progress integer not null,
       job_id uuid not null,
       asset_ids uuid[] not null,
@@ -43,5 +43,5 @@ export const studio = [
       updated_at timestamptz not null
     )`,
   'create index studio_renders_by_project on studio_renders (project_id, id)',
-  `create index studio_renders_open on studio_renders (workspace_id, id) where state in ('queued', 'running')`,
+  `create index studio_renders_open on studio_renders (workspace_id, id) where status in ('queued', 'running')`,
 ]

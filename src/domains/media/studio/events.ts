@@ -51,7 +51,7 @@ const render = {
   format: 'png' as const,
   pageNumbers: [1],
   folderId: null,
-  state: 'done' as const,
+  status: 'done' as const,
   progress: 100,
   jobId,
   assetIds: [assetId],
@@ -66,7 +66,7 @@ export const studioRenderCreated = event({
   description: 'While it runs, `job.progress` reports its progress.',
   scope: 'studio:read',
   data: StudioRender,
-  example: { ...render, state: 'queued', progress: 0, assetIds: [], finishedAt: null },
+  example: { ...render, status: 'queued', progress: 0, assetIds: [], finishedAt: null },
 })
 
 export const studioRenderUpdated = event({

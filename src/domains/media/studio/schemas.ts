@@ -181,7 +181,7 @@ export const StudioRender = named(
     format: OneOf(FORMATS, { description: 'Type of the files' }),
     pageNumbers: Type.Array(PageNumber, { description: 'The pages that are rendered' }),
     folderId: Nullable({ ...Id, description: 'The folder of the assets' }),
-    state: RenderState,
+    status: RenderState,
     progress: Type.Integer({ minimum: 0, maximum: 100, description: 'Percent' }),
     jobId: { ...Id, description: 'The job that does the work, as `job.progress` names it' },
     assetIds: Type.Array(Id, { description: 'The assets, one for each page in the order of `pageNumbers`' }),

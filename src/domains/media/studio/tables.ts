@@ -46,7 +46,7 @@ const StudioRender = defineEntity({
     {
       name: 'studio_renders_open',
       expression:
-        "create index studio_renders_open on studio_renders (workspace_id, id) where state in ('queued', 'running')",
+        "create index studio_renders_open on studio_renders (workspace_id, id) where status in ('queued', 'running')",
     },
   ],
   properties: {
@@ -58,7 +58,7 @@ const StudioRender = defineEntity({
     pageNumbers: p.array().columnType('integer[]').$type<number[]>(),
     /** The folder may be deleted later. */
     folderId: p.uuid().nullable(),
-    state: p.text().$type<RenderStateName>(),
+    status: p.text().$type<RenderStateName>(),
     progress: p.integer(),
     /** The job of the outbox. */
     jobId: p.uuid(),

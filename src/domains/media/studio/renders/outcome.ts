@@ -10,5 +10,5 @@ export interface RenderedAsset {
 
 /** How a rendering has ended. It is plain data, because the turn that records it may run on another node. */
 export type RenderOutcome =
-  | { readonly state: 'done'; readonly files: readonly RenderedAsset[] }
-  | { readonly state: 'failed'; readonly error: string }
+  | { readonly status: 'done'; readonly files: readonly RenderedAsset[] }
+  | { readonly status: 'failed'; readonly error: string }

@@ -49,20 +49,20 @@ export class StudioRenderer {
   /** @throws Error for a failure that may be temporary */
   async run(id: string, attempt: Attempt): Promise<void> {
     const { database } = this.#dependencies
-    const row = await studioRenders.first(database, { id, state: anyOf(OPEN_STATES) })
+    const row = await studioRenders.first(database, { id, status: anyOf(OPEN_STATES) })
     if (row === undefined) return
     try {
       await runWhileWanted(attempt, {
         detail: id,
         save: (progress) =>
-          studioRenders.update(database, { id, state: anyOf(OPEN_STATES) }, { state: 'running', progress }),
+          studioRenders.update(database, { id, status: anyOf(OPEN_STATES) }, { status: 'running', progress }),
         work: (signal, report) => this.#work(row, signal, report),
       })
     } catch (error) {
       if (error instanceof CancelledError) return
       if (attempt.signal.aborted || !(attempt.last || isFinal(error))) throw error
       attempt.log.warn({ error, studioRenderId: id }, 'a rendering of a studio project failed')
-      await this.#record(row, { state: 'failed', error: messageOf(error) })
+      await this.#record(row, { status: 'failed', error: messageOf(error) })
     }
   }
 
@@ -71,7 +71,7 @@ export class StudioRenderer {
     const { database } = this.#dependencies
     const rows = await studioRenders.find(
       database,
-      { state: anyOf(OPEN_STATES) },
+      { status: anyOf(OPEN_STATES) },
       { orderBy: ['id asc'], limit: 1_000 },
     )
     const open = await openJobs(
@@ -79,7 +79,7 @@ export class StudioRenderer {
       rows.map(({ jobId }) => jobId),
     )
     const error = 'The job was lost several times or removed. Render the project again.'
-    for (const row of rows) if (!open.has(row.jobId)) await this.#record(row, { state: 'failed', error })
+    for (const row of rows) if (!open.has(row.jobId)) await this.#record(row, { status: 'failed', error })
   }
 
   async #work(row: RenderRow, signal: AbortSignal, report: (fraction: number) => void): Promise<void> {
@@ -127,7 +127,7 @@ export class StudioRenderer {
         const file = await intake.receive(workspaceId, createReadStream(path), name, bytes)
         files.push({ file, name, reservationId })
       }
-      const unused = await this.#record(row, { state: 'done', files })
+      const unused = await this.#record(row, { status: 'done', files })
       for (const fileId of unused) await intake.discard(workspaceId, fileId)
       // Those of added assets have ended already.
       if (unused.length > 0) for (const id of reservations) await quota.release(id)

@@ -43,7 +43,7 @@ export class StudioRenders {
     const pageNumbers = pagesOf(body, project)
     await folders.require(turn.sql, turn.workspaceId, folderId)
     await quota.requireSpace(turn.sql, turn.workspaceId)
-    const open = await studioRenders.count(turn.sql, { workspaceId: turn.workspaceId, state: anyOf(OPEN_STATES) })
+    const open = await studioRenders.count(turn.sql, { workspaceId: turn.workspaceId, status: anyOf(OPEN_STATES) })
     if (open >= MOST_OPEN) {
       throw Conflict({ message: `${open} renderings of this workspace have not ended. Wait for one, or cancel it.` })
     }
@@ -57,7 +57,7 @@ export class StudioRenders {
       format,
       pageNumbers,
       folderId,
-      state: 'queued',
+      status: 'queued',
       progress: 0,
       jobId: turn.job(renderStudioPictures, { studioRenderId: id }),
       assetIds: [],
@@ -96,10 +96,10 @@ export class StudioRenders {
     const row = await studioRenders.first(turn.sql, { id })
     if (row === undefined) throw NotFound()
     if (!isOpen(row)) {
-      throw Conflict({ message: `The rendering is ${row.state}. Only one that has not ended is cancelled.` })
+      throw Conflict({ message: `The rendering is ${row.status}. Only one that has not ended is cancelled.` })
     }
     turn.audit({ kind: 'studio_render', id })
-    return this.#end(turn, row, { state: 'cancelled' })
+    return this.#end(turn, row, { status: 'cancelled' })
   }
 
   /**
@@ -109,12 +109,12 @@ export class StudioRenders {
   async record(turn: Turn, id: string, outcome: RenderOutcome): Promise<readonly string[]> {
     const { library } = this.#dependencies
     const row = await studioRenders.first(turn.sql, { id })
-    const files = outcome.state === 'done' ? outcome.files : []
+    const files = outcome.status === 'done' ? outcome.files : []
     if (row === undefined || !isOpen(row)) {
       // If it is done, an earlier run of this turn has added these files.
-      return row?.state === 'done' ? [] : files.map(({ file }) => file.fileId)
+      return row?.status === 'done' ? [] : files.map(({ file }) => file.fileId)
     }
-    if (outcome.state === 'failed') {
+    if (outcome.status === 'failed') {
       await this.#end(turn, row, outcome)
       return []
     }
@@ -126,17 +126,17 @@ export class StudioRenders {
       assetIds.push(added.asset._id)
       if (added.fileId !== file.fileId) unused.push(file.fileId)
     }
-    await this.#end(turn, row, { state: 'done', assetIds })
+    await this.#end(turn, row, { status: 'done', assetIds })
     return unused
   }
 
   async #end(
     turn: Turn,
     { id, progress }: RenderRow,
-    end: Pick<RenderRow, 'state'> & Partial<Pick<RenderRow, 'assetIds' | 'error'>>,
+    end: Pick<RenderRow, 'status'> & Partial<Pick<RenderRow, 'assetIds' | 'error'>>,
   ): Promise<StudioRenderData> {
     const now = new Date(this.#dependencies.clock.now())
-    const change = { ...end, progress: end.state === 'done' ? 100 : progress, finishedAt: now, updatedAt: now }
+    const change = { ...end, progress: end.status === 'done' ? 100 : progress, finishedAt: now, updatedAt: now }
     await studioRenders.update(turn.sql, { id }, change)
     const view = await this.get(id, turn.sql)
     turn.emit(studioRenderUpdated, view)
@@ -153,7 +153,7 @@ export class StudioRenders {
     const oldest = kept[MOST_KEPT - 1]
     if (oldest === undefined) return
     const ended = anyOf(['done', 'failed', 'cancelled'] as const)
-    await studioRenders.delete(turn.sql, { projectId, id: lessThan(oldest.id), state: ended })
+    await studioRenders.delete(turn.sql, { projectId, id: lessThan(oldest.id), status: ended })
   }
 }
 
@@ -169,8 +169,8 @@ function pagesOf({ pageNumbers }: NewRenderData, { pageCount }: ProjectRow): num
   return pageNumbers
 }
 
-function isOpen({ state }: Pick<RenderRow, 'state'>): boolean {
-  return (OPEN_STATES as readonly string[]).includes(state)
+function isOpen({ status }: Pick<RenderRow, 'status'>): boolean {
+  return (OPEN_STATES as readonly string[]).includes(status)
 }
 
 function renderView({ id, projectId, ...rest }: RenderRow): StudioRenderData {
