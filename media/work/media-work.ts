@@ -59,8 +59,9 @@ export function startMediaWork(options: MediaWorkOptions): MediaWork {
   }
 }
 
-/** Transcodes to an image are quick jobs. */
+/** Transcodes and renderings to images are quick jobs. */
 function isLong(task: Task): boolean {
+  if (task.kind === 'render') return task.order.format === 'mp4'
   return (
     ['preview', 'speech', 'subtitles'].includes(task.kind) || (task.kind === 'transcode' && task.spec.kind !== 'image')
   )

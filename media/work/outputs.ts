@@ -17,6 +17,7 @@ export const PREVIEW_PLAYLIST = 'index.m3u8'
 export const PREVIEW_MEDIA = 'media.ts'
 /** The files of a rendered scene: one for each page, or one video. */
 export function renderedPaths(outputDir: string, order: RenderOrder): string[] {
+  if (order.format === 'mp4') return [join(outputDir, 'rendered')]
   return order.pages.map((_page, place) => join(outputDir, `rendered-${place}`))
 }
 

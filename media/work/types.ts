@@ -217,7 +217,7 @@ export interface MediaWork {
   subtitles(path: string, options?: SubtitleOptions): Promise<SubtitleResult | null>
   /**
    * Renders a scene of the studio, given as a JSON file (`studio/scene.ts`), to an existing empty folder: a picture of each page
-   * of the order. Leaves nothing there on failure.
+   * of the order, or a video of them. Leaves nothing there on failure.
    */
   render(path: string, outputDir: string, order: RenderOrder, options?: ProgressOptions): Promise<RenderedScene>
   stats(): { readonly quick: LaneStats; readonly long: LaneStats }

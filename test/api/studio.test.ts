@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { startApp, type App } from '../support/app.ts'
+import { beeps } from '../support/beeps.ts'
 import { PIXEL } from '../support/pixel.ts'
 import { Sockets } from '../support/sockets.ts'
 import { waitFor } from '../support/wait.ts'
@@ -179,6 +180,39 @@ test('renders pages to assets, and tells live clients', async () => {
   expect(late.status).toBe(409)
   const listed = await world.as('ada').call('GET /api/studio/projects/{id}/renders', { path: { id } })
   expect(listed.body.data.map(({ _id }: { _id: string }) => _id)).toEqual([again._id, done._id])
+})
+
+test('renders pages to a video with sound', async () => {
+  const file = { name: 'beeps.wav', content: beeps(1), type: 'audio/wav' }
+  const uploaded = await world
+    .as('ada')
+    .call('POST /api/assets/upload', { body: { workspaceId: world.id('acme') }, file })
+  const page = (width: number, seconds: number) => ({ width, height: 64, background: '#ff0000', layers: [], seconds })
+  const data = {
+    schemaVersion: 1,
+    pages: [page(64, 0.5), page(64, 1), page(32, 1), page(33, 1)],
+    sound: { assetId: uploaded.body.data._id, volume: 0.5 },
+  }
+  const silent = { ...data, sound: { assetId: await picture('acme') } }
+  expect((await create(silent)).body.errors).toMatchObject([
+    { path: '/body/projectData/sound/assetId', message: 'is not a sound' },
+  ])
+  const { _id: id } = (await create(data)).body.data
+  for (const [pageNumbers, message] of [
+    [[1, 3], 'needs pages of the same width and height'],
+    [[4], 'needs pages whose width and height are even numbers'],
+  ]) {
+    const refused = await render(id, { pageNumbers, format: 'mp4' })
+    expect(refused.body.errors).toMatchObject([{ path: '/body/format', message }])
+  }
+  const done = await ended((await render(id, { pageNumbers: [1, 2], format: 'mp4' })).body.data._id)
+  expect(done).toMatchObject({ status: 'done', error: null, assetIds: [expect.any(String)] })
+  const video = await waitFor(async () => {
+    const found = await asset(done.assetIds[0])
+    return found.duration === null ? undefined : found
+  })
+  expect(video).toMatchObject({ name: 'Tour.mp4', kind: 'video', width: 64, height: 64 })
+  expect(video.duration).toBeCloseTo(1.5, 1)
 })
 
 test('a rendering fails with the pointer of the layer, and makes no asset', async () => {

@@ -13,6 +13,10 @@ import { ProgressReader } from './progress.ts'
 
 export interface FfmpegJob {
   readonly input: string
+  /** The input is a list of pictures with durations that this process wrote (ffmpeg's `concat`), not a file of a user. */
+  readonly isList?: boolean
+  /** The second input, a file of a user. */
+  readonly sound?: { readonly path: string; readonly inputOptions: readonly string[] } | undefined
   /** Options before the input, such as the start time. */
   readonly inputOptions?: readonly string[]
   /** Options after the input, without the name of the output. They end with `-f` and a format. */
@@ -42,6 +46,16 @@ const FORMATS =
   'mov,mp4,m4a,3gp,3g2,mj2,matroska,webm,avi,flv,mpeg,mpegts,mpegvideo,ogg,asf,mp3,aac,wav,w64,flac,aiff,amr,gif,apng,webp_pipe'
 /** Input options of every ffmpeg and ffprobe: only files, and only the allowed containers. */
 export const INPUT_GUARD: readonly string[] = ['-protocol_whitelist', 'file,pipe', '-format_whitelist', FORMATS]
+const LIST_GUARD = [
+  '-protocol_whitelist',
+  'file,pipe',
+  '-format_whitelist',
+  'concat,png_pipe',
+  '-f',
+  'concat',
+  '-safe',
+  '0',
+]
 
 /** Address space is larger than resident memory, because of libraries, thread stacks and arenas. */
 const ADDRESS_SPACE_FACTOR = 3
@@ -120,14 +134,15 @@ export class Ffmpeg {
     return lines.join('\n')
   }
 
-  #command({ input, inputOptions = [], outputOptions, output, cwd, outputBytes }: FfmpegJob): FfmpegCommand {
+  #command(job: FfmpegJob): FfmpegCommand {
+    const { cwd, input, inputOptions = [], isList = false, output, outputBytes, outputOptions, sound } = job
     const { limits } = this.#paths
     const threads = String(limits.ffmpegThreads)
     const command = createCommand({ stdoutLines: 1, ...(cwd === undefined ? {} : { cwd }) })
       .input(`file:${input}`)
-      .inputOptions('-threads', threads, ...INPUT_GUARD, ...inputOptions)
-      .output(output)
-      .outputOptions('-threads', threads, ...outputOptions)
+      .inputOptions('-threads', threads, ...(isList ? LIST_GUARD : INPUT_GUARD), ...inputOptions)
+    if (sound !== undefined) command.input(`file:${sound.path}`).inputOptions(...INPUT_GUARD, ...sound.inputOptions)
+    command.output(output).outputOptions('-threads', threads, ...outputOptions)
     const internals = command as unknown as Internals
     const global = ['-hide_banner', '-nostdin', '-nostats', '-loglevel', 'level+info', '-progress', 'pipe:2']
     const args = () => [...global, ...internals._getArguments()]

@@ -5,6 +5,7 @@ import { charactersWithoutFont, FontShelf } from './fonts.ts'
 import { pageNode, textNode, type Media } from './nodes.ts'
 import { openPictures } from './pictures.ts'
 import type { Scene, SceneLayer, ScenePage, TextLayer } from './scene.ts'
+import { isShown } from './times.ts'
 
 /** The size to which a text shrinks at most. */
 const LEAST_FONT_SIZE = 4
@@ -45,10 +46,11 @@ export class PagePainter {
     return new PagePainter(page, { renderer, media, sizes })
   }
 
-  /** The pixels of the page, as RGBA with straight alpha. @throws MediaWorkError */
-  async paint(signal: AbortSignal): Promise<Buffer> {
+  /** The pixels of the page at a time, as RGBA with straight alpha. @throws MediaWorkError */
+  async paint(signal: AbortSignal, seconds = 0): Promise<Buffer> {
     const { height, layers, width } = this.#page
-    const node = pageNode(this.#page, layers, { media: this.#media, sizes: this.#sizes })
+    const shown = layers.filter((layer) => isShown(layer, seconds))
+    const node = pageNode(this.#page, shown, { media: this.#media, sizes: this.#sizes })
     return this.#renderer.render(node, { width, height, format: 'raw', signal })
   }
 }

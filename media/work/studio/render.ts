@@ -5,11 +5,12 @@ import type { WorkContext } from '../process/context.ts'
 import { imageError, timeout } from '../thumbnails/image.ts'
 import { pageOf, PagePainter } from './painter.ts'
 import type { RenderOrder, RenderedFile, RenderedScene, Scene } from './scene.ts'
+import { renderVideo } from './video.ts'
 
 const QUALITY = 90
 
 /**
- * Renders pages of a scene to files.
+ * Renders pages of a scene to pictures or a video.
  * @param path a JSON file with the scene
  * @throws MediaWorkError
  */
@@ -20,6 +21,7 @@ export async function renderScene(
   context: WorkContext,
 ): Promise<RenderedScene> {
   const scene = JSON.parse(await readFile(path, 'utf8')) as Scene
+  if (order.format === 'mp4') return renderVideo(scene, outputDir, order, context)
   const files: RenderedFile[] = []
   const outputs = renderedPaths(outputDir, order)
   for (const [place, index] of order.pages.entries()) {

@@ -4,9 +4,19 @@
  */
 export interface Scene {
   readonly pages: readonly ScenePage[]
+  /** Played from the start of a video, again and again until its end. */
+  readonly sound?: SceneSound | undefined
+}
+
+export interface SceneSound {
+  readonly path: string
+  /** 1 is the volume of the file. */
+  readonly volume?: number | undefined
 }
 
 export interface ScenePage {
+  /** How long a video shows the page. */
+  readonly seconds?: number | undefined
   readonly width: number
   readonly height: number
   /** `#rrggbb` or `#rrggbbaa`, like every color. */
@@ -22,6 +32,9 @@ interface Placed {
   readonly height: number
   readonly opacity?: number | undefined
   readonly rotation?: number | undefined
+  /** When a video shows the layer, from the start of the page. Pictures show the page at its start. */
+  readonly startsAt?: number | undefined
+  readonly endsAt?: number | undefined
 }
 
 export interface TextLayer extends Placed {
@@ -54,9 +67,9 @@ export interface BoxLayer extends Placed {
 
 export type SceneLayer = TextLayer | PictureLayer | BoxLayer
 
-/** What to make of a scene: one picture of each of these pages. */
+/** What to make of a scene: one picture of each of these pages, or one video (`mp4`) that shows them one after another. */
 export interface RenderOrder {
-  readonly format: 'png' | 'jpeg' | 'webp'
+  readonly format: 'png' | 'jpeg' | 'webp' | 'mp4'
   /** Indexes of pages. The files are in this order. */
   readonly pages: readonly number[]
 }

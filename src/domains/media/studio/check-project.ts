@@ -10,7 +10,7 @@ const FIELDS: Readonly<Record<LayerKind, { readonly required: readonly Own[]; re
   picture: { required: ['assetId'], optional: ['fit', 'radius'] },
   box: { required: ['color'], optional: ['radius'] },
 }
-const COMMON = ['kind', 'left', 'top', 'width', 'height', 'opacity', 'rotation'] as const
+const COMMON = ['kind', 'left', 'top', 'width', 'height', 'opacity', 'rotation', 'startsAt', 'endsAt'] as const
 type Own = Exclude<keyof StudioLayerData, (typeof COMMON)[number]>
 
 /** What is wrong with the layers of a project, each with the JSON pointer of the layer's field. */
@@ -18,14 +18,22 @@ export function checkProject(data: ProjectData, pointer: string): FieldError[] {
   return layersOf(data, pointer).flatMap(({ at, layer }) => checkLayer(layer, at))
 }
 
-/** The layers that show an asset, with their JSON pointers. */
-export function picturesOf(
-  data: ProjectData,
-  pointer = '',
-): { readonly at: string; readonly pageIndex: number; readonly assetId: string }[] {
-  return layersOf(data, pointer).flatMap(({ at, layer: { assetId }, pageIndex }) =>
-    assetId === undefined ? [] : [{ at, assetId, pageIndex }],
+/** A use of an asset in a project, with the JSON pointer of what uses it. */
+export interface ProjectAsset {
+  readonly at: string
+  readonly assetId: string
+  readonly kind: 'image' | 'audio'
+  /** Undefined for the sound of the whole project. */
+  readonly pageIndex: number | undefined
+}
+
+/** The layers that show an asset, and the sound. */
+export function assetsOf(data: ProjectData, pointer = ''): ProjectAsset[] {
+  const pictures = layersOf(data, pointer).flatMap(({ at, layer: { assetId }, pageIndex }): ProjectAsset[] =>
+    assetId === undefined ? [] : [{ at, assetId, pageIndex, kind: 'image' }],
   )
+  if (data.sound === undefined) return pictures
+  return [...pictures, { at: `${pointer}/sound`, assetId: data.sound.assetId, pageIndex: undefined, kind: 'audio' }]
 }
 
 function layersOf(data: ProjectData, pointer: string) {
@@ -39,7 +47,10 @@ function checkLayer(layer: StudioLayerData, at: string): FieldError[] {
   const allowed = new Set<string>([...COMMON, ...required, ...optional])
   const missing = required.filter((field) => layer[field] === undefined)
   const unknown = Object.keys(layer).filter((field) => !allowed.has(field))
+  const { endsAt, startsAt = 0 } = layer
+  const late = endsAt !== undefined && endsAt <= startsAt
   return [
+    ...(late ? [{ path: `${at}/endsAt`, code: 'order', message: 'must be after startsAt' }] : []),
     ...missing.map((field) => ({
       path: `${at}/${field}`,
       code: 'required',

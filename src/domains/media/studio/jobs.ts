@@ -4,7 +4,7 @@ import { Id, Type } from '../../../core/schema.ts'
 
 export const renderStudioPictures = job({
   name: 'studio.render-pictures',
-  summary: 'Render pages of a studio project to pictures',
+  summary: 'Render pages of a studio project to pictures or a video',
   queue: 'media',
   data: Type.Object({ studioRenderId: Id }),
   attempts: 3,

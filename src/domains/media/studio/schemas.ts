@@ -17,6 +17,7 @@ export const MOST_PROJECT_BYTES = 5_000_000
 const MOST_PAGES = 20
 const MOST_LAYERS = 100
 const MOST_SIDE = 4_096
+export const MOST_VIDEO_SECONDS = 600
 
 export const ProjectPath = Input({ id: Id })
 export const ProjectVersionPath = Input({
@@ -33,6 +34,8 @@ const Color = Type.String({
 })
 const Position = (description: string) => Type.Number({ minimum: -MOST_SIDE, maximum: 2 * MOST_SIDE, description })
 const Side = (description: string) => Type.Number({ minimum: 1, maximum: 2 * MOST_SIDE, description })
+
+const Moment = (description: string) => Type.Number({ minimum: 0, maximum: MOST_VIDEO_SECONDS, description })
 
 const LAYER_KINDS = ['text', 'picture', 'box'] as const
 export type LayerKind = (typeof LAYER_KINDS)[number]
@@ -51,6 +54,10 @@ const StudioLayer = named(
     rotation: Type.Optional(
       Type.Number({ minimum: -360, maximum: 360, description: 'Degrees, clockwise. 0 by default' }),
     ),
+    startsAt: Type.Optional(
+      Moment('When a video shows the layer, in seconds from the start of its page. 0 by default'),
+    ),
+    endsAt: Type.Optional(Moment('When a video does not show it any more. By default it is shown until the end')),
     radius: Type.Optional(
       Type.Number({ minimum: 0, maximum: MOST_SIDE, description: 'Of the corners of a picture or box. 0 by default' }),
     ),
@@ -99,9 +106,29 @@ export const StudioProjectData = named(
           width: Pixels('Width of the page in pixels'),
           height: Pixels('Height of the page in pixels'),
           background: Color,
+          seconds: Type.Optional(
+            Type.Number({
+              minimum: 0.1,
+              maximum: MOST_VIDEO_SECONDS,
+              description: 'How long a video shows the page. 5 by default',
+            }),
+          ),
           layers: Type.Array(StudioLayer, { maxItems: MOST_LAYERS, description: 'The last one is on top' }),
         }),
         { minItems: 1, maxItems: MOST_PAGES },
+      ),
+      sound: Type.Optional(
+        Input(
+          {
+            assetId: { ...Id, description: 'An asset of the type audio' },
+            volume: Type.Optional(
+              Type.Number({ minimum: 0, maximum: 4, description: '1 is the volume of the file, and the default' }),
+            ),
+          },
+          {
+            description: 'What a video plays, from its start and again until its end. It fades out in the last second',
+          },
+        ),
       ),
     },
     { description: 'What a project shows: pages with layers of text, pictures and boxes' },
@@ -141,14 +168,18 @@ export const ProjectVersionView = named('StudioVersion', Type.Object({ ...versio
 export const RenderPath = Input({ id: Id })
 export const RenderQuery = Input(pageFields)
 
-const FORMATS = ['png', 'jpeg', 'webp'] as const
+const FORMATS = ['png', 'jpeg', 'webp', 'mp4'] as const
 export type RenderFormat = (typeof FORMATS)[number]
 const PageNumbers = { minItems: 1, maxItems: MOST_PAGES, uniqueItems: true }
 const PageNumber = Type.Integer({ minimum: 1, maximum: MOST_PAGES })
 
 export const NewRender = Input({
   format: Type.Optional(
-    OneOf(FORMATS, { default: 'png', description: 'Type of the files. JPEG shows transparent pixels as white' }),
+    OneOf(FORMATS, {
+      default: 'png',
+      description:
+        'Type of the files. `mp4` is one video of all pages. The others are a picture of each page, at its start. JPEG shows transparent pixels as white',
+    }),
   ),
   pageNumbers: Type.Optional(
     Type.Array(PageNumber, {
@@ -184,7 +215,9 @@ export const StudioRender = named(
     status: RenderState,
     progress: Type.Integer({ minimum: 0, maximum: 100, description: 'Percent' }),
     jobId: { ...Id, description: 'The job that does the work, as `job.progress` names it' },
-    assetIds: Type.Array(Id, { description: 'The assets, one for each page in the order of `pageNumbers`' }),
+    assetIds: Type.Array(Id, {
+      description: 'The asset of the video, or one for each page in the order of `pageNumbers`',
+    }),
     error: Nullable(
       Type.String({
         description:

@@ -9,7 +9,7 @@ import type { Sql } from '../../../core/sql.ts'
 import type { Turn } from '../../../core/turn.ts'
 import { atMost, lessThan } from '../../../db/condition.ts'
 import { findAssets } from '../assets/index.ts'
-import { checkProject, picturesOf } from './check-project.ts'
+import { assetsOf, checkProject } from './check-project.ts'
 import { studioProjectCreated, studioProjectDeleted, studioProjectUpdated } from './events.ts'
 import type {
   NewProject,
@@ -85,7 +85,7 @@ export class StudioProjects {
     const { name = row.name, projectData } = body
     const stored = await this.#version(turn.sql, id, row.version)
     // Assets may have been deleted since. That must not prevent the rest of the work from being saved.
-    await this.#check(turn, projectData, new Set(picturesOf(stored.data).map(({ assetId }) => assetId)))
+    await this.#check(turn, projectData, new Set(assetsOf(stored.data).map(({ assetId }) => assetId)))
     const version = row.version + 1
     const change = { name, version, pageCount: projectData.pages.length, updatedAt: new Date(this.#clock.now()) }
     await studioProjects.update(turn.sql, { id }, change)
@@ -125,13 +125,14 @@ export class StudioProjects {
 
   async #check(turn: Turn, data: ProjectData, known: ReadonlySet<string>): Promise<void> {
     const errors = checkProject(data, DATA)
-    const added = picturesOf(data, DATA).filter(({ assetId }) => !known.has(assetId))
+    const added = assetsOf(data, DATA).filter(({ assetId }) => !known.has(assetId))
     const ids = [...new Set(added.map(({ assetId }) => assetId))]
     const found = new Map((await findAssets(turn.sql, turn.workspaceId, ids)).map((asset) => [asset.id, asset]))
-    for (const { assetId, at } of added) {
+    for (const { assetId, at, kind } of added) {
       const asset = found.get(assetId)
-      const message = asset === undefined ? 'is not an asset of the media library' : 'is not a picture'
-      if (asset?.kind !== 'image') errors.push({ path: `${at}/assetId`, code: 'asset', message })
+      const wrong = kind === 'image' ? 'is not a picture' : 'is not a sound'
+      const message = asset === undefined ? 'is not an asset of the media library' : wrong
+      if (asset?.kind !== kind) errors.push({ path: `${at}/assetId`, code: 'asset', message })
     }
     if (errors.length > 0) throw ValidationFailed({ errors })
   }

@@ -37,7 +37,7 @@ const StudioVersion = defineEntity({
   },
 })
 
-/** A request for pictures of a project. */
+/** A request for pictures or a video of a project. */
 const StudioRender = defineEntity({
   name: 'StudioRender',
   tableName: 'studio_renders',

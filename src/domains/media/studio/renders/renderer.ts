@@ -36,7 +36,7 @@ interface Attempt {
 const RESERVATION_MS = 30 * MINUTE
 /** The share of media work in the progress. The rest is for storing the files. */
 const WORK_SHARE = 0.9
-const EXTENSIONS: Readonly<Record<RenderFormat, string>> = { png: 'png', jpeg: 'jpg', webp: 'webp' }
+const EXTENSIONS: Readonly<Record<RenderFormat, string>> = { png: 'png', jpeg: 'jpg', webp: 'webp', mp4: 'mp4' }
 
 /** Does the work of renderings, in the media work processes. */
 export class StudioRenderer {
@@ -91,7 +91,12 @@ export class StudioRenderer {
     try {
       const pages = pageNumbers.map((number) => number - 1)
       const data: ProjectData = found.data
-      const scene = await writeScene({ sql: database, storage }, { data, pages, workspaceId }, folder, signal)
+      const scene = await writeScene(
+        { sql: database, storage },
+        { data, pages, withSound: format === 'mp4', workspaceId },
+        folder,
+        signal,
+      )
       const output = join(folder, 'rendered')
       await mkdir(output)
       const work = await this.#dependencies.mediaWork()

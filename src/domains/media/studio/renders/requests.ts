@@ -1,3 +1,4 @@
+import { secondsOf } from '../../../../../media/work/studio/times.ts'
 import type { Clock } from '../../../../core/clock.ts'
 import { Conflict, NotFound, ValidationFailed } from '../../../../core/errors.ts'
 import { uuidv7 } from '../../../../core/id.ts'
@@ -9,8 +10,8 @@ import { anyOf, lessThan } from '../../../../db/condition.ts'
 import type { AssetFolders, AssetLibrary, Quota } from '../../assets/index.ts'
 import { studioRenderCreated, studioRenderUpdated } from '../events.ts'
 import { renderStudioPictures } from '../jobs.ts'
-import { OPEN_STATES, type NewRenderData, type StudioRenderData } from '../schemas.ts'
-import { studioProjects, studioRenders, type ProjectRow, type RenderRow } from '../tables.ts'
+import { MOST_VIDEO_SECONDS, OPEN_STATES, type NewRenderData, type StudioRenderData } from '../schemas.ts'
+import { studioProjects, studioRenders, studioVersions, type ProjectRow, type RenderRow } from '../tables.ts'
 import type { RenderOutcome } from './outcome.ts'
 
 /** Renderings of a workspace that have not ended. */
@@ -41,6 +42,7 @@ export class StudioRenders {
     if (project === undefined) throw NotFound()
     const { folderId = null, format = 'png' } = body
     const pageNumbers = pagesOf(body, project)
+    if (format === 'mp4') await this.#checkVideo(turn, project, pageNumbers)
     await folders.require(turn.sql, turn.workspaceId, folderId)
     await quota.requireSpace(turn.sql, turn.workspaceId)
     const open = await studioRenders.count(turn.sql, { workspaceId: turn.workspaceId, status: anyOf(OPEN_STATES) })
@@ -141,6 +143,21 @@ export class StudioRenders {
     const view = await this.get(id, turn.sql)
     turn.emit(studioRenderUpdated, view)
     return view
+  }
+
+  /** @throws AppError validation_failed if the pages cannot be a video */
+  async #checkVideo(turn: Turn, { id, version }: ProjectRow, pageNumbers: readonly number[]): Promise<void> {
+    const stored = await studioVersions.first(turn.sql, { projectId: id, version })
+    const pages = pageNumbers.flatMap((number) => stored?.data.pages[number - 1] ?? [])
+    const { height = 0, width = 0 } = pages[0] ?? {}
+    const message = pages.some((page) => page.width !== width || page.height !== height)
+      ? 'needs pages of the same width and height'
+      : width % 2 !== 0 || height % 2 !== 0
+        ? 'needs pages whose width and height are even numbers'
+        : pages.reduce((sum, page) => sum + secondsOf(page), 0) > MOST_VIDEO_SECONDS
+          ? `needs pages of at most ${MOST_VIDEO_SECONDS} seconds in total`
+          : undefined
+    if (message !== undefined) throw ValidationFailed({ errors: [{ path: '/body/format', code: 'pages', message }] })
   }
 
   /** Deletes the oldest renderings that have ended. Their assets stay. */

@@ -4,7 +4,7 @@ import type { Scene, SceneLayer } from '../../../../../media/work/studio/scene.t
 import type { Sql } from '../../../../core/sql.ts'
 import type { Storage } from '../../../../storage/storage.ts'
 import { fileKey, findAssets, localCopy } from '../../assets/index.ts'
-import { picturesOf } from '../check-project.ts'
+import { assetsOf } from '../check-project.ts'
 import type { ProjectData, StudioLayerData } from '../schemas.ts'
 import { RenderError } from './render-error.ts'
 
@@ -21,11 +21,18 @@ interface Dependencies {
  */
 export async function writeScene(
   { sql, storage }: Dependencies,
-  { data, pages, workspaceId }: { readonly data: ProjectData; readonly pages: readonly number[]; workspaceId: string },
+  {
+    data,
+    pages,
+    withSound,
+    workspaceId,
+  }: { readonly data: ProjectData; readonly pages: readonly number[]; withSound: boolean; workspaceId: string },
   folder: string,
   signal: AbortSignal,
 ): Promise<string> {
-  const needed = picturesOf(data).filter(({ pageIndex }) => pages.includes(pageIndex))
+  const needed = assetsOf(data).filter(({ pageIndex }) =>
+    pageIndex === undefined ? withSound : pages.includes(pageIndex),
+  )
   const ids = [...new Set(needed.map(({ assetId }) => assetId))]
   const found = new Map((await findAssets(sql, workspaceId, ids)).map((asset) => [asset.id, asset]))
   const missing = needed.find(({ assetId }) => !found.has(assetId))
@@ -41,6 +48,7 @@ export async function writeScene(
       ...page,
       layers: layers.map((layer) => sceneLayer(layer, paths)),
     })),
+    ...(withSound && data.sound && { sound: { volume: data.sound.volume, path: paths.get(data.sound.assetId) ?? '' } }),
   }
   const path = join(folder, 'scene.json')
   await writeFile(path, JSON.stringify(scene))
