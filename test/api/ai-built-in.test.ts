@@ -94,6 +94,21 @@ async function untold(): Promise<string> {
   return reply.body.data._id as string
 }
 
+test('explains figures by the facts themselves', async () => {
+  const { workspaceId } = world
+  await world.account()
+  const body = { workspaceId, question: 'What is next?' }
+  const done = await ended((await world.send('POST /api/analytics/ai-analysis', { body })).body.data._id)
+  expect(done).toMatchObject({ kind: 'analysis', state: 'done', creditsUsed: 2, provider: 'built_in', model: null })
+  const { analysis, ignoredSettings } = done.result
+  expect(ignoredSettings).toEqual(['tone', 'language', 'question'])
+  expect(analysis).toMatchObject({ origin: 'selected', removedCount: 0, promptVersion: null })
+  expect(analysis.sentences.length).toBeGreaterThan(1)
+  expect(analysis.sentences.map(({ text }: { text: string }) => text)).toEqual(
+    analysis.facts.map(({ statement }: { statement: string }) => statement),
+  )
+})
+
 test('makes a transcript of embedded subtitles, and says what is missing without them', async () => {
   const folder = await mkdtemp(join(tmpdir(), 'crier-test-'))
   try {

@@ -14,9 +14,7 @@ type Row = readonly [name: string, route: string, access: string, turn: boolean]
 const CONTRACT = JSON.parse(readFileSync(new URL('contract.json', import.meta.url), 'utf8')) as Record<string, Row[]>
 
 /** Operations that are not built yet, by section: all or these names. Remove a name when its operation is added. */
-const LATER: Readonly<Record<string, string>> = {
-  Analytics: 'analyzeWithAi',
-}
+const LATER: Readonly<Record<string, string>> = {}
 
 const operations = walk(api)
 const built = new Map(operations.map((op) => [op.name, op]))

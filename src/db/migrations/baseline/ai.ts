@@ -17,6 +17,7 @@ export const ai = [
       credits_reserved integer not null,
       credits_used integer,
       style jsonb,
+      analysis jsonb,
       ignored_settings text[] not null default '{}',
       error text,
       created_by uuid not null,

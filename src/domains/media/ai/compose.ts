@@ -1,6 +1,7 @@
 import type { Services } from '../../../core/services.ts'
 import { Outgoing } from '../../../fetch/outgoing.ts'
 import type { Foundation } from '../../../foundation.ts'
+import { Analyst } from './analysis/analyst.ts'
 import { CaptionWriter } from './caption-writer.ts'
 import { PastReader } from './past-reader.ts'
 import { Providers } from './providers/providers.ts'
@@ -18,7 +19,13 @@ declare module '../../../core/services.ts' {
 /** Builds the services of the domain. */
 export function composeAi(
   foundation: Foundation,
-  { ledger, plans, socialAccounts, workspaces }: Pick<Services, 'ledger' | 'plans' | 'socialAccounts' | 'workspaces'>,
+  {
+    analytics,
+    ledger,
+    plans,
+    socialAccounts,
+    workspaces,
+  }: Pick<Services, 'analytics' | 'ledger' | 'plans' | 'socialAccounts' | 'workspaces'>,
 ) {
   const { clock, config, database, turns } = foundation
   const outgoing = Outgoing.of(config.ALLOW_PRIVATE_ADDRESSES)
@@ -37,6 +44,7 @@ export function composeAi(
       past,
       captions,
       transcriber: new Transcriber({ ...foundation, providers }),
+      analyst: new Analyst({ stats: analytics.stats, providers }),
     }),
   }
   return { services: { ai }, close: () => outgoing.close() }

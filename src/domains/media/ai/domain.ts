@@ -9,7 +9,7 @@ import { recordAiJob } from './turns.ts'
 
 export const ai = domain({
   name: 'ai',
-  about: 'Captions, hashtags, transcripts and writing styles, and the credits that they use',
+  about: 'Captions, hashtags, transcripts, writing styles and analyses, and the credits that they use',
   operations,
   personal,
   events,

@@ -39,6 +39,7 @@ const aiJob: Static<typeof AiJob> = {
       },
     ],
     style: null,
+    analysis: null,
     transcript: null,
     ignoredSettings: ['tone', 'language'],
   },

@@ -21,6 +21,7 @@ export const fixtures: Fixtures<typeof operations> = {
   generateCaption: async (stage) => ({
     body: { ...inWorkspace(stage), assetId: await asset(stage), variantCount: 2 },
   }),
+  analyzeWithAi: async (stage) => ({ body: { ...inWorkspace(stage), question: 'Where did we grow?' } }),
   // The asset of the stage is a picture.
   transcribe: async (stage) => ({
     body: { ...inWorkspace(stage), assetId: await asset(stage) },

@@ -4,7 +4,7 @@ import { Id, Type } from '../../../core/schema.ts'
 
 export const runAiJob = job({
   name: 'ai.run',
-  summary: 'Write captions, or derive a style',
+  summary: 'Write captions, derive a style, or explain figures',
   queue: 'ai',
   data: Type.Object({ aiJobId: Id }),
   attempts: 4,

@@ -1,5 +1,5 @@
 import { EXAMPLE } from '../../../core/example-ids.ts'
-import { Conflict, NotFound, ValidationFailed } from '../../../core/errors.ts'
+import { Conflict, Forbidden, NotFound, ValidationFailed } from '../../../core/errors.ts'
 import { from, operation, owner } from '../../../core/operation.ts'
 import { pageRequest } from '../../../core/page.ts'
 import { accepted, list, ok } from '../../../core/reply.ts'
@@ -14,6 +14,7 @@ import {
   AiUsageSeries,
   Caption,
   CaptionQuery,
+  NewAnalysis,
   NewCaption,
   NewStyle,
   NewTranscription,
@@ -53,6 +54,24 @@ export const transcribe = operation({
   example: { body: { workspaceId, assetId, language: 'en' } },
   handle: async ({ ai, body, caller, turn }) =>
     accepted('Transcription requested', await ai.requests.transcription(turn, caller.userId, body)),
+})
+
+export const analyzeWithAi = operation({
+  route: 'POST /api/analytics/ai-analysis',
+  summary: 'Explain the figures of a time',
+  description:
+    'The job computes facts of the figures first, compared with as many days before. The provider writes sentences that cite them. Sentences that cite no fact, or have a figure that their facts lack, are removed. Without a model, the facts themselves are the answer. It costs two credits, and nothing if no sentence is kept. It also needs the scope `ai:use`, with which GET /api/ai/jobs/{id} reads the result.',
+  access: 'analytics:read',
+  workspace: from.body('workspaceId'),
+  turn: true,
+  body: NewAnalysis,
+  returns: { 202: Envelope(AiJob) },
+  errors: [ValidationFailed, InsufficientCredits, AiModelUnknown],
+  example: { body: { workspaceId, question: 'Where did we grow?' } },
+  handle: async ({ ai, body, caller, member, turn }) => {
+    if (!member.scopes.has('ai:use')) throw Forbidden({ message: 'An analysis by AI also needs the scope ai:use.' })
+    return accepted('Analysis requested', await ai.requests.analysis(turn, caller.userId, body))
+  },
 })
 
 export const getSavedCaptions = operation({

@@ -1,5 +1,5 @@
 import type { CaptionRow, TranscriptRow } from './tables.ts'
-import type { IgnoredSetting, StyleData } from './schemas.ts'
+import type { AnalysisData, IgnoredSetting, StyleData } from './schemas.ts'
 
 /** A caption without what follows from its job. */
 export type NewCaptionRow = Omit<
@@ -19,6 +19,7 @@ export type AiOutcome =
       readonly captions: readonly NewCaptionRow[]
       readonly style: StyleData | null
       readonly transcript: NewTranscriptRow | null
+      readonly analysis?: AnalysisData
       readonly ignoredSettings: readonly IgnoredSetting[]
     }
   | { readonly state: 'failed'; readonly error: string }

@@ -13,7 +13,14 @@ import { aiJobCreated, aiJobUpdated } from './events.ts'
 import { runAiJob, runTranscription } from './jobs.ts'
 import type { AiOutcome } from './outcome.ts'
 import type { Providers } from './providers/providers.ts'
-import { OPEN_STATES, type AiJobData, type AiKind, type NewCaptionData, type NewTranscriptionData } from './schemas.ts'
+import {
+  OPEN_STATES,
+  type AiJobData,
+  type AiKind,
+  type NewAnalysisData,
+  type NewCaptionData,
+  type NewTranscriptionData,
+} from './schemas.ts'
 import { aiCaptions, aiJobs, aiTranscripts, type AiJobRow, type AiRequest } from './tables.ts'
 import { LEAST_POSTS } from './text/style.ts'
 import { SECONDS_PER_CREDIT } from './transcripts/transcriber.ts'
@@ -21,6 +28,7 @@ import { jobView } from './views.ts'
 
 /** The price of a derived style. A caption costs one credit. */
 const STYLE_CREDITS = 1
+const ANALYSIS_CREDITS = 2
 const VARIANTS = 3
 const MOST_SPEECH_SECONDS = (3 * HOUR) / 1_000
 
@@ -41,7 +49,7 @@ interface NewJob {
 
 /** How a job ends. Without `creditsUsed`, its credits are released. */
 type Ending = Pick<AiJobRow, 'state'> &
-  Partial<Pick<AiJobRow, 'style' | 'error' | 'ignoredSettings'>> & { readonly creditsUsed?: number }
+  Partial<Pick<AiJobRow, 'style' | 'analysis' | 'error' | 'ignoredSettings'>> & { readonly creditsUsed?: number }
 
 /**
  * Requests, cancels and ends AI jobs, in turns of their workspace. The turn that requests a job reserves its credits,
@@ -104,6 +112,18 @@ export class AiRequests {
     return this.#start(turn, { kind: 'transcription', userId, credits, assetId, request })
   }
 
+  /** @throws AppError validation_failed, ai_model_unknown, insufficient_credits */
+  async analysis(turn: Turn, userId: string, body: NewAnalysisData): Promise<AiJobData> {
+    const { question, workspaceId: _workspace, ...span } = body
+    const { from, to } = span
+    if (from !== undefined && to !== undefined && from > to) {
+      throw ValidationFailed({ errors: [{ path: '/body/from', code: 'order', message: 'must not be after `to`' }] })
+    }
+    const settings = await aiSettingsOf(turn.sql, turn.workspaceId)
+    const request = { text: question ?? null, platforms: [], variantCount: 1, settings, ...span }
+    return this.#start(turn, { kind: 'analysis', userId, credits: ANALYSIS_CREDITS, assetId: null, request })
+  }
+
   /** Cancels a job that has not ended, and releases its credits. @throws AppError not_found, conflict */
   async cancel(turn: Turn, id: string): Promise<AiJobData> {
     const row = await aiJobs.first(turn.sql, { id })
@@ -129,7 +149,7 @@ export class AiRequests {
       return
     }
     const now = this.#dependencies.clock.now()
-    const { captions, creditsUsed, ignoredSettings, style, transcript } = outcome
+    const { analysis = null, captions, creditsUsed, ignoredSettings, style, transcript } = outcome
     const { assetId } = row
     if (assetId !== null && (await findAssets(turn.sql, turn.workspaceId, [assetId])).length === 0) {
       await this.#end(turn, row, { state: 'failed', error: 'The asset was deleted.' })
@@ -146,7 +166,7 @@ export class AiRequests {
         captions.map((caption) => ({ ...caption, hashtags: [...caption.hashtags], ...of, assetId, id: uuidv7(now) })),
       )
     }
-    await this.#end(turn, row, { state: 'done', creditsUsed, style, ignoredSettings: [...ignoredSettings] })
+    await this.#end(turn, row, { state: 'done', creditsUsed, style, analysis, ignoredSettings: [...ignoredSettings] })
   }
 
   async #start(turn: Turn, { assetId, credits, kind, request, userId }: NewJob): Promise<AiJobData> {
@@ -174,6 +194,7 @@ export class AiRequests {
       creditsReserved: credits,
       creditsUsed: null,
       style: null,
+      analysis: null,
       ignoredSettings: [],
       error: null,
       createdBy: userId,
@@ -196,7 +217,7 @@ export class AiRequests {
     }
     // A style is measured. No model takes part.
     const [usual] = models
-    if (kind !== 'caption' || usual === undefined) return { provider: 'built_in', model: null }
+    if ((kind !== 'caption' && kind !== 'analysis') || usual === undefined) return { provider: 'built_in', model: null }
     if (model !== null && !models.includes(model)) {
       throw AiModelUnknown({
         message: `The model “${model}” of the AI settings is not available. This server has ${models.join(', ')}.`,

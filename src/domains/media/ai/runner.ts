@@ -5,6 +5,7 @@ import type { Sql } from '../../../core/sql.ts'
 import { anyOf } from '../../../db/condition.ts'
 import { openJobs } from '../../../jobs/open-jobs.ts'
 import { CancelledError, runWhileWanted } from '../../../jobs/while-wanted.ts'
+import type { Analyst } from './analysis/analyst.ts'
 import type { CaptionWriter } from './caption-writer.ts'
 import type { AiOutcome } from './outcome.ts'
 import { ProviderError } from './providers/provider.ts'
@@ -33,6 +34,7 @@ interface Dependencies {
   readonly past: PastReader
   readonly captions: CaptionWriter
   readonly transcriber: Transcriber
+  readonly analyst: Analyst
 }
 
 /** Does the work of AI jobs. */
@@ -80,8 +82,9 @@ export class AiRunner {
   }
 
   async #work(row: AiJobRow, signal: AbortSignal, report: (fraction: number) => void): Promise<AiOutcome> {
-    const { captions, past, transcriber } = this.#dependencies
+    const { analyst, captions, past, transcriber } = this.#dependencies
     if (row.kind === 'caption') return captions.write(row, signal, report)
+    if (row.kind === 'analysis') return analyst.write(row, signal, report)
     if (row.kind === 'transcription') return transcriber.write(row, signal, report)
     const style = styleOf(await past.texts(row.workspaceId))
     return {

@@ -65,7 +65,7 @@ export const CaptionQuery = Input({
 })
 
 /** Kinds of work that credits pay for. */
-export const AI_KINDS = ['caption', 'style', 'transcription'] as const
+export const AI_KINDS = ['caption', 'style', 'transcription', 'analysis'] as const
 export type AiKind = (typeof AI_KINDS)[number]
 
 const AiJobState = States('AiJobState', 'Where an AI job stands', {
@@ -190,7 +190,54 @@ export const Transcript = named(
 )
 export type TranscriptData = Static<typeof Transcript>
 
-const IGNORED = ['tone', 'language', 'model'] as const
+const LocalDay = Type.String({ pattern: '^\\d{4}-\\d{2}-\\d{2}$', description: 'A day in the zone of the workspace' })
+
+export const NewAnalysis = Input({
+  workspaceId: Id,
+  from: Type.Optional({ ...LocalDay, description: 'The first day. 29 days before `to` by default' }),
+  to: Type.Optional({ ...LocalDay, description: 'The last day. Today by default' }),
+  accountIds: Type.Optional(
+    Type.Array(Id, { minItems: 1, maxItems: 50, uniqueItems: true, description: 'Only these accounts' }),
+  ),
+  question: Type.Optional(Text(1, 500, { description: 'What you want to know. The built-in provider ignores it' })),
+})
+export type NewAnalysisData = Static<typeof NewAnalysis>
+
+export const AnalysisView = named(
+  'AiAnalysis',
+  Type.Object(
+    {
+      from: LocalDay,
+      to: LocalDay,
+      timezone: Type.String(),
+      sentences: Type.Array(
+        Type.Object({
+          text: Type.String(),
+          factNumbers: Type.Array(Type.Integer(), { description: 'The facts that it rests on' }),
+        }),
+        { description: 'The most important first' },
+      ),
+      facts: Type.Array(
+        Type.Object({
+          factNumber: Type.Integer(),
+          statement: Type.String({ description: 'Made of the figures by Crier, before anything was written' }),
+        }),
+        { description: 'The facts that the sentences cite' },
+      ),
+      removedCount: Type.Integer({
+        minimum: 0,
+        description: 'Sentences that were removed, because they cited no fact or had figures that their facts lack',
+      }),
+      origin: Origin,
+      model,
+      promptVersion: Nullable(Type.String({ description: 'The version of the prompt that the model was given' })),
+    },
+    { description: 'What the figures of a time say' },
+  ),
+)
+export type AnalysisData = Static<typeof AnalysisView>
+
+const IGNORED = ['tone', 'language', 'model', 'question'] as const
 export type IgnoredSetting = (typeof IGNORED)[number]
 
 const AiResult = Type.Object({
@@ -200,8 +247,9 @@ const AiResult = Type.Object({
     ...Transcript,
     description: 'Of a job of the kind `transcription`. Null in lists and events, and after the asset was deleted',
   }),
+  analysis: Nullable(AnalysisView),
   ignoredSettings: Type.Array(OneOf(IGNORED), {
-    description: 'AI settings that the provider could not follow',
+    description: 'AI settings and parts of the request that the provider could not follow',
   }),
 })
 

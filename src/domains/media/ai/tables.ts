@@ -4,7 +4,15 @@ import type { Row } from '../../../db/row.ts'
 import { table } from '../../../db/table.ts'
 import { Asset } from '../assets/index.ts'
 import { Workspace, type AiSettingsData } from '../../workspace/workspaces/index.ts'
-import type { AiKind, AiState, IgnoredSetting, ProviderKey, StyleData, TranscriptOrigin } from './schemas.ts'
+import type {
+  AiKind,
+  AiState,
+  AnalysisData,
+  IgnoredSetting,
+  ProviderKey,
+  StyleData,
+  TranscriptOrigin,
+} from './schemas.ts'
 import type { Segment } from './transcripts/segments.ts'
 
 const inWorkspace = (name: string) => references(Workspace, { name, onDelete: 'cascade' })
@@ -17,6 +25,10 @@ export interface AiRequest {
   readonly variantCount: number
   /** The language of the speech, for a transcription. */
   readonly language?: string | null
+  /** The days and accounts of an analysis. `text` is its question. */
+  readonly from?: string
+  readonly to?: string
+  readonly accountIds?: readonly string[]
   readonly settings: AiSettingsData
 }
 
@@ -51,6 +63,7 @@ const AiJob = defineEntity({
     creditsReserved: p.integer(),
     creditsUsed: p.integer().nullable(),
     style: p.json<StyleData>().nullable(),
+    analysis: p.json<AnalysisData>().nullable(),
     ignoredSettings: texts().$type<IgnoredSetting[]>(),
     error: p.text().nullable(),
     createdBy: p.uuid(),

@@ -5,6 +5,7 @@ import { toSrt, toVtt } from './transcripts/subtitles.ts'
 /** An AI job as the API shows it. @param transcript left out in lists and events, because it can be long */
 export function jobView(row: AiJobRow, captions: readonly CaptionRow[], transcript?: TranscriptRow): AiJobData {
   const {
+    analysis,
     id,
     ignoredSettings,
     kind,
@@ -19,6 +20,7 @@ export function jobView(row: AiJobRow, captions: readonly CaptionRow[], transcri
       ? {
           captions: kind === 'caption' ? captions.map(captionView) : null,
           style,
+          analysis,
           transcript: transcript === undefined ? null : transcriptView(transcript),
           ignoredSettings,
         }

@@ -1,4 +1,6 @@
 /** What other domains use of analytics. */
 
+export type { PlatformStatistics } from './reads/stats.ts'
+export type { PlatformStatsData } from './schemas.ts'
 export type { ReportChart, ReportTable } from './report/model.ts'
 export type { ReportPart, ReportSection, ReportSpan } from './report/sections.ts'

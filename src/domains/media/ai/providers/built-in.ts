@@ -1,10 +1,20 @@
 import { chooseHashtags } from '../text/hashtags.ts'
 import type { CaptionDraft } from '../text/polish.ts'
 import { sentencesOf, summarize, titleOfFile } from '../text/sentences.ts'
-import { ProviderError, type AiProvider, type CaptionSubject, type CaptionTask, type Drafts } from './provider.ts'
+import {
+  ProviderError,
+  type AiProvider,
+  type Analysis,
+  type AnalysisTask,
+  type CaptionSubject,
+  type CaptionTask,
+  type Drafts,
+} from './provider.ts'
 
 /** Sentences of the longest summary. */
 const MOST_SENTENCES = 3
+/** Facts of an analysis. */
+const MOST_FACTS = 20
 /** Emoji that captions get, by setting. */
 const EMOJI_COUNT = { none: 0, few: 1, many: 3 } as const
 
@@ -16,6 +26,7 @@ export const builtIn: AiProvider = {
   key: 'built_in',
   origin: 'selected',
   captions: (task) => Promise.resolve(captions(task)),
+  analysis: (task) => Promise.resolve(analysis(task)),
 }
 
 function captions({ settings, subject, variantCount }: CaptionTask): Drafts {
@@ -39,6 +50,17 @@ function captions({ settings, subject, variantCount }: CaptionTask): Drafts {
     .slice(0, variantCount)
     .map((text): CaptionDraft => ({ title, text: emoji === '' ? text : `${text} ${emoji}`, hashtags }))
   return { drafts, ignoredSettings: ['tone', 'language'], promptVersion: null }
+}
+
+/** The facts themselves. It draws no conclusions, and cannot answer a question. */
+function analysis({ facts, question }: AnalysisTask): Analysis {
+  return {
+    sentences: facts
+      .slice(0, MOST_FACTS)
+      .map(({ factNumber, statement }) => ({ text: statement, factNumbers: [factNumber] })),
+    ignoredSettings: ['tone', 'language', ...(question === null ? [] : (['question'] as const))],
+    promptVersion: null,
+  }
 }
 
 /** What there is to say: the text of the caller, else the alt text, else the name of the file and the tags. */

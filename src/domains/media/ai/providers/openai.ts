@@ -6,15 +6,18 @@ import {
   Output,
   NoObjectGeneratedError,
   NoOutputGeneratedError,
+  type JSONSchema7,
   type ModelMessage,
+  type Schema,
 } from 'ai'
+import type { TSchema } from 'typebox'
 import { Compile } from 'typebox/compile'
 import { Input, Type, type Static } from '../../../../core/schema.ts'
 import { OutgoingError, type Outgoing } from '../../../../fetch/outgoing.ts'
 import { OPEN_RULES } from '../../../../fetch/target.ts'
 import type { CaptionDraft } from '../text/polish.ts'
 import { statusFault } from './faults.ts'
-import { CAPTION_PROMPT, fill } from './prompts.ts'
+import { ANALYSIS_PROMPT, CAPTION_PROMPT, fill } from './prompts.ts'
 import { ProviderError, type AiProvider, type CaptionTask, type Drafts } from './provider.ts'
 
 export interface OpenAiSettings {
@@ -33,8 +36,10 @@ const MOST_TOKENS = 4_000
 const MOST_TEXT = 12_000
 const MOST_EXAMPLE = 500
 const EXAMPLES = 5
+/** Sentences of an analysis. */
+const MOST_SENTENCES = 12
 
-const Reply = Input({
+const CaptionReply = Input({
   captions: Type.Array(
     Input({
       title: Type.String({ maxLength: 300 }),
@@ -44,15 +49,36 @@ const Reply = Input({
     { minItems: 1, maxItems: 10 },
   ),
 })
-type ReplyData = Static<typeof Reply>
-const reply = Compile(Reply)
+type CaptionReplyData = Static<typeof CaptionReply>
 
-const SCHEMA = jsonSchema<ReplyData>(Reply, {
-  validate: (value) =>
-    reply.Check(value) ? { success: true, value } : { success: false, error: new Error(faultsOf(value)) },
+const AnalysisReply = Input({
+  sentences: Type.Array(
+    Input({
+      text: Type.String({ minLength: 1, maxLength: 1_000 }),
+      factNumbers: Type.Array(Type.Integer({ minimum: 1 }), { minItems: 1, maxItems: 50 }),
+    }),
+    { minItems: 1, maxItems: 50 },
+  ),
 })
+type AnalysisReplyData = Static<typeof AnalysisReply>
 
-/** Captions by a model behind an interface like that of OpenAI. The model has no tools. */
+const CAPTIONS = replySchema<CaptionReplyData>(CaptionReply)
+const ANALYSIS = replySchema<AnalysisReplyData>(AnalysisReply)
+
+/** Checks replies of a model, and says what does not fit. */
+function replySchema<T>(schema: TSchema) {
+  const compiled = Compile(schema)
+  return jsonSchema<T>(schema as JSONSchema7, {
+    validate: (value) => {
+      if (compiled.Check(value)) return { success: true, value: value as T }
+      const [first] = compiled.Errors(value)
+      const what = first === undefined ? 'unknown' : `${first.instancePath} ${first.message}`
+      return { success: false, error: new Error(what) }
+    },
+  })
+}
+
+/** Captions and analyses by a model behind an interface like that of OpenAI. The model has no tools. */
 export function openAiProvider({ baseUrl, key, outgoing }: OpenAiSettings): AiProvider {
   const provider = createOpenAICompatible({
     name: 'openai_compatible',
@@ -61,12 +87,13 @@ export function openAiProvider({ baseUrl, key, outgoing }: OpenAiSettings): AiPr
     supportsStructuredOutputs: true,
     fetch: (input, init) => send(outgoing, input, init),
   })
-  const ask = async (model: string, system: string, messages: ModelMessage[], signal: AbortSignal) => {
+  /** One reply. */
+  const ask = async <T>(schema: Schema<T>, request: ModelRequest, messages: ModelMessage[], signal: AbortSignal) => {
     const result = await generateText({
-      model: provider(model),
-      instructions: system,
+      model: provider(request.model),
+      instructions: request.system,
       messages,
-      output: Output.object({ schema: SCHEMA }),
+      output: Output.object({ schema }),
       maxOutputTokens: MOST_TOKENS,
       // Crier repeats requests itself: replies that do not fit here, and faults as attempts of the job.
       maxRetries: 0,
@@ -75,36 +102,61 @@ export function openAiProvider({ baseUrl, key, outgoing }: OpenAiSettings): AiPr
     if (result.finishReason === 'content-filter') throw refused()
     return result.output
   }
+  /** A reply that fits. The model is asked again if it does not. */
+  const askUntilFit = async <T>(schema: Schema<T>, request: ModelRequest, signal: AbortSignal): Promise<T> => {
+    const asked: ModelMessage = { role: 'user', content: request.document }
+    const messages = [asked]
+    for (let repeat = 0; ; repeat += 1) {
+      try {
+        return await ask(schema, request, messages, signal)
+      } catch (error) {
+        signal.throwIfAborted()
+        if (error instanceof ProviderError) throw error
+        const isUnfit = NoObjectGeneratedError.isInstance(error) || NoOutputGeneratedError.isInstance(error)
+        if (!isUnfit) throw faultOf(error)
+        if (repeat === REPEATS) {
+          const message = 'The model did not reply in the expected form, also when asked again.'
+          throw new ProviderError(message, false, error)
+        }
+        const why = error.cause instanceof Error ? error.cause.message : 'it is not valid JSON'
+        const told = `The reply does not fit the schema: ${why.slice(0, 500)}. Reply with one JSON document that fits.`
+        messages.splice(1, messages.length, { role: 'user', content: told })
+      }
+    }
+  }
   return {
     key: 'openai_compatible',
     origin: 'model',
     captions: async (task, signal) => {
-      if (task.model === null) throw new Error('a caption by a model needs a model')
-      const asked: ModelMessage = { role: 'user', content: documentOf(task) }
-      const messages = [asked]
-      for (let repeat = 0; ; repeat += 1) {
-        try {
-          const { captions } = await ask(task.model, systemOf(task), messages, signal)
-          return draftsOf(captions, task)
-        } catch (error) {
-          signal.throwIfAborted()
-          if (error instanceof ProviderError) throw error
-          const isUnfit = NoObjectGeneratedError.isInstance(error) || NoOutputGeneratedError.isInstance(error)
-          if (!isUnfit) throw faultOf(error)
-          if (repeat === REPEATS) {
-            const message = 'The model did not reply in the expected form, also when asked again.'
-            throw new ProviderError(message, false, error)
-          }
-          const why = error.cause instanceof Error ? error.cause.message : 'it is not valid JSON'
-          const told = `The reply does not fit the schema: ${why.slice(0, 500)}. Reply with one JSON document that fits.`
-          messages.splice(1, messages.length, { role: 'user', content: told })
-        }
-      }
+      const request = { model: modelOf(task), system: systemOf(task), document: documentOf(task) }
+      const { captions } = await askUntilFit(CAPTIONS, request, signal)
+      return draftsOf(captions, task)
+    },
+    analysis: async (task, signal) => {
+      const { language, tone } = task.settings
+      const system = fill(ANALYSIS_PROMPT, { language, tone, sentenceCount: MOST_SENTENCES })
+      const facts = task.facts.map(({ factNumber, statement }) => ({ factNumber, statement }))
+      const document = JSON.stringify({ question: task.question, facts })
+      const { sentences } = await askUntilFit(ANALYSIS, { model: modelOf(task), system, document }, signal)
+      return { sentences, ignoredSettings: [], promptVersion: ANALYSIS_PROMPT.version }
     },
   }
 }
 
-function draftsOf(captions: ReplyData['captions'], { variantCount }: CaptionTask): Drafts {
+/** What a model is sent. */
+interface ModelRequest {
+  readonly model: string
+  readonly system: string
+  /** The data, as JSON. */
+  readonly document: string
+}
+
+function modelOf({ model }: { readonly model: string | null }): string {
+  if (model === null) throw new Error('a text by a model needs a model')
+  return model
+}
+
+function draftsOf(captions: CaptionReplyData['captions'], { variantCount }: CaptionTask): Drafts {
   const drafts = captions
     .slice(0, variantCount)
     .map(({ hashtags, text, title }): CaptionDraft => ({ title: title.trim() === '' ? null : title, text, hashtags }))
@@ -164,9 +216,4 @@ function refused(): ProviderError {
 function findOutgoing(error: unknown): OutgoingError | undefined {
   for (let one = error; one instanceof Error; one = one.cause) if (one instanceof OutgoingError) return one
   return undefined
-}
-
-function faultsOf(value: unknown): string {
-  const [first] = reply.Errors(value)
-  return first === undefined ? 'unknown' : `${first.instancePath} ${first.message}`
 }

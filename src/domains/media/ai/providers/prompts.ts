@@ -8,6 +8,7 @@ export interface Prompt {
 }
 
 export const CAPTION_PROMPT = prompt('caption-1')
+export const ANALYSIS_PROMPT = prompt('analysis-1')
 
 function prompt(version: string): Prompt {
   return { version, text: readFileSync(new URL(`../prompts/${version}.md`, import.meta.url), 'utf8') }

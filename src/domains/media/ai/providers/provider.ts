@@ -1,4 +1,6 @@
 import type { AiSettingsData } from '../../../workspace/workspaces/index.ts'
+import type { CitedSentence } from '../analysis/check.ts'
+import type { AnalysisFact } from '../analysis/facts.ts'
 import type { IgnoredSetting, ProviderKey } from '../schemas.ts'
 import type { HashtagRecord } from '../text/hashtags.ts'
 import type { CaptionDraft } from '../text/polish.ts'
@@ -45,12 +47,30 @@ export interface Drafts {
   readonly promptVersion: string | null
 }
 
-/** What writes captions. */
+export interface AnalysisTask {
+  readonly facts: readonly AnalysisFact[]
+  /** What the caller wants to know. */
+  readonly question: string | null
+  readonly settings: AiSettingsData
+  readonly model: string | null
+}
+
+export interface Analysis {
+  /** Not checked yet. */
+  readonly sentences: readonly CitedSentence[]
+  readonly ignoredSettings: readonly IgnoredSetting[]
+  /** The prompt that a model was given; null without a model. */
+  readonly promptVersion: string | null
+}
+
+/** What writes captions and analyses. */
 export interface AiProvider {
   readonly key: ProviderKey
   readonly origin: 'selected' | 'model'
   /** @throws ProviderError */
   readonly captions: (task: CaptionTask, signal: AbortSignal) => Promise<Drafts>
+  /** @throws ProviderError */
+  readonly analysis: (task: AnalysisTask, signal: AbortSignal) => Promise<Analysis>
 }
 
 /** Why a provider has no result, in words for users. */
