@@ -1,7 +1,7 @@
 import type { SceneLayer, ScenePage } from './scene.ts'
 
-/** How long a video shows a page that does not say so. */
-export const DEFAULT_PAGE_SECONDS = 5
+/** How long a video shows a page that does not say so. The API always says so. */
+const DEFAULT_PAGE_SECONDS = 5
 
 /** A part of a page during which nothing changes. */
 export interface Still {

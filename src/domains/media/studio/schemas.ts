@@ -18,6 +18,8 @@ const MOST_PAGES = 20
 const MOST_LAYERS = 100
 const MOST_SIDE = 4_096
 export const MOST_VIDEO_SECONDS = 600
+/** How long a video shows a page that does not say so. */
+export const DEFAULT_PAGE_SECONDS = 5
 
 export const ProjectPath = Input({ id: Id })
 export const ProjectVersionPath = Input({
@@ -110,7 +112,7 @@ export const StudioProjectData = named(
             Type.Number({
               minimum: 0.1,
               maximum: MOST_VIDEO_SECONDS,
-              description: 'How long a video shows the page. 5 by default',
+              description: `How long a video shows the page. ${DEFAULT_PAGE_SECONDS} by default`,
             }),
           ),
           layers: Type.Array(StudioLayer, { maxItems: MOST_LAYERS, description: 'The last one is on top' }),

@@ -1,4 +1,3 @@
-import { secondsOf } from '../../../../../media/work/studio/times.ts'
 import type { Clock } from '../../../../core/clock.ts'
 import { Conflict, NotFound, ValidationFailed } from '../../../../core/errors.ts'
 import { uuidv7 } from '../../../../core/id.ts'
@@ -10,7 +9,13 @@ import { anyOf, lessThan } from '../../../../db/condition.ts'
 import type { AssetFolders, AssetLibrary, Quota } from '../../assets/index.ts'
 import { studioRenderCreated, studioRenderUpdated } from '../events.ts'
 import { renderStudioPictures } from '../jobs.ts'
-import { MOST_VIDEO_SECONDS, OPEN_STATES, type NewRenderData, type StudioRenderData } from '../schemas.ts'
+import {
+  DEFAULT_PAGE_SECONDS,
+  MOST_VIDEO_SECONDS,
+  OPEN_STATES,
+  type NewRenderData,
+  type StudioRenderData,
+} from '../schemas.ts'
 import { studioProjects, studioRenders, studioVersions, type ProjectRow, type RenderRow } from '../tables.ts'
 import type { RenderOutcome } from './outcome.ts'
 
@@ -154,7 +159,7 @@ export class StudioRenders {
       ? 'needs pages of the same width and height'
       : width % 2 !== 0 || height % 2 !== 0
         ? 'needs pages whose width and height are even numbers'
-        : pages.reduce((sum, page) => sum + secondsOf(page), 0) > MOST_VIDEO_SECONDS
+        : pages.reduce((sum, page) => sum + (page.seconds ?? DEFAULT_PAGE_SECONDS), 0) > MOST_VIDEO_SECONDS
           ? `needs pages of at most ${MOST_VIDEO_SECONDS} seconds in total`
           : undefined
     if (message !== undefined) throw ValidationFailed({ errors: [{ path: '/body/format', code: 'pages', message }] })

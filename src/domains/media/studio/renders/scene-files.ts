@@ -5,7 +5,7 @@ import type { Sql } from '../../../../core/sql.ts'
 import type { Storage } from '../../../../storage/storage.ts'
 import { fileKey, findAssets, localCopy } from '../../assets/index.ts'
 import { assetsOf } from '../check-project.ts'
-import type { ProjectData, StudioLayerData } from '../schemas.ts'
+import { DEFAULT_PAGE_SECONDS, type ProjectData, type StudioLayerData } from '../schemas.ts'
 import { RenderError } from './render-error.ts'
 
 interface Dependencies {
@@ -44,8 +44,9 @@ export async function writeScene(
     paths.set(id, await localCopy(storage, fileKey(workspaceId, fileId), own, signal))
   }
   const scene: Scene = {
-    pages: data.pages.map(({ layers, ...page }) => ({
+    pages: data.pages.map(({ layers, seconds = DEFAULT_PAGE_SECONDS, ...page }) => ({
       ...page,
+      seconds,
       layers: layers.map((layer) => sceneLayer(layer, paths)),
     })),
     ...(withSound && data.sound && { sound: { volume: data.sound.volume, path: paths.get(data.sound.assetId) ?? '' } }),
