@@ -6,7 +6,6 @@ import {
   Output,
   NoObjectGeneratedError,
   NoOutputGeneratedError,
-  type JSONSchema7,
   type ModelMessage,
   type Schema,
 } from 'ai'
@@ -68,7 +67,7 @@ const ANALYSIS = replySchema<AnalysisReplyData>(AnalysisReply)
 /** Checks replies of a model, and says what does not fit. */
 function replySchema<T>(schema: TSchema) {
   const compiled = Compile(schema)
-  return jsonSchema<T>(schema as JSONSchema7, {
+  return jsonSchema<T>(schema, {
     validate: (value) => {
       if (compiled.Check(value)) return { success: true, value: value as T }
       const [first] = compiled.Errors(value)
