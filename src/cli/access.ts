@@ -44,20 +44,36 @@ export function accessOf(
 }
 
 /**
- * Logs in with email and password. The device token identifies this device to the server, so that failed logins from
+ * Logs in with email and password, and with a code if the account has a second factor. The device token identifies this device to the server, so that failed logins from
  * elsewhere cannot lock the owner out.
  * @param deviceFile the file with the tokens of devices
  * @throws CrierError, ConnectionError
  */
 export async function logIn(
   server: string,
-  { deviceFile, email, password }: { readonly deviceFile: string; readonly email: string; readonly password: string },
+  {
+    askForCode,
+    deviceFile,
+    email,
+    password,
+  }: {
+    /** Asks for a code of the authenticator app, if the account has one. */
+    readonly askForCode: () => Promise<string>
+    readonly deviceFile: string
+    readonly email: string
+    readonly password: string
+  },
 ): Promise<SavedLogin> {
   const known = readDeviceToken(deviceFile, server, email)
-  const body = { email, password, ...(known !== undefined && { deviceToken: known }) }
-  const { data } = (await send({ url: server }, 'POST /api/auth/login', { body })).body as {
-    data: Tokens & { readonly deviceToken?: string }
-  }
+  const device = known === undefined ? {} : { deviceToken: known }
+  const reply = await send({ url: server }, 'POST /api/auth/login', { body: { email, password, ...device } }).catch(
+    async (error: unknown) => {
+      if (!(error instanceof CrierError) || error.code !== 'second_factor_required') throw error
+      const body = { challenge: String(error.details['challenge']), code: await askForCode(), ...device }
+      return send({ url: server }, 'POST /api/auth/second-factor', { body })
+    },
+  )
+  const { data } = reply.body as { data: Tokens & { readonly deviceToken?: string } }
   if (data.deviceToken !== undefined) saveDeviceToken(deviceFile, server, email, data.deviceToken)
   return loginOf(server, data)
 }

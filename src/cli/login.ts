@@ -11,7 +11,8 @@ Usage: crier login [--server <url>] [--email <address>]
        crier login [--server <url>] --api-key <key>
 
   --server <url>            the server; otherwise CRIER_URL, http://localhost:3000
-  --email <address>         log in with a password, which is asked for (or read from standard input)
+  --email <address>         log in with a password, which is asked for, as is the code of an authenticator app
+                            (both can be lines of standard input)
   --api-key <key>           save an API key instead; - reads it from standard input
 `
 
@@ -33,7 +34,8 @@ export async function login(args: readonly string[], environment: Environment): 
   const email = values.email ?? (await ask('E-mail: ', false))
   const password = await ask('Password: ', true)
   const { deviceFile } = environment
-  saveLogin(environment.file, await logIn(server, { deviceFile, email, password }))
+  const askForCode = () => ask('Code of the authenticator app, or a recovery code: ', true)
+  saveLogin(environment.file, await logIn(server, { askForCode, deviceFile, email, password }))
   return `Logged in to ${server} as ${email}\n`
 }
 
@@ -69,21 +71,27 @@ function emailOf(body: unknown): string {
   return (body as { data?: { email?: string } } | undefined)?.data?.email ?? 'somebody'
 }
 
+/** The lines of a standard input that is no terminal. One reader, because a second one would miss buffered lines. */
+let piped: AsyncIterator<string> | undefined
+
+async function readLine(question: string): Promise<string> {
+  piped ??= createInterface({ input: process.stdin })[Symbol.asyncIterator]()
+  const { done, value } = await piped.next()
+  if (done === true) throw new UsageError(`${question.replace(': ', '').toLowerCase()} was not given`)
+  return value.trim()
+}
+
 /** Asks on the terminal and hides the input of a secret. Without a terminal, it reads a line. */
 function ask(question: string, secret: boolean): Promise<string> {
   const { stdin, stderr } = process
-  const isTerminal = stdin.isTTY
-  const lines = createInterface({
-    input: stdin,
-    output: secret || !isTerminal ? undefined : stderr,
-    terminal: isTerminal,
-  })
-  if (isTerminal) stderr.write(question)
+  if (!stdin.isTTY) return readLine(question)
+  const lines = createInterface({ input: stdin, output: secret ? undefined : stderr, terminal: true })
+  stderr.write(question)
   return new Promise((resolve, reject) => {
     let answered = false
     lines.once('line', (line) => {
       answered = true
-      if (isTerminal && secret) stderr.write('\n')
+      if (secret) stderr.write('\n')
       lines.close()
       resolve(line.trim())
     })

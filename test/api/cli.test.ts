@@ -9,6 +9,7 @@ import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import { readDeviceToken } from '../../src/cli/settings.ts'
 import { ManualClock } from '../../src/core/clock.ts'
 import { startApp, type App } from '../support/app.ts'
+import { turnOnSecondFactor } from '../support/authenticator.ts'
 import type { SeededUser } from '../support/seed.ts'
 import { World } from '../support/world.ts'
 
@@ -229,6 +230,15 @@ describe('login', () => {
     expect((await app.send('POST /api/auth/refresh', { body: { refreshToken } })).status).toBe(401)
     expect((await app.send('GET /api/users/me', { token: accessToken })).status).toBe(401)
     expect(await crier(['users', 'get-profile'])).toMatchObject({ code: 1 })
+  })
+
+  test('asks for a code if the account has a second factor', async () => {
+    const { apiKey, email, name, password } = await world.user('grace')
+    const { recoveryCodes } = await turnOnSecondFactor(app, { apiKey, password })
+    const refused = await crier(['login', '--email', email], { stdin: `${password}\n` })
+    expect(refused).toMatchObject({ code: expect.any(Number), stderr: expect.stringContaining('was not given') })
+    const ended = await crier(['login', '--email', email], { stdin: `${password}\n${recoveryCodes[0]}\n` })
+    expect(ended, name).toMatchObject({ code: 0, stdout: `Logged in to ${app.url} as ${email}\n` })
   })
 
   test('renews an expired access token and saves it', async () => {

@@ -25,6 +25,9 @@ const register = (apiKey: string, response: object) =>
   app.send('POST /api/auth/passkeys', { apiKey, body: { response } })
 const signIn = (response: object) => app.send('POST /api/auth/passkeys/sign-in', { body: { response } })
 
+const remove = (apiKey: string, id: string, body: object = { password: PASSWORD }) =>
+  app.send('DELETE /api/auth/passkeys/{id}', { apiKey, path: { id }, body })
+
 test('a passkey signs in without a password or a second factor', async () => {
   const user = await newUser()
   const { authenticator } = await registerPasskey(app, user)
@@ -51,8 +54,16 @@ test('the owner gets a mail when a passkey is added or deleted', async () => {
   const user = await newUser()
   const { passkey } = await registerPasskey(app, user)
   expect((await app.outbox.newest(user.email, /passkey was added/)).text).toContain('Laptop')
-  await app.send('DELETE /api/auth/passkeys/{id}', { apiKey: user.apiKey, path: { id: passkey._id } })
+  await remove(user.apiKey, passkey._id)
   expect((await app.outbox.newest(user.email, /passkey .* was deleted/)).text).toContain('Laptop')
+})
+
+test('deleting a passkey needs the password or a fresh login', async () => {
+  const { apiKey, ...user } = await newUser()
+  const { passkey } = await registerPasskey(app, { ...user, apiKey })
+  expect(codeIn(await remove(apiKey, passkey._id, {}))).toBe('403 fresh_login_needed')
+  expect(codeIn(await remove(apiKey, passkey._id))).toBe('200')
+  expect(codeIn(await remove(apiKey, passkey._id))).toBe('404 not_found')
 })
 
 test('a registration needs the password or a fresh login', async () => {
@@ -150,7 +161,7 @@ describe('a sign-in is refused', () => {
     const user = await newUser()
     const { authenticator, passkey } = await registerPasskey(app, user)
     const { body } = await signIn(authenticator.get(await requestOptions()))
-    await app.send('DELETE /api/auth/passkeys/{id}', { apiKey: user.apiKey, path: { id: passkey._id } })
+    await remove(user.apiKey, passkey._id)
     expect(codeIn(await signIn(authenticator.get(await requestOptions())))).toBe(refused)
     expect((await app.send('GET /api/users/me', { token: body.data.accessToken })).status).toBe(401)
   })

@@ -1,13 +1,14 @@
 /**
  * Sends a request to the API.
- * @returns {Promise<{ ok: boolean, message: string, data?: any }>} the result, with a message for the user
+ * @returns {Promise<{ ok: boolean, message: string, data?: any, code?: string, details?: any }>} the result, with a message for the user
  */
 async function send(path, init) {
   try {
     const response = await fetch(path, init)
     const body = await response.json()
     const details = (body.errors ?? []).map(({ message }) => message)
-    return { ok: response.ok, message: [body.message, ...details].join(' '), data: body.data }
+    const message = [body.message, ...details].join(' ')
+    return { ok: response.ok, message, data: body.data, code: body.code, details: body.details }
   } catch {
     return { ok: false, message: 'The server is not responding. Try again in a moment.' }
   }

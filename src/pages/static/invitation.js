@@ -30,8 +30,17 @@ async function submit(decision) {
 }
 
 async function answer(decision) {
-  const { email, password } = form.elements
-  const login = await post('/api/auth/login', { email: email.value, password: password.value })
+  const { code, email, password } = form.elements
+  let login = await post('/api/auth/login', { email: email.value, password: password.value })
+  if (login.code === 'second_factor_required') {
+    if (code.value === '') {
+      document.querySelector('#code').hidden = false
+      code.focus()
+      return { ok: false, message: 'Enter a code of your authenticator app, or a recovery code.' }
+    }
+    const { challenge } = login.details
+    login = await post('/api/auth/second-factor', { challenge, code: code.value })
+  }
   if (!login.ok) return login
   const { accessToken } = login.data
   const reply = await post(`${path}/${decision}`, undefined, accessToken)

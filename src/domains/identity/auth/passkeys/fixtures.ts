@@ -16,7 +16,7 @@ export const fixtures: Fixtures<typeof operations> = {
   },
   getPasskey: async (stage) => ({ path: { id: await passkey(stage) } }),
   renamePasskey: async (stage) => ({ path: { id: await passkey(stage) } }),
-  deletePasskey: async (stage) => ({ path: { id: await passkey(stage) } }),
+  deletePasskey: async (stage) => ({ path: { id: await passkey(stage) }, body: { password: PASSWORD } }),
   signInWithPasskey: async ({ app }) => {
     const { authenticator } = await registerPasskey(app, await seedUser(app, newName('person')))
     const started = await app.send('POST /api/auth/passkeys/sign-in/options')

@@ -100,14 +100,16 @@ export const deletePasskey = operation({
   route: 'DELETE /api/auth/passkeys/{id}',
   summary: 'Delete a passkey',
   description:
-    'It stops working at once, and all other sessions that were started with a passkey end. You get a mail. Delete it on the device too, which cannot be done from here.',
+    'Needs a login within the last 10 minutes, or your password, and a code if the second factor is on. The passkey stops working at once, and all other sessions that were started with a passkey end. You get a mail. Delete it on the device too, which cannot be done from here.',
   access: 'user',
   path: PasskeyPath,
+  body: Proof,
+  bodyOptional: true,
   returns: { 200: Done },
-  errors: [NotFound],
-  example: { path: { id } },
-  handle: async ({ auth, caller, path }) => {
-    await auth.passkeys.delete(caller, path.id)
+  errors: [NotFound, WrongPassword, FreshLoginNeeded, WrongSecondFactor, TooManyAttempts],
+  example: { path: { id }, body: { password: 'correct horse battery staple' } },
+  handle: async ({ auth, body, caller, path }) => {
+    await auth.passkeys.delete(caller, path.id, body ?? {})
     return done('Passkey deleted')
   },
 })

@@ -121,9 +121,13 @@ export class PasskeyService {
     })
   }
 
-  /** Deletes a passkey and ends the sessions that were started with one. @throws AppError not_found */
-  async delete(caller: Caller, id: string): Promise<void> {
-    const { coordination, database, postman, sessions } = this.#dependencies
+  /**
+   * Deletes a passkey and ends the sessions that were started with one.
+   * @throws AppError not_found; the errors of `Reauthentication.require`
+   */
+  async delete(caller: Caller, id: string, proof: ProofData): Promise<void> {
+    const { coordination, database, postman, reauthentication, sessions } = this.#dependencies
+    await reauthentication.require(caller, proof)
     const { sessionId, userId } = caller
     await database.transaction(async (tx) => {
       const user = await findUser(tx, userId, { lock: 'for no key update' })
