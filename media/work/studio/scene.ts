@@ -33,8 +33,8 @@ interface Placed {
   readonly opacity?: number | undefined
   readonly rotation?: number | undefined
   /** When a video shows the layer, from the start of the page. Pictures show the page at its start. */
-  readonly startsAt?: number | undefined
-  readonly endsAt?: number | undefined
+  readonly startSeconds?: number | undefined
+  readonly endSeconds?: number | undefined
 }
 
 export interface TextLayer extends Placed {

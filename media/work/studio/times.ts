@@ -10,8 +10,8 @@ export interface Still {
   readonly seconds: number
 }
 
-export function isShown({ endsAt = Infinity, startsAt = 0 }: SceneLayer, seconds: number): boolean {
-  return startsAt <= seconds && seconds < endsAt
+export function isShown({ endSeconds = Infinity, startSeconds = 0 }: SceneLayer, seconds: number): boolean {
+  return startSeconds <= seconds && seconds < endSeconds
 }
 
 export function secondsOf({ seconds = DEFAULT_PAGE_SECONDS }: Pick<ScenePage, 'seconds'>): number {
@@ -21,7 +21,7 @@ export function secondsOf({ seconds = DEFAULT_PAGE_SECONDS }: Pick<ScenePage, 's
 /** Divides a page at the times when a layer appears or disappears. */
 export function stillsOf(page: ScenePage): Still[] {
   const end = secondsOf(page)
-  const changes = page.layers.flatMap(({ endsAt = end, startsAt = 0 }) => [startsAt, endsAt])
+  const changes = page.layers.flatMap(({ endSeconds = end, startSeconds = 0 }) => [startSeconds, endSeconds])
   const times = [...new Set([0, ...changes])].filter((time) => time < end).toSorted((one, other) => one - other)
   return times.map((from, index) => ({ from, seconds: (times[index + 1] ?? end) - from }))
 }

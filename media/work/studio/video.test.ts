@@ -46,7 +46,7 @@ test('shows the pages one after another, and layers at their times, with the sou
     pages: [
       page('#0000ff', { seconds: 9 }),
       page('#ff0000', { seconds: 1 }),
-      page('#008000', { seconds: 2, layers: [{ ...left, startsAt: 0.5, endsAt: 1.5 }] }),
+      page('#008000', { seconds: 2, layers: [{ ...left, startSeconds: 0.5, endSeconds: 1.5 }] }),
     ],
     sound: { path: sound, volume: 0.5 },
   }
@@ -81,12 +81,12 @@ test.each<[string, Scene, string]>([
 })
 
 test('refuses more changes than it can store', async () => {
-  const layers = Array.from({ length: 601 }, (_, index) => ({ ...left, startsAt: index / 150 }))
+  const layers = Array.from({ length: 601 }, (_, index) => ({ ...left, startSeconds: index / 150 }))
   await expect(render({ pages: [page('#000000', { layers })] })).rejects.toMatchObject({ code: 'too_large' })
 })
 
 test('a page is divided at the times of its layers, and not after its end', () => {
-  const layers = [{ ...left, startsAt: 1, endsAt: 2 }, { ...left, startsAt: 2, endsAt: 9 }, left]
+  const layers = [{ ...left, startSeconds: 1, endSeconds: 2 }, { ...left, startSeconds: 2, endSeconds: 9 }, left]
   expect(stillsOf(page('#000000', { seconds: 4, layers }))).toEqual([
     { from: 0, seconds: 1 },
     { from: 1, seconds: 1 },

@@ -1,5 +1,6 @@
 import {
   inWorkspace,
+  make,
   newName,
   times,
   type Fixtures,
@@ -22,6 +23,9 @@ export const fixtures: Fixtures<typeof operations> = {
     body: { ...inWorkspace(stage), assetId: await asset(stage), variantCount: 2 },
   }),
   analyzeWithAi: async (stage) => ({ body: { ...inWorkspace(stage), question: 'Where did we grow?' } }),
+  getAiAnalysis: async (stage) => ({
+    path: { id: await make(stage, 'POST /api/analytics/ai-analysis', { ...inWorkspace(stage) }) },
+  }),
   // The asset of the stage is a picture.
   transcribe: async (stage) => ({
     body: { ...inWorkspace(stage), assetId: await asset(stage) },

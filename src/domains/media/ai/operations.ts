@@ -1,5 +1,5 @@
 import { EXAMPLE } from '../../../core/example-ids.ts'
-import { Conflict, Forbidden, NotFound, ValidationFailed } from '../../../core/errors.ts'
+import { Conflict, NotFound, ValidationFailed } from '../../../core/errors.ts'
 import { from, operation, owner } from '../../../core/operation.ts'
 import { pageRequest } from '../../../core/page.ts'
 import { accepted, list, ok } from '../../../core/reply.ts'
@@ -60,7 +60,7 @@ export const analyzeWithAi = operation({
   route: 'POST /api/analytics/ai-analysis',
   summary: 'Explain the figures of a time',
   description:
-    'The job computes facts of the figures first, compared with as many days before. The provider writes sentences that cite them. Sentences that cite no fact, or have a figure that their facts lack, are removed. Without a model, the facts themselves are the answer. It costs two credits, and nothing if no sentence is kept. It also needs the scope `ai:use`, with which GET /api/ai/jobs/{id} reads the result.',
+    'The job computes facts of the figures first, compared with as many days before. The provider writes sentences that cite them. Sentences that cite no fact, or have a figure that their facts lack, are removed. Without a model, the facts themselves are the answer. It costs two credits, and nothing if no sentence is kept. GET /api/analytics/ai-analysis/{id} reads the result.',
   access: 'analytics:read',
   workspace: from.body('workspaceId'),
   turn: true,
@@ -68,10 +68,21 @@ export const analyzeWithAi = operation({
   returns: { 202: Envelope(AiJob) },
   errors: [ValidationFailed, InsufficientCredits, AiModelUnknown],
   example: { body: { workspaceId, question: 'Where did we grow?' } },
-  handle: async ({ ai, body, caller, member, turn }) => {
-    if (!member.scopes.has('ai:use')) throw Forbidden({ message: 'An analysis by AI also needs the scope ai:use.' })
-    return accepted('Analysis requested', await ai.requests.analysis(turn, caller.userId, body))
-  },
+  handle: async ({ ai, body, caller, turn }) =>
+    accepted('Analysis requested', await ai.requests.analysis(turn, caller.userId, body)),
+})
+
+export const getAiAnalysis = operation({
+  route: 'GET /api/analytics/ai-analysis/{id}',
+  summary: 'Get an analysis',
+  description: 'The AI job of `analyzeWithAi` with its result.',
+  access: 'analytics:read',
+  workspace: owner('ai_jobs'),
+  path: AiJobPath,
+  returns: { 200: Envelope(AiJob) },
+  errors: [NotFound],
+  example: JOB,
+  handle: async ({ ai, path }) => ok('Analysis', await ai.reader.job(path.id, 'analysis')),
 })
 
 export const getSavedCaptions = operation({

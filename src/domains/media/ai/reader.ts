@@ -40,10 +40,10 @@ export class AiReader {
     this.#dependencies = dependencies
   }
 
-  /** @throws AppError not_found */
-  async job(id: string): Promise<AiJobData> {
+  /** @param kind only a job of this kind. @throws AppError not_found */
+  async job(id: string, kind?: AiKind): Promise<AiJobData> {
     const { database } = this.#dependencies
-    const row = await aiJobs.first(database, { id })
+    const row = await aiJobs.first(database, { id, ...(kind !== undefined && { kind }) })
     if (row === undefined) throw NotFound()
     const captions = await aiCaptions.find(database, { aiJobId: id }, { orderBy: ['id asc'] })
     return jobView(row, captions, await aiTranscripts.first(database, { aiJobId: id }))

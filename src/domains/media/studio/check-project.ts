@@ -10,7 +10,7 @@ const FIELDS: Readonly<Record<LayerKind, { readonly required: readonly Own[]; re
   picture: { required: ['assetId'], optional: ['fit', 'radius'] },
   box: { required: ['color'], optional: ['radius'] },
 }
-const COMMON = ['kind', 'left', 'top', 'width', 'height', 'opacity', 'rotation', 'startsAt', 'endsAt'] as const
+const COMMON = ['kind', 'left', 'top', 'width', 'height', 'opacity', 'rotation', 'startSeconds', 'endSeconds'] as const
 type Own = Exclude<keyof StudioLayerData, (typeof COMMON)[number]>
 
 /** What is wrong with the layers of a project, each with the JSON pointer of the layer's field. */
@@ -47,10 +47,10 @@ function checkLayer(layer: StudioLayerData, at: string): FieldError[] {
   const allowed = new Set<string>([...COMMON, ...required, ...optional])
   const missing = required.filter((field) => layer[field] === undefined)
   const unknown = Object.keys(layer).filter((field) => !allowed.has(field))
-  const { endsAt, startsAt = 0 } = layer
-  const late = endsAt !== undefined && endsAt <= startsAt
+  const { endSeconds, startSeconds = 0 } = layer
+  const late = endSeconds !== undefined && endSeconds <= startSeconds
   return [
-    ...(late ? [{ path: `${at}/endsAt`, code: 'order', message: 'must be after startsAt' }] : []),
+    ...(late ? [{ path: `${at}/endSeconds`, code: 'order', message: 'must be after startSeconds' }] : []),
     ...missing.map((field) => ({
       path: `${at}/${field}`,
       code: 'required',

@@ -56,10 +56,10 @@ const StudioLayer = named(
     rotation: Type.Optional(
       Type.Number({ minimum: -360, maximum: 360, description: 'Degrees, clockwise. 0 by default' }),
     ),
-    startsAt: Type.Optional(
+    startSeconds: Type.Optional(
       Moment('When a video shows the layer, in seconds from the start of its page. 0 by default'),
     ),
-    endsAt: Type.Optional(Moment('When a video does not show it any more. By default it is shown until the end')),
+    endSeconds: Type.Optional(Moment('When a video does not show it any more. By default it is shown until the end')),
     radius: Type.Optional(
       Type.Number({ minimum: 0, maximum: MOST_SIDE, description: 'Of the corners of a picture or box. 0 by default' }),
     ),
