@@ -1,6 +1,5 @@
 import {
   inWorkspace,
-  make,
   newName,
   times,
   type Fixtures,
@@ -23,9 +22,7 @@ export const fixtures: Fixtures<typeof operations> = {
     body: { ...inWorkspace(stage), assetId: await asset(stage), variantCount: 2 },
   }),
   analyzeWithAi: async (stage) => ({ body: { ...inWorkspace(stage), question: 'Where did we grow?' } }),
-  getAiAnalysis: async (stage) => ({
-    path: { id: await make(stage, 'POST /api/analytics/ai-analysis', { ...inWorkspace(stage) }) },
-  }),
+  getAiAnalysis: async (stage) => ({ path: { id: await analysis(stage) } }),
   // The asset of the stage is a picture.
   transcribe: async (stage) => ({
     body: { ...inWorkspace(stage), assetId: await asset(stage) },
@@ -39,6 +36,15 @@ async function aiJob(stage: Stage): Promise<string> {
   const body = { ...inWorkspace(stage), text: `${newName('post')}. We talk about the tour.`, variantCount: 1 }
   const reply = await stage.app.send('POST /api/ai/captions', { apiKey: stage.owner.apiKey, body })
   if (reply.status !== 202) throw new Error(`an AI job for a fixture: ${reply.text}`)
+  return reply.body.data._id
+}
+
+async function analysis(stage: Stage): Promise<string> {
+  const reply = await stage.app.send('POST /api/analytics/ai-analysis', {
+    apiKey: stage.owner.apiKey,
+    body: inWorkspace(stage),
+  })
+  if (reply.status !== 202) throw new Error(`an analysis for a fixture: ${reply.text}`)
   return reply.body.data._id
 }
 
