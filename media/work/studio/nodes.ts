@@ -18,8 +18,8 @@ const BOX_PADDING = '0.12em 0.4em'
 const BOX_RADIUS = '0.2em'
 
 /**
- * A page as nodes of the renderer. Text is a node of its own and never markup, and pictures are pixels, so nothing in a
- * project can make the renderer load anything.
+ * Converts a page to nodes of the renderer. Text is always a text node, never markup, and pictures are passed as pixels,
+ * so a project cannot make the renderer load anything.
  * @param layers those to show
  * @param sizes the sizes of shrunk texts
  */

@@ -32,8 +32,8 @@ export class Reauthentication {
   }
 
   /**
-   * A login with a second factor has proved that too. Whoever sends the password also sends a code, if the account has a
-   * second factor.
+   * A fresh login has already passed the second factor. A caller who sends the password must also send a code if the
+   * account has a second factor.
    * @param proof without a password, the caller relies on a fresh login
    * @throws AppError wrong_password, fresh_login_needed, wrong_second_factor, too_many_attempts
    */

@@ -1,6 +1,6 @@
 import { SECOND } from '../../../core/clock.ts'
 
-/** What is measured is added up by steps of this length. */
+/** The length of a step. Measurements are summed per step. */
 export const STEP_MS = 10 * SECOND
 
 /** The lengths of steps in replies, in seconds. */

@@ -28,9 +28,7 @@ export class CaptionWriter {
   async write(row: AiJobRow, signal: AbortSignal, report: (fraction: number) => void): Promise<AiOutcome> {
     const { past, providers } = this.#dependencies
     const { model, request, workspaceId } = row
-    const provider = providers.find(row.provider)
-    if (provider === undefined)
-      throw new ProviderError('The AI provider of this job is not configured any more.', false)
+    const provider = providers.require(row.provider)
     const [asset, style] = await Promise.all([this.#asset(row), past.style(workspaceId)])
     report(0.1)
     const { settings, text, variantCount } = request

@@ -2,8 +2,8 @@ import { MINUTE } from '../../../core/clock.ts'
 import { job, schedule } from '../../../core/job.ts'
 import { Id, Type } from '../../../core/schema.ts'
 
-export const renderStudioPictures = job({
-  name: 'studio.render-pictures',
+export const renderStudioPages = job({
+  name: 'studio.render',
   summary: 'Render pages of a studio project to pictures or a video',
   queue: 'media',
   data: Type.Object({ studioRenderId: Id }),

@@ -8,8 +8,8 @@ import { posts } from './tables.ts'
 const OPEN: readonly TargetStatus[] = ['draft', 'in_review', 'ready', 'scheduled']
 
 /**
- * How many open posts the workspace has at most. Posts are published and deleted meanwhile, so they are counted again
- * when this number would be too large for the plan.
+ * An upper bound of the workspace's open posts. Publishing and deleting posts does not lower it, so the posts are
+ * counted again before a request is refused.
  */
 const OPEN_POSTS: MemoryKey<{ atMost: number | undefined }> = {
   name: 'posts.open',

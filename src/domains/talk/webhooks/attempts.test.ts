@@ -97,7 +97,7 @@ describe('an endpoint', () => {
     }
     const outgoing = new Outgoing({ ports: 'any', check, resolve })
     const url = `http://rebind.test:${port()}/`
-    // One lookup for each message: the connection has no lookup of its own, whose result could differ.
+    // One lookup for each message. The connection uses its result, so a second lookup cannot return another address.
     expect((await send(outgoing, url)).ok).toBe(true)
     expect(lookups).toHaveLength(1)
     expect(await send(outgoing, url)).toMatchObject({ ok: false, error: expect.stringContaining('private network') })

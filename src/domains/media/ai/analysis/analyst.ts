@@ -23,9 +23,7 @@ export class Analyst {
   /** @throws ProviderError */
   async write(row: AiJobRow, signal: AbortSignal, report: (fraction: number) => void): Promise<AiOutcome> {
     const { model, request } = row
-    const provider = this.#dependencies.providers.find(row.provider)
-    if (provider === undefined)
-      throw new ProviderError('The AI provider of this job is not configured any more.', false)
+    const provider = this.#dependencies.providers.require(row.provider)
     const stats = await this.#stats(row)
     const facts = factsOf(stats)
     if (facts.length === 1) {

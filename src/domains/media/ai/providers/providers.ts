@@ -2,7 +2,7 @@ import type { Outgoing } from '../../../../fetch/outgoing.ts'
 import type { ProviderKey } from '../schemas.ts'
 import { builtIn } from './built-in.ts'
 import { openAiProvider } from './openai.ts'
-import type { AiProvider } from './provider.ts'
+import { ProviderError, type AiProvider } from './provider.ts'
 import { openAiSpeech, type SpeechProvider } from './speech.ts'
 
 export interface ProviderSettings {
@@ -35,8 +35,11 @@ export class Providers {
     this.#byKey = new Map([builtIn, ...remote].map((provider) => [provider.key, provider]))
   }
 
-  /** Undefined if the operator has removed it since the job was requested. */
-  find(key: ProviderKey): AiProvider | undefined {
-    return this.#byKey.get(key)
+  /** @throws ProviderError if the operator has removed it since the job was requested */
+  require(key: ProviderKey): AiProvider {
+    const provider = this.#byKey.get(key)
+    if (provider === undefined)
+      throw new ProviderError('The AI provider of this job is not configured any more.', false)
+    return provider
   }
 }

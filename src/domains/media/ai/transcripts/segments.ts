@@ -37,7 +37,7 @@ export function joinPieces(pieces: readonly RecognizedPiece[]): Segment[] {
   )
 }
 
-/** A recognizer labels the speakers of each piece anew, so the same label in two pieces can mean two people. */
+/** The model labels speakers within each piece, so the same label in two pieces can mean two people. */
 function speakerOf(label: string, index: number, count: number): string {
   const text = plain(label)
   return count > 1 ? `${index + 1}-${text}` : text

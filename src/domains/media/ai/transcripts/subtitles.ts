@@ -66,7 +66,7 @@ function cuesOf(segments: readonly Segment[]): Segment[] {
   })
 }
 
-/** A text divided at words into parts of at most this many characters. A longer word is a part of its own. */
+/** Splits a text at word boundaries into lines of at most this many characters. A longer word gets its own line. */
 function linesOf(text: string, most: number): string[] {
   const lines: string[] = []
   for (const word of text.split(' ')) {

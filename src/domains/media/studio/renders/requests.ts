@@ -8,7 +8,7 @@ import type { Turn } from '../../../../core/turn.ts'
 import { anyOf, lessThan } from '../../../../db/condition.ts'
 import type { AssetFolders, AssetLibrary, Quota } from '../../assets/index.ts'
 import { studioRenderCreated, studioRenderUpdated } from '../events.ts'
-import { renderStudioPictures } from '../jobs.ts'
+import { renderStudioPages } from '../jobs.ts'
 import {
   DEFAULT_PAGE_SECONDS,
   MOST_VIDEO_SECONDS,
@@ -66,7 +66,7 @@ export class StudioRenders {
       folderId,
       status: 'queued',
       progress: 0,
-      jobId: turn.job(renderStudioPictures, { studioRenderId: id }),
+      jobId: turn.job(renderStudioPages, { studioRenderId: id }),
       assetIds: [],
       error: null,
       createdBy: userId,
