@@ -36,6 +36,17 @@ const SECOND_CHANCE = { retry: 1 }
  */
 const IN_ONE_PROCESS = { isolate: false }
 
+/** Unit tests that replace modules, or that count the timers or rows of a process, have a process each. */
+const ALONE = [
+  'src/core/fair-gate.test.ts',
+  'src/core/log-writer-flush.test.ts',
+  'src/domains/identity/auth/passwords.test.ts',
+  'src/http/transfers.test.ts',
+  'src/jobs/dispatcher.test.ts',
+  'src/jobs/stop.test.ts',
+  'src/turns/announcements.test.ts',
+]
+
 /** `npm run test:twice` repeats every test on what its first attempt left, as a second chance does. */
 const TWICE = process.env['TWICE'] === undefined ? {} : { ...SECOND_CHANCE, setupFiles: ['test/support/twice.ts'] }
 
@@ -45,6 +56,7 @@ function project(name: string, include: string[], options: object = {}) {
 
 /** `npm run test:quick` leaves out the longest unit test: both stores of jobs, with real workers. */
 const NOT_QUICK = process.env['QUICK'] === undefined ? [] : ['src/jobs/jobs.test.ts']
+const EXCLUDED = [...configDefaults.exclude, 'data/**', ...NOT_QUICK]
 
 export default defineConfig({
   test: {
@@ -52,13 +64,16 @@ export default defineConfig({
     pool: 'forks',
     isolate: true,
     globalSetup: ['test/support/global-setup.ts'],
-    exclude: [...configDefaults.exclude, 'data/**', ...NOT_QUICK],
+    exclude: EXCLUDED,
     reporters: ['default'],
     expect: { poll: { timeout: 60_000 } },
     projects: [
       project('unit', ['src/**/*.test.ts', 'actors/**/*.test.ts', 'test/*.test.ts', 'test/support/**/*.test.ts'], {
         ...COMPUTING,
+        ...IN_ONE_PROCESS,
+        exclude: [...EXCLUDED, ...ALONE],
       }),
+      project('alone', ALONE, COMPUTING),
       project('api', ['test/api/**/*.test.ts'], { ...COMPUTING, ...IN_ONE_PROCESS }),
       project('faults', ['test/faults/**/*.test.ts'], { ...WAITING, ...SECOND_CHANCE, testTimeout: 300_000 }),
       project('media', ['media/**/*.test.ts'], { ...REAL_TIME, ...SECOND_CHANCE, testTimeout: 120_000 }),

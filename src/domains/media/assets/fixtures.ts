@@ -9,8 +9,10 @@ import {
   type Rows,
   type Stage,
 } from '../../../../test/support/stage.ts'
+import { waitFor } from '../../../../test/support/wait.ts'
 import { NEW_UPLOAD } from './uploads/fixtures.ts'
 import type * as operations from './operations.ts'
+import { assetFiles } from './tables.ts'
 
 export const rows: Rows = {
   assets: asset,
@@ -23,7 +25,11 @@ export const fixtures: Fixtures<typeof operations> = {
 }
 
 export const lists: Lists<typeof operations> = {
-  listAssets: times(asset),
+  listAssets: async (stage, count) => {
+    for (let made = 0; made < count; made += 1) await asset(stage)
+    await examined(stage)
+    return {}
+  },
 }
 
 export async function asset(stage: Stage): Promise<string> {
@@ -34,4 +40,14 @@ export async function asset(stage: Stage): Promise<string> {
   })
   if (reply.status !== 201) throw new Error(`an asset for a fixture: ${reply.text}`)
   return reply.body.data._id
+}
+
+/** Waits until the files of a workspace have been examined, so that an example is always the same. */
+async function examined({ app, workspaceId }: Stage): Promise<void> {
+  // Not by requests, because each one advances the clock of recorded examples.
+  const isOver = async () => {
+    const open = await assetFiles.find(app.database, { workspaceId, thumbnailState: 'pending' })
+    return open.length === 0
+  }
+  await waitFor(isOver, { what: 'the thumbnails of the files' })
 }
