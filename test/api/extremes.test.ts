@@ -54,10 +54,11 @@ async function stageFor(op: NamedOperation): Promise<SendOptions> {
 
 /** Variants of the example that differ in one part. */
 function requests(op: NamedOperation, send: SendOptions): SendOptions[] {
-  const path = variants(op.path, send.path ?? {}, accepts) as Record<string, string>[]
+  const ordinal = operations.indexOf(op)
+  const path = variants(op.path, send.path ?? {}, accepts, ordinal) as Record<string, string>[]
   const texts = path.filter((values) => Object.values(values).every((value) => typeof value === 'string'))
-  const query = variants(op.query, send.query ?? {}, accepts)
-  const body = isFields(send.body) ? variants(op.body, send.body, accepts) : []
+  const query = variants(op.query, send.query ?? {}, accepts, ordinal)
+  const body = isFields(send.body) ? variants(op.body, send.body, accepts, ordinal) : []
   return [
     ...texts
       .filter((values) => Object.values(values).every((value) => value !== '' && value.isWellFormed()))

@@ -11,7 +11,7 @@ const { ideaBoardId: id, workspaceId } = EXAMPLE
 export const listIdeaBoards = operation({
   route: 'GET /api/ideas/boards',
   summary: 'List idea boards',
-  description: 'The boards in the order in which members have placed them.',
+  description: 'Lists the boards in the order that members gave them.',
   access: 'ideas:read',
   workspace: from.query('workspaceId'),
   query: BoardQuery,
@@ -76,7 +76,7 @@ export const updateIdeaBoard = operation({
 export const deleteIdeaBoard = operation({
   route: 'DELETE /api/ideas/boards/{id}',
   summary: 'Delete an idea board',
-  description: 'Deletes its ideas as well, with their votes and comments. Drafts that were made of them stay.',
+  description: 'Deletes its ideas as well, with their votes and comments. Drafts created from them are kept.',
   access: 'ideas:write',
   workspace: owner('idea_boards'),
   turn: true,

@@ -25,7 +25,7 @@ export const listIdeaComments = operation({
 export const addIdeaComment = operation({
   route: 'POST /api/ideas/{id}/comments',
   summary: 'Comment on an idea',
-  description: 'Members who are mentioned get a mail, unless their notification settings say otherwise.',
+  description: 'Mentioned members get an email, unless their notification settings turn it off.',
   access: 'ideas:read',
   workspace: owner('ideas'),
   turn: true,
@@ -41,7 +41,7 @@ export const addIdeaComment = operation({
 export const deleteIdeaComment = operation({
   route: 'DELETE /api/ideas/{id}/comments/{commentId}',
   summary: 'Delete a comment on an idea',
-  description: 'Your own, or with the scope team:manage any.',
+  description: 'Deletes your own comment. With the scope team:manage, deletes any comment.',
   access: 'ideas:read',
   workspace: owner('ideas'),
   turn: true,

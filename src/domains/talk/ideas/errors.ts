@@ -12,7 +12,7 @@ export const ColumnNotEmpty = defineError({
   code: 'idea_column_not_empty',
   status: 409,
   message: 'A column that still has ideas cannot be deleted.',
-  cause: 'The list of columns leaves out a column with ideas. `details.columnIds` names it.',
+  cause: 'The list of columns omits a column that has ideas. `details.columnIds` lists such columns.',
   fix: 'Move its ideas to another column first.',
 })
 

@@ -23,7 +23,7 @@ const { ideaBoardId: boardId, ideaColumnId: column, ideaId: id, workspaceId } = 
 export const listIdeas = operation({
   route: 'GET /api/ideas',
   summary: 'List ideas',
-  description: 'Ideas that were merged into others are only in a list with `status=duplicate`.',
+  description: 'Merged ideas are returned only with `status=duplicate`.',
   access: 'ideas:read',
   workspace: from.query('workspaceId'),
   query: IdeaQuery,
@@ -37,7 +37,7 @@ export const findSimilarIdeas = operation({
   route: 'GET /api/ideas/similar',
   summary: 'Find ideas with a similar title',
   description:
-    'Up to five ideas, the most similar first. For a list below the title while a member writes it, so that nobody adds what is there already.',
+    'Returns up to five ideas, most similar first. Show them below the title while a member writes it, to avoid duplicates.',
   access: 'ideas:read',
   workspace: from.query('workspaceId'),
   query: SimilarQuery,
@@ -101,7 +101,7 @@ export const updateIdea = operation({
 export const deleteIdea = operation({
   route: 'DELETE /api/ideas/{id}',
   summary: 'Delete an idea',
-  description: 'Deletes its votes and comments as well. A draft that was made of it stays.',
+  description: 'Deletes its votes and comments as well. A draft created from it is kept.',
   access: 'ideas:write',
   workspace: owner('ideas'),
   turn: true,
@@ -119,7 +119,7 @@ export const moveIdea = operation({
   route: 'POST /api/ideas/{id}/move',
   summary: 'Move an idea',
   description:
-    'Places the idea in a column of its own or of another board: after `after`, before `before`, or at the end. If both are named and something else is between them by now, it is placed directly after `after`. If one of them has left the column, the other one decides. Moves of one board are made one after the other, so all members see the same order.',
+    'Moves the idea to a position in a column, on the same board or on another one. The position is after the idea `after`, before the idea `before`, or at the end if both are missing. If other ideas have moved between the two, the idea is placed directly after `after`. If one of the two has left the column, only the other one counts. Moves on a board run one at a time, so all members see the same order.',
   access: 'ideas:write',
   workspace: owner('ideas'),
   turn: true,
@@ -136,7 +136,7 @@ export const moveIdea = operation({
 export const voteIdea = operation({
   route: 'POST /api/ideas/{id}/vote',
   summary: 'Vote for an idea',
-  description: 'Each member has one vote for each idea. A new vote replaces the one before.',
+  description: 'Each member has one vote for each idea. A new vote replaces the previous one.',
   access: 'ideas:read',
   workspace: owner('ideas'),
   turn: true,
@@ -155,7 +155,7 @@ export const mergeIdea = operation({
   route: 'POST /api/ideas/{id}/merge',
   summary: 'Merge an idea into another one',
   description:
-    'The idea becomes a duplicate of `intoId`, which gets its votes. A member who has voted for both keeps the vote for `intoId`. The comments stay with the duplicate. The reply is the idea that stays.',
+    'Marks the idea as a duplicate of `intoId` and moves its votes there. A member who voted for both keeps the vote for `intoId`. Comments stay with the duplicate. Returns the idea `intoId`.',
   access: 'ideas:write',
   workspace: owner('ideas'),
   turn: true,
@@ -172,7 +172,7 @@ export const convertIdea = operation({
   route: 'POST /api/ideas/{id}/convert',
   summary: 'Make a draft of an idea',
   description:
-    'The draft has the title, the description and the files of the idea, and no accounts yet. The idea has its `postId`, and the post the `ideaId`. If the idea has a draft already, the reply is 200 with that post.',
+    'The draft has the title, description and files of the idea, and no accounts yet. The idea gets a `postId` and the post an `ideaId`. If the idea already has a draft, the reply is 200 with that post.',
   access: 'posts:write',
   workspace: owner('ideas'),
   turn: true,
