@@ -226,18 +226,27 @@ describe.each(['postgres', 'redis'] as const)('jobs on %s', (kind) => {
     for (const { reason } of await left(node)) expect(reason).toBe('TimeoutError: took longer than 100 ms')
   })
 
-  test('hands back running jobs on shutdown, and another node finishes them', async () => {
-    // Longer than the test waits, so no job is recovered by an expired lock.
-    const times = { lockMs: 600_000 }
+  test('hands back running jobs on shutdown, and an idle node finishes them without waiting for locks or sweeps', async () => {
+    // Longer than the test waits, so no job is recovered by an expired lock or a sweep.
+    const times = { lockMs: 600_000, sweepMs: 600_000, graceMs: 600_000 }
     const first = await start({ times })
-    meet = ({ signal }) =>
-      new Promise((_, reject) => signal.addEventListener('abort', () => reject(signal.reason as Error)))
+    meet = ({ data: { n }, signal }) =>
+      new Promise((resolve, reject) => {
+        if (n > 10) resolve()
+        else signal.addEventListener('abort', () => reject(signal.reason as Error))
+      })
     for (let n = 1; n <= 10; n += 1) await first.jobs.add(first.database, count, { n })
     await waitFor(() => seen.length === 10)
-    await nodes.shift()?.stop()
-    meet = async () => undefined
     const second = await start({ times })
-    await waitFor(async () => (await finished(second)).length === 10)
+    await waitFor(async () => {
+      await second.jobs.add(second.database, count, { n: 11 })
+      return second.runs.length > 0
+    })
+    const others = () => seen.filter((n) => n > 10).length
+    await waitFor(async () => (await finished(second)).length === others() && (await left(second)).length === 10)
+    meet = async () => undefined
+    await nodes.shift()?.stop()
+    await waitFor(async () => (await left(second)).length === 0)
     expect(new Set((await finished(second)).map(({ attempts }) => attempts))).toEqual(new Set([1]))
   })
 

@@ -28,11 +28,15 @@ export interface JobTimes extends BackendTimes {
   readonly schedulesAfterMs: number
 }
 
+/**
+ * Another node has the jobs of a killed one after at most half a minute: those it ran after `lockMs` and `stalledMs`, those
+ * it had claimed or reported as done after `graceMs` and two sweeps.
+ */
 export const JOB_TIMES: JobTimes = {
   ...BACKEND_TIMES,
   pollMs: 5_000,
-  sweepMs: 15_000,
-  graceMs: 30_000,
+  sweepMs: 10_000,
+  graceMs: 10_000,
   drainMs: 2_500,
   schedulesAfterMs: 10_000,
 }

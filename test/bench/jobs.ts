@@ -101,7 +101,7 @@ async function ours({ databaseUrl, store }: Setup): Promise<number> {
     for (let n = 0; n < JOBS; n += 1) await adder.jobs.add(tx, work, { due: 0 }, { runAt: new Date(Date.now() + 3e9) })
   })
   // One uncounted job, so that the connection and the worker are ready, as for bare BullMQ.
-  const node = await startJobNode({ databaseUrl, store, jobs: [work], times: { pollMs: 5_000, sweepMs: 15_000 } })
+  const node = await startJobNode({ databaseUrl, store, jobs: [work], times: { pollMs: 5_000, sweepMs: 10_000 } })
   ran = 0
   await node.jobs.add(node.database, work, { due: 0 })
   await until(() => node.runs.length === 1)
@@ -117,7 +117,7 @@ async function ours({ databaseUrl, store }: Setup): Promise<number> {
 }
 
 async function late({ databaseUrl, store }: Setup): Promise<number[]> {
-  const node = await startJobNode({ databaseUrl, store, jobs: [work], times: { pollMs: 5_000, sweepMs: 15_000 } })
+  const node = await startJobNode({ databaseUrl, store, jobs: [work], times: { pollMs: 5_000, sweepMs: 10_000 } })
   await node.jobs.add(node.database, work, { due: 0 })
   await until(() => node.runs.length === 1)
   lateness = []

@@ -1,6 +1,6 @@
 import { spawn, type ChildProcess } from 'node:child_process'
 import { once } from 'node:events'
-import { mkdtemp, rm, writeFile } from 'node:fs/promises'
+import { mkdir, mkdtemp, rm, symlink, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { Redis } from 'ioredis'
@@ -70,6 +70,16 @@ async function linkCertificates(into: string): Promise<Record<string, string>> {
     return [name, path] as const
   })
   return Object.fromEntries(await Promise.all(files))
+}
+
+/** The folder of a node that runs jobs. It may send any mail of a test, so its mails are written to those of `one`. */
+async function folderOfSender(): Promise<string> {
+  const path = await mkdtemp(join(folder, 'sender-'))
+  const mails = join(one.dataDir, 'outbox')
+  await mkdir(mails, { recursive: true, mode: 0o700 })
+  await mkdir(join(path, 'data'), { mode: 0o700 })
+  await symlink(mails, join(path, 'data', 'outbox'))
+  return path
 }
 
 /** The log line with this message in the output of a process. */
@@ -246,7 +256,7 @@ describe('two nodes of the service', () => {
   })
 
   it('lose nothing when one of them stops under load, and a client that retries once sees no error', async () => {
-    const leaving = await CrierProcess.start(await mkdtemp(join(folder, 'leaving-')), undefined, {
+    const leaving = await CrierProcess.start(await folderOfSender(), undefined, {
       ...env,
       ROLES: 'api,jobs',
       RATE_LIMITS: '0',
