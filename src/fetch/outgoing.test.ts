@@ -2,6 +2,7 @@ import { createServer, type Server, type Socket } from 'node:net'
 import type { AddressInfo } from 'node:net'
 import { afterEach, describe, expect, test } from 'vitest'
 import { Outgoing, OutgoingError } from './outgoing.ts'
+import { OPEN_RULES } from './target.ts'
 
 const cleanUps: (() => void)[] = []
 afterEach(() => {
@@ -95,4 +96,26 @@ describe('the guard of a request', () => {
     const whole = await client().send(request(url, { body, guard: () => undefined }))
     expect(whole.status).toBe(200)
   })
+})
+
+test('the limit of a whole request includes lookup and connection', async () => {
+  const silent = createServer((socket) => void socket.on('error', () => undefined))
+  await new Promise<void>((resolve) => silent.listen(0, '127.0.0.1', resolve))
+  cleanUps.push(() => silent.close())
+  const url = `http://slow.example:${(silent.address() as AddressInfo).port}/`
+  const rules = {
+    ...OPEN_RULES,
+    resolve: async () => {
+      await new Promise((resolve) => setTimeout(resolve, 400))
+      return ['127.0.0.1']
+    },
+  }
+  const outgoing = client()
+  const ended: string[] = []
+  const send = async (name: string, wholly: boolean) => {
+    const failure = await failureOf(outgoing.send(request(url, { timeoutMs: 600, wholly }), rules))
+    ended.push(`${name} ${failure.fault}`)
+  }
+  await Promise.all([send('from the connection', false), send('wholly', true)])
+  expect(ended).toEqual(['wholly timeout', 'from the connection timeout'])
 })

@@ -29,6 +29,8 @@ export interface OutgoingRequest {
   readonly cut?: boolean
   /** The timeout for the lookup and a free connection, and again from there to the last byte, in milliseconds. */
   readonly timeoutMs: number
+  /** Makes `timeoutMs` the limit of everything, from the lookup to the last byte. */
+  readonly wholly?: boolean
   readonly signal?: AbortSignal | undefined
   /**
    * Called when the connection stands, directly before the first byte of the request is written, and before each further
@@ -78,9 +80,10 @@ export class Outgoing {
   readonly #http: HttpAgent
   readonly #https: HttpsAgent
 
-  constructor(rules: TargetRules = {}) {
+  /** @param mostSockets connections to one host. Infinity when the caller bounds its requests */
+  constructor(rules: TargetRules = {}, mostSockets: number = MOST_SOCKETS) {
     this.#rules = rules
-    const options = { keepAlive: true, maxSockets: MOST_SOCKETS, maxFreeSockets: 8, timeout: IDLE_MS }
+    const options = { keepAlive: true, maxSockets: mostSockets, maxFreeSockets: 8, timeout: IDLE_MS }
     this.#http = new HttpAgent(options)
     this.#https = new HttpsAgent(options)
   }
@@ -102,7 +105,10 @@ export class Outgoing {
     timer.unref()
     const timeout = late.signal
     const signal = request.signal === undefined ? timeout : AbortSignal.any([request.signal, timeout])
-    const state = { sent: false, onConnection: () => void timer.refresh() }
+    const onConnection = () => {
+      if (request.wholly !== true) timer.refresh()
+    }
+    const state = { sent: false, onConnection }
     try {
       const target = await raced(findTarget(request.url, rules), signal)
       const reply = await this.#exchange(target, request, signal, state)

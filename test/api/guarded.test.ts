@@ -1,6 +1,7 @@
 import { readdir, stat } from 'node:fs/promises'
 import { join } from 'node:path'
 import { afterAll, beforeAll, expect, test } from 'vitest'
+import { createWebhook, updateWebhook } from '../../src/domains/talk/webhooks/operations.ts'
 import { startApp, type App } from '../support/app.ts'
 import { PIXEL } from '../support/pixel.ts'
 import { waitFor } from '../support/wait.ts'
@@ -82,4 +83,20 @@ test('forbids caching of replies that carry a token', async () => {
   const wrong = await app.send('POST /api/auth/login', { body: { email, password: 'wrong' } })
   for (const { headers, status } of [login, refreshed, wrong, await world.as('ada').call('GET /api/users/me')])
     expect(headers.get('cache-control'), String(status)).toBe('no-store')
+})
+
+test('no webhook sends to a private address', async () => {
+  await world.user('ada')
+  const create = (url: string) =>
+    world.as('ada').call(createWebhook, { body: { workspaceId: world.id('acme'), url, events: ['*'] } })
+  const refusal = { status: 400, body: { errors: [{ path: '/body/url', code: 'url_refused' }] } }
+  const urls = ['http://127.0.0.1/', 'https://10.1.2.3/x', 'http://[::1]/', 'http://169.254.169.254/', 'http://0x7f.1/']
+  for (const url of [...urls, 'https://localhost/', 'https://example.com:22/']) {
+    expect(await create(url), url).toMatchObject(refusal)
+  }
+  const { body } = await create('https://example.com/')
+  const path = { id: body.data._id as string }
+  expect(await world.as('ada').call(updateWebhook, { path, body: { url: 'http://192.168.0.1/' } })).toMatchObject(
+    refusal,
+  )
 })

@@ -86,7 +86,7 @@ export class Attempts {
     signal: AbortSignal,
   ): Promise<Omit<AttemptResult, 'requestHeaders' | 'durationMs'>> {
     try {
-      const request = { method: 'POST', url, headers, body, signal, timeoutMs: TIMEOUT_MS }
+      const request = { method: 'POST', url, headers, body, signal, timeoutMs: TIMEOUT_MS, wholly: true }
       const reply = await this.#outgoing.send({ ...request, maxBytes: REPLY_BYTES, cut: true })
       const ok = reply.status >= 200 && reply.status < 300
       return {

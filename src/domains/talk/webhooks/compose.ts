@@ -7,6 +7,7 @@ import { Attempts } from './attempts.ts'
 import { Deliverer } from './deliverer.ts'
 import { Deliveries } from './deliveries.ts'
 import { Leases } from './leases.ts'
+import { Patience } from './patience.ts'
 import { Records } from './records.ts'
 import { WebhookService } from './service.ts'
 import { Upcoming } from './upcoming.ts'
@@ -20,10 +21,12 @@ declare module '../../../core/services.ts' {
 
 /** Builds the services of the domain. */
 export function composeWebhooks(foundation: Foundation, { plans, workspaces }: Pick<Services, 'plans' | 'workspaces'>) {
-  const { clock, config, database, jobs, logs, secret } = foundation
+  const { clock, config, database, jobs, log, logs, secret } = foundation
   const rules = config.ALLOW_PRIVATE_ADDRESSES ? OPEN_RULES : {}
   const secrets = new SealedBox(secret, 'webhook secrets')
-  const outgoing = new Outgoing(rules)
+  // The jobs of the queues and `Patience` bound how many requests there are.
+  const outgoing = new Outgoing(rules, Infinity)
+  const patience = new Patience(log)
   const wakes = new Wakes(foundation)
   const upcoming = new Upcoming(database, clock, logs, workspaces)
   const webhooks = {
@@ -36,10 +39,12 @@ export function composeWebhooks(foundation: Foundation, { plans, workspaces }: P
       records: new Records(database, clock, jobs),
       attempts: new Attempts(outgoing, clock, secrets),
       wakes,
+      patience,
     }),
     wakes,
   }
   const close = async () => {
+    await patience.close()
     await wakes.close()
     outgoing.close()
   }

@@ -4,6 +4,7 @@ import type { Done, Records } from './records.ts'
 import type { Attempts } from './attempts.ts'
 import { LeaseLostError, type Leases } from './leases.ts'
 import type { Message } from './message.ts'
+import type { OnLate, Patience } from './patience.ts'
 import { disableTurn } from './turns.ts'
 import type { DisabledReason } from './states.ts'
 import type { Foundation } from '../../../foundation.ts'
@@ -15,6 +16,8 @@ import type { Wakes } from './wakes.ts'
 const TURN_MS = 5 * SECOND
 /** A reply that takes longer moves the endpoint to the queue of retries. */
 const SLOW_MS = 2 * SECOND
+/** After this time without a reply the job ends, and the delivery goes on without it. */
+const LATE_MS = SECOND
 /** Messages that are on their way to an unordered endpoint at the same time. */
 const AT_ONCE = 4
 
@@ -34,6 +37,12 @@ interface Parts {
   readonly records: Records
   readonly attempts: Attempts
   readonly wakes: Wakes
+  readonly patience: Patience
+}
+
+/** What a drain is limited by. */
+interface Limits extends Pick<RunOptions, 'signal' | 'patient' | 'holder'> {
+  readonly onLate: OnLate
 }
 
 /**
@@ -50,13 +59,20 @@ export class Deliverer {
     this.#parts = parts
   }
 
-  /** Sends what is due to one endpoint. Returns at once if another job does so already. */
-  async run(options: RunOptions): Promise<void> {
+  /**
+   * Sends what is due to one endpoint. Returns at once if another job does so already, and goes on after it has returned
+   * if a reply is late.
+   */
+  run(options: RunOptions): Promise<void> {
+    return this.#parts.patience.run(options.signal, (signal, onLate) => this.#run(options, signal, onLate))
+  }
+
+  async #run(options: RunOptions, signal: AbortSignal, onLate: OnLate): Promise<void> {
     const { leases, wakes } = this.#parts
     const claimed = await leases.claim(options.webhookId, options.holder)
     if (claimed === undefined) return
     try {
-      const disabled = await this.#drain(claimed, options)
+      const disabled = await this.#drain(claimed, { ...options, signal, onLate })
       if (disabled !== undefined) await this.#disable(claimed, disabled)
     } catch (error) {
       // The endpoint was changed, deleted or disabled meanwhile, or this node was away for too long.
@@ -80,7 +96,8 @@ export class Deliverer {
   }
 
   /** @returns why the endpoint must be disabled, if it must */
-  async #drain(claimed: WebhookRow, { holder, patient, signal }: RunOptions): Promise<DisabledReason | undefined> {
+  async #drain(claimed: WebhookRow, limits: Limits): Promise<DisabledReason | undefined> {
+    const { holder, patient, signal } = limits
     const { records, upcoming } = this.#parts
     const until = performance.now() + TURN_MS
     let webhook = claimed
@@ -88,7 +105,7 @@ export class Deliverer {
       const work = await upcoming.next(webhook)
       if (work === 'reader_left') return work
       if (work === undefined) return undefined
-      const done = await this.#send(webhook, work, until, signal)
+      const done = await this.#send(webhook, work, until, limits)
       if (done.length === 0 && work.messages.length > 0) return undefined
       const recorded = await records.write(webhook, holder, { done, cursor: cursorAfter(work, done) })
       webhook = recorded.webhook
@@ -100,7 +117,7 @@ export class Deliverer {
   }
 
   /** Sends messages until one fails in an ordered endpoint, or the time is over. @returns the first ones, in order */
-  async #send(webhook: WebhookRow, work: Work, until: number, signal: AbortSignal): Promise<Done[]> {
+  async #send(webhook: WebhookRow, work: Work, until: number, { onLate, signal }: Limits): Promise<Done[]> {
     const { clock } = this.#foundation
     const done: Done[] = []
     let next = 0
@@ -110,7 +127,8 @@ export class Deliverer {
         const index = next
         next += 1
         const message = work.messages[index] as Message | DeliveryRow
-        const result = await this.#parts.attempts.send(webhook, message, signal)
+        const late = setTimeout(() => onLate(webhook.workspaceId), LATE_MS)
+        const result = await this.#parts.attempts.send(webhook, message, signal).finally(() => clearTimeout(late))
         // An attempt that the node's own shutdown ended says nothing about the endpoint.
         if (signal.aborted && !result.ok) return
         done[index] = { message, result, at: clock.now(), slow: result.durationMs > SLOW_MS }
