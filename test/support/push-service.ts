@@ -24,6 +24,9 @@ export interface PushReceived {
  */
 export class PushService {
   readonly received: PushReceived[] = []
+  /** Messages that got no reply, while `holds` was set. */
+  readonly held: PushReceived[] = []
+  holds = false
   /** Why requests were refused. */
   readonly refused: string[] = []
   /** The key that browsers have subscribed with. */
@@ -37,7 +40,7 @@ export class PushService {
       request.on('data', (piece: Buffer) => pieces.push(piece))
       request.on('end', () => {
         this.#accept(request.url ?? '', request.headers, Buffer.concat(pieces)).then(
-          (status) => response.writeHead(status).end(),
+          (status) => status !== undefined && response.writeHead(status).end(),
           (error: unknown) => {
             this.refused.push(String(error))
             response.writeHead(400).end()
@@ -55,6 +58,7 @@ export class PushService {
 
   close(): void {
     this.#server.close()
+    this.#server.closeAllConnections()
   }
 
   /** A browser subscribes. @returns what `pushManager.subscribe` returns */
@@ -81,7 +85,7 @@ export class PushService {
     return `http://127.0.0.1:${(this.#server.address() as AddressInfo).port}`
   }
 
-  async #accept(path: string, headers: IncomingHttpHeaders, body: Buffer): Promise<number> {
+  async #accept(path: string, headers: IncomingHttpHeaders, body: Buffer): Promise<number | undefined> {
     const subscribed = this.#subscribed.get(path)
     if (subscribed === undefined) return 404
     await this.#verify(headers.authorization ?? '')
@@ -89,7 +93,12 @@ export class PushService {
     if (!/^\d+$/.test(String(headers.ttl ?? ''))) throw new Error('no TTL')
     if (subscribed.status >= 300) return subscribed.status
     const message = JSON.parse(decrypt(body, subscribed).toString()) as PushReceived['message']
-    this.received.push({ name: path.slice(1), headers, message })
+    const got = { name: path.slice(1), headers, message }
+    if (this.holds) {
+      this.held.push(got)
+      return undefined
+    }
+    this.received.push(got)
     return subscribed.status
   }
 

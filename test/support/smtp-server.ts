@@ -13,6 +13,9 @@ export interface SmtpServer {
   readonly deliveries: Delivery[]
   /** Replies that reject the next mails, one each, such as `451 try again`. */
   readonly refusals: string[]
+  /** Mails that got no reply, while `holds` was set. */
+  readonly held: Delivery[]
+  holds: boolean
   close(): Promise<void>
 }
 
@@ -23,24 +26,32 @@ export async function startSmtpServer(user?: { name: string; password: string })
   const server = createServer((socket) => {
     open.add(socket)
     socket.on('close', () => open.delete(socket)).on('error', () => socket.destroy())
-    converse(socket, { user, refusals, deliver: (mail) => deliveries.push(mail) })
+    const deliver = (mail: Delivery) => {
+      ;(smtp.holds ? smtp.held : deliveries).push(mail)
+      return !smtp.holds
+    }
+    converse(socket, { user, refusals, deliver })
   })
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
-  return {
+  const smtp: SmtpServer = {
     port: (server.address() as AddressInfo).port,
     deliveries,
     refusals,
+    held: [],
+    holds: false,
     close: async () => {
       for (const socket of open) socket.destroy()
       await new Promise((resolve) => server.close(resolve))
     },
   }
+  return smtp
 }
 
 interface Conversation {
   readonly user: { name: string; password: string } | undefined
   readonly refusals: string[]
-  readonly deliver: (mail: Delivery) => void
+  /** @returns whether to reply */
+  readonly deliver: (mail: Delivery) => boolean
 }
 
 function converse(socket: Socket, { user, refusals, deliver }: Conversation): void {
@@ -85,9 +96,9 @@ function converse(socket: Socket, { user, refusals, deliver }: Conversation): vo
       if (body === undefined) command(line)
       else if (line === '.') {
         const refusal = refusals.shift()
-        if (refusal === undefined) deliver({ from, to, raw: body.join('\r\n') })
+        const isAnswered = refusal !== undefined || deliver({ from, to, raw: body.join('\r\n') })
         body = undefined
-        say(refusal ?? '250 taken')
+        if (isAnswered) say(refusal ?? '250 taken')
       } else body.push(line.startsWith('..') ? line.slice(1) : line)
     }
   })

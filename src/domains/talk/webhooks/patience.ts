@@ -37,18 +37,13 @@ export class Patience {
       this.#waiting.set(working, workspaceId)
       resolve()
     }
-    const working: Promise<void> = work(AbortSignal.any([signal, this.#closing.signal]), onLate).then(
-      () => {
-        this.#waiting.delete(working)
-        resolve()
-      },
-      (error: unknown) => {
-        this.#waiting.delete(working)
+    const working: Promise<void> = work(AbortSignal.any([signal, this.#closing.signal]), onLate)
+      .then(resolve, (error: unknown) => {
         // The lease of the endpoint expires, and the next sweep starts another job.
         if (isAlone) this.#log.warn({ error }, 'a delivery to a webhook failed after its job had ended')
         else reject(error)
-      },
-    )
+      })
+      .finally(() => this.#waiting.delete(working))
     return promise
   }
 
