@@ -2,6 +2,7 @@ import { expect } from 'vitest'
 import { DAY, MINUTE } from '../../src/core/clock.ts'
 import type { Step } from '../../src/domains/money/payments/steps.ts'
 import type { Shop } from '../support/payments.ts'
+import { randomOf } from '../support/random.ts'
 import type { Order, PaymentProcess } from './payment-processes.ts'
 
 const SETTLE = ['settle', 'settle.commit', 'settled'] as const
@@ -15,17 +16,6 @@ const STEPS = {
 } as const satisfies Readonly<Record<string, readonly Step[]>>
 const CARDS = ['pm_card_visa', 'pm_card_visa', 'pm_card_visa_chargeDeclined'] as const
 const ACTIONS = 14
-
-/** Numbers from 0 to 1 that follow from a seed (mulberry32). */
-function randomOf(seed: number): () => number {
-  let state = seed
-  return () => {
-    state = (state + 0x6d2b79f5) | 0
-    let mixed = Math.imul(state ^ (state >>> 15), 1 | state)
-    mixed = (mixed + Math.imul(mixed ^ (mixed >>> 7), 61 | mixed)) ^ mixed
-    return ((mixed ^ (mixed >>> 14)) >>> 0) / 2 ** 32
-  }
-}
 
 /**
  * Plays a random history of two payers on several processes: payments begin, are paid or declined, verified, swept and

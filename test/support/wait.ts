@@ -5,6 +5,8 @@ export interface WaitOptions {
   timeoutMs?: number
   /** What the test waits for, for the error message. */
   what?: string
+  /** How often the condition is checked; every 10 ms by default. For conditions that are costly to check. */
+  intervalMs?: number
 }
 
 const INTERVAL_MS = 10
@@ -17,13 +19,13 @@ const INTERVAL_MS = 10
 const PATIENCE_MS = 60_000
 
 /**
- * Calls the predicate every 10 ms until it returns something truthy, and returns that.
+ * Calls the predicate again and again until it returns something truthy, and returns that.
  *
  * @throws {Error} on timeout, with the predicate's last error as cause, if it threw
  */
 export async function waitFor<T>(
   predicate: () => T | Promise<T>,
-  { timeoutMs = PATIENCE_MS, what = 'a condition' }: WaitOptions = {},
+  { intervalMs = INTERVAL_MS, timeoutMs = PATIENCE_MS, what = 'a condition' }: WaitOptions = {},
 ): Promise<NonNullable<T>> {
   const deadline = performance.now() + timeoutMs
   let cause: unknown
@@ -35,7 +37,7 @@ export async function waitFor<T>(
     } catch (error) {
       cause = error
     }
-    await delay(INTERVAL_MS)
+    await delay(intervalMs)
   } while (performance.now() < deadline)
   throw new Error(`waited ${timeoutMs} ms for ${what}`, { cause })
 }
