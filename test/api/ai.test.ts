@@ -455,6 +455,15 @@ describe('credits', () => {
   })
 })
 
+test('a workspace cannot name a provider at an address that is not public', async () => {
+  const path = { workspaceId: world.id('acme') }
+  for (const host of ['127.0.0.1:11434', '169.254.169.254', '[::1]', 'localhost', '10.1.2.3']) {
+    const body = { baseUrl: `http://${host}/v1`, key: 'secret', models: ['own'] }
+    const reply = await world.as('ada').call('PUT /api/workspaces/{workspaceId}/ai-provider', { path, body })
+    expect([host, reply.status, reply.body.code]).toEqual([host, 400, 'url_refused'])
+  }
+})
+
 test('captions and transcripts are deleted with their asset, and work that still runs costs nothing', async () => {
   const caption = await requested({ assetId, text: undefined })
   await attempt(caption)

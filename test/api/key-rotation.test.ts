@@ -34,9 +34,15 @@ beforeAll(async () => {
   owner = await seedUser(app, 'owner')
   admin = await seedUser(app, 'admin', { admin: true })
   const workspaceId = await seedWorkspace(app, 'Keys', owner)
-  // An account at a server where the service registers its own app, and a key for platforms.
+  // An account at a server where the service registers its own app, a key for platforms, and that of an AI provider.
   accountId = await connectAtSandbox(app, { apiKey: owner.apiKey, workspaceId, platform: 'mastodon' })
   await app.composition.services.socialAccounts.keys.of('bluesky').list()
+  const body = { baseUrl: 'https://ai.example.com/v1', key: 'sk-rotated', models: ['own'] }
+  await app.send('PUT /api/workspaces/{workspaceId}/ai-provider', {
+    apiKey: owner.apiKey,
+    path: { workspaceId },
+    body,
+  })
 })
 afterAll(() => app.stop())
 

@@ -39,7 +39,7 @@ export async function newPlayer(node: AiNode): Promise<Player> {
   const { _id: assetId } = await call('POST /api/assets/upload', { body: { workspaceId }, file })
   await waitFor(
     async () => (await call('GET /api/assets/{id}', { path: { id: assetId } })).thumbnail.status !== 'pending',
-    { what: 'an examined sound' },
+    { what: 'an examined sound', timeoutMs: 240_000, intervalMs: 500 },
   )
   return { userId: user._id, apiKey: user.apiKey, workspaceId, assetId }
 }

@@ -15,7 +15,7 @@ import { AiNode } from './ai-node.ts'
 const HISTORIES = Number(process.env['HISTORIES'] ?? 6)
 const SEED = Number(process.env['SEED'] ?? 1)
 /** Histories that are played at once. */
-const PLAYERS = Math.min(HISTORIES, Number(process.env['PLAYERS'] ?? 50))
+const PLAYERS = Math.min(HISTORIES, Number(process.env['PLAYERS'] ?? 25))
 
 const model = new UnrulyModel(SEED)
 let database: TestDatabase
@@ -58,5 +58,5 @@ test(
       console.table({ ...Object.fromEntries(model.counts) })
     }
   },
-  120_000 + HISTORIES * 20_000,
+  300_000 + HISTORIES * 20_000,
 )

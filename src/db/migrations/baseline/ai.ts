@@ -65,4 +65,17 @@ export const ai = [
     )`,
   'create index ai_transcripts_by_workspace on ai_transcripts (workspace_id, id)',
   'create index ai_transcripts_by_asset on ai_transcripts (asset_id, id)',
+  `
+    create table ai_connections (
+      workspace_id uuid primary key references workspaces (id) on delete cascade,
+      base_url text not null,
+      models text[] not null default '{}',
+      transcription_model text,
+      has_key boolean not null,
+      key_id uuid not null,
+      data_key_sealed text not null,
+      sealed text not null,
+      created_at timestamptz not null,
+      updated_at timestamptz not null
+    )`,
 ]

@@ -28,7 +28,7 @@ export class CaptionWriter {
   async write(row: AiJobRow, signal: AbortSignal, report: (fraction: number) => void): Promise<AiOutcome> {
     const { past, providers } = this.#dependencies
     const { model, request, workspaceId } = row
-    const provider = providers.require(row.provider)
+    const provider = await providers.texts(row)
     const [asset, style] = await Promise.all([this.#asset(row), past.style(workspaceId)])
     report(0.1)
     const { settings, text, variantCount } = request

@@ -1,7 +1,10 @@
 import type { Services } from '../../../core/services.ts'
 import { Outgoing } from '../../../fetch/outgoing.ts'
+import { OPEN_RULES } from '../../../fetch/target.ts'
 import type { Foundation } from '../../../foundation.ts'
 import { Analyst } from './analysis/analyst.ts'
+import { AiConnections } from './connection/connections.ts'
+import { AiSpending } from './connection/spending.ts'
 import { CaptionWriter } from './caption-writer.ts'
 import { PastReader } from './past-reader.ts'
 import { Providers } from './providers/providers.ts'
@@ -29,14 +32,20 @@ export function composeAi(
 ) {
   const { clock, config, database, turns } = foundation
   const outgoing = Outgoing.of(config.ALLOW_PRIVATE_ADDRESSES)
-  const providers = new Providers(config, outgoing)
+  const rules = config.ALLOW_PRIVATE_ADDRESSES ? OPEN_RULES : {}
+  const { vault } = socialAccounts
+  vault.register({ table: 'ai_connections', id: ['workspace_id'] })
+  const connections = new AiConnections({ clock, database, vault, rules })
+  const providers = new Providers(config, outgoing, connections)
+  const spending = new AiSpending(plans)
   const past = new PastReader(database)
   const captions = new CaptionWriter({ database, directory: socialAccounts.directory, past, providers })
-  const requests = new AiRequests({ clock, ledger, plans, providers })
+  const requests = new AiRequests({ clock, ledger, plans, providers, spending })
   workspaces.service.onDelete((turn) => requests.cancelAll(turn))
   const ai = {
     requests,
-    reader: new AiReader({ clock, database, ledger, plans }),
+    connections,
+    reader: new AiReader({ clock, database, ledger, plans, spending }),
     runner: new AiRunner({
       clock,
       database,

@@ -16,10 +16,20 @@ export const NotTranscribable = defineError({
   fix: 'The message says what the reason is. If the file was just uploaded, try again when its thumbnail is there.',
 })
 
+export const AiLimitReached = defineError({
+  code: 'ai_limit_reached',
+  status: 402,
+  message: 'The workspace has reached its limit of AI credits for this month.',
+  cause:
+    'The AI settings of the workspace limit its credits by month, and the request needs more than are left of them. `details` has the numbers.',
+  fix: 'Wait until `details.periodEnd`, or change `creditLimitPerMonth` of the AI settings.',
+})
+
 export const AiModelUnknown = defineError({
   code: 'ai_model_unknown',
   status: 409,
-  message: 'The AI model of the workspace is not available on this server.',
-  cause: 'The AI settings of the workspace name a model that is not in the setting `AI_MODELS` of the server.',
+  message: 'The AI model of the workspace is not available.',
+  cause:
+    'The AI settings of the workspace name a model that neither its own AI provider nor the setting `AI_MODELS` of the server has.',
   fix: 'Choose one of the models in the message with PATCH /api/workspaces/{workspaceId}/ai-settings, or null for the default.',
 })

@@ -4,6 +4,7 @@ import {
   times,
   type Fixtures,
   type Lists,
+  type Prepared,
   type Rows,
   type Stage,
 } from '../../../../test/support/stage.ts'
@@ -18,6 +19,8 @@ export const lists: Lists<typeof operations> = {
 }
 
 export const fixtures: Fixtures<typeof operations> = {
+  getAiProvider: withProvider,
+  removeAiProvider: withProvider,
   generateCaption: async (stage) => ({
     body: { ...inWorkspace(stage), assetId: await asset(stage), variantCount: 2 },
   }),
@@ -37,6 +40,14 @@ async function aiJob(stage: Stage): Promise<string> {
   const reply = await stage.app.send('POST /api/ai/captions', { apiKey: stage.owner.apiKey, body })
   if (reply.status !== 202) throw new Error(`an AI job for a fixture: ${reply.text}`)
   return reply.body.data._id
+}
+
+async function withProvider(stage: Stage): Promise<Prepared> {
+  const body = { baseUrl: 'https://api.example.com/v1', key: 'sk-fixture', models: ['small'] }
+  const path = { workspaceId: stage.workspaceId }
+  const { apiKey } = stage.owner
+  await stage.app.send('PUT /api/workspaces/{workspaceId}/ai-provider', { apiKey, path, body })
+  return {}
 }
 
 async function analysis(stage: Stage): Promise<string> {

@@ -16,6 +16,7 @@ const SETTINGS: AiSettingsData = {
   bannedWords: [],
   emoji: 'few',
   model: null,
+  creditLimitPerMonth: null,
 }
 
 /** Prompt injections. Each is tried in every field that takes text. */
@@ -52,7 +53,7 @@ beforeAll(async () => {
     return { content: JSON.stringify({ captions: [{ title: obeyed, text: `The tour. ${obeyed}`, hashtags: [] }] }) }
   })
   await mock.start()
-  model = openAiProvider({ baseUrl: `${mock.url}/v1`, key: undefined, outgoing })
+  model = openAiProvider({ baseUrl: `${mock.url}/v1`, key: undefined, outgoing, rules: undefined, owner: 'server' })
 })
 afterAll(async () => {
   await mock.stop()

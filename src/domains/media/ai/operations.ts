@@ -2,10 +2,12 @@ import { EXAMPLE } from '../../../core/example-ids.ts'
 import { Conflict, NotFound, ValidationFailed } from '../../../core/errors.ts'
 import { from, operation, owner } from '../../../core/operation.ts'
 import { pageRequest } from '../../../core/page.ts'
-import { accepted, list, ok } from '../../../core/reply.ts'
-import { Envelope, ListOf } from '../../../core/schema.ts'
+import { accepted, done, list, ok } from '../../../core/reply.ts'
+import { Done, Envelope, ListOf } from '../../../core/schema.ts'
 import { InsufficientCredits } from '../../money/ledger/index.ts'
-import { AiModelUnknown, NotEnoughPosts, NotTranscribable } from './errors.ts'
+import { UrlRefused } from '../../../fetch/errors.ts'
+import { AiProviderPath, AiSpending, NewAiProvider, WorkspaceAiProvider } from './connection/schemas.ts'
+import { AiLimitReached, AiModelUnknown, NotEnoughPosts, NotTranscribable } from './errors.ts'
 import {
   AiJob,
   AiJobPath,
@@ -34,7 +36,7 @@ export const generateCaption = operation({
   turn: true,
   body: NewCaption,
   returns: { 202: Envelope(AiJob) },
-  errors: [NotFound, ValidationFailed, InsufficientCredits, AiModelUnknown],
+  errors: [NotFound, ValidationFailed, InsufficientCredits, AiLimitReached, AiModelUnknown],
   example: { body: { workspaceId, assetId, variantCount: 2 } },
   handle: async ({ ai, body, caller, turn }) =>
     accepted('Captions requested', await ai.requests.caption(turn, caller.userId, body)),
@@ -50,7 +52,7 @@ export const transcribe = operation({
   turn: true,
   body: NewTranscription,
   returns: { 202: Envelope(AiJob) },
-  errors: [NotFound, NotTranscribable, InsufficientCredits],
+  errors: [NotFound, NotTranscribable, InsufficientCredits, AiLimitReached],
   example: { body: { workspaceId, assetId, language: 'en' } },
   handle: async ({ ai, body, caller, turn }) =>
     accepted('Transcription requested', await ai.requests.transcription(turn, caller.userId, body)),
@@ -66,7 +68,7 @@ export const analyzeWithAi = operation({
   turn: true,
   body: NewAnalysis,
   returns: { 202: Envelope(AiJob) },
-  errors: [ValidationFailed, InsufficientCredits, AiModelUnknown],
+  errors: [ValidationFailed, InsufficientCredits, AiLimitReached, AiModelUnknown],
   example: { body: { workspaceId, question: 'Where did we grow?' } },
   handle: async ({ ai, body, caller, turn }) =>
     accepted('Analysis requested', await ai.requests.analysis(turn, caller.userId, body)),
@@ -145,7 +147,7 @@ export const deriveStyle = operation({
   turn: true,
   body: NewStyle,
   returns: { 202: Envelope(AiJob) },
-  errors: [InsufficientCredits, NotEnoughPosts],
+  errors: [InsufficientCredits, AiLimitReached, NotEnoughPosts],
   example: { body: { workspaceId } },
   handle: async ({ ai, caller, turn }) => accepted('Style requested', await ai.requests.style(turn, caller.userId)),
 })
@@ -171,4 +173,62 @@ export const getAiUsageSeries = operation({
   errors: [ValidationFailed],
   example: { query: { from: '2026-11-01T00:00:00Z', to: '2026-11-07T00:00:00Z' } },
   handle: async ({ ai, caller, query }) => ok('AI usage', await ai.reader.series(caller.userId, query)),
+})
+
+const OF_WORKSPACE = { access: 'workspace:manage', workspace: from.path('workspaceId'), path: AiProviderPath } as const
+
+export const getAiProvider = operation({
+  route: 'GET /api/workspaces/{workspaceId}/ai-provider',
+  summary: 'Get the AI provider of a workspace',
+  description: 'Not found while the workspace uses the provider of the server.',
+  ...OF_WORKSPACE,
+  returns: { 200: Envelope(WorkspaceAiProvider) },
+  errors: [NotFound],
+  example: { path: { workspaceId } },
+  handle: async ({ ai, path }) => ok('AI provider', await ai.connections.read(path.workspaceId)),
+})
+
+export const setAiProvider = operation({
+  route: 'PUT /api/workspaces/{workspaceId}/ai-provider',
+  summary: 'Have a workspace use its own AI provider',
+  description:
+    'Captions and analyses use its models, and transcripts its `transcriptionModel`, in place of those of the server. The key is stored encrypted, and sent only to `baseUrl`. The prices in credits stay the same. Jobs that were requested before use the new address if it has their model, and fail otherwise.',
+  ...OF_WORKSPACE,
+  turn: true,
+  body: NewAiProvider,
+  returns: { 200: Envelope(WorkspaceAiProvider) },
+  errors: [ValidationFailed, UrlRefused],
+  example: {
+    path: { workspaceId },
+    body: { baseUrl: 'https://api.example.com/v1', key: 'sk-example', models: ['small', 'large'] },
+  },
+  handle: async ({ ai, body, turn }) => ok('AI provider saved', await ai.connections.save(turn, body)),
+})
+
+export const removeAiProvider = operation({
+  route: 'DELETE /api/workspaces/{workspaceId}/ai-provider',
+  summary: 'Have a workspace use the AI provider of the server again',
+  description: 'Deletes the key. Jobs that were requested with it and have not begun fail, and use no credits.',
+  ...OF_WORKSPACE,
+  turn: true,
+  returns: { 200: Done },
+  errors: [NotFound],
+  example: { path: { workspaceId } },
+  handle: async ({ ai, turn }) => {
+    await ai.connections.remove(turn)
+    return done('AI provider removed')
+  },
+})
+
+export const getAiSpending = operation({
+  route: 'GET /api/workspaces/{workspaceId}/ai-spending',
+  summary: 'Get the AI credits that a workspace uses this month',
+  description: 'With what is left of `creditLimitPerMonth` of the AI settings.',
+  access: 'ai:use',
+  workspace: from.path('workspaceId'),
+  path: AiProviderPath,
+  returns: { 200: Envelope(AiSpending) },
+  errors: [NotFound],
+  example: { path: { workspaceId } },
+  handle: async ({ ai, path }) => ok('AI spending', await ai.reader.spending(path.workspaceId)),
 })

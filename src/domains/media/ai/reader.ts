@@ -7,6 +7,9 @@ import type { Static } from '../../../core/schema.ts'
 import type { Sql } from '../../../core/sql.ts'
 import { anyOf, lessThan } from '../../../db/condition.ts'
 import type { CreditUse, Ledger } from '../../money/ledger/index.ts'
+import { payerOf } from '../../workspace/workspaces/index.ts'
+import type { AiSpending } from './connection/spending.ts'
+import type { AiSpendingData } from './connection/schemas.ts'
 import type { PlanService } from '../../money/plans/index.ts'
 import {
   AI_KINDS,
@@ -30,6 +33,7 @@ interface Dependencies {
   readonly database: Sql
   readonly ledger: Ledger
   readonly plans: PlanService
+  readonly spending: AiSpending
 }
 
 /** Reads jobs, saved captions, and what credits were used for. */
@@ -101,6 +105,14 @@ export class AiReader {
       periodEnd: new Date(end).toISOString(),
       ...totalOf(uses),
     }
+  }
+
+  /** What a workspace uses of the credits of its owner this month. @throws AppError not_found */
+  async spending(workspaceId: string): Promise<AiSpendingData> {
+    const { database, spending } = this.#dependencies
+    const payerId = await payerOf(database, workspaceId)
+    if (payerId === undefined) throw NotFound()
+    return spending.of(database, workspaceId, payerId)
   }
 
   /** What was used on each day of a range. @throws AppError validation_failed */

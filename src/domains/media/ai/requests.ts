@@ -8,6 +8,7 @@ import type { PlanService } from '../../money/plans/index.ts'
 import { publishedTexts } from '../../publishing/posts/index.ts'
 import { findAssets } from '../assets/index.ts'
 import { aiSettingsOf, payerOf, type AiSettingsData } from '../../workspace/workspaces/index.ts'
+import type { AiSpending } from './connection/spending.ts'
 import { AiModelUnknown, NotEnoughPosts, NotTranscribable } from './errors.ts'
 import { aiJobCreated, aiJobUpdated } from './events.ts'
 import { runAiJob, runTranscription } from './jobs.ts'
@@ -37,6 +38,7 @@ interface Dependencies {
   readonly ledger: Ledger
   readonly plans: PlanService
   readonly providers: Providers
+  readonly spending: AiSpending
 }
 
 interface NewJob {
@@ -62,7 +64,7 @@ export class AiRequests {
     this.#dependencies = dependencies
   }
 
-  /** @throws AppError not_found, validation_failed, ai_model_unknown, insufficient_credits */
+  /** @throws AppError not_found, validation_failed, ai_model_unknown, ai_limit_reached, insufficient_credits */
   async caption(turn: Turn, userId: string, body: NewCaptionData): Promise<AiJobData> {
     const { assetId, platforms = [], text, tone, variantCount = VARIANTS } = body
     if (assetId === undefined && text === undefined) {
@@ -107,8 +109,8 @@ export class AiRequests {
     }
     const settings = await aiSettingsOf(turn.sql, turn.workspaceId)
     const request = { text: null, platforms: [], variantCount: 1, settings, language: language ?? null }
-    const isRecognized = this.#dependencies.providers.speech !== undefined
-    const credits = isRecognized ? Math.max(1, Math.ceil(seconds / SECONDS_PER_CREDIT)) : 1
+    const { speech } = await this.#dependencies.providers.available(turn.sql, turn.workspaceId)
+    const credits = speech !== undefined ? Math.max(1, Math.ceil(seconds / SECONDS_PER_CREDIT)) : 1
     return this.#start(turn, { kind: 'transcription', userId, credits, assetId, request })
   }
 
@@ -170,13 +172,14 @@ export class AiRequests {
   }
 
   async #start(turn: Turn, { assetId, credits, kind, request, userId }: NewJob): Promise<AiJobData> {
-    const { clock, ledger } = this.#dependencies
+    const { clock, ledger, spending } = this.#dependencies
     const now = new Date(clock.now())
     const id = uuidv7(now.getTime())
-    const chosen = this.#choose(kind, request.settings)
+    const chosen = await this.#choose(turn, kind, request.settings)
     const payerId = await payerOf(turn.sql, turn.workspaceId)
     if (payerId === undefined) throw NotFound()
     await this.#lock(turn, payerId)
+    await spending.require(turn.sql, turn.workspaceId, payerId, credits)
     const reference = `ai:${kind}:${id}`
     const reservation = await ledger.credits.reserve(turn.sql, { userId: payerId, amount: credits, reference })
     const row: AiJobRow = {
@@ -210,20 +213,20 @@ export class AiRequests {
   }
 
   /** @throws AppError ai_model_unknown */
-  #choose(kind: AiKind, { model }: AiSettingsData): Pick<AiJobRow, 'provider' | 'model'> {
-    const { models, speech, speechModel } = this.#dependencies.providers
-    if (kind === 'transcription' && speech !== undefined && speechModel !== undefined) {
-      return { provider: 'openai_compatible', model: speechModel }
-    }
+  async #choose(turn: Turn, kind: AiKind, { model }: AiSettingsData): Promise<Pick<AiJobRow, 'provider' | 'model'>> {
+    const { speech, texts } = await this.#dependencies.providers.available(turn.sql, turn.workspaceId)
+    if (kind === 'transcription' && speech !== undefined) return speech
+    const [usual] = texts?.models ?? []
     // A style is measured. No model takes part.
-    const [usual] = models
-    if ((kind !== 'caption' && kind !== 'analysis') || usual === undefined) return { provider: 'built_in', model: null }
-    if (model !== null && !models.includes(model)) {
+    if ((kind !== 'caption' && kind !== 'analysis') || texts === undefined || usual === undefined) {
+      return { provider: 'built_in', model: null }
+    }
+    if (model !== null && !texts.models.includes(model)) {
       throw AiModelUnknown({
-        message: `The model “${model}” of the AI settings is not available. This server has ${models.join(', ')}.`,
+        message: `The model “${model}” of the AI settings is not available. There are ${texts.models.join(', ')}.`,
       })
     }
-    return { provider: 'openai_compatible', model: model ?? usual }
+    return { provider: texts.provider, model: model ?? usual }
   }
 
   /** Ends a job, and uses or releases its credits. */

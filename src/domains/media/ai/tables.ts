@@ -128,10 +128,31 @@ const AiTranscript = defineEntity({
   },
 })
 
+/** The provider of models that a workspace has configured. */
+const AiConnection = defineEntity({
+  name: 'AiConnection',
+  tableName: 'ai_connections',
+  properties: {
+    workspaceId: inWorkspace('ai_connections_workspace_id_fkey').primary(),
+    baseUrl: p.text(),
+    models: texts(),
+    transcriptionModel: p.text().nullable(),
+    hasKey: p.boolean(),
+    /** The key, encrypted with a data key, which an installation key encrypts. */
+    keyId: p.uuid(),
+    dataKeySealed: p.text(),
+    sealed: p.text(),
+    createdAt: timestamp(),
+    updatedAt: timestamp(),
+  },
+})
+
 export const aiJobs = table(AiJob)
+export const aiConnections = table(AiConnection)
 export const aiCaptions = table(AiCaption)
 export const aiTranscripts = table(AiTranscript)
 export type AiJobRow = Row<typeof AiJob>
 export type CaptionRow = Row<typeof AiCaption>
 export type TranscriptRow = Row<typeof AiTranscript>
-export const aiEntities = [AiJob, AiCaption, AiTranscript]
+export type AiConnectionRow = Row<typeof AiConnection>
+export const aiEntities = [AiJob, AiCaption, AiTranscript, AiConnection]

@@ -16,3 +16,4 @@ export {
 export type { AccountCalls, OpenedAccount } from './account-calls.ts'
 export { accountsAfter, accountsOf, type ConnectedAccount } from './connected.ts'
 export { SocialAccount } from './tables.ts'
+export type { CredentialVault } from './vault.ts'

@@ -19,15 +19,21 @@ export interface SealedCredential extends Envelope {
   readonly clientKeyId: string | null
 }
 
-/** The tables with envelopes, and the columns that identify a row. A test compares this list with the schema. */
-const ENVELOPES = [
+/** A table with envelopes, and the columns that identify a row. */
+export interface EnvelopeTable {
+  readonly table: string
+  readonly id: readonly string[]
+}
+
+/** The tables of this domain. Other domains register theirs. A test compares all with the schema. */
+const ENVELOPES: readonly EnvelopeTable[] = [
   { table: 'social_credentials', id: ['account_id'] },
   { table: 'platform_keys', id: ['id'] },
   { table: 'platform_apps', id: ['platform', 'server', 'redirect_uri'] },
-] as const
+]
 
 /** What a value is, so that one kind cannot be opened as another. */
-type Purpose = 'credential' | 'platform key' | 'platform app'
+type Purpose = 'credential' | 'platform key' | 'platform app' | 'ai key'
 
 /** How many rows one statement of a rotation reads. */
 const BATCH = 200
@@ -45,12 +51,18 @@ export class CredentialVault {
   readonly #secret: string
   /** Installation keys by id. Keys never change, so they are cached indefinitely. */
   readonly #keys = new Map<string, SealedBox>()
+  readonly #tables = [...ENVELOPES]
   #newest: { readonly id: string; readonly readAt: number } | undefined
 
   constructor(sql: Sql, clock: Clock, secret: string) {
     this.#sql = sql
     this.#clock = clock
     this.#secret = secret
+  }
+
+  /** Adds a table of another domain, whose data keys a rotation encrypts again. */
+  register(table: EnvelopeTable): void {
+    this.#tables.push(table)
   }
 
   async seal(credential: Credential): Promise<SealedCredential> {
@@ -99,11 +111,11 @@ export class CredentialVault {
   async reencrypt(): Promise<number> {
     const keyId = await this.#readNewest()
     let count = 0
-    for (const envelopes of ENVELOPES) count += await this.#reencryptTable(envelopes, keyId)
+    for (const envelopes of this.#tables) count += await this.#reencryptTable(envelopes, keyId)
     return count
   }
 
-  async #reencryptTable({ id, table }: (typeof ENVELOPES)[number], keyId: string): Promise<number> {
+  async #reencryptTable({ id, table }: EnvelopeTable, keyId: string): Promise<number> {
     const box = await this.#key(keyId)
     const read = `select key_id, data_key_sealed, ${id.join(', ')} from ${table} where key_id <> $1 limit ${BATCH}`
     const isRow = id.map((column, index) => `${column} = $${index + 4}`).join(' and ')
@@ -128,7 +140,7 @@ export class CredentialVault {
     const before = new Date(this.#clock.now() - HOUR)
     const newest = await encryptionKeys.find(this.#sql, {}, { orderBy: ['id desc'], limit: 1 })
     if (newest[0] === undefined || Date.parse(newest[0].createdAt) > before.getTime()) return 0
-    const unused = ENVELOPES.map(({ table }) => `not exists (select 1 from ${table} e where e.key_id = k.id)`)
+    const unused = this.#tables.map(({ table }) => `not exists (select 1 from ${table} e where e.key_id = k.id)`)
     // One statement, so that a key that a value starts to use in the meantime stays.
     return this.#sql.run(`delete from encryption_keys k where k.id <> $1 and ${unused.join(' and ')}`, [newest[0].id])
   }

@@ -111,6 +111,7 @@ export const updateAiSettings = operation({
       bannedWords: ['synergy'],
       emoji: 'none',
       model: null,
+      creditLimitPerMonth: 200,
     },
   },
   handle: async ({ turn, member, body, ifMatch, workspaces }) =>

@@ -41,6 +41,13 @@ const aiSettings = {
   }),
   emoji: OneOf(['none', 'few', 'many'], { description: 'How many emoji to use' }),
   model: Nullable(Text(1, 100, { description: 'Model of the AI provider. Null uses the default' })),
+  creditLimitPerMonth: Nullable(
+    Type.Integer({
+      minimum: 0,
+      maximum: 1_000_000,
+      description: 'AI credits that the workspace can use in a month of its owner’s subscription. Null for no limit',
+    }),
+  ),
 }
 
 const AiSettings = named(
@@ -56,6 +63,7 @@ export const AI_DEFAULTS: AiSettingsData = {
   bannedWords: [],
   emoji: 'few',
   model: null,
+  creditLimitPerMonth: null,
 }
 
 export const AiSettingsChange = Input(
@@ -66,6 +74,7 @@ export const AiSettingsChange = Input(
     bannedWords: Type.Optional(aiSettings.bannedWords),
     emoji: Type.Optional(aiSettings.emoji),
     model: Type.Optional(aiSettings.model),
+    creditLimitPerMonth: Type.Optional(aiSettings.creditLimitPerMonth),
   },
   { minProperties: 1 },
 )

@@ -23,7 +23,7 @@ export class Analyst {
   /** @throws ProviderError */
   async write(row: AiJobRow, signal: AbortSignal, report: (fraction: number) => void): Promise<AiOutcome> {
     const { model, request } = row
-    const provider = this.#dependencies.providers.require(row.provider)
+    const provider = await this.#dependencies.providers.texts(row)
     const stats = await this.#stats(row)
     const facts = factsOf(stats)
     if (facts.length === 1) {

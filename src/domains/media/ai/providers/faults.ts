@@ -1,14 +1,32 @@
+import type { OutgoingFault } from '../../../../fetch/outgoing.ts'
 import { ProviderError } from './provider.ts'
 
+/** Who has configured a provider. */
+export type ProviderOwner = 'server' | 'workspace'
+
+const WHO_CHECKS: Readonly<Record<ProviderOwner, string>> = {
+  server: 'The AI provider refused the key of this server. Its administrator must check `AI_API_KEY`.',
+  workspace: 'The AI provider refused the key of the workspace. Enter another one in its AI provider.',
+}
+
+/** Why no reply came. */
+export function connectionFault(fault: OutgoingFault | undefined, cause: unknown): ProviderError {
+  if (fault === 'refused') {
+    return new ProviderError('The address of the AI provider is not a public one, so it is not used.', false, cause)
+  }
+  const message =
+    fault === 'timeout' ? 'The AI provider did not reply in time.' : 'The AI provider could not be reached.'
+  return new ProviderError(message, true, cause)
+}
+
 /** What a status other than success means. */
-export function statusFault(status: number | undefined, cause?: unknown): ProviderError {
+export function statusFault(status: number | undefined, owner: ProviderOwner, cause?: unknown): ProviderError {
   if (status === 429) return new ProviderError('The AI provider has too many requests. Try again later.', true, cause)
   if (status === undefined || status >= 500) {
     return new ProviderError('The AI provider could not be reached, or has a fault.', true, cause)
   }
   if (status === 401 || status === 403) {
-    const message = 'The AI provider refused the key of this server. Its administrator must check `AI_API_KEY`.'
-    return new ProviderError(message, false, cause)
+    return new ProviderError(WHO_CHECKS[owner], false, cause)
   }
   // A reply with status 200 whose envelope is broken: cut off, or no JSON. The next one may be whole.
   if (status < 300) return new ProviderError('The AI provider sent a broken reply.', true, cause)

@@ -13,9 +13,9 @@ import type { TSchema } from 'typebox'
 import { Compile } from 'typebox/compile'
 import { Input, Type, type Static } from '../../../../core/schema.ts'
 import { OutgoingError, type Outgoing } from '../../../../fetch/outgoing.ts'
-import { OPEN_RULES } from '../../../../fetch/target.ts'
+import type { TargetRules } from '../../../../fetch/target.ts'
 import type { CaptionDraft } from '../text/polish.ts'
-import { statusFault } from './faults.ts'
+import { connectionFault, statusFault, type ProviderOwner } from './faults.ts'
 import { ANALYSIS_PROMPT, CAPTION_PROMPT, fill } from './prompts.ts'
 import { ProviderError, type AiProvider, type CaptionTask, type Drafts } from './provider.ts'
 
@@ -23,6 +23,10 @@ export interface OpenAiSettings {
   readonly baseUrl: string
   readonly key: string | undefined
   readonly outgoing: Outgoing
+  /** Which addresses it may have, in place of the rules of `outgoing`. */
+  readonly rules: TargetRules | undefined
+  /** Who has configured it, for messages. */
+  readonly owner: ProviderOwner
 }
 
 /** How often the model is asked again after a reply that does not fit the schema. */
@@ -78,13 +82,13 @@ function replySchema<T>(schema: TSchema) {
 }
 
 /** Captions and analyses by a model behind an interface like that of OpenAI. The model has no tools. */
-export function openAiProvider({ baseUrl, key, outgoing }: OpenAiSettings): AiProvider {
+export function openAiProvider({ baseUrl, key, outgoing, owner, rules }: OpenAiSettings): AiProvider {
   const provider = createOpenAICompatible({
     name: 'openai_compatible',
     baseURL: baseUrl,
     ...(key !== undefined && { apiKey: key }),
     supportsStructuredOutputs: true,
-    fetch: (input, init) => send(outgoing, input, init),
+    fetch: (input, init) => send(outgoing, rules, input, init),
   })
   /** One reply. */
   const ask = async <T>(schema: Schema<T>, request: ModelRequest, messages: ModelMessage[], signal: AbortSignal) => {
@@ -112,7 +116,7 @@ export function openAiProvider({ baseUrl, key, outgoing }: OpenAiSettings): AiPr
         signal.throwIfAborted()
         if (error instanceof ProviderError) throw error
         const isUnfit = NoObjectGeneratedError.isInstance(error) || NoOutputGeneratedError.isInstance(error)
-        if (!isUnfit) throw faultOf(error)
+        if (!isUnfit) throw faultOf(error, owner)
         if (repeat === REPEATS) {
           const message = 'The model did not reply in the expected form, also when asked again.'
           throw new ProviderError(message, false, error)
@@ -177,8 +181,13 @@ function documentOf({ subject: { asset, past, text } }: CaptionTask): string {
   })
 }
 
-/** The fetch of the `ai` package, by the client that bounds time and size. The operator has named the host. */
-async function send(outgoing: Outgoing, input: string | URL | Request, init?: RequestInit): Promise<Response> {
+/** The fetch of the `ai` package, by the client that checks addresses and bounds time and size. */
+async function send(
+  outgoing: Outgoing,
+  rules: TargetRules | undefined,
+  input: string | URL | Request,
+  init?: RequestInit,
+): Promise<Response> {
   const url = input instanceof Request ? input.url : String(input)
   const { bytes, headers, status } = await outgoing.send(
     {
@@ -190,7 +199,7 @@ async function send(outgoing: Outgoing, input: string | URL | Request, init?: Re
       timeoutMs: TIMEOUT_MS,
       signal: init?.signal ?? undefined,
     },
-    OPEN_RULES,
+    rules,
   )
   const kept = Object.entries(headers).flatMap(([name, value]) =>
     value === undefined ? [] : [[name, String(value)] as [string, string]],
@@ -198,14 +207,10 @@ async function send(outgoing: Outgoing, input: string | URL | Request, init?: Re
   return new Response(new Uint8Array(bytes), { status, headers: kept })
 }
 
-function faultOf(error: unknown): ProviderError {
-  if (!APICallError.isInstance(error)) {
-    const fault = findOutgoing(error)
-    const message =
-      fault?.fault === 'timeout' ? 'The AI provider did not reply in time.' : 'The AI provider could not be reached.'
-    return new ProviderError(message, true, error)
-  }
-  return statusFault(error.statusCode, error)
+function faultOf(error: unknown, owner: ProviderOwner): ProviderError {
+  const fault = findOutgoing(error)
+  if (fault === undefined && APICallError.isInstance(error)) return statusFault(error.statusCode, owner, error)
+  return connectionFault(fault?.fault, error)
 }
 
 function refused(): ProviderError {

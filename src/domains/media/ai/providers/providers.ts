@@ -1,7 +1,11 @@
+import type { Sql } from '../../../../core/sql.ts'
 import type { Outgoing } from '../../../../fetch/outgoing.ts'
+import { OPEN_RULES } from '../../../../fetch/target.ts'
+import type { AiConnections } from '../connection/connections.ts'
 import type { ProviderKey } from '../schemas.ts'
+import type { AiJobRow } from '../tables.ts'
 import { builtIn } from './built-in.ts'
-import { openAiProvider } from './openai.ts'
+import { openAiProvider, type OpenAiSettings } from './openai.ts'
 import { ProviderError, type AiProvider } from './provider.ts'
 import { openAiSpeech, type SpeechProvider } from './speech.ts'
 
@@ -12,34 +16,97 @@ export interface ProviderSettings {
   readonly AI_TRANSCRIPTION_MODEL: string | undefined
 }
 
-/** The providers of this server. */
-export class Providers {
-  /** The models that workspaces can choose, the default first. Empty without a provider of models. */
+/** What a workspace can use. A part is undefined if only the built-in provider can do it. */
+export interface Available {
+  /** Providers of texts, with the default model first. */
+  readonly texts: { readonly provider: ProviderKey; readonly models: readonly string[] } | undefined
+  readonly speech: { readonly provider: ProviderKey; readonly model: string } | undefined
+}
+
+/** A provider behind an interface like that of OpenAI, and its models. */
+interface Endpoint {
+  readonly settings: OpenAiSettings
   readonly models: readonly string[]
-  /** The model that recognizes speech. */
   readonly speechModel: string | undefined
-  /** Undefined on a server without speech recognition. */
-  readonly speech: SpeechProvider | undefined
-  readonly #byKey: ReadonlyMap<ProviderKey, AiProvider>
+}
 
-  constructor(settings: ProviderSettings, outgoing: Outgoing) {
+type JobOfProvider = Pick<AiJobRow, 'provider' | 'model' | 'workspaceId'>
+
+/** The providers of this server and of its workspaces. */
+export class Providers {
+  readonly #outgoing: Outgoing
+  readonly #connections: AiConnections
+  readonly #server: Endpoint | undefined
+
+  constructor(settings: ProviderSettings, outgoing: Outgoing, connections: AiConnections) {
     const { AI_API_KEY: key, AI_BASE_URL: baseUrl, AI_MODELS: models = [], AI_TRANSCRIPTION_MODEL } = settings
-    this.speechModel = AI_TRANSCRIPTION_MODEL
-    this.speech =
-      baseUrl === undefined || AI_TRANSCRIPTION_MODEL === undefined
+    this.#outgoing = outgoing
+    this.#connections = connections
+    this.#server =
+      baseUrl === undefined
         ? undefined
-        : openAiSpeech({ baseUrl, key, outgoing })
-    const isConfigured = baseUrl !== undefined && models.length > 0
-    this.models = isConfigured ? models : []
-    const remote = isConfigured ? [openAiProvider({ baseUrl, key, outgoing })] : []
-    this.#byKey = new Map([builtIn, ...remote].map((provider) => [provider.key, provider]))
+        : {
+            // The operator has named the host.
+            settings: { baseUrl, key, outgoing, rules: OPEN_RULES, owner: 'server' },
+            models,
+            speechModel: AI_TRANSCRIPTION_MODEL,
+          }
   }
 
-  /** @throws ProviderError if the operator has removed it since the job was requested */
-  require(key: ProviderKey): AiProvider {
-    const provider = this.#byKey.get(key)
-    if (provider === undefined)
-      throw new ProviderError('The AI provider of this job is not configured any more.', false)
-    return provider
+  /** What a workspace can use now: its own provider before that of the server. */
+  async available(sql: Sql, workspaceId: string): Promise<Available> {
+    const own = await this.#connections.find(sql, workspaceId)
+    const server = this.#server
+    const ownSpeech = own?.transcriptionModel ?? undefined
+    const speechModel = ownSpeech ?? server?.speechModel
+    const isServerUsed = server !== undefined && server.models.length > 0
+    return {
+      texts:
+        own === undefined
+          ? isServerUsed
+            ? { provider: 'openai_compatible', models: server.models }
+            : undefined
+          : { provider: 'workspace', models: own.models },
+      speech:
+        speechModel === undefined
+          ? undefined
+          : { provider: ownSpeech === undefined ? 'openai_compatible' : 'workspace', model: speechModel },
+    }
   }
+
+  /** The provider that a job was requested of. @throws ProviderError if it was removed since */
+  async texts(job: JobOfProvider): Promise<AiProvider> {
+    if (job.provider === 'built_in') return builtIn
+    const { models, settings } = await this.#endpoint(job)
+    if (job.model === null || !models.includes(job.model)) throw removed()
+    return openAiProvider(settings)
+  }
+
+  /** What recognizes the speech of a job; undefined for the built-in provider. @throws ProviderError */
+  async speech(job: JobOfProvider): Promise<SpeechProvider | undefined> {
+    if (job.provider === 'built_in') return undefined
+    const { settings, speechModel } = await this.#endpoint(job)
+    if (job.model !== speechModel) throw removed()
+    return openAiSpeech(settings)
+  }
+
+  async #endpoint({ provider, workspaceId }: JobOfProvider): Promise<Endpoint> {
+    if (provider !== 'workspace') {
+      if (this.#server === undefined) throw removed()
+      return this.#server
+    }
+    const connections = this.#connections
+    const row = await connections.stored(workspaceId)
+    if (row === undefined) throw removed()
+    const key = await connections.keyOf(row)
+    return {
+      settings: { baseUrl: row.baseUrl, key, outgoing: this.#outgoing, rules: undefined, owner: 'workspace' },
+      models: row.models,
+      speechModel: row.transcriptionModel ?? undefined,
+    }
+  }
+}
+
+function removed(): ProviderError {
+  return new ProviderError('The AI provider or model of this job is not configured any more.', false)
 }

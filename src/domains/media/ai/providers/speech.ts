@@ -3,10 +3,9 @@ import { Compile } from 'typebox/compile'
 import type { SpeechPiece } from '../../../../../media/work/types.ts'
 import { Nullable, Type } from '../../../../core/schema.ts'
 import { OutgoingError, type OutgoingReply } from '../../../../fetch/outgoing.ts'
-import { OPEN_RULES } from '../../../../fetch/target.ts'
 import { languageTag } from '../transcripts/language.ts'
 import type { Segment } from '../transcripts/segments.ts'
-import { statusFault } from './faults.ts'
+import { connectionFault, statusFault, type ProviderOwner } from './faults.ts'
 import type { OpenAiSettings } from './openai.ts'
 import { ProviderError } from './provider.ts'
 
@@ -58,7 +57,7 @@ const Reply = Compile(
 )
 
 /** Speech recognition by an interface like that of OpenAI (`/audio/transcriptions`). */
-export function openAiSpeech({ baseUrl, key, outgoing }: OpenAiSettings): SpeechProvider {
+export function openAiSpeech({ baseUrl, key, outgoing, owner, rules }: OpenAiSettings): SpeechProvider {
   const url = `${baseUrl.replace(/\/$/, '')}/audio/transcriptions`
   const ask = async (body: Blob, signal: AbortSignal) => {
     try {
@@ -72,13 +71,11 @@ export function openAiSpeech({ baseUrl, key, outgoing }: OpenAiSettings): Speech
           timeoutMs: TIMEOUT_MS,
           signal,
         },
-        OPEN_RULES,
+        rules,
       )
     } catch (error) {
       signal.throwIfAborted()
-      const isLate = error instanceof OutgoingError && error.fault === 'timeout'
-      const message = isLate ? 'The AI provider did not reply in time.' : 'The AI provider could not be reached.'
-      throw new ProviderError(message, true, error)
+      throw connectionFault(error instanceof OutgoingError ? error.fault : undefined, error)
     }
   }
   return {
@@ -87,7 +84,7 @@ export function openAiSpeech({ baseUrl, key, outgoing }: OpenAiSettings): Speech
       const body = await formOf(piece, task)
       for (let repeat = 0; ; repeat += 1) {
         try {
-          return recognizedIn(await ask(body, signal), piece)
+          return recognizedIn(await ask(body, signal), piece, owner)
         } catch (error) {
           signal.throwIfAborted()
           const isOver = !(error instanceof ProviderError) || !error.retryable || repeat === REPEATS
@@ -109,8 +106,8 @@ async function formOf({ path }: SpeechPiece, { language, model }: SpeechTask): P
 }
 
 /** @throws ProviderError */
-function recognizedIn({ bytes, status }: OutgoingReply, piece: SpeechPiece): Recognized {
-  if (status < 200 || status >= 300) throw statusFault(status)
+function recognizedIn({ bytes, status }: OutgoingReply, piece: SpeechPiece, owner: ProviderOwner): Recognized {
+  if (status < 200 || status >= 300) throw statusFault(status, owner)
   const reply = jsonOf(bytes.toString('utf8'))
   if (!Reply.Check(reply)) throw new ProviderError('The AI provider sent a broken reply.', true)
   const { language, segments, text } = reply

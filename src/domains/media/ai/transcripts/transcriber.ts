@@ -42,10 +42,7 @@ export class Transcriber {
     const { database, providers, scratch, storage } = this.#dependencies
     const [asset] = row.assetId === null ? [] : await findAssets(database, row.workspaceId, [row.assetId])
     if (asset === undefined) throw new ProviderError('The asset was deleted.', false)
-    const speech = row.provider === 'built_in' ? undefined : providers.speech
-    if (row.provider !== 'built_in' && speech === undefined) {
-      throw new ProviderError('The AI provider of this job is not configured any more.', false)
-    }
+    const speech = await providers.speech(row)
     const folder = await mkdtemp(join(scratch, 'transcript-'))
     try {
       const path = await localCopy(storage, fileKey(row.workspaceId, asset.fileId), folder, signal)

@@ -1,0 +1,75 @@
+import { Id, Input, named, Nullable, Text, Timestamp, Type, type Static } from '../../../../core/schema.ts'
+
+const Model = Text(1, 100)
+const baseUrl = Type.String({
+  format: 'uri',
+  pattern: '^https?://[^@?#]+$',
+  maxLength: 1_000,
+  description: 'Address of an interface like that of OpenAI, such as `https://api.example.com/v1`',
+})
+const models = Type.Array(Model, {
+  minItems: 1,
+  maxItems: 50,
+  uniqueItems: true,
+  description: 'The models that the AI settings can choose. The first one is the default',
+})
+
+export const AiProviderPath = Input({ workspaceId: Id })
+
+export const NewAiProvider = Input({
+  baseUrl,
+  key: Type.Optional(
+    Nullable(
+      Type.String({
+        pattern: '^[\\x21-\\x7e]+$',
+        minLength: 1,
+        maxLength: 1_000,
+        description: 'The key that is sent to it. Without it, the key stays, unless `baseUrl` changes. Null removes it',
+      }),
+    ),
+  ),
+  models,
+  transcriptionModel: Type.Optional(Nullable(Model)),
+})
+export type NewAiProviderData = Static<typeof NewAiProvider>
+
+export const WorkspaceAiProvider = named(
+  'WorkspaceAiProvider',
+  Type.Object(
+    {
+      createdAt: Timestamp,
+      updatedAt: Timestamp,
+      workspaceId: Id,
+      baseUrl,
+      hasKey: Type.Boolean({ description: 'Whether a key is stored. No reply contains it' }),
+      models,
+      transcriptionModel: Nullable(
+        Type.String({ description: 'The model that recognizes speech. Null uses that of the server, if it has one' }),
+      ),
+    },
+    { description: 'A provider of AI models that one workspace uses in place of that of the server' },
+  ),
+)
+export type WorkspaceAiProviderData = Static<typeof WorkspaceAiProvider>
+
+const Count = Type.Integer({ minimum: 0 })
+
+export const AiSpending = named(
+  'AiSpending',
+  Type.Object(
+    {
+      workspaceId: Id,
+      creditLimit: Nullable({
+        ...Count,
+        description: 'Credits that the workspace can use from `periodStart` to `periodEnd`, by its AI settings',
+      }),
+      creditsUsed: { ...Count, description: 'Credits that jobs requested in the period have used' },
+      creditsReserved: { ...Count, description: 'Credits that are reserved for jobs that have not ended' },
+      creditsAvailable: Nullable({ ...Count, description: 'What is left of `creditLimit`. Null without a limit' }),
+      periodStart: Timestamp,
+      periodEnd: Timestamp,
+    },
+    { description: 'What a workspace uses of the AI credits of its owner in a month' },
+  ),
+)
+export type AiSpendingData = Static<typeof AiSpending>
