@@ -32,7 +32,9 @@ afterAll(async () => {
   await mock.stop()
 })
 
-beforeEach(() => void mock.clearRequests())
+beforeEach(() => {
+  mock.clearRequests()
+})
 
 const inPath = (workspace = 'acme') => ({ path: { workspaceId: world.id(workspace) } })
 const PROVIDER = '/api/workspaces/{workspaceId}/ai-provider'

@@ -117,12 +117,13 @@ async function compare(
   tally: Tally,
 ): Promise<void> {
   for (const { id, topic } of asked) {
+    // A job that was lost too often is ended by a schedule, every five minutes.
     const job = await waitFor(
       async () => {
         const { data } = (await node.call('GET /api/ai/jobs/{id}', { apiKey, path: { id } })).body
         return (data as AiJobData).finishedAt === null ? undefined : (data as AiJobData)
       },
-      { what: `the end of ${topic}`, timeoutMs: 240_000, intervalMs: 250 },
+      { what: `the end of ${topic}`, timeoutMs: 420_000, intervalMs: 250 },
     )
     const outcome = job.state === 'failed' ? `failed: ${job.error}` : job.state
     tally.set(outcome, (tally.get(outcome) ?? 0) + 1)

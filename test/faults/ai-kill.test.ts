@@ -54,8 +54,8 @@ test(
     expect(tally.get('done')).toBeGreaterThan(0)
     if (HISTORIES > 10) {
       console.log(`${HISTORIES} histories, ${node.kills} nodes killed`)
-      console.table({ ...Object.fromEntries(tally) })
-      console.table({ ...Object.fromEntries(model.counts) })
+      console.table(Object.fromEntries(tally))
+      console.table(Object.fromEntries(model.counts))
     }
   },
   300_000 + HISTORIES * 20_000,

@@ -48,7 +48,7 @@ export class UnrulyModel {
     for (const [behaviour, options] of Object.entries(BEHAVIOURS) as [Behaviour, FixtureOpts][]) {
       this.#mock.on(
         { predicate: (request) => this.#choose(request) === behaviour },
-        (request) => this.#reply(behaviour, request) as never,
+        (request) => this.#reply(behaviour, request),
         options,
       )
     }
