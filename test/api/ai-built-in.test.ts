@@ -39,10 +39,12 @@ test('makes captions of the facts of an asset and of past posts, and says so', a
   expect(early.body).toMatchObject({ code: 'not_enough_posts', details: { required: 3, found: 0 } })
 
   const accountId = await world.account()
+  const postIds: string[] = []
   const texts = ['The tour begins in May.', 'Tickets are here at last.', 'We are in the studio again.']
   for (const text of texts) {
     const content = `${text} See you soon! 🎸 #tour`
     const { _id } = await world.create({ content, targets: [{ accountId }], publishNow: true })
+    postIds.push(_id)
     await waitFor(async () => (await world.get(_id)).status === 'published', { what: 'a published post' })
   }
   const style = await ended((await world.send('POST /api/ai/style', { body })).body.data._id)
@@ -53,6 +55,16 @@ test('makes captions of the facts of an asset and of past posts, and says so', a
     topHashtags: [{ hashtag: '#tour', publishedCount: 3, failedCount: 0 }],
     suggestedSettings: { hashtagCount: 1, emoji: 'few' },
   })
+  // Every finding names posts that show it.
+  const { findings } = style.result.style
+  expect(findings.length).toBeGreaterThan(0)
+  for (const { examples } of findings) {
+    expect(examples.length).toBeGreaterThan(0)
+    for (const { excerpt, postId } of examples) {
+      expect(postIds).toContain(postId)
+      expect(texts[postIds.indexOf(postId)]).toContain(excerpt.split('.')[0])
+    }
+  }
 
   const file = { name: 'IMG_2044.png', content: PIXEL, type: 'image/png' }
   const assetId = (await world.send('POST /api/assets/upload', { body: { ...body, tags: 'backstage' }, file })).body

@@ -400,6 +400,46 @@ describe('credits', () => {
     expect(spent).toEqual({ used: 0, reserved: 0 })
   })
 
+  test('a job that reaches its time limit in its last attempt fails at once and says so', async () => {
+    replies = [() => new Promise(() => undefined)]
+    const spent = await costs(async () => {
+      const id = await requested()
+      await expect(attempt(id, false, AbortSignal.timeout(100))).rejects.toThrow()
+      expect((await job(id)).state).toBe('running')
+      await attempt(id, true, AbortSignal.timeout(100))
+      expect(await job(id)).toMatchObject({ state: 'failed', error: 'The work took too long.' })
+    })
+    expect(spent).toEqual({ used: 0, reserved: 0 })
+  })
+
+  test.each(['analysis', 'transcription'] as const)('a running %s is cancelled within seconds', async (kind) => {
+    const workspaceId = world.id('acme')
+    const before = mock.getRequests().length
+    // The reply comes after the test.
+    mock.setChaos({ latencyMs: 30_000 })
+    const spent = await costs(async () => {
+      const asked =
+        kind === 'analysis'
+          ? await world.as('ada').call('POST /api/analytics/ai-analysis', { body: { workspaceId } })
+          : await transcription()
+      const id: string = asked.body.data._id
+      let isEnded = false
+      const running = attempt(id, false).then(() => (isEnded = true))
+      await waitFor(async () => (await job(id)).state === 'running', { what: 'a running job' })
+      expect(isEnded).toBe(false)
+      await world.as('ada').call('POST /api/ai/jobs/{id}/cancel', { path: { id } })
+      await running
+      expect(await job(id)).toMatchObject({ state: 'cancelled', creditsUsed: 0, result: null })
+    })
+    expect(spent).toEqual({ used: 0, reserved: 0 })
+    expect(
+      mock
+        .getRequests()
+        .slice(before)
+        .filter(({ response }) => response.status === 200),
+    ).toEqual([])
+  })
+
   test('a request beyond the credits is refused and says what is left', async () => {
     const { credits } = (await world.as('poor').call('GET /api/ai/usage')).body.data
     for (let left = credits.remaining; left > 0; left -= 5) {

@@ -61,9 +61,11 @@ export class AiRunner {
     } catch (error) {
       if (error instanceof CancelledError) return
       const isFinal = error instanceof ProviderError && !error.retryable
-      if (attempt.signal.aborted || !(attempt.last || isFinal)) throw error
+      const isLate = attempt.last && isTimeout(attempt.signal)
+      if (!isLate && (attempt.signal.aborted || !(attempt.last || isFinal))) throw error
       attempt.log.warn({ error, aiJobId: id }, 'an AI job failed')
-      await this.#record(row, failed(error instanceof ProviderError ? error.message : INTERNAL))
+      const why = error instanceof ProviderError ? error.message : INTERNAL
+      await this.#record(row, failed(isLate ? 'The work took too long.' : why))
     }
   }
 
@@ -104,6 +106,11 @@ export class AiRunner {
   async #record({ id, workspaceId }: AiJobRow, outcome: AiOutcome): Promise<void> {
     await this.#dependencies.turns.system(workspaceId, recordAiJob, { aiJobId: id, outcome })
   }
+}
+
+/** Whether an attempt reached its time limit. Otherwise an aborted one begins again, on this node or another. */
+function isTimeout({ aborted, reason }: AbortSignal): boolean {
+  return aborted && reason instanceof Error && reason.name === 'TimeoutError'
 }
 
 const INTERNAL = 'The server had an internal error.'
