@@ -35,7 +35,7 @@ export const sellerSettings = {
   },
   INVOICE_FONTS: {
     summary:
-      'Folder with more fonts (TTF, OTF) for invoices, for names in scripts other than Latin, Greek and Cyrillic',
+      'Folder with more fonts (TTF, OTF) for invoices. Built in: Latin, Greek, Cyrillic, Arabic, Hebrew, Thai, Chinese, Japanese, Korean',
     fallback: 'none',
     parse: optional(text),
   },

@@ -139,10 +139,24 @@ test('the file is tagged PDF/A-3 with the XML attached, and says that it is Fact
   }
 })
 
+test.each([
+  ['Japanese', '山田太郎 株式会社ゆめ'],
+  ['Chinese', '王小明（有限公司）'],
+  ['Korean', '김민수 주식회사'],
+  ['Thai', 'บริษัท สมหญิง จำกัด'],
+  ['Hebrew', 'חברת תקווה בע״מ'],
+  ['Arabic', 'شركة بيت التجارة'],
+])('a name in %s is drawn, and can be read out of the PDF', async (_script, name) => {
+  const { pdf, text } = await print(invoice({ name }))
+  expect(text).toContain(name)
+  // PDF/A must show every character, so the compiler refuses it if a glyph is missing.
+  expect(pdf.toString('latin1')).toContain('pdfaid')
+})
+
 test('a name that no font can show still gets an invoice, with the name in the XML', async () => {
-  const { pdf, text, xml } = await print(invoice({ name: '山田太郎' }))
+  const { pdf, text, xml } = await print(invoice({ name: '𒀀𒁀' }))
   expect(text).toContain('Total, paid 48,60 €')
-  expect(xml).toContain('<ram:Name>山田太郎</ram:Name>')
+  expect(xml).toContain('<ram:Name>𒀀𒁀</ram:Name>')
   expect(pdf.toString('latin1')).not.toContain('pdfaid')
 })
 
@@ -161,6 +175,10 @@ test('the XML has the parties, lines, taxes and totals of the invoice', () => {
   ]) {
     expect(xml).toContain(part)
   }
+  // Not subject to VAT, so without VAT numbers, and with another identifier of the seller (BR-CO-26, BR-O-02).
+  const abroad = invoiceXml(invoice({ country: 'JP' }), NUMBER)
+  expect(abroad).toContain('<ram:SellerTradeParty><ram:ID>37/123/45678</ram:ID><ram:Name>')
+  expect(abroad).not.toContain('schemeID="VA"')
   expect(invoiceXml({ ...invoice(), currency: 'JPY' }, NUMBER)).toContain(
     '<ram:GrandTotalAmount>4860</ram:GrandTotalAmount>',
   )

@@ -1,5 +1,6 @@
 import { readFileSync } from 'node:fs'
 import { NodeCompiler } from '@myriaddreamin/typst-ts-node-compiler'
+import { fontsFor } from './scripts.ts'
 import type { DocumentView } from './view.ts'
 import { withFacturX } from './metadata.ts'
 
@@ -17,14 +18,16 @@ export interface PdfInput {
 const TEMPLATE = readFileSync(new URL('template.typ', import.meta.url), 'utf8')
 /** How many compilations unused results stay in memory. */
 const KEPT_RESULTS = 10
-let compiler: NodeCompiler | undefined
+let usual: NodeCompiler | undefined
 
 /**
  * Makes the PDF of an invoice: tagged PDF/A-3 with the XML attached (Factur-X). PDF/A must show every character, so a
  * document with characters that no font has becomes an ordinary tagged PDF, with the XML attached.
  */
-export function makePdf({ createdAt, fonts, view, xml }: PdfInput): Buffer {
-  compiler ??= NodeCompiler.create(fonts.length === 0 ? {} : { fontArgs: [{ fontPaths: [...fonts] }] })
+export async function makePdf({ createdAt, fonts, view, xml }: PdfInput): Promise<Buffer> {
+  const more = await fontsFor(JSON.stringify(view))
+  // Fonts for one text are not worth keeping.
+  const compiler = more.length === 0 ? (usual ??= compilerWith(fonts, [])) : compilerWith(fonts, more)
   const source = { mainFileContent: TEMPLATE, inputs: { view: JSON.stringify(view), xml } }
   const creationTimestamp = Math.floor(createdAt / 1_000)
   try {
@@ -35,4 +38,13 @@ export function makePdf({ createdAt, fonts, view, xml }: PdfInput): Buffer {
   } finally {
     compiler.evictCache(KEPT_RESULTS)
   }
+}
+
+/** The operator's fonts come first. */
+function compilerWith(paths: readonly string[], fonts: readonly Buffer[]): NodeCompiler {
+  const fontArgs = [
+    ...(paths.length === 0 ? [] : [{ fontPaths: [...paths] }]),
+    ...(fonts.length === 0 ? [] : [{ fontBlobs: [...fonts] }]),
+  ]
+  return NodeCompiler.create(fontArgs.length === 0 ? {} : { fontArgs })
 }

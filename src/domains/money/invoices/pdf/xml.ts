@@ -65,8 +65,12 @@ export function invoiceXml(row: InvoiceRow, number: string): string {
         ),
         element(
           'ram:ApplicableHeaderTradeAgreement',
-          party('ram:SellerTradeParty', seller, { taxNumber: seller.taxNumber, hidesVatNumber: isOutside }),
-          party('ram:BuyerTradeParty', buyer, { taxNumber: null, hidesVatNumber: isOutside }),
+          party('ram:SellerTradeParty', seller, {
+            isSeller: true,
+            taxNumber: seller.taxNumber,
+            hidesVatNumber: isOutside,
+          }),
+          party('ram:BuyerTradeParty', buyer, { isSeller: false, taxNumber: null, hidesVatNumber: isOutside }),
         ),
         element(
           'ram:ApplicableHeaderTradeDelivery',
@@ -152,11 +156,17 @@ function taxElement(name: string, part: TaxPart, money?: (amount: number) => str
   )
 }
 
+interface PartyRules {
+  readonly isSeller: boolean
+  readonly taxNumber: string | null
+  readonly hidesVatNumber: boolean
+}
+
 /** A sale that is not subject to VAT names no VAT numbers (rules BR-O-02 to BR-O-04 of EN 16931). */
 function party(
   name: string,
   { city, country, name: of, postalCode, street, vatNumber, email }: Party,
-  { hidesVatNumber, taxNumber }: { readonly taxNumber: string | null; readonly hidesVatNumber: boolean },
+  { hidesVatNumber, isSeller, taxNumber }: PartyRules,
 ): string {
   const optional = (tag: string, value: string | null) =>
     value === null || value === '' ? [] : [element(tag, text(value))]
@@ -166,6 +176,8 @@ function party(
       : [element('ram:SpecifiedTaxRegistration', element(`ram:ID schemeID="${scheme}"`, text(value)))]
   return element(
     name,
+    // Without a VAT number, the seller needs an identifier of another kind (BR-CO-26).
+    ...optional('ram:ID', hidesVatNumber && isSeller ? (taxNumber ?? vatNumber) : null),
     element('ram:Name', text(of)),
     element(
       'ram:PostalTradeAddress',
