@@ -36,7 +36,13 @@ const statusOf = async (id: string) => (await shop.desk.transactions.find(shop.a
 async function listed(outcome?: string) {
   const query = { limit: 100, ...(outcome !== undefined && { outcome }) }
   const reply = await shop.world.as('root').call('GET /api/payments/events', { query })
-  return reply.body.data as { eventId: string; outcome: string; note: string | null; deliveries: number }[]
+  return reply.body.data as {
+    eventId: string
+    outcome: string
+    note: string | null
+    deliveries: number
+    payload: Record<string, unknown>
+  }[]
 }
 
 async function everything() {
@@ -46,7 +52,7 @@ async function everything() {
   return { ...counts, ...(await shop.books()) }
 }
 
-describe('a webhook that is not genuine is refused, and not stored', () => {
+describe('a webhook that is not genuine is refused, and kept only for administrators', () => {
   test('without a signature, with another one, for another body, too old, or from the future', async () => {
     const { event, payment } = await paid()
     const before = await everything()
@@ -61,11 +67,38 @@ describe('a webhook that is not genuine is refused, and not stored', () => {
     ]
     expect(refused.map(({ body, status }) => [status, body.code])).toEqual(refused.map(() => [400, 'webhook_invalid']))
     expect([await everything(), await statusOf(payment._id)]).toEqual([before, 'pending'])
+    const kept = (await listed('refused')).filter(({ payload }) => String(payload['body']).includes(event.id))
+    expect(kept).toMatchObject([{ type: 'unknown', deliveries: refused.length, paymentId: null }])
+    expect(kept[0]?.payload).toMatchObject({ signature: '' })
     const stored = [...(await listed()), ...(await listed('ignored')), ...(await listed('applied'))]
     expect(stored.filter(({ eventId }) => eventId === event.id)).toEqual([])
     // At the edge of the tolerance it is taken.
     expect((await shop.deliver(event, { at: now - 4 * MINUTE })).status).toBe(200)
     expect(await statusOf(payment._id)).toBe('succeeded')
+  })
+
+  test('a flood of them keeps the newest, cut off, and no more than some in a minute', async () => {
+    const forged = (number: number) =>
+      shop.deliver({ id: `evt_forged_${number}`, zero: '\0', more: '😀'.repeat(20_000) })
+    shop.clock.advance(2 * MINUTE)
+    const sign = shop.stripe.signed
+    shop.stripe.signed = (event) => ({ ...sign.call(shop.stripe, event), signature: 't=1,v1=abc' })
+    try {
+      for (let number = 0; number < 120; number += 1) {
+        if (number % 20 === 0) shop.clock.advance(MINUTE)
+        expect((await forged(number)).status).toBe(400)
+      }
+      for (let number = 120; number < 130; number += 1) expect((await forged(number)).status).toBe(400)
+    } finally {
+      shop.stripe.signed = sign
+    }
+    const rows = await shop.app.database.rows<{ payload: { body: string } }>(
+      `select payload from gateway_events where outcome = 'refused' order by id`,
+    )
+    expect(rows).toHaveLength(100)
+    const numbers = rows.map(({ payload }) => Number(/evt_forged_(\d+)/.exec(payload.body)?.[1]))
+    expect(numbers.toSorted((a, b) => a - b)).toEqual(Array.from({ length: 100 }, (_, index) => index + 20))
+    expect(Math.max(...rows.map(({ payload }) => JSON.stringify(payload).length))).toBeLessThan(13_000)
   })
 })
 

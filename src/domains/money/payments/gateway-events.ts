@@ -1,12 +1,13 @@
+import { AppError } from '../../../core/error.ts'
 import { MINUTE, type Clock } from '../../../core/clock.ts'
-import { uuidv7 } from '../../../core/id.ts'
+import { sha256, uuidv7 } from '../../../core/id.ts'
 import { pageOf, type PageRequest } from '../../../core/page.ts'
 import type { PageResult } from '../../../core/reply.ts'
 import type { Database } from '../../../db/database.ts'
 import { anyOf, lessThan } from '../../../db/condition.ts'
 import { increment } from '../../../db/increment.ts'
 import type { Charges } from './charges.ts'
-import { GatewayNotConfigured } from './errors.ts'
+import { GatewayNotConfigured, WebhookInvalid } from './errors.ts'
 import type { Gateways } from './gateways/directory.ts'
 import {
   GatewayAway,
@@ -31,7 +32,16 @@ const STALLED_MS = 2 * MINUTE
 const AT_ONCE = 200
 
 /** Outcomes that administrators should look at. */
-const UNMATCHED = ['received', 'unknown', 'foreign', 'contradicting', 'missed'] as const
+const UNMATCHED = ['received', 'unknown', 'foreign', 'contradicting', 'missed', 'refused'] as const
+
+/**
+ * Anyone can send webhooks that are not genuine, so only the newest are kept, cut off, and no more in a minute than show
+ * an administrator what is wrong. They cannot fill the disk or keep the database busy.
+ */
+const MOST_REFUSED = 100
+const MOST_REFUSED_PER_MINUTE = 20
+const KEPT_BODY = 4_000
+const KEPT_SIGNATURE = 500
 
 /**
  * Webhooks. Each is stored once. It is only a hint: what it says is looked up at the gateway, so an event that comes
@@ -44,6 +54,7 @@ export class GatewayEvents {
   readonly #charges: Charges
   readonly #methods: PaymentMethods
   readonly #steps: Steps
+  #refused = { since: 0, count: 0 }
 
   constructor(
     { clock, database }: { readonly database: Database; readonly clock: Clock },
@@ -67,8 +78,14 @@ export class GatewayEvents {
    */
   async receive(key: string, request: WebhookRequest): Promise<void> {
     const gateway = this.#gateways.get(key)
-    const event = gateway.readEvent?.(request)
-    if (event === undefined) throw GatewayNotConfigured()
+    if (gateway.readEvent === undefined) throw GatewayNotConfigured()
+    let event: EventData
+    try {
+      event = gateway.readEvent(request)
+    } catch (error) {
+      if (error instanceof AppError && error.code === WebhookInvalid.code) await this.#refuse(key, request, error)
+      throw error
+    }
     const isOpen = await this.#store(key, event)
     await this.#steps.reach('event.written')
     if (!isOpen) return
@@ -117,6 +134,28 @@ export class GatewayEvents {
   ): Promise<boolean> {
     const row = { gateway, eventId, type: 'reconciliation', outcome, note: note ?? null, paymentId: paymentId ?? null }
     return (await this.#insert({ ...row, payload })) === 1
+  }
+
+  /** Keeps a webhook that is not genuine. Administrators see from it that a secret or a clock is wrong. */
+  async #refuse(gateway: string, { body, signature = '' }: WebhookRequest, { message }: AppError): Promise<void> {
+    const now = this.#clock.now()
+    if (now - this.#refused.since >= MINUTE) this.#refused = { since: now, count: 0 }
+    this.#refused.count += 1
+    if (this.#refused.count > MOST_REFUSED_PER_MINUTE) return
+    // Its own id is not to be believed: the genuine event may still come.
+    const eventId = `refused-${sha256(body)}`
+    const payload = { body: storable(body, KEPT_BODY), signature: storable(signature, KEPT_SIGNATURE) }
+    const row = { gateway, eventId, type: 'unknown', outcome: 'refused' as const, note: message, paymentId: null }
+    if ((await this.#insert({ ...row, payload })) === 0) {
+      const again = { deliveries: increment(), updatedAt: this.#now() }
+      await gatewayEvents.update(this.#database, { gateway, eventId }, again)
+      return
+    }
+    await this.#database.run(
+      `delete from gateway_events where outcome = 'refused' and id <= (
+         select id from gateway_events where outcome = 'refused' order by id desc offset $1 limit 1)`,
+      [MOST_REFUSED],
+    )
   }
 
   /** @returns whether its payment is still to be looked up */
@@ -189,6 +228,11 @@ export class GatewayEvents {
   #now(): Date {
     return new Date(this.#clock.now())
   }
+}
+
+/** Text as PostgreSQL can keep it in JSON: without zeros and halves of characters. */
+function storable(text: string, most: number): string {
+  return text.slice(0, most).replaceAll('\0', '').toWellFormed()
 }
 
 const UUID = /^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/

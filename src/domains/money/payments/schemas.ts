@@ -86,6 +86,11 @@ const GatewayConfigView = named(
     title: Type.String(),
     kind: OneOf(['card', 'transfer', 'crypto']),
     publicKey: Nullable(Type.String()),
+    scriptUrl: Nullable(
+      Type.String({
+        description: 'The gateway’s script, which asks for the card in the browser. Null if it needs none',
+      }),
+    ),
     currencies: Type.Array(Currency),
     coins: Type.Array(Type.String()),
     savesMethods: Type.Boolean({ description: 'Whether cards can be saved and charged later' }),
@@ -217,6 +222,7 @@ const EventOutcome = States('GatewayEventOutcome', 'What a webhook has led to', 
   foreign: 'It is about another account, mode or program',
   contradicting: 'It contradicts what the gateway or this server knows',
   missed: 'No webhook came: the daily reconciliation has found the payment',
+  refused: 'Its signature is missing, wrong or too old, so it may be forged. Nothing was looked up',
 })
 
 export const GatewayEventView = named(

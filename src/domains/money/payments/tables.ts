@@ -218,6 +218,7 @@ export type GatewayEventOutcome =
   | 'foreign'
   | 'contradicting'
   | 'missed'
+  | 'refused'
 
 export const payments = table(Payment)
 export const paymentChanges = table(PaymentChange)
