@@ -26,6 +26,11 @@ export const paymentSettings = {
     fallback: 'https://api.stripe.com',
     parse: optional(url('https', 'http')),
   },
+  STRIPE_SCRIPT_URL: {
+    summary: 'URL of the script that shows Stripe’s form for cards on /billing, if it is not Stripe’s own',
+    fallback: 'https://js.stripe.com/…/stripe.js, the release of the API version',
+    parse: optional(url('https', 'http')),
+  },
   BANK_TRANSFER_INSTRUCTIONS: {
     summary: 'How to pay by bank transfer: account holder, bank and account. Administrators book what arrives',
     fallback: 'off',

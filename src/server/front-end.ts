@@ -1,5 +1,6 @@
 import { DOMAINS } from '../registry/domains.ts'
 import { Cors } from '../http/cors.ts'
+import { billingPages } from '../pages/billing-pages.ts'
 import { documentPages } from '../pages/documents.ts'
 import { mailLinkPages } from '../pages/mail-link-pages.ts'
 import { HttpMetrics } from '../http/metrics.ts'
@@ -69,6 +70,7 @@ export function createHttpServer(resources: NodeResources, composition: Composit
       }),
       ...mailLinkPages(),
       ...previewPages(),
+      ...billingPages(() => scriptsOf(composition)),
       ...socketPages(socketProtocol(composition)),
     ],
     metrics: httpMetrics,
@@ -132,6 +134,12 @@ export function socketProtocol({ operations }: Pick<Composition, 'operations'>):
     refusals: REFUSALS,
     limits: LIMITS_IN_WORDS,
   }
+}
+
+/** The scripts of gateways. They are known when all services have started. */
+function scriptsOf({ services }: Composition): string[] {
+  const urls = services.payments.gateways.all().map(({ config }) => config.scriptUrl)
+  return [...new Set(urls.filter((url) => url !== null))].toSorted()
 }
 
 function corsOf({ config, log }: NodeResources): Cors {

@@ -37,6 +37,7 @@ export async function startBillingDesk(start: string, options: AppOptions = {}):
     STRIPE_PUBLISHABLE_KEY: stripe.publicKey,
     STRIPE_WEBHOOK_SECRET: stripe.webhookSecret,
     STRIPE_API_URL: stripe.url,
+    STRIPE_SCRIPT_URL: stripe.scriptUrl,
     ...options.env,
   }
   // What follows from a change at once. Renewals run when the test says so.

@@ -65,6 +65,7 @@ const CHANGING: Readonly<Record<string, unknown>> = {
   uptimeSeconds: 86_400,
   removedCount: 12,
   otp: '123456',
+  scriptUrl: 'https://js.stripe.com/endive/stripe.js',
   requestId: 'req_0123456789ab',
   durationMs: 320,
   waiting: 2,

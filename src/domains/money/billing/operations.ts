@@ -1,9 +1,10 @@
-import { Conflict } from '../../../core/errors.ts'
+import { Conflict, ValidationFailed } from '../../../core/errors.ts'
 import { operation } from '../../../core/operation.ts'
 import { PageQuery } from '../../../core/page.ts'
 import { list, ok } from '../../../core/reply.ts'
-import { Envelope, Input, ListOf, Type } from '../../../core/schema.ts'
+import { Envelope, Input, ListOf, Type, type Static } from '../../../core/schema.ts'
 import { CouponNotValid } from './errors.ts'
+import type { BillingRequest } from './pricing.ts'
 import {
   CouponPreviewInput,
   CycleView,
@@ -11,7 +12,7 @@ import {
   ExtraAccountsView,
   MOST_EXTRA_ACCOUNTS,
   Plan,
-  ProrationInput,
+  PreviewInput,
   ProrationView,
   SubscriptionView,
   TermSchema,
@@ -66,17 +67,26 @@ export const selectPlan = operation({
 
 export const previewProration = operation({
   route: 'POST /api/billing/proration-preview',
-  summary: 'Preview what an upgrade costs now',
+  summary: 'Preview what an upgrade or a renewal costs now',
   description:
     'Unused time of the current cycle counts, to the second. The charge is calculated in the same way at the moment of the upgrade.',
   access: 'user',
-  body: ProrationInput,
+  body: PreviewInput,
   returns: { 200: Envelope(ProrationView) },
   errors: [Conflict, CouponNotValid],
   example: { body: { planName: 'pro', term: 'month' } },
   handle: async ({ billing, body, caller }) =>
-    ok('Proration', await billing.reader.preview(caller.userId, { kind: 'upgrade', ...body })),
+    ok('Proration', await billing.reader.preview(caller.userId, wantedOf(body))),
 })
+
+/** @throws AppError validation_failed for a renewal that would change something */
+function wantedOf({ terms, ...wish }: Static<typeof PreviewInput>): BillingRequest {
+  if (terms === undefined) return { kind: 'upgrade', ...wish }
+  const { couponCode, ...changes } = wish
+  if (Object.keys(changes).length === 0) return { kind: 'renewal', terms, couponCode }
+  const message = 'cannot be combined with planName, term or extraAccounts'
+  throw ValidationFailed({ errors: [{ path: '/body/terms', code: 'combined', message }] })
+}
 
 export const previewCoupon = operation({
   route: 'POST /api/billing/coupon-preview',

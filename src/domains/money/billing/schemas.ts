@@ -154,6 +154,18 @@ export const ProrationInput = Input({
   couponCode: Type.Optional(CouponCode),
 })
 
+/** What a preview can be of: a change for more, or further cycles. */
+export const PreviewInput = Input({
+  ...ProrationInput.properties,
+  terms: Type.Optional(
+    Type.Integer({
+      minimum: 1,
+      maximum: MOST_TERMS,
+      description: 'To preview a renewal instead: how many cycles to pay. Only with `couponCode`.',
+    }),
+  ),
+})
+
 export const CouponPreviewInput = Input({
   code: CouponCode,
   planName: Plan,

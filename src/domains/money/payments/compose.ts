@@ -67,8 +67,9 @@ export function composePayments(
       for (const gateway of await tokenGateways(config, outgoing, clock, database)) gateways.add(gateway)
       if (!config.SANDBOX || gateways.all().length > 0) return
       const fake = await FakeStripe.start({ clock })
-      const { publicKey, secretKey, url: apiUrl, webhookSecret } = fake
-      gateways.add(new StripeGateway({ secretKey, publicKey, webhookSecret, apiUrl }, outgoing, clock))
+      const { publicKey, scriptUrl, secretKey, url: apiUrl, webhookSecret } = fake
+      const settings = { secretKey, publicKey, webhookSecret, apiUrl, scriptUrl }
+      gateways.add(new StripeGateway(settings, outgoing, clock))
       gateways.add(new ManualGateway('The bank of the sandbox', config.BANK_TRANSFER_CURRENCIES, clock))
       sandbox.stripe = fake
       log.info({ url: apiUrl }, 'payments go to a sandbox')
@@ -84,10 +85,12 @@ function gatewaysOf(config: Foundation['config'], outgoing: Outgoing, clock: Fou
   const { STRIPE_PUBLISHABLE_KEY: publicKey, STRIPE_SECRET_KEY: secretKey } = config
   const { BANK_TRANSFER_INSTRUCTIONS: transfers, STRIPE_WEBHOOK_SECRET: webhookSecret } = config
   const hasStripe = secretKey !== undefined && publicKey !== undefined && webhookSecret !== undefined
-  const apiUrl = config.STRIPE_API_URL
+  const [apiUrl, scriptUrl] = [config.STRIPE_API_URL, config.STRIPE_SCRIPT_URL]
   return [
     ...coinGateways(config, outgoing, clock),
-    ...(hasStripe ? [new StripeGateway({ secretKey, publicKey, webhookSecret, apiUrl }, outgoing, clock)] : []),
+    ...(hasStripe
+      ? [new StripeGateway({ secretKey, publicKey, webhookSecret, apiUrl, scriptUrl }, outgoing, clock)]
+      : []),
     ...(transfers === undefined ? [] : [new ManualGateway(transfers, config.BANK_TRANSFER_CURRENCIES, clock)]),
   ]
 }

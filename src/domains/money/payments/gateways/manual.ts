@@ -18,6 +18,7 @@ export class ManualGateway implements Gateway {
       title: 'Bank transfer',
       kind: 'transfer',
       publicKey: null,
+      scriptUrl: null,
       currencies,
       savesMethods: false,
       coins: [],

@@ -34,6 +34,7 @@ export class CryptoGateway implements Gateway {
       title: chain.title,
       kind: 'crypto',
       publicKey: null,
+      scriptUrl: null,
       currencies,
       savesMethods: false,
       coins: [chain.coin],

@@ -26,10 +26,15 @@ export interface StripeSettings {
   readonly webhookSecret: string
   /** The address of the API, if it is not Stripe's own. */
   readonly apiUrl?: string | undefined
+  /** The address of the script for browsers, if it is not Stripe's own. */
+  readonly scriptUrl?: string | undefined
 }
 
 /** Currencies whose minor units are the same at Stripe and in ISO 4217. */
 const CURRENCIES = ['AUD', 'CAD', 'CHF', 'DKK', 'EUR', 'GBP', 'JPY', 'NOK', 'PLN', 'SEK', 'USD'] as const
+
+/** Each release of Stripe.js belongs to a version of the API: `Stripe.API_VERSION` is `2026-10-28.endive`. */
+const SCRIPT_URL = 'https://js.stripe.com/endive/stripe.js'
 
 /** Codes of refusals that say nothing about the outcome of the request. */
 const UNDECIDED = new Set(['idempotency_key_in_use', 'lock_timeout', 'rate_limit'])
@@ -52,6 +57,7 @@ export class StripeGateway implements Gateway {
       title: 'Card',
       kind: 'card',
       publicKey: settings.publicKey,
+      scriptUrl: settings.scriptUrl ?? SCRIPT_URL,
       currencies: CURRENCIES,
       savesMethods: true,
       coins: [],

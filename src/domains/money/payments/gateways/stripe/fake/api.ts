@@ -78,7 +78,7 @@ export const ROUTES: readonly Route[] = [
   route('POST', 'payment_intents/:id/confirm', ({ bank, form, ids: [id = ''], isPublic }) => {
     const intent = bank.intent(id)
     if (isPublic && form['client_secret'] !== intent.client_secret) throw missing('payment_intent', id)
-    const method = text(form['payment_method'])
+    const method = methodIn(bank, form)
     const saveFor = text(form['setup_future_usage'])
     const confirmed = bank.confirm(intent, {
       ...(method !== null && { method }),
@@ -113,7 +113,19 @@ export const ROUTES: readonly Route[] = [
   route('POST', 'setup_intents/:id/confirm', ({ bank, form, ids: [id = ''], isPublic }) => {
     const setup = bank.setup(id)
     if (isPublic && form['client_secret'] !== setup.client_secret) throw missing('setupintent', id)
-    return bank.confirmSetup(setup, text(form['payment_method']) ?? '')
+    return bank.confirmSetup(setup, methodIn(bank, form) ?? '')
+  }),
+  // Not of Stripe: what the payer has told the bank, in the frame of the fake.
+  route('POST', 'payment_intents/:id/bank_reply/confirm', ({ bank, form, ids: [id = ''] }) => {
+    const intent = bank.intent(id)
+    if (form['client_secret'] !== intent.client_secret) throw missing('payment_intent', id)
+    return bank.authenticate(intent, form['confirmed'] === 'true')
+  }),
+  route('POST', 'setup_intents/:id/bank_reply/confirm', ({ bank, form, ids: [id = ''] }) => {
+    const setup = bank.setup(id)
+    if (form['client_secret'] !== setup.client_secret) throw missing('setupintent', id)
+    if (form['confirmed'] !== 'true') throw invalid('We are unable to authenticate your payment method.')
+    return bank.finishSetup(setup)
   }),
   route('POST', 'refunds', ({ bank, form }) => {
     const amount = text(form['amount'])
@@ -133,6 +145,13 @@ export const ROUTES: readonly Route[] = [
     ),
   ),
 ]
+
+/** The method of a confirmation: one that exists, or the card that the payer has typed in the element. */
+function methodIn(bank: Bank, form: FormObject): string | null {
+  const typed = (form['payment_method_data'] ?? {}) as { readonly card?: { readonly number?: string } }
+  if (typed.card?.number !== undefined) return bank.methodOfNumber(typed.card.number).id
+  return text(form['payment_method'])
+}
 
 function newIntent(bank: Bank, form: FormObject): Intent {
   const amount = Number(form['amount'])

@@ -4,6 +4,7 @@ import type { AddressInfo } from 'node:net'
 import { DAY, systemClock, type Clock } from '../../../../../../core/clock.ts'
 import { ROUTES } from './api.ts'
 import { Bank } from './bank.ts'
+import { BROWSER_FILES } from './browser.ts'
 import { readForm } from './form.ts'
 import { invalid, StripeFault, type ApiFault, type KeptReply, type StripeEvent } from './state.ts'
 
@@ -71,6 +72,11 @@ export class FakeStripe {
     return `http://127.0.0.1:${(this.#server.address() as AddressInfo).port}`
   }
 
+  /** The script that asks for cards in a browser. */
+  get scriptUrl(): string {
+    return `${this.url}/js/stripe.js`
+  }
+
   async close(): Promise<void> {
     this.#server.closeAllConnections()
     await new Promise((resolve) => this.#server.close(resolve))
@@ -103,6 +109,11 @@ export class FakeStripe {
     const body = Buffer.concat(chunks).toString()
     const url = new URL(request.url ?? '/', 'http://fake')
     const method = request.method ?? 'GET'
+    const file = BROWSER_FILES[url.pathname]
+    if (file !== undefined && !this.isDown) {
+      response.writeHead(200, { 'Content-Type': file[0] }).end(file[1])
+      return
+    }
     const idempotencyKey = request.headers['idempotency-key'] as string | undefined
     const entry = { method, path: url.pathname, body, idempotencyKey, status: undefined as number | undefined }
     this.seen.push(entry)

@@ -1,0 +1,86 @@
+/**
+ * Makes an element. Text always goes in as text, never as markup.
+ * @param {string} tag with classes, such as `p.quiet`
+ * @param {Record<string, any>} properties `on…` are listeners, `aria-…`, `role` and `for` attributes
+ */
+export function h(tag, properties = {}, ...children) {
+  const [name, ...classes] = tag.split('.')
+  const element = document.createElement(name)
+  if (classes.length > 0) element.className = classes.join(' ')
+  for (const [key, value] of Object.entries(properties)) {
+    if (value === undefined || value === null) continue
+    if (key.startsWith('on')) element.addEventListener(key.slice(2), value)
+    else if (/^(aria-|role$|for$|list$|min$|max$|lang$)/.test(key)) element.setAttribute(key, value)
+    else element[key] = value
+  }
+  element.append(...children.flat().filter((child) => child !== undefined && child !== null && child !== false))
+  return element
+}
+
+/** Shows what has become of something, as the page's status or as its error. */
+export function say(message, isBad = false) {
+  document.querySelector('body > [role=status]').textContent = isBad ? '' : message
+  document.querySelector('body > [role=alert]').textContent = isBad ? message : ''
+}
+
+export function field(label, properties) {
+  return h('label', {}, label, h('input', properties))
+}
+
+export function choice(label, properties) {
+  return h('label.choice', {}, h('input', properties), h('span', {}, label))
+}
+
+/** A button that is disabled while its work runs, so that a second click does nothing. */
+export function button(label, work, { kind } = {}) {
+  const element = h(kind === undefined ? 'button' : `button.${kind}`, { type: 'button' }, label)
+  element.addEventListener('click', async () => {
+    if (element.disabled) return
+    element.disabled = true
+    try {
+      await work(element)
+    } finally {
+      element.disabled = false
+    }
+  })
+  return element
+}
+
+/**
+ * Opens a dialog: focus stays in it, Escape closes it, and then focus goes back to where it was.
+ * @param {(body: HTMLElement, close: () => void) => void | Promise<void>} fill
+ * @returns {Promise<void>} when it is closed
+ */
+export function openDialog(title, fill) {
+  return new Promise((resolve) => {
+    const heading = h('h2', { id: 'dialog-title', tabIndex: -1 }, title)
+    const body = h('div')
+    const dialog = h('dialog', { 'aria-labelledby': 'dialog-title' }, heading, body)
+    const before = document.activeElement
+    dialog.addEventListener('close', () => {
+      dialog.remove()
+      if (before instanceof HTMLElement && before.isConnected) before.focus()
+      resolve()
+    })
+    document.body.append(dialog)
+    dialog.showModal()
+    heading.focus()
+    void fill(body, () => dialog.close())
+  })
+}
+
+/** Runs the work of a form. Its buttons are disabled until it ends. */
+export function onSubmit(form, work) {
+  form.addEventListener('submit', async (event) => {
+    event.preventDefault()
+    const buttons = [...form.querySelectorAll('button')].filter(({ disabled }) => !disabled)
+    if (buttons.length === 0) return
+    for (const one of buttons) one.disabled = true
+    try {
+      await work(event)
+    } finally {
+      for (const one of buttons) one.disabled = false
+    }
+  })
+  return form
+}
