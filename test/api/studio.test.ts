@@ -66,6 +66,15 @@ async function picture(workspace: string): Promise<string> {
   return (await world.as('ada').call('POST /api/assets/upload', { body, file })).body.data._id
 }
 
+/** A second of sound, after it was examined. */
+async function sound(): Promise<string> {
+  const file = { name: 'beeps.wav', content: beeps(1), type: 'audio/wav' }
+  const body = { workspaceId: world.id('acme') }
+  const id = (await world.as('ada').call('POST /api/assets/upload', { body, file })).body.data._id as string
+  await waitFor(async () => (await asset(id)).duration !== null, { what: 'the examination of a sound' })
+  return id
+}
+
 test.each<[string, object, string, string]>([
   ['a text without its size', { ...BOX, kind: 'text', text: 'a', color: '#ffffff' }, 'fontSize', 'required'],
   ['a text in a box', { ...BOX, kind: 'box', color: '#ffffff', text: 'a' }, 'text', 'unknown'],
@@ -75,6 +84,31 @@ test.each<[string, object, string, string]>([
     { ...BOX, kind: 'picture', assetId: '01939e5c-7a10-7c3e-8f21-3c5a9b2d4ea1' },
     'assetId',
     'asset',
+  ],
+  [
+    'a video without a place',
+    { kind: 'video', assetId: '01939e5c-7a10-7c3e-8f21-3c5a9b2d4ea1', top: 0, width: 9, height: 9 },
+    'left',
+    'required',
+  ],
+  [
+    'a start after the end of the page',
+    { ...BOX, kind: 'box', color: '#ffffff', startSeconds: 5 },
+    'startSeconds',
+    'range',
+  ],
+  ['an end after the end of the page', { ...BOX, kind: 'box', color: '#ffffff', endSeconds: 6 }, 'endSeconds', 'range'],
+  [
+    'animations that take longer than the layer is shown',
+    { ...BOX, kind: 'box', color: '#ffffff', endSeconds: 2, enter: { effect: 'zoom', seconds: 2.1 } },
+    'enter/seconds',
+    'range',
+  ],
+  [
+    'a side of a fade',
+    { ...BOX, kind: 'box', color: '#ffffff', exit: { effect: 'fade', seconds: 1, side: 'left' } },
+    'exit/side',
+    'unknown',
   ],
 ])('refuses %s with the pointer of the layer', async (_case, layer, field, code) => {
   const refused = await create(dataOf(text('fine'), layer))
@@ -90,6 +124,41 @@ test('refuses an asset of another workspace, values out of range and unknown fie
   const script = await create(dataOf({ ...text('a'), onclick: 'x' }))
   expect(script.body.errors[0].path).toBe('/body/projectData/pages/0/layers/0/onclick')
   expect((await create({ schemaVersion: 2, pages: [] })).status).toBe(400)
+})
+
+test('refuses assets of the wrong kind, parts after their end, and more than can be rendered', async () => {
+  const image = await picture('acme')
+  const video = { ...BOX, kind: 'video', assetId: image }
+  const errorsOf = async (...layers: object[]) => (await create(dataOf(...layers))).body.errors
+  expect(await errorsOf(video)).toMatchObject([
+    { path: '/body/projectData/pages/0/layers/0/assetId', code: 'asset', message: 'is not a video' },
+  ])
+  expect(await errorsOf({ kind: 'sound', assetId: image })).toMatchObject([{ message: 'is not a sound' }])
+  const slide = { effect: 'slide', seconds: 1 }
+  expect(await errorsOf({ kind: 'sound', assetId: await sound(), enter: slide })).toMatchObject([
+    { path: '/body/projectData/pages/0/layers/0/enter/effect' },
+  ])
+  const late = { kind: 'sound', assetId: await sound(), fromSeconds: 3 }
+  expect(await errorsOf(text('fine'), late)).toMatchObject([
+    { path: '/body/projectData/pages/0/layers/1/fromSeconds', code: 'range' },
+  ])
+  const large = { ...BOX, kind: 'picture', assetId: image, width: 8_000, height: 3_000 }
+  expect(await errorsOf(large, large, { ...large, fit: 'contain' })).toMatchObject([
+    { path: '/body/projectData/pages/0/layers/2/width', code: 'range' },
+  ])
+  const videos = await errorsOf(video, video, video, video, video)
+  expect(videos.map(({ path }: { path: string }) => path)).toContain('/body/projectData/pages/0/layers/4')
+})
+
+test('a page has a format of a platform, or a width and a height', async () => {
+  const page = { background: '#000000', layers: [] }
+  const errorsOf = async (size: object) =>
+    (await create({ schemaVersion: 1, pages: [{ ...page, ...size }] })).body.errors?.map(
+      ({ path }: { path: string }) => path,
+    )
+  expect(await errorsOf({ pageFormat: 'story' })).toBeUndefined()
+  expect(await errorsOf({ pageFormat: 'story', width: 100 })).toEqual(['/body/projectData/pages/0/width'])
+  expect(await errorsOf({ width: 100 })).toEqual(['/body/projectData/pages/0/height'])
 })
 
 test('refuses more than 5 MB', async () => {
@@ -183,15 +252,11 @@ test('renders pages to assets, and tells live clients', async () => {
 })
 
 test('renders pages to a video with sound', async () => {
-  const file = { name: 'beeps.wav', content: beeps(1), type: 'audio/wav' }
-  const uploaded = await world
-    .as('ada')
-    .call('POST /api/assets/upload', { body: { workspaceId: world.id('acme') }, file })
   const page = (width: number, seconds: number) => ({ width, height: 64, background: '#ff0000', layers: [], seconds })
   const data = {
     schemaVersion: 1,
     pages: [page(64, 0.5), page(64, 1), page(32, 1), page(33, 1)],
-    sound: { assetId: uploaded.body.data._id, volume: 0.5 },
+    sound: { assetId: await sound(), volume: 0.5 },
   }
   const silent = { ...data, sound: { assetId: await picture('acme') } }
   expect((await create(silent)).body.errors).toMatchObject([

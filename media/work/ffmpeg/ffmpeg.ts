@@ -1,3 +1,4 @@
+import type { Readable, Writable } from 'node:stream'
 import createCommand, { type FfmpegCommand } from 'fluent-ffmpeg'
 import { MediaWorkError } from '../errors.ts'
 import { residentBytes } from '../process/memory.ts'
@@ -12,16 +13,15 @@ import { ProgressReader } from './progress.ts'
  */
 
 export interface FfmpegJob {
-  readonly input: string
-  /** The input is a list of pictures with durations that this process wrote (ffmpeg's `concat`), not a file of a user. */
-  readonly isList?: boolean
-  /** The second input, a file of a user. */
-  readonly sound?: { readonly path: string; readonly inputOptions: readonly string[] } | undefined
+  /** The path of a file of a user, or Matroska that this process writes. */
+  readonly input: string | Readable
+  /** Further inputs, files of users. */
+  readonly sounds?: readonly { readonly path: string; readonly inputOptions: readonly string[] }[]
   /** Options before the input, such as the start time. */
   readonly inputOptions?: readonly string[]
   /** Options after the input, without the name of the output. They end with `-f` and a format. */
   readonly outputOptions: readonly string[]
-  readonly output: string
+  readonly output: string | Writable
   /** Working directory, for outputs of several files. */
   readonly cwd?: string
   readonly signal: AbortSignal
@@ -46,16 +46,8 @@ const FORMATS =
   'mov,mp4,m4a,3gp,3g2,mj2,matroska,webm,avi,flv,mpeg,mpegts,mpegvideo,ogg,asf,mp3,aac,wav,w64,flac,aiff,amr,gif,apng,webp_pipe'
 /** Input options of every ffmpeg and ffprobe: only files, and only the allowed containers. */
 export const INPUT_GUARD: readonly string[] = ['-protocol_whitelist', 'file,pipe', '-format_whitelist', FORMATS]
-const LIST_GUARD = [
-  '-protocol_whitelist',
-  'file,pipe',
-  '-format_whitelist',
-  'concat,png_pipe',
-  '-f',
-  'concat',
-  '-safe',
-  '0',
-]
+/** The first frame is read at once, not also the next ones to guess what is in the stream. */
+const STREAM_GUARD = ['-protocol_whitelist', 'pipe', '-f', 'matroska', '-probesize', '32', '-analyzeduration', '0']
 
 /** Address space is larger than resident memory, because of libraries, thread stacks and arenas. */
 const ADDRESS_SPACE_FACTOR = 3
@@ -135,13 +127,13 @@ export class Ffmpeg {
   }
 
   #command(job: FfmpegJob): FfmpegCommand {
-    const { cwd, input, inputOptions = [], isList = false, output, outputBytes, outputOptions, sound } = job
+    const { cwd, input, inputOptions = [], output, outputBytes, outputOptions, sounds = [] } = job
     const { limits } = this.#paths
     const threads = String(limits.ffmpegThreads)
     const command = createCommand({ stdoutLines: 1, ...(cwd === undefined ? {} : { cwd }) })
-      .input(`file:${input}`)
-      .inputOptions('-threads', threads, ...(isList ? LIST_GUARD : INPUT_GUARD), ...inputOptions)
-    if (sound !== undefined) command.input(`file:${sound.path}`).inputOptions(...INPUT_GUARD, ...sound.inputOptions)
+      .input(typeof input === 'string' ? `file:${input}` : input)
+      .inputOptions('-threads', threads, ...(typeof input === 'string' ? INPUT_GUARD : STREAM_GUARD), ...inputOptions)
+    for (const sound of sounds) command.input(`file:${sound.path}`).inputOptions(...INPUT_GUARD, ...sound.inputOptions)
     command.output(output).outputOptions('-threads', threads, ...outputOptions)
     const internals = command as unknown as Internals
     const global = ['-hide_banner', '-nostdin', '-nostats', '-loglevel', 'level+info', '-progress', 'pipe:2']

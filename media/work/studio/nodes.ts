@@ -1,7 +1,8 @@
 import type { Node } from '@takumi-rs/core'
 import { directionOf } from './characters.ts'
 import { familiesFor } from './fonts.ts'
-import type { SceneLayer, ScenePage, TextLayer } from './scene.ts'
+import type { Bars } from './levels.ts'
+import type { ScenePage, ShownLayer, TextLayer, WaveformLayer } from './scene.ts'
 
 /** Decoded pixels of a picture, in the size of its layer. */
 export interface Pixels {
@@ -10,41 +11,64 @@ export interface Pixels {
   readonly data: Buffer
 }
 
-/** The content of layers that show media. */
-export type Media = ReadonlyMap<SceneLayer, Pixels>
+/** What layers show at a moment, beyond their own fields. */
+export interface Content {
+  /** Of layers that show media. */
+  readonly media: ReadonlyMap<ShownLayer, Pixels>
+  /** The sizes of shrunk texts. */
+  readonly sizes: ReadonlyMap<ShownLayer, number>
+  readonly bars: ReadonlyMap<ShownLayer, Bars>
+}
+
+/** The space between two bars of a waveform, as a share of their distance. */
+const BAR_GAP = 0.4
 
 const LINE_HEIGHT = 1.2
 const BOX_PADDING = '0.12em 0.4em'
 const BOX_RADIUS = '0.2em'
 
+/** The part of a page that is drawn. */
+export interface Canvas {
+  readonly left: number
+  readonly top: number
+  readonly width: number
+  readonly height: number
+  /** Nothing is behind the layers without it. */
+  readonly background?: string | undefined
+}
+
+/** The whole of a page. */
+export function wholeOf({ background, height, width }: ScenePage): Canvas {
+  return { left: 0, top: 0, width, height, background }
+}
+
 /**
- * Converts a page to nodes of the renderer. Text is always a text node, never markup, and pictures are passed as pixels,
+ * Converts layers to nodes of the renderer. Text is always a text node, never markup, and pictures are passed as pixels,
  * so a project cannot make the renderer load anything.
- * @param layers those to show
- * @param sizes the sizes of shrunk texts
  */
-export function pageNode(
-  { background, height, width }: Pick<ScenePage, 'background' | 'width' | 'height'>,
-  layers: readonly SceneLayer[],
-  { media, sizes }: { readonly media: Media; readonly sizes: ReadonlyMap<SceneLayer, number> },
-): Node {
+export function canvasNode(canvas: Canvas, layers: readonly ShownLayer[], content: Content): Node {
+  const { background, height, width } = canvas
   return {
     type: 'container',
-    style: { position: 'relative', display: 'flex', width, height, overflow: 'hidden', backgroundColor: background },
-    children: layers.map((layer) => layerNode(layer, { pixels: media.get(layer), fontSize: sizes.get(layer) })),
+    style: {
+      position: 'relative',
+      display: 'flex',
+      width,
+      height,
+      overflow: 'hidden',
+      ...(background !== undefined && { backgroundColor: background }),
+    },
+    children: layers.map((layer) => layerNode(layer, canvas, content)),
   }
 }
 
-function layerNode(
-  layer: SceneLayer,
-  { fontSize, pixels }: { readonly pixels: Pixels | undefined; readonly fontSize: number | undefined },
-): Node {
+function layerNode(layer: ShownLayer, canvas: Canvas, { bars, media, sizes }: Content): Node {
   const { height, left, opacity = 1, rotation = 0, top, width } = layer
   const placed = {
     position: 'absolute',
     display: 'flex',
-    left,
-    top,
+    left: left - canvas.left,
+    top: top - canvas.top,
     width,
     height,
     opacity,
@@ -53,16 +77,43 @@ function layerNode(
   switch (layer.kind) {
     case 'box':
       return { type: 'container', style: { ...placed, backgroundColor: layer.color, ...rounded(layer.radius) } }
+    case 'waveform':
+      return { type: 'container', style: placed, children: barNodes(layer, bars.get(layer)) }
     case 'picture':
+    case 'video': {
+      const pixels = media.get(layer)
       if (pixels === undefined) return { type: 'container', style: placed }
       return { type: 'image', src: pixels, style: { ...placed, ...rounded(layer.radius) } }
+    }
     default:
       return {
         type: 'container',
         style: { ...placed, flexDirection: 'column', justifyContent: JUSTIFY[layer.verticalAlign ?? 'top'] },
-        children: [textNode(layer, layer.width, fontSize)],
+        children: [textNode(layer, layer.width, sizes.get(layer))],
       }
   }
+}
+
+/** Bars around the middle of the layer. A silent one is a dot. */
+function barNodes({ color, height, restColor, width }: WaveformLayer, bars: Bars | undefined): Node[] {
+  const { levels = [], played = 0 } = bars ?? {}
+  const step = width / Math.max(1, levels.length)
+  const barWidth = step * (1 - BAR_GAP)
+  return levels.map((level, index): Node => {
+    const barHeight = Math.min(height, Math.max(barWidth, level * height))
+    return {
+      type: 'container',
+      style: {
+        position: 'absolute',
+        left: index * step + (step - barWidth) / 2,
+        top: (height - barHeight) / 2,
+        width: barWidth,
+        height: barHeight,
+        borderRadius: barWidth / 2,
+        backgroundColor: index < played ? color : restColor,
+      },
+    }
+  })
 }
 
 const JUSTIFY = { top: 'flex-start', middle: 'center', bottom: 'flex-end' } as const

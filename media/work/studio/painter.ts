@@ -1,11 +1,15 @@
 import { Renderer } from '@takumi-rs/core'
 import { MediaWorkError } from '../errors.ts'
 import type { WorkContext } from '../process/context.ts'
+import { imageError } from '../thumbnails/image.ts'
+import { Clip, clipSize } from './clip.ts'
 import { charactersWithoutFont, FontShelf } from './fonts.ts'
-import { pageNode, textNode, type Media } from './nodes.ts'
+import { barsAt, levelsOf, type Bars } from './levels.ts'
+import { isShown, spanOf } from './motion.ts'
+import { canvasNode, textNode, wholeOf, type Canvas, type Content, type Pixels } from './nodes.ts'
 import { openPictures } from './pictures.ts'
-import type { Scene, SceneLayer, ScenePage, TextLayer } from './scene.ts'
-import { isShown } from './times.ts'
+import type { Scene, SceneLayer, ScenePage, ShownLayer, TextLayer, VideoLayer, WaveformLayer } from './scene.ts'
+import { cropped, type Bitmap, type Sprite } from './sprite.ts'
 
 /** The size to which a text shrinks at most. */
 const LEAST_FONT_SIZE = 4
@@ -13,45 +17,152 @@ const LEAST_FONT_SIZE = 4
 const SIZE_STEPS = 6
 const CACHE_BYTES = 32 * 2 ** 20
 const MOST_LISTED = 5
+/** Pixels of a layer that is drawn by itself. */
+const MOST_SPRITE_PIXELS = 40_000_000
 
 let renderer: Renderer | undefined
 let shelf: FontShelf | undefined
 
-/** A page with everything that its pixels need: fonts, decoded pictures and the sizes of shrunk texts. */
+/** A page with everything that its pixels need: fonts, decoded pictures, levels of sound, and the sizes of shrunk texts. */
 export class PagePainter {
-  readonly #page: ScenePage
+  readonly page: ScenePage
+  readonly #pointer: string
   readonly #renderer: Renderer
-  readonly #media: Media
-  readonly #sizes: ReadonlyMap<SceneLayer, number>
+  readonly #context: WorkContext
+  readonly #media = new Map<ShownLayer, Pixels>()
+  readonly #sizes = new Map<ShownLayer, number>()
+  readonly #levels = new Map<ShownLayer, readonly number[]>()
 
-  private constructor(page: ScenePage, with_: { renderer: Renderer; media: Media; sizes: Map<SceneLayer, number> }) {
-    this.#page = page
-    this.#renderer = with_.renderer
-    this.#media = with_.media
-    this.#sizes = with_.sizes
+  private constructor(page: ScenePage, pointer: string, shared: Renderer, context: WorkContext) {
+    this.page = page
+    this.#pointer = pointer
+    this.#renderer = shared
+    this.#context = context
   }
 
   /** @throws MediaWorkError that begins with the pointer of the layer that causes it */
   static async open(scene: Scene, index: number, context: WorkContext): Promise<PagePainter> {
-    const page = pageOf(scene, index)
     // One for the process: it has the decoded fonts. Only texts are cached, because pictures have no addresses.
     renderer ??= new Renderer({ cacheMaxBytes: CACHE_BYTES })
     shelf ??= new FontShelf(renderer)
-    const texts = page.layers.filter((layer) => layer.kind === 'text')
-    page.layers.forEach((layer, at) => checkFonts(layer, `/pages/${index}/layers/${at}/text`))
-    await shelf.require(texts.map(({ text }) => text))
-    const sizes = new Map<SceneLayer, number>()
-    for (const layer of texts) if (layer.shrink === true) sizes.set(layer, await fittingSize(layer, renderer, context))
-    const media = await openPictures(page, `/pages/${index}`, context)
-    return new PagePainter(page, { renderer, media, sizes })
+    const painter = new PagePainter(pageOf(scene, index), `/pages/${index}`, renderer, context)
+    await painter.#prepare(shelf)
+    return painter
   }
 
-  /** The pixels of the page at a time, as RGBA with straight alpha. @throws MediaWorkError */
-  async paint(signal: AbortSignal, seconds = 0): Promise<Buffer> {
-    const { height, layers, width } = this.#page
-    const shown = layers.filter((layer) => isShown(layer, seconds))
-    const node = pageNode(this.#page, shown, { media: this.#media, sizes: this.#sizes })
-    return this.#renderer.render(node, { width, height, format: 'raw', signal })
+  async #prepare(fonts: FontShelf): Promise<void> {
+    const { layers } = this.page
+    const texts = layers.filter((layer) => layer.kind === 'text')
+    for (const layer of texts) checkFonts(layer, `${this.pointerOf(layer)}/text`)
+    await fonts.require(texts.map(({ text }) => text))
+    for (const layer of texts) if (layer.shrink === true) this.#sizes.set(layer, await this.#fittingSize(layer))
+    for (const [layer, pixels] of await openPictures(this.page, this.#pointer, this.#context)) {
+      this.#media.set(layer, pixels)
+    }
+    for (const layer of layers) {
+      if (layer.kind !== 'waveform') continue
+      this.#levels.set(layer, await this.at(layer, () => levelsOf(layer, this.page, this.#context)))
+    }
+  }
+
+  pointerOf(layer: SceneLayer): string {
+    return `${this.#pointer}/layers/${this.page.layers.indexOf(layer)}`
+  }
+
+  /** Runs work for a layer. @throws MediaWorkError that begins with the pointer of the layer */
+  async at<Result>(layer: SceneLayer, run: () => Promise<Result>): Promise<Result> {
+    try {
+      return await run()
+    } catch (error) {
+      this.#context.signal.throwIfAborted()
+      const { code, message } = imageError(error)
+      throw new MediaWorkError(code, `${this.pointerOf(layer)}: ${message}`, { cause: error })
+    }
+  }
+
+  /** The page at its start, without animations, as RGBA with straight alpha. @throws MediaWorkError */
+  async picture(): Promise<Buffer> {
+    const shown = this.page.layers.filter((layer) => layer.kind !== 'sound').filter((layer) => isShown(layer, 0))
+    for (const layer of shown) {
+      if (layer.kind !== 'video') continue
+      this.#media.set(layer, await this.at(layer, () => stillOf(layer, this.#context)))
+    }
+    const waveforms = shown.filter((layer) => layer.kind === 'waveform')
+    const bars = new Map(waveforms.map((layer) => [layer, this.barsOf(layer, 0)]))
+    return this.#paint(wholeOf(this.page), shown, bars)
+  }
+
+  /** The bars of a waveform. @param seconds from the start of the page */
+  barsOf(layer: WaveformLayer, seconds: number): Bars {
+    const { end, start } = spanOf(layer, this.page)
+    return barsAt(layer, this.#levels.get(layer) ?? [], seconds - start, end - start)
+  }
+
+  /** Layers on top of each other, where they are on the page. @param ground with the background of the page */
+  async group(layers: readonly ShownLayer[], ground: boolean): Promise<Bitmap> {
+    const whole = wholeOf(this.page)
+    const data = await this.#paint(ground ? whole : { ...whole, background: undefined }, layers)
+    return { ...this.page, data }
+  }
+
+  /** A layer that moves, with what of it is outside of the page. Undefined if nothing of it is visible. */
+  async solo(layer: ShownLayer, bars?: Bars): Promise<Sprite | undefined> {
+    const canvas = await this.#canvasOf(layer)
+    if (canvas.width * canvas.height > MOST_SPRITE_PIXELS) {
+      const message = `${this.pointerOf(layer)}: The layer is too large to be animated.`
+      throw new MediaWorkError('too_large', message)
+    }
+    const data = await this.#paint(canvas, [layer], bars === undefined ? new Map() : new Map([[layer, bars]]))
+    return cropped({ ...canvas, data }, canvas.left, canvas.top)
+  }
+
+  /** A mask for the rounded corners of a layer. */
+  async cornersOf({ radius }: VideoLayer, size: { width: number; height: number }): Promise<Sprite> {
+    const canvas = { left: 0, top: 0, ...size }
+    const data = await this.#paint(canvas, [{ kind: 'box', color: '#ffffff', radius, ...canvas }])
+    return { ...canvas, data, opaque: false }
+  }
+
+  #paint(canvas: Canvas, layers: readonly ShownLayer[], bars: Content['bars'] = new Map()): Promise<Buffer> {
+    const { height, width } = canvas
+    const node = canvasNode(canvas, layers, { media: this.#media, sizes: this.#sizes, bars })
+    return this.#renderer.render(node, { width, height, format: 'raw', signal: this.#context.signal })
+  }
+
+  /** What a rotated layer covers. A text can be larger than its layer. */
+  async #canvasOf(layer: ShownLayer): Promise<Canvas> {
+    const { rotation = 0 } = layer
+    const size = layer.kind === 'text' ? await this.#measure(layer, this.#sizes.get(layer)) : layer
+    const width = layer.width + 2 * Math.max(0, size.width - layer.width)
+    const height = layer.height + 2 * Math.max(0, size.height - layer.height)
+    const angle = (rotation * Math.PI) / 180
+    const [cos, sin] = [Math.abs(Math.cos(angle)), Math.abs(Math.sin(angle))]
+    const [halfX, halfY] = [(cos * width + sin * height) / 2, (sin * width + cos * height) / 2]
+    const [centerX, centerY] = [layer.left + layer.width / 2, layer.top + layer.height / 2]
+    const [left, top] = [Math.floor(centerX - halfX) - 1, Math.floor(centerY - halfY) - 1]
+    return { left, top, width: Math.ceil(centerX + halfX) + 1 - left, height: Math.ceil(centerY + halfY) + 1 - top }
+  }
+
+  async #measure(layer: TextLayer, fontSize?: number): Promise<{ width: number; height: number }> {
+    const node = textNode(layer, layer.width, fontSize)
+    const { height, runs, width } = await this.#renderer.measure(node, { signal: this.#context.signal })
+    return { height, width: Math.max(width, ...runs.map((run) => run.width)) }
+  }
+
+  /** The largest size, up to its own, in which a text fits the height and width of its layer. */
+  async #fittingSize(layer: TextLayer): Promise<number> {
+    const fits = async (fontSize: number) => {
+      const { height, width } = await this.#measure(layer, fontSize)
+      return height <= layer.height && width <= layer.width
+    }
+    if (await fits(layer.fontSize)) return layer.fontSize
+    let [least, most] = [Math.min(LEAST_FONT_SIZE, layer.fontSize), layer.fontSize]
+    for (let step = 0; step < SIZE_STEPS; step += 1) {
+      const middle = (least + most) / 2
+      if (await fits(middle)) least = middle
+      else most = middle
+    }
+    return least
   }
 }
 
@@ -62,26 +173,19 @@ export function pageOf({ pages }: Scene, index: number): ScenePage {
   return page
 }
 
-function checkFonts(layer: SceneLayer, pointer: string): void {
-  if (layer.kind !== 'text') return
-  const without = charactersWithoutFont(layer.text)
+/** The first frame of a video layer. */
+async function stillOf(layer: VideoLayer, context: WorkContext): Promise<Pixels> {
+  const clip = await Clip.open(layer, 1, context)
+  try {
+    return { ...clipSize(layer), data: Buffer.from(await clip.frame(0)) }
+  } finally {
+    await clip.close()
+  }
+}
+
+function checkFonts({ text }: TextLayer, pointer: string): void {
+  const without = charactersWithoutFont(text)
   if (without.length === 0) return
   const listed = without.slice(0, MOST_LISTED).join(' ')
   throw new MediaWorkError('invalid_settings', `${pointer}: No font of this server has these characters: ${listed}`)
-}
-
-/** The largest size, up to its own, in which a text fits the height and width of its layer. */
-async function fittingSize(layer: TextLayer, renderer: Renderer, { signal }: WorkContext): Promise<number> {
-  const fits = async (fontSize: number) => {
-    const { height, runs, width } = await renderer.measure(textNode(layer, layer.width, fontSize), { signal })
-    return height <= layer.height && width <= layer.width && runs.every((run) => run.width <= layer.width)
-  }
-  if (await fits(layer.fontSize)) return layer.fontSize
-  let [least, most] = [Math.min(LEAST_FONT_SIZE, layer.fontSize), layer.fontSize]
-  for (let step = 0; step < SIZE_STEPS; step += 1) {
-    const middle = (least + most) / 2
-    if (await fits(middle)) least = middle
-    else most = middle
-  }
-  return least
 }

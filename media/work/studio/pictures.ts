@@ -3,27 +3,33 @@ import { fileKind } from '../probe/file-kind.ts'
 import type { WorkContext } from '../process/context.ts'
 import { imageError, timeout } from '../thumbnails/image.ts'
 import { openStill } from '../thumbnails/still.ts'
-import type { Media, Pixels } from './nodes.ts'
-import type { PictureLayer, SceneLayer, ScenePage } from './scene.ts'
+import type { Pixels } from './nodes.ts'
+import type { PictureLayer, ScenePage, ShownLayer } from './scene.ts'
 
-/** Pixels of all pictures of a page, which are in memory at once with four bytes each. */
+/** Pixels of all pictures of a page and of one frame of its videos, which are in memory at once with four bytes each. */
 const MOST_PIXELS = 40_000_000
 const TRANSPARENT = { r: 0, g: 0, b: 0, alpha: 0 }
 
 /** Decodes the pictures of a page in the size of their layers. @throws MediaWorkError with the pointer of the layer */
-export async function openPictures(page: ScenePage, pointer: string, context: WorkContext): Promise<Media> {
-  const media = new Map<SceneLayer, Pixels>()
+export async function openPictures(
+  page: ScenePage,
+  pointer: string,
+  context: WorkContext,
+): Promise<Map<ShownLayer, Pixels>> {
+  const media = new Map<ShownLayer, Pixels>()
   const decoded = new Map<string, Pixels>()
   let pixelCount = 0
   for (const [index, layer] of page.layers.entries()) {
-    if (layer.kind !== 'picture') continue
+    if (layer.kind !== 'picture' && layer.kind !== 'video') continue
     context.signal.throwIfAborted()
     try {
       const [width, height] = [Math.round(layer.width), Math.round(layer.height)]
       const key = [layer.path, width, height, layer.fit].join('\n')
       const known = decoded.get(key)
       pixelCount += known === undefined ? width * height : 0
-      if (pixelCount > MOST_PIXELS) throw new MediaWorkError('too_large', 'The pictures of the page are too large.')
+      if (pixelCount > MOST_PIXELS)
+        throw new MediaWorkError('too_large', 'The pictures and videos of the page are too large.')
+      if (layer.kind === 'video') continue
       const pixels = known ?? (await openPicture(layer, { width, height }, context))
       decoded.set(key, pixels)
       media.set(layer, pixels)

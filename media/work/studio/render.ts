@@ -41,7 +41,7 @@ async function renderPicture(
   const painter = await PagePainter.open(scene, index, context)
   const raw = { width, height, channels: 4 } as const
   try {
-    const image = sharp(await painter.paint(context.signal), { raw }).timeout(timeout(context.limits))
+    const image = sharp(await painter.picture(), { raw }).timeout(timeout(context.limits))
     const encoded = format === 'png' ? image.png() : format === 'webp' ? image.webp({ quality: QUALITY }) : jpeg(image)
     const data = await encoded.toBuffer()
     const part = partPath(output)

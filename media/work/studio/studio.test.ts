@@ -3,6 +3,7 @@ import { join } from 'node:path'
 import sharp from 'sharp'
 import { beforeAll, describe, expect, test } from 'vitest'
 import { useMediaWork } from '../../testing/work-fixture.ts'
+import { differentShare, pixelsOf } from './testing/pictures.ts'
 import type { RenderOrder, SceneLayer, ScenePage, TextLayer } from './scene.ts'
 
 /** Pictures of the studio, compared by pixels with references, which were looked at. */
@@ -54,10 +55,6 @@ async function picture(...layers: SceneLayer[]): Promise<string> {
   return files[0]?.path ?? ''
 }
 
-async function pixels(path: string | Buffer) {
-  return sharp(path).ensureAlpha().raw().toBuffer({ resolveWithObject: true })
-}
-
 /** The share of pixels that differ from the reference. A missing one is written, and the test fails. */
 async function difference(name: string, path: string): Promise<number> {
   const reference = join(REFERENCES, `${name}.png`)
@@ -65,14 +62,7 @@ async function difference(name: string, path: string): Promise<number> {
     writeFileSync(reference, readFileSync(path))
     throw new Error(`${reference} was missing and has been written. Look at it, and run the test again.`)
   }
-  const [expected, actual] = [await pixels(reference), await pixels(path)]
-  expect([actual.info.width, actual.info.height]).toEqual([expected.info.width, expected.info.height])
-  let different = 0
-  for (let at = 0; at < expected.data.length; at += 4) {
-    const channels = [0, 1, 2, 3].map((one) => Math.abs((expected.data[at + one] ?? 0) - (actual.data[at + one] ?? 0)))
-    if (Math.max(...channels) > TOLERANCE) different += 1
-  }
-  return different / (expected.data.length / 4)
+  return differentShare(reference, path, TOLERANCE)
 }
 
 const SCENES: Record<string, SceneLayer[]> = {
@@ -123,7 +113,7 @@ test('renders the ordered pages in the ordered format', async () => {
     ['image/jpeg', 400, 200],
     ['image/jpeg', 400, 200],
   ])
-  const first = await Promise.all(files.map(async ({ path }) => [...(await pixels(path)).data.subarray(0, 3)]))
+  const first = await Promise.all(files.map(async ({ path }) => [...(await pixelsOf(path)).data.subarray(0, 3)]))
   const near = (actual: number[] | undefined, expected: number[]) =>
     expected.every((value, at) => Math.abs(value - (actual?.[at] ?? -99)) < 6)
   expect(near(first[0], [127, 127, 255])).toBe(true)

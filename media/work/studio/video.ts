@@ -1,30 +1,25 @@
-import { rename, stat, writeFile } from 'node:fs/promises'
-import { join } from 'node:path'
-import sharp from 'sharp'
+import { once } from 'node:events'
+import { rename, stat } from 'node:fs/promises'
+import { PassThrough } from 'node:stream'
 import { MediaWorkError } from '../errors.ts'
 import { partPath, renderedPaths } from '../outputs.ts'
-import { fileKind } from '../probe/file-kind.ts'
-import { probeWorkable } from '../probe/timed.ts'
 import type { WorkContext } from '../process/context.ts'
 import { aac, h264, STRIP_OPTIONS } from '../transcode/video.ts'
-import { pageOf, PagePainter } from './painter.ts'
-import type { RenderOrder, RenderedScene, Scene, ScenePage, SceneSound } from './scene.ts'
-import { secondsOf, stillsOf } from './times.ts'
+import { FRAMES_PER_SECOND } from './clip.ts'
+import { PageFrames } from './frames.ts'
+import { secondsOf } from './motion.ts'
+import { pageOf } from './painter.ts'
+import { frameHeader, videoHeader } from './raw-video.ts'
+import type { RenderOrder, RenderedScene, Scene, ScenePage } from './scene.ts'
+import { mixOf } from './sounds.ts'
+import type { Bitmap } from './sprite.ts'
 
-const FRAMES_PER_SECOND = 30
 const VIDEO_KBPS = 12_000
 const AUDIO_KBPS = 128
 const KEYFRAME_SECONDS = 2
-/** The end of the sound, during which it gets silent. */
-const FADE_SECONDS = 1
-/** Each still is a file until the end of the job. */
-const MOST_STILLS = 600
-/** The share of drawing in the progress. */
-const DRAW_SHARE = 0.4
 
 /**
- * Renders a video that shows pages one after another. A picture is drawn only when a layer appears or disappears, and ffmpeg
- * repeats it.
+ * Renders a video that shows pages one after another. ffmpeg gets a frame only when something changes, and repeats it.
  * @throws MediaWorkError
  */
 export async function renderVideo(
@@ -36,41 +31,51 @@ export async function renderVideo(
   const pages = order.pages.map((index) => pageOf(scene, index))
   const { height, width } = frameOf(pages)
   const seconds = pages.reduce((sum, page) => sum + secondsOf(page), 0)
-  if (scene.sound !== undefined) await checkSound(scene.sound, context)
-  const list = await drawStills(scene, order.pages, context)
+  const { filter, sounds } = await mixOf(scene, order.pages, 1, context)
   const [output = ''] = renderedPaths(outputDir, order)
   const part = partPath(output)
   const encoder = h264({ crf: 20, kbps: VIDEO_KBPS, keyframes: FRAMES_PER_SECOND * KEYFRAME_SECONDS })
-  // The colors are converted as HD players expect them.
-  const filters = `fps=${FRAMES_PER_SECOND},scale=out_color_matrix=bt709:out_range=tv,format=yuv420p,setsar=1`
+  // The colors are converted as HD players expect them, before frames are repeated.
+  const picture = `scale=out_color_matrix=bt709:out_range=tv,format=yuv420p,fps=${FRAMES_PER_SECOND},setsar=1`
   const colors = ['-colorspace', 'bt709', '-color_primaries', 'bt709', '-color_trc', 'bt709', '-color_range', 'tv']
-  const { sound } = scene
-  const length = ['-t', seconds.toFixed(3)]
-  await context.ffmpeg.run({
-    input: list,
-    isList: true,
-    sound: sound === undefined ? undefined : { path: sound.path, inputOptions: ['-stream_loop', '-1'] },
+  const frames = new PassThrough({ highWaterMark: 1 })
+  const stop = new AbortController()
+  const signal = AbortSignal.any([context.signal, stop.signal])
+  const encoding = context.ffmpeg.run({
+    input: frames,
+    sounds,
     outputOptions: [
+      '-filter_complex',
+      [`[0:v:0]${picture}[picture]`, ...(filter === undefined ? [] : [filter])].join(';'),
       '-map',
-      '0:v:0',
-      '-vf',
-      filters,
+      '[picture]',
       ...encoder,
       ...colors,
-      ...(sound === undefined ? ['-an'] : ['-map', '1:a:0', ...aac(AUDIO_KBPS, soundFilter(sound, seconds))]),
+      ...(filter === undefined ? ['-an'] : ['-map', '[sound]', ...aac(AUDIO_KBPS, null)]),
       ...STRIP_OPTIONS,
-      ...length,
+      '-t',
+      seconds.toFixed(3),
       '-movflags',
       '+faststart',
       '-f',
       'mp4',
     ],
     output: part,
-    signal: context.signal,
+    signal,
     seconds,
-    onProgress: ({ fraction, ...rest }) =>
-      context.progress({ ...rest, fraction: DRAW_SHARE + fraction * (1 - DRAW_SHARE) }),
+    onProgress: context.progress,
   })
+  const sending = sendFrames(scene, order.pages, { stream: frames, width, height }, { ...context, signal })
+  try {
+    // If ffmpeg fails, nobody reads the frames any more.
+    await Promise.all([sending, encoding])
+  } catch (error) {
+    stop.abort(new MediaWorkError('cancelled', 'The other half of the work failed.'))
+    frames.destroy()
+    await Promise.allSettled([sending, encoding])
+    context.signal.throwIfAborted()
+    throw error
+  }
   const { size: bytes } = await stat(part)
   context.signal.throwIfAborted()
   await rename(part, output)
@@ -89,50 +94,63 @@ function frameOf([first, ...rest]: readonly ScenePage[]): { width: number; heigh
   return { width, height }
 }
 
-/** @throws MediaWorkError */
-async function checkSound({ path }: SceneSound, context: WorkContext): Promise<void> {
-  try {
-    const { audio } = await probeWorkable({ path, kind: await fileKind(path), probed: undefined }, context)
-    if (audio === null) throw new MediaWorkError('unsupported', 'The file has no sound.')
-  } catch (error) {
-    if (!(error instanceof MediaWorkError)) throw error
-    throw new MediaWorkError(error.code, `/sound: ${error.message}`, { cause: error })
-  }
+interface Target {
+  readonly stream: PassThrough
+  readonly width: number
+  readonly height: number
 }
 
-function soundFilter({ volume = 1 }: SceneSound, seconds: number): string {
-  const fade = Math.min(FADE_SECONDS, seconds)
-  return `volume=${volume},afade=t=out:st=${(seconds - fade).toFixed(3)}:d=${fade.toFixed(3)}`
-}
-
-/** Draws all stills of a video as files. @returns the path of their list, for ffmpeg */
-async function drawStills(scene: Scene, pages: readonly number[], context: WorkContext): Promise<string> {
-  const folder = await context.scratch()
-  const counts = pages.map((index) => stillsOf(pageOf(scene, index)).length)
-  const total = counts.reduce((sum, count) => sum + count, 0)
-  if (total > MOST_STILLS) {
-    const message = `The layers appear and disappear ${total} times, which is more than ${MOST_STILLS}.`
-    throw new MediaWorkError('too_large', message)
+/** Sends each frame that differs from the one before it, and the last one. @throws MediaWorkError */
+async function sendFrames(
+  scene: Scene,
+  pages: readonly number[],
+  { height, stream, width }: Target,
+  context: WorkContext,
+): Promise<void> {
+  const bitmap = (): Bitmap => ({ width, height, data: new Uint8Array(width * height * 4) })
+  // One is drawn while the other is sent.
+  let [frame, sent] = [bitmap(), bitmap()]
+  const send = async (time: number, { data }: Bitmap) => {
+    stream.write(frameHeader(time, data.length))
+    await writable(stream, context.signal)
+    stream.write(data)
   }
-  const lines = ['ffconcat version 1.0']
-  let name = ''
-  let drawn = 0
+  stream.write(videoHeader(width, height, FRAMES_PER_SECOND))
+  let [pageStart, last] = [0, -1]
   for (const index of pages) {
     const page = pageOf(scene, index)
-    const painter = await PagePainter.open(scene, index, context)
-    const raw = { width: page.width, height: page.height, channels: 4 } as const
-    for (const { from, seconds } of stillsOf(page)) {
-      name = `${drawn}.png`
-      const pixels = await painter.paint(context.signal, from)
-      const opaque = sharp(pixels, { raw }).flatten({ background: '#000' })
-      await writeFile(join(folder, name), await opaque.png({ compressionLevel: 1 }).toBuffer())
-      lines.push(`file ${name}`, `duration ${seconds.toFixed(6)}`)
-      drawn += 1
-      context.progress({ fraction: (drawn / total) * DRAW_SHARE, fps: null, etaSeconds: null })
+    const pageEnd = pageStart + secondsOf(page)
+    const [from, to] = [Math.round(pageStart * FRAMES_PER_SECOND), Math.round(pageEnd * FRAMES_PER_SECOND)]
+    const frames = await PageFrames.open(scene, index, context)
+    try {
+      let key: string | undefined
+      for (let time = from; time < to; time += 1) {
+        const next = frames.keyOf(time - from)
+        if (next === key) continue
+        key = next
+        await frames.draw(time - from, frame)
+        // The other bitmap is free when everything was read.
+        await writable(stream, context.signal)
+        await send(time, frame)
+        ;[frame, sent] = [sent, frame]
+        last = time
+      }
+    } finally {
+      await frames.close()
     }
+    pageStart = pageEnd
   }
-  // ffmpeg ignores the duration of the last file.
-  const list = join(folder, 'stills.txt')
-  await writeFile(list, [...lines, `file ${name}`, ''].join('\n'))
-  return list
+  const end = Math.round(pageStart * FRAMES_PER_SECOND) - 1
+  // ffmpeg shows the last frame only once.
+  if (last < end) {
+    await writable(stream, context.signal)
+    await send(end, sent)
+  }
+  stream.end()
+}
+
+/** Waits until the reader has taken what was written. */
+async function writable(stream: PassThrough, signal: AbortSignal): Promise<void> {
+  signal.throwIfAborted()
+  if (stream.writableNeedDrain) await once(stream, 'drain', { signal })
 }

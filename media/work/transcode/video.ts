@@ -107,7 +107,7 @@ export function videoFilter(target: Frame, source: TimedMedia, rate: number): st
 }
 
 /** Tone-maps HDR (BT.2020) to BT.709, because most players and all live platforms show nothing else. */
-function toneMapFilter(transfer: HdrTransfer): string {
+export function toneMapFilter(transfer: HdrTransfer): string {
   return [
     `zscale=tin=${transfer}:pin=bt2020:min=bt2020nc:t=linear:npl=100`,
     'format=gbrpf32le',

@@ -163,7 +163,7 @@ export const renderStudioProject = operation({
   route: 'POST /api/studio/projects/{id}/render',
   summary: 'Render a studio project to pictures or a video',
   description:
-    'Renders the version that is the newest one now. Each page becomes an asset of the media library, or all of them one video with 30 frames a second, of at most 10 minutes, whose pages have the same size with even numbers. A video changes at most 600 times what it shows. The fonts are Noto Sans for Latin, Greek, Cyrillic, Devanagari, Arabic, Hebrew, Thai, Chinese, Japanese and Korean, and Twemoji for emoji. A character that none of them has makes the rendering fail. It costs no AI credits, and its assets use storage. A workspace has at most 50 renderings that have not ended, and the 100 newest ones of a project are kept.',
+    'Renders the version that is the newest one now. Each page becomes an asset of the media library, or all of them one video with 30 frames a second, of at most 10 minutes, whose pages have the same size with even numbers. Pictures show a page at its start, without animations. The fonts are Noto Sans for Latin, Greek, Cyrillic, Devanagari, Arabic, Hebrew, Thai, Chinese, Japanese and Korean, and Twemoji for emoji. A character that none of them has makes the rendering fail. It costs no AI credits, and its assets use storage. A workspace has at most 50 renderings that have not ended, and the 100 newest ones of a project are kept.',
   access: 'studio:write',
   workspace: owner('studio_projects'),
   turn: true,

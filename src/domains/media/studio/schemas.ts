@@ -12,6 +12,7 @@ import {
   Type,
   type Static,
 } from '../../../core/schema.ts'
+import { PAGE_FORMAT_NAMES, PAGE_FORMATS } from './page-formats.ts'
 
 export const MOST_PROJECT_BYTES = 5_000_000
 const MOST_PAGES = 20
@@ -37,19 +38,45 @@ const Color = Type.String({
 const Position = (description: string) => Type.Number({ minimum: -MOST_SIDE, maximum: 2 * MOST_SIDE, description })
 const Side = (description: string) => Type.Number({ minimum: 1, maximum: 2 * MOST_SIDE, description })
 
+const Volume = Type.Number({
+  minimum: 0,
+  maximum: 4,
+  description: 'Of a sound or video. 1 is the volume of the file and the default, 0 is silent',
+})
+const MOST_FILE_SECONDS = 43_200
 const Moment = (description: string) => Type.Number({ minimum: 0, maximum: MOST_VIDEO_SECONDS, description })
 
-const LAYER_KINDS = ['text', 'picture', 'box'] as const
+const LAYER_KINDS = ['text', 'picture', 'box', 'video', 'waveform', 'sound'] as const
 export type LayerKind = (typeof LAYER_KINDS)[number]
+
+const MOST_ANIMATION_SECONDS = 30
+export const EFFECTS = ['fade', 'slide', 'zoom'] as const
+const StudioAnimation = named(
+  'StudioAnimation',
+  Input({
+    effect: OneOf(EFFECTS, {
+      description:
+        '`fade` changes the opacity evenly, and the volume of a sound or video. `slide` moves the layer from outside of the page, and `zoom` makes it grow from nothing around its center: at the share p of its time, 1 − (1 − p)³ of the way is done',
+    }),
+    seconds: Type.Number({ minimum: 0.1, maximum: MOST_ANIMATION_SECONDS, description: 'How long it takes' }),
+    side: Type.Optional(
+      OneOf(['left', 'right', 'top', 'bottom'], {
+        description: 'From or to which side of the page a layer slides. `left` by default',
+      }),
+    ),
+  }),
+)
 
 const StudioLayer = named(
   'StudioLayer',
   Input({
     kind: OneOf(LAYER_KINDS, { description: 'What the layer shows. It decides which other fields it has' }),
-    left: Position('Pixels from the left edge of the page'),
-    top: Position('Pixels from the upper edge of the page'),
-    width: Side('Pixels'),
-    height: Side('Pixels'),
+    left: Type.Optional(
+      Position('Pixels from the left edge of the page. All layers but sounds need a place and a size'),
+    ),
+    top: Type.Optional(Position('Pixels from the upper edge of the page')),
+    width: Type.Optional(Side('Pixels')),
+    height: Type.Optional(Side('Pixels')),
     opacity: Type.Optional(
       Type.Number({ minimum: 0, maximum: 1, description: '0 is invisible, 1 is opaque and the default' }),
     ),
@@ -60,10 +87,36 @@ const StudioLayer = named(
       Moment('When a video shows the layer, in seconds from the start of its page. 0 by default'),
     ),
     endSeconds: Type.Optional(Moment('When a video does not show it any more. By default it is shown until the end')),
+    enter: Type.Optional({
+      ...StudioAnimation,
+      description: 'How a video makes the layer appear, from `startSeconds`. A sound can only fade',
+    }),
+    exit: Type.Optional({
+      ...StudioAnimation,
+      description: 'How a video makes the layer disappear, until its end. It is like `enter`, backwards',
+    }),
     radius: Type.Optional(
-      Type.Number({ minimum: 0, maximum: MOST_SIDE, description: 'Of the corners of a picture or box. 0 by default' }),
+      Type.Number({
+        minimum: 0,
+        maximum: MOST_SIDE,
+        description: 'Of the corners of a picture, video or box. 0 by default',
+      }),
     ),
-    color: Type.Optional({ ...Color, description: 'Of a text or box. `#rrggbb`, or `#rrggbbaa` with opacity' }),
+    color: Type.Optional({
+      ...Color,
+      description:
+        'Of a text or box, or of the bars of a waveform up to the present moment. `#rrggbb`, or `#rrggbbaa` with opacity',
+    }),
+    restColor: Type.Optional({ ...Color, description: 'Of the bars of a waveform after the present moment' }),
+    barCount: Type.Optional(
+      Type.Integer({ minimum: 4, maximum: 200, description: 'How many bars a waveform has. 60 by default' }),
+    ),
+    barRange: Type.Optional(
+      OneOf(['whole', 'moving'], {
+        description:
+          'Whether the bars of a waveform show all that is played while it is shown, which is the default, or the four seconds around the present moment. The loudest bar of all is as high as the layer',
+      }),
+    ),
     text: Type.Optional(Text(1, 5_000, { description: 'The text of a text layer' })),
     fontSize: Type.Optional(Type.Number({ minimum: 4, maximum: 1_000, description: 'Pixels. Of a text layer' })),
     fontWeight: Type.Optional(OneOf(['normal', 'bold'], { description: 'Of a text layer' })),
@@ -86,17 +139,37 @@ const StudioLayer = named(
         description: 'Of a text layer, as a multiple of its size. 1.2 by default',
       }),
     ),
-    assetId: Type.Optional({ ...Id, description: 'The asset that a picture layer shows' }),
+    assetId: Type.Optional({
+      ...Id,
+      description:
+        'The asset that a layer shows or plays: a picture, a video, or for a waveform or sound one with sound',
+    }),
     fit: Type.Optional(
       OneOf(['cover', 'contain'], {
-        description: 'Whether a picture fills its layer, which is the default, or is shown whole',
+        description: 'Whether a picture or video fills its layer, which is the default, or is shown whole',
       }),
     ),
+    fromSeconds: Type.Optional(
+      Type.Number({
+        minimum: 0,
+        maximum: MOST_FILE_SECONDS,
+        description:
+          'Where a video, waveform or sound begins in its file. 0 by default. After the end of a file, the last picture of a video stays',
+      }),
+    ),
+    volume: Type.Optional(Volume),
   }),
 )
 export type StudioLayerData = Static<typeof StudioLayer>
 
 const Pixels = (description: string) => Type.Integer({ minimum: 16, maximum: MOST_SIDE, description })
+
+export const PageFormatField = OneOf(PAGE_FORMAT_NAMES, {
+  description: `The size of a page by what it is for: ${PAGE_FORMAT_NAMES.map((name) => {
+    const { about, height, width } = PAGE_FORMATS[name]
+    return `\`${name}\` is ${width} × ${height}, for ${about}`
+  }).join('; ')}`,
+})
 
 export const StudioProjectData = named(
   'StudioProjectData',
@@ -105,8 +178,9 @@ export const StudioProjectData = named(
       schemaVersion: Type.Literal(1, { description: 'The version of this schema' }),
       pages: Type.Array(
         Input({
-          width: Pixels('Width of the page in pixels'),
-          height: Pixels('Height of the page in pixels'),
+          pageFormat: Type.Optional(PageFormatField),
+          width: Type.Optional(Pixels('Width of the page in pixels. Without `pageFormat`')),
+          height: Type.Optional(Pixels('Height of the page in pixels. Without `pageFormat`')),
           background: Color,
           seconds: Type.Optional(
             Type.Number({
@@ -123,9 +197,7 @@ export const StudioProjectData = named(
         Input(
           {
             assetId: { ...Id, description: 'An asset of the type audio' },
-            volume: Type.Optional(
-              Type.Number({ minimum: 0, maximum: 4, description: '1 is the volume of the file, and the default' }),
-            ),
+            volume: Type.Optional(Volume),
           },
           {
             description: 'What a video plays, from its start and again until its end. It fades out in the last second',
@@ -133,7 +205,7 @@ export const StudioProjectData = named(
         ),
       ),
     },
-    { description: 'What a project shows: pages with layers of text, pictures and boxes' },
+    { description: 'What a project shows: pages with layers of text, pictures, videos, boxes, waveforms and sounds' },
   ),
 )
 export type ProjectData = Static<typeof StudioProjectData>

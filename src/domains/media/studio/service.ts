@@ -9,7 +9,7 @@ import type { Sql } from '../../../core/sql.ts'
 import type { Turn } from '../../../core/turn.ts'
 import { atMost, lessThan } from '../../../db/condition.ts'
 import { findAssets } from '../assets/index.ts'
-import { assetsOf, checkProject } from './check-project.ts'
+import { assetsOf, checkProject, type AssetKind } from './check-project.ts'
 import { studioProjectCreated, studioProjectDeleted, studioProjectUpdated } from './events.ts'
 import type {
   NewProject,
@@ -27,6 +27,12 @@ const MOST_PROJECTS = 200
 /** Versions of a project that are kept. */
 const MOST_VERSIONS = 20
 const DATA = '/body/projectData'
+/** By the kind that is expected first. */
+const WRONG_KIND: Readonly<Record<AssetKind, string>> = {
+  image: 'is not a picture',
+  video: 'is not a video',
+  audio: 'is not a sound',
+}
 
 /** The projects of the studio. Every save keeps the version before it. */
 export class StudioProjects {
@@ -128,11 +134,16 @@ export class StudioProjects {
     const added = assetsOf(data, DATA).filter(({ assetId }) => !known.has(assetId))
     const ids = [...new Set(added.map(({ assetId }) => assetId))]
     const found = new Map((await findAssets(turn.sql, turn.workspaceId, ids)).map((asset) => [asset.id, asset]))
-    for (const { assetId, at, kind } of added) {
+    for (const { assetId, at, fromSeconds, kinds } of added) {
       const asset = found.get(assetId)
-      const wrong = kind === 'image' ? 'is not a picture' : 'is not a sound'
-      const message = asset === undefined ? 'is not an asset of the media library' : wrong
-      if (asset?.kind !== kind) errors.push({ path: `${at}/assetId`, code: 'asset', message })
+      const kind = kinds.find((one) => one === asset?.kind)
+      if (asset === undefined || kind === undefined) {
+        const message = asset === undefined ? 'is not an asset of the media library' : WRONG_KIND[kinds[0] ?? 'image']
+        errors.push({ path: `${at}/assetId`, code: 'asset', message })
+      } else if (asset.seconds !== null && fromSeconds >= asset.seconds && fromSeconds > 0) {
+        const message = `must be before the end of the asset, which has ${asset.seconds} s`
+        errors.push({ path: `${at}/fromSeconds`, code: 'range', message })
+      }
     }
     if (errors.length > 0) throw ValidationFailed({ errors })
   }

@@ -16,6 +16,7 @@ import {
   type NewRenderData,
   type StudioRenderData,
 } from '../schemas.ts'
+import { sizeOf } from '../page-formats.ts'
 import { studioProjects, studioRenders, studioVersions, type ProjectRow, type RenderRow } from '../tables.ts'
 import type { RenderOutcome } from './outcome.ts'
 
@@ -154,8 +155,9 @@ export class StudioRenders {
   async #checkVideo(turn: Turn, { id, version }: ProjectRow, pageNumbers: readonly number[]): Promise<void> {
     const stored = await studioVersions.first(turn.sql, { projectId: id, version })
     const pages = pageNumbers.flatMap((number) => stored?.data.pages[number - 1] ?? [])
-    const { height = 0, width = 0 } = pages[0] ?? {}
-    const message = pages.some((page) => page.width !== width || page.height !== height)
+    const sizes = pages.map(sizeOf)
+    const { height = 0, width = 0 } = sizes[0] ?? {}
+    const message = sizes.some((size) => size.width !== width || size.height !== height)
       ? 'needs pages of the same width and height'
       : width % 2 !== 0 || height % 2 !== 0
         ? 'needs pages whose width and height are even numbers'

@@ -6,6 +6,7 @@ import type { Storage } from '../../../../storage/storage.ts'
 import { fileKey, findAssets, localCopy } from '../../assets/index.ts'
 import { assetsOf } from '../check-project.ts'
 import { DEFAULT_PAGE_SECONDS, type ProjectData, type StudioLayerData } from '../schemas.ts'
+import { sizeOf } from '../page-formats.ts'
 import { RenderError } from './render-error.ts'
 
 interface Dependencies {
@@ -30,8 +31,9 @@ export async function writeScene(
   folder: string,
   signal: AbortSignal,
 ): Promise<string> {
-  const needed = assetsOf(data).filter(({ pageIndex }) =>
-    pageIndex === undefined ? withSound : pages.includes(pageIndex),
+  const needed = assetsOf(data).filter(
+    ({ isOnlyHeard, pageIndex }) =>
+      (withSound || !isOnlyHeard) && (pageIndex === undefined || pages.includes(pageIndex)),
   )
   const ids = [...new Set(needed.map(({ assetId }) => assetId))]
   const found = new Map((await findAssets(sql, workspaceId, ids)).map((asset) => [asset.id, asset]))
@@ -44,8 +46,9 @@ export async function writeScene(
     paths.set(id, await localCopy(storage, fileKey(workspaceId, fileId), own, signal))
   }
   const scene: Scene = {
-    pages: data.pages.map(({ layers, seconds = DEFAULT_PAGE_SECONDS, ...page }) => ({
-      ...page,
+    pages: data.pages.map(({ background, layers, seconds = DEFAULT_PAGE_SECONDS, ...page }) => ({
+      ...sizeOf(page),
+      background,
       seconds,
       layers: layers.map((layer) => sceneLayer(layer, paths)),
     })),
