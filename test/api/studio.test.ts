@@ -86,8 +86,8 @@ test.each<[string, object, string, string]>([
     'asset',
   ],
   [
-    'a video without a place',
-    { kind: 'video', assetId: '01939e5c-7a10-7c3e-8f21-3c5a9b2d4ea1', top: 0, width: 9, height: 9 },
+    'a box without a place',
+    { kind: 'box', color: '#ffffff', top: 0, width: 9, height: 9 },
     'left',
     'required',
   ],
