@@ -31,7 +31,7 @@ export class ChannelMembers {
     const added = userIds.filter((id) => !cached.channel.memberIds.includes(id))
     if (added.length === 0) return cached.channel
     if (cached.channel.memberIds.length + added.length > MOST_MEMBERS) {
-      throw Conflict({ message: `A channel has at most ${MOST_MEMBERS} members.` })
+      throw Conflict({ message: `A private channel has at most ${MOST_MEMBERS} members. Remove others first.` })
     }
     addMembers(turn, channelId, added)
     const channel = this.#write(turn, cached, caller.userId, added, [])

@@ -86,7 +86,8 @@ export class ChannelService {
   async delete(turn: Turn, caller: Caller, channelId: string, ifMatch: IfMatch): Promise<void> {
     const { channel } = await visibleChannel(turn, caller, channelId)
     requireVersion(ifMatch, channel.version)
-    if (channel.kind === 'dm') throw NotOfThisKind({ message: 'A direct conversation cannot be deleted.' })
+    if (channel.kind === 'dm')
+      throw NotOfThisKind({ message: 'A direct conversation cannot be deleted. Delete your messages in it instead.' })
     await channels.delete(turn.sql, { id: channelId })
     turn.settled(() => turn.memory(CHANNEL_CACHE).remove(channelId))
     turn.audit({ kind: 'channel', id: channelId, details: { name: channel.name } })
@@ -101,14 +102,16 @@ export class ChannelService {
     if (name === undefined) throw fault('name', 'required', 'is required for a channel')
     if (userIds !== undefined) throw fault('userIds', 'not_here', 'belongs to a direct conversation; use memberIds')
     if (input.private !== true && memberIds.length > 0) {
-      throw fault('memberIds', 'not_here', 'only a private channel has members')
+      throw fault('memberIds', 'not_here', 'only a private channel has members; leave it out, or set `private`')
     }
     await requireFree(turn, name)
     const count = await channels.count(turn.sql, { workspaceId: turn.workspaceId, kind: 'channel' })
     await this.#plans.requireRoom(turn.workspaceId, 'channels', count)
     const isPrivate = input.private === true
     const members = isPrivate ? [...new Set([caller.userId, ...memberIds])].sort(byCode) : []
-    if (members.length > MOST_MEMBERS) throw Conflict({ message: `A channel has at most ${MOST_MEMBERS} members.` })
+    if (members.length > MOST_MEMBERS) {
+      throw Conflict({ message: `A private channel has at most ${MOST_MEMBERS} members. Name fewer in memberIds.` })
+    }
     await requireMembers(turn, 'memberIds', memberIds)
     const channel = this.#insert(turn, caller, {
       kind: 'channel',

@@ -136,7 +136,8 @@ export class Messages {
     const before = await findLiving(turn, channelId, messageId)
     if (before.author !== caller.userId) throw NotYourMessage()
     if (before.body === body) return before
-    if (before.edits >= MOST_EDITS) throw Conflict({ message: `A message can be edited at most ${MOST_EDITS} times.` })
+    if (before.edits >= MOST_EDITS)
+      throw Conflict({ message: `A message can be edited at most ${MOST_EDITS} times. Send another one instead.` })
     const mentions = await mentionsOf(turn, member, cached.channel, body)
     const at = new Date(this.#clock.now()).toISOString()
     const edits = before.edits + 1

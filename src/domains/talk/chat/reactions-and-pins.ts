@@ -90,5 +90,6 @@ function count(reactions: MessageData['reactions']): number {
 
 async function requireRoomForPin(turn: Turn, channelId: string): Promise<void> {
   const count = await chatMessages.count(turn.sql, { channelId, pinnedAt: not(null) })
-  if (count >= MOST_PINS) throw Conflict({ message: `A channel has at most ${MOST_PINS} pinned messages.` })
+  if (count >= MOST_PINS)
+    throw Conflict({ message: `A channel has at most ${MOST_PINS} pinned messages. Unpin one first.` })
 }

@@ -78,7 +78,11 @@ export class Deliveries {
   async replaySpan(turn: Turn, webhookId: string, { after, until = Number.MAX_SAFE_INTEGER }: ReplaySpanData) {
     const webhook = await this.#enabled(turn, webhookId)
     const reader = await this.#upcoming.reader(webhook)
-    if (reader === undefined) throw Conflict({ message: 'The member who reads the events has left the workspace.' })
+    if (reader === undefined)
+      throw Conflict({
+        message:
+          'The member whose rights decide which events are sent has left the workspace. PATCH the webhook with its `events` to take their place.',
+      })
     const { events: wanted } = webhook
     const page = await this.#workspaces.eventLog.read(reader, after, SPAN, (type) => isWanted(wanted, type))
     const now = this.#foundation.clock.now()
@@ -118,7 +122,8 @@ export class Deliveries {
   async #enabled(turn: Turn, id: string): Promise<WebhookRow> {
     const webhook = await webhooks.first(turn.sql, { id, workspaceId: turn.workspaceId })
     if (webhook === undefined) throw NotFound()
-    if (webhook.status === 'disabled') throw Conflict({ message: 'The webhook is disabled. Enable it first.' })
+    if (webhook.status === 'disabled')
+      throw Conflict({ message: 'The webhook is disabled. Enable it first: PATCH it with `status: enabled`.' })
     return webhook
   }
 

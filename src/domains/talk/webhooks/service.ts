@@ -49,7 +49,8 @@ export class WebhookService {
     const { plans, secrets } = this.#parts
     const count = await webhooks.count(turn.sql, { workspaceId: turn.workspaceId })
     await plans.requireRoom(turn.workspaceId, 'webhooks', count)
-    if (count >= MOST) throw Conflict({ message: `A workspace can have ${MOST} webhooks; there are ${count}.` })
+    if (count >= MOST)
+      throw Conflict({ message: `A workspace can have ${MOST} webhooks; there are ${count}. Delete one first.` })
     const now = clock.now()
     const at = new Date(now).toISOString()
     const secret = newSecret()
