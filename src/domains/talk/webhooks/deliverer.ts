@@ -81,7 +81,7 @@ export class Deliverer {
       await leases.release(options.webhookId, options.holder)
     }
     // Events that were committed before the release have woken nobody.
-    await wakes.wake([claimed.workspaceId])
+    await wakes.wakeOne(claimed.id)
   }
 
   /** One attempt of a test, without regard to the state of the endpoint. */

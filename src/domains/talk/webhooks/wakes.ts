@@ -28,6 +28,7 @@ const IDLE = `select id, workspace_id as "workspaceId", cursor, slow, exists (
   where status = 'enabled'
     and (lease_until is null or lease_until < $1) and (blocked_until is null or blocked_until <= $1)`
 const IDLE_IN = `${IDLE} and workspace_id = any($2::uuid[])`
+const IDLE_ONE = `${IDLE} and id = $2`
 const IDLE_AFTER = `${IDLE} and id > $2 order by id limit ${PAGE}`
 
 /** Starts the delivery to endpoints that are behind the events of their workspace, or have a retry or replay due. */
@@ -56,7 +57,13 @@ export class Wakes {
     this.#known.invalidate(workspaceId)
   }
 
-  /** Adds a job for each endpoint of the workspaces that has something to get and gets nothing at the moment. */
+  /** Adds a job for an endpoint if it has something to get and gets nothing at the moment. */
+  async wakeOne(id: string): Promise<void> {
+    const now = new Date(this.#foundation.clock.now())
+    await this.#start(await this.#foundation.database.rows<Idle>(IDLE_ONE, [now, id]))
+  }
+
+  /** The same for each endpoint of the workspaces. */
   async wake(workspaceIds: readonly string[]): Promise<void> {
     const now = new Date(this.#foundation.clock.now())
     await this.#start(await this.#foundation.database.rows<Idle>(IDLE_IN, [now, workspaceIds]))
