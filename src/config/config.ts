@@ -6,6 +6,7 @@ import { cryptoSettings } from './crypto-settings.ts'
 import { mediaSettings } from './media-settings.ts'
 import { operatorSettings } from './operator-settings.ts'
 import { paymentSettings } from './payment-settings.ts'
+import { pushSettings } from './push-settings.ts'
 import { platformPairs, platformSettings, platformsOf, sandboxSettings } from './platform-settings.ts'
 import { sandboxConflicts } from '../platforms/sandbox/sandbox.ts'
 import type { PlatformSettings } from '../platforms/platform.ts'
@@ -282,6 +283,7 @@ const SETTINGS = {
     fallback: '0',
     parse: withDefault(flag, false),
   },
+  ...pushSettings,
   ...signInSettings,
   ...paymentSettings,
   ...cryptoSettings,
@@ -300,6 +302,7 @@ const TOGETHER: readonly (readonly string[])[] = [
   ['CLUSTER_CERT', 'CLUSTER_KEY', 'CLUSTER_CA'],
   ['STRIPE_SECRET_KEY', 'STRIPE_PUBLISHABLE_KEY', 'STRIPE_WEBHOOK_SECRET'],
   ['AI_BASE_URL', 'AI_MODELS'],
+  ['APNS_KEY', 'APNS_KEY_ID', 'APNS_TEAM_ID', 'APNS_TOPIC'],
   ...platformPairs,
 ]
 

@@ -253,6 +253,8 @@ test('push messages go to no private address, and only keys that can be used are
   const auth = 'tBHItJI5svbpez7KI4CCXg'
   const refused = await register({ p256dh: `B${'A'.repeat(86)}`, auth })
   expect(refused).toMatchObject({ status: 400, body: { errors: [{ path: '/body/subscription/keys/p256dh' }] } })
+  const phone = await world.as(bob).call('POST /api/users/me/devices', { body: { kind: 'fcm', token: 'x' } })
+  expect(phone).toMatchObject({ status: 400, body: { errors: [{ path: '/body/kind', code: 'not_configured' }] } })
   expect((await register({ p256dh, auth })).status).toBe(201)
   const sent = await world.as(bob).call('POST /api/users/me/devices/test')
   expect(sent.body.data.results).toMatchObject([

@@ -4,7 +4,9 @@ import { Outgoing } from '../../../fetch/outgoing.ts'
 import type { Foundation } from '../../../foundation.ts'
 import { Inbox } from './inbox.ts'
 import { NotificationMails } from './mails.ts'
+import { Apns } from './push/apns.ts'
 import { Devices } from './push/devices.ts'
+import { Fcm } from './push/fcm.ts'
 import { WebPush } from './push/web-push.ts'
 import { Spreader } from './spreader.ts'
 import { Unsubscriptions } from './unsubscribe.ts'
@@ -23,12 +25,28 @@ export function composeNotifications(foundation: Foundation, { users }: Pick<Ser
   const outgoing = Outgoing.of(config.ALLOW_PRIVATE_ADDRESSES)
   const contact = `mailto:${/[^\s<>]+@[^\s<>]+/.exec(config.MAIL_FROM)?.[0] ?? 'crier@localhost'}`
   const web = new WebPush({ sql, clock, secrets, outgoing, contact })
+  const senders = { web, fcm: fcmOf(foundation, outgoing), apns: apnsOf(foundation) }
   const notifications = {
     inbox: new Inbox(foundation),
     spreader: new Spreader(foundation),
     mails: new NotificationMails(foundation, unsubscriptions),
     unsubscriptions,
-    devices: new Devices(foundation, { secrets, web }),
+    devices: new Devices(foundation, { secrets, senders }),
   }
-  return { services: { notifications }, close: () => outgoing.close() }
+  const close = () => {
+    outgoing.close()
+    senders.apns?.close()
+  }
+  return { services: { notifications }, close }
+}
+
+function fcmOf({ clock, config }: Foundation, outgoing: Outgoing): Fcm | undefined {
+  const { FCM_SERVICE_ACCOUNT: account, FCM_URL } = config
+  return account && new Fcm({ account, url: FCM_URL.replace(/\/$/, ''), clock, outgoing })
+}
+
+function apnsOf({ clock, config }: Foundation): Apns | undefined {
+  const { APNS_KEY: key, APNS_KEY_ID: keyId, APNS_TEAM_ID: teamId, APNS_TOPIC: topic, APNS_URL: url } = config
+  if (key === undefined || keyId === undefined || teamId === undefined || topic === undefined) return undefined
+  return new Apns({ key, keyId, teamId, topic, url, clock })
 }

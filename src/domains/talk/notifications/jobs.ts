@@ -37,7 +37,10 @@ export const pushNotification = job({
   data: Type.Object({ deviceId: Id, notificationId: Id, held: Type.Boolean() }),
   attempts: 8,
   backoff: { firstMs: 2_000, maxMs: 10 * 60_000 },
-  run: async ({ data, notifications }) => notifications.devices.deliver(data),
+  run: async ({ data, effect, notifications }) => {
+    const again = await notifications.devices.deliver(data)
+    if (again !== undefined) await effect(async (tx) => notifications.devices.again(tx, data, again))
+  },
 })
 
 export const notificationRetention = schedule({

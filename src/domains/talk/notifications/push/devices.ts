@@ -1,7 +1,9 @@
-import { createHash, ECDH } from 'node:crypto'
-import { NotFound, ValidationFailed } from '../../../../core/errors.ts'
+import { createHash } from 'node:crypto'
+import { NotFound } from '../../../../core/errors.ts'
+import { SECOND } from '../../../../core/clock.ts'
 import { uuidv7 } from '../../../../core/id.ts'
 import { UnrecoverableError } from '../../../../core/job.ts'
+import type { Sql } from '../../../../core/sql.ts'
 import { pageOf, type PageRequest } from '../../../../core/page.ts'
 import type { PageResult } from '../../../../core/reply.ts'
 import type { SealedBox } from '../../../../core/sealed-box.ts'
@@ -10,45 +12,59 @@ import type { Foundation } from '../../../../foundation.ts'
 import { textsFor } from '../../../../language/texts.ts'
 import { findReaders, type Reader } from '../../../identity/users/index.ts'
 import { unreadOf } from '../box.ts'
+import { pushNotification } from '../jobs.ts'
 import { notifications } from '../tables.ts'
 import { actorsOf, viewOf } from '../views.ts'
 import type { DeviceData, NewDeviceData, TestPushData } from './schemas.ts'
 import { pushDevices, type PushDeviceRow } from './tables.ts'
-import { DEFAULT_TTL_SECONDS, type PushMessage, type PushResult, type Subscription, type WebPush } from './web-push.ts'
+import { checkAddress, sendTo, type Address, type Senders } from './addresses.ts'
+import { DEFAULT_TTL_SECONDS, type PushMessage, type PushResult } from './message.ts'
 
 /** Devices of a user. Another one replaces the one that was registered first. */
 const MOST = 20
 /** Characters of a text in a message. Push services accept about 4,000 bytes. */
 const TEXT = 500
 
+interface PushData {
+  readonly deviceId: string
+  readonly notificationId: string
+  /** Whether quiet hours have held it back. One message then stands for all that were. */
+  readonly held: boolean
+}
+
 /** The devices of users, and the messages to them. */
 export class Devices {
-  readonly #foundation: Pick<Foundation, 'clock' | 'database' | 'declared'>
+  readonly #foundation: Pick<Foundation, 'clock' | 'database' | 'declared' | 'jobs'>
   readonly #secrets: SealedBox
-  readonly #web: WebPush
+  readonly #senders: Senders
 
   constructor(
-    foundation: Pick<Foundation, 'clock' | 'database' | 'declared'>,
-    { secrets, web }: { secrets: SealedBox; web: WebPush },
+    foundation: Pick<Foundation, 'clock' | 'database' | 'declared' | 'jobs'>,
+    { secrets, senders }: { secrets: SealedBox; senders: Senders },
   ) {
     this.#foundation = foundation
     this.#secrets = secrets
-    this.#web = web
+    this.#senders = senders
   }
 
   async list(userId: string, page: PageRequest): Promise<{ page: PageResult<DeviceData>; key: string }> {
     const rows = await pushDevices.page(this.#foundation.database, { userId }, page)
     const key = ({ createdAt, id }: PushDeviceRow) => ({ createdAt, id })
-    return { page: pageOf(rows, page.limit, key, deviceView), key: await this.#web.publicKey() }
+    return { page: pageOf(rows, page.limit, key, deviceView), key: await this.#senders.web.publicKey() }
   }
 
-  /** Registers a device. The same subscription again is the same device, which may move to another user. */
-  async register(userId: string, { kind, name = '', subscription }: NewDeviceData): Promise<DeviceData> {
+  /**
+   * Registers a device. The same subscription or token again is the same device, which may move to another user.
+   * @throws AppError validation_failed
+   */
+  async register(userId: string, given: NewDeviceData): Promise<DeviceData> {
     const { clock, database } = this.#foundation
-    checkSubscription(subscription)
+    const { kind, name = '' } = given
+    const address = checkAddress(given, this.#senders)
     const at = new Date(clock.now())
-    const addressDigest = createHash('sha256').update(`${kind} ${subscription.endpoint}`).digest('base64url')
-    const subscriptionSealed = this.#secrets.seal(JSON.stringify(subscription))
+    const digested = `${kind} ${'token' in address ? address.token : address.endpoint}`
+    const addressDigest = createHash('sha256').update(digested).digest('base64url')
+    const subscriptionSealed = this.#secrets.seal(JSON.stringify(address))
     return database.transaction(async (tx) => {
       const row = { id: uuidv7(clock.now()), userId, kind, name, addressDigest, subscriptionSealed, error: null }
       const changes = ['userId', 'name', 'subscriptionSealed', 'error', 'updatedAt'] as const
@@ -69,14 +85,14 @@ export class Devices {
 
   /** Sends a message to every device of a user, and says what came of it. */
   async test(userId: string): Promise<TestPushData> {
-    const { database } = this.#foundation
+    const { clock, database } = this.#foundation
     const rows = await pushDevices.find(database, { userId }, { orderBy: ['id desc'] })
     const [reader] = await findReaders(database, [userId])
     const title = textsFor(reader?.language ?? 'en').say('notification.test')
-    const payload = JSON.stringify({ type: 'test', title, text: '' })
+    const fields = { title, text: '', data: { type: 'test' }, unreadCount: undefined, urgent: true, ttlSeconds: 60 }
     const results = await Promise.all(
       rows.map(async (row) => {
-        const result = await this.#send(row, { payload, urgent: true, ttlSeconds: 60, topic: `test ${row.id}` })
+        const result = await this.#send(row, { ...fields, id: uuidv7(clock.now()), topic: `test ${row.id}` })
         const error = result.outcome === 'accepted' ? null : result.error
         return { deviceId: row.id, delivered: error === null, error }
       }),
@@ -86,19 +102,27 @@ export class Devices {
 
   /**
    * Sends a notification to a device, unless it was read meanwhile.
-   * @param held whether quiet hours have held it back. One message then stands for all that were
+   * @returns when it should be sent again, if the push service has asked to wait
    * @throws Error when it should be sent again later
    */
-  async deliver({ deviceId, held, notificationId }: { deviceId: string; notificationId: string; held: boolean }) {
-    const { database } = this.#foundation
+  async deliver({ deviceId, held, notificationId }: PushData): Promise<Date | undefined> {
+    const { clock, database } = this.#foundation
     const device = await pushDevices.first(database, { id: deviceId })
     const [reader] = device === undefined ? [] : await findReaders(database, [device.userId])
-    if (device === undefined || reader === undefined) return
+    if (device === undefined || reader === undefined) return undefined
     const message = await this.#messageOf(reader, notificationId, held)
-    if (message === undefined) return
+    if (message === undefined) return undefined
     const result = await this.#send(device, message)
-    if (result.outcome === 'later') throw new Error(result.error)
     if (result.outcome === 'refused') throw new UnrecoverableError(result.error)
+    if (result.outcome !== 'later') return undefined
+    if (result.waitMs === undefined) throw new Error(result.error)
+    // Nobody reads a message that is older than its time to live.
+    return result.waitMs >= message.ttlSeconds * SECOND ? undefined : new Date(clock.now() + result.waitMs)
+  }
+
+  /** Adds the job that sends a message again at a time. */
+  async again(sql: Sql, data: PushData, runAt: Date): Promise<void> {
+    await this.#foundation.jobs.add(sql, pushNotification, data, { runAt })
   }
 
   async #messageOf(reader: Reader, notificationId: string, held: boolean): Promise<PushMessage | undefined> {
@@ -112,13 +136,17 @@ export class Devices {
     const view = viewOf(row, type, await actorsOf(database, [row]), reader.language)
     const several = { title: textsFor(reader.language).say('notification.digest', { count: unreadCount }), text: '' }
     const { _id, kind, resourceId, resourceKind, text, title, workspaceId } = view
-    const shown = isMany
-      ? several
-      : { notificationId: _id, kind, title, text: text.slice(0, TEXT), workspaceId, resourceKind, resourceId }
+    const details = { notificationId: _id, kind, workspaceId, resourceKind, resourceId }
+    const age = held ? 0 : Math.floor((this.#foundation.clock.now() - Date.parse(row.latestAt)) / SECOND)
+    const ttlSeconds = (type.ttlSeconds ?? DEFAULT_TTL_SECONDS) - age
+    if (ttlSeconds <= 0) return undefined
     return {
-      payload: JSON.stringify({ type: isMany ? 'notifications' : row.type, ...shown, unreadCount }),
+      id: row.id,
+      ...(isMany ? several : { title, text: text.slice(0, TEXT) }),
+      data: isMany ? { type: 'notifications' } : { type: row.type, ...details },
+      unreadCount,
       urgent: type.urgent === true,
-      ttlSeconds: type.ttlSeconds ?? DEFAULT_TTL_SECONDS,
+      ttlSeconds,
       topic: isMany ? 'notifications' : row.id,
     }
   }
@@ -126,8 +154,8 @@ export class Devices {
   /** Sends a message, and removes the device if its subscription has ended. */
   async #send(row: PushDeviceRow, message: PushMessage): Promise<PushResult> {
     const { clock, database } = this.#foundation
-    const subscription = JSON.parse(this.#secrets.open(row.subscriptionSealed)) as Subscription
-    const result = await this.#web.send(subscription, message)
+    const address = JSON.parse(this.#secrets.open(row.subscriptionSealed)) as Address
+    const result = await sendTo(this.#senders, row.kind, address, message)
     const where = { id: row.id, subscriptionSealed: row.subscriptionSealed }
     const at = new Date(clock.now())
     if (result.outcome === 'gone') await pushDevices.delete(database, where)
@@ -135,20 +163,6 @@ export class Devices {
       await pushDevices.update(database, where, { lastDeliveredAt: at, error: null })
     } else await pushDevices.update(database, where, { error: result.error })
     return result
-  }
-}
-
-/** @throws AppError validation_failed unless messages can be encrypted for the subscription */
-function checkSubscription({ endpoint, keys: { p256dh } }: Subscription): void {
-  if (!URL.canParse(endpoint)) {
-    const message = 'must be the URL of a push service'
-    throw ValidationFailed({ errors: [{ path: '/body/subscription/endpoint', code: 'url', message }] })
-  }
-  try {
-    ECDH.convertKey(p256dh, 'prime256v1', 'base64url')
-  } catch {
-    const message = 'must be a point on the curve P-256'
-    throw ValidationFailed({ errors: [{ path: '/body/subscription/keys/p256dh', code: 'key', message }] })
   }
 }
 

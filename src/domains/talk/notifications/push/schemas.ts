@@ -13,7 +13,10 @@ import {
 } from '../../../../core/schema.ts'
 import { DEVICE_KINDS } from './tables.ts'
 
-const KindSchema = OneOf(DEVICE_KINDS, { description: 'How it gets messages: `web` is Web Push of a browser' })
+const KindSchema = OneOf(DEVICE_KINDS, {
+  description:
+    'How it gets messages: `web` is Web Push of a browser, `fcm` Firebase Cloud Messaging (Android), `apns` the service of Apple (iOS)',
+})
 
 export const DeviceView = named(
   'Device',
@@ -48,18 +51,25 @@ const Key = (characters: number, description: string) =>
   Type.String({ pattern: `^[A-Za-z0-9_-]{${characters}}$`, description })
 
 export const NewDevice = Input({
-  kind: OneOf(['web'] as const, { description: 'Web Push of a browser' }),
+  kind: KindSchema,
   name: Type.Optional(Text(0, 100, { description: 'Such as `Firefox on Linux`' })),
-  subscription: Input(
-    {
-      endpoint: Text(1, 2_000, { description: 'Where messages are sent: an `https` URL of the push service' }),
-      expirationTime: Type.Optional(Nullable(Type.Number())),
-      keys: Input({
-        p256dh: Key(87, 'The public key of the browser, in base64url'),
-        auth: Key(22, 'The secret of the browser, in base64url'),
-      }),
-    },
-    { description: 'What `pushManager.subscribe` returns, as JSON' },
+  token: Type.Optional(
+    Text(1, 4_096, {
+      description: 'For `fcm`, the registration token of the app. For `apns`, the device token in hexadecimal',
+    }),
+  ),
+  subscription: Type.Optional(
+    Input(
+      {
+        endpoint: Text(1, 2_000, { description: 'Where messages are sent: an `https` URL of the push service' }),
+        expirationTime: Type.Optional(Nullable(Type.Number())),
+        keys: Input({
+          p256dh: Key(87, 'The public key of the browser, in base64url'),
+          auth: Key(22, 'The secret of the browser, in base64url'),
+        }),
+      },
+      { description: 'For `web`, what `pushManager.subscribe` returns, as JSON' },
+    ),
   ),
 })
 export type NewDeviceData = Static<typeof NewDevice>

@@ -19,7 +19,7 @@ export const PushDevice = defineEntity({
     name: p.text(),
     /** A digest of where its messages go. A device belongs to the user who registered it last. */
     addressDigest: p.text().unique('push_devices_address_digest_key'),
-    /** The subscription. It contains the keys of the browser. */
+    /** The subscription, which contains the keys of the browser, or the token of the app. */
     subscriptionSealed: p.text(),
     lastDeliveredAt: timestamp().nullable(),
     /** Why the last message was not accepted. */

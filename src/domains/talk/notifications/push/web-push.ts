@@ -1,31 +1,14 @@
-import { createHash } from 'node:crypto'
 import webPush from 'web-push'
-import { HOUR, SECOND, type Clock } from '../../../../core/clock.ts'
+import { SECOND, type Clock } from '../../../../core/clock.ts'
 import type { SealedBox } from '../../../../core/sealed-box.ts'
 import type { Sql } from '../../../../core/sql.ts'
 import { OutgoingError, type Outgoing } from '../../../../fetch/outgoing.ts'
+import { retryAfterOf } from '../../../../fetch/retry-after.ts'
+import { REPLY_BYTES, resultOf, TIMEOUT_MS, topicOf, type PushMessage, type PushResult } from './message.ts'
 import type { NewDeviceData } from './schemas.ts'
 import { pushKeys } from './tables.ts'
 
-const TIMEOUT_MS = 10 * SECOND
-/** Replies of push services are short. */
-const REPLY_BYTES = 10_000
-
-export type Subscription = NewDeviceData['subscription']
-
-export interface PushMessage {
-  /** JSON. */
-  readonly payload: string
-  readonly urgent: boolean
-  readonly ttlSeconds: number
-  /** A later message with the same topic replaces this one if the device has not got it yet. */
-  readonly topic: string
-}
-
-/** What came of a message. `gone`: the subscription has ended. `later`: another attempt can help. */
-export type PushResult =
-  | { readonly outcome: 'accepted' }
-  | { readonly outcome: 'gone' | 'later' | 'refused'; readonly error: string }
+export type Subscription = NonNullable<NewDeviceData['subscription']>
 
 interface Keys {
   readonly publicKey: string
@@ -47,20 +30,25 @@ export class WebPush {
     return (await this.#keysOf()).publicKey
   }
 
-  async send(subscription: Subscription, { payload, topic, ttlSeconds, urgent }: PushMessage): Promise<PushResult> {
-    const { contact, outgoing } = this.#parts
+  async send(subscription: Subscription, message: PushMessage): Promise<PushResult> {
+    const { clock, contact, outgoing } = this.#parts
+    const { data, text, title, ttlSeconds, unreadCount, urgent } = message
+    const payload = JSON.stringify({ ...data, title, text, unreadCount })
     const { endpoint, keys } = subscription
     const { body, headers } = webPush.generateRequestDetails({ endpoint, keys }, payload, {
       vapidDetails: { subject: contact, ...(await this.#keysOf()) },
       TTL: ttlSeconds,
       urgency: urgent ? 'high' : 'normal',
-      topic: createHash('sha256').update(topic).digest('base64url').slice(0, 32),
+      topic: topicOf(message),
       contentEncoding: 'aes128gcm',
     })
     try {
-      const limits = { maxBytes: REPLY_BYTES, cut: true, timeoutMs: TIMEOUT_MS }
+      const limits = { maxBytes: REPLY_BYTES, cut: true, timeoutMs: TIMEOUT_MS, wholly: true }
       const reply = await outgoing.send({ method: 'POST', url: endpoint, headers, body, ...limits })
-      return resultOf(reply.status)
+      const { status } = reply
+      if (status === 404 || status === 410) return { outcome: 'gone', error: `The push service replied ${status}.` }
+      const seconds = retryAfterOf(reply.headers, clock.now())
+      return resultOf(status, '', seconds === undefined ? undefined : seconds * SECOND)
     } catch (error) {
       if (!(error instanceof OutgoingError)) throw error
       return { outcome: error.fault === 'refused' ? 'refused' : 'later', error: error.message }
@@ -86,13 +74,3 @@ export class WebPush {
     return { publicKey, privateKey: secrets.open(privateKeySealed) }
   }
 }
-
-function resultOf(status: number): PushResult {
-  const error = `The push service replied ${status}.`
-  if (status >= 200 && status < 300) return { outcome: 'accepted' }
-  if (status === 404 || status === 410) return { outcome: 'gone', error }
-  return { outcome: status === 429 || status >= 500 ? 'later' : 'refused', error }
-}
-
-/** How long push services keep a message for a device that is off, unless its type says otherwise. */
-export const DEFAULT_TTL_SECONDS = (24 * HOUR) / SECOND
