@@ -11,7 +11,7 @@
  * Exits with 1 otherwise.
  */
 import { setTimeout as delay } from 'node:timers/promises'
-import { machine } from '../bench/support/process.ts'
+import { cpuSeconds, machine } from '../bench/support/process.ts'
 import { startBenchServer } from '../bench/support/workspace.ts'
 import { FAILINGS, startEndpoints, type Endpoint } from './support/endpoints.ts'
 
@@ -91,12 +91,15 @@ try {
   }
   await addEndpoints(workspaceIds)
   const began = performance.now()
+  const cpuBefore = cpuSeconds(server.crier.pid)
   await emit(workspaceIds)
   console.log(`emitted in ${((performance.now() - began) / 1_000).toFixed(1)} s`)
   await delay(MOST_LATE_MS + 1_000)
   const healthy = endpoints.all.filter(({ failing }) => failing === undefined)
   const late = healthy.flatMap(({ lateMs }) => lateMs).toSorted((a, b) => a - b)
   const at = (share: number) => `${late[Math.min(late.length - 1, Math.floor(share * late.length))]} ms`
+  const cpuMs = ((cpuSeconds(server.crier.pid) - cpuBefore) * 1_000) / late.length
+  console.log(`the server used ${cpuMs.toFixed(1)} ms of CPU for each of these deliveries, with the requests that emit`)
   console.log(
     `${late.length} deliveries to ${healthy.length} healthy endpoints: p50 ${at(0.5)}, p99 ${at(0.99)}, latest ${at(1)}`,
   )
