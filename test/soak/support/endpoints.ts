@@ -27,7 +27,10 @@ export async function startEndpoints() {
     const arrivedAt = Date.now()
     const body = JSON.parse(await text(request)) as { seq: number; timestamp: string }
     const endpoint = all.get(request.url ?? '')
-    if (endpoint === undefined) return void reply.writeHead(404).end()
+    if (endpoint === undefined) {
+      reply.writeHead(404).end()
+      return
+    }
     const failing = isWell ? undefined : endpoint.failing
     if (failing === undefined || failing === 'is slow') {
       endpoint.accepted.push(body.seq)
