@@ -99,7 +99,7 @@ export class ApnsService {
   async #judge(headers: IncomingHttpHeaders, body: string): Promise<ApnsFailure | undefined> {
     const [, token = ''] = /^\/3\/device\/([0-9a-f]+)$/.exec(String(headers[':path'])) ?? []
     if (headers[':method'] !== 'POST') return { status: 405, reason: 'MethodNotAllowed' }
-    const unauthorized = await this.#unauthorized(String(headers.authorization ?? ''))
+    const unauthorized = await this.#unauthorized(headers.authorization ?? '')
     if (unauthorized !== undefined) return { status: 403, reason: unauthorized }
     const bad = badHeader(headers) ?? badPayload(body)
     if (bad !== undefined) return { status: bad === 'PayloadTooLarge' ? 413 : 400, reason: bad }

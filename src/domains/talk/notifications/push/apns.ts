@@ -145,7 +145,7 @@ function payloadOf({ data, text, title, unreadCount }: PushMessage): string {
 
 function reasonOf(text: string): string {
   try {
-    return String((JSON.parse(text) as { reason?: unknown }).reason ?? '')
+    return (JSON.parse(text) as { reason?: string }).reason ?? ''
   } catch {
     return ''
   }
