@@ -146,7 +146,7 @@ test('everything that a cancellation needs can be done with the keyboard, in Ger
   await page.getByRole('dialog').getByText('Ungenutzte Zeit').first().waitFor()
   await shot(page, 'checkout-de-dark')
   await page.keyboard.press('Escape')
-  expect(await page.evaluate('document.activeElement.textContent')).toBe('Pro nehmen')
+  await page.waitForFunction(`document.activeElement.textContent === 'Pro nehmen'`)
   await page.goto(`${desk.app.url}/billing#overview`)
   await tabTo(page, /^Abonnement kündigen$/)
   await page.keyboard.press('Enter')

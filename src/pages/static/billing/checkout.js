@@ -1,4 +1,4 @@
-import { button, choice, field, h, onSubmit, openDialog } from './dom.js'
+import { button, choice, field, h, onSubmit, openDialog, showIn } from './dom.js'
 import { handleAction, payThrough } from './pay.js'
 import { call, newKey } from './session.js'
 import { day, money, named, t } from './texts.js'
@@ -41,7 +41,8 @@ class Purchase {
   }
 
   fail(message) {
-    this.#body.replaceChildren(
+    showIn(
+      this.#body,
       h('p', { role: 'alert' }, message),
       h(
         'div.actions',
@@ -85,7 +86,8 @@ class Purchase {
     )
     const ways = quote.total === 0 ? undefined : this.#waysToPay(price)
     if (ways === null) pay.disabled = true
-    this.#body.replaceChildren(
+    showIn(
+      this.#body,
       quoteTable(quote),
       h(
         'p.quiet',

@@ -31,16 +31,16 @@ export function choice(label, properties) {
   return h('label.choice', {}, h('input', properties), h('span', {}, label))
 }
 
-/** A button that is disabled while its work runs, so that a second click does nothing. */
+/** A button that does nothing while its work runs. It is not disabled then, because it would lose the focus. */
 export function button(label, work, { kind } = {}) {
   const element = h(kind === undefined ? 'button' : `button.${kind}`, { type: 'button' }, label)
   element.addEventListener('click', async () => {
-    if (element.disabled) return
-    element.disabled = true
+    if (element.ariaDisabled === 'true') return
+    element.ariaDisabled = 'true'
     try {
       await work(element)
     } finally {
-      element.disabled = false
+      element.ariaDisabled = null
     }
   })
   return element
@@ -69,17 +69,23 @@ export function openDialog(title, fill) {
   })
 }
 
-/** Runs the work of a form. Its buttons are disabled until it ends. */
+/** Replaces what a dialog shows. If that had the focus, the title of the dialog gets it. */
+export function showIn(body, ...children) {
+  body.replaceChildren(...children)
+  const dialog = body.closest('dialog')
+  if (dialog !== null && !dialog.contains(document.activeElement)) dialog.querySelector('h2').focus()
+}
+
+/** Runs the work of a form. Sending it again does nothing until it ends. */
 export function onSubmit(form, work) {
   form.addEventListener('submit', async (event) => {
     event.preventDefault()
-    const buttons = [...form.querySelectorAll('button')].filter(({ disabled }) => !disabled)
-    if (buttons.length === 0) return
-    for (const one of buttons) one.disabled = true
+    if (form.ariaBusy === 'true') return
+    form.ariaBusy = 'true'
     try {
       await work(event)
     } finally {
-      for (const one of buttons) one.disabled = false
+      form.ariaBusy = null
     }
   })
   return form

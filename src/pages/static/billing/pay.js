@@ -1,5 +1,5 @@
 import { renderSVG } from '/pages/billing/qr.js'
-import { button, h } from './dom.js'
+import { button, h, showIn } from './dom.js'
 import { cardElement, nextAction } from './card.js'
 import { call } from './session.js'
 import { money, named, t, time } from './texts.js'
@@ -21,12 +21,12 @@ export async function payThrough(gateway, input, { body, close, done, key }) {
     {},
     button(t('close'), () => close()),
   )
-  if (!started.ok) return body.replaceChildren(h('p', { role: 'alert' }, started.message), leave)
+  if (!started.ok) return showIn(body, h('p', { role: 'alert' }, started.message), leave)
   const { data } = started
   if (data.payment.status === 'succeeded') return done(outcome(data.payment).message)
   if (gateway.kind === 'card') return enterCard(gateway, data, { body, close, done })
   if (gateway.kind === 'crypto') return showCoins(data, { body, done, leave })
-  body.replaceChildren(...transferSteps(data), leave)
+  showIn(body, ...transferSteps(data), leave)
 }
 
 async function enterCard({ publicKey, scriptUrl }, { clientSecret, payment }, { body, close, done }) {
@@ -34,7 +34,8 @@ async function enterCard({ publicKey, scriptUrl }, { clientSecret, payment }, { 
   const error = h('p', { role: 'alert' })
   const pay = button(t('checkout.pay', { price: money(payment) }), () => confirm(), { kind: 'primary' })
   pay.disabled = true
-  body.replaceChildren(
+  showIn(
+    body,
     h('p', {}, payment.description),
     element,
     h('p.quiet', {}, t('card.saved')),
@@ -122,7 +123,8 @@ async function showCoins(start, { body, done, leave }) {
   svg.setAttribute('class', 'qr')
   svg.setAttribute('role', 'img')
   svg.setAttribute('aria-label', t('coins.qr'))
-  body.replaceChildren(
+  showIn(
+    body,
     h('p', {}, t('coins.about', { price: money(payment) })),
     fact(t('coins.amount', { coin: crypto.coin.toUpperCase() }), copyable(crypto.coinAmount)),
     fact(t('coins.address'), copyable(crypto.address)),
