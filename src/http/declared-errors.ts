@@ -25,10 +25,8 @@ import {
   UnsupportedMediaType,
   ValidationFailed,
 } from '../core/errors.ts'
+import { ALWAYS_ON } from '../core/service-switch.ts'
 import { returnsFile, type NamedOperation } from '../core/operation.ts'
-
-/** Domains that cannot be switched off: without them, no service could be switched on again. */
-export const ALWAYS_ON = new Set(['auth', 'services', 'health'])
 
 /** The errors that the pipeline can return for an operation. OpenAPI lists them and the tests expect them. */
 export function pipelineErrors(op: NamedOperation): ErrorDefinition[] {

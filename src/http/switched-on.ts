@@ -1,5 +1,4 @@
-import { ServiceDisabled } from '../core/errors.ts'
-import { ALWAYS_ON } from './declared-errors.ts'
+import { requireOn } from '../core/service-switch.ts'
 import type { PipelineOptions } from './pipeline.ts'
 import type { RequestState } from './request-state.ts'
 
@@ -8,7 +7,5 @@ import type { RequestState } from './request-state.ts'
  * @throws AppError service_disabled
  */
 export function requireSwitchedOn({ compiled }: RequestState, { switches }: PipelineOptions): void {
-  const { domain } = compiled.op
-  if (ALWAYS_ON.has(domain) || switches.isOn(domain)) return
-  throw ServiceDisabled({ message: `The service ${domain} is currently switched off.`, retryAfter: 30 })
+  requireOn(switches, compiled.op.domain)
 }

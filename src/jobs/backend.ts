@@ -126,12 +126,12 @@ export class Backend {
   }
 
   /** Starts a worker for a queue, with the settings of `QUEUES` unless `own` has others. `run` never throws. */
-  work(queueName: QueueName, run: (id: string) => Promise<Verdict>, own: QueueBounds = {}): void {
+  work(queueName: QueueName, run: (id: string, name: string) => Promise<Verdict>, own: QueueBounds = {}): void {
     if (this.#workers.has(queueName)) return
     const { library, workerConnection, prefix, factory, drainDelay } = this.store
     const { concurrency, rate }: QueueSettings = { ...QUEUES[queueName], ...own }
     const process = async (job: Job, token?: string) => {
-      const verdict = await run(job.id ?? '')
+      const verdict = await run(job.id ?? '', job.name)
       if (verdict.kind === 'again') throw new AgainError(verdict.reason, verdict.inMs)
       if (verdict.kind === 'dead') throw new library.UnrecoverableError(verdict.reason)
       if (verdict.kind === 'handed back') {

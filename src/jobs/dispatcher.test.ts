@@ -47,6 +47,7 @@ function start() {
   const dispatcher = new Dispatcher({
     outbox: outbox as Outbox,
     lines: { claim: async () => lines.shift() ?? [] } as unknown as Lines,
+    holding: { apply: async () => false },
     clock,
     log: createLog({ level: 'silent' }),
     backend: async () => backend as Backend,

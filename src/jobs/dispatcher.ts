@@ -2,12 +2,14 @@ import type { Clock } from '../core/clock.ts'
 import type { QueueName } from '../core/job.ts'
 import type { Logger } from '../core/log.ts'
 import type { Backend } from './backend.ts'
+import type { Holding } from './holding.ts'
 import type { Lines } from './lines.ts'
 import type { DueRow, Outbox } from './outbox.ts'
 
 export interface DispatcherOptions {
   readonly outbox: Outbox
   readonly lines: Lines
+  readonly holding: Pick<Holding, 'apply'>
   readonly clock: Clock
   readonly log: Logger
   /** The backend, opened when first needed. */
@@ -71,10 +73,11 @@ export class Dispatcher {
 
   /** @returns whether more rows may be due */
   async #dispatch(): Promise<boolean> {
-    const { lines, outbox } = this.#options
+    const { holding, lines, outbox } = this.#options
+    const more = await holding.apply()
     const [rows, ofLines] = await Promise.all([outbox.claimDue(AT_ONCE), lines.claim()])
     await this.#add([...rows, ...ofLines])
-    return rows.length === AT_ONCE
+    return more || rows.length === AT_ONCE
   }
 
   async #add(rows: readonly DueRow[]): Promise<void> {

@@ -90,7 +90,7 @@ function measures({ clock, log, metrics, sql }: ObserverOptions) {
         const rows = await sql.rows<CountRow>(COUNTS, [new Date(clock.now())])
         this.reset()
         for (const row of rows) {
-          for (const state of ['waiting', 'delayed', 'active', 'dead'] as const) {
+          for (const state of ['waiting', 'held', 'delayed', 'active', 'dead'] as const) {
             this.set({ queue: row.queue, state }, row[state])
           }
         }

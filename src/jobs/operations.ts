@@ -56,7 +56,7 @@ export const drainQueue = operation({
   ...REMOVING,
   route: 'POST /api/queue/drain',
   summary: 'Delete the waiting jobs of a queue',
-  description: 'Running jobs continue. Dead jobs stay.',
+  description: 'Jobs that wait for their time or their service are deleted too. Running jobs continue. Dead jobs stay.',
   body: QueueBody,
   example: { body: { queue: 'mail' } },
   handle: async ({ body, queues }) => ok('Queue drained', { removedCount: await queues.drain(body.queue) }),

@@ -20,6 +20,7 @@ export type JobRow = Omit<Row<typeof FinishedJob>, 'startedAt' | 'finishedAt'> &
 export interface CountRow {
   readonly queue: string
   readonly waiting: number
+  readonly held: number
   readonly delayed: number
   readonly active: number
   readonly dead: number
@@ -43,14 +44,17 @@ interface Filter {
   readonly state?: JobState | undefined
 }
 
-/** Waiting and delayed jobs. A failed job waits in its queue until its next attempt. */
-export const WAITING = { state: anyOf(['waiting', 'queued'] as const) }
+/** Waiting and delayed jobs that are not held. A failed job waits in its queue until its next attempt. */
+const OPEN = { state: anyOf(['waiting', 'queued'] as const) }
+
+/** Jobs that wait for a worker, their time, or their service. */
+export const WAITING = { state: anyOf(['waiting', 'held', 'queued'] as const) }
 
 /** The condition for jobs in a state of the API, other than done. */
 export function conditionOf(state: Exclude<JobState, 'done'>, now: Date): Where<RowInput<typeof OutboxRow>> {
-  if (state === 'dead') return { state }
+  if (state === 'dead' || state === 'held') return { state }
   if (state === 'active') return { state: 'running' }
-  return { ...WAITING, runAt: state === 'delayed' ? greaterThan(now) : atMost(now) }
+  return { ...OPEN, runAt: state === 'delayed' ? greaterThan(now) : atMost(now) }
 }
 
 /** A page of `limit + 1` jobs, newest first. */
@@ -90,7 +94,7 @@ function doneJob(row: Row<typeof FinishedJob>): JobRow {
 }
 
 function stateOf({ state, runAt }: Row<typeof OutboxRow>, now: Date): JobState {
-  if (state === 'dead') return 'dead'
+  if (state === 'dead' || state === 'held') return state
   if (state === 'running') return 'active'
   return Date.parse(runAt) > now.getTime() ? 'delayed' : 'waiting'
 }
@@ -99,6 +103,7 @@ function stateOf({ state, runAt }: Row<typeof OutboxRow>, now: Date): JobState {
 export const COUNTS = `
   select queue,
     count(*) filter (where state in ('waiting', 'queued') and run_at <= $1) as waiting,
+    count(*) filter (where state = 'held') as held,
     count(*) filter (where state in ('waiting', 'queued') and run_at > $1) as delayed,
     count(*) filter (where state = 'running') as active,
     count(*) filter (where state = 'dead') as dead,
@@ -117,12 +122,17 @@ export const FINISHED = `
       filter (where finished_at > $4) as run_ms
   from finished_jobs where finished_at > $1 group by queue`
 
-export function jobView(row: JobRow, maxAttempts: number | undefined): Static<typeof JobView> {
+export function jobView(
+  row: JobRow,
+  maxAttempts: number | undefined,
+  service: string | undefined,
+): Static<typeof JobView> {
   const sealed = typeof (row.data as { sealed?: unknown } | null)?.sealed === 'string'
   return {
     _id: row.id,
     queue: row.queue,
     name: row.name,
+    service: service ?? null,
     state: row.state,
     workspaceId: row.workspaceId,
     attempts: row.attempts,

@@ -41,6 +41,8 @@ export interface QueueServiceOptions {
   readonly clock: Clock
   readonly coordination: Coordination
   readonly declared: ReadonlyMap<string, AnyJob>
+  /** The service of each job that waits while its service is switched off, by the name of the job. */
+  readonly serviceOf: ReadonlyMap<string, string>
   /** Settings that differ from `QUEUES`. */
   readonly bounds?: Partial<Record<QueueName, QueueBounds>>
   readonly log: Logger
@@ -83,6 +85,7 @@ export class QueueService {
         summary,
         concurrency,
         waiting: counted?.waiting ?? 0,
+        held: counted?.held ?? 0,
         delayed: counted?.delayed ?? 0,
         active: counted?.active ?? 0,
         dead: counted?.dead ?? 0,
@@ -104,11 +107,12 @@ export class QueueService {
   /** Deletes all jobs of a queue that are not running, and the records of done jobs. @returns how many */
   async clear(queue: QueueName): Promise<number> {
     return (
-      (await this.#remove(queue, { state: anyOf(['waiting', 'queued', 'dead']) })) + (await this.#forgetFinished(queue))
+      (await this.#remove(queue, { state: anyOf(['waiting', 'held', 'queued', 'dead']) })) +
+      (await this.#forgetFinished(queue))
     )
   }
 
-  /** Deletes waiting and delayed jobs. Running and dead jobs stay. @returns how many */
+  /** Deletes waiting, held and delayed jobs. Running and dead jobs stay. @returns how many */
   async drain(queue: QueueName): Promise<number> {
     return this.#remove(queue, WAITING)
   }
@@ -162,7 +166,7 @@ export class QueueService {
 
   #view(row: JobRow): Static<typeof JobView> {
     const declared = this.#options.declared.get(row.name)
-    return jobView(row, declared && (declared.attempts ?? JOB_DEFAULTS.attempts))
+    return jobView(row, declared && (declared.attempts ?? JOB_DEFAULTS.attempts), this.#options.serviceOf.get(row.name))
   }
 
   #now(): Date {

@@ -48,6 +48,7 @@ beforeEach(() => {
     log,
     coordination: { publish: (...notice) => void notices.push(notice) } as Partial<Coordination> as Coordination,
     declared: service.declared,
+    serviceOf: new Map([[plain.name, 'tests']]),
   })
 })
 afterEach(() => database.run('truncate outbox, finished_jobs, job_schedules'))

@@ -47,7 +47,7 @@ afterAll(async () => {
 })
 
 /** A runner without queues. The test passes jobs to it and reads the results. */
-function start(run: Run) {
+function start(run: Run, isHeld = false) {
   meet = run
   clock = new ManualClock()
   const service = new JobService({
@@ -63,6 +63,7 @@ function start(run: Run) {
     outbox: service.outbox,
     rows: service.rows,
     declared: service.declared,
+    holding: { hold: async () => isHeld },
     clock,
     log,
     services: () => ({}) as Services,
@@ -90,7 +91,7 @@ test('reports how long a job waited and ran, and its progress while it runs', as
   })
   const id = await add()
   clock.advance(300)
-  expect(await runner.run(id)).toEqual({ kind: 'done' })
+  expect(await runner.run(id, 'test.plain')).toEqual({ kind: 'done' })
   await runner.drain(0)
   expect(heard.runs).toMatchObject([{ row: { id }, outcome: 'done', reason: undefined, waitedMs: 300, ranMs: 40 }])
   late?.(100)
@@ -99,14 +100,23 @@ test('reports how long a job waited and ran, and its progress while it runs', as
   expect(await rowOf(id)).toBeUndefined()
 })
 
+test('a job that is held is not started', async () => {
+  const { add, heard, runner } = start(meet, true)
+  const id = await add()
+  expect(await runner.run(id, 'test.plain')).toEqual({ kind: 'done' })
+  await runner.drain(0)
+  expect(heard).toMatchObject({ runs: [], ended: [], lines: 1 })
+  expect(await rowOf(id)).toMatchObject({ state: 'waiting', attempts: 0 })
+})
+
 test('a job that has already ended is not run, and its end is reported again', async () => {
   let runs = 0
   const { add, heard, runner } = start(async () => void (runs += 1))
   const id = await add()
-  await runner.run(id)
+  await runner.run(id, 'test.plain')
   await runner.drain(0)
   const { runner: other, heard: heardByOther } = start(meet)
-  expect(await other.run(id)).toEqual({ kind: 'done' })
+  expect(await other.run(id, 'test.plain')).toEqual({ kind: 'done' })
   await other.drain(0)
   expect(runs).toBe(1)
   expect(heard.ended).toEqual([])
@@ -120,13 +130,13 @@ test('delays between attempts double up to the maximum, minus up to half at rand
   })
   const id = await add()
   for (const longest of [1_000, 2_000, 3_000]) {
-    const verdict = await runner.run(id)
+    const verdict = await runner.run(id, 'test.plain')
     expect(verdict).toMatchObject({ kind: 'again', reason: 'TypeError: not today' })
     const { inMs } = verdict as { inMs: number }
     expect(inMs).toBeGreaterThanOrEqual(longest / 2)
     expect(inMs).toBeLessThanOrEqual(longest)
   }
-  expect(await runner.run(id)).toEqual({ kind: 'dead', reason: 'TypeError: not today' })
+  expect(await runner.run(id, 'test.plain')).toEqual({ kind: 'dead', reason: 'TypeError: not today' })
   expect(await rowOf(id)).toEqual({ state: 'dead', attempts: 4, reason: 'TypeError: not today' })
   await runner.drain(0)
   expect(heard.runs.map(({ outcome }) => outcome)).toEqual(['again', 'again', 'again', 'dead'])
@@ -137,7 +147,7 @@ test('a failure that a retry cannot fix ends the job at once, with a short reaso
     throw new UnrecoverableError(`rtmp://me:hunter2@example.com ${'x'.repeat(3_000)}`)
   })
   const id = await add()
-  expect(await runner.run(id)).toMatchObject({ kind: 'dead' })
+  expect(await runner.run(id, 'test.plain')).toMatchObject({ kind: 'dead' })
   const { reason } = (await rowOf(id)) as { reason: string }
   expect(reason).toMatch(/^UnrecoverableError: rtmp:\/\/\[secret\]@example\.com x+$/)
   expect(reason).toHaveLength(2_000)
@@ -148,7 +158,7 @@ test('a job whose worker was lost at every attempt is given up without another r
   const { add, outbox, runner } = start(async () => void (runs += 1))
   const id = await add()
   for (let attempt = 1; attempt <= 4; attempt += 1) await outbox.start(id, uuidv7(clock.now() + attempt))
-  expect(await runner.run(id)).toMatchObject({ kind: 'dead' })
+  expect(await runner.run(id, 'test.plain')).toMatchObject({ kind: 'dead' })
   expect(runs).toBe(0)
   expect(await rowOf(id)).toMatchObject({
     state: 'dead',
@@ -160,7 +170,7 @@ test('a job that only a newer version knows is tried again after half a minute t
   const { add, runner } = start(async () => undefined)
   const id = await add()
   await database.run(`update outbox set name = 'test.newer' where id = $1`, [id])
-  const verdict = await runner.run(id)
+  const verdict = await runner.run(id, 'test.plain')
   expect(verdict).toMatchObject({ kind: 'again', reason: 'this version has no job test.newer' })
   const { inMs } = verdict as { inMs: number }
   expect(inMs).toBeGreaterThanOrEqual(30_000)
@@ -173,7 +183,7 @@ test('a failed job of a fair queue leaves the queue and waits in its line again'
     throw new Error('not yet')
   })
   const id = await add(fair)
-  expect(await runner.run(id)).toEqual({ kind: 'done' })
+  expect(await runner.run(id, 'test.plain')).toEqual({ kind: 'done' })
   expect(await rowOf(id)).toEqual({ state: 'waiting', attempts: 1, reason: 'not yet' })
   await runner.drain(0)
   expect(heard.runs).toMatchObject([{ outcome: 'again', reason: 'not yet' }])
@@ -184,13 +194,13 @@ test('a failed job of a fair queue leaves the queue and waits in its line again'
 test('a shutdown waits until a job that ignores its signal is returned, and starts no other', async () => {
   const { add, heard, runner } = start(() => new Promise(() => undefined))
   const [stubborn, next] = [await add(), await add()]
-  const verdict = runner.run(stubborn)
+  const verdict = runner.run(stubborn, 'test.plain')
   await expect.poll(() => rowOf(stubborn)).toMatchObject({ state: 'running' })
   expect(runner.running).toBe(1)
   await runner.drain(0)
   expect(await rowOf(stubborn)).toMatchObject({ state: 'queued', attempts: 0 })
   expect(await verdict).toEqual({ kind: 'handed back' })
   expect(heard.runs).toMatchObject([{ outcome: 'handed back', reason: 'ShutdownError: the node is shutting down' }])
-  expect(await runner.run(next)).toEqual({ kind: 'handed back' })
+  expect(await runner.run(next, 'test.plain')).toEqual({ kind: 'handed back' })
   expect(await rowOf(next)).toMatchObject({ attempts: 0 })
 })

@@ -6,6 +6,7 @@ import type { Logger } from '../core/log.ts'
 import type { Services } from '../core/services.ts'
 import type { Database } from '../db/database.ts'
 import type { Verdict } from './backend.ts'
+import type { Holding } from './holding.ts'
 import type { StartedRow } from './ledger.ts'
 import type { EndedJob, Outbox } from './outbox.ts'
 import { jobContextFactory } from './job-context.ts'
@@ -26,6 +27,7 @@ export interface RunnerOptions {
   readonly database: Database
   readonly outbox: Outbox
   readonly rows: JobRows
+  readonly holding: Pick<Holding, 'hold'>
   readonly declared: ReadonlyMap<string, AnyJob>
   readonly clock: Clock
   readonly log: Logger
@@ -80,10 +82,10 @@ export class Runner {
    * Runs one attempt at a job of the backend. Never throws. The backend gets the result of a successful job before it is
    * stored. If storing fails, the row still says that the job has not ended, and it runs again.
    */
-  run(id: string): Promise<Verdict> {
+  run(id: string, name: string): Promise<Verdict> {
     return new Promise((resolve) => {
       const stop = new Stop()
-      const running = this.#run(id, stop, resolve).finally(() => this.#running.delete(running))
+      const running = this.#run(id, name, stop, resolve).finally(() => this.#running.delete(running))
       this.#running.set(running, stop)
     })
   }
@@ -96,9 +98,9 @@ export class Runner {
     await Promise.race([Promise.all(this.#running.keys()), delay(GRACE_MS + 500)])
   }
 
-  async #run(id: string, stop: Stop, give: (verdict: Verdict) => void): Promise<void> {
+  async #run(id: string, name: string, stop: Stop, give: (verdict: Verdict) => void): Promise<void> {
     const { clock } = this.#options
-    const row = await this.#begin(id, give)
+    const row = await this.#begin(id, name, give)
     if (row === undefined) return
     if (row.line !== null) this.#options.onLine()
     const began = clock.monotonic()
@@ -109,11 +111,19 @@ export class Runner {
     this.#options.onRun({ row, outcome, reason, waitedMs, ranMs: clock.monotonic() - began })
   }
 
-  /** Starts an attempt as soon as the database answers. Undefined when there is nothing to run. `give` was called then. */
-  async #begin(id: string, give: (verdict: Verdict) => void): Promise<StartedRow | undefined> {
-    const { clock, outbox } = this.#options
+  /**
+   * Starts an attempt as soon as the database answers. Undefined when there is nothing to run, or the job is held because
+   * its service is switched off. `give` was called then.
+   */
+  async #begin(id: string, name: string, give: (verdict: Verdict) => void): Promise<StartedRow | undefined> {
+    const { clock, holding, outbox } = this.#options
     for (let tries = 1; !this.#closing; tries += 1) {
       try {
+        if (await holding.hold(id, name)) {
+          give(DONE)
+          this.#options.onLine()
+          return undefined
+        }
         const row = await outbox.start(id, uuidv7(clock.now()))
         if (row !== undefined) return row
         give(DONE)

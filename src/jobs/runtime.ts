@@ -8,6 +8,7 @@ import type { Database } from '../db/database.ts'
 import { Backend, BACKEND_TIMES, type BackendTimes } from './backend.ts'
 import { queueBoard } from './board.ts'
 import { Dispatcher } from './dispatcher.ts'
+import { Holding, type HoldingOptions } from './holding.ts'
 import { Lines } from './lines.ts'
 import { Runner, type RunnerOptions } from './runner.ts'
 import { Schedules } from './schedules.ts'
@@ -49,6 +50,8 @@ export interface JobRuntimeOptions {
   readonly jobs: JobService
   readonly services: () => Services
   readonly store: StoreChoice
+  readonly switches: HoldingOptions['switches']
+  readonly serviceOf: HoldingOptions['serviceOf']
   /** Settings that differ from `QUEUES`. */
   readonly queues?: Partial<Record<QueueName, QueueBounds>> | undefined
   readonly onRun: RunnerOptions['onRun']
@@ -65,6 +68,7 @@ export class JobRuntime {
   readonly #options: JobRuntimeOptions
   readonly #times: JobTimes
   readonly #dispatcher: Dispatcher
+  readonly #holding: Holding
   readonly #lines: Lines
   readonly #runner: Runner
   readonly #schedules: Schedules
@@ -84,13 +88,16 @@ export class JobRuntime {
     this.#options = options
     this.#times = { ...JOB_TIMES, ...options.times }
     const { outbox, rows, declared } = jobs
-    this.#runner = new Runner({ ...options, outbox, rows, declared, onLine: () => this.#dispatcher.wake() })
+    const wake = () => this.#dispatcher.wake()
+    this.#holding = new Holding({ ...options, everyMs: this.#times.pollMs }, wake)
+    this.#runner = new Runner({ ...options, outbox, rows, declared, holding: this.#holding, onLine: wake })
     this.#schedules = new Schedules(database, clock, jobs)
     this.#sweeper = new Sweeper({ outbox, clock, log, graceMs: this.#times.graceMs })
     this.#lines = new Lines(database, clock, options.queues)
     this.#dispatcher = new Dispatcher({
       outbox,
       lines: this.#lines,
+      holding: this.#holding,
       clock,
       log,
       backend: () => this.backend(),
@@ -98,7 +105,8 @@ export class JobRuntime {
       pollMs: this.#times.pollMs,
     })
     this.#ends.push(
-      coordination.subscribe(JOBS_ADDED, () => this.#dispatcher.wake()),
+      () => this.#holding.close(),
+      coordination.subscribe(JOBS_ADDED, wake),
       coordination.subscribe(JOBS_REMOVED, (notice) => this.#forget(notice as { queue: string; ids: string[] })),
     )
     const timer = setInterval(() => this.#tick(), Math.min(this.#times.pollMs, this.#times.sweepMs)).unref()
@@ -155,7 +163,7 @@ export class JobRuntime {
     if (this.#working.has(queue)) return
     const backend = await this.backend()
     if (this.#closed || this.#working.has(queue)) return
-    backend.work(queue, (id) => this.#runner.run(id), this.#options.queues?.[queue])
+    backend.work(queue, (id, name) => this.#runner.run(id, name), this.#options.queues?.[queue])
     this.#working.add(queue)
   }
 

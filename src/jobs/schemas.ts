@@ -15,6 +15,7 @@ import {
 
 export const JobState = States('JobState', 'State of a job', {
   waiting: 'Is due and waits for a worker',
+  held: 'Is due and waits until its service is switched on. `service` names it',
   delayed: 'Will run at `runAt`, because it was scheduled or is retried after a failure',
   active: 'Is running',
   done: 'Succeeded',
@@ -36,7 +37,7 @@ export const QueueBody = Input({ queue: QueueParameter })
 
 export const CleanBody = Input({
   queue: QueueParameter,
-  state: OneOf(['done', 'dead', 'waiting', 'delayed']),
+  state: OneOf(['done', 'dead', 'waiting', 'held', 'delayed']),
   olderThan: Type.Integer({
     minimum: 0,
     maximum: 31_536_000,
@@ -52,6 +53,12 @@ export const JobView = named(
     ...ResourceBase,
     queue: Type.String(),
     name: Type.String(),
+    service: Nullable(
+      Type.String({
+        description:
+          'The service of the job: while that is switched off, the job waits. Null if the job runs in any case',
+      }),
+    ),
     state: JobState,
     workspaceId: Nullable(Id),
     attempts: Type.Integer(),
@@ -76,6 +83,7 @@ export const QueueStats = named(
     summary: Type.String(),
     concurrency: Type.Integer({ description: 'Maximum number of jobs that a node runs at the same time' }),
     waiting: Type.Integer(),
+    held: Type.Integer({ description: 'Jobs that wait until their service is switched on' }),
     delayed: Type.Integer(),
     active: Type.Integer(),
     dead: Type.Integer(),

@@ -28,11 +28,15 @@ export const OutboxRow = defineEntity({
       expression: `create index outbox_given on outbox (updated_at) where state in ('queued', 'running')`,
     },
     {
+      name: 'outbox_held',
+      expression: `create index outbox_held on outbox (name) where state = 'held'`,
+    },
+    {
       name: 'outbox_key',
       expression: 'create unique index outbox_key on outbox (name, key) where key is not null',
     },
   ],
-  checks: [{ name: 'outbox_state', expression: `state in ('waiting', 'queued', 'running', 'dead')` }],
+  checks: [{ name: 'outbox_state', expression: `state in ('waiting', 'held', 'queued', 'running', 'dead')` }],
   properties: {
     id: p.uuid().primary(),
     name: p.text(),
@@ -43,7 +47,8 @@ export const OutboxRow = defineEntity({
     /** While the job waits, no other job with the same name and key is added. */
     key: p.text().nullable(),
     data: p.json<unknown>(),
-    state: p.text().$type<'waiting' | 'queued' | 'running' | 'dead'>(),
+    /** Held: the service of the job is switched off. */
+    state: p.text().$type<'waiting' | 'held' | 'queued' | 'running' | 'dead'>(),
     runAt: timestamp(),
     attempts: p.integer(),
     /** How often it was added to the backend. */

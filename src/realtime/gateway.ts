@@ -9,6 +9,7 @@ import type { EventType, WorkspaceEvent } from '../core/event.ts'
 import { TallyLog } from '../core/tally-log.ts'
 import type { Logger } from '../core/log.ts'
 import type { Authenticator, Credential, Memberships, RateLimiter } from '../core/ports.ts'
+import type { ServiceStatus, WatchedSwitches } from '../core/service-switch.ts'
 import { refuseCredential } from '../core/refused-credential.ts'
 import type { SocketCalls } from '../core/socket-calls.ts'
 import type { Sql } from '../core/sql.ts'
@@ -22,6 +23,7 @@ import { TooManySockets } from './errors.ts'
 import { presenceChanged } from './events.ts'
 import { measure, type GatewayCounts } from './gateway-metrics.ts'
 import { SOCKET_LIMITS } from './limits.ts'
+import { SERVICE_UPDATED } from './protocol.ts'
 import type { AccessSource } from './access-source.ts'
 import { ConnectedUsers, type SocketData, type UserSocket } from './connected-users.ts'
 import { Presence, type PresenceChange } from './presence.ts'
@@ -50,6 +52,8 @@ export interface GatewayOptions {
   readonly trustedProxies: number
   /** Whether clients may use polling instead of WebSocket. */
   readonly polling: boolean
+  /** Sockets are told which services are off. */
+  readonly switches: WatchedSwitches
   readonly eventTypes: ReadonlyMap<string, EventType>
   readonly coordination: Coordination
   /** Subscribes to revoked credentials. The listener runs after the authenticator has been updated. */
@@ -106,6 +110,7 @@ export class Gateway {
       typing: new Typing({
         channels: access.channels,
         memberships: options.memberships,
+        switches: options.switches,
         coordination,
         clock,
         whenRoomsCurrent: (workspaceId, action) => this.#users.whenRoomsCurrent(workspaceId, action),
@@ -142,6 +147,7 @@ export class Gateway {
       options.access.channels.onChange((workspaceId) => this.#accessChanged(workspaceId)),
       coordination.subscribe('missed:*', (_, channel) => this.#missed(channel.slice('missed:'.length))),
       options.onCredentials(() => this.#check()),
+      options.switches.onChange((service) => this.#io.local.emit(SERVICE_UPDATED, service)),
       coordination.onRecovered(() => {
         this.#check()
         // Notices of other nodes may have been lost in the meantime.
@@ -247,6 +253,7 @@ export class Gateway {
     this.#unauthenticated.authenticated(socket.conn, () => this.#disconnect(socket, 'too_many_messages'))
     this.#rooms.join(socket)
     this.#messages.join(socket)
+    for (const service of this.#options.switches.off()) socket.emit(SERVICE_UPDATED, service satisfies ServiceStatus)
   }
 
   #accessChanged(workspaceId: string | undefined): void {

@@ -1,5 +1,6 @@
 import { EXAMPLE } from '../core/example-ids.ts'
 import { Id, Input, OneOf, Text, Timestamp, Type } from '../core/schema.ts'
+import { ServiceStatus } from '../core/service-switch.ts'
 import type { SocketMessageType } from '../core/socket-protocol.ts'
 import { SOCKET_LIMITS, UNAUTHENTICATED_LIMITS, TYPING_LIMITS } from './limits.ts'
 
@@ -93,6 +94,9 @@ export const clientMessages: readonly SocketMessageType[] = [
   },
 ]
 
+/** Sent to all sockets. */
+export const SERVICE_UPDATED = 'service.updated'
+
 export const serverMessages: readonly SocketMessageType[] = [
   {
     name: 'closing',
@@ -108,6 +112,14 @@ export const serverMessages: readonly SocketMessageType[] = [
       'A connection between nodes was down, or a node has died. Get what you missed with `resume` and `sync`, as after a reconnect.',
     data: Type.Object({ at: Timestamp }),
     example: { at: '2026-11-21T05:00:00.000Z' },
+  },
+  {
+    name: SERVICE_UPDATED,
+    summary: 'An administrator has switched a service off or on',
+    description:
+      'Every socket gets it, within a second. After connecting, a socket gets one for each service that is off; all others are on. Calls to a service that is off return 503 `service_disabled`. When it is on again, get what you missed with `resume` and `sync`.',
+    data: ServiceStatus,
+    example: { key: 'chat', enabled: false, status: 'disabled', updatedAt: '2026-11-21T05:00:00.000Z' },
   },
 ]
 

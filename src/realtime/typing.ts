@@ -2,7 +2,8 @@ import type { Clock } from '../core/clock.ts'
 import { Forbidden, NotFound, ValidationFailed } from '../core/errors.ts'
 import type { WorkspaceEvent } from '../core/event.ts'
 import { withinKey } from '../core/key-limits.ts'
-import type { Channels, Memberships } from '../core/ports.ts'
+import type { Channels, Memberships, Switches } from '../core/ports.ts'
+import { requireOn } from '../core/service-switch.ts'
 import type { Static } from '../core/schema.ts'
 import { validator } from '../core/validate.ts'
 import type { Coordination } from '../coordination/coordination.ts'
@@ -15,6 +16,7 @@ import { channelRoom } from './rooms.ts'
 export interface TypingOptions {
   readonly channels: Channels
   readonly memberships: Memberships
+  readonly switches: Switches
   readonly coordination: Coordination
   readonly clock: Clock
   /** Calls back as soon as the sockets of a workspace are in their current rooms. */
@@ -35,6 +37,7 @@ export class Typing {
 
   /** Announces that the user of a socket is typing. Repeats within a few seconds are ignored. @throws AppError */
   async announce(socket: UserSocket, message: unknown): Promise<void> {
+    requireOn(this.#options.switches, 'chat')
     const checked = check(message)
     if (!checked.ok) throw ValidationFailed({ errors: checked.errors })
     const { channelId, workspaceId } = checked.value as Static<typeof TypingMessage>

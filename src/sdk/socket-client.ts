@@ -147,7 +147,7 @@ export class SocketClient {
   }
 
   #receive(name: string, message: unknown): void {
-    if (name === 'missed') this.#catchUp()
+    if (name === 'missed' || isSwitchedOn(name, message)) this.#catchUp()
     else if (name === 'chat.change') {
       const change = message as ChangeData
       this.#channels.get(change.channelId)?.receive(change)
@@ -157,6 +157,11 @@ export class SocketClient {
       for (const follower of this.#followers.get(event.workspaceId) ?? []) follower.receive(event)
     }
   }
+}
+
+/** While a service was off, its operations could not say what was missed. */
+function isSwitchedOn(name: string, message: unknown): boolean {
+  return name === 'service.updated' && (message as { enabled: boolean }).enabled
 }
 
 /** A workspace that cannot be seen (any more) has no events for this client. */

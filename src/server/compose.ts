@@ -11,7 +11,7 @@ import { QueueService } from '../jobs/queue-service.ts'
 import type { JobService } from '../jobs/service.ts'
 import { api } from '../registry/api.ts'
 import { eventTypes } from '../registry/events.ts'
-import { jobs as allJobs } from '../registry/jobs.ts'
+import { jobs as allJobs, serviceOfJob } from '../registry/jobs.ts'
 import { notificationTypes } from '../registry/notifications.ts'
 import { composeDomains } from '../registry/services.ts'
 import { actorHealth } from '../turns/health.ts'
@@ -62,7 +62,12 @@ export function compose(
     turns,
     turnOutcomes: layers.turnOutcomes,
     jobs,
-    queues: new QueueService({ ...resources, declared: jobs.declared, bounds: queueBounds(config) }),
+    queues: new QueueService({
+      ...resources,
+      declared: jobs.declared,
+      serviceOf: serviceOfJob,
+      bounds: queueBounds(config),
+    }),
     idempotency,
     storage: foundation.storage,
     mailer,

@@ -112,6 +112,7 @@ export function createGateway(resources: NodeResources, composition: Composition
     },
     onMembers: (listener) => memberships.onChange(listener),
     onCredentials: (listener) => onCredentials(coordination, listener),
+    switches: composition.services.switches,
     eventTypes,
     coordination,
     clock,

@@ -1,5 +1,6 @@
 import { JobObserver } from '../jobs/observer.ts'
 import { JobRuntime, type JobTimes } from '../jobs/runtime.ts'
+import { serviceOfJob } from '../registry/jobs.ts'
 import { queueBounds } from './media-work.ts'
 import type { Composition } from './compose.ts'
 import type { NodeResources } from './foundation.ts'
@@ -20,6 +21,8 @@ export function startJobs(
     jobs,
     services: () => services,
     store: jobStore,
+    switches: services.switches,
+    serviceOf: serviceOfJob,
     times,
     queues: queueBounds(resources.config),
     onProgress: (row, percent, detail) => observer.progress(row, percent, detail),

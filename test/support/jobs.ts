@@ -33,6 +33,8 @@ export interface JobNodeOptions {
   readonly clock?: Clock
   readonly times?: Partial<JobTimes>
   readonly queues?: JobRuntimeOptions['queues']
+  readonly switches?: JobRuntimeOptions['switches']
+  readonly serviceOf?: JobRuntimeOptions['serviceOf']
   /** Adds jobs but runs none. */
   readonly idle?: boolean
 }
@@ -74,6 +76,8 @@ export async function startJobNode(options: JobNodeOptions): Promise<JobNode> {
         jobs,
         services: () => (options.services ?? {}) as Services,
         store: options.store,
+        switches: options.switches ?? { isOn: () => true, onChange: () => () => undefined },
+        serviceOf: options.serviceOf ?? new Map(),
         queues: options.queues,
         onRun: (run) => void runs.push(run),
         onEnded: (job) => void ended.push(job),

@@ -84,13 +84,14 @@ export const infrastructure = [
       created_at timestamptz not null,
       updated_at timestamptz not null,
       line uuid,
-      constraint outbox_state check (state in ('waiting', 'queued', 'running', 'dead'))
+      constraint outbox_state check (state in ('waiting', 'held', 'queued', 'running', 'dead'))
     )`,
   `create index outbox_given on outbox (updated_at) where state in ('queued', 'running')`,
   'create unique index outbox_key on outbox (name, key) where key is not null',
   `create index outbox_due on outbox (run_at) where (state = 'waiting') and (line is null)`,
   `create index outbox_lines on outbox (queue, line, run_at) where (state = 'waiting') and (line is not null)`,
   `create index outbox_lines_due on outbox (run_at) where (state = 'waiting') and (line is not null)`,
+  `create index outbox_held on outbox (name) where state = 'held'`,
   `create index outbox_lines_given on outbox (queue) where (state = 'queued') and (line is not null)`,
   `
     create table job_schedules (

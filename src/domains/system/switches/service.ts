@@ -1,23 +1,19 @@
-import type { Static } from 'typebox'
 import type { Clock } from '../../../core/clock.ts'
 import { Conflict, NotFound } from '../../../core/errors.ts'
 import type { Logger } from '../../../core/log.ts'
-import type { Switches } from '../../../core/ports.ts'
+import { ALWAYS_ON, type ServiceStatus, type WatchedSwitches } from '../../../core/service-switch.ts'
 import type { Sql } from '../../../core/sql.ts'
 import type { Coordination } from '../../../coordination/coordination.ts'
 import type { Foundation } from '../../../foundation.ts'
 import type { Row } from '../../../db/row.ts'
-import type { ServiceStatus } from './schemas.ts'
 import { serviceSwitches, type ServiceSwitch } from './tables.ts'
 
-/** Services that cannot be switched off, because switching one on again needs them. */
-const ALWAYS_ON = ['auth', 'services', 'health']
 const CHANNEL = 'services'
-/** How often a node reads the switches, in case it has missed a notice. */
-const REFRESH_MS = 1_000
+/** How often a node reads the switches, in case it has missed a notice. Every node applies a change within a second. */
+const REFRESH_MS = 750
 
 /** Services, and whether they are switched on. The switches are stored in the database, and every node caches them. */
-export class ServiceSwitches implements Switches {
+export class ServiceSwitches implements WatchedSwitches {
   readonly #sql: Sql
   readonly #clock: Clock
   readonly #coordination: Coordination
@@ -27,6 +23,9 @@ export class ServiceSwitches implements Switches {
   readonly #rows = new Map<string, Row<typeof ServiceSwitch>>()
   readonly #timer: NodeJS.Timeout
   readonly #unsubscribe: () => void
+  readonly #listeners = new Set<(changed: ServiceStatus) => void>()
+  #reading: Promise<void> | undefined
+  #next: Promise<void> | undefined
 
   /** @param keys the names of all services, which are the domains of the operations */
   constructor(
@@ -49,21 +48,43 @@ export class ServiceSwitches implements Switches {
     return this.#rows.get(service)?.enabled ?? true
   }
 
-  /** Reads the switches from the database. */
-  async refresh(): Promise<void> {
-    for (const row of await serviceSwitches.find(this.#sql, {})) this.#rows.set(row.key, row)
+  off(): ServiceStatus[] {
+    return this.status().filter(({ enabled }) => !enabled)
+  }
+
+  onChange(listener: (changed: ServiceStatus) => void): () => void {
+    this.#listeners.add(listener)
+    return () => this.#listeners.delete(listener)
+  }
+
+  /**
+   * Reads the switches from the database. Reads follow each other, so that an older one never replaces a newer one. A call
+   * during a read shares the next one with others.
+   */
+  refresh(): Promise<void> {
+    if (this.#reading === undefined) {
+      this.#reading = this.#read().finally(() => (this.#reading = undefined))
+      return this.#reading
+    }
+    this.#next ??= this.#reading
+      .catch(() => undefined)
+      .then(() => {
+        this.#next = undefined
+        return this.refresh()
+      })
+    return this.#next
   }
 
   names(): string[] {
     return [...this.#names]
   }
 
-  status(): Static<typeof ServiceStatus>[] {
+  status(): ServiceStatus[] {
     return this.names().map((key) => this.#view(key))
   }
 
   /** @throws AppError not_found */
-  statusOf(key: string): Static<typeof ServiceStatus> {
+  statusOf(key: string): ServiceStatus {
     if (!this.#keys.has(key)) throw NotFound({ message: `There is no service called ${key}.` })
     return this.#view(key)
   }
@@ -75,7 +96,9 @@ export class ServiceSwitches implements Switches {
   async toggle(key: string, enabled: boolean | undefined): Promise<void> {
     const now = this.statusOf(key).enabled
     const next = enabled ?? !now
-    if (!next && ALWAYS_ON.includes(key)) throw Conflict({ message: `The service ${key} must stay on.` })
+    if (!next && ALWAYS_ON.has(key)) {
+      throw Conflict({ message: `The service ${key} must stay on: nobody could switch a service on again without it.` })
+    }
     await serviceSwitches.upsert(this.#sql, { key, enabled: next, updatedAt: new Date(this.#clock.now()) }, ['key'])
     await this.refresh()
     this.#coordination.publish(CHANNEL, { key, enabled: next })
@@ -86,7 +109,19 @@ export class ServiceSwitches implements Switches {
     this.#unsubscribe()
   }
 
-  #view(key: string): Static<typeof ServiceStatus> {
+  async #read(): Promise<void> {
+    const changed: string[] = []
+    for (const row of await serviceSwitches.find(this.#sql, {})) {
+      if (row.enabled !== this.isOn(row.key)) changed.push(row.key)
+      this.#rows.set(row.key, row)
+    }
+    for (const key of changed) {
+      this.#log.info({ service: key, enabled: this.isOn(key) }, 'a service was switched')
+      for (const listener of this.#listeners) listener(this.#view(key))
+    }
+  }
+
+  #view(key: string): ServiceStatus {
     const row = this.#rows.get(key)
     const enabled = row?.enabled ?? true
     return { key, enabled, status: enabled ? 'operational' : 'disabled', updatedAt: row?.updatedAt ?? null }

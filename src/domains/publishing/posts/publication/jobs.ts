@@ -10,6 +10,8 @@ export const publishDue = job({
   name: 'posts.publish',
   summary: 'Publish the posts of a workspace that are due',
   queue: 'publishing',
+  // A target that is due is held and says so.
+  whileOff: 'runs',
   data: Type.Object({}),
   // The publisher plans its own attempts. These are for failures of this server, such as a lost database.
   attempts: 100,
@@ -24,6 +26,7 @@ export const watchTargets = schedule({
   name: 'posts.watch',
   summary: 'Find posts that are due and do not progress',
   cron: '*/20 * * * * *',
+  whileOff: 'runs',
   run: async ({ log, posts }) => {
     await posts.watchdog.run(log)
   },
