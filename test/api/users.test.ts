@@ -99,7 +99,7 @@ describe('settings', () => {
   test('have defaults before any is set', async () => {
     const { apiKey } = await signIn(app)
     const { body, headers } = await settings(apiKey)
-    expect(body.data.publishing).toMatchObject({ queueSlots: [], autoRetry: { enabled: true, maxAttempts: 3 } })
+    expect(body.data.publishing).toMatchObject({ queueSlots: [], autoRetry: { enabled: true, maxAttempts: null } })
     expect(body.data.notifications.kinds.postFailed).toEqual({ inApp: true, email: true, push: true })
     expect(body.data.ui).toEqual({
       theme: 'system',

@@ -21,6 +21,7 @@ export { announceCredentials, onCredentials, type CredentialNotice } from './cre
 export { EmailInput, normalizeEmail } from './email-address.ts'
 export { EmailInUse } from './errors.ts'
 export { findReaders, mailTime, quietUntil, type Reader } from './readers.ts'
+export { publishingSettingsOf, type PublishingSettingsData } from './publishing-defaults.ts'
 export { pictureUrl } from './picture-url.ts'
 export { PICTURE_URL, UserName, UserView, UserWithKey, type UserData } from './schemas.ts'
 export { emailInUse, UserService } from './service.ts'

@@ -1,7 +1,7 @@
-import { PreconditionFailed } from '../../../core/errors.ts'
+import { PreconditionFailed, ValidationFailed } from '../../../core/errors.ts'
 import { operation } from '../../../core/operation.ts'
 import { created, ok } from '../../../core/reply.ts'
-import { Envelope } from '../../../core/schema.ts'
+import { Envelope, type Static } from '../../../core/schema.ts'
 import { EmailInUse } from './errors.ts'
 import { NewUser, OnboardingChange, ProfileChange, SettingsView, UserView, UserWithKey } from './schemas.ts'
 import { NotificationChange, PublishingChange, UiChange } from './settings.ts'
@@ -65,15 +65,25 @@ const CHANGING = {
   etag: true,
 } as const
 
+/** A setting that is accepted must have an effect. @throws AppError validation_failed */
+function requireNoShortener({ linkShortening }: Static<typeof PublishingChange>): void {
+  if (linkShortening?.enabled !== true) return
+  const message = 'must be false: this server has no link shortener. Use short links of your own in your posts'
+  throw ValidationFailed({ errors: [{ path: '/body/linkShortening/enabled', code: 'unavailable', message }] })
+}
+
 export const updatePublishingSettings = operation({
   ...CHANGING,
   route: 'PATCH /api/users/me/settings/publishing',
   summary: 'Update your publishing settings',
-  description: 'Objects are merged with the stored settings. Lists are replaced.',
+  description:
+    'Objects are merged with the stored settings. Lists are replaced. They complete your new posts, which show the result: see createPost. Posts that exist, imports and drafts made of ideas are not changed. `autoRetry` also counts for posts that are waiting. `linkShortening` cannot be enabled on this server.',
   body: PublishingChange,
   example: { body: { utm: { enabled: true }, queueSlots: [{ weekday: 'monday', time: '09:30' }] } },
-  handle: async ({ body, caller, ifMatch, users }) =>
-    ok('Settings changed', await users.accounts.updateSettings(caller, 'publishing', body, ifMatch)),
+  handle: async ({ body, caller, ifMatch, users }) => {
+    requireNoShortener(body)
+    return ok('Settings changed', await users.accounts.updateSettings(caller, 'publishing', body, ifMatch))
+  },
 })
 
 export const updateNotificationSettings = operation({
@@ -91,6 +101,8 @@ export const updateUiPreferences = operation({
   ...CHANGING,
   route: 'PATCH /api/users/me/settings/ui',
   summary: 'Update your interface preferences',
+  description:
+    '`language` is that of your mails and notifications. The others are kept for clients: the pages of this server follow the browser.',
   body: UiChange,
   example: { body: { theme: 'dark', calendarStartDay: 'sunday' } },
   handle: async ({ body, caller, ifMatch, users }) =>

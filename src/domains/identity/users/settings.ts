@@ -33,7 +33,9 @@ const WEEKDAYS = ['monday', 'tuesday', 'wednesday', 'thursday', 'friday', 'satur
 const QueueSlot = Input({ weekday: OneOf(WEEKDAYS), time: TimeOfDay })
 
 const utm = {
-  enabled: Type.Boolean({ description: 'Add campaign parameters to links' }),
+  enabled: Type.Boolean({
+    description: 'Add campaign parameters to the links of your new posts, unless a link has some',
+  }),
   source: Text(0, 100),
   medium: Text(0, 100),
   campaign: Text(0, 100),
@@ -41,11 +43,17 @@ const utm = {
   content: Text(0, 100),
 }
 const autoRetry = {
-  enabled: Type.Boolean({ description: 'Retry automatically after a temporary error' }),
-  maxAttempts: Type.Integer({ minimum: 1, maximum: 10 }),
+  enabled: Type.Boolean({ description: 'Retry your posts automatically after a temporary error of a platform' }),
+  maxAttempts: Nullable(
+    Type.Integer({
+      minimum: 1,
+      maximum: 10,
+      description: 'How often a post is tried at an account. Null: until it would be too late (`lateMinutes`)',
+    }),
+  ),
 }
 const linkShortening = {
-  enabled: Type.Boolean(),
+  enabled: Type.Boolean({ description: 'Always false: this server has no link shortener' }),
   domain: Nullable(
     Type.String({
       pattern: '^([a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?\\.)+[a-z]{2,63}$',
@@ -55,13 +63,17 @@ const linkShortening = {
   ),
 }
 const publishing = {
-  defaultTimezone: Nullable(TimeZone),
+  defaultTimezone: Nullable(
+    Type.String({ ...TimeZone, description: 'Time zone of your new posts. Null: that of the workspace' }),
+  ),
   queueSlots: Type.Array(QueueSlot, {
     maxItems: 168,
     uniqueItems: true,
-    description: 'When queued posts go out; replaced as a whole',
+    description: 'When your queued posts go out, in workspaces that have no queue. Replaced as a whole',
   }),
-  defaultFirstComment: Text(0, 2_200),
+  defaultFirstComment: Text(0, 2_200, {
+    description: 'First comment of your new posts, at accounts that take comments',
+  }),
 }
 
 const channels = { inApp: Type.Boolean(), email: Type.Boolean(), push: Type.Boolean() }
@@ -145,7 +157,7 @@ export const DEFAULT_SETTINGS: Settings = {
     queueSlots: [],
     defaultFirstComment: '',
     utm: { enabled: false, source: 'crier', medium: 'social', campaign: '', term: '', content: '' },
-    autoRetry: { enabled: true, maxAttempts: 3 },
+    autoRetry: { enabled: true, maxAttempts: null },
     linkShortening: { enabled: false, domain: null },
   },
   notifications: {

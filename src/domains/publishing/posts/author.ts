@@ -3,10 +3,12 @@ import { uuidv7 } from '../../../core/id.ts'
 import { requireVersion, type IfMatch } from '../../../core/precondition.ts'
 import type { PreludeBatch, PreludeRequest } from '../../../core/operation.ts'
 import type { MemoryKey, Turn } from '../../../core/turn.ts'
+import { publishingSettingsOf } from '../../identity/users/index.ts'
 import { postingAccounts, type PostingAccount } from '../../social/accounts/index.ts'
 import { timeZoneOf } from '../../workspace/workspaces/index.ts'
 import type { Provided } from '../../../core/provided.ts'
 import type { ApprovalGate } from './approval/gate.ts'
+import { type AuthorSettings, BATCH_SETTINGS } from './author-settings.ts'
 import { lockTargets } from './called.ts'
 import type { PostChecks, Resources, Wanted } from './checks.ts'
 import { bodyOf } from './content.ts'
@@ -51,6 +53,7 @@ interface AuthorNeeds {
   readonly approvals: Provided<ApprovalGate>
   readonly edits: PublishedEdits
   readonly quota: PostQuota
+  readonly settings: AuthorSettings
 }
 
 /** Makes changes of a post at the platforms where it is published. */
@@ -68,8 +71,10 @@ export class PostAuthor {
   readonly #approvals: Provided<ApprovalGate>
   readonly #edits: PublishedEdits
   readonly #quota: PostQuota
+  readonly #settings: AuthorSettings
 
-  constructor({ approvals, checks, clock, edits, quota, room, times }: AuthorNeeds) {
+  constructor({ approvals, checks, clock, edits, quota, room, settings, times }: AuthorNeeds) {
+    this.#settings = settings
     this.#clock = clock
     this.#checks = checks
     this.#times = times
@@ -79,7 +84,7 @@ export class PostAuthor {
     this.#quota = quota
   }
 
-  /** Reads the accounts of all posts that a batch creates, in one statement. The copy is valid for this batch only. */
+  /** Reads the accounts and authors of all posts that a batch creates, in one statement each. The copy is valid for this batch only. */
   async prepare(
     requests: readonly PreludeRequest<unknown, unknown, NewPostInput>[],
     batch: PreludeBatch,
@@ -87,7 +92,15 @@ export class PostAuthor {
     const ids = new Set(requests.flatMap(({ body }) => (body.targets ?? []).map(({ accountId }) => accountId)))
     const known = batch.memory(BATCH_ACCOUNTS)
     known.clear()
-    for (const [id, account] of await postingAccounts(batch.sql, batch.workspaceId, [...ids])) known.set(id, account)
+    const settings = batch.memory(BATCH_SETTINGS)
+    settings.clear()
+    const users = new Set(requests.flatMap(({ caller }) => caller?.userId ?? []))
+    const [accounts, own] = await Promise.all([
+      postingAccounts(batch.sql, batch.workspaceId, [...ids]),
+      publishingSettingsOf(batch.sql, [...users]),
+    ])
+    for (const [id, account] of accounts) known.set(id, account)
+    for (const [id, one] of own) settings.set(id, one)
   }
 
   /**
@@ -95,7 +108,17 @@ export class PostAuthor {
    * @throws AppError validation_failed, platform_validation_failed, account_not_usable, queue_full, plan_limit_reached
    */
   async create(turn: Turn, input: NewPostInput, userId: string): Promise<PostData> {
-    return this.add(turn, await this.build(turn, input, { userId }), input.publishNow)
+    return this.add(
+      turn,
+      await this.build(turn, await this.completed(turn, input, userId), { userId }),
+      input.publishNow,
+    )
+  }
+
+  /** A request with what the settings of its author add. */
+  completed(turn: Turn, input: NewPostInput, userId: string): Promise<NewPostInput> {
+    const known = { settings: turn.memory(BATCH_SETTINGS), accounts: turn.memory(BATCH_ACCOUNTS) }
+    return this.#settings.apply(input, userId, { sql: turn.sql, known })
   }
 
   /**
@@ -115,7 +138,15 @@ export class PostAuthor {
     const untimed = wantedTargets(input.targets ?? [], null, zone)
     const resources = await this.#checks.resources(where, body, untimed)
     if (input.draft !== true) this.#checks.require(body, untimed, resources)
-    const time = await this.#times.timeFor(turn, input, { at, body, resources, untimed, zone, workspaceZone })
+    const time = await this.#times.timeFor(turn, input, {
+      at,
+      body,
+      resources,
+      untimed,
+      zone,
+      workspaceZone,
+      userId: origin.userId,
+    })
     const wanted = untimed.map((target) => (target.ownTime ? target : { ...target, time }))
     if (time !== null) requireTargets(wanted)
     const post: PostFacts = {

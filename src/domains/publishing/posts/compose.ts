@@ -6,6 +6,7 @@ import { PostActions } from './actions.ts'
 import { AccountTargets } from './accounts/account-targets.ts'
 import type { ApprovalGate } from './approval/gate.ts'
 import { assetUses } from './asset-uses.ts'
+import { AuthorSettings } from './author-settings.ts'
 import { PostAuthor } from './author.ts'
 import { PostBatches } from './bulk/batches.ts'
 import { PostExporter } from './bulk/exporter.ts'
@@ -70,6 +71,7 @@ export function composePosts(
   const room = new RoomPlanner(clock, checks, slots)
   const remoteDesk = new RemoteDesk(clock, socialAccounts.directory)
   const times = new NewPostTimes(room, slots)
+  const settings = new AuthorSettings(checks)
   const author = new PostAuthor({
     clock,
     checks,
@@ -78,10 +80,11 @@ export function composePosts(
     approvals,
     edits: remoteDesk,
     quota: new PostQuota(plans),
+    settings,
   })
   const actions = new PostActions({ clock, author, checks, slots, room, approvals })
   const reader = new PostReader(sql, searches)
-  const validation = new PostValidation({ sql, clock, checks, times })
+  const validation = new PostValidation({ sql, clock, checks, times, settings })
   const { seriesRunner, seriesWatch, ...series } = composeSeries(
     { sql, clock, turns },
     { author, checks, plans, room, validation, workspaces },

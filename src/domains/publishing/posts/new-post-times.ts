@@ -19,6 +19,8 @@ export interface Timing {
   readonly untimed: readonly WantedTarget[]
   readonly zone: string
   readonly workspaceZone: string | undefined
+  /** Whose slots count while the workspace has no queue. */
+  readonly userId: string | undefined
 }
 
 /** Decides the times of new posts. */
@@ -38,7 +40,7 @@ export class NewPostTimes {
   async timeFor(
     scope: PlanningScope,
     input: NewPostInput,
-    { at, body, resources, untimed, workspaceZone, zone }: Timing,
+    { at, body, resources, untimed, userId, workspaceZone, zone }: Timing,
   ): Promise<PlannedTime | null> {
     const label = labelOf(input.queue)
     if (input.queue !== undefined) {
@@ -47,7 +49,7 @@ export class NewPostTimes {
       const wishes = this.#room.wishes({ body, resources, targets: queued })
       const hasRoom = (instant: number) => this.#room.hasRoom(scope, wishes, instant)
       const accountIds = queued.map(({ accountId }) => accountId)
-      return this.#slots.next(scope, { accountIds, label, hasRoom }, workspaceZone)
+      return this.#slots.next(scope, { accountIds, label, hasRoom, userId }, workspaceZone)
     }
     const time = input.publishNow === true ? plannedTime(at, zone) : timeOf(input.scheduledFor, zone)
     const targets = untimed.map((target) => (target.ownTime ? target : { ...target, time }))

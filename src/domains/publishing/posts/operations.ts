@@ -38,7 +38,7 @@ export const createPost = operation({
   route: 'POST /api/posts',
   summary: 'Create a post',
   description:
-    'Set `scheduledFor` to publish the post at that time, `queue` to publish it at the next free slot, or `publishNow` to publish it immediately. Without any of these, the post is a draft. With `recurrence`, the post repeats, and each occurrence is a separate post. If platforms would refuse the post, `details.targets` of the error lists them.',
+    'Set `scheduledFor` to publish the post at that time, `queue` to publish it at the next free slot, or `publishNow` to publish it immediately. Without any of these, the post is a draft. With `recurrence`, the post repeats, and each occurrence is a separate post. What the request leaves out comes from your publishing settings: the time zone, the first comment (at accounts that take comments), and campaign parameters in links. The reply shows them. If platforms would refuse the post, `details.targets` of the error lists them.',
   access: 'posts:write',
   workspace: from.body('workspaceId'),
   turn: true,
@@ -67,12 +67,12 @@ export const validatePost = operation({
   returns: { 200: Envelope(PostCheck) },
   errors: [ValidationFailed],
   example: { body: EXAMPLE_BODY },
-  handle: async ({ body, posts }) => {
+  handle: async ({ body, caller, posts }) => {
     const { recurrence } = body
     const checked =
       recurrence === undefined
-        ? await posts.validation.validate(body)
-        : await posts.series.desk.validate(body, recurrence)
+        ? await posts.validation.validate(body, caller.userId)
+        : await posts.series.desk.validate(body, recurrence, caller.userId)
     return ok('Post checked', checked)
   },
 })

@@ -86,7 +86,8 @@ export const ScheduledFor = Text(10, 40, {
   examples: ['2026-11-30T09:00'],
 })
 export const TimeZone = Text(1, 64, {
-  description: 'IANA time zone, such as `Europe/Berlin`. That of the workspace by default',
+  description:
+    'IANA time zone, such as `Europe/Berlin`. By default that of your publishing settings, or of the workspace',
 })
 
 export const OverrideInput = Input({

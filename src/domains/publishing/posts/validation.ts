@@ -3,6 +3,7 @@ import { AppError } from '../../../core/error.ts'
 import type { Static } from '../../../core/schema.ts'
 import type { Sql } from '../../../core/sql.ts'
 import { timeZoneOf } from '../../workspace/workspaces/index.ts'
+import type { AuthorSettings } from './author-settings.ts'
 import type { PostChecks, Resources } from './checks.ts'
 import { bodyOf } from './content.ts'
 import { AccountNotUsable, BudgetExceeded, QueueFull } from './errors.ts'
@@ -20,6 +21,7 @@ interface Needs {
   readonly clock: Clock
   readonly checks: PostChecks
   readonly times: NewPostTimes
+  readonly settings: AuthorSettings
 }
 
 /** Errors that say why a post cannot be scheduled, rather than that the request is wrong. */
@@ -34,8 +36,9 @@ export class PostValidation {
   }
 
   /** What the platforms say to a post, and why it could not be scheduled. @throws AppError validation_failed */
-  async validate(input: NewPostInput): Promise<PostCheckData> {
-    const { checks, clock, sql } = this.#needs
+  async validate(given: NewPostInput, userId: string): Promise<PostCheckData> {
+    const { checks, clock, settings, sql } = this.#needs
+    const input = await settings.apply(given, userId, { sql })
     const { workspaceId } = input
     requireOneTime(input)
     const isTimed = hasTime(input)
@@ -47,7 +50,7 @@ export class PostValidation {
     const isAccepted = targets.every(({ isValid }) => isValid)
     if (!isTimed) return { isValid: isAccepted, targets, ...timeView(null), problems: [] }
     const at = new Date(clock.now()).toISOString()
-    const timing = { at, body, resources, untimed, zone, workspaceZone: undefined }
+    const timing = { at, body, resources, untimed, zone, workspaceZone: undefined, userId }
     const { problems, time } = await this.#planned(input, timing, { resources, untimed })
     return { isValid: isAccepted && problems.length === 0, targets, ...timeView(time), problems }
   }

@@ -1,7 +1,10 @@
 import type { Clock } from '../../../../core/clock.ts'
+import type { Sql } from '../../../../core/sql.ts'
 import type { Turn } from '../../../../core/turn.ts'
 import { anyOf } from '../../../../db/condition.ts'
+import { CALLS_PAUSED } from '../../../../platforms/error-kinds.ts'
 import type { LoggedCall } from '../../../../platforms/http/platform-http.ts'
+import { publishingSettingsOf } from '../../../identity/users/index.ts'
 import { act } from '../planning.ts'
 import type { TargetAction } from '../state.ts'
 import { notifyOutcomes } from './notices.ts'
@@ -62,6 +65,11 @@ export class PublicationOutcomes {
     const after = new Map(before.map((loaded) => [loaded.post.id, loaded as LoadedPost]))
     const postOf = new Map(known.map(({ id, postId }) => [id, postId]))
     const segmentsOf = Map.groupBy(segments, ({ targetId }) => targetId)
+    const authors = new Set(before.map(({ post }) => post.createdBy))
+    const attempts = await mostAttempts(
+      turn.sql,
+      inputs.some(({ outcome }) => outcome.kind === 'waiting') ? [...authors] : [],
+    )
     const writes: Promise<unknown>[] = []
     for (const { attemptId, calls, outcome, targetId } of inputs) {
       const loaded = after.get(postOf.get(targetId) ?? '')
@@ -76,7 +84,12 @@ export class PublicationOutcomes {
         continue
       }
       const own = segmentsOf.get(targetId) ?? []
-      const next = this.#ended(turn, target, own, endingOf(loaded, target, own, outcome))
+      const next = this.#ended(
+        turn,
+        target,
+        own,
+        endingOf(loaded, target, own, withinAttempts(outcome, target, attempts.get(loaded.post.createdBy))),
+      )
       after.set(loaded.post.id, {
         post: loaded.post,
         targets: loaded.targets.map((one) => (one.id === targetId ? next : one)),
@@ -107,6 +120,26 @@ export class PublicationOutcomes {
       updatedAt: new Date(this.#clock.now()).toISOString(),
     }
   }
+}
+
+/** How often an automatic retry may try a post, by author. Authors without a limit are left out. */
+async function mostAttempts(sql: Sql, authors: readonly string[]): Promise<ReadonlyMap<string, number>> {
+  if (authors.length === 0) return new Map()
+  const settings = await publishingSettingsOf(sql, authors)
+  return new Map(
+    [...settings].flatMap(([id, { autoRetry }]) => {
+      const most = autoRetry.enabled ? autoRetry.maxAttempts : 1
+      return most === null ? [] : [[id, most] as const]
+    }),
+  )
+}
+
+/** A refusal of the platform is not tried again after the attempts that the author allows. Other reasons to wait are. */
+function withinAttempts(outcome: Outcome, { attemptCount }: TargetRow, most: number | undefined): Outcome {
+  if (outcome.kind !== 'waiting' || most === undefined || attemptCount < most) return outcome
+  const { kind, platformCode } = outcome.problem
+  if (kind === null || platformCode === CALLS_PAUSED) return outcome
+  return { kind: 'failed', problem: PROBLEMS.noMoreRetries(most, outcome.problem) }
 }
 
 function endingOf(loaded: LoadedPost, target: TargetRow, segments: readonly SegmentRow[], outcome: Outcome): Ending {

@@ -42,6 +42,12 @@ export const PROBLEMS = {
     platformCode: why?.platformCode ?? null,
     platformMessage: why?.platformMessage ?? null,
   }),
+  noMoreRetries: (attempts: number, why: TargetProblem): TargetProblem => ({
+    ...why,
+    message: `${why.message} It was not tried again: the publishing settings of its author allow ${attempts === 1 ? 'no retries' : `${attempts} attempts`}.`,
+    whoActs: 'user',
+    nextStep: 'Retry the post.',
+  }),
   held: (why: string, whoActs: TargetProblem['whoActs'] = 'user') =>
     plain(
       'held',

@@ -58,22 +58,23 @@ export class SeriesDesk {
    * @throws AppError as `PostAuthor.create`
    */
   async create(turn: Turn, input: NewPostInput, recurrence: RecurrenceInputData, userId: string): Promise<PostData> {
-    requireTime(input)
+    const completed = await this.#needs.author.completed(turn, input, userId)
+    requireTime(completed)
     const series = { seriesId: uuidv7(this.#needs.clock.now()), occurrence: null }
-    const built = await this.#needs.author.build(turn, input, { userId, series })
+    const built = await this.#needs.author.build(turn, completed, { userId, series })
     const first = { ...built, post: { ...built.post, occurrence: built.post.localTime } }
     await this.#begin(turn, first, recurrence, userId)
     return this.#needs.author.add(turn, first)
   }
 
   /** What creating a recurring post would do, without a change. @throws AppError validation_failed */
-  async validate(input: NewPostInput, recurrence: RecurrenceInputData): Promise<PostCheckData> {
+  async validate(input: NewPostInput, recurrence: RecurrenceInputData, userId: string): Promise<PostCheckData> {
     const { checks, sql, validation } = this.#needs
     const { workspaceId } = input
     requireTime(input)
     const time = plannedTime(input.scheduledFor, input.timezone ?? (await timeZoneOf(sql, workspaceId)))
     recurrenceOf(recurrence, time)
-    const checked = await validation.validate(input)
+    const checked = await validation.validate(input, userId)
     // Otherwise the failures of the post would be named twice.
     if (!checked.isValid) return checked
     const targets = (input.targets ?? []).map(({ accountId, override }, index) => {

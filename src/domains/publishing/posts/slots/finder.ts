@@ -12,6 +12,8 @@ import type { PostQueues, ReadyQueue } from './queues.ts'
 export interface SlotWish {
   readonly accountIds: readonly string[]
   readonly label: string | null
+  /** Whose slots count while the workspace has no queue. */
+  readonly userId?: string | undefined
   /** Whether a post of these accounts has room at a time, beside the queue's own rules. */
   readonly hasRoom?: (at: number) => Promise<boolean>
 }
@@ -45,7 +47,7 @@ export class SlotFinder {
     workspaceZone?: string,
   ): Promise<{ time: PlannedTime } | { shortage: NonNullable<FreeSlots['exhausted']> }> {
     const zone = workspaceZone ?? (await timeZoneOf(turn.sql, turn.workspaceId))
-    const ready = await this.#queues.ready(turn, zone)
+    const ready = await this.#queues.ready(turn, zone, wish.userId)
     const reservations = reservationsOf(turn)
     const search = searchKey(ready, wish)
     const after = Math.max(this.#clock.now(), reservations.searchedUntil(search) ?? 0)
@@ -62,7 +64,7 @@ export class SlotFinder {
     wish: SlotWish,
     count: number,
   ): Promise<{ slots: readonly PlannedTime[]; shortage: FreeSlots['exhausted'] }> {
-    const { queue } = await this.#queues.read(workspaceId)
+    const { queue } = await this.#queues.read(workspaceId, wish.userId)
     const slots: FreeSlot[] = []
     let examined = 0
     const candidates = slotsAfter(queue, wish, new Date(this.#clock.now()))
@@ -153,8 +155,8 @@ const TAKEN = `
         and t.scheduled_at between s.at - make_interval(secs => $3) and s.at + make_interval(secs => $3)
       join posts p on p.id = t.post_id and p.deleted_at is null)`
 
-function searchKey({ queue, version }: ReadyQueue, { accountIds, label }: SlotWish): string {
-  return JSON.stringify([version, queue.timezone, label, [...accountIds].sort()])
+function searchKey({ queue, slots, version }: ReadyQueue, { accountIds, label }: SlotWish): string {
+  return JSON.stringify([version, slots ?? null, queue.timezone, label, [...accountIds].sort()])
 }
 
 function timeOfSlot({ adjustment, instant, timezone, wallClock }: FreeSlot): PlannedTime {

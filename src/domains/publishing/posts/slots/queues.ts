@@ -3,6 +3,7 @@ import { ValidationFailed } from '../../../../core/errors.ts'
 import { requireVersion, type IfMatch } from '../../../../core/precondition.ts'
 import type { Sql } from '../../../../core/sql.ts'
 import type { MemoryKey, Turn } from '../../../../core/turn.ts'
+import { publishingSettingsOf } from '../../../identity/users/index.ts'
 import { timeZoneOf } from '../../../workspace/workspaces/index.ts'
 import { postingAccounts } from '../../../social/accounts/index.ts'
 import { parseQueue, type Queue } from '../calendar/queue.ts'
@@ -15,6 +16,8 @@ import { postQueues, type QueueRow } from './tables.ts'
 export interface ReadyQueue {
   readonly queue: Queue
   readonly version: number
+  /** The slots of a user, when the workspace has no queue. */
+  readonly slots?: string
 }
 
 /** The stored row, which only turns write. */
@@ -72,21 +75,33 @@ export class PostQueues {
     return view
   }
 
-  /** The queue of the turn's workspace. */
-  async ready(turn: PlanningScope, workspaceZone: string): Promise<ReadyQueue> {
+  /** The queue of the turn's workspace. Until that has one, the slots of the user's settings count. */
+  async ready(turn: PlanningScope, workspaceZone: string, userId?: string): Promise<ReadyQueue> {
     let { row } = turn.memory(STORED)
     if (row === undefined) {
       const found = (await postQueues.first(turn.sql, { workspaceId: turn.workspaceId })) ?? null
       turn.settled(() => (turn.memory(STORED).row ??= found))
       row = found
     }
-    return readyOf(row ?? undefined, workspaceZone)
+    return row === null ? ownQueue(turn.sql, workspaceZone, userId) : readyOf(row, workspaceZone)
   }
 
   /** The same for a read. */
-  async read(workspaceId: string): Promise<ReadyQueue> {
-    return readyOf(await postQueues.first(this.#sql, { workspaceId }), await timeZoneOf(this.#sql, workspaceId))
+  async read(workspaceId: string, userId?: string): Promise<ReadyQueue> {
+    const zone = await timeZoneOf(this.#sql, workspaceId)
+    const row = await postQueues.first(this.#sql, { workspaceId })
+    return row === undefined ? ownQueue(this.#sql, zone, userId) : readyOf(row, zone)
   }
+}
+
+async function ownQueue(sql: Sql, workspaceZone: string, userId: string | undefined): Promise<ReadyQueue> {
+  const settings = userId === undefined ? undefined : (await publishingSettingsOf(sql, [userId])).get(userId)
+  const { defaultTimezone = null, queueSlots = [] } = settings ?? {}
+  const slots = queueSlots.map(({ time, weekday }) => ({ weekday, time, label: null }))
+  const timezone = slots.length === 0 ? workspaceZone : (defaultTimezone ?? workspaceZone)
+  const parsed = parseQueue({ timezone, slots, blackouts: [], minimumGapMinutes: 0 })
+  if (!parsed.ok) throw new Error(`The queue slots of a user are not valid: ${parsed.problem.message}`)
+  return { queue: parsed.value, version: 0, ...(slots.length > 0 && { slots: JSON.stringify(slots) }) }
 }
 
 function readyOf(row: QueueRow | undefined, workspaceZone: string): ReadyQueue {
