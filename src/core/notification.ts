@@ -55,6 +55,8 @@ export interface NotificationType<S extends TObject = TObject> {
   readonly urgent?: true
   /** How long push services keep it for a device that is off. A day when absent. */
   readonly ttlSeconds?: number
+  /** The domain sends the mail itself, to users whose settings want one: a reply to a ticket continues its thread. */
+  readonly ownMail?: true
   /** The mail is always sent at once: it is a part of the contract with the customer. */
   readonly mandatory?: true
 }

@@ -2,6 +2,7 @@ import { mkdir, readdir, rename, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { DAY, HOUR, ManualClock, MINUTE } from '../../src/core/clock.ts'
+import { updateNotificationSettings } from '../../src/domains/identity/users/operations.ts'
 import * as operations from '../../src/domains/talk/support/operations.ts'
 import type { TicketData } from '../../src/domains/talk/support/schemas.ts'
 import { startApp, type App } from '../support/app.ts'
@@ -183,6 +184,27 @@ describe('a ticket', () => {
     const large = await upload('ada', 'large.png', new Uint8Array(10 * 1024 * 1024 + 1))
     expect(large.status).toBe(413)
   })
+})
+
+test('a reply of the team is one notification, and a mail if the user wants one', async () => {
+  const { _id: id } = await ticket('bob', { subject: 'Quiet' })
+  const settings = (email: boolean) => ({ body: { kinds: { supportReply: { email } } } })
+  await world.as('bob').call(updateNotificationSettings, settings(false))
+  await reply('staff', id, { message: 'First' })
+  await reply('staff', id, { message: 'Second' })
+  const told = async () =>
+    (await world.as('bob').call('GET /api/notifications')).body.data.filter(
+      ({ type }: { type: string }) => type === 'ticket.replied',
+    )
+  await waitFor(async () => (await told())[0]?.count === 2)
+  expect(await told()).toMatchObject([{ kind: 'supportReply', resource: { kind: 'ticket', id } }])
+  await world.as('bob').call(updateNotificationSettings, settings(true))
+  await reply('staff', id, { message: 'Third' })
+  const { email } = await world.user('bob')
+  const mails = async () => (await app.outbox.mails(email)).map(({ text = '' }) => text)
+  await waitFor(async () => (await mails()).some((text) => text.includes('Third')))
+  expect((await mails()).filter((text) => /First|Second/.test(text))).toEqual([])
+  expect((await mails()).filter((text) => text.includes('Third'))).toHaveLength(1)
 })
 
 test('statistics measure the times against the targets', async () => {

@@ -19,6 +19,7 @@ const BENCHMARKS: readonly Benchmark[] = [
   { name: 'http', env: { ROUNDS: '3', SECONDS: '3' } },
   { name: 'posts', env: { ROUNDS: '3', SECONDS: '3' } },
   { name: 'accounts', env: { ROUNDS: '3', SECONDS: '3' } },
+  { name: 'content', env: { ROUNDS: '3', SECONDS: '3' } },
   { name: 'chat', env: { ROUNDS: '3', SECONDS: '3' } },
   { name: 'jobs', env: { ROUNDS: '3', JOBS: '3000' } },
   { name: 'actors', env: { SECONDS: '2' } },

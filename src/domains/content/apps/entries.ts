@@ -178,6 +178,7 @@ function versionTaken({ platform, version }: NewReleaseData) {
 }
 
 function slugTaken(error: unknown): never {
-  if (isUniqueViolation(error, 'apps_slug_key')) throw Conflict({ message: 'There is an app with this slug already.' })
+  if (isUniqueViolation(error, 'apps_slug_key'))
+    throw Conflict({ message: 'There is an app with this slug already. Choose another `slug`.' })
   throw error
 }

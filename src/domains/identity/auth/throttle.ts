@@ -15,6 +15,12 @@ const FORGET_MS = HOUR
 /** What an attempt tries to guess. */
 export type Guarded = 'password' | 'code' | 'second factor'
 
+const ATTEMPTS: Readonly<Record<Guarded, string>> = {
+  password: 'wrong passwords',
+  code: 'wrong codes',
+  'second factor': 'wrong codes of the second factor',
+}
+
 /**
  * Where an attempt comes from. A known device or network of the account has its own count. All others
  * share one.
@@ -60,7 +66,7 @@ export class AttemptThrottle {
     const seconds = Math.max(1, Math.ceil((Date.parse(row?.lockedUntil ?? '') - now) / SECOND) || 1)
     throw TooManyAttempts({
       retryAfter: seconds,
-      message: `Too many failed attempts for this email address. Wait ${seconds} s.`,
+      message: `Too many ${ATTEMPTS[guarded]} for this ${guarded === 'second factor' ? 'account' : 'email address'}. Wait ${seconds} s.`,
     })
   }
 

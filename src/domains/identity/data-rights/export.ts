@@ -42,7 +42,10 @@ export class DataExport {
 
   /** @throws AppError conflict while another export of the person runs; overloaded */
   archiveOf(userId: string) {
-    if (this.#running.has(userId)) throw Conflict({ message: 'Another export of your data is running.' })
+    if (this.#running.has(userId))
+      throw Conflict({
+        message: 'Another export of your data is running. Wait until its download has ended, or cancel that.',
+      })
     if (this.#running.size >= MOST) throw Overloaded({ retryAfter: 30 })
     const archive = new ZipFile()
     const output = archive.outputStream as Readable

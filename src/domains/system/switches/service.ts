@@ -85,7 +85,8 @@ export class ServiceSwitches implements WatchedSwitches {
 
   /** @throws AppError not_found */
   statusOf(key: string): ServiceStatus {
-    if (!this.#keys.has(key)) throw NotFound({ message: `There is no service called ${key}.` })
+    if (!this.#keys.has(key))
+      throw NotFound({ message: `There is no service called ${key}. GET /api/services lists them.` })
     return this.#view(key)
   }
 

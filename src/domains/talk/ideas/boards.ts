@@ -63,7 +63,10 @@ export class IdeaBoards {
   async create(turn: Turn, { columns, description = '', name }: NewBoardData, userId: string): Promise<BoardData> {
     const { workspaceId } = turn
     if ((await ideaBoards.count(turn.sql, { workspaceId })) >= MOST_BOARDS) {
-      throw Conflict({ message: `A workspace can have ${MOST_BOARDS} idea boards.`, details: { limit: MOST_BOARDS } })
+      throw Conflict({
+        message: `A workspace can have ${MOST_BOARDS} idea boards. Delete one first.`,
+        details: { limit: MOST_BOARDS },
+      })
     }
     const now = this.#clock.now()
     const id = uuidv7(now)

@@ -41,7 +41,10 @@ export class IdeaService {
     const columnId = columnOf(board, input.column)
     const count = await ideas.count(turn.sql, { boardId })
     if (count >= MOST_IDEAS) {
-      throw Conflict({ message: `A board can have ${MOST_IDEAS} ideas.`, details: { limit: MOST_IDEAS } })
+      throw Conflict({
+        message: `A board can have ${MOST_IDEAS} ideas. Delete or merge some, or use another board.`,
+        details: { limit: MOST_IDEAS },
+      })
     }
     await requireRoom(turn.sql, board, columnId)
     await requireFiles(turn, assetIds, [])
@@ -128,7 +131,10 @@ export class IdeaService {
     const columnId = columnOf(board, input.column)
     const hasLeft = board.id !== before.boardId
     if (hasLeft && (await ideas.count(turn.sql, { boardId: board.id })) >= MOST_IDEAS) {
-      throw Conflict({ message: `A board can have ${MOST_IDEAS} ideas.`, details: { limit: MOST_IDEAS } })
+      throw Conflict({
+        message: `A board can have ${MOST_IDEAS} ideas. Delete or merge some, or use another board.`,
+        details: { limit: MOST_IDEAS },
+      })
     }
     if (hasLeft || columnId !== before.columnId) await requireRoom(turn.sql, board, columnId)
     const rank = await rankAt(turn.sql, ideasIn(board.id, columnId), id, input)

@@ -66,7 +66,7 @@ export class Spreader {
     happened: Happened,
   ): Promise<PersonalNotice | undefined> {
     const wanted = reader.notifications.kinds[type.kind]
-    const email = wanted.email || type.mandatory === true
+    const email = type.ownMail !== true && (wanted.email || type.mandatory === true)
     if (!wanted.inApp && !email && !wanted.push) return undefined
     if (await type.isSeen?.(tx, reader.id, happened.data)) return undefined
     await lockBox(tx, reader.id)

@@ -41,7 +41,10 @@ export function composeSupport(foundation: Foundation, { assets }: Pick<Services
     mailsFor: (token: string | undefined): InboundMails => {
       const expected = config.SUPPORT_INBOUND_SECRET
       if (mails === undefined || expected === undefined || token === undefined || !isSame(token, expected)) {
-        throw InvalidCredential({ message: 'The secret for incoming mails is missing or wrong.' })
+        throw InvalidCredential({
+          message:
+            'The secret for incoming mails is missing or wrong. Send SUPPORT_INBOUND_SECRET of this server as `Authorization: Bearer …`.',
+        })
       }
       return mails
     },

@@ -2,6 +2,7 @@ import { domain } from '../../../domain.ts'
 import { composeSupport } from './compose.ts'
 import * as events from './events.ts'
 import * as jobs from './jobs.ts'
+import * as notifications from './notifications.ts'
 import * as operations from './operations.ts'
 import { personal } from './personal-data.ts'
 import { supportEntities } from './tables.ts'
@@ -12,6 +13,7 @@ export const support = domain({
   operations,
   personal,
   events,
+  notifications,
   jobs,
   entities: supportEntities,
   compose: composeSupport,

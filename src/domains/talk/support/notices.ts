@@ -5,9 +5,11 @@ import { messageIdOf } from '../../../mail/mailer.ts'
 import { plainText, quotedName } from '../../../mail/user-text.ts'
 import type { Foundation } from '../../../foundation.ts'
 import { textsFor, type TextKey } from '../../../language/texts.ts'
-import { findAdministrators, findUser } from '../../identity/users/index.ts'
+import { findAdministrators, findReaders, findUser } from '../../identity/users/index.ts'
+import { notifyIn } from '../notifications/index.ts'
 import { REPLY_LINE } from './mail/quoted-text.ts'
 import type { ReplyAddresses } from './mail/reply-address.ts'
+import { ticketReplied } from './notifications.ts'
 import { supportMails, type MessageRow, type TicketRow } from './tables.ts'
 
 interface Recipient {
@@ -36,12 +38,16 @@ export class TicketNotices {
     await this.#send(tx, ticket, team, 'mail.support.created', [plainText(message.content)])
   }
 
-  /** Tells the user of a reply of the support team, or the team of one of the user: its assignee, or everyone. */
+  /** Tells the user of a reply of the support team, as their settings say, or the team of one of the user: its assignee, or everyone. */
   async replied(tx: Transaction, ticket: TicketRow, message: MessageRow): Promise<void> {
     if (message.role === 'agent') {
-      const user = await findUser(tx, ticket.userId, { columns: ['id', 'email', 'emailVerified', 'locale'] })
-      if (user?.emailVerified === true) {
-        await this.#send(tx, ticket, [user], 'mail.support.repliedByTeam', [message.content])
+      const data = { ticketId: ticket.id, ticket: ticket.subject, reply: plainText(message.content) }
+      await notifyIn(this.#foundation.jobs, tx, ticketReplied, { to: [ticket.userId], actorId: message.authorId, data })
+      const user = await findUser(tx, ticket.userId, { columns: ['emailVerified'] })
+      const [reader] = user?.emailVerified === true ? await findReaders(tx, [ticket.userId]) : []
+      if (reader?.notifications.kinds.supportReply.email === true) {
+        const recipient = { ...reader, locale: reader.language }
+        await this.#send(tx, ticket, [recipient], 'mail.support.repliedByTeam', [message.content])
       }
       return
     }

@@ -59,7 +59,8 @@ export class SecondFactors {
     await database.transaction(async (tx) => {
       // The lock makes a concurrent confirmation wait, which must not be undone.
       await findUser(tx, userId, { columns: ['id'], lock: 'for no key update' })
-      if (await codes.isOn(tx, userId)) throw Conflict({ message: 'The second factor is already on.' })
+      if (await codes.isOn(tx, userId))
+        throw Conflict({ message: 'The second factor is already on. To use another app, switch it off first.' })
       const row = { userId, secretSealed: codes.seal(secret), enrolledAt, confirmedAt: null, lastStep: 0 }
       await totps.upsert(tx, row, ['userId'])
     })
@@ -176,5 +177,7 @@ function isOver(enrolledAt: string, now: Date): boolean {
 }
 
 function isOff() {
-  return Conflict({ message: 'The second factor is off.' })
+  return Conflict({
+    message: 'The second factor is off, so there is nothing to change. Switch it on with POST /api/auth/totp.',
+  })
 }
