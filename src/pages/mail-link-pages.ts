@@ -3,14 +3,15 @@ import { served } from './served-file.ts'
 import type { Page } from '../http/server.ts'
 
 /**
- * The pages that links in mails open. They do what the mail offers by calling the API, for installations without a
- * front end of their own.
+ * The pages that links in mails open, and the page that adds a passkey. They do their work by calling the API, for
+ * installations without a front end of their own.
  */
 export function mailLinkPages(): Page[] {
   return [
     served('/reset-password', 'reset-password.html', GUARDED),
     served('/invitations/:token', 'invitation.html', GUARDED),
-    ...['api.js', 'reset-password.js', 'invitation.js', 'page.css'].map((file) =>
+    served('/passkey', 'passkey.html', GUARDED),
+    ...['api.js', 'sign-in.js', 'reset-password.js', 'invitation.js', 'passkey.js', 'page.css'].map((file) =>
       served(`/pages/${file}`, file, GUARDED),
     ),
   ]

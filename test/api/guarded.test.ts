@@ -62,6 +62,7 @@ test('every page forbids content sniffing', async () => {
     ...paths,
     ...guides,
     '/reset-password',
+    '/passkey',
     '/invitations/x',
     '/preview/x',
     '/nothing',

@@ -25,8 +25,8 @@ afterAll(async () => {
   await app?.stop()
 })
 
-test('a person registers a passkey in chromium and signs in with it', async () => {
-  const { apiKey, email } = await seedUser(app, newName('person'))
+/** A page with an authenticator that confirms everything, as a fingerprint reader would. */
+async function open() {
   const context = await browser.newContext()
   const page = await context.newPage()
   const devtools = await context.newCDPSession(page)
@@ -41,20 +41,31 @@ test('a person registers a passkey in chromium and signs in with it', async () =
       automaticPresenceSimulation: true,
     },
   })
-  await page.goto(`${app.config.PUBLIC_URL}/reset-password`)
+  await page.goto(`${app.config.PUBLIC_URL}/passkey`)
+  return {
+    page,
+    passkeys: async () => (await devtools.send('WebAuthn.getCredentials', { authenticatorId })).credentials,
+  }
+}
 
-  // Scripts as text, because the types of these tests are those of Node and not of pages.
-  const registered: unknown = await page.evaluate(`(async () => {
-    ${POST}
-    const headers = { 'x-api-key': ${JSON.stringify(apiKey)} }
-    const { data } = await post('/api/auth/passkeys/options', { password: ${JSON.stringify(PASSWORD)} }, headers)
-    const publicKey = PublicKeyCredential.parseCreationOptionsFromJSON(data.options)
-    const credential = await navigator.credentials.create({ publicKey })
-    return post('/api/auth/passkeys', { response: credential.toJSON() }, headers)
-  })()`)
-  expect(registered).toMatchObject({ status: true, data: { name: expect.stringContaining('Chrom') } })
-  const { credentials } = await devtools.send('WebAuthn.getCredentials', { authenticatorId })
-  expect(credentials).toEqual([expect.objectContaining({ isResidentCredential: true, rpId: 'localhost' })])
+test('a person adds a passkey on the page of this server and signs in with it', async () => {
+  const { apiKey, email } = await seedUser(app, newName('person'))
+  const { page, passkeys } = await open()
+  const submit = async (password: string) => {
+    await page.fill('input[name=email]', email)
+    await page.fill('input[name=password]', password)
+    await page.fill('input[name=name]', 'Laptop')
+    await page.click('button')
+  }
+  await submit('not my password at all')
+  await page.locator('[role=alert]:not(:empty)').waitFor()
+  expect(await passkeys()).toEqual([])
+  await submit(PASSWORD)
+  await page.getByText('Passkey registered').waitFor()
+  expect(await page.isVisible('form')).toBe(false)
+  expect(await passkeys()).toEqual([expect.objectContaining({ isResidentCredential: true, rpId: 'localhost' })])
+  const { body } = await app.send('GET /api/auth/passkeys', { apiKey })
+  expect(body.data).toMatchObject([{ name: 'Laptop' }])
 
   const signedIn: unknown = await page.evaluate(`(async () => {
     ${POST}

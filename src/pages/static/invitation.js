@@ -1,4 +1,5 @@
 import { get, post, say } from './api.js'
+import { signIn } from './sign-in.js'
 
 const path = `/api/team/invitations/${location.pathname.split('/').at(-1)}`
 const form = document.querySelector('form')
@@ -30,17 +31,7 @@ async function submit(decision) {
 }
 
 async function answer(decision) {
-  const { code, email, password } = form.elements
-  let login = await post('/api/auth/login', { email: email.value, password: password.value })
-  if (login.code === 'second_factor_required') {
-    if (code.value === '') {
-      document.querySelector('#code').hidden = false
-      code.focus()
-      return { ok: false, message: 'Enter a code of your authenticator app, or a recovery code.' }
-    }
-    const { challenge } = login.details
-    login = await post('/api/auth/second-factor', { challenge, code: code.value })
-  }
+  const login = await signIn(form)
   if (!login.ok) return login
   const { accessToken } = login.data
   const reply = await post(`${path}/${decision}`, undefined, accessToken)
