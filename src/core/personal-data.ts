@@ -6,6 +6,11 @@ export interface ExportedRows {
   readonly key?: readonly string[]
   /** Columns that are left out: secrets, internal values, and what says something about other people. */
   readonly omit?: readonly string[]
+  /**
+   * For rows that stand for a stored file: its key in the storage, of the row's columns. The column `name` is the name of
+   * the file. Files of a workspace are in the archive while the person is a member of it.
+   */
+  readonly content?: (row: Readonly<Record<string, string>>) => string
 }
 
 /** What a column that names a user means for the export of their data and the deletion of their account. */

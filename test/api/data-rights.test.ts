@@ -7,6 +7,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { DAY, ManualClock, MINUTE } from '../../src/core/clock.ts'
 import { personalData } from '../../src/registry/personal.ts'
 import { startApp, type App } from '../support/app.ts'
+import { PIXEL } from '../support/pixel.ts'
 import type { SeededUser } from '../support/seed.ts'
 import { World } from '../support/world.ts'
 
@@ -100,6 +101,26 @@ describe('the export', () => {
     const all = [...files.values()].join('\n')
     expect(all).not.toMatch(/by Bob|bob@example\.com|argon2/)
     expect(all).not.toContain(world.key('ada'))
+  })
+
+  test('has the files that the person has uploaded, while they are a member', async () => {
+    await world.user('fay', { plan: 'business' })
+    await world.workspace('films', 'fay')
+    await world.member('acme', 'fay')
+    for (const name of ['films', 'acme']) {
+      const file = { name: `../${name}.png`, content: PIXEL, type: 'image/png' }
+      const body = { workspaceId: world.id(name) }
+      const reply = await world.as('fay').call('POST /api/assets/upload', { body, file })
+      expect(reply.status, reply.text).toBe(201)
+    }
+    const path = { workspaceId: world.id('acme'), userId: world.id('fay') }
+    const removed = await world.as('ada').call('DELETE /api/team/{workspaceId}/members/{userId}', { path })
+    expect(removed.status, removed.text).toBe(200)
+    const files = await exportOf('fay')
+    const names = [...files.keys()].filter((name) => name.startsWith('content/files/'))
+    expect(names).toEqual([expect.stringMatching(/^content\/files\/[0-9a-f-]{36}-[^/]*films\.png$/)])
+    expect(files.get(names[0] ?? '')).toContain('PNG')
+    expect(JSON.parse(files.get('content/missing.json') ?? '')).toEqual([])
   })
 
   test('contains every row, over several batches', async () => {

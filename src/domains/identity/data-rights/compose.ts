@@ -16,7 +16,7 @@ export function composeDataRights(
 ) {
   const { personal } = foundation.declared
   const dataRights = {
-    export: new DataExport(foundation, personal),
+    export: new DataExport(foundation, services.workspaces.memberships, personal),
     deletions: new AccountDeletions(foundation, services, personal),
   }
   return { services: { dataRights } }

@@ -3,6 +3,7 @@ import { ZipFile } from 'yazl'
 import { Conflict, Overloaded } from '../../../core/errors.ts'
 import type { ExportedRows, PersonalColumn, PersonalData } from '../../../core/personal-data.ts'
 import { LiveBody, reply } from '../../../core/reply.ts'
+import type { Memberships } from '../../../core/ports.ts'
 import type { Sql } from '../../../core/sql.ts'
 import type { Foundation } from '../../../foundation.ts'
 import { findUser } from '../users/index.ts'
@@ -15,13 +16,14 @@ const MOST = 4
 const INTRODUCTION = `This archive has what this Crier server holds on you, in the formats of machines.
 
 Each file has a list of objects (JSON, UTF-8). Times are ISO 8601. Names of fields that end in _id refer to other objects. Passwords, keys and
-other secrets are not in it. What you share with others, such as the content of files in media libraries, belongs to the workspace and can be
-downloaded there.
+other secrets are not in it. The folder content/ has the files that you have uploaded, by their list and id: those of workspaces only while you are
+a member. content/missing.json lists files that are no longer stored.
 `
 
 /** Streams everything that the tables hold on a person, as a zip archive. Each table says what it holds. */
 export class DataExport {
-  readonly #foundation: Pick<Foundation, 'clock' | 'database' | 'log'>
+  readonly #foundation: Pick<Foundation, 'clock' | 'database' | 'log' | 'storage'>
+  readonly #memberships: Memberships
   readonly #columns: readonly (readonly [name: string, column: PersonalColumn & { readonly export: ExportedRows }])[]
   readonly #hidden: readonly (readonly [
     name: string,
@@ -29,8 +31,13 @@ export class DataExport {
   ])[]
   readonly #running = new Set<string>()
 
-  constructor(foundation: Pick<Foundation, 'clock' | 'database' | 'log'>, personal: PersonalData) {
+  constructor(
+    foundation: Pick<Foundation, 'clock' | 'database' | 'log' | 'storage'>,
+    memberships: Memberships,
+    personal: PersonalData,
+  ) {
     this.#foundation = foundation
+    this.#memberships = memberships
     const columns = Object.entries(personal)
     this.#columns = columns.flatMap(([name, { export: rows, ...column }]) =>
       'file' in rows ? [[name, { ...column, export: rows }]] : [],
@@ -76,7 +83,54 @@ export class DataExport {
     for (const [name, column] of this.#columns) {
       add(`${column.export.file}.json`, jsonList(this.#rows(name, column, userId)))
     }
-    archive.end()
+    const addFile = (name: string, open: () => Promise<Readable>) =>
+      archive.addReadStreamLazy(name, { mtime, compress: false }, (give) => {
+        open().then(
+          (content) => {
+            content.once('error', (error) => output.destroy(error))
+            contents.push(content)
+            give(null, content)
+          },
+          (error: Error) => output.destroy(error),
+        )
+      })
+    void this.#addContents(userId, output, addFile).then(
+      (missing) => {
+        add('content/missing.json', [JSON.stringify(missing, null, 2)])
+        archive.end()
+      },
+      (error: Error) => output.destroy(error),
+    )
+  }
+
+  /** Adds the files that the person has uploaded. @returns the names of those that are not stored */
+  async #addContents(
+    userId: string,
+    output: Readable,
+    addFile: (name: string, open: () => Promise<Readable>) => void,
+  ): Promise<string[]> {
+    const { storage } = this.#foundation
+    const missing: string[] = []
+    for (const [name, column] of this.#columns) {
+      const { content, file } = column.export
+      if (content === undefined) continue
+      for await (const text of this.#rows(name, column, userId)) {
+        if (output.destroyed) return missing
+        const row = JSON.parse(text) as Record<string, string>
+        const workspaceId = row['workspace_id']
+        if (workspaceId !== undefined && (await this.#memberships.find(workspaceId, userId)) === undefined) continue
+        const path = `content/${file}/${row['id']}-${safeName(row['name'])}`
+        const key = content(row)
+        if ((await storage.stat(key)) === undefined) missing.push(path)
+        else {
+          addFile(path, async () => {
+            // It may have been deleted since, while the files before it were sent.
+            return (await storage.get(key)) ?? Readable.from([])
+          })
+        }
+      }
+    }
+    return missing
   }
 
   #contents(): string {
@@ -159,6 +213,11 @@ export class DataExport {
   #read(text: string, values: Parameters<Sql['rows']>[1]): Promise<{ row: string; key: string }[]> {
     return this.#foundation.database.rows(text, values)
   }
+}
+
+/** A name without what is special in paths. */
+function safeName(name = ''): string {
+  return name.replaceAll(/[^\p{L}\p{N}._ -]/gu, '_').slice(-100)
 }
 
 /** Whether a row belongs to the person `$1`. */

@@ -38,8 +38,8 @@ export const personal = {
     deletion: 'deleted',
   },
   'chat_attachments.uploaded_by': {
-    about: 'Files that you have sent in chats, without their content',
-    export: { file: 'chat-files' },
+    about: 'Files that you have sent in chats',
+    export: { file: 'chat-files', content: ({ id, workspace_id: workspaceId }) => `${workspaceId}/${id}` },
     deletion: { kept: 'It belongs to the workspace and its other members.' },
   },
 } satisfies PersonalData

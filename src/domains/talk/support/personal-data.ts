@@ -21,7 +21,7 @@ export const personal = {
   },
   'support_attachments.user_id': {
     about: 'Files that you have added to support tickets',
-    export: { file: 'support-attachments' },
+    export: { file: 'support-attachments', content: ({ id, user_id: userId }) => `${userId}/${id}` },
     deletion: 'deleted',
   },
   'canned_replies.created_by': {
