@@ -3,12 +3,13 @@ import type { Readable } from 'node:stream'
 import { text } from 'node:stream/consumers'
 import { promisify } from 'node:util'
 import { fromBuffer, type Entry, type Options, type ZipFile } from 'yauzl'
-import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest'
 import { DAY, ManualClock, MINUTE } from '../../src/core/clock.ts'
 import { personalData } from '../../src/registry/personal.ts'
 import { startApp, type App } from '../support/app.ts'
 import { PIXEL } from '../support/pixel.ts'
 import type { SeededUser } from '../support/seed.ts'
+import { waitFor } from '../support/wait.ts'
 import { World } from '../support/world.ts'
 
 /** The export of everything that is held on a person, and the deletion of accounts. */
@@ -175,6 +176,12 @@ describe('the deletion of an account', () => {
     const eve = await world.user('eve', { plan: 'free' })
     await world.workspace('alone', 'dave')
     await world.workspace('shared', 'eve')
+    const connected = await world.as('dave').call('POST /api/social-accounts', {
+      body: { workspaceId: world.id('alone'), platform: 'mastodon', sandbox: true },
+    })
+    expect(connected.status, connected.text).toBe(201)
+    const { directory } = app.composition.services.socialAccounts
+    const revoke = vi.spyOn(directory.require('mastodon').platform, 'revoke')
     await world.member('shared', 'dave', { role: 'owner' })
     await app.database.run('update workspaces set owner_id = $1 where id = $2', [dave.id, world.id('shared')])
     expect((await remove((await login(dave)).accessToken, { password: dave.password })).status).toBe(200)
@@ -190,6 +197,10 @@ describe('the deletion of an account', () => {
     clock.advance(30 * DAY)
     while ((await run()) > 0);
     await app.composition.services.workspaces.service.purgeDue()
+    await waitFor(() => revoke.mock.settledResults.length === 1)
+    expect(revoke.mock.settledResults).toMatchObject([{ type: 'fulfilled' }])
+    expect(revoke.mock.calls[0]?.[0]).toMatchObject({ credential: { accessToken: expect.any(String) } })
+    revoke.mockRestore()
     expect(
       (await app.send('POST /api/auth/login', { body: { email: dave.email, password: dave.password } })).status,
     ).toBe(401)

@@ -19,6 +19,7 @@ import { SocialAccounts } from './service.ts'
 import { SignIns } from './sign-ins.ts'
 import { TokenKeeper } from './token-keeper.ts'
 import { breakAccount, recordRefresh } from './turns.ts'
+import { PurgedGrants } from './purged-grants.ts'
 import { AccountUpkeep } from './upkeep.ts'
 import { CredentialVault } from './vault.ts'
 
@@ -31,7 +32,7 @@ declare module '../../../core/services.ts' {
 /** Builds the services of social accounts. */
 export function composeSocialAccounts(
   { clock, config, database: sql, jobs, log, secret, turns }: Foundation,
-  { plans, workspaces: { memberships } }: Pick<Services, 'plans' | 'workspaces'>,
+  { plans, workspaces: { memberships, service } }: Pick<Services, 'plans' | 'workspaces'>,
 ) {
   const platformLog = log.child({ part: 'platforms' })
   const file = config.PLATFORM_RULES_FILE
@@ -66,9 +67,12 @@ export function composeSocialAccounts(
   const calls = new AccountCalls(sql, turns, { budgets, directory, keeper })
   const capabilities = new AccountCapabilities({ sql, clock, log, directory, keeper, budgets, memberships })
   const children = new AccountChildren(sql, clock, { keeper, directory, vault, accounts, seats, capabilities })
+  const purgedGrants = new PurgedGrants({ sql, jobs, log: platformLog, directory, vault, accounts })
+  service.onPurge((tx, workspaceIds) => purgedGrants.keep(tx, workspaceIds))
   return {
     services: {
       socialAccounts: {
+        purgedGrants,
         publicUrl: config.PUBLIC_URL,
         directory,
         accounts,

@@ -2,6 +2,7 @@ import { DAY, HOUR, MINUTE } from '../../../core/clock.ts'
 import { UnrecoverableError, job, schedule } from '../../../core/job.ts'
 import { Id, Type } from '../../../core/schema.ts'
 import { PlatformError } from '../../../platforms/error-kinds.ts'
+import type { PurgedGrant } from './purged-grants.ts'
 import { purgeAccount, reviewAccount } from './turns.ts'
 
 /** How long a key is used for new grants. */
@@ -17,6 +18,25 @@ export const revokeAccess = job({
   backoff: { firstMs: 5_000, maxMs: HOUR },
   run: async ({ data, socialAccounts }) => {
     await socialAccounts.upkeep.revoke(data.accountId)
+  },
+})
+
+/** The same for an account that was deleted with its workspace. */
+export const revokePurged = job({
+  name: 'socialAccounts.revoke-purged',
+  summary: 'Revoke the access to an account whose workspace was deleted for good',
+  queue: 'default',
+  data: Type.Object({
+    platform: Type.String(),
+    remoteId: Type.String(),
+    workspaceId: Id,
+    credential: Type.Record(Type.String(), Type.Unknown()),
+  }),
+  sealed: true,
+  attempts: 60,
+  backoff: { firstMs: 5_000, maxMs: HOUR },
+  run: async ({ data, socialAccounts }) => {
+    await socialAccounts.purgedGrants.revoke(data as PurgedGrant)
   },
 })
 

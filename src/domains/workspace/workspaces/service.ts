@@ -8,7 +8,7 @@ import { pageOf, type PageRequest } from '../../../core/page.ts'
 import { requireVersion, type IfMatch } from '../../../core/precondition.ts'
 import type { PageResult } from '../../../core/reply.ts'
 import { BUILT_IN_ROLES, type Scope } from '../../../core/scope.ts'
-import type { Sql } from '../../../core/sql.ts'
+import type { Sql, Transaction } from '../../../core/sql.ts'
 import type { Turn } from '../../../core/turn.ts'
 import type { Origin, WorkspaceLogs } from '../../../core/workspace-logs.ts'
 import type { Database } from '../../../db/database.ts'
@@ -26,6 +26,9 @@ import { countOwned } from './workspace-store.ts'
 
 /** Runs in the turn that deletes a workspace. Cancels what a domain has scheduled for it. */
 export type DeleteHook = (turn: Turn) => Promise<void>
+
+/** Runs in the transaction that deletes the data of workspaces for good. */
+export type PurgeHook = (tx: Transaction, workspaceIds: readonly string[]) => Promise<void>
 
 type View = Static<typeof WorkspaceView>
 
@@ -92,6 +95,7 @@ export class WorkspaceService {
   readonly #plans: PlanService
   readonly #members: MemberCache
   readonly #deleteHooks: DeleteHook[] = []
+  readonly #purgeHooks: PurgeHook[] = []
 
   constructor({
     clock,
@@ -223,6 +227,11 @@ export class WorkspaceService {
     this.#deleteHooks.push(hook)
   }
 
+  /** Registers what a domain does before the data of workspaces is deleted for good. */
+  onPurge(hook: PurgeHook): void {
+    this.#purgeHooks.push(hook)
+  }
+
   /** The workspaces that a user is a member of, oldest first. */
   ofUser(userId: string, database: Sql = this.#database): Promise<WorkspaceOfUser[]> {
     return workspacesWith.rows(database, { userId })
@@ -247,6 +256,7 @@ export class WorkspaceService {
       )
       const ids = due.map(({ id }) => id)
       if (ids.length === 0) return 0
+      for (const hook of this.#purgeHooks) await hook(tx, ids)
       await this.#logs.forget(tx, ids)
       return workspaces.delete(tx, { id: anyOf(ids) })
     })
