@@ -251,6 +251,7 @@ describe('updating a workspace', () => {
       bannedWords: ['synergy'],
       emoji: 'few',
       model: null,
+      creditLimitPerMonth: null,
     })
     const refused = await world.as(owner).call(updateAiSettings, {
       ...at('ai'),

@@ -31,7 +31,7 @@ test('the provider of a workspace is not reached at an address that is not publi
   const own = { ...endpoint, rules: undefined, owner: 'workspace' } as const
   const refused = { name: 'ProviderError', retryable: false, message: expect.stringContaining('not a public one') }
   await expect(openAiProvider(own).analysis(task, signal)).rejects.toMatchObject(refused)
-  const piece = { path: import.meta.filename, start: 0, seconds: 1 }
+  const piece = { path: import.meta.filename, start: 0, seconds: 1, bytes: 1 }
   await expect(openAiSpeech(own).recognize(piece, { model: 'ear', language: null }, signal)).rejects.toMatchObject(
     refused,
   )
