@@ -1,6 +1,7 @@
 import { event } from '../../../core/event.ts'
 import { EXAMPLE, EXAMPLE_TIME } from '../../../core/example-ids.ts'
-import type { Static } from '../../../core/schema.ts'
+import { Id, Type, type Static } from '../../../core/schema.ts'
+import { WorkspaceAiProvider } from './connection/schemas.ts'
 import { AiJob } from './schemas.ts'
 
 const { aiJobId, assetId, captionId, jobId, userId, workspaceId } = EXAMPLE
@@ -63,4 +64,27 @@ export const aiJobUpdated = event({
   scope: 'ai:use',
   data: AiJob,
   example: aiJob,
+})
+
+export const aiProviderUpdated = event({
+  name: 'aiProvider.updated',
+  summary: 'A workspace has configured its own AI provider',
+  scope: 'workspace:manage',
+  data: WorkspaceAiProvider,
+  example: {
+    ...times,
+    workspaceId,
+    baseUrl: 'https://api.example.com/v1',
+    hasKey: true,
+    models: ['small', 'large'],
+    transcriptionModel: null,
+  },
+})
+
+export const aiProviderRemoved = event({
+  name: 'aiProvider.removed',
+  summary: 'A workspace uses the AI provider of the server again',
+  scope: 'workspace:manage',
+  data: Type.Object({ workspaceId: { ...Id, description: 'The workspace whose provider was removed' } }),
+  example: { workspaceId },
 })

@@ -20,6 +20,7 @@ export const lists: Lists<typeof operations> = {
 
 export const fixtures: Fixtures<typeof operations> = {
   getAiProvider: withProvider,
+  setAiProvider: withProvider,
   removeAiProvider: withProvider,
   generateCaption: async (stage) => ({
     body: { ...inWorkspace(stage), assetId: await asset(stage), variantCount: 2 },

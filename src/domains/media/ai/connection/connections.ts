@@ -4,6 +4,7 @@ import type { Sql } from '../../../../core/sql.ts'
 import type { Turn } from '../../../../core/turn.ts'
 import { checkUrl, type TargetRules } from '../../../../fetch/target.ts'
 import type { CredentialVault } from '../../../social/accounts/index.ts'
+import { aiProviderRemoved, aiProviderUpdated } from '../events.ts'
 import { aiConnections, type AiConnectionRow } from '../tables.ts'
 import type { NewAiProviderData, WorkspaceAiProviderData } from './schemas.ts'
 
@@ -63,7 +64,9 @@ export class AiConnections {
     else await aiConnections.update(turn.sql, { workspaceId }, values)
     turn.audit({ kind: 'workspace', id: workspaceId, details: { aiProvider: new URL(baseUrl).host } })
     const times = { createdAt: createdAt.toISOString(), updatedAt: updatedAt.toISOString() }
-    return viewOf({ workspaceId, ...values, ...times })
+    const view = viewOf({ workspaceId, ...values, ...times })
+    turn.emit(aiProviderUpdated, view)
+    return view
   }
 
   /** @throws AppError not_found */
@@ -71,6 +74,7 @@ export class AiConnections {
     const { workspaceId } = turn
     if ((await aiConnections.delete(turn.sql, { workspaceId })) === 0) throw NotFound()
     turn.audit({ kind: 'workspace', id: workspaceId, details: { aiProvider: null } })
+    turn.emit(aiProviderRemoved, { workspaceId })
   }
 
   /** The key of a provider; undefined if it needs none. @throws UnsealError */
