@@ -31,6 +31,8 @@ export interface FakeStripeOptions {
 export interface SeenRequest {
   readonly method: string
   readonly path: string
+  /** Of a GET, without the question mark. */
+  readonly query: string
   readonly body: string
   readonly idempotencyKey: string | undefined
   readonly status: number | undefined
@@ -115,7 +117,8 @@ export class FakeStripe {
       return
     }
     const idempotencyKey = request.headers['idempotency-key'] as string | undefined
-    const entry = { method, path: url.pathname, body, idempotencyKey, status: undefined as number | undefined }
+    const query = url.search.slice(1)
+    const entry = { method, path: url.pathname, query, body, idempotencyKey, status: undefined as number | undefined }
     this.seen.push(entry)
     const index = this.faults.findIndex((one) => one.path.test(url.pathname) && (one.method ?? method) === method)
     const [fault] = index === -1 ? [] : this.faults.splice(index, 1)
