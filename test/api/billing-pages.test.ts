@@ -207,6 +207,61 @@ test('402 says why and offers another way: the bank asks, and a declined renewal
   await page.context().close()
 })
 
+test('a trial begins with its price in sight, and coins are shown with an address, an amount and a QR code', async () => {
+  const { complaints, page } = await visit()
+  await signIn(page, 'tina')
+  await page.getByRole('link', { name: 'Plans' }).click()
+  await page.getByRole('region', { name: 'Pro' }).getByRole('button', { name: 'Try Pro for 14 days' }).click()
+  const dialog = page.getByRole('dialog')
+  await dialog.getByText('$49.00 for one month plus tax is charged').waitFor()
+  await dialog.getByRole('button', { name: 'Try Pro for 14 days' }).click()
+  await status(page, /^The trial runs until/)
+  await page.getByRole('region', { name: 'Starter' }).getByRole('button', { name: 'Try Starter instead' }).waitFor()
+
+  const address = 'rltc1qexampleexampleexample'
+  const crypto = {
+    coin: 'ltc',
+    address,
+    coinAmount: '0.25',
+    receivedCoinAmount: '0',
+    uri: `litecoin:${address}?amount=0.25`,
+    confirmationsNeeded: 2,
+  }
+  const open = { status: 'pending' as const, total: { amount: 2_500, currency: 'USD' }, received: 0, refunds: [] }
+  desk.app.composition.services.payments.gateways.add({
+    key: 'crypto-ltc',
+    config: {
+      title: 'Litecoin',
+      kind: 'crypto',
+      publicKey: null,
+      scriptUrl: null,
+      currencies: ['USD'],
+      savesMethods: false,
+      coins: ['ltc'],
+    },
+    create: async () => ({ ...open, reference: address, data: { crypto } }),
+    retrieve: async () => ({ ...open, reference: address, data: { crypto: { ...crypto, receivedCoinAmount: '0.1' } } }),
+    cancel: async () => ({ ...open, reference: address }),
+    async *list() {
+      yield* []
+    },
+  })
+  await page.getByRole('link', { name: 'Payment' }).click()
+  await page.getByRole('button', { name: 'Add money' }).click()
+  await dialog.getByLabel('Amount in USD').fill('0.5')
+  await dialog.getByLabel('Litecoin').check()
+  await dialog.getByRole('button', { name: 'Continue' }).click()
+  await dialog.getByRole('alert').filter({ hasText: 'at least $1.00' }).waitFor()
+  await dialog.getByLabel('Amount in USD').fill('25')
+  await dialog.getByRole('button', { name: 'Continue' }).click()
+  await dialog.getByText(address, { exact: true }).waitFor()
+  await dialog.getByRole('img', { name: 'QR code for a wallet app' }).waitFor()
+  await dialog.getByText('Seen so far: 0.1 LTC').waitFor()
+  await shot(page, 'coins')
+  expect(complaints).toEqual([])
+  await page.context().close()
+})
+
 test('the page says it when the script of the gateway or the server is away', async () => {
   const { page } = await visit()
   await signIn(page, 'nora')

@@ -20,6 +20,7 @@ const BENCHMARKS: readonly Benchmark[] = [
   { name: 'posts', env: { ROUNDS: '3', SECONDS: '3' } },
   { name: 'accounts', env: { ROUNDS: '3', SECONDS: '3' } },
   { name: 'content', env: { ROUNDS: '3', SECONDS: '3' } },
+  { name: 'payments', env: { ROUNDS: '5', SETTLEMENTS: '1000' } },
   { name: 'chat', env: { ROUNDS: '3', SECONDS: '3' } },
   { name: 'jobs', env: { ROUNDS: '3', JOBS: '3000' } },
   { name: 'actors', env: { SECONDS: '2' } },
