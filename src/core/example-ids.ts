@@ -28,6 +28,8 @@ export const EXAMPLE = {
   postId: '01939e5c-7a10-7c3e-8f21-3c5a9b2d4ed1',
   targetId: '01939e5c-7a10-7c3e-8f21-3c5a9b2d4ed2',
   contentRecordId: '01939e5c-7a10-7c3e-8f21-3c5a9b2d4ed6',
+  reportId: '01939e5c-7a10-7c3e-8f21-3c5a9b2d4ed7',
+  reportScheduleId: '01939e5c-7a10-7c3e-8f21-3c5a9b2d4ed8',
   postCommentId: '01939e5c-7a10-7c3e-8f21-3c5a9b2d4ed3',
   ideaBoardId: '01939e5c-7a10-7c3e-8f21-3c5a9b2d4f01',
   ideaColumnId: '01939e5c-7a10-7c3e-8f21-3c5a9b2d4f02',

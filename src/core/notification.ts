@@ -19,6 +19,7 @@ export const NOTIFICATION_KINDS = [
   'teamInvitation',
   'memberJoined',
   'webhookDisabled',
+  'reportFailed',
   'billing',
   'supportReply',
 ] as const

@@ -25,7 +25,7 @@ export const TooManyMails = defineError({
  * Kinds of mails that anyone can have sent to any address. `code` and `reset` need no account. Requests from a network
  * that the account is known to use are counted separately, so that other people cannot exhaust the owner's limit.
  */
-export type LimitedMail = 'code' | 'known_code' | 'reset' | 'known_reset' | 'invitation'
+export type LimitedMail = 'code' | 'known_code' | 'reset' | 'known_reset' | 'invitation' | 'report'
 
 /** A mail that is about to be sent. */
 export interface MailRequest {
@@ -48,20 +48,24 @@ const UNASKED: readonly MailLimit[] = [
   { per: 'recipient', most: 15, withinMs: DAY },
 ]
 
+/** Mails that a member has sent to somebody else. */
+const INVITATIONS: readonly MailLimit[] = [
+  { per: 'recipient and workspace', most: 3, withinMs: HOUR },
+  { per: 'recipient and workspace', most: 6, withinMs: DAY },
+  { per: 'recipient', most: 10, withinMs: DAY },
+  { per: 'account', most: 50, withinMs: HOUR },
+  { per: 'account', most: 200, withinMs: DAY },
+  { per: 'workspace', most: 50, withinMs: HOUR },
+  { per: 'workspace', most: 200, withinMs: DAY },
+]
+
 const LIMITS: Readonly<Record<LimitedMail, readonly MailLimit[]>> = {
   code: UNASKED,
   known_code: UNASKED,
   reset: UNASKED,
   known_reset: UNASKED,
-  invitation: [
-    { per: 'recipient and workspace', most: 3, withinMs: HOUR },
-    { per: 'recipient and workspace', most: 6, withinMs: DAY },
-    { per: 'recipient', most: 10, withinMs: DAY },
-    { per: 'account', most: 50, withinMs: HOUR },
-    { per: 'account', most: 200, withinMs: DAY },
-    { per: 'workspace', most: 50, withinMs: HOUR },
-    { per: 'workspace', most: 200, withinMs: DAY },
-  ],
+  invitation: INVITATIONS,
+  report: INVITATIONS,
 }
 
 /** No limit counts mails older than this. */

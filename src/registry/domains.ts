@@ -31,6 +31,7 @@ import { payments } from '../domains/money/payments/domain.ts'
 import { plans } from '../domains/money/plans/domain.ts'
 import { analytics } from '../domains/publishing/analytics/domain.ts'
 import { approvals } from '../domains/publishing/approvals/domain.ts'
+import { reports } from '../domains/publishing/reports/domain.ts'
 import { posts } from '../domains/publishing/posts/domain.ts'
 import { health } from '../domains/system/health/domain.ts'
 import { internal } from '../domains/system/internal/domain.ts'
@@ -81,6 +82,7 @@ export const domains = [
   ai,
   studio,
   chat,
+  reports,
   ideas,
   support,
   webhooks,

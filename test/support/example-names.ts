@@ -15,6 +15,7 @@ const NAMES = {
   app: ['crier-desktop', 'crier-mobile', 'crier-watch', 'crier-tv'],
   post: ['We are live on Friday at noon', 'New episode out now', 'Meet the team', 'Thank you all'],
   coupon: ['SPRING', 'WELCOME', 'PARTNER', 'LAUNCH'],
+  report: ['Weekly report', 'Monthly report', 'Daily figures', 'Report for Acme'],
   key: ['Nightly import', 'Dashboard', 'Backup script', 'Old laptop'],
 } as const
 

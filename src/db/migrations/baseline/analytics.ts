@@ -109,4 +109,76 @@ export const analytics = [
       groups jsonb not null,
       primary key (account_id, at, dimension)
     )`,
+  `
+    create table report_schedules (
+      id uuid primary key,
+      workspace_id uuid not null references workspaces (id) on delete cascade,
+      name text not null,
+      interval text not null,
+      weekday text not null,
+      month_day integer not null,
+      time text not null,
+      zone text not null,
+      account_ids uuid[],
+      format text not null,
+      channel_ids uuid[] not null,
+      created_by uuid not null,
+      reader_scopes text[],
+      paused_reason text,
+      next_at timestamptz,
+      version integer not null,
+      created_at timestamptz not null,
+      updated_at timestamptz not null
+    )`,
+  'create index report_schedules_by_workspace on report_schedules (workspace_id, id)',
+  'create index report_schedules_due on report_schedules (next_at) where next_at is not null',
+  `
+    create table report_recipients (
+      id uuid primary key,
+      schedule_id uuid not null references report_schedules (id) on delete cascade,
+      email text not null,
+      status text not null,
+      created_at timestamptz not null,
+      constraint report_recipients_email_key unique (schedule_id, email)
+    )`,
+  `
+    create table reports (
+      id uuid primary key,
+      workspace_id uuid not null references workspaces (id) on delete cascade,
+      schedule_id uuid references report_schedules (id) on delete set null,
+      due_at timestamptz,
+      created_by uuid not null,
+      reader_scopes text[],
+      from_day text not null,
+      to_day text not null,
+      account_ids uuid[],
+      format text not null,
+      status text not null,
+      percent integer not null,
+      job_id uuid,
+      error text,
+      file_id uuid,
+      size integer,
+      summary jsonb not null,
+      expires_at timestamptz not null,
+      created_at timestamptz not null,
+      updated_at timestamptz not null,
+      constraint reports_due_key unique (schedule_id, due_at)
+    )`,
+  'create index reports_by_workspace on reports (workspace_id, id)',
+  'create index reports_expiring on reports (expires_at)',
+  "create index reports_open on reports (updated_at) where status in ('waiting', 'running')",
+  `
+    create table report_deliveries (
+      id uuid primary key,
+      report_id uuid not null references reports (id) on delete cascade,
+      recipient_id uuid references report_recipients (id) on delete set null,
+      email text,
+      channel_id uuid,
+      status text not null,
+      error text,
+      created_at timestamptz not null,
+      updated_at timestamptz not null
+    )`,
+  'create index report_deliveries_by_report on report_deliveries (report_id)',
 ]

@@ -177,6 +177,7 @@ export const DEFAULT_SETTINGS: Settings = {
       teamInvitation: channelsOf(true, false, true),
       memberJoined: channelsOf(true, false, false),
       webhookDisabled: channelsOf(true, true, false),
+      reportFailed: channelsOf(true, true, false),
       billing: channelsOf(true, true, false),
       supportReply: channelsOf(true, true, true),
     },

@@ -43,6 +43,7 @@ const COUNTED = {
   webhooks: 'webhooks in a workspace',
   openPosts: 'posts in a workspace that are not published yet',
   recurringPosts: 'recurring posts in a workspace',
+  reportSchedules: 'schedules of reports in a workspace',
 } as const satisfies Partial<Record<LimitName, string>>
 
 type CountedLimit = keyof typeof COUNTED

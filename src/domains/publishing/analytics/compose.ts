@@ -45,7 +45,7 @@ export function composeAnalytics(
         stats,
         series,
         content,
-        reports: new Reports({ sql, clock, stats, series, content, printer }),
+        reports: new Reports({ sql, clock, stats, series, content, watched, printer }),
         bestTimes: new BestTimes({ sql, clock, watched, printer }),
         audiences: new AccountAudiences(sql, watched),
         catalogue: new ReportCatalogue(sql, watched),

@@ -93,14 +93,22 @@ export async function loadChannel(turn: Turn, channelId: string): Promise<Cached
 }
 
 /** A channel as of this turn. @throws AppError not_found, also when the caller may not see it */
-export async function visibleChannel(turn: Turn, caller: Caller, channelId: string): Promise<CachedChannel> {
+export async function visibleChannel(
+  turn: Turn,
+  caller: Pick<Caller, 'userId'>,
+  channelId: string,
+): Promise<CachedChannel> {
   const cached = await loadChannel(turn, channelId)
   if (!isVisibleTo(cached.channel, caller.userId)) throw NotFound()
   return cached
 }
 
 /** A channel that can be written to. @throws AppError not_found, channel_archived */
-export async function writableChannel(turn: Turn, caller: Caller, channelId: string): Promise<CachedChannel> {
+export async function writableChannel(
+  turn: Turn,
+  caller: Pick<Caller, 'userId'>,
+  channelId: string,
+): Promise<CachedChannel> {
   const cached = await visibleChannel(turn, caller, channelId)
   if (cached.channel.archivedAt !== null) throw ChannelArchived()
   return cached

@@ -10,6 +10,7 @@ import { titleOf } from '../reads/report-data.ts'
 import type { AnalyticsTimeSeries } from '../reads/series.ts'
 import { bucketsOf, spanOf, timesOf, type Interval, type Span } from '../reads/span.ts'
 import type { PlatformStatistics } from '../reads/stats.ts'
+import type { WatchedAccounts } from '../reads/watched.ts'
 import type { PlatformStatsData, PointData, ReportFilter } from '../schemas.ts'
 import type { ReportChart, ReportModel, ReportPost, ReportTable } from './model.ts'
 import type { ReportPrinter } from './printer.ts'
@@ -43,6 +44,7 @@ interface Needs {
   readonly stats: PlatformStatistics
   readonly series: AnalyticsTimeSeries
   readonly content: ContentRecords
+  readonly watched: WatchedAccounts
   readonly printer: ReportPrinter
 }
 
@@ -67,6 +69,19 @@ export class Reports {
   async pdf(filter: ReportFilter, scopes: ReadonlySet<Scope>) {
     const model = await this.model(filter, scopes)
     return reply(200, new RawBody('application/pdf', await this.#needs.printer.pdf(model)), headersOf(model, 'pdf'))
+  }
+
+  /** The days that a report would be about. @throws AppError validation_failed, not_found */
+  async daysOf({ accountIds, from, to, workspaceId }: ReportFilter): Promise<{ from: string; to: string }> {
+    const { zone } = await this.#needs.watched.load(workspaceId, accountIds)
+    const asked = { ...(from !== undefined && { from }), ...(to !== undefined && { to }) }
+    const { first, last } = spanOf(asked, zone, this.#needs.clock.now())
+    return { from: dayText(first), to: dayText(last) }
+  }
+
+  /** The file of a report. @throws AppError not_found */
+  print(model: ReportModel, format: 'pdf' | 'html'): Promise<Buffer | string> {
+    return format === 'pdf' ? this.#needs.printer.pdf(model) : this.#needs.printer.html(model)
   }
 
   /** What a report says to a reader with these scopes. */

@@ -1,0 +1,17 @@
+import type { PersonalData } from '../../../core/personal-data.ts'
+
+const kept = { kept: 'It belongs to the workspace and its other members.' }
+
+/** What the domain holds on persons. */
+export const personal = {
+  'report_schedules.created_by': {
+    about: 'Schedules of reports that are made in your name',
+    export: { file: 'report-schedules' },
+    deletion: kept,
+  },
+  'reports.created_by': {
+    about: 'Reports that were made in your name',
+    export: { file: 'reports', omit: ['file_id'] },
+    deletion: kept,
+  },
+} satisfies PersonalData
