@@ -63,7 +63,7 @@ test('a report is made by a job that reports its progress', async () => {
   })
   expect(report).toMatchObject({ percent: 100, error: null, deliveries: [], scheduleId: null })
   await waitFor(() => listening.events.some(({ data, name }) => name === 'report.updated' && data.data._id === id))
-  expect(listening.events.some(({ data, name }) => name === 'job.progress' && data.data.jobId === jobId)).toBe(true)
+  expect(listening.events.some(({ data, name }) => name === 'job.progress' && data.jobId === jobId)).toBe(true)
   const file = await mine.send('GET /api/analytics/reports/{id}/file', { path: { id } })
   expect(file.headers.get('content-type')).toBe('application/pdf')
   expect(file.text.startsWith('%PDF')).toBe(true)
@@ -106,7 +106,7 @@ test('a schedule sends one report for its time, to people who have agreed and to
   })
   const channelId = channel.body.data._id
   const made = await schedule(mine, {
-    recipients: ['Client@Example.org', member.email],
+    recipientEmails: ['Client@Example.org', member.email],
     channelIds: [channelId],
     weekday: 'tuesday',
   })
@@ -160,7 +160,7 @@ test('a schedule sends one report for its time, to people who have agreed and to
   const { recipients } = await getSchedule(mine, made._id)
   expect(recipients).toContainEqual({ email: 'client@example.org', status: 'unsubscribed' })
   // A list that has the address again does not start the mails.
-  const kept = await change(mine, made._id, { recipients: ['client@example.org'] })
+  const kept = await change(mine, made._id, { recipientEmails: ['client@example.org'] })
   expect(kept.body.data.recipients).toEqual([{ email: 'client@example.org', status: 'unsubscribed' }])
 })
 
@@ -202,7 +202,10 @@ test('a paused schedule makes no reports, and one whose member has left is pause
   expect(await startDue(mine)).toBe(0)
   const resumed = await change(theirs, made._id, { status: 'active' })
   expect(resumed.body.data.createdBy).toBe(member.id)
-  await world.app.database.run('delete from workspace_members where user_id = $1', [member.id])
+  const left = await mine.send('DELETE /api/team/{workspaceId}/members/{userId}', {
+    path: { workspaceId: mine.workspaceId, userId: member.id },
+  })
+  expect(left.status).toBe(200)
   world.clock.advance(2 * DAY)
   await startDue(mine)
   const after = await getSchedule(mine, made._id)
@@ -218,6 +221,26 @@ test('times follow the zone of the workspace', async () => {
   const path = { id: mine.workspaceId }
   await mine.send('PATCH /api/workspaces/{id}', { path, body: { timezone: 'Asia/Kathmandu' } })
   await waitFor(async () => (await getSchedule(mine, made._id)).nextReportAt.slice(11) === '01:30:00.000Z')
+})
+
+test('reports have the look of the workspace', async () => {
+  const mine = await workspace('brand')
+  const { workspaceId } = mine
+  const set = (body: object) => mine.send('PUT /api/analytics/report-branding', { body: { workspaceId, ...body } })
+  const pale = await set({ accentColor: '#ffcc00' })
+  expect(pale.body.errors).toMatchObject([{ path: '/body/accentColor', code: 'low_contrast' }])
+  expect((await set({ logoAssetId: crypto.randomUUID() })).body.errors).toMatchObject([{ code: 'not_a_picture' }])
+  const logoAssetId = await mine.picture()
+  const body = { logoAssetId, accentColor: '#7e22ce', companyName: 'Agency', footerText: 'Confidential' }
+  expect((await set(body)).status).toBe(200)
+  const html = await waitFor(async () => {
+    const { text } = await mine.send('GET /api/analytics/report.html', { query: { workspaceId } })
+    // The library makes small pictures of a new file after the upload.
+    return text.includes('data:image/webp') && text
+  })
+  for (const part of ['<h1>Agency</h1>', '#7e22ce', 'Confidential', 'alt="Logo of Agency"'])
+    expect(html).toContain(part)
+  expect((await set({})).body.data).toMatchObject({ logoAssetId: null, companyName: null })
 })
 
 test('refusals say what to change', async () => {

@@ -110,6 +110,16 @@ export const analytics = [
       primary key (account_id, at, dimension)
     )`,
   `
+    create table report_brandings (
+      workspace_id uuid primary key references workspaces (id) on delete cascade,
+      logo_asset_id uuid,
+      accent_color text,
+      company_name text,
+      website text,
+      footer_text text,
+      updated_at timestamptz not null
+    )`,
+  `
     create table report_schedules (
       id uuid primary key,
       workspace_id uuid not null references workspaces (id) on delete cascade,
@@ -172,7 +182,7 @@ export const analytics = [
     create table report_deliveries (
       id uuid primary key,
       report_id uuid not null references reports (id) on delete cascade,
-      recipient_id uuid references report_recipients (id) on delete set null,
+      address_id uuid references report_recipients (id) on delete set null,
       email text,
       channel_id uuid,
       status text not null,

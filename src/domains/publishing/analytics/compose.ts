@@ -2,6 +2,7 @@ import type { Services } from '../../../core/services.ts'
 import type { Sql } from '../../../core/sql.ts'
 import type { Foundation } from '../../../foundation.ts'
 import { BestTimes } from './best-times/best-times.ts'
+import { ReportBranding } from './branding/branding.ts'
 import { AnalyticsCollector } from './collection/collector.ts'
 import { AnalyticsDesk } from './collection/desk.ts'
 import { CollectionWatch } from './collection/watch.ts'
@@ -24,7 +25,7 @@ declare module '../../../core/services.ts' {
 
 /** Builds the services of the domain. */
 export function composeAnalytics(
-  { clock, config, database: sql, jobs }: Foundation,
+  { clock, config, database: sql, jobs, storage }: Foundation,
   { socialAccounts: { calls, directory } }: Pick<Services, 'socialAccounts'>,
 ) {
   const partitions = new SamplePartitions()
@@ -34,6 +35,7 @@ export function composeAnalytics(
   const series = new AnalyticsTimeSeries(sql, clock, watched)
   const content = new ContentRecords(sql, clock, watched)
   const printer = new ReportPrinter()
+  const branding = new ReportBranding(sql, clock, storage)
   const watch = new CollectionWatch(clock, jobs, config.ANALYTICS_SCHEDULE)
   return {
     services: {
@@ -45,9 +47,10 @@ export function composeAnalytics(
         stats,
         series,
         content,
-        reports: new Reports({ sql, clock, stats, series, content, watched, printer }),
+        reports: new Reports({ sql, clock, stats, series, content, watched, branding, printer }),
         bestTimes: new BestTimes({ sql, clock, watched, printer }),
         audiences: new AccountAudiences(sql, watched),
+        branding,
         catalogue: new ReportCatalogue(sql, watched),
         preparePartitions: (on: Sql) => partitions.prepare(on, clock.now()),
       },

@@ -1,6 +1,7 @@
 import { event } from '../../../core/event.ts'
 import { EXAMPLE, EXAMPLE_TIME } from '../../../core/example-ids.ts'
 import { Id, Nullable, Type } from '../../../core/schema.ts'
+import { BrandingView } from './branding/schemas.ts'
 
 export const analyticsAccountUpdated = event({
   name: 'analyticsAccount.updated',
@@ -17,6 +18,22 @@ export const analyticsAccountUpdated = event({
     }),
   }),
   example: { accountId: EXAMPLE.accountId, isWaiting: false, collectedAt: EXAMPLE_TIME, failureCount: 0 },
+})
+
+export const reportBrandingUpdated = event({
+  name: 'reportBranding.updated',
+  summary: 'How the reports of the workspace look has changed',
+  scope: 'analytics:read',
+  data: BrandingView,
+  example: {
+    workspaceId: EXAMPLE.workspaceId,
+    logoAssetId: EXAMPLE.assetId,
+    accentColor: '#0b5cad',
+    companyName: 'Acme',
+    website: 'acme.example',
+    footerText: 'Confidential',
+    updatedAt: EXAMPLE_TIME,
+  },
 })
 
 export const contentRecordDeleted = event({

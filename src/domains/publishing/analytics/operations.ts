@@ -3,6 +3,7 @@ import { EXAMPLE } from '../../../core/example-ids.ts'
 import { from, operation, owner } from '../../../core/operation.ts'
 import { accepted, done, list, ok } from '../../../core/reply.ts'
 import { Done, Envelope, ListOf } from '../../../core/schema.ts'
+import { BrandingBody, BrandingQuery, BrandingView } from './branding/schemas.ts'
 import { BestTimesQuery, BestTimesView } from './best-times/schemas.ts'
 import {
   ContentPath,
@@ -191,6 +192,39 @@ export const getBestTimes = operation({
   errors: [NotFound],
   example: { query: { workspaceId } },
   handle: async ({ analytics, query }) => ok('Best times', await analytics.bestTimes.of(query)),
+})
+
+export const getReportBranding = operation({
+  ...READ,
+  route: 'GET /api/analytics/report-branding',
+  summary: 'Get how reports look',
+  query: BrandingQuery,
+  returns: { 200: Envelope(BrandingView) },
+  example: { query: { workspaceId } },
+  handle: async ({ analytics, query }) => ok('Look of reports', await analytics.branding.get(query.workspaceId)),
+})
+
+export const setReportBranding = operation({
+  route: 'PUT /api/analytics/report-branding',
+  summary: 'Set how reports look',
+  description:
+    'For reports that go to clients: logo, colour, name, domain and footer, in the PDF and in the page. Fields that are absent or null are removed.',
+  access: 'workspace:manage',
+  workspace: from.body('workspaceId'),
+  turn: true,
+  body: BrandingBody,
+  returns: { 200: Envelope(BrandingView) },
+  errors: [ValidationFailed],
+  example: {
+    body: {
+      workspaceId,
+      accentColor: '#0b5cad',
+      companyName: 'Acme',
+      website: 'acme.example',
+      footerText: 'Confidential',
+    },
+  },
+  handle: async ({ analytics, body, turn }) => ok('Look of reports set', await analytics.branding.set(turn, body)),
 })
 
 const REPORT_HEADERS = ['Content-Disposition', 'Cache-Control', 'Content-Security-Policy'] as const

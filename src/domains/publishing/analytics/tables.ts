@@ -254,7 +254,33 @@ export const AnalyticsAudience = defineEntity({
 
 export const analyticsAudience = table(AnalyticsAudience)
 
+/** How the reports of a workspace look. */
+export const ReportBrandingRow = defineEntity({
+  name: 'ReportBranding',
+  tableName: 'report_brandings',
+  properties: {
+    workspaceId: p
+      .manyToOne(Workspace)
+      .mapToPk()
+      .primary()
+      .deleteRule('cascade')
+      .updateRule('no action')
+      .foreignKeyName('report_brandings_workspace_id_fkey')
+      .index(false),
+    logoAssetId: p.uuid().nullable(),
+    accentColor: p.text().nullable(),
+    companyName: p.text().nullable(),
+    website: p.text().nullable(),
+    footerText: p.text().nullable(),
+    updatedAt: timestamp(),
+  },
+})
+
+export const reportBrandings = table(ReportBrandingRow)
+export type BrandingRow = Row<typeof ReportBrandingRow>
+
 export const analyticsEntities = [
+  ReportBrandingRow,
   AnalyticsAccount,
   AnalyticsGap,
   AnalyticsContent,

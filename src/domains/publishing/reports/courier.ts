@@ -116,10 +116,10 @@ export class ReportCourier {
     await turns.system(row.workspaceId, postReport, { deliveryId: id, attachmentId: attachment._id })
   }
 
-  async #mail(row: ReportRow, { email, id, recipientId }: DeliveryRow): Promise<Mail | undefined> {
+  async #mail(row: ReportRow, { addressId, email, id }: DeliveryRow): Promise<Mail | undefined> {
     const { database } = this.#foundation
-    if (email === null || recipientId === null) return undefined
-    if (!(await reportRecipients.exists(database, { id: recipientId, status: 'confirmed' }))) return undefined
+    if (email === null || addressId === null) return undefined
+    if (!(await reportRecipients.exists(database, { id: addressId, status: 'confirmed' }))) return undefined
     const [[reader], names] = await Promise.all([
       findReaders(database, [row.createdBy]),
       findNames(database, [row.workspaceId]),
@@ -145,7 +145,7 @@ export class ReportCourier {
       {
         texts,
         unsubscribe: {
-          url: links.url({ purpose: 'unsubscribe', id: recipientId }),
+          url: links.url({ purpose: 'unsubscribe', id: addressId }),
           label: texts.say('mail.report.unsubscribe'),
         },
       },

@@ -37,7 +37,7 @@ export const fixtures: Fixtures<typeof operations> = {
       interval: 'week',
       weekday: 'monday',
       time: '08:00',
-      recipients: ['grace@example.com'],
+      recipientEmails: ['grace@example.com'],
     },
   }),
 }
@@ -66,18 +66,18 @@ function schedule(stage: Stage, body: object = {}): Promise<string> {
 /** The token of a link in a mail to a client. */
 async function token(stage: Stage, purpose: LinkPurpose): Promise<string> {
   const { app } = stage
-  const scheduleId = await schedule(stage, { recipients: [newAddress()] })
+  const scheduleId = await schedule(stage, { recipientEmails: [newAddress()] })
   const recipient = await reportRecipients.first(app.database, { scheduleId })
   const recipientId = recipient?.id ?? ''
   const id = purpose === 'file' ? await delivery(stage, recipientId) : recipientId
   return app.composition.services.reports.links.url({ purpose, id }).split('/').at(-1) ?? ''
 }
 
-async function delivery(stage: Stage, recipientId: string): Promise<string> {
+async function delivery(stage: Stage, addressId: string): Promise<string> {
   const now = stage.app.clock.now()
   const at = new Date(now)
   const id = uuidv7(now)
-  const row = { id, reportId: await report(stage), recipientId, status: 'sent', createdAt: at, updatedAt: at } as const
+  const row = { id, reportId: await report(stage), addressId, status: 'sent', createdAt: at, updatedAt: at } as const
   await reportDeliveries.insert(stage.app.database, row)
   return id
 }

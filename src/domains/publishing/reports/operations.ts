@@ -110,7 +110,7 @@ export const createReportSchedule = operation({
       interval: 'week',
       weekday: 'monday',
       time: '08:00',
-      recipients: ['grace@example.com'],
+      recipientEmails: ['grace@example.com'],
       channelIds: [channelId],
     },
   },

@@ -202,8 +202,8 @@ export class ReportDesk {
   async #send(turn: Turn, row: ReportRow, schedule: ScheduleRow, at: string): Promise<DeliveryRow[]> {
     const recipients = await reportRecipients.find(turn.sql, { scheduleId: schedule.id, status: 'confirmed' })
     const targets = [
-      ...recipients.map(({ email, id }) => ({ recipientId: id, email, channelId: null })),
-      ...schedule.channelIds.map((channelId) => ({ recipientId: null, email: null, channelId })),
+      ...recipients.map(({ email, id }) => ({ addressId: id, email, channelId: null })),
+      ...schedule.channelIds.map((channelId) => ({ addressId: null, email: null, channelId })),
     ]
     const deliveries = targets.map((target): DeliveryRow => ({
       id: uuidv7(Date.parse(at)),

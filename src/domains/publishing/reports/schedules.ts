@@ -71,8 +71,8 @@ export class ReportSchedules {
       updatedAt: at,
     }
     await reportSchedules.insert(turn.sql, row)
-    await this.#parts.recipients.replace(turn, row, body.recipients ?? [], member.userId)
-    turn.audit({ kind: 'report_schedule', id: row.id, details: { recipients: body.recipients ?? [] } })
+    await this.#parts.recipients.replace(turn, row, body.recipientEmails ?? [], member.userId)
+    turn.audit({ kind: 'report_schedule', id: row.id, details: { recipientEmails: body.recipientEmails ?? [] } })
     const view = await this.#view(turn, row)
     turn.emit(reportScheduleCreated, view)
     return view
@@ -110,12 +110,12 @@ export class ReportSchedules {
     if (row === undefined) throw NotFound()
     requireVersion(ifMatch, row.version)
     await this.#check(turn, member, body)
-    const { recipients, status, ...fields } = body
+    const { recipientEmails, status, ...fields } = body
     const isPaused = status === undefined ? row.pausedReason !== null : status === 'paused'
     // Where reports go, and what they contain, is the responsibility of who decides it.
     const isTakenOver =
       (status === 'active' && row.pausedReason !== null) ||
-      [fields.accountIds, fields.channelIds, recipients].some((field) => field !== undefined)
+      [fields.accountIds, fields.channelIds, recipientEmails].some((field) => field !== undefined)
     const next: ScheduleRow = {
       ...row,
       ...fields,
@@ -136,8 +136,10 @@ export class ReportSchedules {
     }
     const { createdAt: _created, id: _id, workspaceId: _workspace, ...changes } = changed
     await reportSchedules.update(turn.sql, { id }, changes)
-    if (recipients !== undefined) await this.#parts.recipients.replace(turn, changed, recipients, member.userId)
-    turn.audit({ kind: 'report_schedule', id, ...(recipients !== undefined && { details: { recipients } }) })
+    if (recipientEmails !== undefined) {
+      await this.#parts.recipients.replace(turn, changed, recipientEmails, member.userId)
+    }
+    turn.audit({ kind: 'report_schedule', id, ...(recipientEmails !== undefined && { details: { recipientEmails } }) })
     return this.#announce(turn, changed)
   }
 

@@ -57,7 +57,7 @@ export const ReportView = named(
     accountIds: Nullable(Type.Array(Id, { description: 'Only these accounts. Null for all of the workspace' })),
     format: Format,
     status: ReportStatus,
-    percent: Type.Integer({ description: 'How much of it is made, from 0 to 100' }),
+    percent: Type.Number({ description: 'How much of it is made, from 0 to 100' }),
     jobId: Nullable(Type.String({ ...Id, description: 'The job that makes it. `job.progress` reports its progress' })),
     error: Nullable(Type.String({ description: 'Why it could not be made' })),
     size: Nullable(Type.Integer({ description: 'Bytes of the file. Null until it is made' })),
@@ -105,7 +105,7 @@ const scheduleFields = {
     description: 'The time in the zone of the workspace, such as 08:00',
   }),
   format: Format,
-  recipients: Type.Array(EmailInput, {
+  recipientEmails: Type.Array(EmailInput, {
     maxItems: MOST_RECIPIENTS,
     uniqueItems: true,
     description:
@@ -127,7 +127,7 @@ export const NewSchedule = Input({
   time: Type.Optional(scheduleFields.time),
   ...accountsField,
   format: Type.Optional(scheduleFields.format),
-  recipients: Type.Optional(scheduleFields.recipients),
+  recipientEmails: Type.Optional(scheduleFields.recipientEmails),
   channelIds: Type.Optional(scheduleFields.channelIds),
 })
 export type NewScheduleInput = Static<typeof NewSchedule>
@@ -141,7 +141,7 @@ export const ScheduleChange = Input(
     time: Type.Optional(scheduleFields.time),
     accountIds: Type.Optional(Nullable(accountsField.accountIds)),
     format: Type.Optional(scheduleFields.format),
-    recipients: Type.Optional(scheduleFields.recipients),
+    recipientEmails: Type.Optional(scheduleFields.recipientEmails),
     channelIds: Type.Optional(scheduleFields.channelIds),
     status: Type.Optional(
       OneOf(['active', 'paused'] as const, {

@@ -131,8 +131,8 @@ export const ReportDelivery = defineEntity({
     id: p.uuid().primary(),
     reportId: references(Report, { name: 'report_deliveries_report_id_fkey', onDelete: 'cascade' }),
     /** Null for a channel, and when the address was removed. */
-    recipientId: references(ReportRecipient, {
-      name: 'report_deliveries_recipient_id_fkey',
+    addressId: references(ReportRecipient, {
+      name: 'report_deliveries_address_id_fkey',
       onDelete: 'set null',
     }).nullable(),
     email: p.text().nullable(),

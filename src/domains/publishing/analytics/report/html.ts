@@ -1,25 +1,28 @@
 import { escapeHtml as e } from '../../../../core/html.ts'
 import { chartSvg } from './charts.ts'
-import type { ReportChart, ReportModel, ReportPost, ReportTable } from './model.ts'
+import type { ReportBrand, ReportChart, ReportModel, ReportPost, ReportTable } from './model.ts'
 
 /** The report as one file without scripts and without addresses of other files. */
 export function reportHtml(model: ReportModel): string {
-  const { charts, createdAt, gaps, method, posts, previousSpan, sentences, span, tables, timezone, title, workspace } =
+  const { brand, charts, createdAt, gaps, method, posts, previousSpan, sentences, span, tables, timezone, title } =
     model
+  const from = brand.companyName ?? model.workspace
   return `<!doctype html>
 <html lang="en">
 <head>
 <meta charset="utf-8">
 <meta name="viewport" content="width=device-width, initial-scale=1">
-<title>${e(`${title}: ${workspace}, ${span}`)}</title>
-<style>${STYLE}</style>
+<title>${e(`${title}: ${from}, ${span}`)}</title>
+<style>${STYLE.replaceAll(ACCENT, accentOf(brand))}</style>
 </head>
 <body>
 <header>
+${brand.logo === null ? '' : `<img class="logo" alt="Logo of ${e(from)}" src="data:image/webp;base64,${e(brand.logo)}">`}
 <p class="kind">${e(title)}</p>
-<h1>${e(workspace)}</h1>
+<h1>${e(from)}</h1>
 <p>${e(span)}</p>
 <p class="quiet">Compared with ${e(previousSpan)}. Days of ${e(timezone)}. Made on ${e(createdAt.slice(0, 10))}.</p>
+${brand.website === null ? '' : `<p class="quiet">${e(brand.website)}</p>`}
 </header>
 <main>
 <section aria-labelledby="summary"><h2 id="summary">Summary</h2>
@@ -37,6 +40,7 @@ ${gaps.length === 0 ? '<p>None.</p>' : `<ul>${gaps.map((gap) => `<li>${e(gap)}</
 <dl>${method.map(([term, text]) => `<dt>${e(term)}</dt><dd>${e(text)}</dd>`).join('\n')}</dl>
 </section>
 </main>
+${brand.footerText === null ? '' : `<footer class="quiet">${e(brand.footerText)}</footer>`}
 </body>
 </html>
 `
@@ -65,11 +69,18 @@ function tableHtml({ columns, rows, title }: ReportTable): string {
 </table></div>`
 }
 
-function postHtml({ figures, published, text, url, where }: ReportPost): string {
+function postHtml({ figures, picture, published, text, url, where }: ReportPost): string {
   const shown = e(text === '' ? 'Without text' : text)
   const isSafe = url !== null && /^https?:\/\//.test(url)
-  return `<li><p>${isSafe ? `<a href="${e(url)}">${shown}</a>` : shown}</p><p class="quiet">${e(where)}, ${e(published)}. ${e(figures)}</p></li>`
+  // The text beside it says what the post is about.
+  const image = picture === null ? '' : `<img alt="" src="data:image/webp;base64,${e(picture)}">`
+  return `<li>${image}<p>${isSafe ? `<a href="${e(url)}">${shown}</a>` : shown}</p><p class="quiet">${e(where)}, ${e(published)}. ${e(figures)}</p></li>`
 }
+
+/** The colour of titles and links. Reports can have another one. */
+const ACCENT = '#0b5cad'
+const accentOf = ({ accentColor }: ReportBrand) =>
+  /^#[\da-f]{6}$/i.test(accentColor ?? '') ? `${accentColor}` : ACCENT
 
 const STYLE = `
 :root{color-scheme:light;font:1rem/1.55 Georgia,serif;color:#1f2937;background:#fff}
@@ -82,6 +93,7 @@ figure{margin:0;overflow-x:auto}svg{width:100%;min-width:34rem;height:auto}a{col
 th,td{padding:.35rem .6rem;border-bottom:1px solid #d1d5db;text-align:right;white-space:nowrap;font-variant-numeric:tabular-nums}
 tbody th:first-child{white-space:normal}th:first-child{text-align:left}thead th{border-bottom:2px solid #4b5563}
 dt{font-weight:bold;margin-top:.6rem}dd{margin:0}summary{cursor:pointer;padding:.4rem 0;color:#0b5cad}
-li{margin:.5rem 0}
+li{margin:.8rem 0;overflow:hidden}li img{float:right;width:5rem;height:auto;margin-left:1rem}.logo{max-width:10rem;max-height:5rem}
+footer{border-top:1px solid #d1d5db;margin-top:2rem;padding-top:1rem}
 @media print{svg{min-width:0}body{max-width:none;padding:0}section{break-inside:avoid}details:not([open]){display:none}}
 `

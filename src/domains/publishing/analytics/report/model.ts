@@ -13,6 +13,20 @@ export interface ReportModel {
   readonly posts: readonly ReportPost[]
   readonly gaps: readonly string[]
   readonly method: readonly (readonly [term: string, text: string])[]
+  readonly brand: ReportBrand
+}
+
+/** How the report looks. Null: the look of Crier. */
+export interface ReportBrand {
+  /** `#rrggbb`, readable on white. */
+  readonly accentColor: string | null
+  /** Shown instead of the name of the workspace. */
+  readonly companyName: string | null
+  /** A domain. */
+  readonly website: string | null
+  readonly footerText: string | null
+  /** WebP in Base64. */
+  readonly logo: string | null
 }
 
 /** A chart and its numbers. Values that are null are gaps. */
@@ -38,4 +52,6 @@ export interface ReportPost {
   readonly published: string
   readonly url: string | null
   readonly figures: string
+  /** A small picture: WebP in Base64. */
+  readonly picture: string | null
 }

@@ -28,10 +28,12 @@ const model: ReportModel = {
       published: '2026-11-02',
       url: 'javascript:alert(1)',
       figures: 'Likes: 120',
+      picture: null,
     },
   ],
   gaps: ['Ada (x): no report of followers for 6 of 30 points. X does not answer.'],
   method: [['Gaps', 'A time without a report is a gap.']],
+  brand: { accentColor: null, companyName: null, website: null, footerText: null, logo: null },
 }
 
 test('a gap interrupts the line', () => {
@@ -62,11 +64,7 @@ test('the PDF has the same text, bookmarks and a language', async () => {
   expect(pdf.length).toBeLessThan(2_000_000)
   expect(pdf.toString('latin1')).toMatch(/\/Lang\s*\(en\)/)
   expect(pdf.toString('latin1')).toContain('/Outlines')
-  const library = await PDFiumLibrary.init()
-  const document = await library.loadDocument(pdf)
-  const text = [...document.pages()].map((page) => page.getText()).join('\n')
-  document.destroy()
-  library.destroy()
+  const { text } = await textOf(pdf)
   for (const part of [
     model.workspace,
     'There are 1,203 followers at one account',
@@ -75,6 +73,39 @@ test('the PDF has the same text, bookmarks and a language', async () => {
     'no report',
     'Numbers of the charts',
   ]) {
-    expect(text.replaceAll(/\s+/g, ' ')).toContain(part)
+    expect(text).toContain(part)
   }
 })
+
+/** A WebP of one pixel. */
+const PIXEL = 'UklGRiIAAABXRUJQVlA4IBYAAAAwAQCdASoBAAEADsD+JaQAA3AAAAAA'
+
+test('a report has the look of its workspace, in both forms', async () => {
+  const brand = {
+    accentColor: '#7e22ce',
+    companyName: 'Agency & Co',
+    website: 'agency.example',
+    footerText: 'For <Acme> only',
+    logo: PIXEL,
+  }
+  const branded: ReportModel = { ...model, brand, posts: model.posts.map((post) => ({ ...post, picture: PIXEL })) }
+  const html = reportHtml(branded)
+  expect(html).toContain('<h1>Agency &amp; Co</h1>')
+  expect(html).toContain('color:#7e22ce')
+  expect(html).toContain('For &lt;Acme&gt; only')
+  expect(html.match(/<img [^>]*src="data:image\/webp;base64,/g)).toHaveLength(2)
+  expect(html).not.toContain('Engines')
+  const { pages, text } = await textOf(reportPdf(branded))
+  for (const part of ['Agency & Co', 'agency.example', '*Live* #now $5 <b>']) expect(text).toContain(part)
+  expect(text.split('For <Acme> only')).toHaveLength(pages + 1)
+  expect(text).not.toContain('Engines')
+})
+
+async function textOf(pdf: Buffer): Promise<{ pages: number; text: string }> {
+  const library = await PDFiumLibrary.init()
+  const document = await library.loadDocument(pdf)
+  const pages = [...document.pages()].map((page) => page.getText())
+  document.destroy()
+  library.destroy()
+  return { pages: pages.length, text: pages.join('\n').replaceAll(/\s+/g, ' ') }
+}

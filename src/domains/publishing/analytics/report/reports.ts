@@ -1,4 +1,6 @@
 import type { Clock } from '../../../../core/clock.ts'
+import { findPostView } from '../../posts/index.ts'
+import type { ReportBranding } from '../branding/branding.ts'
 import { findNames } from '../../../workspace/workspaces/index.ts'
 import type { Scope } from '../../../../core/scope.ts'
 import type { Sql } from '../../../../core/sql.ts'
@@ -45,6 +47,7 @@ interface Needs {
   readonly series: AnalyticsTimeSeries
   readonly content: ContentRecords
   readonly watched: WatchedAccounts
+  readonly branding: ReportBranding
   readonly printer: ReportPrinter
 }
 
@@ -86,7 +89,7 @@ export class Reports {
 
   /** What a report says to a reader with these scopes. */
   async model({ accountIds, from, to, workspaceId }: ReportFilter, scopes: ReadonlySet<Scope>): Promise<ReportModel> {
-    const { clock, content, series, sql, stats } = this.#needs
+    const { branding, clock, content, series, sql, stats } = this.#needs
     const asked = {
       workspaceId,
       ...(accountIds && { accountIds }),
@@ -113,6 +116,7 @@ export class Reports {
       ),
     ])
     const top = posts.items.filter((post) => post.engagements !== null)
+    const [brand, pictures] = await Promise.all([branding.brandOf(workspaceId), this.#pictures(workspaceId, top)])
     return {
       title: 'Social media report',
       workspace: names.get(workspaceId) ?? '',
@@ -127,10 +131,28 @@ export class Reports {
         ...parts.flatMap((part) => part.charts),
       ],
       tables: [accountsTable(figures), totalsTable(figures), ...parts.flatMap((part) => part.tables)],
-      posts: top.map(postView),
+      posts: top.map((post) => postView(post, pictures.get(post._id) ?? null)),
       gaps: [...gapLines(figures, followers), ...parts.flatMap((part) => part.gaps)],
       method: [...METHOD, ...parts.flatMap((part) => part.method)],
+      brand,
     }
+  }
+
+  /** A small picture of each post that Crier has published with a file, by record. */
+  async #pictures(workspaceId: string, records: readonly ContentRecordData[]): Promise<ReadonlyMap<string, string>> {
+    const assets = new Map<string, string>()
+    for (const { _id, postId } of records) {
+      const post = postId === null ? undefined : await findPostView(this.#needs.sql, postId)
+      const assetId = post?.media[0]?.assetId
+      if (assetId !== undefined) assets.set(_id, assetId)
+    }
+    const found = await this.#needs.branding.thumbnails(workspaceId, [...assets.values()])
+    return new Map(
+      [...assets].flatMap(([id, assetId]) => {
+        const picture = found.get(assetId)
+        return picture === undefined ? [] : [[id, picture] as const]
+      }),
+    )
   }
 }
 
@@ -147,7 +169,7 @@ function headersOf({ span }: ReportModel, extension: string) {
   return {
     'Content-Disposition': `attachment; filename="${name}"`,
     'Cache-Control': 'private',
-    'Content-Security-Policy': "default-src 'none'; style-src 'unsafe-inline'",
+    'Content-Security-Policy': "default-src 'none'; style-src 'unsafe-inline'; img-src data:",
   }
 }
 
@@ -244,7 +266,7 @@ function totalsTable({ totals }: PlatformStatsData): ReportTable {
   }
 }
 
-function postView(post: ContentRecordData): ReportPost {
+function postView(post: ContentRecordData, picture: string | null): ReportPost {
   const known = CONTENT_FIGURES.flatMap((figure) => {
     const value = post.figures.find((one) => one.figure === figure)?.value
     return value == null ? [] : [`${titleOf(figure)}: ${number(value)}`]
@@ -255,6 +277,7 @@ function postView(post: ContentRecordData): ReportPost {
     published: post.publishedAt.slice(0, 10),
     url: post.url,
     figures: known.join(', '),
+    picture,
   }
 }
 

@@ -26,7 +26,13 @@ export function reportPdf(model: ReportModel): Buffer {
       ...chart.series.map(({ values }) => values[index]?.toLocaleString('en') ?? 'no report'),
     ]),
   }))
-  const source = { mainFileContent: TEMPLATE, inputs: { view: JSON.stringify({ ...model, charts }) } }
+  const view = {
+    ...model,
+    charts,
+    brand: { ...model.brand, logo: bytesOf(model.brand.logo) },
+    posts: model.posts.map((post) => ({ ...post, picture: bytesOf(post.picture) })),
+  }
+  const source = { mainFileContent: TEMPLATE, inputs: { view: JSON.stringify(view) } }
   try {
     return compiler.pdf(source, { creationTimestamp: Math.floor(Date.parse(model.createdAt) / 1_000) })
   } catch (error) {
@@ -35,4 +41,9 @@ export function reportPdf(model: ReportModel): Buffer {
   } finally {
     compiler.evictCache(KEPT_RESULTS)
   }
+}
+
+/** Typst reads pictures as a list of bytes. */
+function bytesOf(base64: string | null): number[] | null {
+  return base64 === null ? null : [...Buffer.from(base64, 'base64')]
 }

@@ -1,0 +1,85 @@
+import { buffer } from 'node:stream/consumers'
+import type { Clock } from '../../../../core/clock.ts'
+import { ValidationFailed } from '../../../../core/errors.ts'
+import type { Sql } from '../../../../core/sql.ts'
+import type { Turn } from '../../../../core/turn.ts'
+import type { Storage } from '../../../../storage/storage.ts'
+import { postFiles } from '../../../media/assets/index.ts'
+import { reportBrandingUpdated } from '../events.ts'
+import type { ReportBrand } from '../report/model.ts'
+import { reportBrandings, type BrandingRow } from '../tables.ts'
+import { contrastWithWhite, LEAST_CONTRAST } from './contrast.ts'
+import type { BrandingData, BrandingInput } from './schemas.ts'
+
+/** Pictures are made small by the media library. A larger one is left out. */
+const MOST_BYTES = 100_000
+
+type Setting = Omit<BrandingRow, 'workspaceId' | 'updatedAt'>
+const NONE: Setting = { logoAssetId: null, accentColor: null, companyName: null, website: null, footerText: null }
+
+/** How the reports of a workspace look. */
+export class ReportBranding {
+  readonly #sql: Sql
+  readonly #clock: Clock
+  readonly #storage: Storage
+
+  constructor(sql: Sql, clock: Clock, storage: Storage) {
+    this.#sql = sql
+    this.#clock = clock
+    this.#storage = storage
+  }
+
+  async get(workspaceId: string, sql: Sql = this.#sql): Promise<BrandingData> {
+    const row = await reportBrandings.first(sql, { workspaceId })
+    return row ?? { workspaceId, ...NONE, updatedAt: null }
+  }
+
+  /** Replaces all settings; absent ones are removed. @throws AppError validation_failed */
+  async set(turn: Turn, { workspaceId, ...body }: BrandingInput): Promise<BrandingData> {
+    const next: Setting = { ...NONE, ...body }
+    if (next.accentColor !== null) checkColor(next.accentColor)
+    if (next.logoAssetId !== null) await this.#checkLogo(turn, next.logoAssetId)
+    const row: BrandingRow = { workspaceId, ...next, updatedAt: new Date(this.#clock.now()).toISOString() }
+    await reportBrandings.upsert(turn.sql, row, ['workspaceId'])
+    turn.audit({ kind: 'workspace', id: workspaceId, details: { reportBranding: next } })
+    turn.emit(reportBrandingUpdated, row)
+    return row
+  }
+
+  /** What a report shows of it. A logo that is gone is left out. */
+  async brandOf(workspaceId: string): Promise<ReportBrand> {
+    const { accentColor, companyName, footerText, logoAssetId, website } = await this.get(workspaceId)
+    const logos = logoAssetId === null ? undefined : await this.thumbnails(workspaceId, [logoAssetId])
+    const logo = logoAssetId === null ? undefined : logos?.get(logoAssetId)
+    return { accentColor, companyName, footerText, website, logo: logo ?? null }
+  }
+
+  /** Small pictures of assets as WebP in Base64, as far as the library has them. */
+  async thumbnails(workspaceId: string, assetIds: readonly string[]): Promise<ReadonlyMap<string, string>> {
+    const refs = [...new Set(assetIds)].map((assetId) => ({ assetId }))
+    const found = new Map<string, string>()
+    for (const [assetId, { key }] of await postFiles(this.#sql, workspaceId, refs)) {
+      const stream = await this.#storage.get(`${key}.thumbnail-small`)
+      if (stream === undefined) continue
+      const content = await buffer(stream)
+      if (content.length <= MOST_BYTES) found.set(assetId, content.toString('base64'))
+    }
+    return found
+  }
+
+  async #checkLogo({ sql, workspaceId }: Turn, assetId: string): Promise<void> {
+    const file = (await postFiles(sql, workspaceId, [{ assetId }])).get(assetId)
+    if (file?.media.kind === 'image') return
+    const message =
+      file === undefined ? 'must be a picture of the media library of this workspace' : 'must be a picture, not a video'
+    throw ValidationFailed({ errors: [{ path: '/body/logoAssetId', code: 'not_a_picture', message }] })
+  }
+}
+
+/** @throws AppError validation_failed */
+function checkColor(color: string): void {
+  const contrast = contrastWithWhite(color)
+  if (contrast >= LEAST_CONTRAST) return
+  const message = `has a contrast of ${contrast.toFixed(1)} to 1 with white, and needs at least ${LEAST_CONTRAST} to 1: choose a darker colour`
+  throw ValidationFailed({ errors: [{ path: '/body/accentColor', code: 'low_contrast', message }] })
+}

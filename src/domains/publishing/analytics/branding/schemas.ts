@@ -1,0 +1,45 @@
+import { Id, Input, named, Nullable, Text, Timestamp, Type, type Static } from '../../../../core/schema.ts'
+
+const fields = {
+  logoAssetId: Type.String({
+    ...Id,
+    description: 'A picture of the media library, for the cover. Reports have a copy of at most 320 pixels',
+  }),
+  accentColor: Type.String({
+    pattern: '^#[0-9a-fA-F]{6}$',
+    description:
+      'The colour of titles and links, such as `#0b5cad`. Its contrast with white must be at least 4.5 to 1, so that everyone can read it',
+  }),
+  companyName: Text(1, 100, { description: 'Who the report is from. The name of the workspace by default' }),
+  website: Type.String({
+    pattern: '^[a-z0-9-]+(\\.[a-z0-9-]+)+$',
+    maxLength: 100,
+    description: 'A domain that the cover shows, such as `acme.example`',
+  }),
+  footerText: Text(1, 200, { description: 'A line at the end of each page of the PDF, and of the HTML page' }),
+}
+
+export const BrandingQuery = Input({ workspaceId: Id })
+export const BrandingBody = Input({
+  workspaceId: Id,
+  logoAssetId: Type.Optional(Nullable(fields.logoAssetId)),
+  accentColor: Type.Optional(Nullable(fields.accentColor)),
+  companyName: Type.Optional(Nullable(fields.companyName)),
+  website: Type.Optional(Nullable(fields.website)),
+  footerText: Type.Optional(Nullable(fields.footerText)),
+})
+export type BrandingInput = Static<typeof BrandingBody>
+
+export const BrandingView = named(
+  'ReportBranding',
+  Type.Object({
+    workspaceId: Id,
+    logoAssetId: Nullable(fields.logoAssetId),
+    accentColor: Nullable(fields.accentColor),
+    companyName: Nullable(Type.String({ description: 'Null for the name of the workspace' })),
+    website: Nullable(Type.String({ description: 'The domain on the cover' })),
+    footerText: Nullable(Type.String({ description: 'The line at the end of pages' })),
+    updatedAt: Nullable(Type.String({ ...Timestamp, description: 'Null if it was never set' })),
+  }),
+)
+export type BrandingData = Static<typeof BrandingView>

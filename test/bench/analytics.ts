@@ -1,0 +1,264 @@
+/**
+ * How fast analytics are read and rolled up, and how that grows with the samples: `npm run bench:analytics`.
+ *
+ * `SAMPLES` names numbers of samples in millions, in ascending order (`1,5` by default; `1,50` takes about 20 minutes and
+ * 20 GB in the temporary folder). The database grows from one to the next. Every workspace has five accounts and 300
+ * posts of the last year with six figures each, which were read 60 times: hourly on their first day, then ever more
+ * rarely. So more samples are more workspaces. The rows are written by SQL into the tables of the service; one workspace
+ * is rolled up by its own code.
+ *
+ * Reads are requests to random workspaces, one at a time. Ends with an error if a read takes more than 100 ms at p95, if
+ * fewer than 50,000 samples a second are rolled up, or if a read takes more than twice as long at p95 with the most
+ * samples as with the fewest.
+ */
+import { rollUp } from '../../src/domains/publishing/analytics/storage/rollup.ts'
+import type { Sql } from '../../src/core/sql.ts'
+import { machine } from './support/process.ts'
+import { startBenchServer } from './support/workspace.ts'
+
+const STEPS = (process.env['SAMPLES'] ?? '1,5').split(',').map((millions) => Number(millions) * 1_000_000)
+const REQUESTS = Number(process.env['REQUESTS'] ?? 200)
+const MOST_MS = 100
+const LEAST_ROLLED = 50_000
+const MOST_GROWTH = 2
+const ACCOUNTS = 5
+const POSTS = 60
+const FIGURES = ['views', 'reach', 'likes', 'comments', 'shares', 'saves']
+const READINGS = 60
+const PER_WORKSPACE = ACCOUNTS * POSTS * FIGURES.length * READINGS + ACCOUNTS * 3 * 365 * 4
+/** Workspaces that one statement fills: about two million samples. */
+const BATCH = 15
+const DAY = 86_400_000
+
+const server = await startBenchServer({ SANDBOX: '1', SANDBOX_PORT: '0', ANALYTICS_SCHEDULE: '0' })
+const { pool } = server
+
+/** Runs a statement without the checks of foreign keys, which would take most of the time. */
+async function fill(text: string, values: readonly unknown[] = []): Promise<void> {
+  await pool.query('set session_replication_role = replica')
+  await pool.query(text, [...values])
+  await pool.query('set session_replication_role = origin')
+}
+
+/** The workspace that all others are copied from, with accounts and without figures. */
+async function template(): Promise<void> {
+  for (let made = 0; made < ACCOUNTS; made += 1) {
+    const body = { workspaceId: server.workspaceId, platform: 'instagram', sandbox: true }
+    await server.call('/api/social-accounts', body)
+  }
+  const months = Array.from({ length: 16 }, (_, back) =>
+    new Date(Date.now() - (back - 2) * 30 * DAY).toISOString().slice(0, 7),
+  )
+  for (const month of new Set(months)) {
+    const next = new Date(Date.parse(`${month}-01T00:00:00Z`) + 32 * DAY).toISOString().slice(0, 7)
+    await pool.query(
+      `create table if not exists analytics_samples_${month.replace('-', '_')} partition of analytics_samples
+       for values from ('${month}-01T00:00:00Z') to ('${next}-01T00:00:00Z')`,
+    )
+  }
+}
+
+/** Statements that add the workspaces from number $1 to $2. Ids follow from the numbers. */
+const WORKSPACES = [
+  `insert into workspaces select r.* from generate_series($1::integer, $2) k, workspaces w,
+     lateral jsonb_populate_record(w, jsonb_build_object('id', md5('w' || k)::uuid, 'name', 'W' || k)) r
+   where w.id = $3`,
+  `insert into workspace_members select r.* from generate_series($1::integer, $2) k, workspace_members m,
+     lateral jsonb_populate_record(m, jsonb_build_object('workspace_id', md5('w' || k)::uuid)) r
+   where m.workspace_id = $3`,
+  `insert into social_accounts select r.* from generate_series($1::integer, $2) k,
+     (select a.*, row_number() over (order by id) as number from social_accounts a where workspace_id = $3) a,
+     lateral (select * from social_accounts where id = a.id) one,
+     lateral jsonb_populate_record(one, jsonb_build_object('id', md5('a' || k || '-' || a.number)::uuid,
+       'workspace_id', md5('w' || k)::uuid, 'remote_id', 'r' || k || '-' || a.number)) r`,
+  `insert into analytics_accounts (account_id, workspace_id, platform, zone, started_at, collected_at, next_at, updated_at)
+   select md5('a' || k || '-' || a)::uuid, md5('w' || k)::uuid, 'instagram', 'UTC', now() - interval '366 days', now(),
+     now() + interval '1 year', now()
+   from generate_series($1::integer, $2) k, generate_series(1, ${ACCOUNTS}) a where $3::uuid is not null`,
+  `insert into analytics_content (id, workspace_id, account_id, platform, remote_id, remote, origin, text, published_at,
+     views, reach, likes, comments, shares, saves, collected_at, created_at, updated_at)
+   select md5('c' || k || '-' || a || '-' || c)::uuid, md5('w' || k)::uuid, md5('a' || k || '-' || a)::uuid, 'instagram',
+     'p' || c, '{"id":"p"}', 'elsewhere', 'Post ' || c, now() - make_interval(hours => c * 8760 / ${POSTS + 1}),
+     60 * c, 50 * c, 9 * c, 7 * c, 5 * c, 3 * c, now(), now(), now()
+   from generate_series($1::integer, $2) k, generate_series(1, ${ACCOUNTS}) a, generate_series(1, ${POSTS}) c
+   where $3::uuid is not null`,
+  `insert into analytics_series (account_id, content_id, subject_id, figure, from_zero)
+   select account_id, c.id, c.id, figure, true
+   from generate_series($1::integer, $2) k join analytics_content c on c.workspace_id = md5('w' || k)::uuid,
+     unnest('{${FIGURES.join()}}'::text[]) figure
+   where $3::uuid is not null`,
+  `insert into analytics_series (account_id, subject_id, figure, from_zero)
+   select a.account_id, a.account_id, figure, false
+   from generate_series($1::integer, $2) k join analytics_accounts a on a.workspace_id = md5('w' || k)::uuid,
+     unnest('{followers,following,contentCount}'::text[]) figure
+   where $3::uuid is not null`,
+]
+
+const SERIES = `
+  select s.id, c.published_at from generate_series($1::integer, $2) k
+  join analytics_accounts a on a.workspace_id = md5('w' || k)::uuid
+  join analytics_series s on s.account_id = a.account_id
+  left join analytics_content c on c.id = s.content_id`
+
+/** Hourly on the first day of a post, then after 1, 3, 6, … 310 days; of an account every six hours. */
+const SAMPLES = `
+  insert into analytics_samples (series_id, at, received_at, value, source)
+  select s.id, t.at, t.at, t.n * (1 + s.id % 7), 'list'
+  from (${SERIES}) s, lateral (
+    select n, s.published_at + case when n <= 24 then make_interval(hours => n)
+      else make_interval(days => power(n - 24, 1.6)::integer, hours => 1) end as at
+    from generate_series(1, ${READINGS}) n where s.published_at is not null
+    union all
+    select n, date_trunc('day', now()) - make_interval(hours => 6 * (1460 - n)) from generate_series(1, 1460) n
+    where s.published_at is null
+  ) t`
+
+/** The same as \`rollUp\` writes, for many workspaces at once. */
+const DAYS = `
+  insert into analytics_days (series_id, day, value, gained, sample_count, last_at)
+  select series_id, day, value, value - lag(value) over (partition by series_id order by day), count, last_at
+  from (
+    select m.series_id, floor(extract(epoch from m.at) / 86400)::integer as day, max(m.value) as value,
+      count(*)::integer as count, max(m.at) as last_at
+    from (${SERIES}) s join analytics_samples m on m.series_id = s.id group by 1, 2
+  ) d`
+
+const ACCOUNT_DAYS = `
+  insert into analytics_account_days (account_id, figure, day, gained, content_count)
+  select s.account_id, s.figure, d.day, sum(coalesce(d.gained, 0)), count(*)
+  from (${SERIES}) one join analytics_series s on s.id = one.id join analytics_days d on d.series_id = s.id
+  where s.content_id is not null group by 1, 2, 3`
+
+/** Adds the workspaces from number \`from\` to \`to\`. */
+async function add(from: number, to: number): Promise<void> {
+  for (let first = from; first <= to; first += BATCH) {
+    const last = Math.min(first + BATCH - 1, to)
+    for (const text of WORKSPACES) await fill(text, [first, last, server.workspaceId])
+    for (const text of [SAMPLES, DAYS, ACCOUNT_DAYS]) await fill(text, [first, last])
+    console.error(`${last} of ${to} workspaces`)
+  }
+}
+
+/** Rolls one workspace up again by the code of the service. @returns samples a second */
+async function rolled(number: number): Promise<number> {
+  const { rows } = await pool.query<{ id: string; account_id: string }>(
+    `select s.id, s.account_id from analytics_accounts a join analytics_series s on s.account_id = a.account_id
+     where a.workspace_id = md5('w' || $1::text)::uuid`,
+    [String(number)],
+  )
+  const accounts = Map.groupBy(rows, (row) => row.account_id)
+  await pool.query('delete from analytics_days where series_id = any($1::bigint[])', [rows.map(({ id }) => id)])
+  await pool.query('delete from analytics_account_days where account_id = any($1::uuid[])', [[...accounts.keys()]])
+  const run = async (text: string, values: unknown[] = []) => (await pool.query(text, values)).rowCount ?? 0
+  const last = Math.floor(Date.now() / DAY)
+  const before = performance.now()
+  for (const series of accounts.values()) {
+    const seriesIds = series.map(({ id }) => Number(id))
+    await rollUp({ run } as unknown as Sql, { seriesIds, first: last - 370, last: last + 1, zone: 'UTC' })
+  }
+  return PER_WORKSPACE / ((performance.now() - before) / 1_000)
+}
+
+interface Place {
+  readonly workspaceId: string
+  readonly contentId: string
+}
+
+const inWorkspace =
+  (path: string) =>
+  ({ workspaceId }: Place) =>
+    `/api/analytics/${path}${path.includes('?') ? '&' : '?'}workspaceId=${workspaceId}`
+const YEAR = `from=${new Date(Date.now() - 364 * DAY).toISOString().slice(0, 10)}`
+
+const READS: Readonly<Record<string, (place: Place) => string>> = {
+  'accounts, 30 days, compared': inWorkspace('platforms?compare=true'),
+  'accounts, a year, compared': inWorkspace(`platforms?compare=true&${YEAR}`),
+  'followers, 30 days': inWorkspace('followers'),
+  'followers, a year by day': inWorkspace(`followers?${YEAR}`),
+  'followers, a year by month': inWorkspace(`followers?interval=month&${YEAR}`),
+  'likes of accounts, a year by week': inWorkspace(`platforms/series?figure=likes&interval=week&${YEAR}`),
+  'posts, newest': inWorkspace(`content?limit=50&${YEAR}`),
+  'posts, most engagements': inWorkspace(`content?limit=50&sort=engagements&${YEAR}`),
+  'one post': ({ contentId }) => `/api/analytics/content/${contentId}`,
+  'likes of a post': ({ contentId }) => `/api/analytics/content/${contentId}/series?figure=likes`,
+  audience: inWorkspace('audience'),
+  'report data': inWorkspace('report-data'),
+  'best times': inWorkspace('best-times'),
+}
+
+function quantile(values: readonly number[], share: number): number {
+  return values.toSorted((one, other) => one - other)[Math.ceil(values.length * share) - 1] ?? 0
+}
+
+/** p50 and p95 in milliseconds by read. */
+async function measure(workspaces: number): Promise<Map<string, readonly [number, number]>> {
+  const found = new Map<string, readonly [number, number]>()
+  // A fixed sequence, so that each run reads the same workspaces.
+  let state = 1
+  const upTo = (most: number) => {
+    state = (Math.imul(state, 1_664_525) + 1_013_904_223) >>> 0
+    return 1 + Math.floor((state / 2 ** 32) * most)
+  }
+  const { rows } = await pool.query<{ w: string; c: string }>(
+    `select md5('w' || k)::uuid as w, md5('c' || k || '-1-7')::uuid as c from generate_series(1, $1::integer) k`,
+    [workspaces],
+  )
+  for (const [name, read] of Object.entries(READS)) {
+    const times: number[] = []
+    for (let count = 0; count < REQUESTS + 20; count += 1) {
+      const { c = '', w = '' } = rows[upTo(workspaces) - 1] ?? {}
+      const before = performance.now()
+      await server.call(read({ workspaceId: w, contentId: c }))
+      // The first ones prepare statements.
+      if (count >= 20) times.push(performance.now() - before)
+    }
+    found.set(name, [quantile(times, 0.5), quantile(times, 0.95)])
+  }
+  return found
+}
+
+const faults: string[] = []
+try {
+  console.log(`Machine: ${machine()}\n`)
+  await template()
+  const results: Map<string, readonly [number, number]>[] = []
+  let workspaces = 0
+  for (const samples of STEPS) {
+    const next = Math.max(1, Math.round(samples / PER_WORKSPACE))
+    await add(workspaces + 1, next)
+    workspaces = next
+    await pool.query('vacuum analyze')
+    const rates = []
+    for (let number = 1; number <= Math.min(3, workspaces); number += 1) rates.push(await rolled(number))
+    const rate = quantile(rates, 0.5)
+    const { rows } = await pool.query<{ size: string }>(
+      'select pg_size_pretty(pg_database_size(current_database())) as size',
+    )
+    console.log(
+      `${Math.round((workspaces * PER_WORKSPACE) / 1_000).toLocaleString('en')} thousand samples of ${workspaces} workspaces, ${rows[0]?.size}: ${Math.round(rate).toLocaleString('en')} samples a second rolled up`,
+    )
+    if (rate < LEAST_ROLLED) faults.push(`fewer than ${LEAST_ROLLED} samples a second are rolled up`)
+    results.push(await measure(workspaces))
+  }
+  const heads = STEPS.map((samples) => `${samples / 1_000_000} million, p50 | p95`)
+  console.log(`\n| read, ms | ${heads.join(' | ')} | growth at p95 |\n|---|${'---|---|'.repeat(STEPS.length)}---|`)
+  for (const name of Object.keys(READS)) {
+    const all = results.map((one) => one.get(name) ?? [0, 0])
+    const [first, last] = [all[0]?.[1] ?? 0, all.at(-1)?.[1] ?? 0]
+    const growth = last / first
+    console.log(
+      `| ${name} | ${all
+        .flat()
+        .map((ms) => ms.toFixed(1))
+        .join(' | ')} | ${growth.toFixed(2)} |`,
+    )
+    if (last > MOST_MS) faults.push(`${name} takes more than ${MOST_MS} ms`)
+    if (growth > MOST_GROWTH) faults.push(`${name} grows more than ${MOST_GROWTH} times`)
+  }
+  if (faults.length > 0) {
+    console.log(`\nMissed: ${faults.join('; ')}.`)
+    process.exitCode = 1
+  }
+} finally {
+  await server.stop()
+}
