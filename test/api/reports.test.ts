@@ -61,7 +61,7 @@ test('a report is made by a job that reports its progress', async () => {
     const { data } = (await mine.send('GET /api/analytics/reports/{id}', { path: { id } })).body
     return data.status === 'done' && data
   })
-  expect(report).toMatchObject({ percent: 100, error: null, deliveries: [], scheduleId: null })
+  expect(report).toMatchObject({ percent: 100, error: null, reportDeliveries: [], scheduleId: null })
   await waitFor(() => listening.events.some(({ data, name }) => name === 'report.updated' && data.data._id === id))
   expect(listening.events.some(({ data, name }) => name === 'job.progress' && data.jobId === jobId)).toBe(true)
   const file = await mine.send('GET /api/analytics/reports/{id}/file', { path: { id } })
@@ -134,7 +134,7 @@ test('a schedule sends one report for its time, to people who have agreed and to
   const report = await waitFor(async () => {
     const [found, more] = await reportsOf(mine, made._id)
     expect(more).toBeUndefined()
-    const sent = (found.deliveries as { status: string }[]).filter(({ status }) => status === 'sent')
+    const sent = (found.reportDeliveries as { status: string }[]).filter(({ status }) => status === 'sent')
     return sent.length === 3 && found
   })
   // Of the two Tuesdays that have passed, the last one: the week before 8 December.
@@ -180,7 +180,7 @@ test('what cannot be sent is visible, and its member is told', async () => {
   await startDue(mine)
   const failed = await waitFor(async () => {
     const [report] = await reportsOf(mine, made._id)
-    return report.deliveries[0]?.status === 'failed' && report.deliveries[0]
+    return report.reportDeliveries[0]?.status === 'failed' && report.reportDeliveries[0]
   })
   expect(failed).toMatchObject({ channelId, error: expect.stringMatching(/archived/i) })
   expect((await getSchedule(mine, made._id)).lastReport).toMatchObject({ status: 'done', failedDeliveryCount: 1 })

@@ -22,7 +22,7 @@ const report: ReportData = {
   error: null,
   size: 84_210,
   expiresAt: '2027-02-19T18:30:00.000Z',
-  deliveries: [{ email: 'grace@example.com', channelId: null, status: 'waiting', error: null }],
+  reportDeliveries: [{ email: 'grace@example.com', channelId: null, status: 'waiting', error: null }],
 }
 
 const schedule: ScheduleData = {
@@ -53,7 +53,7 @@ export const reportCreated = event({
   description: 'While it is made, `job.progress` reports its progress.',
   scope: 'analytics:read',
   data: ReportView,
-  example: { ...report, status: 'waiting', percent: 0, size: null, deliveries: [] },
+  example: { ...report, status: 'waiting', percent: 0, size: null, reportDeliveries: [] },
 })
 
 export const reportUpdated = event({

@@ -62,7 +62,7 @@ export const ReportView = named(
     error: Nullable(Type.String({ description: 'Why it could not be made' })),
     size: Nullable(Type.Integer({ description: 'Bytes of the file. Null until it is made' })),
     expiresAt: Type.String({ ...Timestamp, description: 'When it is deleted' }),
-    deliveries: Type.Array(DeliveryView, { description: 'Where a schedule sends it' }),
+    reportDeliveries: Type.Array(DeliveryView, { description: 'Where a schedule sends it' }),
   }),
 )
 export type ReportData = Static<typeof ReportView>
@@ -91,6 +91,11 @@ export type RecipientStatusName = Static<typeof RecipientStatus>
 
 export const MOST_RECIPIENTS = 20
 export const MOST_CHANNELS = 5
+
+const ScheduleStatus = States('ReportScheduleStatus', 'Whether a schedule makes reports', {
+  active: 'The next report is made at `nextReportAt`',
+  paused: 'It makes no reports until it is resumed. `pausedReason` says why',
+})
 
 const scheduleFields = {
   name: Text(1, 100, { description: 'A name for members, such as “Weekly report for Acme”' }),
@@ -143,11 +148,7 @@ export const ScheduleChange = Input(
     format: Type.Optional(scheduleFields.format),
     recipientEmails: Type.Optional(scheduleFields.recipientEmails),
     channelIds: Type.Optional(scheduleFields.channelIds),
-    status: Type.Optional(
-      OneOf(['active', 'paused'] as const, {
-        description: 'Who resumes a schedule becomes `createdBy`: reports contain what that member can see',
-      }),
-    ),
+    status: Type.Optional(ScheduleStatus),
   },
   { minProperties: 1 },
 )
@@ -168,7 +169,7 @@ export const ScheduleView = named(
     format: Format,
     recipients: Type.Array(Type.Object({ email: Type.String(), status: RecipientStatus })),
     channelIds: scheduleFields.channelIds,
-    status: OneOf(['active', 'paused'] as const),
+    status: ScheduleStatus,
     pausedReason: Nullable(SchedulePause),
     createdBy: Nullable(
       Type.String({ ...Id, description: 'The member in whose name reports are made. Null if the account was deleted' }),

@@ -19,7 +19,7 @@ export function reportView(row: ReportRow, deliveries: readonly DeliveryRow[]): 
     ...shown,
     from: fromDay,
     to: toDay,
-    deliveries: deliveries.map(({ channelId, email, error, status }) => ({ email, channelId, status, error })),
+    reportDeliveries: deliveries.map(({ channelId, email, error, status }) => ({ email, channelId, status, error })),
   }
 }
 

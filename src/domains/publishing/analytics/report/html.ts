@@ -93,7 +93,7 @@ figure{margin:0;overflow-x:auto}svg{width:100%;min-width:34rem;height:auto}a{col
 th,td{padding:.35rem .6rem;border-bottom:1px solid #d1d5db;text-align:right;white-space:nowrap;font-variant-numeric:tabular-nums}
 tbody th:first-child{white-space:normal}th:first-child{text-align:left}thead th{border-bottom:2px solid #4b5563}
 dt{font-weight:bold;margin-top:.6rem}dd{margin:0}summary{cursor:pointer;padding:.4rem 0;color:#0b5cad}
-li{margin:.8rem 0;overflow:hidden}li img{float:right;width:5rem;height:auto;margin-left:1rem}.logo{max-width:10rem;max-height:5rem}
+li{margin:.8rem 0}li::after{content:"";display:block;clear:both}li img{float:right;width:5rem;height:auto;margin-left:1rem}.logo{max-width:10rem;max-height:5rem}
 footer{border-top:1px solid #d1d5db;margin-top:2rem;padding-top:1rem}
 @media print{svg{min-width:0}body{max-width:none;padding:0}section{break-inside:avoid}details:not([open]){display:none}}
 `
