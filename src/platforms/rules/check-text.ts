@@ -5,6 +5,9 @@ import type { RuleId } from './rule.ts'
 import { breach, counted, general, missing, shown } from './problem.ts'
 import { spansOf, type Span } from './spans.ts'
 
+/** Rules about links, mentions and hashtags. Few platforms have one, so most texts are not searched for them. */
+const OF_SPANS: readonly RuleId[] = ['hashtags.max', 'mentions.max', 'links.max', 'link.shortened']
+
 /** Checks the text of one part. @param at the pointer of the part: empty, or `/thread/0` */
 export function checkText(check: Check, { media, text }: PartContent, at: string): void {
   const pointer = `${at}/text`
@@ -24,6 +27,7 @@ export function checkText(check: Check, { media, text }: PartContent, at: string
   const fix = has(check, 'thread.max') && check.limits.byId.get('thread.max')?.value !== 1 ? SPLIT : 'Shorten the text.'
   checkLength(check, rule, { text, pointer, what, fix })
   checkLength(check, 'text.maxBytes', { text, pointer, what, fix })
+  if (!OF_SPANS.some((id) => check.limits.byId.has(id))) return
   const spans = spansOf(text)
   checkCount(check, 'hashtags.max', spans, 'hashtag', pointer)
   checkCount(check, 'mentions.max', spans, 'mention', pointer)

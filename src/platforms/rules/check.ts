@@ -1,6 +1,6 @@
 import type { PostContent } from '../content.ts'
 import type { Platform } from '../platform.ts'
-import { countText } from './counting.ts'
+import { countText, fitsForSure } from './counting.ts'
 import { numberOf, type Limit, type Limits } from './limits.ts'
 import { breach, general, shown, type Problem } from './problem.ts'
 import type { CountingMethod, RuleId } from './rule.ts'
@@ -53,9 +53,9 @@ interface LengthCheck {
 /** Checks a length against a rule. */
 export function checkLength(check: Check, id: RuleId, { fix, pointer, text, what }: LengthCheck): void {
   const limit = numericLimit(check, id)
-  // No counting gives more than this for a code unit, so short texts need no counting.
-  if (limit === undefined || text.length * MOST_PER_UNIT <= limit.value) return
+  if (limit === undefined) return
   const counting = id.endsWith('Bytes') ? 'bytes' : (limit.counting ?? 'characters')
+  if (fitsForSure(counting, text, limit.value)) return
   const actual = countText(counting, text)
   if (actual <= limit.value) return
   const unit = LENGTH_UNITS[counting]
@@ -69,9 +69,6 @@ export function checkLength(check: Check, id: RuleId, { fix, pointer, text, what
     }),
   )
 }
-
-/** The largest length of one UTF-16 unit: a short URL such as `a.co` is 23 at X, and an emoji of Threads up to 4 bytes each unit. */
-const MOST_PER_UNIT = 8
 
 /** Checks that the platform has a field, so that nothing is left out unnoticed. */
 export function warnUnused(check: Check, field: string, what: string, fix: string): void {

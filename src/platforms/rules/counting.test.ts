@@ -1,6 +1,6 @@
 import { array, assert, constantFrom, nat, property, string } from 'fast-check'
 import { expect, test } from 'vitest'
-import { countText } from './counting.ts'
+import { countText, fitsForSure } from './counting.ts'
 import { COUNTING, type CountingMethod } from './rule.ts'
 
 const FAMILY = '👨‍👩‍👧‍👦'
@@ -67,6 +67,32 @@ test('every method takes every text, also broken UTF-16', () => {
       return Number.isInteger(length) && length >= 0
     }),
   )
+})
+
+test('a text that fits for sure fits when it is counted', () => {
+  const pieces = constantFrom(
+    'a',
+    ' ',
+    '.',
+    'a.co',
+    'http://a.co',
+    'https://x',
+    '@a@b.c',
+    '漢',
+    FAMILY,
+    FLAG,
+    KEYCAP,
+    '\u0958',
+    '\u{1D160}',
+  )
+  assert(
+    property(constantFrom(...METHODS), array(pieces, { maxLength: 30 }), nat(200), (method, parts, limit) => {
+      const text = parts.join('')
+      return !fitsForSure(method, text, limit) || countText(method, text) <= limit
+    }),
+    { numRuns: 2_000 },
+  )
+  for (const method of METHODS) expect(fitsForSure(method, 'A short text', 280)).toBe(true)
 })
 
 test('X counts URLs beside a run of letters that is too long for a host', () => {

@@ -39,6 +39,38 @@ export function countText(counting: CountingMethod, text: string): number {
   return METHODS[counting](text)
 }
 
+/** What no text of this length exceeds, in UTF-16 units, by a counting that does not depend on links. */
+const MOST_PER_UNIT: Readonly<Partial<Record<CountingMethod, number>>> = {
+  characters: 1,
+  graphemes: 1,
+  utf16: 1,
+  bytes: 3,
+  threads: 3,
+}
+
+/**
+ * Whether a text fits a limit for certain, without counting it. Most texts are far below their limit, and exact
+ * counting costs as much as all other checks of a post. Where it is not certain, the text has to be counted.
+ */
+export function fitsForSure(counting: CountingMethod, text: string, limit: number): boolean {
+  const perUnit = MOST_PER_UNIT[counting]
+  if (perUnit !== undefined) return text.length * perUnit <= limit
+  // A link counts as much as 23 units, however short it is, and every link has a dot or a protocol.
+  let most = 0
+  for (let index = 0; index < text.length && most <= limit; index += 1) {
+    const unit = text.charCodeAt(index)
+    most += unit === DOT || unit === COLON ? URL_LENGTH : unit < FIRST_WIDE ? 1 : MOST_PER_WIDE
+  }
+  return most <= limit
+}
+
+const DOT = 46
+const COLON = 58
+/** Below it, no character grows in Unicode's normal form C, and X counts each as one. */
+const FIRST_WIDE = 0x300
+/** X counts most characters beyond as two, of the normal form C, in which one unit becomes up to three. */
+const MOST_PER_WIDE = 6
+
 /**
  * twitter-text looks for a host name at every dot of a run of letters, which takes seconds for thousands of dots. Runs
  * that are longer than a host name keep their weight without the dots.

@@ -169,10 +169,9 @@ export class PostAuthor {
     }
     const drafts = wanted.map((target, position) => newTarget(post, { target, position, resources, at }))
     if (drafts.some(({ scheduledAt }) => scheduledAt !== null)) this.#checks.requireUsable(wanted, resources)
-    const targets = drafts.map((target) => {
-      const status = target.scheduledAt === null ? target.status : 'scheduled'
-      return { ...target, status, ...loadOf(body, target.override, target.platform) }
-    })
+    const targets = drafts.map((target) =>
+      target.scheduledAt === null ? target : { ...target, status: 'scheduled' as const },
+    )
     reservationsOf(turn).change([], targets)
     return { post, targets }
   }

@@ -1,6 +1,7 @@
 import { uuidv7 } from '../../../core/id.ts'
 import type { Resources, Wanted } from './checks.ts'
 import { timesOf } from './planning.ts'
+import { loadOf } from './reservations/load.ts'
 import type { TargetRow } from './tables.ts'
 import type { PlannedTime } from './time.ts'
 import type { PostFacts } from './views.ts'
@@ -20,16 +21,18 @@ interface NewTarget {
 
 /** The row of a new target. It is a draft. */
 export function newTarget(
-  { id: postId, workspaceId }: Pick<PostFacts, 'id' | 'workspaceId'>,
+  { body, id: postId, workspaceId }: Pick<PostFacts, 'body' | 'id' | 'workspaceId'>,
   { at, position, resources, target }: NewTarget,
 ): TargetRow {
+  const platform = resources.accounts.get(target.accountId)?.platform ?? ''
+  const { costMicros, replies } = loadOf(body, target.override, platform)
   return {
     id: uuidv7(Date.parse(at)),
     workspaceId,
     postId,
     position,
     accountId: target.accountId,
-    platform: resources.accounts.get(target.accountId)?.platform ?? '',
+    platform,
     override: target.override,
     status: 'draft',
     problem: null,
@@ -41,8 +44,8 @@ export function newTarget(
     leaseUntil: null,
     attemptCount: 0,
     nextAttemptAt: null,
-    replies: 0,
-    costMicros: 0,
+    replies,
+    costMicros,
     publishedVersion: null,
     publishedAt: null,
     remoteId: null,

@@ -52,9 +52,9 @@ export async function loadTarget(
   return post === undefined || target === undefined ? undefined : { post: factsOf(post), targets, target }
 }
 
-/** Inserts a post. @returns its view, which the event has as well */
+/** Inserts a post of `newTarget`s. @returns its view, which the event has as well */
 export function insertPost(turn: Turn, made: LoadedPost, created: EventType<typeof PostView>): PostData {
-  const { post, targets } = withLoads(made)
+  const { post, targets } = made
   const row = rowOf(post, targets)
   reservationsOf(turn).change([], targets)
   turn.insert(posts, row as NewRow<typeof Post>)
@@ -98,9 +98,9 @@ export async function deletePost(turn: Turn, { post, targets }: LoadedPost, dele
 }
 
 /** Targets with what they take of the budgets of their accounts, where the content has changed. */
-function withLoads({ post, targets }: LoadedPost, before?: LoadedPost): LoadedPost {
-  const isSame = before?.post.body === post.body
-  const overrides = new Map(before?.targets.map(({ id, override }) => [id, override]))
+function withLoads({ post, targets }: LoadedPost, before: LoadedPost): LoadedPost {
+  const isSame = before.post.body === post.body
+  const overrides = new Map(before.targets.map(({ id, override }) => [id, override]))
   const loaded = targets.map((target) => {
     if (isSame && overrides.get(target.id) === target.override) return target
     return { ...target, ...loadOf(post.body, target.override, target.platform) }
