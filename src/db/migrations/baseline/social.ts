@@ -46,6 +46,7 @@ export const social = [
       archived_by_plan boolean not null default false,
       suspended_at timestamptz,
       removed_at timestamptz,
+      view json not null,
       created_at timestamptz not null,
       updated_at timestamptz not null,
       constraint social_accounts_remote_key unique (workspace_id, platform, remote_id)

@@ -1,6 +1,8 @@
 import { setTimeout as delay } from 'node:timers/promises'
+import { sql } from 'kysely'
 import type { Caller } from '../../../core/caller.ts'
 import { MINUTE, SECOND, type Clock } from '../../../core/clock.ts'
+import { dropOldest } from '../../../core/drop-oldest.ts'
 import { NotFound } from '../../../core/errors.ts'
 import { isUuid } from '../../../core/id.ts'
 import { withinKey } from '../../../core/key-limits.ts'
@@ -57,16 +59,21 @@ const accountWithReport = query({ socialAccounts, socialAccountReports }, (db, $
     .leftJoin('socialAccountReports as r', 'r.accountId', 'a.id')
     .select(['a.id', 'a.workspaceId', 'a.platform', 'a.status', 'a.statusReason'])
     .select(['a.removedAt', 'a.suspendedAt', 'a.archivedAt'])
-    .select(['r.capabilities', 'r.capabilitiesAt', 'r.freshUntil', 'r.error', 'r.failedAt', 'r.budgets'])
+    .select(['r.capabilitiesAt', 'r.freshUntil', 'r.error', 'r.failedAt', 'r.budgets'])
+    .select(sql<string | null>`r.capabilities::text`.as('capabilities'))
     .where('a.id', '=', $.id),
 )
 
-type Found = NonNullable<Awaited<ReturnType<(typeof accountWithReport)['row']>>>
+type Read = NonNullable<Awaited<ReturnType<(typeof accountWithReport)['row']>>>
+type Found = Omit<Read, 'capabilities'> & { readonly capabilities: LiveCapabilities | null }
 type Changes = Partial<Pick<Found, 'capabilities' | 'capabilitiesAt' | 'freshUntil' | 'error' | 'failedAt'>>
 type Report = Pick<Found, 'capabilities' | 'capabilitiesAt' | 'error'> & {
   /** The error of the call that was just made. */
   readonly failure?: PlatformError
 }
+
+/** How many different replies of platforms are remembered. */
+const MOST_REPLIES = 1_000
 
 const NOTHING: LiveCapabilities = { limits: {}, blocked: {}, details: {} }
 
@@ -88,6 +95,8 @@ export class AccountCapabilities {
   readonly #needs: Needs
   /** Calls that run on this node, by account. Callers share them. */
   readonly #running = new Map<string, Promise<Report>>()
+  /** Replies by their stored text. Accounts of one kind share them, and the limits that were made of them. */
+  readonly #parsed = new Map<string, LiveCapabilities>()
 
   constructor(needs: Needs) {
     this.#needs = needs
@@ -98,8 +107,8 @@ export class AccountCapabilities {
    * @throws AppError not_found, account_not_connected, platform_refused; platform_unavailable if there is no answer yet
    */
   async of(id: string): Promise<KnownCapabilities> {
-    const { clock, directory, sql } = this.#needs
-    const found = await accountWithReport.row(sql, { id })
+    const { clock, directory } = this.#needs
+    const found = await this.#find(id)
     requireUsable(found)
     const now = clock.now()
     if (directory.find(found.platform)?.platform.capabilities === undefined) {
@@ -117,19 +126,35 @@ export class AccountCapabilities {
    * @throws AppError not_found, also if the caller may not read the account or it is of another platform
    */
   async forCaller(id: string, platform: string, caller: Caller | undefined): Promise<AccountNow> {
-    const { memberships, sql } = this.#needs
-    const found = caller === undefined || !isUuid(id) ? undefined : await accountWithReport.row(sql, { id })
+    const { memberships } = this.#needs
+    const found = caller === undefined || !isUuid(id) ? undefined : await this.#find(id)
     if (found === undefined || found.platform !== platform) throw NotFound()
     const member = withinKey(await memberships.find(found.workspaceId, caller?.userId ?? ''), caller)
     if (member?.scopes.has('accounts:read') !== true) throw NotFound()
     return this.#now(found, await this.#report(found))
   }
 
+  async #find(id: string): Promise<Found | undefined> {
+    const row = await accountWithReport.row(this.#needs.sql, { id })
+    return row && { ...row, capabilities: row.capabilities === null ? null : this.#parse(row.capabilities) }
+  }
+
+  #parse(text: string): LiveCapabilities {
+    let parsed = this.#parsed.get(text)
+    if (parsed === undefined) {
+      parsed = JSON.parse(text) as LiveCapabilities
+      this.#parsed.set(text, parsed)
+      dropOldest(this.#parsed, MOST_REPLIES)
+    }
+    return parsed
+  }
+
   #now(found: Found, { capabilities, capabilitiesAt, error }: Report): AccountNow {
     const { budgets, directory } = this.#needs
     const { id, platform, status, statusReason } = found
     const reason = USABLE.includes(status) ? undefined : (statusReason ?? `The account is ${status}.`)
-    const blocked = { ...capabilities?.blocked, ...(reason !== undefined && { publish: reason }) }
+    const { blocked, limits } = capabilities ?? NOTHING
+    const live = reason === undefined ? (capabilities ?? NOTHING) : { limits, blocked: { ...blocked, publish: reason } }
     return {
       accountId: id,
       platform,
@@ -137,7 +162,7 @@ export class AccountCapabilities {
       live: capabilities,
       liveAt: capabilitiesAt,
       error,
-      limits: directory.limits(directory.require(platform), { limits: capabilities?.limits ?? {}, blocked }),
+      limits: directory.limits(directory.require(platform), live),
       budgets: budgets.with(id, found.budgets ?? {}),
     }
   }

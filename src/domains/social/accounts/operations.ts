@@ -2,7 +2,7 @@ import { EXAMPLE } from '../../../core/example-ids.ts'
 import { NotFound, PlanLimit } from '../../../core/errors.ts'
 import { from, operation, owner } from '../../../core/operation.ts'
 import { pageRequest } from '../../../core/page.ts'
-import { created, list, ok } from '../../../core/reply.ts'
+import { created, ok, storedList } from '../../../core/reply.ts'
 import { Envelope, Input, ListOf, Text, Type } from '../../../core/schema.ts'
 import { callbackReply, COOKIE, cookieOf, documentReply, homeOf } from './callback-page.ts'
 import { creatorView } from './views.ts'
@@ -168,7 +168,7 @@ export const listSocialAccounts = operation({
   returns: { 200: ListOf(SocialAccountView) },
   example: { query: { workspaceId } },
   handle: async ({ query, socialAccounts }) =>
-    list('Social accounts', await socialAccounts.accounts.list(query, pageRequest(query))),
+    storedList('Social accounts', await socialAccounts.accounts.list(query, pageRequest(query))),
 })
 
 export const getSocialAccount = operation({

@@ -2,13 +2,14 @@ import type { Clock } from '../../../core/clock.ts'
 import { NotFound } from '../../../core/errors.ts'
 import { uuidv7 } from '../../../core/id.ts'
 import { pageOf, type PageRequest } from '../../../core/page.ts'
-import type { PageResult } from '../../../core/reply.ts'
+import type { PageResult, StoredJson } from '../../../core/reply.ts'
 import type { Sql } from '../../../core/sql.ts'
 import type { Turn } from '../../../core/turn.ts'
 import { not } from '../../../db/condition.ts'
 import { increment } from '../../../db/increment.ts'
 import type { Changes } from '../../../db/table.ts'
 import { findPlatform } from '../../../platforms/registry.ts'
+import { findAccounts, type AccountFilter } from './account-list.ts'
 import type { AccountPosts } from './account-posts.ts'
 import { AccountMismatch } from './errors.ts'
 import { socialAccountCreated, socialAccountUpdated } from './events.ts'
@@ -29,13 +30,6 @@ import type { SealedCredential } from './vault.ts'
 import { accountView } from './views.ts'
 
 const SHOWN_HISTORY = 50
-
-export interface AccountFilter {
-  readonly workspaceId: string
-  readonly platform?: string
-  readonly status?: AccountStatus
-  readonly kind?: string
-}
 
 export interface ConnectOptions {
   readonly userId: string
@@ -76,17 +70,14 @@ export class SocialAccounts {
     return this.#posts
   }
 
-  async list(filter: AccountFilter, page: PageRequest): Promise<PageResult<SocialAccountData>> {
-    const { kind, platform, status, workspaceId } = filter
-    const where = {
-      workspaceId,
-      ...(platform !== undefined && { platform }),
-      ...(kind !== undefined && { kind }),
-      // Removed accounts are listed only on request.
-      status: status ?? not<AccountStatus>('removed'),
-    }
-    const rows = await socialAccounts.page(this.#sql, where, page)
-    return pageOf(rows, page.limit, (row) => ({ createdAt: row.createdAt, id: row.id }), accountView)
+  async list(filter: AccountFilter, page: PageRequest): Promise<PageResult<StoredJson<SocialAccountData>>> {
+    const rows = await findAccounts(this.#sql, filter, page)
+    return pageOf(
+      rows,
+      page.limit,
+      ({ createdAt, id }) => ({ createdAt, id }),
+      ({ json }) => json,
+    )
   }
 
   /** @throws AppError not_found */
@@ -137,7 +128,7 @@ export class SocialAccounts {
       updatedAt: at,
     }
     const status = statusOf(facts, this.#clock.now())
-    const row: SocialAccountRow = {
+    const made = {
       id: known?.id ?? uuidv7(this.#clock.now()),
       workspaceId: turn.workspaceId,
       platform,
@@ -149,6 +140,7 @@ export class SocialAccounts {
       status,
       statusReason: reasonFor(status, { ...facts, platform }),
     }
+    const row: SocialAccountRow = { ...made, view: accountView(made) }
     const { createdAt: _createdAt, id, ...changes } = row
     if (known === undefined) await socialAccounts.insert(turn.sql, row)
     else await socialAccounts.update(turn.sql, { id }, changes)
@@ -162,10 +154,10 @@ export class SocialAccounts {
       actorId: options.userId,
       at,
     })
-    turn.emit(known === undefined ? socialAccountCreated : socialAccountUpdated, accountView(row))
+    turn.emit(known === undefined ? socialAccountCreated : socialAccountUpdated, row.view)
     turn.audit({ kind: 'social_account', id })
     if (known !== undefined) await this.#tellPosts(turn, known.status, row)
-    return accountView(row)
+    return row.view
   }
 
   /**
@@ -186,16 +178,18 @@ export class SocialAccounts {
     const at = new Date(now).toISOString()
     const facts = { ...old, ...changes, updatedAt: at } as SocialAccountRow
     const status = statusOf(facts, now)
-    const row = { ...facts, status, statusReason: reasonFor(status, facts) }
-    await socialAccounts.update(turn.sql, { id }, { ...changes, status, statusReason: row.statusReason, updatedAt: at })
+    const statusReason = reasonFor(status, facts)
+    const view = accountView({ ...facts, status, statusReason })
+    const row = { ...facts, status, statusReason, view }
+    await socialAccounts.update(turn.sql, { id }, { ...changes, status, statusReason, view, updatedAt: at })
     if (status !== old.status) {
       turn.insert(accountHistory, { id: uuidv7(now), accountId: id, status, reason, actorId, at })
       if (status === 'reconnect_needed' && actorId === null) await notifyOfAccess(turn, row, null)
     }
-    turn.emit(socialAccountUpdated, accountView(row))
+    turn.emit(socialAccountUpdated, view)
     turn.audit({ kind: 'social_account', id })
     await this.#tellPosts(turn, old.status, row)
-    return accountView(row)
+    return view
   }
 
   /** Updates a status that depends on the time, and reminds the user before the access ends. @throws AppError not_found */

@@ -5,6 +5,7 @@ import { table } from '../../../db/table.ts'
 import { Workspace } from '../../workspace/workspaces/index.ts'
 import type { LiveCapabilities } from '../../../platforms/platform.ts'
 import type { BudgetsByName } from './budgets.ts'
+import type { SocialAccountData } from './schemas.ts'
 import type { AccountStatus } from './status.ts'
 
 const textList = () => p.array().columnType('text[]').defaultRaw(`'{}'`)
@@ -70,6 +71,8 @@ export const SocialAccount = defineEntity({
     archivedByPlan: p.boolean().default(false),
     suspendedAt: timestamp().nullable(),
     removedAt: timestamp().nullable(),
+    /** The account as the API shows it. Written with each change of what it shows, so that lists need no parsing. */
+    view: p.json<SocialAccountData>().columnType('json'),
     createdAt: timestamp(),
     updatedAt: timestamp(),
   },

@@ -11,6 +11,7 @@ import { seedUser, seedWorkspace } from '../../../../test/support/seed.ts'
 import { encryptionKeys, socialAccounts, socialCredentials, type SocialAccountRow } from './tables.ts'
 import { TokenKeeper } from './token-keeper.ts'
 import { CredentialVault } from './vault.ts'
+import { accountView } from './views.ts'
 
 let app: App
 let sql: Database
@@ -89,7 +90,7 @@ function vault(): CredentialVault {
 /** An account whose access token has expired. */
 async function account(): Promise<SocialAccountRow> {
   const at = new Date(clock.now()).toISOString()
-  const row: SocialAccountRow = {
+  const made = {
     id: uuidv7(clock.now()),
     workspaceId,
     platform: 'test',
@@ -104,7 +105,6 @@ async function account(): Promise<SocialAccountRow> {
     statusReason: null,
     brokenReason: null,
     scopes: null,
-    missingScopes: [],
     expiresAt: null,
     refreshAt: null,
     sandbox: false,
@@ -119,7 +119,8 @@ async function account(): Promise<SocialAccountRow> {
     removedAt: null,
     createdAt: at,
     updatedAt: at,
-  }
+  } as const
+  const row: SocialAccountRow = { ...made, missingScopes: [], view: accountView({ ...made, missingScopes: [] }) }
   await socialAccounts.insert(sql, row)
   const credential = { accessToken: 'access-0', refreshToken: 'refresh-0', expiresAt: clock.now() - 1 }
   const sealed = await vault().seal(credential)

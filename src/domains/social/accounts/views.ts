@@ -3,8 +3,8 @@ import type { KnownCapabilities } from './capabilities.ts'
 import type { CreatorInfoData, SocialAccountData } from './schemas.ts'
 import type { SocialAccountRow } from './tables.ts'
 
-/** The API's view of an account. */
-export function accountView(row: SocialAccountRow): SocialAccountData {
+/** The API's view of an account. It is stored with the account, so that lists need not make it. */
+export function accountView(row: Omit<SocialAccountRow, 'view'>): SocialAccountData {
   const purposes = findPlatform(row.platform)?.oauth?.scopePurposes ?? {}
   return {
     _id: row.id,

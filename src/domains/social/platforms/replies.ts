@@ -1,4 +1,4 @@
-import { createHash } from 'node:crypto'
+import { hash } from 'node:crypto'
 import { prepared, type StoredJson } from '../../../core/reply.ts'
 import type { ConfiguredPlatform, PlatformDirectory } from '../../../platforms/directory.ts'
 import type { Limits } from '../../../platforms/rules/limits.ts'
@@ -56,5 +56,5 @@ function textOf(text: string): Text {
 }
 
 function tagOf(text: string): string {
-  return createHash('sha256').update(text).digest('base64url').slice(0, 22)
+  return hash('sha256', text, 'base64url').slice(0, 22)
 }

@@ -2,7 +2,7 @@ import { EXAMPLE } from '../../../../core/example-ids.ts'
 import { NotFound, PlanLimit, ValidationFailed } from '../../../../core/errors.ts'
 import { from, operation, owner } from '../../../../core/operation.ts'
 import { pageFields, pageRequest } from '../../../../core/page.ts'
-import { created, list, ok } from '../../../../core/reply.ts'
+import { created, ok, storedList } from '../../../../core/reply.ts'
 import { Envelope, Id, Input, ListOf, Type } from '../../../../core/schema.ts'
 import type { Place } from '../../../../platforms/platform.ts'
 import { AccountNotConnected, NotSupported, PlatformRefused, PlatformUnavailable } from '../errors.ts'
@@ -62,7 +62,7 @@ export const listConnectedPages = operation({
   example: { query: { workspaceId } },
   handle: async ({ query, socialAccounts }) => {
     const pages = { workspaceId: query.workspaceId, platform: 'facebook', kind: 'page' }
-    return list('Connected pages', await socialAccounts.accounts.list(pages, pageRequest(query)))
+    return storedList('Connected pages', await socialAccounts.accounts.list(pages, pageRequest(query)))
   },
 })
 

@@ -1,0 +1,49 @@
+import { sql } from 'kysely'
+import type { PageRequest } from '../../../core/page.ts'
+import type { StoredJson } from '../../../core/reply.ts'
+import type { Sql } from '../../../core/sql.ts'
+import { query } from '../../../db/query.ts'
+import type { SocialAccountData } from './schemas.ts'
+import type { AccountStatus } from './status.ts'
+import { socialAccounts } from './tables.ts'
+
+export interface AccountFilter {
+  readonly workspaceId: string
+  readonly platform?: string
+  readonly status?: AccountStatus
+  readonly kind?: string
+}
+
+interface ListParameters extends AccountFilter {
+  /** The last account of the page before. */
+  readonly lastId?: string
+  readonly limit: number
+}
+
+const accountsOf = query({ socialAccounts }, (db, $: ListParameters) => {
+  let found = db
+    .selectFrom('socialAccounts')
+    .select(['id', 'createdAt', sql<StoredJson<SocialAccountData>>`view::text`.as('json')])
+    .where('workspaceId', '=', $.workspaceId)
+    .orderBy('id', 'desc')
+    .limit($.limit)
+  // Removed accounts are listed only on request.
+  found = $.status === undefined ? found.where('status', '<>', 'removed') : found.where('status', '=', $.status)
+  if ($.platform !== undefined) found = found.where('platform', '=', $.platform)
+  if ($.kind !== undefined) found = found.where('kind', '=', $.kind)
+  if ($.lastId !== undefined) found = found.where('id', '<', $.lastId)
+  return found
+})
+
+/** The accounts of a page, newest first, and one more if there is another page. */
+export function findAccounts(on: Sql, filter: AccountFilter, { after, limit }: PageRequest) {
+  const { kind, platform, status, workspaceId } = filter
+  return accountsOf.rows(on, {
+    workspaceId,
+    ...(platform !== undefined && { platform }),
+    ...(status !== undefined && { status }),
+    ...(kind !== undefined && { kind }),
+    ...(after !== undefined && { lastId: after.id }),
+    limit: limit + 1,
+  })
+}
