@@ -187,14 +187,21 @@ test('counts the posts of a bulk request and of ideas, and those that are publis
   await world.workspace('posting', 'ida')
   const workspaceId = world.id('posting')
   const ida = world.as('ida')
-  const bulk = (count: number) => {
+  const bulk = (count: number, options: object = {}) => {
     const posts = Array.from({ length: count }, (_, n) => ({ content: `Bulk ${n}`, targets: [] }))
-    return ida.call('POST /api/posts/bulk', { body: { workspaceId, posts } })
+    return ida.call('POST /api/posts/bulk', { body: { workspaceId, posts, ...options } })
   }
   const list = () => ida.call('GET /api/posts', { query: { workspaceId } })
   expect((await bulk(BOUND + 1)).body.details).toMatchObject({ limit: 'openPosts', value: BOUND })
   expect((await list()).body.data).toEqual([])
-  expect((await bulk(BOUND)).status).toBe(201)
+  const dry = await bulk(BOUND + 1, { dryRun: true })
+  expect(dry.body.data.rows.map(({ status }: { status: string }) => status)).toEqual([
+    ...Array.from({ length: BOUND }, () => 'valid'),
+    'refused',
+  ])
+  expect(dry.body.data.rows.at(-1).errors).toMatchObject([{ code: 'plan_limit_reached' }])
+  const partial = await bulk(BOUND + 1, { partial: true })
+  expect([partial.status, partial.body.data]).toMatchObject([201, { createdCount: BOUND, refusedCount: 1 }])
   const board = await ida.call('POST /api/ideas/boards', { body: { workspaceId, name: 'Ideas' } })
   const body = { workspaceId, boardId: board.body.data._id, title: 'An idea' }
   const idea = await ida.call('POST /api/ideas', { body })
@@ -204,6 +211,11 @@ test('counts the posts of a bulk request and of ideas, and those that are publis
   await app.database.run(`update posts set status = 'published' where id = $1`, [first?._id ?? null])
   expect((await convert()).status).toBe(201)
   expect((await bulk(1)).status).toBe(402)
+  const quota = { kind: 'openPosts', workspaceId, limit: BOUND, used: BOUND, over: 0 }
+  const status = await ida.call('GET /api/limits/status')
+  expect(status.body.data.quotas).toContainEqual(expect.objectContaining(quota))
+  const refused = await ida.call('POST /api/posts/validate', { body: { workspaceId, content: 'One more' } })
+  expect(refused.body.data).toMatchObject({ isValid: false, problems: [{ code: 'plan_limit_reached' }] })
 })
 
 test('enforces the plan limit on recurring posts, and not on their occurrences', async () => {
@@ -213,11 +225,11 @@ test('enforces the plan limit on recurring posts, and not on their occurrences',
   const account = { workspaceId, platform: 'mastodon', sandbox: true }
   const accountId: string = (await rae.call('POST /api/social-accounts', { body: account })).body.data._id
   const tomorrow = new Date(Date.now() + DAY).toISOString().slice(0, 10)
-  const create = (n: number) => {
+  const create = (n: number, route = 'POST /api/posts') => {
     const recurrence = { rrule: 'FREQ=DAILY;COUNT=2' }
     const scheduledFor = `${tomorrow}T1${n}:00`
     const targets = [{ accountId }]
-    return rae.call('POST /api/posts', { body: { workspaceId, content: `R${n}`, targets, scheduledFor, recurrence } })
+    return rae.call(route, { body: { workspaceId, content: `R${n}`, targets, scheduledFor, recurrence } })
   }
   const free = PLANS.free.limits
   Object.assign(free, { openPosts: usual.openPosts })
@@ -226,6 +238,8 @@ test('enforces the plan limit on recurring posts, and not on their occurrences',
   expect(made.map(({ status }) => status)).toEqual(made.map(() => 201))
   const refused = await create(BOUND)
   expect([refused.status, refused.body.details]).toMatchObject([402, { limit: 'recurringPosts', used: BOUND }])
+  const checked = await create(BOUND, 'POST /api/posts/validate')
+  expect(checked.body.data).toMatchObject({ isValid: false, problems: [{ details: { limit: 'recurringPosts' } }] })
   // Their next occurrences are made although no post more can be planned.
   Object.assign(free, { openPosts: 1 })
   const count = async () => (await rae.call('GET /api/posts', { query: { workspaceId } })).body.data.length as number

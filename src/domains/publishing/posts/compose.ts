@@ -31,6 +31,7 @@ import { Publisher } from './publication/publisher.ts'
 import { Settlement } from './publication/settlement.ts'
 import { TargetWatchdog } from './publication/watchdog.ts'
 import { NewPostTimes } from './new-post-times.ts'
+import { planUse } from './plan-use.ts'
 import { PostQuota } from './quota.ts'
 import { PostReader } from './reader.ts'
 import { PostBin } from './remote/bin.ts'
@@ -72,6 +73,7 @@ export function composePosts(
   const remoteDesk = new RemoteDesk(clock, socialAccounts.directory)
   const times = new NewPostTimes(room, slots)
   const settings = new AuthorSettings(checks)
+  const quota = new PostQuota(plans, clock)
   const author = new PostAuthor({
     clock,
     checks,
@@ -79,12 +81,12 @@ export function composePosts(
     room,
     approvals,
     edits: remoteDesk,
-    quota: new PostQuota(plans),
+    quota,
     settings,
   })
   const actions = new PostActions({ clock, author, checks, slots, room, approvals })
   const reader = new PostReader(sql, searches)
-  const validation = new PostValidation({ sql, clock, checks, times, settings })
+  const validation = new PostValidation({ sql, clock, checks, times, settings, quota })
   const { seriesRunner, seriesWatch, ...series } = composeSeries(
     { sql, clock, turns },
     { author, checks, plans, room, validation, workspaces },
@@ -102,6 +104,7 @@ export function composePosts(
   // Requests are served without the scheduler, so it does not decide whether this node is ready.
   health.register('scheduler', () => heartbeat.look())
   socialAccounts.accounts.registerPosts(new AccountTargets(clock, approvals))
+  socialAccounts.limits.registerUse(planUse)
   return {
     services: {
       posts: {
@@ -117,7 +120,7 @@ export function composePosts(
         timeMover: new TimeMover(clock, author),
         zoneWatch: new ZoneWatch({ sql, clock, turns, rules: zoneRules, version: process.versions.tz ?? '' }),
         queues,
-        importer: new PostImporter(clock, author, checks),
+        importer: new PostImporter({ clock, author, checks, quota }),
         exporter: new PostExporter(reader),
         batches: new PostBatches(sql, clock),
         slots,

@@ -326,7 +326,9 @@ export const TargetCheck = named(
 export type TargetCheckData = Static<typeof TargetCheck>
 
 export const PostCheck = Type.Object({
-  isValid: Type.Boolean({ description: 'Whether every platform accepts the post, and nothing prevents its time' }),
+  isValid: Type.Boolean({
+    description: 'Whether every platform accepts the post, the plan has room for it, and nothing prevents its time',
+  }),
   targets: Type.Array(TargetCheck),
   scheduledFor: Nullable(
     Type.String({ format: 'date-time', description: 'When it would be published, for instance the next free slot' }),
@@ -339,7 +341,9 @@ export const PostCheck = Type.Object({
       message: Type.String(),
       details: Type.Record(Type.String(), Type.Unknown(), { description: 'The details of that error' }),
     }),
-    { description: 'Why the post could not be scheduled: its accounts, their budgets or the queue' },
+    {
+      description: 'Why the post could not be created or scheduled: the plan, its accounts, their budgets or the queue',
+    },
   ),
 })
 

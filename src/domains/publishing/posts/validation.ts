@@ -10,6 +10,7 @@ import { AccountNotUsable, BudgetExceeded, QueueFull } from './errors.ts'
 import { wantedTargets, type NewPostTimes, type Timing } from './new-post-times.ts'
 import type { WantedTarget } from './new-target.ts'
 import { dryScope } from './planning-scope.ts'
+import type { PostQuota } from './quota.ts'
 import type { NewPostInput, PostCheck } from './schemas.ts'
 import type { PlannedTime } from './time.ts'
 import { hasTime, requireOneTime, requireTargets } from './wanted-time.ts'
@@ -22,6 +23,7 @@ interface Needs {
   readonly checks: PostChecks
   readonly times: NewPostTimes
   readonly settings: AuthorSettings
+  readonly quota: PostQuota
 }
 
 /** Errors that say why a post cannot be scheduled, rather than that the request is wrong. */
@@ -37,7 +39,7 @@ export class PostValidation {
 
   /** What the platforms say to a post, and why it could not be scheduled. @throws AppError validation_failed */
   async validate(given: NewPostInput, userId: string): Promise<PostCheckData> {
-    const { checks, clock, settings, sql } = this.#needs
+    const { checks, clock, quota, settings, sql } = this.#needs
     const input = await settings.apply(given, userId, { sql })
     const { workspaceId } = input
     requireOneTime(input)
@@ -48,11 +50,19 @@ export class PostValidation {
     const resources = await checks.resources({ sql, workspaceId }, body, untimed)
     const targets = checks.check(body, untimed, resources)
     const isAccepted = targets.every(({ isValid }) => isValid)
-    if (!isTimed) return { isValid: isAccepted, targets, ...timeView(null), problems: [] }
+    const refusal = await quota.check(sql, workspaceId)
+    const planned = refusal === undefined ? [] : [problemOf(refusal)]
+    const isValid = isAccepted && refusal === undefined
+    if (!isTimed) return { isValid, targets, ...timeView(null), problems: planned }
     const at = new Date(clock.now()).toISOString()
     const timing = { at, body, resources, untimed, zone, workspaceZone: undefined, userId }
     const { problems, time } = await this.#planned(input, timing, { resources, untimed })
-    return { isValid: isAccepted && problems.length === 0, targets, ...timeView(time), problems }
+    return {
+      isValid: isValid && problems.length === 0,
+      targets,
+      ...timeView(time),
+      problems: [...planned, ...problems],
+    }
   }
 
   async #planned(
@@ -64,7 +74,7 @@ export class PostValidation {
     const problems: PostCheckData['problems'] = []
     const report = (error: unknown) => {
       if (!(error instanceof AppError) || !REPORTED.includes(error.code)) throw error
-      problems.push({ code: error.code, message: error.message, details: { ...error.details } })
+      problems.push(problemOf(error))
     }
     for (const target of untimed) {
       try {
@@ -82,6 +92,11 @@ export class PostValidation {
     }
     return { time, problems }
   }
+}
+
+/** An error of createPost, as a check reports it. */
+export function problemOf({ code, details, errors, message }: AppError): PostCheckData['problems'][number] {
+  return { code, message, details: { ...details, ...(errors !== undefined && { errors }) } }
 }
 
 function timeView(time: PlannedTime | null) {

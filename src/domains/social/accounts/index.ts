@@ -2,6 +2,7 @@
 
 export type { AccountPosts, DuePost } from './account-posts.ts'
 export type { StoredBudget } from './budgets.ts'
+export type { WorkspaceUse } from './limits/service.ts'
 export type { AccountNow } from './capabilities.ts'
 export { PlatformKey } from './schemas.ts'
 export { archiveForPlan, returnForPlan } from './turns.ts'

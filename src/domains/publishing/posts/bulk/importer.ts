@@ -12,6 +12,7 @@ import { allRefs, bodyOf, overrideOf } from '../content.ts'
 import type { DateOrder } from '../csv/times.ts'
 import { BulkRefused } from '../errors.ts'
 import { reservationsOf } from '../reservations/turn-reservations.ts'
+import type { PostQuota } from '../quota.ts'
 import type { LoadedPost } from '../store.ts'
 import type { BulkPostInput, BulkResultData, BulkRowData } from './schemas.ts'
 import { readSheet, wantedRow, type RowFault, type WantedRow } from './sheet-reader.ts'
@@ -35,23 +36,35 @@ interface Verdict {
   readonly errors: readonly RowFault[]
 }
 
+interface Needs {
+  readonly clock: Clock
+  readonly author: PostAuthor
+  readonly checks: PostChecks
+  readonly quota: PostQuota
+}
+
 /** Creates many posts in one turn: all or none, unless the request is partial. */
 export class PostImporter {
   readonly #clock: Clock
   readonly #author: PostAuthor
   readonly #checks: PostChecks
+  readonly #quota: PostQuota
 
-  constructor(clock: Clock, author: PostAuthor, checks: PostChecks) {
+  constructor({ author, checks, clock, quota }: Needs) {
     this.#clock = clock
     this.#author = author
     this.#checks = checks
+    this.#quota = quota
   }
 
   /** @throws AppError validation_failed, bulk_refused with the verdict of each row */
   async run(turn: Turn, request: BulkRequest, userId: string): Promise<BulkResultData> {
     const { rows, warnings } = await this.#read(turn, request)
     const batchId = uuidv7(this.#clock.now())
-    const verdicts = await this.#judge(turn, rows, { userId, batchId })
+    const judged = await this.#judge(turn, rows, { userId, batchId })
+    // A request for all or nothing is refused as a whole, with the numbers of the plan.
+    const isJudgedByRow = request.dryRun === true || request.partial === true
+    const verdicts = isJudgedByRow ? await this.#withinPlan(turn, judged) : judged
     const refusedCount = verdicts.filter(({ errors }) => errors.length > 0).length
     const notes = [...warnings]
     if (request.dryRun === true) {
@@ -81,6 +94,21 @@ export class PostImporter {
     }
     turn.audit({ kind: 'post_batch', id: batchId, details: { createdCount, refusedCount } })
     return { batchId, createdCount, refusedCount, notes, rows: verdicts.map((verdict) => rowView(verdict, 'created')) }
+  }
+
+  /** The verdicts, with those refused for which the plan has no room. */
+  async #withinPlan(turn: Turn, verdicts: readonly Verdict[]): Promise<readonly Verdict[]> {
+    const wanted = verdicts.filter(({ prepared }) => prepared !== undefined).length
+    const room = wanted === 0 ? undefined : await this.#quota.room(turn, wanted)
+    if (room === undefined) return verdicts
+    let { left } = room
+    return verdicts.map((verdict) => {
+      if (verdict.prepared === undefined) return verdict
+      left -= 1
+      if (left >= 0) return verdict
+      reservationsOf(turn).change(verdict.prepared.targets, [])
+      return { ...verdict, prepared: undefined, errors: faultsOf(room.error, verdict.wanted) }
+    })
   }
 
   async #read(turn: Turn, { csv, dateOrder, file, posts }: BulkRequest) {

@@ -10,7 +10,7 @@ import type { PlanService } from '../../../money/plans/index.ts'
 import { timeZoneOf } from '../../../workspace/workspaces/index.ts'
 import { bodyOf, overrideOf } from '../content.ts'
 import { plannedTime } from '../time.ts'
-import type { PostValidation } from '../validation.ts'
+import { problemOf, type PostValidation } from '../validation.ts'
 import type { PostAuthor } from '../author.ts'
 import { occurrences, type Occurrence } from '../calendar/recurrence.ts'
 import type { PostFile } from '../../../media/assets/index.ts'
@@ -27,6 +27,9 @@ import type { SeriesData, SeriesEndInput } from './schemas.ts'
 import { postSeries, type SeriesRow } from './tables.ts'
 import { bodiesOf, requirePublishable, templateOf, variationsOf, type SeriesTemplate } from './template.ts'
 import { summaryOf } from './views.ts'
+
+/** Series in these states count for the plan. */
+export const ONGOING = ['active', 'paused'] as const
 
 interface By {
   readonly userId: string
@@ -85,10 +88,10 @@ export class SeriesDesk {
     const template = { body: bodyOf(input), variations, targets, labels: [], lateMinutes: 0 }
     try {
       requirePublishable(checks, template, await resourcesOf({ sql, workspaceId }, checks, template))
+      await this.#requireRoom(sql, workspaceId)
     } catch (error) {
       if (!(error instanceof AppError)) throw error
-      const { code, details, errors = [], message } = error
-      return { ...checked, isValid: false, problems: [{ code, message, details: { ...details, errors } }] }
+      return { ...checked, isValid: false, problems: [problemOf(error)] }
     }
     return checked
   }
@@ -168,9 +171,8 @@ export class SeriesDesk {
     const rule = recurrenceOf({ rrule, exdates, rdates }, { localTime, timeZone })
     const template = templateOf(first, variationsOf(variations))
     const resources = await resourcesOf(turn, this.#needs.checks, template)
-    const { checks, clock, plans } = this.#needs
-    const count = await postSeries.count(turn.sql, { workspaceId, status: anyOf(['active', 'paused']) })
-    await plans.requireRoom(workspaceId, 'recurringPosts', count)
+    const { checks, clock } = this.#needs
+    await this.#requireRoom(turn.sql, workspaceId)
     const repeats = occurrences(rule, { limit: 2 }).occurrences.length > 1
     if (repeats) requirePublishable(checks, template, resources)
     const at = new Date(clock.now()).toISOString()
@@ -201,6 +203,12 @@ export class SeriesDesk {
     turn.insert(postSeries, row)
     turn.job(makeOccurrences, { seriesId })
     turn.emit(recurringPostCreated, summaryOf(row))
+  }
+
+  /** @throws AppError plan_limit_reached */
+  async #requireRoom(sql: Sql, workspaceId: string): Promise<void> {
+    const count = await postSeries.count(sql, { workspaceId, status: anyOf([...ONGOING]) })
+    await this.#needs.plans.requireRoom(workspaceId, 'recurringPosts', count)
   }
 
   async #saved(turn: Turn, before: SeriesRow, changes: Partial<SeriesRow>): Promise<SeriesData> {

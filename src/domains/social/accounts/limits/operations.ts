@@ -12,7 +12,8 @@ const EXAMPLE_PATH = { path: { id: EXAMPLE.accountId } }
 export const getLimitStatus = operation({
   route: 'GET /api/limits/status',
   summary: 'Get what exceeds the plan',
-  description: 'Shows what exceeds the limits of the plan after a downgrade, and which accounts can be archived.',
+  description:
+    'Shows what exceeds the limits of the plan after a downgrade, and which accounts can be archived. The limits of open posts and of recurring posts apply to each workspace.',
   access: 'user',
   returns: { 200: Envelope(LimitStatus) },
   example: {},

@@ -1,4 +1,4 @@
-import { Id, named, OneOf, Type, type Static } from '../../../../core/schema.ts'
+import { Id, named, Nullable, OneOf, Type, type Static } from '../../../../core/schema.ts'
 import { PlatformKey } from '../schemas.ts'
 import { AccountStatusSchema } from '../status.ts'
 
@@ -9,10 +9,15 @@ export const LimitStatus = named(
     isOver: Type.Boolean({ description: 'Whether any limit of the plan is exceeded' }),
     quotas: Type.Array(
       Type.Object({
-        kind: OneOf(['socialAccounts', 'workspaces'] as const),
+        kind: OneOf(['socialAccounts', 'workspaces', 'openPosts', 'recurringPosts'] as const),
+        workspaceId: Nullable(
+          Type.String({ ...Id, description: 'The workspace, for limits of posts. Null for limits of the whole plan' }),
+        ),
         limit: Type.Integer(),
         used: Type.Integer(),
-        over: Type.Integer({ description: 'How many must be archived or removed' }),
+        over: Type.Integer({
+          description: 'How many must be archived or removed. Posts and series stay, but no more can be added',
+        }),
         archivable: Type.Array(
           Type.Object({
             accountId: Id,

@@ -9,8 +9,18 @@ import { socialAccounts } from '../tables.ts'
 /** How many accounts are offered for archiving. */
 const MOST_OFFERS = 100
 
+/** What a workspace uses of a limit that the plan sets for each workspace. */
+export interface WorkspaceUse {
+  readonly kind: 'openPosts' | 'recurringPosts'
+  readonly workspaceId: string
+  readonly used: number
+}
+
+type UseOfWorkspaces = (sql: Sql, workspaceIds: readonly string[]) => Promise<readonly WorkspaceUse[]>
+
 /** What exceeds a user's plan after a downgrade. */
 export class AccountLimits {
+  #use: UseOfWorkspaces = () => Promise.resolve([])
   readonly #sql: Sql
   readonly #plans: PlanService
   readonly #seats: AccountSeats
@@ -21,31 +31,41 @@ export class AccountLimits {
     this.#seats = seats
   }
 
+  /** Registers publishing, which depends on accounts. */
+  registerUse(use: UseOfWorkspaces): void {
+    this.#use = use
+  }
+
   async statusOf(userId: string): Promise<LimitStatusData> {
     const [allowance, owned] = await Promise.all([this.#plans.limitsOf(userId), findOwned(this.#sql, userId)])
-    const used = await this.#seats.used(this.#sql, userId)
+    const [used, ofWorkspaces] = await Promise.all([this.#seats.used(this.#sql, userId), this.#use(this.#sql, owned)])
     const over = Math.max(0, used - allowance.socialAccounts)
     const offers = over === 0 ? [] : await this.#offers(owned)
-    return {
-      plan: allowance.plan,
-      isOver: over > 0 || owned.length > allowance.workspaces,
-      quotas: [
-        {
-          kind: 'socialAccounts',
-          limit: allowance.socialAccounts,
-          used,
-          over,
-          archivable: offers,
-        },
-        {
-          kind: 'workspaces',
-          limit: allowance.workspaces,
-          used: owned.length,
-          over: Math.max(0, owned.length - allowance.workspaces),
-          archivable: [],
-        },
-      ],
-    }
+    const quotas = [
+      {
+        kind: 'socialAccounts' as const,
+        workspaceId: null,
+        limit: allowance.socialAccounts,
+        used,
+        over,
+        archivable: offers,
+      },
+      {
+        kind: 'workspaces' as const,
+        workspaceId: null,
+        limit: allowance.workspaces,
+        used: owned.length,
+        over: Math.max(0, owned.length - allowance.workspaces),
+        archivable: [],
+      },
+      ...ofWorkspaces.map((use) => ({
+        ...use,
+        limit: allowance[use.kind],
+        over: Math.max(0, use.used - allowance[use.kind]),
+        archivable: [],
+      })),
+    ]
+    return { plan: allowance.plan, isOver: quotas.some((quota) => quota.over > 0), quotas }
   }
 
   /** Those of the accounts that are in workspaces of the user, and not removed. */
