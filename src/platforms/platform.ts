@@ -283,6 +283,8 @@ export interface Platform {
   readonly profile: (context: AccountContext) => Promise<Profile>
   /** Ends the grant at the platform. A grant that the platform does not know counts as revoked. @throws PlatformError */
   readonly revoke?: (context: AccountContext) => Promise<void>
+  /** Where users remove the grant themselves, at a platform that documents no way to revoke it. */
+  readonly grantsUrl?: string
   capabilities?(context: AccountContext): Promise<LiveCapabilities>
   /** What the creator cannot do, of the things that a post would need. */
   readonly creatorProblems?: (info: LiveCapabilities, wish: CreatorWish) => readonly CreatorProblem[]

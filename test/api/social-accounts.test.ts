@@ -266,7 +266,7 @@ test('disconnecting revokes access at the platform, and restoring requires a new
   const mastodon = (await accounts({ platform: 'mastodon' })).find(({ name }) => name === 'anna')
   const path = { id: mastodon?._id ?? '' }
   const preview = await app.send('GET /api/social-accounts/{id}/disconnect-preview', { ...as(), path })
-  expect(preview.body.data).toEqual({ posts: [], accounts: [], restorable: true })
+  expect(preview.body.data).toEqual({ posts: [], accounts: [], restorable: true, grantMessage: null })
   const gone = await app.send('DELETE /api/social-accounts/{id}', { ...as(), path })
   expect([gone.status, gone.body.data.status]).toEqual([200, 'removed'])
   expect((await accounts()).map(({ _id }) => _id)).not.toContain(path.id)
@@ -291,6 +291,19 @@ test('disconnecting revokes access at the platform, and restoring requires a new
     'removed',
     ...(again.body.data.history as { status: string }[]).slice(3).map(({ status }) => status),
   ])
+})
+
+test('disconnecting says where to end the access, at a platform that lets nobody else end it', async () => {
+  const [newest] = await accounts({ platform: 'telegram' })
+  await app.send('POST /api/limits/accounts/{id}/archive', { ...as(), path: { id: newest?._id ?? '' } })
+  const body = { workspaceId, platform: 'threads', sandbox: true }
+  const made = await app.send('POST /api/social-accounts', { ...as(), body })
+  const path = { id: made.body.data._id }
+  const grantMessage = expect.stringContaining('https://www.threads.com/settings/account')
+  const preview = await app.send('GET /api/social-accounts/{id}/disconnect-preview', { ...as(), path })
+  expect(preview.body.data).toMatchObject({ grantMessage })
+  const gone = await app.send('DELETE /api/social-accounts/{id}', { ...as(), path })
+  expect(gone.body.data).toMatchObject({ status: 'removed', statusMessage: grantMessage })
 })
 
 test('tokens appear in no reply, log line or row', async () => {

@@ -26,5 +26,7 @@ export const instagram = platform({
   rules,
   reader: graphReader,
   profile: profileOf,
+  // The reference of Instagram Login has no endpoint to revoke a token (2026-11).
+  grantsUrl: 'https://www.instagram.com/accounts/manage_access/',
   capabilities,
 })

@@ -33,6 +33,8 @@ export const pinterest = platform({
   rules,
   reader,
   profile: profileOf,
+  // The API (v5, 2026-11) has no endpoint to revoke a token.
+  grantsUrl: 'https://www.pinterest.com/settings/security',
   capabilities,
   places,
   createPlace,

@@ -34,5 +34,7 @@ export const threads = platform({
   rules,
   reader: graphReader,
   profile: profileOf,
+  // The API has no endpoint to revoke a token (2026-11). The page is under “Website permissions”.
+  grantsUrl: 'https://www.threads.com/settings/account',
   capabilities,
 })

@@ -9,7 +9,7 @@ import { socialAccountDeleted } from './events.ts'
 import { revokeAccess } from './jobs.ts'
 import type { DisconnectPreviewData, SocialAccountData } from './schemas.ts'
 import type { AccountSeats } from './seats.ts'
-import type { SocialAccounts } from './service.ts'
+import { grantLeft, type SocialAccounts } from './service.ts'
 import { socialAccounts } from './tables.ts'
 
 /** How long a removed account can be restored. */
@@ -42,6 +42,7 @@ export class AccountLifecycle {
       posts: [...posts],
       accounts: children.map((child) => ({ accountId: child.id, name: child.name })),
       restorable: row.removedAt === null,
+      grantMessage: grantLeft(row),
     }
   }
 

@@ -163,6 +163,11 @@ export const DisconnectPreview = named(
       description: 'Pages and organizations of this login. They are disconnected with it',
     }),
     restorable: Type.Boolean({ description: 'Whether the account can be restored within 30 days' }),
+    grantMessage: Nullable(
+      Type.String({
+        description: 'How to end the access at the platform, if it does not let Crier do that. Null if it does',
+      }),
+    ),
   }),
 )
 export type DisconnectPreviewData = Static<typeof DisconnectPreview>

@@ -128,17 +128,18 @@ export class SocialAccounts {
       updatedAt: at,
     }
     const status = statusOf(facts, this.#clock.now())
+    const loginId = options.loginId ?? known?.loginId ?? null
     const made = {
       id: known?.id ?? uuidv7(this.#clock.now()),
       workspaceId: turn.workspaceId,
       platform,
       remoteId,
-      loginId: options.loginId ?? known?.loginId ?? null,
+      loginId,
       sharesLogin: grant.credential === null,
       createdAt: known?.createdAt ?? at,
       ...facts,
       status,
-      statusReason: reasonFor(status, { ...facts, platform }),
+      statusReason: reasonFor(status, { ...facts, platform, loginId }),
     }
     const row: SocialAccountRow = { ...made, view: accountView(made) }
     const { createdAt: _createdAt, id, ...changes } = row
@@ -298,11 +299,19 @@ export function labelOf({ handle, name }: { readonly handle: string | null; read
   return handle === null ? `“${name}”` : `@${handle}`
 }
 
-type Reasoned = Pick<SocialAccountRow, 'platform' | 'brokenReason' | 'missingScopes' | 'expiresAt'>
+/** Why the grant of a disconnected account goes on, and how to end it. Null where disconnecting ends it. */
+export function grantLeft({ loginId, platform }: Pick<SocialAccountRow, 'loginId' | 'platform'>): string | null {
+  const { grantsUrl, title = platform } = findPlatform(platform) ?? {}
+  // The grant of a page is that of its login, which stays connected.
+  if (grantsUrl === undefined || loginId !== null) return null
+  return `${title} has no way for Crier to end the access. Remove it there: ${grantsUrl}.`
+}
+
+type Reasoned = Pick<SocialAccountRow, 'platform' | 'loginId' | 'brokenReason' | 'missingScopes' | 'expiresAt'>
 
 function reasonFor(
   status: AccountStatus,
-  { brokenReason, expiresAt, missingScopes, platform }: Reasoned,
+  { brokenReason, expiresAt, loginId, missingScopes, platform }: Reasoned,
 ): string | null {
   const title = findPlatform(platform)?.title ?? platform
   const purposes = findPlatform(platform)?.oauth?.scopePurposes ?? {}
@@ -313,6 +322,8 @@ function reasonFor(
       return `The access ends on ${expiresAt?.slice(0, 10)}. Connect the account again before then.`
     case 'limited':
       return `Not granted: ${missingScopes.map((scope) => `${scope} (needed to ${purposes[scope] ?? 'use everything'})`).join(', ')}. Connect the account again and allow it.`
+    case 'removed':
+      return grantLeft({ loginId, platform })
     case 'suspended':
       return 'An administrator of this server has suspended the account.'
     default:
