@@ -136,12 +136,12 @@ test('a post is tried as often as its author allows, and says so', async () => {
   clock.advance(30 * MINUTE)
   await addFault(app, 'mastodon', { path: '/api/v1/statuses', kind: 'status', status: 429, times: 1 })
   const twice = await create({ content: 'tried twice', publishNow: true, targets: at(mastodon) })
-  const end = waitFor(async () => {
-    clock.advance(MINUTE)
-    const post = (await app.send('GET /api/posts/{id}', { ...as(), path: { id: twice._id } })).body.data as PostData
-    return post.status === 'published' ? post : undefined
+  await waitFor(async () => {
+    const { body } = await app.send('GET /api/posts/{id}', { ...as(), path: { id: twice._id } })
+    return (body.data as PostData).targets[0]?.nextAttemptAt
   })
-  expect(retried((await end).targets)).toEqual([['published', 2]])
+  clock.advance(6 * MINUTE)
+  expect(retried((await ended(twice._id, 'published')).targets)).toEqual([['published', 2]])
 })
 
 test('link shortening is refused, because there is no service for it', async () => {

@@ -54,7 +54,7 @@ test('both nodes refuse a service over REST and sockets, and their sockets are t
   await waitFor(() => connected.every((socket) => switched(socket).length === 1))
   for (const caller of callers()) {
     const reply = await caller.call(listChannels, channels())
-    expect(reply).toMatchObject({ status: 503, code: 'service_disabled' })
+    expect(reply).toMatchObject({ status: 503, body: { code: 'service_disabled' } })
     expect(reply.headers.get('retry-after')).toBe('30')
   }
   for (const socket of connected) {
@@ -65,7 +65,7 @@ test('both nodes refuse a service over REST and sockets, and their sockets are t
       ['typing', place],
     ] as const) {
       const reply = await ask(socket, name, message)
-      expect(reply, name).toMatchObject({ status: 503, body: { error: { code: 'service_disabled' } } })
+      expect(reply, name).toMatchObject({ status: 503, body: { code: 'service_disabled' } })
     }
   }
   const later = await sockets.connect(world.key('ada'), {}, there.url)
@@ -84,7 +84,7 @@ test('a node that starts while a service is off refuses it', async () => {
     expect(reply.body.data).toMatchObject({ enabled: false, status: 'disabled' })
     const query = { workspaceId: world.id('acme') }
     const refused = await late.send('GET /api/ideas/boards', { apiKey: world.key('ada'), query })
-    expect(refused).toMatchObject({ status: 503, code: 'service_disabled' })
+    expect(refused).toMatchObject({ status: 503, body: { code: 'service_disabled' } })
   } finally {
     await late.stop()
   }
@@ -108,6 +108,6 @@ test('a service that others need to be switched on again stays on', async () => 
     const reply = await world
       .as('root')
       .call(services.toggleService, { path: { serviceKey }, body: { enabled: false } })
-    expect(reply, serviceKey).toMatchObject({ status: 409, code: 'conflict' })
+    expect(reply, serviceKey).toMatchObject({ status: 409, body: { code: 'conflict' } })
   }
 })

@@ -187,20 +187,21 @@ describe('a ticket', () => {
 })
 
 test('a reply of the team is one notification, and a mail if the user wants one', async () => {
-  const { _id: id } = await ticket('bob', { subject: 'Quiet' })
+  await world.user('cyd')
+  const { _id: id } = await ticket('cyd', { subject: 'Quiet' })
   const settings = (email: boolean) => ({ body: { kinds: { supportReply: { email } } } })
-  await world.as('bob').call(updateNotificationSettings, settings(false))
+  await world.as('cyd').call(updateNotificationSettings, settings(false))
   await reply('staff', id, { message: 'First' })
   await reply('staff', id, { message: 'Second' })
   const told = async () =>
-    (await world.as('bob').call('GET /api/notifications')).body.data.filter(
+    (await world.as('cyd').call('GET /api/notifications')).body.data.filter(
       ({ type }: { type: string }) => type === 'ticket.replied',
     )
   await waitFor(async () => (await told())[0]?.count === 2)
-  expect(await told()).toMatchObject([{ kind: 'supportReply', resource: { kind: 'ticket', id } }])
-  await world.as('bob').call(updateNotificationSettings, settings(true))
+  expect(await told()).toMatchObject([{ kind: 'supportReply', resourceKind: 'ticket', resourceId: id }])
+  await world.as('cyd').call(updateNotificationSettings, settings(true))
   await reply('staff', id, { message: 'Third' })
-  const { email } = await world.user('bob')
+  const { email } = await world.user('cyd')
   const mails = async () => (await app.outbox.mails(email)).map(({ text = '' }) => text)
   await waitFor(async () => (await mails()).some((text) => text.includes('Third')))
   expect((await mails()).filter((text) => /First|Second/.test(text))).toEqual([])

@@ -83,24 +83,28 @@ export class DataExport {
     for (const [name, column] of this.#columns) {
       add(`${column.export.file}.json`, jsonList(this.#rows(name, column, userId)))
     }
+    const giveFile = async (open: () => Promise<Readable>, give: (error: unknown, content: Readable) => void) => {
+      try {
+        const content = await open()
+        content.once('error', (error) => output.destroy(error))
+        contents.push(content)
+        give(null, content)
+      } catch (error) {
+        output.destroy(error as Error)
+      }
+    }
     const addFile = (name: string, open: () => Promise<Readable>) =>
-      archive.addReadStreamLazy(name, { mtime, compress: false }, (give) => {
-        open().then(
-          (content) => {
-            content.once('error', (error) => output.destroy(error))
-            contents.push(content)
-            give(null, content)
-          },
-          (error: Error) => output.destroy(error),
-        )
-      })
-    void this.#addContents(userId, output, addFile).then(
-      (missing) => {
+      archive.addReadStreamLazy(name, { mtime, compress: false }, (give) => void giveFile(open, give))
+    const end = async () => {
+      try {
+        const missing = await this.#addContents(userId, output, addFile)
         add('content/missing.json', [JSON.stringify(missing, null, 2)])
         archive.end()
-      },
-      (error: Error) => output.destroy(error),
-    )
+      } catch (error) {
+        output.destroy(error as Error)
+      }
+    }
+    void end()
   }
 
   /** Adds the files that the person has uploaded. @returns the names of those that are not stored */

@@ -40,7 +40,7 @@ export class PurgedGrants {
     const { directory, jobs, log, vault } = this.#needs
     const rows = await socialAccounts.find(
       tx,
-      { workspaceId: anyOf(workspaceIds), loginAccountId: null, brokenReason: null },
+      { workspaceId: anyOf(workspaceIds), loginId: null, brokenReason: null },
       { columns: ['id', 'platform', 'remoteId', 'workspaceId'] },
     )
     const revocable = rows.filter(({ platform }) => directory.find(platform)?.platform.revoke !== undefined)
