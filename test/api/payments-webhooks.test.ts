@@ -78,19 +78,14 @@ describe('a webhook that is not genuine is refused, and kept only for administra
   })
 
   test('a flood of them keeps the newest, cut off, and no more than some in a minute', async () => {
-    const forged = (number: number) =>
-      shop.deliver({ id: `evt_forged_${number}`, zero: '\0', more: '😀'.repeat(20_000) })
+    const forged = (number: number) => {
+      const body = { id: `evt_forged_${number}`, zero: '\0', more: '😀'.repeat(20_000) }
+      return shop.deliver(body, { signature: 't=1,v1=abc' })
+    }
     shop.clock.advance(2 * MINUTE)
-    const sign = shop.stripe.signed
-    shop.stripe.signed = (event) => ({ ...sign.call(shop.stripe, event), signature: 't=1,v1=abc' })
-    try {
-      for (let number = 0; number < 120; number += 1) {
-        if (number % 20 === 0) shop.clock.advance(MINUTE)
-        expect((await forged(number)).status).toBe(400)
-      }
-      for (let number = 120; number < 130; number += 1) expect((await forged(number)).status).toBe(400)
-    } finally {
-      shop.stripe.signed = sign
+    for (let number = 0; number < 130; number += 1) {
+      if (number < 120 && number % 20 === 0) shop.clock.advance(MINUTE)
+      expect((await forged(number)).status).toBe(400)
     }
     const rows = await shop.app.database.rows<{ payload: { body: string } }>(
       `select payload from gateway_events where outcome = 'refused' order by id`,

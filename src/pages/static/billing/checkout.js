@@ -71,9 +71,13 @@ class Purchase {
     const preview = await call('POST', '/api/billing/proration-preview', { body: this.#input })
     if (!preview.ok && this.#couponCode !== undefined && preview.code === 'coupon_not_valid') {
       this.#couponCode = undefined
-      return this.draw(preview.message)
+      await this.draw(preview.message)
+      return
     }
-    if (!preview.ok) return this.fail(preview.message)
+    if (!preview.ok) {
+      this.fail(preview.message)
+      return
+    }
     const { endsAt, quote } = preview.data
     const error = h('p', { role: 'alert' }, message ?? '')
     const price = { amount: quote.total, currency: quote.currency }
@@ -175,11 +179,16 @@ class Purchase {
     const way = price.amount === 0 ? { kind: 'saved' } : this.#way
     if (way.kind === 'gateway') {
       const done = (message) => this.#finish(message)
-      return payThrough(way.gateway, this.#purpose, { body: this.#body, close: this.#close, done, key: this.#key })
+      await payThrough(way.gateway, this.#purpose, { body: this.#body, close: this.#close, done, key: this.#key })
+      return
     }
     const reply = await this.#charge(way.kind)
-    if (reply.ok) return this.#finish(t('checkout.done'))
-    if (reply.code === 'payment_unfinished') return this.#confirm(reply.details.reference, error)
+    if (reply.ok) await this.#finish(t('checkout.done'))
+    else if (reply.code === 'payment_unfinished') await this.#confirm(reply.details.reference, error)
+    else await this.#refused(reply)
+  }
+
+  async #refused(reply) {
     // A definite refusal: the next try is a purchase of its own. Its price may be another one by then.
     if (reply.status >= 400 && reply.status < 500) this.#key = newKey()
     await this.draw(reply.status === 402 ? `${reply.message} ${t('checkout.otherWay')}` : reply.message)
@@ -195,8 +204,8 @@ class Purchase {
   /** The bank wants to hear the payer. */
   async #confirm(reference, error) {
     const result = await handleAction(this.ways.gateways, reference)
-    if (result.ok) return this.#finish(result.message)
-    error.textContent = result.message
+    if (result.ok) await this.#finish(result.message)
+    else error.textContent = result.message
   }
 
   async #finish(message) {

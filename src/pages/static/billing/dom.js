@@ -34,7 +34,7 @@ export function choice(label, properties) {
 /** A button that does nothing while its work runs. It is not disabled then, because it would lose the focus. */
 export function button(label, work, { kind } = {}) {
   const element = h(kind === undefined ? 'button' : `button.${kind}`, { type: 'button' }, label)
-  element.addEventListener('click', async () => {
+  const run = async () => {
     if (element.ariaDisabled === 'true') return
     element.ariaDisabled = 'true'
     try {
@@ -42,7 +42,8 @@ export function button(label, work, { kind } = {}) {
     } finally {
       element.ariaDisabled = null
     }
-  })
+  }
+  element.addEventListener('click', () => void run())
   return element
 }
 

@@ -204,7 +204,10 @@ export function cancelDialog({ plan, plans, subscription }, again) {
         button(t('cancel.keep', values), () => close()),
         button(t('cancel.confirm'), async () => {
           const reply = await call('POST', '/api/subscriptions/cancel')
-          if (!reply.ok) return void (error.textContent = reply.message)
+          if (!reply.ok) {
+            error.textContent = reply.message
+            return
+          }
           close()
           await again(isOverdue ? t('cancel.ended') : t('cancel.done', values))
         }),

@@ -1,4 +1,4 @@
-import { renderSVG } from '/pages/billing/qr.js'
+import { renderSVG } from './qr.js'
 import { button, h, showIn } from './dom.js'
 import { cardElement, nextAction } from './card.js'
 import { call } from './session.js'
@@ -21,12 +21,15 @@ export async function payThrough(gateway, input, { body, close, done, key }) {
     {},
     button(t('close'), () => close()),
   )
-  if (!started.ok) return showIn(body, h('p', { role: 'alert' }, started.message), leave)
+  if (!started.ok) {
+    showIn(body, h('p', { role: 'alert' }, started.message), leave)
+    return
+  }
   const { data } = started
-  if (data.payment.status === 'succeeded') return done(outcome(data.payment).message)
-  if (gateway.kind === 'card') return enterCard(gateway, data, { body, close, done })
-  if (gateway.kind === 'crypto') return showCoins(data, { body, done, leave })
-  showIn(body, ...transferSteps(data), leave)
+  if (data.payment.status === 'succeeded') await done(outcome(data.payment).message)
+  else if (gateway.kind === 'card') await enterCard(gateway, data, { body, close, done })
+  else if (gateway.kind === 'crypto') await showCoins(data, { body, done, leave })
+  else showIn(body, ...transferSteps(data), leave)
 }
 
 async function enterCard({ publicKey, scriptUrl }, { clientSecret, payment }, { body, close, done }) {
@@ -57,7 +60,10 @@ async function enterCard({ publicKey, scriptUrl }, { clientSecret, payment }, { 
   async function confirm() {
     error.textContent = ''
     const { error: refusal } = await card.confirmPayment()
-    if (refusal !== undefined) return void (error.textContent = refusal.message)
+    if (refusal !== undefined) {
+      error.textContent = refusal.message
+      return
+    }
     const result = await verified(payment.reference)
     if (result.ok) await done(result.message)
     else error.textContent = result.message
@@ -138,8 +144,9 @@ async function showCoins(start, { body, done, leave }) {
     const reply = await call('POST', '/api/payments/verify', { body: { reference: payment.reference } })
     if (reply.ok && !OPEN.has(reply.data.payment.status)) {
       const result = outcome(reply.data.payment)
-      if (result.ok) return done(result.message)
-      return void (progress.textContent = result.message)
+      if (result.ok) await done(result.message)
+      else progress.textContent = result.message
+      return
     }
     const now = reply.ok ? reply.data.crypto : null
     const values = {

@@ -77,7 +77,10 @@ function cardDialog(gateway, again) {
       h('div.actions', {}, save, button(t('close'), close)),
     )
     const setup = await call('POST', '/api/users/me/payment-methods/setup', { body: { gateway: gateway.key } })
-    if (!setup.ok) return void (error.textContent = setup.message)
+    if (!setup.ok) {
+      error.textContent = setup.message
+      return
+    }
     const { clientSecret, publicKey, setupReference } = setup.data
     let card
     try {
@@ -89,11 +92,17 @@ function cardDialog(gateway, again) {
     async function confirm() {
       error.textContent = ''
       const { error: refusal } = await card.confirmSetup()
-      if (refusal !== undefined) return void (error.textContent = refusal.message)
+      if (refusal !== undefined) {
+        error.textContent = refusal.message
+        return
+      }
       const saved = await call('POST', '/api/users/me/payment-methods', {
         body: { gateway: gateway.key, setupReference },
       })
-      if (!saved.ok) return void (error.textContent = saved.message)
+      if (!saved.ok) {
+        error.textContent = saved.message
+        return
+      }
       // The card that was just entered is the one that should be charged.
       await call('PATCH', `/api/users/me/payment-methods/${saved.data._id}/default`)
       close()
@@ -143,8 +152,10 @@ function topUpDialog(gateways, again) {
     const key = newKey()
     onSubmit(form, async () => {
       const amount = minorUnits(form.elements.amount.value, 'USD')
-      if (amount === undefined || amount < 100)
-        return void (error.textContent = t('wallet.tooLittle', { least: money({ amount: 100, currency: 'USD' }) }))
+      if (amount === undefined || amount < 100) {
+        error.textContent = t('wallet.tooLittle', { least: money({ amount: 100, currency: 'USD' }) })
+        return
+      }
       const gateway = gateways.find((one) => one.key === form.elements.gateway.value)
       const done = async (message) => {
         close()

@@ -101,7 +101,10 @@ function trialButton(plan, label, again, wish) {
       const error = h('p', { role: 'alert' })
       const start = async () => {
         const reply = await call('POST', '/api/billing/select-plan', { body: { planName: plan.name, term } })
-        if (!reply.ok) return void (error.textContent = reply.message)
+        if (!reply.ok) {
+          error.textContent = reply.message
+          return
+        }
         close()
         await again(t('trial.started', { day: day(reply.data.endDate) }))
       }
@@ -128,7 +131,10 @@ function downgradeDialog(plan, { endDate, extraAccounts: bought }, again) {
     const error = h('p', { role: 'alert' })
     const most = plan.limits.socialAccounts + bought
     const accounts = await activeAccounts()
-    if (!accounts.ok) return void body.append(h('p', { role: 'alert' }, accounts.message), button(t('close'), close))
+    if (!accounts.ok) {
+      body.append(h('p', { role: 'alert' }, accounts.message), button(t('close'), close))
+      return
+    }
     const boxes = accounts.data.map(({ _id, handle, name, platform }, index) =>
       choice(`${name}${handle === null ? '' : ` (${handle})`}, ${platform}`, {
         type: 'checkbox',
@@ -152,14 +158,18 @@ function downgradeDialog(plan, { endDate, extraAccounts: bought }, again) {
           async () => {
             const keep = chosen().map(({ value }) => value)
             if (hasToChoose && keep.length > most) {
-              return void (error.textContent = t('downgrade.tooMany', {
+              error.textContent = t('downgrade.tooMany', {
                 most: count(most),
                 chosen: count(keep.length),
-              }))
+              })
+              return
             }
             const sent = { planName: plan.name, ...(hasToChoose && { keepAccountIds: keep }) }
             const reply = await call('POST', '/api/subscriptions/downgrade', { body: sent })
-            if (!reply.ok) return void (error.textContent = reply.message)
+            if (!reply.ok) {
+              error.textContent = reply.message
+              return
+            }
             close()
             await again(t('downgrade.done', { day: day(reply.data.endDate), plan: plan.title }))
           },

@@ -55,7 +55,10 @@ export function profileForm({ data, etag }, again) {
     }
     // Another tab may have changed it.
     const reply = await call('PUT', '/api/billing/profile', { body, headers: { 'If-Match': etag } })
-    if (!reply.ok) return void (error.textContent = reply.message)
+    if (!reply.ok) {
+      error.textContent = reply.message
+      return
+    }
     await again(t('profile.saved'))
   })
   return [h('h3', {}, t('profile.title')), h('p.quiet', {}, t('profile.about')), form]
