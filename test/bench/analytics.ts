@@ -66,9 +66,9 @@ const WORKSPACES = [
   `insert into workspace_members select r.* from generate_series($1::integer, $2) k, workspace_members m,
      lateral jsonb_populate_record(m, jsonb_build_object('workspace_id', md5('w' || k)::uuid)) r
    where m.workspace_id = $3`,
-  `insert into social_accounts select r.* from generate_series($1::integer, $2) k,
-     (select a.*, row_number() over (order by id) as number from social_accounts a where workspace_id = $3) a,
-     lateral (select * from social_accounts where id = a.id) one,
+  `insert into social_accounts select r.* from generate_series($1::integer, $2) k
+     cross join (select id, row_number() over (order by id) as number from social_accounts where workspace_id = $3) a
+     join social_accounts one on one.id = a.id,
      lateral jsonb_populate_record(one, jsonb_build_object('id', md5('a' || k || '-' || a.number)::uuid,
        'workspace_id', md5('w' || k)::uuid, 'remote_id', 'r' || k || '-' || a.number)) r`,
   `insert into analytics_accounts (account_id, workspace_id, platform, zone, started_at, collected_at, next_at, updated_at)
@@ -100,20 +100,20 @@ const SERIES = `
   join analytics_series s on s.account_id = a.account_id
   left join analytics_content c on c.id = s.content_id`
 
-/** Hourly on the first day of a post, then after 1, 3, 6, … 310 days; of an account every six hours. */
+/** Hourly on the first day of a post, then ever more rarely until now; of an account every six hours. */
 const SAMPLES = `
   insert into analytics_samples (series_id, at, received_at, value, source)
   select s.id, t.at, t.at, t.n * (1 + s.id % 7), 'list'
   from (${SERIES}) s, lateral (
     select n, s.published_at + case when n <= 24 then make_interval(hours => n)
-      else make_interval(days => power(n - 24, 1.6)::integer, hours => 1) end as at
+      else interval '1 day' + (now() - interval '1 day' - s.published_at) * power((n - 24) / 36.0, 1.6)::float8 end as at
     from generate_series(1, ${READINGS}) n where s.published_at is not null
     union all
     select n, date_trunc('day', now()) - make_interval(hours => 6 * (1460 - n)) from generate_series(1, 1460) n
     where s.published_at is null
   ) t`
 
-/** The same as \`rollUp\` writes, for many workspaces at once. */
+/** The same as `rollUp` writes, for many workspaces at once. */
 const DAYS = `
   insert into analytics_days (series_id, day, value, gained, sample_count, last_at)
   select series_id, day, value, value - lag(value) over (partition by series_id order by day), count, last_at
