@@ -383,7 +383,9 @@ test('files of the library are attached, and go into the draft', async () => {
   const made = await idea(await board(), 'With a picture', { assetIds: [assetId] })
   expect(made.attachments).toEqual([{ assetId, name: 'stage.png', type: 'image/png' }])
   const asset = await world.as('ada').call('GET /api/assets/{id}', { path: { id: assetId } })
-  expect(asset.body.data.usedIn).toEqual([{ kind: 'idea', _id: made._id, title: 'With a picture', scheduled: false }])
+  expect(asset.body.data.usedIn).toEqual([
+    { kind: 'idea', _id: made._id, title: 'With a picture', scheduled: false, versionNumbers: null },
+  ])
   const draft = await world.as('ada').call(convertIdea, { path: { id: made._id } })
   expect(draft.body.data.media).toMatchObject([{ assetId }])
   const unknown = { ...inAcme(), boardId: made.boardId, title: 'No', assetIds: [made._id] }

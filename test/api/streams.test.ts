@@ -241,7 +241,7 @@ describe('a slate', () => {
     expect(await dataOf(put(_id, {}))).toMatchObject({ slate: { mode: 'asset', assetId }, holdSeconds: 0 })
     expect(await desired(_id)).toEqual({ key: expect.stringContaining(workspaceId) })
     const { usedIn } = await dataOf(ada.call('GET /api/assets/{id}', at(assetId)))
-    expect(usedIn).toEqual([{ kind: 'stream', _id, title: 'Launch', scheduled: false }])
+    expect(usedIn).toEqual([{ kind: 'stream', _id, title: 'Launch', scheduled: false, versionNumbers: null }])
     await dataOf(ada.call('DELETE /api/assets/{id}', at(assetId)))
     expect(await desired(_id)).toEqual({ key: null })
     expect(await dataOf(put(_id, { slate: { mode: 'off' } }))).toMatchObject({ slate: { mode: 'off', assetId: null } })

@@ -12,6 +12,8 @@ export interface ApiOptions {
   readonly video: string
   readonly rounds: number
   readonly seconds: number
+  /** The jobs that keep the lanes full. Thumbnails and transcodes by default. */
+  readonly jobs?: (signal: AbortSignal) => readonly (() => Promise<unknown>)[]
 }
 
 export interface ApiRow {
@@ -72,7 +74,7 @@ export async function compareApi(options: ApiOptions): Promise<{ rows: ApiRow[];
 }
 
 /** Keeps both lanes full until it is stopped. */
-function saturate({ folder, photograph, video, work }: ApiOptions): () => Promise<void> {
+function saturate(options: ApiOptions): () => Promise<void> {
   const stop = new AbortController()
   const { signal } = stop
   const keepOn = async (job: () => Promise<unknown>) => {
@@ -83,18 +85,22 @@ function saturate({ folder, photograph, video, work }: ApiOptions): () => Promis
       })
     }
   }
+  const jobs = (options.jobs?.(signal) ?? usualJobs(options, signal)).map(keepOn)
+  return async () => {
+    stop.abort()
+    await Promise.all(jobs)
+  }
+}
+
+function usualJobs({ folder, photograph, video, work }: ApiOptions, signal: AbortSignal): (() => Promise<unknown>)[] {
   const sizes = [{ name: 'large', edge: 1280 }]
   const { quick, long } = work.stats()
-  const jobs = [
+  return [
     ...Array.from({ length: quick.concurrency * 2 }, (_, index) => () => {
       return work.thumbnails(photograph, join(folder, 'out', String(index)), { sizes, signal })
     }),
     ...Array.from({ length: long.concurrency * 2 }, (_, index) => () => {
       return work.transcode(video, join(folder, `saturated-${index}`), { kind: 'video' }, { signal })
     }),
-  ].map(keepOn)
-  return async () => {
-    stop.abort()
-    await Promise.all(jobs)
-  }
+  ]
 }

@@ -19,6 +19,7 @@ export const studio = [
       version integer not null,
       name text not null,
       data jsonb not null,
+      asset_ids uuid[] not null,
       created_by uuid not null,
       created_at timestamptz not null,
       constraint studio_versions_number_key unique (project_id, version)

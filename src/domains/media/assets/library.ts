@@ -19,7 +19,7 @@ import { cancelRenditions, type RenditionRequests } from './rendition-requests.t
 import type { AssetData, DeletedRowData } from './schemas.ts'
 import { assetsOfFile, findAsset, findAssetEvenInBin, findAssets, type AssetRow } from './store.ts'
 import { assetFiles, assetFolders, assets, mediaTables, storageReservations, type StoredThumbnail } from './tables.ts'
-import { useView, type AssetUses } from './uses.ts'
+import { useView, useWarning, type AssetUses } from './uses.ts'
 import { tagsOf, type AssetTags } from './tags.ts'
 import type { AssetViews } from './views.ts'
 
@@ -212,8 +212,8 @@ export class AssetLibrary {
     return asset
   }
 
-  /** Moves an asset to the bin. @throws AppError not_found, precondition_failed, conflict if a scheduled post or broadcast needs it */
-  async remove(turn: Turn, id: string, ifMatch: IfMatch): Promise<void> {
+  /** Moves an asset to the bin. @returns what has happened, for people. @throws AppError not_found, precondition_failed, conflict if a scheduled post or broadcast needs it */
+  async remove(turn: Turn, id: string, ifMatch: IfMatch): Promise<string> {
     const row = await this.#row(turn, id)
     requireVersion(ifMatch, row.version)
     const [outcome] = await this.removeMany(turn, [id], false)
@@ -221,6 +221,8 @@ export class AssetLibrary {
       throw Conflict({ message: `${outcome.message} To delete it anyway, use bulk-delete with \`force\`.` })
     }
     turn.audit({ kind: 'asset', id })
+    const warning = useWarning(outcome?.usedIn ?? [])
+    return warning === '' ? 'Asset moved to the bin' : `Asset moved to the bin.${warning}`
   }
 
   /** Moves assets to the bin, independently of each other. @returns a result for each id */
@@ -249,7 +251,8 @@ export class AssetLibrary {
           usedIn,
         }
       }
-      return { _id: id, status: 'deleted', httpStatus: 200, message: 'Moved to the bin for 30 days.', usedIn }
+      const message = `Moved to the bin for 30 days.${useWarning(usedIn)}`
+      return { _id: id, status: 'deleted', httpStatus: 200, message, usedIn }
     })
     const deleted = rows.filter((row) => row.status === 'deleted').map((row) => row._id)
     await this.#moveToBin(turn, deleted)

@@ -197,9 +197,9 @@ export const deleteAsset = operation({
   errors: [Conflict, PreconditionFailed],
   example: { path: { id: ID } },
   handle: async ({ path, query, ifMatch, turn, assets }) => {
-    if (query.rendition === undefined) await assets.library.remove(turn, path.id, ifMatch)
-    else await assets.renditions.remove(turn, path.id, query.rendition)
-    return done(query.rendition === undefined ? 'Asset moved to the bin' : 'Rendition deleted')
+    if (query.rendition === undefined) return done(await assets.library.remove(turn, path.id, ifMatch))
+    await assets.renditions.remove(turn, path.id, query.rendition)
+    return done('Rendition deleted')
   },
 })
 

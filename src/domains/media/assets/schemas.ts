@@ -114,6 +114,11 @@ const AssetUseView = Type.Object({
   scheduled: Type.Boolean({
     description: 'Whether the resource still needs the file, so that deleting the asset requires `force`',
   }),
+  versionNumbers: Nullable(
+    Type.Array(Type.Integer(), {
+      description: 'The kept versions of a studio project that use the asset, the newest one first. Null for others',
+    }),
+  ),
 })
 
 export const AssetDetails = named(

@@ -8,6 +8,8 @@ export interface AssetUse {
   readonly title: string
   /** Whether the resource still needs the file, such as a scheduled post. */
   readonly scheduled: boolean
+  /** Of a resource with versions: those that use it, the newest one first. */
+  readonly versionNumbers?: readonly number[]
 }
 
 type FindUses = (sql: Sql, workspaceId: string, assetIds: readonly string[]) => Promise<readonly AssetUse[]>
@@ -27,6 +29,14 @@ export class AssetUses {
 }
 
 /** The use as the API shows it in its asset. */
-export function useView({ id, kind, scheduled, title }: AssetUse) {
-  return { kind, _id: id, title, scheduled }
+export function useView({ id, kind, scheduled, title, versionNumbers }: AssetUse) {
+  return { kind, _id: id, title, scheduled, versionNumbers: versionNumbers === undefined ? null : [...versionNumbers] }
+}
+
+/** Says that resources use an asset, which do not need it. Empty if there are none. */
+export function useWarning(uses: readonly ReturnType<typeof useView>[]): string {
+  const [first, ...others] = uses
+  if (first === undefined) return ''
+  const more = others.length === 0 ? 'uses' : `and ${others.length} more use`
+  return ` The ${first.kind.replaceAll('_', ' ')} “${first.title}” ${more} it.`
 }

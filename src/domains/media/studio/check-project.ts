@@ -84,7 +84,7 @@ export function assetsOf(data: ProjectData, pointer = ''): ProjectAsset[] {
   if (data.sound === undefined) return used
   const { assetId } = data.sound
   const sound = { pageIndex: undefined, fromSeconds: 0, isOnlyHeard: true }
-  return [...used, { at: `${pointer}/sound`, assetId, kinds: ['audio'], ...sound }]
+  return [...used, { at: `${pointer}/sound`, assetId, kinds: ['audio', 'video'], ...sound }]
 }
 
 function layersOf(data: ProjectData, pointer: string): PlacedLayer[] {

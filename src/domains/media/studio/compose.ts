@@ -1,7 +1,9 @@
 import type { Services } from '../../../core/services.ts'
 import type { Foundation } from '../../../foundation.ts'
+import { assetUses } from './asset-uses.ts'
 import { StudioRenderer } from './renders/renderer.ts'
 import { StudioRenders } from './renders/requests.ts'
+import { listTemplates } from './templates/catalog.ts'
 import { StudioProjects } from './service.ts'
 
 declare module '../../../core/services.ts' {
@@ -13,9 +15,11 @@ declare module '../../../core/services.ts' {
 /** Builds the services of the domain. */
 export function composeStudio(foundation: Foundation, { assets }: Pick<Services, 'assets'>) {
   const { clock, database } = foundation
+  assets.uses.register(assetUses)
   const { folders, intake, library, quota } = assets
   const studio = {
     projects: new StudioProjects(database, clock),
+    templates: { list: () => listTemplates(foundation.config.PUBLIC_URL) },
     renders: new StudioRenders({ sql: database, clock, folders, library, quota }),
     renderer: new StudioRenderer({ ...foundation, intake, quota }),
   }

@@ -9,7 +9,8 @@ export const renderStudioPages = job({
   data: Type.Object({ studioRenderId: Id }),
   attempts: 3,
   backoff: { firstMs: 2_000, maxMs: 60_000 },
-  timeoutMs: 15 * MINUTE,
+  // The renderer ends itself before, with a message.
+  timeoutMs: 45 * MINUTE,
   seenBy: 'studio:read',
   run: async ({ data, attempt, signal, log, progress, studio }) => {
     await studio.renderer.run(data.studioRenderId, { signal, log, progress, last: attempt.number >= attempt.of })

@@ -2,11 +2,12 @@ import { EXAMPLE } from '../../../core/example-ids.ts'
 import { Conflict, NotFound, PreconditionFailed, ValidationFailed } from '../../../core/errors.ts'
 import { from, operation, owner } from '../../../core/operation.ts'
 import { pageRequest } from '../../../core/page.ts'
-import { accepted, created, done, list, ok } from '../../../core/reply.ts'
-import { Done, Envelope, ListOf } from '../../../core/schema.ts'
+import { accepted, created, done, FILE, list, ok } from '../../../core/reply.ts'
+import { Done, Envelope, ListOf, Type } from '../../../core/schema.ts'
 import { StorageLimit } from '../assets/index.ts'
 import {
   MOST_PROJECT_BYTES,
+  NewFromTemplate,
   NewProject,
   NewRender,
   ProjectEdit,
@@ -21,7 +22,10 @@ import {
   RenderPath,
   RenderQuery,
   StudioRender,
+  StudioTemplate,
+  TemplatePath,
 } from './schemas.ts'
+import { previewOf } from './templates/catalog.ts'
 
 const { studioProjectId, studioRenderId, workspaceId } = EXAMPLE
 const PROJECT = { path: { id: studioProjectId } }
@@ -163,7 +167,7 @@ export const renderStudioProject = operation({
   route: 'POST /api/studio/projects/{id}/render',
   summary: 'Render a studio project to pictures or a video',
   description:
-    'Renders the version that is the newest one now. Each page becomes an asset of the media library, or all of them one video with 30 frames a second, of at most 10 minutes, whose pages have the same size with even numbers. Pictures show a page at its start, without animations. The fonts are Noto Sans for Latin, Greek, Cyrillic, Devanagari, Arabic, Hebrew, Thai, Chinese, Japanese and Korean, and Twemoji for emoji. A character that none of them has makes the rendering fail. It costs no AI credits, and its assets use storage. A workspace has at most 50 renderings that have not ended, and the 100 newest ones of a project are kept.',
+    'Renders the version that is the newest one now. Each page becomes an asset of the media library, or all of them one video with 30 frames a second, of at most 10 minutes, whose pages have the same size with even numbers. Pictures show a page at its start, without animations. The fonts are Noto Sans for Latin, Greek, Cyrillic, Devanagari, Arabic, Hebrew, Thai, Chinese, Japanese and Korean, and Twemoji for emoji. A character that none of them has makes the rendering fail. It costs no AI credits, and its assets use storage. A request with the same settings returns the rendering that has not ended. A rendering takes at most 30 minutes. A workspace has at most 50 renderings that have not ended, and the 100 newest ones of a project are kept.',
   access: 'studio:write',
   workspace: owner('studio_projects'),
   turn: true,
@@ -214,4 +218,45 @@ export const cancelStudioRender = operation({
   errors: [NotFound, Conflict],
   example: RENDER,
   handle: async ({ path, studio, turn }) => ok('Rendering cancelled', await studio.renders.cancel(turn, path.id)),
+})
+
+const TEMPLATE = { path: { templateKey: 'quote-card' } } as const
+
+export const listStudioTemplates = operation({
+  route: 'GET /api/studio/templates',
+  summary: 'List the templates of studio projects',
+  access: 'user',
+  returns: { 200: Envelope(Type.Array(StudioTemplate)) },
+  example: {},
+  handle: ({ studio }) => ok('Templates', studio.templates.list()),
+})
+
+export const getStudioTemplatePreview = operation({
+  route: 'GET /api/studio/templates/{templateKey}/preview',
+  summary: 'Get a picture of what a template makes',
+  access: 'public',
+  path: TemplatePath,
+  returns: { 200: FILE },
+  example: TEMPLATE,
+  handle: ({ path }) => previewOf(path.templateKey),
+})
+
+export const createProjectFromTemplate = operation({
+  route: 'POST /api/studio/templates/{templateKey}/projects',
+  summary: 'Create a studio project from a template',
+  description:
+    'The project is as if made by hand, and can be changed like any other. A video or sound gives its length to the project, at most 10 minutes.',
+  access: 'studio:write',
+  workspace: from.body('workspaceId'),
+  turn: true,
+  path: TemplatePath,
+  body: NewFromTemplate,
+  returns: { 201: Envelope(ProjectView) },
+  errors: [Conflict, ValidationFailed],
+  example: {
+    ...TEMPLATE,
+    body: { workspaceId, name: 'Quote of the week', values: { text: 'Make it as simple as possible.', author: 'Ada' } },
+  },
+  handle: async ({ body, caller, path, studio, turn }) =>
+    created('Studio project', await studio.projects.createFrom(turn, caller.userId, path.templateKey, body)),
 })

@@ -12,10 +12,11 @@ import {
   Type,
   type Static,
 } from '../../../core/schema.ts'
+import { TEMPLATES, type TemplateKey } from './templates/index.ts'
 import { PAGE_FORMAT_NAMES, PAGE_FORMATS } from './page-formats.ts'
 
 export const MOST_PROJECT_BYTES = 5_000_000
-const MOST_PAGES = 20
+export const MOST_PAGES = 20
 const MOST_LAYERS = 100
 const MOST_SIDE = 4_096
 export const MOST_VIDEO_SECONDS = 600
@@ -196,7 +197,7 @@ export const StudioProjectData = named(
       sound: Type.Optional(
         Input(
           {
-            assetId: { ...Id, description: 'An asset of the type audio' },
+            assetId: { ...Id, description: 'An asset with sound' },
             volume: Type.Optional(Volume),
           },
           {
@@ -303,3 +304,67 @@ export const StudioRender = named(
   }),
 )
 export type StudioRenderData = Static<typeof StudioRender>
+
+const TEMPLATE_KEYS = Object.keys(TEMPLATES) as [TemplateKey, ...TemplateKey[]]
+const TemplateKeyField = OneOf(TEMPLATE_KEYS, { description: 'The key of a template' })
+export const TemplatePath = Input({ templateKey: TemplateKeyField })
+
+const MOST_PICTURES = 20
+const MOST_BULLETS = 19
+
+export const TemplateValuesInput = named(
+  'StudioTemplateValues',
+  Input(
+    {
+      title: Type.Optional(Text(1, 200, { description: 'The largest text' })),
+      text: Type.Optional(Text(1, 1_000, { description: 'A quote, or a text below the title' })),
+      author: Type.Optional(Text(1, 120, { description: 'Who says or writes it' })),
+      when: Type.Optional(Text(1, 120, { description: 'The time of an event, as people read it' })),
+      place: Type.Optional(Text(1, 120, { description: 'The place of an event' })),
+      bulletTexts: Type.Optional(
+        Type.Array(Text(1, 400), { minItems: 1, maxItems: MOST_BULLETS, description: 'The points, one for each page' }),
+      ),
+      pictureAssetIds: Type.Optional(
+        Type.Array(Id, { minItems: 1, maxItems: MOST_PICTURES, description: 'Pictures of the media library' }),
+      ),
+      pictureSeconds: Type.Optional(
+        Type.Number({ minimum: 1, maximum: 30, description: 'How long each picture is shown. 4 by default' }),
+      ),
+      soundAssetId: Type.Optional({ ...Id, description: 'A sound, or a video whose sound is played' }),
+      videoAssetId: Type.Optional({ ...Id, description: 'A video' }),
+      transcriptId: Type.Optional({
+        ...Id,
+        description: 'The `_id` of the transcript in the result of an AI job of the kind `transcription`',
+      }),
+      pageFormat: Type.Optional(PageFormatField),
+      backgroundColor: Type.Optional({ ...Color, description: 'Behind everything' }),
+      textColor: Type.Optional({ ...Color, description: 'Of texts' }),
+      accentColor: Type.Optional({ ...Color, description: 'Of what stands out' }),
+    },
+    { description: 'The values of a template. Each template says which ones it uses' },
+  ),
+)
+export type TemplateValues = Static<typeof TemplateValuesInput>
+
+export const NewFromTemplate = Input({ workspaceId: Id, name: Name, values: TemplateValuesInput })
+
+const FIELD_NAMES = Object.keys(TemplateValuesInput.properties) as [keyof TemplateValues, ...(keyof TemplateValues)[]]
+export const StudioTemplate = named(
+  'StudioTemplate',
+  Type.Object({
+    templateKey: TemplateKeyField,
+    name: Type.String({ description: 'Name of the template' }),
+    description: Type.String({ description: 'What it shows' }),
+    format: OneOf(FORMATS, { description: 'The type of the files that its projects are made for' }),
+    pageFormat: PageFormatField,
+    fields: Type.Array(
+      Type.Object({
+        field: OneOf(FIELD_NAMES, { description: 'The name in `values`' }),
+        required: Type.Boolean({ description: 'Whether a project needs it' }),
+      }),
+      { description: 'The values that it uses' },
+    ),
+    previewUrl: Type.String({ description: 'A picture of what it makes, 360 pixels wide. It needs no credentials' }),
+  }),
+)
+export type StudioTemplateData = Static<typeof StudioTemplate>

@@ -12,6 +12,7 @@ import { findAssets } from '../assets/index.ts'
 import { assetsOf, checkProject, type AssetKind } from './check-project.ts'
 import { studioProjectCreated, studioProjectDeleted, studioProjectUpdated } from './events.ts'
 import type {
+  NewFromTemplate,
   NewProject,
   ProjectData,
   ProjectEdit,
@@ -20,6 +21,8 @@ import type {
   ProjectVersionView,
   ProjectViewData,
 } from './schemas.ts'
+import { projectOf } from './templates/from-template.ts'
+import type { TemplateKey } from './templates/index.ts'
 import { studioProjects, studioVersions, type ProjectRow, type VersionRow } from './tables.ts'
 
 /** Projects of a workspace. */
@@ -77,6 +80,17 @@ export class StudioProjects {
     const row = await this.#row(turn.sql, id)
     turn.emit(studioProjectCreated, summaryOf(row))
     return this.#view(turn.sql, row)
+  }
+
+  /** Creates a project from a template. @throws AppError conflict, validation_failed */
+  async createFrom(
+    turn: Turn,
+    userId: string,
+    key: TemplateKey,
+    body: Static<typeof NewFromTemplate>,
+  ): Promise<ProjectViewData> {
+    const projectData = await projectOf(turn, key, body)
+    return this.create(turn, userId, { workspaceId: body.workspaceId, name: body.name, projectData })
   }
 
   /** Saves a new version. @throws AppError not_found, precondition_failed, validation_failed */
@@ -148,9 +162,10 @@ export class StudioProjects {
     if (errors.length > 0) throw ValidationFailed({ errors })
   }
 
-  async #keep(turn: Turn, version: Omit<VersionRow, 'id' | 'createdAt'>): Promise<void> {
+  async #keep(turn: Turn, version: Omit<VersionRow, 'id' | 'assetIds' | 'createdAt'>): Promise<void> {
     const now = this.#clock.now()
-    await studioVersions.insert(turn.sql, { ...version, id: uuidv7(now), createdAt: new Date(now) })
+    const assetIds = [...new Set(assetsOf(version.data).map(({ assetId }) => assetId))]
+    await studioVersions.insert(turn.sql, { ...version, assetIds, id: uuidv7(now), createdAt: new Date(now) })
   }
 
   async #row(sql: Sql, id: string): Promise<ProjectRow> {
@@ -179,7 +194,7 @@ function summaryOf({ id, ...rest }: ProjectRow): ProjectSummaryData {
   return { _id: id, ...rest }
 }
 
-function versionOf(row: Omit<VersionRow, 'data' | 'projectId'>): Static<typeof ProjectVersionSummary> {
+function versionOf(row: Omit<VersionRow, 'assetIds' | 'data' | 'projectId'>): Static<typeof ProjectVersionSummary> {
   const { createdAt, createdBy, id, name, version } = row
   return { _id: id, createdAt, createdBy, name, version }
 }

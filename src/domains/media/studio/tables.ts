@@ -32,6 +32,8 @@ const StudioVersion = defineEntity({
     version: p.integer(),
     name: p.text(),
     data: p.json<ProjectData>(),
+    /** Those that it shows or plays. They may be deleted later. */
+    assetIds: p.array().columnType('uuid[]').$type<string[]>(),
     createdBy: p.uuid(),
     createdAt: timestamp(),
   },

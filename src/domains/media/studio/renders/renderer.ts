@@ -34,6 +34,8 @@ interface Attempt {
 
 /** How long the storage reservation lasts while the files are stored. */
 const RESERVATION_MS = 30 * MINUTE
+/** The job has more time, so that the rendering says why it has failed. */
+const MOST_MINUTES = 30
 /** The share of media work in the progress. The rest is for storing the files. */
 const WORK_SHARE = 0.9
 const EXTENSIONS: Readonly<Record<RenderFormat, string>> = { png: 'png', jpeg: 'jpg', webp: 'webp', mp4: 'mp4' }
@@ -56,7 +58,7 @@ export class StudioRenderer {
         detail: id,
         save: (progress) =>
           studioRenders.update(database, { id, status: anyOf(OPEN_STATES) }, { status: 'running', progress }),
-        work: (signal, report) => this.#work(row, signal, report),
+        work: (signal, report) => this.#limited(row, signal, report),
       })
     } catch (error) {
       if (error instanceof CancelledError) return
@@ -80,6 +82,17 @@ export class StudioRenderer {
     )
     const error = 'The job was lost several times or removed. Render the project again.'
     for (const row of rows) if (!open.has(row.jobId)) await this.#record(row, { status: 'failed', error })
+  }
+
+  /** @throws RenderError if it takes too long, because another attempt would, too */
+  async #limited(row: RenderRow, signal: AbortSignal, report: (fraction: number) => void): Promise<void> {
+    const limit = AbortSignal.timeout(MOST_MINUTES * MINUTE)
+    try {
+      await this.#work(row, AbortSignal.any([signal, limit]), report)
+    } catch (error) {
+      if (!limit.aborted || signal.aborted) throw error
+      throw new RenderError(`The rendering took longer than ${MOST_MINUTES} minutes. Render fewer pages at once.`)
+    }
   }
 
   async #work(row: RenderRow, signal: AbortSignal, report: (fraction: number) => void): Promise<void> {

@@ -41,7 +41,7 @@ export class StudioRenders {
     this.#dependencies = dependencies
   }
 
-  /** Requests a rendering of the newest version. @throws AppError not_found, conflict, validation_failed, storage_limit_reached */
+  /** Requests a rendering of the newest version, unless the same one has not ended. @throws AppError not_found, conflict, validation_failed, storage_limit_reached */
   async create(turn: Turn, projectId: string, userId: string, body: NewRenderData): Promise<StudioRenderData> {
     const { clock, folders, quota } = this.#dependencies
     const project = await studioProjects.first(turn.sql, { id: projectId })
@@ -51,9 +51,18 @@ export class StudioRenders {
     if (format === 'mp4') await this.#checkVideo(turn, project, pageNumbers)
     await folders.require(turn.sql, turn.workspaceId, folderId)
     await quota.requireSpace(turn.sql, turn.workspaceId)
-    const open = await studioRenders.count(turn.sql, { workspaceId: turn.workspaceId, status: anyOf(OPEN_STATES) })
-    if (open >= MOST_OPEN) {
-      throw Conflict({ message: `${open} renderings of this workspace have not ended. Wait for one, or cancel it.` })
+    const open = await studioRenders.find(
+      turn.sql,
+      { workspaceId: turn.workspaceId, status: anyOf(OPEN_STATES) },
+      { orderBy: ['id asc'], limit: MOST_OPEN },
+    )
+    const same = open.find((row) => isSame(row, { projectId, version: project.version, format, folderId, pageNumbers }))
+    // A second click has no effect of its own.
+    if (same !== undefined) return renderView(same)
+    if (open.length >= MOST_OPEN) {
+      throw Conflict({
+        message: `${open.length} renderings of this workspace have not ended. Wait for one, or cancel it.`,
+      })
     }
     const now = new Date(clock.now())
     const id = uuidv7(now.getTime())
@@ -191,6 +200,14 @@ function pagesOf({ pageNumbers }: NewRenderData, { pageCount }: ProjectRow): num
   )
   if (errors.length > 0) throw ValidationFailed({ errors })
   return pageNumbers
+}
+
+type Wanted = Pick<RenderRow, 'projectId' | 'version' | 'format' | 'folderId' | 'pageNumbers'>
+
+function isSame(row: RenderRow, wanted: Wanted): boolean {
+  const { folderId, format, pageNumbers, projectId, version } = wanted
+  const isSameFile = row.projectId === projectId && row.version === version && row.format === format
+  return isSameFile && row.folderId === folderId && row.pageNumbers.join() === pageNumbers.join()
 }
 
 function isOpen({ status }: Pick<RenderRow, 'status'>): boolean {

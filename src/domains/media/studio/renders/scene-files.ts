@@ -45,7 +45,15 @@ export async function writeScene(
     await mkdir(own)
     paths.set(id, await localCopy(storage, fileKey(workspaceId, fileId), own, signal))
   }
-  const scene: Scene = {
+  const scene = sceneOf(data, paths, withSound)
+  const path = join(folder, 'scene.json')
+  await writeFile(path, JSON.stringify(scene))
+  return path
+}
+
+/** A project as a scene. @param paths of the files of its assets */
+export function sceneOf(data: ProjectData, paths: ReadonlyMap<string, string>, withSound: boolean): Scene {
+  return {
     pages: data.pages.map(({ background, layers, seconds = DEFAULT_PAGE_SECONDS, ...page }) => ({
       ...sizeOf(page),
       background,
@@ -54,9 +62,6 @@ export async function writeScene(
     })),
     ...(withSound && data.sound && { sound: { volume: data.sound.volume, path: paths.get(data.sound.assetId) ?? '' } }),
   }
-  const path = join(folder, 'scene.json')
-  await writeFile(path, JSON.stringify(scene))
-  return path
 }
 
 /** The project was checked when it was saved, so each layer has the fields of its kind. */
