@@ -159,7 +159,7 @@ export const ScheduleView = named(
   Type.Object({
     ...ResourceBase,
     workspaceId: Id,
-    name: Type.String(),
+    name: Type.String({ description: 'The name for members' }),
     interval: scheduleFields.interval,
     weekday: scheduleFields.weekday,
     monthDay: scheduleFields.monthDay,
@@ -167,7 +167,12 @@ export const ScheduleView = named(
     timezone: Type.String({ description: 'The zone of the workspace' }),
     accountIds: Nullable(Type.Array(Id, { description: 'Only these accounts. Null for all of the workspace' })),
     format: Format,
-    recipients: Type.Array(Type.Object({ email: Type.String(), status: RecipientStatus })),
+    recipients: Type.Array(
+      Type.Object({ email: Type.String({ description: 'The address' }), status: RecipientStatus }),
+      {
+        description: 'Who gets the reports by mail',
+      },
+    ),
     channelIds: scheduleFields.channelIds,
     status: ScheduleStatus,
     pausedReason: Nullable(SchedulePause),
