@@ -74,7 +74,7 @@ const ARROWS: Readonly<Record<string, Readonly<Record<string, 'any' | 'type'>>>>
   http: { core: 'any', db: 'any', turns: 'type' },
   realtime: { core: 'any', db: 'any', coordination: 'type' },
   config: { core: 'any', domain: 'any', platforms: 'any' },
-  pages: { core: 'any', http: 'any', actors: 'type' },
+  pages: { core: 'any', http: 'any', language: 'any', actors: 'type' },
   registry: {
     'src/domain.ts': 'any',
     'src/foundation.ts': 'type',
@@ -119,7 +119,7 @@ interface Import {
 
 const sources = globSync(['src/**/*.{ts,mjs}', 'actors/**/*.ts', 'media/**/*.ts'], { cwd: ROOT })
   .map((path) => path.replaceAll('\\', '/'))
-  .filter((path) => !/(\.test|\/fixtures)\.ts$/.test(path) && !path.startsWith('media/testing/'))
+  .filter((path) => !/(\.test|\/fixtures)\.ts$|\/testing\//.test(path))
   .sort((a, b) => a.localeCompare(b))
 
 const texts = new Map(sources.map((path) => [path, readFileSync(join(ROOT, path), 'utf8')]))
@@ -200,11 +200,12 @@ test('only the configuration and the command line read the environment', () => {
 
 test('only src/fetch fetches URLs that users enter', () => {
   const fetchers = sources.filter((path) => /(?<![.#\w])fetch\(/.test(withoutComments(path)))
-  // The client does not run in the server; sign-in fetches only from configured issuers.
+  // The client and the stand-in script of Stripe run in browsers; sign-in fetches only from configured issuers.
   const others = [
     'src/sdk/client.ts',
     'src/sdk/client-transfer.ts',
     'src/domains/identity/auth/providers/provider-http.ts',
+    'src/domains/money/payments/gateways/stripe/fake/browser.ts',
   ]
   expect(fetchers.filter((path) => path.startsWith('src/') && !others.includes(path))).toEqual([])
   const requesters = imports

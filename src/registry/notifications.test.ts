@@ -24,7 +24,8 @@ test('no text is left over', () => {
   const types = [...notificationTypes.keys()]
   const left = Object.keys(rawTexts('en')).filter(
     (key) =>
-      !/^(mail|notification|kind|unsubscribe|reportMails)\./.test(key) && !types.includes(key.replace(/\.(title|text)$/, '')),
+      !/^(mail|notification|kind|unsubscribe|reportMails|billingPage)\./.test(key) &&
+      !types.includes(key.replace(/\.(title|text)$/, '')),
   )
   expect(left).toEqual([])
 })

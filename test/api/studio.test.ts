@@ -85,12 +85,7 @@ test.each<[string, object, string, string]>([
     'assetId',
     'asset',
   ],
-  [
-    'a box without a place',
-    { kind: 'box', color: '#ffffff', top: 0, width: 9, height: 9 },
-    'left',
-    'required',
-  ],
+  ['a box without a place', { kind: 'box', color: '#ffffff', top: 0, width: 9, height: 9 }, 'left', 'required'],
   [
     'a start after the end of the page',
     { ...BOX, kind: 'box', color: '#ffffff', startSeconds: 5 },

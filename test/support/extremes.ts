@@ -130,7 +130,9 @@ export function variants(
   const most = Math.max(0, ...edges.map(({ values }) => values.length))
   const together = Array.from({ length: Math.min(most, REJECTED) }, (_, index) => ({
     ...base,
-    ...Object.fromEntries(edges.map(({ name, values }) => [name, values[(ordinal * REJECTED + index) % values.length]])),
+    ...Object.fromEntries(
+      edges.map(({ name, values }) => [name, values[(ordinal * REJECTED + index) % values.length]]),
+    ),
   }))
   return [...single, ...together]
 }
