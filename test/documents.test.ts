@@ -173,7 +173,7 @@ test('CONTRIBUTING lists the soak tests of package.json', () => {
   const { scripts } = JSON.parse(read('package.json')) as { scripts: Record<string, string> }
   const [, listed = ''] = /`npm run soak:<name>`[^(]*\(`([^`]+)`\)/.exec(read('CONTRIBUTING.md')) ?? []
   const soaks = Object.keys(scripts).filter((name) => name.startsWith('soak:'))
-  expect(listed.split(' ')).toEqual(soaks.map((name) => name.slice('soak:'.length)).sort())
+  expect(listed.split(/\s+/)).toEqual(soaks.map((name) => name.slice('soak:'.length)).sort())
 })
 
 test('the README of turns shows the limits of the runtime', () => {
