@@ -74,7 +74,7 @@ test('refuses values that are missing, not used, or not in the media library', a
   expect(await errorsOf('audiogram', { title: 'a', soundAssetId: await sound(), transcriptId: id })).toMatchObject([
     { path: '/body/values/transcriptId', code: 'transcript' },
   ])
-  expect((await fill('unknown', {})).status).toBe(400)
+  expect((await fill('unknown', {})).status).toBe(404)
 })
 
 test('makes a project that is rendered like any other', async () => {

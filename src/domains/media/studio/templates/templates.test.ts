@@ -9,7 +9,14 @@ import { previewPath } from './catalog.ts'
 import { buildProject } from './from-template.ts'
 import { TEMPLATES, type TemplateKey } from './index.ts'
 import { partsOf } from './subtitle-layers.ts'
-import { makeFiles, SAMPLES, segment, shot, type Sample, type Stage } from './testing/samples.ts'
+import {
+  makeFiles,
+  SAMPLES,
+  segment,
+  shot,
+  type Sample,
+  type Stage,
+} from '../../../../../test/support/studio-samples.ts'
 
 /** The templates, rendered. Their previews are the references, which were looked at; a missing one is made. */
 

@@ -1,12 +1,12 @@
 import { mkdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import sharp from 'sharp'
-import { runFfmpeg } from '../../../../../../media/testing/ffmpeg.ts'
-import type { MediaWork } from '../../../../../../media/work/types.ts'
-import { sceneOf } from '../../renders/scene-files.ts'
-import type { ProjectData, TemplateValues } from '../../schemas.ts'
-import type { TemplateKey } from '../index.ts'
-import type { TemplateInput } from '../template.ts'
+import { runFfmpeg } from '../../media/testing/ffmpeg.ts'
+import type { MediaWork } from '../../media/work/types.ts'
+import { sceneOf } from '../../src/domains/media/studio/renders/scene-files.ts'
+import type { ProjectData, TemplateValues } from '../../src/domains/media/studio/schemas.ts'
+import type { TemplateKey } from '../../src/domains/media/studio/templates/index.ts'
+import type { TemplateInput } from '../../src/domains/media/studio/templates/template.ts'
 
 /** Values for each template, and pictures of what it makes of them. */
 
