@@ -29,9 +29,10 @@ const render = (id: string, body: object) => ada().call('POST /api/studio/projec
 const rendering = async (id: string) => (await ada().call('GET /api/studio/renders/{id}', { path: { id } })).body.data
 const asset = async (id: string) => (await ada().call('GET /api/assets/{id}', { path: { id } })).body.data
 
-async function upload(name: string, content: Buffer, type: string): Promise<string> {
+async function upload(name: string, bytes: Uint8Array, type: string): Promise<string> {
   const body = { workspaceId: world.id('acme') }
-  return (await ada().call('POST /api/assets/upload', { body, file: { name, content, type } })).body.data._id
+  return (await ada().call('POST /api/assets/upload', { body, file: { name, content: new Uint8Array(bytes), type } }))
+    .body.data._id
 }
 const picture = () => upload('stage.png', PIXEL, 'image/png')
 
