@@ -3,7 +3,6 @@ import {
   inWorkspace,
   make,
   newName,
-  times,
   type Fixtures,
   type Lists,
   type Rows,
