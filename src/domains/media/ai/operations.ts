@@ -180,7 +180,7 @@ const OF_WORKSPACE = { access: 'workspace:manage', workspace: from.path('workspa
 export const getAiProvider = operation({
   route: 'GET /api/workspaces/{workspaceId}/ai-provider',
   summary: 'Get the AI provider of a workspace',
-  description: 'Not found while the workspace uses the provider of the server.',
+  description: 'Returns 404 if the workspace uses the provider of the server.',
   ...OF_WORKSPACE,
   returns: { 200: Envelope(WorkspaceAiProvider) },
   errors: [NotFound],
@@ -190,7 +190,7 @@ export const getAiProvider = operation({
 
 export const setAiProvider = operation({
   route: 'PUT /api/workspaces/{workspaceId}/ai-provider',
-  summary: 'Have a workspace use its own AI provider',
+  summary: 'Set the AI provider of a workspace',
   description:
     'Captions and analyses use its models, and transcripts its `transcriptionModel`, in place of those of the server. The key is stored encrypted, and sent only to `baseUrl`. The prices in credits stay the same. Jobs that were requested before use the new address if it has their model, and fail otherwise.',
   ...OF_WORKSPACE,
@@ -207,8 +207,9 @@ export const setAiProvider = operation({
 
 export const removeAiProvider = operation({
   route: 'DELETE /api/workspaces/{workspaceId}/ai-provider',
-  summary: 'Have a workspace use the AI provider of the server again',
-  description: 'Deletes the key. Jobs that were requested with it and have not begun fail, and use no credits.',
+  summary: 'Remove the AI provider of a workspace',
+  description:
+    'The workspace uses the provider of the server again. Deletes the key. Jobs that were requested with it and have not started fail, and use no credits.',
   ...OF_WORKSPACE,
   turn: true,
   returns: { 200: Done },
@@ -223,7 +224,7 @@ export const removeAiProvider = operation({
 export const getAiSpending = operation({
   route: 'GET /api/workspaces/{workspaceId}/ai-spending',
   summary: 'Get the AI credits that a workspace uses this month',
-  description: 'With what is left of `creditLimitPerMonth` of the AI settings.',
+  description: 'Includes what is left of the `creditLimitPerMonth` in the AI settings.',
   access: 'ai:use',
   workspace: from.path('workspaceId'),
   path: AiProviderPath,

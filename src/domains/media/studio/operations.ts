@@ -224,7 +224,7 @@ const TEMPLATE = { path: { templateKey: 'quote-card' } } as const
 
 export const listStudioTemplates = operation({
   route: 'GET /api/studio/templates',
-  summary: 'List the templates of studio projects',
+  summary: 'List studio templates',
   access: 'user',
   returns: { 200: Envelope(Type.Array(StudioTemplate)) },
   example: {},
@@ -233,7 +233,7 @@ export const listStudioTemplates = operation({
 
 export const getStudioTemplatePreview = operation({
   route: 'GET /api/studio/templates/{templateKey}/preview',
-  summary: 'Get a picture of what a template makes',
+  summary: 'Get the preview of a studio template',
   access: 'public',
   path: TemplatePath,
   returns: { 200: FILE },
@@ -245,7 +245,7 @@ export const createProjectFromTemplate = operation({
   route: 'POST /api/studio/templates/{templateKey}/projects',
   summary: 'Create a studio project from a template',
   description:
-    'The project is as if made by hand, and can be changed like any other. A video or sound gives its length to the project, at most 10 minutes.',
+    'Creates a project that can be edited like any other. A video or audio file sets the length of the project, up to 10 minutes.',
   access: 'studio:write',
   workspace: from.body('workspaceId'),
   turn: true,

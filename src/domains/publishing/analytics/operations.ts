@@ -197,7 +197,7 @@ export const getBestTimes = operation({
 export const getReportBranding = operation({
   ...READ,
   route: 'GET /api/analytics/report-branding',
-  summary: 'Get how reports look',
+  summary: 'Get report branding',
   query: BrandingQuery,
   returns: { 200: Envelope(BrandingView) },
   example: { query: { workspaceId } },
@@ -206,9 +206,9 @@ export const getReportBranding = operation({
 
 export const setReportBranding = operation({
   route: 'PUT /api/analytics/report-branding',
-  summary: 'Set how reports look',
+  summary: 'Update report branding',
   description:
-    'For reports that go to clients: logo, colour, name, domain and footer, in the PDF and in the page. Fields that are absent or null are removed.',
+    'Sets the logo, color, name, domain and footer of PDF and HTML reports, for reports that go to clients. Fields that are missing or null are removed.',
   access: 'workspace:manage',
   workspace: from.body('workspaceId'),
   turn: true,

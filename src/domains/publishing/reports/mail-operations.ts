@@ -8,9 +8,9 @@ const path = { token: 'EXAMPLE.EXAMPLE' }
 
 export const openReportMail = operation({
   route: 'GET /api/report-mails/{token}',
-  summary: 'Open the page of a link in a mail about reports',
+  summary: 'Show the confirmation page of a report email',
   description:
-    'Asks whether an address should get the reports of a schedule, or no longer. Changes nothing, because mail scanners open links too.',
+    'Asks the recipient to confirm or to unsubscribe. Opening the page changes nothing, because mail scanners open links too.',
   access: 'public',
   path: TokenPath,
   returns: { 200: PAGE, 404: PAGE },
@@ -20,9 +20,9 @@ export const openReportMail = operation({
 
 export const answerReportMail = operation({
   route: 'POST /api/report-mails/{token}',
-  summary: 'Confirm an address for reports, or unsubscribe it',
+  summary: 'Confirm or unsubscribe a report recipient',
   description:
-    'The link to unsubscribe is in the header List-Unsubscribe of each mail with a report. One click, as RFC 8058 describes: it needs no login, and its body is not read.',
+    'The List-Unsubscribe header of each report email contains the link. It works with one click (RFC 8058): no login is needed, and the request body is ignored.',
   access: 'public',
   path: TokenPath,
   returns: { 200: PAGE, 404: PAGE },
@@ -32,8 +32,8 @@ export const answerReportMail = operation({
 
 export const openMailedReport = operation({
   route: 'GET /api/report-files/{token}',
-  summary: 'Open the report of a mail',
-  description: 'The link in the mail is the credential. It works until the report is deleted, after 90 days.',
+  summary: 'Download a report from an email',
+  description: 'The link in the email is the credential. It works until the report is deleted, at most 90 days.',
   access: 'public',
   path: TokenPath,
   returns: { 200: FILE, 404: PAGE },

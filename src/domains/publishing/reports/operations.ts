@@ -24,9 +24,9 @@ const { channelId, reportId, reportScheduleId, workspaceId } = EXAMPLE
 
 export const createReport = operation({
   route: 'POST /api/analytics/reports',
-  summary: 'Request a report as a file',
+  summary: 'Create a report',
   description:
-    'For large reports: a job makes the file, and `job.progress` and `percent` report how far it is. The same report that is still being made is returned again. Files are kept for 90 days. Small reports can be downloaded at once from GET /api/analytics/report.pdf and GET /api/analytics/report.html.',
+    'A job creates the file, which suits large reports. Follow its progress with `job.progress` events or `percent`. If the same report is already being created, that report is returned. Files are kept for 90 days. To download a small report right away, use GET /api/analytics/report.pdf or GET /api/analytics/report.html.',
   access: 'analytics:read',
   workspace: from.body('workspaceId'),
   turn: true,
@@ -41,7 +41,7 @@ export const createReport = operation({
 export const listReports = operation({
   route: 'GET /api/analytics/reports',
   summary: 'List reports',
-  description: 'Those that members have requested and those of schedules, newest first.',
+  description: 'Lists reports requested by members and reports created by schedules, newest first.',
   access: 'analytics:read',
   workspace: from.query('workspaceId'),
   query: ReportsQuery,
@@ -78,7 +78,8 @@ export const downloadReport = operation({
 export const deleteReport = operation({
   route: 'DELETE /api/analytics/reports/{id}',
   summary: 'Delete a report',
-  description: 'Also one that is still being made. Links in mails to it end.',
+  description:
+    'Deletes the report and its file, and cancels it if it is still being created. Links to it in emails stop working.',
   access: 'analytics:read',
   workspace: owner('reports'),
   turn: true,
@@ -94,9 +95,9 @@ export const deleteReport = operation({
 
 export const createReportSchedule = operation({
   route: 'POST /api/analytics/report-schedules',
-  summary: 'Send reports by schedule',
+  summary: 'Create a report schedule',
   description:
-    'A report each day, week or month at a time in the zone of the workspace, to addresses and chat channels. It contains what you can see; if your permissions change, so do the reports. If times were missed because the server did not run, one report is made, for the last of them.',
+    'Sends a report every day, week or month, at a time in the time zone of the workspace, to email addresses and chat channels. Reports contain what you can see, and follow your permissions when they change. After an outage, only the last missed report is sent.',
   access: 'workspace:manage',
   workspace: from.body('workspaceId'),
   turn: true,
@@ -120,7 +121,7 @@ export const createReportSchedule = operation({
 
 export const listReportSchedules = operation({
   route: 'GET /api/analytics/report-schedules',
-  summary: 'List schedules of reports',
+  summary: 'List report schedules',
   access: 'workspace:manage',
   workspace: from.query('workspaceId'),
   query: SchedulesQuery,
@@ -132,7 +133,7 @@ export const listReportSchedules = operation({
 
 export const getReportSchedule = operation({
   route: 'GET /api/analytics/report-schedules/{id}',
-  summary: 'Get a schedule of reports',
+  summary: 'Get a report schedule',
   access: 'workspace:manage',
   workspace: owner('report_schedules'),
   path: SchedulePath,
@@ -146,9 +147,9 @@ export const getReportSchedule = operation({
 
 export const updateReportSchedule = operation({
   route: 'PATCH /api/analytics/report-schedules/{id}',
-  summary: 'Change, pause or resume a schedule of reports',
+  summary: 'Update a report schedule',
   description:
-    'Lists replace the former ones. Who changes accounts, recipients or channels, or resumes a schedule, becomes `createdBy`. A time that passes while it is paused makes no report.',
+    'Changes, pauses or resumes a schedule. Lists replace the previous ones. If you change accounts, recipients or channels, or resume the schedule, you become its `createdBy`. No report is sent for times that pass while the schedule is paused.',
   access: 'workspace:manage',
   workspace: owner('report_schedules'),
   turn: true,
@@ -164,8 +165,8 @@ export const updateReportSchedule = operation({
 
 export const deleteReportSchedule = operation({
   route: 'DELETE /api/analytics/report-schedules/{id}',
-  summary: 'Delete a schedule of reports',
-  description: 'Reports that it has made stay until they expire.',
+  summary: 'Delete a report schedule',
+  description: 'Reports that it has created are kept until they expire.',
   access: 'workspace:manage',
   workspace: owner('report_schedules'),
   turn: true,
