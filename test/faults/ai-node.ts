@@ -40,6 +40,7 @@ export class AiNode {
         AI_MODELS: 'small',
         AI_TRANSCRIPTION_MODEL: 'ear',
         SANDBOX: '1',
+        SANDBOX_PORT: '0',
         JOB_TIMES: JSON.stringify(times),
       },
       folder,
