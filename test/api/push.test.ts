@@ -7,6 +7,7 @@ import {
 } from '../../src/domains/talk/notifications/push/operations.ts'
 import { spreadNotification } from '../../src/domains/talk/notifications/jobs.ts'
 import { startApp, type App } from '../support/app.ts'
+import { login, signIn } from '../support/people.ts'
 import { PushService } from '../support/push-service.ts'
 import { waitFor } from '../support/wait.ts'
 import { World } from '../support/world.ts'
@@ -101,4 +102,32 @@ test('a device belongs to who registered it last, and only they can unregister i
   expect((await world.as('ada').call(unregisterDevice, { path: { id } })).status).toBe(404)
   expect((await world.as('mia').call(unregisterDevice, { path: { id } })).status).toBe(200)
   expect((await world.as('mia').call(unregisterDevice, { path: { id } })).status).toBe(404)
+})
+
+test('a device gets no messages after a sign-out on it, and those of other sessions and API keys stay', async () => {
+  const zoe = await signIn(app)
+  const other = (await login(app, zoe.email, zoe.password)).body.data
+  const add = (name: string, credential: object) =>
+    app.send('POST /api/users/me/devices', {
+      ...credential,
+      body: { kind: 'web', name, subscription: service.subscribe(name) },
+    })
+  await add('signed-out', { token: zoe.accessToken })
+  await add('still-in', { token: other.accessToken })
+  await add('by-key', { apiKey: zoe.apiKey })
+  await app.send('PATCH /api/users/me/settings/notifications', {
+    apiKey: zoe.apiKey,
+    body: { kinds: { billing: { push: true } } },
+  })
+  await app.send('POST /api/auth/logout', { token: zoe.accessToken })
+  const data = { plan: 'Pro', reason: 'The card was declined.', day: '2026-11-24T00:00:00.000Z' }
+  const job = { type: 'billing.chargeFailed', userIds: [zoe.id], actorId: null, data }
+  await app.composition.jobs.add(app.database, spreadNotification, job)
+  await waitFor(() => service.to('still-in').length === 1 && service.to('by-key').length === 1)
+  await waitFor(
+    async () => (await app.database.rows(`select from outbox where name like 'notifications.%'`)).length === 0,
+  )
+  const { body } = await app.send('GET /api/users/me/devices', { apiKey: zoe.apiKey })
+  expect(body.data.map(({ name }: { name: string }) => name)).toEqual(['by-key', 'still-in'])
+  expect(service.to('signed-out')).toEqual([])
 })

@@ -46,6 +46,7 @@ export const notifications = [
     create table push_devices (
       id uuid primary key,
       user_id uuid not null references users (id) on delete cascade,
+      session_id uuid,
       kind text not null,
       name text not null,
       address_digest text not null,

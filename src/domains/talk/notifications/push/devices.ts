@@ -1,4 +1,5 @@
 import { createHash } from 'node:crypto'
+import type { Caller } from '../../../../core/caller.ts'
 import { NotFound } from '../../../../core/errors.ts'
 import { SECOND } from '../../../../core/clock.ts'
 import { uuidv7 } from '../../../../core/id.ts'
@@ -10,6 +11,7 @@ import type { SealedBox } from '../../../../core/sealed-box.ts'
 import { anyOf } from '../../../../db/condition.ts'
 import type { Foundation } from '../../../../foundation.ts'
 import { textsFor } from '../../../../language/texts.ts'
+import { findValidCredentials } from '../../../identity/auth/index.ts'
 import { findReaders, type Reader } from '../../../identity/users/index.ts'
 import { unreadOf } from '../box.ts'
 import { pushNotification } from '../jobs.ts'
@@ -48,26 +50,31 @@ export class Devices {
   }
 
   async list(userId: string, page: PageRequest): Promise<{ page: PageResult<DeviceData>; key: string }> {
+    await this.#removeSignedOut(await pushDevices.find(this.#foundation.database, { userId }))
     const rows = await pushDevices.page(this.#foundation.database, { userId }, page)
     const key = ({ createdAt, id }: PushDeviceRow) => ({ createdAt, id })
     return { page: pageOf(rows, page.limit, key, deviceView), key: await this.#senders.web.publicKey() }
   }
 
   /**
-   * Registers a device. The same subscription or token again is the same device, which may move to another user.
+   * Registers a device, which gets messages until its session ends. The same subscription or token again is the same
+   * device, which may move to another user.
    * @throws AppError validation_failed
    */
-  async register(userId: string, given: NewDeviceData): Promise<DeviceData> {
+  async register(caller: Pick<Caller, 'sessionId' | 'userId'>, given: NewDeviceData): Promise<DeviceData> {
     const { clock, database } = this.#foundation
     const { kind, name = '' } = given
+    const { userId } = caller
+    const sessionId = caller.sessionId ?? null
     const address = checkAddress(given, this.#senders)
     const at = new Date(clock.now())
     const digested = `${kind} ${'token' in address ? address.token : address.endpoint}`
     const addressDigest = createHash('sha256').update(digested).digest('base64url')
     const subscriptionSealed = this.#secrets.seal(JSON.stringify(address))
     return database.transaction(async (tx) => {
-      const row = { id: uuidv7(clock.now()), userId, kind, name, addressDigest, subscriptionSealed, error: null }
-      const changes = ['userId', 'name', 'subscriptionSealed', 'error', 'updatedAt'] as const
+      const id = uuidv7(clock.now())
+      const row = { id, userId, sessionId, kind, name, addressDigest, subscriptionSealed, error: null }
+      const changes = ['userId', 'sessionId', 'name', 'subscriptionSealed', 'error', 'updatedAt'] as const
       await pushDevices.upsert(tx, { ...row, createdAt: at, updatedAt: at }, ['addressDigest'], changes)
       const own = await pushDevices.find(tx, { userId }, { orderBy: ['id desc'] })
       const surplus = own.slice(MOST).map(({ id }) => id)
@@ -86,7 +93,7 @@ export class Devices {
   /** Sends a message to every device of a user, and says what came of it. */
   async test(userId: string): Promise<TestPushData> {
     const { clock, database } = this.#foundation
-    const rows = await pushDevices.find(database, { userId }, { orderBy: ['id desc'] })
+    const rows = await this.#removeSignedOut(await pushDevices.find(database, { userId }, { orderBy: ['id desc'] }))
     const [reader] = await findReaders(database, [userId])
     const title = textsFor(reader?.language ?? 'en').say('notification.test')
     const fields = { title, text: '', data: { type: 'test' }, unreadCount: undefined, urgent: true, ttlSeconds: 60 }
@@ -101,13 +108,13 @@ export class Devices {
   }
 
   /**
-   * Sends a notification to a device, unless it was read meanwhile.
+   * Sends a notification to a device, unless it was read or the user has signed out on the device meanwhile.
    * @returns when it should be sent again, if the push service has asked to wait
    * @throws Error when it should be sent again later
    */
   async deliver({ deviceId, held, notificationId }: PushData): Promise<Date | undefined> {
     const { clock, database } = this.#foundation
-    const device = await pushDevices.first(database, { id: deviceId })
+    const [device] = await this.#removeSignedOut(await pushDevices.find(database, { id: deviceId }))
     const [reader] = device === undefined ? [] : await findReaders(database, [device.userId])
     if (device === undefined || reader === undefined) return undefined
     const message = await this.#messageOf(reader, notificationId, held)
@@ -149,6 +156,17 @@ export class Devices {
       ttlSeconds,
       topic: isMany ? 'notifications' : row.id,
     }
+  }
+
+  /** Removes devices whose session has ended, so that they show nothing after a sign-out. @returns the others */
+  async #removeSignedOut(rows: readonly PushDeviceRow[]): Promise<PushDeviceRow[]> {
+    const { clock, database } = this.#foundation
+    const refs = rows.map((row) => ({ row, userId: row.userId, sessionId: row.sessionId, apiKeyId: null, since: 0 }))
+    const ofSessions = refs.filter(({ sessionId }) => sessionId !== null)
+    const active = new Set(await findValidCredentials(database, ofSessions, clock.now()))
+    const ended = ofSessions.filter((ref) => !active.has(ref)).map(({ row }) => row.id)
+    if (ended.length > 0) await pushDevices.delete(database, { id: anyOf(ended) })
+    return rows.filter(({ id }) => !ended.includes(id))
   }
 
   /** Sends a message, and removes the device if its subscription has ended. */

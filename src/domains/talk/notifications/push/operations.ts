@@ -24,7 +24,7 @@ export const registerDevice = operation({
   route: 'POST /api/users/me/devices',
   summary: 'Register a device for push messages',
   description:
-    'For a browser, send `subscription`: what `pushManager.subscribe` returns for `applicationServerKey` of `GET /api/users/me/devices`. For an app, send `token`: what Firebase or APNs has given it. The same subscription or token again is the same device. It moves to you if another user had registered it. You can have 20 devices; another one replaces the one that was registered first. A device whose push service says that its subscription or token has ended is removed.\n\nMessages to browsers are JSON: `type`, `title`, `text` and `unreadCount`, and for a single notification also `notificationId`, `kind`, `workspaceId`, `resourceKind` and `resourceId`. Apps get title and text as an alert, and the other fields as data.',
+    'For a browser, send `subscription`: what `pushManager.subscribe` returns for `applicationServerKey` of `GET /api/users/me/devices`. For an app, send `token`: what Firebase or APNs has given it. The same subscription or token again is the same device. It moves to you if another user had registered it. You can have 20 devices; another one replaces the one that was registered first. A device is removed when the session that registered it ends, or when its push service says that the subscription or token has ended.\n\nMessages to browsers are JSON: `type`, `title`, `text` and `unreadCount`, and for a single notification also `notificationId`, `kind`, `workspaceId`, `resourceKind` and `resourceId`. Apps get title and text as an alert, and the other fields as data.',
   access: 'user',
   body: NewDevice,
   returns: { 201: Envelope(DeviceView) },
@@ -43,7 +43,7 @@ export const registerDevice = operation({
     },
   },
   handle: async ({ body, caller, notifications }) =>
-    created('Device registered', await notifications.devices.register(caller.userId, body)),
+    created('Device registered', await notifications.devices.register(caller, body)),
 })
 
 export const unregisterDevice = operation({

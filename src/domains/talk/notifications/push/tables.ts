@@ -15,6 +15,8 @@ export const PushDevice = defineEntity({
   properties: {
     id: p.uuid().primary(),
     userId: references(User, { name: 'push_devices_user_id_fkey', onDelete: 'cascade' }),
+    /** The session that registered it, which it ends with. Null if an API key registered it. */
+    sessionId: p.uuid().nullable(),
     kind: p.text().$type<DeviceKind>(),
     name: p.text(),
     /** A digest of where its messages go. A device belongs to the user who registered it last. */
