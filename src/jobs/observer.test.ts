@@ -29,7 +29,7 @@ function start() {
   const counted = { fails: false }
   const rows = async () => {
     if (counted.fails) throw new Error('the database is away')
-    return [{ queue: 'media', waiting: 3, delayed: 2, active: 1, dead: 4, oldest: null }]
+    return [{ queue: 'media', waiting: 3, held: 5, delayed: 2, active: 1, dead: 4, oldest: null }]
   }
   const publish = (channel: string, message: unknown) =>
     void events.push(...(message as WorkspaceEvent[]).map((event): [string, WorkspaceEvent] => [channel, event]))
@@ -146,6 +146,7 @@ test('counts held jobs when metrics are read, and keeps the last counts without 
   const { counted, lines, values } = start()
   const states = [
     { labels: { queue: 'media', state: 'waiting' }, value: 3 },
+    { labels: { queue: 'media', state: 'held' }, value: 5 },
     { labels: { queue: 'media', state: 'delayed' }, value: 2 },
     { labels: { queue: 'media', state: 'active' }, value: 1 },
     { labels: { queue: 'media', state: 'dead' }, value: 4 },

@@ -9,7 +9,11 @@ export const lists: Lists<typeof operations> = {
   listStudioProjects: times(project),
   listStudioRenders: async (stage, count) => {
     const id = await project(stage)
-    for (let asked = 0; asked < count; asked += 1) await ask(stage, id)
+    for (let asked = 0; asked < count; asked += 1) {
+      await ask(stage, id)
+      // Another request for the same version would return the rendering that is waiting.
+      await save(stage, id)
+    }
     return { path: { id } }
   },
   listStudioVersions: async (stage, count) => {
