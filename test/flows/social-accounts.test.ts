@@ -231,7 +231,7 @@ describe('X in the sandbox', () => {
     expect(shown.data).toMatchObject({ status: 'connected', missingScopes: [] })
     expect(shown.data.history[0]).toMatchObject({ status: 'connected' })
     const preview = await call(`GET ${path}/disconnect-preview`)
-    expect(preview.data).toEqual({ posts: [], accounts: [], restorable: true })
+    expect(preview.data).toEqual({ posts: [], accounts: [], restorable: true, grantMessage: null })
     expect(await call(`DELETE ${path}`)).toMatchObject({ status: 200, data: { status: 'removed' } })
     expect(await accounts('x')).toEqual([])
     const revoked = 'select 1 from social_accounts where id = $1 and broken_reason is not null'
