@@ -160,18 +160,21 @@ export class Credits {
     for (const { lot, part } of taken) await creditLots.update(sql, { id: lot.id }, { remaining: increment(-part) })
   }
 
-  /** Users with credits that have expired, and with reservations that nobody has ended. */
-  async due(sql: Sql): Promise<{ readonly users: readonly string[]; readonly reservations: readonly string[] }> {
-    const now = new Date(this.#clock.now())
-    const [lots, reservations] = await Promise.all([
-      sql.rows<{ user_id: string }>(EXPIRED_LOTS, [now, BATCH]),
-      creditReservations.find(
-        sql,
-        { status: 'open', heldUntil: atMost(now) },
-        { columns: ['id'], orderBy: ['heldUntil asc'], limit: BATCH },
-      ),
-    ])
-    return { users: lots.map((row) => row.user_id), reservations: reservations.map(({ id }) => id) }
+  /** Open reservations that nobody has ended in time, the oldest first. */
+  async overdue(sql: Sql): Promise<string[]> {
+    const where = { status: 'open', heldUntil: atMost(new Date(this.#clock.now())) } as const
+    const rows = await creditReservations.find(sql, where, {
+      columns: ['id'],
+      orderBy: ['heldUntil asc'],
+      limit: BATCH,
+    })
+    return rows.map(({ id }) => id)
+  }
+
+  /** Users with credits that have expired and are not reserved. */
+  async withExpired(sql: Sql): Promise<string[]> {
+    const rows = await sql.rows<{ user_id: string }>(EXPIRED_LOTS, [new Date(this.#clock.now()), BATCH])
+    return rows.map((row) => row.user_id)
   }
 
   /** Takes away what has expired of a user's credits and is not reserved. */

@@ -45,12 +45,12 @@ export class Ledger {
 
   /** Ends reservations that nobody has ended, and takes away credits that have expired. */
   async sweep(signal: AbortSignal): Promise<void> {
-    const { reservations, users } = await this.credits.due(this.#database)
-    for (const reservation of reservations) {
+    for (const reservation of await this.credits.overdue(this.#database)) {
       if (signal.aborted) return
       await this.#database.transaction((tx) => this.credits.release(tx, reservation))
     }
-    for (const user of users) {
+    // Read after the releases, because released credits may have expired.
+    for (const user of await this.credits.withExpired(this.#database)) {
       if (signal.aborted) return
       await this.#database.transaction((tx) => this.credits.expire(tx, user))
     }
