@@ -1,5 +1,7 @@
 import { inWorkspace, make, newName, times, type Lists, type Rows, type Stage } from '../../../../test/support/stage.ts'
+import { waitFor } from '../../../../test/support/wait.ts'
 import type * as operations from './operations.ts'
+import { studioRenders } from './tables.ts'
 
 const projectData = { schemaVersion: 1, pages: [{ width: 1080, height: 1080, background: '#1b1b2f', layers: [] }] }
 
@@ -10,9 +12,8 @@ export const lists: Lists<typeof operations> = {
   listStudioRenders: async (stage, count) => {
     const id = await project(stage)
     for (let asked = 0; asked < count; asked += 1) {
-      await ask(stage, id)
-      // Another request for the same version would return the rendering that is waiting.
-      await save(stage, id)
+      // The same request would return a rendering that has not ended.
+      await ended(stage, await ask(stage, id))
     }
     return { path: { id } }
   },
@@ -48,4 +49,13 @@ async function ask({ app, owner }: Stage, id: string): Promise<string> {
   })
   if (reply.status !== 202) throw new Error(`a rendering for a fixture: ${reply.text}`)
   return reply.body.data._id
+}
+
+/** Waits for the end of a rendering. Not by requests, because each one advances the clock of recorded examples. */
+async function ended({ app }: Stage, id: string): Promise<void> {
+  const isOver = async () => {
+    const row = await studioRenders.first(app.database, { id })
+    return row !== undefined && row.finishedAt !== null
+  }
+  await waitFor(isOver, { what: 'the end of a rendering' })
 }
