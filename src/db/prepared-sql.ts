@@ -33,18 +33,30 @@ types.setTypeParser(OID.timestamptz, isoTimestamp)
 types.setTypeParser(OID.json, JSON.parse)
 types.setTypeParser(OID.jsonb, JSON.parse)
 
-const names = new Map<string, string>()
+/**
+ * Names of prepared statements. Each connection keeps every named statement, so their number is bounded: requests choose
+ * which optional filters a statement has, and there are thousands of combinations.
+ */
+export class StatementNames {
+  readonly #names = new Map<string, string>()
+  readonly #most: number
 
-/** One name per text, so that a statement is parsed and planned once per connection. */
-function nameOf(text: string): string {
-  let name = names.get(text)
-  if (name === undefined) {
-    if (names.size > 2_000) throw new Error('SQL texts must be constants; values belong in parameters')
-    name = `s${names.size + 1}`
-    names.set(text, name)
+  constructor(most: number) {
+    this.#most = most
   }
-  return name
+
+  /** One name per text, so that it is parsed and planned once per connection. Undefined beyond the bound. */
+  of(text: string): string | undefined {
+    let name = this.#names.get(text)
+    if (name === undefined && this.#names.size < this.#most) {
+      name = `s${this.#names.size + 1}`
+      this.#names.set(text, name)
+    }
+    return name
+  }
 }
+
+const names = new StatementNames(2_000)
 
 /** Prepared statements over a pool or a single connection. */
 export class PreparedSql implements Sql {
@@ -67,7 +79,9 @@ export class PreparedSql implements Sql {
   }
 
   async #query<R extends object>(text: string, values: readonly SqlValue[]): Promise<QueryResult<R>> {
-    const config: QueryConfig = { name: nameOf(text), text, values: values as unknown[], types }
+    const name = names.of(text)
+    // Without a name, the statement is parsed and planned each time.
+    const config: QueryConfig = { ...(name !== undefined && { name }), text, values: values as unknown[], types }
     try {
       return await this.#queryable.query<R>(config)
     } catch (error) {

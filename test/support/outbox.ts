@@ -6,6 +6,8 @@ import { waitFor } from './wait.ts'
 /** The mails that a node without SMTP_URL writes to files. */
 export class Outbox {
   readonly #folder: string
+  /** A file of a mail is complete when it gets its name, and never changes. */
+  readonly #parsed = new Map<string, Promise<Email>>()
 
   constructor(folder: string) {
     this.#folder = folder
@@ -15,10 +17,17 @@ export class Outbox {
   async mails(address?: string): Promise<Email[]> {
     const names = await readdir(this.#folder).catch(() => [] as string[])
     const files = names.filter((name) => name.endsWith('.eml')).sort()
-    const mails = await Promise.all(
-      files.map(async (name) => PostalMime.parse(await readFile(join(this.#folder, name)))),
-    )
+    const mails = await Promise.all(files.map((name) => this.#read(name)))
     return mails.filter((mail) => address === undefined || recipients(mail).includes(address.toLowerCase()))
+  }
+
+  #read(name: string): Promise<Email> {
+    let mail = this.#parsed.get(name)
+    if (mail === undefined) {
+      mail = readFile(join(this.#folder, name)).then((content) => PostalMime.parse(content))
+      this.#parsed.set(name, mail)
+    }
+    return mail
   }
 
   /** Waits for a mail to an address, and returns the newest whose subject matches. */
