@@ -46,6 +46,8 @@ export interface NotificationType<S extends TObject = TObject> {
   readonly data: S
   readonly example: Static<S>
   readonly resource?: (data: Static<S>) => NotifiedResource
+  /** The path of a page of this server that its mail links to. The text of the link is `<name>.link`. */
+  readonly page?: `/${string}`
   /** Notifications with the same key are one until it is read: “Ada and 3 others”. */
   readonly group?: (data: Static<S>) => string
   /** Whether a user has seen it already, or does not want to hear of it. Such a user is not notified. */

@@ -54,6 +54,14 @@ describe('a renewal that is declined', () => {
     expect(failed).toHaveLength(5)
     await waitFor(async () => (await subjects('dora')).some((subject) => subject.includes('has ended')))
     expect((await subjects('dora')).filter((subject) => subject.includes('failed'))).toHaveLength(4)
+    // The mails link to what the payer can do.
+    const { email } = await desk.world.user('dora')
+    const [failure, ended] = [
+      await desk.app.outbox.newest(email, /failed/),
+      await desk.app.outbox.newest(email, /ended/),
+    ]
+    expect(failure.text).toMatch(/^Pay or change the card:\nhttp:\S+\/billing$/m)
+    expect(ended.text).toMatch(/^Choose a plan:\nhttp:\S+\/billing#plans$/m)
     expect(await desk.faults()).toEqual({ sum: 0, balances: 0 })
     // Later, a plan can be bought again.
     await desk.saveCard('dora')

@@ -207,6 +207,68 @@ test('402 says why and offers another way: the bank asks, and a declined renewal
   await page.context().close()
 })
 
+test('a payer buys extra accounts, lets one end, and chooses what a smaller plan keeps', async () => {
+  const { complaints, page } = await visit()
+  await desk.world.user('emil')
+  await desk.saveCard('emil')
+  const emil = desk.world.as('emil')
+  await emil.call('POST /api/billing/upgrade', { body: { planName: 'pro', term: 'month' } })
+  const workspaceId = await desk.world.workspace('emils', 'emil')
+  const accountIds: string[] = []
+  for (let made = 0; made < 17; made += 1) {
+    const body = { workspaceId, platform: 'telegram', sandbox: true }
+    accountIds.push((await emil.call('POST /api/social-accounts', { body })).body.data._id)
+  }
+  await signIn(page, 'emil')
+  await page.getByRole('link', { name: 'Plans' }).click()
+  await page.getByLabel('How many more').fill('2')
+  await page.getByRole('button', { name: 'Show the price' }).click()
+  const dialog = page.getByRole('dialog')
+  await dialog.getByRole('button', { name: /^Pay / }).click()
+  await status(page, /^Paid/)
+  await page.getByText('You have 2 extra accounts, and use 17 accounts').waitFor()
+  await page.getByRole('button', { name: 'Remove one from the next renewal on' }).click()
+  await status(page, /One account fewer/)
+  await page.getByRole('button', { name: 'Keep the 1 that end on' }).waitFor()
+  await shot(page, 'extra-accounts')
+
+  // Starter has 15 accounts, and one of the extra accounts stays.
+  await page.getByRole('button', { name: 'Change to Starter' }).click()
+  await dialog.getByText('At most 16').waitFor()
+  await shot(page, 'downgrade')
+  await expectFits(page)
+  const boxes = dialog.getByRole('checkbox')
+  expect(await boxes.count()).toBe(17)
+  const confirm = dialog.getByRole('button', { name: 'Change to Starter' })
+  await boxes.nth(16).check()
+  await confirm.click()
+  await dialog.getByRole('alert').filter({ hasText: '17 are chosen. The plan allows 16.' }).waitFor()
+  await boxes.nth(0).uncheck()
+  const dropped = await boxes.nth(0).inputValue()
+  await confirm.click()
+  await status(page, /^Starter begins on/)
+  const { data } = (await emil.call('GET /api/subscriptions/current')).body
+  expect(data.nextPlan).toBe('starter')
+  expect(new Set(data.keepAccountIds)).toEqual(new Set(accountIds.filter((id) => id !== dropped)))
+  await page.getByRole('link', { name: 'Overview' }).click()
+  await page.getByRole('button', { name: 'Keep the current plan' }).click()
+  await status(page, /The current plan stays/)
+  expect(complaints).toEqual([])
+  await page.context().close()
+})
+
+test('a plan that an administrator has given has nothing to cancel', async () => {
+  const { page } = await visit()
+  await desk.world.user('gina', { plan: 'pro' })
+  await signIn(page, 'gina')
+  await page.getByText('You do not pay for it').waitFor()
+  expect(await page.getByRole('button', { name: /Cancel/ }).count()).toBe(0)
+  await page.getByRole('link', { name: 'Plans' }).click()
+  await page.getByRole('region', { name: 'Business' }).getByRole('button').first().waitFor()
+  expect(await page.getByRole('button', { name: /Cancel|Change to Starter/ }).count()).toBe(0)
+  await page.context().close()
+})
+
 test('a trial begins with its price in sight, and coins are shown with an address, an amount and a QR code', async () => {
   const { complaints, page } = await visit()
   await signIn(page, 'tina')

@@ -2,7 +2,7 @@ import { PublicContent, type Edition, type LoadedContent } from '../../../coordi
 import { NotFound, ValidationFailed } from '../../../core/errors.ts'
 import { pageOfAll } from '../../../core/page-of-all.ts'
 import { file, list, ok, serialized } from '../../../core/reply.ts'
-import { StorageUnavailable } from '../../../storage/errors.ts'
+import { contentOf } from '../../../storage/stored-file.ts'
 import type { Foundation } from '../../../foundation.ts'
 import { latestFor, newestFirst, type AppPlatform } from './platforms.ts'
 import type { AppListQueryData } from './schemas.ts'
@@ -74,11 +74,7 @@ export class AppReader {
       disposition: 'attachment',
       modifiedAt: release.createdAt,
       cache,
-      open: async (range) => {
-        const content = await storage.blocks(key, range)
-        if (content === undefined) throw StorageUnavailable({ retryAfter: 5 })
-        return content
-      },
+      open: contentOf(storage, key),
     })
     return { ...sent, headers: checksums(release.sha256) }
   }

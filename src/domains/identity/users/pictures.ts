@@ -12,7 +12,7 @@ import { file } from '../../../core/reply.ts'
 import type { Upload } from '../../../core/upload.ts'
 import { increment } from '../../../db/increment.ts'
 import { storageError } from '../../../storage/disk-errors.ts'
-import { StorageUnavailable } from '../../../storage/errors.ts'
+import { contentOf } from '../../../storage/stored-file.ts'
 import type { Foundation } from '../../../foundation.ts'
 import { PictureUnavailable } from './errors.ts'
 import { pictureUrl } from './picture-url.ts'
@@ -86,11 +86,7 @@ export class ProfilePictures {
       modifiedAt: stored.modifiedAt,
       // A new picture has a new URL.
       cache: 'public, max-age=86400, immutable',
-      open: async (range) => {
-        const content = await storage.blocks(key, range)
-        if (content === undefined) throw StorageUnavailable({ retryAfter: 5 })
-        return content
-      },
+      open: contentOf(storage, key),
     })
   }
 

@@ -7,6 +7,7 @@ import { Type } from '../../../core/schema.ts'
 export const trialEnding = notificationType({
   name: 'billing.trialEnding',
   kind: 'billing',
+  page: '/billing',
   summary: 'Your trial ends in some days, and the first charge follows',
   mandatory: true,
   data: Type.Object({ plan: Type.String(), day: Type.String() }),
@@ -16,6 +17,7 @@ export const trialEnding = notificationType({
 export const chargeFailed = notificationType({
   name: 'billing.chargeFailed',
   kind: 'billing',
+  page: '/billing',
   summary: 'A charge for your plan has failed, and is repeated',
   mandatory: true,
   urgent: true,
@@ -26,6 +28,7 @@ export const chargeFailed = notificationType({
 export const planEnded = notificationType({
   name: 'billing.ended',
   kind: 'billing',
+  page: '/billing#plans',
   summary: 'Your plan has ended',
   mandatory: true,
   data: Type.Object({ plan: Type.String(), base: Type.String() }),

@@ -9,7 +9,7 @@ import type { Sql } from '../../../core/sql.ts'
 import type { Turn } from '../../../core/turn.ts'
 import { anyOf, lessThan } from '../../../db/condition.ts'
 import type { Foundation } from '../../../foundation.ts'
-import { StorageUnavailable } from '../../../storage/errors.ts'
+import { contentOf } from '../../../storage/stored-file.ts'
 import { notify } from '../../talk/notifications/index.ts'
 import { ReportNotReady, TooManyReports } from './errors.ts'
 import { reportCreated, reportDeleted, reportUpdated } from './events.ts'
@@ -233,11 +233,7 @@ export function fileReply(
     disposition: row.format === 'pdf' ? 'inline' : 'attachment',
     modifiedAt: row.updatedAt,
     cache: 'private',
-    open: async (range) => {
-      const content = await storage.blocks(fileKey(row), range)
-      if (content === undefined) throw StorageUnavailable({ retryAfter: 5 })
-      return content
-    },
+    open: contentOf(storage, fileKey(row)),
   })
 }
 

@@ -12,7 +12,7 @@ import type { Upload } from '../../../core/upload.ts'
 import { anyOf, lessThan } from '../../../db/condition.ts'
 import { query } from '../../../db/query.ts'
 import type { Row } from '../../../db/row.ts'
-import { StorageUnavailable } from '../../../storage/errors.ts'
+import { contentOf } from '../../../storage/stored-file.ts'
 import type { Storage } from '../../../storage/storage.ts'
 import { visibleTo } from './channel-row.ts'
 import { EmptyAttachment } from './errors.ts'
@@ -122,11 +122,7 @@ export class ChatAttachments {
       disposition: SHOWN.has(row.type) ? 'inline' : 'attachment',
       modifiedAt: row.createdAt,
       cache: 'private, max-age=3600',
-      open: async (range) => {
-        const content = await this.#storage.blocks(keyOf(row), range)
-        if (content === undefined) throw StorageUnavailable({ retryAfter: 5 })
-        return content
-      },
+      open: contentOf(this.#storage, keyOf(row)),
     })
   }
 

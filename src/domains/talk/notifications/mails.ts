@@ -45,7 +45,7 @@ export class NotificationMails {
   }
 
   async #send(tx: Transaction, reader: Reader, rows: readonly NotificationRow[]): Promise<void> {
-    const { jobs } = this.#foundation
+    const { config, declared, jobs } = this.#foundation
     const actors = await actorsOf(tx, rows)
     const workspaces = await namesOf(tx, rows)
     const texts = textsFor(reader.language)
@@ -55,13 +55,15 @@ export class NotificationMails {
       parts.length === 1 && first ? first.title : texts.say('notification.digest', { count: parts.length })
     const blocks = parts.flatMap(({ row, text, title }) => {
       const workspace = row.workspaceId === null ? undefined : workspaces.get(row.workspaceId)
+      const page = declared.notificationTypes.get(row.type)?.page
       return [
         ...(parts.length > 1 ? [{ heading: title }] : text.length > 0 ? [] : [title]),
         ...text,
         ...(workspace === undefined ? [] : [texts.say('notification.workspace', { workspace: quotedName(workspace) })]),
+        ...(page === undefined ? [] : [{ link: `${config.PUBLIC_URL}${page}`, label: texts.find(`${row.type}.link`) }]),
       ]
     })
-    const mandatory = rows.some(({ type }) => this.#foundation.declared.notificationTypes.get(type)?.mandatory === true)
+    const mandatory = rows.some(({ type }) => declared.notificationTypes.get(type)?.mandatory === true)
     const kinds = [...new Set(rows.map(({ kind }) => kind))]
     const unsubscribe = mandatory ? {} : { unsubscribe: this.#unsubscriptions.linkFor(reader, kinds) }
     const mail = renderMail(reader.email, subject, [texts.say('mail.hello'), ...blocks], { texts, ...unsubscribe })

@@ -9,7 +9,7 @@ import { file } from '../../../core/reply.ts'
 import type { Sql } from '../../../core/sql.ts'
 import type { Upload } from '../../../core/upload.ts'
 import { anyOf, lessThan } from '../../../db/condition.ts'
-import { StorageUnavailable } from '../../../storage/errors.ts'
+import { contentOf } from '../../../storage/stored-file.ts'
 import type { Storage } from '../../../storage/storage.ts'
 import type { TicketAttachmentData } from './schemas.ts'
 import { supportAttachments, type AttachmentRow } from './tables.ts'
@@ -100,11 +100,7 @@ export class TicketAttachments {
       disposition: SHOWN.has(row.type) ? 'inline' : 'attachment',
       modifiedAt: row.createdAt,
       cache: 'private, max-age=3600',
-      open: async (range) => {
-        const content = await this.#storage.blocks(keyOf(row), range)
-        if (content === undefined) throw StorageUnavailable({ retryAfter: 5 })
-        return content
-      },
+      open: contentOf(this.#storage, keyOf(row)),
     })
   }
 

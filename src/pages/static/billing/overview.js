@@ -98,27 +98,27 @@ function notices({ methods, plan, plans, subscription }, again) {
 }
 
 function standing({ plan, subscription }) {
-  const { endDate, extraAccounts, nextChargeAt, status } = subscription
+  const { endDate, extraAccounts, isRecurring, nextChargeAt, status } = subscription
   const isFree = plan.prices.month.amount === 0
+  const whatFollows = () => {
+    if (isFree) return t('plan.free')
+    // An administrator has given it, without cycles.
+    if (!isRecurring && status !== 'cancelled') return t('plan.given')
+    return nextChargeAt === null ? t('plan.until', { day: day(endDate) }) : t('plan.next', { day: day(nextChargeAt) })
+  }
   return h(
     'div.card',
     {},
     h('h3', {}, t('plan.title', { plan: plan.title })),
     h('p', {}, named('status', status)),
-    isFree
-      ? h('p', {}, t('plan.free'))
-      : h(
-          'p',
-          {},
-          nextChargeAt === null ? t('plan.until', { day: day(endDate) }) : t('plan.next', { day: day(nextChargeAt) }),
-        ),
+    h('p', {}, whatFollows()),
     extraAccounts > 0 ? h('p', {}, t('plan.extraAccounts', { count: count(extraAccounts) })) : undefined,
     h('p', {}, h('a', { href: '#plans' }, isFree ? t('plan.choose') : t('plan.change'))),
   )
 }
 
 function termForm({ plan, subscription }, again) {
-  if (subscription.status === 'cancelled' || plan.prices.month.amount === 0) return []
+  if (!subscription.isRecurring) return []
   const select = h('select', {
     onchange: async () => {
       select.disabled = true
@@ -163,8 +163,7 @@ function usageOf({ endDate, items }) {
 }
 
 function ending({ plan, plans, subscription }, again) {
-  const isFree = plan.prices.month.amount === 0
-  if (isFree || subscription.status === 'cancelled') return []
+  if (!subscription.isRecurring) return []
   return [
     h('h3', {}, t('cancel.title')),
     h(

@@ -20,7 +20,7 @@ export async function plans(again) {
   const subscription = current.data
   const cycle = cycles.data.find(({ kind, status }) => kind === 'paid' && status === 'current')
   chosenTerm ??= subscription.term
-  const facts = { subscription, cycle, plans: list.data, order: list.data.map(({ name }) => name) }
+  const facts = { subscription, cycle, extras: extras.data, plans: list.data, order: list.data.map(({ name }) => name) }
   const cards = h('div')
   const draw = () => cards.replaceChildren(...list.data.map((plan) => planCard(plan, facts, again)))
   const terms = h(
@@ -54,7 +54,7 @@ function planCard(plan, facts, again) {
 
 /** The one thing to do about a plan: none for the plan that is paid, a trial, an upgrade, a downgrade or a cancellation. */
 function actionOf(plan, facts, again) {
-  const { cycle, order, plans: list, subscription } = facts
+  const { cycle, extras, order, plans: list, subscription } = facts
   const isFree = plan.prices.month.amount === 0
   const own = list.find(({ name }) => name === subscription.plan)
   const { status } = subscription
@@ -62,6 +62,7 @@ function actionOf(plan, facts, again) {
   if (isFree) {
     if (!isPaying) return h('p', {}, t('plans.own'))
     if (status === 'cancelled') return h('p', {}, t('plans.follows', { day: day(subscription.endDate) }))
+    if (!subscription.isRecurring) return undefined
     return button(t('cancel.open'), () => cancelDialog({ plan: own, plans: list, subscription }, again))
   }
   if (status === 'past_due') return h('p.quiet', {}, t('plans.payFirst'))
@@ -81,7 +82,8 @@ function actionOf(plan, facts, again) {
   if (isPaying && order.indexOf(plan.name) < order.indexOf(own.name)) {
     if (status === 'cancelled') return h('p.quiet', {}, t('plans.afterCancel'))
     if (subscription.nextPlan === plan.name) return h('p', {}, t('plans.follows', { day: day(subscription.endDate) }))
-    return button(t('plans.smaller', { plan: plan.title }), () => downgradeDialog(plan, subscription, again))
+    if (!subscription.isRecurring) return undefined
+    return button(t('plans.smaller', { plan: plan.title }), () => downgradeDialog(plan, extras, again))
   }
   // A shorter term cannot begin before the end of what is paid.
   if (cycle !== undefined && MONTHS[chosenTerm] < MONTHS[cycle.term]) wish.term = cycle.term
@@ -126,10 +128,10 @@ function trialButton(plan, label, again, wish) {
 }
 
 /** Asks which accounts stay active, if the smaller plan has room for fewer. */
-function downgradeDialog(plan, { endDate, extraAccounts: bought }, again) {
+function downgradeDialog(plan, { endDate, ending, extraAccounts: owned }, again) {
   return openDialog(t('plans.smaller', { plan: plan.title }), async (body, close) => {
     const error = h('p', { role: 'alert' })
-    const most = plan.limits.socialAccounts + bought
+    const most = plan.limits.socialAccounts + owned - ending
     const accounts = await activeAccounts()
     if (!accounts.ok) {
       body.append(h('p', { role: 'alert' }, accounts.message), button(t('close'), close))
@@ -183,20 +185,30 @@ function downgradeDialog(plan, { endDate, extraAccounts: bought }, again) {
 
 /** The active accounts of all workspaces that the user owns. */
 async function activeAccounts() {
-  const workspaces = await call('GET', '/api/workspaces')
+  const workspaces = await everything('/api/workspaces')
   if (!workspaces.ok) return workspaces
   const found = []
   for (const { _id, role } of workspaces.data) {
     if (role !== undefined && role !== 'owner') continue
-    for (let cursor = ''; cursor !== undefined;) {
-      const query = new URLSearchParams({ workspaceId: _id, limit: '100', ...(cursor !== '' && { cursor }) })
-      const reply = await call('GET', `/api/social-accounts?${query}`)
-      if (!reply.ok) return reply
-      found.push(...reply.data.filter(({ status }) => status !== 'archived'))
-      cursor = reply.pagination?.nextCursor ?? undefined
-    }
+    const accounts = await everything('/api/social-accounts', { workspaceId: _id })
+    if (!accounts.ok) return accounts
+    found.push(...accounts.data.filter(({ status }) => status !== 'archived'))
   }
   return { ok: true, data: found }
+}
+
+/** All pages of a list. */
+async function everything(path, filter = {}) {
+  const data = []
+  let cursor
+  do {
+    const query = new URLSearchParams({ ...filter, limit: '100', ...(cursor !== undefined && { cursor }) })
+    const reply = await call('GET', `${path}?${query}`)
+    if (!reply.ok) return reply
+    data.push(...reply.data)
+    cursor = reply.pagination?.nextCursor ?? undefined
+  } while (cursor !== undefined)
+  return { ok: true, data }
 }
 
 function extraAccounts({ endDate, ending, extraAccounts: owned, price, usedAccounts }, { cycle, subscription }, again) {
