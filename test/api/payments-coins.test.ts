@@ -4,7 +4,8 @@ import type { AddressInfo } from 'node:net'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { DAY, HOUR, ManualClock, MINUTE } from '../../src/core/clock.ts'
 import { startLitecoin, type Litecoin } from '../support/litecoin.ts'
-import { PRICE, startShop, type Shop } from '../support/payments.ts'
+import { startShop, type Shop } from '../support/payments.ts'
+import { PRICE } from '../support/recording-purpose.ts'
 
 /** Payments in a coin of the Bitcoin family, through a real node. */
 

@@ -1,7 +1,8 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { DAY, HOUR, MINUTE } from '../../src/core/clock.ts'
 import type { Step } from '../../src/domains/money/payments/steps.ts'
-import { PRICE, startShop, type Desk, type Shop } from '../support/payments.ts'
+import { startShop, type Desk, type Shop } from '../support/payments.ts'
+import { PRICE } from '../support/recording-purpose.ts'
 
 /** However a payment is found out about, in any order, any number of times and after any interruption: it counts once. */
 

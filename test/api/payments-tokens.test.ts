@@ -2,7 +2,8 @@ import { privateKeyToAddress, type HDKey } from 'viem/accounts'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { HOUR, ManualClock, MINUTE } from '../../src/core/clock.ts'
 import { anvilProgram, newExtendedKey, startAnvil, type Anvil } from '../support/anvil.ts'
-import { PRICE, startShop, type Shop } from '../support/payments.ts'
+import { startShop, type Shop } from '../support/payments.ts'
+import { PRICE } from '../support/recording-purpose.ts'
 
 /** Payments in a stablecoin, through a real node of Ethereum. */
 

@@ -1,7 +1,8 @@
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { MINUTE } from '../../src/core/clock.ts'
 import type { Step } from '../../src/domains/money/payments/steps.ts'
-import { PRICE, startShop, type Shop } from '../support/payments.ts'
+import { startShop, type Shop } from '../support/payments.ts'
+import { PRICE } from '../support/recording-purpose.ts'
 import { playHistory } from './payment-histories.ts'
 import { PaymentProcess, type Order } from './payment-processes.ts'
 

@@ -10,7 +10,7 @@ import { Database } from '../../src/db/database.ts'
 import { Ledger } from '../../src/domains/money/ledger/service.ts'
 import { composePayments } from '../../src/domains/money/payments/compose.ts'
 import { PlanService } from '../../src/domains/money/plans/index.ts'
-import { recordingPurpose } from '../support/payments.ts'
+import { recordingPurpose } from '../support/recording-purpose.ts'
 import type { Order } from './payment-processes.ts'
 
 const { NOW = '0', ...env } = process.env

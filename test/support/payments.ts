@@ -4,8 +4,8 @@ import { composePayments } from '../../src/domains/money/payments/compose.ts'
 import { FakeStripe } from '../../src/domains/money/payments/gateways/stripe/fake/server.ts'
 import type { StripeEvent } from '../../src/domains/money/payments/gateways/stripe/fake/state.ts'
 import { houseAccount } from '../../src/domains/money/ledger/index.ts'
-import type { Purpose } from '../../src/domains/money/payments/index.ts'
 import { startApp, type App } from './app.ts'
+import { recordingPurpose } from './recording-purpose.ts'
 import type { Reply } from './send.ts'
 import { World } from './world.ts'
 
@@ -30,8 +30,6 @@ export interface Shop {
 }
 
 export type Desk = ReturnType<typeof composePayments>['services']['payments']
-
-export const PRICE = 1_190
 
 export async function startShop(env: Record<string, string> = {}): Promise<Shop> {
   const clock = new ManualClock()
@@ -93,23 +91,3 @@ export async function startShop(env: Record<string, string> = {}): Promise<Shop>
   }
 }
 
-/** Sells something for 10.00 with 19 % tax, and writes down each grant and refund. */
-export const recordingPurpose: Purpose = {
-  quote: async () => ({
-    total: { amount: PRICE, currency: 'USD' },
-    description: '500 credits',
-    credits: [
-      { account: houseAccount('revenue', 'USD'), amount: 1_000 },
-      { account: houseAccount('tax', 'USD'), amount: 190 },
-    ],
-    details: { net: 1_000 },
-  }),
-  settle: async (tx, { id, input }) => {
-    if (input['isObsolete'] === true) return false
-    await tx.run('insert into test_grants (payment_id) values ($1)', [id])
-    return true
-  },
-  refunded: async (tx, { id }, { amount }) => {
-    await tx.run('insert into test_grants (payment_id, refund) values ($1, $2)', [id, amount])
-  },
-}
