@@ -1,6 +1,6 @@
+import { HTML } from '../../../core/html-page.ts'
 import { operation } from '../../../core/operation.ts'
 import { FILE } from '../../../core/reply.ts'
-import { HTML } from './page.ts'
 import { TokenPath } from './schemas.ts'
 
 const PAGE = { contentType: HTML } as const

@@ -1,6 +1,7 @@
 import type { Static, TSchema } from 'typebox'
 import { escapeHtml } from '../../../core/html.ts'
-import { RawBody, reply } from '../../../core/reply.ts'
+import { htmlPage } from '../../../core/html-page.ts'
+import { reply } from '../../../core/reply.ts'
 import type { FinishedSignIn, SignInOutcome } from './sign-ins.ts'
 import { findPlatform } from '../../../platforms/registry.ts'
 
@@ -8,7 +9,6 @@ import { findPlatform } from '../../../platforms/registry.ts'
 export const COOKIE = 'crier_sign_in'
 
 const COOKIE_SECONDS = 600
-const CONTENT_TYPE = 'text/html; charset=utf-8'
 
 /** The Set-Cookie header (RFC 6265). Lax, because the platform sends the browser back with a link. */
 export function cookieOf(value: string, publicUrl: string): string {
@@ -28,8 +28,8 @@ const TITLES: Readonly<Record<Exclude<SignInOutcome['kind'], 'connected'>, strin
 
 /** Redirects the browser, or shows the result. */
 export function callbackReply(platform: string, { outcome, returnTo }: FinishedSignIn) {
-  const headers = { 'Cache-Control': 'no-store', 'Referrer-Policy': 'no-referrer' }
   if (returnTo !== null) {
+    const headers = { 'Cache-Control': 'no-store', 'Referrer-Policy': 'no-referrer' }
     const url = new URL(returnTo)
     const params =
       outcome.kind === 'connected'
@@ -42,14 +42,18 @@ export function callbackReply(platform: string, { outcome, returnTo }: FinishedS
     for (const [name, value] of Object.entries(params)) url.searchParams.set(name, value)
     return reply(302, undefined, { ...headers, Location: url.href })
   }
-  const title = findPlatform(platform)?.title ?? platform
-  const html =
+  const [heading, text] =
     outcome.kind === 'connected'
-      ? page(`${title} is connected`, connectedText(outcome.account, outcome.notice, platform))
-      : page(TITLES[outcome.kind], outcome.message)
-  const policy = "default-src 'none'; style-src 'unsafe-inline'; img-src data:; base-uri 'none'; frame-ancestors 'none'"
-  const safe = { ...headers, 'Content-Security-Policy': policy }
-  return reply(outcome.kind === 'connected' ? 200 : 400, new RawBody(CONTENT_TYPE, html), safe)
+      ? [
+          `${findPlatform(platform)?.title ?? platform} is connected`,
+          connectedText(outcome.account, outcome.notice, platform),
+        ]
+      : [TITLES[outcome.kind], outcome.message]
+  return htmlPage(outcome.kind === 'connected' ? 200 : 400, {
+    title: heading,
+    tabTitle: `${heading} – Crier`,
+    body: `<p>${escapeHtml(text)}</p>\n<p><a href="/">Back to Crier</a></p>`,
+  })
 }
 
 /** The parameter that marks a browser that was sent on once. */
@@ -85,28 +89,4 @@ function connectedText(
     'You can close this page.',
   ]
   return sentences.filter((sentence) => sentence !== null).join(' ')
-}
-
-function page(title: string, text: string): string {
-  return `<!doctype html>
-<html lang="en">
-<head>
-<meta charset="utf-8">
-<meta name="viewport" content="width=device-width, initial-scale=1">
-<title>${escapeHtml(title)} – Crier</title>
-<link rel="icon" href="data:,">
-<style>
-  :root { color-scheme: light dark; }
-  body { font: 16px/1.5 system-ui, sans-serif; max-width: 36rem; margin: 4rem auto; padding: 0 1rem; }
-</style>
-</head>
-<body>
-<main>
-<h1>${escapeHtml(title)}</h1>
-<p>${escapeHtml(text)}</p>
-<p><a href="/">Back to Crier</a></p>
-</main>
-</body>
-</html>
-`
 }

@@ -1,6 +1,6 @@
 import { operation } from '../../../core/operation.ts'
 import { Input, Type } from '../../../core/schema.ts'
-import { HTML } from './unsubscribe.ts'
+import { HTML } from '../../../core/html-page.ts'
 
 const PAGE = { contentType: HTML } as const
 const TokenPath = Input({

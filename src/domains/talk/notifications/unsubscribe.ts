@@ -1,13 +1,11 @@
-import { createHmac, hkdfSync, timingSafeEqual } from 'node:crypto'
 import { escapeHtml } from '../../../core/html.ts'
+import { htmlPage } from '../../../core/html-page.ts'
 import { NOTIFICATION_KINDS, type NotificationKind } from '../../../core/notification.ts'
-import { RawBody, reply } from '../../../core/reply.ts'
 import type { Services } from '../../../core/services.ts'
+import { SignedTokens } from '../../../core/signed-tokens.ts'
 import type { Foundation } from '../../../foundation.ts'
 import { textsFor, type TextKey, type Texts } from '../../../language/texts.ts'
 import { findReaders, type Reader } from '../../identity/users/index.ts'
-
-export const HTML = 'text/html; charset=utf-8'
 
 interface Unsubscription {
   readonly userId: string
@@ -21,18 +19,17 @@ interface Unsubscription {
 export class Unsubscriptions {
   readonly #foundation: Pick<Foundation, 'config' | 'database'>
   readonly #users: Services['users']
-  readonly #key: Buffer
+  readonly #tokens: SignedTokens
 
   constructor(foundation: Pick<Foundation, 'config' | 'database' | 'secret'>, users: Services['users']) {
     this.#foundation = foundation
     this.#users = users
-    this.#key = Buffer.from(hkdfSync('sha256', foundation.secret, 'crier', 'unsubscribe links', 32))
+    this.#tokens = new SignedTokens(foundation.secret, 'unsubscribe links')
   }
 
   /** The link for a mail about these kinds, with its label. */
   linkFor({ id, language }: Reader, kinds: readonly NotificationKind[]): { url: string; label: string } {
-    const payload = Buffer.from(`${id} ${kinds.join()}`).toString('base64url')
-    const url = `${this.#foundation.config.PUBLIC_URL}/api/unsubscribe/${payload}.${this.#sign(payload)}`
+    const url = `${this.#foundation.config.PUBLIC_URL}/api/unsubscribe/${this.#tokens.sign(`${id} ${kinds.join()}`)}`
     const texts = textsFor(language)
     return { url, label: texts.say('mail.unsubscribe', { kind: namesOf(texts, kinds) }) }
   }
@@ -67,16 +64,11 @@ export class Unsubscriptions {
   }
 
   #read(token: string): Unsubscription | undefined {
-    const [payload = '', signature = ''] = token.split('.', 2)
-    const [given, right] = [Buffer.from(signature), Buffer.from(this.#sign(payload))]
-    if (given.length !== right.length || !timingSafeEqual(given, right)) return undefined
-    const [userId = '', names = ''] = Buffer.from(payload, 'base64url').toString().split(' ', 2)
+    const text = this.#tokens.read(token)
+    if (text === undefined) return undefined
+    const [userId = '', names = ''] = text.split(' ', 2)
     // Links of another version may name kinds that this one does not know.
     return { userId, kinds: NOTIFICATION_KINDS.filter((kind) => names.split(',').includes(kind)) }
-  }
-
-  #sign(payload: string): string {
-    return createHmac('sha256', this.#key).update(payload).digest('base64url')
   }
 }
 
@@ -90,26 +82,5 @@ function invalid() {
 }
 
 function page<S extends 200 | 404>(status: S, texts: Texts, body: string) {
-  const title = escapeHtml(texts.say('unsubscribe.title'))
-  const html = `<!doctype html>
-<html lang="${texts.language}">
-<head>
-<meta charset="utf-8">
-<meta name="viewport" content="width=device-width, initial-scale=1">
-<meta name="robots" content="noindex">
-<link rel="icon" href="data:,">
-<title>${title}</title>
-<style>:root{color-scheme:light dark}body{font:16px/1.5 system-ui,sans-serif;max-width:32rem;margin:4rem auto;padding:0 1rem}button{font:inherit;padding:.6rem 1rem;min-height:3rem}</style>
-</head>
-<body><main><h1>${title}</h1>
-${body}
-</main></body>
-</html>
-`
-  return reply(status, new RawBody(HTML, html), {
-    'Cache-Control': 'no-store',
-    'Referrer-Policy': 'no-referrer',
-    'Content-Security-Policy':
-      "default-src 'none'; style-src 'unsafe-inline'; img-src data:; form-action 'self'; base-uri 'none'; frame-ancestors 'none'",
-  })
+  return htmlPage(status, { title: texts.say('unsubscribe.title'), body, language: texts.language })
 }

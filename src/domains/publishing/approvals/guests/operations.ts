@@ -5,7 +5,8 @@ import { PageQuery, pageRequest } from '../../../../core/page.ts'
 import { created, done, list } from '../../../../core/reply.ts'
 import { Done, Envelope, ListOf, Type } from '../../../../core/schema.ts'
 import { FlowPath } from '../schemas.ts'
-import { COOKIE, HTML } from './page.ts'
+import { HTML } from '../../../../core/html-page.ts'
+import { COOKIE } from './page.ts'
 import { CreatedGuest, GuestPath, GuestView, NewGuest, TokenPath } from './schemas.ts'
 
 const path = { workspaceId: EXAMPLE.workspaceId }

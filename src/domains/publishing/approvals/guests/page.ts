@@ -1,5 +1,5 @@
 import { escapeHtml } from '../../../../core/html.ts'
-import { RawBody, reply } from '../../../../core/reply.ts'
+import { htmlPage } from '../../../../core/html-page.ts'
 
 /** A post as the page shows it. */
 export interface ShownPost {
@@ -19,7 +19,6 @@ export interface ShownTarget {
   readonly media: readonly { readonly url: string; readonly kind: string; readonly alt: string }[]
 }
 
-export const HTML = 'text/html; charset=utf-8'
 export const COOKIE = 'crier_guest'
 
 const STYLE = `
@@ -42,30 +41,17 @@ export function pageReply<S extends 200 | 400 | 403 | 404 | 409 | 429>(
   status: S,
   { body, cookie, title }: { title: string; body: string; cookie?: string | undefined },
 ) {
-  const html = `<!doctype html>
-<html lang="en">
-<head>
-<meta charset="utf-8">
-<meta name="viewport" content="width=device-width, initial-scale=1">
-<meta name="robots" content="noindex">
-<link rel="icon" href="data:,">
-<title>${escapeHtml(title)} – Crier</title>
-<style>${STYLE}</style>
-</head>
-<body>
-<main>
-<h1>${escapeHtml(title)}</h1>
-${body}
-</main>
-</body>
-</html>
-`
-  return reply(status, new RawBody(HTML, html), {
-    'Cache-Control': 'no-store',
-    'Referrer-Policy': 'same-origin',
-    'Content-Security-Policy':
-      "default-src 'none'; style-src 'unsafe-inline'; img-src 'self' data: https:; media-src 'self' https:; form-action 'self'; base-uri 'none'; frame-ancestors 'none'",
-    ...(cookie !== undefined && { 'Set-Cookie': cookie }),
+  return htmlPage(status, {
+    title,
+    tabTitle: `${title} – Crier`,
+    body,
+    style: STYLE,
+    headers: {
+      'Referrer-Policy': 'same-origin',
+      'Content-Security-Policy':
+        "default-src 'none'; style-src 'unsafe-inline'; img-src 'self' data: https:; media-src 'self' https:; form-action 'self'; base-uri 'none'; frame-ancestors 'none'",
+      ...(cookie !== undefined && { 'Set-Cookie': cookie }),
+    },
   })
 }
 
