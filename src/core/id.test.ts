@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { isUuid, requestId, sha256, uuidv7 } from './id.ts'
+import { firstIdOf, isUuid, requestId, sha256, uuidv7 } from './id.ts'
 
 /** A time that no other test of this process has used, because ids never go back. */
 let now = Date.parse('2030-01-01T00:00:00Z')
@@ -14,6 +14,12 @@ test('an id is a UUID of version 7 with the time in it', () => {
     expect(isUuid(id)).toBe(true)
     expect(timeOf(id)).toBe(now)
   }
+})
+
+test('the first id of a time is before the ids of that time, and after earlier ones', () => {
+  const [before, at] = [uuidv7(later(1)), uuidv7(later(1))]
+  const first = firstIdOf(now)
+  expect([first > before, first < at, isUuid(first)]).toEqual([true, true, true])
 })
 
 test('ids of one process sort in the order in which they were made, also when the clock stands still or goes back', () => {

@@ -35,6 +35,12 @@ export function uuidv7(nowMs: number): string {
   return `${printed}${HEX[sequence >> 8]?.[1]}${HEX[sequence & 0xff]}-${variant}${byte(1)}-${end}`
 }
 
+/** The smallest UUID of version 7 of a point in time. All UUIDs that were made earlier are smaller. */
+export function firstIdOf(ms: number): string {
+  const time = ms.toString(16).padStart(12, '0')
+  return `${time.slice(0, 8)}-${time.slice(8)}-7000-8000-000000000000`
+}
+
 const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/
 
 /** Whether a string is a UUID in the form that Crier writes (lower case). */

@@ -2,6 +2,7 @@ import { sql } from 'kysely'
 import { SECOND, type Clock } from '../core/clock.ts'
 import { isAway } from '../core/errors.ts'
 import type { WorkspaceEvent } from '../core/event.ts'
+import { firstIdOf } from '../core/id.ts'
 import type { Logger } from '../core/log.ts'
 import type { Sql } from '../core/sql.ts'
 import { lessThan, not } from '../db/condition.ts'
@@ -235,12 +236,6 @@ export class Announcements {
       if (!isAway(error)) log.warn({ error }, 'cannot record what was announced')
     }
   }
-}
-
-/** The smallest UUID of version 7 of a point in time. All UUIDs that were made earlier are smaller. */
-function firstIdOf(ms: number): string {
-  const time = ms.toString(16).padStart(12, '0')
-  return `${time.slice(0, 8)}-${time.slice(8)}-7000-8000-000000000000`
 }
 
 function eventOf({ channelId, userId, ...event }: Row<typeof workspaceEvents.entity>): WorkspaceEvent {

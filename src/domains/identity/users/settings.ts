@@ -1,5 +1,6 @@
 import type { TOptional, TProperties } from 'typebox'
 import { Format } from 'typebox/format'
+import { TimeOfDay, WEEKDAYS } from '../../../core/local-times.ts'
 import { NOTIFICATION_KINDS, type NotificationKind } from '../../../core/notification.ts'
 import { Input, Nullable, OneOf, Text, Type, named, type Static, type TSchema } from '../../../core/schema.ts'
 import { TimeZone } from '../../../core/time-zone.ts'
@@ -27,14 +28,11 @@ export const Locale = Type.String({
   description: 'a language tag (BCP 47) such as en or pt-BR',
 })
 
-const TimeOfDay = Type.String({ pattern: '^([01]\\d|2[0-3]):[0-5]\\d$', description: 'a time of day such as 09:30' })
-const WEEKDAYS = ['monday', 'tuesday', 'wednesday', 'thursday', 'friday', 'saturday', 'sunday'] as const
-
 const QueueSlot = Input({ weekday: OneOf(WEEKDAYS), time: TimeOfDay })
 
 const utm = {
   enabled: Type.Boolean({
-    description: 'Add campaign parameters to the links of your new posts, unless a link has some',
+    description: 'Add campaign parameters to the links of your new posts, except links that already have some',
   }),
   source: Text(0, 100),
   medium: Text(0, 100),
@@ -48,7 +46,7 @@ const autoRetry = {
     Type.Integer({
       minimum: 1,
       maximum: 10,
-      description: 'How often a post is tried at an account. Null: until it would be too late (`lateMinutes`)',
+      description: 'How often a post is tried at an account. Null for no limit until it is too late (`lateMinutes`)',
     }),
   ),
 }
@@ -64,7 +62,7 @@ const linkShortening = {
 }
 const publishing = {
   defaultTimezone: Nullable(
-    Type.String({ ...TimeZone, description: 'Time zone of your new posts. Null: that of the workspace' }),
+    Type.String({ ...TimeZone, description: 'Time zone of your new posts. Null for the time zone of the workspace' }),
   ),
   queueSlots: Type.Array(QueueSlot, {
     maxItems: 168,

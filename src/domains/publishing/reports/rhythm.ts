@@ -1,9 +1,7 @@
 import { Cron } from 'croner'
 import { DAY } from '../../../core/clock.ts'
+import { WEEKDAYS, type Weekday } from '../../../core/local-times.ts'
 import { dayKey } from '../posts/index.ts'
-
-export const WEEKDAYS = ['monday', 'tuesday', 'wednesday', 'thursday', 'friday', 'saturday', 'sunday'] as const
-export type Weekday = (typeof WEEKDAYS)[number]
 
 /** When the reports of a schedule are made: once a day, a week or a month at a local time. */
 export interface Rhythm {
@@ -17,8 +15,8 @@ export interface Rhythm {
 }
 
 /**
- * The first time after an instant, in milliseconds. A local time that does not exist moves forward; of one that occurs
- * twice, the first is taken.
+ * The first time after an instant, in milliseconds. A local time that does not exist moves forward. If a local time occurs
+ * twice, the first one is used.
  */
 export function timeAfter({ interval, monthDay, time, weekday, zone }: Rhythm, after: number): number {
   const [hour, minute] = time.split(':').map(Number)
@@ -32,7 +30,7 @@ export function timeAfter({ interval, monthDay, time, weekday, zone }: Rhythm, a
   return next.getTime()
 }
 
-/** The last time that is not later than `now`, from a time that has come on: of several missed ones only that one counts. */
+/** The last time up to `now`. @param due the first time that has passed */
 export function lastTime(rhythm: Rhythm, due: number, now: number): number {
   for (let last = due; ;) {
     const next = timeAfter(rhythm, last)

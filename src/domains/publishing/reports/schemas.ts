@@ -1,3 +1,4 @@
+import { TimeOfDay, WEEKDAYS } from '../../../core/local-times.ts'
 import { pageFields } from '../../../core/page.ts'
 import {
   Id,
@@ -14,16 +15,15 @@ import {
 } from '../../../core/schema.ts'
 import { EmailInput } from '../../identity/users/index.ts'
 import { accountsField, spanFields } from '../analytics/index.ts'
-import { WEEKDAYS } from './rhythm.ts'
 
 export const FORMATS = ['pdf', 'html'] as const
 export type ReportFormat = (typeof FORMATS)[number]
 
 const Format = OneOf(FORMATS, { description: '`pdf`, or `html` for a page without scripts' })
 
-const ReportStatus = States('ReportStatus', 'How far a report is', {
+const ReportStatus = States('ReportStatus', 'The progress of a report', {
   waiting: 'It has not been started. It can wait for other reports',
-  running: 'It is being made. `percent` says how far it is',
+  running: 'It is being made. `percent` is its progress',
   done: 'It can be downloaded until `expiresAt`',
   failed: 'It could not be made. `error` says why',
 })
@@ -50,7 +50,10 @@ export const ReportView = named(
     workspaceId: Id,
     scheduleId: Nullable(Type.String({ ...Id, description: 'The schedule that asked for it. Null if a member did' })),
     createdBy: Nullable(
-      Type.String({ ...Id, description: 'Whose permissions decide what it contains. Null if the account was deleted' }),
+      Type.String({
+        ...Id,
+        description: 'The member whose permissions decide what it contains. Null if the account was deleted',
+      }),
     ),
     from: Type.String({ format: 'date', description: 'The first day' }),
     to: Type.String({ format: 'date', description: 'The last day' }),
@@ -78,7 +81,7 @@ export const ReportPath = Input({ id: Id })
 
 const SchedulePause = States('ReportSchedulePause', 'Why a schedule makes no reports', {
   by_member: 'A member has paused it',
-  no_access: 'The member in whose name it makes reports has left the workspace, or can no longer see analytics',
+  no_access: 'Its `createdBy` has left the workspace, or can no longer see analytics',
 })
 export type SchedulePauseReason = Static<typeof SchedulePause>
 
@@ -105,21 +108,18 @@ const scheduleFields = {
   }),
   weekday: OneOf(WEEKDAYS, { description: 'The day of a weekly report. Monday by default' }),
   monthDay: Type.Integer({ minimum: 1, maximum: 28, description: 'The day of a monthly report. 1 by default' }),
-  time: Type.String({
-    pattern: '^([01]\\d|2[0-3]):[0-5]\\d$',
-    description: 'The time in the zone of the workspace, such as 08:00',
-  }),
+  time: Type.String({ ...TimeOfDay, description: 'The time in the zone of the workspace, such as 08:00' }),
   format: Format,
   recipientEmails: Type.Array(EmailInput, {
     maxItems: MOST_RECIPIENTS,
     uniqueItems: true,
     description:
-      'Addresses that get a mail with a link to each report. Who is not a member of the workspace is asked first, and can end the mails by a link in each of them',
+      'Addresses that get a mail with a link to each report. People who are not members of the workspace must agree first, and can unsubscribe by a link in each mail',
   }),
   channelIds: Type.Array(Id, {
     maxItems: MOST_CHANNELS,
     uniqueItems: true,
-    description: 'Channels that get each report as a message with the file, in the name of `createdBy`',
+    description: 'Channels that get each report as a message with the file, from `createdBy`',
   }),
 }
 
@@ -177,7 +177,7 @@ export const ScheduleView = named(
     status: ScheduleStatus,
     pausedReason: Nullable(SchedulePause),
     createdBy: Nullable(
-      Type.String({ ...Id, description: 'The member in whose name reports are made. Null if the account was deleted' }),
+      Type.String({ ...Id, description: 'The member whose permissions reports use. Null if the account was deleted' }),
     ),
     nextReportAt: Nullable(Type.String({ ...Timestamp, description: 'Null while it is paused' })),
     lastReport: Nullable(

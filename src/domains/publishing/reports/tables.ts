@@ -1,10 +1,11 @@
 import { defineEntity, p } from '@mikro-orm/postgresql'
+import type { Weekday } from '../../../core/local-times.ts'
 import type { Scope } from '../../../core/scope.ts'
 import { references, timestamp } from '../../../db/columns.ts'
 import type { Row } from '../../../db/row.ts'
 import { table } from '../../../db/table.ts'
 import { Workspace } from '../../workspace/workspaces/index.ts'
-import type { Rhythm, Weekday } from './rhythm.ts'
+import type { Rhythm } from './rhythm.ts'
 import type {
   DeliveryStatusName,
   RecipientStatusName,
@@ -23,7 +24,7 @@ const scopes = () =>
     .columnType('text[]')
     .nullable()
 
-/** Reports that are made by the day, week or month. */
+/** When reports are made, and where they are sent. */
 export const ReportSchedule = defineEntity({
   name: 'ReportSchedule',
   tableName: 'report_schedules',
@@ -82,7 +83,7 @@ export type RecipientRow = Row<typeof ReportRecipient>
 export const Report = defineEntity({
   name: 'Report',
   tableName: 'reports',
-  // A schedule makes one report for each of its times, on however many nodes.
+  // A schedule makes one report for each of its times, on any number of nodes.
   uniques: [{ name: 'reports_due_key', properties: ['scheduleId', 'dueAt'] }],
   indexes: [
     { name: 'reports_by_workspace', properties: ['workspaceId', 'id'] },

@@ -1,10 +1,11 @@
+import { firstIdOf } from '../../../../core/id.ts'
 import type { Sql } from '../../../../core/sql.ts'
 import type { PlanService } from '../../../money/plans/index.ts'
 import { aiSettingsOf } from '../../../workspace/workspaces/index.ts'
 import { AiLimitReached } from '../errors.ts'
 import type { AiSpendingData } from './schemas.ts'
 
-/** How much of the credits of its owner a workspace uses, and the limit for it in its AI settings. */
+/** The credits of its owner that a workspace uses, and the limit in its AI settings. */
 export class AiSpending {
   readonly #plans: Pick<PlanService, 'creditMonthOf'>
 
@@ -12,7 +13,7 @@ export class AiSpending {
     this.#plans = plans
   }
 
-  /** @param payerId the owner of the workspace, whose month it is */
+  /** @param payerId the owner of the workspace. The period is the month of their subscription */
   async of(sql: Sql, workspaceId: string, payerId: string): Promise<AiSpendingData> {
     const { end, start } = await this.#plans.creditMonthOf(sql, payerId)
     const { creditLimitPerMonth: creditLimit } = await aiSettingsOf(sql, workspaceId)
@@ -20,7 +21,8 @@ export class AiSpending {
       `select coalesce(sum(credits_used), 0)::integer as used,
          coalesce(sum(credits_reserved) filter (where credits_used is null), 0)::integer as reserved
        from ai_jobs where workspace_id = $1 and id >= $2 and created_at >= $3`,
-      [workspaceId, firstIdAt(start), new Date(start)],
+      // The index is on ids.
+      [workspaceId, firstIdOf(start), new Date(start)],
     )
     const { reserved, used } = found ?? { reserved: 0, used: 0 }
     return {
@@ -50,10 +52,4 @@ export class AiSpending {
       details: { amount, available: creditsAvailable, creditLimit, creditsUsed, creditsReserved, periodEnd },
     })
   }
-}
-
-/** The lowest id of a time (UUIDv7), so that the index on ids finds the rows of a month. */
-function firstIdAt(ms: number): string {
-  const time = ms.toString(16).padStart(12, '0')
-  return `${time.slice(0, 8)}-${time.slice(8)}-7000-8000-000000000000`
 }

@@ -1,4 +1,5 @@
 import { DAY, HOUR, type Clock } from '../../../../core/clock.ts'
+import { WEEKDAYS } from '../../../../core/local-times.ts'
 import type { Sql } from '../../../../core/sql.ts'
 import { CONTENT_FIGURES, ENGAGEMENTS } from '../figures.ts'
 import { timeZoneOf } from '../../../workspace/workspaces/index.ts'
@@ -67,8 +68,6 @@ export class BestTimes {
     }
   }
 }
-
-const WEEKDAYS = ['monday', 'tuesday', 'wednesday', 'thursday', 'friday', 'saturday', 'sunday'] as const
 
 function valueOf(row: Row, figure: NonNullable<BestTimesFilter['figure']>): number | null {
   const names: readonly string[] = figure === 'engagements' ? ENGAGEMENTS : [figure]

@@ -1,7 +1,8 @@
 import * as fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { DAY, HOUR, MINUTE } from '../../../../core/clock.ts'
-import { nextFree, parseQueue, slotsAfter, WEEKDAYS, type Queue, type QueueInput, type QueueSlot } from './queue.ts'
+import { WEEKDAYS } from '../../../../core/local-times.ts'
+import { nextFree, parseQueue, slotsAfter, type Queue, type QueueInput, type QueueSlot } from './queue.ts'
 import { MoreTaken, SortedTimes } from './taken-times.ts'
 
 /** Another seed gives other cases. */

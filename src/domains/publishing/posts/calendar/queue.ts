@@ -1,13 +1,11 @@
 import { DAY, HOUR, MINUTE } from '../../../../core/clock.ts'
+import { WEEKDAYS, type Weekday } from '../../../../core/local-times.ts'
 import { inOrder } from './in-order.ts'
 import { isInRange, parseDate, parseTime, startOfLocalDay, weekdayOf } from './local-time.ts'
 import { accepted, refused, type Outcome } from './outcome.ts'
 import { MoreTaken, type TakenTimes } from './taken-times.ts'
 import { localAt, schedule, type ScheduledTime } from './wall-clock.ts'
 import { checkTimeZone, zoneRules, type ZoneRules } from './zones.ts'
-
-export const WEEKDAYS = ['monday', 'tuesday', 'wednesday', 'thursday', 'friday', 'saturday', 'sunday'] as const
-export type Weekday = (typeof WEEKDAYS)[number]
 
 /** A time of the week for posts. */
 export interface QueueSlot {

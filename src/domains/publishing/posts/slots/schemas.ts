@@ -1,3 +1,4 @@
+import { WEEKDAYS } from '../../../../core/local-times.ts'
 import {
   Id,
   Input,
@@ -10,7 +11,7 @@ import {
   Type,
   type Static,
 } from '../../../../core/schema.ts'
-import { MOST_BLACKOUTS, MOST_SLOTS, WEEKDAYS } from '../calendar/queue.ts'
+import { MOST_BLACKOUTS, MOST_SLOTS } from '../calendar/queue.ts'
 import { TimeAdjustment } from '../calendar/schemas.ts'
 import { TimeZone } from '../schemas.ts'
 
