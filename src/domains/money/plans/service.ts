@@ -157,10 +157,22 @@ export class PlanService implements Subscriptions {
    * @throws AppError plan_limit_reached
    */
   async requireRoom(workspaceId: string, limit: CountedLimit, used: number, more = 1): Promise<void> {
+    const shortage = await this.shortage(workspaceId, limit, used, more)
+    if (shortage !== undefined) throw shortage.error
+  }
+
+  /** The limit that a workspace would exceed, and the error for it; undefined if it has room. See `requireRoom`. */
+  async shortage(
+    workspaceId: string,
+    limit: CountedLimit,
+    used: number,
+    more = 1,
+  ): Promise<{ readonly most: number; readonly error: AppError } | undefined> {
     const allowance = await this.#exceeded(workspaceId, limit, used + more)
-    if (allowance === undefined) return
-    const message = `The ${allowance.plan} plan allows ${allowance[limit]} ${COUNTED[limit]}; there are ${used}.`
-    throw this.limitError(allowance, limit, used, message)
+    if (allowance === undefined) return undefined
+    const most = allowance[limit]
+    const message = `The ${allowance.plan} plan allows ${most} ${COUNTED[limit]}; there are ${used}.`
+    return { most, error: this.limitError(allowance, limit, used, message) }
   }
 
   /** Whether a workspace can have more of something. See `requireRoom`. */

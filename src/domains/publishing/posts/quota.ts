@@ -1,7 +1,6 @@
 import { SECOND, type Clock } from '../../../core/clock.ts'
 import { dropOldest } from '../../../core/drop-oldest.ts'
-import { AppError } from '../../../core/error.ts'
-import { PlanLimit } from '../../../core/errors.ts'
+import type { AppError } from '../../../core/error.ts'
 import type { Sql } from '../../../core/sql.ts'
 import type { MemoryKey, Turn } from '../../../core/turn.ts'
 import { anyOf } from '../../../db/condition.ts'
@@ -21,7 +20,7 @@ const OPEN_POSTS: MemoryKey<{ atMost: number | undefined }> = {
   make: () => ({ atMost: undefined }),
 }
 
-/** Checks of posts count this rarely, because clients check a post while it is written. */
+/** How long a check uses a count, because clients check a post again and again while it is written. */
 const COUNTED_FOR_MS = 10 * SECOND
 const MOST_COUNTED = 1_000
 
@@ -35,7 +34,7 @@ export interface PostRoom {
 export class PostQuota {
   readonly #plans: PlanService
   readonly #clock: Clock
-  /** For checks: how many posts a workspace had. */
+  /** Counts that checks use, by workspace. */
   readonly #counted = new Map<string, { readonly used: number; readonly until: number }>()
   /** By turn: how many posts it has added. */
   readonly #added = new WeakMap<Turn, number>()
@@ -45,7 +44,7 @@ export class PostQuota {
     this.#clock = clock
   }
 
-  /** What the plan says to one more post, for a check that writes nothing. A count may be seconds old. */
+  /** The error that one more post would get, for a check that writes nothing. The count may be seconds old. */
   async check(sql: Sql, workspaceId: string): Promise<AppError | undefined> {
     const now = this.#clock.now()
     const known = this.#counted.get(workspaceId)
@@ -56,25 +55,15 @@ export class PostQuota {
     this.#counted.delete(workspaceId)
     this.#counted.set(workspaceId, { used, until: now + COUNTED_FOR_MS })
     dropOldest(this.#counted, MOST_COUNTED)
-    return this.#refusal(workspaceId, used, 1)
+    return (await this.#plans.shortage(workspaceId, 'openPosts', used))?.error
   }
 
-  /** How many of several new posts do not fit; undefined if all do. */
+  /** The room for several new posts; undefined if all fit. */
   async room(turn: Turn, more: number): Promise<PostRoom | undefined> {
     const { workspaceId } = turn
     const used = await countOpen(turn.sql, workspaceId)
-    const error = await this.#refusal(workspaceId, used, more)
-    return error && { left: Math.max(0, Number(error.details?.['value']) - used), error }
-  }
-
-  async #refusal(workspaceId: string, used: number, more: number): Promise<AppError | undefined> {
-    try {
-      await this.#plans.requireRoom(workspaceId, 'openPosts', used, more)
-      return undefined
-    } catch (error) {
-      if (error instanceof AppError && error.code === PlanLimit.code) return error
-      throw error
-    }
+    const shortage = await this.#plans.shortage(workspaceId, 'openPosts', used, more)
+    return shortage && { left: Math.max(0, shortage.most - used), error: shortage.error }
   }
 
   /** Takes room for a new post. @throws AppError plan_limit_reached */
