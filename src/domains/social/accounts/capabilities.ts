@@ -95,7 +95,7 @@ export class AccountCapabilities {
   readonly #needs: Needs
   /** Calls that run on this node, by account. Callers share them. */
   readonly #running = new Map<string, Promise<Report>>()
-  /** Replies by their stored text. Accounts of one kind share them, and the limits that were made of them. */
+  /** Parsed replies by their stored text. Accounts with the same reply share it, and the limits that follow from it. */
   readonly #parsed = new Map<string, LiveCapabilities>()
 
   constructor(needs: Needs) {
@@ -153,8 +153,8 @@ export class AccountCapabilities {
     const { budgets, directory } = this.#needs
     const { id, platform, status, statusReason } = found
     const reason = USABLE.includes(status) ? undefined : (statusReason ?? `The account is ${status}.`)
-    const { blocked, limits } = capabilities ?? NOTHING
-    const live = reason === undefined ? (capabilities ?? NOTHING) : { limits, blocked: { ...blocked, publish: reason } }
+    const known = capabilities ?? NOTHING
+    const live = reason === undefined ? known : { ...known, blocked: { ...known.blocked, publish: reason } }
     return {
       accountId: id,
       platform,

@@ -106,7 +106,7 @@ export class AccountLifecycle {
     }
   }
 
-  /** Takes from the archive what a smaller plan has archived, the oldest first, as far as the plan has room. */
+  /** Takes from the archive what a smaller plan has archived, the oldest first, until the plan has no more room. */
   async returnArchived(turn: Turn): Promise<void> {
     const { workspaceId } = turn
     const archived = await socialAccounts.find(

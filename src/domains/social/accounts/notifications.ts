@@ -9,7 +9,7 @@ const resource = ({ accountId }: { readonly accountId: string }) => ({ kind: 'so
 export const accountDisconnected = notificationType({
   name: 'account.disconnected',
   kind: 'accountDisconnected',
-  summary: 'A platform no longer accepts the access to an account. To who connected it, or an owner',
+  summary: 'A platform no longer accepts the access to an account. Sent to the member who connected it, or to an owner',
   scope: 'team:read',
   urgent: true,
   data: Type.Object({ ...account, hasReason: Type.String(), reason: Type.String() }),
@@ -20,7 +20,7 @@ export const accountDisconnected = notificationType({
 export const accountExpiring = notificationType({
   name: 'account.expiring',
   kind: 'accountDisconnected',
-  summary: 'The access to an account ends, and only its user can renew it. 7 days before, and a day before',
+  summary: 'The access to an account ends soon, and only its user can renew it. Sent 7 days before and a day before',
   scope: 'team:read',
   data: Type.Object({ ...account, days: Type.Integer(), until: Type.String() }),
   example: { ...anAccount, days: 7, until: EXAMPLE_TIME },

@@ -3,9 +3,9 @@ import type { Logger } from '../../../core/log.ts'
 import type { Sql, Transaction } from '../../../core/sql.ts'
 import { anyOf } from '../../../db/condition.ts'
 import type { PlatformDirectory } from '../../../platforms/directory.ts'
-import { PlatformError } from '../../../platforms/error-kinds.ts'
 import type { Credential } from '../../../platforms/platform.ts'
 import { revokePurged } from './jobs.ts'
+import { revokeGrant } from './revocation.ts'
 import type { SocialAccounts } from './service.ts'
 import { socialAccounts, socialCredentials } from './tables.ts'
 import type { CredentialVault } from './vault.ts'
@@ -27,7 +27,7 @@ interface Needs {
   readonly accounts: SocialAccounts
 }
 
-/** Ends the access to the accounts of workspaces that are deleted for good, because nobody could end it here afterwards. */
+/** Revokes the access to accounts whose workspace is deleted for good. Afterwards, Crier has no credential to do that. */
 export class PurgedGrants {
   readonly #needs: Needs
 
@@ -54,24 +54,14 @@ export class PurgedGrants {
         const credential = await vault.open(envelope)
         await jobs.add(tx, revokePurged, { ...account, credential: { ...credential } })
       } catch (error) {
-        // The workspace must go nevertheless.
+        // This must not prevent the deletion of the workspace.
         log.warn({ error, accountId: id }, 'the access to an account of a deleted workspace cannot be revoked')
       }
     }
   }
 
   /** @throws PlatformError when the platform does not respond */
-  async revoke({ credential, platform, remoteId, workspaceId }: PurgedGrant): Promise<void> {
-    const { accounts, directory, sql } = this.#needs
-    const entry = directory.find(platform)
-    if (entry?.platform.revoke === undefined) return
-    // The grant belongs to the account and the app. Revoking it would also end it in the other workspaces.
-    if ((await accounts.countElsewhere(sql, { platform, remoteId, workspaceId })) > 0) return
-    try {
-      await entry.platform.revoke({ ...directory.context(entry), credential, remoteId })
-    } catch (error) {
-      // A platform that no longer knows the grant has revoked it.
-      if (!(error instanceof PlatformError) || error.kind !== 'auth_expired') throw error
-    }
+  async revoke({ credential, ...account }: PurgedGrant): Promise<void> {
+    await revokeGrant(this.#needs, account, async () => credential)
   }
 }

@@ -71,7 +71,7 @@ export const SocialAccount = defineEntity({
     archivedByPlan: p.boolean().default(false),
     suspendedAt: timestamp().nullable(),
     removedAt: timestamp().nullable(),
-    /** The account as the API shows it. Written with each change of what it shows, so that lists need no parsing. */
+    /** The account as the API shows it. Written with each change, so that lists send it without parsing. */
     view: p.json<SocialAccountData>().columnType('json'),
     createdAt: timestamp(),
     updatedAt: timestamp(),

@@ -3,9 +3,9 @@ import type { Jobs } from '../../../core/job.ts'
 import type { Sql, Transaction } from '../../../core/sql.ts'
 import { anyOf, atMost, lessThan } from '../../../db/condition.ts'
 import type { PlatformDirectory } from '../../../platforms/directory.ts'
-import { PlatformError } from '../../../platforms/error-kinds.ts'
 import { reencryptCredentials, refreshToken } from './jobs.ts'
 import { dueReminder } from './notices.ts'
+import { revokeGrant } from './revocation.ts'
 import { EXPIRING_MS, statusOf } from './status.ts'
 import type { SocialAccounts } from './service.ts'
 import { socialAccounts, socialCredentials } from './tables.ts'
@@ -91,19 +91,9 @@ export class AccountUpkeep {
   async revoke(accountId: string): Promise<void> {
     const row = await socialAccounts.first(this.#sql, { id: accountId })
     const sealed = await socialCredentials.first(this.#sql, { accountId })
-    const entry = row === undefined ? undefined : this.#directory.find(row.platform)
     if (row === undefined || sealed === undefined || row.removedAt === null) return
-    if (entry?.platform.revoke === undefined) return
-    // The grant belongs to the account and the app. Revoking it would also end it in the other workspaces.
-    if ((await this.#accounts.countElsewhere(this.#sql, row)) > 0) return
-    const credential = await this.#vault.open(sealed)
-    const context = { ...this.#directory.context(entry), credential, remoteId: row.remoteId }
-    try {
-      await entry.platform.revoke(context)
-    } catch (error) {
-      // A platform that no longer knows the grant has revoked it.
-      if (!(error instanceof PlatformError) || error.kind !== 'auth_expired') throw error
-    }
+    const needs = { sql: this.#sql, directory: this.#directory, accounts: this.#accounts }
+    if (!(await revokeGrant(needs, row, () => this.#vault.open(sealed)))) return
     const { version } = sealed
     const brokenReason = 'the access was revoked when the account was disconnected'
     // Only if the account was not connected again during the call.

@@ -6,7 +6,7 @@ import type { Sql } from '../../../core/sql.ts'
 import type { Credential } from '../../../platforms/platform.ts'
 import { encryptionKeys } from './tables.ts'
 
-/** A value as it is stored: encrypted with a data key of its own, which an installation key encrypts. */
+/** A value as it is stored: encrypted with its own data key, which an installation key encrypts. */
 export interface Envelope {
   readonly keyId: string
   readonly dataKeySealed: string
@@ -60,7 +60,7 @@ export class CredentialVault {
     this.#secret = secret
   }
 
-  /** Adds a table of another domain, whose data keys a rotation encrypts again. */
+  /** Adds a table of another domain. A rotation also encrypts its data keys again. */
   register(table: EnvelopeTable): void {
     this.#tables.push(table)
   }

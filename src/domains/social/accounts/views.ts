@@ -3,7 +3,7 @@ import type { KnownCapabilities } from './capabilities.ts'
 import type { CreatorInfoData, SocialAccountData } from './schemas.ts'
 import type { SocialAccountRow } from './tables.ts'
 
-/** The API's view of an account. It is stored with the account, so that lists need not make it. */
+/** The API's view of an account. It is stored with the account, so that lists do not build it again. */
 export function accountView(row: Omit<SocialAccountRow, 'view'>): SocialAccountData {
   const purposes = findPlatform(row.platform)?.oauth?.scopePurposes ?? {}
   return {
