@@ -8,11 +8,12 @@ import { served } from './served-file.ts'
 const FOLDER = new URL('static/billing/', import.meta.url)
 const QR = new URL(import.meta.resolve('uqr'))
 const PREFIX = 'billingPage.'
+const STRIPE = 'https://js.stripe.com'
 
 /**
- * The pages on which payers choose a plan, enter a card, see their usage, cancel, and find receipts. They call the API
- * with a session that only the memory of the page has.
- * @param scriptUrls the scripts of the configured gateways, which ask for cards in frames of their own
+ * The pages on which payers choose a plan, enter a card, see their usage, cancel, and find receipts. They call the API. The
+ * tokens of the session are only in the memory of the page.
+ * @param scriptUrls the scripts of the configured gateways, which show their forms for cards in frames
  */
 export function billingPages(scriptUrls: () => readonly string[]): Page[] {
   const html = readFileSync(new URL('index.html', FOLDER), 'utf8').replace('LANGUAGES', LANGUAGES.join(' '))
@@ -57,16 +58,13 @@ function textsOf(language: string): string {
  * https://docs.stripe.com/security/guide#content-security-policy
  */
 function policyWith(scriptUrls: readonly string[]): string {
+  const policy = GUARDED['Content-Security-Policy']
+  if (scriptUrls.length === 0) return policy
   const origins = scriptUrls.map((url) => new URL(url).origin)
-  const isStripe = origins.includes('https://js.stripe.com')
-  const frames = [...origins, ...(isStripe ? ['https://*.js.stripe.com', 'https://hooks.stripe.com'] : [])]
-  const apis = [
-    ...origins.filter((origin) => origin !== 'https://js.stripe.com'),
-    ...(isStripe ? ['https://api.stripe.com'] : []),
-  ]
-  const scripts = [...origins, ...(isStripe ? ['https://*.js.stripe.com'] : [])]
-  if (origins.length === 0) return GUARDED['Content-Security-Policy']
-  return GUARDED['Content-Security-Policy']
+  const scripts = origins.flatMap((origin) => (origin === STRIPE ? [STRIPE, 'https://*.js.stripe.com'] : [origin]))
+  const apis = origins.map((origin) => (origin === STRIPE ? 'https://api.stripe.com' : origin))
+  const frames = [...scripts, ...(origins.includes(STRIPE) ? ['https://hooks.stripe.com'] : [])]
+  return policy
     .replace("script-src 'self'", ["script-src 'self'", ...scripts].join(' '))
     .replace("connect-src 'self'", ["connect-src 'self'", ...apis].join(' '))
     .concat('; ', ['frame-src', ...frames].join(' '))

@@ -16,9 +16,9 @@ const FORGET_MS = HOUR
 export type Guarded = 'password' | 'code' | 'second factor'
 
 const ATTEMPTS: Readonly<Record<Guarded, string>> = {
-  password: 'wrong passwords',
-  code: 'wrong codes',
-  'second factor': 'wrong codes of the second factor',
+  password: 'wrong passwords for this email address',
+  code: 'wrong codes for this email address',
+  'second factor': 'wrong codes of the second factor for this account',
 }
 
 /**
@@ -66,7 +66,7 @@ export class AttemptThrottle {
     const seconds = Math.max(1, Math.ceil((Date.parse(row?.lockedUntil ?? '') - now) / SECOND) || 1)
     throw TooManyAttempts({
       retryAfter: seconds,
-      message: `Too many ${ATTEMPTS[guarded]} for this ${guarded === 'second factor' ? 'account' : 'email address'}. Wait ${seconds} s.`,
+      message: `Too many ${ATTEMPTS[guarded]}. Wait ${seconds} s.`,
     })
   }
 

@@ -13,11 +13,11 @@ const BATCH = 500
 /** Exports that one node makes at once. */
 const MOST = 4
 
-const INTRODUCTION = `This archive has what this Crier server holds on you, in the formats of machines.
+const INTRODUCTION = `This archive contains the data that this Crier server holds about you, in machine-readable formats.
 
 Each file has a list of objects (JSON, UTF-8). Times are ISO 8601. Names of fields that end in _id refer to other objects. Passwords, keys and
-other secrets are not in it. The folder content/ has the files that you have uploaded, by their list and id: those of workspaces only while you are
-a member. content/missing.json lists files that are no longer stored.
+other secrets are not in it. The folder content/ contains the files that you have uploaded, named by their list and id. Files of a workspace are
+included only while you are a member of it. content/missing.json lists files that are no longer stored.
 `
 
 /** Streams everything that the tables hold on a person, as a zip archive. Each table says what it holds. */
@@ -67,12 +67,17 @@ export class DataExport {
   #fill(archive: ZipFile, output: Readable, userId: string): void {
     const mtime = new Date(this.#foundation.clock.now())
     const contents: Readable[] = []
-    const add = (name: string, chunks: AsyncIterable<string> | Iterable<string>) => {
-      const content = Readable.from(chunks, { objectMode: false })
-      content.once('error', (error) => output.destroy(error))
+    const fail = (error: unknown) => void output.destroy(error as Error)
+    const watched = (content: Readable) => {
       contents.push(content)
-      archive.addReadStream(content, name, { mtime })
+      return content.once('error', fail)
     }
+    const add = (name: string, chunks: AsyncIterable<string> | Iterable<string>) =>
+      archive.addReadStream(watched(Readable.from(chunks, { objectMode: false })), name, { mtime })
+    const addFile = (name: string, open: () => Promise<Readable>) =>
+      archive.addReadStreamLazy(name, { mtime, compress: false }, (give) => {
+        open().then((content) => give(null, watched(content)), fail)
+      })
     output.once('close', () => {
       for (const content of contents) content.destroy()
     })
@@ -83,28 +88,12 @@ export class DataExport {
     for (const [name, column] of this.#columns) {
       add(`${column.export.file}.json`, jsonList(this.#rows(name, column, userId)))
     }
-    const giveFile = async (open: () => Promise<Readable>, give: (error: unknown, content: Readable) => void) => {
-      try {
-        const content = await open()
-        content.once('error', (error) => output.destroy(error))
-        contents.push(content)
-        give(null, content)
-      } catch (error) {
-        output.destroy(error as Error)
-      }
-    }
-    const addFile = (name: string, open: () => Promise<Readable>) =>
-      archive.addReadStreamLazy(name, { mtime, compress: false }, (give) => void giveFile(open, give))
     const end = async () => {
-      try {
-        const missing = await this.#addContents(userId, output, addFile)
-        add('content/missing.json', [JSON.stringify(missing, null, 2)])
-        archive.end()
-      } catch (error) {
-        output.destroy(error as Error)
-      }
+      const missing = await this.#addContents(userId, output, addFile)
+      add('content/missing.json', [JSON.stringify(missing, null, 2)])
+      archive.end()
     }
-    void end()
+    end().catch(fail)
   }
 
   /** Adds the files that the person has uploaded. @returns the names of those that are not stored */
@@ -126,12 +115,8 @@ export class DataExport {
         const path = `content/${file}/${row['id']}-${safeName(row['name'])}`
         const key = content(row)
         if ((await storage.stat(key)) === undefined) missing.push(path)
-        else {
-          addFile(path, async () => {
-            // It may have been deleted since, while the files before it were sent.
-            return (await storage.get(key)) ?? Readable.from([])
-          })
-        }
+        // It may be deleted while the files before it are sent.
+        else addFile(path, async () => (await storage.get(key)) ?? Readable.from([]))
       }
     }
     return missing
@@ -219,7 +204,7 @@ export class DataExport {
   }
 }
 
-/** A name without what is special in paths. */
+/** A name without characters that are special in paths. */
 function safeName(name = ''): string {
   return name.replaceAll(/[^\p{L}\p{N}._ -]/gu, '_').slice(-100)
 }

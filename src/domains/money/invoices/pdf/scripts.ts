@@ -16,7 +16,7 @@ type Family = (typeof FAMILIES)[number] | (typeof HAN)[number]
 const REGULAR = 400
 const BOLD = 700
 
-/** The scripts that the fonts of the compiler have. */
+/** The scripts that the compiler's fonts have. */
 const WELL_KNOWN = /[\p{Script=Latin}\p{Script=Greek}\p{Script=Cyrillic}]/u
 /** The first character that only fonts of East Asia have: punctuation, full-width letters. */
 const EAST_ASIA = 0x2e_80
@@ -71,7 +71,7 @@ function fileWith(codePoint: number, text: string): FontFile | undefined {
   return undefined
 }
 
-/** Kana are Japanese, and Hangul is Korean. Other texts are drawn as in mainland China, as far as that font goes. */
+/** Texts with kana are Japanese, and texts with Hangul are Korean. Others use the font of mainland China first. */
 function hanOrder(text: string): Family[] {
   const first = /[\p{Script=Hiragana}\p{Script=Katakana}]/u.test(text)
     ? 'noto-sans-jp'

@@ -25,10 +25,11 @@ let usual: NodeCompiler | undefined
  * document with characters that no font has becomes an ordinary tagged PDF, with the XML attached.
  */
 export async function makePdf({ createdAt, fonts, view, xml }: PdfInput): Promise<Buffer> {
-  const more = await fontsFor(JSON.stringify(view))
-  // Fonts for one text are not worth keeping.
+  const data = JSON.stringify(view)
+  const more = await fontsFor(data)
+  // A compiler with fonts for one document is not kept.
   const compiler = more.length === 0 ? (usual ??= compilerWith(fonts, [])) : compilerWith(fonts, more)
-  const source = { mainFileContent: TEMPLATE, inputs: { view: JSON.stringify(view), xml } }
+  const source = { mainFileContent: TEMPLATE, inputs: { view: data, xml } }
   const creationTimestamp = Math.floor(createdAt / 1_000)
   try {
     return withFacturX(compiler.pdf(source, { pdfStandard: 'a-3a', creationTimestamp }))

@@ -10,7 +10,7 @@ import type { Subscription, WebPush } from './web-push.ts'
 /** Where the messages of a device go: the subscription of a browser, or the token of an app. */
 export type Address = Subscription | { readonly token: string }
 
-/** What sends messages. FCM and APNs are there if they are configured. */
+/** The senders of messages. FCM and APNs are undefined unless they are configured. */
 export interface Senders {
   readonly web: WebPush
   readonly fcm: Fcm | undefined
@@ -41,7 +41,7 @@ export function checkAddress({ kind, subscription, token }: NewDeviceData, sende
       'must be the device token in hexadecimal, such as 64 of the characters 0-9 and a-f',
     )
   }
-  // APNs takes tokens in any case. One device must not be two.
+  // APNs ignores the case of tokens, so they are stored in one form.
   return { token: kind === 'apns' ? token.toLowerCase() : token }
 }
 

@@ -77,8 +77,7 @@ export class Apns {
       this.#token = undefined
       return { outcome: 'later', error: why }
     }
-    const seconds = retryAfterOf(headers, this.#options.clock.now())
-    return resultOf(status, reason, seconds === undefined ? undefined : seconds * SECOND)
+    return resultOf(status, reason, retryAfterOf(headers, this.#options.clock.now()))
   }
 
   #providerToken(): Promise<string> {

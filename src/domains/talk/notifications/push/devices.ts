@@ -30,7 +30,7 @@ const TEXT = 500
 interface PushData {
   readonly deviceId: string
   readonly notificationId: string
-  /** Whether quiet hours have held it back. One message then stands for all that were. */
+  /** Whether quiet hours have delayed it. One message then replaces all delayed ones. */
   readonly held: boolean
 }
 
@@ -108,7 +108,7 @@ export class Devices {
   }
 
   /**
-   * Sends a notification to a device, unless it was read or the user has signed out on the device meanwhile.
+   * Sends a notification to a device. Skips it if the notification was read, or if the user has signed out on the device.
    * @returns when it should be sent again, if the push service has asked to wait
    * @throws Error when it should be sent again later
    */

@@ -10,10 +10,10 @@ const SCOPE = 'https://www.googleapis.com/auth/firebase.messaging'
 const ASSERTION = 'urn:ietf:params:oauth:grant-type:jwt-bearer'
 /** The longest life of an assertion. */
 const HOUR_SECONDS = 3_600
-/** A new access token is fetched so long before the old one expires. */
+/** How long before its expiry an access token is replaced. */
 const EARLY_MS = 5 * MINUTE
-/** What FCM asks to wait after 429 without `Retry-After`. */
-const QUOTA_WAIT_MS = MINUTE
+/** How long FCM asks to wait after 429 without `Retry-After`. */
+const QUOTA_WAIT_SECONDS = 60
 
 interface AccessToken {
   readonly value: string
@@ -63,7 +63,7 @@ export class Fcm {
     const tried = this.#token
     const known = await tried?.catch(() => undefined)
     if (known !== undefined && known.until > this.#options.clock.now()) return known.value
-    // Messages that are sent at the same time share one request.
+    // Concurrent messages share one request.
     if (this.#token === tried) this.#token = this.#fetchToken()
     return (await (this.#token ?? this.#fetchToken())).value
   }
@@ -130,9 +130,8 @@ function fcmResult(reply: OutgoingReply, now: number): PushResult {
   }
   // Another access token can help.
   if (status === 401) return { outcome: 'later', error: `The push service replied 401 ${code}.` }
-  const seconds = retryAfterOf(reply.headers, now)
-  const usual = status === 429 ? QUOTA_WAIT_MS : undefined
-  return resultOf(status, code, seconds === undefined ? usual : seconds * SECOND)
+  const usual = status === 429 ? QUOTA_WAIT_SECONDS : undefined
+  return resultOf(status, code, retryAfterOf(reply.headers, now) ?? usual)
 }
 
 function json({ bytes }: OutgoingReply): object {

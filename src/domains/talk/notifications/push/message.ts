@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto'
 import { HOUR, SECOND } from '../../../../core/clock.ts'
 
-/** A message to a device, whatever service delivers it. */
+/** A message to a device, for every push service. */
 export interface PushMessage {
   /** The same for every attempt. */
   readonly id: string
@@ -17,13 +17,13 @@ export interface PushMessage {
 }
 
 /**
- * What came of a message. `gone`: the device has ended its subscription. `later`: another attempt can help, after
- * `waitMs` if the service has said so.
+ * The outcome of a message. `gone`: the device has ended its subscription. `later`: another attempt can help, after `waitMs`
+ * if the service asks for that.
  */
 export type PushResult =
   | { readonly outcome: 'accepted' }
   | { readonly outcome: 'gone' | 'refused'; readonly error: string }
-  | { readonly outcome: 'later'; readonly error: string; readonly waitMs?: number | undefined }
+  | { readonly outcome: 'later'; readonly error: string; readonly waitMs?: number }
 
 /** How long push services keep a message for a device that is off, unless its type says otherwise. */
 export const DEFAULT_TTL_SECONDS = (24 * HOUR) / SECOND
@@ -38,9 +38,10 @@ export function topicOf({ topic }: PushMessage): string {
   return createHash('sha256').update(topic).digest('base64url').slice(0, 32)
 }
 
-/** The result of a status that has the same meaning for all services. */
-export function resultOf(status: number, why: string, waitMs?: number): PushResult {
+/** The result of a status that means the same for all services. */
+export function resultOf(status: number, why: string, waitSeconds?: number): PushResult {
   if (status >= 200 && status < 300) return { outcome: 'accepted' }
   const error = `The push service replied ${status}${why === '' ? '' : ` ${why}`}.`
-  return status === 429 || status >= 500 ? { outcome: 'later', error, waitMs } : { outcome: 'refused', error }
+  if (status !== 429 && status < 500) return { outcome: 'refused', error }
+  return { outcome: 'later', error, ...(waitSeconds !== undefined && { waitMs: waitSeconds * SECOND }) }
 }

