@@ -1,6 +1,6 @@
 import type { Browser, Page } from 'playwright-core'
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { foreignRequests, launchBrowser } from '../support/browser.ts'
+import { foreignRequests, launchBrowser, openPage } from '../support/browser.ts'
 import { startBillingDesk, type BillingDesk } from '../support/customer.ts'
 import { PASSWORD } from '../support/people.ts'
 
@@ -19,25 +19,8 @@ afterAll(async () => {
   await desk?.stop()
 })
 
-interface Visit {
-  readonly page: Page
-  readonly requested: string[]
-  readonly complaints: string[]
-}
-
-async function visit(locale = 'en-US', colorScheme: 'dark' | 'light' = 'light'): Promise<Visit> {
-  const context = await browser.newContext({ viewport: PHONE, locale, colorScheme, hasTouch: true })
-  const page = await context.newPage()
-  const requested: string[] = []
-  const complaints: string[] = []
-  page.on('request', (request) => void requested.push(request.url()))
-  page.on('console', (message) => {
-    if (message.type() === 'error') complaints.push(message.text())
-  })
-  page.on('pageerror', (error) => void complaints.push(error.message))
-  await page.goto(`${desk.app.url}/billing`)
-  return { page, requested, complaints }
-}
+const visit = (locale = 'en-US', colorScheme: 'dark' | 'light' = 'light') =>
+  openPage(browser, `${desk.app.url}/billing`, { viewport: PHONE, locale, colorScheme, hasTouch: true })
 
 /** Without touching the mouse. */
 async function signIn(page: Page, name: string): Promise<void> {
@@ -324,7 +307,7 @@ test('a trial begins with its price in sight, and coins are shown with an addres
   await page.context().close()
 })
 
-test('the page says it when the script of the gateway or the server is away', async () => {
+test('the page shows an error when the gateway’s script or the server cannot be reached', async () => {
   const { page } = await visit()
   await signIn(page, 'nora')
   await page.getByRole('link', { name: 'Payment' }).click()

@@ -13,6 +13,7 @@
  */
 import { rollUp } from '../../src/domains/publishing/analytics/storage/rollup.ts'
 import type { Sql } from '../../src/core/sql.ts'
+import { randomOf } from '../support/random.ts'
 import { machine } from './support/process.ts'
 import { startBenchServer } from './support/workspace.ts'
 
@@ -193,12 +194,8 @@ function quantile(values: readonly number[], share: number): number {
 /** p50 and p95 in milliseconds by read. */
 async function measure(workspaces: number): Promise<Map<string, readonly [number, number]>> {
   const found = new Map<string, readonly [number, number]>()
-  // A fixed sequence, so that each run reads the same workspaces.
-  let state = 1
-  const upTo = (most: number) => {
-    state = (Math.imul(state, 1_664_525) + 1_013_904_223) >>> 0
-    return 1 + Math.floor((state / 2 ** 32) * most)
-  }
+  // Seeded, so that each run reads the same workspaces.
+  const random = randomOf(1)
   const { rows } = await pool.query<{ w: string; c: string }>(
     `select md5('w' || k)::uuid as w, md5('c' || k || '-1-7')::uuid as c from generate_series(1, $1::integer) k`,
     [workspaces],
@@ -206,7 +203,7 @@ async function measure(workspaces: number): Promise<Map<string, readonly [number
   for (const [name, read] of Object.entries(READS)) {
     const times: number[] = []
     for (let count = 0; count < REQUESTS + 20; count += 1) {
-      const { c = '', w = '' } = rows[upTo(workspaces) - 1] ?? {}
+      const { c = '', w = '' } = rows[Math.floor(random() * workspaces)] ?? {}
       const before = performance.now()
       await server.call(read({ workspaceId: w, contentId: c }))
       // The first ones prepare statements.

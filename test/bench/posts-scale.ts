@@ -6,6 +6,7 @@
  * figures are medians. `SMALL`, `LARGE` and `REQUESTS` set other numbers. Ends with an error if an operation takes more
  * than 1.5 times as long in the large workspace.
  */
+import { randomOf } from '../support/random.ts'
 import { machine, median } from './support/process.ts'
 import { startBenchServer } from './support/workspace.ts'
 
@@ -45,15 +46,6 @@ async function send({ body, method, path }: Request): Promise<unknown> {
   return (JSON.parse(text) as { data: unknown }).data
 }
 
-/** A fixed sequence of numbers from 0 to 1, so that both sides get the same times. */
-function sequence(seed: number): () => number {
-  let state = seed
-  return () => {
-    state = (Math.imul(state, 1_664_525) + 1_013_904_223) >>> 0
-    return state / 2 ** 32
-  }
-}
-
 const at = (part: number) => new Date(start + Math.floor(part * YEAR)).toISOString()
 
 /** A workspace with an account of each platform and a queue, without posts. */
@@ -74,7 +66,7 @@ async function workspace(name: string): Promise<Pick<Side, 'workspaceId' | 'acco
 /** A workspace with scheduled posts, made by requests. Twenty of them have a rare word. */
 async function template(): Promise<string> {
   const { accountIds, workspaceId } = await workspace('Template')
-  const next = sequence(1)
+  const next = randomOf(1)
   for (let done = 0; done < SMALL; done += BATCH) {
     const posts = Array.from({ length: Math.min(BATCH, SMALL - done) }, (_, index) => {
       const number = done + index
@@ -140,7 +132,8 @@ interface Made {
 type Operation = (side: Side, count: number) => Request
 
 const targetsOf = ({ accountIds }: Side) => accountIds.map((accountId) => ({ accountId }))
-const times = sequence(2)
+// Seeded, so that both sides get the same times.
+const times = randomOf(2)
 const list = (query: string): Operation => {
   return ({ workspaceId }) => ({ method: 'GET', path: `/api/posts?workspaceId=${workspaceId}&${query}` })
 }

@@ -84,7 +84,7 @@ async function render(work: MediaWork, scene: Scene, format: 'png' | 'mp4', sign
   rmSync(output, { recursive: true })
 }
 
-/** What someone would type who wants the same file. */
+/** The bare ffmpeg command for the same file. */
 async function bareSlideshow(): Promise<void> {
   const list = join(folder, 'list.txt')
   const lines = pictures.flatMap((path) => [`file '${path}'`, `duration ${PICTURE_SECONDS}`])

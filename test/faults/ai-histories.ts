@@ -2,6 +2,7 @@ import { randomUUID } from 'node:crypto'
 import { expect } from 'vitest'
 import type { AiJobData } from '../../src/domains/media/ai/schemas.ts'
 import { beeps } from '../support/beeps.ts'
+import { PASSWORD } from '../support/people.ts'
 import { randomOf } from '../support/random.ts'
 import type { Reply, SendOptions } from '../support/send.ts'
 import { waitFor } from '../support/wait.ts'
@@ -15,7 +16,7 @@ const SOUND_CREDITS = 3
 const KILLS = 0.01
 const CREDITS_PER_MONTH = 10_000
 
-/** A user with a workspace of their own, who plays one history after the other. */
+/** A user with a workspace, who plays one history after the other. */
 export interface Player {
   readonly userId: string
   readonly apiKey: string
@@ -24,7 +25,7 @@ export interface Player {
 }
 
 export async function newPlayer(node: AiNode): Promise<Player> {
-  const body = { email: `${randomUUID()}@example.com`, password: 'correct horse battery staple', name: 'Player' }
+  const body = { email: `${randomUUID()}@example.com`, password: PASSWORD, name: 'Player' }
   const { user } = (await node.call('POST /api/auth/signup', { body })).body
   await node.pool.query('update users set email_verified = true where id = $1', [user._id])
   await node.pool.query(`update subscriptions set plan = 'business' where user_id = $1`, [user._id])

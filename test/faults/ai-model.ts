@@ -29,8 +29,8 @@ const BAD = Object.keys(BEHAVIOURS).filter((one) => one !== 'kill' && one !== 'l
 const KILLS = 0.01
 
 /**
- * A model behind an interface like that of OpenAI (`@copilotkit/aimock`), which misbehaves at random. Each text that it
- * writes contains what it was asked about.
+ * A model behind an OpenAI-compatible API (`@copilotkit/aimock`), which misbehaves at random. Each text that it writes
+ * contains the topic of the request.
  */
 export class UnrulyModel {
   readonly #mock = new LLMock({ host: '127.0.0.1', port: 0 })

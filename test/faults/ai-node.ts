@@ -29,7 +29,7 @@ export class AiNode {
     this.#starting = this.#start()
   }
 
-  /** @param modelUrl of an interface like that of OpenAI */
+  /** @param modelUrl of an OpenAI-compatible API */
   static async start(databaseUrl: string, modelUrl: string): Promise<AiNode> {
     const folder = await mkdtemp(join(tmpdir(), 'crier-ai-'))
     const times = { pollMs: 300, sweepMs: 1_000, graceMs: 2_000, schedulesAfterMs: 0, lockMs: 5_000, stalledMs: 1_000 }

@@ -5,6 +5,7 @@ import PostalMime from 'postal-mime'
 import { Client } from 'pg'
 import { expect, test } from 'vitest'
 import { CrierProcess } from '../support/crier-process.ts'
+import { PASSWORD } from '../support/people.ts'
 import { createDatabase } from '../support/postgres.ts'
 import { PushService } from '../support/push-service.ts'
 import { startRedis } from '../support/redis.ts'
@@ -12,15 +13,14 @@ import { startSmtpServer } from '../support/smtp-server.ts'
 import { waitFor } from '../support/wait.ts'
 import { status, WebhookReceiver } from '../support/webhook-receiver.ts'
 
-const PASSWORD = 'correct horse battery staple'
 /** Another node has the jobs within 30 s, and endpoints that waited for a reply within 50 s. */
 const TAKEN_OVER = { timeoutMs: 180_000 }
 
 const parsed = (raw: string) => PostalMime.parse(raw)
 
 /**
- * A node is killed after the servers of others have got its mail, push message and webhook, and before it has heard that.
- * It cannot know what they have done with them, so the next node sends each again, with the same id.
+ * A node is killed after other servers have got its mail, push message and webhook, and before it gets their replies. It
+ * cannot know whether they were accepted, so the next node sends each again, with the same id.
  */
 test.each(['postgres', 'redis'] as const)(
   'a mail, a push message and a webhook of a killed node arrive, with the same ids, with jobs on %s',
@@ -89,7 +89,7 @@ test.each(['postgres', 'redis'] as const)(
       expect([after.messageId, after.text]).toEqual([before.messageId, before.text])
       expect(pushBefore?.message['notificationId']).toMatch(/^[0-9a-f-]{36}$/)
       expect(pushAfter.message['notificationId']).toBe(pushBefore?.message['notificationId'])
-      // What the push service still holds is replaced.
+      // With the same topic, a push service replaces a message that it has not delivered.
       expect(pushAfter.headers['topic']).toBe(pushBefore?.headers['topic'])
       expect(hookBefore?.headers['webhook-id']).toMatch(/\d$/)
       expect([hookAfter.headers['webhook-id'], hookAfter.raw]).toEqual([

@@ -6,7 +6,7 @@ import { PRICE } from '../support/recording-purpose.ts'
 import { playHistory } from './payment-histories.ts'
 import { PaymentProcess, type Order } from './payment-processes.ts'
 
-/** A process is killed (SIGKILL) at every step of a payment. Whoever looks at the payment next settles it once. */
+/** A process is killed (SIGKILL) at every step of a payment. The next process that looks at the payment settles it once. */
 
 let shop: Shop
 let one: PaymentProcess

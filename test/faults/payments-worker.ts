@@ -1,5 +1,5 @@
 /**
- * Payments in a process of their own, for tests that kill it. It does what the parent asks, and ends itself with SIGKILL at
+ * Payments in a separate process, for tests that kill it. It does what the parent asks, and ends itself with SIGKILL at
  * the step that the parent names. Parent: payment-processes.ts.
  */
 import { loadConfig } from '../../src/config/config.ts'

@@ -1,5 +1,5 @@
 /**
- * A node in a process of its own, for tests that kill it. Its platforms are those of `PLATFORM_SETTINGS`: a sandbox that
+ * A node in a separate process, for tests that kill it. Its platforms are those of `PLATFORM_SETTINGS`: a sandbox that
  * several nodes share. Parent: publishing-world.ts.
  */
 import { appendFileSync } from 'node:fs'

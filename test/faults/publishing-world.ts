@@ -31,7 +31,7 @@ export interface WantedTarget {
 }
 
 /**
- * Several nodes in processes of their own, on one database, with one sandbox in this process. A balancer is not needed:
+ * Several nodes in separate processes, on one database, with one sandbox in this process. A balancer is not needed:
  * requests go to any node that runs.
  */
 export class PublishingWorld {
@@ -181,7 +181,7 @@ export class PublishingWorld {
   }
 }
 
-/** A node in a process of its own. */
+/** A node in a separate process. */
 export class FarNode {
   readonly url: string
   readonly ended: Promise<unknown>

@@ -1,5 +1,5 @@
 /**
- * A node in a process of its own, for tests that kill it. It uses accounts as a job does, when the parent asks for it:
+ * A node in a separate process, for tests that kill it. It uses accounts as a job does, when the parent asks for it:
  * `{ accountId, count }` → `{ accountId, errors }`, with the kind and code of each use that failed.
  */
 import { loadConfig } from '../../src/config/config.ts'

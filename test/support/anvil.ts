@@ -7,7 +7,7 @@ import { encodeDeployData, encodeFunctionData, parseAbi, type Abi, type Hex } fr
 import { HDKey, mnemonicToAccount } from 'viem/accounts'
 import { peerFolder } from './peers.ts'
 
-/** A real Ethereum node with a chain of its own and a token. A block is made only when the test says so. */
+/** A real Ethereum node with its own chain and a token. A block is made only when the test says so. */
 export interface Anvil {
   readonly url: string
   /** The token. It has 18 digits. */

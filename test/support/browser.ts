@@ -1,4 +1,4 @@
-import { chromium, type Browser, type Page } from 'playwright-core'
+import { chromium, type Browser, type BrowserContextOptions, type Page } from 'playwright-core'
 import { toolPath } from './tools.ts'
 
 /** Starts a real headless chromium, which the caller must close. @param flags in addition to the usual ones */
@@ -19,9 +19,9 @@ export interface OpenPage {
   readonly complaints: readonly string[]
 }
 
-/** Opens a page and records its requests and errors. */
-export async function openPage(browser: Browser, url: string): Promise<OpenPage> {
-  const page = await browser.newPage()
+/** Opens a page in a new context and records its requests and errors. */
+export async function openPage(browser: Browser, url: string, options: BrowserContextOptions = {}): Promise<OpenPage> {
+  const page = await browser.newPage(options)
   const requested: string[] = []
   const complaints: string[] = []
   page.on('request', (request) => void requested.push(request.url()))

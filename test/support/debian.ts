@@ -16,7 +16,7 @@ export interface Wanted {
 
 /**
  * Downloads packages to `<state>/archives`.
- * @param state a folder of its own
+ * @param state a separate folder
  * @returns whether it succeeded
  */
 export function download({ alone = [], withDependencies }: Wanted, state: string): boolean {

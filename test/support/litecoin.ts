@@ -11,7 +11,7 @@ export const LITECOIN: Unpacked = { name: 'litecoin', packages: ['litecoind'] }
 
 const LOGIN = 'crier:secret'
 
-/** A real node of Litecoin on a network of its own (regtest), with a wallet for invoices and one that pays. */
+/** A real node of Litecoin on its own network (regtest), with a wallet for invoices and one that pays. */
 export interface Litecoin {
   /** The RPC of the wallet that receives, as Crier is configured with it. */
   readonly url: string

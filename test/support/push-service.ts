@@ -2,6 +2,7 @@ import { createDecipheriv, createECDH, createHmac, randomBytes, type ECDH } from
 import { once } from 'node:events'
 import { createServer, type IncomingHttpHeaders, type Server } from 'node:http'
 import type { AddressInfo } from 'node:net'
+import { buffer } from 'node:stream/consumers'
 import { createLocalJWKSet, jwtVerify } from 'jose'
 
 interface Subscribed {
@@ -36,17 +37,15 @@ export class PushService {
 
   constructor() {
     this.#server = createServer((request, response) => {
-      const pieces: Buffer[] = []
-      request.on('data', (piece: Buffer) => pieces.push(piece))
-      request.on('end', () => {
-        this.#accept(request.url ?? '', request.headers, Buffer.concat(pieces)).then(
+      void buffer(request)
+        .then((body) => this.#accept(request.url ?? '', request.headers, body))
+        .then(
           (status) => status !== undefined && response.writeHead(status).end(),
           (error: unknown) => {
             this.refused.push(String(error))
             response.writeHead(400).end()
           },
         )
-      })
     })
   }
 

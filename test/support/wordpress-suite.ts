@@ -39,7 +39,7 @@ export function wordpressSuite(name: string, start: () => Promise<WordPressSide>
     })
     afterAll(() => side?.stop())
 
-    /** A part with a key of its own. */
+    /** A part with its own key. */
     const part = (text: string, more: Partial<PublishPart> = {}) => {
       count += 1
       const key = `019a0000-0000-7000-8000-${String(count).padStart(12, '0')}`
@@ -158,7 +158,7 @@ export function wordpressSuite(name: string, start: () => Promise<WordPressSide>
       }
     })
 
-    test('two posts with the same title have addresses of their own', async () => {
+    test('two posts with the same title have different addresses', async () => {
       await peer.publish(author, part('One', { title: 'Same title' }))
       await peer.publish(author, part('Two', { title: 'Same title' }))
       const slugs = (await titled('Same title')).map(({ slug }) => slug)

@@ -1,6 +1,7 @@
 import { DAY, HOUR } from '../../src/core/clock.ts'
 import type { Analytics } from '../../src/platforms/analytics.ts'
 import { PlatformError } from '../../src/platforms/error-kinds.ts'
+import { randomOf } from './random.ts'
 
 /** A value as the platform reported it. */
 export interface Reported {
@@ -101,16 +102,5 @@ export class YearOfFigures {
     const found = { likes, comments: Math.floor(likes / 7), shares: Math.floor(likes / 11) }
     for (const [figure, value] of Object.entries(found)) (reports[figure] ??= []).push({ at: now, value })
     return found
-  }
-}
-
-/** Numbers from 0 to 1 that are the same for a seed (mulberry32). */
-export function randomOf(seed: number): () => number {
-  let state = seed
-  return () => {
-    state = (state + 0x6d2b79f5) | 0
-    let mixed = Math.imul(state ^ (state >>> 15), 1 | state)
-    mixed = (mixed + Math.imul(mixed ^ (mixed >>> 7), 61 | mixed)) ^ mixed
-    return ((mixed ^ (mixed >>> 14)) >>> 0) / 4_294_967_296
   }
 }

@@ -3,7 +3,7 @@ import { uuidv7 } from '../../../src/core/id.ts'
 import { houseAccount } from '../../../src/domains/money/ledger/index.ts'
 import { accountId } from '../../../src/domains/money/ledger/accounts.ts'
 
-/** A settlement as somebody would write it for this one purpose: a transaction of prepared statements. */
+/** A settlement written by hand for this one purpose: a transaction of prepared statements. */
 export function handwrittenSettlement(pool: Pool, price: number): (paymentId: string) => Promise<void> {
   const accounts = [
     ['gateway:stripe', -price],

@@ -1,5 +1,5 @@
 /**
- * Sends requests to a server at a steady rate, in a process of its own, so that other work of the benchmark does not count
+ * Sends requests to a server at a steady rate, in a separate process, so that other work of the benchmark does not count
  * as the server's delay. Started by `latency.ts` with its job as the argument; returns its figures in a message.
  */
 import { Agent, get, type RequestOptions } from 'node:http'

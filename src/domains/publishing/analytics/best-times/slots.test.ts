@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { randomOf } from '../../../../../test/support/year-of-figures.ts'
+import { randomOf } from '../../../../../test/support/random.ts'
 import { scoreSlots, SLOTS, type Achievement } from './slots.ts'
 
 /** A value with the standard normal distribution (Box and Muller). */
