@@ -126,7 +126,7 @@ export class SubscriptionPurpose implements Purpose {
     await this.#dependencies.invoices.credit(tx, { paymentId, refundId, amount, reason })
   }
 
-  /** What a customer asks for, or the service itself. Whoever is overdue pays the cycle that is due. */
+  /** What a customer asks for, or the service itself. A customer who is overdue pays the cycle that is due. */
   async #requestOf(sql: Sql, userId: string, input: PurposeInput): Promise<BillingRequest> {
     if (input['request'] !== undefined) return input['request'] as BillingRequest
     const { couponCode: code, extraAccounts, planName, term, ...others } = input

@@ -154,7 +154,7 @@ export const ProrationInput = Input({
   couponCode: Type.Optional(CouponCode),
 })
 
-/** What a preview can be of: a change for more, or further cycles. */
+/** A preview of an upgrade, or with `terms` of a renewal. */
 export const PreviewInput = Input({
   ...ProrationInput.properties,
   terms: Type.Optional(

@@ -4,7 +4,7 @@ export const GatewayUnavailable = defineError({
   code: 'gateway_unavailable',
   status: 503,
   message: 'The payment gateway does not respond at the moment.',
-  cause: 'The gateway cannot be reached, or replies with an error of its own.',
+  cause: 'The gateway cannot be reached, or replies with a server error.',
   fix: 'Try again after Retry-After seconds. A payment that was begun is settled once the gateway responds again.',
 })
 export const GatewayNotConfigured = defineError({

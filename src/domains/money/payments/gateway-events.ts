@@ -35,8 +35,8 @@ const AT_ONCE = 200
 const UNMATCHED = ['received', 'unknown', 'foreign', 'contradicting', 'missed', 'refused'] as const
 
 /**
- * Anyone can send webhooks that are not genuine, so only the newest are kept, cut off, and no more in a minute than show
- * an administrator what is wrong. They cannot fill the disk or keep the database busy.
+ * Limits of stored webhooks with a wrong signature. Anyone can send these, so they must not fill the disk or keep the
+ * database busy. A few are enough for an administrator to see what is wrong.
  */
 const MOST_REFUSED = 100
 const MOST_REFUSED_PER_MINUTE = 20
@@ -136,13 +136,13 @@ export class GatewayEvents {
     return (await this.#insert({ ...row, payload })) === 1
   }
 
-  /** Keeps a webhook that is not genuine. Administrators see from it that a secret or a clock is wrong. */
+  /** Stores a webhook with a wrong signature, so that administrators can see that a secret or a clock is wrong. */
   async #refuse(gateway: string, { body, signature = '' }: WebhookRequest, { message }: AppError): Promise<void> {
     const now = this.#clock.now()
     if (now - this.#refused.since >= MINUTE) this.#refused = { since: now, count: 0 }
     this.#refused.count += 1
     if (this.#refused.count > MOST_REFUSED_PER_MINUTE) return
-    // Its own id is not to be believed: the genuine event may still come.
+    // Not the id in its body: an event that Stripe sends later may have that id.
     const eventId = `refused-${sha256(body)}`
     const payload = { body: storable(body, KEPT_BODY), signature: storable(signature, KEPT_SIGNATURE) }
     const row = { gateway, eventId, type: 'unknown', outcome: 'refused' as const, note: message, paymentId: null }
@@ -230,7 +230,7 @@ export class GatewayEvents {
   }
 }
 
-/** Text as PostgreSQL can keep it in JSON: without zeros and halves of characters. */
+/** Text that PostgreSQL can store in JSON: without null characters and lone surrogates. */
 function storable(text: string, most: number): string {
   return text.slice(0, most).replaceAll('\0', '').toWellFormed()
 }

@@ -50,7 +50,7 @@ export interface GatewayConfig {
   readonly title: string
   readonly kind: 'card' | 'transfer' | 'crypto'
   readonly publicKey: string | null
-  /** The script that asks for the method in the payer's browser. */
+  /** The script that shows the gateway's form in the payer's browser. */
   readonly scriptUrl: string | null
   /** ISO 4217. */
   readonly currencies: readonly string[]

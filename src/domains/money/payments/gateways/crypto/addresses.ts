@@ -33,7 +33,7 @@ export class InvoiceAddresses {
       const index = (last?.index ?? -1) + 1
       const made = await make(index)
       const createdAt = new Date(this.#clock.now())
-      // Whoever was second tries the next number.
+      // The second of two processes tries the next number.
       await tokenInvoices.insert(
         this.#database,
         { index, coin, paymentId, ...made, createdAt },

@@ -14,7 +14,7 @@ export interface CryptoOptions {
   readonly currencies: readonly string[]
 }
 
-/** Payments in one coin or token. Each invoice has an address of its own, and nothing but the chain is believed. */
+/** Payments in one coin or token. Each invoice has its own address, and only the chain decides what was paid. */
 export class CryptoGateway implements Gateway {
   readonly key: string
   readonly config: Gateway['config']

@@ -115,7 +115,7 @@ export const ROUTES: readonly Route[] = [
     if (isPublic && form['client_secret'] !== setup.client_secret) throw missing('setupintent', id)
     return bank.confirmSetup(setup, methodIn(bank, form) ?? '')
   }),
-  // Not of Stripe: what the payer has told the bank, in the frame of the fake.
+  // Only the fake has these: the payer's answer in the frame of the bank.
   route('POST', 'payment_intents/:id/bank_reply/confirm', ({ bank, form, ids: [id = ''] }) => {
     const intent = bank.intent(id)
     if (form['client_secret'] !== intent.client_secret) throw missing('payment_intent', id)

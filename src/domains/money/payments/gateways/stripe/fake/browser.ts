@@ -20,7 +20,7 @@ export const BROWSER_FILES: Readonly<Record<string, readonly [type: string, cont
     return frame
   }
   globalThis.Stripe = (key) => {
-    /** The bank asks in a frame of its own, above the page. */
+    /** Shows the question of the bank in a frame that covers the page. */
     const bankAsks = async (clientSecret) => {
       const frame = frameFor('/js/bank.html', 'Bank')
       frame.style.cssText = 'border:0;position:fixed;inset:0;width:100%;height:100%;z-index:1000;background:#fff'

@@ -74,7 +74,7 @@ export class FakeStripe {
     return `http://127.0.0.1:${(this.#server.address() as AddressInfo).port}`
   }
 
-  /** The script that asks for cards in a browser. */
+  /** The script that shows the form for cards in a browser. */
   get scriptUrl(): string {
     return `${this.url}/js/stripe.js`
   }

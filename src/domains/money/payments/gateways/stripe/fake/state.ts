@@ -1,6 +1,6 @@
 import type { TestCard } from './cards.ts'
 
-/** The objects that the fake keeps. Their fields are those of Stripe's API, as far as Crier or a test uses them. */
+/** The objects that the fake keeps. They have the fields of Stripe's API that Crier or a test uses. */
 
 export interface Customer {
   readonly id: string
