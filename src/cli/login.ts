@@ -34,7 +34,7 @@ export async function login(args: readonly string[], environment: Environment): 
   const email = values.email ?? (await ask('E-mail: ', false))
   const password = await ask('Password: ', true)
   const { deviceFile } = environment
-  const askForCode = () => ask('Code of the authenticator app, or a recovery code: ', true)
+  const askForCode = () => ask('Code from your authenticator app, or a recovery code: ', true)
   saveLogin(environment.file, await logIn(server, { askForCode, deviceFile, email, password }))
   return `Logged in to ${server} as ${email}\n`
 }

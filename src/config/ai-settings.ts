@@ -4,7 +4,7 @@ import { list, optional, text, url } from './setting-readers.ts'
 export const aiSettings = {
   AI_BASE_URL: {
     summary:
-      'Address of a model behind an interface like that of OpenAI, such as http://127.0.0.1:11434/v1. Requires AI_MODELS. Without it, captions are made without a model',
+      'Address of an OpenAI-compatible API, such as http://127.0.0.1:11434/v1. Requires AI_MODELS. Without it, captions are made without a model',
     fallback: 'off',
     parse: optional(url('http', 'https')),
   },

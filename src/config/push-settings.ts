@@ -33,24 +33,28 @@ const pem = (value: string): string => {
 /** Settings of push messages to phones. Web Push needs none. */
 export const pushSettings = {
   FCM_SERVICE_ACCOUNT: {
-    summary: 'Content of the key file (JSON) of a service account of Firebase, for push messages to Android',
+    summary: 'Content of the key file (JSON) of a Firebase service account, for push messages to Android',
     fallback: 'off',
     secret: true,
     parse: optional(serviceAccount),
   },
   FCM_URL: {
-    summary: 'URL of the FCM API, if it is not that of Google',
+    summary: 'URL of the FCM API, if it is not Google’s',
     fallback: 'https://fcm.googleapis.com',
     parse: withDefault(url('https', 'http'), 'https://fcm.googleapis.com'),
   },
   APNS_KEY: {
-    summary: 'Content of the .p8 file of a key of Apple, for push messages to iOS. \\n can stand for line ends',
+    summary: 'Content of the .p8 file of an Apple key, for push messages to iOS. \\n can stand for line ends',
     fallback: 'off',
     secret: true,
     parse: optional(pem),
   },
-  APNS_KEY_ID: { summary: 'ID of that key', fallback: 'none', parse: optional(text) },
-  APNS_TEAM_ID: { summary: 'ID of the team at Apple that the key belongs to', fallback: 'none', parse: optional(text) },
+  APNS_KEY_ID: { summary: 'ID of the key in `APNS_KEY`', fallback: 'none', parse: optional(text) },
+  APNS_TEAM_ID: {
+    summary: 'ID of the Apple developer team that the key belongs to',
+    fallback: 'none',
+    parse: optional(text),
+  },
   APNS_TOPIC: { summary: 'Bundle ID of the iOS app', fallback: 'none', parse: optional(text) },
   APNS_URL: {
     summary: 'URL of APNs. https://api.sandbox.push.apple.com is for apps in development',

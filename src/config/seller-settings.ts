@@ -29,7 +29,7 @@ export const sellerSettings = {
   SELLER_TAX_NUMBER: { summary: 'National tax number of the seller', fallback: 'none', parse: optional(text) },
   SELLER_EMAIL: { summary: 'Address for questions about invoices', fallback: 'none', parse: optional(email) },
   INVOICE_PREFIX: {
-    summary: 'Series of new invoices. Credit notes have a series of their own, with a C at its end',
+    summary: 'Series of new invoices. Credit notes have a separate series, with a C at its end',
     fallback: 'INV',
     parse: withDefault(prefix, 'INV'),
   },

@@ -4,7 +4,7 @@ interface Segment {
   readonly at: number
 }
 
-/** The segments before the image data, as far as these bytes contain them (ITU T.81, annex B). */
+/** The segments before the image data that these bytes contain (ITU T.81, annex B). */
 export function* jpegSegments(head: Buffer): Generator<Segment> {
   for (let at = 2; at + 9 < head.length;) {
     if (head[at] !== 0xff) return

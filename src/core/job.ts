@@ -117,10 +117,7 @@ export interface JobDeclaration<S extends TSchema> {
   readonly timeoutMs?: number
   /** The data holds a secret. It is stored encrypted and never shown. */
   readonly sealed?: true
-  /**
-   * Runs the job also while its service is switched off, for jobs that hold their work themselves and say so. Other jobs
-   * wait.
-   */
+  /** Runs the job even while its service is switched off, because its code checks the switch. Other jobs wait. */
   readonly whileOff?: 'runs'
   /** Members with this scope receive the progress and the result of the workspace's jobs. */
   readonly seenBy?: JobAudience

@@ -38,7 +38,7 @@ export interface NotifiedResource {
 export interface NotificationType<S extends TObject = TObject> {
   readonly name: `${string}.${string}`
   readonly kind: NotificationKind
-  /** When it is sent and to whom. */
+  /** When it is sent, and to which users. */
   readonly summary: string
   /** Members without this scope are not notified. Absent if it does not depend on a workspace. */
   readonly scope?: Scope
@@ -58,7 +58,7 @@ export interface NotificationType<S extends TObject = TObject> {
   readonly urgent?: true
   /** How long push services keep it for a device that is off. A day when absent. */
   readonly ttlSeconds?: number
-  /** The domain sends the mail itself, to users whose settings want one: a reply to a ticket continues its thread. */
+  /** The domain sends the mail itself, to users who want one: a reply to a ticket must continue the thread of mails. */
   readonly ownMail?: true
   /** The mail is always sent at once: it is a part of the contract with the customer. */
   readonly mandatory?: true

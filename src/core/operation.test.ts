@@ -54,7 +54,7 @@ test.each<[string, object]>([
   ['a turn with a prelude', { turn: true, prelude: async () => undefined }],
   ['a read with a signed link', { ...GET, ...FILE, link: true }],
   ['a read with a ticket', { ...GET, ticket: 'ticket' }],
-  ['a public operation with a token of its own', { access: 'public', workspace: undefined, bearer: 'own' }],
+  ['a public operation with its own token', { access: 'public', workspace: undefined, bearer: 'own' }],
   ['a call over a socket', { socket: true }],
   ['an operation for users whose address is not confirmed', { access: 'user', unconfirmed: true }],
   ['a form with a file', { upload: { kind: 'form', maxBytes: 1 } }],

@@ -7,8 +7,8 @@ export interface ExportedRows {
   /** Columns that are left out: secrets, internal values, and what says something about other people. */
   readonly omit?: readonly string[]
   /**
-   * For rows that stand for a stored file: its key in the storage, of the row's columns. The column `name` is the name of
-   * the file. Files of a workspace are in the archive while the person is a member of it.
+   * The storage key of a row's file. The column `name` is the name of the file. Files of a workspace are in the archive
+   * while the person is a member of it.
    */
   readonly content?: (row: Readonly<Record<string, string>>) => string
 }

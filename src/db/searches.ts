@@ -34,7 +34,7 @@ export class Searches {
   }
 
   /**
-   * Runs `search` in a transaction of its own.
+   * Runs `search` in a separate transaction.
    * @throws AppError search_too_broad when a statement exceeded the timeout; overloaded when too many searches wait
    */
   async run<T>(workspaceId: string, search: (sql: Sql) => Promise<T>): Promise<T> {

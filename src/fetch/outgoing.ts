@@ -80,7 +80,7 @@ export class Outgoing {
   readonly #http: HttpAgent
   readonly #https: HttpsAgent
 
-  /** @param mostSockets connections to one host. Infinity when the caller bounds its requests */
+  /** @param mostSockets connections to one host. Infinity if the caller limits its requests */
   constructor(rules: TargetRules = {}, mostSockets: number = MOST_SOCKETS) {
     this.#rules = rules
     const options = { keepAlive: true, maxSockets: mostSockets, maxFreeSockets: 8, timeout: IDLE_MS }

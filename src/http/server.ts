@@ -341,7 +341,7 @@ interface Served {
 
 /**
  * When a request counts toward the limit of concurrent requests: at once, when its body has arrived, or never. Uploads
- * have limits of their own, and operations that report the server's state are never refused.
+ * have separate limits, and operations that report the server's state are never refused.
  */
 type Count = 'at once' | 'with its body' | 'upload' | 'never'
 

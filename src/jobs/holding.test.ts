@@ -27,7 +27,7 @@ const declare = (name: `${string}.${string}`, queue: 'default' | 'media' | 'mail
 const plain = declare('shop.plain', 'default')
 const heavy = declare('shop.heavy', 'media')
 const other = declare('office.plain', 'default')
-/** Runs by itself what it must, as publication does. */
+/** Not in `serviceOf`, so it always runs. */
 const own = declare('shop.own', 'default')
 const jobs = [plain, heavy, other, own]
 const serviceOf = new Map([

@@ -10,7 +10,7 @@ export interface HoldingOptions {
   readonly switches: Pick<WatchedSwitches, 'isOn' | 'onChange'>
   /** The service of each job that waits while its service is switched off, by the name of the job. */
   readonly serviceOf: ReadonlyMap<string, string>
-  /** How often held jobs are looked for without a change, because another node may have held them a moment late. */
+  /** How often to look for held jobs without a change: another node may have held them just after it. */
   readonly everyMs: number
 }
 
@@ -28,7 +28,7 @@ const holdDue = (line: 'is null' | 'is not null') => `
   update outbox o set state = 'held', updated_at = $1 from due, ${NOT_WAITED_FOR} where o.id = due.id
   returning o.id`
 
-/** A row that the backend has given to a worker. An attempt that runs elsewhere can still end the job. */
+/** For a row that a worker was given. If another attempt still runs, it can end the job. */
 const HOLD_GIVEN = `update outbox set state = 'held', updated_at = $1 where id = $2 and state in ('queued', 'running')`
 
 const RELEASE = `

@@ -48,7 +48,7 @@ const UNASKED: readonly MailLimit[] = [
   { per: 'recipient', most: 15, withinMs: DAY },
 ]
 
-/** Mails that a member has sent to somebody else. */
+/** Limits of mails that a member sends to other people. */
 const INVITATIONS: readonly MailLimit[] = [
   { per: 'recipient and workspace', most: 3, withinMs: HOUR },
   { per: 'recipient and workspace', most: 6, withinMs: DAY },

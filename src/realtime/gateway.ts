@@ -52,7 +52,7 @@ export interface GatewayOptions {
   readonly trustedProxies: number
   /** Whether clients may use polling instead of WebSocket. */
   readonly polling: boolean
-  /** Sockets are told which services are off. */
+  /** Sockets get an event for each service that is switched off or on. */
   readonly switches: WatchedSwitches
   readonly eventTypes: ReadonlyMap<string, EventType>
   readonly coordination: Coordination

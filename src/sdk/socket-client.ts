@@ -159,7 +159,7 @@ export class SocketClient {
   }
 }
 
-/** While a service was off, its operations could not say what was missed. */
+/** While a service was off, the client could not ask it for what it has missed. */
 function isSwitchedOn(name: string, message: unknown): boolean {
   return name === 'service.updated' && (message as { enabled: boolean }).enabled
 }

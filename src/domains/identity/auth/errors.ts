@@ -28,7 +28,7 @@ export const TooManyAttempts = defineError({
   message: 'Too many failed attempts for this email address.',
   cause:
     'After several consecutive failures an address is locked. The time doubles with each failure, up to 15 minutes. Addresses without an account are locked in the same way. Failures from known networks and devices of the account are counted separately.',
-  fix: 'Wait for the number of seconds in Retry-After. For a password, you can also send the `deviceToken` of an earlier sign-in, or reset the password. A code from an authenticator app needs the current one, and a mailed code can be requested again meanwhile.',
+  fix: 'Wait for the number of seconds in Retry-After. For a password, you can also send the `deviceToken` of an earlier sign-in, or reset the password. For an authenticator app, send the current code. A mailed code can be requested again in the meantime.',
 })
 export const WrongCode = defineError({
   code: 'wrong_code',

@@ -68,7 +68,8 @@ const CHANGING = {
 /** A setting that is accepted must have an effect. @throws AppError validation_failed */
 function requireNoShortener({ linkShortening }: Static<typeof PublishingChange>): void {
   if (linkShortening?.enabled !== true) return
-  const message = 'must be false: this server has no link shortener. Use short links of your own in your posts'
+  const message =
+    'must be false: this server has no link shortener. You can write short links of another service in your posts'
   throw ValidationFailed({ errors: [{ path: '/body/linkShortening/enabled', code: 'unavailable', message }] })
 }
 
@@ -77,7 +78,7 @@ export const updatePublishingSettings = operation({
   route: 'PATCH /api/users/me/settings/publishing',
   summary: 'Update your publishing settings',
   description:
-    'Objects are merged with the stored settings. Lists are replaced. They complete your new posts, which show the result: see createPost. Posts that exist, imports and drafts made of ideas are not changed. `autoRetry` also counts for posts that are waiting. `linkShortening` cannot be enabled on this server.',
+    'Objects are merged with the stored settings. Lists are replaced. They fill in what new posts leave out: see createPost. Existing posts, imports and drafts of ideas are not changed. `autoRetry` also applies to posts that are already waiting. `linkShortening` cannot be enabled on this server.',
   body: PublishingChange,
   example: { body: { utm: { enabled: true }, queueSlots: [{ weekday: 'monday', time: '09:30' }] } },
   handle: async ({ body, caller, ifMatch, users }) => {
@@ -102,7 +103,7 @@ export const updateUiPreferences = operation({
   route: 'PATCH /api/users/me/settings/ui',
   summary: 'Update your interface preferences',
   description:
-    '`language` is that of your mails and notifications. The others are kept for clients: the pages of this server follow the browser.',
+    '`language` is the language of your mails and notifications. The other preferences are stored for clients. The pages of this server use the language of the browser.',
   body: UiChange,
   example: { body: { theme: 'dark', calendarStartDay: 'sunday' } },
   handle: async ({ body, caller, ifMatch, users }) =>

@@ -39,7 +39,7 @@ export const getServiceStatus = operation({
 export const toggleService = operation({
   route: 'POST /api/services/{serviceKey}/toggle',
   summary: 'Switch a service on or off',
-  description: `Without \`enabled\` the service is toggled. All nodes apply the change within a second: operations of a service that is off return 503 \`service_disabled\`, over REST and sockets, sockets get \`service.updated\`, and due jobs wait with the state \`held\`. Jobs that already run end. When the service is switched on, its jobs go on; no attempt is counted. Posts that are due while \`posts\` is off stay scheduled and say why. ${[...ALWAYS_ON].join(', ')} cannot be switched off.`,
+  description: `Without \`enabled\` the service is toggled. All nodes apply the change within a second: operations of a service that is off return 503 \`service_disabled\`, over REST and sockets, sockets get \`service.updated\`, and due jobs wait with the state \`held\`. Running jobs finish. When the service is switched on, its jobs continue, and no attempt is lost. Posts that are due while \`posts\` is off stay scheduled and say why. ${[...ALWAYS_ON].join(', ')} cannot be switched off.`,
   access: 'admin',
   path: ServicePath,
   body: Input({ enabled: Type.Optional(Type.Boolean()) }),

@@ -5,7 +5,8 @@ import { Type } from '../../../core/schema.ts'
 export const invitationReceived = notificationType({
   name: 'invitation.received',
   kind: 'teamInvitation',
-  summary: 'You were invited to a workspace, if your address had an account. The mail of the invitation is sent anyway',
+  summary:
+    'You were invited to a workspace. Sent if your address has an account; the invitation itself is always mailed',
   data: Type.Object({ invitationId: Type.String(), invitedTo: Type.String() }),
   example: { invitationId: EXAMPLE.invitationId, invitedTo: 'Acme' },
   resource: ({ invitationId }) => ({ kind: 'invitation', id: invitationId }),
@@ -15,7 +16,7 @@ export const invitationReceived = notificationType({
 export const memberJoined = notificationType({
   name: 'member.joined',
   kind: 'memberJoined',
-  summary: 'Somebody has accepted an invitation. To members who manage the team',
+  summary: 'Somebody has accepted an invitation. Sent to members who manage the team',
   scope: 'team:manage',
   data: Type.Object({ userId: Type.String() }),
   example: { userId: EXAMPLE.userId },

@@ -25,7 +25,7 @@ export const startPasskeyRegistration = operation({
   route: 'POST /api/auth/passkeys/options',
   summary: 'Start to register a passkey',
   description:
-    'Needs a login within the last 10 minutes, or your password, and a code if the second factor is on. The page `/passkey` of this server does all of this. A page of your own gives `options` to `PublicKeyCredential.parseCreationOptionsFromJSON()` and calls `navigator.credentials.create()`, and sends the result to POST /api/auth/passkeys.',
+    'Needs a login within the last 10 minutes, or your password, and a code if the second factor is on. The page `/passkey` of this server does all of this. Your own page passes `options` to `PublicKeyCredential.parseCreationOptionsFromJSON()`, calls `navigator.credentials.create()`, and sends the result to POST /api/auth/passkeys.',
   access: 'user',
   body: Proof,
   bodyOptional: true,
@@ -118,7 +118,7 @@ export const startPasskeySignIn = operation({
   route: 'POST /api/auth/passkeys/sign-in/options',
   summary: 'Start a sign-in with a passkey',
   description:
-    'The page `/passkey` of this server does all of this. A page of your own gives `options` to `PublicKeyCredential.parseRequestOptionsFromJSON()` and calls `navigator.credentials.get()`, and sends the result to POST /api/auth/passkeys/sign-in. The user chooses the passkey, so no email address is needed.',
+    'The page `/passkey` of this server does all of this. Your own page passes `options` to `PublicKeyCredential.parseRequestOptionsFromJSON()`, calls `navigator.credentials.get()`, and sends the result to POST /api/auth/passkeys/sign-in. The user chooses the passkey, so no email address is needed.',
   access: 'public',
   limit: 'auth',
   returns: { 200: Envelope(PasskeyRequestOptions) },
