@@ -1,7 +1,7 @@
 import type { RelayMessage } from '../relay/relay-message.ts'
 import { classify, VIDEO } from '../rtmp/flv.ts'
 
-/** The format of a stream, as far as an encoder of renderings depends on it. Another format needs a new encoder. */
+/** The parts of a stream’s format that an encoder of renderings depends on. Another format needs a new encoder. */
 export interface StreamFormat {
   /** Codec and decoder configuration of the video. Null before the configuration arrives. */
   readonly video: { readonly codec: string; readonly configuration: Buffer } | null

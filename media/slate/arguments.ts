@@ -13,7 +13,7 @@ export interface SlateFormat {
   readonly profile: 'baseline' | 'main' | 'high'
 }
 
-/** The picture for streams without a picture of their own, and the color of the area around it. */
+/** The picture for streams without their own picture, and the color of the area around it. */
 const CARD = { path: fileURLToPath(new URL('card.png', import.meta.url)), padding: '0x14181f' }
 
 /**

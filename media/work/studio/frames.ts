@@ -10,7 +10,7 @@ import { cropped, draw, flatten, type Bitmap, type Sprite } from './sprite.ts'
 interface Shown {
   readonly layer: ShownLayer
   readonly motion: Motion
-  /** Tells its pixels apart from those of other moments: the frame of a video, or the state of a waveform. */
+  /** The frame of a video, or the state of a waveform. Other pixels have another number. */
   readonly content: number
   readonly bars: Bars | undefined
 }
@@ -18,15 +18,15 @@ interface Shown {
 const AT_REST = { aroundX: 0, aroundY: 0, dx: 0, dy: 0, scale: 1, rotation: 0, opacity: 1 }
 
 /**
- * Draws the frames of a page. Layers that stand still are painted together, once. The others are painted by themselves, once,
- * and then only moved, because painting a page takes much longer than copying pixels.
+ * Draws the frames of a page. Still layers are painted together, once. Each other layer is painted once and then moved,
+ * because painting a page takes much longer than copying pixels.
  */
 export class PageFrames {
   readonly #painter: PagePainter
   readonly #context: WorkContext
   readonly #clips = new Map<VideoLayer, Clip>()
   #ground: { readonly key: string; readonly bitmap: Bitmap } | undefined
-  /** What the last frame has used. Null for what is invisible. */
+  /** The sprites of the last frame. Null for invisible ones. */
   #sprites = new Map<string, Sprite | null>()
 
   private constructor(painter: PagePainter, context: WorkContext) {

@@ -11,7 +11,7 @@ export interface Pixels {
   readonly data: Buffer
 }
 
-/** What layers show at a moment, beyond their own fields. */
+/** What layers show at a moment, besides their own fields. */
 export interface Content {
   /** Of layers that show media. */
   readonly media: ReadonlyMap<ShownLayer, Pixels>
@@ -33,7 +33,7 @@ export interface Canvas {
   readonly top: number
   readonly width: number
   readonly height: number
-  /** Nothing is behind the layers without it. */
+  /** Transparent when absent. */
   readonly background?: string | undefined
 }
 

@@ -105,7 +105,7 @@ export class PagePainter {
     return { ...this.page, data }
   }
 
-  /** A layer that moves, with what of it is outside of the page. Undefined if nothing of it is visible. */
+  /** A layer that moves, also the parts that are outside of the page. Undefined if it is fully transparent. */
   async solo(layer: ShownLayer, bars?: Bars): Promise<Sprite | undefined> {
     const canvas = await this.#canvasOf(layer)
     if (canvas.width * canvas.height > MOST_SPRITE_PIXELS) {
@@ -129,7 +129,7 @@ export class PagePainter {
     return this.#renderer.render(node, { width, height, format: 'raw', signal: this.#context.signal })
   }
 
-  /** What a rotated layer covers. A text can be larger than its layer. */
+  /** The area that a rotated layer covers. A text can be larger than its layer. */
   async #canvasOf(layer: ShownLayer): Promise<Canvas> {
     const { rotation = 0 } = layer
     const size = layer.kind === 'text' ? await this.#measure(layer, this.#sizes.get(layer)) : layer

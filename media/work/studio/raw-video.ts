@@ -1,6 +1,6 @@
 /**
- * Frames with times for ffmpeg, as Matroska with uncompressed video (RFC 9559). A frame lasts until the next one, so a picture
- * that stands still is sent once. Raw video has no times, and a list of files would need a file for every frame.
+ * Frames with times for ffmpeg, as Matroska with uncompressed video (RFC 9559). A frame lasts until the next one, so a still
+ * picture is sent once. Raw video has no times, and a list of files would need a file for every frame.
  */
 
 /** @param framesPerSecond the unit of the times of frames */

@@ -5,13 +5,13 @@ import type { WorkContext } from '../process/context.ts'
 import { secondsOf, spanOf } from './motion.ts'
 import type { Animation, Scene, ScenePage } from './scene.ts'
 
-/** The end of the sound of the whole video, during which it gets silent. */
+/** How long the sound of the whole video fades out at its end. */
 const FADE_SECONDS = 1
 
 /** What is heard in a video, and when. */
 interface Sound {
   readonly pointer: string
-  /** Most videos have sound. One without is shown all the same. */
+  /** A video without sound is shown anyway. */
   readonly isOptional: boolean
   readonly path: string
   readonly volume: number
@@ -100,7 +100,7 @@ function fadeOf(animation: Animation | undefined): number {
   return animation?.effect === 'fade' ? animation.seconds : 0
 }
 
-/** @throws MediaWorkError if something that is only heard has no sound */
+/** @throws MediaWorkError if a file that must have sound has none */
 async function hasSound({ isOptional, path, pointer }: Sound, context: WorkContext): Promise<boolean> {
   try {
     const { audio } = await probeWorkable({ path, kind: await fileKind(path), probed: undefined }, context)

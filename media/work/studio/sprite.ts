@@ -108,7 +108,7 @@ function divided(product: number): number {
   return (rounded + (rounded >> 8)) >> 8
 }
 
-/** Draws a sprite that is scaled, rotated or between pixels: each pixel of the frame is mixed of the four nearest ones. */
+/** Draws a sprite that is scaled, rotated or between pixels. Each pixel of the frame is a mix of the four nearest ones. */
 function sample(frame: Bitmap, sprite: Sprite, drawing: Drawing): void {
   const { aroundX, aroundY, dx, dy, opacity, rotation, scale } = drawing
   const angle = (rotation * Math.PI) / 180

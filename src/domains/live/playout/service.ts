@@ -198,7 +198,7 @@ export class PlayoutService {
   async #rendered(turn: Turn, renditionId: string): Promise<void> {
     for (const row of await broadcastsAwaiting(turn.sql, turn.workspaceId, renditionId)) {
       if (await this.#updateFiles(turn, row)) {
-        // In a turn of its own, because a broadcast that cannot start must not fail the rendition.
+        // In a separate turn, because a broadcast that cannot start must not fail the rendition.
         if (row.status === 'preparing') turn.job(beginBroadcast, { broadcastId: row.id })
       }
     }

@@ -51,7 +51,7 @@ export const SessionSeries = named(
     endedAt: Nullable(Timestamp),
     stepSeconds: whole('The length of a step. Longer sessions have longer steps'),
     peakViewers: whole('The most viewers of the preview at the same time'),
-    publisherSeconds: maybe('Seconds with a publisher, as far as they were measured. Null if nothing was measured'),
+    publisherSeconds: maybe('Measured seconds with a publisher. Null if nothing was measured'),
     bitrate: maybe('Bits per second that the publisher sent, on average over the time in which it sent'),
     points: Type.Array(Point),
     destinations: Type.Array(Destination),

@@ -24,7 +24,7 @@ export const streamStarted = notificationType({
 export const streamInterrupted = notificationType({
   name: 'stream.interrupted',
   kind: 'streamInterrupted',
-  summary: 'The publisher of a live stream has disconnected. To members who manage streams',
+  summary: 'The publisher of a live stream has disconnected. Sent to members who manage streams',
   scope: 'streams:manage',
   data: Type.Object(stream),
   example: aStream,
@@ -37,7 +37,7 @@ export const streamInterrupted = notificationType({
 export const streamDestinationFailed = notificationType({
   name: 'stream.destinationFailed',
   kind: 'streamInterrupted',
-  summary: 'A destination of a live stream refuses it, and is not tried again. To members who manage streams',
+  summary: 'A destination of a live stream refuses it, and is not tried again. Sent to members who manage streams',
   scope: 'streams:manage',
   data: Type.Object({ ...stream, destination: Type.String(), reason: Type.String() }),
   example: { ...aStream, destination: 'Twitch', reason: 'The server does not accept the stream key.' },
@@ -50,7 +50,7 @@ export const streamDestinationFailed = notificationType({
 export const streamEnded = notificationType({
   name: 'stream.ended',
   kind: 'streamEnded',
-  summary: 'A stream that was live has ended without somebody stopping it',
+  summary: 'A live stream has ended, and nobody has stopped it',
   scope: 'streams:read',
   data: Type.Object({ ...stream, cause: Type.String() }),
   example: { ...aStream, cause: 'source_lost' },
@@ -61,7 +61,7 @@ export const streamEnded = notificationType({
 export const streamMinutesLow = notificationType({
   name: 'stream.minutesLow',
   kind: 'streamingMinutesLow',
-  summary: 'The streaming minutes of the plan are running out during a session. To members who manage streams',
+  summary: 'The streaming minutes of the plan are running out during a session. Sent to members who manage streams',
   scope: 'streams:manage',
   data: Type.Object({ streamId: Type.String(), minutes: Type.Integer() }),
   example: { streamId: EXAMPLE.streamId, minutes: 10 },
