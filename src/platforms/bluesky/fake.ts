@@ -23,7 +23,7 @@ const APP_PASSWORD = /^[a-z0-9]{4}(?:-[a-z0-9]{4}){3}$/
 const POST = 'app.bsky.feed.post'
 
 /**
- * A PDS as far as the sandbox needs it: app passwords and OAuth, sessions with rotating tokens, records, blobs, videos and
+ * The parts of a PDS that the sandbox needs: app passwords and OAuth, sessions with rotating tokens, records, blobs, videos and
  * identities. Every handle below `.test` exists, and its first app password is the one that signs in first.
  */
 export function blueskyFake({ clock, state }: FakeOptions<State>): Fake<State> {

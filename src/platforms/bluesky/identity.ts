@@ -2,7 +2,7 @@ import { PlatformError } from '../error-kinds.ts'
 import type { PlatformContext } from '../platform.ts'
 import { serverOf, TITLE, urlOf, type Server } from './servers.ts'
 
-/** A DID document (W3C Decentralized Identifiers), as far as atproto uses it. */
+/** A DID document (W3C Decentralized Identifiers): the parts that atproto uses. */
 export interface DidDocument {
   readonly id: string
   readonly alsoKnownAs?: readonly string[]

@@ -5,7 +5,7 @@ import type { AccountContext, PlatformContext, PlatformSettings } from '../platf
 export const TITLE = 'Reddit'
 
 /**
- * Reddit refuses clients without a User-Agent of their own. Its form is `<platform>:<app id>:<version> (by /u/<name>)`;
+ * Reddit refuses clients without their own User-Agent. Its form is `<platform>:<app id>:<version> (by /u/<name>)`;
  * the operator's name is not known here (github.com/reddit-archive/reddit/wiki/API, 2026-11).
  */
 export function userAgent({ clientId = 'unknown' }: PlatformSettings): string {

@@ -5,7 +5,7 @@ import type { RuleId } from './rule.ts'
 import { breach, counted, general, missing, shown } from './problem.ts'
 import { spansOf, type Span } from './spans.ts'
 
-/** Rules about links, mentions and hashtags. Few platforms have one, so most texts are not searched for them. */
+/** Rules about links, mentions and hashtags. Few platforms have one, so most texts need no search for them. */
 const OF_SPANS: readonly RuleId[] = ['hashtags.max', 'mentions.max', 'links.max', 'link.shortened']
 
 /** Checks the text of one part. @param at the pointer of the part: empty, or `/thread/0` */

@@ -6,7 +6,7 @@ import type { CountingMethod } from './rule.ts'
 const URL_LENGTH = 23
 /** A user at another server: the local part, and the host. */
 const REMOTE_MENTION = /(?<![\w/])@(\w+(?:[\w.-]*\w)?)@[\p{L}\p{N}.-]*[\p{L}\p{N}]/gu
-/** A URL as far as Mastodon shows it as a link: with its protocol. Punctuation at the end does not belong to it. */
+/** A URL that Mastodon shows as a link: with its protocol, and without punctuation at the end. */
 const LINK = /(?<![\p{L}\p{N}@/])https?:\/\/[\p{L}\p{N}.-]*[\p{L}\p{N}](?::\d+)?(?:[/?#][^\s<>]*)?/giu
 const AFTER_LINK = /[!*"'「」;:=,.$%[\]~|@?)]+$/u
 /** Emoji, with everything that makes one of several code points: tones, joiners, flags, keycaps. */
@@ -39,7 +39,7 @@ export function countText(counting: CountingMethod, text: string): number {
   return METHODS[counting](text)
 }
 
-/** What no text of this length exceeds, in UTF-16 units, by a counting that does not depend on links. */
+/** The most that a UTF-16 unit can count, for methods that do not depend on links. */
 const MOST_PER_UNIT: Readonly<Partial<Record<CountingMethod, number>>> = {
   characters: 1,
   graphemes: 1,
@@ -49,13 +49,13 @@ const MOST_PER_UNIT: Readonly<Partial<Record<CountingMethod, number>>> = {
 }
 
 /**
- * Whether a text fits a limit for certain, without counting it. Most texts are far below their limit, and exact
- * counting costs as much as all other checks of a post. Where it is not certain, the text has to be counted.
+ * Whether a text certainly fits a limit. False if it has to be counted. Most texts are far below their limit, and exact
+ * counting costs as much as all other checks of a post.
  */
 export function fitsForSure(counting: CountingMethod, text: string, limit: number): boolean {
   const perUnit = MOST_PER_UNIT[counting]
   if (perUnit !== undefined) return text.length * perUnit <= limit
-  // A link counts as much as 23 units, however short it is, and every link has a dot or a protocol.
+  // Every link counts 23 units, even a shorter one, and has a dot or a protocol.
   let most = 0
   for (let index = 0; index < text.length && most <= limit; index += 1) {
     const unit = text.charCodeAt(index)
@@ -68,7 +68,7 @@ const DOT = 46
 const COLON = 58
 /** Below it, no character grows in Unicode's normal form C, and X counts each as one. */
 const FIRST_WIDE = 0x300
-/** X counts most characters beyond as two, of the normal form C, in which one unit becomes up to three. */
+/** X counts most other characters as two, after normalization to form C, which turns one unit into up to three. */
 const MOST_PER_WIDE = 6
 
 /**

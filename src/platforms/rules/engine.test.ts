@@ -201,7 +201,7 @@ describe('files', () => {
     expect(sides(600, 401)).toMatchObject([{ rule: 'image.maxSides', limit: 1_000, actual: 1_001 }])
   })
 
-  it('has a rule of its own for animated images beside other files, where the platform has one', () => {
+  it('has a separate rule for animated images beside other files, where the platform has one', () => {
     const rules: Rule[] = [
       { id: 'media.mixed', value: 1, ...SOURCE },
       { id: 'gif.max', value: 1, ...SOURCE },

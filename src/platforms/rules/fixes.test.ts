@@ -253,7 +253,7 @@ it('splits a part in the middle of a thread', () => {
   expect(check(platform, limits, after)).toEqual([])
 })
 
-it('splits a part that has a limit of its own', () => {
+it('splits a part that has its own limit', () => {
   const rules: Rule[] = [...RULES, { id: 'thread.textMax', value: 10, counting: 'characters', ...SOURCE }]
   const tight = effectiveLimits({ rules })
   const content = {

@@ -141,7 +141,7 @@ function withAltText(content: PostContent, { pointer, text }: { pointer: string;
 
 const TYPES = { h264: 'video/mp4', jpeg: 'image/jpeg', png: 'image/png', webp: 'image/webp' } as const
 
-/** The facts of the rendition, as far as the settings determine them. */
+/** The facts of the rendition that its settings determine. */
 function madeOf(file: PostMedia, { codec, crop, fps, height, maxBytes, trim, width }: RenditionRequest): PostMedia {
   const isVideo = codec === 'h264'
   const [across = 0, down = 1] = crop?.split(':').map(Number) ?? []

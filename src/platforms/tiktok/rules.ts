@@ -41,7 +41,7 @@ export const rules: readonly Rule[] = [
     confidence: 'vendor',
     note: 'TikTok’s guide states no shortest video.',
   },
-  { id: 'video.maxSeconds', value: 600, ...MEDIA, note: 'Each creator has a limit of their own, up to this one.' },
+  { id: 'video.maxSeconds', value: 600, ...MEDIA, note: 'Each creator has an individual limit, up to this one.' },
   { id: 'video.minWidth', value: 360, ...MEDIA },
   { id: 'video.minHeight', value: 360, ...MEDIA },
   { id: 'video.minFps', value: 23, ...MEDIA },

@@ -146,7 +146,7 @@ describe('finding the REST API', () => {
 })
 
 describe('the sign-in', () => {
-  test('asks for a password with a name and an id of its own, and takes the state back', async () => {
+  test('asks for a password with its own name and id, and takes the state back', async () => {
     const peer = await FakePlatform.start(wordpress)
     closing.push(() => peer.stop())
     const { url } = await authorize(peer, {})

@@ -165,7 +165,7 @@ export function terms({ request, state, user }: PostRequest, taxonomy: 'category
   const known = state.terms.filter((term) => term.taxonomy === taxonomy)
   if (method === 'GET')
     return json(200, known.map(view), { 'X-WP-Total': String(known.length), 'X-WP-TotalPages': '1' })
-  // Whoever may assign tags may create them; categories are for editors.
+  // Users who can assign tags can create them; only editors can create categories.
   if (user === undefined || !can(user, taxonomy === 'category' ? 'manage_categories' : 'edit_posts')) {
     return failure(
       user ? 403 : 401,

@@ -136,7 +136,7 @@ async function find(context: AccountContext, part: PublishPart, { slug }: State)
   return found === undefined ? undefined : remoteOf(found)
 }
 
-/** A comment has no address of its own: it is the user’s comment on this post with the same text. */
+/** A comment has no address. It is the user’s comment on this post with the same text. */
 async function findComment(context: AccountContext, part: PublishPart): Promise<RemotePost | undefined> {
   const { createdAt, parent, text } = part
   const author = context.remoteId.split('/').at(-1)

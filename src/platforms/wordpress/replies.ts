@@ -94,7 +94,7 @@ interface Failure {
 }
 
 /**
- * Whether the site has treated the caller as a visitor. A wrong or revoked password often has no error of its own: the
+ * Whether the site has treated the caller as a visitor. A wrong or revoked password often has no specific error: the
  * call fails with whatever a visitor may not do, and with 401 where a user would get 403 (rest_authorization_required_code).
  */
 function isAnonymous(status: number, data: Failure['data']): boolean {
@@ -109,7 +109,7 @@ function kindOfPage(status: number): ErrorKind {
 
 /** What such replies mean. Their pages are too long to show. */
 const PAGES: Readonly<Record<number, string>> = {
-  401: 'The web server asks for a password of its own, before WordPress is reached.',
+  401: 'The web server asks for its own password, before WordPress is reached.',
   403: 'The web server or a security plugin refuses the call.',
   404: 'The REST API was not found. A plugin may have switched it off, or the site has moved.',
   413: 'The web server does not take requests of this size. Its administrator can raise the limit.',

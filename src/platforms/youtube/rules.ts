@@ -76,6 +76,6 @@ export const rules: readonly Rule[] = [
     source: 'developers.google.com, Determine quota cost',
     seen: '2026-11',
     confidence: 'read',
-    note: 'Uploads of all channels of this server together, until midnight Pacific Time. A channel has a limit of its own.',
+    note: 'Uploads of all channels of this server together, until midnight Pacific Time. Each channel has another limit.',
   },
 ]
