@@ -121,7 +121,7 @@ export class IdeaService {
   }
 
   /**
-   * Moves an idea to a place in a column, of its own or of another board.
+   * Moves an idea to a place in a column of this or another board.
    * @throws AppError not_found, validation_failed, conflict, idea_merged, idea_column_full, idea_neighbor_moved
    */
   async move(turn: Turn, id: string, input: IdeaMoveData, userId: string): Promise<OwnIdeaData> {

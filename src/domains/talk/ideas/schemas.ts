@@ -205,7 +205,7 @@ export type IdeaFilter = Static<typeof IdeaQuery>
 
 export const SimilarQuery = Input({
   workspaceId: Id,
-  title: Text(1, 200, { description: 'The title as far as it is written' }),
+  title: Text(1, 200, { description: 'The title, or the part of it that is already written' }),
   boardId: Type.Optional(Id),
   exceptId: Type.Optional(Type.String({ ...Id, description: 'An idea to leave out, such as the one that is edited' })),
 })

@@ -38,7 +38,10 @@ export class TicketNotices {
     await this.#send(tx, ticket, team, 'mail.support.created', [plainText(message.content)])
   }
 
-  /** Tells the user of a reply of the support team, as their settings say, or the team of one of the user: its assignee, or everyone. */
+  /**
+   * Tells the other side of a reply. A reply of the team notifies the user by the channels of their settings. A reply of the
+   * user is mailed to the assignee of the ticket, or to the whole team.
+   */
   async replied(tx: Transaction, ticket: TicketRow, message: MessageRow): Promise<void> {
     if (message.role === 'agent') {
       const data = { ticketId: ticket.id, ticket: ticket.subject, reply: plainText(message.content) }

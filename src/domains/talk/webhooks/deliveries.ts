@@ -74,7 +74,7 @@ export class Deliveries {
     return view(copy, this.#mayRead(member, webhook, copy))
   }
 
-  /** Sends the events of a span again, as far as the endpoint gets them. @throws AppError not_found, conflict */
+  /** Sends the events of a span again that the endpoint is subscribed to. @throws AppError not_found, conflict */
   async replaySpan(turn: Turn, webhookId: string, { after, until = Number.MAX_SAFE_INTEGER }: ReplaySpanData) {
     const webhook = await this.#enabled(turn, webhookId)
     const reader = await this.#upcoming.reader(webhook)
@@ -131,7 +131,7 @@ export class Deliveries {
     turn.job(retryWebhook, { webhookId: id }, { key: `${id}:replay` })
   }
 
-  /** Whoever cannot read an event must not read it here. */
+  /** A member who cannot read an event must not read it here. */
   #mayRead(member: Member, { readerId }: WebhookRow, { personal, type }: DeliveryRow): boolean {
     if (type === TEST_TYPE) return true
     return this.#workspaces.eventLog.mayBeSeen(type, member) && (!personal || member.userId === readerId)

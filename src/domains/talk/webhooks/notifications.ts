@@ -5,7 +5,7 @@ import { Type } from '../../../core/schema.ts'
 export const webhookDisabledNotification = notificationType({
   name: 'webhook.disabled',
   kind: 'webhookDisabled',
-  summary: 'A webhook was disabled by Crier. To the owners, and who created it',
+  summary: 'Crier has disabled a webhook. Sent to the owners of the workspace and to the member who created it',
   scope: 'team:read',
   data: Type.Object({ webhookId: Type.String(), host: Type.String(), cause: Type.String() }),
   example: { webhookId: EXAMPLE.webhookId, host: 'hooks.example.com', cause: 'failing' },

@@ -143,7 +143,7 @@ export const replayWebhookEvents = operation({
   route: 'POST /api/webhooks/{id}/replay',
   summary: 'Send the events of a span again',
   description:
-    'Sends the events after the number `after`, as far as the webhook gets them, in order and with the same `webhook-id` as before. Up to 100 events are added at once: repeat the request with `after` of the reply while `hasMore` is true.',
+    'Sends the events after the number `after` that the webhook is subscribed to, in order and with the same `webhook-id` as before. Up to 100 events are added at once: repeat the request with `after` of the reply while `hasMore` is true.',
   access: 'workspace:manage',
   workspace: owner('webhooks'),
   turn: true,
