@@ -22,7 +22,7 @@ export const analyticsAccountUpdated = event({
 
 export const reportBrandingUpdated = event({
   name: 'reportBranding.updated',
-  summary: 'How the reports of the workspace look has changed',
+  summary: 'The report branding of the workspace has changed',
   scope: 'analytics:read',
   data: BrandingView,
   example: {

@@ -121,7 +121,7 @@ const AccountStats = Type.Object({
     'The sum of what the posts gained of `likes`, `comments`, `shares` and `saves`, of those that the platform reports. Null if it reports none',
   ),
   rates: Type.Array(StatRate),
-  publishedCount: count('Posts that were published in the span, by Crier or elsewhere, as far as they are known'),
+  publishedCount: count('Posts that were published in the span, by Crier or elsewhere, that are known'),
 })
 
 export const PlatformStats = named(

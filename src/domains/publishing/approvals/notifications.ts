@@ -31,7 +31,7 @@ export const approvalReminded = notificationType({
 export const approvalDecided = notificationType({
   name: 'approval.decided',
   kind: 'approvalDecided',
-  summary: 'The review of a post has ended. To who created and who submitted it',
+  summary: 'The review of a post has ended. Sent to its author and to the member who submitted it',
   scope: 'posts:read',
   data: Type.Object({
     postId: Type.String(),

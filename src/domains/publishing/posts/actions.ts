@@ -50,7 +50,7 @@ export class PostActions {
   }
 
   /**
-   * Gives a post a time, or the next free slot of the queue. Targets with a time of their own keep it.
+   * Gives a post a time, or the next free slot of the queue. Targets with their own time keep it.
    * @throws AppError not_found, validation_failed, platform_validation_failed, account_not_usable, post_state_conflict,
    *   queue_full
    */

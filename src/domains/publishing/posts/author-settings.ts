@@ -13,10 +13,10 @@ export const BATCH_SETTINGS: MemoryKey<Map<string, PublishingSettingsData>> = {
   make: () => new Map(),
 }
 
-/** What a post is written with. */
+/** Where settings and accounts are read. */
 interface Place {
   readonly sql: Sql
-  /** Settings and accounts that were read already. */
+  /** Those that are already read. */
   readonly known?: {
     readonly settings: ReadonlyMap<string, PublishingSettingsData>
     readonly accounts: ReadonlyMap<string, PostingAccount>
@@ -25,7 +25,7 @@ interface Place {
 
 /**
  * Applies the publishing settings of an author to a new post: its time zone, its first comment and the campaign parameters
- * of its links. What the request says itself counts more.
+ * of its links. Values in the request take precedence.
  */
 export class AuthorSettings {
   readonly #checks: Pick<PostChecks, 'limits'>
@@ -47,7 +47,7 @@ export class AuthorSettings {
     return utm.enabled ? withCampaign(commented, utm) : commented
   }
 
-  /** Accounts of platforms without comments are left out, because nobody has asked for the comment there. */
+  /** Leaves out accounts of platforms without comments, because the author has not asked for a comment there. */
   async #commented(input: NewPostInput, firstComment: string, { known, sql }: Place): Promise<NewPostInput> {
     const { targets = [], workspaceId } = input
     const ids = targets.map(({ accountId }) => accountId)
@@ -113,7 +113,7 @@ function inText(text: string, utm: Campaign): string {
   return written + text.slice(end)
 }
 
-/** A link with the campaign's parameters. One that has any is not changed: it belongs to another campaign. */
+/** A link with the campaign's parameters. A link that has such parameters already is not changed. */
 export function tagged(link: string, utm: Campaign): string {
   if (!/^https?:\/\//i.test(link) || !URL.canParse(link)) return link
   const names = ['source', 'medium', 'campaign', 'term', 'content'] as const
@@ -123,7 +123,7 @@ export function tagged(link: string, utm: Campaign): string {
   const added = new URLSearchParams()
   for (const name of names) if (utm[name] !== '') added.set(`utm_${name}`, utm[name])
   if (added.size === 0) return link
-  // What the author wrote stays as it is, letter by letter.
+  // The parameters are appended as text, so that nothing else in the link changes.
   const separator = !address.includes('?') ? '?' : /[?&]$/.test(address) ? '' : '&'
   return [`${address}${separator}${added.toString()}`, ...fragment].join('#')
 }

@@ -19,7 +19,7 @@ export interface Timing {
   readonly untimed: readonly WantedTarget[]
   readonly zone: string
   readonly workspaceZone: string | undefined
-  /** Whose slots count while the workspace has no queue. */
+  /** The user whose slots are used while the workspace has no queue. */
   readonly userId: string | undefined
 }
 

@@ -9,7 +9,7 @@ const resource = ({ postId }: { readonly postId: string }) => ({ kind: 'post', i
 export const postPublished = notificationType({
   name: 'post.published',
   kind: 'postPublished',
-  summary: 'A post was published at all its accounts. To who created it',
+  summary: 'A post was published at all its accounts. Sent to its author',
   scope: 'posts:read',
   data: Type.Object(post),
   example: aPost,
@@ -20,7 +20,7 @@ export const postPublished = notificationType({
 export const postFailed = notificationType({
   name: 'post.failed',
   kind: 'postFailed',
-  summary: 'A post could not be published at an account, or not in time. To who created it',
+  summary: 'A post could not be published at an account, or not in time. Sent to its author',
   scope: 'posts:read',
   urgent: true,
   data: Type.Object({ ...post, reason: Type.String() }),
@@ -32,7 +32,7 @@ export const postFailed = notificationType({
 export const postUnconfirmed = notificationType({
   name: 'post.unconfirmed',
   kind: 'postFailed',
-  summary: 'It is not known whether a post was published at an account. To who created it',
+  summary: 'It is not known whether a post was published at an account. Sent to its author',
   scope: 'posts:read',
   urgent: true,
   data: Type.Object({ ...post, reason: Type.String() }),
@@ -48,7 +48,7 @@ const seriesResource = ({ seriesId }: { readonly seriesId: string }) => ({ kind:
 export const recurringPostFailed = notificationType({
   name: 'recurringPost.failed',
   kind: 'postFailed',
-  summary: 'New posts of a recurring post cannot be published as they are. To its author',
+  summary: 'New posts of a recurring post cannot be published as they are. Sent to its author',
   scope: 'posts:read',
   data: Type.Object(series),
   example: { ...aSeries, reason: 'The account is disconnected. Connect it again.' },
@@ -58,7 +58,7 @@ export const recurringPostFailed = notificationType({
 export const recurringPostPaused = notificationType({
   name: 'recurringPost.paused',
   kind: 'postFailed',
-  summary: 'A recurring post is paused, because its author has lost access. To the owners',
+  summary: 'A recurring post is paused, because its author has lost access. Sent to the owners of the workspace',
   scope: 'posts:read',
   data: Type.Object({ ...series, nextStep: Type.String() }),
   example: { ...aSeries, reason: 'Its author can no longer write posts.', nextStep: 'Resume it as another member.' },
@@ -81,7 +81,8 @@ export const commentMentioned = notificationType({
 export const commentAdded = notificationType({
   name: 'comment.added',
   kind: 'comment',
-  summary: 'A comment was added to a post. To who created the post or commented on it, unless it mentions them',
+  summary:
+    'A comment was added to a post. Sent to its author and to members who commented on it, unless the comment mentions them',
   scope: 'posts:read',
   data: Type.Object(comment),
   example: aComment,

@@ -138,7 +138,7 @@ export const reschedulePost = operation({
   route: 'POST /api/posts/{id}/reschedule',
   summary: 'Reschedule a post',
   description:
-    'Gives a post a time, or with `queue` the next free slot. Schedules drafts, and cancelled, failed and missed posts as well. Targets with a time of their own keep it.',
+    'Gives a post a time, or with `queue` the next free slot. Schedules drafts, and cancelled, failed and missed posts as well. Targets with their own time keep it.',
   access: 'posts:write',
   workspace: owner('posts'),
   turn: true,

@@ -31,7 +31,7 @@ const openSeries = query({ postSeries }, (db, $: Parameters) =>
     .groupBy('workspaceId'),
 )
 
-/** What workspaces use of the plan's limits of posts. Workspaces without any are left out. */
+/** How many open and recurring posts workspaces have. Workspaces without any are left out. */
 export async function planUse(sql: Sql, workspaceIds: readonly string[]): Promise<readonly WorkspaceUse[]> {
   if (workspaceIds.length === 0) return []
   const [ofPosts, ofSeries] = await Promise.all([

@@ -52,7 +52,7 @@ export async function loadTarget(
   return post === undefined || target === undefined ? undefined : { post: factsOf(post), targets, target }
 }
 
-/** Inserts a post of `newTarget`s. @returns its view, which the event has as well */
+/** Inserts a post whose targets `newTarget` has made. @returns its view, which the event has as well */
 export function insertPost(turn: Turn, made: LoadedPost, created: EventType<typeof PostView>): PostData {
   const { post, targets } = made
   const row = rowOf(post, targets)

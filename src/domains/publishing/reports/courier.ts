@@ -39,7 +39,7 @@ interface Attempt {
   readonly mailer: Mailer
 }
 
-/** Brings reports of schedules to addresses and channels. */
+/** Sends reports of schedules to addresses and channels. */
 export class ReportCourier {
   readonly #foundation: Foundation
   readonly #parts: Parts
@@ -109,7 +109,7 @@ export class ReportCourier {
     const member = await this.#parts.workspaces.memberships.find(row.workspaceId, row.createdBy)
     const content = row.fileId === null ? undefined : await storage.get(fileKey({ ...row, fileId: row.fileId }))
     if (member === undefined || content === undefined) {
-      const error = member === undefined ? 'The member in whose name it is posted has left.' : 'The file is gone.'
+      const error = member === undefined ? 'The member who posts it has left the workspace.' : 'The file was deleted.'
       return turns.system(row.workspaceId, recordDelivery, { deliveryId: id, error })
     }
     const attachment = await this.#parts.chat.attachments.take(member, uploadOf(content, fileName(row)))

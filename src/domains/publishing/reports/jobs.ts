@@ -43,7 +43,7 @@ export const moveReportSchedules = job({
 
 export const startDueReports = schedule({
   name: 'reports.due',
-  summary: 'Start the reports whose time has come, and end those whose job was lost',
+  summary: 'Start due reports, and end those whose job was lost',
   cron: '* * * * *',
   timeoutMs: 10 * MINUTE,
   run: async ({ log, reports, signal, turns }) => {

@@ -80,7 +80,7 @@ export class ReportMaker {
     return { fileId, size: content.length, summary: model.sentences }
   }
 
-  /** What its member can see now, within the limits of the API key. Undefined without analytics. */
+  /** The current scopes of its member, within the limits of the API key. Undefined without access to analytics. */
   async #scopesOf({ createdBy, readerScopes, workspaceId }: ReportRow): Promise<ReadonlySet<Scope> | undefined> {
     const member = await this.#services.workspaces.memberships.find(workspaceId, createdBy)
     if (member === undefined || !member.scopes.has('analytics:read')) return undefined

@@ -5,12 +5,12 @@ const kept = { kept: 'It belongs to the workspace and its other members.' }
 /** What the domain holds on persons. */
 export const personal = {
   'report_schedules.created_by': {
-    about: 'Schedules of reports that are made in your name',
+    about: 'Report schedules that use your permissions',
     export: { file: 'report-schedules' },
     deletion: kept,
   },
   'reports.created_by': {
-    about: 'Reports that were made in your name',
+    about: 'Reports that were made with your permissions',
     export: { file: 'reports', omit: ['file_id'] },
     deletion: kept,
   },

@@ -25,7 +25,7 @@ interface Parts {
   readonly links: ReportLinks
 }
 
-/** The addresses of schedules. Only members and people who have agreed get mails. */
+/** The addresses of schedules. Only members, and people who have agreed, get reports. */
 export class ReportRecipients {
   readonly #parts: Parts
 
@@ -34,7 +34,8 @@ export class ReportRecipients {
   }
 
   /**
-   * Makes these the addresses of a schedule. Those that are no members are asked by mail. Known ones keep their answer.
+   * Replaces the addresses of a schedule. New addresses of people who are not members are asked by mail. Known addresses keep
+   * their answer.
    * @throws AppError too_many_mails
    */
   async replace(turn: Turn, schedule: ScheduleRow, addresses: readonly string[], askedBy: string): Promise<void> {
@@ -58,7 +59,7 @@ export class ReportRecipients {
     return pageReply(200, texts, texts.say(question, names), texts.say(button))
   }
 
-  /** Confirms or unsubscribes an address, also if it was done before. */
+  /** Confirms or unsubscribes an address. A repetition has no further effect. */
   async apply(token: string) {
     const found = await this.#find(token)
     if (found === undefined) return invalid()

@@ -29,15 +29,15 @@ import { reportView, reportViews } from './views.ts'
 
 /** How long reports are kept. */
 const KEPT_MS = 90 * DAY
-/** Reports of one workspace that members have asked for and that are not done. */
+/** How many reports that members have requested can be open in a workspace. */
 const MOST_OPEN = 10
-/** Longer than all attempts take: the job of such a report was lost. */
+/** Longer than all attempts take. The job of an older open report was lost. */
 const LOST_MS = HOUR
 
 const TYPES = { pdf: 'application/pdf', html: 'text/html; charset=utf-8' } as const
 const OPEN = ['waiting', 'running'] as const
 
-/** What came of making a report. */
+/** The outcome of making a report. */
 export type ReportOutcome =
   | { readonly fileId: string; readonly size: number; readonly summary: readonly string[] }
   | { readonly error: string }
@@ -59,7 +59,7 @@ export class ReportDesk {
   }
 
   /**
-   * Requests a report. One that waits with the same days, accounts and format for the same member is returned again.
+   * Requests a report. Returns the open report of the member with the same days, accounts and format, if there is one.
    * @throws AppError not_found, validation_failed, too_many_reports
    */
   async create(turn: Turn, member: Member, { format = 'pdf', ...filter }: NewReportInput): Promise<ReportData> {
@@ -144,14 +144,14 @@ export class ReportDesk {
     return fileReply(this.#foundation, { ...row, fileId: row.fileId, size: row.size })
   }
 
-  /** A job that makes it ends without effect. @throws AppError not_found */
+  /** Deletes a report. If a job is making it, the job has no effect. @throws AppError not_found */
   async delete(turn: Turn, id: string): Promise<void> {
     if ((await reports.delete(turn.sql, { id, workspaceId: turn.workspaceId })) === 0) throw NotFound()
     turn.audit({ kind: 'report', id })
     turn.emit(reportDeleted, { reportId: id })
   }
 
-  /** Ends a report, and sends that of a schedule on its way. Has no effect if it has ended. */
+  /** Ends a report, and starts the deliveries of its schedule. Has no effect if the report has ended. */
   async record(turn: Turn, id: string, outcome: ReportOutcome): Promise<void> {
     const row = await reports.first(turn.sql, { id, workspaceId: turn.workspaceId, status: anyOf(OPEN) })
     if (row === undefined) return

@@ -28,10 +28,10 @@ interface Parts {
   readonly desk: ReportDesk
 }
 
-/** Schedules that are due at once in one statement. */
+/** How many due schedules are read at once. */
 const AT_ONCE = 500
 
-/** Reports by schedule: who gets which, and when. */
+/** Report schedules: what is sent, to whom and when. */
 export class ReportSchedules {
   readonly #foundation: Foundation
   readonly #parts: Parts
@@ -112,7 +112,7 @@ export class ReportSchedules {
     await this.#check(turn, member, body)
     const { recipientEmails, status, ...fields } = body
     const isPaused = status === undefined ? row.pausedReason !== null : status === 'paused'
-    // Where reports go, and what they contain, is the responsibility of who decides it.
+    // A member who changes what reports contain or where they go is responsible for them.
     const isTakenOver =
       (status === 'active' && row.pausedReason !== null) ||
       [fields.accountIds, fields.channelIds, recipientEmails].some((field) => field !== undefined)
@@ -153,7 +153,7 @@ export class ReportSchedules {
     turn.emit(reportScheduleDeleted, { reportScheduleId: id })
   }
 
-  /** The schedules whose time has come. */
+  /** The schedules that are due. */
   due(): Promise<Pick<ScheduleRow, 'id' | 'workspaceId'>[]> {
     const nextAt = atMost(new Date(this.#foundation.clock.now()))
     return reportSchedules.find(
@@ -164,8 +164,8 @@ export class ReportSchedules {
   }
 
   /**
-   * Requests the report of a schedule whose time has come, once: the report and the next time commit together, in the
-   * actor of the workspace. Of several times that were missed, only the last one makes a report.
+   * Requests the report of a due schedule once: the report and the next time commit together, in the actor of the workspace.
+   * After several missed times, only the last one makes a report.
    */
   async start(turn: Turn, id: string): Promise<void> {
     const row = await reportSchedules.first(turn.sql, { id, workspaceId: turn.workspaceId, pausedReason: null })
@@ -198,7 +198,7 @@ export class ReportSchedules {
     }
   }
 
-  /** The owner of an address has confirmed, or does not want the reports. */
+  /** Stores the answer of a recipient. */
   async answer(turn: Turn, recipientId: string, status: 'confirmed' | 'unsubscribed'): Promise<void> {
     const recipient = await reportRecipients.first(turn.sql, { id: recipientId })
     if (recipient === undefined || recipient.status === status) return
@@ -260,7 +260,7 @@ export class ReportSchedules {
   }
 }
 
-/** The member in whose name reports are made, with the limits of the API key. */
+/** The member whose permissions reports use, with the limits of the API key. */
 export function readerOf(member: Member): Pick<ScheduleRow, 'createdBy' | 'readerScopes'> {
   return { createdBy: member.userId, readerScopes: member.key === 'limited' ? [...member.scopes] : null }
 }

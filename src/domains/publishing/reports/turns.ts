@@ -19,7 +19,7 @@ export const postReport = systemTurn<{ readonly deliveryId: string; readonly att
   run: ({ input, reports, turn }) => reports.courier.post(turn, input.deliveryId, input.attachmentId),
 })
 
-/** Requests the report of a schedule whose time has come. */
+/** Requests the report of a due schedule. */
 export const startSchedule = systemTurn<{ readonly scheduleId: string }>({
   name: 'reports.start',
   run: ({ input, reports, turn }) => reports.schedules.start(turn, input.scheduleId),

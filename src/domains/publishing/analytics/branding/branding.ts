@@ -46,7 +46,7 @@ export class ReportBranding {
     return row
   }
 
-  /** What a report shows of it. A logo that is gone is left out. */
+  /** The branding as reports show it. A deleted logo is left out. */
   async brandOf(workspaceId: string): Promise<ReportBrand> {
     const { accentColor, companyName, footerText, logoAssetId, website } = await this.get(workspaceId)
     const logos = logoAssetId === null ? undefined : await this.thumbnails(workspaceId, [logoAssetId])
@@ -54,7 +54,7 @@ export class ReportBranding {
     return { accentColor, companyName, footerText, website, logo: logo ?? null }
   }
 
-  /** Small pictures of assets as WebP in Base64, as far as the library has them. */
+  /** Thumbnails of assets as WebP in Base64. Assets without one are left out. */
   async thumbnails(workspaceId: string, assetIds: readonly string[]): Promise<ReadonlyMap<string, string>> {
     const refs = [...new Set(assetIds)].map((assetId) => ({ assetId }))
     const found = new Map<string, string>()

@@ -10,7 +10,7 @@ const fields = {
     description:
       'The colour of titles and links, such as `#0b5cad`. Its contrast with white must be at least 4.5 to 1, so that everyone can read it',
   }),
-  companyName: Text(1, 100, { description: 'Who the report is from. The name of the workspace by default' }),
+  companyName: Text(1, 100, { description: 'The sender of the report. The name of the workspace by default' }),
   website: Type.String({
     pattern: '^[a-z0-9-]+(\\.[a-z0-9-]+)+$',
     maxLength: 100,

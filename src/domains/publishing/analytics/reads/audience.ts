@@ -13,7 +13,7 @@ interface Found {
   readonly groups: readonly { readonly group: string; readonly count: number }[]
 }
 
-/** Who follows accounts, as far as platforms report it. */
+/** Who follows accounts, if platforms report it. */
 export class AccountAudiences {
   readonly #sql: Sql
   readonly #watched: WatchedAccounts

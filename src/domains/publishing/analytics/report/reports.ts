@@ -34,7 +34,7 @@ const METHOD = [
     'Gains',
     'What posts gained is the difference between two reports, counted on the day of the second one. It can be negative when a platform corrects its figures. What a post had before it was first read is not counted.',
   ],
-  ['Engagements', 'Likes, comments, shares and saves, as far as the platform reports them.'],
+  ['Engagements', 'Likes, comments, shares and saves that the platform reports.'],
   ['Engagement rate', 'Engagements divided by the followers that were last reported, or by reach.'],
   ['Comparison', 'With as many days directly before.'],
   ['Gaps', 'A time without a report is a gap in lines and tables. It is never shown as zero.'],

@@ -41,7 +41,7 @@ interface Budget {
   readonly rule: RuleId
   readonly span: number
   readonly unit: string
-  /** How much a post takes. @param countsReplies whether the platform has a limit for replies of their own */
+  /** How much a post takes. @param countsReplies whether the platform has a separate limit for replies */
   readonly weight: (load: { readonly replies: number; readonly cost: number }, countsReplies: boolean) => number
 }
 

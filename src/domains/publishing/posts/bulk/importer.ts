@@ -62,7 +62,7 @@ export class PostImporter {
     const { rows, warnings } = await this.#read(turn, request)
     const batchId = uuidv7(this.#clock.now())
     const judged = await this.#judge(turn, rows, { userId, batchId })
-    // A request for all or nothing is refused as a whole, with the numbers of the plan.
+    // An all-or-nothing request is refused as a whole, with the numbers of the plan.
     const isJudgedByRow = request.dryRun === true || request.partial === true
     const verdicts = isJudgedByRow ? await this.#withinPlan(turn, judged) : judged
     const refusedCount = verdicts.filter(({ errors }) => errors.length > 0).length
@@ -96,7 +96,7 @@ export class PostImporter {
     return { batchId, createdCount, refusedCount, notes, rows: verdicts.map((verdict) => rowView(verdict, 'created')) }
   }
 
-  /** The verdicts, with those refused for which the plan has no room. */
+  /** The verdicts. Rows for which the plan has no room are refused. */
   async #withinPlan(turn: Turn, verdicts: readonly Verdict[]): Promise<readonly Verdict[]> {
     const wanted = verdicts.filter(({ prepared }) => prepared !== undefined).length
     const room = wanted === 0 ? undefined : await this.#quota.room(turn, wanted)

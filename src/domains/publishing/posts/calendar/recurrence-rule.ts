@@ -221,7 +221,7 @@ function untilOf(text: string | undefined): Until | null {
 /**
  * RRULEs without COUNT and UNTIL that together give the same days as the rule, but where a day that a month does not
  * have is its last day. RFC 5545 skips such days. `BYMONTHDAY=31` is the same as `-1`. For 29 and 30, only February
- * differs, so it gets a rule of its own. The parts that RFC 5545 takes from the first occurrence are written out.
+ * differs, so it gets a separate rule. The parts that RFC 5545 takes from the first occurrence are written out.
  */
 export function expandedRules(rule: RecurrenceRule, anchor: number): Outcome<readonly string[]> {
   const { months, monthDays } = withDays(rule, anchor)

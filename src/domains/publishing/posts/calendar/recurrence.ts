@@ -34,7 +34,7 @@ export interface Recurrence {
   readonly added: readonly number[]
 }
 
-/** One occurrence, for a post of its own. */
+/** One occurrence, which becomes a post. */
 export interface Occurrence extends ScheduledTime {
   /**
    * Identifies the occurrence within its recurrence, even if a change of the zone's rules moves it: its wall clock

@@ -57,7 +57,7 @@ export class UpcomingPosts {
     this.#clock = clock
   }
 
-  /** What goes out in the next days, soonest first. A target with a time of its own is listed at that time. */
+  /** What goes out in the next days, soonest first. A target with its own time is listed at that time. */
   async list(workspaceId: string, days: number, { after, limit }: PageRequest): Promise<PageResult<UpcomingPostData>> {
     const now = this.#clock.now()
     const rows = await findUpcoming.rows(this.#sql, {

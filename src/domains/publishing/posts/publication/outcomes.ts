@@ -122,7 +122,7 @@ export class PublicationOutcomes {
   }
 }
 
-/** How often an automatic retry may try a post, by author. Authors without a limit are left out. */
+/** The most attempts of a post with automatic retries, by author. Authors without a limit are left out. */
 async function mostAttempts(sql: Sql, authors: readonly string[]): Promise<ReadonlyMap<string, number>> {
   if (authors.length === 0) return new Map()
   const settings = await publishingSettingsOf(sql, authors)
@@ -134,7 +134,7 @@ async function mostAttempts(sql: Sql, authors: readonly string[]): Promise<Reado
   )
 }
 
-/** A refusal of the platform is not tried again after the attempts that the author allows. Other reasons to wait are. */
+/** After a refusal of the platform, a target is tried again only as often as its author allows. Other waits have no limit. */
 function withinAttempts(outcome: Outcome, { attemptCount }: TargetRow, most: number | undefined): Outcome {
   if (outcome.kind !== 'waiting' || most === undefined || attemptCount < most) return outcome
   const { kind, platformCode } = outcome.problem

@@ -74,7 +74,7 @@ export const updatePostSeries = operation({
   route: 'PATCH /api/posts/series/{seriesId}',
   summary: 'Change a recurring post',
   description:
-    'Changes all occurrences that are still to come, or with `from` that one and those after it, which then are a series of their own. To change one occurrence, change its post. Posts that were changed by themselves (`isEdited`), or whose publication has begun, stay as they are. If one of the posts cannot be changed, nothing is.',
+    'Changes all occurrences that are still to come, or with `from` that one and those after it, which become a separate series. To change one occurrence, change its post. Posts that were changed by themselves (`isEdited`), or whose publication has begun, stay as they are. If one of the posts cannot be changed, nothing is.',
   access: 'posts:write',
   workspace: owner('post_series', 'seriesId'),
   turn: true,

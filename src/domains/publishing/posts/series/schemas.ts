@@ -101,7 +101,7 @@ const seriesFields = {
   postCount: Type.Integer({ description: 'Occurrences until now, with those that are made ahead' }),
   missedCount: Type.Integer({ description: 'Occurrences that have passed without a post' }),
   createdBy: Type.String({ ...Id, description: 'Who created it' }),
-  authorId: Type.String({ ...Id, description: 'The member in whose name posts are made' }),
+  authorId: Type.String({ ...Id, description: 'The author of its posts' }),
   endedAt: Nullable(Timestamp),
 }
 

@@ -8,7 +8,7 @@ import type { SeriesTemplate } from './template.ts'
 
 export type SeriesStatus = 'active' | 'paused' | 'ended'
 
-/** A post that recurs. Each occurrence is a post of its own, with `seriesId` and `occurrence`. */
+/** A post that recurs. Each occurrence is a separate post, with `seriesId` and `occurrence`. */
 export const PostSeries = defineEntity({
   name: 'PostSeries',
   tableName: 'post_series',
@@ -46,7 +46,7 @@ export const PostSeries = defineEntity({
     /** When occurrences have to be made again. */
     dueAt: timestamp().nullable(),
     createdBy: p.uuid(),
-    /** The member in whose name posts are made. */
+    /** The author of the posts. */
     authorId: p.uuid(),
     endedAt: timestamp().nullable(),
     createdAt: timestamp(),

@@ -12,7 +12,7 @@ import type { PostQueues, ReadyQueue } from './queues.ts'
 export interface SlotWish {
   readonly accountIds: readonly string[]
   readonly label: string | null
-  /** Whose slots count while the workspace has no queue. */
+  /** The user whose slots are used while the workspace has no queue. */
   readonly userId?: string | undefined
   /** Whether a post of these accounts has room at a time, beside the queue's own rules. */
   readonly hasRoom?: (at: number) => Promise<boolean>

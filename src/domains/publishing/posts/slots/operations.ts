@@ -51,7 +51,7 @@ export const previewPostQueue = operation({
   route: 'GET /api/posts/queue/preview',
   summary: 'List the next free slots of the queue',
   description:
-    'The next 20 slots that are free for all of the accounts, as they are now. Until the workspace has a queue, the `queueSlots` of your settings count. Each slot in the list counts as taken for those after it.',
+    'The next 20 slots that are free for all of the accounts, as they are now. Until the workspace has a queue, the `queueSlots` of your settings are used. Each slot in the list counts as taken for those after it.',
   access: 'posts:read',
   workspace: from.query('workspaceId'),
   query: PreviewQuery,

@@ -16,7 +16,7 @@ import { postQueues, type QueueRow } from './tables.ts'
 export interface ReadyQueue {
   readonly queue: Queue
   readonly version: number
-  /** The slots of a user, when the workspace has no queue. */
+  /** The slots of a user, if the workspace has no queue. */
   readonly slots?: string
 }
 
@@ -75,7 +75,7 @@ export class PostQueues {
     return view
   }
 
-  /** The queue of the turn's workspace. Until that has one, the slots of the user's settings count. */
+  /** The queue of the turn's workspace. Until it has one, the slots of the user's settings are used. */
   async ready(turn: PlanningScope, workspaceZone: string, userId?: string): Promise<ReadyQueue> {
     let { row } = turn.memory(STORED)
     if (row === undefined) {

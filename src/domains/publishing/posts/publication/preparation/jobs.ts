@@ -7,7 +7,7 @@ export const prepareTarget = job({
   name: 'posts.prepare',
   summary: 'Upload the files of a post before its time',
   queue: 'preparation',
-  // A target that is due is held and says so.
+  // Due targets are held, and say so.
   whileOff: 'runs',
   data: Type.Object({ targetId: Id }),
   // The next run of the schedule tries again.
