@@ -21,7 +21,7 @@ export const AiLimitReached = defineError({
   status: 402,
   message: 'The workspace has reached its limit of AI credits for this month.',
   cause:
-    'The AI settings of the workspace limit its credits by month, and the request needs more than are left of them. `details` has the numbers.',
+    'The AI settings of the workspace limit its credits per month, and the request needs more credits than are left. `details` has the numbers.',
   fix: 'Wait until `details.periodEnd`, or change `creditLimitPerMonth` of the AI settings.',
 })
 
@@ -30,6 +30,6 @@ export const AiModelUnknown = defineError({
   status: 409,
   message: 'The AI model of the workspace is not available.',
   cause:
-    'The AI settings of the workspace name a model that neither its own AI provider nor the setting `AI_MODELS` of the server has.',
+    'The AI settings of the workspace name a model that its AI provider does not have. If it has set none, the setting `AI_MODELS` of the server lists the models.',
   fix: 'Choose one of the models in the message with PATCH /api/workspaces/{workspaceId}/ai-settings, or null for the default.',
 })

@@ -192,7 +192,7 @@ export const setAiProvider = operation({
   route: 'PUT /api/workspaces/{workspaceId}/ai-provider',
   summary: 'Set the AI provider of a workspace',
   description:
-    'Captions and analyses use its models, and transcripts its `transcriptionModel`, in place of those of the server. The key is stored encrypted, and sent only to `baseUrl`. The prices in credits stay the same. Jobs that were requested before use the new address if it has their model, and fail otherwise.',
+    'Captions and analyses use its models, and transcripts its `transcriptionModel`, instead of those of the server. The key is stored encrypted, and sent only to `baseUrl`. The prices in credits stay the same. Jobs that were requested earlier use the new provider if it has their model, and fail otherwise.',
   ...OF_WORKSPACE,
   turn: true,
   body: NewAiProvider,
@@ -224,7 +224,7 @@ export const removeAiProvider = operation({
 export const getAiSpending = operation({
   route: 'GET /api/workspaces/{workspaceId}/ai-spending',
   summary: 'Get the AI credits that a workspace uses this month',
-  description: 'Includes what is left of the `creditLimitPerMonth` in the AI settings.',
+  description: 'Includes the credits that are left of `creditLimitPerMonth` in the AI settings.',
   access: 'ai:use',
   workspace: from.path('workspaceId'),
   path: AiProviderPath,

@@ -81,8 +81,8 @@ export const OPEN_STATES = ['queued', 'running'] as const satisfies readonly AiS
 
 const Provider = States('AiProvider', 'What does the work', {
   built_in: 'Crier itself, without a model. It selects and joins what is there, and writes nothing new',
-  openai_compatible: 'A model behind an interface like that of OpenAI, which the server has configured',
-  workspace: 'A model behind such an interface, which the workspace has configured',
+  openai_compatible: 'A model behind an OpenAI-compatible API that the server has configured',
+  workspace: 'A model behind an OpenAI-compatible API that the workspace has configured',
 })
 export type ProviderKey = Static<typeof Provider>
 

@@ -116,7 +116,7 @@ const AssetUseView = Type.Object({
   }),
   versionNumbers: Nullable(
     Type.Array(Type.Integer(), {
-      description: 'The kept versions of a studio project that use the asset, the newest one first. Null for others',
+      description: 'The kept versions of a studio project that use the asset, newest first. Null for other resources',
     }),
   ),
 })

@@ -8,7 +8,7 @@ export interface AssetUse {
   readonly title: string
   /** Whether the resource still needs the file, such as a scheduled post. */
   readonly scheduled: boolean
-  /** Of a resource with versions: those that use it, the newest one first. */
+  /** The versions of the resource that use the asset, newest first. Absent for resources without versions. */
   readonly versionNumbers?: readonly number[]
 }
 
@@ -33,7 +33,7 @@ export function useView({ id, kind, scheduled, title, versionNumbers }: AssetUse
   return { kind, _id: id, title, scheduled, versionNumbers: versionNumbers === undefined ? null : [...versionNumbers] }
 }
 
-/** Says that resources use an asset, which do not need it. Empty if there are none. */
+/** A sentence that names the resources that use an asset. Empty if there are none. */
 export function useWarning(uses: readonly ReturnType<typeof useView>[]): string {
   const [first, ...others] = uses
   if (first === undefined) return ''

@@ -8,7 +8,7 @@ interface Found {
   readonly assetIds: readonly string[]
 }
 
-/** The projects with kept versions that use assets. None of them needs the file: it can be saved without, but not rendered. */
+/** The projects that use assets in a kept version. They can be saved after an asset was deleted, but not rendered. */
 export async function assetUses(sql: Sql, workspaceId: string, assetIds: readonly string[]): Promise<AssetUse[]> {
   const found = await sql.rows<Found>(
     // The operator && has no equivalent in typed statements.

@@ -24,7 +24,7 @@ const FIELDS: Readonly<
   sound: { required: ['assetId'], optional: ['fromSeconds', 'volume'] },
 }
 
-/** Videos of a page. Each is decoded by a process of its own. */
+/** How many videos a page can have. A separate process decodes each. */
 const MOST_VIDEOS = 4
 /** Sounds and videos of a project, which are mixed at once. */
 const MOST_SOUNDS = 40
@@ -102,11 +102,11 @@ function layersOf(data: ProjectData, pointer: string): PlacedLayer[] {
 function checkSize({ height, pageFormat, width }: Page, at: string): FieldError[] {
   if (pageFormat !== undefined) {
     const given = Object.entries({ height, width }).filter(([, value]) => value !== undefined)
-    const message = 'must be left out, because pageFormat says it'
+    const message = 'must be left out, because `pageFormat` sets it'
     return given.map(([field]) => ({ path: `${at}/${field}`, code: 'unknown', message }))
   }
   const missing = Object.entries({ height, width }).filter(([, value]) => value === undefined)
-  const message = 'is required for a page without pageFormat'
+  const message = 'is required for a page without `pageFormat`'
   return missing.map(([field]) => ({ path: `${at}/${field}`, code: 'required', message }))
 }
 

@@ -87,14 +87,14 @@ const StudioLayer = named(
     startSeconds: Type.Optional(
       Moment('When a video shows the layer, in seconds from the start of its page. 0 by default'),
     ),
-    endSeconds: Type.Optional(Moment('When a video does not show it any more. By default it is shown until the end')),
+    endSeconds: Type.Optional(Moment('When a video stops showing the layer. The end of the page by default')),
     enter: Type.Optional({
       ...StudioAnimation,
       description: 'How a video makes the layer appear, from `startSeconds`. A sound can only fade',
     }),
     exit: Type.Optional({
       ...StudioAnimation,
-      description: 'How a video makes the layer disappear, until its end. It is like `enter`, backwards',
+      description: 'How a video makes the layer disappear, until `endSeconds`. It is `enter` in reverse',
     }),
     radius: Type.Optional(
       Type.Number({
@@ -318,7 +318,7 @@ export const TemplateValuesInput = named(
     {
       title: Type.Optional(Text(1, 200, { description: 'The largest text' })),
       text: Type.Optional(Text(1, 1_000, { description: 'A quote, or a text below the title' })),
-      author: Type.Optional(Text(1, 120, { description: 'Who says or writes it' })),
+      author: Type.Optional(Text(1, 120, { description: 'The speaker or author' })),
       when: Type.Optional(Text(1, 120, { description: 'The time of an event, as people read it' })),
       place: Type.Optional(Text(1, 120, { description: 'The place of an event' })),
       bulletTexts: Type.Optional(

@@ -8,7 +8,7 @@ export interface AnalysisFact {
   readonly values: readonly number[]
 }
 
-/** Accounts with facts of their own: those with the most followers. */
+/** How many accounts get separate facts: those with the most followers. */
 const MOST_ACCOUNTS = 20
 
 const LABELS = {

@@ -12,7 +12,7 @@ interface Dependencies {
   readonly clock: Clock
   readonly database: Sql
   readonly vault: CredentialVault
-  /** What addresses a workspace can name. */
+  /** Which addresses a workspace can enter. */
   readonly rules: TargetRules
 }
 
@@ -27,7 +27,7 @@ export class AiConnections {
   /** @throws AppError not_found */
   async read(workspaceId: string): Promise<WorkspaceAiProviderData> {
     const row = await this.stored(workspaceId)
-    if (row === undefined) throw NotFound({ message: 'The workspace has no AI provider of its own.' })
+    if (row === undefined) throw NotFound({ message: 'This workspace has not set an AI provider.' })
     return viewOf(row)
   }
 

@@ -5,7 +5,7 @@ const baseUrl = Type.String({
   format: 'uri',
   pattern: '^https?://[^@?#]+$',
   maxLength: 1_000,
-  description: 'Address of an interface like that of OpenAI, such as `https://api.example.com/v1`',
+  description: 'Address of an OpenAI-compatible API, such as `https://api.example.com/v1`',
 })
 const models = Type.Array(Model, {
   minItems: 1,
@@ -24,7 +24,8 @@ export const NewAiProvider = Input({
         pattern: '^[\\x21-\\x7e]+$',
         minLength: 1,
         maxLength: 1_000,
-        description: 'The key that is sent to it. Without it, the key stays, unless `baseUrl` changes. Null removes it',
+        description:
+          'The API key. If absent, the stored key is kept; it is required when `baseUrl` changes. Null removes it',
       }),
     ),
   ),
@@ -44,10 +45,12 @@ export const WorkspaceAiProvider = named(
       hasKey: Type.Boolean({ description: 'Whether a key is stored. No reply contains it' }),
       models,
       transcriptionModel: Nullable(
-        Type.String({ description: 'The model that recognizes speech. Null uses that of the server, if it has one' }),
+        Type.String({
+          description: 'The model that recognizes speech. Null for the model of the server, if it has one',
+        }),
       ),
     },
-    { description: 'A provider of AI models that one workspace uses in place of that of the server' },
+    { description: 'The provider of AI models that a workspace uses instead of the provider of the server' },
   ),
 )
 export type WorkspaceAiProviderData = Static<typeof WorkspaceAiProvider>
@@ -69,7 +72,7 @@ export const AiSpending = named(
       periodStart: Timestamp,
       periodEnd: Timestamp,
     },
-    { description: 'What a workspace uses of the AI credits of its owner in a month' },
+    { description: 'The AI credits of its owner that a workspace uses in a month' },
   ),
 )
 export type AiSpendingData = Static<typeof AiSpending>

@@ -6,13 +6,13 @@ export type ProviderOwner = 'server' | 'workspace'
 
 const WHO_CHECKS: Readonly<Record<ProviderOwner, string>> = {
   server: 'The AI provider refused the key of this server. Its administrator must check `AI_API_KEY`.',
-  workspace: 'The AI provider refused the key of the workspace. Enter another one in its AI provider.',
+  workspace: 'The AI provider refused the key of the workspace. Enter another key in the AI provider of the workspace.',
 }
 
-/** Why no reply came. */
+/** The error of a request without a reply. */
 export function connectionFault(fault: OutgoingFault | undefined, cause: unknown): ProviderError {
   if (fault === 'refused') {
-    return new ProviderError('The address of the AI provider is not a public one, so it is not used.', false, cause)
+    return new ProviderError('The address of the AI provider is not public, so it is not used.', false, cause)
   }
   const message =
     fault === 'timeout' ? 'The AI provider did not reply in time.' : 'The AI provider could not be reached.'

@@ -29,7 +29,7 @@ const task = {
 test('the provider of a workspace is not reached at an address that is not public, and that of the server is', async () => {
   const endpoint = { baseUrl: `${mock.url}/v1`, key: 'secret', outgoing }
   const own = { ...endpoint, rules: undefined, owner: 'workspace' } as const
-  const refused = { name: 'ProviderError', retryable: false, message: expect.stringContaining('not a public one') }
+  const refused = { name: 'ProviderError', retryable: false, message: expect.stringContaining('is not public') }
   await expect(openAiProvider(own).analysis(task, signal)).rejects.toMatchObject(refused)
   const piece = { path: import.meta.filename, start: 0, seconds: 1, bytes: 1 }
   await expect(openAiSpeech(own).recognize(piece, { model: 'ear', language: null }, signal)).rejects.toMatchObject(

@@ -23,7 +23,7 @@ export interface OpenAiSettings {
   readonly baseUrl: string
   readonly key: string | undefined
   readonly outgoing: Outgoing
-  /** Which addresses it may have, in place of the rules of `outgoing`. */
+  /** Which addresses are allowed; the rules of `outgoing` when undefined. */
   readonly rules: TargetRules | undefined
   /** Who has configured it, for messages. */
   readonly owner: ProviderOwner
@@ -81,7 +81,7 @@ function replySchema<T>(schema: TSchema) {
   })
 }
 
-/** Captions and analyses by a model behind an interface like that of OpenAI. The model has no tools. */
+/** Captions and analyses by a model behind an OpenAI-compatible API. The model has no tools. */
 export function openAiProvider({ baseUrl, key, outgoing, owner, rules }: OpenAiSettings): AiProvider {
   const provider = createOpenAICompatible({
     name: 'openai_compatible',

@@ -15,7 +15,7 @@ function prompt(version: string): Prompt {
 }
 
 /**
- * Fills in the settings of a workspace. Each becomes a JSON value on one line, so that it cannot add lines of its own.
+ * Fills in the settings of a workspace. Each becomes a JSON value on one line, so that it cannot add lines.
  * @throws Error for a place without a value
  */
 export function fill({ text }: Prompt, values: Readonly<Record<string, unknown>>): string {

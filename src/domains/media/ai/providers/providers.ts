@@ -23,7 +23,7 @@ export interface Available {
   readonly speech: { readonly provider: ProviderKey; readonly model: string } | undefined
 }
 
-/** A provider behind an interface like that of OpenAI, and its models. */
+/** A provider with an OpenAI-compatible API, and its models. */
 interface Endpoint {
   readonly settings: OpenAiSettings
   readonly models: readonly string[]
@@ -53,7 +53,7 @@ export class Providers {
           }
   }
 
-  /** What a workspace can use now: its own provider before that of the server. */
+  /** What a workspace can use now. Its own provider comes before the server's. */
   async available(sql: Sql, workspaceId: string): Promise<Available> {
     const own = await this.#connections.find(sql, workspaceId)
     const server = this.#server
@@ -74,7 +74,7 @@ export class Providers {
     }
   }
 
-  /** The provider that a job was requested of. @throws ProviderError if it was removed since */
+  /** The provider of a job. @throws ProviderError if it was removed after the request */
   async texts(job: JobOfProvider): Promise<AiProvider> {
     if (job.provider === 'built_in') return builtIn
     const { models, settings } = await this.#endpoint(job)

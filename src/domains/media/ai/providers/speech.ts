@@ -56,7 +56,7 @@ const Reply = Compile(
   }),
 )
 
-/** Speech recognition by an interface like that of OpenAI (`/audio/transcriptions`). */
+/** Speech recognition by an OpenAI-compatible API (`/audio/transcriptions`). */
 export function openAiSpeech({ baseUrl, key, outgoing, owner, rules }: OpenAiSettings): SpeechProvider {
   const url = `${baseUrl.replace(/\/$/, '')}/audio/transcriptions`
   const ask = async (body: Blob, signal: AbortSignal) => {
@@ -99,7 +99,7 @@ async function formOf({ path }: SpeechPiece, { language, model }: SpeechTask): P
   const form = new FormData()
   form.set('file', new Blob([new Uint8Array(await readFile(path))], { type: 'audio/flac' }), 'piece.flac')
   form.set('model', model)
-  // Models that tell speakers apart have a format of their own.
+  // Models that tell speakers apart use another format.
   form.set('response_format', model.includes('diarize') ? 'diarized_json' : 'verbose_json')
   if (language !== null) form.set('language', new Intl.Locale(language).language)
   return new Response(form).blob()

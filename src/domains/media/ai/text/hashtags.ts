@@ -1,6 +1,6 @@
 import { spansOf } from '../../../../platforms/rules/spans.ts'
 
-/** A published post, as far as captions learn from it. */
+/** The parts of a published post that captions learn from. */
 export interface PastText {
   readonly postId: string
   readonly text: string

@@ -8,7 +8,7 @@ export interface CaptionDraft {
   readonly hashtags: readonly string[]
 }
 
-/** The settings of a workspace that every caption keeps to, whoever wrote it. */
+/** The settings of a workspace that every caption keeps to, from any provider. */
 export interface CaptionRules {
   readonly hashtagCount: number
   readonly bannedWords: readonly string[]

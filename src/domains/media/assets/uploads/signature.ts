@@ -10,7 +10,7 @@ export interface SignedValues {
   readonly expires: number
 }
 
-/** Signs upload URLs with a key of their own, derived from the installation's secret. */
+/** Signs upload URLs with a separate key, derived from the installation's secret. */
 export class UploadSignatures {
   readonly #key: Buffer
 

@@ -56,8 +56,8 @@ export class StudioRenders {
       { workspaceId: turn.workspaceId, status: anyOf(OPEN_STATES) },
       { orderBy: ['id asc'], limit: MOST_OPEN },
     )
+    // A repeated request returns the same rendering.
     const same = open.find((row) => isSame(row, { projectId, version: project.version, format, folderId, pageNumbers }))
-    // A second click has no effect of its own.
     if (same !== undefined) return renderView(same)
     if (open.length >= MOST_OPEN) {
       throw Conflict({

@@ -18,7 +18,7 @@ import { styleOf, type Template, type TemplateInput } from './template.ts'
 const VALUES = '/body/values'
 type Found = Awaited<ReturnType<typeof findAssets>>[number]
 
-/** Makes the content of a project of a template and values. @throws AppError validation_failed */
+/** Makes the content of a project from a template and values. @throws AppError validation_failed */
 export async function projectOf(
   turn: Turn,
   key: TemplateKey,
@@ -44,7 +44,7 @@ export async function projectOf(
   return data
 }
 
-/** The content of a project, of values that were checked. */
+/** The content of a project. @param input checked values */
 export function buildProject(template: Template, input: TemplateInput): ProjectData {
   const { soundAssetId } = input.values
   const isPlayed = template.hasSound === true && soundAssetId !== undefined

@@ -1,7 +1,7 @@
 import type { Segment } from '../../ai/index.ts'
 import type { StudioLayerData } from '../schemas.ts'
 
-/** The layers of a page that are not subtitles, at most, subtracted from the layers that a page can have. */
+/** Subtitles of a page. It has at most 100 layers, and a few of them are not subtitles. */
 export const MOST_SUBTITLES = 90
 const FRAMES_PER_SECOND = 30
 

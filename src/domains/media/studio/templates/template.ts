@@ -2,7 +2,7 @@ import type { Segment } from '../../ai/index.ts'
 import { sizeOf, type PageFormat, type PageSize } from '../page-formats.ts'
 import type { ProjectData, StudioLayerData, TemplateValues } from '../schemas.ts'
 
-/** What a template makes a project of: the values of the caller, and facts about what they name. */
+/** The input of a template: the values of the caller, and facts about the files that they name. */
 export interface TemplateInput {
   readonly values: TemplateValues
   /** Of the sound or video. */
