@@ -3,8 +3,8 @@ import { served } from './served-file.ts'
 import type { Page } from '../http/server.ts'
 
 /**
- * The pages that links in mails open, and the page that adds a passkey. They do their work by calling the API, for
- * installations without a front end of their own.
+ * The pages that links in mails open, and the page that adds a passkey. They call the API, and are for installations
+ * without a front end.
  */
 export function mailLinkPages(): Page[] {
   return [

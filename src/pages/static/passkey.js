@@ -36,7 +36,7 @@ async function add() {
   const proof = code.value === '' ? {} : { code: code.value }
   const options = await post('/api/auth/passkeys/options', proof, accessToken)
   if (options.code === 'wrong_second_factor') {
-    return askForCode(form, 'Enter the next code of your authenticator app, or another recovery code.')
+    return askForCode(form, 'Enter the next code from your authenticator app, or another recovery code.')
   }
   const reply = options.ok ? await register(options.data.options, name.value.trim()) : options
   // The session was only needed for this page.

@@ -9,7 +9,7 @@ export async function signIn(form) {
   const { code, email, password } = form.elements
   const login = await post('/api/auth/login', { email: email.value, password: password.value })
   if (login.code !== 'second_factor_required') return login
-  if (code.value === '') return askForCode(form, 'Enter a code of your authenticator app, or a recovery code.')
+  if (code.value === '') return askForCode(form, 'Enter a code from your authenticator app, or a recovery code.')
   return post('/api/auth/second-factor', { challenge: login.details.challenge, code: code.value })
 }
 

@@ -53,7 +53,7 @@ export async function cardElement({ clientSecret, publicKey, scriptUrl }, place)
   }
 }
 
-/** Asks the payer for what the bank wants. */
+/** Lets the payer do what the bank asks for. */
 export async function nextAction({ clientSecret, publicKey, scriptUrl }) {
   const stripe = await clientOf({ publicKey, scriptUrl })
   return stripe.handleNextAction({ clientSecret })

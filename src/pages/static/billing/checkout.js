@@ -30,7 +30,7 @@ class Purchase {
   #again
   #couponCode
   #way
-  /** Repeating a request whose reply was lost is the same purchase. */
+  /** A request that is repeated after a lost reply has the same key, so it is charged once. */
   #key = newKey()
 
   constructor(wish, body, close, again) {
@@ -60,7 +60,7 @@ class Purchase {
     return { ...this.#wish, ...(this.#couponCode !== undefined && { couponCode: this.#couponCode }) }
   }
 
-  /** The same for a payment. It pays what is due if something is. */
+  /** The same as the input of a payment, which pays an overdue cycle first. */
   get #purpose() {
     const { terms: _terms, ...wish } = this.#input
     return { purpose: 'subscription', ...wish }
@@ -189,7 +189,7 @@ class Purchase {
   }
 
   async #refused(reply) {
-    // A definite refusal: the next try is a purchase of its own. Its price may be another one by then.
+    // After a refusal, the next try is a new purchase, and its price may differ.
     if (reply.status >= 400 && reply.status < 500) this.#key = newKey()
     await this.draw(reply.status === 402 ? `${reply.message} ${t('checkout.otherWay')}` : reply.message)
   }
@@ -201,7 +201,7 @@ class Purchase {
     return call('POST', path, { body: this.#input, key })
   }
 
-  /** The bank wants to hear the payer. */
+  /** Lets the payer confirm the charge at the bank. */
   async #confirm(reference, error) {
     const result = await handleAction(this.ways.gateways, reference)
     if (result.ok) await this.#finish(result.message)

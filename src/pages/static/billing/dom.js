@@ -17,7 +17,7 @@ export function h(tag, properties = {}, ...children) {
   return element
 }
 
-/** Shows what has become of something, as the page's status or as its error. */
+/** Shows a message as the page's status, or as its error. */
 export function say(message, isBad = false) {
   document.querySelector('body > [role=status]').textContent = isBad ? '' : message
   document.querySelector('body > [role=alert]').textContent = isBad ? message : ''

@@ -70,7 +70,7 @@ async function enterCard({ publicKey, scriptUrl }, { clientSecret, payment }, { 
   }
 }
 
-/** Asks the server what has become of a payment. */
+/** Asks the server for the outcome of a payment. */
 async function verified(reference) {
   const reply = await call('POST', '/api/payments/verify', { body: { reference } })
   return reply.ok ? outcome(reply.data.payment) : reply

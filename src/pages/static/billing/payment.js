@@ -103,7 +103,7 @@ function cardDialog(gateway, again) {
         error.textContent = saved.message
         return
       }
-      // The card that was just entered is the one that should be charged.
+      // Renewals are charged to the new card.
       await call('PATCH', `/api/users/me/payment-methods/${saved.data._id}/default`)
       close()
       await again(t('cards.added'))

@@ -97,7 +97,7 @@ export async function signOut() {
   tokens = undefined
 }
 
-/** A key that makes repeated requests one. */
+/** An idempotency key. */
 export function newKey() {
   return [...crypto.getRandomValues(new Uint8Array(16))].map((byte) => byte.toString(16).padStart(2, '0')).join('')
 }

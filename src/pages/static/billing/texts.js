@@ -31,7 +31,7 @@ export function money({ amount, currency }) {
   return new Intl.NumberFormat(locale, options).format(decimal)
 }
 
-/** What somebody has typed, in minor units. Undefined if it is no amount. */
+/** A typed amount in minor units. Undefined if it is not an amount. */
 export function minorUnits(typed, currency) {
   const digits = file.digits[currency] ?? 2
   const [, whole, , fraction = ''] = /^\s*(\d{1,9})([.,](\d+))?\s*$/.exec(typed) ?? []
