@@ -145,7 +145,7 @@ test('50 requests at once do not exceed the limit of the workspace, and the 402 
   expect(await spending()).toMatchObject({ creditsAvailable: 1, creditsReserved: before.creditsReserved + 20 })
   // Another workspace of the same owner is not limited.
   expect((await caption('barn')).status).toBe(202)
-  // What was reserved and not used is there again.
+  // Reserved credits that were not used are available again.
   await run(accepted[0]?.body.data._id)
   expect(await spending()).toMatchObject({ creditsAvailable: 2 })
 })

@@ -16,7 +16,7 @@ afterAll(async () => {
   await world.stop()
 })
 
-/** A workspace of its own with one account. */
+/** A new workspace with one account. */
 async function workspace(name: string, platform = 'mastodon') {
   const { app, clock } = world
   const owner = await seedUser(app, `analytics-${name}`, { plan: 'business' })

@@ -389,7 +389,7 @@ describe('changes', () => {
       const contentHash = post.approval?.contentHash ?? ''
       const deciding = () => decide(ann, post._id, decision, { contentHash })
       const editing = () => edit(writer, post._id, { content: `after ${index}`, ...later() })
-      // The requests travel on connections of their own, so either can arrive first.
+      // The requests use separate connections, so either can arrive first.
       const calls = index % 2 === 0 ? [deciding(), editing()] : [editing(), deciding()]
       const replies = await Promise.all(calls)
       const [decided, edited] = index % 2 === 0 ? replies : replies.toReversed()

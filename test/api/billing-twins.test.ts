@@ -13,7 +13,7 @@ import { startBillingDesk, type BillingDesk } from '../support/customer.ts'
 
 /**
  * 50 requests of each writing operation at once. Requests that are identical and overlap are one purchase. One that comes
- * after another was settled is a purchase of its own, so what was paid must fit what was granted.
+ * after another was settled is a new purchase, so what was paid must fit what was granted.
  */
 
 let desk: BillingDesk

@@ -178,7 +178,7 @@ test('enforces the plan limit on direct conversations', async () => {
     used: BOUND,
     plan: 'free',
   })
-  // An existing conversation is returned, and channels have a limit of their own.
+  // An existing conversation is returned, and channels have a separate limit.
   const [known = ''] = others.filter((_, index) => replies[index]?.status === 201)
   expect((await open(known)).status).toBe(200)
 })

@@ -13,7 +13,7 @@ import { turnOnSecondFactor } from '../support/authenticator.ts'
 import type { SeededUser } from '../support/seed.ts'
 import { World } from '../support/world.ts'
 
-/** The command line in a process of its own, against a real server. */
+/** The command line in a separate process, against a real server. */
 
 const CLI = fileURLToPath(new URL('../../src/cli/cli.mjs', import.meta.url))
 

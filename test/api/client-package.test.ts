@@ -136,7 +136,7 @@ test('rejects wrong calls at compile time in a browser project', async () => {
 test(
   'its written route types equal those derived from the operations',
   async () => {
-    // Packages without types of their own.
+    // Declarations for packages without types.
     const declarations = globSync('src/**/*.d.ts', { cwd: ROOT })
     const text = `${declarations.map((path) => `/// <reference path="${join(ROOT, path)}" />`).join('\n')}
     import '${join(ROOT, 'src/server/compose.ts')}'

@@ -46,7 +46,7 @@ beforeAll(async () => {
 })
 afterAll(() => app.stop())
 
-/** The tables whose rows have data keys of their own. */
+/** The tables whose rows have their own data keys. */
 async function envelopeTables(): Promise<string[]> {
   const rows = await app.database.rows<{ name: string }>(
     `select table_name as name from information_schema.columns

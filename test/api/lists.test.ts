@@ -31,7 +31,7 @@ test('every paginated list takes a cursor', () => {
     const reply = (op.returns as Record<number, { properties?: object } | null>)[200]
     return 'pagination' in (reply?.properties ?? {})
   })
-  // A workspace has at most 50 roles of its own, which fit on one page.
+  // A workspace has at most 50 custom roles, which fit on one page.
   expect(withPages.map(({ name }) => name).filter((name) => name !== 'listRoles')).toEqual(
     paged.map(({ name }) => name),
   )

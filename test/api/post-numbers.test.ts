@@ -8,7 +8,7 @@ let world: PostWorld
 beforeAll(async () => void (world = await PostWorld.start('post-numbers')))
 afterAll(() => world.stop())
 
-/** A workspace of its own, so that numbers do not depend on other tests. */
+/** A new workspace, so that numbers do not depend on other tests. */
 async function workspace(name: string): Promise<PostWorld> {
   const { app, clock } = world
   const owner = await seedUser(app, `numbers-${name}`, { plan: 'business' })

@@ -121,7 +121,7 @@ describe('a CSV file', () => {
 })
 
 describe('a JSON list', () => {
-  test('gives each queued post a slot of its own, as the dry run has shown', async () => {
+  test('gives each queued post its own slot, as the dry run has shown', async () => {
     const slots = ['09:00', '15:00'].map((time) => ({ weekday: 'tuesday', time }))
     await app.send('PUT /api/posts/queue', { ...as(), body: { workspaceId, slots } })
     const posts = Array.from({ length: 5 }, (_, index) => {

@@ -11,7 +11,7 @@ import { seedMember, seedUser, seedWorkspace, type SeededUser } from '../support
 import type { SendOptions } from '../support/send.ts'
 import { waitFor } from '../support/wait.ts'
 
-/** Recurring posts. Each test has a workspace of its own, and all share a server. */
+/** Recurring posts. Each test has its own workspace, and all share a server. */
 
 /** A Monday. Tests let whole days pass, so that it stays 9 or 10 o’clock in Berlin. */
 const clock = new ManualClock(Date.parse('2026-11-30T08:00:00Z'))
@@ -274,7 +274,7 @@ describe('changing a series', () => {
     expect(same[0]).toMatchObject({ version: 2, status: 'scheduled' })
   })
 
-  test('this and those after it: they are a series of their own', async () => {
+  test('this and those after it: they become a separate series', async () => {
     const id = idOf(await daily({ rrule: 'FREQ=DAILY;COUNT=6', variations: [{ content: 'Odd' }] }))
     const posts = await made(id, 6)
     const split = await change(id, { from: key(4), content: 'Even', labels: ['second half'] })

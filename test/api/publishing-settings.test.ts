@@ -7,7 +7,7 @@ import { addFault, sandboxPosts } from '../support/sandbox-faults.ts'
 import { seedUser, seedWorkspace, type SeededUser } from '../support/seed.ts'
 import { waitFor } from '../support/wait.ts'
 
-/** The publishing settings of a user, where they act. */
+/** The effects of a user's publishing settings. */
 
 let app: App
 let owner: SeededUser
@@ -64,7 +64,7 @@ async function ended(id: string, status: string): Promise<PostData> {
   })
 }
 
-test('the default time zone is that of new posts, unless they name one', async () => {
+test('new posts have the default time zone, unless they name one', async () => {
   await set({ defaultTimezone: 'America/New_York' })
   const timed = { content: 'zone', scheduledFor: '2026-12-01T09:00', targets: at(mastodon) }
   const expected = { scheduledFor: '2026-12-01T14:00:00.000Z', timezone: 'America/New_York' }
@@ -76,7 +76,7 @@ test('the default time zone is that of new posts, unless they name one', async (
   expect(own.scheduledFor).toBe('2026-12-01T08:00:00.000Z')
 })
 
-test('the default first comment is that of new posts, at accounts that take comments', async () => {
+test('new posts have the default first comment, at accounts that take comments', async () => {
   await set({ defaultFirstComment: 'Subscribe!' })
   const post = await create({ content: 'comment', draft: true, targets: [...at(mastodon), ...at(pinterest)] })
   expect(post.firstComment).toBe('Subscribe!')

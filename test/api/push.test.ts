@@ -104,7 +104,7 @@ test('a device belongs to who registered it last, and only they can unregister i
   expect((await world.as('mia').call(unregisterDevice, { path: { id } })).status).toBe(404)
 })
 
-test('a device gets no messages after a sign-out on it, and those of other sessions and API keys stay', async () => {
+test('a device gets no messages after a sign-out on it, and devices of other sessions and API keys stay', async () => {
   const zoe = await signIn(app)
   const other = (await login(app, zoe.email, zoe.password)).body.data
   const add = (name: string, credential: object) =>

@@ -14,7 +14,7 @@ afterAll(async () => {
   await world.stop()
 })
 
-/** A workspace of its own, whose zone is Berlin. */
+/** A new workspace in the time zone of Berlin. */
 async function workspace(name: string, plan: 'free' | 'business' = 'business') {
   const { app, clock } = world
   const owner = await seedUser(app, `reports-${name}`, { plan })

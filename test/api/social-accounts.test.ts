@@ -293,7 +293,7 @@ test('disconnecting revokes access at the platform, and restoring requires a new
   ])
 })
 
-test('disconnecting says where to end the access, at a platform that lets nobody else end it', async () => {
+test('disconnecting says where to end the access, at a platform without an API for that', async () => {
   const [newest] = await accounts({ platform: 'telegram' })
   await app.send('POST /api/limits/accounts/{id}/archive', { ...as(), path: { id: newest?._id ?? '' } })
   const body = { workspaceId, platform: 'threads', sandbox: true }

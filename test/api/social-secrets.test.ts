@@ -115,7 +115,7 @@ async function accountIn(workspaceId: string): Promise<string | undefined> {
   return (body.data as { _id: string }[])[0]?._id
 }
 
-/** Everything that is done with an account, as far as the platform can do it. */
+/** Everything that the platform can do with an account. */
 async function useAll(platform: Platform, id: string): Promise<void> {
   await note(platform, id)
   await call('POST /api/social-accounts/{id}/refresh', path(id))

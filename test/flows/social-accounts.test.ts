@@ -60,7 +60,7 @@ function settings(): Record<string, string> {
   return { ...names, ATPROTO_VIDEO_URL: pds.plcUrl, ...Object.fromEntries(apps) }
 }
 
-/** A browser of its own. */
+/** A new browser. */
 async function newContext(): Promise<BrowserContext> {
   const made = await browser.newContext({ locale: 'en-US' })
   made.on('console', (message) => {

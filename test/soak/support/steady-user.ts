@@ -32,8 +32,8 @@ export interface SteadyFigures {
 }
 
 /**
- * A legitimate user who sends requests at a steady rate, whether or not earlier ones have replies. It runs in a process
- * of its own, so that other work of the caller does not count as the server's delay.
+ * A legitimate user who sends requests at a steady rate, whether or not earlier ones have replies. It runs in a separate
+ * process, so that other work of the caller does not count as the server's delay.
  */
 export class SteadyUser {
   readonly #child: ChildProcess
