@@ -1,4 +1,5 @@
-import type { Analytics } from '../analytics.ts'
+import type { Analytics, Audience, AudienceDimension } from '../analytics.ts'
+import { PlatformError } from '../error-kinds.ts'
 import { call } from './graph.ts'
 
 interface Account {
@@ -19,15 +20,25 @@ interface MediaPage {
   readonly paging?: { readonly next?: string; readonly cursors?: { readonly after?: string } }
 }
 
+interface Demographics {
+  readonly data?: readonly {
+    readonly total_value?: {
+      readonly breakdowns?: readonly {
+        readonly results?: readonly { readonly dimension_values: readonly string[]; readonly value: number }[]
+      }[]
+    }
+  }[]
+}
+
 const PAGE = 50
+const DIMENSIONS = ['country', 'city', 'age', 'gender'] as const satisfies readonly AudienceDimension[]
 const FIELDS = 'id,caption,permalink,timestamp,like_count,comments_count'
 
-/** Figures of the Instagram API with Instagram Login (developers.facebook.com, IG User and IG Media, 2026-11). */
+/** Figures of the Instagram API with Instagram Login (developers.facebook.com, IG User, its Insights, and IG Media, 2026-11). */
 export const analytics: Analytics = {
   accountFigures: ['followers', 'following', 'contentCount'],
   contentFigures: ['views', 'reach', 'likes', 'comments', 'shares', 'saves'],
-  audience: [],
-  missing: { audience: 'Crier does not read follower_demographics of Instagram yet.' },
+  audience: DIMENSIONS,
   readAccount: async (context) => {
     const account = (await call(context, 'me', {
       query: { fields: 'followers_count,follows_count,media_count' },
@@ -53,5 +64,21 @@ export const analytics: Analytics = {
       })),
       next: paging?.next === undefined ? null : (paging.cursors?.after ?? null),
     }
+  }, // The largest 45 groups of each. Accounts with fewer than 100 followers have none.
+  readAudience: async (context) => {
+    const audience: Audience = {}
+    try {
+      for (const breakdown of DIMENSIONS) {
+        const query = { metric: 'follower_demographics', period: 'lifetime', metric_type: 'total_value', breakdown }
+        const { data } = (await call(context, 'me/insights', { query })) as Demographics
+        const results = data?.[0]?.total_value?.breakdowns?.[0]?.results ?? []
+        const groups = results.map(({ dimension_values: [group = ''], value: count }) => ({ group, count }))
+        if (groups.length > 0) audience[breakdown] = groups
+      }
+    } catch (error) {
+      // Without the permission the other figures are still read.
+      if (!(error instanceof PlatformError) || error.kind !== 'scope_missing') throw error
+    }
+    return audience
   },
 }

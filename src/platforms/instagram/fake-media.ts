@@ -3,6 +3,7 @@ import { graphError, listPage, paramsOf, pick } from '../meta/fake-graph.ts'
 import { json, type FakeReply, type FakeRequest, type SandboxPost } from '../sandbox/fake.ts'
 import { breachOf, mediaFactsOfUrl, type MediaBounds } from '../sandbox/media-facts.ts'
 import type { TokenHolder } from '../sandbox/oauth-server.ts'
+import { demographicsOf } from './fake-demographics.ts'
 import type { FakeAccount, FakeComment, FakeContainer, FakeMedia, State } from './fake-state.ts'
 
 interface MediaApiOptions {
@@ -109,6 +110,8 @@ export class FakeMediaApi {
         own.toReversed().map((one) => mediaView(request.base, one, account)),
         params,
       )
+    } else if (edge === 'insights') {
+      return demographicsOf(params, account)
     } else if (edge === 'content_publishing_limit') {
       const config = { quota_total: POSTS_PER_DAY, quota_duration: DAY_MS / 1_000 }
       const { id: _id, ...view } = pick(

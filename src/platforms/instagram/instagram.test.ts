@@ -319,3 +319,18 @@ test('no token and no secret is in the log of calls', async () => {
     expect(log).not.toContain(secret)
   }
 })
+
+test('an audience is reported in groups, by accounts that are large enough and allow it', async () => {
+  const { analytics } = instagram
+  const small = await peer.connect()
+  expect(await analytics.readAudience!(small)).toEqual({})
+  state().accounts[small.remoteId]!.followers = 1_000
+  const audience = await analytics.readAudience!(small)
+  expect(Object.keys(audience)).toEqual([...analytics.audience])
+  expect(audience.country).toContainEqual({ group: 'NP', count: 500 })
+  const { credential, profile } = await peer.signIn({
+    account: 'denies_insights',
+    without: ['instagram_business_manage_insights'],
+  })
+  expect(await analytics.readAudience!(peer.as(credential, profile.remoteId))).toEqual({})
+})
