@@ -30,6 +30,18 @@ export function references<const E extends AnyTarget>(target: E, { name, onDelet
   return p.manyToOne(target).mapToPk().deleteRule(onDelete).updateRule('no action').foreignKeyName(name).index(false)
 }
 
+/** A foreign key that is the primary key of its table, or the first part of it. See `references`. */
+export function keyReferences<const E extends AnyTarget>(target: E, { name, onDelete }: ReferenceOptions) {
+  return p
+    .manyToOne(target)
+    .mapToPk()
+    .primary()
+    .deleteRule(onDelete)
+    .updateRule('no action')
+    .foreignKeyName(name)
+    .index(false)
+}
+
 /**
  * A foreign key of several columns. Their values are separate properties (`workspaceId`, `userId`), declared beside it;
  * this adds only the constraint.

@@ -1,17 +1,9 @@
 import { defineEntity, p } from '@mikro-orm/postgresql'
-import { timestamp } from '../../../db/columns.ts'
+import { keyReferences, timestamp } from '../../../db/columns.ts'
 import { table } from '../../../db/table.ts'
 import { StreamSession, type ShownDestinationState } from '../streams/index.ts'
 
-const ofSession = (name: string) =>
-  p
-    .manyToOne(StreamSession)
-    .mapToPk()
-    .primary()
-    .deleteRule('cascade')
-    .updateRule('no action')
-    .foreignKeyName(name)
-    .index(false)
+const ofSession = (name: string) => keyReferences(StreamSession, { name, onDelete: 'cascade' })
 
 /**
  * What media nodes measured in ten seconds of a live session. All columns but `viewers` are sums, so two nodes that have

@@ -1,5 +1,5 @@
 import { defineEntity, p } from '@mikro-orm/postgresql'
-import { references, timestamp } from '../../../db/columns.ts'
+import { keyReferences, references, timestamp } from '../../../db/columns.ts'
 import type { Row } from '../../../db/row.ts'
 import { table } from '../../../db/table.ts'
 import { Workspace } from '../../workspace/workspaces/index.ts'
@@ -104,14 +104,7 @@ export const SocialCredential = defineEntity({
     },
   ],
   properties: {
-    accountId: p
-      .manyToOne(SocialAccount)
-      .mapToPk()
-      .primary()
-      .deleteRule('cascade')
-      .updateRule('no action')
-      .foreignKeyName('social_credentials_account_id_fkey')
-      .index(false),
+    accountId: keyReferences(SocialAccount, { name: 'social_credentials_account_id_fkey', onDelete: 'cascade' }),
     ...envelope(),
     /** The client key that the grant is bound to. */
     clientKeyId: p.uuid().nullable(),
@@ -150,14 +143,7 @@ export const SocialAccountReport = defineEntity({
   name: 'SocialAccountReport',
   tableName: 'social_account_reports',
   properties: {
-    accountId: p
-      .manyToOne(SocialAccount)
-      .mapToPk()
-      .primary()
-      .deleteRule('cascade')
-      .updateRule('no action')
-      .foreignKeyName('social_account_reports_account_id_fkey')
-      .index(false),
+    accountId: keyReferences(SocialAccount, { name: 'social_account_reports_account_id_fkey', onDelete: 'cascade' }),
     capabilities: p.json<LiveCapabilities>().nullable(),
     capabilitiesAt: timestamp().nullable(),
     /** Until when the capabilities may be used without another call. */
