@@ -146,158 +146,210 @@ interface Point {
 }
 
 const SPAN = { from: '2018-01-10', to: '2019-01-15' }
+const ACCOUNT = ['followers', 'following', 'contentCount'] as const
+const CONTENT = ['views', 'reach', 'likes', 'comments', 'shares', 'saves', 'clicks', 'watchSeconds'] as const
+const ENGAGEMENTS = ['likes', 'comments', 'shares', 'saves'] as const
+const FIGURES = [...ACCOUNT, ...CONTENT] as const
+type Figure = (typeof FIGURES)[number]
+const KEYS = { day: (day: string) => day, week: weekOf, month: (day: string) => day.slice(0, 7) } as const
+type Days = ReadonlyMap<string, number | null>
+
+const isAccount = (figure: Figure): figure is (typeof ACCOUNT)[number] =>
+  (ACCOUNT as readonly string[]).includes(figure)
+const add = (values: readonly (number | null | undefined)[]) => {
+  const known = values.filter((one) => one != null)
+  return known.length === 0 ? null : known.reduce((sum, one) => sum + one, 0)
+}
+const divide = (one: number | null, other: number | null) =>
+  one === null || other === null || other === 0 ? null : one / other
+const within = (days: Days, { from, to }: { from: string; to: string }) =>
+  [...days]
+    .filter(([day]) => between(day, from, to))
+    .toSorted(([one], [other]) => (one < other ? -1 : 1))
+    .map(([, value]) => value)
+/** Replies have six digits after the point. */
+const rounded = (value: number | null) => (value === null ? null : (expect.closeTo(value, 5) as number))
+
+/** The last value of each day, and what it gained. Of a figure of posts, only what all posts gained. */
+function expectedOf({ year, zone }: Place, figure: Figure): { values: Days; gained: Days } {
+  if (isAccount(figure)) {
+    const values = closes([...year.account[figure], ...(figure === 'followers' ? year.late : [])], zone)
+    return { values, gained: gains(values, false) }
+  }
+  const all = year.posts.map((post) =>
+    gains(closes(post.reports[figure] ?? [], zone), post.publishedAt >= year.startedAt),
+  )
+  // Posts from before the first reading have a baseline instead.
+  return { values: new Map(), gained: sums(all) }
+}
 
 describe.each(PLACES.map(({ platform, zone }, index) => [zone, platform, index] as const))('%s', (zone, _, index) => {
   const place = () => places[index]!
-  const followerDays = () => closes([...place().year.followers, ...place().year.late], zone)
-  /** What the posts gained each day. Posts from before the first reading have a baseline instead. */
-  const gainedBy = (figure: string) =>
-    sums(
-      place().year.posts.map((post) =>
-        gains(closes(post.reports[figure] ?? [], zone), post.publishedAt >= place().year.startedAt),
-      ),
-    )
-  const series = async (figure: string, interval = 'day') => {
+
+  test.each(
+    FIGURES.flatMap((figure) => (['day', 'week', 'month'] as const).map((interval) => [figure, interval] as const)),
+  )('the %s of each %s are those of the reports, and the rest are gaps', async (figure, interval) => {
+    const { gained, values } = expectedOf(place(), figure)
     const query = { workspaceId: place().workspaceId, figure, interval, ...SPAN }
     const { data } = await read(place(), 'GET /api/analytics/platforms/series', query)
     expect(data.timezone).toBe(zone)
-    return data.accounts[0].points as Point[]
-  }
-
-  test('every day has the last follower count of the day, or is a gap with a reason', async () => {
-    const expected = followerDays()
-    const gained = gains(expected, false)
-    const points = await series('followers')
-    expect(points).toHaveLength(371)
-    expect(points.map(({ from, gained: gain, value }) => [from, value, gain])).toEqual(
-      points.map(({ from }) => [from, expected.get(from) ?? null, gained.get(from) ?? null]),
+    const points = data.accounts[0].points as Point[]
+    expect(points.map((point) => [point.from, point.value, point.gained])).toEqual(
+      points.map(({ from }) => {
+        const isIn = ([day]: [string, unknown]) => KEYS[interval](day) === KEYS[interval](from)
+        const own = [...values].filter(isIn).toSorted(([one], [other]) => (one < other ? -1 : 1))
+        return [from, own.at(-1)?.[1] ?? null, add([...gained].filter(isIn).map(([, gain]) => gain))]
+      }),
     )
-    for (const { gap, value } of points) expect(gap === null).toBe(value !== null)
+    for (const point of points) expect(point.gap === null).toBe(point.value !== null || point.gained !== null)
+  })
+
+  test('every day is a point, and gaps have their reasons', async () => {
+    const query = { workspaceId: place().workspaceId, figure: 'followers', ...SPAN }
+    const points = (await read(place(), 'GET /api/analytics/platforms/series', query)).data.accounts[0]
+      .points as Point[]
+    expect(points).toHaveLength(371)
     const codes = new Set(points.flatMap(({ gap }) => gap?.code ?? []))
     expect(codes).toEqual(new Set(['not_started', 'not_collected', 'unavailable', 'limited']))
     // The reset is stored as it was received.
     expect(Math.min(...points.flatMap(({ gained: gain }) => gain ?? []))).toBeLessThan(-500)
   })
 
-  test('weeks and months have the last report in them, and what they gained', async () => {
-    const expected = followerDays()
-    const gained = gains(expected, false)
-    for (const [interval, key] of [
-      ['week', weekOf],
-      ['month', (day: string) => day.slice(0, 7)],
-    ] as const) {
-      const points = await series('followers', interval)
-      const wanted = Map.groupBy([...expected.keys()].toSorted(), key)
-      expect(points.map(({ from, gained: gain, value }) => [from, value, gain])).toEqual(
-        points.map(({ from }) => {
-          const days = wanted.get(key(from)) ?? []
-          const known = days.flatMap((day) => gained.get(day) ?? [])
-          const sum = known.length === 0 ? null : known.reduce((one, two) => one + two, 0)
-          return [from, expected.get(days.at(-1) ?? '') ?? null, sum]
-        }),
-      )
-    }
-  })
-
-  test('the gains of all posts are those of their series', async () => {
-    const expected = gainedBy('likes')
-    const points = await series('likes')
-    expect(points.map(({ from, gained }) => [from, gained])).toEqual(
-      points.map(({ from }) => [from, expected.get(from) ?? null]),
-    )
-  })
-
   test.each([
     ['2018-03-01', '2018-03-31'],
     ['2018-04-20', '2018-05-10'],
     ['2018-10-01', '2018-11-30'],
+    // Months that are whole, and parts of months at both ends.
+    ['2018-07-14', '2019-01-10'],
   ])('a span from %s to %s is compared with as many days before', async (from, to) => {
     const query = { workspaceId: place().workspaceId, from, to, compare: true }
     const { data } = await read(place(), 'GET /api/analytics/platforms', query)
     const length = (Date.parse(to) - Date.parse(from)) / DAY + 1
-    const previous = {
+    const now = { from, to }
+    const before = {
       from: new Date(Date.parse(from) - length * DAY).toISOString().slice(0, 10),
       to: new Date(Date.parse(from) - DAY).toISOString().slice(0, 10),
     }
-    expect(data.previousSpan).toMatchObject({ ...previous, dayCount: length })
-    const figures = new Map<string, Record<string, number | null>>(
-      data.accounts[0].figures.map((one: { figure: string }) => [one.figure, one]),
+    expect(data.previousSpan).toMatchObject({ ...before, dayCount: length })
+    const valueIn = (figure: Figure, span: { from: string; to: string }) => {
+      const { gained, values } = expectedOf(place(), figure)
+      return isAccount(figure) ? (within(values, span).at(-1) ?? null) : add(within(gained, span))
+    }
+    const engagementsIn = (span: { from: string; to: string }) =>
+      add(ENGAGEMENTS.map((figure) => valueIn(figure, span)))
+    const [account] = data.accounts
+    expect(account.figures.map(({ gap: _gap, ...figure }: { gap: unknown }) => figure)).toEqual(
+      FIGURES.map((figure) => {
+        const [value, previousValue] = [valueIn(figure, now), valueIn(figure, before)]
+        const change = isAccount(figure) ? add(within(expectedOf(place(), figure).gained, now)) : null
+        return {
+          figure,
+          value,
+          change,
+          changeRate: rounded(value === null || change === null ? null : divide(change, value - change)),
+          previousValue,
+          comparison: rounded(
+            value === null || previousValue === null ? null : divide(value - previousValue, previousValue),
+          ),
+        }
+      }),
     )
-    const days = followerDays()
-    const own = [...days.keys()].filter((day) => between(day, from, to)).toSorted()
-    const value = days.get(own.at(-1)!)!
-    const change = own.reduce((sum, day) => sum + (gains(days, false).get(day) ?? 0), 0)
-    expect(figures.get('followers')).toMatchObject({ value, change })
-    expect(figures.get('followers')?.['changeRate']).toBeCloseTo(change / (value - change), 5)
-    const sumIn = (one: Map<string, number>, span: { from: string; to: string }) => {
-      const found = [...one].filter(([day]) => between(day, span.from, span.to))
-      return found.length === 0 ? null : found.reduce((sum, [, gained]) => sum + gained, 0)
-    }
-    for (const figure of ['likes', 'comments', 'shares']) {
-      const expected = gainedBy(figure)
-      expect(figures.get(figure), figure).toMatchObject({
-        value: sumIn(expected, { from, to }),
-        previousValue: sumIn(expected, previous),
-      })
-    }
-    const engagements = ['likes', 'comments', 'shares', 'saves']
-      .map((figure) => sumIn(gainedBy(figure), { from, to }))
-      .reduce<number | null>((sum, one) => (one === null ? sum : (sum ?? 0) + one), null)
-    expect(data.accounts[0].engagements).toBe(engagements)
-    expect(data.accounts[0].rates[0].value).toBeCloseTo(engagements! / value, 5)
+    expect(account.engagements).toBe(engagementsIn(now))
+    expect(account.rates).toEqual(
+      (
+        [
+          ['engagementRateByFollowers', 'followers'],
+          ['engagementRateByReach', 'reach'],
+        ] as const
+      ).map(([rate, by]) => ({
+        rate,
+        value: rounded(divide(engagementsIn(now), valueIn(by, now))),
+        previousValue: rounded(divide(engagementsIn(before), valueIn(by, before))),
+      })),
+    )
+    // One account, so the totals are its figures.
+    expect(data.totals).toEqual(
+      FIGURES.map((figure) => {
+        const value = valueIn(figure, now)
+        return { figure, value, previousValue: valueIn(figure, before), accountCount: value === null ? 0 : 1 }
+      }),
+    )
     const format = dayIn(zone)
-    expect(data.accounts[0].publishedCount).toBe(
+    expect(account.publishedCount).toBe(
       place().year.posts.filter(({ publishedAt }) => between(format(publishedAt), from, to)).length,
     )
+  })
+
+  test('the trend of followers is that of the reports', async () => {
+    const span = { from: '2018-02-14', to: '2018-12-24' }
+    const query = { workspaceId: place().workspaceId, interval: 'month', ...span }
+    const { data } = await read(place(), 'GET /api/analytics/followers', query)
+    const { gained, values } = expectedOf(place(), 'followers')
+    const [value, change] = [within(values, span).at(-1) ?? null, add(within(gained, span))]
+    expect(data.accounts[0]).toMatchObject({ value, change, changeRate: rounded(divide(change, value! - change!)) })
+    expect(data.combined).toEqual(
+      data.accounts[0].points.map(({ from, to, value: one }: Point) => ({ from, to, value: one })),
+    )
+    expect(data.accounts[0].points[0]).toMatchObject({ from: '2018-02-14', to: '2018-02-28' })
   })
 
   test('posts have their newest figures, in the order asked for', async () => {
     const { workspaceId, year } = place()
     const query = { workspaceId, ...SPAN, from: '2017-09-01', sort: 'likes', limit: 5 }
-    const found: { text: string; likes: number | null }[] = []
+    const found: object[] = []
+    const likes: (number | null)[] = []
     for (let cursor: string | undefined; ;) {
       const page = await read(place(), 'GET /api/analytics/content', { ...query, ...(cursor && { cursor }) })
-      for (const { figures, origin, text } of page.data) {
+      for (const { engagementRateByReach, engagements, figures, origin, text } of page.data) {
         expect(origin).toBe('elsewhere')
-        const likes = figures.find((one: { figure: string }) => one.figure === 'likes').value
-        found.push({ text, likes })
+        const own = Object.fromEntries(figures.map((one: { figure: string; value: number }) => [one.figure, one.value]))
+        likes.push(own['likes'] ?? null)
+        found.push({ text, ...own, engagements, engagementRateByReach })
       }
       if (!page.pagination.hasMore) break
       cursor = page.pagination.nextCursor
     }
-    const expected = year.posts.map(({ reports, text }) => ({ text, likes: reports['likes']?.at(-1)?.value ?? null }))
-    expect(found.toSorted((one, other) => (one.text < other.text ? -1 : 1))).toEqual(
-      expected.toSorted((one, other) => (one.text < other.text ? -1 : 1)),
-    )
-    expect(found.map(({ likes }) => likes)).toEqual(
-      found.map(({ likes }) => likes).toSorted((one, other) => (other ?? -1) - (one ?? -1)),
-    )
+    const expected = year.posts.map(({ reports, text }) => {
+      const newest = (figure: Figure) => reports[figure]?.at(-1)?.value ?? null
+      const engagements = add(ENGAGEMENTS.map(newest))
+      const engagementRateByReach = rounded(divide(engagements, newest('reach')))
+      return {
+        text,
+        ...Object.fromEntries(CONTENT.map((one) => [one, newest(one)])),
+        engagements,
+        engagementRateByReach,
+      }
+    })
+    const byText = (all: readonly object[]) =>
+      all.toSorted((one, other) => ((one as { text: string }).text < (other as { text: string }).text ? -1 : 1))
+    expect(byText(found)).toEqual(byText(expected))
+    expect(likes).toEqual(likes.toSorted((one, other) => (other ?? -1) - (one ?? -1)))
   })
 
-  test('a post has its series, and how fast interest in it fades', async () => {
+  test.each(CONTENT)('a post has its %s over time, and how fast interest in it fades', async (figure) => {
     const query = { workspaceId: place().workspaceId, ...SPAN }
     const { data } = await read(place(), 'GET /api/analytics/content', query)
     const post = place().year.posts.find(({ text }) => text === data[0].text)!
-    const found = await read(
-      place(),
-      'GET /api/analytics/content/{id}/series',
-      { figure: 'likes', ...SPAN },
-      {
-        id: data[0]._id,
-      },
-    )
-    const expected = closes(post.reports['likes'] ?? [], zone)
+    const asked = { figure, interval: 'week', ...SPAN }
+    const found = await read(place(), 'GET /api/analytics/content/{id}/series', asked, { id: data[0]._id })
+    const reports = post.reports[figure] ?? []
+    const values = closes(reports, zone)
+    const gained = gains(values, post.publishedAt >= place().year.startedAt)
     const points = found.data.points as Point[]
-    expect(points.map(({ from, value }) => [from, value])).toEqual(
-      points.map(({ from }) => [from, expected.get(from) ?? null]),
+    expect(points.map((point) => [point.from, point.value, point.gained])).toEqual(
+      points.map(({ from, to }) => [
+        from,
+        within(values, { from, to }).at(-1) ?? null,
+        add(within(gained, { from, to })),
+      ]),
     )
-    const reports = post.reports['likes'] ?? []
     const half = reports.find(({ value }) => value >= reports.at(-1)!.value / 2)!
     expect(found.data.halfLifeHours).toBeCloseTo((half.at - post.publishedAt) / HOUR, 1)
+    expect(found.data.halfLifeGap).toBeNull()
   })
 })
 
-test('another zone of the workspace gives other days', async () => {
+test('another zone of the workspace gives other days, weeks and months', async () => {
   const { accountId, workspaceId, year } = places[0]!
   const { recorder } = app.composition.services.analytics
   const zone = 'Pacific/Auckland'
@@ -308,18 +360,19 @@ test('another zone of the workspace gives other days', async () => {
   })
   expect(changed.status, changed.text).toBe(200)
   await app.database.transaction((tx) => recorder.moveToZone(tx, accountId, zone))
-  const query = { workspaceId, figure: 'followers', ...SPAN }
-  const { data } = await read(places[0]!, 'GET /api/analytics/platforms/series', query)
-  const expected = closes([...year.followers, ...year.late], zone)
-  const points = data.accounts[0].points as Point[]
-  expect(points.map(({ from, value }) => [from, value])).toEqual(
-    points.map(({ from }) => [from, expected.get(from) ?? null]),
-  )
-  const likes = await read(places[0]!, 'GET /api/analytics/platforms/series', { ...query, figure: 'likes' })
-  const gained = sums(
-    year.posts.map((post) => gains(closes(post.reports['likes'] ?? [], zone), post.publishedAt >= year.startedAt)),
-  )
-  expect(likes.data.accounts[0].points.map((one: Point) => [one.from, one.gained])).toEqual(
-    points.map(({ from }) => [from, gained.get(from) ?? null]),
-  )
+  for (const figure of ['followers', 'likes'] as const) {
+    const { gained, values } = expectedOf({ ...places[0]!, year, zone }, figure)
+    for (const interval of ['day', 'week', 'month'] as const) {
+      const query = { workspaceId, figure, interval, ...SPAN }
+      const { data } = await read(places[0]!, 'GET /api/analytics/platforms/series', query)
+      const points = data.accounts[0].points as Point[]
+      expect(points.map((point) => [point.from, point.value, point.gained])).toEqual(
+        points.map(({ from, to }) => [
+          from,
+          within(values, { from, to }).at(-1) ?? null,
+          add(within(gained, { from, to })),
+        ]),
+      )
+    }
+  }
 })

@@ -86,8 +86,11 @@ test('a record that is deleted takes its figures with it, and is not imported ag
   world.clock.advance(HOUR)
   await readNow(mine)
   expect((await get(mine, 'content')).data).toEqual([])
-  const { data } = await get(mine, 'platforms/series', { figure: 'likes' })
-  expect(data.accounts[0].points.every(({ gained }: { gained: number | null }) => gained === null)).toBe(true)
+  for (const interval of ['day', 'week', 'month']) {
+    const query = { figure: 'likes', interval, from: '2026-10-01', to: '2027-03-31' }
+    const { data } = await get(mine, 'platforms/series', query)
+    expect(data.accounts[0].points.every(({ gained }: { gained: number | null }) => gained === null)).toBe(true)
+  }
 })
 
 test('a platform that does not answer leaves a gap with the reason, which ends with its next answer', async () => {
@@ -159,4 +162,69 @@ test('a report is a page that axe accepts, and a PDF', async () => {
   } finally {
     await browser.close()
   }
+})
+
+test('a smaller plan deletes nothing for 30 days, and then keeps days, weeks and months of the time before', async () => {
+  const { accountId, mine } = await workspace('retention')
+  const { clock, app } = world
+  const { analytics, plans } = app.composition.services
+  const post = await mine.create({ content: 'kept', targets: [{ accountId }], publishNow: true })
+  await mine.ended(post._id, 'published')
+  await readNow(mine)
+  const day = new Date(clock.now()).toISOString().slice(0, 10)
+  const started = clock.now()
+  const samples = async () => {
+    const rows = await app.database.rows(
+      'select from analytics_samples m join analytics_series s on s.id = m.series_id where s.account_id = $1',
+      [accountId],
+    )
+    return rows.length
+  }
+  const series = async (interval: string) => {
+    const query = { figure: 'followers', interval, from: day, to: day }
+    return (await get(mine, 'platforms/series', query)).data.accounts[0].points
+  }
+  const before = { count: await samples(), day: await series('day'), month: await series('month') }
+  expect(before.count).toBeGreaterThan(0)
+  // The service does it each day.
+  const prune = () => analytics.retention.prune(AbortSignal.timeout(60_000))
+  await prune()
+  clock.advance(95 * DAY)
+  await plans.change(mine.owner.id, 'free')
+  await prune()
+  expect(await samples()).toBe(before.count)
+  const shortensAt = new Date(clock.now() + 30 * DAY).toISOString()
+  expect((await get(mine, 'report-data')).data.retention).toEqual({ days: 1_900, nextDays: 90, shortensAt })
+  await waitFor(async () => {
+    const { data } = (await mine.send('GET /api/notifications')).body
+    return data.some(({ type }: { type: string }) => type === 'analyticsRetention.shortened')
+  })
+  clock.advance(29 * DAY)
+  await prune()
+  expect(await samples()).toBe(before.count)
+  clock.advance(DAY)
+  await prune()
+  expect(await samples()).toBe(0)
+  const { data } = await get(mine, 'report-data')
+  expect(data.retention).toEqual({ days: 90, nextDays: null, shortensAt: null })
+  expect(Date.parse(data.accounts[0].keptSince)).toBeGreaterThan(started)
+  expect([await series('day'), await series('month')]).toEqual([before.day, before.month])
+  const [record] = (await get(mine, 'content', { from: day })).data
+  const path = { id: record._id }
+  const decay = await mine.send('GET /api/analytics/content/{id}/series', { path, query: { figure: 'likes' } })
+  expect(decay.body.data).toMatchObject({ halfLifeHours: null, halfLifeGap: { code: 'not_kept' } })
+  // A late figure of that time, and another zone, change nothing in it.
+  const late = {
+    contentId: null,
+    figure: 'followers',
+    at: started,
+    value: 99,
+    source: 'account',
+    fromZero: false,
+  } as const
+  await app.database.transaction(async (tx) => {
+    await analytics.recorder.record(tx, { accountId, zone: 'UTC' }, [late])
+    await analytics.recorder.moveToZone(tx, accountId, 'Asia/Kathmandu')
+  })
+  expect([await series('day'), await series('month')]).toEqual([before.day, before.month])
 })

@@ -36,9 +36,9 @@ const { pool } = server
 
 /** Runs a statement without the checks of foreign keys, which would take most of the time. */
 async function fill(text: string, values: readonly unknown[] = []): Promise<void> {
-  await pool.query('set session_replication_role = replica')
+  await pool.query('set session_replication_role = replica; set synchronous_commit = off')
   await pool.query(text, [...values])
-  await pool.query('set session_replication_role = origin')
+  await pool.query('set session_replication_role = origin; set synchronous_commit = on')
 }
 
 /** The workspace that all others are copied from, with accounts and without figures. */
@@ -95,11 +95,11 @@ const WORKSPACES = [
    where $3::uuid is not null`,
 ]
 
+/** The series of a batch have ids that follow each other, so that nothing but their rows is read. */
 const SERIES = `
-  select s.id, c.published_at from generate_series($1::integer, $2) k
-  join analytics_accounts a on a.workspace_id = md5('w' || k)::uuid
-  join analytics_series s on s.account_id = a.account_id
-  left join analytics_content c on c.id = s.content_id`
+  select s.id, c.published_at from analytics_series s
+  left join analytics_content c on c.id = s.content_id
+  where s.id between $1::bigint and $2::bigint`
 
 /** Hourly on the first day of a post, then ever more rarely until now; of an account every six hours. */
 const SAMPLES = `
@@ -116,26 +116,59 @@ const SAMPLES = `
 
 /** The same as `rollUp` writes, for many workspaces at once. */
 const DAYS = `
-  insert into analytics_days (series_id, day, value, gained, sample_count, last_at)
-  select series_id, day, value, value - lag(value) over (partition by series_id order by day), count, last_at
+  insert into analytics_days (series_id, day, value, gained)
+  select series_id, day, value, value - lag(value) over (partition by series_id order by day)
   from (
-    select m.series_id, floor(extract(epoch from m.at) / 86400)::integer as day, max(m.value) as value,
-      count(*)::integer as count, max(m.at) as last_at
-    from (${SERIES}) s join analytics_samples m on m.series_id = s.id group by 1, 2
+    select series_id, floor(extract(epoch from at) / 86400)::integer as day, max(value) as value
+    from analytics_samples where series_id between $1::bigint and $2::bigint group by 1, 2
   ) d`
 
 const ACCOUNT_DAYS = `
   insert into analytics_account_days (account_id, figure, day, gained, content_count)
   select s.account_id, s.figure, d.day, sum(coalesce(d.gained, 0)), count(*)
-  from (${SERIES}) one join analytics_series s on s.id = one.id join analytics_days d on d.series_id = s.id
-  where s.content_id is not null group by 1, 2, 3`
+  from analytics_series s join analytics_days d on d.series_id = s.id
+  where s.id between $1::bigint and $2::bigint and d.series_id between $1::bigint and $2::bigint
+    and s.content_id is not null
+  group by 1, 2, 3`
+
+const ACCOUNT_PERIODS = ['week', 'month'].map(
+  (unit) => `
+  insert into analytics_account_periods (account_id, figure, unit, first, value, gained)
+  select account_id, figure, '${unit}', date_trunc('${unit}', date '1970-01-01' + day)::date - date '1970-01-01' as first,
+    (array_agg(value order by day desc))[1], sum(gained)
+  from (
+    select s.account_id, s.figure, d.day, d.value, d.gained
+    from analytics_series s join analytics_days d on d.series_id = s.id
+    where s.id between $1::bigint and $2::bigint and s.content_id is null
+    union all
+    select account_id, figure, day, null, gained from analytics_account_days
+    where account_id in (select account_id from analytics_series where id between $1::bigint and $2::bigint)
+  ) one
+  group by account_id, figure, first`,
+)
+
+/** While rows are added, the log of PostgreSQL need not survive a crash, and checkpoints are rare. */
+async function whileAdding(work: () => Promise<void>): Promise<void> {
+  const settings = { full_page_writes: 'off', max_wal_size: "'3GB'" }
+  for (const [name, value] of Object.entries(settings)) await pool.query(`alter system set ${name} = ${value}`)
+  await pool.query('select pg_reload_conf()')
+  await work()
+  await pool.query('vacuum analyze')
+  for (const name of Object.keys(settings)) await pool.query(`alter system reset ${name}`)
+  await pool.query('select pg_reload_conf()')
+  await pool.query('checkpoint')
+}
 
 /** Adds the workspaces from number \`from\` to \`to\`. */
 async function add(from: number, to: number): Promise<void> {
   for (let first = from; first <= to; first += BATCH) {
     const last = Math.min(first + BATCH - 1, to)
+    const newest = 'select coalesce(max(id), 0) as id from analytics_series'
+    const before = await pool.query<{ id: string }>(newest)
     for (const text of WORKSPACES) await fill(text, [first, last, server.workspaceId])
-    for (const text of [SAMPLES, DAYS, ACCOUNT_DAYS]) await fill(text, [first, last])
+    const after = await pool.query<{ id: string }>(newest)
+    const ids = [Number(before.rows[0]?.id) + 1, after.rows[0]?.id]
+    for (const text of [SAMPLES, DAYS, ACCOUNT_DAYS, ...ACCOUNT_PERIODS]) await fill(text, ids)
     console.error(`${last} of ${to} workspaces`)
   }
 }
@@ -149,13 +182,22 @@ async function rolled(number: number): Promise<number> {
   )
   const accounts = Map.groupBy(rows, (row) => row.account_id)
   await pool.query('delete from analytics_days where series_id = any($1::bigint[])', [rows.map(({ id }) => id)])
-  await pool.query('delete from analytics_account_days where account_id = any($1::uuid[])', [[...accounts.keys()]])
+  for (const table of ['analytics_account_days', 'analytics_account_periods']) {
+    await pool.query(`delete from ${table} where account_id = any($1::uuid[])`, [[...accounts.keys()]])
+  }
   const run = async (text: string, values: unknown[] = []) => (await pool.query(text, values)).rowCount ?? 0
+  const row = async (text: string, values: unknown[] = []) => (await pool.query(text, values)).rows[0] as unknown
   const last = Math.floor(Date.now() / DAY)
   const before = performance.now()
-  for (const series of accounts.values()) {
+  for (const [accountId, series] of accounts) {
     const seriesIds = series.map(({ id }) => Number(id))
-    await rollUp({ run } as unknown as Sql, { seriesIds, first: last - 370, last: last + 1, zone: 'UTC' })
+    await rollUp({ row, run } as unknown as Sql, {
+      accountId,
+      seriesIds,
+      first: last - 370,
+      last: last + 1,
+      zone: 'UTC',
+    })
   }
   return PER_WORKSPACE / ((performance.now() - before) / 1_000)
 }
@@ -222,9 +264,9 @@ try {
   let workspaces = 0
   for (const samples of STEPS) {
     const next = Math.max(1, Math.round(samples / PER_WORKSPACE))
-    await add(workspaces + 1, next)
+    const first = workspaces + 1
+    await whileAdding(() => add(first, next))
     workspaces = next
-    await pool.query('vacuum analyze')
     const rates = []
     for (let number = 1; number <= Math.min(3, workspaces); number += 1) rates.push(await rolled(number))
     const rate = quantile(rates, 0.5)

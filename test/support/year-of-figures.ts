@@ -17,6 +17,8 @@ interface YearPost {
   readonly reports: Record<string, Reported[]>
 }
 
+const ACCOUNT_FIGURES = ['followers', 'following', 'contentCount'] as const
+const CONTENT_FIGURES = ['views', 'reach', 'likes', 'comments', 'shares', 'saves', 'clicks', 'watchSeconds'] as const
 const POSTS = 8
 const PAGE = 50
 
@@ -28,8 +30,12 @@ export class YearOfFigures {
   /** When the account is read. */
   readonly readings: readonly number[]
   readonly posts: readonly YearPost[]
-  /** What the platform replied. */
-  readonly followers: Reported[] = []
+  /** What the platform replied of the account, by figure. */
+  readonly account: Readonly<Record<(typeof ACCOUNT_FIGURES)[number], Reported[]>> = {
+    followers: [],
+    following: [],
+    contentCount: [],
+  }
   /** Follower counts that it reports at the end, with its own times: some for days without a report. */
   readonly late: readonly Reported[]
   readonly #start: number
@@ -57,22 +63,23 @@ export class YearOfFigures {
 
   /** When the account was first read with success. */
   get startedAt(): number {
-    return this.followers[0]?.at ?? Infinity
+    return this.account.followers[0]?.at ?? Infinity
   }
 
   /** The platform as it replies at a time. */
   platform(now: number) {
     const day = Math.floor((now - this.#start) / DAY)
     const analytics: Analytics = {
-      accountFigures: ['followers'],
-      contentFigures: ['likes', 'comments', 'shares'],
+      accountFigures: ACCOUNT_FIGURES,
+      contentFigures: CONTENT_FIGURES,
       audience: [],
       readAccount: () => {
         if (day >= 100 && day < 110) throw new PlatformError('network', 'The platform', { detail: 'it is away' })
         if (day >= 150 && day < 153) throw new PlatformError('rate_limited', 'The platform', { retryAfter: 900 })
-        const value = this.#followersOn(day)
-        this.followers.push({ at: now, value })
-        return Promise.resolve({ followers: value })
+        const followers = this.#followersOn(day)
+        const found = { followers, following: 300 - Math.floor(day / 9), contentCount: 40 + Math.floor(day / 4) }
+        for (const figure of ACCOUNT_FIGURES) this.account[figure].push({ at: now, value: found[figure] })
+        return Promise.resolve(found)
       },
       listContent: () => {
         const items = this.posts
@@ -99,7 +106,16 @@ export class YearOfFigures {
   #insights({ publishedAt, reports }: YearPost, now: number) {
     const age = (now - publishedAt) / DAY
     const likes = Math.floor(200 * (1 - Math.exp(-age / 3)) * (this.#random() < 0.05 ? 0.9 : 1))
-    const found = { likes, comments: Math.floor(likes / 7), shares: Math.floor(likes / 11) }
+    const found = {
+      views: likes * 13,
+      reach: likes * 9,
+      likes,
+      comments: Math.floor(likes / 7),
+      shares: Math.floor(likes / 11),
+      saves: Math.floor(likes / 17),
+      clicks: Math.floor(likes / 5),
+      watchSeconds: likes * 31,
+    }
     for (const [figure, value] of Object.entries(found)) (reports[figure] ??= []).push({ at: now, value })
     return found
   }

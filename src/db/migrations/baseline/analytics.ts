@@ -13,10 +13,18 @@ export const analytics = [
       failure_count integer not null default 0,
       import_cursor text,
       imported_at timestamptz,
+      kept_since timestamptz,
       updated_at timestamptz not null
     )`,
   'create index analytics_accounts_due on analytics_accounts (next_at)',
   'create index analytics_accounts_by_workspace on analytics_accounts (workspace_id)',
+  `
+    create table analytics_retention (
+      workspace_id uuid primary key references workspaces (id) on delete cascade,
+      days integer not null,
+      next_days integer,
+      shortens_at timestamptz
+    )`,
   `
     create table analytics_gaps (
       id uuid primary key,
@@ -88,8 +96,6 @@ export const analytics = [
       day integer not null,
       value double precision not null,
       gained double precision,
-      sample_count integer not null,
-      last_at timestamptz not null,
       primary key (series_id, day)
     )`,
   `
@@ -102,12 +108,22 @@ export const analytics = [
       primary key (account_id, figure, day)
     )`,
   `
+    create table analytics_account_periods (
+      account_id uuid not null references social_accounts (id) on delete cascade,
+      figure text not null,
+      unit text not null,
+      first integer not null,
+      value double precision,
+      gained double precision,
+      primary key (account_id, figure, unit, first)
+    )`,
+  `
     create table analytics_audience (
       account_id uuid not null references social_accounts (id) on delete cascade,
-      at timestamptz not null,
       dimension text not null,
+      at timestamptz not null,
       groups jsonb not null,
-      primary key (account_id, at, dimension)
+      primary key (account_id, dimension, at)
     )`,
   `
     create table report_brandings (

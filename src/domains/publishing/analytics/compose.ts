@@ -16,6 +16,7 @@ import { ReportPrinter } from './report/printer.ts'
 import { Reports } from './report/reports.ts'
 import { SamplePartitions } from './storage/partitions.ts'
 import { SampleRecorder } from './storage/recorder.ts'
+import { SampleRetention } from './storage/retention.ts'
 
 declare module '../../../core/services.ts' {
   interface Services {
@@ -25,15 +26,17 @@ declare module '../../../core/services.ts' {
 
 /** Builds the services of the domain. */
 export function composeAnalytics(
-  { clock, config, database: sql, jobs, storage }: Foundation,
-  { socialAccounts: { calls, directory } }: Pick<Services, 'socialAccounts'>,
+  { clock, config, database: sql, jobs, log, storage }: Foundation,
+  { plans, socialAccounts: { calls, directory } }: Pick<Services, 'plans' | 'socialAccounts'>,
 ) {
-  const partitions = new SamplePartitions()
+  const partitions = new SamplePartitions(clock)
+  const retention = new SampleRetention({ sql, clock, log, jobs, plans, partitions })
   const recorder = new SampleRecorder(clock, partitions)
   const watched = new WatchedAccounts(sql, clock, directory)
   const stats = new PlatformStatistics(sql, clock, watched)
   const series = new AnalyticsTimeSeries(sql, clock, watched)
   const content = new ContentRecords(sql, clock, watched)
+  const audiences = new AccountAudiences(sql, watched)
   const printer = new ReportPrinter()
   const branding = new ReportBranding(sql, clock, storage)
   const watch = new CollectionWatch(clock, jobs, config.ANALYTICS_SCHEDULE)
@@ -41,21 +44,22 @@ export function composeAnalytics(
     services: {
       analytics: {
         recorder,
+        retention,
         watch,
         collector: new AnalyticsCollector({ sql, clock, calls, recorder }),
         desk: new AnalyticsDesk(clock, (turn) => new WatchedAccounts(turn.sql, clock, directory), watch),
         stats,
         series,
         content,
-        reports: new Reports({ sql, clock, stats, series, content, watched, branding, printer }),
-        bestTimes: new BestTimes({ sql, clock, watched, printer }),
-        audiences: new AccountAudiences(sql, watched),
+        reports: new Reports({ sql, clock, stats, series, content, audiences, watched, branding, printer }),
+        bestTimes: new BestTimes({ sql, clock, watched, audiences, printer }),
+        audiences,
         branding,
-        catalogue: new ReportCatalogue(sql, watched),
-        preparePartitions: (on: Sql) => partitions.prepare(on, clock.now()),
+        catalogue: new ReportCatalogue(sql, watched, retention),
+        preparePartitions: (on: Sql) => partitions.prepare(on),
       },
     },
     close: () => printer.close(),
-    start: () => sql.transaction((tx) => partitions.prepare(tx, clock.now())),
+    start: () => sql.transaction((tx) => partitions.prepare(tx)),
   }
 }

@@ -97,8 +97,9 @@ export const ContentSeries = named(
     span: SpanView,
     points: Type.Array(Point),
     halfLifeHours: value(
-      'How fast the interest decays: hours from the publication to the first report of at least half of the newest value, over the whole time. Null without a report, or if the newest value is 0',
+      'How fast the interest decays: hours from the publication to the first report of at least half of the newest value, over the whole time. Null without a report, if the newest value is 0, or if the first reports are no longer kept',
     ),
+    halfLifeGap: MaybeGap,
   }),
 )
 

@@ -36,6 +36,7 @@ export const GAP_CODES = {
   refused: 'The platform refused the request. `message` says why',
   unavailable: 'The platform did not answer as expected. `message` says why',
   limited: 'The platform limits how often it can be asked',
+  not_kept: 'It was reported, but the plan no longer keeps the reports of this time',
   not_connected: 'The account was not connected, so the platform could not be asked',
   future: 'It has not happened yet',
 } as const

@@ -41,6 +41,14 @@ export const collectDue = schedule({
   },
 })
 
+export const pruneSamples = schedule({
+  name: 'analytics.prune',
+  summary: 'Delete figures that are older than the plans keep them',
+  cron: '41 3 * * *',
+  timeoutMs: 30 * MINUTE,
+  run: ({ analytics, signal }) => analytics.retention.prune(signal),
+})
+
 export const makePartitions = schedule({
   name: 'analytics.makePartitions',
   summary: 'Make the partitions of figures for the next months',

@@ -226,10 +226,30 @@ export const Audience = named(
   }),
 )
 
+const Retention = Type.Object(
+  {
+    days: count('For how many days each report of a platform is kept'),
+    nextDays: Nullable(
+      Type.Integer({ description: 'For how many from `shortensAt` on, after a change to a smaller plan' }),
+    ),
+    shortensAt: Nullable(
+      Type.String({
+        format: 'date-time',
+        description: 'Nothing is deleted before, 30 days after the change of the plan',
+      }),
+    ),
+  },
+  {
+    description:
+      'How long single reports are kept: `analyticsDays` of the plan. The figures of days, weeks and months that were made of them stay',
+  },
+)
+
 export const ReportData = named(
   'ReportData',
   Type.Object({
     timezone: Zone,
+    retention: Retention,
     figures: Type.Array(
       Type.Object({
         figure: FigureNameSchema,
@@ -254,6 +274,12 @@ export const ReportData = named(
         startedAt: Nullable(Type.String({ format: 'date-time', description: 'When the platform was first asked' })),
         collectedAt: Nullable(Type.String({ format: 'date-time', description: 'When the platform last replied' })),
         nextCollectionAt: Nullable(Type.String({ format: 'date-time' })),
+        keptSince: Nullable(
+          Type.String({
+            format: 'date-time',
+            description: 'Of the time before, only days, weeks and months are kept. Null if all reports are',
+          }),
+        ),
         importsContent: Type.Boolean({ description: 'Whether posts that were published elsewhere are imported' }),
         importGap: MaybeGap,
         figures: Type.Array(

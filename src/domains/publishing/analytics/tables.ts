@@ -1,5 +1,5 @@
 import { defineEntity, p } from '@mikro-orm/postgresql'
-import { references, timestamp } from '../../../db/columns.ts'
+import { keyReferences, references, timestamp } from '../../../db/columns.ts'
 import type { Row } from '../../../db/row.ts'
 import { table } from '../../../db/table.ts'
 import type { RemotePost } from '../../../platforms/publishing.ts'
@@ -20,14 +20,7 @@ export const AnalyticsAccount = defineEntity({
     { name: 'analytics_accounts_by_workspace', properties: ['workspaceId'] },
   ],
   properties: {
-    accountId: p
-      .manyToOne(SocialAccount)
-      .mapToPk()
-      .primary()
-      .deleteRule('cascade')
-      .updateRule('no action')
-      .foreignKeyName('analytics_accounts_account_id_fkey')
-      .index(false),
+    accountId: keyReferences(SocialAccount, { name: 'analytics_accounts_account_id_fkey', onDelete: 'cascade' }),
     workspaceId: inWorkspace('analytics_accounts_workspace_id_fkey'),
     platform: p.text(),
     /** The zone of the days that its samples are rolled up to. */
@@ -43,12 +36,30 @@ export const AnalyticsAccount = defineEntity({
     /** Where the import of older content continues. Null if it has not begun, or has ended. */
     importCursor: p.text().nullable(),
     importedAt: timestamp().nullable(),
+    /** Samples from before are no longer kept: the start of a day. Null while all are. */
+    keptSince: timestamp().nullable(),
     updatedAt: timestamp(),
   },
 })
 
 export const analyticsAccounts = table(AnalyticsAccount)
 export type AnalyticsAccountRow = Row<typeof AnalyticsAccount>
+
+/** For how many days a workspace keeps samples. A smaller plan shortens it after a grace period. */
+export const AnalyticsRetention = defineEntity({
+  name: 'AnalyticsRetention',
+  tableName: 'analytics_retention',
+  properties: {
+    workspaceId: keyReferences(Workspace, { name: 'analytics_retention_workspace_id_fkey', onDelete: 'cascade' }),
+    days: p.integer(),
+    /** What a smaller plan allows, from `shortensAt` on. */
+    nextDays: p.integer().nullable(),
+    shortensAt: timestamp().nullable(),
+  },
+})
+
+export const analyticsRetention = table(AnalyticsRetention)
+export type RetentionRow = Row<typeof AnalyticsRetention>
 
 /** A time in which an account could not be asked. */
 export const AnalyticsGap = defineEntity({
@@ -167,14 +178,7 @@ export const AnalyticsSample = defineEntity({
   name: 'AnalyticsSample',
   tableName: 'analytics_samples',
   properties: {
-    seriesId: p
-      .manyToOne(AnalyticsSeries)
-      .mapToPk()
-      .primary()
-      .deleteRule('cascade')
-      .updateRule('no action')
-      .foreignKeyName('analytics_samples_series_id_fkey')
-      .index(false),
+    seriesId: keyReferences(AnalyticsSeries, { name: 'analytics_samples_series_id_fkey', onDelete: 'cascade' }),
     /** The time of the figure: the platform's own, or when the platform replied. */
     at: timestamp().primary(),
     /** When it arrived. Of several for one time the last one counts, as a correction. */
@@ -192,21 +196,12 @@ export const AnalyticsDay = defineEntity({
   name: 'AnalyticsDay',
   tableName: 'analytics_days',
   properties: {
-    seriesId: p
-      .manyToOne(AnalyticsSeries)
-      .mapToPk()
-      .primary()
-      .deleteRule('cascade')
-      .updateRule('no action')
-      .foreignKeyName('analytics_days_series_id_fkey')
-      .index(false),
+    seriesId: keyReferences(AnalyticsSeries, { name: 'analytics_days_series_id_fkey', onDelete: 'cascade' }),
     /** Days since 1970-01-01. */
     day: p.integer().primary(),
     value: p.double().$type<number>(),
     /** The difference to the last earlier day with a value. Null if there is none. */
     gained: p.double().$type<number>().nullable(),
-    sampleCount: p.integer(),
-    lastAt: timestamp(),
   },
 })
 
@@ -215,14 +210,7 @@ export const AnalyticsAccountDay = defineEntity({
   name: 'AnalyticsAccountDay',
   tableName: 'analytics_account_days',
   properties: {
-    accountId: p
-      .manyToOne(SocialAccount)
-      .mapToPk()
-      .primary()
-      .deleteRule('cascade')
-      .updateRule('no action')
-      .foreignKeyName('analytics_account_days_account_id_fkey')
-      .index(false),
+    accountId: keyReferences(SocialAccount, { name: 'analytics_account_days_account_id_fkey', onDelete: 'cascade' }),
     figure: p.text().primary().$type<FigureName>(),
     day: p.integer().primary(),
     gained: p.double().$type<number>(),
@@ -233,21 +221,36 @@ export const AnalyticsAccountDay = defineEntity({
 
 export const analyticsAccountDays = table(AnalyticsAccountDay)
 
+/**
+ * The weeks and months of an account: the last value of its own figures, and what it or its posts gained. A post has
+ * days only, because it is read ever more rarely, so that its weeks would be as many rows.
+ */
+export const AnalyticsAccountPeriod = defineEntity({
+  name: 'AnalyticsAccountPeriod',
+  tableName: 'analytics_account_periods',
+  properties: {
+    accountId: keyReferences(SocialAccount, { name: 'analytics_account_periods_account_id_fkey', onDelete: 'cascade' }),
+    figure: p.text().primary().$type<FigureName>(),
+    unit: p.text().primary().$type<'week' | 'month'>(),
+    /** The first day, also if it has no report. */
+    first: p.integer().primary(),
+    /** Null for figures of posts. */
+    value: figure(),
+    /** The sum of `gained` of the days. Null if none has one. */
+    gained: figure(),
+  },
+})
+
+export const analyticsAccountPeriods = table(AnalyticsAccountPeriod)
+
 /** What a platform reported of the followers of an account. Never updated. */
 export const AnalyticsAudience = defineEntity({
   name: 'AnalyticsAudience',
   tableName: 'analytics_audience',
   properties: {
-    accountId: p
-      .manyToOne(SocialAccount)
-      .mapToPk()
-      .primary()
-      .deleteRule('cascade')
-      .updateRule('no action')
-      .foreignKeyName('analytics_audience_account_id_fkey')
-      .index(false),
-    at: timestamp().primary(),
+    accountId: keyReferences(SocialAccount, { name: 'analytics_audience_account_id_fkey', onDelete: 'cascade' }),
     dimension: p.text().primary(),
+    at: timestamp().primary(),
     groups: p.json<readonly { readonly group: string; readonly count: number }[]>(),
   },
 })
@@ -259,14 +262,7 @@ export const ReportBrandingRow = defineEntity({
   name: 'ReportBranding',
   tableName: 'report_brandings',
   properties: {
-    workspaceId: p
-      .manyToOne(Workspace)
-      .mapToPk()
-      .primary()
-      .deleteRule('cascade')
-      .updateRule('no action')
-      .foreignKeyName('report_brandings_workspace_id_fkey')
-      .index(false),
+    workspaceId: keyReferences(Workspace, { name: 'report_brandings_workspace_id_fkey', onDelete: 'cascade' }),
     logoAssetId: p.uuid().nullable(),
     accentColor: p.text().nullable(),
     companyName: p.text().nullable(),
@@ -282,11 +278,13 @@ export type BrandingRow = Row<typeof ReportBrandingRow>
 export const analyticsEntities = [
   ReportBrandingRow,
   AnalyticsAccount,
+  AnalyticsRetention,
   AnalyticsGap,
   AnalyticsContent,
   AnalyticsSeries,
   AnalyticsSample,
   AnalyticsDay,
   AnalyticsAccountDay,
+  AnalyticsAccountPeriod,
   AnalyticsAudience,
 ]

@@ -6,6 +6,7 @@ export { boardColumn, postsInReview, submittedPosts, versionOf } from './approva
 export { APPROVAL_DECISIONS, ApprovalRule, type PostApprovalData, type PostDecisionData } from './approval/schemas.ts'
 export { changedParts, changesBetween, seenHash } from './approval/seen.ts'
 export { dayBounds, dayKey } from './calendar/days.ts'
+export { zoneRules } from './calendar/zones.ts'
 export { timeOfPost } from './author.ts'
 export { findPostView, linkedPosts, unlinkIdeas } from './idea-links.ts'
 export { publishedTexts } from './published-texts.ts'

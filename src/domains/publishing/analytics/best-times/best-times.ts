@@ -3,8 +3,10 @@ import { WEEKDAYS } from '../../../../core/local-times.ts'
 import type { Sql } from '../../../../core/sql.ts'
 import { CONTENT_FIGURES, ENGAGEMENTS } from '../figures.ts'
 import { timeZoneOf } from '../../../workspace/workspaces/index.ts'
+import type { AccountAudiences } from '../reads/audience.ts'
 import type { WatchedAccounts } from '../reads/watched.ts'
 import type { ReportPrinter } from '../report/printer.ts'
+import { zoneOfAudience } from './audience-zone.ts'
 import type { BestTimesData, BestTimesFilter } from './schemas.ts'
 import { LEAST_POSTS, type Achievement } from './slots.ts'
 
@@ -18,6 +20,7 @@ interface Needs {
   readonly sql: Sql
   readonly clock: Clock
   readonly watched: WatchedAccounts
+  readonly audiences: AccountAudiences
   /** The shuffles take too long for the thread that serves requests. */
   readonly printer: Pick<ReportPrinter, 'scores'>
 }
@@ -37,10 +40,13 @@ export class BestTimes {
     const { accountIds, days = DEFAULT_DAYS, figure = 'engagements', platform, workspaceId } = filter
     const { clock, printer, sql, watched } = this.#needs
     const { accounts } = await watched.load(workspaceId, accountIds)
-    const zone = filter.timezone ?? (await timeZoneOf(sql, workspaceId))
     const now = clock.now()
     const [since, until] = [new Date(now - days * DAY).toISOString(), new Date(now - RIPE_MS).toISOString()]
     const ids = accounts.filter(({ account }) => platform === undefined || account.platform === platform)
+    const { gap, zone } = await this.#zone(
+      filter,
+      ids.map(({ account }) => account.id),
+    )
     const rows = await sql.rows<Row>(POSTS, [
       workspaceId,
       ids.map(({ account }) => account.id),
@@ -58,6 +64,7 @@ export class BestTimes {
     return {
       status: posts.length < LEAST_POSTS ? 'too_few_posts' : best.length === 0 ? 'no_difference' : 'found',
       timezone: zone,
+      timezoneGap: gap,
       figure,
       publishedFrom: since,
       publishedUntil: until,
@@ -66,6 +73,16 @@ export class BestTimes {
       best: best.map((slot) => cells[slot]!),
       cells,
     }
+  }
+
+  /** The zone of the hours, and why it is not that of the audience. */
+  async #zone({ timezone, timezoneOf, workspaceId }: BestTimesFilter, accountIds: readonly string[]) {
+    const { audiences, clock, sql } = this.#needs
+    if (timezone !== undefined) return { zone: timezone, gap: null }
+    const found =
+      timezoneOf === 'audience' && zoneOfAudience(await audiences.of({ workspaceId, accountIds }), clock.now())
+    if (found && 'zone' in found) return { zone: found.zone, gap: null }
+    return { zone: await timeZoneOf(sql, workspaceId), gap: found || null }
   }
 }
 

@@ -2,7 +2,7 @@ import { Id, Input, named, Nullable, OneOf, States, Timestamp, Type, type Static
 import { TimeZone } from '../../../../core/time-zone.ts'
 import { PlatformKey } from '../../../social/accounts/index.ts'
 import { CONTENT_FIGURES } from '../figures.ts'
-import { accountsField } from '../schemas.ts'
+import { accountsField, MaybeGap } from '../schemas.ts'
 
 const FIGURE = ['engagements', ...CONTENT_FIGURES] as const
 
@@ -15,8 +15,15 @@ export const BestTimesQuery = Input({
   ),
   timezone: Type.Optional({
     ...TimeZone,
-    description: 'The zone of the hours, such as that of the audience. The zone of the workspace by default',
+    description: 'The zone of the hours. By default that of `timezoneOf`',
   }),
+  timezoneOf: Type.Optional(
+    OneOf(['workspace', 'audience'] as const, {
+      default: 'workspace',
+      description:
+        '`audience`: the zone of the country that most followers live in, where platforms report it. `workspace` by default',
+    }),
+  ),
   days: Type.Optional(
     Type.Integer({ minimum: 28, maximum: 365, default: 180, description: 'How far to look back. 180 by default' }),
   ),
@@ -52,6 +59,8 @@ export const BestTimesView = named(
       no_difference: 'Not enough: the hours differ no more than by chance',
     }),
     timezone: Type.String({ description: 'The zone of the hours' }),
+    /** Why the hours are those of the workspace although those of the audience were asked for. */
+    timezoneGap: MaybeGap,
     figure: OneOf(FIGURE),
     publishedFrom: Timestamp,
     publishedUntil: Type.String({

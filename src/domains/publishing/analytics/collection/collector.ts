@@ -11,6 +11,7 @@ import {
 import { timeZoneOf } from '../../../workspace/workspaces/index.ts'
 import { ACCOUNT_FIGURES } from '../figures.ts'
 import type { NewSample, SampleRecorder } from '../storage/recorder.ts'
+import { dayOf } from '../storage/zone-days.ts'
 import { analyticsAccounts, analyticsAudience, analyticsContent, type AnalyticsAccountRow } from '../tables.ts'
 import { closeGap, gapReasonOf, openGap, type GapReason } from './gaps.ts'
 import { readAccount, type Reading } from './reading.ts'
@@ -67,7 +68,7 @@ export class AnalyticsCollector {
       reading = await this.#needs.calls.run(accountId, { signal }, ({ context, platform }) => {
         everyMs = platform.analytics.everyMs
         const importFrom = row.importedAt === null ? row.importCursor : undefined
-        return readAccount(platform, context, { due, importFrom, withAudience: true })
+        return readAccount(platform, context, { due, importFrom, withAudience: isFirstOfDay(row, now) })
       })
     } catch (error) {
       if (!(error instanceof PlatformError)) throw error
@@ -179,6 +180,11 @@ const MARK_READ = `
   set collected_at = $3, next_at = r.next_at, gone_reason = null, updated_at = $3
   from unnest($1::uuid[], $2::timestamptz[]) as r(id, next_at)
   where c.id = r.id`
+
+/** Whether an account has not replied yet on this day of its zone. Audiences change slowly, and cost several calls. */
+function isFirstOfDay({ collectedAt, zone }: AnalyticsAccountRow, now: number): boolean {
+  return collectedAt === null || dayOf(Date.parse(collectedAt), zone) < dayOf(now, zone)
+}
 
 /** When a budget of calls is full again that is nearly used up. Budgets of posts do not count. */
 function usedUp(budgets: readonly StoredBudget[], now: number): number | undefined {

@@ -6,6 +6,7 @@ import { analyticsAccountUpdated, contentRecordDeleted } from '../events.ts'
 import { collectAccount } from '../jobs.ts'
 import type { WatchedAccount, WatchedAccounts } from '../reads/watched.ts'
 import type { SyncInput, SyncResultData } from '../schemas.ts'
+import { withdraw } from '../storage/rollup.ts'
 import { analyticsAccounts, analyticsContent } from '../tables.ts'
 import type { CollectionWatch } from './watch.ts'
 
@@ -92,19 +93,10 @@ export class AnalyticsDesk {
     if (row === undefined) throw NotFound()
     // The same lock as of readings, which change the same sums.
     await analyticsAccounts.first(turn.sql, { accountId: row.accountId }, { lock: 'for update' })
-    await turn.sql.run(SUBTRACT, [id])
-    await turn.sql.run('delete from analytics_series where content_id = $1', [id])
+    await withdraw(turn.sql, row.accountId, id)
     const at = new Date(this.#clock.now()).toISOString()
     await analyticsContent.update(turn.sql, { id }, { deletedAt: at, nextAt: null, text: '', url: null, updatedAt: at })
     turn.emit(contentRecordDeleted, { contentRecordId: id, accountId: row.accountId })
     turn.audit({ kind: 'content_record', id, details: { accountId: row.accountId, remoteId: row.remoteId } })
   }
 }
-
-// The sums of the account lose what the post gained.
-const SUBTRACT = `
-  update analytics_account_days a
-  set gained = a.gained - d.gained, content_count = a.content_count - 1
-  from analytics_series s join analytics_days d on d.series_id = s.id
-  where s.content_id = $1 and d.gained is not null
-    and a.account_id = s.account_id and a.figure = s.figure and a.day = d.day`

@@ -26,7 +26,7 @@ export class AccountAudiences {
   /** What the platforms last reported. @throws AppError not_found */
   async of({ accountIds, workspaceId }: { readonly workspaceId: string; readonly accountIds?: readonly string[] }) {
     const { accounts } = await this.#watched.load(workspaceId, accountIds)
-    const rows = await this.#sql.rows<Found>(NEWEST, [accounts.map(({ account }) => account.id)])
+    const rows = await this.#sql.rows<Found>(NEWEST, [accounts.map(({ account }) => account.id), DIMENSIONS])
     const found = new Map(rows.map((row) => [`${row.account_id} ${row.dimension}`, row]))
     return {
       accounts: accounts.map((watched) => ({
@@ -58,8 +58,12 @@ export class AccountAudiences {
   }
 }
 
+// One probe of the primary key for each account and dimension, however often they were read.
 const NEWEST = `
-  select distinct on (account_id, dimension) account_id, dimension, at, groups
-  from analytics_audience
-  where account_id = any($1::uuid[])
-  order by account_id, dimension, at desc`
+  select a.id as account_id, n.dimension, n.at, n.groups
+  from unnest($1::uuid[]) as a(id)
+  cross join unnest($2::text[]) as d(name)
+  cross join lateral (
+    select dimension, at, groups from analytics_audience
+    where account_id = a.id and dimension = d.name order by at desc limit 1
+  ) n`

@@ -1,5 +1,6 @@
 import type { Sql } from '../../../../core/sql.ts'
 import { FIGURES, isAccountFigure, type FigureName } from '../figures.ts'
+import type { SampleRetention } from '../storage/retention.ts'
 import { notReported, type WatchedAccount, type WatchedAccounts } from './watched.ts'
 
 const ABOUT: Readonly<Record<FigureName, readonly [title: string, description: string]>> = {
@@ -44,21 +45,27 @@ const DIMENSIONS = [
 export class ReportCatalogue {
   readonly #sql: Sql
   readonly #watched: WatchedAccounts
+  readonly #retention: Pick<SampleRetention, 'of'>
 
-  constructor(sql: Sql, watched: WatchedAccounts) {
+  constructor(sql: Sql, watched: WatchedAccounts, retention: Pick<SampleRetention, 'of'>) {
     this.#sql = sql
     this.#watched = watched
+    this.#retention = retention
   }
 
   async of(workspaceId: string) {
     const { accounts, zone } = await this.#watched.load(workspaceId)
-    const rows = await this.#sql.rows<{ account_id: string; figure: FigureName }>(REPORTED, [
-      accounts.map(({ account }) => account.id),
-      FIGURES,
+    const [rows, retention] = await Promise.all([
+      this.#sql.rows<{ account_id: string; figure: FigureName }>(REPORTED, [
+        accounts.map(({ account }) => account.id),
+        FIGURES,
+      ]),
+      this.#retention.of(workspaceId),
     ])
     const reported = new Set(rows.map(({ account_id: id, figure }) => `${id} ${figure}`))
     return {
       timezone: zone,
+      retention,
       figures: FIGURES.map((figure) => ({
         figure,
         of: isAccountFigure(figure) ? ('account' as const) : ('content' as const),
@@ -85,6 +92,7 @@ function accountView(watched: WatchedAccount, reported: ReadonlySet<string>) {
     startedAt: watch?.startedAt ?? null,
     collectedAt: watch?.collectedAt ?? null,
     nextCollectionAt: watch?.nextAt ?? null,
+    keptSince: watch?.keptSince ?? null,
     importsContent: imports,
     importGap: imports ? null : { code: 'not_reported' as const, message },
     figures: FIGURES.map((figure) => {

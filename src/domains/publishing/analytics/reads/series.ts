@@ -3,13 +3,24 @@ import { NotFound } from '../../../../core/errors.ts'
 import type { Sql } from '../../../../core/sql.ts'
 import { isAccountFigure, type FigureName } from '../figures.ts'
 import type { ContentSeriesFilter } from '../content-schemas.ts'
-import type { FollowersFilter, PointData, SeriesFilter } from '../schemas.ts'
+import type { FollowersFilter, GapView, PointData, SeriesFilter } from '../schemas.ts'
 import { boundsOf, dayOf, dayText } from '../storage/zone-days.ts'
 import { analyticsContent } from '../tables.ts'
 import { growth, sumOf } from './numbers.ts'
-import { bucketsOf, MOST_DAYS, spanOf, spanView, timesOf, type Bucket, type Interval, type Span } from './span.ts'
+import {
+  bucketsOf,
+  MOST_DAYS,
+  piecesOf,
+  spanOf,
+  spanView,
+  timesOf,
+  type Bucket,
+  type Interval,
+  type Span,
+} from './span.ts'
 import { notReported, type WatchedAccount, type WatchedAccounts } from './watched.ts'
 
+/** A day, or a whole week or month by its first day. */
 interface Day {
   readonly day: number
   readonly value: number | null
@@ -32,7 +43,7 @@ export class AnalyticsTimeSeries {
   async ofAccounts({ accountIds, figure = 'followers', interval = 'day', workspaceId, ...asked }: SeriesFilter) {
     const { accounts, zone } = await this.#watched.load(workspaceId, accountIds)
     const span = spanOf(asked, zone, this.#clock.now())
-    const days = await this.#days(accounts, figure, span)
+    const days = await this.#days(accounts, figure, span, interval)
     return {
       timezone: zone,
       figure,
@@ -49,7 +60,7 @@ export class AnalyticsTimeSeries {
   async followers({ interval = 'day', ...filter }: FollowersFilter) {
     const { accounts, zone } = await this.#watched.load(filter.workspaceId, filter.accountIds)
     const span = spanOf(filter, zone, this.#clock.now())
-    const days = await this.#days(accounts, 'followers', span)
+    const days = await this.#days(accounts, 'followers', span, interval)
     const { end, start } = timesOf(span)
     const shown = accounts.map((watched) => {
       const own = days.get(watched.account.id) ?? []
@@ -96,6 +107,8 @@ export class AnalyticsTimeSeries {
       this.#sql.rows<Day>(CONTENT_DAYS, [id, figure, span.first, span.last]),
       this.#sql.row<{ at: string }>(HALF, [id, figure]),
     ])
+    // Without its first reports, the half would be found too late.
+    const isLost = watched.watch?.keptSince != null && record.publishedAt < watched.watch.keptSince
     const hours = halfLife && (Date.parse(halfLife.at) - Date.parse(record.publishedAt)) / 3_600_000
     return {
       contentId: id,
@@ -104,16 +117,24 @@ export class AnalyticsTimeSeries {
       interval,
       span: spanView(span),
       points: this.#points(watched, figure, days, span, interval, Date.parse(record.publishedAt)),
-      halfLifeHours: hours === undefined ? null : Math.round(Math.max(0, hours) * 10) / 10,
+      halfLifeHours: hours === undefined || isLost ? null : Math.round(Math.max(0, hours) * 10) / 10,
+      halfLifeGap: isLost ? NOT_KEPT : hours === undefined ? (notReported(watched, figure) ?? NO_VALUE) : null,
     }
   }
 
-  /** The days of a span that have a report, by account. */
-  async #days(accounts: readonly WatchedAccount[], figure: FigureName, span: Span): Promise<Map<string, Day[]>> {
+  /** The days, or whole weeks or months, of a span that have a report, by account. */
+  async #days(
+    accounts: readonly WatchedAccount[],
+    figure: FigureName,
+    span: Span,
+    interval: Interval,
+  ): Promise<Map<string, Day[]>> {
     if (accounts.length === 0) return new Map()
     const ids = accounts.map(({ account }) => account.id)
     const text = isAccountFigure(figure) ? ACCOUNT_DAYS : POST_DAYS
-    const rows = await this.#sql.rows<Day & { account_id: string }>(text, [ids, figure, span.first, span.last])
+    const { firsts, lasts, whole } = piecesOf(span, interval)
+    const values = [ids, figure, firsts, lasts, interval, ...whole]
+    const rows = await this.#sql.rows<Day & { account_id: string }>(text, values)
     return Map.groupBy(rows, (row) => row.account_id)
   }
 
@@ -143,6 +164,9 @@ export class AnalyticsTimeSeries {
   }
 }
 
+const NOT_KEPT: GapView = { code: 'not_kept', message: 'The first reports of the post are no longer kept.' }
+const NO_VALUE: GapView = { code: 'not_collected', message: 'There is no report above 0.' }
+
 function named({ account: { id, name, platform } }: WatchedAccount) {
   return { accountId: id, platform, accountName: name }
 }
@@ -155,16 +179,26 @@ function earlier(one: string, two: string): string {
   return one < two ? one : two
 }
 
+const WHOLE = `
+  select account_id, first as day, value, gained from analytics_account_periods
+  where account_id = any($1::uuid[]) and figure = $2 and unit = $5 and first between $6 and $7`
+
 const ACCOUNT_DAYS = `
   select s.account_id, d.day, d.value, d.gained
-  from analytics_series s join analytics_days d on d.series_id = s.id
-  where s.account_id = any($1::uuid[]) and s.figure = $2 and s.content_id is null and d.day between $3 and $4
-  order by s.account_id, d.day`
+  from analytics_series s
+  cross join unnest($3::integer[], $4::integer[]) as piece(first, last)
+  join analytics_days d on d.series_id = s.id and d.day between piece.first and piece.last
+  where s.account_id = any($1::uuid[]) and s.figure = $2 and s.content_id is null
+  union all ${WHOLE}
+  order by account_id, day`
 
 const POST_DAYS = `
-  select account_id, day, null::double precision as value, gained
-  from analytics_account_days
-  where account_id = any($1::uuid[]) and figure = $2 and day between $3 and $4 and content_count > 0
+  select a.account_id, a.day, null::double precision as value, a.gained
+  from unnest($3::integer[], $4::integer[]) as piece(first, last)
+  join analytics_account_days a
+    on a.account_id = any($1::uuid[]) and a.figure = $2 and a.day between piece.first and piece.last
+  where a.content_count > 0
+  union all ${WHOLE}
   order by account_id, day`
 
 const CONTENT_DAYS = `

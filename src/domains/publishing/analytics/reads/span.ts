@@ -1,4 +1,5 @@
 import { ValidationFailed } from '../../../../core/errors.ts'
+import { firstDayOf, lastDayOf, type Unit } from '../storage/periods.ts'
 import { boundsOf, dayNumber, dayOf, dayText } from '../storage/zone-days.ts'
 
 /** Whole days of a zone, both ends included. */
@@ -8,7 +9,7 @@ export interface Span {
   readonly zone: string
 }
 
-export type Interval = 'day' | 'week' | 'month'
+export type Interval = 'day' | Unit
 
 /** A part of a span. The first and the last one may be cut. */
 export interface Bucket {
@@ -61,17 +62,36 @@ export function spanView(span: Span) {
 export function bucketsOf({ first, last }: Span, interval: Interval): Bucket[] {
   const buckets: Bucket[] = []
   for (let day = first; day <= last;) {
-    const end = Math.min(endOf(day, interval), last)
+    const end = Math.min(interval === 'day' ? day : lastDayOf(day, interval), last)
     buckets.push({ first: day, last: end })
     day = end + 1
   }
   return buckets
 }
 
-function endOf(day: number, interval: Interval): number {
-  if (interval === 'day') return day
-  // 1970-01-01 was a Thursday.
-  if (interval === 'week') return day + 6 - ((day + 3) % 7)
-  const [year = 0, month = 1] = dayText(day).split('-').map(Number)
-  return dayNumber(new Date(Date.UTC(year, month, 1)).toISOString().slice(0, 10)) - 1
+/** A span as what is read of it: whole weeks or months from their roll-up, and the rest from days. */
+export interface Pieces {
+  /** The first days of the first and the last whole week or month. The second is before the first if there is none. */
+  readonly whole: readonly [number, number]
+  /** The first days of the pieces at the ends, and their last days. */
+  readonly firsts: readonly number[]
+  readonly lasts: readonly number[]
+}
+
+/** The pieces of a span. By day it has no whole week or month. */
+export function piecesOf({ first, last }: Span, interval: Interval): Pieces {
+  const none = { whole: [1, 0] as const, firsts: [first], lasts: [last] }
+  if (interval === 'day') return none
+  const from = firstDayOf(first, interval) === first ? first : lastDayOf(first, interval) + 1
+  const until = lastDayOf(last, interval) === last ? last : firstDayOf(last, interval) - 1
+  if (from > until) return none
+  const ends = [
+    [first, from - 1],
+    [until + 1, last],
+  ].filter(([start = 0, end = 0]) => start <= end)
+  return {
+    whole: [from, firstDayOf(until, interval)],
+    firsts: ends.map(([start = 0]) => start),
+    lasts: ends.map(([, end = 0]) => end),
+  }
 }

@@ -3,7 +3,7 @@ import type { Sql } from '../../../../core/sql.ts'
 import { ACCOUNT_FIGURES, CONTENT_FIGURES, FIGURES, isAccountFigure, type FigureName } from '../figures.ts'
 import type { PlatformStatsData, StatFigureData, StatsFilter } from '../schemas.ts'
 import { engagementsOf, growth, ratio, sumOf } from './numbers.ts'
-import { spanBefore, spanOf, spanView, timesOf, type Span } from './span.ts'
+import { piecesOf, spanBefore, spanOf, spanView, timesOf, type Span } from './span.ts'
 import type { WatchedAccount, WatchedAccounts } from './watched.ts'
 
 /** What accounts and their posts did in a span. */
@@ -94,7 +94,7 @@ export class PlatformStatistics {
   }
 }
 
-/** The figures of accounts in a span, from the rolled-up days. */
+/** The figures of accounts in a span, from rolled-up months, and from days where the span cuts a month. */
 export async function figuresIn(
   sql: Sql,
   workspaceId: string,
@@ -103,9 +103,10 @@ export async function figuresIn(
 ): Promise<SpanFigures> {
   if (accountIds.length === 0) return { values: new Map(), published: new Map() }
   const { end, start } = timesOf(span)
+  const { firsts, lasts, whole } = piecesOf(span, 'month')
   const [levels, gains, published] = await Promise.all([
-    sql.rows<Found>(LEVELS, [accountIds, ACCOUNT_FIGURES, span.first, span.last]),
-    sql.rows<Found>(POST_GAINS, [accountIds, CONTENT_FIGURES, span.first, span.last]),
+    sql.rows<Found>(LEVELS, [accountIds, ACCOUNT_FIGURES, firsts, lasts, ...whole, span.first, span.last]),
+    sql.rows<Found>(POST_GAINS, [accountIds, CONTENT_FIGURES, firsts, lasts, ...whole]),
     sql.rows<{ account_id: string; count: number }>(PUBLISHED, [
       workspaceId,
       accountIds,
@@ -128,22 +129,39 @@ interface Found {
   readonly change: number | null
 }
 
+const MONTHS = `
+  select account_id, figure, gained from analytics_account_periods
+  where account_id = any($1::uuid[]) and figure = any($2::text[]) and unit = 'month' and first between $5 and $6`
+
 const LEVELS = `
-  select s.account_id, s.figure, l.value, g.change
-  from analytics_series s
+  with series as (
+    select id, account_id, figure from analytics_series
+    where account_id = any($1::uuid[]) and figure = any($2::text[])
+  ), parts as (
+    select s.account_id, s.figure, d.gained
+    from series s
+    cross join unnest($3::integer[], $4::integer[]) as piece(first, last)
+    join analytics_days d on d.series_id = s.id and d.day between piece.first and piece.last
+    union all ${MONTHS}
+  )
+  select s.account_id, s.figure, l.value, c.change
+  from series s
   join lateral (
     select d.value from analytics_days d
-    where d.series_id = s.id and d.day between $3 and $4 order by d.day desc limit 1
+    where d.series_id = s.id and d.day between $7 and $8 order by d.day desc limit 1
   ) l on true
-  join lateral (
-    select sum(d.gained) as change from analytics_days d where d.series_id = s.id and d.day between $3 and $4
-  ) g on true
-  where s.account_id = any($1::uuid[]) and s.figure = any($2::text[])`
+  left join (select account_id, figure, sum(gained) as change from parts group by 1, 2) c using (account_id, figure)`
 
 const POST_GAINS = `
   select account_id, figure, sum(gained) as value, null::double precision as change
-  from analytics_account_days
-  where account_id = any($1::uuid[]) and figure = any($2::text[]) and day between $3 and $4 and content_count > 0
+  from (
+    select a.account_id, a.figure, a.gained
+    from unnest($3::integer[], $4::integer[]) as piece(first, last)
+    join analytics_account_days a
+      on a.account_id = any($1::uuid[]) and a.figure = any($2::text[]) and a.day between piece.first and piece.last
+    where a.content_count > 0
+    union all ${MONTHS}
+  ) parts
   group by account_id, figure`
 
 const PUBLISHED = `

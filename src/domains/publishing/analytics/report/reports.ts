@@ -8,12 +8,14 @@ import { RawBody, reply } from '../../../../core/reply.ts'
 import type { ContentRecordData } from '../content-schemas.ts'
 import { CONTENT_FIGURES, type FigureName } from '../figures.ts'
 import type { ContentRecords } from '../reads/content.ts'
+import type { AccountAudiences } from '../reads/audience.ts'
 import { titleOf } from '../reads/report-data.ts'
 import type { AnalyticsTimeSeries } from '../reads/series.ts'
 import { bucketsOf, spanOf, timesOf, type Interval, type Span } from '../reads/span.ts'
 import type { PlatformStatistics } from '../reads/stats.ts'
 import type { WatchedAccounts } from '../reads/watched.ts'
 import type { PlatformStatsData, PointData, ReportFilter } from '../schemas.ts'
+import { audienceGaps, audienceTables } from './audience.ts'
 import type { ReportChart, ReportModel, ReportPost, ReportTable } from './model.ts'
 import type { ReportPrinter } from './printer.ts'
 import { boundsOf, dayText } from '../storage/zone-days.ts'
@@ -36,6 +38,10 @@ const METHOD = [
   ],
   ['Engagements', 'Likes, comments, shares and saves that the platform reports.'],
   ['Engagement rate', 'Engagements divided by the followers that were last reported, or by reach.'],
+  [
+    'Audience',
+    'What the platform last reported of followers. It does not know everyone, so groups are shares of those.',
+  ],
   ['Comparison', 'With as many days directly before.'],
   ['Gaps', 'A time without a report is a gap in lines and tables. It is never shown as zero.'],
 ] as const
@@ -46,6 +52,7 @@ interface Needs {
   readonly stats: PlatformStatistics
   readonly series: AnalyticsTimeSeries
   readonly content: ContentRecords
+  readonly audiences: AccountAudiences
   readonly watched: WatchedAccounts
   readonly branding: ReportBranding
   readonly printer: ReportPrinter
@@ -89,7 +96,7 @@ export class Reports {
 
   /** What a report says to a reader with these scopes. */
   async model({ accountIds, from, to, workspaceId }: ReportFilter, scopes: ReadonlySet<Scope>): Promise<ReportModel> {
-    const { branding, clock, content, series, sql, stats } = this.#needs
+    const { audiences, branding, clock, content, series, sql, stats } = this.#needs
     const asked = {
       workspaceId,
       ...(accountIds && { accountIds }),
@@ -100,7 +107,7 @@ export class Reports {
     const interval = figures.span.dayCount > MOST_DAILY ? 'week' : 'day'
     const span = { from: figures.span.from, to: figures.span.to }
     const days = spanOf(span, figures.timezone, clock.now())
-    const [followers, engagements, posts, names, parts] = await Promise.all([
+    const [followers, engagements, posts, names, audience, parts] = await Promise.all([
       series.followers({ ...asked, ...span, interval }),
       Promise.all(
         (['likes', 'comments', 'shares', 'saves'] as const).map(async (figure) => ({
@@ -110,6 +117,7 @@ export class Reports {
       ),
       content.list({ ...asked, ...span, sort: 'engagements', limit: MOST_POSTS }),
       findNames(sql, [workspaceId]),
+      audiences.of({ workspaceId, ...(accountIds && { accountIds }) }),
       this.sections.make(
         { workspaceId, zone: figures.timezone, ...timesOf(days), buckets: labelled(days, interval) },
         scopes,
@@ -130,9 +138,14 @@ export class Reports {
         ...engagementsChart(engagements, interval),
         ...parts.flatMap((part) => part.charts),
       ],
-      tables: [accountsTable(figures), totalsTable(figures), ...parts.flatMap((part) => part.tables)],
+      tables: [
+        accountsTable(figures),
+        totalsTable(figures),
+        ...audienceTables(audience),
+        ...parts.flatMap((part) => part.tables),
+      ],
       posts: top.map((post) => postView(post, pictures.get(post._id) ?? null)),
-      gaps: [...gapLines(figures, followers), ...parts.flatMap((part) => part.gaps)],
+      gaps: [...gapLines(figures, followers), ...audienceGaps(audience), ...parts.flatMap((part) => part.gaps)],
       method: [...METHOD, ...parts.flatMap((part) => part.method)],
       brand,
     }

@@ -1,9 +1,16 @@
 import { DAY, type Clock } from '../../../../core/clock.ts'
 import type { Transaction, Sql } from '../../../../core/sql.ts'
-import { anyOf } from '../../../../db/condition.ts'
+import { anyOf, atLeast } from '../../../../db/condition.ts'
 import type { FigureName } from '../figures.ts'
-import { analyticsAccountDays, analyticsAccounts, analyticsSeries, type SampleSource } from '../tables.ts'
+import {
+  analyticsAccountDays,
+  analyticsAccountPeriods,
+  analyticsAccounts,
+  analyticsSeries,
+  type SampleSource,
+} from '../tables.ts'
 import type { SamplePartitions } from './partitions.ts'
+import { rollUpPeriods } from './periods.ts'
 import { rollUp } from './rollup.ts'
 import { dayOf } from './zone-days.ts'
 
@@ -21,7 +28,7 @@ export interface NewSample {
 }
 
 /** Times before this are errors of platforms. */
-const EARLIEST = Date.UTC(2005, 0, 1)
+export const EARLIEST = Date.UTC(2005, 0, 1)
 
 /** Stores samples, and keeps the days and sums in step with them. */
 export class SampleRecorder {
@@ -35,7 +42,8 @@ export class SampleRecorder {
 
   /**
    * Stores samples of one account. The caller has locked the account, so that only one recorder changes its sums.
-   * Samples that a platform dates before 2005, or later than tomorrow, are left out.
+   * Samples that a platform dates before 2005, or later than tomorrow, are left out, and so are those of a time whose
+   * samples are no longer kept: what that time was rolled up to is final.
    */
   async record(
     tx: Transaction,
@@ -43,7 +51,8 @@ export class SampleRecorder {
     samples: readonly NewSample[],
   ): Promise<void> {
     const now = this.#clock.now()
-    const usable = samples.filter(({ at, value }) => at >= EARLIEST && at <= now + DAY && Number.isFinite(value))
+    const earliest = (await this.#keptSince(tx, accountId)) ?? EARLIEST
+    const usable = samples.filter(({ at, value }) => at >= earliest && at <= now + DAY && Number.isFinite(value))
     if (usable.length === 0) return
     const ids = await this.#seriesOf(tx, accountId, usable)
     const times = usable.map(({ at }) => at)
@@ -58,26 +67,44 @@ export class SampleRecorder {
     ])
     const days = times.map((at) => dayOf(at, zone))
     const seriesIds = [...new Set(ids.values())]
-    await rollUp(tx, { seriesIds, first: Math.min(...days), last: Math.max(...days), zone })
+    await rollUp(tx, { accountId, seriesIds, first: Math.min(...days), last: Math.max(...days), zone })
     const contentIds = [...new Set(usable.flatMap(({ contentId }) => contentId ?? []))]
     if (contentIds.length > 0) await tx.run(NEWEST, [contentIds])
   }
 
-  /** Rolls everything of an account up to the days of another zone. */
+  /**
+   * Rolls everything of an account up to the days of another zone. Days whose samples are no longer kept stay days of the
+   * zone before.
+   */
   async moveToZone(tx: Transaction, accountId: string, zone: string): Promise<void> {
     const series = await analyticsSeries.find(tx, { accountId }, { columns: ['id'] })
-    await analyticsAccountDays.delete(tx, { accountId })
+    const keptSince = await this.#keptSince(tx, accountId)
+    const firstDay = keptSince === undefined ? 0 : dayOf(keptSince, zone)
+    await analyticsAccountDays.delete(tx, { accountId, day: atLeast(firstDay) })
     await analyticsAccounts.update(tx, { accountId }, { zone })
     if (series.length === 0) return
     const seriesIds = series.map(({ id }) => id)
-    await tx.run('delete from analytics_days where series_id = any($1::bigint[])', [seriesIds])
+    await tx.run('delete from analytics_days where series_id = any($1::bigint[]) and day >= $2', [seriesIds, firstDay])
+    await this.#rollUpAll(tx, accountId, seriesIds, zone)
+    await analyticsAccountPeriods.delete(tx, { accountId })
+    const days = await tx.row<{ first: number | null; last: number | null }>(STORED_DAYS, [accountId])
+    if (days?.first == null || days.last === null) return
+    await rollUpPeriods(tx, { accountId, first: days.first, last: days.last })
+  }
+
+  async #rollUpAll(tx: Transaction, accountId: string, seriesIds: readonly number[], zone: string): Promise<void> {
     const span = await tx.row<{ first: string | null; last: string | null }>(
       'select min(at) as first, max(at) as last from analytics_samples where series_id = any($1::bigint[])',
       [seriesIds],
     )
     if (span?.first == null || span.last === null) return
     const first = dayOf(Date.parse(span.first), zone)
-    await rollUp(tx, { seriesIds, first, last: dayOf(Date.parse(span.last), zone), zone })
+    await rollUp(tx, { accountId, seriesIds, first, last: dayOf(Date.parse(span.last), zone), zone })
+  }
+
+  async #keptSince(sql: Sql, accountId: string): Promise<number | undefined> {
+    const row = await analyticsAccounts.first(sql, { accountId }, { columns: ['keptSince'] })
+    return row?.keptSince == null ? undefined : Date.parse(row.keptSince)
   }
 
   /** The ids of the series of the samples. Missing ones are added. */
@@ -112,6 +139,14 @@ export class SampleRecorder {
 function keyOf(accountId: string, { contentId, figure }: Pick<NewSample, 'contentId' | 'figure'>): string {
   return `${contentId ?? accountId} ${figure}`
 }
+
+const STORED_DAYS = `
+  select min(day) as first, max(day) as last
+  from (
+    select d.day from analytics_series s join analytics_days d on d.series_id = s.id where s.subject_id = $1
+    union all
+    select day from analytics_account_days where account_id = $1
+  ) days`
 
 const ADD_SERIES = `
   insert into analytics_series (account_id, content_id, subject_id, figure, from_zero)

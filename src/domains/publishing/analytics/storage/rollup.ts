@@ -1,8 +1,10 @@
 import type { Sql } from '../../../../core/sql.ts'
+import { rollUpPeriods } from './periods.ts'
 import { startsOf } from './zone-days.ts'
 
-/** The days of some series from `first` to `last`, again from their samples. */
+/** The days of series of one account from `first` to `last`, again from their samples. */
 export interface RollUp {
+  readonly accountId: string
   readonly seriesIds: readonly number[]
   readonly first: number
   readonly last: number
@@ -12,54 +14,88 @@ export interface RollUp {
 /** Days that are rolled up with one statement. */
 const MOST_DAYS = 400
 
-/** Writes the last value of each day, and what the series gained. Days without samples have no row. */
-export async function rollUp(sql: Sql, { first, last, seriesIds, zone }: RollUp): Promise<void> {
+/**
+ * Writes the last value of each day and what the series gained, and then the weeks and months of the account. Days
+ * without samples get no row.
+ */
+export async function rollUp(sql: Sql, { accountId, first, last, seriesIds, zone }: RollUp): Promise<void> {
+  const changed: number[] = []
   for (let from = first; from <= last; from += MOST_DAYS) {
     const to = Math.min(from + MOST_DAYS - 1, last)
     const { end, starts } = startsOf(from, to, zone)
-    await sql.run(VALUES, [seriesIds, starts, end, from])
+    const found = await sql.row<{ first: number | null; last: number | null }>(DAYS, [seriesIds, starts, end, from, to])
+    if (found?.first != null && found.last !== null) changed.push(found.first, found.last)
   }
-  await sql.run(GAINS, [seriesIds, first, last])
+  if (changed.length === 0) return
+  await rollUpPeriods(sql, { accountId, first: Math.min(...changed), last: Math.max(...changed) })
 }
 
-// A skipped day begins when the next one begins: `width_bucket` then takes the later day.
-const VALUES = `
-  insert into analytics_days (series_id, day, value, sample_count, last_at)
-  select series_id, $4::integer + width_bucket(at, $2::timestamptz[]) - 1 as day,
-    (array_agg(value order by at desc, received_at desc))[1], count(*)::integer, max(at)
-  from analytics_samples
-  where series_id = any($1::bigint[]) and at >= ($2::timestamptz[])[1] and at < $3::timestamptz
-  group by series_id, width_bucket(at, $2::timestamptz[])
-  on conflict (series_id, day) do update
-  set value = excluded.value, sample_count = excluded.sample_count, last_at = excluded.last_at`
-
-// A late value also changes what the next day with a value gained. Only differences are written, and added to the sums.
-const GAINS = `
-  with edge as (
-    select s.id,
-      (select max(d.day) from analytics_days d where d.series_id = s.id and d.day < $2) as before,
-      (select min(d.day) from analytics_days d where d.series_id = s.id and d.day > $3) as after
-    from unnest($1::bigint[]) as s(id)
+// A skipped day begins when the next one begins: `width_bucket` then takes the later day. A late value also changes what
+// the next day with a value gained. Only rows that differ are written, each once, and the differences are added to the
+// sums. Days whose samples are no longer kept stay as they are.
+const DAYS = `
+  with fresh as (
+    select distinct on (series_id, day) series_id, day, value
+    from (
+      select series_id, $4::integer + width_bucket(at, $2::timestamptz[]) - 1 as day, at, received_at, value
+      from analytics_samples
+      where series_id = any($1::bigint[]) and at >= ($2::timestamptz[])[1] and at < $3::timestamptz
+    ) s
+    order by series_id, day, at desc, received_at desc
+  ), edge as (
+    select s.id, a.account_id, a.figure, a.content_id is not null as is_content, a.from_zero,
+      (select max(d.day) from analytics_days d where d.series_id = s.id and d.day < $4) as before,
+      (select min(d.day) from analytics_days d where d.series_id = s.id and d.day > $5) as after
+    from unnest($1::bigint[]) as s(id) join analytics_series a on a.id = s.id
+  ), stored as (
+    select d.series_id, d.day, d.value, d.gained
+    from edge e join analytics_days d on d.series_id = e.id
+      and d.day between coalesce(e.before, $4) and coalesce(e.after, $5)
+  ), merged as (
+    select series_id, day, coalesce(f.value, s.value) as value, s.value as old_value, s.gained as old_gained
+    from fresh f full join stored s using (series_id, day)
   ), computed as (
-    select d.series_id, d.day, d.gained as old,
-      case when lag(d.value) over series is not null then d.value - lag(d.value) over series
-        when e.before is null and a.from_zero then d.value end as new
-    from edge e
-    join analytics_series a on a.id = e.id
-    join analytics_days d on d.series_id = e.id
-      and d.day between coalesce(e.before, $2) and coalesce(e.after, $3)
-    window series as (partition by d.series_id order by d.day)
-  ), changed as (
-    update analytics_days d set gained = c.new from computed c
-    where d.series_id = c.series_id and d.day = c.day and c.day >= $2 and c.new is distinct from c.old
-    returning d.series_id, d.day, c.old, c.new
+    select m.*, e.account_id, e.figure, e.is_content,
+      m.value - coalesce(
+        lag(m.value) over series, case when e.before is null and e.from_zero then 0 end
+      ) as gained
+    from merged m join edge e on e.id = m.series_id
+    window series as (partition by m.series_id order by m.day)
+  ), changed as materialized (
+    select * from computed
+    where day >= $4 and (value is distinct from old_value or gained is distinct from old_gained)
+  ), written as (
+    insert into analytics_days (series_id, day, value, gained)
+    select series_id, day, value, gained from changed
+    on conflict (series_id, day) do update set value = excluded.value, gained = excluded.gained
+  ), summed as (
+    insert into analytics_account_days (account_id, figure, day, gained, content_count)
+    select account_id, figure, day, sum(coalesce(gained, 0) - coalesce(old_gained, 0)),
+      sum((gained is not null)::integer - (old_gained is not null)::integer)
+    from changed
+    where is_content and gained is distinct from old_gained
+    group by account_id, figure, day
+    on conflict (account_id, figure, day) do update
+    set gained = analytics_account_days.gained + excluded.gained,
+      content_count = analytics_account_days.content_count + excluded.content_count
   )
-  insert into analytics_account_days (account_id, figure, day, gained, content_count)
-  select a.account_id, a.figure, c.day, sum(coalesce(c.new, 0) - coalesce(c.old, 0)),
-    sum((c.new is not null)::integer - (c.old is not null)::integer)
-  from changed c join analytics_series a on a.id = c.series_id
-  where a.content_id is not null
-  group by a.account_id, a.figure, c.day
-  on conflict (account_id, figure, day) do update
-  set gained = analytics_account_days.gained + excluded.gained,
-    content_count = analytics_account_days.content_count + excluded.content_count`
+  select min(day) as first, max(day) as last from changed`
+
+/** Deletes the series of a post of an account, and takes them out of the sums of the account. */
+export async function withdraw(sql: Sql, accountId: string, contentId: string): Promise<void> {
+  const days = await sql.row<{ first: number | null; last: number | null }>(SUBTRACT, [contentId])
+  await sql.run('delete from analytics_series where content_id = $1', [contentId])
+  if (days?.first == null || days.last === null) return
+  await rollUpPeriods(sql, { accountId, first: days.first, last: days.last })
+}
+
+const SUBTRACT = `
+  with changed as (
+    update analytics_account_days a
+    set gained = a.gained - d.gained, content_count = a.content_count - 1
+    from analytics_series s join analytics_days d on d.series_id = s.id
+    where s.content_id = $1 and d.gained is not null
+      and a.account_id = s.account_id and a.figure = s.figure and a.day = d.day
+    returning a.day
+  )
+  select min(day) as first, max(day) as last from changed`
