@@ -44,6 +44,7 @@ export class AnalyticsTimeSeries {
     const { accounts, zone } = await this.#watched.load(workspaceId, accountIds)
     const span = spanOf(asked, zone, this.#clock.now())
     const days = await this.#days(accounts, figure, span, interval)
+    const parts = partsOf(span, interval)
     return {
       timezone: zone,
       figure,
@@ -51,7 +52,7 @@ export class AnalyticsTimeSeries {
       span: spanView(span),
       accounts: accounts.map((watched) => ({
         ...named(watched),
-        points: this.#points(watched, figure, days.get(watched.account.id) ?? [], span, interval),
+        points: this.#points(watched, figure, days.get(watched.account.id) ?? [], parts, zone),
       })),
     }
   }
@@ -62,6 +63,7 @@ export class AnalyticsTimeSeries {
     const span = spanOf(filter, zone, this.#clock.now())
     const days = await this.#days(accounts, 'followers', span, interval)
     const { end, start } = timesOf(span)
+    const parts = partsOf(span, interval)
     const shown = accounts.map((watched) => {
       const own = days.get(watched.account.id) ?? []
       const value = own.at(-1)?.value ?? null
@@ -71,7 +73,7 @@ export class AnalyticsTimeSeries {
         value,
         change,
         changeRate: growth(value, change),
-        points: this.#points(watched, 'followers', own, span, interval),
+        points: this.#points(watched, 'followers', own, parts, zone),
         gap: value === null ? this.#watched.reason(watched, 'followers', start, end) : null,
       }
     })
@@ -81,9 +83,9 @@ export class AnalyticsTimeSeries {
       interval,
       span: spanView(span),
       accounts: shown,
-      combined: bucketsOf(span, interval).map((bucket, index) => {
+      combined: parts.map(({ from, to }, index) => {
         const values = counted.map(({ points }) => points[index]?.value ?? null)
-        return { ...textsOf(bucket), value: values.includes(null) ? null : sumOf(values) }
+        return { from, to, value: values.includes(null) ? null : sumOf(values) }
       }),
     }
   }
@@ -116,7 +118,7 @@ export class AnalyticsTimeSeries {
       figure,
       interval,
       span: spanView(span),
-      points: this.#points(watched, figure, days, span, interval, Date.parse(record.publishedAt)),
+      points: this.#points(watched, figure, days, partsOf(span, interval), zone, Date.parse(record.publishedAt)),
       halfLifeHours: hours === undefined || isLost ? null : Math.round(Math.max(0, hours) * 10) / 10,
       halfLifeGap: isLost ? NOT_KEPT : hours === undefined ? (notReported(watched, figure) ?? NO_VALUE) : null,
     }
@@ -142,24 +144,25 @@ export class AnalyticsTimeSeries {
     watched: WatchedAccount,
     figure: FigureName,
     days: readonly Day[],
-    span: Span,
-    interval: Interval,
+    parts: readonly Part[],
+    zone: string,
     publishedAt = 0,
   ): PointData[] {
     let next = 0
-    return bucketsOf(span, interval).map((bucket) => {
+    return parts.map((part) => {
+      const { from, to } = part
       const first = next
-      while (next < days.length && days[next]!.day <= bucket.last) next += 1
+      while (next < days.length && days[next]!.day <= part.last) next += 1
       const own = days.slice(first, next)
       const gained = sumOf(own.map((day) => day.gained))
-      if (own.length > 0) return { ...textsOf(bucket), value: own.at(-1)?.value ?? null, gained, gap: null }
-      const { start } = boundsOf(bucket.first, span.zone)
-      const { end } = boundsOf(bucket.last, span.zone)
+      if (own.length > 0) return { from, to, value: own.at(-1)?.value ?? null, gained, gap: null }
+      const { start } = boundsOf(part.first, zone)
+      const { end } = boundsOf(part.last, zone)
       const gap =
         end <= publishedAt
           ? { code: 'not_started' as const, message: 'The post was published later.' }
           : this.#watched.reason(watched, figure, start, end)
-      return { ...textsOf(bucket), value: null, gained: null, gap }
+      return { from, to, value: null, gained: null, gap }
     })
   }
 }
@@ -171,8 +174,15 @@ function named({ account: { id, name, platform } }: WatchedAccount) {
   return { accountId: id, platform, accountName: name }
 }
 
-function textsOf({ first, last }: Bucket) {
-  return { from: dayText(first), to: dayText(last) }
+/** A day, week or month of a span, as replies name it. */
+interface Part extends Bucket {
+  readonly from: string
+  readonly to: string
+}
+
+/** The same for all accounts, which have hundreds of days. */
+function partsOf(span: Span, interval: Interval): Part[] {
+  return bucketsOf(span, interval).map(({ first, last }) => ({ first, last, from: dayText(first), to: dayText(last) }))
 }
 
 function earlier(one: string, two: string): string {
