@@ -83,7 +83,9 @@ export class Outgoing {
   /** @param mostSockets connections to one host. Infinity if the caller limits its requests */
   constructor(rules: TargetRules = {}, mostSockets: number = MOST_SOCKETS) {
     this.#rules = rules
-    const options = { keepAlive: true, maxSockets: mostSockets, maxFreeSockets: 8, timeout: IDLE_MS }
+    // Many endpoints of webhooks can be on one host.
+    const maxFreeSockets = mostSockets === Infinity ? 64 : 8
+    const options = { keepAlive: true, maxSockets: mostSockets, maxFreeSockets, timeout: IDLE_MS }
     this.#http = new HttpAgent(options)
     this.#https = new HttpsAgent(options)
   }

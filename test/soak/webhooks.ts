@@ -10,6 +10,7 @@
  *
  * Exits with 1 otherwise.
  */
+import { loadavg } from 'node:os'
 import { setTimeout as delay } from 'node:timers/promises'
 import { cpuSeconds, machine } from '../bench/support/process.ts'
 import { startBenchServer } from '../bench/support/workspace.ts'
@@ -83,13 +84,20 @@ function judge({ accepted, lateMs, failing, path }: Endpoint): void {
   if (failing === undefined && late > 0) faults.push(`${path} got ${late} events later than ${MOST_LATE_MS} ms`)
 }
 
-console.log(`${machine()}: ${EVENTS} events at ${RATE}/s, ${WORKSPACES} workspaces, ${ENDPOINTS} endpoints`)
+const load = () => `load of the machine ${loadavg()[0]?.toFixed(1)}`
+
+console.log(`${machine()}, ${load()}: ${EVENTS} events at ${RATE}/s, ${WORKSPACES} workspaces, ${ENDPOINTS} endpoints`)
 try {
   const workspaceIds: string[] = [server.workspaceId]
   while (workspaceIds.length < WORKSPACES) {
     workspaceIds.push(await make('/api/workspaces', { name: `Bench ${workspaceIds.length}`, timezone: 'UTC' }))
   }
   await addEndpoints(workspaceIds)
+  const transactions = async () => {
+    const committed = 'select xact_commit::float8 as count from pg_stat_database where datname = current_database()'
+    return (await server.pool.query<{ count: number }>(committed)).rows[0]?.count ?? 0
+  }
+  const transactionsBefore = await transactions()
   const began = performance.now()
   const cpuBefore = cpuSeconds(server.crier.pid)
   await emit(workspaceIds)
@@ -103,6 +111,8 @@ try {
   console.log(
     `${late.length} deliveries to ${healthy.length} healthy endpoints: p50 ${at(0.5)}, p99 ${at(0.99)}, latest ${at(1)}`,
   )
+  const perDelivery = ((await transactions()) - transactionsBefore) / late.length
+  console.log(`${perDelivery.toFixed(2)} transactions for each of them, with those of the requests; ${load()}`)
   await recover()
   for (const endpoint of endpoints.all) judge(endpoint)
   const [accepted, distinct] = [

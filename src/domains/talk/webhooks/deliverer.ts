@@ -4,7 +4,8 @@ import type { Done, Records } from './records.ts'
 import type { Attempts } from './attempts.ts'
 import { LeaseLostError, type Leases } from './leases.ts'
 import type { Message } from './message.ts'
-import type { OnLate, Patience } from './patience.ts'
+import type { Seat, Seats } from './seats.ts'
+import type { Served, ServedEndpoints } from './served.ts'
 import { disableTurn } from './turns.ts'
 import type { DisabledReason } from './states.ts'
 import type { Foundation } from '../../../foundation.ts'
@@ -12,23 +13,18 @@ import { webhookDeliveries, type DeliveryRow, type WebhookRow } from './tables.t
 import type { Upcoming, Work } from './upcoming.ts'
 import type { Wakes } from './wakes.ts'
 
-/** How long one job sends before it makes room for others. */
+/** How long is sent before what was done is stored, and before a job makes room for others. */
 const TURN_MS = 5 * SECOND
 /** A reply that takes longer moves the endpoint to the queue of retries. */
 const SLOW_MS = 2 * SECOND
-/** After this time without a reply the job ends, and the delivery goes on without it. */
+/** After this time without a reply a job ends, and the delivery goes on without it. */
 const LATE_MS = SECOND
 /** Messages that are on their way to an unordered endpoint at the same time. */
 const AT_ONCE = 4
-
-export interface RunOptions {
-  readonly webhookId: string
-  /** The id of the job. Its next attempt takes the lease over. */
-  readonly holder: string
-  readonly signal: AbortSignal
-  /** Whether the job runs in the queue for endpoints that fail or are slow. */
-  readonly patient: boolean
-}
+/** How long an endpoint without new events is kept, so that the next event needs neither job nor lease. */
+const REST_MS = 5 * SECOND
+/** Events that an endpoint does not get, after which its cursor is stored nevertheless. */
+const MOST_PASSED = 1_000
 
 interface Parts {
   readonly sql: Sql
@@ -37,18 +33,30 @@ interface Parts {
   readonly records: Records
   readonly attempts: Attempts
   readonly wakes: Wakes
-  readonly patience: Patience
+  readonly seats: Seats
+  readonly served: ServedEndpoints
+  /** Whether the service is switched on. */
+  readonly isOn: () => boolean
 }
 
-/** What a drain is limited by. */
-interface Limits extends Pick<RunOptions, 'signal' | 'patient' | 'holder'> {
-  readonly onLate: OnLate
+/** What serving an endpoint is limited by. */
+interface Limits {
+  readonly signal: AbortSignal
+  readonly seat: Seat
+}
+
+/** How far an endpoint has come. */
+interface Position {
+  /** With the cursor up to which events were sent or passed over. */
+  webhook: WebhookRow
+  /** The cursor that is stored. Passing over events alone is not stored each time. */
+  stored: number
 }
 
 /**
- * Sends events to endpoints. For each endpoint one job at a time follows the workspace's event log from the endpoint's
- * cursor. It sends first and moves the cursor afterwards, so nothing is lost, and what was sent before a crash is sent
- * again with the same id.
+ * Sends events to endpoints. For each endpoint one node at a time follows the workspace's event log from the endpoint's
+ * cursor, and waits for new events for a while. It sends first and moves the cursor afterwards, so nothing is lost, and
+ * what was sent before a crash is sent again with the same id.
  */
 export class Deliverer {
   readonly #foundation: Pick<Foundation, 'clock' | 'turns'>
@@ -60,28 +68,26 @@ export class Deliverer {
   }
 
   /**
-   * Sends what is due to one endpoint. Returns at once if another job does so already, and goes on after it has returned
-   * if a reply is late.
+   * Begins to serve endpoints, as far as this node has room.
+   * @returns those that need a job
    */
-  run(options: RunOptions): Promise<void> {
-    return this.#parts.patience.run(options.signal, (signal, onLate) => this.#run(options, signal, onLate))
+  async start(ids: readonly string[]): Promise<readonly string[]> {
+    const { seats } = this.#parts
+    const now = ids.slice(0, seats.room)
+    for (const { serve, workspaceId } of await this.#claim(now)) {
+      void seats.take(workspaceId, new AbortController().signal, serve)
+    }
+    return ids.slice(now.length)
   }
 
-  async #run(options: RunOptions, signal: AbortSignal, onLate: OnLate): Promise<void> {
-    const { leases, wakes } = this.#parts
-    const claimed = await leases.claim(options.webhookId, options.holder)
-    if (claimed === undefined) return
-    try {
-      const disabled = await this.#drain(claimed, { ...options, signal, onLate })
-      if (disabled !== undefined) await this.#disable(claimed, disabled)
-    } catch (error) {
-      // The endpoint was changed, deleted or disabled meanwhile, or this node was away for too long.
-      if (!(error instanceof LeaseLostError)) throw error
-    } finally {
-      await leases.release(options.webhookId, options.holder)
-    }
-    // Events that were committed before the release have woken nobody.
-    await wakes.wakeOne(claimed.id)
+  /**
+   * Serves one endpoint for a job. Returns at once if a node does so already, or when this node can go on without the
+   * job.
+   */
+  async run(webhookId: string, signal: AbortSignal): Promise<void> {
+    const [claimed] = await this.#claim([webhookId])
+    if (claimed !== undefined) await this.#parts.seats.take(claimed.workspaceId, signal, claimed.serve)
+    else this.#parts.wakes.nudge(webhookId)
   }
 
   /** One attempt of a test, without regard to the state of the endpoint. */
@@ -95,30 +101,111 @@ export class Deliverer {
     await records.updateOne(delivery, result)
   }
 
+  /** @returns the endpoints that neither this node nor another one serves, and what serves them */
+  async #claim(ids: readonly string[]) {
+    const { leases, served } = this.#parts
+    const begun = new Map(ids.map((id) => [id, served.begin(id)]))
+    const fresh = [...begun.values()].filter((one) => one !== undefined)
+    if (fresh.length === 0) return []
+    const rows = await leases.claim(fresh.map(({ id }) => id)).catch((error: unknown) => {
+      for (const one of fresh) served.end(one)
+      throw error
+    })
+    const claimed = new Map(rows.map((row) => [row.id, row]))
+    return fresh.flatMap((one) => {
+      const row = claimed.get(one.id)
+      if (row === undefined) {
+        served.end(one)
+        return []
+      }
+      served.claimed(one, row.workspaceId)
+      const serve = (signal: AbortSignal, seat: Seat) => this.#serve(row, one, { signal, seat })
+      return [{ workspaceId: row.workspaceId, serve }]
+    })
+  }
+
+  async #serve(claimed: WebhookRow, served: Served, limits: Limits): Promise<void> {
+    const { leases, wakes } = this.#parts
+    const position: Position = { webhook: claimed, stored: claimed.cursor }
+    try {
+      const disabled = await this.#drain(position, served, limits)
+      if (disabled !== undefined) await this.#disable(claimed, disabled)
+    } catch (error) {
+      // The endpoint was changed, deleted or disabled meanwhile, or this node was away for too long.
+      if (!(error instanceof LeaseLostError)) throw error
+    } finally {
+      // In this order, or the lease of whoever starts it here again would be released.
+      await leases.release(claimed.id, position.stored, position.webhook.cursor).finally(() => {
+        this.#parts.served.end(served)
+      })
+    }
+    // Events that were committed before the release have woken nobody.
+    await wakes.wakeOne(claimed.id)
+  }
+
   /** @returns why the endpoint must be disabled, if it must */
-  async #drain(claimed: WebhookRow, limits: Limits): Promise<DisabledReason | undefined> {
-    const { holder, patient, signal } = limits
-    const { records, upcoming } = this.#parts
-    const until = performance.now() + TURN_MS
-    let webhook = claimed
-    while (!signal.aborted) {
-      const work = await upcoming.next(webhook)
+  async #drain(position: Position, served: Served, limits: Limits): Promise<DisabledReason | undefined> {
+    const { seat, signal } = limits
+    const { isOn, records, upcoming } = this.#parts
+    const began = performance.now()
+    while (!signal.aborted && isOn()) {
+      if (served.isChanged) await this.#reread(position, served)
+      const { webhook } = position
+      const work = await upcoming.next(webhook, served)
       if (work === 'reader_left') return work
-      if (work === undefined) return undefined
-      const done = await this.#send(webhook, work, until, limits)
+      if (work === undefined) {
+        if (!seat.isOwn || this.#isBlocked(webhook)) return undefined
+        if (!(await served.rest(webhook.cursor, REST_MS, signal))) return undefined
+        continue
+      }
+      const done = await this.#sendAll(webhook, work, limits)
       if (done.length === 0 && work.messages.length > 0) return undefined
-      const recorded = await records.write(webhook, holder, { done, cursor: cursorAfter(work, done) })
-      webhook = recorded.webhook
+      const cursor = cursorAfter(webhook, work, done)
+      if (done.length === 0 && Math.abs(cursor - position.stored) < MOST_PASSED) {
+        position.webhook = { ...webhook, cursor }
+        continue
+      }
+      const recorded = await records.write(webhook, { done, from: position.stored, cursor })
+      position.webhook = recorded.webhook
+      position.stored = recorded.webhook.cursor
       if (recorded.disable !== undefined) return recorded.disable
-      const isSlow = !patient && (webhook.slow || webhook.failures > 0)
-      if (isSlow || performance.now() > until) return undefined
+      const isSlow = recorded.webhook.slow || recorded.webhook.failures > 0
+      if (!seat.isOwn && (isSlow || performance.now() - began > TURN_MS)) return undefined
     }
     return undefined
   }
 
+  #isBlocked({ blockedUntil }: WebhookRow): boolean {
+    return blockedUntil !== null && Date.parse(blockedUntil) > this.#foundation.clock.now()
+  }
+
+  /** Applies what a member has changed. @throws LeaseLostError */
+  async #reread(position: Position, served: Served): Promise<void> {
+    served.isChanged = false
+    const row = await this.#parts.leases.held(served.id)
+    if (row === undefined) throw new LeaseLostError('the endpoint is no longer held')
+    const isMoved = row.cursor !== position.stored
+    position.webhook = isMoved ? row : { ...row, cursor: position.webhook.cursor }
+    position.stored = row.cursor
+  }
+
+  /** Each request adds signals to its own. Those of an endpoint that is served for long must not collect at one. */
+  async #sendAll(webhook: WebhookRow, work: Work, { seat, signal }: Limits): Promise<Done[]> {
+    const own = new AbortController()
+    const stop = () => own.abort(signal.reason)
+    signal.addEventListener('abort', stop)
+    if (signal.aborted) stop()
+    try {
+      return await this.#send(webhook, work, { seat, signal: own.signal })
+    } finally {
+      signal.removeEventListener('abort', stop)
+    }
+  }
+
   /** Sends messages until one fails in an ordered endpoint, or the time is over. @returns the first ones, in order */
-  async #send(webhook: WebhookRow, work: Work, until: number, { onLate, signal }: Limits): Promise<Done[]> {
+  async #send(webhook: WebhookRow, work: Work, { seat, signal }: Limits): Promise<Done[]> {
     const { clock } = this.#foundation
+    const until = performance.now() + TURN_MS
     const done: Done[] = []
     let next = 0
     let isOver = false
@@ -127,8 +214,9 @@ export class Deliverer {
         const index = next
         next += 1
         const message = work.messages[index] as Message | DeliveryRow
-        const late = setTimeout(() => onLate(webhook.workspaceId), LATE_MS)
+        const late = setTimeout(() => seat.late(), LATE_MS)
         const result = await this.#parts.attempts.send(webhook, message, signal).finally(() => clearTimeout(late))
+        seat.replied()
         // An attempt that the node's own shutdown ended says nothing about the endpoint.
         if (signal.aborted && !result.ok) return
         done[index] = { message, result, at: clock.now(), slow: result.durationMs > SLOW_MS }
@@ -147,7 +235,7 @@ export class Deliverer {
 }
 
 /** How far the log is done. Messages that were not sent stay ahead of the cursor. */
-function cursorAfter(work: Work, done: readonly Done[]): number | undefined {
-  if (work.reached === undefined) return undefined
-  return done.length === work.messages.length ? work.reached : done.at(-1)?.message.seq
+function cursorAfter({ cursor }: WebhookRow, work: Work, done: readonly Done[]): number {
+  if (work.reached === undefined) return cursor
+  return done.length === work.messages.length ? work.reached : (done.at(-1)?.message.seq ?? cursor)
 }

@@ -5,9 +5,7 @@ import type { Services } from '../../../core/services.ts'
 const data = Type.Object({ webhookId: Id })
 type Context = JobContext<{ webhookId: string }> & Services
 
-function send({ attempt, data: { webhookId }, signal, webhooks }: Context, patient: boolean): Promise<void> {
-  return webhooks.deliverer.run({ webhookId, holder: attempt.jobId, signal, patient })
-}
+const run = ({ data: { webhookId }, signal, webhooks }: Context) => webhooks.deliverer.run(webhookId, signal)
 
 /** Sends new events to one endpoint. */
 export const deliverWebhook = job({
@@ -16,7 +14,7 @@ export const deliverWebhook = job({
   queue: 'webhooks',
   data,
   attempts: 20,
-  run: (context) => send(context, false),
+  run,
 })
 
 /** The same for endpoints that fail or reply slowly. They have their own queue, so that they delay no others. */
@@ -26,7 +24,7 @@ export const retryWebhook = job({
   queue: 'webhook-retries',
   data,
   attempts: 20,
-  run: (context) => send(context, true),
+  run,
 })
 
 export const testWebhookDelivery = job({

@@ -1,16 +1,19 @@
 import type { Member } from '../../../core/caller.ts'
 import type { Clock } from '../../../core/clock.ts'
 import type { Sql } from '../../../core/sql.ts'
-import type { WorkspaceLogs } from '../../../core/workspace-logs.ts'
+import type { LoggedEvent, WorkspaceLogs } from '../../../core/workspace-logs.ts'
 import { atMost, not } from '../../../db/condition.ts'
 import type { Services } from '../../../core/services.ts'
 import { messageOf, type Message } from './message.ts'
 import { isWanted } from './patterns.ts'
+import type { Served } from './served.ts'
 import type { DeliveryKind } from './states.ts'
 import { webhookDeliveries, type DeliveryRow, type WebhookRow } from './tables.ts'
 
 /** Messages that are read at once. */
 const PAGE = 25
+/** How long a page of events is kept for other endpoints with the same reader. */
+const SHARED_MS = 1_000
 
 /** What an endpoint gets next. */
 export interface Work {
@@ -20,6 +23,7 @@ export interface Work {
 }
 
 type Workspaces = Services['workspaces']
+type Page = Awaited<ReturnType<Workspaces['eventLog']['read']>>
 
 /** Finds what an endpoint gets next: deliveries whose time has come, then events of the log. */
 export class Upcoming {
@@ -27,6 +31,9 @@ export class Upcoming {
   readonly #clock: Clock
   readonly #logs: WorkspaceLogs
   readonly #workspaces: Workspaces
+  /** Pages of events that endpoints share, because most are at the end of the log. */
+  readonly #pages = new Map<string, Promise<Page>>()
+  readonly #messages = new WeakMap<LoggedEvent, Message>()
 
   constructor(sql: Sql, clock: Clock, logs: WorkspaceLogs, workspaces: Workspaces) {
     this.#sql = sql
@@ -36,20 +43,22 @@ export class Upcoming {
   }
 
   /** @returns undefined if there is nothing to send now */
-  async next(webhook: WebhookRow): Promise<Work | 'reader_left' | undefined> {
+  async next(webhook: WebhookRow, served: Served): Promise<Work | 'reader_left' | undefined> {
     const now = this.#clock.now()
     if (webhook.blockedUntil !== null && Date.parse(webhook.blockedUntil) > now) return undefined
-    const due = {
-      webhookId: webhook.id,
-      status: 'pending',
-      kind: not<DeliveryKind>('test'),
-      nextAttemptAt: atMost(new Date(now)),
-    } as const
-    const pending = await webhookDeliveries.find(this.#sql, due, { orderBy: ['seq asc', 'id asc'], limit: PAGE })
-    if (pending.length > 0) return { messages: pending, reached: undefined }
+    if (served.mustLook) {
+      served.looked()
+      const pending = await this.#pending(webhook.id, now)
+      if (pending.length > 0) {
+        // There may be more of them.
+        served.nudge()
+        return { messages: pending, reached: undefined }
+      }
+    }
+    if (served.newest > 0 && webhook.cursor >= served.newest) return undefined
     const reader = await this.reader(webhook)
     if (reader === undefined) return 'reader_left'
-    return this.#fromLog(webhook, reader)
+    return this.#fromLog(webhook, reader, served)
   }
 
   /** The member whose rights decide what the endpoint gets, with the limits of the API key that set them. */
@@ -59,14 +68,57 @@ export class Upcoming {
     return { ...member, scopes: new Set(readerScopes.filter((scope) => member.scopes.has(scope))) }
   }
 
-  async #fromLog({ cursor, events, workspaceId }: WebhookRow, reader: Member): Promise<Work | undefined> {
-    const page = await this.#workspaces.eventLog.read(reader, cursor, PAGE, (type) => isWanted(events, type))
+  #pending(webhookId: string, now: number): Promise<DeliveryRow[]> {
+    const kind = not<DeliveryKind>('test')
+    const due = { webhookId, status: 'pending', kind, nextAttemptAt: atMost(new Date(now)) } as const
+    return webhookDeliveries.find(this.#sql, due, { orderBy: ['seq asc', 'id asc'], limit: PAGE })
+  }
+
+  async #fromLog(webhook: WebhookRow, reader: Member, served: Served): Promise<Work | undefined> {
+    const { cursor, events, workspaceId } = webhook
+    // An endpoint that is far behind reads only what it gets.
+    const isNear = served.newest > 0 && served.newest - cursor <= PAGE
+    const shared = isNear ? await this.#shared(webhook, reader) : undefined
+    // Another endpoint may have begun to read before the newest event was committed.
+    const isShared = shared !== undefined && (shared.reset || shared.after > cursor)
+    const heard = served.newest
+    const page = isShared
+      ? shared
+      : await this.#workspaces.eventLog.read(reader, cursor, PAGE, (type) => isWanted(events, type))
     if (page.reset) {
       // Either the next events were deleted because of their age, or the database was restored from a backup.
       const oldest = await this.#logs.oldestEvent(this.#sql, workspaceId)
       return { messages: [], reached: page.after === 0 || oldest === undefined ? page.lastSeq : oldest - 1 }
     }
-    if (page.after === cursor) return undefined
-    return { messages: page.events.map((event) => messageOf(workspaceId, event)), reached: page.after }
+    if (page.after === cursor) {
+      if (served.newest === heard) served.newest = page.lastSeq
+      return undefined
+    }
+    const wanted = page.events.filter(({ type }) => isWanted(events, type))
+    return { messages: wanted.map((event) => this.#messageOf(workspaceId, event)), reached: page.after }
+  }
+
+  /** The page after the cursor, read once for all endpoints of the same reader that have come as far. */
+  #shared({ cursor, readerId, readerScopes, workspaceId }: WebhookRow, reader: Member): Promise<Page> {
+    const key = [workspaceId, readerId, readerScopes?.join() ?? '', cursor].join(' ')
+    const known = this.#pages.get(key)
+    if (known !== undefined) return known
+    const reading = this.#workspaces.eventLog.read(reader, cursor, PAGE)
+    this.#pages.set(key, reading)
+    const forget = () => void (this.#pages.get(key) === reading && this.#pages.delete(key))
+    // An empty page says nothing about what is committed later.
+    reading.then(
+      ({ after, reset }) => void (reset || after === cursor ? forget() : setTimeout(forget, SHARED_MS).unref()),
+      forget,
+    )
+    return reading
+  }
+
+  #messageOf(workspaceId: string, event: LoggedEvent): Message {
+    const known = this.#messages.get(event)
+    if (known !== undefined) return known
+    const made = messageOf(workspaceId, event)
+    this.#messages.set(event, made)
+    return made
   }
 }

@@ -1,11 +1,16 @@
 import { NoticeCache } from '../../../coordination/notice-cache.ts'
 import type { WorkspaceEvent } from '../../../core/event.ts'
+import { Provided } from '../../../core/provided.ts'
 import type { Foundation } from '../../../foundation.ts'
 import { deliverWebhook, retryWebhook } from './jobs.ts'
+import type { ServedEndpoints } from './served.ts'
 import { webhooks } from './tables.ts'
 
 /** Events of this time are handled together. */
 const GATHER_MS = 10
+/** Notices of new events, by workspace, and of retries and replays that are due, by endpoint. */
+const EVENTS = 'webhook-events:'
+const DUE = 'webhook-due:'
 /** Endpoints that a sweep reads at once. */
 const PAGE = 500
 /** Less than every id. */
@@ -31,33 +36,68 @@ const IDLE_IN = `${IDLE} and workspace_id = any($2::uuid[])`
 const IDLE_ONE = `${IDLE} and id = $2`
 const IDLE_AFTER = `${IDLE} and id > $2 order by id limit ${PAGE}`
 
-/** Starts the delivery to endpoints that are behind the events of their workspace, or have a retry or replay due. */
+interface Parts {
+  readonly served: ServedEndpoints
+  /** Whether the service is switched on. */
+  readonly isOn: () => boolean
+}
+
+/** Begins to serve endpoints. @returns those that it has no room for */
+type Starter = (ids: readonly string[]) => Promise<readonly string[]>
+
+/**
+ * Starts the delivery to endpoints that are behind the events of their workspace, or have a retry or replay due. Those
+ * that a node serves already hear of it by a notice. Nodes with the role `jobs` begin to serve others themselves, as far
+ * as they have room; otherwise a job does it.
+ */
 export class Wakes {
+  /** Provided after the deliverer was built. */
+  readonly starter = new Provided<Starter>('the start of deliveries')
   readonly #foundation: Foundation
-  /** Whether a workspace has enabled webhooks. */
-  readonly #known: NoticeCache<boolean>
-  readonly #changed = new Set<string>()
+  readonly #parts: Parts
+  /** The enabled webhooks of a workspace. */
+  readonly #known: NoticeCache<readonly string[]>
+  /** The newest event of each workspace with new events. */
+  readonly #changed = new Map<string, number>()
+  readonly #ends: (() => void)[]
   #timer: NodeJS.Timeout | undefined
   #flushing: Promise<void> = Promise.resolve()
 
-  constructor(foundation: Foundation) {
+  constructor(foundation: Foundation, parts: Parts) {
     const { clock, coordination, database, onPublished } = foundation
     this.#foundation = foundation
+    this.#parts = parts
     this.#known = new NoticeCache({
       name: 'webhooks',
       coordination,
       clock,
-      load: (workspaceId) => webhooks.exists(database, { workspaceId, status: 'enabled' }),
+      load: async (workspaceId) => {
+        const rows = await webhooks.find(database, { workspaceId, status: 'enabled' }, { columns: ['id'] })
+        return rows.map(({ id }) => id)
+      },
     })
+    const { served } = parts
+    this.#ends = [
+      this.#known.onInvalidated((workspaceId) => served.changed(workspaceId)),
+      coordination.subscribe(`${EVENTS}*`, (message, channel) => {
+        served.hear(channel.slice(EVENTS.length), (message as { readonly newest: number }).newest)
+      }),
+      coordination.subscribe(`${DUE}*`, (_message, channel) => void served.nudge(channel.slice(DUE.length))),
+    ]
     onPublished((workspaceId, events) => this.#published(workspaceId, events))
   }
 
-  /** A webhook was created, enabled, disabled or deleted. To be called after the commit. */
+  /** A webhook was created, changed or deleted. To be called after the commit. */
   changed(workspaceId: string): void {
     this.#known.invalidate(workspaceId)
   }
 
-  /** Adds a job for an endpoint if it has something to get and gets nothing at the moment. */
+  /** Tells the node that serves an endpoint that a retry or replay is due. */
+  nudge(id: string): void {
+    if (!this.#parts.served.nudge(id)) this.#foundation.coordination.publish(DUE + id, {})
+  }
+
+  /** Starts the delivery to an endpoint if it has something to get and no node serves it. */
   async wakeOne(id: string): Promise<void> {
     const now = new Date(this.#foundation.clock.now())
     await this.#start(await this.#foundation.database.rows<Idle>(IDLE_ONE, [now, id]))
@@ -82,13 +122,15 @@ export class Wakes {
 
   async close(): Promise<void> {
     clearTimeout(this.#timer)
+    for (const end of this.#ends) end()
     this.#known.close()
     await this.#flushing
   }
 
   #published(workspaceId: string, events: readonly WorkspaceEvent[]): void {
-    if (!events.some(({ seq }) => seq > 0)) return
-    this.#changed.add(workspaceId)
+    const newest = Math.max(0, ...events.map(({ seq }) => seq))
+    if (newest === 0) return
+    this.#changed.set(workspaceId, Math.max(newest, this.#changed.get(workspaceId) ?? 0))
     this.#timer ??= setTimeout(() => {
       this.#timer = undefined
       this.#flushing = this.#flushing.then(() => this.#flush())
@@ -99,9 +141,15 @@ export class Wakes {
     const changed = [...this.#changed]
     this.#changed.clear()
     try {
-      const known = await Promise.all(changed.map(async (workspaceId) => this.#known.find(workspaceId)))
-      const hooked = changed.filter((_id, index) => known[index] === true)
-      if (hooked.length > 0) await this.wake(hooked)
+      const known = await Promise.all(changed.map(async ([workspaceId]) => this.#known.find(workspaceId)))
+      const idle: string[] = []
+      for (const [index, [workspaceId, newest]] of changed.entries()) {
+        const ids = known[index] ?? []
+        if (ids.length === 0) continue
+        this.#foundation.coordination.publish(EVENTS + workspaceId, { newest })
+        if (!ids.every((id) => this.#parts.served.has(id))) idle.push(workspaceId)
+      }
+      if (idle.length > 0) await this.wake(idle)
     } catch (error) {
       // The next sweep finds these endpoints.
       this.#foundation.log.warn({ error }, 'webhooks could not be woken')
@@ -110,12 +158,18 @@ export class Wakes {
 
   async #start(idle: readonly Idle[]): Promise<void> {
     if (idle.length === 0) return
-    const { database, jobs, logs } = this.#foundation
+    const { config, database, jobs, logs } = this.#foundation
     const newest = await logs.newestEvents(database, [...new Set(idle.map(({ workspaceId }) => workspaceId))])
     const behind = idle.filter(({ cursor, due, workspaceId }) => due || cursor < (newest.get(workspaceId) ?? 0))
     if (behind.length === 0) return
+    const ids = behind.map(({ id }) => id)
+    // Jobs of a service that is switched off wait until it is on again.
+    const startsHere = config.ROLES.has('jobs') && this.#parts.isOn()
+    const left = new Set(startsHere ? await this.starter.get()(ids) : ids)
+    if (left.size === 0) return
     await database.transaction(async (tx) => {
       for (const { id, slow, workspaceId } of behind) {
+        if (!left.has(id)) continue
         await jobs.add(tx, slow ? retryWebhook : deliverWebhook, { webhookId: id }, { key: id, workspaceId })
       }
     })
