@@ -49,11 +49,8 @@ export class PublicContent<T> {
 
   /** What is public now. Returned at once if it is in memory. */
   read(): Edition<T> | Promise<Edition<T>> {
-    const { clock, coordination } = this.#options
     const kept = this.#edition
-    if (kept && kept.expiresAt > clock.monotonic() && kept.until > clock.now() && coordination.linked) {
-      return kept.edition
-    }
+    if (kept && this.#isFresh(kept.edition)) return kept.edition
     if (this.#loading?.generation !== this.#generation) {
       const generation = this.#generation
       const promise = this.#load(generation).finally(() => {
@@ -73,10 +70,18 @@ export class PublicContent<T> {
     for (const end of this.#ends) end()
   }
 
+  /** Whether a node may still use what it has read. */
+  #isFresh(edition: Edition<T>): boolean {
+    const { clock, coordination } = this.#options
+    const kept = this.#edition
+    if (kept?.edition !== edition) return false
+    return kept.expiresAt > clock.monotonic() && kept.until > clock.now() && coordination.linked
+  }
+
   async #load(generation: number): Promise<Edition<T>> {
     const { clock, load } = this.#options
     const { until = Number.POSITIVE_INFINITY, value } = await load()
-    const edition = new Edition(value)
+    const edition: Edition<T> = new Edition(value, () => this.#isFresh(edition))
     if (generation === this.#generation) {
       this.#edition = { edition, until, expiresAt: clock.monotonic() + KEEP_MS }
     }
@@ -87,11 +92,13 @@ export class PublicContent<T> {
 /** The content at one time, with the replies that were made from it. */
 export class Edition<T> {
   readonly value: T
+  readonly #isFresh: () => boolean
   readonly #replies = new Map<string, RawBody>()
   #bytes = 0
 
-  constructor(value: T) {
+  constructor(value: T, isFresh: () => boolean) {
     this.value = value
+    this.#isFresh = isFresh
   }
 
   /** The reply that was kept under a key. */
@@ -103,7 +110,7 @@ export class Edition<T> {
   keep(key: string, content: string | object, contentType = 'application/json'): RawBody {
     const bytes = Buffer.from(typeof content === 'string' ? content : JSON.stringify(content))
     const etag = createHash('sha256').update(bytes).digest('base64url').slice(0, 22)
-    const body = new RawBody(contentType, bytes, { etag, control: CACHE_CONTROL })
+    const body = new RawBody(contentType, bytes, { etag, control: CACHE_CONTROL, isFresh: this.#isFresh })
     if (this.#bytes + bytes.length > MOST_BYTES) {
       this.#replies.clear()
       this.#bytes = 0

@@ -16,6 +16,8 @@ export interface PublicCaching {
   readonly etag: string
   /** Value of Cache-Control. */
   readonly control: string
+  /** Whether the content is still what everyone gets. The server then sends the same bytes for the same request. */
+  readonly isFresh?: () => boolean
 }
 
 /** A body that is sent as it is: text or bytes. */

@@ -278,6 +278,16 @@ export class HttpExchange {
     else this.#write(() => this.#writeReply(status, headers, body))
   }
 
+  /** Sends a reply with all headers as one text. @returns false if it needs more than that; nothing was sent then */
+  sendReady(head: string, bytes: Uint8Array): boolean {
+    if (this.isLastOnConnection || this.headOnly || this.corsHeaders.length > 0 || this.#isLate) return false
+    this.#sending = true
+    this.#answered()
+    this.#response.writeHeader('X-Content-Type-Options', `nosniff${head}`)
+    this.#sendBody(bytes, bytes.byteLength)
+    return true
+  }
+
   /**
    * Sends a reply that closes the connection, after uWS has parsed everything that it has read. Otherwise a pipelined
    * request would be handled too and the connection would stay open.
@@ -304,6 +314,10 @@ export class HttpExchange {
       return
     }
     this.#writeHead(status, headers)
+    this.#sendBody(body, size)
+  }
+
+  #sendBody(body: string | Uint8Array, size: number): void {
     const [, done] = this.#response.tryEnd(body, size)
     if (done) {
       this.#isOver()

@@ -15,7 +15,8 @@ import type { IdempotencyKeys } from './idempotency.ts'
 import { readFields } from './input.ts'
 import type { ReceiveBuffers } from './receive-buffers.ts'
 import type { RequestLog } from './request-log.ts'
-import { RequestState } from './request-state.ts'
+import { ReadyReplies } from './ready-replies.ts'
+import { requestIdOf, RequestState } from './request-state.ts'
 import { requireSwitchedOn } from './switched-on.ts'
 import type { UploadSlots } from './upload-slots.ts'
 
@@ -73,17 +74,50 @@ export type RequestHandler = (exchange: Exchange, parameters: readonly string[])
 /** Compiles an operation to a request handler. */
 export function compileOperation(op: NamedOperation, options: PipelineOptions): RequestHandler {
   const compiled = compiledOperation(op, options.checkReplies)
+  const ready = ReadyReplies.of(op)
   return (exchange, parameters) => {
+    if (ready !== undefined && sendReady(ready, op, options, exchange, parameters)) return
     const state = new RequestState(compiled, exchange, parameters)
     try {
       const waiting = runSteps(state, options, 0)
       if (waiting instanceof Promise) return answerLater(state, options, waiting)
+      if (ready !== undefined && exchange.http !== undefined && state.reply !== undefined) {
+        ready.keep(exchange.http, parameters, state.reply)
+      }
       return answer(state, options)
     } catch (error) {
       return fail(state, options, error)
     }
   }
 }
+
+/** Sends what an earlier request for the same public content got. @returns whether it was sent */
+function sendReady(
+  ready: ReadyReplies,
+  op: NamedOperation,
+  { requestLog, switches }: PipelineOptions,
+  { http }: Exchange,
+  parameters: readonly string[],
+): boolean {
+  if (http === undefined || http.headers.ifNoneMatch !== '' || !switches.isOn(op.domain)) return false
+  const found = ready.find(http, parameters)
+  if (found === undefined) return false
+  const startedAt = performance.now()
+  const requestId = requestIdOf(http)
+  if (!http.sendReady(`\r\nX-Request-Id: ${requestId}${found.head}`, found.bytes)) return false
+  const ms = performance.now() - startedAt
+  requestLog.write({ ...ANONYMOUS, op: op.name, status: 200, ms, requestId, aborted: false })
+  return true
+}
+
+/** What the log says of a request without a caller. */
+const ANONYMOUS = {
+  userId: undefined,
+  via: undefined,
+  workspaceId: undefined,
+  replayed: false,
+  failure: undefined,
+} as const
 
 /** Runs the steps from `first` on, until one of them has set the reply. */
 function runSteps(state: RequestState, options: PipelineOptions, first: number): void | Promise<void> {

@@ -174,6 +174,35 @@ describe('the blog', () => {
     expect((await admin().call('DELETE /api/blog/entries/{id}', { path })).status).toBe(404)
   })
 
+  test('the same request gets the same bytes and headers, but no longer when something is not as before', async () => {
+    const { slug } = await write({ title: 'Asked for twice', publishedAt: at(-1) })
+    for (const [route, path, query] of [
+      ['GET /api/blog/posts', undefined, { limit: 20 }],
+      ['GET /api/blog/posts/{slug}', { slug }, undefined],
+      ['GET /api/blog/posts/{slug}/page', { slug }, undefined],
+    ] as const) {
+      const ask = (headers = {}) => app.send(route, { ...(path && { path }), ...(query && { query }), headers })
+      const [first, second, third] = [await ask(), await ask(), await ask({ 'X-Request-Id': 'mine' })]
+      const shown = ({ headers, status, text }: typeof first) => {
+        const same = [...headers].filter(([name]) => !['date', 'x-request-id'].includes(name))
+        return { status, text, headers: Object.fromEntries(same) }
+      }
+      expect(shown(second)).toEqual(shown(first))
+      expect(shown(third)).toEqual(shown(first))
+      expect(third.headers.get('x-request-id')).toBe('mine')
+      expect(second.headers.get('x-request-id')).not.toBe(first.headers.get('x-request-id'))
+      expect((await ask({ Authorization: 'Bearer nonsense' })).status).toBe(401)
+      expect((await ask({ 'If-None-Match': first.headers.get('etag') ?? '' })).status).toBe(304)
+    }
+    const unknown = await app.send('GET /api/blog/posts', { query: { limit: 20, nonsense: 1 } })
+    expect(unknown.status).toBe(400)
+    const { services } = app.composition
+    await services.switches.toggle('blog', false)
+    expect((await app.send('GET /api/blog/posts', { query: { limit: 20 } })).status).toBe(503)
+    await services.switches.toggle('blog', true)
+    expect((await app.send('GET /api/blog/posts', { query: { limit: 20 } })).status).toBe(200)
+  })
+
   test('refuses a slug that is taken, and a title without letters for an address', async () => {
     await write({ title: 'Taken' })
     const twice = await admin().call('POST /api/blog/entries', { body: { title: 'Taken', body: 'x' } })
