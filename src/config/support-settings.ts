@@ -16,7 +16,8 @@ export const supportSettings = {
     parse: optional(email),
   },
   SUPPORT_INBOUND_SECRET: {
-    summary: 'Bearer token with which a mail server sends mails to POST /api/support/inbound-mail',
+    summary:
+      'Secret of the mail server that sends mails to POST /api/support/inbound-mail: as the bearer token, or as the key of the signature in Crier-Signature',
     fallback: 'none (only DATA_DIR/inbound-mail is used)',
     secret: true,
     parse: optional((value) => (/\s/.test(value) ? fail('must have no spaces') : secret(value))),

@@ -151,7 +151,9 @@ function headerParameters(op: NamedOperation): Json[] {
   if (op.signature === undefined) return references
   const description = 'Signs the body, and is checked against it'
   const schema = { type: 'string' }
-  return [...references, { name: op.signature, in: 'header', required: true, description, schema }]
+  // With `bearer`, the operation takes either.
+  const required = op.bearer === undefined
+  return [...references, { name: op.signature, in: 'header', required, description, schema }]
 }
 
 function requestBody(op: NamedOperation, schemas: ComponentSchemas, recorded?: OperationExample): Json {

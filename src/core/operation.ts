@@ -150,7 +150,7 @@ export interface OperationDeclaration<
   readonly cookie?: string
   /**
    * The name of a header, in lower case, with which another system signs the body. The handler gets its value as
-   * `signature` and must check it against the body as it was sent, so the operation needs a `bodyType`.
+   * `signature` and must check it against the body as it was sent, so the operation needs a `bodyType` or a raw upload.
    */
   readonly signature?: Lowercase<string>
   /** The limit of the body in bytes; 100 kB when absent. */
@@ -318,7 +318,8 @@ function check(op: NamedOperation, routes: Set<string>): void {
   if (op.ticket && op.method !== 'GET') fail('only GET can take a ticket in the query')
   if (op.bearer && op.access !== 'public') fail('`bearer: own` needs `access: public`')
   if (op.bodyType && (op.socket || op.turn || op.upload)) fail('a body that is not JSON needs a plain HTTP operation')
-  if (op.signature && !op.bodyType) fail('a signed body needs a `bodyType`, because its bytes matter')
+  const keepsBytes = op.bodyType !== undefined || op.upload?.kind === 'raw'
+  if (op.signature && !keepsBytes) fail('a signed body needs a `bodyType` or a raw upload, because its bytes matter')
   if (op.unconfirmed && op.access !== 'user') fail('`unconfirmed` is only for operations of the signed-in user')
   if (op.turn && op.upload) fail('a turn cannot take a file: store the file first, then run a turn')
   if (op.upload?.kind === 'raw' && op.body !== undefined) fail('a raw body has no fields')

@@ -1,3 +1,4 @@
+import { createHash, createHmac } from 'node:crypto'
 import { mkdir, readdir, rename, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
@@ -378,6 +379,27 @@ describe('a mail', () => {
     for (const token of ['wrong', undefined]) {
       const refused = await app.send(receiveSupportMail.route, { token, body: Buffer.from(mail({ from: 'a@b.c' })) })
       expect([refused.status, refused.body.code]).toEqual([401, 'invalid_credential'])
+    }
+  })
+
+  test('can be signed instead, which holds for five minutes and for that mail', async () => {
+    const content = Buffer.from(mail({ from: await addressOf('ada') }))
+    const digest = createHash('sha256').update(content).digest('hex')
+    const signed = (at: number) => {
+      const time = Math.floor(at / 1_000)
+      const mac = createHmac('sha256', SECRET).update(`${time}.${digest}`).digest('hex')
+      return { 'crier-signature': `t=${time},sha256=${digest},v1=${mac}` }
+    }
+    const post = (headers: Record<string, string>, body = content) =>
+      app.send(receiveSupportMail.route, { headers: { ...headers, 'Content-Type': 'message/rfc822' }, body })
+    expect(await post(signed(clock.now()))).toMatchObject({ status: 200, body: { data: { outcome: 'ticket' } } })
+    expect(await post(signed(clock.now()))).toMatchObject({ body: { data: { outcome: 'duplicate' } } })
+    for (const [headers, body, says] of [
+      [signed(clock.now() - 6 * MINUTE), content, 'current time'],
+      [signed(clock.now()), Buffer.concat([content, Buffer.from('!')]), 'digest of this mail'],
+    ] as const) {
+      const refused = await post(headers, body)
+      expect([refused.status, refused.body.message]).toEqual([401, expect.stringContaining(says)])
     }
   })
 

@@ -7,6 +7,7 @@ import { findTicketFiles, TicketAttachments } from './attachments.ts'
 import { CannedReplies } from './canned.ts'
 import { DropFolder } from './mail/drop-folder.ts'
 import { InboundMails } from './mail/inbound.ts'
+import { readSignature } from './mail/sender-signature.ts'
 import { ReplyAddresses } from './mail/reply-address.ts'
 import { TicketNotices } from './notices.ts'
 import { TicketReader } from './reader.ts'
@@ -37,20 +38,41 @@ export function composeSupport(foundation: Foundation, { assets }: Pick<Services
     canned: new CannedReplies(sql, clock),
     reader,
     tickets,
-    /** Mails of a mail server that has the secret. @throws AppError invalid_credential */
-    mailsFor: (token: string | undefined): InboundMails => {
+    /** Takes mails of a mail server that has the secret. @throws AppError invalid_credential */
+    mailsFor: ({ bearer, signature }: Proof): Pick<InboundMails, 'take'> => {
       const expected = config.SUPPORT_INBOUND_SECRET
-      if (mails === undefined || expected === undefined || token === undefined || !isSame(token, expected)) {
+      if (mails === undefined || expected === undefined) {
         throw InvalidCredential({
-          message:
-            'The secret for incoming mails is missing or wrong. Send SUPPORT_INBOUND_SECRET of this server as `Authorization: Bearer …`.',
+          message: 'This server takes no mails here. Set SUPPORT_ADDRESS and SUPPORT_INBOUND_SECRET.',
         })
       }
-      return mails
+      if (bearer !== undefined && isSame(bearer, expected)) return mails
+      const isSigned = bearer === undefined && signature ? readSignature(signature, expected, clock.now()) : undefined
+      if (isSigned === undefined)
+        throw InvalidCredential({ message: bearer === undefined && signature ? STALE : WRONG })
+      return {
+        take: (mail) => {
+          if (!isSigned(mail)) throw InvalidCredential({ message: OTHER_MAIL })
+          return mails.take(mail)
+        },
+      }
     },
   }
   return { services: { support }, start: async () => folder?.start(), close: async () => folder?.close() }
 }
+
+/** What shows that a mail comes from the mail server. */
+interface Proof {
+  readonly bearer: string | undefined
+  readonly signature: string | undefined
+}
+
+const WRONG =
+  'The secret for incoming mails is missing or wrong. Send SUPPORT_INBOUND_SECRET of this server as `Authorization: Bearer …`, or sign the mail with it in `Crier-Signature`.'
+const STALE =
+  '`Crier-Signature` is not valid. Sign with SUPPORT_INBOUND_SECRET of this server, in the form `t=…,sha256=…,v1=…`, with the current time: it may be five minutes off.'
+const OTHER_MAIL =
+  '`sha256` in `Crier-Signature` is not the digest of this mail. Compute it from the bytes that are sent, with their line breaks.'
 
 function isSame(one: string, other: string): boolean {
   const [first, second] = [one, other].map((text) => createHash('sha256').update(text).digest())

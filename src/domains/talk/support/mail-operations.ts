@@ -10,9 +10,10 @@ export const receiveSupportMail = operation({
   route: 'POST /api/support/inbound-mail',
   summary: 'Receive a mail to the support team',
   description:
-    'For a mail server: send each mail as it arrived (RFC 5322, `message/rfc822`, at most 25 MB), with SUPPORT_INBOUND_SECRET as the bearer token. A reply to a mail of a ticket is added to the ticket, and another mail of a user to SUPPORT_ADDRESS becomes a ticket. Automatic replies and bounces are ignored. The same mail can be sent again.',
+    'For a mail server: send each mail as it arrived (RFC 5322, `message/rfc822`, at most 25 MB), with SUPPORT_INBOUND_SECRET as the bearer token, or signed with it. A reply to a mail of a ticket is added to the ticket, and another mail of a user to SUPPORT_ADDRESS becomes a ticket. Automatic replies and bounces are ignored. The same mail can be sent again.\n\nThe signature is `Crier-Signature: t=<Unix time>,sha256=<digest>,v1=<HMAC>`: the SHA-256 digest of the mail, and the HMAC (SHA-256) of `<Unix time>.<digest>` with SUPPORT_INBOUND_SECRET as the key, both hexadecimal. The time may differ from that of the server by five minutes. In a shell: `t=$(date +%s); d=$(openssl dgst -sha256 -r mail.eml | cut -c1-64); v1=$(printf %s "$t.$d" | openssl dgst -sha256 -hmac "$SECRET" -r | cut -c1-64)`.',
   access: 'public',
   bearer: 'own',
+  signature: 'crier-signature',
   limit: 'none',
   upload: { kind: 'raw', maxBytes: MOST_MAIL_BYTES },
   returns: {
@@ -29,8 +30,8 @@ export const receiveSupportMail = operation({
   },
   errors: [InvalidCredential, StorageFull, StorageUnavailable],
   example: {},
-  handle: async ({ bearer, support, upload }) => {
-    const mails = support.mailsFor(bearer)
+  handle: async ({ bearer, signature, support, upload }) => {
+    const mails = support.mailsFor({ bearer, signature })
     const { outcome, reason, ticketId } = await mails.take(await buffer(upload.stream))
     return ok('Mail received', { outcome, ignoredFor: reason, ticketId })
   },
