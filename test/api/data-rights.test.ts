@@ -114,6 +114,8 @@ describe('the export', () => {
       const reply = await world.as('fay').call('POST /api/assets/upload', { body, file })
       expect(reply.status, reply.text).toBe(201)
     }
+    const picture = { name: 'me.png', content: PIXEL, type: 'image/png' }
+    expect((await world.as('fay').call('POST /api/users/me/picture', { file: picture })).status).toBe(201)
     const path = { workspaceId: world.id('acme'), userId: world.id('fay') }
     const removed = await world.as('ada').call('DELETE /api/team/{workspaceId}/members/{userId}', { path })
     expect(removed.status, removed.text).toBe(200)
@@ -121,6 +123,7 @@ describe('the export', () => {
     const names = [...files.keys()].filter((name) => name.startsWith('content/files/'))
     expect(names).toEqual([expect.stringMatching(/^content\/files\/[0-9a-f-]{36}-[^/]*films\.png$/)])
     expect(files.get(names[0] ?? '')).toContain('PNG')
+    expect(files.get('content/profile-picture.webp')).toContain('WEBP')
     expect(JSON.parse(files.get('content/missing.json') ?? '')).toEqual([])
   })
 

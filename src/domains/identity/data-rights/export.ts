@@ -6,7 +6,7 @@ import { LiveBody, reply } from '../../../core/reply.ts'
 import type { Memberships } from '../../../core/ports.ts'
 import type { Sql } from '../../../core/sql.ts'
 import type { Foundation } from '../../../foundation.ts'
-import { findUser } from '../users/index.ts'
+import { findUser, largestPictureKey } from '../users/index.ts'
 
 /** Rows that are in memory at once. */
 const BATCH = 500
@@ -16,8 +16,8 @@ const MOST = 4
 const INTRODUCTION = `This archive contains the data that this Crier server holds about you, in machine-readable formats.
 
 Each file has a list of objects (JSON, UTF-8). Times are ISO 8601. Names of fields that end in _id refer to other objects. Passwords, keys and
-other secrets are not in it. The folder content/ contains the files that you have uploaded, named by their list and id. Files of a workspace are
-included only while you are a member of it. content/missing.json lists files that are no longer stored.
+other secrets are not in it. The folder content/ contains your profile picture, and the files that you have uploaded, named by their list and id.
+Files of a workspace are included only while you are a member of it. content/missing.json lists files that are no longer stored.
 `
 
 /** Streams everything that the tables hold on a person, as a zip archive. Each table says what it holds. */
@@ -102,8 +102,15 @@ export class DataExport {
     output: Readable,
     addFile: (name: string, open: () => Promise<Readable>) => void,
   ): Promise<string[]> {
-    const { storage } = this.#foundation
+    const { database, storage } = this.#foundation
     const missing: string[] = []
+    const addStored = async (path: string, key: string) => {
+      if ((await storage.stat(key)) === undefined) missing.push(path)
+      // It may be deleted while the files before it are sent.
+      else addFile(path, async () => (await storage.get(key)) ?? Readable.from([]))
+    }
+    const pictureId = (await findUser(database, userId))?.pictureId
+    if (pictureId) await addStored('content/profile-picture.webp', largestPictureKey(userId, pictureId))
     for (const [name, column] of this.#columns) {
       const { content, file } = column.export
       if (content === undefined) continue
@@ -113,10 +120,7 @@ export class DataExport {
         const workspaceId = row['workspace_id']
         if (workspaceId !== undefined && (await this.#memberships.find(workspaceId, userId)) === undefined) continue
         const path = `content/${file}/${row['id']}-${safeName(row['name'])}`
-        const key = content(row)
-        if ((await storage.stat(key)) === undefined) missing.push(path)
-        // It may be deleted while the files before it are sent.
-        else addFile(path, async () => (await storage.get(key)) ?? Readable.from([]))
+        await addStored(path, content(row))
       }
     }
     return missing

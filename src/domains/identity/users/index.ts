@@ -23,6 +23,7 @@ export { EmailInUse } from './errors.ts'
 export { findReaders, mailTime, quietUntil, type Reader } from './readers.ts'
 export { publishingSettingsOf, type PublishingSettingsData } from './publishing-defaults.ts'
 export { pictureUrl } from './picture-url.ts'
+export { largestPictureKey } from './pictures.ts'
 export { PICTURE_URL, UserName, UserView, UserWithKey, type UserData } from './schemas.ts'
 export { emailInUse, UserService } from './service.ts'
 export {

@@ -112,6 +112,11 @@ function keyOf(userId: string, pictureId: string, size: string): string {
   return `${userId}/${pictureId}.picture-${size}`
 }
 
+/** Where the largest square of a picture is stored. The uploaded file is not kept. */
+export function largestPictureKey(userId: string, pictureId: string): string {
+  return keyOf(userId, pictureId, 'large')
+}
+
 /** Checks the content of a file before anything decodes it. @throws AppError */
 async function requirePicture(path: string, name: string): Promise<void> {
   const handle = await open(path)
