@@ -9,14 +9,16 @@ import { addressOf, credentialOf, describe } from './credentials.ts'
 import { TooManyCalls } from './errors.ts'
 import { SOCKET_LIMITS } from './limits.ts'
 import type { UserSocket } from './connected-users.ts'
-import { PresenceMessage } from './protocol.ts'
+import { PresenceMessage, ViewingMessage } from './protocol.ts'
 import type { Typing } from './typing.ts'
+import type { ViewedResource, Viewing } from './viewing.ts'
 
 export interface ClientMessagesOptions {
   /** Authenticates a credential that was sent over a socket. @throws AppError */
   readonly authenticate: (socket: UserSocket, credential: Credential) => Promise<Caller>
   readonly calls: SocketCalls
   readonly typing: Typing
+  readonly viewing: Viewing
   /** Called when a client reports on one socket that its user is online or away. */
   readonly onPresence: (socket: UserSocket, isAway: boolean) => void
   /** Called when a socket has a new credential, which may have other scopes. */
@@ -26,6 +28,7 @@ export interface ClientMessagesOptions {
 }
 
 const checkPresence = validator(PresenceMessage, '/presence')
+const checkViewing = validator(ViewingMessage, '/viewing')
 const DONE: CallReply = { status: 200, headers: {}, json: JSON.stringify({ status: true, message: 'Done' }) }
 
 /** Handles the messages of clients: calls of operations, and the messages of `protocol.ts`. */
@@ -41,7 +44,7 @@ export class ClientMessages {
 
   /** Starts handling the messages of an authenticated socket. */
   join(socket: UserSocket): void {
-    const { calls, typing, onPresence } = this.#options
+    const { calls, typing, onPresence, viewing } = this.#options
     acknowledgeAsText(socket)
     const pending = { count: 0 }
     const serve = (name: string, answer: (message: unknown, client: SocketClient) => Promise<CallReply>) => {
@@ -58,8 +61,16 @@ export class ClientMessages {
       const checked = checkPresence(message)
       if (!checked.ok) throw ValidationFailed({ errors: checked.errors })
       onPresence(socket, (checked.value as { presence: string }).presence === 'away')
+      viewing.update(socket)
       return DONE
     })
+    serve('viewing', async (message) => {
+      const checked = checkViewing(message)
+      if (!checked.ok) throw ValidationFailed({ errors: checked.errors })
+      viewing.show(socket, (checked.value as { resources: readonly ViewedResource[] }).resources)
+      return DONE
+    })
+    socket.on('disconnect', () => viewing.leave(socket))
     socket.on('auth', (...received: unknown[]) => void this.#renew(socket, received))
   }
 

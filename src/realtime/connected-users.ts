@@ -6,6 +6,7 @@ import { withinKey } from '../core/key-limits.ts'
 import type { Credential } from '../core/ports.ts'
 import type { Scope } from '../core/scope.ts'
 import { accessIn, accessOf, type AccessSource } from './access-source.ts'
+import type { ViewedResource } from './viewing.ts'
 import { roomsOf, userRoom, workspaceRoom, type Access } from './rooms.ts'
 
 /** The data of a socket. */
@@ -13,6 +14,8 @@ export interface SocketData {
   caller: Caller
   credential: Credential
   isAway: boolean
+  /** What the client has said that it shows. */
+  viewing?: readonly ViewedResource[]
 }
 
 // oxlint-disable-next-line typescript/no-explicit-any -- events of clients are checked by hand

@@ -17,7 +17,7 @@ import type { Coordination } from '../coordination/coordination.ts'
 import type { PersonalMessage } from '../coordination/personal.ts'
 import { isLimited } from '../core/key-limits.ts'
 import { RoomPublisher } from './room-publisher.ts'
-import { ClientMessages } from './client-messages.ts'
+import { ClientMessages, type ClientMessagesOptions } from './client-messages.ts'
 import { addressOf, credentialOf, refusal } from './credentials.ts'
 import { TooManySockets } from './errors.ts'
 import { presenceChanged } from './events.ts'
@@ -46,6 +46,7 @@ export interface GatewayOptions {
   readonly access: AccessSource
   readonly memberships: Memberships
   readonly sql: Sql
+  readonly viewing: ClientMessagesOptions['viewing']
   /** Runs the operations that clients call. */
   readonly calls: SocketCalls
   /** How many proxies in front of this server add to X-Forwarded-For. */
@@ -107,6 +108,7 @@ export class Gateway {
     this.#messages = new ClientMessages({
       authenticate: (socket, credential) => this.#authenticate(socket, credential),
       calls: options.calls,
+      viewing: options.viewing,
       typing: new Typing({
         channels: access.channels,
         memberships: options.memberships,
@@ -164,7 +166,7 @@ export class Gateway {
     for (const end of this.#ends) end()
     for (const socket of this.#users.all()) socket.emit('closing', { code: ShuttingDown.code })
     this.#io.disconnectSockets(true)
-    await this.presence.close()
+    await Promise.all([this.presence.close(), this.#options.viewing.close()])
     await this.#io.close()
   }
 
@@ -341,7 +343,7 @@ export class Gateway {
   #updateCaller(socket: UserSocket, credential: Credential, caller: Caller): void {
     if (caller === socket.data.caller || socket.data.credential !== credential) return
     socket.data.caller = caller
-    if (caller.apiKey) void this.#users.refresh(caller.userId)
+    if (caller.apiKey || caller.secondFactor) void this.#users.refresh(caller.userId)
   }
 
   #disconnect(socket: UserSocket, reason: string): void {

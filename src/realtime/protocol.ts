@@ -2,7 +2,7 @@ import { EXAMPLE } from '../core/example-ids.ts'
 import { Id, Input, OneOf, Text, Timestamp, Type } from '../core/schema.ts'
 import { ServiceStatus } from '../core/service-switch.ts'
 import type { SocketMessageType } from '../core/socket-protocol.ts'
-import { SOCKET_LIMITS, UNAUTHENTICATED_LIMITS, TYPING_LIMITS } from './limits.ts'
+import { SOCKET_LIMITS, UNAUTHENTICATED_LIMITS, TYPING_LIMITS, VIEWING_LIMITS } from './limits.ts'
 
 /**
  * Messages over sockets other than events. `/api/asyncapi.json` and `/docs/sockets` are made from them. Domains declare
@@ -13,12 +13,25 @@ export const TypingMessage = Input({ workspaceId: Id, channelId: Id })
 
 export const PresenceMessage = Input({ presence: OneOf(['online', 'away']) })
 
+export const ViewingMessage = Input({
+  resources: Type.Array(
+    Input({
+      kind: Type.String({
+        pattern: '^[a-z_]{1,40}$',
+        description: 'The `resourceKind` of notifications, such as `post`, `idea` or `ticket`',
+      }),
+      resourceId: Id,
+    }),
+    { maxItems: VIEWING_LIMITS.resources, description: 'Everything that is visible; empty for nothing' },
+  ),
+})
+
 const AuthReply = Type.Union([
   Type.Object({ status: Type.Literal(true), message: Type.String() }),
   Type.Object({ status: Type.Literal(false), code: Type.String(), message: Type.String() }),
 ])
 
-const { channelId, workspaceId } = EXAMPLE
+const { channelId, ideaId, workspaceId } = EXAMPLE
 
 export const clientMessages: readonly SocketMessageType[] = [
   {
@@ -91,6 +104,15 @@ export const clientMessages: readonly SocketMessageType[] = [
     data: PresenceMessage,
     ack: 'reply',
     example: { presence: 'away' },
+  },
+  {
+    name: 'viewing',
+    summary: 'Report what the user has on the screen',
+    description:
+      'The user is not notified of what they are viewing. Each message replaces the one before. It counts while the socket is open and not `away`, so send it again after a reconnect.',
+    data: ViewingMessage,
+    ack: 'reply',
+    example: { resources: [{ kind: 'idea', resourceId: ideaId }] },
   },
 ]
 

@@ -44,11 +44,15 @@ export class SocketClient {
   readonly #channels = new Map<string, FollowedChannel>()
   readonly #followers = new Map<string, Set<EventFollower>>()
   readonly #timer: ReturnType<typeof setInterval>
+  #viewing: readonly { kind: string; resourceId: string }[] = []
 
   constructor(options: SocketClientOptions) {
     this.#connection = new Connection(options)
     this.#caller = new Caller(this.#connection)
-    this.#connection.onConnected(() => this.#catchUp())
+    this.#connection.onConnected(() => {
+      this.#catchUp()
+      if (this.#viewing.length > 0) this.viewing(this.#viewing)
+    })
     this.#connection.onLost(() => {
       for (const channel of this.#channels.values()) channel.lost()
     })
@@ -100,6 +104,15 @@ export class SocketClient {
   /** Reports whether the user is active in this program. */
   presence(presence: 'online' | 'away'): void {
     if (this.isConnected) void this.#connection.ask('presence', { presence }).catch(() => undefined)
+  }
+
+  /**
+   * Reports what the user has on the screen, so that they are not notified of it. Call it again when that changes, with
+   * nothing when they view nothing. It is repeated after a reconnect.
+   */
+  viewing(resources: readonly { kind: string; resourceId: string }[]): void {
+    this.#viewing = resources
+    if (this.isConnected) void this.#connection.ask('viewing', { resources }).catch(() => undefined)
   }
 
   /**

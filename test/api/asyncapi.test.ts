@@ -58,7 +58,18 @@ test('has no dangling references', () => {
 test('lists every event, message and callable operation', () => {
   const { messages } = document.components
   const calls = operations.filter((op) => op.socket !== undefined).map((op) => op.name)
-  const names = [...eventTypes.keys(), 'auth', 'call', 'sync', 'resume', 'typing', 'presence', 'closing', 'missed']
+  const names = [
+    ...eventTypes.keys(),
+    'auth',
+    'call',
+    'sync',
+    'resume',
+    'typing',
+    'presence',
+    'viewing',
+    'closing',
+    'missed',
+  ]
   expect(calls).toContain('syncEvents')
   for (const name of [...names, ...calls.map((call) => `call.${call}`)]) expect(messages[name], name).toBeDefined()
   expect(document.operations['send.presence.updated']?.action).toBe('send')

@@ -270,3 +270,33 @@ test('notifications are kept for 90 days, and the box survives the end of a work
   await app.composition.services.notifications.inbox.prune(new AbortController().signal)
   expect(await inbox(bob)).toMatchObject({ data: [], unreadCount: 0 })
 })
+
+test('what a client reports as visible is not notified, while its user is not away', async () => {
+  const [bob, eve] = [await reader(), await reader()]
+  const { socket } = await sockets.connect(world.key(bob))
+  const views = (count: number) =>
+    waitFor(async () => {
+      const rows = await app.database.rows('select 1 from user_screens where user_id = $1', [world.id(bob)])
+      return rows.length === count
+    })
+  const view = (resources: object[]) => socket.emitWithAck('viewing', { resources })
+  expect((await view([{ kind: 'post', resourceId: POST }])).status).toBe(200)
+  await views(1)
+  const other = POST.replace(/.$/, '9')
+  await tell([bob, eve])
+  await tell([bob, eve], { postId: other })
+  await whenUnread(eve, 2)
+  await whenUnread(bob, 1)
+  expect((await inbox(bob)).data).toMatchObject([{ resourceId: other }])
+  await socket.emitWithAck('presence', { presence: 'away' })
+  await views(0)
+  await tell([bob])
+  await whenUnread(bob, 2)
+  await socket.emitWithAck('presence', { presence: 'online' })
+  await views(1)
+  socket.disconnect()
+  await views(0)
+  const again = await sockets.connect(world.key(bob))
+  const refused = await again.socket.emitWithAck('viewing', { resources: [{ kind: 'Post', resourceId: 'x' }] })
+  expect([refused.status, refused.body?.code ?? refused.code]).toEqual([400, 'validation_failed'])
+})

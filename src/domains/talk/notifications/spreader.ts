@@ -4,6 +4,7 @@ import type { NotificationType } from '../../../core/notification.ts'
 import type { Transaction } from '../../../core/sql.ts'
 import { increment } from '../../../db/increment.ts'
 import type { Foundation } from '../../../foundation.ts'
+import { isViewing } from '../../../realtime/viewing.ts'
 import { findReaders, mailTime, quietUntil, type Reader } from '../../identity/users/index.ts'
 import { findMemberships, mergedScopes } from '../../workspace/workspaces/index.ts'
 import { lockBox, unreadOf } from './box.ts'
@@ -69,6 +70,7 @@ export class Spreader {
     const email = type.ownMail !== true && (wanted.email || type.mandatory === true)
     if (!wanted.inApp && !email && !wanted.push) return undefined
     if (await type.isSeen?.(tx, reader.id, happened.data)) return undefined
+    if (await this.#isViewing(tx, reader, type, happened)) return undefined
     await lockBox(tx, reader.id)
     const { isNew, row } = await this.#write(tx, reader, type, happened, wanted.inApp)
     if (email) await this.#mail(tx, reader, type, row)
@@ -77,6 +79,13 @@ export class Spreader {
     const notification = viewOf(row, type, await actorsOf(tx, [row]), reader.language)
     const data = { ...(await unreadOf(tx, reader.id)), notification }
     return { userId: reader.id, type: isNew ? notificationCreated : notificationUpdated, data }
+  }
+
+  /** Whether the reader has what it is about on the screen. What is mandatory is sent nevertheless. */
+  async #isViewing(tx: Transaction, { id }: Reader, type: NotificationType, { data }: Happened): Promise<boolean> {
+    const about = type.mandatory === true ? undefined : type.resource?.(data)
+    if (about === undefined) return false
+    return isViewing(tx, id, { kind: about.kind, resourceId: about.id }, this.#foundation.clock.now())
   }
 
   /** Adds the event to the open notification of its group, or to a new one. */

@@ -1,0 +1,125 @@
+import { SECOND, type Clock } from '../core/clock.ts'
+import type { Logger } from '../core/log.ts'
+import type { Sql } from '../core/sql.ts'
+import { greaterThan } from '../db/condition.ts'
+import type { UserSocket } from './connected-users.ts'
+import { VIEWING_LIMITS } from './limits.ts'
+import { userScreens } from './tables.ts'
+
+export interface ViewedResource {
+  readonly kind: string
+  readonly resourceId: string
+}
+
+/** How often changes are written. Only the last one of a socket is. */
+const WRITE_MS = 300
+/** Rows of a node that has died expire. */
+const KEEP_MS = 60 * SECOND
+const REFRESH_MS = 20 * SECOND
+
+// Written by hand: one statement for all sockets.
+const SAVE = `insert into user_screens (socket_id, user_id, resources, until)
+  select id, user_id, string_to_array(resources, ' '), $4 from unnest($1::text[], $2::uuid[], $3::text[]) v (id, user_id, resources)
+  on conflict (socket_id) do update set resources = excluded.resources, until = excluded.until`
+const REFRESH = 'update user_screens set until = $2 where socket_id = any($1)'
+const REMOVE = 'delete from user_screens where socket_id = any($1) or until < $2'
+
+/** What users have on their screens, as their clients report it. It is lost with its socket. */
+export class Viewing {
+  readonly #sql: Sql
+  readonly #clock: Clock
+  readonly #log: Logger
+  /** The sockets of this node that view something, with the keys of what they view. */
+  readonly #shown = new Map<string, string>()
+  /** Sockets whose row is to be written. */
+  #changed = new Map<string, string>()
+  #writing: Promise<void> = Promise.resolve()
+  readonly #timers: NodeJS.Timeout[]
+
+  constructor({ clock, log, sql }: { readonly sql: Sql; readonly clock: Clock; readonly log: Logger }) {
+    this.#sql = sql
+    this.#clock = clock
+    this.#log = log
+    this.#timers = [
+      setInterval(() => this.#write(), WRITE_MS).unref(),
+      setInterval(() => this.#queue(() => this.#refresh()), REFRESH_MS).unref(),
+    ]
+  }
+
+  /** What a socket shows now. Nothing, while its user is away. */
+  show(socket: UserSocket, resources: readonly ViewedResource[]): void {
+    socket.data.viewing = resources
+    this.update(socket)
+  }
+
+  /** Reads again what a socket shows, after its user has come or gone. */
+  update({ data, id }: UserSocket): void {
+    const shown = data.isAway ? [] : (data.viewing ?? [])
+    const keys = shown.map(keyOf).join(' ')
+    if (keys === (this.#shown.get(id) ?? '')) return
+    if (keys === '') this.#shown.delete(id)
+    else this.#shown.set(id, keys)
+    this.#changed.set(id, data.caller.userId)
+  }
+
+  /** The socket has closed. */
+  leave({ data, id }: UserSocket): void {
+    if (this.#shown.delete(id)) this.#changed.set(id, data.caller.userId)
+  }
+
+  async close(): Promise<void> {
+    for (const timer of this.#timers) clearInterval(timer)
+    for (const id of this.#shown.keys()) this.#changed.set(id, '')
+    this.#shown.clear()
+    this.#write()
+    await this.#writing
+  }
+
+  #write(): void {
+    if (this.#changed.size === 0) return
+    const changed = this.#changed
+    this.#changed = new Map()
+    this.#queue(() => this.#save(changed))
+  }
+
+  /** One statement after the other, so that an older one never replaces a newer one. */
+  #queue(work: () => Promise<void>): void {
+    this.#writing = this.#writing.then(work).catch((error: unknown) => {
+      // Not essential: at worst somebody is notified of what they see.
+      this.#log.warn({ error }, 'could not write what users view')
+    })
+  }
+
+  async #save(changed: ReadonlyMap<string, string>): Promise<void> {
+    const now = this.#clock.now()
+    const ids = [...changed.keys()].toSorted()
+    const shown = ids.filter((id) => this.#shown.has(id))
+    const gone = ids.filter((id) => !this.#shown.has(id))
+    if (gone.length > 0) await this.#sql.run(REMOVE, [gone, new Date(now)])
+    if (shown.length === 0) return
+    const users = shown.map((id) => changed.get(id) ?? '')
+    const keys = shown.map((id) => this.#shown.get(id) ?? '')
+    await this.#sql.run(SAVE, [shown, users, keys, new Date(now + KEEP_MS)])
+  }
+
+  async #refresh(): Promise<void> {
+    const now = this.#clock.now()
+    if (this.#shown.size > 0)
+      await this.#sql.run(REFRESH, [[...this.#shown.keys()].toSorted(), new Date(now + KEEP_MS)])
+    await this.#sql.run(REMOVE, [[], new Date(now)])
+  }
+}
+
+/** Whether a user has this on one of their screens. */
+export async function isViewing(sql: Sql, userId: string, resource: ViewedResource, now: number): Promise<boolean> {
+  const rows = await userScreens.find(
+    sql,
+    { userId, until: greaterThan(new Date(now)) },
+    { limit: VIEWING_LIMITS.sockets },
+  )
+  return rows.some(({ resources }) => resources.includes(keyOf(resource)))
+}
+
+function keyOf({ kind, resourceId }: ViewedResource): string {
+  return `${kind}:${resourceId}`
+}
