@@ -10,6 +10,8 @@ export interface Caller {
    * `unconfirmed`.
    */
   readonly emailVerified: boolean
+  /** Whether the user's account has a second factor. */
+  readonly secondFactor?: boolean
   /** The login session behind an access token; absent for API keys. */
   readonly sessionId?: string
   /** The API key of the request and its limits. Null for an unlimited credential. */
@@ -32,4 +34,6 @@ export interface Member {
   readonly joinedAt: string
   /** The scopes are also limited by the caller's API key. */
   readonly key?: 'limited'
+  /** The workspace requires a second factor of its members. Those without one have no scopes. */
+  readonly secondFactor?: 'required' | 'missing'
 }

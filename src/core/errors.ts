@@ -77,6 +77,13 @@ export const Forbidden = defineError({
   cause: 'You are a member, but your role lacks the scope that this operation needs.',
   fix: 'Ask an owner or admin of the workspace for the scope that the message names.',
 })
+export const SecondFactorNeeded = defineError({
+  code: 'second_factor_needed',
+  status: 403,
+  message: 'This workspace requires a second factor, and your account has none. Turn one on with POST /api/auth/totp.',
+  cause: 'The owners of the workspace require a second factor of all members. Until you have one, you cannot use it.',
+  fix: 'Get a secret for an authenticator app with POST /api/auth/totp, confirm it with POST /api/auth/totp/confirm, and repeat the request. This does not need the workspace.',
+})
 export const NotFound = defineError({
   code: 'not_found',
   status: 404,

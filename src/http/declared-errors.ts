@@ -18,6 +18,7 @@ import {
   RangeNotSatisfiable,
   RateLimited,
   RequestTimeout,
+  SecondFactorNeeded,
   ServiceDisabled,
   ShuttingDown,
   TooManyUploads,
@@ -44,6 +45,7 @@ export function pipelineErrors(op: NamedOperation): ErrorDefinition[] {
   if (op.access !== 'public' && op.unconfirmed !== true) errors.push(EmailUnverified)
   if ((op.access === 'user' || op.access === 'admin') && !op.limitedKeys) errors.push(ApiKeyLimited)
   if (op.access !== 'public' && op.access !== 'user') errors.push(Forbidden)
+  if (op.access.includes(':')) errors.push(SecondFactorNeeded)
   if (op.workspace !== undefined || op.path !== undefined) errors.push(NotFound)
   if (op.method !== 'GET') errors.push(PayloadTooLarge)
   if (op.method !== 'GET') errors.push(op.upload ? TooManyUploads : RequestTimeout)

@@ -8,6 +8,7 @@ export const workspace = [
       timezone text not null,
       logo text,
       ai_settings jsonb not null default '{}',
+      second_factor_required_at timestamptz,
       version integer not null default 1,
       created_at timestamptz not null,
       updated_at timestamptz not null,

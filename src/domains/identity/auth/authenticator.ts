@@ -4,13 +4,15 @@ import { isLimited } from '../../../core/key-limits.ts'
 import { isScope } from '../../../core/scope.ts'
 import { sha256 } from '../../../core/id.ts'
 import type { Authenticator, Credential } from '../../../core/ports.ts'
-import { atLeast } from '../../../db/condition.ts'
+import type { Sql } from '../../../core/sql.ts'
+import { atLeast, not } from '../../../db/condition.ts'
 import type { Foundation } from '../../../foundation.ts'
 import { findUser, onCredentials, usersWithChangedCredentials, type CredentialNotice } from '../users/index.ts'
 import { API_KEY } from './api-keys/keys.ts'
 import type { ApiKeyUses } from './api-keys/uses.ts'
 import type { AccessTokens } from './access-tokens.ts'
 import { RecentMap } from './recent-map.ts'
+import { totps } from './second-factor/tables.ts'
 import { apiKeys, sessions } from './tables.ts'
 
 /** Cached credentials of each kind; at most twice as many. About 1 kB each. */
@@ -25,6 +27,10 @@ const LOOK_BACK_MS = 30_000
 
 const CALLER = { columns: ['email', 'isAdmin', 'emailVerified'] } as const
 const API_KEY_LIMITS = { columns: ['id', 'userId', 'scopes', 'workspaceIds', 'expiresAt'] } as const
+
+function hasSecondFactor(sql: Sql, userId: string): Promise<boolean> {
+  return totps.exists(sql, { userId, confirmedAt: not(null) })
+}
 
 interface Known {
   readonly caller: Caller
@@ -119,12 +125,13 @@ export class CredentialAuthenticator implements Authenticator {
     const generation = this.#generation
     const { sessionId, userId } = grant
     const { database: sql } = this.#dependencies
-    const [isOpen, user] = await Promise.all([
+    const [isOpen, user, secondFactor] = await Promise.all([
       sessions.exists(sql, { id: sessionId, userId, revokedAt: null }),
       findUser(sql, userId, CALLER),
+      hasSecondFactor(sql, userId),
     ])
     if (!isOpen || user === undefined) throw InvalidCredential()
-    const caller: Caller = { userId, ...user, sessionId, via: 'token' }
+    const caller: Caller = { userId, ...user, secondFactor, sessionId, via: 'token' }
     if (this.#mayCache(caller, generation)) this.#tokens.set(token, { caller, until: grant.expiresAt })
     return caller
   }
@@ -136,6 +143,7 @@ export class CredentialAuthenticator implements Authenticator {
     const row = await apiKeys.first(sql, { keyHash: sha256(key) }, API_KEY_LIMITS)
     const user = row && (await findUser(sql, row.userId, CALLER))
     if (row === undefined || user === undefined) throw InvalidCredential()
+    const secondFactor = await hasSecondFactor(sql, row.userId)
     const now = clock.now()
     const expiresAt = row.expiresAt === null ? Number.POSITIVE_INFINITY : Date.parse(row.expiresAt)
     if (expiresAt <= now) throw CredentialExpired({ message: 'The API key has expired.' })
@@ -146,7 +154,7 @@ export class CredentialAuthenticator implements Authenticator {
       workspaceIds: row.workspaceIds && new Set(row.workspaceIds),
     }
     const isAdmin = user.isAdmin && !isLimited({ apiKey })
-    const caller: Caller = { userId: row.userId, ...user, isAdmin, via: 'api_key', apiKey }
+    const caller: Caller = { userId: row.userId, ...user, isAdmin, secondFactor, via: 'api_key', apiKey }
     if (this.#mayCache(caller, generation)) {
       this.#keys.set(key, { caller, until: Math.min(now + API_KEY_KEPT_MS, expiresAt) })
     }

@@ -20,6 +20,7 @@ export const workspaceUpdated = event({
     logo: null,
     aiSettings: AI_DEFAULTS,
     ownerId: userId,
+    secondFactorRequiredAt: null,
     version: 2,
   },
 })

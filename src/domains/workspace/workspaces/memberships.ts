@@ -31,11 +31,13 @@ export function roleName({ role, roleName: customName }: Pick<ScopeSources, 'rol
  * drop what they have cached of it.
  */
 export class MemberCache implements Memberships {
+  readonly #clock: Clock
   readonly #database: Sql
   readonly #members: NoticeCache<Member>
   readonly #inTurn: ((turn: Turn) => void)[] = []
 
   constructor(database: Sql, clock: Clock, coordination: Coordination) {
+    this.#clock = clock
     this.#database = database
     this.#members = new NoticeCache({
       name: 'members',
@@ -51,7 +53,7 @@ export class MemberCache implements Memberships {
 
   /** Which of the users are members. Always reads the database, with one statement. */
   among(workspaceId: string, userIds: readonly string[]): Promise<Member[]> {
-    return membersAmong(this.#database, workspaceId, userIds)
+    return membersAmong(this.#database, workspaceId, userIds, this.#clock.now())
   }
 
   /** Every turn that changes members, roles or groups must call this, so that no later turn and no node uses old data. */
@@ -84,7 +86,7 @@ export class MemberCache implements Memberships {
   }
 
   async #load(workspaceId: string, userId: string): Promise<Member | undefined> {
-    const [member] = await membersAmong(this.#database, workspaceId, [userId])
+    const [member] = await this.among(workspaceId, [userId])
     return member
   }
 }
@@ -100,14 +102,23 @@ const scopeSources = query(workspaceTables, (db, $: { workspaceId: string; userI
     .selectFrom('workspaceMembers as m')
     .innerJoin('workspaces as w', 'w.id', 'm.workspaceId')
     .leftJoin('roles as r', 'r.id', 'm.roleId')
-    .select(['m.userId', 'm.joinedAt', ...SCOPE_SOURCES])
+    .select(['m.userId', 'm.joinedAt', 'w.secondFactorRequiredAt', ...SCOPE_SOURCES])
     .where('m.workspaceId', '=', $.workspaceId)
     .where('m.userId', '=', sql<string>`any(${$.userIds}::uuid[])`)
     .where('w.deletedAt', 'is', null),
 )
 
-/** Which of the users are members of a workspace that is not deleted. Always reads the database. */
-export async function membersAmong(database: Sql, workspaceId: string, userIds: readonly string[]): Promise<Member[]> {
+/**
+ * Which of the users are members of a workspace that is not deleted. Always reads the database.
+ * @param now for whether the workspace requires a second factor. Turns leave it to the pipeline, because actors remember
+ * members without expiry
+ */
+export async function membersAmong(
+  database: Sql,
+  workspaceId: string,
+  userIds: readonly string[],
+  now = Number.NEGATIVE_INFINITY,
+): Promise<Member[]> {
   const rows = await scopeSources.rows(database, { workspaceId, userIds })
   return rows.map((row) => ({
     workspaceId,
@@ -115,5 +126,10 @@ export async function membersAmong(database: Sql, workspaceId: string, userIds: 
     role: roleName(row),
     scopes: mergedScopes(row),
     joinedAt: row.joinedAt,
+    ...(isDue(row.secondFactorRequiredAt, now) && { secondFactor: 'required' as const }),
   }))
+}
+
+function isDue(at: string | null, now: number): boolean {
+  return at !== null && Date.parse(at) <= now
 }

@@ -1,4 +1,4 @@
-import { Forbidden, PlanLimit, PreconditionFailed, SearchTooBroad } from '../../../core/errors.ts'
+import { Conflict, Forbidden, PlanLimit, PreconditionFailed, SearchTooBroad } from '../../../core/errors.ts'
 import { EXAMPLE } from '../../../core/example-ids.ts'
 import { from, operation } from '../../../core/operation.ts'
 import { PageQuery, pageRequest } from '../../../core/page.ts'
@@ -61,17 +61,19 @@ export const getWorkspace = operation({
 export const updateWorkspace = operation({
   route: 'PATCH /api/workspaces/{workspaceId}',
   summary: 'Update a workspace',
+  description:
+    'Only an owner with a second factor can set `secondFactorRequiredAt`. A time in the past takes effect at once.',
   access: 'workspace:manage',
   workspace: from.path('workspaceId'),
   turn: true,
   path: WorkspacePath,
   body: WorkspaceChange,
   returns: { 200: Envelope(WorkspaceView) },
-  errors: [PreconditionFailed],
+  errors: [Conflict, PreconditionFailed],
   etag: true,
   example: { path: inPath, body: { name: 'Acme Studios', logo: null } },
-  handle: async ({ turn, member, body, ifMatch, workspaces }) =>
-    ok('Workspace updated', await workspaces.service.update(turn, member, body, ifMatch)),
+  handle: async ({ body, caller, ifMatch, member, turn, workspaces }) =>
+    ok('Workspace updated', await workspaces.service.update(turn, { caller, member }, body, ifMatch)),
 })
 
 export const deleteWorkspace = operation({

@@ -86,6 +86,13 @@ const shared = {
   logo: Nullable(Type.String({ description: 'URL of an image' })),
   aiSettings: AiSettings,
   ownerId: Type.String({ ...Id, description: 'The user whose plan the workspace counts against' }),
+  secondFactorRequiredAt: Nullable(
+    Type.String({
+      ...Timestamp,
+      description:
+        'From this time on, members without a second factor get 403 `second_factor_needed`. Until then they can turn one on without interruption. Null: none is required',
+    }),
+  ),
   version: Type.Integer({ description: 'Increases with every change. Also sent as the ETag' }),
 }
 
@@ -105,7 +112,12 @@ export const WorkspaceView = named(
 export const NewWorkspace = Input({ name: Name, timezone: TimeZone, logo: Type.Optional(Logo) })
 
 export const WorkspaceChange = Input(
-  { name: Type.Optional(Name), timezone: Type.Optional(TimeZone), logo: Type.Optional(Nullable(Logo)) },
+  {
+    name: Type.Optional(Name),
+    timezone: Type.Optional(TimeZone),
+    logo: Type.Optional(Nullable(Logo)),
+    secondFactorRequiredAt: Type.Optional(Nullable(InstantInput)),
+  },
   { minProperties: 1 },
 )
 

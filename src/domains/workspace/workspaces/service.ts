@@ -2,8 +2,9 @@ import { sql } from 'kysely'
 import type { Static } from 'typebox'
 import type { Caller, Member } from '../../../core/caller.ts'
 import { DAY, type Clock } from '../../../core/clock.ts'
-import { Forbidden, NotFound, ValidationFailed } from '../../../core/errors.ts'
+import { Conflict, Forbidden, NotFound, ValidationFailed } from '../../../core/errors.ts'
 import { uuidv7 } from '../../../core/id.ts'
+import { instant } from '../../../core/instant.ts'
 import { pageOf, type PageRequest } from '../../../core/page.ts'
 import { requireVersion, type IfMatch } from '../../../core/precondition.ts'
 import type { PageResult } from '../../../core/reply.ts'
@@ -35,6 +36,26 @@ type View = Static<typeof WorkspaceView>
 /** How long the data of a deleted workspace is kept. */
 const GRACE_MS = 30 * DAY
 
+/** How far in the future a second factor can become required. */
+const MOST_NOTICE_MS = 90 * DAY
+
+/** Whether the caller may change the time from which members need a second factor. */
+function requireMayProtect(caller: Caller, member: Member, at: string | null, now: number): void {
+  if (member.role !== 'owner')
+    throw Forbidden({ message: 'Only an owner can change whether members need a second factor.' })
+  if (at === null) return
+  if (caller.secondFactor !== true) {
+    throw Conflict({
+      message:
+        'Turn on a second factor for your own account first, with POST /api/auth/totp. Otherwise you would lock yourself out.',
+    })
+  }
+  if (Date.parse(at) <= now + MOST_NOTICE_MS) return
+  const message = 'must be at most 90 days from now'
+  const errors = [{ path: '/body/secondFactorRequiredAt', code: 'too_late', message }]
+  throw ValidationFailed({ message: `secondFactorRequiredAt ${message}.`, errors })
+}
+
 interface OfUser {
   readonly userId: string
   /** Only these workspaces. */
@@ -49,8 +70,8 @@ const workspacesOfUser = query(workspaceTables, (db, $: OfUser) => {
     .selectFrom('workspaceMembers as m')
     .innerJoin('workspaces as w', 'w.id', 'm.workspaceId')
     .leftJoin('roles as r', 'r.id', 'm.roleId')
-    .select(['w.id', 'w.ownerId', 'w.name', 'w.timezone', 'w.logo', 'w.aiSettings', 'w.version'])
-    .select(['w.createdAt', 'w.updatedAt', ...SCOPE_SOURCES])
+    .select(['w.id', 'w.ownerId', 'w.name', 'w.timezone', 'w.logo', 'w.aiSettings', 'w.secondFactorRequiredAt'])
+    .select(['w.version', 'w.createdAt', 'w.updatedAt', ...SCOPE_SOURCES])
     .where('m.userId', '=', $.userId)
     .where('w.deletedAt', 'is', null)
     .orderBy('w.id', 'desc')
@@ -164,10 +185,22 @@ export class WorkspaceService {
     return viewOf(await this.#read(member.workspaceId), member)
   }
 
-  /** @throws AppError not_found, precondition_failed */
-  async update(turn: Turn, member: Member, change: Static<typeof WorkspaceChange>, ifMatch?: IfMatch): Promise<View> {
+  /** @throws AppError not_found, precondition_failed; forbidden, conflict, validation_failed for the second factor */
+  async update(
+    turn: Turn,
+    { caller, member }: { readonly caller: Caller; readonly member: Member },
+    { secondFactorRequiredAt: required, ...change }: Static<typeof WorkspaceChange>,
+    ifMatch?: IfMatch,
+  ): Promise<View> {
     const row = await this.#inTurn(turn, ifMatch)
-    return this.#save(turn, member, { ...row, ...change }, change)
+    const before = row.secondFactorRequiredAt
+    const after = required === undefined ? before : (instant(required)?.toISOString() ?? null)
+    if (after !== before) {
+      requireMayProtect(caller, member, after, this.#clock.now())
+      this.#members.changes(turn)
+    }
+    const changed = { ...change, ...(after !== before && { secondFactorRequiredAt: after }) }
+    return this.#save(turn, member, { ...row, ...changed }, changed)
   }
 
   /** @throws AppError not_found, precondition_failed */
@@ -276,12 +309,12 @@ export class WorkspaceService {
   }
 
   async #save(turn: Turn, member: Member, next: WorkspaceRow, change: object): Promise<View> {
-    const { name, timezone, logo, aiSettings } = next
+    const { name, timezone, logo, aiSettings, secondFactorRequiredAt } = next
     const updatedAt = new Date(this.#clock.now())
     const [row] = await workspaces.updateReturning(
       turn.sql,
       { id: next.id },
-      { name, timezone, logo, aiSettings, updatedAt, version: increment() },
+      { name, timezone, logo, aiSettings, secondFactorRequiredAt, updatedAt, version: increment() },
     )
     if (row === undefined) throw NotFound()
     turn.audit({ kind: 'workspace', id: row.id, details: { changed: Object.keys(change) } })

@@ -19,6 +19,8 @@ export const Workspace = defineEntity({
     logo: p.text().nullable(),
     /** Only the settings that were set; defaults are added when they are read. */
     aiSettings: p.json<Partial<AiSettingsData>>().defaultRaw(`'{}'`),
+    /** From this time on, members without a second factor cannot use the workspace. */
+    secondFactorRequiredAt: timestamp().nullable(),
     version: p.integer().default(1),
     createdAt: timestamp(),
     updatedAt: timestamp(),

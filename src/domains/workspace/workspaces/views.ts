@@ -7,7 +7,7 @@ import type { Workspace } from './tables.ts'
 export type WorkspaceRow = Omit<Row<typeof Workspace>, 'deletedAt' | 'purgeAt'>
 
 export function stateOf(row: WorkspaceRow): Static<typeof WorkspaceState> {
-  const { id, name, timezone, logo, aiSettings, ownerId, version, createdAt, updatedAt } = row
+  const { id, name, timezone, logo, aiSettings, ownerId, secondFactorRequiredAt, version, createdAt, updatedAt } = row
   return {
     _id: id,
     name,
@@ -15,6 +15,7 @@ export function stateOf(row: WorkspaceRow): Static<typeof WorkspaceState> {
     logo,
     aiSettings: { ...AI_DEFAULTS, ...aiSettings },
     ownerId,
+    secondFactorRequiredAt,
     version,
     createdAt,
     updatedAt,
