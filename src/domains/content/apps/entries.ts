@@ -169,7 +169,7 @@ async function* hashed(chunks: AsyncIterable<Buffer>, hash: ReturnType<typeof cr
 
 function requireSame(announced: string | undefined, sha256: string): void {
   if (announced === undefined || announced === sha256) return
-  const message = `is not the checksum of the file that arrived, ${sha256}`
+  const message = `is not the checksum of the file that arrived, ${sha256}. Send the file again, or correct the checksum`
   throw ValidationFailed({ errors: [{ path: '/body/sha256', code: 'checksum', message }] })
 }
 

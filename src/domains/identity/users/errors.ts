@@ -3,7 +3,7 @@ import { defineError } from '../../../core/error.ts'
 export const EmailInUse = defineError({
   code: 'email_in_use',
   status: 400,
-  message: 'An account with this email address already exists.',
+  message: 'An account with this email address already exists. Log in, or reset its password.',
   cause: 'Someone has signed up with this address, possibly without confirming it.',
   fix: 'Log in. If you lost the password or did not create the account, reset the password. The reset requires access to the mailbox and ends all other access.',
 })

@@ -3,7 +3,7 @@ import { defineError } from '../../../core/error.ts'
 export const WorkerSignatureWrong = defineError({
   code: 'worker_signature_wrong',
   status: 401,
-  message: 'The signature of the request is wrong.',
+  message: 'The signature of the request is wrong. Sign this request with the CLUSTER_SECRET of this installation.',
   cause: 'Authorization is malformed, was signed with another CLUSTER_SECRET, or belongs to another request.',
   fix: 'Sign the request as `src/domains/system/README.md` describes, with the CLUSTER_SECRET of this installation.',
 })
@@ -11,7 +11,7 @@ export const WorkerSignatureWrong = defineError({
 export const WorkerRequestExpired = defineError({
   code: 'worker_request_expired',
   status: 401,
-  message: 'The request was not signed within the last five minutes.',
+  message: 'The request was not signed within the last five minutes. Set the clock of the worker, and sign it again.',
   cause: 'The date in Authorization differs from the time of the server by more than five minutes.',
   fix: 'Set the clock of the worker (`details.serverTime`), and sign the request again.',
 })
@@ -19,7 +19,7 @@ export const WorkerRequestExpired = defineError({
 export const WorkerRequestReplayed = defineError({
   code: 'worker_request_replayed',
   status: 409,
-  message: 'The request was sent before.',
+  message: 'The request was sent before. Sign it again with a new nonce.',
   cause: 'A signature is valid for one request. This one was used, even if the request failed.',
   fix: 'Sign the request again with a new nonce.',
 })
@@ -27,7 +27,7 @@ export const WorkerRequestReplayed = defineError({
 export const WorkerContentWrong = defineError({
   code: 'worker_content_wrong',
   status: 400,
-  message: 'The file is not the one that was signed.',
+  message: 'The file is not the one that was signed. Sign the size and checksum of the file that is sent.',
   cause: 'Its size or its SHA-256 differs from those in Authorization. Nothing was stored.',
   fix: 'Sign the size and checksum of the file that is sent.',
 })

@@ -98,7 +98,10 @@ export class IdeaComments {
     const comment = await ideaComments.first(turn.sql, { id: commentId, ideaId }, { columns: ['authorId'] })
     if (comment === undefined) throw NotFound()
     if (comment.authorId !== member.userId && !member.scopes.has('team:manage')) {
-      throw Forbidden({ message: 'Deleting the comments of others requires the scope team:manage.' })
+      throw Forbidden({
+        message:
+          'Deleting the comments of others requires the scope team:manage. Ask a member who has it, or the author.',
+      })
     }
     await ideaComments.delete(turn.sql, { id: commentId })
     await ideas.update(turn.sql, { id: ideaId }, { commentsCount: increment(-1) })

@@ -3,7 +3,7 @@ import { defineError } from '../../../core/error.ts'
 export const ColumnFull = defineError({
   code: 'idea_column_full',
   status: 409,
-  message: 'The column has as many ideas as its limit allows.',
+  message: 'The column has as many ideas as its limit allows. Move one out of it, or raise the limit.',
   cause: 'The board limits how many ideas this column can have. `details.limit` has the limit.',
   fix: 'Move an idea out of the column, or raise its limit with PATCH /api/ideas/boards/{id}.',
 })
@@ -11,7 +11,7 @@ export const ColumnFull = defineError({
 export const ColumnNotEmpty = defineError({
   code: 'idea_column_not_empty',
   status: 409,
-  message: 'A column that still has ideas cannot be deleted.',
+  message: 'A column that still has ideas cannot be deleted. Move them to another column first.',
   cause: 'The list of columns omits a column that has ideas. `details.columnIds` lists such columns.',
   fix: 'Move its ideas to another column first.',
 })
@@ -19,7 +19,7 @@ export const ColumnNotEmpty = defineError({
 export const NeighborMoved = defineError({
   code: 'idea_neighbor_moved',
   status: 409,
-  message: 'The idea beside which this one was to be placed is no longer in that column.',
+  message: 'The idea beside which this one was to be placed is no longer in that column. Read the column again.',
   cause: 'Somebody else has moved or deleted the ideas in `before` and `after`.',
   fix: 'Read the column again and place the idea beside one that is there.',
 })
@@ -27,7 +27,8 @@ export const NeighborMoved = defineError({
 export const IdeaClosed = defineError({
   code: 'idea_closed',
   status: 409,
-  message: 'This idea takes no more votes.',
+  message:
+    'This idea takes no more votes: it was completed, declined or merged. Vote for another one, or have it reopened.',
   cause: 'The idea was completed, declined, or merged into another one. `details` has its status and `duplicateOfId`.',
   fix: 'Vote for the idea that it was merged into, or reopen it by changing its status.',
 })
@@ -35,7 +36,7 @@ export const IdeaClosed = defineError({
 export const IdeaMerged = defineError({
   code: 'idea_merged',
   status: 409,
-  message: 'The idea was merged into another one.',
+  message: 'The idea was merged into another one. Use that one: `details.duplicateOfId`.',
   cause:
     'A duplicate has no place on its board, and nothing can be merged into it. `details.duplicateOfId` names its original.',
   fix: 'Use the original, or give the duplicate another status first.',

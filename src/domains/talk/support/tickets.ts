@@ -159,14 +159,16 @@ export class Tickets {
     const isReopened = before.status === 'closed' && status !== 'closed'
     if (isReopened && Date.parse(before.closedAt ?? '') < this.#clock.now() - REOPEN_MS) throw TicketClosed()
     if (!isAdmin && assigneeId !== before.assigneeId) {
-      throw Forbidden({ message: 'Only administrators can assign tickets.' })
+      throw Forbidden({ message: 'Only administrators can assign tickets. Leave out `assigneeId`.' })
     }
     if (!isAdmin && status !== before.status && status === 'pending') {
-      throw Forbidden({ message: 'Only a reply of the support team sets a ticket to pending.' })
+      throw Forbidden({
+        message: 'Only a reply of the support team sets a ticket to pending. Send another `status`, or leave it out.',
+      })
     }
     if (assigneeId === null || assigneeId === before.assigneeId) return
     if ((await findAdministrators(tx)).some(({ id }) => id === assigneeId)) return
-    const message = 'must be an administrator'
+    const message = 'must be the id of an administrator, or null'
     throw ValidationFailed({ errors: [{ path: '/body/assigneeId', code: 'unknown', message }] })
   }
 

@@ -11,7 +11,7 @@ export const SecondFactorRequired = defineError({
 export const WrongSecondFactor = defineError({
   code: 'wrong_second_factor',
   status: 403,
-  message: 'The code is wrong, or was used before.',
+  message: 'The code is wrong, or was used before. Wait for the next one, and check the clock of the device.',
   cause:
     'A code of an authenticator app is valid for about a minute and works once. A recovery code works once. Codes of an earlier enrolment do not work.',
   fix: 'Wait for the next code, and check the clock of the device. Without the app, send a recovery code.',
@@ -19,7 +19,7 @@ export const WrongSecondFactor = defineError({
 export const SignInExpired = defineError({
   code: 'sign_in_expired',
   status: 401,
-  message: 'The sign-in has expired or was completed.',
+  message: 'The sign-in has expired or was completed. Start it again.',
   cause:
     'A sign-in waits five minutes for its second factor and can be completed once. A change of the credentials of the account ends it.',
   fix: 'Start the sign-in again.',
