@@ -1,23 +1,12 @@
-import { readFileSync } from 'node:fs'
-import { createServer, type Server } from 'node:http'
-import { createRequire, stripTypeScriptTypes } from 'node:module'
-import type { AddressInfo } from 'node:net'
-import { dirname, join } from 'node:path'
-import { fileURLToPath } from 'node:url'
 import type { Browser, Page } from 'playwright-core'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { fromSnapshot, stateHash } from '../../src/domains/talk/chat/state.ts'
 import { startApp, type App } from '../support/app.ts'
 import { launchBrowser } from '../support/browser.ts'
 import { cutProxy, type CutProxy } from '../support/cut-proxy.ts'
+import { servePage, type SourcePages } from '../support/source-pages.ts'
 import { waitFor } from '../support/wait.ts'
 import { World } from '../support/world.ts'
-
-const ROOT = fileURLToPath(new URL('../../', import.meta.url))
-const SOCKET_IO = join(
-  dirname(createRequire(import.meta.url).resolve('socket.io-client/package.json')),
-  'dist/socket.io.esm.min.js',
-)
 
 const PAGE = `<!doctype html><title>Chat</title><link rel="icon" href="data:,"><ul></ul><script type="module">
 import { io } from '/socket.io.js'
@@ -42,29 +31,13 @@ interface ChatWindow {
 
 let app: App
 let world: World
-let pages: Server
+let pages: SourcePages
 let proxy: CutProxy
 let browser: Browser
 
 beforeAll(async () => {
-  pages = createServer((request, response) => {
-    const path = request.url ?? '/'
-    if (path === '/') {
-      response.setHeader('Content-Type', 'text/html; charset=utf-8').end(PAGE)
-      return
-    }
-    const isTypeScript = /^\/src\/[\w/-]+\.ts$/.test(path)
-    if (!isTypeScript && path !== '/socket.io.js') {
-      response.writeHead(404).end()
-      return
-    }
-    const text = readFileSync(isTypeScript ? join(ROOT, path) : SOCKET_IO, 'utf8')
-    // The browser runs the sources as Node does, with types stripped.
-    response.setHeader('Content-Type', 'text/javascript; charset=utf-8')
-    response.end(isTypeScript ? stripTypeScriptTypes(text) : text)
-  })
-  await new Promise<void>((resolve) => pages.listen(0, '127.0.0.1', resolve))
-  app = await startApp({ env: { CORS_ORIGINS: origin() } })
+  pages = await servePage(PAGE)
+  app = await startApp({ env: { CORS_ORIGINS: pages.origin } })
   proxy = await cutProxy(app.url)
   world = new World(app)
   await world.workspace('acme', 'ada')
@@ -78,7 +51,6 @@ afterAll(async () => {
   pages?.close()
 })
 
-const origin = () => `http://127.0.0.1:${(pages.address() as AddressInfo).port}`
 const messages = 'POST /api/team/{workspaceId}/channels/{channelId}/messages'
 
 test('a page joins, sends, goes offline, reconnects and has the correct state', async () => {
@@ -98,7 +70,7 @@ test('a page joins, sends, goes offline, reconnects and has the correct state', 
   const page = await context.newPage()
   const complaints: string[] = []
   page.on('pageerror', (error) => void complaints.push(error.message))
-  await page.goto(origin())
+  await page.goto(pages.origin)
   await page.waitForFunction(() => 'join' in globalThis)
   const join = { url: proxy.url.replace(/\/$/, ''), token: world.key('ada'), place }
   await page.evaluate((options) => (globalThis as unknown as ChatWindow).join(options), join)
