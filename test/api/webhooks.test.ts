@@ -212,6 +212,24 @@ test('does not follow redirects, and cuts long replies', async () => {
   expect(receiver.at('/secret-place')).toEqual([])
 })
 
+test('a change takes effect with the next event, although the node still serves the endpoint', async () => {
+  const { _id: id } = await hook('/moved')
+  await emit()
+  await arrived('/moved', 1)
+  const update = (body: object) => world.as('ada').call(updateWebhook, { path: { id }, body })
+  expect((await update({ url: receiver.url('/moved-here') })).status).toBe(200)
+  await emit()
+  await arrived('/moved-here', 1)
+  expect((await update({ status: 'disabled' })).status).toBe(200)
+  await emit()
+  expect((await update({ status: 'enabled' })).status).toBe(200)
+  await emit()
+  const [first, second] = await arrived('/moved-here', 2)
+  // What was emitted while it was disabled is passed over: that event, and the two changes.
+  expect(second?.body.seq).toBeGreaterThanOrEqual((first?.body.seq ?? Infinity) + 4)
+  expect(receiver.at('/moved')).toHaveLength(1)
+})
+
 test('counts a reply that is cut off as a failure', async () => {
   const { _id: id } = await hook('/cut')
   receiver.answer('/cut', (reply) => void reply.socket?.destroy())
