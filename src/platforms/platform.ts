@@ -1,6 +1,7 @@
 import type { Static, TObject, TSchema } from 'typebox'
 import type { Clock } from '../core/clock.ts'
 import type { Analytics } from './analytics.ts'
+import type { PostContent } from './content.ts'
 import type { PlatformHttp, ReplyReader } from './http/platform-http.ts'
 import type { Publishing } from './publishing.ts'
 import type { Confidence, Rule } from './rules/rule.ts'
@@ -285,6 +286,8 @@ export interface Platform {
   readonly revoke?: (context: AccountContext) => Promise<void>
   /** Where users remove the grant themselves, at a platform that documents no way to revoke it. */
   readonly grantsUrl?: string
+  /** What ends the access, where users entered something that is their own, such as the token of a bot. */
+  readonly grantAdvice?: string
   capabilities?(context: AccountContext): Promise<LiveCapabilities>
   /** What the creator cannot do, of the things that a post would need. */
   readonly creatorProblems?: (info: LiveCapabilities, wish: CreatorWish) => readonly CreatorProblem[]
@@ -298,6 +301,12 @@ export interface Platform {
   readonly analytics: Analytics
   /** The options of a post that only this platform has: a schema of `PostContent.options`. */
   readonly options?: TObject
+  /**
+   * A text without the markup that these options name, because the platform counts what is left. Absent where there is no
+   * markup.
+   * @returns undefined if the platform could not read the markup
+   */
+  readonly plainText?: (text: string, options: PostContent['options']) => string | undefined
   /** Boards, chats and channels. */
   readonly places?: (context: AccountContext) => Promise<readonly Place[]>
   /** Creates a board. @throws PlatformError validation */

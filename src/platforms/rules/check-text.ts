@@ -25,8 +25,10 @@ export function checkText(check: Check, { media, text }: PartContent, at: string
   const rule = textRule(check.limits, media, at !== '')
   const what = rule.startsWith('caption.') ? 'The text beside the files' : 'The text'
   const fix = has(check, 'thread.max') && check.limits.byId.get('thread.max')?.value !== 1 ? SPLIT : 'Shorten the text.'
-  checkLength(check, rule, { text, pointer, what, fix })
-  checkLength(check, 'text.maxBytes', { text, pointer, what, fix })
+  const plain = plainOf(check, text, pointer)
+  if (plain === undefined) return
+  checkLength(check, rule, { text: plain, pointer, what, fix })
+  checkLength(check, 'text.maxBytes', { text: plain, pointer, what, fix })
   if (!OF_SPANS.some((id) => check.limits.byId.has(id))) return
   const spans = spansOf(text)
   checkCount(check, 'hashtags.max', spans, 'hashtag', pointer)
@@ -46,6 +48,22 @@ export function checkText(check: Check, { media, text }: PartContent, at: string
       severity: 'warning',
     })
   }
+}
+
+/** The text without markup. Reports markup that the platform could not read. */
+function plainOf({ content, platform, problems }: Check, text: string, pointer: string): string | undefined {
+  if (platform.plainText === undefined) return text
+  const plain = platform.plainText(text, content.options)
+  if (plain === undefined) {
+    problems.push(
+      general('text.markup', 'error', {
+        pointer,
+        message: `${platform.title} cannot read the markup of the text.`,
+        fix: 'Close everything that is opened, and escape reserved characters. Or publish the text without markup.',
+      }),
+    )
+  }
+  return plain
 }
 
 /** The rule for the length of a text beside these files. @param isReply whether it is of a part after the first one */
@@ -106,8 +124,10 @@ export function checkFields(check: Check): void {
     check.problems.push(limit === undefined ? missing('comment.max', found) : breach(limit, found))
     return
   }
+  const plain = plainOf(check, firstComment, '/firstComment')
+  if (plain === undefined) return
   checkLength(check, 'comment.max', {
-    text: firstComment,
+    text: plain,
     pointer: '/firstComment',
     what: 'The first comment',
     fix: 'Shorten the first comment.',

@@ -5,6 +5,9 @@ import { numberOf, type Limit, type Limits } from './limits.ts'
 import { breach, general, shown, type Problem } from './problem.ts'
 import type { CountingMethod, RuleId } from './rule.ts'
 
+/** What a check needs of a platform, beside its limits. */
+export type RuledPlatform = Pick<Platform, 'title' | 'options' | 'plainText'>
+
 /** What a check knows besides the content. */
 export interface CheckContext {
   /** Milliseconds since the epoch. */
@@ -18,7 +21,7 @@ export interface CheckContext {
 /** One check of one post, with the problems that were found. */
 export interface Check {
   readonly title: string
-  readonly platform: Pick<Platform, 'title' | 'options'>
+  readonly platform: RuledPlatform
   readonly limits: Limits
   readonly content: PostContent
   readonly context: CheckContext

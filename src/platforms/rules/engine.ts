@@ -1,6 +1,5 @@
 import type { PostContent } from '../content.ts'
-import type { Platform } from '../platform.ts'
-import { numericLimit, type Check, type CheckContext } from './check.ts'
+import { numericLimit, type Check, type CheckContext, type RuledPlatform } from './check.ts'
 import { checkMedia } from './check-media.ts'
 import { checkOptions } from './check-options.ts'
 import { checkFields, checkText } from './check-text.ts'
@@ -12,7 +11,7 @@ import { breach, counted, general, missing, shown, type Problem } from './proble
  * @returns the problems; errors come first. The platform takes the post if none of them is an error
  */
 export function check(
-  platform: Pick<Platform, 'title' | 'options'>,
+  platform: RuledPlatform,
   limits: Limits,
   content: PostContent,
   context: CheckContext = {},

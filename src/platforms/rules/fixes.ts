@@ -1,5 +1,5 @@
 import type { PartContent, PostContent, PostMedia } from '../content.ts'
-import type { Platform } from '../platform.ts'
+import type { RuledPlatform } from './check.ts'
 import { kindFor, mostOf } from './check-media.ts'
 import { textRule } from './check-text.ts'
 import { countText } from './counting.ts'
@@ -36,7 +36,7 @@ const SPLITTABLE: readonly Problem['rule'][] = [
 
 /** The changes that remove a problem without the user: renditions, splitting into a thread, trimming alt texts. */
 export function fixesOf(
-  platform: Pick<Platform, 'title' | 'options'>,
+  platform: RuledPlatform,
   limits: Limits,
   content: PostContent,
   problem: Problem,
@@ -44,7 +44,7 @@ export function fixesOf(
 ): Fix[] {
   const { pointer, rule } = problem
   if (SPLITTABLE.includes(rule)) {
-    return splitFix(limits, content, pointer, options)
+    return isMarked(platform, content, pointer) ? [] : splitFix(limits, content, pointer, options)
   }
   if (rule === 'alt.max') return trimFix(limits, content, pointer)
   const [, prefix = '', index] = /^((?:\/thread\/\d+)?)\/media(?:\/(\d+))?$/.exec(pointer) ?? []
@@ -77,6 +77,12 @@ export function applyFix(content: PostContent, fix: Fix, rendition?: PostMedia):
   const index = Number(at)
   const kept = { text: first, media: thread[index]?.media ?? [] }
   return { ...content, thread: [...thread.slice(0, index), kept, ...added, ...thread.slice(index + 1)] }
+}
+
+/** Whether a text has markup, which a cut could break. */
+function isMarked({ plainText }: RuledPlatform, content: PostContent, pointer: string): boolean {
+  const { text = '' } = partAt(content, pointer.slice(0, -'/text'.length)) ?? {}
+  return plainText !== undefined && plainText(text, content.options) !== text
 }
 
 function splitFix(limits: Limits, content: PostContent, pointer: string, { numbered }: FixOptions): Fix[] {

@@ -10,6 +10,7 @@ export const GENERAL_RULES = {
   'media.unexamined': 'what is known of a file',
   'options.invalid': 'the options of the platform',
   'text.invalid': 'the text is valid Unicode',
+  'text.markup': 'markup that the platform can read',
 } as const
 
 export type GeneralRule = keyof typeof GENERAL_RULES

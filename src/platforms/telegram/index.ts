@@ -1,6 +1,7 @@
 import { platform } from '../platform.ts'
 import { TITLE } from './call.ts'
 import { options } from './options.ts'
+import { plainText } from './markup.ts'
 import { capabilities, connect, Fields, profile } from './profile.ts'
 import { publishing } from './publishing.ts'
 import { reader } from './replies.ts'
@@ -18,6 +19,7 @@ export const telegram = platform({
     connect,
   },
   options,
+  plainText,
   publishing,
   analytics: {
     accountFigures: [],
@@ -33,5 +35,7 @@ export const telegram = platform({
   rules,
   reader,
   profile,
+  grantAdvice:
+    'At Telegram, the bot stays in the chat. To end the access, remove it there, or have @BotFather revoke its token (/revoke).',
   capabilities,
 })
