@@ -306,6 +306,26 @@ test('disconnecting says where to end the access, at a platform without an API f
   expect(gone.body.data).toMatchObject({ status: 'removed', statusMessage: grantMessage })
 })
 
+test.each([
+  ['telegram', '@BotFather'],
+  ['discord', 'delete the webhook'],
+])('disconnecting says how to end the access of a bot or webhook at %s', async (platform, advice) => {
+  const keeper = await seedUser(app, `${platform}-keeper`, { plan: 'business' })
+  const workspace = await seedWorkspace(app, `Bots of ${platform}`, keeper)
+  const by = { apiKey: keeper.apiKey }
+  const body = { workspaceId: workspace, platform, sandbox: true }
+  const made = await app.send('POST /api/social-accounts', { ...by, body })
+  expect(made.status, made.text).toBe(201)
+  const path = { id: made.body.data._id }
+  const preview = await app.send('GET /api/social-accounts/{id}/disconnect-preview', { ...by, path })
+  expect(preview.body.data).toMatchObject({ grantMessage: expect.stringContaining(advice), restorable: true })
+  const gone = await app.send('DELETE /api/social-accounts/{id}', { ...by, path })
+  expect(gone.body.data).toMatchObject({ status: 'removed', statusMessage: expect.stringContaining(advice) })
+  const restored = await app.send('POST /api/limits/accounts/{id}/restore', { ...by, path })
+  // The bot is still there, so the account works again.
+  expect(restored.body.data).toMatchObject({ status: 'connected', statusMessage: null })
+})
+
 test('tokens appear in no reply, log line or row', async () => {
   const sandbox = JSON.stringify(
     await import('node:fs/promises').then(({ readFile }) => readFile(`${app.dataDir}/sandbox/mastodon.json`, 'utf8')),

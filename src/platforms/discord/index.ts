@@ -32,5 +32,7 @@ export const discord = platform({
   rules,
   reader,
   profile: profileOf,
+  grantAdvice:
+    'At Discord, the webhook or the bot stays as it is. To end the access, delete the webhook in the settings of the channel (Integrations), or remove the bot from the server.',
   capabilities,
 })

@@ -217,7 +217,7 @@ export const disconnectSocialAccount = operation({
   route: 'DELETE /api/social-accounts/{id}',
   summary: 'Disconnect an account',
   description:
-    'Cancels its scheduled posts, disconnects the pages of its login, and revokes the access at the platform. Instagram, Threads and Pinterest have no way to do that: `statusMessage` says where to remove it. It can be restored for 30 days: `POST /api/limits/accounts/{id}/restore`. If the platform has revoked the access by then, connect it again.',
+    'Cancels its scheduled posts, disconnects the pages of its login, and revokes the access at the platform. Instagram, Threads and Pinterest have no way to do that, and bots and webhooks of Discord and Telegram are your own: `statusMessage` says how to end the access there. It can be restored for 30 days: `POST /api/limits/accounts/{id}/restore`. If the platform has revoked the access by then, connect it again.',
   access: 'accounts:manage',
   workspace: owner('social_accounts'),
   turn: true,

@@ -165,7 +165,7 @@ export const DisconnectPreview = named(
     restorable: Type.Boolean({ description: 'Whether the account can be restored within 30 days' }),
     grantMessage: Nullable(
       Type.String({
-        description: 'How to end the access at the platform, if it does not let Crier do that. Null if it does',
+        description: 'How to end the access at the platform, if disconnecting does not do that. Null if it does',
       }),
     ),
   }),

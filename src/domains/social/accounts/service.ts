@@ -301,9 +301,10 @@ export function labelOf({ handle, name }: { readonly handle: string | null; read
 
 /** Why the grant of a disconnected account goes on, and how to end it. Null where disconnecting ends it. */
 export function grantLeft({ loginId, platform }: Pick<SocialAccountRow, 'loginId' | 'platform'>): string | null {
-  const { grantsUrl, title = platform } = findPlatform(platform) ?? {}
+  const { grantAdvice, grantsUrl, title = platform } = findPlatform(platform) ?? {}
   // The grant of a page is that of its login, which stays connected.
-  if (grantsUrl === undefined || loginId !== null) return null
+  if (loginId !== null) return null
+  if (grantsUrl === undefined) return grantAdvice ?? null
   return `${title} has no way for Crier to end the access. Remove it there: ${grantsUrl}.`
 }
 
