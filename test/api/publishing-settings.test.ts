@@ -150,3 +150,53 @@ test('link shortening is refused, because there is no service for it', async () 
   expect(reply.status).toBe(400)
   expect(reply.body.errors).toMatchObject([{ path: '/body/linkShortening/enabled', code: 'unavailable' }])
 })
+
+test('rows of a bulk request and of a file are written with the settings, and an export makes the same posts again', async () => {
+  await set({
+    defaultTimezone: 'America/New_York',
+    defaultFirstComment: 'Subscribe!',
+    utm: { enabled: true, source: 'crier', medium: '', campaign: '' },
+  })
+  const rows = [
+    'content,scheduledFor,accounts',
+    `https://example.com/a,2027-01-04 09:00,${mastodon}`,
+    `plain,2027-01-05 09:00,"${mastodon},${pinterest}"`,
+  ]
+  const bulk = (body: object) => app.send('POST /api/posts/bulk', { ...as(), body: { workspaceId, ...body } })
+  // Pinterest requires a file, so its row is refused, but not for the comment that nobody has asked for.
+  const imported = await bulk({ csv: rows.join('\n'), partial: true })
+  expect(imported.status, imported.text).toBe(201)
+  expect(JSON.stringify(imported.body.data.rows[1].errors)).not.toContain('first comment')
+  const made = await app.send('GET /api/posts/{id}', { ...as(), path: { id: imported.body.data.rows[0].postId } })
+  expect(made.body.data).toMatchObject({
+    content: 'https://example.com/a?utm_source=crier',
+    firstComment: 'Subscribe!',
+    scheduledFor: '2027-01-04T14:00:00.000Z',
+  })
+  const json = [{ content: 'bulk', draft: true, firstComment: null }]
+  const { body } = await bulk({ posts: json })
+  const silent = await app.send('GET /api/posts/{id}', { ...as(), path: { id: body.data.rows[0].postId } })
+  expect(silent.body.data.firstComment).toBeNull()
+  for (const empty of ['content,draft,firstComment\nsheet,true,', 'content,draft\nsheet,true']) {
+    const reply = await bulk({ csv: empty })
+    const id = reply.body.data.rows[0].postId as string
+    const post = (await app.send('GET /api/posts/{id}', { ...as(), path: { id } })).body.data as PostData
+    // A sheet with the column says itself that there is none.
+    expect(post.firstComment).toBe(empty.includes('firstComment') ? null : 'Subscribe!')
+  }
+})
+
+test('the draft of an idea has the first comment and the campaign of who makes it', async () => {
+  await set({ defaultFirstComment: 'Subscribe!', utm: { enabled: true, source: 'crier', medium: '', campaign: '' } })
+  const board = await app.send('POST /api/ideas/boards', { ...as(), body: { workspaceId, name: 'Ideas' } })
+  expect(board.status, board.text).toBe(201)
+  const written = { title: 'Tour', description: 'https://example.com/tour', boardId: board.body.data._id }
+  const idea = await app.send('POST /api/ideas', { ...as(), body: { workspaceId, ...written } })
+  expect(idea.status, idea.text).toBe(201)
+  const draft = await app.send('POST /api/ideas/{id}/convert', { ...as(), path: { id: idea.body.data._id } })
+  expect(draft.status, draft.text).toBe(201)
+  expect(draft.body.data).toMatchObject({
+    content: 'Tour\n\nhttps://example.com/tour?utm_source=crier',
+    firstComment: 'Subscribe!',
+  })
+})

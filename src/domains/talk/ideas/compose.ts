@@ -27,7 +27,7 @@ export function composeIdeas(
     lists: new IdeaLists(sql),
     votes: new IdeaVotes(clock, service),
     comments: new IdeaComments(sql, clock),
-    conversion: new IdeaConversion(service, posts.author),
+    conversion: new IdeaConversion(service, posts),
   }
   return { services: { ideas } }
 }

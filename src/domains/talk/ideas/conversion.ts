@@ -9,14 +9,16 @@ import { filesOf } from './views.ts'
 export class IdeaConversion {
   readonly #service: IdeaService
   readonly #author: Services['posts']['author']
+  readonly #settings: Services['posts']['settings']
 
-  constructor(service: IdeaService, author: Services['posts']['author']) {
+  constructor(service: IdeaService, { author, settings }: Pick<Services['posts'], 'author' | 'settings'>) {
     this.#service = service
     this.#author = author
+    this.#settings = settings
   }
 
   /**
-   * Makes a draft of an idea, with its files. An idea has one draft: it is made again only if it was deleted.
+   * Makes a draft of an idea, with its files and what the settings of the user add. An idea has one draft: it is made again only if it was deleted.
    * @throws AppError not_found
    */
   async convert(turn: Turn, id: string, userId: string): Promise<{ post: PostData; isNew: boolean }> {
@@ -30,7 +32,8 @@ export class IdeaConversion {
     const files = await filesOf(turn.sql, workspaceId, idea.assetIds)
     const media = idea.assetIds.filter((assetId) => files.has(assetId))
     const content = description === '' ? title : `${title}\n\n${description}`
-    const input = { workspaceId, title, content, media, draft: true }
+    const given = { workspaceId, title, content, media, draft: true }
+    const input = await this.#settings.apply(given, userId, { sql: turn.sql })
     const origin = { userId, ideaId: id }
     const post = await this.#author.add(turn, await this.#author.build(turn, input, origin))
     await this.#service.save(turn, idea, { postId: post._id, version: increment() })

@@ -172,7 +172,7 @@ export const convertIdea = operation({
   route: 'POST /api/ideas/{id}/convert',
   summary: 'Make a draft of an idea',
   description:
-    'The draft has the title, description and files of the idea, and no accounts yet. The idea gets a `postId` and the post an `ideaId`. If the idea already has a draft, the reply is 200 with that post.',
+    'The draft has the title, description and files of the idea, and no accounts yet. Your publishing settings add the first comment and campaign parameters in links. The idea gets a `postId` and the post an `ideaId`. If the idea already has a draft, the reply is 200 with that post.',
   access: 'posts:write',
   workspace: owner('ideas'),
   turn: true,

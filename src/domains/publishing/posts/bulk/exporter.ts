@@ -41,7 +41,7 @@ function rowOf(post: PostData): SheetPost {
     ...(link !== null && { link }),
     ...(media.length > 0 && { media: mediaOf(media) }),
     ...(thread.length > 0 && { thread: threadOf(thread) }),
-    ...(firstComment !== null && { firstComment }),
+    firstComment,
     ...(tags.length > 0 && { tags }),
     ...(labels.length > 0 && { labels }),
     ...timeOf(post),

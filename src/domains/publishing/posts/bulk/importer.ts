@@ -5,9 +5,11 @@ import { ValidationFailed } from '../../../../core/errors.ts'
 import { uuidv7 } from '../../../../core/id.ts'
 import type { Turn } from '../../../../core/turn.ts'
 import { namedAccounts } from '../../../social/accounts/index.ts'
+import { publishingSettingsOf, type PublishingSettingsData } from '../../../identity/users/index.ts'
 import { timeZoneOf } from '../../../workspace/workspaces/index.ts'
 import type { PostAuthor, PostOrigin } from '../author.ts'
-import type { PostChecks } from '../checks.ts'
+import type { AuthorSettings } from '../author-settings.ts'
+import type { PostChecks, Resources } from '../checks.ts'
 import { allRefs, bodyOf, overrideOf } from '../content.ts'
 import type { DateOrder } from '../csv/times.ts'
 import { BulkRefused } from '../errors.ts'
@@ -41,6 +43,14 @@ interface Needs {
   readonly author: PostAuthor
   readonly checks: PostChecks
   readonly quota: PostQuota
+  readonly settings: AuthorSettings
+}
+
+/** What all rows of a request share. */
+interface Origin extends PostOrigin {
+  readonly known: Resources
+  /** The settings of the author. */
+  readonly settings: ReadonlyMap<string, PublishingSettingsData>
 }
 
 /** Creates many posts in one turn: all or none, unless the request is partial. */
@@ -49,8 +59,10 @@ export class PostImporter {
   readonly #author: PostAuthor
   readonly #checks: PostChecks
   readonly #quota: PostQuota
+  readonly #settings: AuthorSettings
 
-  constructor({ author, checks, clock, quota }: Needs) {
+  constructor({ author, checks, clock, quota, settings }: Needs) {
+    this.#settings = settings
     this.#clock = clock
     this.#author = author
     this.#checks = checks
@@ -133,21 +145,27 @@ export class PostImporter {
     const inputs = rows.flatMap(({ input }) => input ?? [])
     const known = await this.#checks.load(turn.sql, turn.workspaceId, namesIn(inputs))
     const workspaceZone = await timeZoneOf(turn.sql, turn.workspaceId)
+    const settings = await publishingSettingsOf(turn.sql, [origin.userId])
     const verdicts: Verdict[] = []
     for (const wanted of rows) {
       const { errors, input } = wanted
       verdicts.push(
         input === undefined
           ? { wanted, prepared: undefined, errors }
-          : await this.#prepare(turn, wanted, input, { ...origin, known, workspaceZone }),
+          : await this.#prepare(turn, wanted, input, { ...origin, known, settings, workspaceZone }),
       )
     }
     return verdicts
   }
 
-  async #prepare(turn: Turn, wanted: WantedRow, input: BulkPostInput, origin: PostOrigin): Promise<Verdict> {
+  async #prepare(turn: Turn, wanted: WantedRow, input: BulkPostInput, origin: Origin): Promise<Verdict> {
     try {
-      const body = { ...input, workspaceId: turn.workspaceId }
+      const { known, settings, userId } = origin
+      const given = { ...input, workspaceId: turn.workspaceId }
+      const body = await this.#settings.apply(given, userId, {
+        sql: turn.sql,
+        known: { settings, accounts: known.accounts },
+      })
       const prepared = await this.#author.build(turn, body, origin)
       const { lateMinutes, scheduledAt } = prepared.post
       if (input.publishNow !== true && scheduledAt !== null) {

@@ -29,7 +29,7 @@ const RULES =
 export const createPostsBulk = operation({
   route: 'POST /api/posts/bulk',
   summary: 'Create many posts',
-  description: `Up to 500 posts, as JSON or as the text of a CSV file. ${RULES} A row of JSON that does not fit the schema is refused like any other, and the rest is still checked. A time that is past the late limit of its post is refused.`,
+  description: `Up to 500 posts, as JSON or as the text of a CSV file. ${RULES} A row of JSON that does not fit the schema is refused like any other, and the rest is still checked. A time that is past the late limit of its post is refused. What a post leaves out comes from your publishing settings, as for createPost.`,
   access: 'posts:write',
   workspace: from.body('workspaceId'),
   turn: true,
@@ -47,7 +47,7 @@ export const createPostsBulk = operation({
 export const importPosts = operation({
   route: 'POST /api/posts/import',
   summary: 'Create posts from a CSV file',
-  description: `Up to 500 posts in UTF-8 or UTF-16, separated by commas, semicolons or tabs. The first row names the columns:\n\n${describeColumns()}\n\n${RULES}`,
+  description: `Up to 500 posts in UTF-8 or UTF-16, separated by commas, semicolons or tabs. The first row names the columns:\n\n${describeColumns()}\n\n${RULES} What the file leaves out comes from your publishing settings, as for createPost.`,
   access: 'posts:write',
   workspace: from.body('workspaceId'),
   body: ImportFields,

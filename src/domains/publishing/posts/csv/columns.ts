@@ -64,9 +64,9 @@ export const COLUMNS: readonly Column[] = [
   {
     name: 'firstComment',
     aliases: ['comment'],
-    about: 'Published as a comment below the post',
+    about: 'Published as a comment below the post. With this column, an empty cell means none',
     read: text,
-    write: ({ firstComment = '' }) => firstComment,
+    write: ({ firstComment }) => firstComment ?? '',
   },
   {
     name: 'tags',

@@ -10,7 +10,10 @@ import type { SheetPost } from './sheet-post.ts'
  */
 export function exportSheet(posts: readonly SheetPost[]): Buffer {
   const always = new Set<string>(['content', 'scheduledFor'])
-  const used = COLUMNS.filter((column) => always.has(column.name) || posts.some((post) => column.write(post) !== ''))
+  const used = COLUMNS.filter(
+    (column) =>
+      always.has(column.name) || posts.some((post) => post[column.name] === null || column.write(post) !== ''),
+  )
   const overridden = new Set(
     posts.flatMap(({ targets = [] }) => targets.flatMap(({ accountId, override }) => (override ? [accountId] : []))),
   )

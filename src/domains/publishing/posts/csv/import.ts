@@ -170,7 +170,11 @@ function readRow(row: number, cells: readonly string[], fields: readonly Field[]
   }
   for (const [index, raw] of cells.entries()) {
     const field = fields[index] ?? { kind: 'empty' }
-    if (!isFilled(raw)) continue
+    if (!isFilled(raw)) {
+      // Otherwise an export would not be read as the same posts by somebody whose settings have a first comment.
+      if (field.kind === 'column' && field.column.name === 'firstComment') values['firstComment'] = null
+      continue
+    }
     if (errors.length >= MOST_ERRORS) break
     const column = columnName(field)
     if (raw.length > MOST_CELL) {

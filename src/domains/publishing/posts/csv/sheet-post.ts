@@ -6,7 +6,8 @@ export interface SheetPost {
   readonly media?: readonly SheetMedia[]
   /** The parts after the first one. Parts of JSON cells are checked by the schema of createPost. */
   readonly thread?: readonly unknown[]
-  readonly firstComment?: string
+  /** Null for none, whatever the author's settings say. */
+  readonly firstComment?: string | null
   readonly tags?: readonly string[]
   readonly targets?: readonly SheetTarget[]
   readonly labels?: readonly string[]

@@ -301,7 +301,10 @@ describe('exports', () => {
   test('are read as the same posts', () => {
     fc.assert(
       fc.property(fc.array(post, { minLength: 1, maxLength: 8 }), (list) => {
-        expect(posts(exportSheet(list))).toEqual(list)
+        // With the column, an empty cell means none.
+        const isCommented = list.some(({ firstComment }) => firstComment !== undefined)
+        const read = list.map((one) => (isCommented ? { ...one, firstComment: one.firstComment ?? null } : one))
+        expect(posts(exportSheet(list))).toEqual(read)
       }),
       { numRuns: 300, seed: SEED },
     )
