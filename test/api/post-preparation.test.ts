@@ -96,6 +96,23 @@ test.each(['mastodon', 'x', 'bluesky'])(
   },
 )
 
+test('the items of a carousel in a thread at Threads are fetched ahead, and their container names its parent', async () => {
+  const accountId = await world.account('threads')
+  const content = 'carousels at threads'
+  const thread = [{ content: `${content}, with pictures`, media: [await world.picture(), await world.picture()] }]
+  const post = await world.create({ content, thread, scheduledFor: world.later(30 * MINUTE), targets: [{ accountId }] })
+  const [ahead] = await prepared(post)
+  expect(ahead).toMatchObject({ status: 'scheduled', statusReason: null })
+  const creations = (calls: readonly string[]) => calls.filter((call) => /^POST .*\/threads$/.test(call)).length
+  // The post, and two items.
+  expect(creations(sent([ahead!]))).toBe(3)
+  due(post)
+  await world.ended(post._id, 'published')
+  expect(creations(sent(await attemptsOf(post, 'publish')))).toBe(1)
+  const [first, reply] = (await world.published(content, 'threads')).toSorted((a, b) => a.text.length - b.text.length)
+  expect(reply).toMatchObject({ replyTo: first?.id })
+})
+
 test('a failure is shown before the time of the post, which is published nevertheless if it can be', async () => {
   const post = await schedule('not ahead')
   await addFault(world.app, 'mastodon', { path: '/api/v2/media', kind: 'status', status: 422, times: 1 })

@@ -42,7 +42,8 @@ const containers: ContainerApi = {
     is_carousel_item: 'true',
   }),
   postForm: async (context, part, items) => {
-    const { link, media, options, parent, text } = part
+    const { link, media, options, parent, role, text } = part
+    if (role !== 'post' && parent === undefined) throw refused('A reply needs the post that it answers.')
     const shared = {
       ...(text !== '' && { text }),
       reply_to_id: parent?.id,
@@ -74,13 +75,21 @@ const containers: ContainerApi = {
 export const publishing: Publishing = {
   // A container is published once, but Threads does not return the first post.
   repeatable: false,
-  start: ({ media, parent, role, text }) => {
-    if (role !== 'post' && parent === undefined) throw refused('A reply needs the post that it answers.')
+  start: ({ media, text }) => {
     if (text === '' && media.length === 0) throw refused('A post needs a text, an image or a video.')
     return NEW_CONTAINERS
   },
   // Containers last for 24 hours.
-  preparation: { lifeMs: 23 * 3_600_000, texts: true },
+  preparation: {
+    lifeMs: 23 * 3_600_000,
+    texts: true,
+    replies: true,
+    // The container of a reply names the post that it answers. The items of its carousel do not.
+    waits: (state, { media, role }) => {
+      const { items, step } = state as ContainerState
+      return role !== 'post' && step === 'create' && (media.length < 2 || items.length === media.length)
+    },
+  },
   commits: ({ step }) => step === 'publish',
   step: (context, part, state) => containerStep(containers, context, part, state as ContainerState),
   reconcile: (context, part, state) => reconcileContainer(containers, context, part, state as ContainerState),

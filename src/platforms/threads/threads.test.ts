@@ -187,7 +187,7 @@ test('emoji count as their bytes', async () => {
 test('the parts and files that Threads lacks are refused', async () => {
   const refusal = expect.objectContaining({ kind: 'validation' }) as Error
   expect(() => publishing.start(now(''), profile)).toThrow(refusal)
-  expect(() => publishing.start(now('Reply', { role: 'reply' }), profile)).toThrow(refusal)
+  await expect(peer.publish(profile, now('Reply', { role: 'reply' }))).rejects.toMatchObject({ kind: 'validation' })
   const many = Array.from({ length: 21 }, () => image())
   await expect(peer.publish(profile, now('', { media: many }))).rejects.toMatchObject({ kind: 'validation' })
   const large = peer.file({ kind: 'image', type: 'image/png' }, Buffer.alloc(8_000_001))
