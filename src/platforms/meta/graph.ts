@@ -49,5 +49,8 @@ function proofOf(accessToken: string, clientSecret: string): string {
   return createHmac('sha256', clientSecret).update(accessToken).digest('hex')
 }
 
-/** How long a long-lived token lives, if the reply does not say. */
+/**
+ * How long a long-lived token lives, if the reply does not say (developers.facebook.com, Long-lived access tokens,
+ * 2026-11; as other vendors report it, the page was not read again).
+ */
 export const LONG_LIFE_MS = 60 * 86_400_000

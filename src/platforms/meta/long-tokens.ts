@@ -2,7 +2,10 @@ import { credentialOf } from '../oauth2.ts'
 import type { Credential, PlatformContext } from '../platform.ts'
 import { LONG_LIFE_MS } from './graph.ts'
 
-/** Instagram and Threads refuse to refresh a token in its first 24 hours. */
+/**
+ * Instagram and Threads refuse to refresh a token in its first 24 hours (developers.facebook.com, Refresh access token,
+ * 2026-11; as other vendors report it, the page was not read again).
+ */
 const MIN_AGE_MS = 86_400_000
 
 /**
