@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { DAY, MINUTE, SECOND } from '../../src/core/clock.ts'
+import { DAY, HOUR, MINUTE, SECOND } from '../../src/core/clock.ts'
 import { isFinal } from '../../src/domains/publishing/posts/state.ts'
 import { postAttempts } from '../../src/domains/publishing/posts/tables.ts'
 import type { PostMedia } from '../../src/platforms/content.ts'
@@ -31,7 +31,7 @@ const callsOf = async (targetId: string) => {
 test('postiz #1321: a first comment that fails for ever never publishes the post again', async () => {
   const targetId = await stage.target('mastodon', [part('with a comment'), part('the comment', 'comment')])
   // The first call publishes the post.
-  const times = 20
+  const times = 100
   await addFault(stage.app, 'mastodon', {
     path: '/api/v1/statuses',
     method: 'POST',
@@ -50,7 +50,7 @@ test('postiz #1321: a first comment that fails for ever never publishes the post
   expect(await countOf('mastodon', 'with a comment')).toBe(1)
 })
 
-describe('postiz #1259, #1296, #1512, #1724, mixpost #150: stuck in publishing for ever', () => {
+describe('postiz #818, #1259, #1296, #1338, #1512, #1724, mixpost #150, BrightBean: stuck in publishing for ever', () => {
   const points = (['step', 'calling', 'published', 'other'] as const).flatMap((write) =>
     (['before', 'after'] as const).map((when): Point => ({ when, write, count: 1 })),
   )
@@ -74,7 +74,28 @@ test('postiz PR #1681, #1813: a crash between acceptance and saving', async () =
   expect(await countOf('x', 'accepted, not saved')).toBe(1)
 })
 
-test('bluesky-social/atproto #3637, #4004: twenty posts with an expired token refresh it once', async () => {
+test('postiz PR #1813: a connection that is cut after the platform has accepted the post', async () => {
+  const targetId = await stage.target('x', [part('accepted, not answered')])
+  await addFault(stage.app, 'x', { path: '/2/tweets', method: 'POST', kind: 'cut', times: 1 })
+  expect(await stage.finish(targetId)).toMatchObject({ status: 'published' })
+  expect(await countOf('x', 'accepted, not answered')).toBe(1)
+})
+
+describe('Shoutrrr: a thread that ends in the middle goes on after the parts that are known', () => {
+  test.each([1, 2, 3])('a worker that is killed before it stores part %i', async (count) => {
+    const texts = ['first', 'second', 'third'].map((name) => `${name} part, killed at ${count}`)
+    const parts = texts.map((text, index) => part(text, index === 0 ? 'post' : 'reply'))
+    const targetId = await stage.target('x', parts)
+    await stage.attempt(targetId, {
+      point: { when: 'before', write: 'published', count },
+      happens: () => Promise.resolve('killed'),
+    })
+    expect(await stage.finish(targetId)).toMatchObject({ status: 'published' })
+    for (const text of texts) expect([text, await countOf('x', text)]).toEqual([text, 1])
+  })
+})
+
+test('bluesky-social/atproto #3637, #3960, #4004, #4656, shoutrrr PR #158: twenty posts with an expired token refresh it once', async () => {
   const ids: string[] = []
   for (let index = 0; index < 20; index += 1) ids.push(await stage.target('x', [part(`refresh number ${index}.`)]))
   await stage.app.database.run(`update post_targets set problem = '{"code":"backlog"}' where id = any($1)`, [ids])
@@ -95,7 +116,10 @@ test('brightbean PR #120: a token that expired while the post waited', async () 
   expect(await stage.finish(targetId)).toMatchObject({ status: 'published' })
 })
 
-test('brightbean PR #118: a container that is not ready for a while', async () => {
+test.each([
+  ['instagram', 'media_publish'],
+  ['threads', 'threads_publish'],
+])('brightbean PR #118: a video at %s whose container is not ready for a while', async (platform, publication) => {
   const video: PostMedia = {
     id: stage.file(200_000),
     kind: 'video',
@@ -109,13 +133,16 @@ test('brightbean PR #118: a container that is not ready for a while', async () =
     videoCodec: 'h264',
     audioCodec: 'aac',
   }
-  const targetId = await stage.target('instagram', [part('a reel', 'post', [video])])
+  const text = `a reel at ${platform}`
+  const targetId = await stage.target(platform, [part(text, 'post', [video])])
+  // The fakes refuse a container that is not ready, and Instagram a video that is no reel.
   expect(await stage.finish(targetId)).toMatchObject({ status: 'published' })
-  expect(await countOf('instagram', 'a reel')).toBe(1)
+  expect(await countOf(platform, text)).toBe(1)
   const calls = await callsOf(targetId)
-  const publish = calls.findIndex(({ url }) => url.includes('media_publish'))
+  const isPublication = ({ url }: { readonly url: string }) => url.includes(publication)
+  const publish = calls.findIndex(isPublication)
   expect(calls.slice(0, publish).filter(({ method }) => method === 'GET').length).toBeGreaterThan(0)
-  expect(calls.filter(({ url }) => url.includes('media_publish'))).toHaveLength(1)
+  expect(calls.filter(isPublication)).toHaveLength(1)
 })
 
 test('postiz #1954: the time zone of the server shifts no post', async () => {
@@ -163,4 +190,36 @@ test('BrightBean `_get_due`: nothing is tried again before the time of the next 
   expect(await stage.read(targetId)).toMatchObject({ attemptCount: 1 })
   expect(await stage.finish(targetId)).toMatchObject({ status: 'published', attemptCount: 2 })
   expect(await countOf('mastodon', 'patient')).toBe(1)
+})
+
+// The last one: the account does not work afterwards.
+test('bluesky-social/atproto #5411: a lost reply to a refresh asks the user to connect again, and is not repeated for ever', async () => {
+  const targetId = await stage.target('x', [part('after a lost refresh')])
+  const { accountId } = await stage.read(targetId)
+  const account = async () => {
+    const { apiKey } = stage.owner
+    return (await stage.app.send('GET /api/social-accounts/{id}', { apiKey, path: { id: accountId } })).body.data
+  }
+  const refreshes = async () => (await callsOf(targetId)).filter(({ url }) => url.includes('/oauth2/token')).length
+  stage.clock.advance(3 * HOUR)
+  await addFault(stage.app, 'x', { path: '/oauth2/token', kind: 'cut', times: 1 })
+  const isBroken = async () => (await account()).status === 'reconnect_needed'
+  for (let tries = 0; tries < 10 && !(await isBroken()); tries += 1) {
+    stage.clock.advance(10 * MINUTE)
+    await stage.attempt(targetId)
+  }
+  expect(await account()).toMatchObject({
+    status: 'reconnect_needed',
+    statusMessage: expect.stringContaining('Connect the account again'),
+  })
+  const before = await refreshes()
+  // The first one, and the repetition that shows that it was handled.
+  expect(before).toBeLessThanOrEqual(2)
+  for (let tries = 0; tries < 5; tries += 1) {
+    stage.clock.advance(10 * MINUTE)
+    await stage.attempt(targetId)
+  }
+  expect(await refreshes()).toBe(before)
+  expect((await stage.read(targetId)).status).not.toBe('published')
+  expect(await countOf('x', 'after a lost refresh')).toBe(0)
 })

@@ -155,16 +155,30 @@ test('publishes what waited for the end of an outage in order, one after the oth
   for (const id of ids) expect(await stage.finish(id)).toMatchObject({ status: 'published' })
 })
 
-test('shows in the readiness report that the scheduler stands still, and logs it once', async () => {
+test('alerts administrators that the scheduler stands still: in readiness, in metrics, and once in the log', async () => {
   const { health, posts } = stage.services
   const scheduler = async () => (await health.readiness()).checks['scheduler']?.details
+  const age = async () => {
+    const text = await (await fetch(`${stage.app.node.adminUrl}/metrics`)).text()
+    return Number(/^crier_publication_heartbeat_age_seconds (\d+)/m.exec(text)?.[1])
+  }
   await posts.watchdog.run(silent)
   expect(await scheduler()).toMatchObject({ alive: true, ageSeconds: 0 })
   stage.clock.advance(3 * MINUTE)
   expect(await scheduler()).toMatchObject({ alive: false, ageSeconds: 180 })
+  expect(await age()).toBe(180)
   // Requests are still served.
   expect((await health.readiness()).ready).toBe(true)
-  expect(stage.app.logs.filter(({ msg }) => msg?.startsWith('the scheduler of posts stands still'))).toHaveLength(1)
+  // A second look does not repeat it.
+  await scheduler()
+  const logged = stage.app.logs.filter(({ msg }) => msg?.startsWith('the scheduler of posts stands still'))
+  expect(logged).toMatchObject([{ level: 50, ageSeconds: 180 }])
   await posts.watchdog.run(silent)
   expect(await scheduler()).toMatchObject({ alive: true })
+  expect(await age()).toBe(0)
+  // Standing still again is another alert.
+  stage.clock.advance(3 * MINUTE)
+  expect(await scheduler()).toMatchObject({ alive: false })
+  expect(stage.app.logs.filter(({ msg }) => msg?.startsWith('the scheduler of posts stands still'))).toHaveLength(2)
+  await posts.watchdog.run(silent)
 })
