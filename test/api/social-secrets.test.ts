@@ -39,11 +39,13 @@ let owner: SeededUser
 const secrets = new Map<string, string>([[SANDBOX_APP.clientSecret, 'secret of the app']])
 /** What the service answered and recorded. */
 const written: string[] = []
+/** What was seen of processes. */
+const processes = new Set<string>()
 
 beforeAll(async () => {
   redis = await startRedis()
-  // With Redis, queues and coordination are there.
-  app = await startApp({ redisUrl: redis.url, env: { LOG_LEVEL: 'debug' } })
+  // With Redis, queues and coordination are there. The log has everything that can be traced.
+  app = await startApp({ redisUrl: redis.url, env: { LOG_LEVEL: 'trace' } })
   owner = await seedUser(app, 'owner', { plan: 'business' })
 })
 afterAll(async () => {
@@ -236,6 +238,7 @@ test.each(PLATFORMS.map((platform) => [platform.title, platform] as const))(
       await useAll(platform, id ?? '')
     }
     expect(secrets.size).toBeGreaterThan(before)
+    await lookAtProcesses()
   },
 )
 
@@ -288,6 +291,7 @@ test('no secret is in anything that the service has written', async () => {
   const removed = `select id from social_accounts where removed_at is not null and broken_reason is null and platform = any($1)`
   const revoking = PLATFORMS.filter(({ revoke }) => revoke !== undefined).map(({ key }) => key)
   await waitFor(async () => (await app.database.rows(removed, [revoking])).length === 0, { what: 'the revocations' })
+  await lookAtProcesses()
   const places: Record<string, string> = {
     'replies and errors': written.join('\n'),
     log: JSON.stringify(app.logs),
@@ -296,7 +300,7 @@ test('no secret is in anything that the service has written', async () => {
     mails: JSON.stringify(await app.outbox.mails()),
     metrics: await (await fetch(`${app.node.adminUrl}/metrics`)).text(),
     files: await filesText(),
-    processes: await processesText(),
+    processes: [...processes].join('\n'),
   }
   for (const [place, text] of Object.entries(places)) expect(text.length, place).toBeGreaterThan(20)
   const found: string[] = []
@@ -342,9 +346,20 @@ async function filesText(): Promise<string> {
   return (await Promise.all(own.map(async (file) => `${file} ${await readFile(file, 'latin1')}`))).join('\n')
 }
 
-/** The arguments of all processes of this user. */
-async function processesText(): Promise<string> {
+/** Notes the arguments of all processes, and the environment of those that the service has started. */
+async function lookAtProcesses(): Promise<void> {
   const ids = (await readdir('/proc')).filter((name) => /^\d+$/.test(name))
-  const texts = await Promise.all(ids.map((id) => readFile(`/proc/${id}/cmdline`, 'latin1').catch(() => '')))
-  return texts.join('\n')
+  // A process can end meanwhile.
+  const read = (id: string, name: string) => readFile(`/proc/${id}/${name}`, 'latin1').catch(() => '')
+  const parents = new Map<string, string>()
+  for (const id of ids) {
+    // The name of the program, in brackets, can have spaces.
+    parents.set(id, /^.*\) \S+ (\d+) /s.exec(await read(id, 'stat'))?.[1] ?? '')
+    processes.add(await read(id, 'cmdline'))
+  }
+  const isOurs = (id: string): boolean => {
+    const parent = parents.get(id) ?? ''
+    return parent === String(process.pid) || (parents.has(parent) && isOurs(parent))
+  }
+  for (const id of ids.filter(isOurs)) processes.add(await read(id, 'environ'))
 }

@@ -44,7 +44,7 @@ const refreshCalls = new Map<string, string>()
 /** Accounts by platform and purpose. */
 const accounts = new Map<string, string>()
 
-const PURPOSES = ['control', 'shared', 'held', 'stalled'] as const
+const PURPOSES = ['control', 'shared', 'flushed', 'held', 'stalled'] as const
 type Purpose = (typeof PURPOSES)[number]
 
 beforeAll(async () => {
@@ -227,6 +227,20 @@ class FarNode {
   }
 }
 
+async function flushRedis(): Promise<void> {
+  const client = new Redis(redis.url)
+  await client.flushall()
+  client.disconnect()
+}
+
+/** The refreshes that are in progress. */
+async function countLeases(): Promise<number> {
+  const row = await near.database.row<{ count: number }>(
+    'select count(*) from social_credentials where lease_token is not null',
+  )
+  return row?.count ?? 0
+}
+
 /**
  * Kills the node that refreshes an account of every platform, while the platforms do not answer, and empties Redis. The
  * uses on the remaining node wait for the leases, which end as if their time had passed.
@@ -243,9 +257,7 @@ async function killDuringRefresh(kind: 'hold' | 'stall', purpose: Purpose) {
   const isAsked = (platform: Platform) => countRefreshes(platform, from.get(platform.key) ?? 0) === 1
   await waitFor(() => REFRESHING.every(isAsked), { what: 'a refresh at every platform' })
   await far.kill()
-  const client = new Redis(redis.url)
-  await client.flushall()
-  client.disconnect()
+  await flushRedis()
   const results = new Map<string, string[]>()
   const uses = REFRESHING.map(async (platform) => {
     results.set(platform.key, await nearUses(accountOf(platform, purpose), 5))
@@ -273,6 +285,30 @@ describe.each(REFRESHING.map((platform) => [platform.title, platform] as const))
     expect(countRefreshes(platform, from)).toBe(1)
     expect(await stateOf(id)).toMatchObject({ status: 'connected', version: version + 1, leaseToken: null })
   })
+})
+
+test('Redis is emptied in the middle of a refresh: each platform gets one, and every use on both nodes succeeds', async () => {
+  await expireAll('flushed')
+  const from = new Map(REFRESHING.map((platform) => [platform.key, requestsOf(platform).length]))
+  const asked = (platform: Platform) => countRefreshes(platform, from.get(platform.key) ?? 0)
+  const uses = new Map<string, Promise<string[]>>()
+  for (const platform of REFRESHING) {
+    const [method = '', path = ''] = (refreshCalls.get(platform.key) ?? '').split(' ')
+    sandbox.fakes.get(platform.key)?.faults.add({ kind: 'slow', method, path, delayMs: 5_000, times: 1 })
+    const id = accountOf(platform, 'flushed')
+    far.use(id, 5)
+    uses.set(platform.key, nearUses(id, 5))
+  }
+  await waitFor(() => REFRESHING.every((platform) => asked(platform) === 1), { what: 'a refresh at every platform' })
+  await flushRedis()
+  expect(await countLeases()).toBe(REFRESHING.length)
+  for (const platform of REFRESHING) {
+    const { key } = platform
+    const id = accountOf(platform, 'flushed')
+    expect([key, await uses.get(key), await far.errorsOf(id)]).toEqual([key, [], []])
+    expect([key, asked(platform)]).toEqual([key, 1])
+    expect(await stateOf(id), key).toMatchObject({ status: 'connected', leaseToken: null })
+  }
 })
 
 describe('a node is killed and Redis is emptied', () => {
