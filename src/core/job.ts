@@ -86,8 +86,9 @@ export interface JobContext<D> {
   /**
    * Reports progress, from 0 to 100, to the sockets of members with the scope `seenBy`. Cheap: a few reports a second
    * are sent.
+   * @param partialText what a model has written so far
    */
-  readonly progress: (percent: number, detail?: string) => void
+  readonly progress: (percent: number, detail?: string, partialText?: string) => void
   /**
    * The job's effect on the database. `work` and the completion of the job commit together or not at all, so the effect
    * happens exactly once, however often the job runs.

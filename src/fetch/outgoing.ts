@@ -46,6 +46,21 @@ export interface OutgoingReply {
   readonly bytes: Buffer
 }
 
+/** A reply whose body is read as it arrives. */
+export interface OutgoingStream {
+  readonly status: number
+  readonly headers: IncomingHttpHeaders
+  /** @throws OutgoingError if the body breaks off, takes too long, or is too large */
+  readonly body: AsyncIterable<Buffer>
+}
+
+/** A reply before its body, with what ends the request. */
+interface Begun {
+  readonly reply: IncomingMessage
+  readonly fault: (error: unknown) => OutgoingError
+  readonly end: () => void
+}
+
 /** Why a request has no reply. */
 export type OutgoingFault = 'refused' | 'unreachable' | 'timeout' | 'too_large' | 'cancelled'
 
@@ -99,6 +114,29 @@ export class Outgoing {
    * @throws OutgoingError
    */
   async send(request: OutgoingRequest, rules: TargetRules = this.#rules): Promise<OutgoingReply> {
+    const { end, fault, reply } = await this.#begin(request, rules)
+    try {
+      return { status: reply.statusCode ?? 0, headers: reply.headers, bytes: await read(reply, request) }
+    } catch (error) {
+      throw fault(error)
+    } finally {
+      end()
+    }
+  }
+
+  /** The same for a body that is read as it arrives. @throws OutgoingError */
+  async open(request: OutgoingRequest, rules: TargetRules = this.#rules): Promise<OutgoingStream> {
+    const begun = await this.#begin(request, rules)
+    const { headers, statusCode = 0 } = begun.reply
+    return { status: statusCode, headers, body: piecesOfReply(begun, request.maxBytes) }
+  }
+
+  close(): void {
+    this.#http.destroy()
+    this.#https.destroy()
+  }
+
+  async #begin(request: OutgoingRequest, rules: TargetRules): Promise<Begun> {
     const late = new AbortController()
     const timer = setTimeout(
       () => late.abort(new DOMException('the request took too long', 'TimeoutError')),
@@ -111,21 +149,16 @@ export class Outgoing {
       if (request.wholly !== true) timer.refresh()
     }
     const state = { sent: false, onConnection }
+    const end = () => clearTimeout(timer)
+    const fault = (error: unknown) =>
+      error instanceof OutgoingError ? error : this.#fault(error, request, timeout, state.sent)
     try {
       const target = await raced(findTarget(request.url, rules), signal)
-      const reply = await this.#exchange(target, request, signal, state)
-      return { status: reply.statusCode ?? 0, headers: reply.headers, bytes: await read(reply, request) }
+      return { reply: await this.#exchange(target, request, signal, state), fault, end }
     } catch (error) {
-      if (error instanceof OutgoingError) throw error
-      throw this.#fault(error, request, timeout, state.sent)
-    } finally {
-      clearTimeout(timer)
+      end()
+      throw fault(error)
     }
-  }
-
-  close(): void {
-    this.#http.destroy()
-    this.#https.destroy()
   }
 
   #fault(error: unknown, request: OutgoingRequest, timeout: AbortSignal, sent: boolean): OutgoingError {
@@ -244,6 +277,25 @@ function lookupOf({ addresses }: Target): LookupFunction {
   }
 }
 
+async function* piecesOfReply({ end, fault, reply }: Begun, maxBytes: number): AsyncGenerator<Buffer> {
+  let length = 0
+  try {
+    for await (const chunk of reply as AsyncIterable<Buffer>) {
+      length += chunk.length
+      if (length > maxBytes) throw tooLarge(maxBytes)
+      yield chunk
+    }
+  } catch (error) {
+    throw fault(error)
+  } finally {
+    end()
+  }
+}
+
+function tooLarge(maxBytes: number): OutgoingError {
+  return new OutgoingError('too_large', `the response is larger than ${maxBytes} bytes`, true)
+}
+
 async function read(
   reply: IncomingMessage,
   { cut = false, maxBytes }: Pick<OutgoingRequest, 'cut' | 'maxBytes'>,
@@ -255,7 +307,7 @@ async function read(
     if (length > maxBytes) {
       // Leaving the loop destroys the connection, so the rest is never read.
       if (cut) return Buffer.concat([...chunks, chunk]).subarray(0, maxBytes)
-      throw new OutgoingError('too_large', `the response is larger than ${maxBytes} bytes`, true)
+      throw tooLarge(maxBytes)
     }
     chunks.push(chunk)
   }

@@ -25,8 +25,14 @@ export const jobProgress = event({
     ...job,
     percent: Type.Number({ minimum: 0, maximum: 100, description: 'Progress in percent' }),
     detail: Nullable(Type.String({ description: 'Current step, as text for people' })),
+    partialText: Nullable(
+      Type.String({
+        description:
+          'What a model has written so far, if the job has a model write and its provider sends the reply piece by piece. It is not checked, and an attempt that fails begins again',
+      }),
+    ),
   }),
-  example: { ...example, percent: 42.5, detail: null },
+  example: { ...example, percent: 42.5, detail: null, partialText: null },
 })
 
 export const jobFinished = event({

@@ -77,13 +77,13 @@ test('reports progress twice a second, and its end at once', () => {
   clock.advance(499)
   observer.progress(row(), 20, undefined)
   clock.advance(1)
-  observer.progress(row(), 30, undefined)
+  observer.progress(row(), 30, undefined, 'We play')
   observer.progress(row({ id: 'job-2' }), 40, undefined)
   observer.progress(row(), 100, undefined)
   observer.progress(row(), 100, undefined)
   expect(data()).toMatchObject([
-    { jobId: 'job-1', name: 'test.seen', percent: 10, detail: 'first' },
-    { jobId: 'job-1', percent: 30, detail: null },
+    { jobId: 'job-1', name: 'test.seen', percent: 10, detail: 'first', partialText: null },
+    { jobId: 'job-1', percent: 30, detail: null, partialText: 'We play' },
     { jobId: 'job-2', percent: 40 },
     { jobId: 'job-1', percent: 100 },
   ])

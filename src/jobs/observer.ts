@@ -30,7 +30,7 @@ export class JobObserver {
   }
 
   /** Reports progress at most twice a second for each job, and 100 % at once. NaN is ignored. */
-  progress(row: StartedRow, wanted: number, detail: string | undefined): void {
+  progress(row: StartedRow, wanted: number, detail: string | undefined, partialText?: string): void {
     const percent = Math.min(100, Math.max(0, wanted))
     if (Number.isNaN(percent)) return
     const at = this.#options.clock.monotonic()
@@ -38,7 +38,7 @@ export class JobObserver {
     const isEnd = percent === 100 && before?.percent !== 100
     if (before !== undefined && !isEnd && at - before.at < PROGRESS_EVERY_MS) return
     this.#reported.set(row.id, { at, percent })
-    announce(this.#options, row, jobProgress, { percent, detail: detail ?? null })
+    announce(this.#options, row, jobProgress, { percent, detail: detail ?? null, partialText: partialText ?? null })
   }
 
   ended(run: JobRun): void {

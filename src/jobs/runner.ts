@@ -38,7 +38,12 @@ export interface RunnerOptions {
   readonly onRun: (run: JobRun) => void
   /** Called for jobs that had already ended. The node that ended them may have been killed before it could report that. */
   readonly onEnded: (job: EndedJob) => void
-  readonly onProgress: (row: StartedRow, percent: number, detail: string | undefined) => void
+  readonly onProgress: (
+    row: StartedRow,
+    percent: number,
+    detail: string | undefined,
+    partialText: string | undefined,
+  ) => void
 }
 
 class ShutdownError extends Error {
@@ -231,8 +236,8 @@ export class Runner {
       attempt,
       stop,
       log: () => log.child({ job: row.name, id: row.id }),
-      progress: (percent, detail) => {
-        if (!over) this.#options.onProgress(row, percent, detail)
+      progress: (percent, detail, partialText) => {
+        if (!over) this.#options.onProgress(row, percent, detail, partialText)
       },
       effect: async (work) => {
         const value = await database.transaction(async (tx) => {

@@ -8,12 +8,15 @@ export class CancelledError extends Error {
   override readonly name = 'CancelledError'
 }
 
+/** Reports the progress as a fraction, and what a model has written so far. */
+export type Report = (fraction: number, partialText?: string) => void
+
 export interface WantedWork<T> {
   /** The `detail` of `job.progress`. */
   readonly detail: string
   /** Stores the progress in percent. @returns how many rows it changed: none if the work is not wanted any more */
   readonly save: (percent: number) => Promise<number>
-  readonly work: (signal: AbortSignal, report: (fraction: number) => void) => Promise<T>
+  readonly work: (signal: AbortSignal, report: Report) => Promise<T>
 }
 
 /**
@@ -39,9 +42,9 @@ export async function runWhileWanted<T>(
       .finally(() => (saving = undefined))
   }, SAVE_MS)
   try {
-    return await work(AbortSignal.any([signal, cancelled.signal]), (fraction) => {
+    return await work(AbortSignal.any([signal, cancelled.signal]), (fraction, partialText) => {
       percent = Math.min(99, Math.floor(fraction * 100))
-      progress(percent, detail)
+      progress(percent, detail, partialText)
     })
   } catch (error) {
     throw cancelled.signal.aborted ? cancelled.signal.reason : error

@@ -25,7 +25,7 @@ export function startJobs(
     serviceOf: serviceOfJob,
     times,
     queues: queueBounds(resources.config),
-    onProgress: (row, percent, detail) => observer.progress(row, percent, detail),
+    onProgress: (row, percent, detail, partialText) => observer.progress(row, percent, detail, partialText),
     onRun: (run) => observer.ended(run),
     onEnded: (job) => observer.endedBefore(job),
   })

@@ -4,7 +4,7 @@ import type { TurnRunner } from '../../../core/system-turn.ts'
 import type { Sql } from '../../../core/sql.ts'
 import { anyOf } from '../../../db/condition.ts'
 import { openJobs } from '../../../jobs/open-jobs.ts'
-import { CancelledError, runWhileWanted } from '../../../jobs/while-wanted.ts'
+import { CancelledError, runWhileWanted, type Report } from '../../../jobs/while-wanted.ts'
 import type { Analyst } from './analysis/analyst.ts'
 import type { CaptionWriter } from './caption-writer.ts'
 import type { AiOutcome } from './outcome.ts'
@@ -24,7 +24,7 @@ interface Attempt {
   /** Whether this is the last attempt. If it fails, the job fails. */
   readonly last: boolean
   readonly log: Logger
-  readonly progress: (percent: number, detail?: string) => void
+  readonly progress: (percent: number, detail?: string, partialText?: string) => void
 }
 
 interface Dependencies {
@@ -83,7 +83,7 @@ export class AiRunner {
     }
   }
 
-  async #work(row: AiJobRow, signal: AbortSignal, report: (fraction: number) => void): Promise<AiOutcome> {
+  async #work(row: AiJobRow, signal: AbortSignal, report: Report): Promise<AiOutcome> {
     const { analyst, captions, past, transcriber } = this.#dependencies
     if (row.kind === 'caption') return captions.write(row, signal, report)
     if (row.kind === 'analysis') return analyst.write(row, signal, report)

@@ -1,11 +1,11 @@
 import { createOpenAICompatible } from '@ai-sdk/openai-compatible'
 import {
   APICallError,
-  generateText,
   jsonSchema,
   Output,
   NoObjectGeneratedError,
   NoOutputGeneratedError,
+  streamText,
   type ModelMessage,
   type Schema,
 } from 'ai'
@@ -16,8 +16,9 @@ import { OutgoingError, type Outgoing } from '../../../../fetch/outgoing.ts'
 import type { TargetRules } from '../../../../fetch/target.ts'
 import type { CaptionDraft } from '../text/polish.ts'
 import { connectionFault, statusFault, type ProviderOwner } from './faults.ts'
-import { ANALYSIS_PROMPT, CAPTION_PROMPT, fill } from './prompts.ts'
-import { ProviderError, type AiProvider, type CaptionTask, type Drafts } from './provider.ts'
+import { providerFetch } from './provider-fetch.ts'
+import { ANALYSIS_PROMPT, CAPTION_PROMPT, fill, MOST_SENTENCES } from './prompts.ts'
+import { ProviderError, type AiProvider, type CaptionTask, type Drafts, type PartialReply } from './provider.ts'
 
 export interface OpenAiSettings {
   readonly baseUrl: string
@@ -31,16 +32,13 @@ export interface OpenAiSettings {
 
 /** How often the model is asked again after a reply that does not fit the schema. */
 const REPEATS = 2
-/** The time for one reply. */
-const TIMEOUT_MS = 90_000
-const MOST_BYTES = 2_000_000
 const MOST_TOKENS = 4_000
+/** Characters of an incomplete reply that are passed on. */
+const MOST_PARTIAL = 20_000
 /** Parts of long texts are left out. */
 const MOST_TEXT = 12_000
 const MOST_EXAMPLE = 500
 const EXAMPLES = 5
-/** Sentences of an analysis. */
-const MOST_SENTENCES = 12
 
 const CaptionReply = Input({
   captions: Type.Array(
@@ -88,11 +86,12 @@ export function openAiProvider({ baseUrl, key, outgoing, owner, rules }: OpenAiS
     baseURL: baseUrl,
     ...(key !== undefined && { apiKey: key }),
     supportsStructuredOutputs: true,
-    fetch: (input, init) => send(outgoing, rules, input, init),
+    fetch: providerFetch(outgoing, rules),
   })
   /** One reply. */
   const ask = async <T>(schema: Schema<T>, request: ModelRequest, messages: ModelMessage[], signal: AbortSignal) => {
-    const result = await generateText({
+    let failure: unknown
+    const result = streamText({
       model: provider(request.model),
       instructions: request.system,
       messages,
@@ -101,9 +100,18 @@ export function openAiProvider({ baseUrl, key, outgoing, owner, rules }: OpenAiS
       // Crier repeats requests itself: replies that do not fit here, and faults as attempts of the job.
       maxRetries: 0,
       abortSignal: signal,
+      onError: ({ error }) => {
+        failure ??= error
+      },
     })
-    if (result.finishReason === 'content-filter') throw refused()
-    return result.output
+    try {
+      for await (const partial of result.partialOutputStream) request.onPartial(textsIn(partial))
+      signal.throwIfAborted()
+      if (failure === undefined && (await result.finishReason) === 'content-filter') throw refused()
+      return await result.output
+    } catch (error) {
+      throw failure ?? error
+    }
   }
   /** A reply that fits. The model is asked again if it does not. */
   const askUntilFit = async <T>(schema: Schema<T>, request: ModelRequest, signal: AbortSignal): Promise<T> => {
@@ -130,17 +138,26 @@ export function openAiProvider({ baseUrl, key, outgoing, owner, rules }: OpenAiS
   return {
     key: 'openai_compatible',
     origin: 'model',
-    captions: async (task, signal) => {
-      const request = { model: modelOf(task), system: systemOf(task), document: documentOf(task) }
+    captions: async (task, signal, onPartial) => {
+      const request = {
+        model: modelOf(task),
+        system: systemOf(task),
+        document: documentOf(task),
+        onPartial: reporter(onPartial, '\n\n'),
+      }
       const { captions } = await askUntilFit(CAPTIONS, request, signal)
       return draftsOf(captions, task)
     },
-    analysis: async (task, signal) => {
+    analysis: async (task, signal, onPartial) => {
       const { language, tone } = task.settings
       const system = fill(ANALYSIS_PROMPT, { language, tone, sentenceCount: MOST_SENTENCES })
       const facts = task.facts.map(({ factNumber, statement }) => ({ factNumber, statement }))
       const document = JSON.stringify({ question: task.question, facts })
-      const { sentences } = await askUntilFit(ANALYSIS, { model: modelOf(task), system, document }, signal)
+      const { sentences } = await askUntilFit(
+        ANALYSIS,
+        { model: modelOf(task), system, document, onPartial: reporter(onPartial, ' ') },
+        signal,
+      )
       return { sentences, ignoredSettings: [], promptVersion: ANALYSIS_PROMPT.version }
     },
   }
@@ -152,6 +169,25 @@ interface ModelRequest {
   readonly system: string
   /** The data, as JSON. */
   readonly document: string
+  readonly onPartial: (texts: readonly string[]) => void
+}
+
+/** Passes on what a model has written so far. */
+function reporter(onPartial: ((reply: PartialReply) => void) | undefined, separator: string) {
+  return (texts: readonly string[]) => {
+    if (texts.length > 0) onPartial?.({ count: texts.length, text: texts.join(separator).slice(0, MOST_PARTIAL) })
+  }
+}
+
+/** The texts in an incomplete reply: of captions, or of sentences. It may have any shape. */
+function textsIn(partial: unknown): string[] {
+  if (typeof partial !== 'object' || partial === null) return []
+  const [items] = Object.values(partial)
+  if (!Array.isArray(items)) return []
+  return items.flatMap((item: unknown) => {
+    const text = typeof item === 'object' && item !== null && 'text' in item ? item.text : undefined
+    return typeof text === 'string' && text !== '' ? [text] : []
+  })
 }
 
 function modelOf({ model }: { readonly model: string | null }): string {
@@ -179,32 +215,6 @@ function documentOf({ subject: { asset, past, text } }: CaptionTask): string {
     usualHashtags: past.hashtags.slice(0, 20).map(({ hashtag }) => hashtag),
     examples: past.examples.slice(0, EXAMPLES).map((example) => example.slice(0, MOST_EXAMPLE)),
   })
-}
-
-/** The fetch of the `ai` package, by the client that checks addresses and bounds time and size. */
-async function send(
-  outgoing: Outgoing,
-  rules: TargetRules | undefined,
-  input: string | URL | Request,
-  init?: RequestInit,
-): Promise<Response> {
-  const url = input instanceof Request ? input.url : String(input)
-  const { bytes, headers, status } = await outgoing.send(
-    {
-      method: init?.method ?? 'GET',
-      url,
-      headers: Object.fromEntries(new Headers(init?.headers)),
-      body: typeof init?.body === 'string' ? init.body : undefined,
-      maxBytes: MOST_BYTES,
-      timeoutMs: TIMEOUT_MS,
-      signal: init?.signal ?? undefined,
-    },
-    rules,
-  )
-  const kept = Object.entries(headers).flatMap(([name, value]) =>
-    value === undefined ? [] : [[name, String(value)] as [string, string]],
-  )
-  return new Response(new Uint8Array(bytes), { status, headers: kept })
 }
 
 function faultOf(error: unknown, owner: ProviderOwner): ProviderError {

@@ -63,14 +63,23 @@ export interface Analysis {
   readonly promptVersion: string | null
 }
 
+/** What a model has written so far. It is not checked. */
+export interface PartialReply {
+  /** Captions or sentences, with the one that is being written. */
+  readonly count: number
+  readonly text: string
+}
+
+type OnPartial = (reply: PartialReply) => void
+
 /** What writes captions and analyses. */
 export interface AiProvider {
   readonly key: ProviderKey
   readonly origin: 'selected' | 'model'
   /** @throws ProviderError */
-  readonly captions: (task: CaptionTask, signal: AbortSignal) => Promise<Drafts>
+  readonly captions: (task: CaptionTask, signal: AbortSignal, onPartial?: OnPartial) => Promise<Drafts>
   /** @throws ProviderError */
-  readonly analysis: (task: AnalysisTask, signal: AbortSignal) => Promise<Analysis>
+  readonly analysis: (task: AnalysisTask, signal: AbortSignal, onPartial?: OnPartial) => Promise<Analysis>
 }
 
 /** Why a provider has no result, in words for users. */
