@@ -1,4 +1,8 @@
+import { randomUUID } from 'node:crypto'
 import { afterAll, beforeAll, expect, test } from 'vitest'
+import type { MediaWork } from '../../media/work/types.ts'
+import { StudioRenderer } from '../../src/domains/media/studio/renders/renderer.ts'
+import { studioRenders } from '../../src/domains/media/studio/tables.ts'
 import { startApp, type App } from '../support/app.ts'
 import { beeps } from '../support/beeps.ts'
 import { PIXEL } from '../support/pixel.ts'
@@ -291,4 +295,44 @@ test('a rendering fails with the pointer of the layer, and makes no asset', asyn
     assetIds: [],
     error: expect.stringContaining('/pages/0/layers/0/text: No font of this server has these characters'),
   })
+})
+
+test('a rendering that takes too long ends as failed, says so, and uses no storage', async () => {
+  const { _id: id } = (await create(dataOf(text('fine')))).body.data
+  const done = await ended((await render(id)).body.data._id)
+  const row = await studioRenders.first(app.database, { id: done._id })
+  if (row === undefined) throw new Error('there is no rendering')
+  const { createdAt, updatedAt, ...rest } = row
+  const slow = { ...rest, id: randomUUID(), status: 'queued' as const, assetIds: [], finishedAt: null }
+  await studioRenders.insert(app.database, { ...slow, createdAt: new Date(createdAt), updatedAt: new Date(updatedAt) })
+  const hangs: Pick<MediaWork, 'render'> = {
+    render: (_scene, _output, _options, { signal } = {}) =>
+      new Promise((_resolve, reject) => {
+        const stop = () => reject(signal?.reason as Error)
+        if (signal?.aborted === true) stop()
+        else signal?.addEventListener('abort', stop, { once: true })
+      }),
+  }
+  const { intake, quota } = app.composition.services.assets
+  const { database, log, scratch } = app.node.resources
+  const { storage, turns } = app.composition.services
+  const mediaWork = () => Promise.resolve(hangs as MediaWork)
+  const parts = { clock: app.clock, database, mediaWork, scratch, storage, turns, intake, quota }
+  const usage = async () =>
+    (await world.as('ada').call('GET /api/assets/storage', { query: { workspaceId: world.id('acme') } })).body.data
+  const before = await usage()
+  const signal = new AbortController().signal
+  // It is not tried again, because that would take as long.
+  await new StudioRenderer({ ...parts, mostMs: 50 }).run(slow.id, {
+    signal,
+    last: false,
+    log,
+    progress: () => undefined,
+  })
+  expect(await ended(slow.id)).toMatchObject({
+    status: 'failed',
+    assetIds: [],
+    error: expect.stringMatching(/^The rendering took longer than .* minutes\. Render fewer pages at once\.$/),
+  })
+  expect(await usage()).toEqual(before)
 })

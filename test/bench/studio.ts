@@ -10,7 +10,9 @@
  * The sides alternate for several rounds; the figures are medians. Nothing is asserted. `ROUNDS` and `SECONDS` set the
  * length. Media work has niceness 0 in the first two, like the baseline, and its usual niceness in the third.
  */
+import { hash } from 'node:crypto'
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { readFile } from 'node:fs/promises'
 import { loadavg, tmpdir } from 'node:os'
 import { join } from 'node:path'
 import sharp from 'sharp'
@@ -76,12 +78,20 @@ function quoteCard(number: number): Scene {
   return sceneOf(buildProject(TEMPLATES['quote-card'], { values, seconds: 0, segments: [] }), new Map(), false)
 }
 
-async function render(work: MediaWork, scene: Scene, format: 'png' | 'mp4', signal?: AbortSignal): Promise<void> {
+let cards = 0
+/** A quote card that no other rendering of this run has. */
+const nextCard = (): Scene => quoteCard((cards += 1))
+
+/** @returns the first file */
+async function render(work: MediaWork, scene: Scene, format: 'png' | 'mp4', signal?: AbortSignal): Promise<Buffer> {
   const output = join(folder, `output-${(outputs += 1)}`)
   mkdirSync(output)
   writeFileSync(`${output}.json`, JSON.stringify(scene))
-  await work.render(`${output}.json`, output, { format, pages: scene.pages.map((_, index) => index) }, { signal })
+  const options = { format, pages: scene.pages.map((_, index) => index) }
+  const { files } = await work.render(`${output}.json`, output, options, { signal })
+  const bytes = await readFile(files[0]?.path ?? '')
   rmSync(output, { recursive: true })
+  return bytes
 }
 
 /** The bare ffmpeg command for the same file. */
@@ -120,12 +130,28 @@ async function compareSlideshows(work: MediaWork): Promise<void> {
 
 async function measureCards(work: MediaWork): Promise<void> {
   const rates: number[] = []
+  const pictures: Buffer[] = []
   for (let round = -1; round < ROUNDS; round += 1) {
-    const cards = Array.from({ length: CARDS }, (_, index) => quoteCard(index))
-    const seconds = await timed(() => Promise.all(cards.map((scene) => render(work, scene, 'png'))))
+    const scenes = Array.from({ length: CARDS }, nextCard)
+    const seconds = await timed(async () => {
+      pictures.push(...(await Promise.all(scenes.map((scene) => render(work, scene, 'png')))))
+    })
     if (round >= 0) rates.push((CARDS / seconds) * 60)
   }
-  console.log(`\n| quote cards a minute, ${CARDS} at once |\n|---|\n| **${median(rates).toFixed(0)}** |`)
+  await requireCards(pictures)
+  console.log(`\n| quote cards a minute, ${CARDS} at once; all ${pictures.length} pictures differ |\n|---|`)
+  console.log(`| **${median(rates).toFixed(0)}** |`)
+}
+
+/** Otherwise a cache would have been measured. @throws Error unless each picture is another whole card */
+async function requireCards(pictures: readonly Buffer[]): Promise<void> {
+  const seen = new Set<string>()
+  for (const bytes of pictures) {
+    const { data, info } = await sharp(bytes).raw().toBuffer({ resolveWithObject: true })
+    if (info.width !== 1080 || info.height !== 1080) throw new Error(`a card has ${info.width} × ${info.height} pixels`)
+    seen.add(hash('sha1', data))
+  }
+  if (seen.size !== pictures.length) throw new Error(`${pictures.length - seen.size} cards are the same as others`)
 }
 
 async function measureApi(): Promise<void> {
@@ -133,10 +159,7 @@ async function measureApi(): Promise<void> {
   const jobs = (signal: AbortSignal) => {
     const { long, quick } = work.stats()
     return [
-      ...Array.from(
-        { length: quick.concurrency * 2 },
-        (_, index) => () => render(work, quoteCard(index), 'png', signal),
-      ),
+      ...Array.from({ length: quick.concurrency * 2 }, () => () => render(work, nextCard(), 'png', signal)),
       ...Array.from({ length: long.concurrency * 2 }, () => () => render(work, slideshow(), 'mp4', signal)),
     ]
   }

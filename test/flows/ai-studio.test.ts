@@ -3,7 +3,6 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, beforeEach, expect, test } from 'vitest'
 import { runFfmpeg } from '../../media/testing/ffmpeg.ts'
-import { beeps } from '../support/beeps.ts'
 import { expectStatus, PostWorld } from '../support/post-world.ts'
 import { Sockets } from '../support/sockets.ts'
 import { waitFor } from '../support/wait.ts'
@@ -83,28 +82,19 @@ test('caption, post, transcript, subtitles, studio video, asset, publication', a
   expect(transcript).toMatchObject({ origin: 'subtitles', text: SPOKEN.join('\n') })
   expect(transcript.srt).toContain(`00:00:01,000 --> 00:00:02,000\n${SPOKEN[1]}`)
 
-  const box = { kind: 'text', left: 20, top: 200, width: 280, height: 100, fontSize: 20, color: '#ffffff' }
-  const layers = transcript.segments.map(
-    ({ endSeconds, startSeconds, text }: { endSeconds: number; startSeconds: number; text: string }) => ({
-      ...box,
-      text,
-      startSeconds,
-      endSeconds,
-    }),
-  )
-  const sound = { assetId: await upload('song.wav', 'audio/wav', beeps(2)) }
-  const pages = [{ width: 320, height: 320, background: '#203040', seconds: transcript.durationSeconds, layers }]
-  const { workspaceId } = world
-  const projectData = { schemaVersion: 1, pages, sound }
-  const project = await waitFor(
-    async () => {
-      const reply = await world.send('POST /api/studio/projects', {
-        body: { workspaceId, name: 'Greeting', projectData },
-      })
-      return reply.status === 201 ? reply.body.data : undefined
+  const made = await world.send('POST /api/studio/templates/{templateKey}/projects', {
+    path: { templateKey: 'subtitles' },
+    body: {
+      workspaceId: world.workspaceId,
+      name: 'Greeting',
+      values: { videoAssetId: assetId, transcriptId: transcript._id },
     },
-    { what: 'a project with an examined sound' },
+  })
+  const project = expectStatus(made, 201).data
+  const texts = project.projectData.pages.flatMap(({ layers }: { layers: { kind: string; text?: string }[] }) =>
+    layers.filter(({ kind }) => kind === 'text').map(({ text }) => text),
   )
+  expect(texts).toEqual(SPOKEN)
   const path = { id: project._id }
   const requested = await world.send('POST /api/studio/projects/{id}/render', { path, body: { format: 'mp4' } })
   const { _id: renderId } = expectStatus(requested, 202).data
@@ -121,7 +111,7 @@ test('caption, post, transcript, subtitles, studio video, asset, publication', a
     const { data } = (await world.send('GET /api/assets/{id}', { path: { id: videoId } })).body
     return data.duration === null ? undefined : data
   })
-  expect(video).toMatchObject({ name: 'Greeting.mp4', kind: 'video', width: 320, height: 320 })
+  expect(video).toMatchObject({ name: 'Greeting.mp4', kind: 'video', width: 1080, height: 1920 })
   expect(video.duration).toBeCloseTo(2, 0)
 
   expectStatus(await world.on(post._id, 'PATCH ', { body: { media: [{ assetId: videoId }] } }), 200)

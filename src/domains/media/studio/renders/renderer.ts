@@ -22,6 +22,8 @@ import { writeScene } from './scene-files.ts'
 type Dependencies = Pick<Foundation, 'clock' | 'database' | 'mediaWork' | 'scratch' | 'storage' | 'turns'> & {
   readonly intake: Intake
   readonly quota: Quota
+  /** How long a rendering can take; 30 minutes when absent. */
+  readonly mostMs?: number
 }
 
 interface Attempt {
@@ -35,7 +37,7 @@ interface Attempt {
 /** How long the storage reservation lasts while the files are stored. */
 const RESERVATION_MS = 30 * MINUTE
 /** The job has more time, so that the rendering says why it has failed. */
-const MOST_MINUTES = 30
+const MOST_MS = 30 * MINUTE
 /** The share of media work in the progress. The rest is for storing the files. */
 const WORK_SHARE = 0.9
 const EXTENSIONS: Readonly<Record<RenderFormat, string>> = { png: 'png', jpeg: 'jpg', webp: 'webp', mp4: 'mp4' }
@@ -86,12 +88,14 @@ export class StudioRenderer {
 
   /** @throws RenderError if it takes too long, because another attempt would, too */
   async #limited(row: RenderRow, signal: AbortSignal, report: (fraction: number) => void): Promise<void> {
-    const limit = AbortSignal.timeout(MOST_MINUTES * MINUTE)
+    const { mostMs = MOST_MS } = this.#dependencies
+    const limit = AbortSignal.timeout(mostMs)
     try {
       await this.#work(row, AbortSignal.any([signal, limit]), report)
     } catch (error) {
       if (!limit.aborted || signal.aborted) throw error
-      throw new RenderError(`The rendering took longer than ${MOST_MINUTES} minutes. Render fewer pages at once.`)
+      const minutes = Math.round((mostMs / MINUTE) * 10) / 10
+      throw new RenderError(`The rendering took longer than ${minutes} minutes. Render fewer pages at once.`)
     }
   }
 
