@@ -1,4 +1,5 @@
 import type { EntityManager } from '@mikro-orm/postgresql'
+import type { Caller } from './caller.ts'
 import type { Audience, EventData, EventType } from './event.ts'
 import type { JobDeclaration, JobOptions } from './job.ts'
 import type { Sql } from './sql.ts'
@@ -30,6 +31,8 @@ export interface RowToInsert {
  */
 export interface Turn {
   readonly workspaceId: string
+  /** Who requested the turn, and with what credential. Undefined for a system turn. */
+  readonly caller?: Pick<Caller, 'userId' | 'via'> | undefined
   /** SQL inside the transaction. Rows buffered by `insert` are written before it runs. */
   readonly sql: Sql
   /** The unit of work inside the transaction, flushed when the turn ends. */

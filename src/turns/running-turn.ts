@@ -24,6 +24,7 @@ export interface JobOutlet {
  */
 export class RunningTurn implements Turn {
   readonly workspaceId: string
+  readonly caller: Turn['caller']
   readonly sql: TurnSql
   /** Rows to insert. */
   readonly own = new PendingRows()
@@ -42,6 +43,7 @@ export class RunningTurn implements Turn {
 
   constructor(options: {
     readonly workspaceId: string
+    readonly caller?: Turn['caller']
     readonly batch: Batch
     readonly memory: ActivationMemory
     readonly jobs: JobOutlet
@@ -51,6 +53,7 @@ export class RunningTurn implements Turn {
     readonly at: string
   }) {
     this.workspaceId = options.workspaceId
+    this.caller = options.caller
     this.at = options.at
     this.#batch = options.batch
     this.#memory = options.memory

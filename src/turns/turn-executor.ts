@@ -275,6 +275,7 @@ export class TurnExecutor implements ActorHost {
     const payload = command.payload as TurnPayload
     const turn = new RunningTurn({
       workspaceId,
+      caller: payload.kind === 'operation' ? payload.context.caller : undefined,
       batch,
       memory,
       seq,

@@ -66,6 +66,17 @@ export const ai = [
   'create index ai_transcripts_by_workspace on ai_transcripts (workspace_id, id)',
   'create index ai_transcripts_by_asset on ai_transcripts (asset_id, id)',
   `
+    create table ai_texts (
+      id uuid primary key,
+      workspace_id uuid not null references workspaces (id) on delete cascade,
+      ai_job_id uuid not null,
+      model text not null,
+      prints text[] not null,
+      created_at timestamptz not null
+    )`,
+  'create index ai_texts_by_workspace on ai_texts (workspace_id, id)',
+  'create index ai_texts_by_print on ai_texts using gin (prints)',
+  `
     create table ai_connections (
       workspace_id uuid primary key references workspaces (id) on delete cascade,
       base_url text not null,

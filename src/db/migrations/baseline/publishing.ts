@@ -20,6 +20,7 @@ export const publishing = [
       idea_id uuid,
       occurrence text,
       approval jsonb,
+      text_origin jsonb,
       version integer not null,
       view json not null,
       search_text text not null,
@@ -48,6 +49,7 @@ export const publishing = [
       snapshot jsonb not null,
       author_id uuid,
       kind text not null,
+      text_origin jsonb,
       created_at timestamptz not null,
       constraint post_versions_number_key unique (post_id, version)
     )`,
@@ -206,6 +208,7 @@ export const publishing = [
       starts_from text,
       ends_before text,
       template jsonb not null,
+      text_release jsonb,
       made_until text not null,
       made_count integer not null,
       missed_count integer not null default 0,

@@ -1,3 +1,4 @@
+import type { Report } from '../../../jobs/while-wanted.ts'
 import type { Sql } from '../../../core/sql.ts'
 import type { PlatformDirectory } from '../../../platforms/directory.ts'
 import { findAssets, postFiles } from '../assets/index.ts'
@@ -7,6 +8,7 @@ import { ProviderError, type AssetFacts } from './providers/provider.ts'
 import type { Providers } from './providers/providers.ts'
 import type { AiJobRow } from './tables.ts'
 import { composed, fit } from './text/fit.ts'
+import { newPrints } from './written/prints.ts'
 import { polish, type CaptionDraft } from './text/polish.ts'
 
 interface Dependencies {
@@ -25,7 +27,7 @@ export class CaptionWriter {
   }
 
   /** @throws ProviderError */
-  async write(row: AiJobRow, signal: AbortSignal, report: (fraction: number) => void): Promise<AiOutcome> {
+  async write(row: AiJobRow, signal: AbortSignal, report: Report): Promise<AiOutcome> {
     const { past, providers } = this.#dependencies
     const { model, request, workspaceId } = row
     const provider = await providers.texts(row)
@@ -33,7 +35,11 @@ export class CaptionWriter {
     report(0.1)
     const { settings, text, variantCount } = request
     const subject = { text, asset, past: style }
-    const written = await provider.captions({ subject, settings, variantCount, model }, signal)
+    const written = await provider.captions(
+      { subject, settings, variantCount, model },
+      signal,
+      ({ count, text: partial }) => report(0.1 + 0.8 * Math.min(1, count / (variantCount + 1)), partial),
+    )
     report(0.9)
     const drafts = different(written.drafts.flatMap((draft) => polish(draft, settings, text ?? '') ?? []))
     if (drafts.length === 0) {
@@ -42,6 +48,8 @@ export class CaptionWriter {
         false,
       )
     }
+    // What the model has repeated of the workspace's own words is not its text.
+    const given = [text ?? '', asset?.altText ?? '', asset?.name ?? '', style.closing ?? '', ...style.examples]
     const origin = { origin: provider.origin, model, promptVersion: written.promptVersion }
     const captions = await this.#adapt(row, drafts, origin)
     return {
@@ -51,6 +59,12 @@ export class CaptionWriter {
       style: null,
       transcript: null,
       ignoredSettings: written.ignoredSettings,
+      ...(provider.origin === 'model' && {
+        prints: newPrints(
+          captions.flatMap(({ content, title }) => [content, title ?? '']),
+          given,
+        ),
+      }),
     }
   }
 

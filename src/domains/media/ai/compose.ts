@@ -11,6 +11,7 @@ import { Providers } from './providers/providers.ts'
 import { AiReader } from './reader.ts'
 import { AiRequests } from './requests.ts'
 import { AiRunner } from './runner.ts'
+import { WrittenTexts } from './written/written-texts.ts'
 import { Transcriber } from './transcripts/transcriber.ts'
 
 declare module '../../../core/services.ts' {
@@ -25,10 +26,11 @@ export function composeAi(
   {
     analytics,
     ledger,
+    modelTexts,
     plans,
     socialAccounts,
     workspaces,
-  }: Pick<Services, 'analytics' | 'ledger' | 'plans' | 'socialAccounts' | 'workspaces'>,
+  }: Pick<Services, 'analytics' | 'ledger' | 'modelTexts' | 'plans' | 'socialAccounts' | 'workspaces'>,
 ) {
   const { clock, config, database, turns } = foundation
   const outgoing = Outgoing.of(config.ALLOW_PRIVATE_ADDRESSES)
@@ -40,7 +42,9 @@ export function composeAi(
   const spending = new AiSpending(plans)
   const past = new PastReader(database)
   const captions = new CaptionWriter({ database, directory: socialAccounts.directory, past, providers })
-  const requests = new AiRequests({ clock, ledger, plans, providers, spending })
+  const written = new WrittenTexts(clock)
+  modelTexts.provide(written)
+  const requests = new AiRequests({ clock, ledger, plans, providers, spending, written })
   workspaces.service.onDelete((turn) => requests.cancelAll(turn))
   const ai = {
     requests,

@@ -17,6 +17,7 @@ const SETTINGS: AiSettingsData = {
   emoji: 'few',
   model: null,
   creditLimitPerMonth: null,
+  autoPublishModelText: false,
 }
 
 /** Prompt injections. Each is tried in every field that takes text. */

@@ -8,8 +8,8 @@ const sources = readdirSync(FOLDER, { recursive: true, encoding: 'utf8' }).filte
   (path) => path.endsWith('.ts') && !path.endsWith('.test.ts'),
 )
 
-/** What the domain uses of posts and figures. None of it writes. */
-const READS = ['publishedTexts', 'PlatformStatistics', 'PlatformStatsData']
+/** What the domain uses of posts and figures, and what it tells posts. None of it writes. */
+const READS = ['ModelTexts', 'publishedTexts', 'PlatformStatistics', 'PlatformStatsData']
 
 test('nothing in this domain can write or publish a post', () => {
   const used = sources.flatMap((path) => {

@@ -20,6 +20,8 @@ export type AiOutcome =
       readonly style: StyleData | null
       readonly transcript: NewTranscriptRow | null
       readonly analysis?: AnalysisData
+      /** Fingerprints of the texts that a model wrote. */
+      readonly prints?: readonly string[]
       readonly ignoredSettings: readonly IgnoredSetting[]
     }
   | { readonly state: 'failed'; readonly error: string }

@@ -26,6 +26,7 @@ import { aiCaptions, aiJobs, aiTranscripts, type AiJobRow, type AiRequest } from
 import { LEAST_POSTS } from './text/style.ts'
 import { SECONDS_PER_CREDIT } from './transcripts/transcriber.ts'
 import { jobView } from './views.ts'
+import type { WrittenTexts } from './written/written-texts.ts'
 
 /** The price of a derived style. A caption costs one credit. */
 const STYLE_CREDITS = 1
@@ -39,6 +40,7 @@ interface Dependencies {
   readonly plans: PlanService
   readonly providers: Providers
   readonly spending: AiSpending
+  readonly written: WrittenTexts
 }
 
 interface NewJob {
@@ -151,7 +153,7 @@ export class AiRequests {
       return
     }
     const now = this.#dependencies.clock.now()
-    const { analysis = null, captions, creditsUsed, ignoredSettings, style, transcript } = outcome
+    const { analysis = null, captions, creditsUsed, ignoredSettings, prints = [], style, transcript } = outcome
     const { assetId } = row
     if (assetId !== null && (await findAssets(turn.sql, turn.workspaceId, [assetId])).length === 0) {
       await this.#end(turn, row, { state: 'failed', error: 'The asset was deleted.' })
@@ -168,6 +170,7 @@ export class AiRequests {
         captions.map((caption) => ({ ...caption, hashtags: [...caption.hashtags], ...of, assetId, id: uuidv7(now) })),
       )
     }
+    await this.#dependencies.written.add(turn, row, prints)
     await this.#end(turn, row, { state: 'done', creditsUsed, style, analysis, ignoredSettings: [...ignoredSettings] })
   }
 

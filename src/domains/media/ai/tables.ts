@@ -128,6 +128,24 @@ const AiTranscript = defineEntity({
   },
 })
 
+/** What a model wrote for a workspace, as fingerprints. It outlives its job and its asset, so that posts stay marked. */
+const AiText = defineEntity({
+  name: 'AiText',
+  tableName: 'ai_texts',
+  indexes: [
+    { name: 'ai_texts_by_workspace', properties: ['workspaceId', 'id'] },
+    { name: 'ai_texts_by_print', expression: 'create index ai_texts_by_print on ai_texts using gin (prints)' },
+  ],
+  properties: {
+    id: p.uuid().primary(),
+    workspaceId: inWorkspace('ai_texts_workspace_id_fkey'),
+    aiJobId: p.uuid(),
+    model: p.text(),
+    prints: p.array().columnType('text[]'),
+    createdAt: timestamp(),
+  },
+})
+
 /** The provider of models that a workspace has configured. */
 const AiConnection = defineEntity({
   name: 'AiConnection',
@@ -150,9 +168,10 @@ const AiConnection = defineEntity({
 export const aiJobs = table(AiJob)
 export const aiConnections = table(AiConnection)
 export const aiCaptions = table(AiCaption)
+export const aiTexts = table(AiText)
 export const aiTranscripts = table(AiTranscript)
 export type AiJobRow = Row<typeof AiJob>
 export type CaptionRow = Row<typeof AiCaption>
 export type TranscriptRow = Row<typeof AiTranscript>
 export type AiConnectionRow = Row<typeof AiConnection>
-export const aiEntities = [AiJob, AiCaption, AiTranscript, AiConnection]
+export const aiEntities = [AiJob, AiCaption, AiTranscript, AiText, AiConnection]

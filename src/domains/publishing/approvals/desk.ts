@@ -3,7 +3,9 @@ import { Conflict, Forbidden, NotFound } from '../../../core/errors.ts'
 import type { Turn } from '../../../core/turn.ts'
 import type { WorkspaceLogs } from '../../../core/workspace-logs.ts'
 import {
+  approvedByPerson,
   canAct,
+  isPerson,
   loadPost,
   notPossible,
   postsInReview,
@@ -101,7 +103,7 @@ export class ApprovalDesk {
     }
     const kind = 'userId' in decider ? 'member' : 'guest'
     const decided = this.#reviews.decided(open, { ...decider, ...decisionOf(input), kind })
-    const after = await this.#after(turn, flow, decided, input)
+    const after = this.#signed(turn, decider, input, await this.#after(turn, flow, decided, input))
     return this.#save(turn, before, after, { decision: input.decision, stage: approval.stageName, kind })
   }
 
@@ -146,7 +148,12 @@ export class ApprovalDesk {
     const open = requireOpen(before)
     const flow = await requireFlow(turn)
     const decided = this.#reviews.decided(open, { userId, decision, comment: reason, kind: 'override' })
-    const after = await this.#after(turn, flow, decided, { decision, comment: reason })
+    const after = this.#signed(
+      turn,
+      { userId },
+      { decision },
+      await this.#after(turn, flow, decided, { decision, comment: reason }),
+    )
     return this.#save(turn, before, after, { decision, reason, stage: open.post.approval.stageName })
   }
 
@@ -232,6 +239,18 @@ export class ApprovalDesk {
     const closed = this.#reviews.close(decided, { status, message })
     await notifyAuthors(turn, closed)
     return closed
+  }
+
+  /** An approval of a person also decides that texts of models are published. That with an API key does not. */
+  #signed(
+    turn: Turn,
+    decider: Decider,
+    { decision }: Pick<DecisionInputData, 'decision'>,
+    loaded: LoadedPost,
+  ): LoadedPost {
+    const isGuest = !('userId' in decider)
+    if (decision !== 'approve' || !(isGuest || isPerson(turn))) return loaded
+    return approvedByPerson(loaded, isGuest ? null : decider.userId, new Date(this.#clock.now()).toISOString())
   }
 
   /** Asks the stage anew, because members may have changed since the post was last written. */

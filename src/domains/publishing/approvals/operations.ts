@@ -3,7 +3,14 @@ import { Conflict, Forbidden, NotFound } from '../../../core/errors.ts'
 import { from, operation, owner } from '../../../core/operation.ts'
 import { ok } from '../../../core/reply.ts'
 import { Envelope } from '../../../core/schema.ts'
-import { AccountNotUsable, PlatformRefusesPost, PostNotPossible, PostPath, PostView } from '../posts/index.ts'
+import {
+  AccountNotUsable,
+  ModelTextNotReleased,
+  PlatformRefusesPost,
+  PostNotPossible,
+  PostPath,
+  PostView,
+} from '../posts/index.ts'
 import { NoApprovalFlow, PingedRecently } from './errors.ts'
 import { ApprovalChangesView, BoardQuery, BoardView, DecisionInput, ResolveInput, ResolvePath } from './schemas.ts'
 
@@ -65,7 +72,7 @@ export const decideApproval = operation({
   path: PostPath,
   body: DecisionInput,
   returns: { 200: Envelope(PostView) },
-  errors: [NotFound, Forbidden, Conflict, PostNotPossible, NoApprovalFlow],
+  errors: [NotFound, Forbidden, Conflict, PostNotPossible, NoApprovalFlow, ModelTextNotReleased],
   example: { ...EXAMPLE_PATH, body: { decision: 'approve' } },
   handle: async ({ approvals, body, caller: { userId }, path, turn }) =>
     ok('Decision recorded', await approvals.desk.decide(turn, path.id, { userId }, body)),
@@ -107,7 +114,7 @@ export const releasePost = operation({
   turn: true,
   path: PostPath,
   returns: { 200: Envelope(PostView) },
-  errors: [NotFound, PostNotPossible, PlatformRefusesPost, AccountNotUsable],
+  errors: [NotFound, PostNotPossible, PlatformRefusesPost, AccountNotUsable, ModelTextNotReleased],
   example: EXAMPLE_PATH,
   handle: async ({ approvals, path, turn }) => ok('Post released', await approvals.desk.release(turn, path.id)),
 })
@@ -122,7 +129,7 @@ export const resolveApprovalStage = operation({
   path: ResolvePath,
   body: ResolveInput,
   returns: { 200: Envelope(PostView) },
-  errors: [NotFound, PostNotPossible, NoApprovalFlow],
+  errors: [NotFound, PostNotPossible, NoApprovalFlow, ModelTextNotReleased],
   example: {
     path: { workspaceId: EXAMPLE.workspaceId, postId: EXAMPLE.postId },
     body: { reason: 'The client approved it by phone.' },

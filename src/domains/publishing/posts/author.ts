@@ -18,6 +18,8 @@ import type { NewPostInput, PostBody, PostChangeInput, PostData } from './schema
 import { snapshotOf } from './snapshot.ts'
 import { statusOfPost } from './state.ts'
 import { insertPost, loadPost, savePost, type LoadedPost } from './store.ts'
+import { released } from './text-origin/release.ts'
+import type { TextOrigins } from './text-origin/text-origins.ts'
 import { postSegments, postVersions, type TargetRow, type VersionKind } from './tables.ts'
 import { anyOf } from '../../../db/condition.ts'
 import type { PlannedTime } from './time.ts'
@@ -51,6 +53,7 @@ interface AuthorNeeds {
   readonly times: NewPostTimes
   readonly room: RoomPlanner
   readonly approvals: Provided<ApprovalGate>
+  readonly origins: TextOrigins
   readonly edits: PublishedEdits
   readonly quota: PostQuota
   readonly settings: AuthorSettings
@@ -69,17 +72,19 @@ export class PostAuthor {
   readonly #times: NewPostTimes
   readonly #room: RoomPlanner
   readonly #approvals: Provided<ApprovalGate>
+  readonly #origins: TextOrigins
   readonly #edits: PublishedEdits
   readonly #quota: PostQuota
   readonly #settings: AuthorSettings
 
-  constructor({ approvals, checks, clock, edits, quota, room, settings, times }: AuthorNeeds) {
+  constructor({ approvals, checks, clock, edits, origins, quota, room, settings, times }: AuthorNeeds) {
     this.#settings = settings
     this.#clock = clock
     this.#checks = checks
     this.#times = times
     this.#room = room
     this.#approvals = approvals
+    this.#origins = origins
     this.#edits = edits
     this.#quota = quota
   }
@@ -161,6 +166,7 @@ export class PostAuthor {
       occurrence: origin.series?.occurrence ?? null,
       ideaId: origin.ideaId ?? null,
       approval: null,
+      textOrigin: await this.#origins.of(turn, body, untimed),
       version: 1,
       createdBy: origin.userId,
       deletedAt: null,
@@ -173,7 +179,7 @@ export class PostAuthor {
       target.scheduledAt === null ? target : { ...target, status: 'scheduled' as const },
     )
     reservationsOf(turn).change([], targets)
-    return { post, targets }
+    return this.#origins.checked(turn, { post, targets })
   }
 
   /** Writes a prepared post and plans its publication. @throws AppError plan_limit_reached */
@@ -197,8 +203,9 @@ export class PostAuthor {
       userId,
       publishNow,
     })
-    const view = insertPost(turn, made, postCreated)
-    this.addVersion(turn, made, { kind: 'created', authorId: userId, at })
+    const stored = await released(turn, made)
+    const view = insertPost(turn, stored, postCreated)
+    this.addVersion(turn, stored, { kind: 'created', authorId: userId, at })
     turn.audit({ kind: 'post', id: post.id })
     return view
   }
@@ -244,7 +251,8 @@ export class PostAuthor {
     const at = new Date(this.#clock.now()).toISOString()
     const after = { post: { ...post, version: before.post.version + 1, updatedAt: at }, targets }
     const view = await savePost(turn, before, after)
-    this.addVersion(turn, after, { kind, authorId, at })
+    const stored = { ...after, post: { ...after.post, textOrigin: view.textOrigin } }
+    this.addVersion(turn, stored, { kind, authorId, at })
     turn.audit({ kind: 'post', id: post.id })
     return view
   }
@@ -254,7 +262,7 @@ export class PostAuthor {
     loaded: LoadedPost,
     { at, authorId, kind }: { kind: VersionKind; authorId: string | null; at: string },
   ): void {
-    const { id: postId, version, workspaceId } = loaded.post
+    const { id: postId, textOrigin, version, workspaceId } = loaded.post
     turn.insert(postVersions, {
       id: uuidv7(this.#clock.now()),
       workspaceId,
@@ -263,6 +271,7 @@ export class PostAuthor {
       snapshot: snapshotOf(loaded),
       authorId,
       kind,
+      textOrigin,
       createdAt: at,
     })
   }
@@ -286,6 +295,7 @@ export class PostAuthor {
     const edited: PostFacts = {
       ...post,
       body,
+      textOrigin: await this.#origins.after(turn, before, body, wanted),
       labels: input.labels ?? post.labels,
       lateMinutes,
       ...timesOf(time),

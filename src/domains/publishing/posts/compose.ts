@@ -21,6 +21,8 @@ import { LEASE } from './publication/lease.ts'
 import { PostFigures } from './numbers/analytics.ts'
 import { PostMetrics } from './numbers/metrics.ts'
 import { UpcomingPosts } from './numbers/upcoming.ts'
+import type { ModelTexts } from './text-origin/model-texts.ts'
+import { TextOrigins } from './text-origin/text-origins.ts'
 import { MediaSources } from './publication/media-source.ts'
 import { PublicationOutcomes } from './publication/outcomes.ts'
 import { PublicationPace } from './publication/pace.ts'
@@ -50,6 +52,7 @@ import { PostQueues } from './slots/queues.ts'
 declare module '../../../core/services.ts' {
   interface Services {
     readonly posts: ReturnType<typeof composePosts>['services']['posts']
+    readonly modelTexts: ReturnType<typeof composePosts>['services']['modelTexts']
   }
 }
 
@@ -74,12 +77,15 @@ export function composePosts(
   const times = new NewPostTimes(room, slots)
   const settings = new AuthorSettings(checks)
   const quota = new PostQuota(plans, clock)
+  const modelTexts = new Provided<ModelTexts>('texts of models')
+  const origins = new TextOrigins(modelTexts, approvals)
   const author = new PostAuthor({
     clock,
     checks,
     times,
     room,
     approvals,
+    origins,
     edits: remoteDesk,
     quota,
     settings,
@@ -89,7 +95,7 @@ export function composePosts(
   const validation = new PostValidation({ sql, clock, checks, times, settings, quota })
   const { seriesRunner, seriesWatch, ...series } = composeSeries(
     { sql, clock, turns },
-    { author, checks, plans, room, validation, workspaces },
+    { author, checks, origins, plans, room, validation, workspaces },
   )
   const upcoming = new UpcomingPosts(sql, clock)
   assets.uses.register(assetUses)
@@ -107,6 +113,8 @@ export function composePosts(
   socialAccounts.limits.registerUse(planUse)
   return {
     services: {
+      /** Set by the domain of AI. */
+      modelTexts,
       posts: {
         /** Set by the domain of approvals. */
         approvals,

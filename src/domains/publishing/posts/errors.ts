@@ -35,6 +35,15 @@ export const BulkRefused = defineError({
   fix: 'Correct the rows, or send `partial: true` to create the others.',
 })
 
+export const ModelTextNotReleased = defineError({
+  code: 'model_text_not_released',
+  status: 409,
+  message: 'A model wrote text of this post, so an API key cannot publish it by itself.',
+  cause:
+    'The text is, or contains, a text that a model wrote for the workspace (`textOrigin` of the post). Nobody has scheduled or approved it in a login session. `details` has the AI jobs and the models.',
+  fix: 'Save it as a draft, and let a member schedule, publish or approve it in a login session. Or set `autoPublishModelText` with PATCH /api/workspaces/{workspaceId}/ai-settings.',
+})
+
 export const QueueFull = defineError({
   code: 'queue_full',
   status: 409,

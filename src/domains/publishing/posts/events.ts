@@ -29,6 +29,7 @@ const EXAMPLE_POST: PostData = {
   ideaId: null,
   createdBy: EXAMPLE.userId,
   approval: null,
+  textOrigin: null,
   targets: [
     {
       _id: EXAMPLE.targetId,

@@ -11,14 +11,28 @@ import { from, operation, owner } from '../../../core/operation.ts'
 import { pageRequest } from '../../../core/page.ts'
 import { accepted, created, done, ok, storedList } from '../../../core/reply.ts'
 import { Done, Envelope, ListOf } from '../../../core/schema.ts'
-import { AccountNotUsable, BudgetExceeded, PlatformRefusesPost, PostNotPossible, QueueFull } from './errors.ts'
+import {
+  AccountNotUsable,
+  BudgetExceeded,
+  ModelTextNotReleased,
+  PlatformRefusesPost,
+  PostNotPossible,
+  QueueFull,
+} from './errors.ts'
 import { DeletePostQuery } from './remote/schemas.ts'
 import { NewPost, PostChange, PostCheck, PostListQuery, PostPath, PostView, Reschedule } from './schemas.ts'
 
 const { accountId, postId, workspaceId } = EXAMPLE
 const EXAMPLE_PATH = { path: { id: postId } }
 const EXAMPLE_BODY = { workspaceId, content: 'We are live on Friday at noon.', targets: [{ accountId }] }
-const SCHEDULING = [ValidationFailed, PlatformRefusesPost, AccountNotUsable, PostNotPossible, BudgetExceeded] as const
+const SCHEDULING = [
+  ValidationFailed,
+  PlatformRefusesPost,
+  AccountNotUsable,
+  PostNotPossible,
+  BudgetExceeded,
+  ModelTextNotReleased,
+] as const
 
 export const listPosts = operation({
   route: 'GET /api/posts',
@@ -38,7 +52,7 @@ export const createPost = operation({
   route: 'POST /api/posts',
   summary: 'Create a post',
   description:
-    'Set `scheduledFor` to publish the post at that time, `queue` to publish it at the next free slot, or `publishNow` to publish it immediately. Without any of these, the post is a draft. With `recurrence`, the post repeats, and each occurrence is a separate post. What the request leaves out comes from your publishing settings: the time zone, the first comment (at accounts that take comments), and campaign parameters in links. The reply shows them. If platforms would refuse the post, `details.targets` of the error lists them.',
+    'Set `scheduledFor` to publish the post at that time, `queue` to publish it at the next free slot, or `publishNow` to publish it immediately. Without any of these, the post is a draft. With `recurrence`, the post repeats, and each occurrence is a separate post. What the request leaves out comes from your publishing settings: the time zone, the first comment (at accounts that take comments), and campaign parameters in links. The reply shows them. If platforms would refuse the post, `details.targets` of the error lists them. With an API key, a post whose text a model wrote for the workspace can only be a draft or go into review, unless the AI settings allow more.',
   access: 'posts:write',
   workspace: from.body('workspaceId'),
   turn: true,
@@ -190,7 +204,7 @@ export const retryPost = operation({
   turn: true,
   path: PostPath,
   returns: { 200: Envelope(PostView) },
-  errors: [NotFound, PostNotPossible],
+  errors: [NotFound, PostNotPossible, ModelTextNotReleased],
   example: EXAMPLE_PATH,
   handle: async ({ path, posts, turn }) => ok('Post is retried', await posts.actions.retry(turn, path.id)),
 })

@@ -19,6 +19,7 @@ import { PostApproval } from './approval/schemas.ts'
 import { TargetStatusSchema } from './state.ts'
 import { TimeAdjustment } from './calendar/schemas.ts'
 import { Exdates, MaybeOccurrence, Rdates, Rrule, variationsInput } from './series/input.ts'
+import { PostTextOrigin } from './text-origin/schemas.ts'
 import { QueueWish } from './slots/wish.ts'
 
 /** The longest text of any platform, with room for a long Facebook post. */
@@ -279,6 +280,9 @@ export const PostView = named(
     createdBy: Type.String({ ...Id, description: 'The author' }),
     approval: Type.Union([PostApproval, Type.Null()], {
       description: 'Where the post stands in the approval flow. Null if it was never submitted',
+    }),
+    textOrigin: Type.Union([PostTextOrigin, Type.Null()], {
+      description: 'Set if a model wrote text of the post. Null otherwise',
     }),
     targets: Type.Array(PlatformPost, { description: 'One for each account' }),
   }),

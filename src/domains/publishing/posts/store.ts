@@ -8,6 +8,7 @@ import { loadOf } from './reservations/load.ts'
 import { reservationsOf } from './reservations/turn-reservations.ts'
 import { postUpdated } from './events.ts'
 import type { PostData, PostView } from './schemas.ts'
+import { released } from './text-origin/release.ts'
 import { statusOfPost } from './state.ts'
 import { posts, postTargets, type Post, type PostRow, type TargetRow } from './tables.ts'
 import type { NewRow } from '../../../db/row.ts'
@@ -66,9 +67,10 @@ export function insertPost(turn: Turn, made: LoadedPost, created: EventType<type
 /**
  * Writes the changes of a post and its targets. Targets that are missing in `after` are deleted.
  * @returns the new view
+ * @throws AppError model_text_not_released
  */
 export async function savePost(turn: Turn, before: LoadedPost, changed: LoadedPost): Promise<PostData> {
-  const after = withLoads(changed, before)
+  const after = await released(turn, withLoads(changed, before))
   reservationsOf(turn).change(before.targets, after.targets)
   const old = new Map(before.targets.map((target) => [target.id, target]))
   const { id, ...row } = rowOf(after.post, after.targets)

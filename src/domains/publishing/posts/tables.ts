@@ -10,6 +10,7 @@ import type { PostApprovalData } from './approval/schemas.ts'
 import type { PostBody, PostData, TargetOverride } from './schemas.ts'
 import type { LoggedCall } from '../../../platforms/http/platform-http.ts'
 import type { TargetStatus } from './state.ts'
+import type { PostTextOriginData } from './text-origin/schemas.ts'
 
 const inWorkspace = (name: string) => references(Workspace, { name, onDelete: 'cascade' })
 const texts = () => p.array().columnType('text[]').defaultRaw(`'{}'`)
@@ -86,6 +87,8 @@ export const Post = defineEntity({
     occurrence: p.text().nullable(),
     /** Null if the post was never submitted for approval. */
     approval: p.json<PostApprovalData>().nullable(),
+    /** Null if no model wrote a text of it. */
+    textOrigin: p.json<PostTextOriginData>().nullable(),
     /** The number of the newest version of the content. */
     version: p.integer(),
     /** The post as the API shows it. Written with each change, so that lists need no joins and no parsing. */
@@ -267,6 +270,7 @@ export const PostVersion = defineEntity({
     /** Null for the service. */
     authorId: p.uuid().nullable(),
     kind: p.text().$type<VersionKind>(),
+    textOrigin: p.json<PostTextOriginData>().nullable(),
     createdAt: timestamp(),
   },
 })

@@ -33,6 +33,7 @@ export function postView(post: PostFacts & Pick<PostRow, 'status'>, targets: rea
     ideaId: post.ideaId,
     createdBy: post.createdBy,
     approval: post.approval,
+    textOrigin: post.textOrigin,
     targets: targets.map(targetView),
   }
 }

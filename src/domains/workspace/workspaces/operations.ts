@@ -96,6 +96,8 @@ export const deleteWorkspace = operation({
 export const updateAiSettings = operation({
   route: 'PATCH /api/workspaces/{workspaceId}/ai-settings',
   summary: 'Update the AI settings of a workspace',
+  description:
+    'They apply to AI jobs that are requested from now on. `autoPublishModelText` decides whether API keys publish texts of models without a person. What was scheduled by this rule stays scheduled when it is switched off.',
   access: 'workspace:manage',
   workspace: from.path('workspaceId'),
   turn: true,
@@ -114,6 +116,7 @@ export const updateAiSettings = operation({
       emoji: 'none',
       model: null,
       creditLimitPerMonth: 200,
+      autoPublishModelText: false,
     },
   },
   handle: async ({ turn, member, body, ifMatch, workspaces }) =>

@@ -48,6 +48,10 @@ const aiSettings = {
       description: 'AI credits that the workspace can use in a month of its owner’s subscription. Null for no limit',
     }),
   ),
+  autoPublishModelText: Type.Boolean({
+    description:
+      'Whether API keys and automation can schedule and publish posts whose text a model wrote. Otherwise a member must schedule, publish or approve them in a login session',
+  }),
 }
 
 const AiSettings = named(
@@ -64,6 +68,7 @@ export const AI_DEFAULTS: AiSettingsData = {
   emoji: 'few',
   model: null,
   creditLimitPerMonth: null,
+  autoPublishModelText: false,
 }
 
 export const AiSettingsChange = Input(
@@ -75,6 +80,7 @@ export const AiSettingsChange = Input(
     emoji: Type.Optional(aiSettings.emoji),
     model: Type.Optional(aiSettings.model),
     creditLimitPerMonth: Type.Optional(aiSettings.creditLimitPerMonth),
+    autoPublishModelText: Type.Optional(aiSettings.autoPublishModelText),
   },
   { minProperties: 1 },
 )

@@ -1,9 +1,12 @@
+import type { Report } from '../../../../jobs/while-wanted.ts'
 import { AppError } from '../../../../core/error.ts'
 import type { PlatformStatistics } from '../../../publishing/analytics/index.ts'
 import type { AiOutcome } from '../outcome.ts'
 import { ProviderError } from '../providers/provider.ts'
+import { MOST_SENTENCES } from '../providers/prompts.ts'
 import type { Providers } from '../providers/providers.ts'
 import type { AiJobRow } from '../tables.ts'
+import { newPrints } from '../written/prints.ts'
 import { keepProven } from './check.ts'
 import { factsOf } from './facts.ts'
 
@@ -21,7 +24,7 @@ export class Analyst {
   }
 
   /** @throws ProviderError */
-  async write(row: AiJobRow, signal: AbortSignal, report: (fraction: number) => void): Promise<AiOutcome> {
+  async write(row: AiJobRow, signal: AbortSignal, report: Report): Promise<AiOutcome> {
     const { model, request } = row
     const provider = await this.#dependencies.providers.texts(row)
     const stats = await this.#stats(row)
@@ -31,7 +34,9 @@ export class Analyst {
     }
     report(0.2)
     const task = { facts, question: request.text, settings: request.settings, model }
-    const { ignoredSettings, promptVersion, sentences } = await provider.analysis(task, signal)
+    const { ignoredSettings, promptVersion, sentences } = await provider.analysis(task, signal, ({ count, text }) =>
+      report(0.2 + 0.7 * Math.min(1, count / (MOST_SENTENCES + 1)), text),
+    )
     report(0.9)
     const kept = keepProven(sentences, facts)
     if (kept.length === 0) {
@@ -58,6 +63,12 @@ export class Analyst {
         promptVersion,
       },
       ignoredSettings,
+      ...(provider.origin === 'model' && {
+        prints: newPrints(
+          kept.map((sentence) => sentence.text),
+          facts.map(({ statement }) => statement),
+        ),
+      }),
     }
   }
 

@@ -22,7 +22,7 @@ const settings = { tone: 'dry', language: 'en', hashtagCount: 0, bannedWords: []
 const task = {
   facts: [],
   question: null,
-  settings: { ...settings, bannedWords: [], creditLimitPerMonth: null },
+  settings: { ...settings, bannedWords: [], creditLimitPerMonth: null, autoPublishModelText: false },
   model: 'own',
 }
 

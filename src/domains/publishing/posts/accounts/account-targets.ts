@@ -7,6 +7,7 @@ import { sql as raw } from 'kysely'
 import type { AccountPosts, DuePost } from '../../../social/accounts/index.ts'
 import type { ApprovalGate } from '../approval/gate.ts'
 import { timeOfPost } from '../author.ts'
+import { released } from '../text-origin/release.ts'
 import { calledTargets } from '../called.ts'
 import { act, canAct, scheduled, timed } from '../planning.ts'
 import { PROBLEMS } from '../publication/problems.ts'
@@ -98,9 +99,11 @@ export class AccountTargets implements AccountPosts {
         return place(turn, target, { time, lateMinutes, at })
       }
     }
-    await this.#each(turn, accountId, ['cancelled'], again, (before, after) =>
-      approvals.changed(turn, { before, after, userId: before.post.createdBy, publishNow: false }),
-    )
+    await this.#each(turn, accountId, ['cancelled'], again, async (before, after) => {
+      const change = { before, after, userId: before.post.createdBy, publishNow: false }
+      // A post must not keep its account from being connected.
+      return released(turn, await approvals.changed(turn, change), true)
+    })
     await this.#each(turn, accountId, ['unconfirmed'], () => (target) => {
       const plan = target.plan + 1
       tryAgainAt(turn, now)

@@ -10,6 +10,7 @@ import type { Occurrence } from '../calendar/recurrence.ts'
 import { canonicalJson } from '../changes/snapshot.ts'
 import type { PostChecks } from '../checks.ts'
 import { bodyOf, overrideOf } from '../content.ts'
+import type { TextOrigins } from '../text-origin/text-origins.ts'
 import { loadPosts, savePost, type LoadedPost } from '../store.ts'
 import { posts } from '../tables.ts'
 import { plannedTime } from '../time.ts'
@@ -29,6 +30,7 @@ interface Needs {
   readonly clock: Clock
   readonly author: PostAuthor
   readonly checks: PostChecks
+  readonly origins: TextOrigins
   readonly maker: OccurrenceMaker
   readonly reader: SeriesReader
 }
@@ -51,7 +53,7 @@ export class SeriesChanges {
     input: SeriesChangeInput,
     { ifMatch, userId }: { userId: string; ifMatch: IfMatch },
   ): Promise<SeriesData> {
-    const { checks, clock, reader } = this.#needs
+    const { checks, clock, origins, reader } = this.#needs
     const now = clock.now()
     const row = await openSeries(turn, id, ifMatch)
     const dates = new SeriesDates(row)
@@ -72,8 +74,9 @@ export class SeriesChanges {
       template.targets.filter(({ accountId }) => !known.has(accountId)),
       resources,
     )
-    const changes = { ...rule, template, ...cutBefore(dates, row, first) }
     const at = new Date(now).toISOString()
+    const textRelease = await origins.releaseAfter(turn, row, template, at)
+    const changes = { ...rule, template, textRelease, ...cutBefore(dates, row, first) }
     const next: SeriesRow = isSplit ? { ...row, ...changes, id: uuidv7(now), version: 1 } : { ...row, ...changes }
     if (isSplit) Object.assign(next, { createdAt: at, updatedAt: at, missedCount: 0, problem: null, dueAt: at })
     const made = await this.#rewrite(turn, { row, next, first, start, userId })

@@ -3,6 +3,7 @@ import type { Foundation } from '../../../../foundation.ts'
 import type { PostAuthor } from '../author.ts'
 import type { RoomPlanner } from '../budgets/planner.ts'
 import type { PostChecks } from '../checks.ts'
+import type { TextOrigins } from '../text-origin/text-origins.ts'
 import type { PostValidation } from '../validation.ts'
 import { SeriesChanges } from './changes.ts'
 import { SeriesDesk } from './desk.ts'
@@ -15,6 +16,7 @@ import { SeriesWatch } from './watch.ts'
 interface Posts extends Pick<Services, 'plans' | 'workspaces'> {
   readonly author: PostAuthor
   readonly checks: PostChecks
+  readonly origins: TextOrigins
   readonly room: RoomPlanner
   readonly validation: PostValidation
 }
@@ -22,17 +24,17 @@ interface Posts extends Pick<Services, 'plans' | 'workspaces'> {
 /** Builds the services of recurring posts. */
 export function composeSeries(
   { clock, sql, turns }: Pick<Foundation, 'clock' | 'turns'> & { readonly sql: Foundation['database'] },
-  { author, checks, plans, room, validation, workspaces }: Posts,
+  { author, checks, origins, plans, room, validation, workspaces }: Posts,
 ) {
   const reader = new SeriesReader(sql, clock)
-  const maker = new OccurrenceMaker({ clock, author, checks, room })
+  const maker = new OccurrenceMaker({ clock, author, checks, origins, room })
   workspaces.memberships.onTurnChange((turn) => {
     turn.job(checkAuthors, {}, { key: turn.workspaceId })
   })
   return {
     reader,
-    desk: new SeriesDesk({ sql, clock, author, checks, plans, reader, validation }),
-    changes: new SeriesChanges({ clock, author, checks, maker, reader }),
+    desk: new SeriesDesk({ sql, clock, author, checks, origins, plans, reader, validation }),
+    changes: new SeriesChanges({ clock, author, checks, origins, maker, reader }),
     seriesRunner: new SeriesRunner(clock, maker),
     seriesWatch: new SeriesWatch(sql, clock, turns),
   }

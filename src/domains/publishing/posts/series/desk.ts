@@ -18,6 +18,7 @@ import type { PostChecks, Resources } from '../checks.ts'
 import type { NewPostInput, PostChangeInput, PostCheck, PostData, RecurrenceInputData } from '../schemas.ts'
 import { loadPost, savePost, type LoadedPost } from '../store.ts'
 import type { Static } from '../../../../core/schema.ts'
+import type { TextOrigins } from '../text-origin/text-origins.ts'
 import { SeriesDates } from './dates.ts'
 import { recurringPostCreated, recurringPostUpdated } from './events.ts'
 import { makeOccurrences } from './jobs.ts'
@@ -41,6 +42,7 @@ interface Needs {
   readonly clock: Clock
   readonly author: PostAuthor
   readonly checks: PostChecks
+  readonly origins: TextOrigins
   readonly reader: SeriesReader
   readonly validation: PostValidation
   readonly plans: PlanService
@@ -171,7 +173,7 @@ export class SeriesDesk {
     const rule = recurrenceOf({ rrule, exdates, rdates }, { localTime, timeZone })
     const template = templateOf(first, variationsOf(variations))
     const resources = await resourcesOf(turn, this.#needs.checks, template)
-    const { checks, clock } = this.#needs
+    const { checks, clock, origins } = this.#needs
     await this.#requireRoom(turn.sql, workspaceId)
     const repeats = occurrences(rule, { limit: 2 }).occurrences.length > 1
     if (repeats) requirePublishable(checks, template, resources)
@@ -190,6 +192,7 @@ export class SeriesDesk {
       startsFrom: null,
       endsBefore: null,
       template,
+      textRelease: await origins.releaseFor(turn, template, at),
       madeUntil: localTime,
       madeCount: 1,
       missedCount: 0,

@@ -14,6 +14,7 @@ import { PROBLEMS } from '../publication/problems.ts'
 import { loadOf } from '../reservations/load.ts'
 import { reservationsOf } from '../reservations/turn-reservations.ts'
 import type { TargetProblem, TargetRow } from '../tables.ts'
+import type { TextOrigins } from '../text-origin/text-origins.ts'
 import type { PostFacts } from '../views.ts'
 import { refKey } from '../../../media/assets/index.ts'
 import { timeOfOccurrence } from './dates.ts'
@@ -32,9 +33,17 @@ export class OccurrenceMaker {
   readonly #clock: Clock
   readonly #author: PostAuthor
   readonly #checks: PostChecks
+  readonly #origins: TextOrigins
   readonly #room: RoomPlanner
 
-  constructor(parts: { clock: Clock; author: PostAuthor; checks: PostChecks; room: RoomPlanner }) {
+  constructor(parts: {
+    clock: Clock
+    author: PostAuthor
+    checks: PostChecks
+    origins: TextOrigins
+    room: RoomPlanner
+  }) {
+    this.#origins = parts.origins
     this.#clock = parts.clock
     this.#author = parts.author
     this.#checks = parts.checks
@@ -62,6 +71,7 @@ export class OccurrenceMaker {
     const { template } = row
     const body = bodyAt(template, number)
     const time = timeOfOccurrence(occurrence)
+    const origin = await this.#origins.of(turn, body, template.targets)
     const post: PostFacts = {
       id: uuidv7(now),
       workspaceId: row.workspaceId,
@@ -74,6 +84,7 @@ export class OccurrenceMaker {
       occurrence: occurrence.key,
       ideaId: null,
       approval: null,
+      textOrigin: origin && { ...origin, ...row.textRelease },
       version: 1,
       createdBy: row.authorId,
       deletedAt: null,
@@ -105,8 +116,9 @@ export class OccurrenceMaker {
       reservationsOf(turn).change([], [target])
     }
     // The plan limits series, not their posts: an occurrence is never missing.
-    await this.#author.write(turn, { post, targets })
-    return { postId: post.id, problems: targets.flatMap(({ problem }) => problem ?? []) }
+    const made = await this.#author.write(turn, { post, targets })
+    const held = made.targets.flatMap(({ status, statusReason }) => (status === 'draft' ? (statusReason ?? []) : []))
+    return { postId: post.id, problems: [...targets.flatMap(({ problem }) => problem ?? []), ...held] }
   }
 
   async #obstacle(

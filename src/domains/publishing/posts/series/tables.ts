@@ -4,6 +4,7 @@ import type { Row } from '../../../../db/row.ts'
 import { table } from '../../../../db/table.ts'
 import { Workspace } from '../../../workspace/workspaces/index.ts'
 import type { TargetProblem } from '../tables.ts'
+import type { TextRelease } from '../text-origin/release.ts'
 import type { SeriesTemplate } from './template.ts'
 
 export type SeriesStatus = 'active' | 'paused' | 'ended'
@@ -37,6 +38,8 @@ export const PostSeries = defineEntity({
     /** The first occurrence that does not belong to it any more. */
     endsBefore: p.text().nullable(),
     template: p.json<SeriesTemplate>(),
+    /** The decision of the person who began or changed it, for texts of models. Null for an API key. */
+    textRelease: p.json<TextRelease>().nullable(),
     /** The last occurrence that was made or skipped, in the order of time. */
     madeUntil: p.text(),
     /** How many occurrences there were up to `madeUntil`, without those that were left out. Variations follow it. */

@@ -92,6 +92,7 @@ function versionView(
     version: row.version,
     kind: row.kind,
     actor: actors.get(row.authorId ?? '') ?? null,
+    textOrigin: row.textOrigin,
     ...snapshot,
     scheduledFor: scheduledAt,
     localTime,

@@ -4,7 +4,7 @@ import { operation, owner } from '../../../../core/operation.ts'
 import { pageRequest } from '../../../../core/page.ts'
 import { list, ok } from '../../../../core/reply.ts'
 import { Envelope, ListOf } from '../../../../core/schema.ts'
-import { AccountNotUsable, PlatformRefusesPost, PostNotPossible } from '../errors.ts'
+import { AccountNotUsable, ModelTextNotReleased, PlatformRefusesPost, PostNotPossible } from '../errors.ts'
 import { PostPath, PostView } from '../schemas.ts'
 import { PostVersionView, VersionPath, VersionQuery } from './schemas.ts'
 
@@ -35,7 +35,15 @@ export const restorePostVersion = operation({
   path: VersionPath,
   etag: 'edits',
   returns: { 200: Envelope(PostView) },
-  errors: [NotFound, PreconditionFailed, ValidationFailed, PlatformRefusesPost, AccountNotUsable, PostNotPossible],
+  errors: [
+    NotFound,
+    PreconditionFailed,
+    ValidationFailed,
+    PlatformRefusesPost,
+    AccountNotUsable,
+    PostNotPossible,
+    ModelTextNotReleased,
+  ],
   example: { path: { id, version: '1' } },
   handle: async ({ caller: { userId }, ifMatch, path, posts, turn }) =>
     ok('Version restored', await posts.history.restore(turn, path, { userId, ifMatch })),

@@ -12,6 +12,7 @@ import {
 } from '../../../../core/schema.ts'
 import { PostChanges } from '../changes/schemas.ts'
 import { MediaView, ThreadPart } from '../schemas.ts'
+import { PostTextOrigin } from '../text-origin/schemas.ts'
 
 /** A user, as they are named beside what they did. */
 export const ActorView = Nullable(
@@ -60,6 +61,9 @@ export const PostVersionView = named(
       }),
       { description: 'The accounts' },
     ),
+    textOrigin: Type.Union([PostTextOrigin, Type.Null()], {
+      description: 'As it was when the version was made. Null if no model wrote text of it',
+    }),
     changes: Nullable(PostChanges),
   }),
 )

@@ -1,0 +1,56 @@
+import type { Clock } from '../../../../core/clock.ts'
+import { uuidv7 } from '../../../../core/id.ts'
+import type { MemoryKey, Turn } from '../../../../core/turn.ts'
+import type { ModelTexts } from '../../../publishing/posts/index.ts'
+import { aiTexts, type AiJobRow } from '../tables.ts'
+import { printsOf } from './prints.ts'
+
+/** Whether a model ever wrote for the workspace. Undefined before the first look. */
+const WROTE: MemoryKey<{ any: boolean | undefined }> = { name: 'ai.wrote', make: () => ({ any: undefined }) }
+
+interface Found {
+  readonly ai_job_id: string
+  readonly model: string
+}
+
+/** Remembers what models wrote for a workspace, and finds it in posts. */
+export class WrittenTexts implements ModelTexts {
+  readonly #clock: Clock
+
+  constructor(clock: Clock) {
+    this.#clock = clock
+  }
+
+  /** Adds the fingerprints of what a job wrote. */
+  async add(turn: Turn, { id, model }: Pick<AiJobRow, 'id' | 'model'>, prints: readonly string[]): Promise<void> {
+    if (prints.length === 0 || model === null) return
+    const now = this.#clock.now()
+    await aiTexts.insert(turn.sql, {
+      id: uuidv7(now),
+      workspaceId: turn.workspaceId,
+      aiJobId: id,
+      model,
+      prints: [...prints],
+      createdAt: new Date(now),
+    })
+    const memory = turn.memory(WROTE)
+    turn.settled(() => {
+      memory.any = true
+    })
+  }
+
+  async find(turn: Turn, texts: readonly string[]) {
+    if (texts.length === 0) return undefined
+    // Most workspaces have no such text, so creating a post asks the database for it once in the life of the actor.
+    const memory = turn.memory(WROTE)
+    memory.any ??= await aiTexts.exists(turn.sql, { workspaceId: turn.workspaceId })
+    if (!memory.any) return undefined
+    const found = await turn.sql.rows<Found>(FOUND, [turn.workspaceId, [...new Set(texts.flatMap(printsOf))]])
+    if (found.length === 0) return undefined
+    return { aiJobIds: found.map((one) => one.ai_job_id), models: [...new Set(found.map(({ model }) => model))] }
+  }
+}
+
+// The operator && has no equivalent in typed statements.
+const FOUND = `
+  select ai_job_id, model from ai_texts where workspace_id = $1 and prints && $2::text[] order by id desc limit 10`

@@ -1,0 +1,83 @@
+import type { Provided } from '../../../../core/provided.ts'
+import type { Turn } from '../../../../core/turn.ts'
+import type { ApprovalGate } from '../approval/gate.ts'
+import type { PostBody, TargetOverride } from '../schemas.ts'
+import type { LoadedPost } from '../store.ts'
+import type { ModelTexts } from './model-texts.ts'
+import type { SeriesRow } from '../series/tables.ts'
+import { bodiesOf, type SeriesTemplate } from '../series/template.ts'
+import { isPerson, released, requireRelease, type TextRelease } from './release.ts'
+import type { PostTextOriginData } from './schemas.ts'
+
+type Wanted = readonly { readonly override: TargetOverride | null }[]
+
+/** Marks posts whose texts a model wrote. */
+export class TextOrigins {
+  readonly #models: Provided<ModelTexts>
+  readonly #approvals: Provided<ApprovalGate>
+
+  constructor(models: Provided<ModelTexts>, approvals: Provided<ApprovalGate>) {
+    this.#models = models
+    this.#approvals = approvals
+  }
+
+  /** The mark of a content, which nobody has released yet. Null if no model wrote text of it. */
+  async of(turn: Turn, body: PostBody, wanted: Wanted): Promise<PostTextOriginData | null> {
+    const found = await this.#models.get().find(turn, textsOf(body, wanted))
+    return found === undefined ? null : { ...found, release: null, releasedBy: null, releasedAt: null }
+  }
+
+  /** The mark after a change. A decision of a person holds as long as the texts stay the same. */
+  async after(turn: Turn, { post, targets }: LoadedPost, body: PostBody, wanted: Wanted) {
+    const old = new Set(textsOf(post.body, targets))
+    const texts = textsOf(body, wanted)
+    const isNew = texts.some((text) => !old.has(text))
+    if (!isNew && texts.length === old.size) return post.textOrigin
+    const origin = await this.of(turn, body, wanted)
+    if (isNew || origin === null || post.textOrigin === null) return origin
+    const { release, releasedAt, releasedBy } = post.textOrigin
+    return { ...origin, release, releasedBy, releasedAt }
+  }
+
+  /**
+   * Refuses a new post here already, so that a row of a bulk request is refused by itself. What goes into review is
+   * decided on there.
+   * @throws AppError model_text_not_released
+   */
+  async checked(turn: Turn, loaded: LoadedPost): Promise<LoadedPost> {
+    if (loaded.post.textOrigin === null || (await this.#approvals.get().applies(turn))) return loaded
+    return released(turn, loaded)
+  }
+
+  /**
+   * What is decided for the posts of a series, which are made later, when it begins or gets another content.
+   * @throws AppError model_text_not_released, unless its posts go into review
+   */
+  async releaseFor(turn: Turn, template: SeriesTemplate, at: string): Promise<TextRelease | null> {
+    if (isPerson(turn)) return { release: 'person', releasedBy: turn.caller?.userId ?? null, releasedAt: at }
+    if (await this.#approvals.get().applies(turn)) return null
+    for (const body of bodiesOf(template)) await requireRelease(turn, await this.of(turn, body, template.targets))
+    return null
+  }
+
+  /** The same for a change. @throws AppError model_text_not_released */
+  async releaseAfter(turn: Turn, row: SeriesRow, template: SeriesTemplate, at: string): Promise<TextRelease | null> {
+    const old = new Set(textsIn(row.template))
+    const isSame = textsIn(template).every((text) => old.has(text))
+    return isSame && row.textRelease !== null ? row.textRelease : this.releaseFor(turn, template, at)
+  }
+}
+
+/** Everything that a series publishes as text. */
+const textsIn = (template: SeriesTemplate) => bodiesOf(template).flatMap((body) => textsOf(body, template.targets))
+
+/** Everything that a post publishes as text. */
+function textsOf(body: PostBody, wanted: Wanted): string[] {
+  const texts = [body, ...wanted.map(({ override }) => override)].flatMap((part) => [
+    part?.content,
+    part?.title,
+    part?.firstComment,
+    ...(part?.thread ?? []).map(({ content }) => content),
+  ])
+  return [...new Set(texts.filter((text) => text != null && text !== ''))] as string[]
+}
