@@ -20,4 +20,10 @@ export const aiSettings = {
     fallback: 'none',
     parse: optional(text),
   },
+  AI_WHISPER_MODEL: {
+    summary:
+      'Path of a model of whisper.cpp (ggml), with which this machine recognizes speech itself, in place of AI_TRANSCRIPTION_MODEL. Requires `npm install --no-save @fugood/whisper.node@1` in the folder of Crier',
+    fallback: 'none',
+    parse: optional(text),
+  },
 } as const

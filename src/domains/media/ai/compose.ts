@@ -7,6 +7,7 @@ import { AiConnections } from './connection/connections.ts'
 import { AiSpending } from './connection/spending.ts'
 import { CaptionWriter } from './caption-writer.ts'
 import { PastReader } from './past-reader.ts'
+import { requireLocalSpeech } from './providers/local/engine.ts'
 import { Providers } from './providers/providers.ts'
 import { AiReader } from './reader.ts'
 import { AiRequests } from './requests.ts'
@@ -60,5 +61,12 @@ export function composeAi(
       analyst: new Analyst({ stats: analytics.stats, providers }),
     }),
   }
-  return { services: { ai }, close: () => outgoing.close() }
+  const { AI_WHISPER_MODEL: model } = config
+  return {
+    services: { ai },
+    start: async () => {
+      if (model !== undefined) await requireLocalSpeech({ model })
+    },
+    close: () => outgoing.close(),
+  }
 }

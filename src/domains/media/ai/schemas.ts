@@ -83,6 +83,7 @@ const Provider = States('AiProvider', 'What does the work', {
   built_in: 'Crier itself, without a model. It selects and joins what is there, and writes nothing new',
   openai_compatible: 'A model behind an OpenAI-compatible API that the server has configured',
   workspace: 'A model behind an OpenAI-compatible API that the workspace has configured',
+  local: 'A whisper.cpp model on the server itself, which recognizes speech',
 })
 export type ProviderKey = Static<typeof Provider>
 

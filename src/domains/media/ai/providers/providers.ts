@@ -5,6 +5,7 @@ import type { AiConnections } from '../connection/connections.ts'
 import type { ProviderKey } from '../schemas.ts'
 import type { AiJobRow } from '../tables.ts'
 import { builtIn } from './built-in.ts'
+import { localModelName, localSpeech, type LocalEngine } from './local/engine.ts'
 import { openAiProvider, type OpenAiSettings } from './openai.ts'
 import { ProviderError, type AiProvider } from './provider.ts'
 import { openAiSpeech, type SpeechProvider } from './speech.ts'
@@ -14,6 +15,7 @@ export interface ProviderSettings {
   readonly AI_API_KEY: string | undefined
   readonly AI_MODELS: readonly string[] | undefined
   readonly AI_TRANSCRIPTION_MODEL: string | undefined
+  readonly AI_WHISPER_MODEL: string | undefined
 }
 
 /** What a workspace can use. A part is undefined if only the built-in provider can do it. */
@@ -37,9 +39,12 @@ export class Providers {
   readonly #outgoing: Outgoing
   readonly #connections: AiConnections
   readonly #server: Endpoint | undefined
+  readonly #local: LocalEngine | undefined
 
   constructor(settings: ProviderSettings, outgoing: Outgoing, connections: AiConnections) {
     const { AI_API_KEY: key, AI_BASE_URL: baseUrl, AI_MODELS: models = [], AI_TRANSCRIPTION_MODEL } = settings
+    const { AI_WHISPER_MODEL } = settings
+    this.#local = AI_WHISPER_MODEL === undefined ? undefined : { model: AI_WHISPER_MODEL }
     this.#outgoing = outgoing
     this.#connections = connections
     this.#server =
@@ -57,8 +62,6 @@ export class Providers {
   async available(sql: Sql, workspaceId: string): Promise<Available> {
     const own = await this.#connections.find(sql, workspaceId)
     const server = this.#server
-    const ownSpeech = own?.transcriptionModel ?? undefined
-    const speechModel = ownSpeech ?? server?.speechModel
     const isServerUsed = server !== undefined && server.models.length > 0
     return {
       texts:
@@ -67,11 +70,16 @@ export class Providers {
             ? { provider: 'openai_compatible', models: server.models }
             : undefined
           : { provider: 'workspace', models: own.models },
-      speech:
-        speechModel === undefined
-          ? undefined
-          : { provider: ownSpeech === undefined ? 'openai_compatible' : 'workspace', model: speechModel },
+      speech: this.#speechOf(own?.transcriptionModel ?? undefined),
     }
+  }
+
+  /** What recognizes speech: the provider of the workspace, this machine, or the provider of the server. */
+  #speechOf(own: string | undefined): Available['speech'] {
+    if (own !== undefined) return { provider: 'workspace', model: own }
+    if (this.#local !== undefined) return { provider: 'local', model: localModelName(this.#local) }
+    const model = this.#server?.speechModel
+    return model === undefined ? undefined : { provider: 'openai_compatible', model }
   }
 
   /** The provider of a job. @throws ProviderError if it was removed after the request */
@@ -85,6 +93,10 @@ export class Providers {
   /** What recognizes the speech of a job; undefined for the built-in provider. @throws ProviderError */
   async speech(job: JobOfProvider): Promise<SpeechProvider | undefined> {
     if (job.provider === 'built_in') return undefined
+    if (job.provider === 'local') {
+      if (this.#local === undefined || job.model !== localModelName(this.#local)) throw removed()
+      return localSpeech(this.#local)
+    }
     const { settings, speechModel } = await this.#endpoint(job)
     if (job.model !== speechModel) throw removed()
     return openAiSpeech(settings)

@@ -27,7 +27,7 @@ const SOUND_SHARE = 0.2
 export const SECONDS_PER_CREDIT = 60
 
 const NO_SUBTITLES =
-  'The file has no embedded text subtitles, and this server has no speech recognition. Its administrator can configure it with `AI_BASE_URL` and `AI_TRANSCRIPTION_MODEL`.'
+  'The file has no embedded text subtitles, and this server has no speech recognition. Its administrator can configure it with `AI_WHISPER_MODEL`, or with `AI_BASE_URL` and `AI_TRANSCRIPTION_MODEL`.'
 
 /** Makes transcripts of media files: of their sound by a model, or of the subtitles that are embedded in them. */
 export class Transcriber {
