@@ -4,6 +4,7 @@ import type { Caller } from '../core/caller.ts'
 import type { Credential } from '../core/ports.ts'
 import type { CallReply, SocketCalls, SocketClient } from '../core/socket-calls.ts'
 import { validator } from '../core/validate.ts'
+import type { ViewedResource, Viewing } from '../core/viewing.ts'
 import { acknowledgeAsText, type Acknowledge } from './acknowledgements.ts'
 import { addressOf, credentialOf, describe } from './credentials.ts'
 import { TooManyCalls } from './errors.ts'
@@ -11,7 +12,6 @@ import { SOCKET_LIMITS } from './limits.ts'
 import type { UserSocket } from './connected-users.ts'
 import { PresenceMessage, ViewingMessage } from './protocol.ts'
 import type { Typing } from './typing.ts'
-import type { ViewedResource, Viewing } from './viewing.ts'
 
 export interface ClientMessagesOptions {
   /** Authenticates a credential that was sent over a socket. @throws AppError */

@@ -5,8 +5,8 @@ import type { Logger } from '../core/log.ts'
 import { withinKey } from '../core/key-limits.ts'
 import type { Credential } from '../core/ports.ts'
 import type { Scope } from '../core/scope.ts'
+import type { ViewedResource } from '../core/viewing.ts'
 import { accessIn, accessOf, type AccessSource } from './access-source.ts'
-import type { ViewedResource } from './viewing.ts'
 import { roomsOf, userRoom, workspaceRoom, type Access } from './rooms.ts'
 
 /** The data of a socket. */

@@ -166,7 +166,7 @@ export class Gateway {
     for (const end of this.#ends) end()
     for (const socket of this.#users.all()) socket.emit('closing', { code: ShuttingDown.code })
     this.#io.disconnectSockets(true)
-    await Promise.all([this.presence.close(), this.#options.viewing.close()])
+    await this.presence.close()
     await this.#io.close()
   }
 

@@ -36,8 +36,8 @@ export const UNAUTHENTICATED_LIMITS = {
   refusals: 3,
 } as const
 
-/** How many resources one socket can view, and how many sockets of a user count. */
-export const VIEWING_LIMITS = { resources: 10, sockets: 100 } as const
+/** How many resources one socket can view. */
+export const VIEWING_LIMITS = { resources: 10 } as const
 
 /** How often typing is announced, and for how long it is shown. */
 export const TYPING_LIMITS = { everyMs: 3 * SECOND, expiresInSeconds: 6 } as const

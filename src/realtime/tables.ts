@@ -9,19 +9,4 @@ export const UserPresence = defineEntity({
   properties: { userId: p.uuid().primary(), seenAt: timestamp() },
 })
 
-/** What a socket shows its user, so that they are not notified of it. */
-export const UserScreen = defineEntity({
-  name: 'UserScreen',
-  tableName: 'user_screens',
-  indexes: [{ name: 'user_screens_by_user', properties: ['userId'] }],
-  properties: {
-    socketId: p.text().primary(),
-    userId: p.uuid(),
-    /** `<kind>:<id>` of each resource. */
-    resources: p.array().columnType('text[]'),
-    until: timestamp(),
-  },
-})
-
 export const userPresence = table(UserPresence)
-export const userScreens = table(UserScreen)

@@ -4,7 +4,7 @@ import { IdempotencyKey } from '../http/tables.ts'
 import { mailHousekeeping, sendMail } from '../mail/jobs.ts'
 import { MailLog } from '../mail/tables.ts'
 import * as events from '../realtime/events.ts'
-import { UserPresence, UserScreen } from '../realtime/tables.ts'
+import { UserPresence } from '../realtime/tables.ts'
 import { forgetOutcomes } from '../turns/jobs.ts'
 import { personal } from './personal-data.ts'
 import { turnEntities } from '../turns/tables.ts'
@@ -15,5 +15,5 @@ export const foundation = domain({
   personal,
   events: { chatTyping: events.chatTyping, presenceChanged: events.presenceChanged },
   jobs: { forgetOutcomes, forgetReplies, mailHousekeeping, sendMail },
-  entities: [...turnEntities, IdempotencyKey, MailLog, UserPresence, UserScreen],
+  entities: [...turnEntities, IdempotencyKey, MailLog, UserPresence],
 })

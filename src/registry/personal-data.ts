@@ -7,11 +7,6 @@ export const personal = {
     export: { file: 'presence', key: ['user_id'] },
     deletion: 'deleted',
   },
-  'user_screens.user_id': {
-    about: 'What you have on your screen, while you are online',
-    export: { never: 'It is forgotten when you leave.' },
-    deletion: 'deleted',
-  },
   'workspace_events.user_id': {
     about: 'Events that only your programs receive',
     export: { never: 'They repeat changes that are in the other files, for EVENT_DAYS.' },

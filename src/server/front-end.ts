@@ -14,7 +14,6 @@ import { RequestLog } from '../http/request-log.ts'
 import { UploadSlots } from '../http/upload-slots.ts'
 import { onCredentials } from '../domains/identity/users/index.ts'
 import { WebSocketRequired } from '../realtime/errors.ts'
-import { Viewing } from '../realtime/viewing.ts'
 import { Gateway } from '../realtime/gateway.ts'
 import { MemoryRateLimiter, RedisRateLimiter, unlimited } from '../coordination/rate-limiter.ts'
 import { RedisCoordination } from '../coordination/redis.ts'
@@ -96,7 +95,7 @@ export function createGateway(resources: NodeResources, composition: Composition
     calls: front.calls,
     memberships: composition.memberships,
     sql: database,
-    viewing: new Viewing({ sql: database, clock, log }),
+    viewing: composition.services.notifications.screens,
     trustedProxies: config.TRUST_PROXY,
     polling: config.SOCKET_POLLING,
     allowsOrigin: (origin, hosts) => front.cors.allows(origin, hosts),

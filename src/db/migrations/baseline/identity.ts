@@ -178,14 +178,6 @@ export const identity = [
       seen_at timestamptz not null
     )`,
   `
-    create table user_screens (
-      socket_id text primary key,
-      user_id uuid not null,
-      resources text[] not null,
-      until timestamptz not null
-    )`,
-  'create index user_screens_by_user on user_screens (user_id)',
-  `
     create table account_deletions (
       user_id uuid primary key references users (id) on delete cascade,
       requested_at timestamptz not null,

@@ -119,6 +119,14 @@ export const talk = [
   'create index chat_attachments_by_message on chat_attachments (message_id)',
   'create index chat_attachments_loose on chat_attachments (created_at) where message_id is null',
   `
+    create table user_screens (
+      socket_id text primary key,
+      user_id uuid not null,
+      resources text[] not null,
+      until timestamptz not null
+    )`,
+  'create index user_screens_by_user on user_screens (user_id)',
+  `
     create table webhooks (
       id uuid primary key,
       workspace_id uuid not null references workspaces (id) on delete cascade,

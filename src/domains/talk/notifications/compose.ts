@@ -10,6 +10,7 @@ import { Fcm } from './push/fcm.ts'
 import { WebPush } from './push/web-push.ts'
 import { Spreader } from './spreader.ts'
 import { Unsubscriptions } from './unsubscribe.ts'
+import { Screens } from './viewing.ts'
 
 declare module '../../../core/services.ts' {
   interface Services {
@@ -31,9 +32,11 @@ export function composeNotifications(foundation: Foundation, { users }: Pick<Ser
     spreader: new Spreader(foundation),
     mails: new NotificationMails(foundation, unsubscriptions),
     unsubscriptions,
+    screens: new Screens(foundation),
     devices: new Devices(foundation, { secrets, senders }),
   }
-  const close = () => {
+  const close = async () => {
+    await notifications.screens.close()
     outgoing.close()
     senders.apns?.close()
   }

@@ -6,7 +6,7 @@ import * as operations from './operations.ts'
 import { personal } from './personal-data.ts'
 import * as pushOperations from './push/operations.ts'
 import { PushDevice, PushKey } from './push/tables.ts'
-import { Notification, NotificationBox, NotificationMail } from './tables.ts'
+import { Notification, NotificationBox, NotificationMail, UserScreen } from './tables.ts'
 import * as unsubscribeOperations from './unsubscribe-operations.ts'
 
 export const notifications = domain({
@@ -16,6 +16,6 @@ export const notifications = domain({
   personal,
   events,
   jobs,
-  entities: [Notification, NotificationBox, NotificationMail, PushDevice, PushKey],
+  entities: [Notification, NotificationBox, NotificationMail, PushDevice, PushKey, UserScreen],
   compose: composeNotifications,
 })

@@ -22,4 +22,9 @@ export const personal = {
     export: { file: 'push-devices', omit: ['subscription_sealed', 'address_digest'] },
     deletion: 'deleted',
   },
+  'user_screens.user_id': {
+    about: 'What you have on your screen, while you are online',
+    export: { never: 'It is forgotten when you leave.' },
+    deletion: 'deleted',
+  },
 } satisfies PersonalData

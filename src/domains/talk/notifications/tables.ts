@@ -83,6 +83,21 @@ export const NotificationMail = defineEntity({
   },
 })
 
+/** What a socket shows its user, so that they are not notified of it. */
+export const UserScreen = defineEntity({
+  name: 'UserScreen',
+  tableName: 'user_screens',
+  indexes: [{ name: 'user_screens_by_user', properties: ['userId'] }],
+  properties: {
+    socketId: p.text().primary(),
+    userId: p.uuid(),
+    /** `<kind>:<id>` of each resource. */
+    resources: p.array().columnType('text[]'),
+    until: timestamp(),
+  },
+})
+
 export const notifications = table(Notification)
 export const notificationMails = table(NotificationMail)
+export const userScreens = table(UserScreen)
 export type NotificationRow = Row<typeof Notification>

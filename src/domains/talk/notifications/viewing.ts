@@ -1,16 +1,12 @@
-import { SECOND, type Clock } from '../core/clock.ts'
-import type { Logger } from '../core/log.ts'
-import type { Sql } from '../core/sql.ts'
-import { greaterThan } from '../db/condition.ts'
-import type { UserSocket } from './connected-users.ts'
-import { VIEWING_LIMITS } from './limits.ts'
+import { SECOND } from '../../../core/clock.ts'
+import type { Sql } from '../../../core/sql.ts'
+import type { ViewedResource, Viewing, ViewingSocket } from '../../../core/viewing.ts'
+import { greaterThan } from '../../../db/condition.ts'
+import type { Foundation } from '../../../foundation.ts'
 import { userScreens } from './tables.ts'
 
-export interface ViewedResource {
-  readonly kind: string
-  readonly resourceId: string
-}
-
+/** Sockets of a user that are looked at. */
+const MOST_SOCKETS = 100
 /** How often changes are written. Only the last one of a socket is. */
 const WRITE_MS = 300
 /** Rows of a node that has died expire. */
@@ -25,10 +21,8 @@ const REFRESH = 'update user_screens set until = $2 where socket_id = any($1)'
 const REMOVE = 'delete from user_screens where socket_id = any($1) or until < $2'
 
 /** What users have on their screens, as their clients report it. It is lost with its socket. */
-export class Viewing {
-  readonly #sql: Sql
-  readonly #clock: Clock
-  readonly #log: Logger
+export class Screens implements Viewing {
+  readonly #foundation: Pick<Foundation, 'clock' | 'database' | 'log'>
   /** The sockets of this node that view something, with the keys of what they view. */
   readonly #shown = new Map<string, string>()
   /** Sockets whose row is to be written. */
@@ -36,10 +30,8 @@ export class Viewing {
   #writing: Promise<void> = Promise.resolve()
   readonly #timers: NodeJS.Timeout[]
 
-  constructor({ clock, log, sql }: { readonly sql: Sql; readonly clock: Clock; readonly log: Logger }) {
-    this.#sql = sql
-    this.#clock = clock
-    this.#log = log
+  constructor(foundation: Pick<Foundation, 'clock' | 'database' | 'log'>) {
+    this.#foundation = foundation
     this.#timers = [
       setInterval(() => this.#write(), WRITE_MS).unref(),
       setInterval(() => this.#queue(() => this.#refresh()), REFRESH_MS).unref(),
@@ -47,13 +39,13 @@ export class Viewing {
   }
 
   /** What a socket shows now. Nothing, while its user is away. */
-  show(socket: UserSocket, resources: readonly ViewedResource[]): void {
+  show(socket: ViewingSocket, resources: readonly ViewedResource[]): void {
     socket.data.viewing = resources
     this.update(socket)
   }
 
   /** Reads again what a socket shows, after its user has come or gone. */
-  update({ data, id }: UserSocket): void {
+  update({ data, id }: ViewingSocket): void {
     const shown = data.isAway ? [] : (data.viewing ?? [])
     const keys = shown.map(keyOf).join(' ')
     if (keys === (this.#shown.get(id) ?? '')) return
@@ -63,7 +55,7 @@ export class Viewing {
   }
 
   /** The socket has closed. */
-  leave({ data, id }: UserSocket): void {
+  leave({ data, id }: ViewingSocket): void {
     if (this.#shown.delete(id)) this.#changed.set(id, data.caller.userId)
   }
 
@@ -86,37 +78,33 @@ export class Viewing {
   #queue(work: () => Promise<void>): void {
     this.#writing = this.#writing.then(work).catch((error: unknown) => {
       // Not essential: at worst somebody is notified of what they see.
-      this.#log.warn({ error }, 'could not write what users view')
+      this.#foundation.log.warn({ error }, 'could not write what users view')
     })
   }
 
   async #save(changed: ReadonlyMap<string, string>): Promise<void> {
-    const now = this.#clock.now()
+    const now = this.#foundation.clock.now()
     const ids = [...changed.keys()].toSorted()
     const shown = ids.filter((id) => this.#shown.has(id))
     const gone = ids.filter((id) => !this.#shown.has(id))
-    if (gone.length > 0) await this.#sql.run(REMOVE, [gone, new Date(now)])
+    if (gone.length > 0) await this.#foundation.database.run(REMOVE, [gone, new Date(now)])
     if (shown.length === 0) return
     const users = shown.map((id) => changed.get(id) ?? '')
     const keys = shown.map((id) => this.#shown.get(id) ?? '')
-    await this.#sql.run(SAVE, [shown, users, keys, new Date(now + KEEP_MS)])
+    await this.#foundation.database.run(SAVE, [shown, users, keys, new Date(now + KEEP_MS)])
   }
 
   async #refresh(): Promise<void> {
-    const now = this.#clock.now()
+    const now = this.#foundation.clock.now()
     if (this.#shown.size > 0)
-      await this.#sql.run(REFRESH, [[...this.#shown.keys()].toSorted(), new Date(now + KEEP_MS)])
-    await this.#sql.run(REMOVE, [[], new Date(now)])
+      await this.#foundation.database.run(REFRESH, [[...this.#shown.keys()].toSorted(), new Date(now + KEEP_MS)])
+    await this.#foundation.database.run(REMOVE, [[], new Date(now)])
   }
 }
 
 /** Whether a user has this on one of their screens. */
 export async function isViewing(sql: Sql, userId: string, resource: ViewedResource, now: number): Promise<boolean> {
-  const rows = await userScreens.find(
-    sql,
-    { userId, until: greaterThan(new Date(now)) },
-    { limit: VIEWING_LIMITS.sockets },
-  )
+  const rows = await userScreens.find(sql, { userId, until: greaterThan(new Date(now)) }, { limit: MOST_SOCKETS })
   return rows.some(({ resources }) => resources.includes(keyOf(resource)))
 }
 
