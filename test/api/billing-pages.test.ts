@@ -210,8 +210,8 @@ test('a payer buys extra accounts, lets one end, and chooses what a smaller plan
   await dialog.getByRole('button', { name: /^Pay / }).click()
   await status(page, /^Paid/)
   await page.getByText('You have 2 extra accounts, and use 17 accounts').waitFor()
-  await page.getByRole('button', { name: 'Remove one from the next renewal on' }).click()
-  await status(page, /One account fewer/)
+  await page.getByRole('button', { name: 'Remove one at the next renewal' }).click()
+  await status(page, /One extra account is removed/)
   await page.getByRole('button', { name: 'Keep the 1 that end on' }).waitFor()
   await shot(page, 'extra-accounts')
 
