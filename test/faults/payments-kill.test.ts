@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { MINUTE } from '../../src/core/clock.ts'
+import { DAY, MINUTE } from '../../src/core/clock.ts'
 import type { Step } from '../../src/domains/money/payments/steps.ts'
 import { startShop, type Shop } from '../support/payments.ts'
 import { PRICE } from '../support/recording-purpose.ts'
@@ -71,6 +71,17 @@ test('at each step of initialize: the payment can be paid and is settled once, o
     expect((await shop.books()).sum).toBe(0)
   }
 })
+
+test.each(['settled', 'reference.written'] as const)(
+  'at %s of initialize: a payment that nobody pays expires',
+  async (killAt) => {
+    const userId = await payer()
+    expect(await one.run({ kind: 'initialize', userId, killAt })).toEqual({ killed: true })
+    shop.clock.advance(DAY + 10 * MINUTE)
+    await other.run({ kind: 'sweep' })
+    expect(await newest(userId)).toMatchObject({ status: 'expired' })
+  },
+)
 
 test.each(['verify', 'webhook'] as const)('at each step of %s: the payment is settled once', async (kind) => {
   for (const killAt of kind === 'webhook' ? (['event.written', ...SETTLE] as const) : SETTLE) {

@@ -1,11 +1,11 @@
 import type { Caller } from '../../../core/caller.ts'
-import { DAY, type Clock } from '../../../core/clock.ts'
+import type { Clock } from '../../../core/clock.ts'
 import { Conflict, NotFound, ValidationFailed } from '../../../core/errors.ts'
 import type { Database } from '../../../db/database.ts'
 import { PaymentDeclined } from './errors.ts'
 import type { Gateways } from './gateways/directory.ts'
 import { GatewayRefusal, type Gateway, type GatewayPayment } from './gateways/gateway.ts'
-import { FIRST_CHECK_MS, type Intents, type PaymentRequest } from './intents.ts'
+import type { Intents, PaymentRequest } from './intents.ts'
 import { isWatched, knownOf } from './known.ts'
 import type { PaymentMethods } from './methods.ts'
 import type { PaymentData, PaymentStartData } from './schemas.ts'
@@ -24,9 +24,6 @@ interface Dependencies {
   readonly settlement: Settlement
   readonly steps: Steps
 }
-
-/** How long a payer has to complete a payment that was begun, unless the gateway has another time. */
-const OPEN_MS = DAY
 
 /** Begins payments, and asks gateways what has become of them. */
 export class Charges {
@@ -204,15 +201,10 @@ export class Charges {
 
   /** Stores the gateway's id of the payment, before the payer can pay. */
   async #stored(row: PaymentRow, seen: GatewayPayment): Promise<PaymentRow> {
-    const { clock, database, settlement, steps } = this.#dependencies
-    const now = clock.now()
+    const { settlement, steps } = this.#dependencies
     const { payment } = await settlement.settle(row.id, seen, { by: 'charge' })
-    const expiresAt = new Date(seen.expiresAt ?? now + OPEN_MS)
-    const checkAt = new Date(now + FIRST_CHECK_MS)
-    const isWaiting = isOpen(payment.status)
-    const [stored] = isWaiting ? await payments.updateReturning(database, { id: row.id }, { expiresAt, checkAt }) : []
     await steps.reach('reference.written')
-    return stored ?? payment
+    return payment
   }
 
   /** Ends a payment that the gateway has refused before the payer could pay it. */

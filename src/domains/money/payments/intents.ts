@@ -1,10 +1,11 @@
 import { randomInt } from 'node:crypto'
-import { MINUTE, type Clock } from '../../../core/clock.ts'
+import type { Clock } from '../../../core/clock.ts'
 import { ValidationFailed } from '../../../core/errors.ts'
 import { uuidv7 } from '../../../core/id.ts'
 import type { Transaction } from '../../../core/sql.ts'
 import type { PlanService } from '../plans/index.ts'
 import type { Gateway } from './gateways/gateway.ts'
+import { FIRST_CHECK_MS } from './known.ts'
 import { checkQuote, type PurposeInput, type PurposeKind, type Purposes } from './purposes.ts'
 import { recordChange } from './settlement.ts'
 import { payments, type PaymentRow } from './tables.ts'
@@ -24,9 +25,6 @@ interface How {
   readonly saveMethod?: boolean
   readonly paymentMethodId?: string
 }
-
-/** How long a request for a payment can take before the sweeper looks after it. */
-export const FIRST_CHECK_MS = 2 * MINUTE
 
 /** Writes what is to be paid, before a gateway hears of it. */
 export class Intents {

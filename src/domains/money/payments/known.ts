@@ -1,4 +1,4 @@
-import { HOUR } from '../../../core/clock.ts'
+import { HOUR, MINUTE } from '../../../core/clock.ts'
 import type { KnownPayment } from './gateways/gateway.ts'
 import { isOpen } from './states.ts'
 import type { PaymentRow } from './tables.ts'
@@ -15,6 +15,9 @@ export function knownOf(row: PaymentRow): KnownPayment {
     expiresAt: expiresAt === null ? null : Date.parse(expiresAt),
   }
 }
+
+/** How long a request for a payment can take before the sweeper looks after it. */
+export const FIRST_CHECK_MS = 2 * MINUTE
 
 /** Whether the gateway is asked about a payment: it is open, or something can still happen that no webhook tells of. */
 export function isWatched({ gatewayData, status }: Pick<PaymentRow, 'gatewayData' | 'status'>, now: number): boolean {

@@ -1,12 +1,12 @@
 import { isDeepStrictEqual } from 'node:util'
-import type { Clock } from '../../../core/clock.ts'
+import { DAY, type Clock } from '../../../core/clock.ts'
 import { uuidv7 } from '../../../core/id.ts'
 import type { Sql, Transaction } from '../../../core/sql.ts'
 import type { Database } from '../../../db/database.ts'
 import type { Ledger, Line } from '../ledger/index.ts'
 import type { PlanService } from '../plans/index.ts'
 import type { GatewayPayment } from './gateways/gateway.ts'
-import { checkAfterEnd, knownOf } from './known.ts'
+import { checkAfterEnd, FIRST_CHECK_MS, knownOf } from './known.ts'
 import { inWallet, paidFrom } from './ledger-lines.ts'
 import type { PaymentMethods } from './methods.ts'
 import type { PurposePayment, Purposes } from './purposes.ts'
@@ -40,6 +40,9 @@ interface Dependencies {
   readonly reversals: Reversals
   readonly steps: Steps
 }
+
+/** How long a payer has to complete a payment that was begun, unless the gateway has another time. */
+const OPEN_MS = DAY
 
 /**
  * Applies what a gateway says about a payment. This is the only way in which a payment changes: verifying, webhooks, the
@@ -85,7 +88,7 @@ export class Settlement {
     if (contradiction !== undefined) return { payment: row, hasChanged: false, contradiction }
     let payment = row
     if (row.gatewayReference === null && seen.status !== 'failed')
-      payment = await this.#update(tx, payment, { gatewayReference: seen.reference })
+      payment = await this.#update(tx, payment, { gatewayReference: seen.reference, ...this.#timesOf(seen) })
     if (seen.data !== undefined && !isDeepStrictEqual(seen.data, row.gatewayData))
       payment = await this.#update(tx, payment, { gatewayData: seen.data })
     payment = await this.#move(tx, payment, seen, cause)
@@ -96,6 +99,13 @@ export class Settlement {
       this.#become(tx, payment, next, changes, cause),
     )
     return { payment: reversed, hasChanged: !isDeepStrictEqual(outcomeOf(row), outcomeOf(reversed)) }
+  }
+
+  /** Until when a payment can be paid, and when the sweeper looks at it. They are stored with the gateway's id. */
+  #timesOf({ expiresAt, status }: GatewayPayment): { readonly expiresAt?: Date; readonly checkAt?: Date } {
+    if (!isOpen(status)) return {}
+    const now = this.#dependencies.clock.now()
+    return { expiresAt: new Date(expiresAt ?? now + OPEN_MS), checkAt: new Date(now + FIRST_CHECK_MS) }
   }
 
   async #move(tx: Transaction, row: PaymentRow, seen: GatewayPayment, cause: Cause): Promise<PaymentRow> {
