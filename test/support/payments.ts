@@ -90,4 +90,3 @@ export async function startShop(env: Record<string, string> = {}): Promise<Shop>
     },
   }
 }
-
