@@ -77,9 +77,9 @@ export async function requireRelease(turn: Turn, origin: PostTextOriginData | nu
 
 const NONE: TextRelease = { release: null, releasedBy: null, releasedAt: null }
 
-function withRelease<T extends LoadedPost>({ post, targets, ...rest }: T, release: TextRelease): LoadedPost {
-  if (post.textOrigin === null) return { ...rest, post, targets }
-  return { ...rest, post: { ...post, textOrigin: { ...post.textOrigin, ...release } }, targets }
+function withRelease({ post, targets }: LoadedPost, release: TextRelease): LoadedPost {
+  if (post.textOrigin === null) return { post, targets }
+  return { post: { ...post, textOrigin: { ...post.textOrigin, ...release } }, targets }
 }
 
 /** Accounts that are disconnected cancel a target as well, with a reason, and do not take it back. */

@@ -26,12 +26,12 @@ process.once('message', (task) => {
 process.once('disconnect', () => process.exit(1))
 
 async function recognize({ engine, language, model, path, threads }: EngineTask): Promise<EngineReply> {
-  const { initWhisper } = (await import(engine)) as Engine
-  const context = await initWhisper({ filePath: model, useGpu: false })
+  const found = (await import(engine)) as Engine
+  const context = await found.initWhisper({ filePath: model, useGpu: false })
   const options = { language: language ?? 'auto', maxThreads: threads }
-  const found = await context.transcribeFile(path, options).promise
+  const heard = await context.transcribeFile(path, options).promise
   return {
-    language: found.language ?? language,
-    segments: found.segments.map(({ t0, t1, text }) => ({ start: t0 / 1_000, end: t1 / 1_000, text: text.trim() })),
+    language: heard.language ?? language,
+    segments: heard.segments.map(({ t0, t1, text }) => ({ start: t0 / 1_000, end: t1 / 1_000, text: text.trim() })),
   }
 }
