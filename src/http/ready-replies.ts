@@ -9,7 +9,7 @@ const MOST = 1_000
 const MOST_CHARACTERS = 300
 
 /** A reply that is the same for everyone, with what a request needs of it as text. */
-export interface ReadyReply {
+interface ReadyReply {
   readonly bytes: Uint8Array
   /** Headers after the first one: each begins with a line break. */
   readonly head: string

@@ -25,7 +25,7 @@ export interface Done {
   readonly slow: boolean
 }
 
-export interface Progress {
+interface Progress {
   readonly done: readonly Done[]
   /** The stored cursor. */
   readonly from: number
@@ -33,7 +33,7 @@ export interface Progress {
   readonly cursor: number
 }
 
-export interface Recorded {
+interface Recorded {
   readonly webhook: WebhookRow
   readonly disable: DisabledReason | undefined
 }
