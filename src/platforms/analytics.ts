@@ -14,6 +14,8 @@ export interface ListedContent {
   readonly publishedAt: string
   /** Plain text, or a title. */
   readonly text: string
+  /** The address of a small picture. Reports show it. */
+  readonly pictureUrl?: string | null | undefined
   /** The figures that the list contains. */
   readonly insights: Insights
 }

@@ -63,6 +63,7 @@ async function live(): Promise<void> {
     sql: app.database,
     clock,
     recorder,
+    pictures: { store: () => Promise.resolve(new Map()) },
     calls: {
       run: async (accountId, _options, work) =>
         work({ context: {}, platform: byId.get(accountId)!.year.platform(clock.now()) } as never),

@@ -16,6 +16,8 @@ interface Feed {
       readonly cid: string
       readonly record?: { readonly text?: string; readonly createdAt?: string }
       readonly indexedAt: string
+      /** Views of pictures and of a video. */
+      readonly embed?: { readonly images?: readonly { readonly thumb: string }[]; readonly thumbnail?: string }
     }
     /** Set for reposts and pinned posts. */
     readonly reason?: { readonly $type?: string }
@@ -54,6 +56,7 @@ export const analytics: Analytics = {
           // The author's client writes `createdAt`, which can be wrong. The server writes `indexedAt`.
           publishedAt: post.indexedAt,
           text: post.record?.text ?? '',
+          pictureUrl: post.embed?.images?.[0]?.thumb ?? post.embed?.thumbnail,
           insights: insightsOf(post),
         })),
       next: next ?? null,

@@ -10,13 +10,14 @@ interface PostPage {
     readonly message?: string
     readonly created_time: string
     readonly permalink_url?: string
+    readonly full_picture?: string
   })[]
   readonly paging?: { readonly next?: string; readonly cursors?: { readonly after?: string } }
 }
 
 const PAGE = 50
 const FIELDS =
-  'id,message,created_time,permalink_url,reactions.summary(total_count).limit(0),comments.summary(total_count).limit(0),shares'
+  'id,message,created_time,permalink_url,full_picture,reactions.summary(total_count).limit(0),comments.summary(total_count).limit(0),shares'
 
 /** Figures of the Graph API (developers.facebook.com, Page and Page Post, v24.0, 2026-11). */
 export const analytics: Analytics = {
@@ -39,17 +40,29 @@ export const analytics: Analytics = {
       query: { fields: FIELDS, limit: PAGE, after: cursor },
     })) as PostPage
     return {
-      items: data.map(({ comments, created_time: at, id, message, permalink_url: url, reactions, shares }) => ({
-        post: { id, url: url ?? null },
-        publishedAt: new Date(at).toISOString(),
-        text: message ?? '',
-        insights: {
-          likes: reactions?.summary?.total_count ?? 0,
-          comments: comments?.summary?.total_count ?? 0,
-          // A post that nobody has shared has no `shares`.
-          shares: shares?.count ?? 0,
-        },
-      })),
+      items: data.map(
+        ({
+          comments,
+          created_time: at,
+          full_picture: pictureUrl,
+          id,
+          message,
+          permalink_url: url,
+          reactions,
+          shares,
+        }) => ({
+          post: { id, url: url ?? null },
+          publishedAt: new Date(at).toISOString(),
+          text: message ?? '',
+          pictureUrl,
+          insights: {
+            likes: reactions?.summary?.total_count ?? 0,
+            comments: comments?.summary?.total_count ?? 0,
+            // A post that nobody has shared has no `shares`.
+            shares: shares?.count ?? 0,
+          },
+        }),
+      ),
       next: paging?.next === undefined ? null : (paging.cursors?.after ?? null),
     }
   },

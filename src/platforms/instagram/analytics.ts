@@ -14,6 +14,9 @@ interface MediaPage {
     readonly caption?: string
     readonly permalink?: string
     readonly timestamp: string
+    readonly media_type?: string
+    readonly media_url?: string
+    readonly thumbnail_url?: string
     readonly like_count?: number
     readonly comments_count?: number
   }[]
@@ -32,7 +35,7 @@ interface Demographics {
 
 const PAGE = 50
 const DIMENSIONS = ['country', 'city', 'age', 'gender'] as const satisfies readonly AudienceDimension[]
-const FIELDS = 'id,caption,permalink,timestamp,like_count,comments_count'
+const FIELDS = 'id,caption,permalink,timestamp,media_type,media_url,thumbnail_url,like_count,comments_count'
 
 /** Figures of the Instagram API with Instagram Login (developers.facebook.com, IG User, its Insights, and IG Media, 2026-11). */
 export const analytics: Analytics = {
@@ -55,13 +58,17 @@ export const analytics: Analytics = {
       query: { fields: FIELDS, limit: PAGE, after: cursor },
     })) as MediaPage
     return {
-      items: data.map(({ caption, comments_count: comments, id, like_count: likes, permalink, timestamp }) => ({
-        post: { id, url: permalink ?? null },
-        publishedAt: new Date(timestamp).toISOString(),
-        text: caption ?? '',
-        // Instagram leaves out likes that the owner hides.
-        insights: { ...(likes !== undefined && { likes }), ...(comments !== undefined && { comments }) },
-      })),
+      items: data.map(
+        ({ caption, comments_count: comments, id, like_count: likes, permalink, timestamp, ...media }) => ({
+          post: { id, url: permalink ?? null },
+          publishedAt: new Date(timestamp).toISOString(),
+          text: caption ?? '',
+          // `media_url` of a video is the video.
+          pictureUrl: media.thumbnail_url ?? (media.media_type === 'VIDEO' ? null : media.media_url),
+          // Instagram leaves out likes that the owner hides.
+          insights: { ...(likes !== undefined && { likes }), ...(comments !== undefined && { comments }) },
+        }),
+      ),
       next: paging?.next === undefined ? null : (paging.cursors?.after ?? null),
     }
   }, // The largest 45 groups of each. Accounts with fewer than 100 followers have none.

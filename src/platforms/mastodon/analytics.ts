@@ -37,6 +37,8 @@ export const analytics: Analytics = {
           post: postOf(status),
           publishedAt: status.created_at,
           text: textOfHtml(status.content),
+          // Pictures behind a warning are not for reports.
+          pictureUrl: status.sensitive === true ? null : status.media_attachments?.[0]?.preview_url,
           insights: insightsOf(status),
         })),
       next: statuses.length < PAGE ? null : (statuses.at(-1)?.id ?? null),

@@ -30,7 +30,7 @@ export interface Status {
   readonly favourites_count?: number
   readonly reblogs_count?: number
   readonly replies_count?: number
-  readonly media_attachments?: readonly { readonly id: string }[]
+  readonly media_attachments?: readonly { readonly id: string; readonly preview_url?: string | null }[]
   readonly spoiler_text?: string
   readonly sensitive?: boolean
   readonly language?: string | null

@@ -17,7 +17,11 @@ interface Uploads {
 
 interface Video {
   readonly id: string
-  readonly snippet?: { readonly title?: string; readonly publishedAt?: string }
+  readonly snippet?: {
+    readonly title?: string
+    readonly publishedAt?: string
+    readonly thumbnails?: { readonly medium?: { readonly url?: string } }
+  }
   readonly statistics?: Readonly<Record<string, string>>
 }
 
@@ -53,6 +57,7 @@ export const analytics: Analytics = {
         post: postOf(video),
         publishedAt: snippet.publishedAt ?? '',
         text: snippet.title ?? '',
+        pictureUrl: snippet.thumbnails?.medium?.url,
         insights: insightsOf(statistics),
       })),
       next: nextPageToken ?? null,

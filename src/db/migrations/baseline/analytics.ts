@@ -48,6 +48,7 @@ export const analytics = [
       target_id uuid,
       text text not null,
       url text,
+      picture_id uuid,
       published_at timestamptz not null,
       views double precision,
       reach double precision,
@@ -68,6 +69,7 @@ export const analytics = [
   'create index analytics_content_by_time on analytics_content (workspace_id, published_at, id) where deleted_at is null',
   'create index analytics_content_due on analytics_content (account_id, next_at) where deleted_at is null and next_at is not null',
   'create index analytics_content_by_post on analytics_content (post_id) where post_id is not null',
+  'create index analytics_content_by_picture on analytics_content (picture_id) where picture_id is not null',
   `
     create table analytics_series (
       id bigserial primary key,

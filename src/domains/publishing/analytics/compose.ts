@@ -1,10 +1,12 @@
 import type { Services } from '../../../core/services.ts'
 import type { Sql } from '../../../core/sql.ts'
 import type { Foundation } from '../../../foundation.ts'
+import { GuardedFetcher } from '../../../fetch/guarded-fetch.ts'
 import { BestTimes } from './best-times/best-times.ts'
 import { ReportBranding } from './branding/branding.ts'
 import { AnalyticsCollector } from './collection/collector.ts'
 import { AnalyticsDesk } from './collection/desk.ts'
+import { ContentPictures, findContentPictures } from './collection/pictures.ts'
 import { CollectionWatch } from './collection/watch.ts'
 import { AccountAudiences } from './reads/audience.ts'
 import { ContentRecords } from './reads/content.ts'
@@ -26,12 +28,15 @@ declare module '../../../core/services.ts' {
 
 /** Builds the services of the domain. */
 export function composeAnalytics(
-  { clock, config, database: sql, jobs, log, storage }: Foundation,
-  { plans, socialAccounts: { calls, directory } }: Pick<Services, 'plans' | 'socialAccounts'>,
+  { clock, config, database: sql, jobs, log, mediaWork, scratch, storage }: Foundation,
+  { assets, plans, socialAccounts: { calls, directory } }: Pick<Services, 'assets' | 'plans' | 'socialAccounts'>,
 ) {
   const partitions = new SamplePartitions(clock)
   const retention = new SampleRetention({ sql, clock, log, jobs, plans, partitions })
   const recorder = new SampleRecorder(clock, partitions)
+  assets.housekeeping.keep(findContentPictures)
+  const fetcher = GuardedFetcher.of(config.ALLOW_PRIVATE_ADDRESSES)
+  const pictures = new ContentPictures({ sql, clock, log, fetcher, mediaWork, scratch, storage })
   const watched = new WatchedAccounts(sql, clock, directory)
   const stats = new PlatformStatistics(sql, clock, watched)
   const series = new AnalyticsTimeSeries(sql, clock, watched)
@@ -46,12 +51,12 @@ export function composeAnalytics(
         recorder,
         retention,
         watch,
-        collector: new AnalyticsCollector({ sql, clock, calls, recorder }),
+        collector: new AnalyticsCollector({ sql, clock, calls, recorder, pictures }),
         desk: new AnalyticsDesk(clock, (turn) => new WatchedAccounts(turn.sql, clock, directory), watch),
         stats,
         series,
         content,
-        reports: new Reports({ sql, clock, stats, series, content, audiences, watched, branding, printer }),
+        reports: new Reports({ sql, clock, stats, series, content, audiences, watched, branding, printer, storage }),
         bestTimes: new BestTimes({ sql, clock, watched, audiences, printer }),
         audiences,
         branding,

@@ -100,6 +100,11 @@ export const AnalyticsContent = defineEntity({
       name: 'analytics_content_by_post',
       expression: 'create index analytics_content_by_post on analytics_content (post_id) where post_id is not null',
     },
+    {
+      name: 'analytics_content_by_picture',
+      expression:
+        'create index analytics_content_by_picture on analytics_content (picture_id) where picture_id is not null',
+    },
   ],
   properties: {
     id: p.uuid().primary(),
@@ -114,6 +119,8 @@ export const AnalyticsContent = defineEntity({
     targetId: p.uuid().nullable(),
     text: p.text(),
     url: p.text().nullable(),
+    /** The file of its small picture, if it was published elsewhere. */
+    pictureId: p.uuid().nullable(),
     publishedAt: timestamp(),
     /** The newest figures. Null: never reported. */
     views: figure(),

@@ -14,6 +14,7 @@ import type { NewSample, SampleRecorder } from '../storage/recorder.ts'
 import { dayOf } from '../storage/zone-days.ts'
 import { analyticsAccounts, analyticsAudience, analyticsContent, type AnalyticsAccountRow } from '../tables.ts'
 import { closeGap, gapReasonOf, openGap, type GapReason } from './gaps.ts'
+import type { ContentPictures } from './pictures.ts'
 import { readAccount, type Reading } from './reading.ts'
 import { nextAfterFailure, nextForAccount } from './rhythm.ts'
 import { addListed, addPublished, nextAtOf, samplesOf, type ContentFacts } from './store.ts'
@@ -28,6 +29,7 @@ interface Needs {
   readonly clock: Clock
   readonly calls: Pick<AccountCalls, 'run'>
   readonly recorder: SampleRecorder
+  readonly pictures: Pick<ContentPictures, 'store'>
 }
 
 /** Commits the result of a reading. */
@@ -75,10 +77,16 @@ export class AnalyticsCollector {
       const reason = gapReasonOf(error)
       return commit((tx) => this.#missed(tx, row, reason, error.retryAfter))
     }
-    return commit((tx) => this.#keep(tx, accountId, reading, everyMs))
+    const pictures = await this.#needs.pictures.store(row, reading.listed, signal)
+    return commit((tx) => this.#keep(tx, accountId, { ...reading, pictures }, everyMs))
   }
 
-  async #keep(tx: Transaction, accountId: string, reading: Reading, everyMs: number | undefined): Promise<void> {
+  async #keep(
+    tx: Transaction,
+    accountId: string,
+    reading: Reading & { readonly pictures: ReadonlyMap<string, string> },
+    everyMs: number | undefined,
+  ): Promise<void> {
     const { clock, recorder } = this.#needs
     const row = await analyticsAccounts.first(tx, { accountId }, { lock: 'for update' })
     if (row === undefined) return
@@ -88,7 +96,7 @@ export class AnalyticsCollector {
     if (zone !== row.zone) await recorder.moveToZone(tx, accountId, zone)
     const since = row.collectedAt === null ? new Date(0) : new Date(Date.parse(row.collectedAt) - HOUR)
     await addPublished(tx, row, since.toISOString(), now)
-    const records = await addListed(tx, row, reading.listed, now)
+    const records = await addListed(tx, row, reading.listed, { now, pictures: reading.pictures })
     const startedAt = row.startedAt === null ? now : Date.parse(row.startedAt)
     const samples: NewSample[] = ACCOUNT_FIGURES.flatMap((figure) => {
       const value = reading.account[figure]

@@ -95,7 +95,11 @@ export class AnalyticsDesk {
     await analyticsAccounts.first(turn.sql, { accountId: row.accountId }, { lock: 'for update' })
     await withdraw(turn.sql, row.accountId, id)
     const at = new Date(this.#clock.now()).toISOString()
-    await analyticsContent.update(turn.sql, { id }, { deletedAt: at, nextAt: null, text: '', url: null, updatedAt: at })
+    await analyticsContent.update(
+      turn.sql,
+      { id },
+      { deletedAt: at, nextAt: null, text: '', url: null, pictureId: null, updatedAt: at },
+    )
     turn.emit(contentRecordDeleted, { contentRecordId: id, accountId: row.accountId })
     turn.audit({ kind: 'content_record', id, details: { accountId: row.accountId, remoteId: row.remoteId } })
   }

@@ -39,7 +39,7 @@ export async function addPublished(tx: Transaction, account: Watched, since: str
     }
     if (remoteDeletedAt !== null) continue
     const listed = { post: remote, publishedAt, text: text ?? '', insights: {} }
-    await insertRecord(tx, account, { ...listed, url: url ?? remote.url }, { postId, targetId }, now)
+    await insertRecord(tx, account, { ...listed, url: url ?? remote.url, pictureId: null }, { postId, targetId }, now)
   }
 }
 
@@ -48,12 +48,15 @@ export async function addListed(
   tx: Transaction,
   account: Watched,
   items: readonly ListedContent[],
-  now: number,
+  { now, pictures }: { readonly now: number; readonly pictures: ReadonlyMap<string, string> },
 ): Promise<ReadonlyMap<string, ContentFacts>> {
   const ids = items.map(({ post }) => post.id)
   const known = await recordsOf(tx, account.accountId, ids)
   const fresh = items.filter(({ post, publishedAt }) => !known.has(post.id) && !Number.isNaN(Date.parse(publishedAt)))
-  for (const item of fresh) await insertRecord(tx, account, { ...item, url: item.post.url }, null, now)
+  for (const item of fresh) {
+    const pictureId = pictures.get(item.post.id) ?? null
+    await insertRecord(tx, account, { ...item, url: item.post.url, pictureId }, null, now)
+  }
   return fresh.length === 0 ? known : recordsOf(tx, account.accountId, ids)
 }
 
@@ -66,7 +69,13 @@ async function recordsOf(sql: Sql, accountId: string, remoteIds: readonly string
 async function insertRecord(
   tx: Transaction,
   { accountId, platform, workspaceId }: Watched,
-  { post, publishedAt, text, url }: ListedContent & { readonly url: string | null },
+  {
+    pictureId,
+    post,
+    publishedAt,
+    text,
+    url,
+  }: ListedContent & { readonly url: string | null; readonly pictureId: string | null },
   target: { readonly postId: string; readonly targetId: string } | null,
   now: number,
 ): Promise<void> {
@@ -83,6 +92,7 @@ async function insertRecord(
     targetId: target?.targetId ?? null,
     text: Array.from(text).slice(0, MOST_TEXT).join(''),
     url,
+    pictureId,
     publishedAt: new Date(publishedAt).toISOString(),
     // At once, also an old one: its figures so far are worth one call.
     nextAt: at,

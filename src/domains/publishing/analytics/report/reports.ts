@@ -15,6 +15,8 @@ import { bucketsOf, spanOf, timesOf, type Interval, type Span } from '../reads/s
 import type { PlatformStatistics } from '../reads/stats.ts'
 import type { WatchedAccounts } from '../reads/watched.ts'
 import type { PlatformStatsData, PointData, ReportFilter } from '../schemas.ts'
+import type { Foundation } from '../../../../foundation.ts'
+import { importedPictures } from './pictures.ts'
 import { audienceGaps, audienceTables } from './audience.ts'
 import type { ReportChart, ReportModel, ReportPost, ReportTable } from './model.ts'
 import type { ReportPrinter } from './printer.ts'
@@ -56,6 +58,7 @@ interface Needs {
   readonly watched: WatchedAccounts
   readonly branding: ReportBranding
   readonly printer: ReportPrinter
+  readonly storage: Foundation['storage']
 }
 
 /** Reports for people who do not use Crier: the same content as a page and as a PDF. */
@@ -151,7 +154,7 @@ export class Reports {
     }
   }
 
-  /** A small picture of each post that Crier has published with a file, by record. */
+  /** Small pictures of posts by record: those of files that Crier has published, and those of imported posts. */
   async #pictures(workspaceId: string, records: readonly ContentRecordData[]): Promise<ReadonlyMap<string, string>> {
     const assets = new Map<string, string>()
     for (const { _id, postId } of records) {
@@ -160,12 +163,15 @@ export class Reports {
       if (assetId !== undefined) assets.set(_id, assetId)
     }
     const found = await this.#needs.branding.thumbnails(workspaceId, [...assets.values()])
-    return new Map(
+    const pictures = new Map(
       [...assets].flatMap(([id, assetId]) => {
         const picture = found.get(assetId)
         return picture === undefined ? [] : [[id, picture] as const]
       }),
     )
+    const others = records.map(({ _id }) => _id).filter((id) => !pictures.has(id))
+    for (const [id, picture] of await importedPictures(this.#needs, workspaceId, others)) pictures.set(id, picture)
+    return pictures
   }
 }
 
