@@ -20,12 +20,19 @@ test.each(LANGUAGES)('every notification has texts in %s that its data fills', (
   }
 })
 
+test('exactly the notifications with a page have the text of a link', () => {
+  const types = [...notificationTypes.values()]
+  const linked = types.filter(({ page }) => page !== undefined).map(({ name }) => `${name}.link`)
+  const texts = Object.keys(rawTexts('en'))
+  expect(texts.filter((key) => types.some(({ name }) => key === `${name}.link`)).toSorted()).toEqual(linked.toSorted())
+})
+
 test('no text is left over', () => {
   const types = [...notificationTypes.keys()]
   const left = Object.keys(rawTexts('en')).filter(
     (key) =>
       !/^(mail|notification|kind|unsubscribe|reportMails|billingPage)\./.test(key) &&
-      !types.includes(key.replace(/\.(title|text)$/, '')),
+      !types.includes(key.replace(/\.(title|text|link)$/, '')),
   )
   expect(left).toEqual([])
 })

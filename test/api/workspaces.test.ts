@@ -252,6 +252,7 @@ describe('updating a workspace', () => {
       emoji: 'few',
       model: null,
       creditLimitPerMonth: null,
+      autoPublishModelText: false,
     })
     const refused = await world.as(owner).call(updateAiSettings, {
       ...at('ai'),

@@ -95,7 +95,7 @@ export function composePosts(
   const validation = new PostValidation({ sql, clock, checks, times, settings, quota })
   const { seriesRunner, seriesWatch, ...series } = composeSeries(
     { sql, clock, turns },
-    { author, checks, origins, plans, room, validation, workspaces },
+    { author, checks, origins, plans, room, settings, validation, workspaces },
   )
   const upcoming = new UpcomingPosts(sql, clock)
   assets.uses.register(assetUses)

@@ -1,5 +1,6 @@
 import type { Services } from '../../../../core/services.ts'
 import type { Foundation } from '../../../../foundation.ts'
+import type { AuthorSettings } from '../author-settings.ts'
 import type { PostAuthor } from '../author.ts'
 import type { RoomPlanner } from '../budgets/planner.ts'
 import type { PostChecks } from '../checks.ts'
@@ -18,13 +19,14 @@ interface Posts extends Pick<Services, 'plans' | 'workspaces'> {
   readonly checks: PostChecks
   readonly origins: TextOrigins
   readonly room: RoomPlanner
+  readonly settings: AuthorSettings
   readonly validation: PostValidation
 }
 
 /** Builds the services of recurring posts. */
 export function composeSeries(
   { clock, sql, turns }: Pick<Foundation, 'clock' | 'turns'> & { readonly sql: Foundation['database'] },
-  { author, checks, origins, plans, room, validation, workspaces }: Posts,
+  { author, checks, origins, plans, room, settings, validation, workspaces }: Posts,
 ) {
   const reader = new SeriesReader(sql, clock)
   const maker = new OccurrenceMaker({ clock, author, checks, origins, room })
@@ -33,7 +35,7 @@ export function composeSeries(
   })
   return {
     reader,
-    desk: new SeriesDesk({ sql, clock, author, checks, origins, plans, reader, validation }),
+    desk: new SeriesDesk({ sql, clock, author, checks, origins, plans, reader, settings, validation }),
     changes: new SeriesChanges({ clock, author, checks, origins, maker, reader }),
     seriesRunner: new SeriesRunner(clock, maker),
     seriesWatch: new SeriesWatch(sql, clock, turns),

@@ -11,6 +11,7 @@ import { timeZoneOf } from '../../../workspace/workspaces/index.ts'
 import { bodyOf, overrideOf } from '../content.ts'
 import { plannedTime } from '../time.ts'
 import { problemOf, type PostValidation } from '../validation.ts'
+import type { AuthorSettings } from '../author-settings.ts'
 import type { PostAuthor } from '../author.ts'
 import { occurrences, type Occurrence } from '../calendar/recurrence.ts'
 import type { PostFile } from '../../../media/assets/index.ts'
@@ -44,6 +45,7 @@ interface Needs {
   readonly checks: PostChecks
   readonly origins: TextOrigins
   readonly reader: SeriesReader
+  readonly settings: AuthorSettings
   readonly validation: PostValidation
   readonly plans: PlanService
 }
@@ -73,8 +75,9 @@ export class SeriesDesk {
   }
 
   /** What creating a recurring post would do, without a change. @throws AppError validation_failed */
-  async validate(input: NewPostInput, recurrence: RecurrenceInputData, userId: string): Promise<PostCheckData> {
-    const { checks, sql, validation } = this.#needs
+  async validate(given: NewPostInput, recurrence: RecurrenceInputData, userId: string): Promise<PostCheckData> {
+    const { checks, settings, sql, validation } = this.#needs
+    const input = await settings.apply(given, userId, { sql })
     const { workspaceId } = input
     requireTime(input)
     const time = plannedTime(input.scheduledFor, input.timezone ?? (await timeZoneOf(sql, workspaceId)))
