@@ -55,6 +55,7 @@ export class ReadyReplies {
   }
 }
 
+/** A query as it is sent has no spaces. Parameters are decoded, so they could have any other separator. */
 function keyOf(query: string, parameters: readonly string[]): string {
-  return parameters.length === 0 ? query : `${parameters.join('/')}?${query}`
+  return parameters.length === 0 ? query : `${query} ${parameters.join(' ')}`
 }
