@@ -75,7 +75,10 @@ function sizeOf(type: string, head: Buffer): ImageSize | undefined {
   }
   const { width, height } = size
   if (width > MAX_SIDE || height > MAX_SIDE || width * height > MAX_PIXELS) {
-    throw ImageTooLarge({ message: `The image has ${width} × ${height} pixels.`, details: { width, height } })
+    throw ImageTooLarge({
+      message: `The image has ${width} × ${height} pixels. At most ${MAX_SIDE} on a side and ${MAX_PIXELS / 1_000_000} million in total are allowed.`,
+      details: { width, height },
+    })
   }
   return size
 }

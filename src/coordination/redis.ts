@@ -7,7 +7,7 @@ import { Listeners, type Coordination, type Listener } from './coordination.ts'
 export const RedisUnavailable = defineError({
   code: 'redis_unavailable',
   status: 503,
-  message: 'Redis does not respond.',
+  message: 'Redis does not respond. Try again in a few seconds.',
   cause: 'The Redis server is restarting or unreachable.',
   fix: 'Try again after Retry-After seconds.',
 })

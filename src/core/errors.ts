@@ -26,14 +26,14 @@ export const Unauthorized = defineError({
 export const InvalidCredential = defineError({
   code: 'invalid_credential',
   status: 401,
-  message: 'The credential is not valid.',
+  message: 'The token or API key is not valid. Log in again, or send a valid key.',
   cause: 'The token or API key is malformed, unknown or was revoked.',
   fix: 'Log in again, or create a new API key.',
 })
 export const CredentialExpired = defineError({
   code: 'credential_expired',
   status: 401,
-  message: 'The access token has expired.',
+  message: 'The access token has expired. Get a new one with POST /api/auth/refresh.',
   cause: 'Access tokens are valid for 15 minutes.',
   fix: 'Get a new pair with POST /api/auth/refresh.',
 })
@@ -57,7 +57,8 @@ export const EmailUnverified = defineError({
 export const ApiKeyLimited = defineError({
   code: 'api_key_limited',
   status: 403,
-  message: 'This API key does not have access to this operation.',
+  message:
+    'This API key is limited to scopes or workspaces and cannot use this operation. Log in, or use a key without limits.',
   cause:
     'The API key is limited to scopes or workspaces. Such a key can only call workspace operations. It cannot change the account of its user.',
   fix: 'Log in, or use an API key without limits.',
@@ -122,7 +123,8 @@ export const Conflict = defineError({
 export const IdempotencyRunning = defineError({
   code: 'idempotency_key_in_use',
   status: 409,
-  message: 'A request with this Idempotency-Key is still running.',
+  message:
+    'A request with this Idempotency-Key is still running. Repeat it after Retry-After seconds to get its reply.',
   cause: 'The first request with the key has not finished yet.',
   fix: 'Wait for the first request to finish, then repeat it with the same key to get the same reply.',
 })
@@ -157,7 +159,7 @@ export const RangeNotSatisfiable = defineError({
 export const IdempotencyMismatch = defineError({
   code: 'idempotency_key_reused',
   status: 422,
-  message: 'This Idempotency-Key was used with another request.',
+  message: 'This Idempotency-Key was used with another request. Use a new key for each new request.',
   cause: 'The key belongs to an earlier request with a different path or body.',
   fix: 'Use a new key for each new request.',
 })
@@ -178,7 +180,7 @@ export const RateLimited = defineError({
 export const TooManyUploads = defineError({
   code: 'too_many_uploads',
   status: 429,
-  message: 'You have too many uploads in progress.',
+  message: 'You have too many uploads in progress. Wait until one ends before you start the next.',
   cause: 'A caller can have at most 32 uploads in progress on one node.',
   fix: 'Wait until an upload ends before you start the next one.',
 })
@@ -192,7 +194,7 @@ export const InternalError = defineError({
 export const DatabaseUnavailable = defineError({
   code: 'database_unavailable',
   status: 503,
-  message: 'The database is currently unavailable.',
+  message: 'The database is currently unavailable. Try again in a few seconds.',
   cause: 'PostgreSQL is starting, restarting or unreachable.',
   fix: 'Try again after Retry-After seconds. Nothing was changed.',
 })
@@ -204,35 +206,37 @@ export function isAway(error: unknown): boolean {
 export const OutcomeUnknown = defineError({
   code: 'outcome_unknown',
   status: 503,
-  message: 'The database connection broke during the commit. The change may or may not have been made.',
+  message:
+    'The database connection broke during the commit, so the change may or may not have been made. Read the resource to find out.',
   cause: 'The connection to PostgreSQL broke during the commit and was not restored in time to check the result.',
   fix: 'Read the resource to find out. It is safe to repeat the request with the same Idempotency-Key, because it is never executed twice.',
 })
 export const Overloaded = defineError({
   code: 'overloaded',
   status: 503,
-  message: 'The server is overloaded.',
+  message: 'The server is overloaded. Try again in a few seconds.',
   cause: 'Too many requests are waiting on this server or in this workspace.',
   fix: 'Try again after Retry-After seconds.',
 })
 export const DeadlineExceeded = defineError({
   code: 'deadline_exceeded',
   status: 503,
-  message: 'The request waited too long and was not executed.',
+  message: 'The request waited too long and was not executed. Try again in a few seconds.',
   cause: 'The request was still in a queue when its deadline passed.',
   fix: 'Try again after Retry-After seconds.',
 })
 export const ShuttingDown = defineError({
   code: 'shutting_down',
   status: 503,
-  message: 'The server is shutting down.',
+  message: 'The server is shutting down. Try again in a few seconds.',
   cause: 'The server is being restarted or deployed.',
   fix: 'Try again after Retry-After seconds.',
 })
 export const ServiceDisabled = defineError({
   code: 'service_disabled',
   status: 503,
-  message: 'This service is currently disabled.',
-  cause: 'An administrator has disabled the service.',
-  fix: 'Check GET /api/services/status and try again later.',
+  message:
+    'An administrator has switched off this service. Try again when GET /api/services/status shows it as operational.',
+  cause: 'An administrator has switched off the service. Its jobs wait until it is on again.',
+  fix: 'Try again after Retry-After seconds, or when GET /api/services/status shows the service as operational.',
 })

@@ -21,6 +21,9 @@ export function readIfMatch(header: string): IfMatch {
  */
 export function requireVersion(ifMatch: IfMatch, version: number): void {
   if (ifMatch === undefined || ifMatch.includes(String(version))) return
-  const named = ifMatch.length === 0 ? 'If-Match has no strong entity tag' : `not ${ifMatch.join(' or ')}`
-  throw PreconditionFailed({ message: `The resource is now at version ${version}, ${named}.` })
+  const wrong =
+    ifMatch.length === 0
+      ? 'If-Match has no strong entity tag.'
+      : `The resource is now at version ${version}, not ${ifMatch.join(' or ')}.`
+  throw PreconditionFailed({ message: `${wrong} Read the resource again and send its ETag in If-Match.` })
 }

@@ -6,6 +6,8 @@ import type { Scope } from './scope.ts'
 export function requireScope(member: Member, access: string): void {
   if (member.secondFactor === 'missing') throw SecondFactorNeeded()
   if (member.scopes.has(access as Scope)) return
-  const who = member.key === 'limited' ? 'The API key, or your role, lacks' : `Your role ${member.role} lacks`
-  throw Forbidden({ message: `${who} the scope ${access} in this workspace.` })
+  const isLimited = member.key === 'limited'
+  const who = isLimited ? 'The API key, or your role, lacks' : `Your role ${member.role} lacks`
+  const how = isLimited ? 'Use a key that has it, or ask an owner or admin for it.' : 'Ask an owner or admin for it.'
+  throw Forbidden({ message: `${who} the scope ${access} in this workspace. ${how}` })
 }

@@ -36,5 +36,8 @@ export interface WatchedSwitches extends Switches {
  */
 export function requireOn(switches: Switches, service: string): void {
   if (ALWAYS_ON.has(service) || switches.isOn(service)) return
-  throw ServiceDisabled({ message: `The service ${service} is switched off.`, retryAfter: RETRY_AFTER })
+  throw ServiceDisabled({
+    message: `An administrator has switched off the service ${service}. Try again when GET /api/services/${service}/status shows it as operational.`,
+    retryAfter: RETRY_AFTER,
+  })
 }

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { Input, Nullable, OneOf, Sequence, Text, Type, type TSchema } from './schema.ts'
+import { Id, Input, Nullable, OneOf, Sequence, Text, Type, type TSchema } from './schema.ts'
 import { isTooDeep, queryReader, validator } from './validate.ts'
 
 const Thing = Input({
@@ -143,6 +143,11 @@ describe('an error', () => {
     [Type.Number({ minimum: 2 }), 1, 'must be at least 2'],
     [Type.Number({ maximum: 2 }), 3, 'must be at most 2'],
     [Type.String({ format: 'uuid' }), 'x', 'must be a UUID'],
+    [
+      Type.String({ ...Id, description: 'The board' }),
+      '01939E5C-7A10-7C3E-8F21-3C5A9B2D4EA4',
+      'must be a UUID in lowercase',
+    ],
     [Type.String({ format: 'ipv4' }), 'x', 'must be a valid ipv4'],
     [Type.String({ pattern: '^a$' }), 'x', 'does not have the right form'],
     [Type.String({ pattern: '^a$', description: 'the letter a' }), 'x', 'must be: the letter a'],

@@ -236,6 +236,7 @@ function sentence(error: SchemaError, schema: JsonSchema | undefined, value: unk
     case 'format':
       return `must be ${FORMATS[String(params['format'])] ?? `a valid ${String(params['format'])}`}`
     case 'pattern':
+      if (schema?.format === 'uuid') return 'must be a UUID in lowercase'
       return schema?.description ? `must be: ${schema.description}` : 'does not have the right form'
     case 'anyOf':
       return `must be ${alternatives(schema)}`
@@ -246,6 +247,7 @@ function sentence(error: SchemaError, schema: JsonSchema | undefined, value: unk
 
 const FORMATS: Readonly<Record<string, string>> = {
   'date-time': 'an ISO 8601 date and time with an offset, such as 2026-11-21T18:00:00Z',
+  'bcp-47': 'a language tag (BCP 47), such as en or pt-BR',
   date: 'a date such as 2026-11-21',
   email: 'an email address',
   'iana-time-zone': 'a time zone of the IANA database, such as Europe/Berlin',

@@ -52,7 +52,7 @@ export function checkUrl(text: string, rules: TargetRules = {}): void {
 function readTarget(text: string, { ports = PORTS }: TargetRules): Omit<Target, 'addresses'> {
   const url = readUrl(text)
   const port = Number(url.port) || (url.protocol === 'https:' ? 443 : 80)
-  if (ports !== 'any' && !ports.has(port)) throw refused(`port ${port} is not allowed`)
+  if (ports !== 'any' && !ports.has(port)) throw refused(`port ${port} is not allowed; use ${[...ports].join(', ')}`)
   const host = url.hostname.replace(/^\[|\]$/g, '').replace(/\.$/, '')
   if (host === '') throw refused('it has no host')
   return { url, host, port }
@@ -71,10 +71,10 @@ function allowedOf(addresses: readonly string[], { check = checkAddress }: Targe
 }
 
 function readUrl(text: string): URL {
-  if (text.length > MAX_LENGTH) throw refused('it is too long')
+  if (text.length > MAX_LENGTH) throw refused(`it is longer than ${MAX_LENGTH} characters`)
   const url = URL.parse(text)
-  if (url === null) throw refused('it is not a URL')
-  if (url.protocol !== 'http:' && url.protocol !== 'https:') throw refused(`${url.protocol} is not supported`)
+  if (url === null) throw refused('it is not a valid URL, such as https://example.com/path')
+  if (url.protocol !== 'http:' && url.protocol !== 'https:') throw refused(`${url.protocol} is not http: or https:`)
   if (url.username !== '' || url.password !== '') throw refused('it contains a user name or a password')
   return url
 }

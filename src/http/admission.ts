@@ -132,7 +132,9 @@ export function authorize(state: RequestState, options: PipelineOptions): void |
     throw Forbidden({ message: 'Only a platform administrator may do this.' })
   }
   if (op.access === 'internal' && state.worker === undefined) {
-    throw Forbidden({ message: 'Only workers of this installation may do this.' })
+    throw Forbidden({
+      message: 'Only workers of this installation may do this. Sign the request with its CLUSTER_SECRET.',
+    })
   }
   if (op.workspace === undefined) return
   const found = findWorkspace(op.workspace, options.owners, state)

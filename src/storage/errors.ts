@@ -10,7 +10,7 @@ export const StorageFull = defineError({
 export const StorageUnavailable = defineError({
   code: 'storage_unavailable',
   status: 503,
-  message: 'The file storage is unavailable.',
+  message: 'The file storage is unavailable. Try again in a few seconds.',
   cause: 'The disk or the S3 service with the files cannot be reached.',
   fix: 'Try again after Retry-After seconds. Nothing was changed.',
 })

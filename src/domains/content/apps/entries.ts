@@ -174,7 +174,9 @@ function requireSame(announced: string | undefined, sha256: string): void {
 }
 
 function versionTaken({ platform, version }: NewReleaseData) {
-  return Conflict({ message: `Version ${version} has a file for ${platform} already. Delete it first.` })
+  return Conflict({
+    message: `Version ${version} has a file for ${platform} already. Delete it first, or send another \`version\`.`,
+  })
 }
 
 function slugTaken(error: unknown): never {

@@ -13,6 +13,8 @@ type Parts = Pick<Foundation, 'clock' | 'config' | 'coordination' | 'database' |
 /** Listed apps by slug, newest first. */
 type Catalog = ReadonlyMap<string, PublicApp>
 
+const NO_FILE = 'There is no file for this platform. GET /api/apps/{slug} lists the files.'
+
 /** The address of the latest version may lead to another file soon. That of a version never does. */
 const CACHES = { latest: 'public, max-age=60', version: 'public, max-age=86400' } as const
 
@@ -63,7 +65,7 @@ export class AppReader {
 
   async #file(release: AppReleaseRow | undefined, cache: string) {
     const { storage } = this.#foundation
-    if (release === undefined) throw NotFound()
+    if (release === undefined) throw NotFound({ message: NO_FILE })
     const key = `${release.appId}/${release.id}`
     if ((await storage.stat(key)) === undefined) throw NotFound()
     const sent = file({
@@ -117,6 +119,6 @@ function onlyPlatform(releases: readonly AppReleaseRow[]): AppPlatform {
   const [first, ...others] = new Set(newestFirst(releases).map(({ platform }) => platform))
   if (first === undefined) throw NotFound()
   if (others.length === 0) return first
-  const message = `must be one of ${[first, ...others].join(', ')}`
+  const message = `is required, because there are files for several platforms: ${[first, ...others].join(', ')}`
   throw ValidationFailed({ errors: [{ path: '/query/platform', code: 'required', message }] })
 }

@@ -22,7 +22,7 @@ const Version = Text(5, 60, {
   pattern: '^(?:0|[1-9]\\d*)\\.(?:0|[1-9]\\d*)\\.(?:0|[1-9]\\d*)(?:-[0-9A-Za-z.-]+)?(?:\\+[0-9A-Za-z.-]+)?$',
   description: 'Semantic Versioning, such as 1.4.0 or 2.0.0-beta.1',
 })
-const WebUrl = Text(1, 2_000, { pattern: '^https?://[^\\s"<>]+$', description: 'http or https' })
+const WebUrl = Text(1, 2_000, { pattern: '^https?://[^\\s"<>]+$', description: 'An http or https URL' })
 
 export const AppReleaseView = named(
   'AppRelease',
@@ -100,7 +100,10 @@ export const NewRelease = Input({
   releaseNotes: Type.Optional(Text(0, 20_000)),
   publishedAt: Type.Optional(InstantInput),
   sha256: Type.Optional(
-    Text(64, 64, { pattern: '^[0-9a-f]{64}$', description: 'SHA-256 of the file, hexadecimal. It is checked' }),
+    Text(64, 64, {
+      pattern: '^[0-9a-f]{64}$',
+      description: 'SHA-256 of the file, 64 hexadecimal digits in lowercase. It is checked',
+    }),
   ),
 })
 

@@ -15,7 +15,7 @@ import {
 
 const SLUG = '^[a-z0-9]+(?:-[a-z0-9]+)*$'
 export const Slug = Text(1, 100, { pattern: SLUG, description: 'Lowercase letters, digits and single hyphens' })
-const WebUrl = Text(1, 2_000, { pattern: '^https?://[^\\s"<>]+$', description: 'http or https' })
+const WebUrl = Text(1, 2_000, { pattern: '^https?://[^\\s"<>]+$', description: 'An http or https URL' })
 
 export const BlogCategory = named(
   'BlogCategory',

@@ -56,9 +56,12 @@ export const BookEntry = named(
 
 const fields = {
   author: Text(0, 200),
-  language: Text(2, 35, { pattern: '^[A-Za-z]{2,3}(?:-[A-Za-z0-9]{1,8})*$', description: 'BCP 47, such as `en`' }),
+  language: Text(2, 35, {
+    pattern: '^[A-Za-z]{2,3}(?:-[A-Za-z0-9]{1,8})*$',
+    description: 'A language tag (BCP 47) such as `en`',
+  }),
   description: Text(0, 5_000),
-  coverUrl: Nullable(Text(1, 2_000, { pattern: '^https?://[^\\s"<>]+$', description: 'http or https' })),
+  coverUrl: Nullable(Text(1, 2_000, { pattern: '^https?://[^\\s"<>]+$', description: 'An http or https URL' })),
   publishedAt: Nullable(InstantInput),
 }
 const Data = Type.Union(

@@ -137,7 +137,10 @@ export class CredentialAuthenticator implements Authenticator {
   }
 
   async #findKey(key: string): Promise<Caller> {
-    if (!API_KEY.test(key)) throw InvalidCredential({ message: 'The API key is malformed.' })
+    if (!API_KEY.test(key))
+      throw InvalidCredential({
+        message: 'The API key is malformed. Send all of it, from `crier_` to its last character.',
+      })
     const generation = this.#generation
     const { clock, database: sql } = this.#dependencies
     const row = await apiKeys.first(sql, { keyHash: sha256(key) }, API_KEY_LIMITS)
@@ -146,7 +149,7 @@ export class CredentialAuthenticator implements Authenticator {
     const secondFactor = await hasSecondFactor(sql, row.userId)
     const now = clock.now()
     const expiresAt = row.expiresAt === null ? Number.POSITIVE_INFINITY : Date.parse(row.expiresAt)
-    if (expiresAt <= now) throw CredentialExpired({ message: 'The API key has expired.' })
+    if (expiresAt <= now) throw CredentialExpired({ message: 'The API key has expired. Create a new one.' })
     const apiKey = {
       id: row.id,
       // Scopes that only another version of the service knows are ignored.

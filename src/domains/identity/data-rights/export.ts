@@ -51,9 +51,13 @@ export class DataExport {
   archiveOf(userId: string) {
     if (this.#running.has(userId))
       throw Conflict({
-        message: 'Another export of your data is running. Wait until its download has ended, or cancel that.',
+        message: 'Another export of your data is running. Wait until its download has ended, or cancel the download.',
       })
-    if (this.#running.size >= MOST) throw Overloaded({ retryAfter: 30 })
+    if (this.#running.size >= MOST)
+      throw Overloaded({
+        message: 'Too many exports are running on this server. Try again in 30 seconds.',
+        retryAfter: 30,
+      })
     const archive = new ZipFile()
     const output = archive.outputStream as Readable
     this.#running.add(userId)

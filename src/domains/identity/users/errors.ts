@@ -10,7 +10,7 @@ export const EmailInUse = defineError({
 export const PictureUnavailable = defineError({
   code: 'picture_unavailable',
   status: 503,
-  message: 'The picture could not be processed.',
+  message: 'The picture could not be processed. Send it again after Retry-After seconds.',
   cause: 'The processes that resize pictures are busy, or were stopped during the request.',
   fix: 'Send the picture again after Retry-After seconds.',
 })

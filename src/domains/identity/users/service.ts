@@ -159,5 +159,7 @@ export class UserService {
 
 /** The error for an email address that is in use. */
 export function emailInUse() {
-  return EmailInUse({ errors: [{ path: '/body/email', code: 'in_use', message: 'is already in use' }] })
+  return EmailInUse({
+    errors: [{ path: '/body/email', code: 'in_use', message: 'is already in use. Log in, or reset the password' }],
+  })
 }

@@ -153,7 +153,9 @@ export class IdeaBoards {
     const seen = new Set<string>()
     const errors = wanted.flatMap(({ _id }, index) => {
       if (_id === undefined) return []
-      const message = known.has(_id) ? 'must not be listed twice' : 'must be a column of the board'
+      const message = known.has(_id)
+        ? 'must not be listed twice'
+        : 'must be the id of a column of the board. Leave it out for a new column'
       const isWrong = !known.has(_id) || seen.has(_id)
       seen.add(_id)
       return isWrong ? [{ path: `/body/columns/${index}/_id`, code: 'unknown', message }] : []

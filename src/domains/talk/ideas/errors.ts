@@ -3,7 +3,7 @@ import { defineError } from '../../../core/error.ts'
 export const ColumnFull = defineError({
   code: 'idea_column_full',
   status: 409,
-  message: 'The column has as many ideas as its limit allows. Move one out of it, or raise the limit.',
+  message: 'The column has as many ideas as its `limit` allows. Move one out of it, or raise `limit`.',
   cause: 'The board limits how many ideas this column can have. `details.limit` has the limit.',
   fix: 'Move an idea out of the column, or raise its limit with PATCH /api/ideas/boards/{id}.',
 })
@@ -11,24 +11,25 @@ export const ColumnFull = defineError({
 export const ColumnNotEmpty = defineError({
   code: 'idea_column_not_empty',
   status: 409,
-  message: 'A column that still has ideas cannot be deleted. Move them to another column first.',
+  message: '`columns` leaves out a column that still has ideas. Move them to another column first, or list the column.',
   cause: 'The list of columns omits a column that has ideas. `details.columnIds` lists such columns.',
-  fix: 'Move its ideas to another column first.',
+  fix: 'Move its ideas to another column first, or list the column in `columns`.',
 })
 
 export const NeighborMoved = defineError({
   code: 'idea_neighbor_moved',
   status: 409,
-  message: 'The idea beside which this one was to be placed is no longer in that column. Read the column again.',
-  cause: 'Somebody else has moved or deleted the ideas in `before` and `after`.',
-  fix: 'Read the column again and place the idea beside one that is there.',
+  message:
+    'Neither `before` nor `after` is in the list any more. Read the list again, and send a neighbor that is in it.',
+  cause: 'The ideas or boards that `before` and `after` name are in another column, or were deleted.',
+  fix: 'Read the column, or the boards, again and send the id of a neighbor that is there. Without `before` and `after`, it is placed at the end.',
 })
 
 export const IdeaClosed = defineError({
   code: 'idea_closed',
   status: 409,
   message:
-    'This idea takes no more votes: it was completed, declined or merged. Vote for another one, or have it reopened.',
+    'This idea takes no more votes: its `status` is completed, declined or duplicate. Vote for another one, or have its `status` changed.',
   cause: 'The idea was completed, declined, or merged into another one. `details` has its status and `duplicateOfId`.',
   fix: 'Vote for the idea that it was merged into, or reopen it by changing its status.',
 })

@@ -191,7 +191,7 @@ export async function ownView(sql: Sql, row: IdeaRow, userId: string): Promise<O
 async function boardOf({ sql, workspaceId }: Turn, boardId: string): Promise<BoardRow> {
   const board = await findBoard(sql, boardId).catch(() => undefined)
   if (board?.workspaceId === workspaceId) return board
-  const message = 'must be a board of the workspace'
+  const message = 'must be the id of a board of the workspace'
   throw ValidationFailed({ errors: [{ path: '/body/boardId', code: 'unknown', message }] })
 }
 
@@ -199,7 +199,7 @@ async function boardOf({ sql, workspaceId }: Turn, boardId: string): Promise<Boa
 function columnOf({ columns }: BoardRow, wanted: string | undefined): string {
   const column = wanted === undefined ? columns[0] : columns.find(({ _id }) => _id === wanted)
   if (column !== undefined) return column._id
-  const message = 'must be a column of the board'
+  const message = 'must be the id of a column of the board'
   throw ValidationFailed({ errors: [{ path: '/body/column', code: 'unknown', message }] })
 }
 

@@ -185,7 +185,7 @@ export class Tickets {
   ): Promise<MessageRow> {
     if ((await supportMessages.count(tx, { ticketId })) >= MOST_MESSAGES) {
       const details = { limit: MOST_MESSAGES }
-      throw Conflict({ message: `A ticket can have ${MOST_MESSAGES} messages. Create a new one.`, details })
+      throw Conflict({ message: `A ticket can have ${MOST_MESSAGES} messages. Create a new ticket.`, details })
     }
     const { attachments, byMail, content, party, role } = added
     const now = this.#clock.now()

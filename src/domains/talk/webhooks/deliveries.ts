@@ -66,7 +66,8 @@ export class Deliveries {
     const webhook = await this.#enabled(turn, webhookId)
     const row = await webhookDeliveries.first(turn.sql, { id: deliveryId, webhookId })
     if (row === undefined) throw NotFound()
-    if (row.kind === 'test') throw Conflict({ message: 'A test cannot be replayed. Send another one.' })
+    if (row.kind === 'test')
+      throw Conflict({ message: 'A test cannot be replayed. Send another one with POST /api/webhooks/{id}/test.' })
     const copy = newDelivery(webhook, row, 'replay', this.#foundation.clock.now())
     turn.insert(webhookDeliveries, copy)
     this.#start(turn, webhook)
@@ -81,7 +82,7 @@ export class Deliveries {
     if (reader === undefined)
       throw Conflict({
         message:
-          'The member whose rights decide which events are sent has left the workspace. PATCH the webhook with its `events` to take their place.',
+          'The member in `readerId`, whose rights decide which events are sent, has left the workspace. PATCH the webhook with its `events` to take their place.',
       })
     const { events: wanted } = webhook
     const page = await this.#workspaces.eventLog.read(reader, after, SPAN, (type) => isWanted(wanted, type))

@@ -88,7 +88,9 @@ export class ApiKeyService {
       const user = await findUser(tx, userId, { lock: 'for no key update' })
       if (user === undefined) throw NotFound()
       if ((await apiKeys.count(tx, { userId })) >= MAX_KEYS) {
-        throw TooManyApiKeys({ message: `An account can have at most ${MAX_KEYS} API keys.` })
+        throw TooManyApiKeys({
+          message: `An account can have at most ${MAX_KEYS} API keys. Revoke one that is no longer used.`,
+        })
       }
       const memberOf = await this.workspaceIds.get()(tx, userId)
       this.#check(input, memberOf)

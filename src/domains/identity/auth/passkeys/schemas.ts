@@ -11,7 +11,7 @@ import {
 } from '../../../../core/schema.ts'
 
 const Base64Url = (maxLength: number, description: string) =>
-  Type.String({ minLength: 1, maxLength, pattern: '^[A-Za-z0-9_-]+$', description })
+  Type.String({ minLength: 1, maxLength, pattern: '^[A-Za-z0-9_-]+$', description: `${description}, in base64url` })
 
 const credential = {
   id: Base64Url(1_400, 'The id of the credential'),

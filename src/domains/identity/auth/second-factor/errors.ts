@@ -3,7 +3,8 @@ import { defineError } from '../../../../core/error.ts'
 export const SecondFactorRequired = defineError({
   code: 'second_factor_required',
   status: 403,
-  message: 'The password is right. Send a code of the authenticator app to complete the sign-in.',
+  message:
+    'The account has a second factor. To complete the sign-in, send `details.challenge` and a code of the authenticator app to POST /api/auth/second-factor.',
   cause:
     'The account asks for a second factor. `details.challenge` names the sign-in that waits for it, until `details.expiresAt`.',
   fix: 'Send `challenge` and `code` to POST /api/auth/second-factor. A recovery code works too. A passkey needs no second factor.',

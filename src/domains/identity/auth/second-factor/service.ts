@@ -60,7 +60,10 @@ export class SecondFactors {
       // The lock makes a concurrent confirmation wait, which must not be undone.
       await findUser(tx, userId, { columns: ['id'], lock: 'for no key update' })
       if (await codes.isOn(tx, userId))
-        throw Conflict({ message: 'The second factor is already on. To use another app, switch it off first.' })
+        throw Conflict({
+          message:
+            'The second factor is already on. To use another app, switch it off first with DELETE /api/auth/totp.',
+        })
       const row = { userId, secretSealed: codes.seal(secret), enrolledAt, confirmedAt: null, lastStep: 0 }
       await totps.upsert(tx, row, ['userId'])
     })
@@ -84,7 +87,10 @@ export class SecondFactors {
         const pending = await totps.first(tx, { userId, confirmedAt: null }, { columns: ['enrolledAt'] })
         const now = this.#now()
         if (user === undefined || pending === undefined || isOver(pending.enrolledAt, now)) {
-          throw Conflict({ message: 'No authenticator app waits for its first code. Start the enrolment again.' })
+          throw Conflict({
+            message:
+              'No authenticator app waits for its first code, or too much time has passed. Get a new secret with POST /api/auth/totp.',
+          })
         }
         if (!(await codes.useFirst(tx, userId, code))) throw WrongSecondFactor()
         await totps.update(tx, { userId }, { confirmedAt: now })

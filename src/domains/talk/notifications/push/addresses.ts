@@ -60,11 +60,16 @@ export async function sendTo(
 
 function checkedSubscription(subscription: Subscription): Subscription {
   const { endpoint, keys } = subscription
-  if (!URL.canParse(endpoint)) throw refused('subscription/endpoint', 'url', 'must be the URL of a push service')
+  if (!URL.canParse(endpoint))
+    throw refused('subscription/endpoint', 'url', 'must be the `https` URL that `pushManager.subscribe` returned')
   try {
     ECDH.convertKey(keys.p256dh, 'prime256v1', 'base64url')
   } catch {
-    throw refused('subscription/keys/p256dh', 'key', 'must be a point on the curve P-256')
+    throw refused(
+      'subscription/keys/p256dh',
+      'key',
+      'must be the public key that `pushManager.subscribe` returned, a point on the curve P-256',
+    )
   }
   return subscription
 }

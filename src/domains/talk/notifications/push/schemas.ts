@@ -64,8 +64,8 @@ export const NewDevice = Input({
         endpoint: Text(1, 2_000, { description: 'Where messages are sent: an `https` URL of the push service' }),
         expirationTime: Type.Optional(Nullable(Type.Number())),
         keys: Input({
-          p256dh: Key(87, 'The public key of the browser, in base64url'),
-          auth: Key(22, 'The secret of the browser, in base64url'),
+          p256dh: Key(87, 'The public key of the browser: 87 characters of base64url'),
+          auth: Key(22, 'The secret of the browser: 22 characters of base64url'),
         }),
       },
       { description: 'For `web`, what `pushManager.subscribe` returns, as JSON' },

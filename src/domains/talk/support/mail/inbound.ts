@@ -99,7 +99,8 @@ export class InboundMails {
       const input = { subject, category: 'mail', message, attachments }
       const { _id: ticketId } = await this.#needs.tickets.createIn(tx, sender, input, true)
       // A copy that arrived at the same moment has made a ticket, so this one must not.
-      if (!(await this.#isNew(tx, mail, ticketId))) throw Conflict({ message: 'The mail was taken before.' })
+      if (!(await this.#isNew(tx, mail, ticketId)))
+        throw Conflict({ message: 'The mail was taken before. Do not send it again.' })
       return { outcome: 'ticket', reason: null, ticketId }
     })
   }
