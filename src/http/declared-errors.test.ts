@@ -45,7 +45,7 @@ test.each([
   [{ access: 'admin' }, ['unauthorized', 'email_unverified', 'api_key_limited', 'forbidden']],
   [
     { access: 'team:read', workspace: from.query('id') },
-    ['unauthorized', 'email_unverified', 'forbidden', 'not_found'],
+    ['unauthorized', 'email_unverified', 'forbidden', 'second_factor_needed', 'not_found'],
   ],
   [{ route: 'GET /api/notes/{id}', path: Type.Object({ id: Id }) }, ['not_found']],
   [{ returns: { 200: FILE } }, ['range_not_satisfiable']],
