@@ -90,7 +90,8 @@ test.each(['mastodon', 'x', 'bluesky'])(
     expect(await world.published(content, platform)).toEqual([])
     due(post)
     await world.ended(post._id, 'published')
-    const made = sent(await attemptsOf(post, 'publish')).filter((call) => !call.startsWith('GET '))
+    // Tokens are renewed ahead of their end, at random times.
+    const made = sent(await attemptsOf(post, 'publish')).filter((call) => !/^GET |\/oauth2\/token$/.test(call))
     expect(made).toHaveLength(2)
     expect(await world.published(content, platform)).toHaveLength(2)
   },
