@@ -238,7 +238,7 @@ describe('with an approval flow', () => {
     clock.advance(HOUR + MINUTE)
     const held = await world.until(id, ({ status }) => status === 'draft')
     expect(held.targets[0]?.statusReason).toMatchObject({ code: 'model_text_not_released', whoActs: 'user' })
-    // The access token has expired meanwhile.
+    // The access tokens have expired by now.
     tokens = { owner: await session(owner), ann: await session(ann) }
     const again = await inSession('POST /api/posts/{id}/publish', { path: { id } })
     // Another time needs another approval.

@@ -349,7 +349,7 @@ async function filesText(): Promise<string> {
 /** Notes the arguments of all processes, and the environment of those that the service has started. */
 async function lookAtProcesses(): Promise<void> {
   const ids = (await readdir('/proc')).filter((name) => /^\d+$/.test(name))
-  // A process can end meanwhile.
+  // A process can end before it is read.
   const read = (id: string, name: string) => readFile(`/proc/${id}/${name}`, 'latin1').catch(() => '')
   const parents = new Map<string, string>()
   for (const id of ids) {

@@ -37,7 +37,7 @@ function urlFault({ hosts, label, tlsOnly }: LivePlatform, url: string): ChoiceF
   }
   const host = parsed.hostname.toLowerCase()
   if (hosts === null || hosts.some((known) => host === known || host.endsWith(`.${known}`))) return undefined
-  const message = `This is no server of ${label}. Leave the platform out to stream to your own server.`
+  const message = `This is not a server of ${label}. Omit the platform to stream to your own server.`
   return { field: 'url', code: 'foreign_host', message }
 }
 

@@ -229,8 +229,8 @@ export const AnalyticsAccountDay = defineEntity({
 export const analyticsAccountDays = table(AnalyticsAccountDay)
 
 /**
- * The weeks and months of an account: the last value of its own figures, and what it or its posts gained. A post has
- * days only, because it is read ever more rarely, so that its weeks would be as many rows.
+ * The weeks and months of an account: the last value of each account figure, and what the account or its posts gained.
+ * Posts only have days: they are read less and less often, so weeks would not save rows.
  */
 export const AnalyticsAccountPeriod = defineEntity({
   name: 'AnalyticsAccountPeriod',

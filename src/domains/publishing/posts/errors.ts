@@ -1,4 +1,5 @@
 import { defineError } from '../../../core/error.ts'
+import { ValidationFailed } from '../../../core/errors.ts'
 
 export const PostNotPossible = defineError({
   code: 'post_state_conflict',
@@ -60,3 +61,13 @@ export const AccountNotUsable = defineError({
   cause: 'The account is disconnected, archived, suspended, or must be connected again.',
   fix: 'Do what the status of the account says, or remove it from the targets.',
 })
+
+/** What scheduling a post, or changing what is scheduled, can fail with. */
+export const SCHEDULING_ERRORS = [
+  ValidationFailed,
+  PlatformRefusesPost,
+  AccountNotUsable,
+  PostNotPossible,
+  BudgetExceeded,
+  ModelTextNotReleased,
+] as const

@@ -11,29 +11,13 @@ import { from, operation, owner } from '../../../core/operation.ts'
 import { pageRequest } from '../../../core/page.ts'
 import { accepted, created, done, ok, storedList } from '../../../core/reply.ts'
 import { Done, Envelope, ListOf } from '../../../core/schema.ts'
-import {
-  AccountNotUsable,
-  BudgetExceeded,
-  ModelTextNotReleased,
-  PlatformRefusesPost,
-  PostNotPossible,
-  QueueFull,
-} from './errors.ts'
+import { ModelTextNotReleased, PostNotPossible, SCHEDULING_ERRORS, QueueFull } from './errors.ts'
 import { DeletePostQuery } from './remote/schemas.ts'
 import { NewPost, PostChange, PostCheck, PostListQuery, PostPath, PostView, Reschedule } from './schemas.ts'
 
 const { accountId, postId, workspaceId } = EXAMPLE
 const EXAMPLE_PATH = { path: { id: postId } }
 const EXAMPLE_BODY = { workspaceId, content: 'We are live on Friday at noon.', targets: [{ accountId }] }
-const SCHEDULING = [
-  ValidationFailed,
-  PlatformRefusesPost,
-  AccountNotUsable,
-  PostNotPossible,
-  BudgetExceeded,
-  ModelTextNotReleased,
-] as const
-
 export const listPosts = operation({
   route: 'GET /api/posts',
   summary: 'List posts',
@@ -58,7 +42,7 @@ export const createPost = operation({
   turn: true,
   body: NewPost,
   returns: { 201: Envelope(PostView) },
-  errors: [...SCHEDULING, QueueFull, PlanLimit],
+  errors: [...SCHEDULING_ERRORS, QueueFull, PlanLimit],
   example: { body: EXAMPLE_BODY },
   prelude: (requests, batch) => batch.posts.author.prepare(requests, batch),
   handle: async ({ body, caller, posts, turn }) =>
@@ -116,7 +100,7 @@ export const updatePost = operation({
   body: PostChange,
   etag: 'edits',
   returns: { 200: Envelope(PostView) },
-  errors: [NotFound, PreconditionFailed, Conflict, ...SCHEDULING, PlanLimit],
+  errors: [NotFound, PreconditionFailed, Conflict, ...SCHEDULING_ERRORS, PlanLimit],
   example: { ...EXAMPLE_PATH, body: { content: 'We are live on Friday at one.' } },
   handle: async ({ body, caller: { userId }, ifMatch, path, posts, turn }) => {
     const { recurrence } = body
@@ -159,7 +143,7 @@ export const reschedulePost = operation({
   path: PostPath,
   body: Reschedule,
   returns: { 200: Envelope(PostView) },
-  errors: [NotFound, PreconditionFailed, ...SCHEDULING, QueueFull],
+  errors: [NotFound, PreconditionFailed, ...SCHEDULING_ERRORS, QueueFull],
   example: { ...EXAMPLE_PATH, body: { scheduledFor: '2026-11-30T09:00', timezone: 'Europe/Berlin' } },
   handle: async ({ body, caller: { userId }, ifMatch, path, posts, turn }) =>
     ok('Post scheduled', await posts.actions.reschedule(turn, path.id, body, { userId, ifMatch })),
@@ -173,7 +157,7 @@ export const publishPost = operation({
   turn: true,
   path: PostPath,
   returns: { 200: Envelope(PostView) },
-  errors: [NotFound, ...SCHEDULING],
+  errors: [NotFound, ...SCHEDULING_ERRORS],
   example: EXAMPLE_PATH,
   handle: async ({ caller, path, posts, turn }) =>
     ok('Post is being published', await posts.actions.publish(turn, path.id, caller.userId)),

@@ -31,7 +31,7 @@ interface Parts {
 /** How many due schedules are read at once. */
 const AT_ONCE = 500
 
-/** Report schedules: what is sent, to whom and when. */
+/** Report schedules: which report is sent, its recipients, and when. */
 export class ReportSchedules {
   readonly #foundation: Foundation
   readonly #parts: Parts

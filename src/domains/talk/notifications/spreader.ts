@@ -81,7 +81,7 @@ export class Spreader {
     return { userId: reader.id, type: isNew ? notificationCreated : notificationUpdated, data }
   }
 
-  /** Whether the reader has what it is about on the screen. What is mandatory is sent nevertheless. */
+  /** Whether the reader is viewing the resource of the notification. Mandatory notifications are always sent. */
   async #isViewing(tx: Transaction, { id }: Reader, type: NotificationType, { data }: Happened): Promise<boolean> {
     const about = type.mandatory === true ? undefined : type.resource?.(data)
     if (about === undefined) return false

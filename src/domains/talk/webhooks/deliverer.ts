@@ -13,7 +13,7 @@ import { webhookDeliveries, type DeliveryRow, type WebhookRow } from './tables.t
 import type { Upcoming, Work } from './upcoming.ts'
 import type { Wakes } from './wakes.ts'
 
-/** How long is sent before what was done is stored, and before a job makes room for others. */
+/** How long to send before progress is stored, and before a job yields to others. */
 const TURN_MS = 5 * SECOND
 /** A reply that takes longer moves the endpoint to the queue of retries. */
 const SLOW_MS = 2 * SECOND
@@ -49,7 +49,7 @@ interface Limits {
 interface Position {
   /** With the cursor up to which events were sent or passed over. */
   webhook: WebhookRow
-  /** The cursor that is stored. Passing over events alone is not stored each time. */
+  /** The stored cursor. It is not stored each time events are only skipped. */
   stored: number
 }
 
@@ -131,10 +131,10 @@ export class Deliverer {
       const disabled = await this.#drain(position, served, limits)
       if (disabled !== undefined) await this.#disable(claimed, disabled)
     } catch (error) {
-      // The endpoint was changed, deleted or disabled meanwhile, or this node was away for too long.
+      // The endpoint was changed, deleted or disabled, or this node lost its lease.
       if (!(error instanceof LeaseLostError)) throw error
     } finally {
-      // In this order, or the lease of whoever starts it here again would be released.
+      // Release first. Otherwise this could release the lease of a later run on this node.
       await leases.release(claimed.id, position.stored, position.webhook.cursor).finally(() => {
         this.#parts.served.end(served)
       })

@@ -6,7 +6,7 @@ import { webhooks, type WebhookRow } from './tables.ts'
 /** Leases are extended while they are used. An attempt ends within 10 s. */
 export const LEASE_MS = 20 * SECOND
 const RENEW_MS = 5 * SECOND
-/** A lease that ends later is not extended yet: storing what was sent has extended it. */
+/** A lease with more time left is not extended: storing progress has just extended it. */
 const LEFT_MS = 12 * SECOND
 
 /** Another node sends to this endpoint, or it was disabled, enabled again or deleted. */

@@ -4,13 +4,7 @@ import { from, operation, owner } from '../../../../core/operation.ts'
 import { pageRequest } from '../../../../core/page.ts'
 import { list, ok } from '../../../../core/reply.ts'
 import { Envelope, ListOf } from '../../../../core/schema.ts'
-import {
-  AccountNotUsable,
-  BudgetExceeded,
-  ModelTextNotReleased,
-  PlatformRefusesPost,
-  PostNotPossible,
-} from '../errors.ts'
+import { PostNotPossible, SCHEDULING_ERRORS } from '../errors.ts'
 import { SeriesPath } from './input.ts'
 import {
   OccurrencePath,
@@ -88,15 +82,7 @@ export const updatePostSeries = operation({
   body: SeriesChange,
   etag: 'edits',
   returns: { 200: Envelope(SeriesView) },
-  errors: [
-    ...CHANGING,
-    ValidationFailed,
-    PlatformRefusesPost,
-    AccountNotUsable,
-    PostNotPossible,
-    BudgetExceeded,
-    ModelTextNotReleased,
-  ],
+  errors: [...CHANGING, ...SCHEDULING_ERRORS],
   example: { ...PATH, body: { content: 'We are live on Friday at one.' } },
   handle: async ({ body, caller: { userId }, ifMatch, path, posts, turn }) =>
     ok('Recurring post changed', await posts.series.changes.update(turn, path.seriesId, body, { userId, ifMatch })),

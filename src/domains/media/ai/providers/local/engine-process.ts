@@ -1,6 +1,6 @@
 import type { EngineReply, EngineTask } from './engine.ts'
 
-/** Runs in a process of its own: recognizes one piece of sound, replies, and ends. */
+/** Runs in a separate process: recognizes one piece of sound, replies, and ends. */
 
 /** What is used of the engine. Times are in milliseconds. */
 interface Engine {

@@ -23,7 +23,7 @@ async function heard(sound: string, language: string | null = null, signal = new
   return localSpeech({ engine, model }).recognize(piece, { model: localModelName({ model }), language }, signal)
 }
 
-test('recognizes a piece in a process of its own', async () => {
+test('recognizes a piece in a separate process', async () => {
   const segments = [{ startSeconds: 0.5, endSeconds: 1.5, text: 'tiny: hello', speaker: null }]
   expect(await heard('hello')).toEqual({ language: 'de', segments })
   expect(await heard('hello', 'en-GB')).toEqual({ language: 'en', segments })

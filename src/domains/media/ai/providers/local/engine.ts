@@ -72,7 +72,7 @@ export async function requireLocalSpeech({ engine = ENGINE, model }: LocalEngine
 }
 
 /**
- * Speech recognition on this machine by whisper.cpp. Each piece has a process of its own with low priority: a model that
+ * Speech recognition on this machine by whisper.cpp. Each piece runs in a separate process with low priority: a model that
  * crashes or needs too much memory fails only its piece, and the memory is free between jobs.
  */
 export function localSpeech({ engine = ENGINE, model }: LocalEngine): SpeechProvider {
