@@ -1,4 +1,4 @@
-import { rm, mkdtemp } from 'node:fs/promises'
+import { rm, mkdtemp, statfs } from 'node:fs/promises'
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { tmpdir } from 'node:os'
@@ -43,7 +43,7 @@ export default async function setup(project: TestProject): Promise<() => Promise
 }
 
 async function startPostgres(): Promise<{ url: string; stop: () => Promise<void> }> {
-  const folder = await mkdtemp(join(tmpdir(), 'crier-test-postgres-'))
+  const folder = await mkdtemp(join(await databaseFolder(), 'crier-test-postgres-'))
   const directory = await openDataDirectory(folder)
   const log = createLog({ level: 'warn' })
   const postgres = await startEmbeddedPostgres({ dataDirectory: directory, log, durable: false })
@@ -59,6 +59,20 @@ async function startPostgres(): Promise<{ url: string; stop: () => Promise<void>
     throw error
   }
   return { url: postgres.url, stop }
+}
+
+const MEMORY = '/dev/shm'
+const LEAST_MEMORY = 4 * 2 ** 30
+
+/** A file system in memory, if it has enough space: each test database has about 2,000 files, which a disk creates and deletes slowly. */
+async function databaseFolder(): Promise<string> {
+  try {
+    const { bavail, bsize } = await statfs(MEMORY)
+    if (bavail * bsize >= LEAST_MEMORY) return MEMORY
+  } catch {
+    // Not Linux, or not mounted.
+  }
+  return tmpdir()
 }
 
 async function makeTemplate(url: string): Promise<void> {
