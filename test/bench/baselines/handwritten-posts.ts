@@ -104,6 +104,7 @@ async function createPost(response: HttpResponse, gone: Gone, body: unknown): Pr
     ideaId: null,
     createdBy: author,
     approval: null,
+    textOrigin: null,
     targets: made,
   }
   const view = JSON.stringify(post)
