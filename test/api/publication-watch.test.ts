@@ -3,6 +3,7 @@ import { MINUTE, SECOND } from '../../src/core/clock.ts'
 import { createLog } from '../../src/core/log.ts'
 import { LEASE } from '../../src/domains/publishing/posts/publication/lease.ts'
 import { PublicationStage } from '../support/publication.ts'
+import { seedUser } from '../support/seed.ts'
 import { addFault, sandboxPosts } from '../support/sandbox-faults.ts'
 
 /** What becomes of targets whose job or publisher was lost, and of those that wait for the end of an outage. */
@@ -181,4 +182,45 @@ test('alerts administrators that the scheduler stands still: in readiness, in me
   expect(await scheduler()).toMatchObject({ alive: false })
   expect(stage.app.logs.filter(({ msg }) => msg?.startsWith('the scheduler of posts stands still'))).toHaveLength(2)
   await posts.watchdog.run(silent)
+})
+
+test('tells administrators once that the scheduler stands still and once that it runs again, without jobs', async () => {
+  const { heartbeat, watchdog } = stage.services.posts
+  const { database, outbox } = stage.app
+  const root = await seedUser(stage.app, 'root', { admin: true })
+  const told = async () => {
+    const rows = await database.rows<{ type: string; userId: string; data: object }>(
+      `select type, data, user_id as "userId" from notifications where type like 'scheduler.%' order by id`,
+    )
+    expect(rows.every(({ userId }) => userId === root.id)).toBe(true)
+    const mails = (await outbox.mails()).filter(({ subject }) => /scheduler|published again/.test(subject ?? ''))
+    return { inApp: rows.map(({ data, type }) => [type, data]), mails: mails.map(({ subject }) => subject) }
+  }
+  // Two nodes look at the same time, and later again.
+  const look = () => Promise.all([heartbeat.watch(), heartbeat.watch()])
+  await watchdog.run(silent)
+  await look()
+  expect(await told()).toEqual({ inApp: [], mails: [] })
+
+  stage.clock.advance(3 * MINUTE)
+  await look()
+  stage.clock.advance(MINUTE)
+  await look()
+  const stopped = ['scheduler.stopped', { minutes: 3 }]
+  const subject = 'Posts are not published: the scheduler stands still'
+  expect(await told()).toEqual({ inApp: [stopped], mails: [subject] })
+  expect((await outbox.newest(root.email, /scheduler/)).text).toContain('last ran 3 minutes ago')
+
+  await watchdog.run(silent)
+  await look()
+  await look()
+  const recovered = ['scheduler.recovered', { minutes: 4 }]
+  expect(await told()).toEqual({ inApp: [stopped, recovered], mails: [subject, 'Posts are published again'] })
+
+  // Another incident is told again.
+  stage.clock.advance(3 * MINUTE)
+  await look()
+  expect((await told()).mails).toHaveLength(3)
+  await watchdog.run(silent)
+  await look()
 })

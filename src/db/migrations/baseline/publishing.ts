@@ -229,7 +229,8 @@ export const publishing = [
     )`,
   `create table publication_beats (
       name text primary key,
-      beat_at timestamptz not null
+      beat_at timestamptz not null,
+      stopped_at timestamptz
     )`,
   `
     create table post_remote_changes (

@@ -1,4 +1,5 @@
 import type { Services } from '../../../core/services.ts'
+import { Postman } from '../../../mail/postman.ts'
 import { numberOf } from '../../../platforms/rules/limits.ts'
 import type { Foundation } from '../../../foundation.ts'
 import { Provided } from '../../../core/provided.ts'
@@ -17,6 +18,7 @@ import { PostComments } from './comments/comments.ts'
 import { PublicationClaims } from './publication/claims.ts'
 import { PublicationEvidence } from './publication/evidence.ts'
 import { SchedulerHeartbeat } from './publication/heartbeat.ts'
+import { SchedulerAlerts } from './publication/scheduler-alerts.ts'
 import { LEASE } from './publication/lease.ts'
 import { PostFigures } from './numbers/analytics.ts'
 import { PostMetrics } from './numbers/metrics.ts'
@@ -62,11 +64,16 @@ export function composePosts(
   {
     assets,
     health,
+    mailer,
+    notifications,
     plans,
     socialAccounts,
     switches,
     workspaces,
-  }: Pick<Services, 'assets' | 'health' | 'plans' | 'socialAccounts' | 'switches' | 'workspaces'>,
+  }: Pick<
+    Services,
+    'assets' | 'health' | 'mailer' | 'notifications' | 'plans' | 'socialAccounts' | 'switches' | 'workspaces'
+  >,
 ) {
   const checks = new PostChecks(socialAccounts.directory)
   const approvals = new Provided<ApprovalGate>('approvals of posts')
@@ -92,7 +99,7 @@ export function composePosts(
   })
   const actions = new PostActions({ clock, author, checks, slots, room, approvals })
   const reader = new PostReader(sql, searches)
-  const validation = new PostValidation({ sql, clock, checks, times, settings, quota })
+  const validation = new PostValidation({ sql, clock, checks, times, settings, quota, origins })
   const { seriesRunner, seriesWatch, ...series } = composeSeries(
     { sql, clock, turns },
     { author, checks, origins, plans, room, settings, validation, workspaces },
@@ -106,7 +113,8 @@ export function composePosts(
     const found = directory.find(platform)
     return found && numberOf(directory.limits(found), 'posts.perHour')
   })
-  const heartbeat = new SchedulerHeartbeat(sql, clock, log)
+  const alerts = new SchedulerAlerts({ database: sql, clock, log, mailer, notifications, postman: new Postman(jobs) })
+  const heartbeat = new SchedulerHeartbeat({ sql, clock, log, alerts })
   // Requests are served without the scheduler, so it does not decide whether this node is ready.
   health.register('scheduler', () => heartbeat.look())
   socialAccounts.accounts.registerPosts(new AccountTargets(clock, approvals))

@@ -41,6 +41,25 @@ export const postUnconfirmed = notificationType({
   group: ({ postId }) => postId,
 })
 
+export const schedulerStopped = notificationType({
+  name: 'scheduler.stopped',
+  kind: 'postFailed',
+  summary: 'The scheduler of posts stands still. Sent to the administrators of the server',
+  urgent: true,
+  ownMail: true,
+  data: Type.Object({ minutes: Type.Number() }),
+  example: { minutes: 2 },
+})
+
+export const schedulerRecovered = notificationType({
+  name: 'scheduler.recovered',
+  kind: 'postFailed',
+  summary: 'The scheduler of posts runs again. Sent to the administrators of the server',
+  ownMail: true,
+  data: Type.Object({ minutes: Type.Number() }),
+  example: { minutes: 12 },
+})
+
 const series = { seriesId: Type.String(), post: Type.String(), reason: Type.String() }
 const aSeries = { seriesId: EXAMPLE.seriesId, post: 'Monday update' }
 const seriesResource = ({ seriesId }: { readonly seriesId: string }) => ({ kind: 'recurring_post', id: seriesId })

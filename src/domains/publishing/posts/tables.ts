@@ -298,7 +298,12 @@ export type VersionRow = Row<typeof PostVersion>
 export const PublicationBeat = defineEntity({
   name: 'PublicationBeat',
   tableName: 'publication_beats',
-  properties: { name: p.text().primary(), beatAt: timestamp() },
+  properties: {
+    name: p.text().primary(),
+    beatAt: timestamp(),
+    /** Its last run, if it stands still and administrators were told. */
+    stoppedAt: timestamp().nullable(),
+  },
 })
 
 export const publicationBeats = table(PublicationBeat)

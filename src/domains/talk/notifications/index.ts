@@ -1,3 +1,4 @@
 /** What other domains use of notifications. */
 
 export { notify, notifyIn, type Notified } from './notify.ts'
+export { render } from './render.ts'
