@@ -100,6 +100,30 @@ describe('a text of a model', () => {
     expect(await byKey(content, { publishNow: true })).toMatchObject(refusal)
   })
 
+  test('is reported by a dry run where an API key could not schedule it', async () => {
+    const problems = async (more: object, send: typeof inSession = (route, options) => world.send(route, options)) => {
+      const { data } = expectStatus(await send('POST /api/posts/validate', { body: bodyOf(WRITTEN, more) }), 200)
+      return { isValid: data.isValid, problems: data.problems }
+    }
+    const refused = {
+      isValid: false,
+      problems: [
+        {
+          code: 'model_text_not_released',
+          nextStep: expect.stringContaining('autoPublishModelText'),
+          details: { aiJobIds: [aiJobId], models: ['small'] },
+        },
+      ],
+    }
+    const accepted = { isValid: true, problems: [] }
+    expect(await problems(soon())).toMatchObject(refused)
+    expect(await problems({ publishNow: true })).toMatchObject(refused)
+    const recurrence = { rrule: 'FREQ=DAILY;COUNT=2', variations: [{ content: WRITTEN }] }
+    expect(await problems({ content: 'Our own words', ...soon(), recurrence })).toMatchObject(refused)
+    expect(await problems({})).toEqual(accepted)
+    expect(await problems(soon(), inSession)).toEqual(accepted)
+  })
+
   test.each(['title', 'firstComment', 'thread', 'override'])('is found in the field %s', async (field) => {
     const more = {
       title: { title: WRITTEN },
@@ -165,6 +189,8 @@ test('a rule of the workspace lets API keys publish, and is recorded', async () 
   expectStatus(await set({ autoPublishModelText: true }), 200)
   const made = await byKey(WRITTEN, soon())
   expect(expectStatus(made, 201).data.textOrigin).toMatchObject({ release: 'rule', releasedBy: owner.id })
+  const checked = await world.send('POST /api/posts/validate', { body: bodyOf(WRITTEN, soon()) })
+  expect(expectStatus(checked, 200).data).toMatchObject({ isValid: true, problems: [] })
   expectStatus(await set({ autoPublishModelText: false }), 200)
   expect(await byKey(WRITTEN, soon())).toMatchObject(refusal)
 })
@@ -222,6 +248,8 @@ describe('with an approval flow', () => {
 
   test('an API key submits, and only the approval of a person releases', async () => {
     expectStatus(await flow(), 200)
+    const checked = await world.send('POST /api/posts/validate', { body: bodyOf(WRITTEN, soon()) })
+    expect(expectStatus(checked, 200).data).toMatchObject({ isValid: true, problems: [] })
     const made = await byKey(WRITTEN, soon())
     expect(expectStatus(made, 201).data).toMatchObject({ status: 'in_review', textOrigin: { release: null } })
     expect(await decide(idOf(made), { apiKey: ann.apiKey })).toMatchObject(refusal)

@@ -4,6 +4,7 @@ import { requireVersion, type IfMatch } from '../../../core/precondition.ts'
 import type { Sql } from '../../../core/sql.ts'
 import type { MemoryKey, Turn } from '../../../core/turn.ts'
 import { findGroup, findRole } from '../../workspace/workspaces/index.ts'
+import type { PlanningScope } from '../posts/index.ts'
 import { candidatesOf, isNamed, roleApproves, type Candidate } from './approvers.ts'
 import { flowDeleted, flowUpdated } from './events.ts'
 import type { Reviews } from './reviews.ts'
@@ -16,11 +17,11 @@ const KNOWN_FLOW: MemoryKey<{ flow: FlowRow | null | undefined }> = {
   make: () => ({ flow: undefined }),
 }
 
-/** The flow of the turn's workspace, if it has one. */
-export async function flowOf(turn: Turn): Promise<FlowRow | undefined> {
-  const memory = turn.memory(KNOWN_FLOW)
+/** The flow of the workspace, if it has one. */
+export async function flowOf(scope: PlanningScope): Promise<FlowRow | undefined> {
+  const memory = scope.memory(KNOWN_FLOW)
   if (memory.flow !== undefined) return memory.flow ?? undefined
-  const flow = await approvalFlows.first(turn.sql, { workspaceId: turn.workspaceId })
+  const flow = await approvalFlows.first(scope.sql, { workspaceId: scope.workspaceId })
   // At once, because a bulk request asks for each of its posts. A turn that writes the flow and fails drops the memory.
   memory.flow = flow ?? null
   return flow

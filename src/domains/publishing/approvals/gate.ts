@@ -11,6 +11,7 @@ import {
   type ApprovalGate,
   type GatedChange,
   type LoadedPost,
+  type PlanningScope,
   type TargetRow,
 } from '../posts/index.ts'
 import { flowOf } from './flows.ts'
@@ -31,8 +32,8 @@ export class PostGate implements ApprovalGate {
     this.#reviews = reviews
   }
 
-  async applies(turn: Turn): Promise<boolean> {
-    return (await flowOf(turn)) !== undefined
+  async applies(scope: PlanningScope): Promise<boolean> {
+    return (await flowOf(scope)) !== undefined
   }
 
   async changed(turn: Turn, change: GatedChange): Promise<LoadedPost> {

@@ -69,8 +69,8 @@ export const validatePost = operation({
     const { recurrence } = body
     const checked =
       recurrence === undefined
-        ? await posts.validation.validate(body, caller.userId)
-        : await posts.series.desk.validate(body, recurrence, caller.userId)
+        ? await posts.validation.validate(body, caller)
+        : await posts.series.desk.validate(body, recurrence, caller)
     return ok('Post checked', checked)
   },
 })

@@ -343,10 +343,12 @@ export const PostCheck = Type.Object({
     Type.Object({
       code: Type.String({ description: 'The code of the error with which createPost would refuse the post' }),
       message: Type.String(),
+      nextStep: Type.String({ description: 'What to do about it' }),
       details: Type.Record(Type.String(), Type.Unknown(), { description: 'The details of that error' }),
     }),
     {
-      description: 'Why the post could not be created or scheduled: the plan, its accounts, their budgets or the queue',
+      description:
+        'Why the caller could not create or schedule the post: the plan, its accounts, their budgets, the queue, or a text of a model that nobody has released',
     },
   ),
 })

@@ -1,19 +1,23 @@
+import type { Caller } from '../../../core/caller.ts'
 import type { Clock } from '../../../core/clock.ts'
 import { AppError } from '../../../core/error.ts'
 import type { Static } from '../../../core/schema.ts'
 import type { Sql } from '../../../core/sql.ts'
 import { timeZoneOf } from '../../workspace/workspaces/index.ts'
 import type { AuthorSettings } from './author-settings.ts'
-import type { PostChecks, Resources } from './checks.ts'
+import type { PostChecks } from './checks.ts'
 import { bodyOf } from './content.ts'
-import { AccountNotUsable, BudgetExceeded, QueueFull } from './errors.ts'
+import { AccountNotUsable, BudgetExceeded, ModelTextNotReleased, QueueFull } from './errors.ts'
 import { wantedTargets, type NewPostTimes, type Timing } from './new-post-times.ts'
-import type { WantedTarget } from './new-target.ts'
 import { dryScope } from './planning-scope.ts'
 import type { PostQuota } from './quota.ts'
 import type { NewPostInput, PostCheck } from './schemas.ts'
+import type { TextOrigins } from './text-origin/text-origins.ts'
 import type { PlannedTime } from './time.ts'
 import { hasTime, requireOneTime, requireTargets } from './wanted-time.ts'
+
+/** Who asks, and with what credential. */
+export type PostCaller = Pick<Caller, 'userId' | 'via'>
 
 type PostCheckData = Static<typeof PostCheck>
 
@@ -24,10 +28,13 @@ interface Needs {
   readonly times: NewPostTimes
   readonly settings: AuthorSettings
   readonly quota: PostQuota
+  readonly origins: TextOrigins
 }
 
 /** Errors that say why a post cannot be scheduled, rather than that the request is wrong. */
-const REPORTED: readonly string[] = [AccountNotUsable, BudgetExceeded, QueueFull].map(({ code }) => code)
+const REPORTED: readonly string[] = [AccountNotUsable, BudgetExceeded, QueueFull, ModelTextNotReleased].map(
+  ({ code }) => code,
+)
 
 /** Says what creating a post would do, without a change. */
 export class PostValidation {
@@ -38,8 +45,9 @@ export class PostValidation {
   }
 
   /** What the platforms say to a post, and why it could not be scheduled. @throws AppError validation_failed */
-  async validate(given: NewPostInput, userId: string): Promise<PostCheckData> {
+  async validate(given: NewPostInput, caller: PostCaller): Promise<PostCheckData> {
     const { checks, clock, quota, settings, sql } = this.#needs
+    const { userId } = caller
     const input = await settings.apply(given, userId, { sql })
     const { workspaceId } = input
     requireOneTime(input)
@@ -56,7 +64,7 @@ export class PostValidation {
     if (!isTimed) return { isValid, targets, ...timeView(null), problems: planned }
     const at = new Date(clock.now()).toISOString()
     const timing = { at, body, resources, untimed, zone, workspaceZone: undefined, userId }
-    const { problems, time } = await this.#planned(input, timing, { resources, untimed })
+    const { problems, time } = await this.#planned(input, timing, caller)
     return {
       isValid: isValid && problems.length === 0,
       targets,
@@ -68,9 +76,11 @@ export class PostValidation {
   async #planned(
     input: NewPostInput,
     timing: Timing,
-    { resources, untimed }: { resources: Resources; untimed: readonly WantedTarget[] },
+    caller: PostCaller,
   ): Promise<{ time: PlannedTime | null; problems: PostCheckData['problems'] }> {
-    const { checks, sql, times } = this.#needs
+    const { checks, origins, sql, times } = this.#needs
+    const { body, resources, untimed } = timing
+    const scope = { ...dryScope(sql, input.workspaceId), caller }
     const problems: PostCheckData['problems'] = []
     const report = (error: unknown) => {
       if (!(error instanceof AppError) || !REPORTED.includes(error.code)) throw error
@@ -85,8 +95,13 @@ export class PostValidation {
     }
     let time: PlannedTime | null = null
     try {
-      time = await times.timeFor(dryScope(sql, input.workspaceId), input, timing)
+      time = await times.timeFor(scope, input, timing)
       if (time !== null) requireTargets(untimed)
+    } catch (error) {
+      report(error)
+    }
+    try {
+      await origins.requireReleased(scope, [body], untimed)
     } catch (error) {
       report(error)
     }
@@ -95,8 +110,8 @@ export class PostValidation {
 }
 
 /** An error of createPost, as a check reports it. */
-export function problemOf({ code, details, errors, message }: AppError): PostCheckData['problems'][number] {
-  return { code, message, details: { ...details, ...(errors !== undefined && { errors }) } }
+export function problemOf({ code, definition, details, errors, message }: AppError): PostCheckData['problems'][number] {
+  return { code, message, nextStep: definition.fix, details: { ...details, ...(errors !== undefined && { errors }) } }
 }
 
 function timeView(time: PlannedTime | null) {

@@ -1,7 +1,7 @@
 import type { Clock } from '../../../../core/clock.ts'
 import { uuidv7 } from '../../../../core/id.ts'
 import type { MemoryKey, Turn } from '../../../../core/turn.ts'
-import type { ModelTexts } from '../../../publishing/posts/index.ts'
+import type { ModelTexts, PlanningScope } from '../../../publishing/posts/index.ts'
 import { aiTexts, type AiJobRow } from '../tables.ts'
 import { printsOf } from './prints.ts'
 
@@ -39,13 +39,13 @@ export class WrittenTexts implements ModelTexts {
     })
   }
 
-  async find(turn: Turn, texts: readonly string[]) {
+  async find(scope: PlanningScope, texts: readonly string[]) {
     if (texts.length === 0) return undefined
     // Most workspaces have no such text, so creating a post asks the database for it once in the life of the actor.
-    const memory = turn.memory(WROTE)
-    memory.any ??= await aiTexts.exists(turn.sql, { workspaceId: turn.workspaceId })
+    const memory = scope.memory(WROTE)
+    memory.any ??= await aiTexts.exists(scope.sql, { workspaceId: scope.workspaceId })
     if (!memory.any) return undefined
-    const found = await turn.sql.rows<Found>(FOUND, [turn.workspaceId, [...new Set(texts.flatMap(printsOf))]])
+    const found = await scope.sql.rows<Found>(FOUND, [scope.workspaceId, [...new Set(texts.flatMap(printsOf))]])
     if (found.length === 0) return undefined
     return { aiJobIds: found.map((one) => one.ai_job_id), models: [...new Set(found.map(({ model }) => model))] }
   }

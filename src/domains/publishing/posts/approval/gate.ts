@@ -1,4 +1,5 @@
 import type { Turn } from '../../../../core/turn.ts'
+import type { PlanningScope } from '../planning-scope.ts'
 import type { LoadedPost } from '../store.ts'
 
 /** A change of a post that may need approval. */
@@ -18,7 +19,7 @@ export interface GatedChange {
  */
 export interface ApprovalGate {
   /** Whether posts of the workspace must be approved before they are scheduled. */
-  applies(turn: Turn): Promise<boolean>
+  applies(scope: PlanningScope): Promise<boolean>
   /** Puts a changed post into review, leaves it there, or schedules it if its approval still covers it. */
   changed(turn: Turn, change: GatedChange): Promise<LoadedPost>
   /**

@@ -10,7 +10,8 @@ import type { PlanService } from '../../../money/plans/index.ts'
 import { timeZoneOf } from '../../../workspace/workspaces/index.ts'
 import { bodyOf, overrideOf } from '../content.ts'
 import { plannedTime } from '../time.ts'
-import { problemOf, type PostValidation } from '../validation.ts'
+import { dryScope } from '../planning-scope.ts'
+import { problemOf, type PostCaller, type PostValidation } from '../validation.ts'
 import type { AuthorSettings } from '../author-settings.ts'
 import type { PostAuthor } from '../author.ts'
 import { occurrences, type Occurrence } from '../calendar/recurrence.ts'
@@ -75,14 +76,14 @@ export class SeriesDesk {
   }
 
   /** What creating a recurring post would do, without a change. @throws AppError validation_failed */
-  async validate(given: NewPostInput, recurrence: RecurrenceInputData, userId: string): Promise<PostCheckData> {
-    const { checks, settings, sql, validation } = this.#needs
-    const input = await settings.apply(given, userId, { sql })
+  async validate(given: NewPostInput, recurrence: RecurrenceInputData, caller: PostCaller): Promise<PostCheckData> {
+    const { checks, clock, origins, settings, sql, validation } = this.#needs
+    const input = await settings.apply(given, caller.userId, { sql })
     const { workspaceId } = input
     requireTime(input)
     const time = plannedTime(input.scheduledFor, input.timezone ?? (await timeZoneOf(sql, workspaceId)))
     recurrenceOf(recurrence, time)
-    const checked = await validation.validate(input, userId)
+    const checked = await validation.validate(input, caller)
     // Otherwise the failures of the post would be named twice.
     if (!checked.isValid) return checked
     const targets = (input.targets ?? []).map(({ accountId, override }, index) => {
@@ -94,6 +95,8 @@ export class SeriesDesk {
     try {
       requirePublishable(checks, template, await resourcesOf({ sql, workspaceId }, checks, template))
       await this.#requireRoom(sql, workspaceId)
+      const scope = { ...dryScope(sql, workspaceId), caller }
+      await origins.releaseFor(scope, template, new Date(clock.now()).toISOString())
     } catch (error) {
       if (!(error instanceof AppError)) throw error
       return { ...checked, isValid: false, problems: [problemOf(error)] }

@@ -1,4 +1,4 @@
-import type { Turn } from '../../../../core/turn.ts'
+import type { PlanningScope } from '../planning-scope.ts'
 import type { PostTextOriginData } from './schemas.ts'
 
 /**
@@ -7,5 +7,8 @@ import type { PostTextOriginData } from './schemas.ts'
  */
 export interface ModelTexts {
   /** The AI jobs and models that wrote one of these texts, or a part of it. Undefined if none did. */
-  find(turn: Turn, texts: readonly string[]): Promise<Pick<PostTextOriginData, 'aiJobIds' | 'models'> | undefined>
+  find(
+    scope: PlanningScope,
+    texts: readonly string[],
+  ): Promise<Pick<PostTextOriginData, 'aiJobIds' | 'models'> | undefined>
 }

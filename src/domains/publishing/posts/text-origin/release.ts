@@ -2,6 +2,7 @@ import type { Turn } from '../../../../core/turn.ts'
 import { aiSettingsOf } from '../../../workspace/workspaces/index.ts'
 import { ModelTextNotReleased } from '../errors.ts'
 import { act } from '../planning.ts'
+import type { DecisionScope } from '../planning-scope.ts'
 import type { TargetStatus } from '../state.ts'
 import type { LoadedPost } from '../store.ts'
 import type { TargetProblem, TargetRow } from '../tables.ts'
@@ -25,8 +26,8 @@ const HELD: TargetProblem = {
 /** Who decided, and how, that texts of models are published. */
 export type TextRelease = Pick<PostTextOriginData, 'release' | 'releasedBy' | 'releasedAt'>
 
-/** Whether a person makes the request of a turn: an API key acts without one. */
-export function isPerson({ caller }: Turn): boolean {
+/** Whether a person makes a request: an API key acts without one. */
+export function isPerson({ caller }: Pick<Turn, 'caller'>): boolean {
   return caller?.via === 'token'
 }
 
@@ -69,9 +70,9 @@ export function approvedByPerson(loaded: LoadedPost, releasedBy: string | null, 
  * Refuses texts of models that would be scheduled later, for instance those of a series.
  * @throws AppError model_text_not_released for an API key
  */
-export async function requireRelease(turn: Turn, origin: PostTextOriginData | null): Promise<void> {
-  if (origin === null || turn.caller === undefined || isPerson(turn)) return
-  const { autoPublishModelText } = await aiSettingsOf(turn.sql, turn.workspaceId)
+export async function requireRelease(scope: DecisionScope, origin: PostTextOriginData | null): Promise<void> {
+  if (origin === null || scope.caller === undefined || isPerson(scope)) return
+  const { autoPublishModelText } = await aiSettingsOf(scope.sql, scope.workspaceId)
   if (!autoPublishModelText) throw notReleased(origin)
 }
 

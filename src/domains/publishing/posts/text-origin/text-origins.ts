@@ -1,6 +1,7 @@
 import type { Provided } from '../../../../core/provided.ts'
 import type { Turn } from '../../../../core/turn.ts'
 import type { ApprovalGate } from '../approval/gate.ts'
+import type { DecisionScope, PlanningScope } from '../planning-scope.ts'
 import type { PostBody, TargetOverride } from '../schemas.ts'
 import type { LoadedPost } from '../store.ts'
 import type { ModelTexts } from './model-texts.ts'
@@ -22,8 +23,8 @@ export class TextOrigins {
   }
 
   /** The mark of a content, which nobody has released yet. Null if no model wrote text of it. */
-  async of(turn: Turn, body: PostBody, wanted: Wanted): Promise<PostTextOriginData | null> {
-    const found = await this.#models.get().find(turn, textsOf(body, wanted))
+  async of(scope: PlanningScope, body: PostBody, wanted: Wanted): Promise<PostTextOriginData | null> {
+    const found = await this.#models.get().find(scope, textsOf(body, wanted))
     return found === undefined ? null : { ...found, release: null, releasedBy: null, releasedAt: null }
   }
 
@@ -53,11 +54,19 @@ export class TextOrigins {
    * What is decided for the posts of a series, which are made later, when it begins or gets another content.
    * @throws AppError model_text_not_released, unless its posts go into review
    */
-  async releaseFor(turn: Turn, template: SeriesTemplate, at: string): Promise<TextRelease | null> {
-    if (isPerson(turn)) return { release: 'person', releasedBy: turn.caller?.userId ?? null, releasedAt: at }
-    if (await this.#approvals.get().applies(turn)) return null
-    for (const body of bodiesOf(template)) await requireRelease(turn, await this.of(turn, body, template.targets))
+  async releaseFor(scope: DecisionScope, template: SeriesTemplate, at: string): Promise<TextRelease | null> {
+    if (isPerson(scope)) return { release: 'person', releasedBy: scope.caller?.userId ?? null, releasedAt: at }
+    await this.requireReleased(scope, bodiesOf(template), template.targets)
     return null
+  }
+
+  /**
+   * Refuses contents that the caller cannot schedule.
+   * @throws AppError model_text_not_released for an API key, unless its posts go into review
+   */
+  async requireReleased(scope: DecisionScope, bodies: readonly PostBody[], wanted: Wanted): Promise<void> {
+    if (isPerson(scope) || (await this.#approvals.get().applies(scope))) return
+    for (const body of bodies) await requireRelease(scope, await this.of(scope, body, wanted))
   }
 
   /** The same for a change. @throws AppError model_text_not_released */
