@@ -1,5 +1,4 @@
 import { execFile } from 'node:child_process'
-import { globSync } from 'node:fs'
 import { mkdir, mkdtemp, readFile, rm, symlink, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { delimiter, join } from 'node:path'
@@ -9,14 +8,15 @@ import { afterAll, beforeAll, expect, test } from 'vitest'
 import { startApp, type App } from '../support/app.ts'
 import { World } from '../support/world.ts'
 
-/** The package `crier-client`, packed, installed in another project, type-checked and run. */
+/**
+ * The package `crier-client`, packed, installed in another project, type-checked and run. `npm run typecheck` compares its
+ * route types with those of the operations (`packages/client/types-check.ts`).
+ */
 
 const ROOT = fileURLToPath(new URL('../../', import.meta.url))
 const PACKAGE = join(ROOT, 'packages/client')
 const BIN = join(ROOT, 'node_modules/.bin')
 const run = promisify(execFile)
-/** This type-checks the whole server. */
-const CHECK_MS = 400_000
 
 let app: App
 let world: World
@@ -132,34 +132,6 @@ test('rejects wrong calls at compile time in a browser project', async () => {
   const options = { module: 'esnext', moduleResolution: 'bundler', lib: ['es2022', 'dom'], types: [], noEmit: true }
   expect(await checked('mistakes.ts', text, options)).toBe('')
 })
-
-test(
-  'its written route types equal those derived from the operations',
-  async () => {
-    // Declarations for packages without types.
-    const declarations = globSync('src/**/*.d.ts', { cwd: ROOT })
-    const text = `${declarations.map((path) => `/// <reference path="${join(ROOT, path)}" />`).join('\n')}
-    import '${join(ROOT, 'src/server/compose.ts')}'
-    import type { Routes as Declared, OperationRoutes as DeclaredNames } from '${join(ROOT, 'src/sdk/routes.ts')}'
-    import type { Routes as Written, OperationRoutes as WrittenNames } from '${join(project, 'node_modules/crier-client/dist/sdk/routes.js')}'
-    type Same<A, B> = [A] extends [B] ? ([B] extends [A] ? true : false) : false
-    type Unlike<A, B> = { [K in keyof A | keyof B]: K extends keyof A & keyof B ? (Same<A[K], B[K]> extends true ? never : K) : K }[keyof A | keyof B]
-    type Parts<A, B> = { [R in keyof A & keyof B]: Unlike<A[R], B[R]> extends never ? never : [R, Unlike<A[R], B[R]>] }[keyof A & keyof B]
-    export const routes: Exclude<keyof Declared, keyof Written> | Exclude<keyof Written, keyof Declared> extends never ? true : false = true
-    export const names: Same<DeclaredNames, WrittenNames> = true
-    export const parts: Parts<Declared, Written>[] = [0 as never]
-    const none: never = parts[0]!
-    export const file: Same<Declared['GET /api/assets/{id}/file']['replies'][200], Uint8Array> = true
-    void none`
-    const { compilerOptions } = JSON.parse(await readFile(join(ROOT, 'tsconfig.json'), 'utf8')) as {
-      compilerOptions: object
-    }
-    expect(await checked('same.ts', text, { ...compilerOptions, typeRoots: [join(ROOT, 'node_modules/@types')] })).toBe(
-      '',
-    )
-  },
-  CHECK_MS,
-)
 
 test('has the version and license of the server, and no dependencies', async () => {
   const read = async (path: string) => JSON.parse(await readFile(path, 'utf8')) as Record<string, unknown>
