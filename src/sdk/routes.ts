@@ -4,7 +4,7 @@ import type { Api } from '../registry/api.ts'
 /**
  * The inputs and replies of all operations, which is all that the clients know about the API. Here they are derived
  * from the declarations. In the package `crier-client`, the same types are written out instead, without the server's
- * source code (`packages/client/build.ts`).
+ * source code (`packages/client/build/routes.ts`).
  */
 
 type AnyOperation = { [D in keyof Api]: Api[D][keyof Api[D]] }[keyof Api]
