@@ -82,7 +82,7 @@ ${blocks.map(htmlOf).join('\n')}
 }
 
 function htmlOf(block: Block): string {
-  if (typeof block === 'string') return `<p style="margin:0 0 16px">${escapeHtml(block)}</p>`
+  if (typeof block === 'string') return `<p style="margin:0 0 16px">${escapeHtml(block).replaceAll('\n', '<br>')}</p>`
   if ('heading' in block) return `<h2 style="margin:24px 0 8px;font-size:17px">${escapeHtml(block.heading)}</h2>`
   if ('code' in block) {
     return `<p style="margin:24px 0;font:700 32px/1 ui-monospace,Menlo,Consolas,monospace;letter-spacing:6px">${escapeHtml(block.code)}</p>`

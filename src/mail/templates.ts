@@ -91,17 +91,19 @@ export type SecurityEvent =
   | { readonly kind: 'recovery_code_used'; readonly left: number }
 
 export function securityMail(to: Recipient, event: SecurityEvent): Mail {
-  const values = {
-    key: 'key' in event ? quotedName(event.key) : '',
-    provider: 'provider' in event ? event.provider : '',
-    device: 'device' in event ? event.device : '',
-    passkey: 'passkey' in event ? quotedName(event.passkey) : '',
-    left: 'left' in event ? event.left : 0,
-  }
-  return write(to, (texts) => [
-    texts.say(`mail.security.${event.kind}.subject`, values),
-    hello(texts, to),
-    texts.say(`mail.security.${event.kind}.text`, values),
-    texts.say('mail.security.notYou'),
-  ])
+  return write(to, (texts) => {
+    const values = {
+      key: 'key' in event ? quotedName(texts, event.key) : '',
+      provider: 'provider' in event ? event.provider : '',
+      device: 'device' in event ? event.device : '',
+      passkey: 'passkey' in event ? quotedName(texts, event.passkey) : '',
+      left: 'left' in event ? event.left : 0,
+    }
+    return [
+      texts.say(`mail.security.${event.kind}.subject`, values),
+      hello(texts, to),
+      texts.say(`mail.security.${event.kind}.text`, values),
+      texts.say('mail.security.notYou'),
+    ]
+  })
 }

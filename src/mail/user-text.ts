@@ -1,3 +1,5 @@
+import type { Texts } from '../language/texts.ts'
+
 /** How many characters of a name a mail shows. */
 const SHOWN = 60
 
@@ -5,8 +7,8 @@ const SHOWN = 60
  * The name of a user for a mail to somebody else: on one line, shortened, in quotation marks that it cannot close, and
  * without anything that mail programs turn into a link. Otherwise a name could be used for advertising.
  */
-export function quotedName(name: string): string {
-  return `“${plainName(name)}”`
+export function quotedName(texts: Texts, name: string): string {
+  return texts.say('mail.quoted', { name: plainName(name) })
 }
 
 /** The same without the quotation marks. */

@@ -1,28 +1,38 @@
 import type { Browser, Page } from 'playwright-core'
-import { afterAll, beforeAll, expect, test } from 'vitest'
-import { textsFor } from '../../src/language/texts.ts'
-import { renderMail, type Block } from '../../src/mail/layout.ts'
+import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest'
+import { rawTexts, textsFor } from '../../src/language/texts.ts'
+import { notificationTypes } from '../../src/registry/notifications.ts'
 import { launchBrowser } from '../support/browser.ts'
+import { mailSamples, type MailSample } from '../support/mail-samples.ts'
 
-/** Mails as a mail program shows them that loads nothing: in light and dark, on a phone and on a desk. */
-
-const LONG = 'https://crier.example.com/invitations?token='.padEnd(400, 'x')
-const BLOCKS: readonly Block[] = [
-  'Ada invites you to the workspace “acme”. Donaudampfschifffahrtsgesellschaftskapitänsmützenabzeichenverordnung.',
-  { heading: 'Your code' },
-  { code: '123 456' },
-  { label: 'Accept the invitation', link: LONG },
-]
+/** Every mail, as a mail program shows it that loads nothing: in light and dark, on a phone and on a desk. */
 
 let browser: Browser
+let page: Page
+const requested: string[] = []
 beforeAll(async () => {
   browser = await launchBrowser()
+  page = await browser.newPage()
+  await page.route('**/*', (route) => {
+    requested.push(route.request().url())
+    return route.abort()
+  })
 })
 afterAll(async () => {
   await browser?.close()
 })
 
-/** The lowest contrast of a text to what is behind it, by WCAG 2, and how far the page is wider than the screen. */
+interface Measured {
+  /** The lowest contrast of a text to what is behind it, by WCAG 2. */
+  readonly contrast: number
+  /** How far the page is wider than the screen, in pixels. */
+  readonly tooWide: number
+  readonly language: string
+  readonly text: string
+  readonly links: readonly { readonly href: string; readonly text: string; readonly height: number }[]
+  readonly pictures: number
+}
+
 const MEASURE = `(() => {
   const channels = (color) => (color.match(/[\\d.]+/g) ?? []).map(Number)
   const isClear = (color) => color === 'transparent' || channels(color)[3] === 0
@@ -45,12 +55,19 @@ const MEASURE = `(() => {
     const [low, high] = [getComputedStyle(element).color, behind(element)].map(luminance).sort((x, y) => x - y)
     return (high + 0.05) / (low + 0.05)
   })
-  const { clientWidth, scrollWidth } = document.documentElement
-  return { contrast: Math.min(...contrasts), tooWide: scrollWidth - clientWidth }
+  const { clientWidth, lang, scrollWidth } = document.documentElement
+  return {
+    contrast: Math.min(...contrasts),
+    tooWide: scrollWidth - clientWidth,
+    language: lang,
+    text: document.title + '\\n' + document.body.innerText,
+    links: [...document.links].map((a) => ({ href: a.href, text: a.innerText.trim(), height: a.offsetHeight })),
+    pictures: document.querySelectorAll('img, picture, svg, object, [background]').length,
+  }
 })()`
 
 /** The mean brightness of a screenshot, from 0 to 255. */
-async function brightness(page: Page): Promise<number> {
+async function brightness(): Promise<number> {
   const screenshot = await page.screenshot({ fullPage: true })
   return page.evaluate(`(async () => {
     const image = new Image()
@@ -65,29 +82,73 @@ async function brightness(page: Page): Promise<number> {
   })()`)
 }
 
-test.each([
-  ['light', 320],
-  ['light', 1_000],
-  ['dark', 320],
-  ['dark', 1_000],
-] as const)('a mail in %s is readable on a screen of %i pixels, and loads nothing', async (colorScheme, width) => {
-  const context = await browser.newContext({ colorScheme, viewport: { width, height: 700 } })
-  const page = await context.newPage()
-  const requested: string[] = []
-  page.on('request', (request) => void requested.push(request.url()))
-  for (const language of ['en', 'de'] as const) {
-    const unsubscribe = { url: 'https://crier.example.com/unsubscribe', label: 'No more mails of this kind' }
-    const { html } = renderMail('ada@example.com', 'An invitation', BLOCKS, {
-      texts: textsFor(language),
-      unsubscribe,
-    })
-    await page.setContent(html)
-    const { contrast, tooWide } = await page.evaluate<{ contrast: number; tooWide: number }>(MEASURE)
+/** Words of the other language, which no mail in this one has. */
+const FOREIGN = {
+  en: /\b(?:der|das|und|dein|deine|du|nicht|ist|wurde|ein|eine|mit|wenn|von)\b|[äöüß„]/i,
+  de: /\b(?:the|and|your|you|not|this|with|is|of|to|for|has|it|if)\b|(?:^|\s)“/i,
+} as const
+
+/** What is wrong with a mail on a screen. */
+function faultsOf({ html, text }: MailSample['mail'], language: 'de' | 'en', shown: Measured): string[] {
+  const links = [...html.matchAll(/href="([^"]+)"/g)].map(([, href = '']) => href.replaceAll('&amp;', '&'))
+  const hidden = shown.links.filter((link) => link.text === '' || link.height === 0)
+  return [
     // 4.5 is the least of WCAG 2, AA, for text.
-    expect({ isReadable: contrast >= 4.5, contrast, tooWide }).toMatchObject({ isReadable: true, tooWide: 0 })
-    const mean = await brightness(page)
+    ...(shown.contrast >= 4.5 ? [] : [`a contrast of ${shown.contrast}`]),
+    ...(shown.tooWide === 0 ? [] : [`${shown.tooWide} pixels too wide`]),
+    ...(shown.language === language ? [] : [`the language ${shown.language}`]),
+    ...(shown.pictures === 0 ? [] : ['pictures']),
+    ...hidden.map(({ href }) => `no text to click for ${href}`),
+    ...links.filter((href) => !text.includes(href)).map((href) => `${href} is not in the text part`),
+    ...[shown.text, text].flatMap((all) => /[{}]|\b(?:undefined|null|NaN)\b|\[object|&\w+;/.exec(all)?.[0] ?? []),
+    ...[shown.text, text].flatMap((all) => FOREIGN[language].exec(all)?.[0] ?? []),
+  ]
+}
+
+const LAYOUTS = [
+  ['light', 1_000],
+  ['light', 360],
+  ['dark', 360],
+] as const
+
+describe.each(['en', 'de'] as const)('every mail in %s', (language) => {
+  const samples = mailSamples(language)
+
+  test.each(LAYOUTS)('can be read in %s on a screen of %i pixels, without pictures', async (colorScheme, width) => {
+    await page.setViewportSize({ width, height: 700 })
+    await page.emulateMedia({ colorScheme })
+    const faults: Record<string, readonly string[]> = {}
+    const folder = process.env['SCREENSHOTS']
+    for (const { mail, name } of samples) {
+      await page.setContent(mail.html, { waitUntil: 'commit' })
+      const found = faultsOf(mail, language, await page.evaluate<Measured>(MEASURE))
+      if (found.length > 0) faults[name] = found
+      if (folder !== undefined) {
+        const path = `${folder}/${name.replaceAll(' ', '-')}-${language}-${colorScheme}-${width}.png`
+        await page.screenshot({ path, fullPage: true })
+      }
+    }
+    expect(faults).toEqual({})
+    // The last mail, as it is painted.
+    const mean = await brightness()
     expect(colorScheme === 'dark' ? 255 - mean : mean).toBeGreaterThan(180)
-  }
-  expect(requested.filter((url) => !url.startsWith('data:'))).toEqual([])
-  await context.close()
+    expect(requested.filter((url) => !url.startsWith('data:'))).toEqual([])
+  })
+})
+
+test('no text of a mail is left out', () => {
+  const texts = textsFor('de')
+  const spies = [vi.spyOn(texts, 'say'), vi.spyOn(texts, 'find')]
+  mailSamples('de')
+  const used = new Set<string>(spies.flatMap((spy) => spy.mock.calls.map(([key]) => key)))
+  for (const spy of spies) spy.mockRestore()
+  const mailed = [...notificationTypes.values()].filter(({ ownMail }) => ownMail !== true)
+  const isOfMail = (key: string) => key.startsWith('mail.') || mailed.some(({ name }) => key.startsWith(`${name}.`))
+  const [de, en] = [rawTexts('de'), rawTexts('en')]
+  expect(Object.keys(en).filter((key) => isOfMail(key) && !used.has(key))).toEqual([])
+  // Of these, only the ones without a word in them are the same in both languages.
+  const same = [...used].filter(
+    (key) => de[key] === en[key] && /\p{L}/u.test((en[key] ?? '').replaceAll(/\{\w+\}/g, '')),
+  )
+  expect(same).toEqual(['mail.support.ticket', 'mail.support.subject'])
 })

@@ -144,7 +144,7 @@ test('a schedule sends one report for its time, to people who have agreed and to
   expect(report).toMatchObject({ from: '2026-12-01', to: '2026-12-07', status: 'done' })
   expect((await getSchedule(mine, made._id)).nextReportAt).toBe('2026-12-15T07:00:00.000Z')
 
-  const mail = await world.app.outbox.newest('client@example.org', /^Weekly: 2026-12-01 to 2026-12-07$/)
+  const mail = await world.app.outbox.newest('client@example.org', /^Weekly: 1 December 2026 to 7 December 2026$/)
   const file = await world.app.send('GET /api/report-files/{token}', { path: pathOf(mail.text ?? '', 'report-files') })
   expect(file.headers.get('content-type')).toBe('application/pdf')
   const messages = await mine.send('GET /api/team/{workspaceId}/channels/{channelId}/messages', {

@@ -1,5 +1,5 @@
 import type { Turn } from '../../../core/turn.ts'
-import { quotedName } from '../../../mail/user-text.ts'
+import { plainName } from '../../../mail/user-text.ts'
 import { notify } from '../../talk/notifications/index.ts'
 import { postName, type PostApprovalData } from '../posts/index.ts'
 import { candidatesOf } from './approvers.ts'
@@ -27,7 +27,7 @@ export function notifyApprovers(
   for (const [userId, waiting] of posts) {
     const [first] = waiting
     if (first === undefined) continue
-    const named = waiting.slice(0, MOST_NAMED).map(({ post }) => quotedName(postName(post.body)))
+    const named = waiting.slice(0, MOST_NAMED).map(({ post }) => `“${plainName(postName(post.body))}”`)
     const names = waiting.length > MOST_NAMED ? [...named, '…'] : named
     const data = { postId: first.post.id, posts: waiting.length, names: names.join(', ') }
     notify(turn, type, { to: [userId], data })

@@ -5,13 +5,12 @@ import type { Services } from '../../../core/services.ts'
 import type { Turn } from '../../../core/turn.ts'
 import type { Foundation } from '../../../foundation.ts'
 import { textsFor } from '../../../language/texts.ts'
-import { renderMail } from '../../../mail/layout.ts'
 import { MailRefusedError, type Mail, type Mailer } from '../../../mail/mailer.ts'
-import { plainName, quotedName } from '../../../mail/user-text.ts'
 import { findReaders } from '../../identity/users/index.ts'
 import { findNames, requireStillMember } from '../../workspace/workspaces/index.ts'
 import type { ReportLinks } from './links.ts'
 import { pageReply } from './page.ts'
+import { reportMail } from './report-mails.ts'
 import { fileKey, fileName, fileReply, type ReportDesk } from './reports.ts'
 import {
   reportDeliveries,
@@ -124,38 +123,24 @@ export class ReportCourier {
       findReaders(database, [row.createdBy]),
       findNames(database, [row.workspaceId]),
     ])
-    const texts = textsFor(reader?.language ?? 'en')
     const { links } = this.#parts
-    const about = {
+    return reportMail({
+      to: email,
+      texts: textsFor(reader?.language ?? 'en'),
       schedule: await this.#nameOf(row),
-      workspace: quotedName(names.get(row.workspaceId) ?? ''),
+      workspace: names.get(row.workspaceId) ?? '',
       fromDay: row.fromDay,
       toDay: row.toDay,
       until: row.expiresAt.slice(0, 10),
-    }
-    return renderMail(
-      email,
-      texts.say('mail.report.subject', about),
-      [
-        texts.say('mail.hello'),
-        texts.say('mail.report.text', about),
-        { link: links.url({ purpose: 'file', id }), label: texts.say('mail.report.link') },
-        texts.say('mail.report.until', about),
-      ],
-      {
-        texts,
-        unsubscribe: {
-          url: links.url({ purpose: 'unsubscribe', id: addressId }),
-          label: texts.say('mail.report.unsubscribe'),
-        },
-      },
-    )
+      url: links.url({ purpose: 'file', id }),
+      unsubscribeUrl: links.url({ purpose: 'unsubscribe', id: addressId }),
+    })
   }
 
   async #nameOf({ scheduleId }: ReportRow): Promise<string> {
     const schedule =
       scheduleId === null ? undefined : await reportSchedules.first(this.#foundation.database, { id: scheduleId })
-    return plainName(schedule?.name ?? 'Report')
+    return schedule?.name ?? 'Report'
   }
 }
 

@@ -7,13 +7,13 @@ import { anyOf } from '../../../db/condition.ts'
 import type { Foundation } from '../../../foundation.ts'
 import { textsFor, type Texts } from '../../../language/texts.ts'
 import { sendMail } from '../../../mail/jobs.ts'
-import { renderMail } from '../../../mail/layout.ts'
 import type { MailLimits } from '../../../mail/limits.ts'
 import { plainName, quotedName } from '../../../mail/user-text.ts'
 import { findReaders, findUserByEmail, normalizeEmail } from '../../identity/users/index.ts'
 import { findMembership, findNames } from '../../workspace/workspaces/index.ts'
 import type { LinkPurpose, ReportLinks } from './links.ts'
 import { pageReply } from './page.ts'
+import { reportConfirmationMail } from './report-mails.ts'
 import { reportRecipients, reportSchedules, type RecipientRow, type ScheduleRow } from './tables.ts'
 import { answerRecipient } from './turns.ts'
 
@@ -90,24 +90,14 @@ export class ReportRecipients {
     const { links, mailLimits } = this.#parts
     await mailLimits.require(turn.sql, { kind: 'report', to: email, accountId: askedBy, workspaceId: turn.workspaceId })
     const [from] = await findReaders(turn.sql, [askedBy])
-    const texts = textsFor(from?.language ?? 'en')
-    const workspace = (await findNames(turn.sql, [turn.workspaceId])).get(turn.workspaceId) ?? ''
-    const about = {
-      from: quotedName(from?.name ?? ''),
-      workspace: quotedName(workspace),
-      schedule: plainName(schedule.name),
-    }
-    const mail = renderMail(
-      email,
-      texts.say('mail.reportConfirm.subject', about),
-      [
-        texts.say('mail.hello'),
-        texts.say('mail.reportConfirm.text', about),
-        { link: links.url({ purpose: 'confirm', id }), label: texts.say('mail.reportConfirm.link') },
-        texts.say('mail.reportConfirm.ignore'),
-      ],
-      { texts },
-    )
+    const mail = reportConfirmationMail({
+      to: email,
+      texts: textsFor(from?.language ?? 'en'),
+      from: from?.name ?? '',
+      workspace: (await findNames(turn.sql, [turn.workspaceId])).get(turn.workspaceId) ?? '',
+      schedule: schedule.name,
+      url: links.url({ purpose: 'confirm', id }),
+    })
     turn.job(sendMail, { ...mail })
   }
 
@@ -124,7 +114,7 @@ export class ReportRecipients {
       findNames(sql, [schedule.workspaceId]),
     ])
     const texts: Texts = textsFor(reader?.language ?? 'en')
-    const workspace = quotedName(names.get(schedule.workspaceId) ?? '')
+    const workspace = quotedName(texts, names.get(schedule.workspaceId) ?? '')
     return {
       recipient,
       schedule,

@@ -3,11 +3,10 @@ import { anyOf } from '../../../db/condition.ts'
 import type { Foundation } from '../../../foundation.ts'
 import { textsFor } from '../../../language/texts.ts'
 import { sendMail } from '../../../mail/jobs.ts'
-import { renderMail } from '../../../mail/layout.ts'
-import { quotedName } from '../../../mail/user-text.ts'
 import { findReaders, type Reader } from '../../identity/users/index.ts'
 import { findNames } from '../../workspace/workspaces/index.ts'
 import { lockBox } from './box.ts'
+import { notificationMail } from './notification-mail.ts'
 import { notificationMails, notifications, type NotificationRow } from './tables.ts'
 import type { Unsubscriptions } from './unsubscribe.ts'
 import { actorsOf, textsOf } from './views.ts'
@@ -49,24 +48,18 @@ export class NotificationMails {
     const actors = await actorsOf(tx, rows)
     const workspaces = await namesOf(tx, rows)
     const texts = textsFor(reader.language)
-    const parts = rows.map((row) => ({ row, ...textsOf(row, actors, reader.language) }))
-    const [first] = parts
-    const subject =
-      parts.length === 1 && first ? first.title : texts.say('notification.digest', { count: parts.length })
-    const blocks = parts.flatMap(({ row, text, title }) => {
-      const workspace = row.workspaceId === null ? undefined : workspaces.get(row.workspaceId)
+    const told = rows.map((row) => {
       const page = declared.notificationTypes.get(row.type)?.page
-      return [
-        ...(parts.length > 1 ? [{ heading: title }] : text.length > 0 ? [] : [title]),
-        ...text,
-        ...(workspace === undefined ? [] : [texts.say('notification.workspace', { workspace: quotedName(workspace) })]),
-        ...(page === undefined ? [] : [{ link: `${config.PUBLIC_URL}${page}`, label: texts.find(`${row.type}.link`) }]),
-      ]
+      return {
+        ...textsOf(row, actors, reader.language),
+        workspace: row.workspaceId === null ? undefined : workspaces.get(row.workspaceId),
+        link: page && { link: `${config.PUBLIC_URL}${page}`, label: texts.find(`${row.type}.link`) },
+      }
     })
     const mandatory = rows.some(({ type }) => declared.notificationTypes.get(type)?.mandatory === true)
     const kinds = [...new Set(rows.map(({ kind }) => kind))]
     const unsubscribe = mandatory ? {} : { unsubscribe: this.#unsubscriptions.linkFor(reader, kinds) }
-    const mail = renderMail(reader.email, subject, [texts.say('mail.hello'), ...blocks], { texts, ...unsubscribe })
+    const mail = notificationMail({ to: reader.email, texts, told, ...unsubscribe })
     await jobs.add(tx, sendMail, { ...mail })
   }
 }

@@ -1,15 +1,14 @@
 import type { Sql, Transaction } from '../../../core/sql.ts'
 import { sendMail } from '../../../mail/jobs.ts'
-import { renderMail, type Block } from '../../../mail/layout.ts'
 import { messageIdOf } from '../../../mail/mailer.ts'
-import { plainText, quotedName } from '../../../mail/user-text.ts'
+import { plainText } from '../../../mail/user-text.ts'
 import type { Foundation } from '../../../foundation.ts'
-import { textsFor, type TextKey } from '../../../language/texts.ts'
+import { textsFor } from '../../../language/texts.ts'
 import { findAdministrators, findReaders, findUser } from '../../identity/users/index.ts'
 import { notifyIn } from '../notifications/index.ts'
-import { REPLY_LINE } from './mail/quoted-text.ts'
 import type { ReplyAddresses } from './mail/reply-address.ts'
 import { ticketReplied } from './notifications.ts'
+import { ticketMail, type TicketMailText } from './ticket-mail.ts'
 import { supportMails, type MessageRow, type TicketRow } from './tables.ts'
 
 interface Recipient {
@@ -35,7 +34,7 @@ export class TicketNotices {
   /** Tells the support team of a new ticket. */
   async created(tx: Transaction, ticket: TicketRow, message: MessageRow): Promise<void> {
     const team = (await findAdministrators(tx)).filter(({ id }) => id !== message.authorId)
-    await this.#send(tx, ticket, team, 'mail.support.created', [plainText(message.content)])
+    await this.#send(tx, ticket, team, 'mail.support.created', plainText(message.content))
   }
 
   /**
@@ -50,14 +49,14 @@ export class TicketNotices {
       const [reader] = user?.emailVerified === true ? await findReaders(tx, [ticket.userId]) : []
       if (reader?.notifications.kinds.supportReply.email === true) {
         const recipient = { ...reader, locale: reader.language }
-        await this.#send(tx, ticket, [recipient], 'mail.support.repliedByTeam', [message.content])
+        await this.#send(tx, ticket, [recipient], 'mail.support.repliedByTeam', message.content)
       }
       return
     }
     const team = await findAdministrators(tx)
     const assigned = team.filter(({ id }) => id === ticket.assigneeId)
     const told = (assigned.length > 0 ? assigned : team).filter(({ id }) => id !== message.authorId)
-    await this.#send(tx, ticket, told, 'mail.support.repliedByUser', [plainText(message.content)])
+    await this.#send(tx, ticket, told, 'mail.support.repliedByUser', plainText(message.content))
   }
 
   /** Tells an administrator of a ticket to take care of. */
@@ -68,30 +67,24 @@ export class TicketNotices {
 
   /** Tells the sender of a mail that the ticket takes no replies any more. The mail says that a program has sent it. */
   async refused(tx: Transaction, ticket: TicketRow, recipient: Recipient): Promise<void> {
-    await this.#send(tx, ticket, [recipient], 'mail.support.closed', [], { 'Auto-Submitted': 'auto-replied' })
+    await this.#send(tx, ticket, [recipient], 'mail.support.closed', undefined, { 'Auto-Submitted': 'auto-replied' })
   }
 
   async #send(
     tx: Transaction,
     ticket: TicketRow,
     recipients: readonly Recipient[],
-    text: TextKey,
-    content: readonly Block[] = [],
+    text: TicketMailText,
+    content?: string,
     headers: Readonly<Record<string, string>> = { 'Auto-Submitted': 'auto-generated' },
   ): Promise<void> {
     if (recipients.length === 0) return
     const { clock, config, jobs } = this.#foundation
     const thread = await this.#thread(tx, ticket)
-    const subject = quotedName(ticket.subject)
     for (const { email, id: userId, locale = 'en' } of recipients) {
-      const texts = textsFor(locale)
       const replyTo = this.#addresses?.addressFor({ ticketId: ticket.id, userId })
-      const blocks = [texts.say(text), ...content, texts.say('mail.support.ticket', { ticket: subject })]
-      const above = replyTo === undefined ? [] : [REPLY_LINE]
-      const mail = renderMail(email, texts.say('mail.support.subject', { ticket: subject }), [...above, ...blocks], {
-        texts,
-      })
-      const jobId = await jobs.add(tx, sendMail, { ...mail, ...thread, ...(replyTo && { replyTo }), headers })
+      const mail = ticketMail({ to: email, texts: textsFor(locale), text, ticket: ticket.subject, content, replyTo })
+      const jobId = await jobs.add(tx, sendMail, { ...mail, ...thread, headers })
       const messageId = messageIdOf(jobId, config.MAIL_FROM)
       const createdAt = new Date(clock.now()).toISOString()
       await supportMails.insert(tx, { messageId, ticketId: ticket.id, isInbound: false, createdAt })

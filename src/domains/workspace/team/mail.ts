@@ -19,13 +19,13 @@ export interface InvitationMailContents {
 /** The mail with the token of an invitation. Only a hash of the token is stored. */
 export function invitationMail(contents: InvitationMailContents): Mail {
   const { inviter, message, publicUrl, role, to, token } = contents
-  const workspace = quotedName(contents.workspaceName)
-  const from = inviter.name === '' ? inviter.email : `${quotedName(inviter.name)} (${inviter.email})`
   const texts = textsFor(contents.language)
+  const workspace = quotedName(texts, contents.workspaceName)
+  const from = inviter.name === '' ? inviter.email : `${quotedName(texts, inviter.name)} (${inviter.email})`
   const until = texts.time(contents.expiresAt.getTime())
   const blocks: Block[] = [
     texts.say('mail.hello'),
-    texts.say('mail.invitation.text', { from, workspace, role: quotedName(role) }),
+    texts.say('mail.invitation.text', { from, workspace, role: quotedName(texts, role) }),
     ...(message === null ? [] : [texts.say('mail.invitation.message', { message: plainText(message) })]),
     { link: `${publicUrl}/invitations/${token}`, label: texts.say('mail.invitation.link') },
     texts.say('mail.invitation.token'),
@@ -33,6 +33,6 @@ export function invitationMail(contents: InvitationMailContents): Mail {
     texts.say('mail.invitation.until', { until, email: to }),
     texts.say('mail.invitation.ignore'),
   ]
-  const name = inviter.name === '' ? inviter.email : quotedName(inviter.name)
+  const name = inviter.name === '' ? inviter.email : quotedName(texts, inviter.name)
   return renderMail(to, texts.say('mail.invitation.subject', { from: name, workspace }), blocks, { texts })
 }

@@ -8,6 +8,7 @@ test.each([
   ['a mail of Outlook', 'Yes.\n\nFrom: Crier <s@example.com>\nSent: Monday\nTo: Ada\n\nIs it?', 'Yes.'],
   ['an original message', 'Yes.\n\n-----Original Message-----\nIs it?', 'Yes.'],
   ['our own line', 'Yes.\n\n> Write your reply above this line.\n> Is it?', 'Yes.'],
+  ['our own line in German', 'Ja.\n\n> Schreibe deine Antwort über diese Zeile.\n> Oder?', 'Ja.'],
   ['our line below an unknown introduction', 'Oui.\n\nWrite your reply above this line.\nIs it?', 'Oui.'],
   ['trailing quotes without an introduction', 'Yes.\n> Is it?', 'Yes.'],
 ])('cuts %s', (_what, mail, written) => {

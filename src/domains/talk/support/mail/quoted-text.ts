@@ -1,5 +1,7 @@
-/** The line above which a user writes a reply. Our mails begin with it. */
-export const REPLY_LINE = 'Write your reply above this line.'
+import { LANGUAGES, textsFor } from '../../../../language/texts.ts'
+
+/** The line above which a user writes a reply, in each language. Our mails begin with it. */
+const REPLY_LINES = LANGUAGES.map((language) => textsFor(language).say('mail.support.replyLine'))
 
 /** Lines with which mail programs introduce what they quote, in several languages. */
 const INTRODUCTIONS = [
@@ -35,7 +37,7 @@ export function withoutQuotedText(text: string): string {
 function quoteStart(lines: readonly string[]): number {
   for (let index = 0; index < lines.length; index += 1) {
     const line = bare(lines[index])
-    if (line.includes(REPLY_LINE)) return introducedAt(lines, index)
+    if (REPLY_LINES.some((own) => line.includes(own))) return introducedAt(lines, index)
     if (FROM.test(line) && lines.slice(index + 1, index + 4).some((next) => SENT.test(bare(next)))) return index
     if (isIntroduction(lines, index) && isFollowedByQuotesOnly(lines, index)) return index
   }
