@@ -12,6 +12,8 @@ export interface HtmlPage {
   readonly body: string
   /** BCP 47; English when absent. */
   readonly language?: string
+  /** How its reader wants to see pages, of the settings `ui`. */
+  readonly appearance?: { readonly theme: string; readonly density: string }
   /** CSS in place of the usual one. */
   readonly style?: string
   /** Headers that are added, or replace the usual ones. */
@@ -19,13 +21,14 @@ export interface HtmlPage {
 }
 
 const STYLE =
-  ':root{color-scheme:light dark}body{font:16px/1.5 system-ui,sans-serif;max-width:32rem;margin:4rem auto;padding:0 1rem;overflow-wrap:anywhere}button{font:inherit;padding:.6rem 1rem;min-height:3rem}'
+  ':root{color-scheme:light dark}body{font:16px/1.5 system-ui,sans-serif;max-width:32rem;margin:4rem auto;padding:0 1rem;overflow-wrap:anywhere}button{font:inherit;padding:.6rem 1rem;min-height:3rem}[data-theme=light]{color-scheme:light}[data-theme=dark]{color-scheme:dark}[data-density=compact] body{line-height:1.25;margin-top:1rem}[data-density=compact] button{padding:.2rem .8rem;min-height:2rem}'
 
 /** A page that an operation returns. It has no scripts, loads nothing, and can only send forms to this server. */
 export function htmlPage<S extends number>(status: S, page: HtmlPage) {
-  const { body, headers, language = 'en', style = STYLE, title } = page
+  const { appearance, body, headers, language = 'en', style = STYLE, title } = page
+  const shown = appearance && ` data-theme="${appearance.theme}" data-density="${appearance.density}"`
   const html = `<!doctype html>
-<html lang="${language}">
+<html lang="${language}"${shown ?? ''}>
 <head>
 <meta charset="utf-8">
 <meta name="viewport" content="width=device-width, initial-scale=1">

@@ -11,8 +11,8 @@ export function mailLinkPages(): Page[] {
     served('/reset-password', 'reset-password.html', GUARDED),
     served('/invitations/:token', 'invitation.html', GUARDED),
     served('/passkey', 'passkey.html', GUARDED),
-    ...['api.js', 'sign-in.js', 'reset-password.js', 'invitation.js', 'passkey.js', 'page.css'].map((file) =>
-      served(`/pages/${file}`, file, GUARDED),
+    ...['api.js', 'appearance.js', 'sign-in.js', 'reset-password.js', 'invitation.js', 'passkey.js', 'page.css'].map(
+      (file) => served(`/pages/${file}`, file, GUARDED),
     ),
   ]
 }

@@ -109,6 +109,21 @@ test('a platform that does not answer leaves a gap with the reason, which ends w
   expect((await get(mine, 'report-data')).data.accounts[0].gap).toBeNull()
 })
 
+test('weeks begin on the day of the settings of the user, unless the request names another', async () => {
+  const { mine } = await workspace('weeks')
+  const from = (query: object = {}) =>
+    get(mine, 'followers', { interval: 'week', from: '2026-11-01', to: '2026-11-30', ...query }).then(({ data }) =>
+      data.combined.map((one: { from: string }) => one.from.slice(8)),
+    )
+  // 1 November 2026 is a Sunday.
+  expect(await from()).toEqual(['01', '02', '09', '16', '23', '30'])
+  await mine.send('PATCH /api/users/me/settings/ui', { body: { calendarStartDay: 'sunday' } })
+  expect(await from()).toEqual(['01', '08', '15', '22', '29'])
+  expect(await from({ weekStartsOn: 'saturday' })).toEqual(['01', '07', '14', '21', '28'])
+  expect(await from({ weekStartsOn: 'monday' })).toEqual(['01', '02', '09', '16', '23', '30'])
+  expect(await from({ interval: 'month' })).toEqual(['01'])
+})
+
 describe('limits', () => {
   let mine: PostWorld
   beforeAll(async () => void ({ mine } = await workspace('limits')))

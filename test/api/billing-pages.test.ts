@@ -307,6 +307,33 @@ test('a trial begins with its price in sight, and coins are shown with an addres
   await page.context().close()
 })
 
+test('a user who has signed in sees the theme and the spacing of their settings, until they sign out', async () => {
+  await desk.world.user('thea')
+  await desk.world.as('thea').call('PATCH /api/users/me/settings/ui', { body: { theme: 'light', density: 'compact' } })
+  const { complaints, page } = await visit('en-US', 'dark')
+  const look = () =>
+    page.evaluate<[string, number]>(
+      `[getComputedStyle(document.body).color, document.querySelector('main button').getBoundingClientRect().height]`,
+    )
+  await page.getByLabel('Email').waitFor()
+  const [white, black] = ['rgb(255, 255, 255)', 'rgb(0, 0, 0)']
+  const before = await look()
+  expect(before).toEqual([white, 44])
+  await signIn(page, 'thea')
+  await page.getByRole('link', { name: 'Plans' }).click()
+  await page.getByRole('button', { name: 'Buy now' }).first().waitFor()
+  const [color, height] = await look()
+  expect(color).toBe(black)
+  expect(height).toBeLessThan(40)
+  await shot(page, 'plans-light-compact')
+  await expectFits(page)
+  await page.getByRole('button', { name: 'Sign out' }).click()
+  await page.getByText('You are signed out').waitFor()
+  expect(await look()).toEqual(before)
+  expect(complaints).toEqual([])
+  await page.context().close()
+})
+
 test('the page shows an error when the gateway’s script or the server cannot be reached', async () => {
   const { page } = await visit()
   await signIn(page, 'nora')

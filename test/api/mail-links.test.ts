@@ -56,12 +56,18 @@ test('the link of an invitation opens a page that describes and accepts it', asy
     .as('ada')
     .call(inviteMember, { path: { workspaceId: world.id('acme') }, body: { email, role: 'editor' } })
   expect(invited.status).toBe(201)
+  await world.as('ivy').call('PATCH /api/users/me/settings/ui', { body: { theme: 'dark', density: 'compact' } })
   const { page, complaints } = await openPage(browser, app.url + (await linkTo(email, /invites you/)))
   await page.getByText(/workspace “acme”, role editor/i).waitFor()
+  const look = () =>
+    page.evaluate(`[getComputedStyle(document.body).color, getComputedStyle(document.body).lineHeight]`)
+  expect(await look()).toEqual(['rgb(0, 0, 0)', '24px'])
   await page.getByLabel('Email').fill(email)
   await page.getByLabel('Password').fill(PASSWORD)
   await page.getByRole('button', { name: 'Accept' }).click()
   await page.getByRole('status').filter({ hasText: 'Invitation accepted' }).waitFor()
+  // The page knows its user now.
+  expect(await look()).toEqual(['rgb(255, 255, 255)', '20px'])
   expect(complaints).toEqual([])
   await page.reload()
   await page.getByRole('alert').filter({ hasText: /\w/ }).waitFor()

@@ -231,8 +231,10 @@ test('one click in a mail ends mails of its kind, without a login, and opening t
   const url = app.url + new URL(link).pathname
   const wanted = async () =>
     (await world.as(bob).call('GET /api/users/me/settings')).body.data.notifications.kinds.comment.email as boolean
-  const opened = await fetch(url)
-  expect(await opened.text()).toContain('No more mails about comments')
+  await world.as(bob).call('PATCH /api/users/me/settings/ui', { body: { theme: 'dark', density: 'compact' } })
+  const opened = await (await fetch(url)).text()
+  expect(opened).toContain('No more mails about comments')
+  expect(opened).toContain('<html lang="en" data-theme="dark" data-density="compact">')
   expect(await wanted()).toBe(true)
   const form = new FormData()
   form.set('List-Unsubscribe', 'One-Click')

@@ -14,8 +14,8 @@ async function send(path, init) {
   }
 }
 
-export function get(path) {
-  return send(path, {})
+export function get(path, accessToken) {
+  return send(path, accessToken === undefined ? {} : { headers: { Authorization: `Bearer ${accessToken}` } })
 }
 
 export function post(path, body, accessToken) {

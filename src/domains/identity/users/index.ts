@@ -26,6 +26,7 @@ export { pictureUrl } from './picture-url.ts'
 export { largestPictureKey } from './pictures.ts'
 export { PICTURE_URL, UserName, UserView, UserWithKey, type UserData } from './schemas.ts'
 export { emailInUse, UserService } from './service.ts'
+export { WEEK_STARTS } from './settings.ts'
 export {
   PLAN_NAMES,
   SubscriptionStatus,

@@ -103,7 +103,7 @@ export const updateUiPreferences = operation({
   route: 'PATCH /api/users/me/settings/ui',
   summary: 'Update your interface preferences',
   description:
-    '`language` is the language of your mails and notifications. The other preferences are stored for clients. The pages of this server use the language of the browser.',
+    '`language` is the language of your mails and notifications. `theme` and `density` change the pages of this server while they know you, such as /billing, whose language is the one of the browser. `calendarStartDay` is where weeks of analytics begin.',
   body: UiChange,
   example: { body: { theme: 'dark', calendarStartDay: 'sunday' } },
   handle: async ({ body, caller, ifMatch, users }) =>

@@ -30,6 +30,7 @@ test('mails of a digest wait for the next full hour, or for the morning in the z
     timezone: 'Europe/Berlin',
     language: 'en',
     notifications: { ...DEFAULT_SETTINGS.notifications, ...notifications },
+    ui: DEFAULT_SETTINGS.ui,
   })
   expect(mailTime(reader({}), at('10:20'))).toBe(at('10:20'))
   expect(mailTime(reader({ digest: 'hourly' }), at('10:20'))).toBe(at('11:00'))

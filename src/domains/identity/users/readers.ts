@@ -14,6 +14,7 @@ export interface Reader {
   /** The language tag of the user's interface, or of the profile. */
   readonly language: string
   readonly notifications: Settings['notifications']
+  readonly ui: Settings['ui']
 }
 
 /** The users with these ids, sorted by id. */
@@ -23,7 +24,7 @@ export async function findReaders(sql: Sql, userIds: readonly string[]): Promise
   const rows = await users.find(sql, { id: anyOf(userIds) }, { columns, orderBy: ['id asc'] })
   return rows.map(({ email, id, locale, name, settings, timezone }) => {
     const { notifications, ui } = completeSettings(settings)
-    return { id, email, name, timezone, language: ui.language ?? locale, notifications }
+    return { id, email, name, timezone, language: ui.language ?? locale, notifications, ui }
   })
 }
 

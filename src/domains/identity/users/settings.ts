@@ -89,10 +89,20 @@ const digest = OneOf(DIGESTS, {
     'When mails about notifications are sent: `immediate`, or together, `hourly` or `daily` at 08:00 in your time zone. Mails about billing are always immediate.',
 })
 
+/** The days that weeks can begin on. */
+export const WEEK_STARTS = ['monday', 'saturday', 'sunday'] as const
+
 const ui = {
-  theme: OneOf(['system', 'light', 'dark'] as const),
-  density: OneOf(['comfortable', 'compact'] as const),
-  calendarStartDay: OneOf(['monday', 'saturday', 'sunday'] as const),
+  theme: OneOf(['system', 'light', 'dark'] as const, {
+    description:
+      'Colors of the pages of this server while they know you: after you have signed in there, and those that links in your mails open. `system` follows the browser. Mails follow the mail program',
+  }),
+  density: OneOf(['comfortable', 'compact'] as const, {
+    description: 'Spacing of the same pages',
+  }),
+  calendarStartDay: OneOf(WEEK_STARTS, {
+    description: 'The first day of weeks in your analytics with `interval=week`, unless the request names another',
+  }),
   language: Nullable(Locale),
 }
 

@@ -56,7 +56,8 @@ export const getPlatformTimeSeries = operation({
   returns: { 200: Envelope(PlatformSeries) },
   errors: [NotFound, ValidationFailed],
   example: { query: { workspaceId, figure: 'followers', interval: 'week' } },
-  handle: async ({ analytics, query }) => ok('Figure over time', await analytics.series.ofAccounts(query)),
+  handle: async ({ analytics, caller, query }) =>
+    ok('Figure over time', await analytics.series.ofAccounts(query, caller.userId)),
 })
 
 export const getFollowerTrend = operation({
@@ -67,7 +68,8 @@ export const getFollowerTrend = operation({
   returns: { 200: Envelope(FollowerTrend) },
   errors: [NotFound, ValidationFailed],
   example: { query: { workspaceId, interval: 'week' } },
-  handle: async ({ analytics, query }) => ok('Followers', await analytics.series.followers(query)),
+  handle: async ({ analytics, caller, query }) =>
+    ok('Followers', await analytics.series.followers(query, caller.userId)),
 })
 
 export const getAudience = operation({
@@ -136,8 +138,8 @@ export const getContentTimeSeries = operation({
   returns: { 200: Envelope(ContentSeries) },
   errors: [NotFound, ValidationFailed],
   example: { path: { id: contentRecordId }, query: { figure: 'likes' } },
-  handle: async ({ analytics, path, query }) =>
-    ok('Figure over time', await analytics.series.ofContent(path.id, query)),
+  handle: async ({ analytics, caller, path, query }) =>
+    ok('Figure over time', await analytics.series.ofContent(path.id, query, caller.userId)),
 })
 
 export const getPostAcrossPlatforms = operation({

@@ -1,4 +1,5 @@
 import { Id, Input, named, Nullable, OneOf, States, Timestamp, Type, type Static } from '../../../core/schema.ts'
+import { WEEK_STARTS } from '../../identity/users/index.ts'
 import { PlatformKey } from '../../social/accounts/index.ts'
 import { FIGURES, GapCodeSchema } from './figures.ts'
 
@@ -31,8 +32,12 @@ export const intervalField = {
   interval: Type.Optional(
     OneOf(['day', 'week', 'month'] as const, {
       default: 'day',
-      description:
-        'Days, weeks from Monday, or months. The first and the last one are cut where the span begins and ends',
+      description: 'Days, weeks or months. The first and the last one are cut where the span begins and ends',
+    }),
+  ),
+  weekStartsOn: Type.Optional(
+    OneOf(WEEK_STARTS, {
+      description: 'The first day of weeks. By default `calendarStartDay` of your settings, which is Monday if not set',
     }),
   ),
 }

@@ -38,10 +38,10 @@ export class Unsubscriptions {
   async page(token: string) {
     const found = await this.#find(token)
     if (found === undefined) return invalid()
-    const { kind, texts } = found
+    const { kind, reader, texts } = found
     const body = `<p>${escapeHtml(texts.say('unsubscribe.ask', { kind }))}</p>
 <form method="post"><button>${escapeHtml(texts.say('unsubscribe.button', { kind }))}</button></form>`
-    return page(200, texts, body)
+    return page(200, texts, body, reader)
   }
 
   /** Turns the mails off, also if it was done before. */
@@ -51,7 +51,7 @@ export class Unsubscriptions {
     const { kind, kinds, reader, texts } = found
     const change = { kinds: Object.fromEntries(kinds.map((name) => [name, { email: false }])) }
     await this.#users.accounts.updateSettings({ userId: reader.id }, 'notifications', change, undefined)
-    return page(200, texts, `<p role="status">${escapeHtml(texts.say('unsubscribe.done', { kind }))}</p>`)
+    return page(200, texts, `<p role="status">${escapeHtml(texts.say('unsubscribe.done', { kind }))}</p>`, reader)
   }
 
   async #find(token: string) {
@@ -81,6 +81,7 @@ function invalid() {
   return page(404, texts, `<p role="alert">${escapeHtml(texts.say('unsubscribe.invalid'))}</p>`)
 }
 
-function page<S extends 200 | 404>(status: S, texts: Texts, body: string) {
-  return htmlPage(status, { title: texts.say('unsubscribe.title'), body, language: texts.language })
+function page<S extends 200 | 404>(status: S, texts: Texts, body: string, reader?: Reader) {
+  const title = texts.say('unsubscribe.title')
+  return htmlPage(status, { title, body, language: texts.language, ...(reader && { appearance: reader.ui }) })
 }

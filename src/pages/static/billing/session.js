@@ -1,3 +1,4 @@
+import { showAs } from '../appearance.js'
 import { t } from './texts.js'
 
 /**
@@ -60,8 +61,18 @@ export async function call(method, path, options = {}) {
   if (renewed.ok) return send(method, path, options)
   if (renewed.status === 0 || renewed.status >= 500) return renewed
   tokens = undefined
+  showAs()
   onEnd()
   return { ...reply, message: t('signIn.ended') }
+}
+
+/** Keeps the tokens, and shows the page as the user has chosen. Without an answer it stays as it is. */
+async function begin(reply) {
+  if (!reply.ok) return reply
+  tokens = reply.data
+  const settings = await send('GET', '/api/users/me/settings')
+  if (settings.ok) showAs(settings.data.ui)
+  return reply
 }
 
 /** @returns the reply, with `needsCode` when the account has a second factor */
@@ -72,8 +83,7 @@ export async function signIn({ email, password, code }) {
     const { challenge } = reply.details
     reply = await send('POST', '/api/auth/second-factor', { body: { challenge, code } })
   }
-  if (reply.ok) tokens = reply.data
-  return reply
+  return begin(reply)
 }
 
 /** Signs in with a passkey of the device. */
@@ -87,14 +97,13 @@ export async function signInWithPasskey() {
   } catch {
     return { ok: false, status: 0, message: t('signIn.noPasskey') }
   }
-  const reply = await send('POST', '/api/auth/passkeys/sign-in', { body: { response: credential.toJSON() } })
-  if (reply.ok) tokens = reply.data
-  return reply
+  return begin(await send('POST', '/api/auth/passkeys/sign-in', { body: { response: credential.toJSON() } }))
 }
 
 export async function signOut() {
   await send('POST', '/api/auth/logout')
   tokens = undefined
+  showAs()
 }
 
 /** An idempotency key. */

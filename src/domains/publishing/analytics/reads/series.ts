@@ -1,6 +1,7 @@
 import type { Clock } from '../../../../core/clock.ts'
 import { NotFound } from '../../../../core/errors.ts'
 import type { Sql } from '../../../../core/sql.ts'
+import { findReaders } from '../../../identity/users/index.ts'
 import { isAccountFigure, type FigureName } from '../figures.ts'
 import type { ContentSeriesFilter } from '../content-schemas.ts'
 import type { FollowersFilter, GapView, PointData, SeriesFilter } from '../schemas.ts'
@@ -17,6 +18,7 @@ import {
   type Bucket,
   type Interval,
   type Span,
+  type WeekStart,
 } from './span.ts'
 import { notReported, type WatchedAccount, type WatchedAccounts } from './watched.ts'
 
@@ -40,11 +42,15 @@ export class AnalyticsTimeSeries {
   }
 
   /** @throws AppError validation_failed, not_found */
-  async ofAccounts({ accountIds, figure = 'followers', interval = 'day', workspaceId, ...asked }: SeriesFilter) {
+  async ofAccounts(
+    { accountIds, figure = 'followers', interval = 'day', workspaceId, ...asked }: SeriesFilter,
+    userId?: string,
+  ) {
     const { accounts, zone } = await this.#watched.load(workspaceId, accountIds)
     const span = spanOf(asked, zone, this.#clock.now())
-    const days = await this.#days(accounts, figure, span, interval)
-    const parts = partsOf(span, interval)
+    const weekStart = await this.#weekStart(asked, userId)
+    const days = await this.#days(accounts, figure, span, interval, weekStart)
+    const parts = partsOf(span, interval, weekStart)
     return {
       timezone: zone,
       figure,
@@ -58,12 +64,13 @@ export class AnalyticsTimeSeries {
   }
 
   /** @throws AppError validation_failed, not_found */
-  async followers({ interval = 'day', ...filter }: FollowersFilter) {
+  async followers({ interval = 'day', ...filter }: FollowersFilter, userId?: string) {
     const { accounts, zone } = await this.#watched.load(filter.workspaceId, filter.accountIds)
     const span = spanOf(filter, zone, this.#clock.now())
-    const days = await this.#days(accounts, 'followers', span, interval)
+    const weekStart = await this.#weekStart(filter, userId)
+    const days = await this.#days(accounts, 'followers', span, interval, weekStart)
     const { end, start } = timesOf(span)
-    const parts = partsOf(span, interval)
+    const parts = partsOf(span, interval, weekStart)
     const shown = accounts.map((watched) => {
       const own = days.get(watched.account.id) ?? []
       const value = own.at(-1)?.value ?? null
@@ -91,7 +98,7 @@ export class AnalyticsTimeSeries {
   }
 
   /** The figures of one post, from its publication on by default. @throws AppError validation_failed, not_found */
-  async ofContent(id: string, { figure: wanted, interval = 'day', ...asked }: ContentSeriesFilter) {
+  async ofContent(id: string, { figure: wanted, interval = 'day', ...asked }: ContentSeriesFilter, userId?: string) {
     const record = await analyticsContent.first(this.#sql, { id, deletedAt: null })
     if (record === undefined) throw NotFound()
     const { accounts, zone } = await this.#watched.load(record.workspaceId)
@@ -105,7 +112,8 @@ export class AnalyticsTimeSeries {
     const published = dayOf(Date.parse(record.publishedAt), zone)
     const to = asked.to ?? dayText(Math.min(dayOf(now, zone), published + MOST_DAYS - 1))
     const span = spanOf({ from: asked.from ?? earlier(dayText(published), to), to }, zone, now)
-    const [days, halfLife] = await Promise.all([
+    const [weekStart, days, halfLife] = await Promise.all([
+      this.#weekStart(asked, userId),
       this.#sql.rows<Day>(CONTENT_DAYS, [id, figure, span.first, span.last]),
       this.#sql.row<{ at: string }>(HALF, [id, figure]),
     ])
@@ -118,10 +126,24 @@ export class AnalyticsTimeSeries {
       figure,
       interval,
       span: spanView(span),
-      points: this.#points(watched, figure, days, partsOf(span, interval), zone, Date.parse(record.publishedAt)),
+      points: this.#points(
+        watched,
+        figure,
+        days,
+        partsOf(span, interval, weekStart),
+        zone,
+        Date.parse(record.publishedAt),
+      ),
       halfLifeHours: hours === undefined || isLost ? null : Math.round(Math.max(0, hours) * 10) / 10,
       halfLifeGap: isLost ? NOT_KEPT : hours === undefined ? (notReported(watched, figure) ?? NO_VALUE) : null,
     }
+  }
+
+  /** Where weeks begin: as the request says, or the settings of the user. In reports, which have many readers, on Monday. */
+  async #weekStart({ weekStartsOn }: { readonly weekStartsOn?: WeekStart }, userId?: string): Promise<WeekStart> {
+    if (weekStartsOn !== undefined || userId === undefined) return weekStartsOn ?? 'monday'
+    const [reader] = await findReaders(this.#sql, [userId])
+    return reader?.ui.calendarStartDay ?? 'monday'
   }
 
   /** The days, or whole weeks or months, of a span that have a report, by account. */
@@ -130,11 +152,12 @@ export class AnalyticsTimeSeries {
     figure: FigureName,
     span: Span,
     interval: Interval,
+    weekStart: WeekStart,
   ): Promise<Map<string, Day[]>> {
     if (accounts.length === 0) return new Map()
     const ids = accounts.map(({ account }) => account.id)
     const text = isAccountFigure(figure) ? ACCOUNT_DAYS : POST_DAYS
-    const { firsts, lasts, whole } = piecesOf(span, interval)
+    const { firsts, lasts, whole } = piecesOf(span, interval, weekStart)
     const values = [ids, figure, firsts, lasts, interval, ...whole]
     const rows = await this.#sql.rows<Day & { account_id: string }>(text, values)
     return Map.groupBy(rows, (row) => row.account_id)
@@ -181,8 +204,13 @@ interface Part extends Bucket {
 }
 
 /** The same for all accounts, which have hundreds of days. */
-function partsOf(span: Span, interval: Interval): Part[] {
-  return bucketsOf(span, interval).map(({ first, last }) => ({ first, last, from: dayText(first), to: dayText(last) }))
+function partsOf(span: Span, interval: Interval, weekStart: WeekStart): Part[] {
+  return bucketsOf(span, interval, weekStart).map(({ first, last }) => ({
+    first,
+    last,
+    from: dayText(first),
+    to: dayText(last),
+  }))
 }
 
 function earlier(one: string, two: string): string {

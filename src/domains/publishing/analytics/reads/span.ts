@@ -1,4 +1,5 @@
 import { ValidationFailed } from '../../../../core/errors.ts'
+import type { WEEK_STARTS } from '../../../identity/users/index.ts'
 import { firstDayOf, lastDayOf, type Unit } from '../storage/periods.ts'
 import { boundsOf, dayNumber, dayOf, dayText } from '../storage/zone-days.ts'
 
@@ -58,11 +59,22 @@ export function spanView(span: Span) {
   }
 }
 
-/** The days, weeks (from Monday) or months of a span. */
-export function bucketsOf({ first, last }: Span, interval: Interval): Bucket[] {
+export type WeekStart = (typeof WEEK_STARTS)[number]
+
+/** How many days after Monday a week begins. */
+const AFTER_MONDAY: Readonly<Record<WeekStart, number>> = { monday: 0, saturday: 5, sunday: 6 }
+
+/** The last day of the week of a day. 1970-01-01 was a Thursday. */
+function endOfWeek(day: number, weekStart: WeekStart): number {
+  return day + 6 - ((day + 3 + 7 - AFTER_MONDAY[weekStart]) % 7)
+}
+
+/** The days, weeks or months of a span. */
+export function bucketsOf({ first, last }: Span, interval: Interval, weekStart: WeekStart = 'monday'): Bucket[] {
   const buckets: Bucket[] = []
   for (let day = first; day <= last;) {
-    const end = Math.min(interval === 'day' ? day : lastDayOf(day, interval), last)
+    const whole = interval === 'day' ? day : interval === 'week' ? endOfWeek(day, weekStart) : lastDayOf(day, interval)
+    const end = Math.min(whole, last)
     buckets.push({ first: day, last: end })
     day = end + 1
   }
@@ -78,10 +90,10 @@ export interface Pieces {
   readonly lasts: readonly number[]
 }
 
-/** The pieces of a span. By day it has no whole week or month. */
-export function piecesOf({ first, last }: Span, interval: Interval): Pieces {
+/** The pieces of a span. By day it has no whole week or month. The roll-ups are of weeks from Monday. */
+export function piecesOf({ first, last }: Span, interval: Interval, weekStart: WeekStart = 'monday'): Pieces {
   const none = { whole: [1, 0] as const, firsts: [first], lasts: [last] }
-  if (interval === 'day') return none
+  if (interval === 'day' || (interval === 'week' && weekStart !== 'monday')) return none
   const from = firstDayOf(first, interval) === first ? first : lastDayOf(first, interval) + 1
   const until = lastDayOf(last, interval) === last ? last : firstDayOf(last, interval) - 1
   if (from > until) return none
