@@ -10,7 +10,7 @@ export interface Caller {
    * `unconfirmed`.
    */
   readonly emailVerified: boolean
-  /** Whether the user's account has a second factor. */
+  /** Whether sign-ins to the user's account need a second factor, or this session began with a passkey. */
   readonly secondFactor?: boolean
   /** The login session behind an access token; absent for API keys. */
   readonly sessionId?: string

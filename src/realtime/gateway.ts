@@ -339,11 +339,11 @@ export class Gateway {
     }
   }
 
-  /** Updates the caller of a socket. The limits of its API key may have changed. */
+  /** Updates the caller of a socket. The limits of its API key, or its second factor, may have changed. */
   #updateCaller(socket: UserSocket, credential: Credential, caller: Caller): void {
     if (caller === socket.data.caller || socket.data.credential !== credential) return
     socket.data.caller = caller
-    if (caller.apiKey || caller.secondFactor) void this.#users.refresh(caller.userId)
+    void this.#users.refresh(caller.userId)
   }
 
   #disconnect(socket: UserSocket, reason: string): void {

@@ -125,12 +125,14 @@ export class CredentialAuthenticator implements Authenticator {
     const generation = this.#generation
     const { sessionId, userId } = grant
     const { database: sql } = this.#dependencies
-    const [isOpen, user, secondFactor] = await Promise.all([
-      sessions.exists(sql, { id: sessionId, userId, revokedAt: null }),
+    const [session, user, hasCodes] = await Promise.all([
+      sessions.first(sql, { id: sessionId, userId, revokedAt: null }, { columns: ['method'] }),
       findUser(sql, userId, CALLER),
       hasSecondFactor(sql, userId),
     ])
-    if (!isOpen || user === undefined) throw InvalidCredential()
+    if (session === undefined || user === undefined) throw InvalidCredential()
+    // Passkeys verify their user, so such a sign-in has proved two factors (NIST SP 800-63B-4, section 3.1.7).
+    const secondFactor = hasCodes || session.method === 'passkey'
     const caller: Caller = { userId, ...user, secondFactor, sessionId, via: 'token' }
     if (this.#mayCache(caller, generation)) this.#tokens.set(token, { caller, until: grant.expiresAt })
     return caller

@@ -1,4 +1,17 @@
-import { schedule } from '../../../core/job.ts'
+import { job, schedule } from '../../../core/job.ts'
+import { Type } from '../../../core/schema.ts'
+
+/** Without it, members who are connected would stay in the rooms of the workspace until something else changes. */
+export const startSecondFactor = job({
+  name: 'workspaces.start-second-factor',
+  summary: 'Make all nodes read the members of a workspace again that now requires a second factor',
+  queue: 'default',
+  data: Type.Object({}),
+  attempts: 5,
+  run: async ({ workspaceId, workspaces }) => {
+    if (workspaceId !== undefined) workspaces.memberships.changed(workspaceId)
+  },
+})
 
 export const purgeWorkspaces = schedule({
   name: 'workspaces.purge',

@@ -96,7 +96,7 @@ const shared = {
     Type.String({
       ...Timestamp,
       description:
-        'From this time on, members without a second factor get 403 `second_factor_needed`. Until then they can turn one on without interruption. Null: none is required',
+        'From this time on, members without a second factor get 403 `second_factor_needed`, and their open sockets get no more events of the workspace. Until then they can turn one on without interruption. A session that began with a passkey needs no other factor. Null: none is required',
     }),
   ),
   version: Type.Integer({ description: 'Increases with every change. Also sent as the ETag' }),

@@ -18,6 +18,7 @@ import { increment } from '../../../db/increment.ts'
 import { query } from '../../../db/query.ts'
 import type { PlanService } from '../../money/plans/index.ts'
 import { workspaceDeleted, workspaceUpdated } from './events.ts'
+import { startSecondFactor } from './jobs.ts'
 import { SCOPE_SOURCES, type ScopeSources } from './membership-store.ts'
 import { mergedScopes, roleName, type MemberCache } from './memberships.ts'
 import type { AiSettingsChange, DeletedWorkspace, NewWorkspace, WorkspaceChange, WorkspaceView } from './schemas.ts'
@@ -36,6 +37,9 @@ type View = Static<typeof WorkspaceView>
 /** How long the data of a deleted workspace is kept. */
 const GRACE_MS = 30 * DAY
 
+/** How much the clocks of nodes may differ: at the time and this much later, it is past for all of them. */
+const CLOCK_SKEW_MS = 1_000
+
 /** How far in the future a second factor can become required. */
 const MOST_NOTICE_MS = 90 * DAY
 
@@ -47,7 +51,7 @@ function requireMayProtect(caller: Caller, member: Member, at: string | null, no
   if (caller.secondFactor !== true) {
     throw Conflict({
       message:
-        'Turn on a second factor for your own account first, with POST /api/auth/totp. Otherwise you would lock yourself out.',
+        'Turn on a second factor for your own account first, with POST /api/auth/totp, or sign in with a passkey. Otherwise you would lock yourself out.',
     })
   }
   if (Date.parse(at) <= now + MOST_NOTICE_MS) return
@@ -198,6 +202,7 @@ export class WorkspaceService {
     if (after !== before) {
       requireMayProtect(caller, member, after, this.#clock.now())
       this.#members.changes(turn)
+      if (after !== null) turn.job(startSecondFactor, {}, { runAt: new Date(Date.parse(after) + CLOCK_SKEW_MS) })
     }
     const changed = { ...change, ...(after !== before && { secondFactorRequiredAt: after }) }
     return this.#save(turn, member, { ...row, ...changed }, changed)
