@@ -120,6 +120,46 @@ describe('a CSV file', () => {
   })
 })
 
+describe('a file with queue slots instead of times', () => {
+  const lines = (...rows: string[]) =>
+    ['content,queue,accounts', ...rows.map((row) => `${row},${accountId}`)].join('\n')
+  const times = async () => Object.fromEntries((await all()).map(({ content, localTime }) => [content, localTime]))
+
+  test('gives each row the next free slot of its label, as the dry run has shown', async () => {
+    const slots = [
+      { weekday: 'tuesday', time: '09:00' },
+      { weekday: 'tuesday', time: '15:00', label: 'tips' },
+    ]
+    await app.send('PUT /api/posts/queue', { ...as(), body: { workspaceId, slots } })
+    const csv = lines('tip,label:tips', 'one,next', 'two,next')
+    const dry = await bulk({ csv, dryRun: true })
+    expect((await upload(csv)).status).toBe(201)
+    const expected = { tip: '2026-12-01T15:00:00', one: '2026-12-01T09:00:00', two: '2026-12-08T09:00:00' }
+    expect(await times()).toEqual(expected)
+    expect(dry.body.data.rows.map(({ localTime }: BulkResultData['rows'][0]) => localTime)).toEqual(
+      Object.values(expected),
+    )
+    // A later import takes the slots after these, whatever its format.
+    await made({ posts: [{ content: 'three', queue: { label: 'tips' }, targets: [{ accountId }] }] })
+    expect((await upload(lines('four,next'))).status).toBe(201)
+    expect(await times()).toEqual({ ...expected, three: '2026-12-08T15:00:00', four: '2026-12-15T09:00:00' })
+  })
+
+  test('uses the slots of its user while the workspace has no queue, and refuses rows without a slot', async () => {
+    const none = await bulk({ csv: lines('one,next') })
+    expect([none.status, none.body.code]).toEqual([400, 'bulk_refused'])
+    expect(none.body.details.rows[0].errors).toEqual([
+      expect.objectContaining({ code: 'queue_full', message: expect.stringContaining('Add one') }),
+    ])
+    const body = { queueSlots: [{ weekday: 'wednesday', time: '10:00' }] }
+    await app.send('PATCH /api/users/me/settings/publishing', { ...as(), body })
+    expect((await upload(lines('one,next', 'two,next'))).status).toBe(201)
+    expect(await times()).toEqual({ one: '2026-12-02T10:00:00', two: '2026-12-09T10:00:00' })
+    // The slots of users have no labels.
+    expect((await upload(lines('tip,label:tips'))).status).toBe(400)
+  })
+})
+
 describe('a JSON list', () => {
   test('gives each queued post its own slot, as the dry run has shown', async () => {
     const slots = ['09:00', '15:00'].map((time) => ({ weekday: 'tuesday', time }))
