@@ -29,7 +29,7 @@ export async function checkEnd(type: string, size: number, readAt: ReadAt): Prom
 }
 
 function truncated() {
-  return DamagedFile({ message: 'The file is truncated.' })
+  return DamagedFile({ message: 'The file is truncated. Send the original file again.' })
 }
 
 const ARCHIVE_END = 'PK\u0005\u0006'
@@ -123,7 +123,8 @@ async function checkBoxes(type: string, size: number, readAt: ReadAt): Promise<v
   let at = 0
   for (let count = 0; at < size; count += 1) {
     if (count > MAX_BOXES) {
-      if (!seen.has('moof')) throw DamagedFile({ message: 'The file consists of too many parts.' })
+      if (!seen.has('moof'))
+        throw DamagedFile({ message: 'The file consists of too many parts. Save it again with a standard program.' })
       break
     }
     const header = await readAt(at, 16)
@@ -139,5 +140,5 @@ async function checkBoxes(type: string, size: number, readAt: ReadAt): Promise<v
   }
   if (at > size) throw truncated()
   if (!needed.some((name) => seen.has(name)))
-    throw DamagedFile({ message: 'The file has no metadata box for its media.' })
+    throw DamagedFile({ message: 'The file has no metadata box for its media. Save it again with a standard program.' })
 }

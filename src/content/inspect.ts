@@ -3,7 +3,7 @@ import { DamagedFile, EmptyFile, ImageTooLarge, UnsafeFile, UnsupportedFile } fr
 import { checkEnd, type ReadAt } from './file-end.ts'
 import { imageSize, type ImageSize } from './image-size.ts'
 import { checkSvg, looksLikeSvg } from './svg.ts'
-import { ACCEPTED, canonicalType, extensionContradicts, type Kind } from './types.ts'
+import { ACCEPTED, ACCEPTED_IN_WORDS, canonicalType, extensionContradicts, type Kind } from './types.ts'
 
 /** How many bytes from the start of a file are inspected. */
 export const HEAD_BYTES = 512 * 1024
@@ -23,19 +23,20 @@ export interface Inspected {
 /**
  * Inspects the start of a file, before the rest of it is accepted.
  * @param head the first `HEAD_BYTES` of the file, or the whole file if it is shorter
+ * @param wanted what is accepted, in words
  * @throws AppError empty_file, unsupported_file, unsafe_file, damaged_file, image_too_large
  */
-export async function inspectHead(head: Buffer, name: string): Promise<Inspected> {
+export async function inspectHead(head: Buffer, name: string, wanted = ACCEPTED_IN_WORDS): Promise<Inspected> {
   if (head.length === 0) throw EmptyFile()
   const type = await typeOf(head)
   const accepted = ACCEPTED[type]
   if (accepted === undefined) {
     const what = type === '' ? 'of an unknown type' : type
-    throw UnsupportedFile({ message: `The file is ${what}, which is not accepted.` })
+    throw UnsupportedFile({ message: `The file is ${what}, which is not accepted. These are accepted: ${wanted}.` })
   }
   if (extensionContradicts(name, type)) {
     throw UnsupportedFile({
-      message: `The file is a ${accepted.title}, but its name has a different extension. Rename it.`,
+      message: `The file is a ${accepted.title}, but its name has a different extension. Rename it to end in .${accepted.extensions[0] ?? ''}.`,
     })
   }
   if (type !== 'image/svg+xml') checkMarkers(head, type)
@@ -71,7 +72,7 @@ function sizeOf(type: string, head: Buffer): ImageSize | undefined {
   if (type === 'image/svg+xml') return undefined
   const size = imageSize(type, head)
   if (size === undefined || size.width === 0 || size.height === 0) {
-    throw DamagedFile({ message: 'The header of the image does not contain its size.' })
+    throw DamagedFile({ message: 'The header of the image does not contain its size. Send the original file again.' })
   }
   const { width, height } = size
   if (width > MAX_SIDE || height > MAX_SIDE || width * height > MAX_PIXELS) {
@@ -91,6 +92,6 @@ function checkMarkers(head: Buffer, type: string): void {
   const start = type === 'application/pdf' ? 8 : 0
   const found = MARKERS.exec(head.toString('latin1', start, 64 * 1024))
   if (found && !(type === 'application/pdf' && found[0].startsWith('%PDF'))) {
-    throw UnsafeFile({ message: 'The file is valid as two types at once.' })
+    throw UnsafeFile({ message: 'The file is valid as two types at once. Save it again with a standard program.' })
   }
 }

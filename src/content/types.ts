@@ -34,6 +34,14 @@ export const ACCEPTED: Readonly<Record<string, AcceptedType>> = {
   'application/pdf': type('document', 'PDF document', 'pdf'),
 }
 
+const GROUPS = { image: 'images', video: 'videos', audio: 'audio files', document: 'documents' } as const
+
+/** The accepted types in words, such as “images (JPEG, PNG)”. */
+export const ACCEPTED_IN_WORDS = KINDS.map((kind) => {
+  const titles = Object.values(ACCEPTED).filter((one) => one.kind === kind)
+  return `${GROUPS[kind]} (${titles.map(({ title }) => title.split(' ', 1)[0]).join(', ')})`
+}).join(', ')
+
 /** Aliases of the accepted types. */
 const ALIASES: Readonly<Record<string, string>> = {
   'image/jpg': 'image/jpeg',

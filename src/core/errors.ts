@@ -68,8 +68,8 @@ export const PlanLimit = defineError({
   status: 402,
   message: 'A limit of the plan has been reached.',
   cause:
-    'The workspace or its owner has used all that the plan allows. `details` has the name of the limit, its value and the current usage.',
-  fix: 'Reduce the usage, wait for the next billing cycle, or upgrade the plan.',
+    'The workspace or its owner has used all that the plan allows. `details` has the name of the limit, its value, the current usage, and `nextPlan`, the smallest plan that allows more.',
+  fix: 'Reduce the usage, wait for the next billing cycle, or choose a larger plan on the page /billing or with POST /api/billing/upgrade.',
 })
 export const Forbidden = defineError({
   code: 'forbidden',
@@ -81,28 +81,30 @@ export const Forbidden = defineError({
 export const SecondFactorNeeded = defineError({
   code: 'second_factor_needed',
   status: 403,
-  message: 'This workspace requires a second factor, and your account has none. Turn one on with POST /api/auth/totp.',
+  message:
+    'This workspace requires a second factor. Turn one on for your account with POST /api/auth/totp, or sign in with a passkey.',
   cause: 'The owners of the workspace require a second factor of all members. Until you have one, you cannot use it.',
-  fix: 'Get a secret for an authenticator app with POST /api/auth/totp, confirm it with POST /api/auth/totp/confirm, and repeat the request. This does not need the workspace.',
+  fix: 'Get a secret for an authenticator app with POST /api/auth/totp, confirm it with POST /api/auth/totp/confirm, and repeat the request. This does not need the workspace. A session that began with a passkey is accepted too, but an API key needs the authenticator app.',
 })
 export const NotFound = defineError({
   code: 'not_found',
   status: 404,
-  message: 'The resource does not exist, or you do not have access to it.',
+  message:
+    'The resource does not exist, or you do not have access to it. Check the id, and whose token or API key you send.',
   cause: 'The id is unknown, was deleted, or belongs to a workspace that you are not a member of.',
   fix: 'Check the id and that the credential belongs to the right account.',
 })
 export const RouteNotFound = defineError({
   code: 'route_not_found',
   status: 404,
-  message: 'This path does not exist.',
+  message: 'This path does not exist. /docs lists all operations.',
   cause: 'No operation of this API has this path.',
   fix: 'Check the path. /docs lists all operations.',
 })
 export const MethodNotAllowed = defineError({
   code: 'method_not_allowed',
   status: 405,
-  message: 'This path does not support this method.',
+  message: 'This path does not support this method. The Allow header names those that it supports.',
   cause: 'The path exists, but not with this HTTP method.',
   fix: 'Use a method from the Allow header.',
 })

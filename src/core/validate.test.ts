@@ -152,6 +152,14 @@ describe('an error', () => {
     [Type.String({ pattern: '^a$' }), 'x', 'does not have the right form'],
     [Type.String({ pattern: '^a$', description: 'the letter a' }), 'x', 'must be: the letter a'],
     [Nullable(Type.String({ format: 'date' })), 1, 'must be a date such as 2026-11-21 or null'],
+    [Nullable(Type.String({ maxLength: 3 })), 'long', 'must have at most 3 characters'],
+    [Nullable(Type.String({ maxLength: 3 })), 5, 'must be a string or null'],
+    [Nullable(Type.Integer({ minimum: 1 })), 0, 'must be at least 1'],
+    [
+      Nullable(Type.String({ pattern: '^[a-z]+$', description: 'lowercase letters' })),
+      'A',
+      'must be: lowercase letters',
+    ],
     [Type.Union([Type.Integer(), OneOf(['all', 'none'])]), true, 'must be an integer or one of all, none'],
     [Type.Array(Type.Object({ y: Type.String({ pattern: '^b$', description: 'a b' }) })), [{ y: 'x' }], 'must be: a b'],
     [Type.Record(Type.String(), Type.String({ pattern: '^c$', description: 'a c' })), { k: 'x' }, 'must be: a c'],
@@ -168,10 +176,10 @@ describe('an error', () => {
     expect(unknown(['title', 'tags'], 'name')).toBe('is not a known field; known are title, tags')
     expect(unknown(['abcdef'], 'xyzdef')).toBe('is not a known field; known are abcdef')
     expect(unknown(['abcdef'], 'abcdefghi')).toBe('is not a known field; known are abcdef')
-    expect(unknown([], 'name')).toBe('is not a known field')
+    expect(unknown([], 'name')).toBe('is not a known field; leave it out')
     const twelve = Array.from({ length: 12 }, (_, index) => `field-number-${index}`)
     expect(unknown(twelve, 'name')).toContain('known are field-number-0,')
-    expect(unknown([...twelve, 'field-number-12'], 'name')).toBe('is not a known field')
+    expect(unknown([...twelve, 'field-number-12'], 'name')).toBe('is not a known field; leave it out')
   })
 
   test('of a union is reported once, unless the union itself is valid', () => {

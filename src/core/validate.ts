@@ -190,6 +190,13 @@ function explain(found: readonly object[], value: unknown, schema: JsonSchema, a
   for (const error of found as SchemaError[]) {
     const path = at + error.instancePath
     const inUnion = /\/anyOf\/\d+/.test(error.schemaPath)
+    // What is wrong inside of an array or an object says more than that the union does not match.
+    if (error.keyword === 'anyOf' && found.some((one) => isBelow(one as SchemaError, error))) continue
+    const limit = error.keyword === 'anyOf' ? limitIn(found as SchemaError[], error, schema) : undefined
+    if (limit !== undefined) {
+      add(path, limit.error.keyword, sentence(limit.error, limit.option, read(value, error.instancePath)))
+      continue
+    }
     if (error.keyword === 'boolean' || (inUnion && unions.includes(error.instancePath))) continue
     if (error.keyword === 'required') {
       for (const name of error.params['requiredProperties'] as string[])
@@ -205,6 +212,39 @@ function explain(found: readonly object[], value: unknown, schema: JsonSchema, a
   }
   if (errors.length === 0) add(at, 'invalid', 'is not valid')
   return errors.slice(0, MOST_ERRORS)
+}
+
+function isBelow({ instancePath, keyword }: SchemaError, above: SchemaError): boolean {
+  return keyword !== 'boolean' && instancePath.startsWith(`${above.instancePath}/`)
+}
+
+const LIMITS = new Set([
+  'maxItems',
+  'maxLength',
+  'maximum',
+  'minItems',
+  'minLength',
+  'minimum',
+  'pattern',
+  'uniqueItems',
+])
+
+/** The limit that a value of the right type exceeds, such as a text where a text or null is allowed. */
+function limitIn(
+  found: readonly SchemaError[],
+  { instancePath }: SchemaError,
+  schema: JsonSchema,
+): { readonly error: SchemaError; readonly option: JsonSchema } | undefined {
+  const union = locate(schema, instancePath)
+  for (const error of found) {
+    const index = /\/anyOf\/(\d+)(\/\w+)?$/.exec(error.schemaPath)?.[1]
+    const option = union?.anyOf?.[Number(index)]
+    if (error.instancePath !== instancePath || !LIMITS.has(error.keyword) || option === undefined) continue
+    // `alternatives` names the format.
+    if (option.format !== undefined) return undefined
+    return { error, option: { ...option, description: option.description ?? union?.description } as JsonSchema }
+  }
+  return undefined
 }
 
 function sentence(error: SchemaError, schema: JsonSchema | undefined, value: unknown): string {
@@ -301,7 +341,7 @@ function unknownField(name: string, known: readonly string[]): string {
   if (near) return `is not a known field; did you mean ${near}?`
   return known.length > 0 && known.length <= 12
     ? `is not a known field; known are ${known.join(', ')}`
-    : 'is not a known field'
+    : 'is not a known field; leave it out'
 }
 
 /** Levenshtein distance, for short words. */

@@ -46,7 +46,8 @@ export async function findTarget(text: string, rules: TargetRules = {}): Promise
 export function checkUrl(text: string, rules: TargetRules = {}): void {
   const { host } = readTarget(text, rules)
   if (isIP(host) > 0) allowedOf([host], rules)
-  else if (rules.check === undefined && /(^|\.)localhost$/i.test(host)) throw refused('it leads to this machine itself')
+  else if (rules.check === undefined && /(^|\.)localhost$/i.test(host))
+    throw refused('it leads to this machine itself. Use a public address')
 }
 
 function readTarget(text: string, { ports = PORTS }: TargetRules): Omit<Target, 'addresses'> {
@@ -66,7 +67,7 @@ function allowedOf(addresses: readonly string[], { check = checkAddress }: Targe
     if (!verdict.allowed) reasons.add(verdict.reason)
     return verdict.allowed
   })
-  if (allowed.length === 0) throw refused(`it leads to ${[...reasons].join(' and ')}`)
+  if (allowed.length === 0) throw refused(`it leads to ${[...reasons].join(' and ')}. Use a public address`)
   return allowed
 }
 

@@ -129,7 +129,7 @@ export function authorize(state: RequestState, options: PipelineOptions): void |
   if (op.access !== 'public' && op.unconfirmed !== true && caller?.emailVerified === false) throw EmailUnverified()
   if (caller && !op.limitedKeys && isAccountWide(op) && isLimited(caller)) throw ApiKeyLimited()
   if (op.access === 'admin' && !caller?.isAdmin) {
-    throw Forbidden({ message: 'Only a platform administrator may do this.' })
+    throw Forbidden({ message: 'Only a platform administrator may do this. Send the token or API key of one.' })
   }
   if (op.access === 'internal' && state.worker === undefined) {
     throw Forbidden({

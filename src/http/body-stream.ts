@@ -148,5 +148,5 @@ export class BodyStream extends Readable {
 
 /** The 413 error with the limit. */
 export function tooLarge(limit: number) {
-  return PayloadTooLarge({ message: `The body is larger than the limit of ${limit} bytes.` })
+  return PayloadTooLarge({ message: `The body is larger than the limit of ${limit} bytes. Send a smaller one.` })
 }

@@ -26,7 +26,10 @@ export async function sendFile(exchange: HttpExchange, common: [string, string][
     ? readRange(exchange.extra['range'] ?? '', file.size)
     : undefined
   if (range === 'unsatisfiable') {
-    throw RangeNotSatisfiable({ message: `The file has ${file.size} bytes.`, details: { size: file.size } })
+    throw RangeNotSatisfiable({
+      message: `The file has ${file.size} bytes. Request a range within them, or the whole file.`,
+      details: { size: file.size },
+    })
   }
   const status = range ? 206 : 200
   if (range) headers.push(['Content-Range', `bytes ${range.start}-${range.end}/${file.size}`])

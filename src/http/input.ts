@@ -45,7 +45,11 @@ export function readFields(state: RequestState): void {
     else errors.push(...checked.errors)
   } else if (queryText !== '') {
     for (const name of new URLSearchParams(queryText).keys()) {
-      errors.push({ path: `/query/${name}`, code: 'unknown_field', message: 'is not a parameter of this operation' })
+      errors.push({
+        path: `/query/${name}`,
+        code: 'unknown_field',
+        message: 'is not a parameter of this operation; leave it out',
+      })
     }
   }
   let body: unknown

@@ -54,7 +54,7 @@ export class SocketExchange implements Exchange {
 
   async body(limit: number): Promise<Buffer> {
     if (this.#body.length <= limit) return this.#body
-    throw PayloadTooLarge({ message: `The body is larger than the limit of ${limit} bytes.` })
+    throw PayloadTooLarge({ message: `The body is larger than the limit of ${limit} bytes. Send a smaller one.` })
   }
 
   send(status: number, headers: readonly (readonly [string, string])[], body: string | Uint8Array): void {

@@ -11,7 +11,7 @@ export const WrongLogin = defineError({
 export const WrongPassword = defineError({
   code: 'wrong_password',
   status: 403,
-  message: 'The password is wrong.',
+  message: 'The password is wrong. Correct it, or leave it out within 10 minutes of a new login.',
   cause: 'The operation needs your password, and this is another one, or the account has none.',
   fix: 'Correct it. Without a password, log in again and repeat the request within 10 minutes without `password`.',
 })

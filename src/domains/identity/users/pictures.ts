@@ -117,6 +117,9 @@ export function largestPictureKey(userId: string, pictureId: string): string {
   return keyOf(userId, pictureId, 'large')
 }
 
+/** The types of profile pictures, in words. */
+const WANTED = 'images (JPEG, PNG, GIF, WebP, HEIC, AVIF)'
+
 /** Checks the content of a file before anything decodes it. @throws AppError */
 async function requirePicture(path: string, name: string): Promise<void> {
   const handle = await open(path)
@@ -127,9 +130,9 @@ async function requirePicture(path: string, name: string): Promise<void> {
       const { bytesRead } = await handle.read(bytes, 0, bytes.length, start)
       return bytes.subarray(0, bytesRead)
     }
-    const found = await inspectHead(await readAt(0, HEAD_BYTES), name)
+    const found = await inspectHead(await readAt(0, HEAD_BYTES), name, WANTED)
     if (found.kind !== 'image' || found.type === 'image/svg+xml') {
-      throw UnsupportedFile({ message: 'A profile picture is a JPEG, PNG, GIF, WebP, HEIC or AVIF image.' })
+      throw UnsupportedFile({ message: `A profile picture must be one of: ${WANTED}.` })
     }
     await inspectWhole(found, size, readAt)
   } finally {

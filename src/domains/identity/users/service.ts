@@ -160,6 +160,12 @@ export class UserService {
 /** The error for an email address that is in use. */
 export function emailInUse() {
   return EmailInUse({
-    errors: [{ path: '/body/email', code: 'in_use', message: 'is already in use. Log in, or reset the password' }],
+    errors: [
+      {
+        path: '/body/email',
+        code: 'in_use',
+        message: 'is already in use. Choose another one; if it is yours, log in or reset the password',
+      },
+    ],
   })
 }

@@ -3,7 +3,8 @@ import { defineError } from '../../../core/error.ts'
 export const StorageLimit = defineError({
   code: 'storage_limit_reached',
   status: 413,
-  message: 'The file exceeds the storage limit of the plan.',
+  message:
+    'The file exceeds the storage limit of the plan. Delete files, cancel open uploads, or upgrade the plan at /billing.',
   cause:
     'The files of all workspaces of the owner, together with open uploads, would exceed the storage limit of the plan.',
   fix: 'Delete files (files in the bin do not count), cancel open uploads, or upgrade the plan. `details` has the limit and the current usage.',

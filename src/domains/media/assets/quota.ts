@@ -5,7 +5,7 @@ import type { Sql } from '../../../core/sql.ts'
 import type { Database } from '../../../db/database.ts'
 import type { Foundation } from '../../../foundation.ts'
 import { query } from '../../../db/query.ts'
-import type { Allowance, PlanService } from '../../money/plans/index.ts'
+import { nextStep, type Allowance, type PlanService } from '../../money/plans/index.ts'
 import { findOwned, payerOf } from '../../workspace/workspaces/index.ts'
 import { StorageLimit } from './errors.ts'
 import { mediaTables, storageReservations } from './tables.ts'
@@ -164,7 +164,7 @@ export class Quota {
     const { left, used } = await this.#usage(database, owner, allowance)
     if (left >= needed) return left
     throw StorageLimit({
-      message: `The ${plan} plan has ${Math.max(0, left)} of ${storageBytes} bytes left.`,
+      message: `The ${plan} plan has ${Math.max(0, left)} of ${storageBytes} bytes left. ${nextStep(allowance, 'storageBytes')}`,
       details: { limit: 'storageBytes', value: storageBytes, used, plan },
     })
   }
@@ -177,10 +177,14 @@ export class Quota {
     const owner = await payerOf(this.#database, workspaceId)
     if (owner === undefined) throw NotFound()
     await this.#database.transaction(async (tx) => {
-      const { storageBytes } = await this.#plans.lockLimitsOf(tx, owner)
+      const allowance = await this.#plans.lockLimitsOf(tx, owner)
       const own = await storageReservations.first(tx, { id })
       const { files, held, renditions } = await this.usedBy(tx, owner)
-      if (files + renditions + held - (own?.bytes ?? 0) + bytes > storageBytes) throw StorageLimit()
+      if (files + renditions + held - (own?.bytes ?? 0) + bytes > allowance.storageBytes) {
+        throw StorageLimit({
+          message: `The file exceeds the storage limit of the plan. ${nextStep(allowance, 'storageBytes')}`,
+        })
+      }
       const expiresAt = new Date(this.#clock.now() + forMs)
       await storageReservations.upsert(tx, { id, workspaceId, bytes, expiresAt }, ['id'], ['bytes', 'expiresAt'])
     })

@@ -349,6 +349,6 @@ function takeOldest(lots: readonly Lot[], amount: number): { readonly lot: Lot; 
   })
   if (left === 0) return taken
   const available = amount - left
-  const message = `This needs ${amount} credits; ${available} are left.`
+  const message = `This needs ${amount} credits; ${available} are left. Wait for the next month, upgrade the plan at /billing, or buy credits with POST /api/payments/initialize.`
   throw InsufficientCredits({ message, details: { amount, available } })
 }

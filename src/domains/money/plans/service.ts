@@ -9,6 +9,7 @@ import type { Changes, FindOptions } from '../../../db/table.ts'
 import type { Foundation } from '../../../foundation.ts'
 import { PLAN_NAMES, type PlanName, type SubscriptionData, type Subscriptions } from '../../identity/users/index.ts'
 import { cycleAt, type Cycle } from './cycle.ts'
+import { largerPlan, nextStep } from './next-step.ts'
 import { PLANS, UNLIMITED, type DefaultPlan, type LimitName, type Plan, type PlanLimits } from './plans.ts'
 import { subscriptions, type SubscriptionRow } from './tables.ts'
 
@@ -144,9 +145,17 @@ export class PlanService implements Subscriptions {
     this.#plans.invalidate(userId)
   }
 
-  /** The 402 that names the limit that was reached, its value and the current usage. */
+  /**
+   * The 402 that names the limit that was reached, its value, the current usage, and the next step.
+   * @param message what the plan allows. The next step is added
+   */
   limitError(allowance: Allowance, limit: LimitName, used: number, message: string): AppError {
-    return PlanLimit({ message, details: { limit, value: allowance[limit], used, plan: allowance.plan } })
+    const details = { limit, value: allowance[limit], used, plan: allowance.plan }
+    const larger = largerPlan(allowance, limit)
+    return PlanLimit({
+      message: `${message} ${nextStep(allowance, limit)}`,
+      details: larger === undefined ? details : { ...details, nextPlan: larger.name },
+    })
   }
 
   /**

@@ -40,7 +40,7 @@ export class AccountSeats {
       allowance,
       'socialAccounts',
       used,
-      `The ${allowance.plan} plan allows ${allowance.socialAccounts} social accounts; ${used} are connected. Archive or disconnect some, or upgrade.`,
+      `The ${allowance.plan} plan allows ${allowance.socialAccounts} social accounts; ${used} are connected.`,
     )
   }
 }

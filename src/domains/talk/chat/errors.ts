@@ -47,7 +47,7 @@ export const ChannelMentionForbidden = defineError({
 export const EmptyAttachment = defineError({
   code: 'empty_attachment',
   status: 400,
-  message: 'The file is empty.',
+  message: 'The file is empty. Send it with its content.',
   cause: 'The file in the request has no content.',
   fix: 'Choose the file again and send it with its content.',
 })

@@ -48,7 +48,7 @@ export class AiSpending {
     )
     if (creditsAvailable === null || amount <= creditsAvailable) return
     throw AiLimitReached({
-      message: `This needs ${amount} credits. The workspace can use ${creditsAvailable} more of its ${creditLimit} until ${periodEnd}.`,
+      message: `This needs ${amount} credits. The workspace can use ${creditsAvailable} more of its ${creditLimit} until ${periodEnd}. Wait until then, or raise creditLimitPerMonth with PATCH /api/workspaces/{workspaceId}/ai-settings.`,
       details: { amount, available: creditsAvailable, creditLimit, creditsUsed, creditsReserved, periodEnd },
     })
   }

@@ -337,6 +337,8 @@ function requireAcceptedType({ name, type: given }: NewUploadData): string {
     })
   }
   if (extensionContradicts(name, type))
-    throw UnsupportedFile({ message: `The extension of the file name does not fit ${type}. Rename the file.` })
+    throw UnsupportedFile({
+      message: `The extension of the file name does not fit ${type}. Rename the file to end in .${ACCEPTED[type]?.extensions[0] ?? ''}.`,
+    })
   return type
 }

@@ -28,7 +28,11 @@ export function checkAddress({ kind, subscription, token }: NewDeviceData, sende
     return checkedSubscription(subscription)
   }
   if (senders[kind] === undefined) {
-    throw refused('kind', 'not_configured', `cannot be used: the operator of this server has not set ${SETTING[kind]}`)
+    throw refused(
+      'kind',
+      'not_configured',
+      `cannot be used: the operator of this server has not set ${SETTING[kind]}. Send another one`,
+    )
   }
   if (token === undefined) throw refused('token', 'required', `is needed for the kind \`${kind}\``)
   if (subscription !== undefined) {

@@ -1,0 +1,28 @@
+import type { PlanName } from '../../identity/users/index.ts'
+import { PLANS, type LimitName, type Plan, type PlanLimits } from './plans.ts'
+
+/** What makes room below a limit. Of the others, something has to be removed. */
+const OTHER_WAYS: Partial<Record<LimitName, string>> = {
+  aiCreditsPerMonth: 'Wait for the next month.',
+  concurrentStreams: 'End another stream first.',
+  socialAccounts: 'Archive or disconnect some.',
+  storageBytes: 'Delete files, or cancel open uploads.',
+  streamingMinutesPerMonth: 'Wait for the next month.',
+}
+
+/** The smallest plan that allows more than a user has. Undefined if there is none. */
+export function largerPlan(allowance: PlanLimits, limit: LimitName): Plan | undefined {
+  return Object.values(PLANS).find(({ limits }) => limits[limit] > allowance[limit])
+}
+
+/** What can be done when a limit is reached. */
+export function nextStep(allowance: PlanLimits & { readonly plan: PlanName }, limit: LimitName): string {
+  const larger = largerPlan(allowance, limit)
+  const canAdd = limit === 'socialAccounts' && PLANS[allowance.plan].extraAccountPrices !== null
+  const ways = [
+    ...(larger === undefined ? [] : [`upgrade to ${larger.name}, which allows ${larger.limits[limit]}`]),
+    ...(canAdd ? ['add extra accounts'] : []),
+  ]
+  const other = OTHER_WAYS[limit] ?? 'Remove what is not needed.'
+  return ways.length === 0 ? other : `${other} Or the user who pays for the plan can ${ways.join(' or ')}, at /billing.`
+}
