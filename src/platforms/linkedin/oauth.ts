@@ -14,7 +14,8 @@ const SCOPES = [
 
 /**
  * OAuth of LinkedIn: access for 60 days. A refresh token of 365 days comes only with apps that LinkedIn has approved for
- * it, and a refresh does not extend it (learn.microsoft.com, Programmatic refresh tokens, as other vendors quote it, 2026-11).
+ * it, and a refresh does not extend it (learn.microsoft.com/en-us/linkedin/shared/authentication/programmatic-refresh-tokens,
+ * 2026-11).
  */
 export const oauth: OAuthSupport = {
   scopes: SCOPES,

@@ -50,7 +50,9 @@ function proofOf(accessToken: string, clientSecret: string): string {
 }
 
 /**
- * How long a long-lived token lives, if the reply does not say (developers.facebook.com, Long-lived access tokens,
- * 2026-11; as other vendors report it, the page was not read again).
+ * How long a long-lived token lives, if the reply does not say: 60 days
+ * (developers.facebook.com/docs/facebook-login/guides/access-tokens/get-long-lived,
+ * /docs/threads/get-started/long-lived-tokens and
+ * /documentation/instagram-platform/reference/refresh_access_token, 2026-11).
  */
 export const LONG_LIFE_MS = 60 * 86_400_000

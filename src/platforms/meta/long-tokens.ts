@@ -3,8 +3,9 @@ import type { Credential, PlatformContext } from '../platform.ts'
 import { LONG_LIFE_MS } from './graph.ts'
 
 /**
- * Instagram and Threads refuse to refresh a token in its first 24 hours (developers.facebook.com, Refresh access token,
- * 2026-11; as other vendors report it, the page was not read again).
+ * Instagram and Threads refuse to refresh a token in its first 24 hours
+ * (developers.facebook.com/documentation/instagram-platform/reference/refresh_access_token and
+ * /docs/threads/get-started/long-lived-tokens, 2026-11).
  */
 const MIN_AGE_MS = 86_400_000
 

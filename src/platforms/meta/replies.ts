@@ -2,7 +2,7 @@ import type { IncomingHttpHeaders } from 'node:http'
 import type { ErrorKind, PlatformErrorOptions } from '../error-kinds.ts'
 import { kindOfStatus, type BudgetReport, type PlatformReply, type ReplyReader } from '../http/platform-http.ts'
 
-/** An error of a Graph API (developers.facebook.com, Handle errors, 2026-11). */
+/** An error of a Graph API (developers.facebook.com/docs/graph-api/guides/error-handling, 2026-11). */
 interface GraphError {
   readonly message?: string
   readonly type?: string
@@ -26,8 +26,10 @@ interface ErrorBody {
 }
 
 /**
- * Subcodes, which say more than the code (developers.facebook.com: Access token debugging and errors, Instagram
- * Platform error codes, 2026-11; those of Threads and of photos as reported by users, 2026-11).
+ * Subcodes, which say more than the code. Those of tokens: developers.facebook.com/docs/graph-api/guides/error-handling,
+ * and Access token debugging and errors. Those of Instagram:
+ * /documentation/instagram-platform/instagram-graph-api/reference/error-codes (both 2026-11). Meta has no such page for
+ * Threads; its subcode and those of photos are as users report them (2026-11).
  */
 const BY_SUBCODE: Readonly<Record<number, ErrorKind>> = {
   // Tokens.
@@ -75,7 +77,10 @@ const BY_SUBCODE: Readonly<Record<number, ErrorKind>> = {
   4279009: 'unsupported',
 }
 
-/** Codes (developers.facebook.com, Handle errors and Rate limits, 2026-11). 200 to 299 are permissions. */
+/**
+ * Codes (developers.facebook.com/docs/graph-api/guides/error-handling, and Rate limits, 2026-11). 200 to 299 are
+ * permissions. Codes of media and containers are in the error codes of Instagram, see above.
+ */
 const BY_CODE: Readonly<Record<number, ErrorKind>> = {
   [-2]: 'media_processing',
   [-1]: 'server_error',

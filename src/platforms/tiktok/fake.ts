@@ -24,7 +24,9 @@ const SCOPES = [
   'video.upload',
   'video.list',
 ]
-const DAY = 86_400
+/** developers.tiktok.com/docs/en/oauth-user-access-token-management, 2026-11. */
+const ACCESS_LIFE = 2 * 3_600
+const REFRESH_LIFE = 180 * 86_400
 const MINUTE_MS = 60_000
 /** Calls of an account in a minute. */
 const RATES: Readonly<Record<string, number>> = {
@@ -68,9 +70,9 @@ export function tiktokFake({ clock, state }: FakeOptions<State>): Fake<State> {
     scopeSeparator: ',',
     clientAuth: 'body',
     pkce: 'optional',
-    accessLife: DAY,
+    accessLife: ACCESS_LIFE,
     refresh: 'rotating',
-    refreshLife: 365 * DAY,
+    refreshLife: REFRESH_LIFE,
     refreshLifeField: 'refresh_expires_in',
     tokenFields: ({ account }) => ({ open_id: account }),
     errorBody: (error, description) => ({

@@ -6,9 +6,9 @@ import { call, TITLE } from './api.ts'
 const SCOPES = ['user.info.basic', 'user.info.profile', 'video.publish', 'video.list'] as const
 
 /**
- * OAuth of TikTok: `client_key` for the client id, scopes separated by commas, access for a day, and a refresh token of a
- * year that each refresh replaces (developers.tiktok.com/doc/oauth-user-access-token-management, as other vendors quote
- * it, 2026-11).
+ * OAuth of TikTok: `client_key` for the client id, scopes separated by commas, access for two hours, and a refresh token
+ * of 180 days that each refresh replaces (developers.tiktok.com/docs/en/oauth-refresh-a-user-access-token and
+ * /oauth-user-access-token-management, 2026-11). Until 2026 it was a day and a year, so the reply decides.
  */
 export const oauth: OAuthSupport = {
   scopes: SCOPES,

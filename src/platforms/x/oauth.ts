@@ -5,8 +5,9 @@ import { profileOf } from './profile.ts'
 const SCOPES = ['tweet.read', 'tweet.write', 'users.read', 'media.write', 'offline.access'] as const
 
 /**
- * OAuth of X: PKCE with a confidential client, access tokens of two hours, and refresh tokens that work once
- * (docs.x.com/fundamentals/authentication/oauth-2-0, as other vendors quote it, 2026-10).
+ * OAuth of X: PKCE with a confidential client, and access tokens of two hours
+ * (docs.x.com/fundamentals/authentication/oauth-2-0/authorization-code, 2026-11). Refresh tokens work once, as other
+ * vendors report.
  */
 export const oauth = {
   scopes: SCOPES,
