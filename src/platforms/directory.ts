@@ -14,7 +14,7 @@ import type {
   PlatformSettings,
 } from './platform.ts'
 import { findPlatform, PLATFORMS } from './registry.ts'
-import { effectiveLimits, type Limits, type PlatformOverrides } from './rules/limits.ts'
+import { currentLearned, effectiveLimits, type Limits, type PlatformOverrides } from './rules/limits.ts'
 
 /** A platform with its configuration on this server. */
 export interface ConfiguredPlatform {
@@ -32,6 +32,9 @@ export interface CallOptions {
   /** Called directly before each request is sent. If it throws, the request is not sent; see `OutgoingRequest.guard`. */
   readonly guard?: () => void
 }
+
+/** What limits an account beside the rules of its platform. */
+type AccountLimits = Pick<LiveCapabilities, 'limits' | 'blocked' | 'learned'>
 
 interface DirectoryOptions {
   readonly settings: Readonly<Record<string, PlatformSettings>>
@@ -94,11 +97,13 @@ export class PlatformDirectory {
   }
 
   /** The limits of a platform on this server, or of one account with its live capabilities. */
-  limits(
-    { platform }: Pick<ConfiguredPlatform, 'platform'>,
-    live?: Pick<LiveCapabilities, 'limits' | 'blocked'>,
-  ): Limits {
+  limits({ platform }: Pick<ConfiguredPlatform, 'platform'>, live?: AccountLimits): Limits {
     const overrides = this.#options.overrides?.(platform.key)
+    const { clock } = this.#options
+    if (live?.learned !== undefined && currentLearned(live, clock.now()) === undefined) {
+      const { learned: _, ...current } = live
+      return { byId: this.#limitsById(platform, overrides, current), blocked: live.blocked }
+    }
     const owner = live ?? platform
     const known = this.#limits.get(owner)
     if (known !== undefined && known.overrides === overrides) return known.limits
@@ -111,12 +116,12 @@ export class PlatformDirectory {
   #limitsById(
     platform: Platform,
     overrides: PlatformOverrides | undefined,
-    live: Pick<LiveCapabilities, 'limits'> | undefined,
+    live: AccountLimits | undefined,
   ): Limits['byId'] {
-    const key = `${platform.key} ${JSON.stringify(live?.limits ?? {})}`
+    const key = `${platform.key} ${JSON.stringify([live?.limits ?? {}, live?.learned])}`
     const known = this.#byContent.get(key)
     if (known !== undefined && known.overrides === overrides) return known.byId
-    const { byId } = effectiveLimits(platform, overrides, live && { limits: live.limits, blocked: {} })
+    const { byId } = effectiveLimits(platform, overrides, live && { ...live, blocked: {} })
     this.#byContent.set(key, { overrides, byId })
     dropOldest(this.#byContent, MOST_LIMITS)
     return byId

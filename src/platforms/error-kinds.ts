@@ -130,6 +130,8 @@ export interface PlatformErrorOptions {
   readonly retryAfter?: number | undefined
   /** Whether the request can have had an effect at the platform. True unless it was never sent or clearly refused. */
   readonly mayHaveHappened?: boolean
+  /** The size of the largest file that the account can upload, as far as the refusal of a larger one shows. */
+  readonly mostBytes?: number | undefined
   readonly cause?: unknown
 }
 
@@ -142,6 +144,7 @@ export class PlatformError extends Error {
   readonly httpStatus: number | undefined
   readonly retryAfter: number | undefined
   readonly mayHaveHappened: boolean
+  readonly mostBytes: number | undefined
 
   constructor(kind: ErrorKind, title: string, options: PlatformErrorOptions = {}) {
     super(ERROR_KINDS[kind].message.replaceAll('{platform}', title), { cause: options.cause })
@@ -150,6 +153,7 @@ export class PlatformError extends Error {
     this.detail = options.detail
     this.httpStatus = options.httpStatus
     this.retryAfter = options.retryAfter
+    this.mostBytes = options.mostBytes
     this.mayHaveHappened = options.mayHaveHappened ?? ERROR_KINDS[kind].retry === 'reconcile'
   }
 

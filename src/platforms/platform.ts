@@ -5,6 +5,7 @@ import type { PostContent } from './content.ts'
 import type { PlatformHttp, ReplyReader } from './http/platform-http.ts'
 import type { Publishing } from './publishing.ts'
 import type { Confidence, Rule } from './rules/rule.ts'
+import type { TextPart } from './rules/split.ts'
 import type { FakeFactory } from './sandbox/fake.ts'
 
 /** The app that the operator has registered at a platform, and where the platform is. */
@@ -144,6 +145,16 @@ export interface LiveCapabilities {
   readonly blocked: Readonly<Record<string, string>>
   /** The platform's own reply, for callers that know its format (privacy options, maximum duration). */
   readonly details: Readonly<Record<string, unknown>>
+  /** Not part of a reply. Crier adds it. */
+  readonly learned?: LearnedLimit
+}
+
+/** What the refusal of a file has shown, at a platform that does not state its limit. */
+export interface LearnedLimit {
+  /** The size of the largest file that the account can upload, as far as is known. */
+  readonly mostBytes: number
+  /** When the file was refused, ISO 8601. */
+  readonly at: string
 }
 
 /** What the platform charges the app for a call. */
@@ -307,6 +318,15 @@ export interface Platform {
    * @returns undefined if the platform could not read the markup
    */
   readonly plainText?: (text: string, options: PostContent['options']) => string | undefined
+  /**
+   * Parts of a text with markup, by the offsets of `plainText`. Each is a text with the same markup.
+   * @returns undefined if the text cannot be split there
+   */
+  readonly partsOf?: (
+    text: string,
+    options: PostContent['options'],
+    parts: readonly TextPart[],
+  ) => readonly string[] | undefined
   /** Boards, chats and channels. */
   readonly places?: (context: AccountContext) => Promise<readonly Place[]>
   /** Creates a board. @throws PlatformError validation */

@@ -1,5 +1,7 @@
+import { randomBytes } from 'node:crypto'
+import sharp from 'sharp'
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { ManualClock, MINUTE } from '../../src/core/clock.ts'
+import { DAY, ManualClock, MINUTE } from '../../src/core/clock.ts'
 import type { PostData } from '../../src/domains/publishing/posts/schemas.ts'
 import { startApp, type App } from '../support/app.ts'
 import { cutProxy, type CutProxy } from '../support/cut-proxy.ts'
@@ -89,6 +91,45 @@ test('refuses what a site would refuse', async () => {
     400,
     { accountId, failures: [{ rule: 'options.invalid' }] },
   ])
+})
+
+test('remembers the size of a file that the site has refused', async () => {
+  // More than upload_max_filesize of the site.
+  const [width, height, channels] = [1_000, 800, 3] as const
+  const noise = sharp(randomBytes(width * height * channels), { raw: { width, height, channels } })
+  const file = { name: 'large.png', type: 'image/png', content: await noise.png().toBuffer() }
+  const uploaded = await app.send('POST /api/assets/upload', { ...as(), body: { workspaceId }, file })
+  expect(uploaded.status, uploaded.text).toBe(201)
+  const { _id: assetId, size } = uploaded.body.data
+  const post = { title: 'Large', content: 'A large picture', media: [assetId], targets: [{ accountId }] }
+  const failed = await ended((await create(post))._id, 'failed')
+  expect(failed.targets[0]?.statusReason?.message).toContain('upload_max_filesize')
+  const body = { workspaceId, publishNow: true, ...post }
+  const refused = () => app.send('POST /api/posts', { ...as(), body })
+  const month = new Date(clock.now()).toISOString().slice(0, 7)
+  expect((await refused()).body.details?.targets?.[0]?.failures).toMatchObject([
+    { rule: 'image.maxBytes', allowed: size - 1, actual: size, origin: 'live' },
+  ])
+  // The reply of the site to the next question does not replace it.
+  const platform = await app.send('GET /api/platforms/{platform}', {
+    ...as(),
+    path: { platform: 'wordpress' },
+    query: { accountId },
+  })
+  expect(platform.body.data.account?.details).toMatchObject({ mayUpload: true })
+  expect(platform.body.data.rules).toContainEqual(
+    expect.objectContaining({
+      rule: 'image.maxBytes',
+      value: size - 1,
+      origin: 'live',
+      seen: month,
+      confidence: 'reported',
+    }),
+  )
+  clock.advance(7 * DAY)
+  const again = await refused()
+  expect(again.status, again.text).toBe(201)
+  await ended(again.body.data._id, 'failed')
 })
 
 test('finds a post whose reply was lost, and does not publish it again', async () => {

@@ -35,10 +35,12 @@ test('files that are too large for the site are refused with the reason', async 
     kind: 'media_processing',
     detail: expect.stringContaining('upload_max_filesize') as string,
     mayHaveHappened: false,
+    mostBytes: limit,
   })
   await expect(publish(2 * limit)).rejects.toMatchObject({
     kind: 'validation',
     detail: expect.stringContaining('post_max_size') as string,
+    mostBytes: 2 * limit - 1,
   })
   expect((await side.posts()).filter(({ title }) => title === 'Large')).toHaveLength(1)
   await side.stop()

@@ -1,4 +1,5 @@
-import type { LiveCapabilities, Platform } from '../platform.ts'
+import { DAY } from '../../core/clock.ts'
+import type { LearnedLimit, LiveCapabilities, Platform } from '../platform.ts'
 import { RULE_IDS, type Confidence, type CountingMethod, type RuleId } from './rule.ts'
 
 /** Where a limit comes from. */
@@ -6,7 +7,7 @@ export interface LimitSource {
   /** `rule`: the platform's folder. `operator`: this server's file. `live`: the platform's reply for the account. */
   readonly origin: 'rule' | 'operator' | 'live'
   readonly title: string
-  /** Year and month in which the source was read; null for the operator's file and live replies. */
+  /** Year and month in which the source was read, or a file was refused; null for the operator's file and replies. */
   readonly seen: string | null
   readonly confidence: Confidence | null
 }
@@ -43,7 +44,7 @@ const NO_OVERRIDES: PlatformOverrides = new Map()
 export function effectiveLimits(
   { rules }: Pick<Platform, 'rules'>,
   overrides: PlatformOverrides = NO_OVERRIDES,
-  live?: Pick<LiveCapabilities, 'limits' | 'blocked'>,
+  live?: Pick<LiveCapabilities, 'limits' | 'blocked' | 'learned'>,
 ): Limits {
   const byId = new Map<RuleId, Limit>()
   for (const { confidence, counting, effect, id, note, seen, source: title, value } of rules) {
@@ -53,8 +54,33 @@ export function effectiveLimits(
   for (const [id, value] of Object.entries(live?.limits ?? {})) {
     if (isRuleId(id)) byId.set(id, replaced(byId.get(id), id, value, LIVE))
   }
+  if (live?.learned !== undefined) addLearned(byId, live.learned)
   return { byId, blocked: live?.blocked ?? {} }
 }
+
+/** The refusal of a file counts for a week. After that, the limit may have been raised. */
+const LEARNED_MS = 7 * DAY
+
+/** What a refused file has shown, if that was not too long ago. */
+export function currentLearned({ learned }: Pick<LiveCapabilities, 'learned'>, now: number): LearnedLimit | undefined {
+  return learned !== undefined && now < Date.parse(learned.at) + LEARNED_MS ? learned : undefined
+}
+
+const SIZES = ['image.maxBytes', 'gif.maxBytes', 'video.maxBytes', 'document.maxBytes'] as const
+
+/** A refused file says more than a rule that allows larger ones. */
+function addLearned(byId: Map<RuleId, Limit>, { at, mostBytes }: LearnedLimit): void {
+  const title = 'a larger file, which the platform refused'
+  const source: LimitSource = { origin: 'live', title, seen: at.slice(0, 'YYYY-MM'.length), confidence: 'reported' }
+  for (const id of SIZES) {
+    const known = byId.get(id)
+    if (typeof known?.value !== 'number' || known.value > mostBytes) {
+      byId.set(id, { ...replaced(known, id, mostBytes, source), effect: undefined, note: LEARNED_NOTE })
+    }
+  }
+}
+
+const LEARNED_NOTE = 'The platform does not state its limit, which can be lower than this.'
 
 /** Whether the engine knows a rule of this name. */
 export function isRuleId(id: string): id is RuleId {

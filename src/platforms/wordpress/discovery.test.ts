@@ -237,6 +237,28 @@ describe('replies that are not of WordPress', () => {
     expect((error as { detail?: string }).detail ?? '').toMatch(status === 429 ? /./ : /^(?!.*html).+\.$/)
   })
 
+  test.each([
+    [413, '<html>Too large</html>', 2_000_000, 1_999_999],
+    // Such a small file was refused for another reason.
+    [413, '<html>Too large</html>', 20_000, undefined],
+    [400, { code: 'rest_upload_no_data', message: 'Keine Daten.' }, 2_000_000, 1_999_999],
+    [500, { code: 'rest_upload_unknown_error', message: 'Größer als upload_max_filesize.' }, 2_000_000, 1_999_999],
+    [500, { code: 'rest_upload_unknown_error', message: 'Dieser Dateityp ist verboten.' }, 2_000_000, undefined],
+    // A network of sites states its limit.
+    [400, { code: 'rest_upload_file_too_big', message: 'Höchstens 1500 KB.' }, 2_000_000, 1_536_000],
+  ])('%d to a file of the site’s own limit: %j', async (status, body, bytes, mostBytes) => {
+    const text = typeof body === 'string' ? body : JSON.stringify(body)
+    const url = await serve((request, reply) => {
+      if (request.method === 'GET') reply.end('[]')
+      else request.resume().on('end', () => void reply.writeHead(status).end(text))
+    })
+    const peer = harness(url)
+    const account = peer.as({ server: url, login: 'ada', accessToken: 'abcdefgh' }, 'site/1')
+    const media = [peer.file({ kind: 'image', type: 'image/png' }, Buffer.alloc(bytes))]
+    const error = await peer.publish(account, partOf('Text', { media })).catch((thrown: unknown) => thrown)
+    expect(error).toMatchObject({ httpStatus: status, mayHaveHappened: false, mostBytes })
+  })
+
   test('a page in place of JSON is an error, not an empty list', async () => {
     const url = await serve((_request, reply) => void reply.end('<html>Please wait</html>'))
     const peer = harness(url)

@@ -16,6 +16,7 @@ import {
   type Uploaded,
 } from './blocks.ts'
 import { fileName } from './files.ts'
+import { uploadError } from './replies.ts'
 import { TITLE } from './site.ts'
 import { shortKey, slugFor } from './slug.ts'
 
@@ -184,12 +185,16 @@ async function sendFile(
   const form = multipart(fields, [
     { field: 'file', filename: fileName(file), type, body: await context.media.read(id, 0, bytes) },
   ])
-  return call<Attachment>(context, '/wp/v2/media', {
-    method: 'POST',
-    ...form,
-    query: { _fields: 'id,source_url' },
-    timeoutMs: UPLOAD_TIMEOUT_MS,
-  })
+  try {
+    return await call<Attachment>(context, '/wp/v2/media', {
+      method: 'POST',
+      ...form,
+      query: { _fields: 'id,source_url' },
+      timeoutMs: UPLOAD_TIMEOUT_MS,
+    })
+  } catch (error) {
+    throw uploadError(error, bytes)
+  }
 }
 
 /** Tags without repetitions: WordPress does not tell capitals from small letters. */

@@ -1,5 +1,6 @@
-import type { ErrorKind } from '../error-kinds.ts'
+import { PlatformError, type ErrorKind } from '../error-kinds.ts'
 import { kindOfStatus, type ReplyReader } from '../http/platform-http.ts'
+import { TITLE } from './site.ts'
 
 /**
  * Errors of the REST API: `{ "code": "rest_cannot_create", "message": "…", "data": { "status": 403 } }`, from the
@@ -79,8 +80,42 @@ export const reader: ReplyReader = {
         DETAILS[code] ?? [typeof message === 'string' ? message : code, ...Object.values(data?.params ?? {})].join(' '),
       ...(REFUSED.test(code) && { mayHaveHappened: false }),
       ...(code === 'comment_flood' && { retryAfter: FLOOD_SECONDS }),
+      ...(code === 'rest_upload_file_too_big' && { mostBytes: statedLimit(message) }),
     }
   },
+}
+
+/**
+ * The limit in the message of `rest_upload_file_too_big`, which only networks of sites send (check_upload_size()). The
+ * message is translated, but always has the number of kilobytes.
+ */
+function statedLimit(message: unknown): number | undefined {
+  const [kilobytes] = /\d+/.exec(String(message)) ?? []
+  return kilobytes === undefined ? undefined : Number(kilobytes) * 1_024
+}
+
+/** Web servers take 1 MB and more by default. The refusal of a smaller file has another reason. */
+const LEAST_LIMIT = 500_000
+
+/**
+ * The error of an upload, with what it says about the limit of the site. No field of the REST API gives this limit, not
+ * even Site Health (wp-site-health/v1 of WordPress 6.1), so a refused file is all that is known of it.
+ */
+export function uploadError(error: unknown, bytes: number): unknown {
+  if (!(error instanceof PlatformError) || error.mostBytes !== undefined || bytes < LEAST_LIMIT) return error
+  const { code, detail = '', httpStatus, kind, mayHaveHappened } = error
+  // The texts of WordPress are translated, but not the names of settings of PHP in them.
+  const isTooLarge =
+    httpStatus === 413 || DETAILS[code ?? ''] === DROPPED || /upload_max_filesize|post_max_size/.test(detail)
+  if (!isTooLarge) return error
+  return new PlatformError(kind, TITLE, {
+    code,
+    detail,
+    httpStatus,
+    mayHaveHappened,
+    mostBytes: bytes - 1,
+    cause: error,
+  })
 }
 
 interface Failure {

@@ -15,16 +15,24 @@ const TYPES = {
   seen: '2026-11',
   confidence: 'read',
 } as const
-const SIZE = 'The web server of the site limits the size of files. WordPress does not tell its limit.'
+const SIZE =
+  'The web server of the site limits the size of files, and WordPress does not tell its limit. After a refusal, Crier assumes for a week that larger files are refused too.'
 
 /** WordPress has no limit for the text, the number of files and their sizes. */
 export const rules: readonly Rule[] = [
   { id: 'title.max', value: 65_535, counting: 'bytes', ...SCHEMA, note: 'As HTML, so `&` counts as `&amp;`.' },
   { id: 'comment.max', value: 65_525, counting: 'bytes', ...SCHEMA },
-  { id: 'link.max', value: 2_000, ...REST, note: 'Added below the text. The limit is that of Crier.' },
+  {
+    id: 'link.max',
+    value: 2_000,
+    counting: 'characters',
+    ...REST,
+    note: 'Added below the text. The limit is that of Crier.',
+  },
   {
     id: 'tags.max',
     value: 5_000,
+    counting: 'characters',
     ...REST,
     note: 'A tag has at most 200 characters. The limit of all is that of Crier.',
   },

@@ -28,7 +28,13 @@ export const rules: readonly Rule[] = [
   { id: 'text.max', value: 5_000, counting: 'bytes', ...VIDEOS, note: 'The description, without < and >.' },
   { id: 'title.max', value: 100, counting: 'characters', ...VIDEOS, note: 'Without < and >.' },
   { id: 'title.required', value: 1, ...VIDEOS },
-  { id: 'tags.max', value: 500, ...VIDEOS, note: 'With a comma between tags, and quotes around tags with a space.' },
+  {
+    id: 'tags.max',
+    value: 500,
+    counting: 'characters',
+    ...VIDEOS,
+    note: 'With a comma between tags, and quotes around tags with a space.',
+  },
   {
     id: 'comment.max',
     value: 10_000,

@@ -4,6 +4,7 @@ import type { PlatformDirectory } from '../../../platforms/directory.ts'
 import { PlatformError } from '../../../platforms/error-kinds.ts'
 import type { AccountContext, Platform } from '../../../platforms/platform.ts'
 import type { AccountBudgets } from './budgets.ts'
+import type { AccountCapabilities } from './capabilities.ts'
 import { socialAccounts, type SocialAccountRow } from './tables.ts'
 import { openAccount, type TokenKeeper, type UseOptions } from './token-keeper.ts'
 import { breakAccount } from './turns.ts'
@@ -22,22 +23,35 @@ export class AccountCalls {
   readonly #directory: PlatformDirectory
   readonly #keeper: TokenKeeper
   readonly #budgets: AccountBudgets
+  readonly #capabilities: AccountCapabilities
 
   constructor(
     sql: Sql,
     turns: TurnRunner,
-    { budgets, directory, keeper }: { directory: PlatformDirectory; keeper: TokenKeeper; budgets: AccountBudgets },
+    {
+      budgets,
+      capabilities,
+      directory,
+      keeper,
+    }: {
+      directory: PlatformDirectory
+      keeper: TokenKeeper
+      budgets: AccountBudgets
+      capabilities: AccountCapabilities
+    },
   ) {
     this.#sql = sql
     this.#turns = turns
     this.#directory = directory
     this.#keeper = keeper
     this.#budgets = budgets
+    this.#capabilities = capabilities
   }
 
   /**
    * Runs calls with a valid credential. If the platform refuses the token, the token is renewed and `work` runs once
-   * more. If the platform refuses the access for good, the account is marked as broken.
+   * more. If the platform refuses the access for good, the account is marked as broken. If it refuses a file as too large,
+   * the account remembers that.
    * @throws PlatformError, also if the account is gone
    */
   async run<T>(accountId: string, options: UseOptions, work: (account: OpenedAccount) => Promise<T>): Promise<T> {
@@ -45,7 +59,9 @@ export class AccountCalls {
     try {
       return await work(opened)
     } catch (error) {
-      if (!(error instanceof PlatformError) || error.kind !== 'auth_expired') throw error
+      if (!(error instanceof PlatformError)) throw error
+      if (error.mostBytes !== undefined) await this.#capabilities.learn(accountId, error.mostBytes)
+      if (error.kind !== 'auth_expired') throw error
       const holder = await this.#holderOf(opened.row)
       if (opened.platform.oauth?.refresh === undefined || opened.row.refreshAt === null) {
         await this.#turns.system(holder.workspaceId, breakAccount, {

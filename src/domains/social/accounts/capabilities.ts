@@ -13,7 +13,7 @@ import { query } from '../../../db/query.ts'
 import type { PlatformDirectory } from '../../../platforms/directory.ts'
 import { PlatformError } from '../../../platforms/error-kinds.ts'
 import type { LiveCapabilities } from '../../../platforms/platform.ts'
-import type { Limits } from '../../../platforms/rules/limits.ts'
+import { currentLearned, type Limits } from '../../../platforms/rules/limits.ts'
 import type { AccountBudgets, BudgetsByName } from './budgets.ts'
 import type { AccountStatus } from './status.ts'
 import { socialAccountReports, socialAccounts } from './tables.ts'
@@ -116,7 +116,7 @@ export class AccountCapabilities {
     }
     const report: Report = this.#isFresh(found) ? found : await this.#asked(found)
     const { capabilities, capabilitiesAt, failure } = report
-    if (failure !== undefined && (capabilities === null || failure.whoActs === 'user')) throw toAppError(failure)
+    if (failure !== undefined && (capabilitiesAt === null || failure.whoActs === 'user')) throw toAppError(failure)
     const isCurrent = failure === undefined
     return { ...(capabilities ?? NOTHING), checkedAt: Date.parse(capabilitiesAt ?? '') || now, isCurrent }
   }
@@ -132,6 +132,19 @@ export class AccountCapabilities {
     const member = withinKey(await memberships.find(found.workspaceId, caller?.userId ?? ''), caller)
     if (member?.scopes.has('accounts:read') !== true) throw NotFound()
     return this.#now(found, await this.#report(found))
+  }
+
+  /** Remembers the size of the largest file that an account can upload, as far as a refused file has shown. */
+  async learn(id: string, mostBytes: number): Promise<void> {
+    const { clock, log } = this.#needs
+    const capabilities = (await this.#find(id))?.capabilities ?? NOTHING
+    const known = currentLearned(capabilities, clock.now())
+    // The refusal of a larger file says nothing new.
+    if (known !== undefined && known.mostBytes <= mostBytes) return
+    const learned = { mostBytes, at: new Date(clock.now()).toISOString() }
+    await this.#store(id, { capabilities: { ...capabilities, learned } }).catch((error: unknown) => {
+      log.error({ error, accountId: id }, 'storing the size of a refused file failed')
+    })
   }
 
   async #find(id: string): Promise<Found | undefined> {
@@ -203,8 +216,10 @@ export class AccountCapabilities {
         onBudget: (report) => budgets.note(id, report),
       })
       const { platform } = directory.require(found.platform)
-      const live = opened && (await platform.capabilities?.(opened.context))
-      if (live === undefined) return found
+      const reply = opened && (await platform.capabilities?.(opened.context))
+      if (reply === undefined) return found
+      const learned = currentLearned((await this.#find(id))?.capabilities ?? NOTHING, clock.now())
+      const live = { ...reply, ...(learned && { learned }) }
       const now = clock.now()
       const capabilitiesAt = new Date(now).toISOString()
       const freshUntil = new Date(now + (platform.capabilitiesLifeMs ?? LIFE_MS)).toISOString()

@@ -29,12 +29,15 @@ const RuleView = Type.Object({
   }),
   source: Type.String({ description: 'The page or code that states the rule' }),
   seen: Nullable(
-    Type.String({ description: 'Year and month in which the source was read. Null unless `origin` is `rule`' }),
+    Type.String({
+      description:
+        'Year and month in which the source was read, or in which the platform refused a file. Null for settings of this server and replies of the platform',
+    }),
   ),
   confidence: Nullable(
     OneOf(['read', 'vendor', 'reported'] as const, {
       description:
-        'Read on the platform’s own pages, in documents of other vendors, or reported by users. Null unless `origin` is `rule`',
+        'Read on the platform’s own pages, in documents of other vendors, or reported by users or a refusal. Null for settings of this server and replies of the platform',
     }),
   ),
   note: Nullable(Type.String()),

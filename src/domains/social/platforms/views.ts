@@ -58,7 +58,8 @@ export function accountView({ accountId, budgets, error, limits, live, liveAt, s
     status,
     canPublish: limits.blocked['publish'] === undefined,
     unavailable: Object.entries(limits.blocked).map(([capability, reason]) => ({ capability, reason })),
-    details: live === null ? null : { ...live.details },
+    // What a refused file has shown is no reply.
+    details: live === null || liveAt === null ? null : { ...live.details },
     checkedAt: liveAt,
     error,
     budgets: [...reported, ...counted],
