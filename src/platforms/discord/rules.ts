@@ -15,6 +15,12 @@ export const rules: readonly Rule[] = [
     note: 'The limit of webhooks. Discord’s documentation states it for bots too.',
   },
   { id: 'comment.max', value: 2_000, counting: 'characters', ...API },
+  {
+    id: 'link.inText',
+    value: 1,
+    ...API,
+    note: 'A message has no field for a link. Discord shows a preview of links by itself.',
+  },
   { id: 'alt.max', value: 1_024, counting: 'characters', ...API },
   { id: 'thread.max', value: 25, ...API, note: 'Parts are replies. Webhooks cannot reply.' },
   { id: 'media.max', value: 10, ...API },

@@ -15,6 +15,7 @@ export const rules: readonly Rule[] = [
   { id: 'text.distinct', value: 1, ...POSTS, note: 'Facebook refuses the text of the post before (error 506).' },
   { id: 'link.max', value: 2_048, counting: 'characters', ...POSTS, note: 'Facebook states no limit.' },
   { id: 'link.card', value: 1, ...POSTS },
+  { id: 'link.withMedia', value: 0, ...POSTS, effect: 'publishes the files without the link' },
   { id: 'comment.max', value: 8_000, counting: 'characters', ...POSTS },
   { id: 'thread.max', value: 1, ...POSTS },
   { id: 'media.max', value: 10, ...PHOTOS, confidence: 'vendor' },

@@ -37,7 +37,8 @@ export const rules: readonly Rule[] = [
     confidence: 'reported',
     note: 'LinkedIn refuses a repeated text (DUPLICATE_POST). It does not say with how many posts it compares.',
   },
-  { id: 'link.card', value: 1, ...POSTS },
+  { id: 'link.card', value: 1, ...POSTS, note: 'Only without files.' },
+  { id: 'link.inText', value: 1, ...POSTS, note: 'Beside files.' },
   {
     id: 'comment.max',
     value: 1_250,

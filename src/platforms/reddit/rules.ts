@@ -18,6 +18,13 @@ export const rules: readonly Rule[] = [
   { id: 'title.max', value: 300, counting: 'characters', ...CODE, note: SUBREDDIT },
   { id: 'text.max', value: 40_000, counting: 'characters', ...CODE, note: SUBREDDIT },
   { id: 'link.card', value: 1, ...API },
+  {
+    id: 'link.withMedia',
+    value: 0,
+    ...API,
+    effect: 'publishes the files without the link',
+    note: 'A post is a link, or files, or a text.',
+  },
   { id: 'comment.max', value: 10_000, counting: 'characters', ...CODE },
   {
     id: 'thread.max',

@@ -1,6 +1,6 @@
-import type { PartContent } from '../content.ts'
+import { textWithLink, type PartContent, type PostContent } from '../content.ts'
 import { checkLength, has, numericLimit, warnUnused, type Check } from './check.ts'
-import type { Limits } from './limits.ts'
+import { numberOf, type Limits } from './limits.ts'
 import type { RuleId } from './rule.ts'
 import { breach, counted, general, missing, shown } from './problem.ts'
 import { spansOf, type Span } from './spans.ts'
@@ -8,10 +8,14 @@ import { spansOf, type Span } from './spans.ts'
 /** Rules about links, mentions and hashtags. Few platforms have one, so most texts need no search for them. */
 const OF_SPANS: readonly RuleId[] = ['hashtags.max', 'mentions.max', 'links.max', 'link.shortened']
 
+/** Rules of platforms that publish the link of a post. */
+const OF_LINKS: readonly RuleId[] = ['link.max', 'link.card', 'link.inText']
+
 /** Checks the text of one part. @param at the pointer of the part: empty, or `/thread/0` */
 export function checkText(check: Check, { media, text }: PartContent, at: string): void {
   const pointer = `${at}/text`
-  if (text === '') return
+  const link = at === '' ? linkInText(check.limits, check.content) : ''
+  if (text === '' && link === '') return
   if (!text.isWellFormed() || text.includes('\0')) {
     check.problems.push(
       general('text.invalid', 'error', {
@@ -27,9 +31,22 @@ export function checkText(check: Check, { media, text }: PartContent, at: string
   const fix = has(check, 'thread.max') && check.limits.byId.get('thread.max')?.value !== 1 ? SPLIT : 'Shorten the text.'
   const plain = plainOf(check, text, pointer)
   if (plain === undefined) return
-  checkLength(check, rule, { text: plain, pointer, what, fix })
-  checkLength(check, 'text.maxBytes', { text: plain, pointer, what, fix })
+  const shown = text.includes(link) ? plain : textWithLink({ text: plain, link })
+  checkLength(check, rule, { text: shown, pointer, what, fix })
+  checkLength(check, 'text.maxBytes', { text: shown, pointer, what, fix })
   if (!OF_SPANS.some((id) => check.limits.byId.has(id))) return
+  checkSpans(check, textWithLink({ text, link }), at)
+}
+
+/** The link that is published at the end of the text of a post; empty if there is none. */
+export function linkInText(limits: Limits, { link = '', media }: PostContent): string {
+  if (numberOf(limits, 'link.inText') !== 1) return ''
+  return media.length > 0 || numberOf(limits, 'link.card') !== 1 ? link : ''
+}
+
+/** Checks the links, mentions and hashtags of a text. */
+function checkSpans(check: Check, text: string, at: string): void {
+  const pointer = `${at}/text`
   const spans = spansOf(text)
   checkCount(check, 'hashtags.max', spans, 'hashtag', pointer)
   checkCount(check, 'mentions.max', spans, 'mention', pointer)
@@ -190,8 +207,21 @@ function checkLink(check: Check): void {
     )
     return
   }
-  if (!has(check, 'link.max') && !has(check, 'link.card'))
+  if (!OF_LINKS.some((id) => has(check, id)))
     return warnUnused(check, 'link', 'separate links', 'Put the link into the text.')
+  const withMedia = numericLimit(check, 'link.withMedia')
+  const { media, text } = check.content
+  if (withMedia?.value === 0 && media.length > 0 && !text.includes(link)) {
+    check.problems.push(
+      breach(withMedia, {
+        actual: 1,
+        unit: 'links',
+        pointer: '/link',
+        message: `${check.title} has no links beside files.`,
+        fix: 'Put the link into the text.',
+      }),
+    )
+  }
   checkLength(check, 'link.max', { text: link, pointer: '/link', what: 'The link', fix: 'Use a shorter link.' })
 }
 

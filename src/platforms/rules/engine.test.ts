@@ -272,6 +272,30 @@ it('has no complaint about a link where a post can have one', () => {
   expect(check({ title: 'Bare' }, effectiveLimits({ rules }), post)).toEqual([])
 })
 
+it('counts a link that is published in the text, and refuses one beside files where there is none', () => {
+  const rules: readonly Rule[] = [
+    { id: 'text.max', value: 20, counting: 'characters', ...SOURCE },
+    { id: 'link.inText', value: 1, ...SOURCE },
+    { id: 'link.shortened', value: 1, ...SOURCE },
+  ]
+  const rulesIn = (more: readonly Rule[], content: Partial<PostContent>) => {
+    const limits = effectiveLimits({ rules: [...rules, ...more] })
+    const post = { text: '', link: 'https://a.example', media: [], options: {}, ...content }
+    return check({ title: 'Bare' }, limits, post).map(({ rule, severity }) => `${severity} ${rule}`)
+  }
+  expect(rulesIn([], { text: 'aa' })).toEqual(['warning link.shortened'])
+  expect(rulesIn([], { text: 'aaa' })).toEqual(['error text.max', 'warning link.shortened'])
+  expect(rulesIn([], { text: 'at https://a.example' })).toEqual(['warning link.shortened'])
+  const media = [{ id: 'a', name: 'a', kind: 'document', type: 'text/plain', bytes: 1 }] as const
+  const card = { id: 'link.card', value: 1, ...SOURCE } as const
+  expect(rulesIn([card], { text: 'aaa' })).toEqual([])
+  expect(rulesIn([card], { text: 'aaa', media })).toContain('error text.max')
+  const alone = { id: 'link.withMedia', value: 0, ...SOURCE } as const
+  expect(rulesIn([card, alone], { media })).toContain('error link.withMedia')
+  expect(rulesIn([card, { ...alone, effect: 'drops it' }], { media })).toContain('warning link.withMedia')
+  expect(rulesIn([card, alone], { text: 'https://a.example', media })).not.toContain('error link.withMedia')
+})
+
 it('checks times only where the platform schedules', () => {
   const now = Date.UTC(2026, 10, 22)
   const inMinutes = (minutes: number) => rulesOf({}, { now, platformPublishesAt: now + minutes * 60_000 })

@@ -57,6 +57,8 @@ export const RULE_IDS = {
   'comment.max': 'length of the first comment',
   'link.max': 'characters of the link',
   'link.card': '1 when a post can have a link card in addition to its text',
+  'link.inText': '1 when the link of a post without a card is published at the end of its text',
+  'link.withMedia': '0 when a post with files can have no link',
   'links.max': 'different links of a text, with the link of the post',
   'link.shortened': '1 when the platform replaces links in the text by short ones',
   'hashtags.max': 'hashtags in the text',

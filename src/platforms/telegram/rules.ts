@@ -26,6 +26,12 @@ export const rules: readonly Rule[] = [
     ...TDLIB,
     note: 'A comment is a reply in a group. Bots cannot comment on posts of channels.',
   },
+  {
+    id: 'link.inText',
+    value: 1,
+    ...API,
+    note: 'A message has no field for a link. Without files, Telegram shows a preview of the first one by itself.',
+  },
   { id: 'thread.max', value: 25, ...API, note: 'Parts are replies to the first message.' },
   { id: 'media.max', value: 10, ...API },
   { id: 'media.mixed', value: 1, ...API, note: 'Albums mix photos and videos.' },

@@ -22,6 +22,7 @@ const MB = 1_000_000
 export const rules: readonly Rule[] = [
   { id: 'text.max', value: 500, counting: 'threads', ...POSTS },
   { id: 'link.card', value: 1, ...POSTS },
+  { id: 'link.withMedia', value: 0, ...POSTS, effect: 'publishes the files without the link' },
   { id: 'comment.max', value: 500, counting: 'threads', ...POSTS, note: 'A first comment is a reply.' },
   {
     id: 'link.max',

@@ -23,6 +23,13 @@ export const rules: readonly Rule[] = [
     note: 'X refuses a repeated text. It does not say with how many posts it compares.',
   },
   { id: 'comment.max', value: 280, counting: 'x_weighted', ...COUNTING, note: 'A first comment is a reply.' },
+  {
+    id: 'link.inText',
+    value: 1,
+    ...API,
+    note: 'A post has no field for a link. X shows a card of the link by itself.',
+  },
+  { id: 'link.shortened', value: 1, ...COUNTING, note: 'Shown as a link to t.co, which counts as 23 characters.' },
   { id: 'alt.max', value: 1_000, counting: 'characters', ...API },
   { id: 'thread.max', value: 25, ...API, note: 'X has no limit. Crier sends at most 25 parts.' },
   { id: 'media.max', value: 4, ...API },
