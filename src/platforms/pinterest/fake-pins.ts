@@ -242,6 +242,6 @@ function boardView({ id, name, privacy }: Board) {
 
 function pinView({ altText, at, board, description, id, link, title }: Pin) {
   // The time is in UTC, but does not say so.
-  const createdAt = new Date(at).toISOString().slice(0, 19)
+  const createdAt = new Date(at).toISOString()
   return { id, board_id: board, title, description, link, alt_text: altText, created_at: createdAt, is_owner: true }
 }

@@ -7,7 +7,7 @@ import { applyFix, fixesOf } from './fixes.ts'
 import { effectiveLimits } from './limits.ts'
 import type { CountingMethod, Rule } from './rule.ts'
 import { spansOf } from './spans.ts'
-import { splitText } from './split.ts'
+import { splitText, textOf, type SplitOptions } from './split.ts'
 
 const SOURCE = { source: 'docs.example', seen: '2026-11', confidence: 'read' } as const
 
@@ -60,11 +60,16 @@ function placesOf(whole: string, parts: readonly string[]): number[] {
   return places
 }
 
+/** The texts of the parts. */
+function textsOf(whole: string, options: SplitOptions): string[] | undefined {
+  return splitText(whole, options)?.map((part) => textOf(whole, part))
+}
+
 describe('splitting a text', () => {
   it('gives parts within the limit that make up the text, and cuts no link, mention, hashtag or grapheme', () => {
     fc.assert(
       fc.property(text, method, fc.integer({ min: 30, max: 120 }), (whole, counting, most) => {
-        const parts = splitText(whole, { fits: (part) => countText(counting, part) <= most, mostParts: 500 })
+        const parts = textsOf(whole, { fits: (part) => countText(counting, part) <= most, mostParts: 500 })
         if (parts === undefined) {
           // Only something that must not be cut can be too long.
           const whole200 = [...spansOf(whole).map(({ end, start }) => whole.slice(start, end)), ...graphemesOf(whole)]
@@ -85,7 +90,7 @@ describe('splitting a text', () => {
     fc.assert(
       fc.property(text, fc.integer({ min: 40, max: 80 }), (whole, most) => {
         const fits = (part: string) => countText('graphemes', part) <= most
-        const parts = splitText(whole, { fits, mostParts: 200, numbered: true })
+        const parts = textsOf(whole, { fits, mostParts: 200, numbered: true })
         if (parts === undefined) return
         for (const [index, part] of parts.entries()) {
           expect(fits(part)).toBe(true)
@@ -101,7 +106,7 @@ describe('splitting a text', () => {
   })
 
   const split = (whole: string, most: number, mostParts = 10) =>
-    splitText(whole, { fits: (part) => part.length <= most, mostParts })
+    textsOf(whole, { fits: (part) => part.length <= most, mostParts })
 
   it('prefers the end of a paragraph, then of a sentence, then of a word', () => {
     expect(split('One two.\n\nThree. Four', 15)).toEqual(['One two.', 'Three. Four'])

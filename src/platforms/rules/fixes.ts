@@ -1,14 +1,14 @@
-import type { PartContent, PostContent, PostMedia } from '../content.ts'
+import { textWithLink, type PartContent, type PostContent, type PostMedia } from '../content.ts'
 import type { RuledPlatform } from './check.ts'
 import { kindFor, mostOf } from './check-media.ts'
-import { textRule } from './check-text.ts'
+import { linkInText, textRule } from './check-text.ts'
 import { countText } from './counting.ts'
 import { check } from './engine.ts'
 import { numberOf, type Limits } from './limits.ts'
 import type { Problem } from './problem.ts'
 import { renditionFor, type RenditionRequest } from './renditions.ts'
 import type { RuleId } from './rule.ts'
-import { splitText } from './split.ts'
+import { splitText, textOf } from './split.ts'
 
 /** A change that removes a problem, as an offer. */
 export type Fix =
@@ -44,7 +44,7 @@ export function fixesOf(
 ): Fix[] {
   const { pointer, rule } = problem
   if (SPLITTABLE.includes(rule)) {
-    return isMarked(platform, content, pointer) ? [] : splitFix(limits, content, pointer, options)
+    return splitFix(platform, limits, { content, pointer, ...options })
   }
   if (rule === 'alt.max') return trimFix(limits, content, pointer)
   const [, prefix = '', index] = /^((?:\/thread\/\d+)?)\/media(?:\/(\d+))?$/.exec(pointer) ?? []
@@ -79,21 +79,31 @@ export function applyFix(content: PostContent, fix: Fix, rendition?: PostMedia):
   return { ...content, thread: [...thread.slice(0, index), kept, ...added, ...thread.slice(index + 1)] }
 }
 
-/** Whether a text has markup, which a cut could break. */
-function isMarked({ plainText }: RuledPlatform, content: PostContent, pointer: string): boolean {
-  const { text = '' } = partAt(content, pointer.slice(0, -'/text'.length)) ?? {}
-  return plainText !== undefined && plainText(text, content.options) !== text
+interface SplitRequest extends FixOptions {
+  readonly content: PostContent
+  readonly pointer: string
 }
 
-function splitFix(limits: Limits, content: PostContent, pointer: string, { numbered }: FixOptions): Fix[] {
+function splitFix(
+  platform: RuledPlatform,
+  limits: Limits,
+  { content, numbered = false, pointer }: SplitRequest,
+): Fix[] {
   const prefix = pointer.slice(0, -'/text'.length)
   const part = partAt(content, prefix)
   const mostParts = (numberOf(limits, 'thread.max') ?? 1) - (content.thread?.length ?? 0)
   if (part === undefined || mostParts < 2) return []
+  const link = prefix === '' ? linkInText(limits, content) : ''
   const fits = (text: string, index: number) =>
-    fitsLimits(limits, text, index === 0 ? part.media : [], index > 0 || prefix !== '')
-  const parts = splitText(part.text, { fits, mostParts, ...(numbered === true && { numbered }) })
-  if (parts === undefined || parts.length < 2) return []
+    index === 0
+      ? fitsLimits(limits, textWithLink({ text, link }), part.media, prefix !== '')
+      : fitsLimits(limits, text, [], true)
+  const plain = platform.plainText === undefined ? part.text : platform.plainText(part.text, content.options)
+  const cuts = plain === undefined ? undefined : splitText(plain, { fits, mostParts, numbered })
+  if (plain === undefined || cuts === undefined || cuts.length < 2) return []
+  const parts =
+    plain === part.text ? cuts.map((one) => textOf(plain, one)) : platform.partsOf?.(part.text, content.options, cuts)
+  if (parts === undefined) return []
   return [{ kind: 'split', label: `Split the text into ${parts.length} parts of a thread`, pointer, parts }]
 }
 
@@ -114,7 +124,8 @@ function trimFix(limits: Limits, content: PostContent, pointer: string): Fix[] {
   const fits = (text: string) => countText(counting, `${text}…`) <= most
   // Only the first part is needed, so each may be as long as the limit and there may be any number of them.
   const [first] = splitText(altText, { fits, mostParts: altText.length }) ?? []
-  return first === undefined ? [] : [{ kind: 'text', label: 'Shorten the alt text', pointer, text: `${first}…` }]
+  if (first === undefined) return []
+  return [{ kind: 'text', label: 'Shorten the alt text', pointer, text: `${textOf(altText, first)}…` }]
 }
 
 /** The files of a kind that the platform does not take, or not together with others. */

@@ -1,5 +1,12 @@
 import { spansOf } from './spans.ts'
 
+/** A part of a text, with what is added at its end. Offsets are UTF-16 units. */
+export interface TextPart {
+  readonly start: number
+  readonly end: number
+  readonly added: string
+}
+
 export interface SplitOptions {
   /** Whether a text fits as the part with this index. */
   readonly fits: (text: string, index: number) => boolean
@@ -23,25 +30,30 @@ const LEAST_SHARES = [0.5, 0.5, 0.5, 0, 0] as const
  * The parts are slices of the text, in order; only whitespace between them is left out.
  * @returns undefined if that is not possible
  */
-export function splitText(text: string, { fits, mostParts, numbered = false }: SplitOptions): string[] | undefined {
+export function splitText(text: string, { fits, mostParts, numbered = false }: SplitOptions): TextPart[] | undefined {
   if (!numbered) return cut(text, fits, mostParts)
   for (let total = 2; total <= mostParts; total += 1) {
     const fitsWithNumber = (part: string, index: number) => fits(`${part}${number(index, total)}`, index)
     const parts = cut(text, fitsWithNumber, total)
-    if (parts?.length === total) return parts.map((part, index) => `${part}${number(index, total)}`)
+    if (parts?.length === total) return parts.map((part, index) => ({ ...part, added: number(index, total) }))
     // Fewer parts than expected: the text ends early, and the numbers only become shorter.
     if (parts !== undefined && parts.length < total) return undefined
   }
   return undefined
 }
 
+/** The text of a part. */
+export function textOf(text: string, { added, end, start }: TextPart): string {
+  return `${text.slice(start, end)}${added}`
+}
+
 function number(index: number, total: number): string {
   return ` ${index + 1}/${total}`
 }
 
-function cut(text: string, fits: SplitOptions['fits'], mostParts: number): string[] | undefined {
+function cut(text: string, fits: SplitOptions['fits'], mostParts: number): TextPart[] | undefined {
   const borders = bordersOf(text)
-  const parts: string[] = []
+  const parts: TextPart[] = []
   let start = skipSpace(text, 0)
   const end = text.trimEnd().length
   while (start < end) {
@@ -50,7 +62,7 @@ function cut(text: string, fits: SplitOptions['fits'], mostParts: number): strin
     const fitsUntil = (offset: number) => fits(text.slice(start, offset).trimEnd(), index)
     const stop = fitsUntil(end) ? end : bestEnd(borders, start, end, fitsUntil)
     if (stop === undefined) return undefined
-    parts.push(text.slice(start, stop).trimEnd())
+    parts.push({ start, end: start + text.slice(start, stop).trimEnd().length, added: '' })
     start = skipSpace(text, stop)
   }
   return parts

@@ -1,7 +1,7 @@
 import { platform } from '../platform.ts'
 import { TITLE } from './call.ts'
 import { options } from './options.ts'
-import { plainText } from './markup.ts'
+import { partsOf, plainText } from './markup.ts'
 import { capabilities, connect, Fields, profile } from './profile.ts'
 import { publishing } from './publishing.ts'
 import { reader } from './replies.ts'
@@ -20,6 +20,7 @@ export const telegram = platform({
   },
   options,
   plainText,
+  partsOf,
   publishing,
   analytics: {
     accountFigures: [],
