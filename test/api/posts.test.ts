@@ -60,6 +60,23 @@ async function published(text: string, platform = 'mastodon') {
   return (await sandboxPosts(app, platform)).filter((post) => post.text.includes(text))
 }
 
+test('offers the changes that make a post valid', async () => {
+  const accountId = await account('telegram')
+  const validate = async (body: object) => {
+    const whole = { workspaceId, targets: [{ accountId, override: { options: { parse_mode: 'HTML' } } }], ...body }
+    const reply = await app.send('POST /api/posts/validate', { ...as(), body: whole })
+    expect(reply.status, reply.text).toBe(200)
+    return reply.body.data.targets[0]
+  }
+  const checked = await validate({ content: `<b>${'All of it is bold. '.repeat(300)}</b>` })
+  expect(checked).toMatchObject({ isValid: false, failures: [{ rule: 'text.max' }] })
+  expect(checked?.fixes).toMatchObject([{ kind: 'split', rule: 'text.max', path: '/text', text: null, settings: null }])
+  const [content = '', ...rest] = checked?.fixes[0]?.parts ?? []
+  expect(content).toMatch(/^<b>All .* bold\.<\/b>$/)
+  const fixed = await validate({ content, thread: rest.map((text: string) => ({ content: text })) })
+  expect(fixed).toMatchObject({ isValid: true, failures: [], fixes: [] })
+})
+
 describe('publication', () => {
   test('publishes a post at its time, once', async () => {
     const accountId = await account()

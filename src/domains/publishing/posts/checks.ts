@@ -8,6 +8,7 @@ import { postFiles, refKey, type PostFile } from '../../media/assets/index.ts'
 import { postingAccounts, PUBLISHING_STATUSES, type PostingAccount } from '../../social/accounts/index.ts'
 import { allRefs, contentFor } from './content.ts'
 import { AccountNotUsable, PlatformRefusesPost } from './errors.ts'
+import { fixViews } from './fixes.ts'
 import type { LoadedPost } from './store.ts'
 import type { MediaRef, PostBody, TargetCheckData, TargetOverride } from './schemas.ts'
 
@@ -94,15 +95,29 @@ export class PostChecks {
 
   /** What each platform says to the post. */
   check(body: PostBody, wanted: readonly Wanted[], resources: Resources): TargetCheckData[] {
+    return this.#checked(body, wanted, resources).map(({ view }) => view)
+  }
+
+  /** The same, with the changes that remove problems without the user. */
+  checkWithFixes(body: PostBody, wanted: readonly Wanted[], resources: Resources) {
+    return this.#checked(body, wanted, resources).map(({ content, limits, platform, problems, view }) => {
+      return { ...view, fixes: fixViews(platform, limits, content, problems) }
+    })
+  }
+
+  #checked(body: PostBody, wanted: readonly Wanted[], { accounts, files }: Resources) {
     return wanted.flatMap(({ accountId, override }) => {
-      const account = resources.accounts.get(accountId)
+      const account = accounts.get(accountId)
       if (account === undefined) return []
-      const entry = this.#directory.require(account.platform)
-      const problems = check(entry.platform, this.limits(account), contentFor(body, override, resources.files))
+      const { platform } = this.#directory.require(account.platform)
+      const limits = this.limits(account)
+      const content = contentFor(body, override, files)
+      const problems = check(platform, limits, content)
       const of = (severity: Problem['severity']) => problems.filter((one) => one.severity === severity).map(failureView)
       const failures = of('error')
-      const { platform } = account
-      return [{ accountId, platform, isValid: failures.length === 0, failures, warnings: of('warning') }]
+      const isValid = failures.length === 0
+      const view = { accountId, platform: account.platform, isValid, failures, warnings: of('warning') }
+      return [{ platform, limits, content, problems, view }]
     })
   }
 

@@ -21,6 +21,7 @@ import { TimeAdjustment } from './calendar/schemas.ts'
 import { Exdates, MaybeOccurrence, Rdates, Rrule, variationsInput } from './series/input.ts'
 import { PostTextOrigin } from './text-origin/schemas.ts'
 import { QueueWish } from './slots/wish.ts'
+import { PostFix } from './fixes.ts'
 
 /** The longest text of any platform, with room for a long Facebook post. */
 export const MOST_TEXT = 65_000
@@ -333,7 +334,14 @@ export const PostCheck = Type.Object({
   isValid: Type.Boolean({
     description: 'Whether every platform accepts the post, the plan has room for it, and nothing prevents its time',
   }),
-  targets: Type.Array(TargetCheck),
+  targets: Type.Array(
+    Type.Object({
+      ...TargetCheck.properties,
+      fixes: Type.Array(PostFix, {
+        description: 'Changes that remove failures and warnings. Crier makes none by itself',
+      }),
+    }),
+  ),
   scheduledFor: Nullable(
     Type.String({ format: 'date-time', description: 'When it would be published, for instance the next free slot' }),
   ),
