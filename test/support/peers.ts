@@ -10,7 +10,9 @@ import { fileURLToPath } from 'node:url'
  */
 export const PEERS = ['pds', 'anvil'] as const
 
-export type Peer = (typeof PEERS)[number]
+/** Those that only scripts use. They are installed on first use. */
+type ScriptPeer = 'prism'
+export type Peer = (typeof PEERS)[number] | ScriptPeer
 
 const SOURCES = fileURLToPath(new URL('../peers', import.meta.url))
 const CACHE = fileURLToPath(new URL('../../node_modules/.cache/crier-peers', import.meta.url))
@@ -30,6 +32,16 @@ export function peerFolder(peer: Peer): string {
   const folder = folderOf(peer)
   if (!existsSync(folder)) throw new Error(`the peer ${peer} is not installed: run node test/support/provide.ts`)
   return folder
+}
+
+/** The folder of a peer that only a script uses. Installs it if it is not there. @throws {Error} when npm fails */
+export function installedPeer(peer: ScriptPeer): string {
+  if (!existsSync(folderOf(peer))) {
+    console.log(`Installing ${peer} …`)
+    const failure = installPeer(peer)
+    if (failure !== undefined) throw new Error(failure)
+  }
+  return folderOf(peer)
 }
 
 /** The peers that are not installed. */
