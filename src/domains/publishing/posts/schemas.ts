@@ -313,7 +313,10 @@ export const PlatformValidationFailure = named(
     }),
     source: Type.String({ description: 'The page or code that states the rule' }),
     seen: Nullable(
-      Type.String({ description: 'Year and month in which the source was read. Null unless `origin` is `rule`' }),
+      Type.String({
+        description:
+          'Year and month in which the source was read, or in which the platform refused a file. Null for settings of this server and replies of the platform',
+      }),
     ),
   }),
 )
