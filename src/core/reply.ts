@@ -168,21 +168,22 @@ export function storedList<T>(message: string, page: PageResult<StoredJson<T>>) 
   return { status: 200, body } as ReturnType<typeof list<T>>
 }
 
-/** The JSON text of a whole reply, which is sent as it is. */
+/** The JSON of a whole reply, which is sent as it is. */
 export class PreparedBody {
-  readonly text: string
-  /** The same text always has the same tag. Sent as an ETag if the operation has `etag`. */
+  /** UTF-8. */
+  readonly bytes: Uint8Array
+  /** The same bytes always have the same tag. Sent as an ETag if the operation has `etag`. */
   readonly tag: string
 
-  constructor(text: string, tag: string) {
-    this.text = text
+  constructor(bytes: Uint8Array, tag: string) {
+    this.bytes = bytes
     this.tag = tag
   }
 }
 
-/** 200 with a prepared text. Its type is that of the reply which the client gets. */
-export function prepared<T>(text: StoredJson<T>, tag: string) {
-  const body: unknown = new PreparedBody(text, tag)
+/** 200 with prepared JSON. `T` is the type of the data in it. */
+export function prepared<T>(bytes: Uint8Array, tag: string) {
+  const body: unknown = new PreparedBody(bytes, tag)
   return { status: 200, body } as ReturnType<typeof ok<T>>
 }
 

@@ -58,7 +58,8 @@ const compile = memoize((schema: TSchema) => Compile(closed(schema) as TSchema))
 
 /** The JSON that is sent for a body. */
 function jsonOf(body: unknown): string {
-  if (body instanceof StoredList || body instanceof PreparedBody) return body.text
+  if (body instanceof StoredList) return body.text
+  if (body instanceof PreparedBody) return Buffer.from(body.bytes).toString('utf8')
   if (body instanceof RawBody) return Buffer.from(body.content).toString('utf8')
   return JSON.stringify(body ?? null)
 }

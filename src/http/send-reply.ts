@@ -49,9 +49,14 @@ export function sendReply(state: RequestState, reply: Reply): number | Promise<n
   else if (reply.body instanceof RawBody) {
     headers.push(['Content-Type', reply.body.contentType])
     exchange.send(reply.status, headers, reply.body.content)
-  } else if (reply.body instanceof StoredList || reply.body instanceof PreparedBody) {
+  } else if (reply.body instanceof StoredList) {
     headers.push(['Content-Type', 'application/json'])
     exchange.send(reply.status, headers, reply.body.text)
+  } else if (reply.body instanceof PreparedBody) {
+    const { bytes } = reply.body
+    headers.push(['Content-Type', 'application/json'])
+    // Over a socket, it is a part of a message in JSON.
+    exchange.send(reply.status, headers, exchange.http ? bytes : Buffer.from(bytes).toString('utf8'))
   } else {
     const serialize = compiled.serializers.get(reply.status)
     if (serialize === undefined) throw new Error(`${op.name} replied with ${reply.status}, which it does not declare`)

@@ -111,6 +111,21 @@ test('the file of the operator is read again when it changes', async () => {
   expect(ruleOf((await get('mastodon')).body.data, 'media.max')?.value).toBe(2)
 })
 
+test('an account without a reply of its platform has the rules of that platform', async () => {
+  for (const platform of ['threads', 'reddit']) {
+    const id = await connect(platform)
+    const failedAt = new Date(clock.now()).toISOString()
+    await app.database.run('delete from social_account_reports where account_id = $1', [id])
+    await app.database.run(
+      `insert into social_account_reports (account_id, error, failed_at) values ($1, 'It is away.', $2)`,
+      [id, failedAt],
+    )
+    const { body } = await get(platform, { accountId: id }, owner.apiKey)
+    expect(body.data.account).toMatchObject({ accountId: id, checkedAt: null, error: 'It is away.' })
+    expect(body.data.rules).toEqual((await get(platform)).body.data.rules)
+  }
+})
+
 describe('with an account', () => {
   test('the platform’s reply wins, and its budgets are shown', async () => {
     const { body, status, text } = await getAccount()

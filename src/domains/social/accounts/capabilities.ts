@@ -59,13 +59,19 @@ const accountWithReport = query({ socialAccounts, socialAccountReports }, (db, $
     .leftJoin('socialAccountReports as r', 'r.accountId', 'a.id')
     .select(['a.id', 'a.workspaceId', 'a.platform', 'a.status', 'a.statusReason'])
     .select(['a.removedAt', 'a.suspendedAt', 'a.archivedAt'])
-    .select(['r.capabilitiesAt', 'r.freshUntil', 'r.error', 'r.failedAt', 'r.budgets'])
-    .select(sql<string | null>`r.capabilities::text`.as('capabilities'))
+    .select(['r.capabilitiesAt', 'r.freshUntil', 'r.error', 'r.failedAt'])
+    .select([
+      sql<string | null>`r.capabilities::text`.as('capabilities'),
+      sql<string | null>`r.budgets::text`.as('budgets'),
+    ])
     .where('a.id', '=', $.id),
 )
 
 type Read = NonNullable<Awaited<ReturnType<(typeof accountWithReport)['row']>>>
-type Found = Omit<Read, 'capabilities'> & { readonly capabilities: LiveCapabilities | null }
+type Found = Omit<Read, 'capabilities' | 'budgets'> & {
+  readonly capabilities: LiveCapabilities | null
+  readonly budgets: BudgetsByName
+}
 type Changes = Partial<Pick<Found, 'capabilities' | 'capabilitiesAt' | 'freshUntil' | 'error' | 'failedAt'>>
 type Report = Pick<Found, 'capabilities' | 'capabilitiesAt' | 'error'> & {
   /** The error of the call that was just made. */
@@ -76,6 +82,7 @@ type Report = Pick<Found, 'capabilities' | 'capabilitiesAt' | 'error'> & {
 const MOST_REPLIES = 1_000
 
 const NOTHING: LiveCapabilities = { limits: {}, blocked: {}, details: {} }
+const NO_BUDGETS: BudgetsByName = {}
 
 interface Needs {
   readonly sql: Sql
@@ -96,7 +103,9 @@ export class AccountCapabilities {
   /** Calls that run on this node, by account. Callers share them. */
   readonly #running = new Map<string, Promise<Report>>()
   /** Parsed replies by their stored text. Accounts with the same reply share it, and the limits that follow from it. */
-  readonly #parsed = new Map<string, LiveCapabilities>()
+  readonly #parsed = new Map<string, object>()
+  /** The last answer for each account. It stays the same object while nothing has changed, so its text can be kept. */
+  readonly #answers = new Map<string, AccountNow>()
 
   constructor(needs: Needs) {
     this.#needs = needs
@@ -149,13 +158,19 @@ export class AccountCapabilities {
 
   async #find(id: string): Promise<Found | undefined> {
     const row = await accountWithReport.row(this.#needs.sql, { id })
-    return row && { ...row, capabilities: row.capabilities === null ? null : this.#parse(row.capabilities) }
+    return (
+      row && {
+        ...row,
+        capabilities: row.capabilities === null ? null : (this.#parse(row.capabilities) as LiveCapabilities),
+        budgets: row.budgets === null ? NO_BUDGETS : (this.#parse(row.budgets) as BudgetsByName),
+      }
+    )
   }
 
-  #parse(text: string): LiveCapabilities {
+  #parse(text: string): object {
     let parsed = this.#parsed.get(text)
     if (parsed === undefined) {
-      parsed = JSON.parse(text) as LiveCapabilities
+      parsed = JSON.parse(text) as object
       this.#parsed.set(text, parsed)
       dropOldest(this.#parsed, MOST_REPLIES)
     }
@@ -167,8 +182,10 @@ export class AccountCapabilities {
     const { id, platform, status, statusReason } = found
     const reason = USABLE.includes(status) ? undefined : (statusReason ?? `The account is ${status}.`)
     const known = capabilities ?? NOTHING
-    const live = reason === undefined ? known : { ...known, blocked: { ...known.blocked, publish: reason } }
-    return {
+    // Without a reply, the rules of the platform apply.
+    const live =
+      reason === undefined ? (capabilities ?? undefined) : { ...known, blocked: { ...known.blocked, publish: reason } }
+    return this.#latest({
       accountId: id,
       platform,
       status,
@@ -176,8 +193,17 @@ export class AccountCapabilities {
       liveAt: capabilitiesAt,
       error,
       limits: directory.limits(directory.require(platform), live),
-      budgets: budgets.with(id, found.budgets ?? {}),
-    }
+      budgets: budgets.with(id, found.budgets),
+    })
+  }
+
+  /** The last answer for the account, if it was the same. */
+  #latest(answer: AccountNow): AccountNow {
+    const last = this.#answers.get(answer.accountId)
+    if (last !== undefined && isSame(last, answer)) return last
+    this.#answers.set(answer.accountId, answer)
+    dropOldest(this.#answers, MOST_REPLIES)
+    return answer
   }
 
   /** The stored report if it is fresh, and otherwise the platform's reply, if that comes soon. */
@@ -241,4 +267,8 @@ export class AccountCapabilities {
   async #store(accountId: string, changes: Changes): Promise<void> {
     await socialAccountReports.upsert(this.#needs.sql, { accountId, ...changes }, ['accountId'])
   }
+}
+
+function isSame(one: AccountNow, other: AccountNow): boolean {
+  return (Object.keys(one) as (keyof AccountNow)[]).every((key) => one[key] === other[key])
 }
