@@ -6,6 +6,8 @@ export interface FakeProfile {
   readonly username: string
   /** The times of deletions, for the quota. */
   readonly deletions: number[]
+  /** None when absent. */
+  followers?: number
 }
 
 export interface FakeContainer {
@@ -29,7 +31,7 @@ export interface FakeContainer {
 export interface FakeThread {
   readonly id: string
   readonly profile: string
-  readonly kind: FakeContainer['kind']
+  readonly kind: FakeContainer['kind'] | 'REPOST_FACADE'
   readonly text: string
   readonly files: readonly string[]
   readonly replyTo: string | null

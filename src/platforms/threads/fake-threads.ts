@@ -3,6 +3,7 @@ import { graphError, listPage, paramsOf, pick } from '../meta/fake-graph.ts'
 import { json, type FakeReply, type FakeRequest, type SandboxPost } from '../sandbox/fake.ts'
 import { breachOf, mediaFactsOfUrl, type MediaBounds } from '../sandbox/media-facts.ts'
 import type { TokenHolder } from '../sandbox/oauth-server.ts'
+import { profileInsights } from './fake-insights.ts'
 import type { FakeContainer, FakeProfile, FakeThread, State } from './fake-state.ts'
 
 interface ThreadsApiOptions {
@@ -55,7 +56,7 @@ export class FakeThreadsApi {
       ...(method === 'POST' ? ['threads_content_publish'] : []),
       ...(params['reply_to_id'] === undefined ? [] : ['threads_manage_replies']),
       ...(edge === 'replies' ? ['threads_read_replies'] : []),
-      ...(edge === 'insights' ? ['threads_manage_insights'] : []),
+      ...(edge === 'insights' || edge === 'threads_insights' ? ['threads_manage_insights'] : []),
       ...(edge === 'threads_publishing_limit' ? ['threads_content_publish'] : []),
       ...((params['fields'] ?? '').includes('reply_quota') ? ['threads_manage_replies'] : []),
       ...(method === 'DELETE' ? ['threads_delete'] : []),
@@ -94,6 +95,8 @@ export class FakeThreadsApi {
         own.toReversed().map((one) => threadView(request.base, one, profile)),
         params,
       )
+    } else if (edge === 'threads_insights') {
+      return profileInsights(params, profile)
     } else if (edge === 'threads_publishing_limit') {
       const quota = (total: number) => ({ quota_total: total, quota_duration: DAY_MS / 1_000 })
       const view = {

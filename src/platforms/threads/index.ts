@@ -1,5 +1,6 @@
 import { graphReader } from '../meta/replies.ts'
 import { platform } from '../platform.ts'
+import { analytics } from './analytics.ts'
 import { capabilities } from './capabilities.ts'
 import { TITLE } from './graph.ts'
 import { oauth } from './oauth.ts'
@@ -21,16 +22,7 @@ export const threads = platform({
   oauth,
   options,
   publishing,
-  analytics: {
-    accountFigures: [],
-    contentFigures: ['views', 'likes', 'comments', 'shares'],
-    audience: [],
-    missing: {
-      account: 'Crier does not read the followers of a Threads profile yet.',
-      listing: 'Crier lists no posts of Threads that were published elsewhere yet.',
-      audience: 'Crier reads no audience from this platform.',
-    },
-  },
+  analytics,
   rules,
   reader: graphReader,
   profile: profileOf,

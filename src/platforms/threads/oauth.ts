@@ -24,7 +24,7 @@ export const oauth: OAuthSupport = {
     threads_content_publish: 'publish posts',
     threads_manage_replies: 'publish threads and first comments',
     threads_read_replies: 'check whether a reply was published',
-    threads_manage_insights: 'read figures of posts',
+    threads_manage_insights: 'read figures of posts, followers and the audience',
     threads_delete: 'delete posts',
   },
   pkce: false,

@@ -224,6 +224,27 @@ test('figures are read, and a post is deleted twice without an error', async () 
   expect(posts().some(({ id }) => id === post.id)).toBe(false)
 })
 
+test('followers, posts and the audience of a profile are read, as far as it is large enough and allows it', async () => {
+  const { analytics } = threads
+  const mine = await peer.connect()
+  expect(await analytics.readAccount!(mine)).toEqual({ followers: 0 })
+  expect(await analytics.readAudience!(mine)).toEqual({})
+  state().profiles[mine.remoteId]!.followers = 1_000
+  expect(await analytics.readAccount!(mine)).toEqual({ followers: 1_000 })
+  const audience = await analytics.readAudience!(mine)
+  expect(Object.keys(audience)).toEqual([...analytics.audience])
+  expect(audience.country).toContainEqual({ group: 'BR', count: 400 })
+  const post = await peer.publish(mine, now('Listed', { media: [image()] }))
+  await peer.publish(mine, now('A reply', { role: 'reply', root: post, parent: post }))
+  state().threads.push({ ...state().threads.at(-1)!, id: 'reposted', kind: 'REPOST_FACADE', replyTo: null })
+  const { items, next } = await analytics.listContent!(mine)
+  expect(items).toMatchObject([{ post, text: 'Listed', pictureUrl: expect.any(String) as string, insights: {} }])
+  expect(next).toBeNull()
+  const { credential, profile: own } = await peer.signIn({ account: 'hides', without: ['threads_manage_insights'] })
+  const denied = peer.as(credential, own.remoteId)
+  expect([await analytics.readAccount!(denied), await analytics.readAudience!(denied)]).toEqual([{}, {}])
+})
+
 test('no token and no secret is in the log of calls', async () => {
   const { credential } = await peer.signIn({ account: 'logged' })
   const log = JSON.stringify(peer.calls)
