@@ -27,6 +27,7 @@ async function workspace(name: string, platform = 'mastodon') {
 const sync = (mine: PostWorld) => mine.send('POST /api/analytics/sync', { body: { workspaceId: mine.workspaceId } })
 const get = async (mine: PostWorld, path: string, query: object = {}) =>
   (await mine.send(`GET /api/analytics/${path}`, { query: { workspaceId: mine.workspaceId, ...query } })).body
+const dayOf = (at: number) => new Date(at).toISOString().slice(0, 10)
 const status = (reply: Awaited<ReturnType<typeof sync>>) => reply.body.data.accounts[0].status
 
 /** Reads the account, and waits until its gap or its figures are stored. */
@@ -166,14 +167,25 @@ test('a report is a page that axe accepts, and a PDF', async () => {
     const page = await browser.newPage({ viewport: { width: 390, height: 800 }, bypassCSP: true })
     const requested: string[] = []
     page.on('request', (request) => void requested.push(request.url()))
-    await page.setContent(html.text)
+    // The palest grey and red that are accepted, and a dark colour close to that of the text.
+    for (const accentColor of [null, '#767676', '#ee0000', '#1f2937']) {
+      const set = await mine.send('PUT /api/analytics/report-branding', { body: { ...query, accentColor } })
+      expect(set.status, set.text).toBe(200)
+      const { text } = await mine.send('GET /api/analytics/report.html', { query })
+      await page.setContent(text)
+      expect(text).toContain(`color:${accentColor ?? '#0b5cad'}`)
+      expect(await page.evaluate('document.documentElement.scrollWidth')).toBe(390)
+      await page.evaluate(axe.source)
+      const found = await page.evaluate(() =>
+        (globalThis as unknown as { axe: { run: () => Promise<{ violations: { id: string }[] }> } }).axe.run(),
+      )
+      expect(found.violations.map(({ id }) => `${accentColor}: ${id}`)).toEqual([])
+    }
     expect(requested).toEqual([])
-    expect(await page.evaluate('document.documentElement.scrollWidth')).toBe(390)
-    await page.evaluate(axe.source)
-    const found = await page.evaluate(() =>
-      (globalThis as unknown as { axe: { run: () => Promise<{ violations: { id: string }[] }> } }).axe.run(),
-    )
-    expect(found.violations.map(({ id }) => id)).toEqual([])
+    for (const accentColor of ['#ffffff', '#777777', '#ff0000', '#ffff00']) {
+      const refused = await mine.send('PUT /api/analytics/report-branding', { body: { ...query, accentColor } })
+      expect(refused.body.errors).toMatchObject([{ code: 'low_contrast', message: /choose a darker colour/ }])
+    }
   } finally {
     await browser.close()
   }
@@ -181,19 +193,25 @@ test('a report is a page that axe accepts, and a PDF', async () => {
 
 test('a smaller plan deletes nothing for 30 days, and then keeps days, weeks and months of the time before', async () => {
   const { accountId, mine } = await workspace('retention')
+  const larger = await workspace('retention-larger')
   const { clock, app } = world
   const { analytics, plans } = app.composition.services
   const post = await mine.create({ content: 'kept', targets: [{ accountId }], publishNow: true })
   await mine.ended(post._id, 'published')
   await readNow(mine)
-  const day = new Date(clock.now()).toISOString().slice(0, 10)
+  await readNow(larger.mine)
+  const day = dayOf(clock.now())
   const started = clock.now()
-  const samples = async () => {
+  const samples = async (id = accountId) => {
     const rows = await app.database.rows(
       'select from analytics_samples m join analytics_series s on s.id = m.series_id where s.account_id = $1',
-      [accountId],
+      [id],
     )
     return rows.length
+  }
+  const hasMonth = async (at: number) => {
+    const name = `analytics_samples_${dayOf(at).slice(0, 7).replace('-', '_')}`
+    return (await app.database.row<{ found: boolean }>('select to_regclass($1) is not null as found', [name]))?.found
   }
   const series = async (interval: string) => {
     const query = { figure: 'followers', interval, from: day, to: day }
@@ -201,9 +219,28 @@ test('a smaller plan deletes nothing for 30 days, and then keeps days, weeks and
   }
   const before = { count: await samples(), day: await series('day'), month: await series('month') }
   expect(before.count).toBeGreaterThan(0)
+  // A late figure of a month that is older than what the largest plan keeps, with the 30 days.
+  const old = started - 2_000 * DAY
+  const ofFollowers = { contentId: null, figure: 'followers', source: 'account', fromZero: false } as const
+  await app.database.transaction((tx) =>
+    analytics.recorder.record(tx, { accountId: larger.accountId, zone: 'UTC' }, [
+      { ...ofFollowers, at: old, value: 7 },
+    ]),
+  )
+  const ofOld = async (interval: string) => {
+    const query = { figure: 'followers', interval, from: dayOf(old), to: dayOf(old) }
+    return (await get(larger.mine, 'platforms/series', query)).data.accounts[0].points
+  }
+  const oldBefore = [await ofOld('day'), await ofOld('month')]
+  expect(oldBefore).toMatchObject([[{ value: 7 }], [{ value: 7 }]])
+  expect(await hasMonth(old)).toBe(true)
   // The service does it each day.
   const prune = () => analytics.retention.prune(AbortSignal.timeout(60_000))
   await prune()
+  expect(await hasMonth(old)).toBe(false)
+  expect([await ofOld('day'), await ofOld('month')]).toEqual(oldBefore)
+  const ofLarger = await samples(larger.accountId)
+  expect(ofLarger).toBeGreaterThan(0)
   clock.advance(95 * DAY)
   await plans.change(mine.owner.id, 'free')
   await prune()
@@ -220,6 +257,8 @@ test('a smaller plan deletes nothing for 30 days, and then keeps days, weeks and
   clock.advance(DAY)
   await prune()
   expect(await samples()).toBe(0)
+  // The month stays for the larger plan.
+  expect([await samples(larger.accountId), await hasMonth(started)]).toEqual([ofLarger, true])
   const { data } = await get(mine, 'report-data')
   expect(data.retention).toEqual({ days: 90, nextDays: null, shortensAt: null })
   expect(Date.parse(data.accounts[0].keptSince)).toBeGreaterThan(started)
@@ -229,14 +268,7 @@ test('a smaller plan deletes nothing for 30 days, and then keeps days, weeks and
   const decay = await mine.send('GET /api/analytics/content/{id}/series', { path, query: { figure: 'likes' } })
   expect(decay.body.data).toMatchObject({ halfLifeHours: null, halfLifeGap: { code: 'not_kept' } })
   // A late figure of that time, and another zone, change nothing in it.
-  const late = {
-    contentId: null,
-    figure: 'followers',
-    at: started,
-    value: 99,
-    source: 'account',
-    fromZero: false,
-  } as const
+  const late = { ...ofFollowers, at: started, value: 99 }
   await app.database.transaction(async (tx) => {
     await analytics.recorder.record(tx, { accountId, zone: 'UTC' }, [late])
     await analytics.recorder.moveToZone(tx, accountId, 'Asia/Kathmandu')
