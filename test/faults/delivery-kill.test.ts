@@ -19,11 +19,11 @@ const TAKEN_OVER = { timeoutMs: 180_000 }
 const parsed = (raw: string) => PostalMime.parse(raw)
 
 /**
- * A node is killed after other servers have got its mail, push message and webhook, and before it gets their replies. It
+ * A node is killed after other servers have got its mails, push message and webhook, and before it gets their replies. It
  * cannot know whether they were accepted, so the next node sends each again, with the same id.
  */
 test.each(['postgres', 'redis'] as const)(
-  'a mail, a push message and a webhook of a killed node arrive, with the same ids, with jobs on %s',
+  'a mail, a report by schedule, a push message and a webhook of a killed node arrive, with the same ids, with jobs on %s',
   async (kind) => {
     const folder = await mkdtemp(join(tmpdir(), 'crier-delivery-'))
     const database = await createDatabase()
@@ -71,19 +71,32 @@ test.each(['postgres', 'redis'] as const)(
         [JSON.stringify({ type: 'billing.chargeFailed', userIds: [userId], actorId: null, data: told })],
       )
       expect((await signUp('bob')).status).toBe(201)
+      const schedule = { workspaceId, name: 'Daily', interval: 'day', recipientEmails: ['ada@example.com'] }
+      await call('POST /api/analytics/report-schedules', schedule)
+      await client.query(`update report_schedules set next_at = now() - interval '1 minute'`)
+      await client.query(`update job_schedules set next_at = now() where name = 'reports.due'`)
       const isToBob = ({ to }: { to: readonly string[] }) => to.includes('bob@example.com')
-      await waitFor(() => smtp.held.some(isToBob) && push.held.length > 0 && receiver.at('/hook').length > 0, {
+      const isReport = ({ raw }: { raw: string }) => /^Subject: Daily:/m.test(raw)
+      const hasMails = () => smtp.held.some(isToBob) && smtp.held.some(isReport)
+      await waitFor(() => hasMails() && push.held.length > 0 && receiver.at('/hook').length > 0, {
         what: 'the servers to have everything',
       })
       await first.kill()
 
       const [mailBefore, pushBefore, [hookBefore]] = [smtp.held.find(isToBob), push.held[0], receiver.at('/hook')]
+      const reportBefore = smtp.held.find(isReport)
       smtp.holds = push.holds = false
       receiver.answer('/hook', status(204))
       nodes.push(await CrierProcess.start(await mkdtemp(join(folder, 'node-')), undefined, env))
       const mailAfter = await waitFor(() => smtp.deliveries.find(isToBob), { ...TAKEN_OVER, what: 'the mail' })
       const pushAfter = await waitFor(() => push.to('phone')[0], { ...TAKEN_OVER, what: 'the push message' })
       const hookAfter = await waitFor(() => receiver.at('/hook')[1], { ...TAKEN_OVER, what: 'the webhook' })
+      const reportAfter = await waitFor(() => smtp.deliveries.find(isReport), { ...TAKEN_OVER, what: 'the report' })
+      const ids = [reportBefore, reportAfter].map(async (mail) => (await parsed(mail?.raw ?? '')).messageId)
+      expect(await ids[1]).toBe(await ids[0])
+      const statuses = async () => (await client.query('select status from report_deliveries')).rows
+      await waitFor(async () => (await statuses())[0]?.status === 'sent', { ...TAKEN_OVER, what: 'the delivery' })
+      expect([await statuses(), smtp.deliveries.filter(isReport).length]).toEqual([[{ status: 'sent' }], 1])
       const [before, after] = [await parsed(mailBefore?.raw ?? ''), await parsed(mailAfter.raw)]
       expect(before.messageId).toMatch(/^<.+@.+>$/)
       expect([after.messageId, after.text]).toEqual([before.messageId, before.text])
