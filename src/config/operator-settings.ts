@@ -11,12 +11,20 @@ import {
   optional,
   password,
   port,
+  reportDomains,
   secret,
   withDefault,
+  type ReportDomain,
 } from './setting-readers.ts'
 
 /** Settings for operators: admin port, shutdown, retention, plans, log. */
 export const operatorSettings = {
+  REPORT_DOMAINS: {
+    summary:
+      'Further domains that lead to this server, which workspaces can choose for the links in mails with reports: comma-separated, each as domain, or as domain=workspaceId for one workspace',
+    fallback: 'none (links have the domain of PUBLIC_URL)',
+    parse: withDefault(reportDomains, [] as readonly ReportDomain[]),
+  },
   ANALYTICS_SCHEDULE: {
     summary: 'Read the figures of accounts on a schedule. With 0 they are read only when users ask for it',
     fallback: '1',

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { announced, iceServers, origins, proxies } from './setting-readers.ts'
+import { announced, iceServers, origins, proxies, reportDomains } from './setting-readers.ts'
 
 test.each([
   ['203.0.113.7', { address: '203.0.113.7' }],
@@ -26,6 +26,16 @@ test('STUN and TURN servers, with and without a credential', () => {
 test('a number of proxies, or yes and no', () => {
   expect(['0', '1', '2', 'true', 'off'].map(proxies)).toEqual([0, 1, 2, 1, 0])
   for (const text of ['-1', '10', 'nginx']) expect(() => proxies(text)).toThrow('must be a number of proxies')
+})
+
+test('domains of reports, for all workspaces or for one', () => {
+  const workspaceId = '0192f5a0-0000-7000-8000-000000000001'
+  expect(reportDomains(`Reports.Acme.example, figures.example=${workspaceId}`)).toEqual([
+    { host: 'reports.acme.example' },
+    { host: 'figures.example', workspaceId },
+  ])
+  for (const text of ['https://a.example', 'a.example/x', 'a.example:8080', 'localhost', '10.0.0.1', 'a.example=acme'])
+    expect(() => reportDomains(text)).toThrow('must name domains')
 })
 
 test('origins are kept as browsers send them', () => {

@@ -122,6 +122,24 @@ export const iceServers = (value: string): readonly IceServer[] =>
     return { url: `${scheme}:${rest}`, ...(user === undefined ? {} : { user, password: password ?? '' }) }
   })
 
+/** A domain under which people outside of a workspace open its reports. */
+export interface ReportDomain {
+  readonly host: string
+  /** The only workspace that can use it. All can if absent. */
+  readonly workspaceId?: string
+}
+
+export const reportDomains = (value: string): readonly ReportDomain[] =>
+  list(value).map((entry) => {
+    const shape =
+      /^((?:[a-z\d](?:[a-z\d-]{0,61}[a-z\d])?\.)+[a-z][a-z\d-]*[a-z\d])(?:=([\da-f]{8}(?:-[\da-f]{4}){3}-[\da-f]{12}))?$/i
+    const [, host, workspaceId] = shape.exec(entry) ?? []
+    if (host === undefined) {
+      return fail('must name domains without scheme, port and path, each alone or as domain=workspaceId')
+    }
+    return { host: host.toLowerCase(), ...(workspaceId !== undefined && { workspaceId: workspaceId.toLowerCase() }) }
+  })
+
 /** A provider of sign-in beyond the well-known ones: any OpenID Connect issuer. */
 export interface OidcIssuer {
   readonly name: string

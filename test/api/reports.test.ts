@@ -8,7 +8,8 @@ import { waitFor } from '../support/wait.ts'
 
 let world: PostWorld
 const sockets = new Sockets(() => world.app)
-beforeAll(async () => void (world = await PostWorld.start('reports')))
+const DOMAINS = { REPORT_DOMAINS: 'reports.acme.example, other.example=0192f5a0-0000-7000-8000-000000000001' }
+beforeAll(async () => void (world = await PostWorld.start('reports', undefined, DOMAINS)))
 afterAll(async () => {
   sockets.end()
   await world.stop()
@@ -101,6 +102,9 @@ test('each click on the same report that is not done gets the same one, and ther
 
 test('a schedule sends one report for its time, to people who have agreed and to channels', async () => {
   const mine = await workspace('schedule')
+  const { workspaceId } = mine
+  const linkDomain = 'reports.acme.example'
+  await mine.send('PUT /api/analytics/report-branding', { body: { workspaceId, linkDomain } })
   const member = await seedUser(world.app, 'reports-reader')
   await seedMember(world.app, mine.workspaceId, member, { scopes: ['analytics:read'] })
   const channel = await mine.send('POST /api/team/{workspaceId}/channels', {
@@ -123,7 +127,9 @@ test('a schedule sends one report for its time, to people who have agreed and to
 
   const question = await world.app.outbox.newest('client@example.org', /Do you want reports/)
   const path = pathOf(question.text ?? '', 'report-mails')
-  const page = await world.app.send('GET /api/report-mails/{token}', { path })
+  expect(question.text).toContain(`http://${linkDomain}/api/report-mails/${path.token}`)
+  const headers = { Host: linkDomain }
+  const page = await world.app.send('GET /api/report-mails/{token}', { path, headers })
   expect(page.text).toContain('Yes, send them to me')
   expect((await getSchedule(mine, made._id)).recipients).toEqual(made.recipients)
   expect((await world.app.send('POST /api/report-mails/{token}', { path })).status).toBe(200)
@@ -145,7 +151,9 @@ test('a schedule sends one report for its time, to people who have agreed and to
   expect((await getSchedule(mine, made._id)).nextReportAt).toBe('2026-12-15T07:00:00.000Z')
 
   const mail = await world.app.outbox.newest('client@example.org', /^Weekly: 1 December 2026 to 7 December 2026$/)
-  const file = await world.app.send('GET /api/report-files/{token}', { path: pathOf(mail.text ?? '', 'report-files') })
+  const filePath = pathOf(mail.text ?? '', 'report-files')
+  expect(mail.text).toContain(`http://${linkDomain}/api/report-files/${filePath.token}`)
+  const file = await world.app.send('GET /api/report-files/{token}', { path: filePath, headers })
   expect(file.headers.get('content-type')).toBe('application/pdf')
   const messages = await mine.send('GET /api/team/{workspaceId}/channels/{channelId}/messages', {
     path: { workspaceId: mine.workspaceId, channelId },
@@ -156,6 +164,7 @@ test('a schedule sends one report for its time, to people who have agreed and to
 
   // One click in the mail program ends the mails. A second one changes nothing.
   const header = mail.headers.find(({ key }) => key === 'list-unsubscribe')?.value ?? ''
+  expect(header).toContain(`http://${linkDomain}/`)
   for (const _click of [1, 2]) {
     const ended = await world.app.send('POST /api/report-mails/{token}', { path: pathOf(header, 'report-mails') })
     expect(ended.status).toBe(200)
@@ -232,6 +241,14 @@ test('reports have the look of the workspace', async () => {
   const set = (body: object) => mine.send('PUT /api/analytics/report-branding', { body: { workspaceId, ...body } })
   const pale = await set({ accentColor: '#ffcc00' })
   expect(pale.body.errors).toMatchObject([{ path: '/body/accentColor', code: 'low_contrast' }])
+  // Neither a domain that the operator has not listed, nor that of another workspace.
+  for (const linkDomain of ['evil.example', 'other.example']) {
+    const refused = await set({ linkDomain })
+    expect(refused.body.errors).toMatchObject([{ path: '/body/linkDomain', code: 'unknown_domain' }])
+  }
+  for (const linkDomain of ['https://reports.acme.example', 'reports.acme.example:8080', 'reports']) {
+    expect((await set({ linkDomain })).status).toBe(400)
+  }
   expect((await set({ logoAssetId: crypto.randomUUID() })).body.errors).toMatchObject([{ code: 'not_a_picture' }])
   const logoAssetId = await mine.picture()
   const body = { logoAssetId, accentColor: '#7e22ce', companyName: 'Agency', footerText: 'Confidential' }

@@ -23,9 +23,9 @@ export class PostWorld {
     this.workspaceId = parts.workspaceId
   }
 
-  static async start(name: string, now = '2026-11-30T08:00:00Z'): Promise<PostWorld> {
+  static async start(name: string, now = '2026-11-30T08:00:00Z', env: Record<string, string> = {}): Promise<PostWorld> {
     const clock = new ManualClock(Date.parse(now))
-    const app = await startApp({ clock, jobTimes: QUICK })
+    const app = await startApp({ clock, jobTimes: QUICK, env })
     const owner = await seedUser(app, `${name}-owner`, { plan: 'business' })
     const workspaceId = await seedWorkspace(app, name, owner)
     return new PostWorld({ app, clock, owner, workspaceId })

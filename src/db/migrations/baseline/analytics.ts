@@ -134,6 +134,7 @@ export const analytics = [
       accent_color text,
       company_name text,
       website text,
+      link_domain text,
       footer_text text,
       updated_at timestamptz not null
     )`,

@@ -43,7 +43,7 @@ export function composeAnalytics(
   const content = new ContentRecords(sql, clock, watched)
   const audiences = new AccountAudiences(sql, watched)
   const printer = new ReportPrinter()
-  const branding = new ReportBranding(sql, clock, storage)
+  const branding = new ReportBranding(sql, clock, storage, config.REPORT_DOMAINS)
   const watch = new CollectionWatch(clock, jobs, config.ANALYTICS_SCHEDULE)
   return {
     services: {

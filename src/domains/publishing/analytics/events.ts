@@ -31,6 +31,7 @@ export const reportBrandingUpdated = event({
     accentColor: '#0b5cad',
     companyName: 'Acme',
     website: 'acme.example',
+    linkDomain: null,
     footerText: 'Confidential',
     updatedAt: EXAMPLE_TIME,
   },

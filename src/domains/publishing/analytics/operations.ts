@@ -210,7 +210,7 @@ export const setReportBranding = operation({
   route: 'PUT /api/analytics/report-branding',
   summary: 'Update report branding',
   description:
-    'Sets the logo, color, name, domain and footer of PDF and HTML reports, for reports that go to clients. Fields that are missing or null are removed.',
+    'Sets the logo, color, name, domain and footer of PDF and HTML reports, and the domain of links in their mails, for reports that go to clients. Fields that are missing or null are removed.',
   access: 'workspace:manage',
   workspace: from.body('workspaceId'),
   turn: true,

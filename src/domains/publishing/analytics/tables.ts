@@ -274,6 +274,7 @@ export const ReportBrandingRow = defineEntity({
     accentColor: p.text().nullable(),
     companyName: p.text().nullable(),
     website: p.text().nullable(),
+    linkDomain: p.text().nullable(),
     footerText: p.text().nullable(),
     updatedAt: timestamp(),
   },

@@ -33,9 +33,10 @@ export function composeReports(
       log.warn({ workspaceId, error }, 'schedules of reports keep their zone until their next time')
     })
   })
+  const { branding } = analytics
   const links = new ReportLinks(secret, config.PUBLIC_URL)
   const desk = new ReportDesk(foundation, analytics)
-  const recipients = new ReportRecipients(foundation, links)
+  const recipients = new ReportRecipients(foundation, { links, branding })
   return {
     services: {
       reports: {
@@ -44,7 +45,7 @@ export function composeReports(
         recipients,
         schedules: new ReportSchedules(foundation, { analytics, plans, recipients, desk }),
         maker: new ReportMaker(foundation, { analytics, workspaces }),
-        courier: new ReportCourier(foundation, { chat, workspaces, links, desk }),
+        courier: new ReportCourier(foundation, { chat, workspaces, links, desk, branding }),
       },
     },
   }

@@ -30,6 +30,7 @@ interface Parts {
   readonly workspaces: Services['workspaces']
   readonly links: ReportLinks
   readonly desk: ReportDesk
+  readonly branding: Pick<Services['analytics']['branding'], 'linkDomain'>
 }
 
 interface Attempt {
@@ -123,7 +124,8 @@ export class ReportCourier {
       findReaders(database, [row.createdBy]),
       findNames(database, [row.workspaceId]),
     ])
-    const { links } = this.#parts
+    const { branding, links } = this.#parts
+    const domain = await branding.linkDomain(row.workspaceId)
     return reportMail({
       to: email,
       texts: textsFor(reader?.language ?? 'en'),
@@ -132,8 +134,8 @@ export class ReportCourier {
       fromDay: row.fromDay,
       toDay: row.toDay,
       until: row.expiresAt.slice(0, 10),
-      url: links.url({ purpose: 'file', id }),
-      unsubscribeUrl: links.url({ purpose: 'unsubscribe', id: addressId }),
+      url: links.url({ purpose: 'file', id }, domain),
+      unsubscribeUrl: links.url({ purpose: 'unsubscribe', id: addressId }, domain),
     })
   }
 

@@ -70,7 +70,7 @@ async function token(stage: Stage, purpose: LinkPurpose): Promise<string> {
   const recipient = await reportRecipients.first(app.database, { scheduleId })
   const recipientId = recipient?.id ?? ''
   const id = purpose === 'file' ? await delivery(stage, recipientId) : recipientId
-  return app.composition.services.reports.links.url({ purpose, id }).split('/').at(-1) ?? ''
+  return app.composition.services.reports.links.url({ purpose, id }, null).split('/').at(-1) ?? ''
 }
 
 async function delivery(stage: Stage, addressId: string): Promise<string> {

@@ -20,9 +20,11 @@ export class ReportLinks {
     this.#publicUrl = publicUrl
   }
 
-  url({ id, purpose }: ReportLink): string {
+  /** @param domain of the workspace, which leads to this server. Null for that of the server */
+  url({ id, purpose }: ReportLink, domain: string | null): string {
+    const root = domain === null ? this.#publicUrl : `${new URL(this.#publicUrl).protocol}//${domain}`
     const path = purpose === 'file' ? 'report-files' : 'report-mails'
-    return `${this.#publicUrl}/api/${path}/${this.#tokens.sign(`${purpose} ${id}`)}`
+    return `${root}/api/${path}/${this.#tokens.sign(`${purpose} ${id}`)}`
   }
 
   /** Undefined if the token was not made here. */

@@ -1,5 +1,6 @@
 import type { Clock } from '../../../core/clock.ts'
 import { uuidv7 } from '../../../core/id.ts'
+import type { Services } from '../../../core/services.ts'
 import type { Sql } from '../../../core/sql.ts'
 import type { TurnRunner } from '../../../core/system-turn.ts'
 import type { Turn } from '../../../core/turn.ts'
@@ -23,14 +24,15 @@ interface Parts {
   readonly mailLimits: MailLimits
   readonly turns: TurnRunner
   readonly links: ReportLinks
+  readonly branding: Pick<Services['analytics']['branding'], 'linkDomain'>
 }
 
 /** The addresses of schedules. Only members, and people who have agreed, get reports. */
 export class ReportRecipients {
   readonly #parts: Parts
 
-  constructor({ clock, database, mailLimits, turns }: Foundation, links: ReportLinks) {
-    this.#parts = { sql: database, clock, mailLimits, turns, links }
+  constructor({ clock, database, mailLimits, turns }: Foundation, parts: Pick<Parts, 'branding' | 'links'>) {
+    this.#parts = { sql: database, clock, mailLimits, turns, ...parts }
   }
 
   /**
@@ -87,16 +89,17 @@ export class ReportRecipients {
   }
 
   async #ask(turn: Turn, schedule: ScheduleRow, { email, id }: RecipientRow, askedBy: string): Promise<void> {
-    const { links, mailLimits } = this.#parts
+    const { branding, links, mailLimits } = this.#parts
     await mailLimits.require(turn.sql, { kind: 'report', to: email, accountId: askedBy, workspaceId: turn.workspaceId })
     const [from] = await findReaders(turn.sql, [askedBy])
+    const domain = await branding.linkDomain(turn.workspaceId, turn.sql)
     const mail = reportConfirmationMail({
       to: email,
       texts: textsFor(from?.language ?? 'en'),
       from: from?.name ?? '',
       workspace: (await findNames(turn.sql, [turn.workspaceId])).get(turn.workspaceId) ?? '',
       schedule: schedule.name,
-      url: links.url({ purpose: 'confirm', id }),
+      url: links.url({ purpose: 'confirm', id }, domain),
     })
     turn.job(sendMail, { ...mail })
   }

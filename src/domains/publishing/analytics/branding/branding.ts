@@ -8,6 +8,7 @@ import { postFiles } from '../../../media/assets/index.ts'
 import { reportBrandingUpdated } from '../events.ts'
 import type { ReportBrand } from '../report/model.ts'
 import { reportBrandings, type BrandingRow } from '../tables.ts'
+import type { ReportDomain } from '../../../../config/setting-readers.ts'
 import { contrastWithWhite, LEAST_CONTRAST } from './contrast.ts'
 import type { BrandingData, BrandingInput } from './schemas.ts'
 
@@ -15,18 +16,27 @@ import type { BrandingData, BrandingInput } from './schemas.ts'
 const MOST_BYTES = 100_000
 
 type Setting = Omit<BrandingRow, 'workspaceId' | 'updatedAt'>
-const NONE: Setting = { logoAssetId: null, accentColor: null, companyName: null, website: null, footerText: null }
+const NONE: Setting = {
+  logoAssetId: null,
+  accentColor: null,
+  companyName: null,
+  website: null,
+  linkDomain: null,
+  footerText: null,
+}
 
 /** How the reports of a workspace look. */
 export class ReportBranding {
   readonly #sql: Sql
   readonly #clock: Clock
   readonly #storage: Storage
+  readonly #domains: readonly ReportDomain[]
 
-  constructor(sql: Sql, clock: Clock, storage: Storage) {
+  constructor(sql: Sql, clock: Clock, storage: Storage, domains: readonly ReportDomain[]) {
     this.#sql = sql
     this.#clock = clock
     this.#storage = storage
+    this.#domains = domains
   }
 
   async get(workspaceId: string, sql: Sql = this.#sql): Promise<BrandingData> {
@@ -38,6 +48,7 @@ export class ReportBranding {
   async set(turn: Turn, { workspaceId, ...body }: BrandingInput): Promise<BrandingData> {
     const next: Setting = { ...NONE, ...body }
     if (next.accentColor !== null) checkColor(next.accentColor)
+    if (next.linkDomain !== null && !this.#leadsHere(workspaceId, next.linkDomain)) throw unknownDomain()
     if (next.logoAssetId !== null) await this.#checkLogo(turn, next.logoAssetId)
     const row: BrandingRow = { workspaceId, ...next, updatedAt: new Date(this.#clock.now()).toISOString() }
     await reportBrandings.upsert(turn.sql, row, ['workspaceId'])
@@ -54,6 +65,12 @@ export class ReportBranding {
     return { accentColor, companyName, footerText, website, logo: logo ?? null }
   }
 
+  /** The domain of links in mails with reports. Null for that of the server, also when the setting is no longer listed. */
+  async linkDomain(workspaceId: string, sql: Sql = this.#sql): Promise<string | null> {
+    const { linkDomain } = await this.get(workspaceId, sql)
+    return linkDomain !== null && this.#leadsHere(workspaceId, linkDomain) ? linkDomain : null
+  }
+
   /** Thumbnails of assets as WebP in Base64. Assets without one are left out. */
   async thumbnails(workspaceId: string, assetIds: readonly string[]): Promise<ReadonlyMap<string, string>> {
     const refs = [...new Set(assetIds)].map((assetId) => ({ assetId }))
@@ -67,6 +84,11 @@ export class ReportBranding {
     return found
   }
 
+  /** Whether the operator has listed the domain: mails must not lead people to any domain that somebody enters. */
+  #leadsHere(workspaceId: string, domain: string): boolean {
+    return this.#domains.some(({ host, workspaceId: only }) => host === domain && (only ?? workspaceId) === workspaceId)
+  }
+
   async #checkLogo({ sql, workspaceId }: Turn, assetId: string): Promise<void> {
     const file = (await postFiles(sql, workspaceId, [{ assetId }])).get(assetId)
     if (file?.media.kind === 'image') return
@@ -74,6 +96,12 @@ export class ReportBranding {
       file === undefined ? 'must be a picture of the media library of this workspace' : 'must be a picture, not a video'
     throw ValidationFailed({ errors: [{ path: '/body/logoAssetId', code: 'not_a_picture', message }] })
   }
+}
+
+function unknownDomain() {
+  const message =
+    'does not lead to this server: its administrator has to point the domain at it and list it in REPORT_DOMAINS'
+  return ValidationFailed({ errors: [{ path: '/body/linkDomain', code: 'unknown_domain', message }] })
 }
 
 /** @throws AppError validation_failed */

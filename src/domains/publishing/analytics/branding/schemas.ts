@@ -16,6 +16,12 @@ const fields = {
     maxLength: 100,
     description: 'A domain that the cover shows, such as `acme.example`',
   }),
+  linkDomain: Type.String({
+    pattern: '^[a-z0-9-]+(\\.[a-z0-9-]+)+$',
+    maxLength: 253,
+    description:
+      'The domain of the links in mails with reports, such as `reports.acme.example`. The administrator of the server points it at the server and lists it in `REPORT_DOMAINS`. Links have the domain of the server without it, and when it is listed no more',
+  }),
   footerText: Text(1, 200, { description: 'A line at the end of each page of the PDF, and of the HTML page' }),
 }
 
@@ -26,6 +32,7 @@ export const BrandingBody = Input({
   accentColor: Type.Optional(Nullable(fields.accentColor)),
   companyName: Type.Optional(Nullable(fields.companyName)),
   website: Type.Optional(Nullable(fields.website)),
+  linkDomain: Type.Optional(Nullable(fields.linkDomain)),
   footerText: Type.Optional(Nullable(fields.footerText)),
 })
 export type BrandingInput = Static<typeof BrandingBody>
@@ -38,6 +45,7 @@ export const BrandingView = named(
     accentColor: Nullable(fields.accentColor),
     companyName: Nullable(Type.String({ description: 'Null for the name of the workspace' })),
     website: Nullable(Type.String({ description: 'The domain on the cover' })),
+    linkDomain: Nullable(Type.String({ description: 'The domain of the links in mails. Null for that of the server' })),
     footerText: Nullable(Type.String({ description: 'The line at the end of pages' })),
     updatedAt: Nullable(Type.String({ ...Timestamp, description: 'Null if it was never set' })),
   }),

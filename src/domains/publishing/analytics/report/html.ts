@@ -22,7 +22,7 @@ ${brand.logo === null ? '' : `<img class="logo" alt="Logo of ${e(from)}" src="da
 <h1>${e(from)}</h1>
 <p>${e(span)}</p>
 <p class="quiet">Compared with ${e(previousSpan)}. Days of ${e(timezone)}. Made on ${e(createdAt.slice(0, 10))}.</p>
-${brand.website === null ? '' : `<p class="quiet">${e(brand.website)}</p>`}
+${brand.website === null ? '' : `<p class="quiet"><a href="https://${e(brand.website)}">${e(brand.website)}</a></p>`}
 </header>
 <main>
 <section aria-labelledby="summary"><h2 id="summary">Summary</h2>
