@@ -2,9 +2,10 @@
  * A work process. It runs the jobs that its host sends over the IPC channel, and replies once a job has stopped completely.
  * When the host is gone, it ends together with every ffmpeg it has started.
  */
+import { spawnSync } from 'node:child_process'
 import { mkdir, rm } from 'node:fs/promises'
 import { readdirSync, rmSync, writeFileSync } from 'node:fs'
-import { setPriority } from 'node:os'
+import { constants, setPriority } from 'node:os'
 import { dirname } from 'node:path'
 import sharp from 'sharp'
 import { MediaWorkError } from '../errors.ts'
@@ -20,6 +21,9 @@ interface Services {
   readonly ffmpeg: Ffmpeg
   readonly threads: Threads
 }
+
+/** The time limit of a command that takes a few milliseconds. */
+const POLICY_MS = 2_000
 
 let services: Services | null = null
 const running = new Map<number, AbortController>()
@@ -116,6 +120,16 @@ function lowerPriority(niceness: number): void {
     }
   }
   lowerGroupPriority(niceness, 50)
+  if (niceness === constants.priority.PRIORITY_LOW) runWhenIdle()
+}
+
+/**
+ * Moves this process, its threads and its future children to the policy SCHED_IDLE. A niceness alone lets a thread that
+ * runs finish its time slice before it is preempted; these threads are preempted at once, and processes that wake up
+ * are placed on their processors as if nothing ran there. Without `chrt` (util-linux) the niceness remains.
+ */
+function runWhenIdle(): void {
+  spawnSync('chrt', ['-a', '-i', '-p', '0', String(process.pid)], { stdio: 'ignore', timeout: POLICY_MS })
 }
 
 /** Lowers the priority of the scheduler group (autogroup) of this session. Thread priorities count only within the group. */

@@ -79,6 +79,16 @@ test('starts one process per lane with the first job, and ends it when idle', as
   expect(lazy.stats().quick).toMatchObject({ done: 2, failed: 0, deaths: 0 })
 })
 
+/** sched(7). */
+const SCHED_OTHER = 0
+const SCHED_IDLE = 5
+
+/** The scheduling policy of a thread: field 41 of proc_pid_stat(5). */
+function policyOf(thread: number): number {
+  const [, rest = ''] = readFileSync(`/proc/${thread}/stat`, 'utf8').split(') ')
+  return Number(rest.split(' ')[38])
+}
+
 test('lowers the priority of its threads, its children and its scheduler group', async () => {
   const { work: polite } = useMediaWork({ niceness: 3 })
   const controller = new AbortController()
@@ -89,9 +99,17 @@ test('lowers the priority of its threads, its children and its scheduler group',
   expect(getPriority(encoder)).toBe(3)
   const group = `/proc/${encoder}/autogroup`
   if (existsSync(group)) await waitFor(() => readFileSync(group, 'utf8').includes('nice 3'), { what: 'the group' })
+  expect(policyOf(encoder)).toBe(SCHED_OTHER)
   controller.abort()
   expect(await running).toBe('cancelled')
   await expectNothingLeft()
+})
+
+test('runs only when a processor is idle, with the lowest priority', async () => {
+  const { work: polite } = useMediaWork({ niceness: 19 })
+  await polite.probe(path('small'))
+  const [pid = 0] = polite.stats().quick.pids
+  for (const thread of readdirSync(`/proc/${pid}/task`)) expect(policyOf(Number(thread))).toBe(SCHED_IDLE)
 })
 
 describe('cancels a job', () => {
