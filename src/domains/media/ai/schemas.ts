@@ -185,7 +185,9 @@ export const Transcript = named(
       { description: 'In order' },
     ),
     srt: Type.String({ description: 'Subtitles as SubRip' }),
-    vtt: Type.String({ description: 'Subtitles as WebVTT' }),
+    vtt: Type.String({
+      description: 'Subtitles as WebVTT. A comment in it names the model that recognized the speech',
+    }),
     origin: TranscriptOrigin,
     model,
   }),

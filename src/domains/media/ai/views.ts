@@ -30,7 +30,9 @@ export function jobView(row: AiJobRow, captions: readonly CaptionRow[], transcri
 
 function transcriptView({ id, segments, ...rest }: TranscriptRow): TranscriptData {
   const text = segments.map((segment) => segment.text).join('\n')
-  return { _id: id, ...rest, segments: [...segments], text, srt: toSrt(segments), vtt: toVtt(segments) }
+  // The file says it too, because it leaves the data. SubRip has no comments.
+  const note = rest.origin === 'model' ? `Speech recognized by a model: ${rest.model ?? 'unknown'}` : undefined
+  return { _id: id, ...rest, segments: [...segments], text, srt: toSrt(segments), vtt: toVtt(segments, note) }
 }
 
 export function captionView({ id, ...rest }: CaptionRow): CaptionData {

@@ -14,14 +14,15 @@ export function toSrt(segments: readonly Segment[]): string {
     .join('\n')
 }
 
-/** Subtitles as WebVTT. Speakers are voice tags. */
-export function toVtt(segments: readonly Segment[]): string {
+/** Subtitles as WebVTT. Speakers are voice tags. @param note a comment, which players do not show */
+export function toVtt(segments: readonly Segment[], note?: string): string {
   const cues = cuesOf(segments).map(({ endSeconds, speaker, startSeconds, text }) => {
     const time = `${timeOf(startSeconds, '.')} --> ${timeOf(endSeconds, '.')}`
     const voice = speaker === null ? '' : `<v ${escaped(speaker)}>`
     return `${time}\n${voice}${escaped(text)}\n`
   })
-  return ['WEBVTT\n', ...cues].join('\n')
+  const comment = note === undefined ? [] : [`NOTE ${withoutArrow(plain(note))}\n`]
+  return ['WEBVTT\n', ...comment, ...cues].join('\n')
 }
 
 /** Reads the WebVTT that ffmpeg writes of embedded subtitles. Formatting is left out. */

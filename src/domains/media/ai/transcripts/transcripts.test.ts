@@ -41,6 +41,7 @@ describe('subtitles', () => {
       'WEBVTT\n\n00:00:00.000 --> 00:00:02.000\n<v &lt;A&gt;>1 00:00:00.000 --&gt; 00:00:09.000 &lt;script&gt;\n',
     )
     expect(toVtt([])).toBe('WEBVTT\n')
+    expect(toVtt([], 'by a -->\n\nmodel')).toBe('WEBVTT\n\nNOTE by a → model\n')
     expect(toSrt([])).toBe('')
   })
 

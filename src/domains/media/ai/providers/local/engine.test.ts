@@ -40,6 +40,20 @@ test.each([
   })
 })
 
+test('a model of English only is not asked which language it hears, and refuses others', async () => {
+  const header = Buffer.alloc(8)
+  header.writeUInt32LE(0x67676d6c, 0)
+  header.writeInt32LE(51_864, 4)
+  await writeFile(model, header)
+  try {
+    expect(await heard('hello')).toMatchObject({ language: 'en' })
+    expect(await heard('hello', 'en-GB')).toMatchObject({ language: 'en' })
+    await expect(heard('hallo', 'de')).rejects.toMatchObject({ message: /English only/, retryable: false })
+  } finally {
+    await writeFile(model, 'tiny')
+  }
+})
+
 test('is ended with its job', async () => {
   const stop = new AbortController()
   const work = heard('hang', null, stop.signal)

@@ -1,5 +1,5 @@
 import { fork } from 'node:child_process'
-import { access, constants } from 'node:fs/promises'
+import { access, constants, open } from 'node:fs/promises'
 import { createRequire } from 'node:module'
 import { availableParallelism, constants as system, setPriority } from 'node:os'
 import { basename } from 'node:path'
@@ -17,6 +17,10 @@ export const ENGINE_VERSION = '1'
 const PIECE_SECONDS = 120
 /** A model that needs longer than this for one second of sound is too large for the machine. */
 const MOST_MS_PER_SECOND = 20_000
+/** The start of a model of whisper.cpp: a magic number, and the size of the vocabulary (`whisper_model_load`). */
+const MAGIC = 0x67676d6c
+/** Models of all languages have at least one token more. */
+const ENGLISH_VOCABULARY = 51_864
 const ENTRY = new URL('engine-process.ts', import.meta.url)
 
 /** What the process of the engine is asked for. */
@@ -79,12 +83,28 @@ export function localSpeech({ engine = ENGINE, model }: LocalEngine): SpeechProv
   return {
     maxSeconds: PIECE_SECONDS,
     recognize: async (piece, task, signal) => {
-      const language = task.language === null ? null : new Intl.Locale(task.language).language
+      const asked = task.language === null ? null : new Intl.Locale(task.language).language
+      // Such a model names any language when it is asked which one it hears, and makes up English words for others.
+      const language = (await knowsOnlyEnglish(model)) ? 'en' : asked
+      if (language !== asked && asked !== null) throw new ProviderError(ONLY_ENGLISH, false)
       const threads = Math.max(1, availableParallelism() - 1)
       const reply = await run({ engine, model, path: piece.path, language, threads }, piece, signal)
       if ('fault' in reply) throw fault(reply.fault)
       return recognizedIn(reply, task)
     },
+  }
+}
+
+const ONLY_ENGLISH =
+  'The speech recognition of this server knows English only. Ask for it without a language, or for English.'
+
+async function knowsOnlyEnglish(model: string): Promise<boolean> {
+  const file = await open(model)
+  try {
+    const { buffer, bytesRead } = await file.read(Buffer.alloc(8), 0, 8, 0)
+    return bytesRead === 8 && buffer.readUInt32LE(0) === MAGIC && buffer.readInt32LE(4) === ENGLISH_VOCABULARY
+  } finally {
+    await file.close()
   }
 }
 
