@@ -5,6 +5,7 @@ import { runAiJob, runTranscription } from '../../src/domains/media/ai/jobs.ts'
 import { jobs as allJobs } from '../../src/registry/jobs.ts'
 import { startApp, type App } from '../support/app.ts'
 import { beeps } from '../support/beeps.ts'
+import { PIXEL } from '../support/pixel.ts'
 import { waitFor } from '../support/wait.ts'
 import { World } from '../support/world.ts'
 
@@ -137,6 +138,19 @@ describe('captions by a model', () => {
     const query = { workspaceId: world.id('acme') }
     const saved = await world.as('ada').call('GET /api/ai/captions', { query })
     expect(saved.body.data).toHaveLength(4)
+
+    // The mark stays with the text when it becomes an alt text.
+    const file = { name: 'band.png', content: PIXEL }
+    const altText = 'We play on Friday.'
+    const added = await world.as('ada').call('POST /api/assets/upload', { body: { ...query, altText }, file })
+    expect(added.body.data).toMatchObject({ altText, altTextOrigin: { models: ['small'] } })
+    expect(added.body.data.altTextOrigin.aiJobIds).toContain(id)
+    const path = { id: added.body.data._id }
+    const edit = async (body: object) =>
+      (await world.as('ada').call('PATCH /api/assets/{id}', { path, body })).body.data.altTextOrigin
+    expect(await edit({ tags: ['live'] })).toEqual(added.body.data.altTextOrigin)
+    expect(await edit({ altText: 'Two people on a stage' })).toBeNull()
+    expect(await edit({ altText })).toMatchObject({ models: ['small'] })
   })
 
   test('fewer captions than asked for cost less', async () => {

@@ -38,6 +38,7 @@ export const media = [
       folder_id uuid references asset_folders (id) on delete set null,
       name text not null,
       alt_text text not null,
+      alt_text_origin jsonb,
       tags text[] not null,
       uploaded_by uuid not null,
       deleted_at timestamptz,

@@ -26,12 +26,13 @@ export function composeAi(
   foundation: Foundation,
   {
     analytics,
+    assets,
     ledger,
     modelTexts,
     plans,
     socialAccounts,
     workspaces,
-  }: Pick<Services, 'analytics' | 'ledger' | 'modelTexts' | 'plans' | 'socialAccounts' | 'workspaces'>,
+  }: Pick<Services, 'analytics' | 'assets' | 'ledger' | 'modelTexts' | 'plans' | 'socialAccounts' | 'workspaces'>,
 ) {
   const { clock, config, database, turns } = foundation
   const outgoing = Outgoing.of(config.ALLOW_PRIVATE_ADDRESSES)
@@ -45,6 +46,7 @@ export function composeAi(
   const captions = new CaptionWriter({ database, directory: socialAccounts.directory, past, providers })
   const written = new WrittenTexts(clock)
   modelTexts.provide(written)
+  assets.library.altTexts.provide(written)
   const requests = new AiRequests({ clock, ledger, plans, providers, spending, written })
   workspaces.service.onDelete((turn) => requests.cancelAll(turn))
   const ai = {

@@ -14,6 +14,7 @@ const asset: Static<typeof AssetView> = {
   workspaceId,
   name: 'show.mp4',
   altText: '',
+  altTextOrigin: null,
   tags: ['friday'],
   folderId,
   kind: 'video',

@@ -3,6 +3,7 @@ import type { ProbeResult } from '../../../../media/work/types.ts'
 import { DAY, type Clock } from '../../../core/clock.ts'
 import { Conflict, NotFound, ValidationFailed } from '../../../core/errors.ts'
 import { uuidv7 } from '../../../core/id.ts'
+import { Provided } from '../../../core/provided.ts'
 import { requireVersion, type IfMatch } from '../../../core/precondition.ts'
 import type { Sql } from '../../../core/sql.ts'
 import type { Turn } from '../../../core/turn.ts'
@@ -10,6 +11,7 @@ import { anyOf } from '../../../db/condition.ts'
 import { increment } from '../../../db/increment.ts'
 import { query } from '../../../db/query.ts'
 import { ACCEPTED, extensionContradicts, type Kind } from '../../../content/types.ts'
+import { originOf, type AltTextModels } from './alt-text-origin.ts'
 import type { AssetFolders } from './folders.ts'
 import { assetCreated, assetDeleted, assetUpdated } from './events.ts'
 import type { ReceivedFile } from './intake.ts'
@@ -83,6 +85,8 @@ const upsertFile = query(mediaTables, (db, { now, ...$ }: NewFile) =>
 
 /** Changes the media library, in turns of the workspace. */
 export class AssetLibrary {
+  /** What knows the texts that models wrote. */
+  readonly altTexts = new Provided<AltTextModels>('texts of models')
   readonly #clock: Clock
   readonly #folders: AssetFolders
   readonly #quota: Quota
@@ -134,6 +138,7 @@ export class AssetLibrary {
       folderId,
       name: added.name,
       altText: added.altText ?? '',
+      altTextOrigin: (await originOf(this.altTexts, turn, added.altText)) ?? null,
       tags: tagsOf(added.tags ?? []),
       uploadedBy: added.userId,
       version: 1,
@@ -196,6 +201,7 @@ export class AssetLibrary {
       {
         name: edit.name === undefined ? undefined : fileName(edit.name),
         altText: edit.altText,
+        altTextOrigin: await originOf(this.altTexts, turn, edit.altText),
         tags,
         folderId: edit.folderId,
         deletedAt: null,

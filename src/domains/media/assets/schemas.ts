@@ -12,6 +12,7 @@ import {
   type Static,
 } from '../../../core/schema.ts'
 import { KINDS } from '../../../content/types.ts'
+import { AltTextOrigin } from './alt-text-origin.ts'
 
 export const MediaState = States('MediaStatus', 'The status of a thumbnail or a rendition', {
   pending: 'Queued, or being made',
@@ -77,6 +78,7 @@ const asset = {
   workspaceId: Id,
   name: Type.String({ description: 'Display name of the file' }),
   altText: Type.String({ description: 'Alternative text for people who cannot see the file. Empty if there is none' }),
+  altTextOrigin: Type.Union([AltTextOrigin, Type.Null()], { description: 'Set if a model wrote the alt text' }),
   tags: Type.Array(Type.String(), { description: 'Tags of the asset' }),
   folderId: Nullable(Type.String({ ...Id, description: 'The folder of the asset. Null if it is in none' })),
   kind: OneOf(KINDS, { description: 'Kind of the file, detected from the content' }),

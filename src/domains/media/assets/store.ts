@@ -35,6 +35,7 @@ export const ASSET = [
   'a.folderId',
   'a.name',
   'a.altText',
+  'a.altTextOrigin',
   'a.tags',
   'a.uploadedBy',
   'a.deletedAt',

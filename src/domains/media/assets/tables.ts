@@ -6,6 +6,7 @@ import type { DatabaseOf } from '../../../db/query.ts'
 import type { Row } from '../../../db/row.ts'
 import { table } from '../../../db/table.ts'
 import { Workspace } from '../../workspace/workspaces/index.ts'
+import type { AltTextOriginData } from './alt-text-origin.ts'
 import type { ReceivedFile } from './intake.ts'
 import type { RenditionSpec } from './rendition-settings.ts'
 import type { MediaState } from './schemas.ts'
@@ -98,6 +99,8 @@ export const Asset = defineEntity({
     folderId: references(AssetFolder, { name: 'assets_folder_id_fkey', onDelete: 'set null' }).nullable(),
     name: p.text(),
     altText: p.text(),
+    /** Who wrote the alt text, if a model did. */
+    altTextOrigin: p.json<AltTextOriginData>().nullable(),
     tags: texts(),
     uploadedBy: p.uuid(),
     /** When it was moved to the bin. */

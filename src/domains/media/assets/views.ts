@@ -17,6 +17,7 @@ export class AssetViews {
       workspaceId: row.workspaceId,
       name: row.name,
       altText: row.altText,
+      altTextOrigin: row.altTextOrigin,
       tags: row.tags,
       folderId: row.folderId,
       kind: row.kind,
