@@ -5,8 +5,9 @@
  *    start of the call which publishes, as the node logs it for the user, and of the moment at which the platform has handled it. Medians
  *    of several rounds, with the CPU time of the node for a target, from its claim to its end.
  * 2. What the platform itself takes for as many calls at once, from a bare client in its own process.
- * 3. The memory of the process after 1,000 publications and more (MEMORY=10000,100000). SNAPSHOTS names a folder for heap snapshots of
- *    the node at these points.
+ * 3. The memory of the process after that many publications (MEMORY=10000,100000), which it makes as fast as it can: what is resident,
+ *    and what is alive after a full garbage collection. SNAPSHOTS names a folder for heap snapshots of the node at these points.
+ *    `STORES= MEMORY=10000,100000 npm run bench:publishing` does only that.
  *
  * One node, PostgreSQL, Redis and the platform run on this machine. STORES (postgres,redis), DUE (1000) and ROUNDS (3) set
  * the size. LOGS names a file for the output of the node. A target that is not published ends the run.
@@ -20,7 +21,9 @@ import { createLog } from '../../src/core/log.ts'
 import { openDataDirectory } from '../../src/setup/data-directory.ts'
 import { startEmbeddedPostgres } from '../../src/setup/embedded-postgres.ts'
 import { PublishingWorld } from '../faults/publishing-world.ts'
+import { freeLoopbackPort } from '../../src/setup/free-port.ts'
 import { startRedis } from '../support/redis.ts'
+import { liveBytes } from './support/live-bytes.ts'
 import { cpuSeconds, machine, median, proportionalBytes } from './support/process.ts'
 
 const DUE = Number(process.env['DUE'] ?? 1_000)
@@ -36,6 +39,8 @@ const ACCOUNTS = 100
 const STUCK_MS = 120_000
 /** Posts of one bulk request. */
 const BULK = 500
+/** Posts that are to be published at the same time. More would be late, and then be spread as after an outage. */
+const UNDER_WAY = 1_500
 const log = createLog({ level: 'silent' })
 const at = (sorted: readonly number[], share: number) => Math.round(sorted[Math.floor(sorted.length * share)] ?? 0)
 
@@ -64,17 +69,7 @@ async function round(world: PublishingWorld, accounts: readonly string[], count:
   await delay(begin - 6_000 - Date.now())
   const pid = world.nodes[0]?.pid ?? 0
   const cpu = cpuSeconds(pid)
-  const seen = { left: count, at: Date.now() }
-  for (;;) {
-    await delay(500)
-    const { rows } = await world.pool.query<{ left: number }>(
-      `select count(*)::int as left from post_targets where status in ('scheduled', 'publishing', 'unconfirmed')`,
-    )
-    const left = rows[0]?.left ?? 0
-    if (left === 0) break
-    if (left < seen.left) Object.assign(seen, { left, at: Date.now() })
-    if (Date.now() > Math.max(begin, seen.at) + STUCK_MS) throw new Error(await unpublished(world, left))
-  }
+  await published(world, begin)
   const cpuMs = ((cpuSeconds(pid) - cpu) * 1_000) / count
   await sayWhatFailed(world, begin)
   const { rows } = await world.pool.query<{ status: string; called: Date | null }>(
@@ -95,6 +90,43 @@ async function round(world: PublishingWorld, accounts: readonly string[], count:
     arrived: late(arrived.map(({ publishedAt }) => Date.parse(publishedAt))),
     cpuMs,
   }
+}
+
+/** How many targets are still to be published. */
+async function leftIn(world: PublishingWorld): Promise<number> {
+  const { rows } = await world.pool.query<{ left: number }>(
+    `select count(*)::int as left from post_targets where status in ('scheduled', 'publishing', 'unconfirmed')`,
+  )
+  return rows[0]?.left ?? 0
+}
+
+/**
+ * Waits until at most `most` targets are still to be published.
+ * @param begin when they are due @throws Error when none is published for too long
+ */
+async function published(world: PublishingWorld, begin: number, most = 0, pauseMs = 500): Promise<void> {
+  const seen = { left: Infinity, at: Date.now() }
+  for (;;) {
+    const left = await leftIn(world)
+    if (left <= most) return
+    if (left < seen.left) Object.assign(seen, { left, at: Date.now() })
+    if (Date.now() > Math.max(begin, seen.at) + STUCK_MS) throw new Error(await unpublished(world, left))
+    await delay(pauseMs)
+  }
+}
+
+/** Publishes posts as fast as the node does. */
+async function publishMany(world: PublishingWorld, accounts: readonly string[], count: number): Promise<void> {
+  for (let first = 0; first < count; first += BULK) {
+    await published(world, Date.now(), UNDER_WAY - BULK, 50)
+    const posts = Array.from({ length: Math.min(BULK, count - first) }, (_, index) => ({
+      content: `Number ${first + index} of ${count}.`,
+      publishNow: true,
+      targets: [{ accountId: accounts[(first + index) % accounts.length] }],
+    }))
+    await world.call('POST /api/posts/bulk', { body: { workspaceId: world.workspaceId, posts } })
+  }
+  await published(world, Date.now())
 }
 
 /** Lists why attempts of a round did not publish: with a platform that always answers, each has a cause on this machine. */
@@ -137,7 +169,11 @@ async function floor(world: PublishingWorld, count: number): Promise<number> {
   return performance.now() - began
 }
 
-async function withWorld<T>(store: string, work: (world: PublishingWorld) => Promise<T>): Promise<T> {
+async function withWorld<T>(
+  store: string,
+  work: (world: PublishingWorld) => Promise<T>,
+  nodeOptions: readonly string[] = [],
+): Promise<T> {
   const folder = await mkdtemp(join(tmpdir(), 'crier-bench-publishing-'))
   const directory = await openDataDirectory(folder)
   const postgres = await startEmbeddedPostgres({ dataDirectory: directory, log })
@@ -146,7 +182,7 @@ async function withWorld<T>(store: string, work: (world: PublishingWorld) => Pro
     databaseUrl: postgres.url,
     ...(redis && { redisUrl: redis.url }),
     ...(LOGS && { logFile: LOGS }),
-    ...(SNAPSHOTS && { env: { NODE_OPTIONS: `--heapsnapshot-signal=SIGUSR2 --diagnostic-dir=${SNAPSHOTS}` } }),
+    env: { NODE_OPTIONS: nodeOptions.join(' ') },
   })
   try {
     await world.node()
@@ -190,18 +226,28 @@ for (const store of STORES) {
   })
 }
 if (MEMORY.length > 0) {
-  await withWorld('redis', async (world) => {
+  const inspector = await freeLoopbackPort()
+  const options = [`--inspect=127.0.0.1:${inspector}`]
+  if (SNAPSHOTS) options.push('--heapsnapshot-signal=SIGUSR2', `--diagnostic-dir=${SNAPSHOTS}`)
+  const measure = async (world: PublishingWorld) => {
     const accounts = await accountsOf(world)
-    const bytes = () => (proportionalBytes(world.nodes[0]?.pid ?? 0) / 1_048_576).toFixed(0)
-    let published = 0
-    for (const goal of [1_000, ...MEMORY]) {
-      while (published < goal) {
-        const some = Math.min(1_000, goal - published)
-        await round(world, accounts, some)
-        published += some
-      }
-      console.log(`after ${goal} publications: ${bytes()} MB, load ${loadavg()[0]?.toFixed(1)}`)
-      if (SNAPSHOTS) process.kill(world.nodes[0]?.pid ?? 0, 'SIGUSR2')
+    const pid = world.nodes[0]?.pid ?? 0
+    console.log(`\n| publications | alive after a collection, MB | resident, MB | publications/s |\n|---|---|---|---|`)
+    let made = 0
+    for (const goal of MEMORY) {
+      const began = performance.now()
+      await publishMany(world, accounts, goal - made)
+      const perSecond = ((goal - made) / (performance.now() - began)) * 1_000
+      made = goal
+      const { rows } = await world.pool.query<{ count: number }>(
+        `select count(*)::int from post_targets where status = 'published'`,
+      )
+      if (rows[0]?.count !== goal) throw new Error(`${rows[0]?.count} of ${goal} are published`)
+      const megabytes = (bytes: number) => (bytes / 1_048_576).toFixed(0)
+      const alive = megabytes(await liveBytes(inspector))
+      console.log(`| ${goal} | ${alive} | ${megabytes(proportionalBytes(pid))} | ${perSecond.toFixed(0)} |`)
+      if (SNAPSHOTS) process.kill(pid, 'SIGUSR2')
     }
-  })
+  }
+  await withWorld('redis', measure, options)
 }

@@ -1,6 +1,6 @@
 import { residentBytes } from '../support/process.ts'
 import { ask, makeWorkspace, withSetup } from './setup.ts'
-import { liveBytes } from './live-bytes.ts'
+import { liveBytes } from '../support/live-bytes.ts'
 
 export interface IdleBench {
   readonly databaseUrl: string
