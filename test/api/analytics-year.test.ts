@@ -205,13 +205,13 @@ describe.each(PLACES.map(({ platform, zone }, index) => [zone, platform, index] 
     for (const point of points) expect(point.gap === null).toBe(point.value !== null || point.gained !== null)
   })
 
-  test.each(['saturday', 'sunday'] as const)('weeks can begin on %s', async (weekStartsOn) => {
+  test.each(['saturday', 'sunday'] as const)('weeks can begin on %s', async (calendarStartDay) => {
     const { gained, values } = expectedOf(place(), 'followers')
-    const query = { workspaceId: place().workspaceId, interval: 'week', weekStartsOn, ...SPAN }
+    const query = { workspaceId: place().workspaceId, interval: 'week', calendarStartDay, ...SPAN }
     const { data } = await read(place(), 'GET /api/analytics/followers', query)
     const [, ...points] = data.accounts[0].points as Point[]
     const starts = points.map(({ from }) => new Date(from).getUTCDay())
-    expect(new Set(starts)).toEqual(new Set([weekStartsOn === 'sunday' ? 0 : 6]))
+    expect(new Set(starts)).toEqual(new Set([calendarStartDay === 'sunday' ? 0 : 6]))
     expect(points.map(({ gained: all, value }) => [value, all])).toEqual(
       points.map(({ from, to }) => [within(values, { from, to }).at(-1) ?? null, add(within(gained, { from, to }))]),
     )
@@ -343,7 +343,7 @@ describe.each(PLACES.map(({ platform, zone }, index) => [zone, platform, index] 
     const query = { workspaceId: place().workspaceId, ...SPAN }
     const { data } = await read(place(), 'GET /api/analytics/content', query)
     const post = place().year.posts.find(({ text }) => text === data[0].text)!
-    const asked = { figure, interval: 'week', weekStartsOn: 'sunday', ...SPAN }
+    const asked = { figure, interval: 'week', calendarStartDay: 'sunday', ...SPAN }
     const found = await read(place(), 'GET /api/analytics/content/{id}/series', asked, { id: data[0]._id })
     const reports = post.reports[figure] ?? []
     const values = closes(reports, zone)

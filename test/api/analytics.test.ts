@@ -120,8 +120,8 @@ test('weeks begin on the day of the settings of the user, unless the request nam
   expect(await from()).toEqual(['01', '02', '09', '16', '23', '30'])
   await mine.send('PATCH /api/users/me/settings/ui', { body: { calendarStartDay: 'sunday' } })
   expect(await from()).toEqual(['01', '08', '15', '22', '29'])
-  expect(await from({ weekStartsOn: 'saturday' })).toEqual(['01', '07', '14', '21', '28'])
-  expect(await from({ weekStartsOn: 'monday' })).toEqual(['01', '02', '09', '16', '23', '30'])
+  expect(await from({ calendarStartDay: 'saturday' })).toEqual(['01', '07', '14', '21', '28'])
+  expect(await from({ calendarStartDay: 'monday' })).toEqual(['01', '02', '09', '16', '23', '30'])
   expect(await from({ interval: 'month' })).toEqual(['01'])
 })
 

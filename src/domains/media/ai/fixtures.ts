@@ -8,8 +8,11 @@ import {
   type Rows,
   type Stage,
 } from '../../../../test/support/stage.ts'
+import { uuidv7 } from '../../../core/id.ts'
+import { aiSettingsOf } from '../../workspace/workspaces/index.ts'
 import { asset } from '../assets/fixtures.ts'
 import type * as operations from './operations.ts'
+import { aiJobs } from './tables.ts'
 
 export const rows: Rows = { ai_jobs: aiJob }
 
@@ -36,11 +39,46 @@ export const fixtures: Fixtures<typeof operations> = {
   deriveStyle: async () => ({ error: 'not_enough_posts' }),
 }
 
+/** A queued job, as a row: one that was asked for over the API may have ended before the next request. */
 async function aiJob(stage: Stage): Promise<string> {
-  const body = { ...inWorkspace(stage), text: `${newName('post')}. We talk about the tour.`, variantCount: 1 }
-  const reply = await stage.app.send('POST /api/ai/captions', { apiKey: stage.owner.apiKey, body })
-  if (reply.status !== 202) throw new Error(`an AI job for a fixture: ${reply.text}`)
-  return reply.body.data._id
+  const { database, clock, composition } = stage.app
+  const { id: payerId } = stage.owner
+  const now = clock.now()
+  const at = new Date(now)
+  const id = uuidv7(now)
+  const reserved = { userId: payerId, amount: 1, reference: `ai:caption:${id}` }
+  const { credits } = composition.services.ledger
+  const reservation = await database.transaction((sql) => credits.reserve(sql, reserved))
+  await aiJobs.insert(database, {
+    id,
+    workspaceId: stage.workspaceId,
+    kind: 'caption',
+    state: 'queued',
+    progress: 0,
+    assetId: null,
+    request: {
+      text: `${newName('post')}. We talk about the tour.`,
+      platforms: [],
+      variantCount: 1,
+      settings: await aiSettingsOf(database, stage.workspaceId),
+    },
+    provider: 'built_in',
+    model: null,
+    jobId: uuidv7(now),
+    payerId,
+    reservationId: reservation._id,
+    creditsReserved: 1,
+    creditsUsed: null,
+    style: null,
+    analysis: null,
+    ignoredSettings: [],
+    error: null,
+    createdBy: payerId,
+    finishedAt: null,
+    createdAt: at,
+    updatedAt: at,
+  })
+  return id
 }
 
 async function withProvider(stage: Stage): Promise<Prepared> {

@@ -35,7 +35,7 @@ export const intervalField = {
       description: 'Days, weeks or months. The first and the last one are cut where the span begins and ends',
     }),
   ),
-  weekStartsOn: Type.Optional(
+  calendarStartDay: Type.Optional(
     OneOf(WEEK_STARTS, {
       description: 'The first day of weeks. By default `calendarStartDay` of your settings, which is Monday if not set',
     }),

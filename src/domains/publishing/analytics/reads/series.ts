@@ -140,8 +140,9 @@ export class AnalyticsTimeSeries {
   }
 
   /** Where weeks begin: as the request says, or the settings of the user. In reports, which have many readers, on Monday. */
-  async #weekStart({ weekStartsOn }: { readonly weekStartsOn?: WeekStart }, userId?: string): Promise<WeekStart> {
-    if (weekStartsOn !== undefined || userId === undefined) return weekStartsOn ?? 'monday'
+  async #weekStart(query: { readonly calendarStartDay?: WeekStart }, userId?: string): Promise<WeekStart> {
+    if (query.calendarStartDay !== undefined) return query.calendarStartDay
+    if (userId === undefined) return 'monday'
     const [reader] = await findReaders(this.#sql, [userId])
     return reader?.ui.calendarStartDay ?? 'monday'
   }
