@@ -36,10 +36,15 @@ const POSTS_OF = (platform: string) => (platform === 'tiktok' ? 14 : 40)
 /** YouTube takes 100 uploads a day of all accounts of an app. Later posts do without it. */
 const MOST_OF: Readonly<Record<string, number>> = { youtube: 90 }
 const publishers = PLATFORMS.filter(({ publishing }) => publishing !== undefined).map(({ key }) => key)
-const POSTS = Math.ceil(TARGETS / publishers.length)
-const postsOf = (platform: string) => Math.min(POSTS, MOST_OF[platform] ?? POSTS)
-/** How many targets there are. */
-const EXPECTED = publishers.reduce((sum, platform) => sum + postsOf(platform), 0)
+/** How many posts each platform gets, with `most` for those without a limit. */
+const postsFor = (platform: string, most: number) => Math.min(most, MOST_OF[platform] ?? most)
+const targetsFor = (most: number) => publishers.reduce((sum, platform) => sum + postsFor(platform, most), 0)
+let most = Math.ceil(TARGETS / publishers.length)
+while (targetsFor(most) < TARGETS) most += 1
+const POSTS = most
+const postsOf = (platform: string) => postsFor(platform, POSTS)
+/** How many targets there are: at least TARGETS. */
+const EXPECTED = targetsFor(POSTS)
 
 const FAULTS: readonly Omit<Fault, 'path' | 'times'>[] = [
   { kind: 'refuse' },
