@@ -38,7 +38,8 @@ const StoredEvent = defineEntity({
     workspaceId: p.uuid().primary(),
     seq: p.bigint('number').primary(),
     type: p.text(),
-    data: p.json<unknown>(),
+    // Written with each turn and read as a whole, so it is not parsed into jsonb.
+    data: p.json<unknown>().columnType('json'),
     at: timestamp(),
     channelId: p.uuid().nullable(),
     userId: p.uuid().nullable(),

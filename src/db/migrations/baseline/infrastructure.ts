@@ -18,7 +18,7 @@ export const infrastructure = [
       workspace_id uuid not null,
       seq bigint not null,
       type text not null,
-      data jsonb not null,
+      data json not null,
       at timestamptz not null,
       channel_id uuid,
       user_id uuid,
