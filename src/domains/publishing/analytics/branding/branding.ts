@@ -9,7 +9,6 @@ import { reportBrandingUpdated } from '../events.ts'
 import type { ReportBrand } from '../report/model.ts'
 import { reportBrandings, type BrandingRow } from '../tables.ts'
 import type { ReportDomain } from '../../../../config/setting-readers.ts'
-import { contrastWithWhite, LEAST_CONTRAST } from './contrast.ts'
 import type { BrandingData, BrandingInput } from './schemas.ts'
 
 /** Pictures are made small by the media library. A larger one is left out. */
@@ -47,7 +46,6 @@ export class ReportBranding {
   /** Replaces all settings; absent ones are removed. @throws AppError validation_failed */
   async set(turn: Turn, { workspaceId, ...body }: BrandingInput): Promise<BrandingData> {
     const next: Setting = { ...NONE, ...body }
-    if (next.accentColor !== null) checkColor(next.accentColor)
     if (next.linkDomain !== null && !this.#leadsHere(workspaceId, next.linkDomain)) throw unknownDomain()
     if (next.logoAssetId !== null) await this.#checkLogo(turn, next.logoAssetId)
     const row: BrandingRow = { workspaceId, ...next, updatedAt: new Date(this.#clock.now()).toISOString() }
@@ -102,12 +100,4 @@ function unknownDomain() {
   const message =
     'does not lead to this server: its administrator has to point the domain at it and list it in REPORT_DOMAINS'
   return ValidationFailed({ errors: [{ path: '/body/linkDomain', code: 'unknown_domain', message }] })
-}
-
-/** @throws AppError validation_failed */
-function checkColor(color: string): void {
-  const contrast = contrastWithWhite(color)
-  if (contrast >= LEAST_CONTRAST) return
-  const message = `has a contrast of ${contrast.toFixed(1)} to 1 with white, and needs at least ${LEAST_CONTRAST} to 1: choose a darker colour`
-  throw ValidationFailed({ errors: [{ path: '/body/accentColor', code: 'low_contrast', message }] })
 }

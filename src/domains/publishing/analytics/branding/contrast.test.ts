@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { contrastWithWhite } from './contrast.ts'
+import { accentColors, contrastWithWhite } from './contrast.ts'
 
 test.each([
   ['#000000', 21],
@@ -10,4 +10,27 @@ test.each([
   ['#ff0000', 4],
 ])('%s has a contrast of %d with white', (colour, contrast) => {
   expect(contrastWithWhite(colour)).toBeCloseTo(contrast, 2)
+})
+
+test.each([
+  // Readable colours stay as they are, light ones get darker, and greys stay grey.
+  ['#0b5cad', '#0b5cad', '#ffffff'],
+  ['#767676', '#767676', '#000000'],
+  ['#1f2937', '#1f2937', '#ffffff'],
+  ['#ffee00', '#817800', '#000000'],
+  ['#ffffff', '#767676', '#000000'],
+  [null, '#0b5cad', '#ffffff'],
+])('text of the accent %s is %s, and text upon it %s', (chosen, text, upon) => {
+  expect(accentColors(chosen)).toEqual({ accent: chosen ?? '#0b5cad', text, upon })
+})
+
+test('each accent gives readable text', () => {
+  const steps = ['00', '33', '66', '99', 'cc', 'ff']
+  const colours = steps.flatMap((red) => steps.flatMap((green) => steps.map((blue) => `#${red}${green}${blue}`)))
+  for (const colour of colours) {
+    const { text, upon } = accentColors(colour)
+    expect(contrastWithWhite(text), colour).toBeGreaterThanOrEqual(4.5)
+    const withWhite = contrastWithWhite(colour)
+    expect(upon === '#ffffff' ? withWhite : 21 / withWhite, colour).toBeGreaterThanOrEqual(4.5)
+  }
 })

@@ -1,14 +1,61 @@
 /** WCAG 2.2, success criterion 1.4.3: the least contrast of text. */
-export const LEAST_CONTRAST = 4.5
+const LEAST_CONTRAST = 4.5
+const DEFAULT_ACCENT = '#0b5cad'
+/** Parts of the way to black. A step is too small to be seen. */
+const STEPS = 256
+
+/** The colours of a report, as `#rrggbb`. */
+export interface AccentColors {
+  /** For surfaces and lines. */
+  readonly accent: string
+  /** The same hue for text on white, dark enough to be read. */
+  readonly text: string
+  /** Text upon a surface: black or white. */
+  readonly upon: string
+}
+
+/** @param chosen what the workspace has set */
+export function accentColors(chosen: string | null): AccentColors {
+  const accent = /^#[\da-f]{6}$/i.test(chosen ?? '') ? `${chosen}` : DEFAULT_ACCENT
+  return { accent, text: readable(accent), upon: readableUpon(accent) }
+}
 
 /**
  * The contrast of a colour with white, from 1 to 21 (WCAG 2.2, “contrast ratio”).
  * @param colour `#rrggbb`
  */
 export function contrastWithWhite(colour: string): number {
-  const [red = 0, green = 0, blue = 0] = [1, 3, 5].map((start) => {
-    const part = Number.parseInt(colour.slice(start, start + 2), 16) / 255
+  return 1.05 / (luminance(colour) + 0.05)
+}
+
+/** The lightest shade between the colour and black that can be read on white. */
+function readable(colour: string): string {
+  for (let step = STEPS; step > 0; step -= 1) {
+    const shade = darkened(colour, step / STEPS)
+    if (contrastWithWhite(shade) >= LEAST_CONTRAST) return shade
+  }
+  return '#000000'
+}
+
+/** The better one always has a contrast of at least 4.58. */
+function readableUpon(colour: string): string {
+  const contrastWithBlack = (luminance(colour) + 0.05) / 0.05
+  return contrastWithWhite(colour) >= contrastWithBlack ? '#ffffff' : '#000000'
+}
+
+function darkened(colour: string, share: number): string {
+  const parts = channels(colour).map((part) => Math.floor(part * share))
+  return `#${parts.map((part) => part.toString(16).padStart(2, '0')).join('')}`
+}
+
+function luminance(colour: string): number {
+  const [red = 0, green = 0, blue = 0] = channels(colour).map((channel) => {
+    const part = channel / 255
     return part <= 0.04045 ? part / 12.92 : ((part + 0.055) / 1.055) ** 2.4
   })
-  return 1.05 / (0.2126 * red + 0.7152 * green + 0.0722 * blue + 0.05)
+  return 0.2126 * red + 0.7152 * green + 0.0722 * blue
+}
+
+function channels(colour: string): number[] {
+  return [1, 3, 5].map((start) => Number.parseInt(colour.slice(start, start + 2), 16))
 }

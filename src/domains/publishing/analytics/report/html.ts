@@ -1,24 +1,26 @@
 import { escapeHtml as e } from '../../../../core/html.ts'
+import { accentColors } from '../branding/contrast.ts'
 import { chartSvg } from './charts.ts'
-import type { ReportBrand, ReportChart, ReportModel, ReportPost, ReportTable } from './model.ts'
+import type { ReportChart, ReportModel, ReportPost, ReportTable } from './model.ts'
 
 /** The report as one file without scripts and without addresses of other files. */
 export function reportHtml(model: ReportModel): string {
   const { brand, charts, createdAt, gaps, method, posts, previousSpan, sentences, span, tables, timezone, title } =
     model
   const from = brand.companyName ?? model.workspace
+  const { accent, text, upon } = accentColors(brand.accentColor)
   return `<!doctype html>
 <html lang="en">
 <head>
 <meta charset="utf-8">
 <meta name="viewport" content="width=device-width, initial-scale=1">
 <title>${e(`${title}: ${from}, ${span}`)}</title>
-<style>${STYLE.replaceAll(ACCENT, accentOf(brand))}</style>
+<style>:root{--accent:${accent};--accent-text:${text};--upon-accent:${upon}}${STYLE}</style>
 </head>
 <body>
 <header>
 ${brand.logo === null ? '' : `<img class="logo" alt="Logo of ${e(from)}" src="data:image/webp;base64,${e(brand.logo)}">`}
-<p class="kind">${e(title)}</p>
+<p class="kind"><span>${e(title)}</span></p>
 <h1>${e(from)}</h1>
 <p>${e(span)}</p>
 <p class="quiet">Compared with ${e(previousSpan)}. Days of ${e(timezone)}. Made on ${e(createdAt.slice(0, 10))}.</p>
@@ -77,22 +79,17 @@ function postHtml({ figures, picture, published, text, url, where }: ReportPost)
   return `<li>${image}<p>${isSafe ? `<a href="${e(url)}">${shown}</a>` : shown}</p><p class="quiet">${e(where)}, ${e(published)}. ${e(figures)}</p></li>`
 }
 
-/** The colour of titles and links. Reports can have another one. */
-const ACCENT = '#0b5cad'
-const accentOf = ({ accentColor }: ReportBrand) =>
-  /^#[\da-f]{6}$/i.test(accentColor ?? '') ? `${accentColor}` : ACCENT
-
 const STYLE = `
 :root{color-scheme:light;font:1rem/1.55 Georgia,serif;color:#1f2937;background:#fff}
 body{max-width:46rem;margin:0 auto;padding:1.5rem 1rem 4rem}
-header{border-bottom:3px solid #0b5cad;padding:2rem 0 1.5rem;margin-bottom:1.5rem}
+header{border-bottom:3px solid var(--accent);padding:2rem 0 1.5rem;margin-bottom:1.5rem}
 h1{font-size:2.2rem;line-height:1.15;margin:.2rem 0 .6rem}h2{font-size:1.3rem;margin:2.2rem 0 .6rem}
-p{margin:.3rem 0}.kind{color:#0b5cad;font-weight:bold}.quiet{color:#4b5563;font-size:.92rem}
-figure{margin:0;overflow-x:auto}svg{width:100%;min-width:34rem;height:auto}a{color:#0b5cad}
+p{margin:.3rem 0}.kind{font-weight:bold}.kind span{background:var(--accent);color:var(--upon-accent);padding:.15rem .6rem;border-radius:.2rem;print-color-adjust:exact;-webkit-print-color-adjust:exact}.quiet{color:#4b5563;font-size:.92rem}
+figure{margin:0;overflow-x:auto}svg{width:100%;min-width:34rem;height:auto}a{color:var(--accent-text)}
 .scroll{overflow-x:auto}table{border-collapse:collapse;width:100%;font-size:.92rem}
 th,td{padding:.35rem .6rem;border-bottom:1px solid #d1d5db;text-align:right;white-space:nowrap;font-variant-numeric:tabular-nums}
 tbody th:first-child{white-space:normal}th:first-child{text-align:left}thead th{border-bottom:2px solid #4b5563}
-dt{font-weight:bold;margin-top:.6rem}dd{margin:0}summary{cursor:pointer;padding:.4rem 0;color:#0b5cad}
+dt{font-weight:bold;margin-top:.6rem}dd{margin:0}summary{cursor:pointer;padding:.4rem 0;color:var(--accent-text)}
 li{margin:.8rem 0}li::after{content:"";display:block;clear:both}li img{float:right;width:5rem;height:auto;margin-left:1rem}.logo{max-width:10rem;max-height:5rem}
 footer{border-top:1px solid #d1d5db;margin-top:2rem;padding-top:1rem}
 @media print{svg{min-width:0}body{max-width:none;padding:0}section{break-inside:avoid}details:not([open]){display:none}}

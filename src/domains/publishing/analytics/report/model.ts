@@ -18,7 +18,7 @@ export interface ReportModel {
 
 /** How the report looks. Null: the look of Crier. */
 export interface ReportBrand {
-  /** `#rrggbb`, readable on white. */
+  /** `#rrggbb`. Can be too light for text. */
   readonly accentColor: string | null
   /** Shown instead of the name of the workspace. */
   readonly companyName: string | null

@@ -91,7 +91,7 @@ test('a report has the look of its workspace, in both forms', async () => {
   const branded: ReportModel = { ...model, brand, posts: model.posts.map((post) => ({ ...post, picture: PIXEL })) }
   const html = reportHtml(branded)
   expect(html).toContain('<h1>Agency &amp; Co</h1>')
-  expect(html).toContain('color:#7e22ce')
+  expect(html).toContain('--accent:#7e22ce;--accent-text:#7e22ce;--upon-accent:#ffffff')
   expect(html).toContain('For &lt;Acme&gt; only')
   expect(html.match(/<img [^>]*src="data:image\/webp;base64,/g)).toHaveLength(2)
   expect(html).not.toContain('Engines')

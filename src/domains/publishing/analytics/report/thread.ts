@@ -1,5 +1,6 @@
 import { readFileSync } from 'node:fs'
 import { NodeCompiler } from '@myriaddreamin/typst-ts-node-compiler'
+import { accentColors } from '../branding/contrast.ts'
 import { chartSvg } from './charts.ts'
 import type { ReportModel } from './model.ts'
 
@@ -29,7 +30,7 @@ export function reportPdf(model: ReportModel): Buffer {
   const view = {
     ...model,
     charts,
-    brand: { ...model.brand, logo: bytesOf(model.brand.logo) },
+    brand: { ...model.brand, colors: accentColors(model.brand.accentColor), logo: bytesOf(model.brand.logo) },
     posts: model.posts.map((post) => ({ ...post, picture: bytesOf(post.picture) })),
   }
   const source = { mainFileContent: TEMPLATE, inputs: { view: JSON.stringify(view) } }
