@@ -124,16 +124,37 @@ describe('a text of a model', () => {
     expect(await problems(soon(), inSession)).toEqual(accepted)
   })
 
-  test.each(['title', 'firstComment', 'thread', 'override'])('is found in the field %s', async (field) => {
+  test.each([
+    'title',
+    'firstComment',
+    'thread',
+    'override',
+    'media',
+    'media of the thread',
+    'media of the override',
+    'asset',
+    'options',
+  ])('is found in the field %s', async (field) => {
+    const assetId = await world.picture()
+    if (field === 'asset') {
+      const renamed = await world.send('PATCH /api/assets/{id}', { path: { id: assetId }, body: { altText: WRITTEN } })
+      expect(expectStatus(renamed, 200).data.altTextOrigin).toEqual(mark())
+    }
+    const media = [{ assetId, altText: WRITTEN }]
     const more = {
       title: { title: WRITTEN },
       firstComment: { firstComment: WRITTEN },
       thread: { thread: [{ content: WRITTEN }] },
       override: { targets: [{ accountId, override: { content: WRITTEN } }] },
+      media: { media },
+      'media of the thread': { thread: [{ content: 'More', media }] },
+      'media of the override': { targets: [{ accountId, override: { media } }] },
+      asset: { media: [assetId] },
+      options: { targets: [{ accountId, override: { options: { spoiler_text: WRITTEN } } }] },
     }[field]
-    expect(expectStatus(await byKey('Our own words', { draft: true, ...more }), 201).data.textOrigin).toMatchObject(
-      mark(),
-    )
+    const draft = await byKey('Our own words', { draft: true, ...more })
+    expect(expectStatus(draft, 201).data.textOrigin).toMatchObject(mark())
+    expect(await world.on(idOf(draft), 'publish')).toMatchObject(refusal)
   })
 
   test.each([

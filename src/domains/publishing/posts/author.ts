@@ -166,7 +166,7 @@ export class PostAuthor {
       occurrence: origin.series?.occurrence ?? null,
       ideaId: origin.ideaId ?? null,
       approval: null,
-      textOrigin: await this.#origins.of(turn, body, untimed),
+      textOrigin: await this.#origins.of(turn, body, untimed, resources.files),
       version: 1,
       createdBy: origin.userId,
       deletedAt: null,
@@ -295,7 +295,7 @@ export class PostAuthor {
     const edited: PostFacts = {
       ...post,
       body,
-      textOrigin: await this.#origins.after(turn, before, body, wanted),
+      textOrigin: await this.#origins.after(turn, before, body, wanted, resources.files),
       labels: input.labels ?? post.labels,
       lateMinutes,
       ...timesOf(time),

@@ -101,7 +101,7 @@ export class PostValidation {
       report(error)
     }
     try {
-      await origins.requireReleased(scope, [body], untimed)
+      await origins.requireReleased(scope, [body], untimed, resources.files)
     } catch (error) {
       report(error)
     }

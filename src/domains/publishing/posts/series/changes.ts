@@ -75,7 +75,7 @@ export class SeriesChanges {
       resources,
     )
     const at = new Date(now).toISOString()
-    const textRelease = await origins.releaseAfter(turn, row, template, at)
+    const textRelease = await origins.releaseAfter(turn, row, template, resources.files, at)
     const changes = { ...rule, template, textRelease, ...cutBefore(dates, row, first) }
     const next: SeriesRow = isSplit ? { ...row, ...changes, id: uuidv7(now), version: 1 } : { ...row, ...changes }
     if (isSplit) Object.assign(next, { createdAt: at, updatedAt: at, missedCount: 0, problem: null, dueAt: at })

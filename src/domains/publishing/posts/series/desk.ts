@@ -93,10 +93,11 @@ export class SeriesDesk {
     const variations = variationsOf(recurrence.variations ?? [])
     const template = { body: bodyOf(input), variations, targets, labels: [], lateMinutes: 0 }
     try {
-      requirePublishable(checks, template, await resourcesOf({ sql, workspaceId }, checks, template))
+      const resources = await resourcesOf({ sql, workspaceId }, checks, template)
+      requirePublishable(checks, template, resources)
       await this.#requireRoom(sql, workspaceId)
       const scope = { ...dryScope(sql, workspaceId), caller }
-      await origins.releaseFor(scope, template, new Date(clock.now()).toISOString())
+      await origins.releaseFor(scope, template, resources.files, new Date(clock.now()).toISOString())
     } catch (error) {
       if (!(error instanceof AppError)) throw error
       return { ...checked, isValid: false, problems: [problemOf(error)] }
@@ -198,7 +199,7 @@ export class SeriesDesk {
       startsFrom: null,
       endsBefore: null,
       template,
-      textRelease: await origins.releaseFor(turn, template, at),
+      textRelease: await origins.releaseFor(turn, template, resources.files, at),
       madeUntil: localTime,
       madeCount: 1,
       missedCount: 0,

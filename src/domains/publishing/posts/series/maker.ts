@@ -71,7 +71,10 @@ export class OccurrenceMaker {
     const { template } = row
     const body = bodyAt(template, number)
     const time = timeOfOccurrence(occurrence)
-    const origin = await this.#origins.of(turn, body, template.targets)
+    const overrides = template.targets.map(({ override }) => override)
+    const ids = template.targets.map(({ accountId }) => accountId)
+    const resources = await this.#checks.load(turn.sql, row.workspaceId, { ids, refs: allRefs(body, overrides) })
+    const origin = await this.#origins.of(turn, body, template.targets, resources.files)
     const post: PostFacts = {
       id: uuidv7(now),
       workspaceId: row.workspaceId,
@@ -91,9 +94,6 @@ export class OccurrenceMaker {
       createdAt: at,
       updatedAt: at,
     }
-    const overrides = template.targets.map(({ override }) => override)
-    const ids = template.targets.map(({ accountId }) => accountId)
-    const resources = await this.#checks.load(turn.sql, row.workspaceId, { ids, refs: allRefs(body, overrides) })
     const targets: TargetRow[] = []
     for (const [position, { accountId, override, platform }] of template.targets.entries()) {
       const wanted = { accountId, override, time, ownTime: false }

@@ -2,6 +2,8 @@ import type { Provided } from '../../../../core/provided.ts'
 import type { Turn } from '../../../../core/turn.ts'
 import type { ApprovalGate } from '../approval/gate.ts'
 import type { DecisionScope, PlanningScope } from '../planning-scope.ts'
+import { refKey, type PostFile } from '../../../media/assets/index.ts'
+import { refsIn } from '../content.ts'
 import type { PostBody, TargetOverride } from '../schemas.ts'
 import type { LoadedPost } from '../store.ts'
 import type { ModelTexts } from './model-texts.ts'
@@ -11,6 +13,8 @@ import { isPerson, released, requireRelease, type TextRelease } from './release.
 import type { PostTextOriginData } from './schemas.ts'
 
 type Wanted = readonly { readonly override: TargetOverride | null }[]
+/** The files of a post, whose alt texts are published where the post has none. */
+type Files = ReadonlyMap<string, PostFile>
 
 /** Marks posts whose texts a model wrote. */
 export class TextOrigins {
@@ -23,18 +27,18 @@ export class TextOrigins {
   }
 
   /** The mark of a content, which nobody has released yet. Null if no model wrote text of it. */
-  async of(scope: PlanningScope, body: PostBody, wanted: Wanted): Promise<PostTextOriginData | null> {
-    const found = await this.#models.get().find(scope, textsOf(body, wanted))
+  async of(scope: PlanningScope, body: PostBody, wanted: Wanted, files: Files): Promise<PostTextOriginData | null> {
+    const found = await this.#models.get().find(scope, textsOf(body, wanted, files))
     return found === undefined ? null : { ...found, release: null, releasedBy: null, releasedAt: null }
   }
 
   /** The mark after a change. A decision of a person holds as long as the texts stay the same. */
-  async after(turn: Turn, { post, targets }: LoadedPost, body: PostBody, wanted: Wanted) {
-    const old = new Set(textsOf(post.body, targets))
-    const texts = textsOf(body, wanted)
+  async after(turn: Turn, { post, targets }: LoadedPost, body: PostBody, wanted: Wanted, files: Files) {
+    const old = new Set(textsOf(post.body, targets, files))
+    const texts = textsOf(body, wanted, files)
     const isNew = texts.some((text) => !old.has(text))
     if (!isNew && texts.length === old.size) return post.textOrigin
-    const origin = await this.of(turn, body, wanted)
+    const origin = await this.of(turn, body, wanted, files)
     if (isNew || origin === null || post.textOrigin === null) return origin
     const { release, releasedAt, releasedBy } = post.textOrigin
     return { ...origin, release, releasedBy, releasedAt }
@@ -54,9 +58,14 @@ export class TextOrigins {
    * What is decided for the posts of a series, which are made later, when it begins or gets another content.
    * @throws AppError model_text_not_released, unless its posts go into review
    */
-  async releaseFor(scope: DecisionScope, template: SeriesTemplate, at: string): Promise<TextRelease | null> {
+  async releaseFor(
+    scope: DecisionScope,
+    template: SeriesTemplate,
+    files: Files,
+    at: string,
+  ): Promise<TextRelease | null> {
     if (isPerson(scope)) return { release: 'person', releasedBy: scope.caller?.userId ?? null, releasedAt: at }
-    await this.requireReleased(scope, bodiesOf(template), template.targets)
+    await this.requireReleased(scope, bodiesOf(template), template.targets, files)
     return null
   }
 
@@ -64,29 +73,52 @@ export class TextOrigins {
    * Refuses contents that the caller cannot schedule.
    * @throws AppError model_text_not_released for an API key, unless its posts go into review
    */
-  async requireReleased(scope: DecisionScope, bodies: readonly PostBody[], wanted: Wanted): Promise<void> {
+  async requireReleased(
+    scope: DecisionScope,
+    bodies: readonly PostBody[],
+    wanted: Wanted,
+    files: Files,
+  ): Promise<void> {
     if (isPerson(scope) || (await this.#approvals.get().applies(scope))) return
-    for (const body of bodies) await requireRelease(scope, await this.of(scope, body, wanted))
+    for (const body of bodies) await requireRelease(scope, await this.of(scope, body, wanted, files))
   }
 
   /** The same for a change. @throws AppError model_text_not_released */
-  async releaseAfter(turn: Turn, row: SeriesRow, template: SeriesTemplate, at: string): Promise<TextRelease | null> {
-    const old = new Set(textsIn(row.template))
-    const isSame = textsIn(template).every((text) => old.has(text))
-    return isSame && row.textRelease !== null ? row.textRelease : this.releaseFor(turn, template, at)
+  async releaseAfter(
+    turn: Turn,
+    row: SeriesRow,
+    template: SeriesTemplate,
+    files: Files,
+    at: string,
+  ): Promise<TextRelease | null> {
+    const old = new Set(textsIn(row.template, files))
+    const isSame = textsIn(template, files).every((text) => old.has(text))
+    return isSame && row.textRelease !== null ? row.textRelease : this.releaseFor(turn, template, files, at)
   }
 }
 
 /** Everything that a series publishes as text. */
-const textsIn = (template: SeriesTemplate) => bodiesOf(template).flatMap((body) => textsOf(body, template.targets))
+const textsIn = (template: SeriesTemplate, files: Files) =>
+  bodiesOf(template).flatMap((body) => textsOf(body, template.targets, files))
 
 /** Everything that a post publishes as text. */
-function textsOf(body: PostBody, wanted: Wanted): string[] {
+function textsOf(body: PostBody, wanted: Wanted, files: Files): string[] {
   const texts = [body, ...wanted.map(({ override }) => override)].flatMap((part) => [
     part?.content,
     part?.title,
     part?.firstComment,
     ...(part?.thread ?? []).map(({ content }) => content),
+    ...(part?.tags ?? []),
+    ...[...refsIn({ media: part?.media ?? [], thread: part?.thread ?? [] })].map(
+      (ref) => ref.altText ?? files.get(refKey(ref))?.media.altText,
+    ),
   ])
-  return [...new Set(texts.filter((text) => text != null && text !== ''))] as string[]
+  const options = wanted.flatMap(({ override }) => textsInOptions(override?.options))
+  return [...new Set([...texts, ...options].filter((text) => text != null && text !== ''))] as string[]
+}
+
+/** Texts of any depth, such as the question of a poll. */
+function textsInOptions(value: unknown): string[] {
+  if (typeof value === 'string') return [value]
+  return typeof value === 'object' && value !== null ? Object.values(value).flatMap(textsInOptions) : []
 }
