@@ -110,6 +110,30 @@ test('a platform that does not answer leaves a gap with the reason, which ends w
   expect((await get(mine, 'report-data')).data.accounts[0].gap).toBeNull()
 })
 
+test('report data says since when each figure is reported, and names a request that returns it', async () => {
+  const { accountId, mine } = await workspace('catalogue')
+  await readNow(mine)
+  world.clock.advance(DAY)
+  const post = await mine.create({ content: 'the first one', targets: [{ accountId }], publishNow: true })
+  await mine.ended(post._id, 'published')
+  await readNow(mine)
+  const { data } = await get(mine, 'report-data')
+  const [{ figures, startedAt }] = data.accounts
+  const since = Object.fromEntries(figures.map((one: { figure: string; since: string }) => [one.figure, one.since]))
+  expect(since).toMatchObject({ followers: startedAt, views: null })
+  expect(Date.parse(since['likes'])).toBeGreaterThan(Date.parse(startedAt))
+  expect(Date.parse(since['likes'])).toBeLessThan(world.clock.now())
+  const examples: string[] = [...data.figures, ...data.derived, ...data.dimensions].map(({ example }) => example)
+  expect(examples).toHaveLength(27)
+  for (const example of new Set(examples)) {
+    const [path = '', query] = example.split('?')
+    if (path.includes('{id}')) continue
+    const options = { query: { workspaceId: mine.workspaceId, ...Object.fromEntries(new URLSearchParams(query)) } }
+    const reply = await mine.send(`GET ${path}`, options)
+    expect(reply.status, `${example}: ${reply.text}`).toBe(200)
+  }
+})
+
 test('weeks begin on the day of the settings of the user, unless the request names another', async () => {
   const { mine } = await workspace('weeks')
   const from = (query: object = {}) =>

@@ -64,6 +64,8 @@ export const getFollowerTrend = operation({
   ...READ,
   route: 'GET /api/analytics/followers',
   summary: 'Get how followers changed',
+  description:
+    'For each account, and combined. The change is that of the whole span, the points are those of each day, week or month. A time without a report is a point without a value, with the reason in `gap`.',
   query: FollowersQuery,
   returns: { 200: Envelope(FollowerTrend) },
   errors: [NotFound, ValidationFailed],
@@ -161,7 +163,8 @@ export const getReportData = operation({
   ...READ,
   route: 'GET /api/analytics/report-data',
   summary: 'Get what reports can be built of',
-  description: 'All figures, how the others derive from them, and which platform reports which of them since when.',
+  description:
+    'For report builders: the figures with their units, the formulas of derived figures, the dimensions, and which account reports which figure since when, with the reason if it does not. `retention` says how long the plan keeps single reports. Each `example` is a request that returns the figure; add `workspaceId` to it.',
   query: ReportDataQuery,
   returns: { 200: Envelope(ReportData) },
   example: { query: { workspaceId } },

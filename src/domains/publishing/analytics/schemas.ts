@@ -191,7 +191,9 @@ export const FollowerTrend = named(
         ...accountFields,
         value: value('The last report in the span'),
         change: value('`value` minus the last report before the span, or minus the first one in it'),
-        changeRate: value('`change` / (`value` − `change`)'),
+        changeRate: value(
+          '`change` / (`value` − `change`), so 0.05 is a growth of 5 %. Null if the divisor is 0 or one is missing',
+        ),
         points: Type.Array(Point),
         gap: MaybeGap,
       }),
@@ -250,6 +252,8 @@ const Retention = Type.Object(
   },
 )
 
+const Example = Type.String({ description: 'The path and query of a request that returns it, without `workspaceId`' })
+
 export const ReportData = named(
   'ReportData',
   Type.Object({
@@ -259,24 +263,26 @@ export const ReportData = named(
       Type.Object({
         figure: FigureNameSchema,
         of: OneOf(['account', 'content'] as const, { description: 'What it is a figure of' }),
-        title: Type.String(),
+        title: Type.String({ description: 'For people' }),
         unit: OneOf(['count', 'seconds'] as const),
-        description: Type.String(),
+        description: Type.String({ description: 'What it counts' }),
+        example: Example,
       }),
     ),
     derived: Type.Array(
       Type.Object({
-        name: Type.String(),
-        title: Type.String(),
+        name: Type.String({ description: 'The field of the reply' }),
+        title: Type.String({ description: 'For people' }),
         formula: Type.String({ description: 'In terms of the figures' }),
-        source: Type.String({ description: 'The operation that returns it' }),
+        source: Type.String({ description: 'The operation that returns it. Its schema says when it is null' }),
+        example: Example,
       }),
     ),
-    dimensions: Type.Array(Type.Object({ name: Type.String(), description: Type.String() })),
+    dimensions: Type.Array(Type.Object({ name: Type.String(), description: Type.String(), example: Example })),
     accounts: Type.Array(
       Type.Object({
         ...accountFields,
-        startedAt: Nullable(Type.String({ format: 'date-time', description: 'When the platform was first asked' })),
+        startedAt: Nullable(Type.String({ format: 'date-time', description: 'When the platform first replied' })),
         collectedAt: Nullable(Type.String({ format: 'date-time', description: 'When the platform last replied' })),
         nextCollectionAt: Nullable(Type.String({ format: 'date-time' })),
         keptSince: Nullable(
@@ -291,7 +297,13 @@ export const ReportData = named(
           Type.Object({
             figure: FigureNameSchema,
             available: Type.Boolean({ description: 'Whether the platform reports it' }),
-            since: Nullable(Type.String({ format: 'date-time', description: 'The first report. Null before it' })),
+            since: Nullable(
+              Type.String({
+                format: 'date-time',
+                description:
+                  'When the platform first reported it: `startedAt`, or the beginning of a later day. Null before it',
+              }),
+            ),
             gap: MaybeGap,
           }),
         ),

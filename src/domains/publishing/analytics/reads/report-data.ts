@@ -1,6 +1,7 @@
 import type { Sql } from '../../../../core/sql.ts'
 import { FIGURES, isAccountFigure, type FigureName } from '../figures.ts'
 import type { SampleRetention } from '../storage/retention.ts'
+import { boundsOf, dayOf } from '../storage/zone-days.ts'
 import { notReported, type WatchedAccount, type WatchedAccounts } from './watched.ts'
 
 const ABOUT: Readonly<Record<FigureName, readonly [title: string, description: string]>> = {
@@ -22,23 +23,49 @@ export function titleOf(figure: FigureName): string {
   return ABOUT[figure][0]
 }
 
+const PATH = '/api/analytics'
+const STATS = `${PATH}/platforms`
+const SERIES = `${PATH}/platforms/series?figure=views`
+const CONTENT = `${PATH}/content`
+
 const DERIVED = [
-  ['engagements', 'Engagements', 'likes + comments + shares + saves', 'getPlatformStats'],
-  ['engagementRateByFollowers', 'Engagement rate by followers', 'engagements / followers', 'getPlatformStats'],
-  ['engagementRateByReach', 'Engagement rate by reach', 'engagements / reach', 'getPlatformStats'],
-  ['changeRate', 'Growth', 'change / (value − change)', 'getFollowerTrend'],
-  ['comparison', 'Compared with the span before', '(value − previousValue) / previousValue', 'getPlatformStats'],
-  ['halfLifeHours', 'Half-life', 'hours from publication to half of the newest value', 'getContentTimeSeries'],
+  ['engagements', 'Engagements', 'likes + comments + shares + saves', 'getPlatformStats', STATS],
+  ['engagementRateByFollowers', 'Engagement rate by followers', 'engagements / followers', 'getPlatformStats', STATS],
+  ['engagementRateByReach', 'Engagement rate by reach', 'engagements / reach', 'getPlatformStats', STATS],
+  ['gained', 'Gain', 'value − the last value before the time', 'getPlatformTimeSeries', `${SERIES}&interval=week`],
+  ['changeRate', 'Growth', 'change / (value − change)', 'getFollowerTrend', `${PATH}/followers?interval=month`],
+  [
+    'comparison',
+    'Compared with the span before',
+    '(value − previousValue) / previousValue',
+    'getPlatformStats',
+    `${STATS}?compare=true`,
+  ],
+  [
+    'halfLifeHours',
+    'Half-life',
+    'hours from publication to half of the newest value',
+    'getContentTimeSeries',
+    `${CONTENT}/{id}/series?figure=views`,
+  ],
+  [
+    'score',
+    'Best time',
+    'exp(sum / (weight + noise / spread))',
+    'getBestTimes',
+    `${PATH}/best-times?figure=engagements&days=180`,
+  ],
+  ['share', 'Share of the audience', 'count / the sum of all groups', 'getAudience', `${PATH}/audience`],
 ] as const
 
 const DIMENSIONS = [
-  ['day', 'Days in the zone of the workspace'],
-  ['week', 'Weeks from Monday'],
-  ['month', 'Calendar months'],
-  ['account', 'Accounts'],
-  ['platform', 'Platforms'],
-  ['content', 'Posts'],
-  ['origin', 'Whether Crier published a post, or another program'],
+  ['day', 'Days in the zone of the workspace', `${SERIES}&interval=day`],
+  ['week', 'Weeks, from Monday if your settings say nothing else', `${SERIES}&interval=week`],
+  ['month', 'Calendar months', `${SERIES}&interval=month`],
+  ['account', 'Accounts', STATS],
+  ['platform', 'Platforms: each account names its own', STATS],
+  ['content', 'Posts', `${CONTENT}?sort=likes`],
+  ['origin', 'Whether Crier published a post, or another program', CONTENT],
 ] as const
 
 /** What a report can be built of. */
@@ -56,13 +83,13 @@ export class ReportCatalogue {
   async of(workspaceId: string) {
     const { accounts, zone } = await this.#watched.load(workspaceId)
     const [rows, retention] = await Promise.all([
-      this.#sql.rows<{ account_id: string; figure: FigureName }>(REPORTED, [
+      this.#sql.rows<{ account_id: string; figure: FigureName; first: number | null }>(REPORTED, [
         accounts.map(({ account }) => account.id),
         FIGURES,
       ]),
       this.#retention.of(workspaceId),
     ])
-    const reported = new Set(rows.map(({ account_id: id, figure }) => `${id} ${figure}`))
+    const reported = new Map(rows.map(({ account_id: id, figure, first }) => [`${id} ${figure}`, first]))
     return {
       timezone: zone,
       retention,
@@ -72,15 +99,16 @@ export class ReportCatalogue {
         title: ABOUT[figure][0],
         unit: figure === 'watchSeconds' ? ('seconds' as const) : ('count' as const),
         description: ABOUT[figure][1],
+        example: `${PATH}/platforms/series?figure=${figure}`,
       })),
-      derived: DERIVED.map(([name, title, formula, source]) => ({ name, title, formula, source })),
-      dimensions: DIMENSIONS.map(([name, description]) => ({ name, description })),
-      accounts: accounts.map((watched) => accountView(watched, reported)),
+      derived: DERIVED.map(([name, title, formula, source, example]) => ({ name, title, formula, source, example })),
+      dimensions: DIMENSIONS.map(([name, description, example]) => ({ name, description, example })),
+      accounts: accounts.map((watched) => accountView(watched, reported, zone)),
     }
   }
 }
 
-function accountView(watched: WatchedAccount, reported: ReadonlySet<string>) {
+function accountView(watched: WatchedAccount, reported: ReadonlyMap<string, number | null>, zone: string) {
   const { account, analytics, gaps, title, watch } = watched
   const open = gaps.find(({ endedAt }) => endedAt === null)
   const imports = analytics?.listContent !== undefined
@@ -97,7 +125,7 @@ function accountView(watched: WatchedAccount, reported: ReadonlySet<string>) {
     importGap: imports ? null : { code: 'not_reported' as const, message },
     figures: FIGURES.map((figure) => {
       const missing = notReported(watched, figure)
-      const since = reported.has(`${account.id} ${figure}`) ? (watch?.startedAt ?? null) : null
+      const since = sinceOf(reported.get(`${account.id} ${figure}`), watch?.startedAt ?? null, zone)
       const waiting = { code: 'not_started' as const, message: 'The platform has not reported it yet.' }
       return {
         figure,
@@ -110,10 +138,23 @@ function accountView(watched: WatchedAccount, reported: ReadonlySet<string>) {
   }
 }
 
+/**
+ * When a figure was first reported. On the day of the first reply it is that reply, because reports are not read for this.
+ * @param first the first day with a report. Null if no day is rolled up yet, undefined without a report
+ */
+function sinceOf(first: number | null | undefined, startedAt: string | null, zone: string): string | null {
+  if (first === undefined) return null
+  const isFirstDay = first === null || (startedAt !== null && dayOf(Date.parse(startedAt), zone) === first)
+  return isFirstDay ? startedAt : new Date(boundsOf(first, zone).start).toISOString()
+}
+
 // One probe of an index for each account and figure, however many posts an account has. The order makes PostgreSQL read the
 // index, also if it estimates that a scan of all series soon finds one: a figure that no post has would take a whole scan.
 const REPORTED = `
-  select a.id as account_id, f.name as figure
+  select a.id as account_id, f.name as figure, coalesce(
+    (select min(day) from analytics_account_days where account_id = a.id and figure = f.name),
+    (select min(day) from analytics_days d join analytics_series s on s.id = d.series_id
+      where s.subject_id = a.id and s.figure = f.name)) as first
   from unnest($1::uuid[]) as a(id) cross join unnest($2::text[]) as f(name)
   cross join lateral (
     select figure from analytics_series where account_id = a.id and figure >= f.name order by figure limit 1
