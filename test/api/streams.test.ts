@@ -199,7 +199,13 @@ describe('a stream', () => {
     for (let count = 1; count <= 11; count += 1) eleven.push(await destination(String(count)))
     const refused = await ada.call('POST /api/streams', { body: { workspaceId, title: 'x', platforms: to(...eleven) } })
     expect(refused.status).toBe(402)
-    expect(refused.body.details).toEqual({ limit: 'streamDestinations', value: 10, used: 11, plan: 'free' })
+    expect(refused.body.details).toEqual({
+      limit: 'streamDestinations',
+      value: 10,
+      used: 11,
+      plan: 'free',
+      nextPlan: 'starter',
+    })
     const { _id } = await stream({ platforms: to(...eleven.slice(0, 10)) })
     const body = { title: 'x', platforms: to(...eleven) }
     expect((await ada.call('PUT /api/streams/{id}', { ...at(_id), body })).status).toBe(402)
@@ -520,6 +526,7 @@ describe('going live', () => {
       value: 4,
       used: 4,
       plan: 'free',
+      nextPlan: 'starter',
     })
     for (const { _id } of ids) await stop(_id)
     const { _id } = await stream({ platforms: to(one) })
