@@ -38,7 +38,7 @@ beforeAll(async () => {
 })
 
 /** Red, green and blue of one pixel, at fractions of the width and height. */
-async function colourAt(file: string, x: number, y: number): Promise<number[]> {
+async function colorAt(file: string, x: number, y: number): Promise<number[]> {
   const { data, info } = await sharp(file).removeAlpha().raw().toBuffer({ resolveWithObject: true })
   const at = (Math.floor(info.height * y) * info.width + Math.floor(info.width * x)) * 3
   return [...data.subarray(at, at + 3)]
@@ -64,8 +64,8 @@ describe('images', () => {
     expect(large).toMatchObject({ name: 'large', width: 120, height: 80 })
     expect(await sharp(large?.path).metadata()).toMatchObject({ format: 'webp', width: 120, height: 80 })
     expect(statSync(large?.path ?? '').size).toBe(large?.bytes)
-    expect(nameOf(await colourAt(large?.path ?? '', 0.2, 0.5))).toBe('red')
-    expect(nameOf(await colourAt(large?.path ?? '', 0.8, 0.5))).toBe('green')
+    expect(nameOf(await colorAt(large?.path ?? '', 0.2, 0.5))).toBe('red')
+    expect(nameOf(await colorAt(large?.path ?? '', 0.8, 0.5))).toBe('green')
     const hash = decode(blurhash, 4, 1)
     expect([nameOf(hash.slice(0, 3)), nameOf(hash.slice(12, 15))]).toEqual(['red', 'green'])
   })
@@ -94,10 +94,10 @@ describe('images', () => {
     const [webp] = (await make('clear')).thumbnails
     expect(await sharp(webp?.path).stats()).toMatchObject({ isOpaque: false })
     const [jpeg] = (await make('clear', { format: 'jpeg' })).thumbnails
-    expect(nameOf(await colourAt(jpeg?.path ?? '', 0.5, 0.5))).toBe('white')
+    expect(nameOf(await colorAt(jpeg?.path ?? '', 0.5, 0.5))).toBe('white')
   })
 
-  /** By orientation, the colours of the four corners as shown, from the top left. They are stored as red, green, blue and black. */
+  /** By orientation, the colors of the four corners as shown, from the top left. They are stored as red, green, blue and black. */
   const UPRIGHT = {
     1: 'red green blue black',
     2: 'green red black blue',
@@ -125,8 +125,8 @@ describe('images', () => {
     const upright = Number(orientation) < 5
     expect(large).toMatchObject(upright ? { width: 120, height: 80 } : { width: 80, height: 120 })
     const points = [0.25, 0.75].flatMap((y) => [0.25, 0.75].map((x) => [x, y] as const))
-    const colours = await Promise.all(points.map(([x, y]) => colourAt(large?.path ?? '', x, y)))
-    expect(colours.map(nameOf).join(' ')).toBe(corners)
+    const colors = await Promise.all(points.map(([x, y]) => colorAt(large?.path ?? '', x, y)))
+    expect(colors.map(nameOf).join(' ')).toBe(corners)
 
     expect((await sharp(path(`turned-${orientation}`)).metadata()).exif).toBeDefined()
     const { exif, xmp, icc, orientation: left } = await sharp(large?.path).metadata()
@@ -142,7 +142,7 @@ describe('images', () => {
     const [large] = (await make('heic-turned')).thumbnails
     expect(large).toMatchObject({ width: 80, height: 120 })
     // The rotation is counter-clockwise, so the right side is on top.
-    expect(nameOf(await colourAt(large?.path ?? '', 0.5, 0.2))).toBe('green')
+    expect(nameOf(await colorAt(large?.path ?? '', 0.5, 0.2))).toBe('green')
   })
 })
 
@@ -159,7 +159,7 @@ test('does not load external references of an SVG', async () => {
       `<image xlink:href="${secret}" width="100" height="100"/><image href="secret.png" width="100" height="100"/></svg>`,
   )
   const [large] = (await make('reaching')).thumbnails
-  expect(nameOf(await colourAt(large?.path ?? '', 0.5, 0.5))).toBe('blue')
+  expect(nameOf(await colorAt(large?.path ?? '', 0.5, 0.5))).toBe('blue')
 })
 
 test.each([
@@ -213,7 +213,7 @@ describe('video', () => {
     const { kind, thumbnails } = await make('video')
     expect(kind).toBe('video')
     expect(thumbnails[0]).toMatchObject({ width: 90, height: 120 })
-    const ends = await Promise.all([0.1, 0.9].map((y) => colourAt(thumbnails[0]?.path ?? '', 0.5, y)))
+    const ends = await Promise.all([0.1, 0.9].map((y) => colorAt(thumbnails[0]?.path ?? '', 0.5, y)))
     expect(ends.map(nameOf).sort()).toEqual(['green', 'red'])
   })
 
@@ -230,7 +230,7 @@ describe('video', () => {
       path('black'),
     )
     const [large] = (await make('black')).thumbnails
-    expect(nameOf(await colourAt(large?.path ?? '', 0.5, 0.5))).toBe('black')
+    expect(nameOf(await colorAt(large?.path ?? '', 0.5, 0.5))).toBe('black')
   })
 })
 
@@ -250,7 +250,7 @@ test('renders the first page of a document', async () => {
   const { kind, thumbnails } = await make('pdf')
   expect(kind).toBe('document')
   expect(thumbnails[0]).toMatchObject({ width: 90, height: 120 })
-  const colours = await Promise.all([0.25, 0.75].map((y) => colourAt(thumbnails[0]?.path ?? '', 0.5, y)))
-  expect(colours.map(nameOf)).toEqual(['white', 'red'])
+  const colors = await Promise.all([0.25, 0.75].map((y) => colorAt(thumbnails[0]?.path ?? '', 0.5, y)))
+  expect(colors.map(nameOf)).toEqual(['white', 'red'])
   expect(await work.probe(path('pdf'))).toMatchObject({ kind: 'document', pages: 3, mime: 'application/pdf' })
 })

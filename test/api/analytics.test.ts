@@ -191,7 +191,7 @@ test('a report is a page that axe accepts, and a PDF', async () => {
     const page = await browser.newPage({ viewport: { width: 390, height: 800 }, bypassCSP: true })
     const requested: string[] = []
     page.on('request', (request) => void requested.push(request.url()))
-    // Pale colours, greys for which black and white are both nearly unreadable, and a dark colour close to that of the text.
+    // Pale colors, greys for which black and white are both nearly unreadable, and a dark color close to that of the text.
     for (const accentColor of [null, '#ffee00', '#ffffff', '#767676', '#777777', '#ff0000', '#1f2937', '#000000']) {
       const set = await mine.send('PUT /api/analytics/report-branding', { body: { ...query, accentColor } })
       expect(set.status, set.text).toBe(200)

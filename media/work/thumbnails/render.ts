@@ -16,7 +16,7 @@ const JPEG = { quality: 80, mozjpeg: false } as const
 
 /**
  * Decodes the image once, at the smallest size that serves the largest thumbnail, and makes all sizes from that. Writes no
- * metadata, such as EXIF or GPS. Colours are converted to sRGB.
+ * metadata, such as EXIF or GPS. Colors are converted to sRGB.
  * @throws MediaWorkError
  */
 export async function render(

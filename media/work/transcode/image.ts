@@ -94,6 +94,6 @@ function resize(image: Sharp, { scaled, width, height }: Frame, format: string):
 function encode(image: Sharp, format: 'jpeg' | 'png' | 'webp', quality: number): Sharp {
   if (format === 'jpeg') return image.jpeg({ quality, mozjpeg: true })
   if (format === 'webp') return image.webp({ quality })
-  // Lossless at the default quality, otherwise with fewer colours.
+  // Lossless at the default quality, otherwise with fewer colors.
   return quality >= DEFAULT_QUALITY ? image.png() : image.png({ palette: true, quality })
 }

@@ -8,12 +8,12 @@ test.each([
   ['#767676', 4.54],
   ['#777777', 4.48],
   ['#ff0000', 4],
-])('%s has a contrast of %d with white', (colour, contrast) => {
-  expect(contrastWithWhite(colour)).toBeCloseTo(contrast, 2)
+])('%s has a contrast of %d with white', (color, contrast) => {
+  expect(contrastWithWhite(color)).toBeCloseTo(contrast, 2)
 })
 
 test.each([
-  // Readable colours stay as they are, light ones get darker, and greys stay grey.
+  // Readable colors stay as they are, light ones get darker, and greys stay grey.
   ['#0b5cad', '#0b5cad', '#ffffff'],
   ['#767676', '#767676', '#000000'],
   ['#1f2937', '#1f2937', '#ffffff'],
@@ -26,11 +26,11 @@ test.each([
 
 test('each accent gives readable text', () => {
   const steps = ['00', '33', '66', '99', 'cc', 'ff']
-  const colours = steps.flatMap((red) => steps.flatMap((green) => steps.map((blue) => `#${red}${green}${blue}`)))
-  for (const colour of colours) {
-    const { text, upon } = accentColors(colour)
-    expect(contrastWithWhite(text), colour).toBeGreaterThanOrEqual(4.5)
-    const withWhite = contrastWithWhite(colour)
-    expect(upon === '#ffffff' ? withWhite : 21 / withWhite, colour).toBeGreaterThanOrEqual(4.5)
+  const colors = steps.flatMap((red) => steps.flatMap((green) => steps.map((blue) => `#${red}${green}${blue}`)))
+  for (const color of colors) {
+    const { text, upon } = accentColors(color)
+    expect(contrastWithWhite(text), color).toBeGreaterThanOrEqual(4.5)
+    const withWhite = contrastWithWhite(color)
+    expect(upon === '#ffffff' ? withWhite : 21 / withWhite, color).toBeGreaterThanOrEqual(4.5)
   }
 })

@@ -4,7 +4,7 @@ const DEFAULT_ACCENT = '#0b5cad'
 /** Parts of the way to black. A step is too small to be seen. */
 const STEPS = 256
 
-/** The colours of a report, as `#rrggbb`. */
+/** The colors of a report, as `#rrggbb`. */
 export interface AccentColors {
   /** For surfaces and lines. */
   readonly accent: string
@@ -21,41 +21,41 @@ export function accentColors(chosen: string | null): AccentColors {
 }
 
 /**
- * The contrast of a colour with white, from 1 to 21 (WCAG 2.2, “contrast ratio”).
- * @param colour `#rrggbb`
+ * The contrast of a color with white, from 1 to 21 (WCAG 2.2, “contrast ratio”).
+ * @param color `#rrggbb`
  */
-export function contrastWithWhite(colour: string): number {
-  return 1.05 / (luminance(colour) + 0.05)
+export function contrastWithWhite(color: string): number {
+  return 1.05 / (luminance(color) + 0.05)
 }
 
-/** The lightest shade between the colour and black that can be read on white. */
-function readable(colour: string): string {
+/** The lightest shade between the color and black that can be read on white. */
+function readable(color: string): string {
   for (let step = STEPS; step > 0; step -= 1) {
-    const shade = darkened(colour, step / STEPS)
+    const shade = darkened(color, step / STEPS)
     if (contrastWithWhite(shade) >= LEAST_CONTRAST) return shade
   }
   return '#000000'
 }
 
 /** The better one always has a contrast of at least 4.58. */
-function readableUpon(colour: string): string {
-  const contrastWithBlack = (luminance(colour) + 0.05) / 0.05
-  return contrastWithWhite(colour) >= contrastWithBlack ? '#ffffff' : '#000000'
+function readableUpon(color: string): string {
+  const contrastWithBlack = (luminance(color) + 0.05) / 0.05
+  return contrastWithWhite(color) >= contrastWithBlack ? '#ffffff' : '#000000'
 }
 
-function darkened(colour: string, share: number): string {
-  const parts = channels(colour).map((part) => Math.floor(part * share))
+function darkened(color: string, share: number): string {
+  const parts = channels(color).map((part) => Math.floor(part * share))
   return `#${parts.map((part) => part.toString(16).padStart(2, '0')).join('')}`
 }
 
-function luminance(colour: string): number {
-  const [red = 0, green = 0, blue = 0] = channels(colour).map((channel) => {
+function luminance(color: string): number {
+  const [red = 0, green = 0, blue = 0] = channels(color).map((channel) => {
     const part = channel / 255
     return part <= 0.04045 ? part / 12.92 : ((part + 0.055) / 1.055) ** 2.4
   })
   return 0.2126 * red + 0.7152 * green + 0.0722 * blue
 }
 
-function channels(colour: string): number[] {
-  return [1, 3, 5].map((start) => Number.parseInt(colour.slice(start, start + 2), 16))
+function channels(color: string): number[] {
+  return [1, 3, 5].map((start) => Number.parseInt(color.slice(start, start + 2), 16))
 }

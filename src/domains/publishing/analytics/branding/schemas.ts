@@ -8,7 +8,7 @@ const fields = {
   accentColor: Type.String({
     pattern: '^#[0-9a-fA-F]{6}$',
     description:
-      'The colour of surfaces, lines and links, such as `#0b5cad`. Text has a darker shade of a light colour, with a contrast of at least 4.5 to 1 with white, and text upon the colour is black or white',
+      'The color of surfaces, lines and links, such as `#0b5cad`. Text has a darker shade of a light color, with a contrast of at least 4.5 to 1 with white, and text upon the color is black or white',
   }),
   companyName: Text(1, 100, { description: 'The sender of the report. The name of the workspace by default' }),
   website: Type.String({

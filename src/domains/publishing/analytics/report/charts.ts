@@ -8,7 +8,7 @@ use([BarChart, GridComponent, LegendComponent, LineChart, SVGRenderer])
 
 const SIZE = { width: 720, height: 300 } as const
 /** Each has a contrast of at least 3 to 1 with white, and with its neighbours in greyscale. */
-const COLOURS = ['#0b5cad', '#c2410c', '#15803d', '#7e22ce', '#b91c1c', '#0f766e', '#a16207', '#475569']
+const COLORS = ['#0b5cad', '#c2410c', '#15803d', '#7e22ce', '#b91c1c', '#0f766e', '#a16207', '#475569']
 /** The first one is part of typst, the others are in browsers. */
 const FONT = 'Libertinus Serif, Georgia, serif'
 
@@ -18,7 +18,7 @@ export function chartSvg({ kind, labels, series }: ReportChart): string {
   const text = { fontFamily: FONT, fontSize: 13, color: '#1f2937' }
   chart.setOption({
     animation: false,
-    color: COLOURS,
+    color: COLORS,
     textStyle: text,
     grid: { left: 64, right: 20, top: series.length > 1 ? 44 : 16, bottom: 34 },
     ...(series.length > 1 && { legend: { top: 0, itemGap: 28, textStyle: text } }),
