@@ -14,9 +14,11 @@ const TAIL_BYTES = 66 * 1024
 export async function checkEnd(type: string, size: number, readAt: ReadAt): Promise<void> {
   const start = Math.max(0, size - TAIL_BYTES)
   const tail = await readAt(start, size - start)
-  if (endsAsZip(tail)) throw UnsafeFile({ message: 'The file is also an archive.' })
+  if (endsAsZip(tail))
+    throw UnsafeFile({ message: 'The file is also an archive. Save it again with a standard program.' })
   if (/<script[\s>]|<\?php/i.test(tail.toString('latin1'))) {
-    if (type !== 'application/pdf') throw UnsafeFile({ message: 'A script follows the content of the file.' })
+    if (type !== 'application/pdf')
+      throw UnsafeFile({ message: 'A script follows the content of the file. Save it again with a standard program.' })
   }
   if (type === 'image/png') checkPng(tail)
   else if (type === 'image/jpeg') await checkJpeg(tail, start, readAt)
@@ -64,14 +66,15 @@ function checkPng(tail: Buffer): void {
   // Four bytes of checksum follow the name of the last chunk.
   if (end + 8 > tail.length) throw truncated()
   if (tail.subarray(end + 8).some((byte) => byte !== 0)) {
-    throw UnsafeFile({ message: 'There is data after the end of the image.' })
+    throw UnsafeFile({ message: 'There is data after the end of the image. Save it again with a standard program.' })
   }
 }
 
 async function checkWebp(size: number, readAt: ReadAt): Promise<void> {
   const declared = await riffSize(readAt)
   if (declared > size + 1) throw truncated()
-  if (declared + 1 < size) throw UnsafeFile({ message: 'There is data after the end of the image.' })
+  if (declared + 1 < size)
+    throw UnsafeFile({ message: 'There is data after the end of the image. Save it again with a standard program.' })
 }
 
 /** Recorders that do not know the final size write this value or a larger one. */

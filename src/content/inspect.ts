@@ -32,11 +32,11 @@ export async function inspectHead(head: Buffer, name: string, wanted = ACCEPTED_
   const accepted = ACCEPTED[type]
   if (accepted === undefined) {
     const what = type === '' ? 'of an unknown type' : type
-    throw UnsupportedFile({ message: `The file is ${what}, which is not accepted. These are accepted: ${wanted}.` })
+    throw UnsupportedFile({ message: `The file is ${what}, which is not accepted. The accepted types are ${wanted}.` })
   }
   if (extensionContradicts(name, type)) {
     throw UnsupportedFile({
-      message: `The file is a ${accepted.title}, but its name has a different extension. Rename it to end in .${accepted.extensions[0] ?? ''}.`,
+      message: `The extension of the file name does not match its content (${accepted.title}). Rename it to end in .${accepted.extensions[0] ?? ''}.`,
     })
   }
   if (type !== 'image/svg+xml') checkMarkers(head, type)
@@ -54,11 +54,13 @@ export async function inspectWhole(found: Inspected, size: number, readAt: ReadA
   for (const image of checkSvg(await readAt(0, Math.min(size, 1_000_001)), size)) {
     const { height, kind, type, width } = await inspectHead(image, '')
     if (kind !== 'image' || type === 'image/svg+xml')
-      throw UnsafeFile({ message: 'The SVG image has an embedded file that is not an image.' })
+      throw UnsafeFile({ message: 'The SVG image has an embedded file that is not an image. Remove that file.' })
     pixels += (width ?? 0) * (height ?? 0)
     // The renderer has all embedded images in memory at once.
     if (pixels > MAX_PIXELS)
-      throw ImageTooLarge({ message: 'The images embedded in the SVG have too many pixels in total.' })
+      throw ImageTooLarge({
+        message: `The images embedded in the SVG have more than ${MAX_PIXELS / 1_000_000} million pixels in total. Reduce their size.`,
+      })
   }
 }
 
@@ -77,7 +79,7 @@ function sizeOf(type: string, head: Buffer): ImageSize | undefined {
   const { width, height } = size
   if (width > MAX_SIDE || height > MAX_SIDE || width * height > MAX_PIXELS) {
     throw ImageTooLarge({
-      message: `The image has ${width} × ${height} pixels. At most ${MAX_SIDE} on a side and ${MAX_PIXELS / 1_000_000} million in total are allowed.`,
+      message: `The image has ${width} × ${height} pixels. At most ${MAX_SIDE} on a side and ${MAX_PIXELS / 1_000_000} million in total are allowed. Reduce its size.`,
       details: { width, height },
     })
   }

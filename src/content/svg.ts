@@ -39,23 +39,32 @@ const FORBIDDEN: readonly (readonly [RegExp, string])[] = [
  * @throws AppError unsafe_file, unsupported_file
  */
 export function checkSvg(content: Buffer, size: number): Buffer[] {
-  if (size > MAX_BYTES) throw UnsupportedFile({ message: `An SVG image can have at most ${MAX_BYTES} bytes.` })
+  if (size > MAX_BYTES)
+    throw UnsupportedFile({
+      message: `The SVG image has ${size} bytes. At most ${MAX_BYTES} are allowed. Simplify it, or send a PNG image.`,
+    })
   const source = content.toString('utf8')
   // In other encodings, the same bytes are other characters. The renderer must see the text that is checked here.
   const encoding = /^\uFEFF?\s*<\?xml[^>]*\sencoding\s*=\s*["']\s*([^"'\s]*)/i.exec(source)?.[1] ?? 'utf-8'
   // oxlint-disable-next-line no-control-regex -- searches for control characters
   if (!/^(utf-?8|us-ascii)$/i.test(encoding) || /[\u0000-\u0008\u000B\u000C\u000E-\u001F]/.test(source)) {
-    throw UnsafeFile({ message: 'The SVG image is not UTF-8 text.' })
+    throw UnsafeFile({ message: 'The SVG image is not UTF-8 text. Save it again as UTF-8.' })
   }
   const text = withoutReferences(source)
   for (const form of [text, withoutEscapes(text)]) {
     for (const [pattern, what] of FORBIDDEN) {
-      if (pattern.test(form)) throw UnsafeFile({ message: `The SVG image contains ${what}.` })
+      if (pattern.test(form))
+        throw UnsafeFile({
+          message: `The SVG image contains ${what}. Remove all ${what} from it, or send a PNG image.`,
+        })
     }
   }
   const read = (part: string) => withoutEscapes(withoutReferences(part))
   if (renderingCost(source, read) > MAX_COST) {
-    throw UnsafeFile({ message: 'The SVG image has too many elements, filters or masks to be rendered.' })
+    throw UnsafeFile({
+      message:
+        'The SVG image has too many elements, filters or masks to be rendered. Simplify it, or send a PNG image.',
+    })
   }
   return embeddedImages(text)
 }

@@ -19,7 +19,8 @@ export const ValidationFailed = defineError({
 export const Unauthorized = defineError({
   code: 'unauthorized',
   status: 401,
-  message: 'Sign in, or send a valid API key.',
+  message:
+    'The request has no credential. Send an access token as `Authorization: Bearer <token>`, or an API key as `X-API-Key: <key>`.',
   cause: 'The request has no credential.',
   fix: 'Send `Authorization: Bearer <access token>` or `X-API-Key: <key>`.',
 })
@@ -49,7 +50,8 @@ export const OriginNotAllowed = defineError({
 export const EmailUnverified = defineError({
   code: 'email_unverified',
   status: 403,
-  message: 'Confirm your email address first.',
+  message:
+    'Confirm your email address first: send the code from the email to POST /api/auth/verify-otp, or request a new code with POST /api/auth/resend-otp.',
   cause:
     'The credential is valid, but the user has not confirmed the email address with the code that was sent to it. Until then, the account and its API key can only read the user’s own profile.',
   fix: 'Send the code to POST /api/auth/verify-otp. Request a new code with POST /api/auth/resend-otp.',
@@ -90,7 +92,7 @@ export const NotFound = defineError({
   code: 'not_found',
   status: 404,
   message:
-    'The resource does not exist, or you do not have access to it. Check the id, and whose token or API key you send.',
+    'The resource does not exist, or you do not have access to it. Check the id, and that your token or API key belongs to the right account.',
   cause: 'The id is unknown, was deleted, or belongs to a workspace that you are not a member of.',
   fix: 'Check the id and that the credential belongs to the right account.',
 })
@@ -104,14 +106,14 @@ export const RouteNotFound = defineError({
 export const MethodNotAllowed = defineError({
   code: 'method_not_allowed',
   status: 405,
-  message: 'This path does not support this method. The Allow header names those that it supports.',
+  message: 'This path does not support this method. The Allow header lists the methods that it supports.',
   cause: 'The path exists, but not with this HTTP method.',
   fix: 'Use a method from the Allow header.',
 })
 export const RequestTimeout = defineError({
   code: 'request_timeout',
   status: 408,
-  message: 'The request body arrived too slowly.',
+  message: 'The request body arrived at less than 2,000 bytes per second. Send it again over a faster connection.',
   cause: 'The body arrived at less than 2,000 bytes per second.',
   fix: 'Send the request again over a better connection. Upload large files in parts.',
 })
@@ -168,7 +170,8 @@ export const IdempotencyMismatch = defineError({
 export const SearchTooBroad = defineError({
   code: 'search_too_broad',
   status: 422,
-  message: 'The search is too broad and was stopped.',
+  message:
+    'The search is too broad and was stopped. Use longer or rarer words, or narrow it with the other parameters.',
   cause: 'Too many rows of the workspace match the words, or too many have to be read to find the matches.',
   fix: 'Use longer or rarer words, or narrow the search with the other parameters.',
 })
@@ -182,7 +185,8 @@ export const RateLimited = defineError({
 export const TooManyUploads = defineError({
   code: 'too_many_uploads',
   status: 429,
-  message: 'You have too many uploads in progress. Wait until one ends before you start the next.',
+  message:
+    'You already have 32 uploads in progress, which is the maximum. Wait until one ends before you start another.',
   cause: 'A caller can have at most 32 uploads in progress on one node.',
   fix: 'Wait until an upload ends before you start the next one.',
 })

@@ -50,7 +50,7 @@ export class SignedLinks {
       /^expires=(\d{1,12})&signature=([\w-]{43})((?:&.*)?)$/.exec(query) ?? []
     const right = Buffer.from(this.#signature(`${path}?expires=${expires}${rest}`))
     if (given === '' || !timingSafeEqual(right, Buffer.from(given))) {
-      throw InvalidCredential({ message: 'The signed URL has been changed.' })
+      throw InvalidCredential({ message: 'The signed URL has been changed. Request a new one, and use it unchanged.' })
     }
     if (Number(expires) * 1000 <= this.#clock.now()) {
       throw CredentialExpired({ message: 'The signed URL has expired. Request a new one.' })

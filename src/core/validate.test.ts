@@ -149,7 +149,7 @@ describe('an error', () => {
       'must be a UUID in lowercase',
     ],
     [Type.String({ format: 'ipv4' }), 'x', 'must be a valid ipv4'],
-    [Type.String({ pattern: '^a$' }), 'x', 'does not have the right form'],
+    [Type.String({ pattern: '^a$' }), 'x', 'does not have the documented format'],
     [Type.String({ pattern: '^a$', description: 'the letter a' }), 'x', 'must be: the letter a'],
     [Nullable(Type.String({ format: 'date' })), 1, 'must be a date such as 2026-11-21 or null'],
     [Nullable(Type.String({ maxLength: 3 })), 'long', 'must have at most 3 characters'],
@@ -173,12 +173,12 @@ describe('an error', () => {
     expect(unknown(['title', 'tags'], 'Titel')).toBe('is not a known field; did you mean title?')
     expect(unknown(['title', 'tags'], 'ttl')).toBe('is not a known field; did you mean title?')
     expect(unknown(['title', 'tags'], 'tig')).toBe('is not a known field; did you mean tags?')
-    expect(unknown(['title', 'tags'], 'name')).toBe('is not a known field; known are title, tags')
-    expect(unknown(['abcdef'], 'xyzdef')).toBe('is not a known field; known are abcdef')
-    expect(unknown(['abcdef'], 'abcdefghi')).toBe('is not a known field; known are abcdef')
+    expect(unknown(['title', 'tags'], 'name')).toBe('is not a known field; the known fields are title, tags')
+    expect(unknown(['abcdef'], 'xyzdef')).toBe('is not a known field; the known fields are abcdef')
+    expect(unknown(['abcdef'], 'abcdefghi')).toBe('is not a known field; the known fields are abcdef')
     expect(unknown([], 'name')).toBe('is not a known field; leave it out')
     const twelve = Array.from({ length: 12 }, (_, index) => `field-number-${index}`)
-    expect(unknown(twelve, 'name')).toContain('known are field-number-0,')
+    expect(unknown(twelve, 'name')).toContain('the known fields are field-number-0,')
     expect(unknown([...twelve, 'field-number-12'], 'name')).toBe('is not a known field; leave it out')
   })
 

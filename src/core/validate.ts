@@ -125,7 +125,7 @@ function trim(
   for (const [key, item] of Object.entries(value)) {
     const path = `${at}/${escape(key)}`
     if (key.includes('\0'))
-      faults.push({ path: at, code: 'nul', message: 'must not have a field with the NUL character' })
+      faults.push({ path: at, code: 'nul', message: 'must not have a field whose name contains the NUL character' })
     if (!key.isWellFormed()) faults.push({ path: at, code: 'ill_formed', message: HALF_A_PAIR })
     if (known && !Object.hasOwn(known, key)) {
       if (Object.hasOwn(shown, key)) continue
@@ -277,7 +277,7 @@ function sentence(error: SchemaError, schema: JsonSchema | undefined, value: unk
       return `must be ${FORMATS[String(params['format'])] ?? `a valid ${String(params['format'])}`}`
     case 'pattern':
       if (schema?.format === 'uuid') return 'must be a UUID in lowercase'
-      return schema?.description ? `must be: ${schema.description}` : 'does not have the right form'
+      return schema?.description ? `must be: ${schema.description}` : 'does not have the documented format'
     case 'anyOf':
       return `must be ${alternatives(schema)}`
     default:
@@ -340,7 +340,7 @@ function unknownField(name: string, known: readonly string[]): string {
   const near = known.find((candidate) => distance(candidate.toLowerCase(), name.toLowerCase()) <= 2)
   if (near) return `is not a known field; did you mean ${near}?`
   return known.length > 0 && known.length <= 12
-    ? `is not a known field; known are ${known.join(', ')}`
+    ? `is not a known field; the known fields are ${known.join(', ')}`
     : 'is not a known field; leave it out'
 }
 

@@ -53,7 +53,7 @@ describe('refuses URLs of internal addresses in any notation', () => {
     ['http://localhost./', 'loopback'],
     ['http://user:secret@93.184.216.34/', 'user name'],
     ['http://93.184.216.34@127.0.0.1/', 'user name'],
-    ['http://93.184.216.34:22/', 'port 22 is not allowed; use 80, 443, 8080, 8443'],
+    ['http://93.184.216.34:22/', 'port 22 is not allowed. Use one of 80, 443, 8080, 8443'],
     ['http://93.184.216.34:6379/', 'port 6379'],
     ['ftp://93.184.216.34/', 'ftp:'],
     ['file:///etc/passwd', 'file:'],

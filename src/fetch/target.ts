@@ -47,15 +47,16 @@ export function checkUrl(text: string, rules: TargetRules = {}): void {
   const { host } = readTarget(text, rules)
   if (isIP(host) > 0) allowedOf([host], rules)
   else if (rules.check === undefined && /(^|\.)localhost$/i.test(host))
-    throw refused('it leads to this machine itself. Use a public address')
+    throw refused('it leads to the server itself. Use a public address')
 }
 
 function readTarget(text: string, { ports = PORTS }: TargetRules): Omit<Target, 'addresses'> {
   const url = readUrl(text)
   const port = Number(url.port) || (url.protocol === 'https:' ? 443 : 80)
-  if (ports !== 'any' && !ports.has(port)) throw refused(`port ${port} is not allowed; use ${[...ports].join(', ')}`)
+  if (ports !== 'any' && !ports.has(port))
+    throw refused(`port ${port} is not allowed. Use one of ${[...ports].join(', ')}`)
   const host = url.hostname.replace(/^\[|\]$/g, '').replace(/\.$/, '')
-  if (host === '') throw refused('it has no host')
+  if (host === '') throw refused('it has no host name. Use a URL such as https://example.com/path')
   return { url, host, port }
 }
 
@@ -72,19 +73,21 @@ function allowedOf(addresses: readonly string[], { check = checkAddress }: Targe
 }
 
 function readUrl(text: string): URL {
-  if (text.length > MAX_LENGTH) throw refused(`it is longer than ${MAX_LENGTH} characters`)
+  if (text.length > MAX_LENGTH) throw refused(`it is longer than ${MAX_LENGTH} characters. Use a shorter one`)
   const url = URL.parse(text)
-  if (url === null) throw refused('it is not a valid URL, such as https://example.com/path')
-  if (url.protocol !== 'http:' && url.protocol !== 'https:') throw refused(`${url.protocol} is not http: or https:`)
-  if (url.username !== '' || url.password !== '') throw refused('it contains a user name or a password')
+  if (url === null) throw refused('it is not a valid URL. Use one such as https://example.com/path')
+  if (url.protocol !== 'http:' && url.protocol !== 'https:')
+    throw refused(`the scheme ${url.protocol} is not supported. Use an http: or https: URL`)
+  if (url.username !== '' || url.password !== '') throw refused('it contains a user name or password. Leave them out')
   return url
 }
 
 async function resolveHost(host: string, resolve: (host: string) => Promise<readonly string[]>) {
   const found = await resolve(host).catch((error: unknown) => {
-    throw UrlUnreachable({ message: `The host name ${host} has no address.`, cause: error })
+    throw UrlUnreachable({ message: `The host name ${host} has no IP address. Check how it is spelled.`, cause: error })
   })
-  if (found.length === 0) throw UrlUnreachable({ message: `The host name ${host} has no address.` })
+  if (found.length === 0)
+    throw UrlUnreachable({ message: `The host name ${host} has no IP address. Check how it is spelled.` })
   return found
 }
 

@@ -129,11 +129,13 @@ export function authorize(state: RequestState, options: PipelineOptions): void |
   if (op.access !== 'public' && op.unconfirmed !== true && caller?.emailVerified === false) throw EmailUnverified()
   if (caller && !op.limitedKeys && isAccountWide(op) && isLimited(caller)) throw ApiKeyLimited()
   if (op.access === 'admin' && !caller?.isAdmin) {
-    throw Forbidden({ message: 'Only a platform administrator may do this. Send the token or API key of one.' })
+    throw Forbidden({
+      message: 'Only a platform administrator can do this. Send the access token or API key of an administrator.',
+    })
   }
   if (op.access === 'internal' && state.worker === undefined) {
     throw Forbidden({
-      message: 'Only workers of this installation may do this. Sign the request with its CLUSTER_SECRET.',
+      message: 'Only workers of this installation can do this. Sign the request with its CLUSTER_SECRET.',
     })
   }
   if (op.workspace === undefined) return

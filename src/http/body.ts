@@ -25,11 +25,11 @@ async function readBytes(state: RequestState): Promise<void> {
   const { contentType } = exchange.headers
   const type = op.bodyType ?? 'application/json'
   if (op.body !== undefined && contentType !== '' && contentType !== type && bareType(contentType) !== type) {
-    throw UnsupportedMediaType({ message: `Send the body as ${type}.` })
+    throw UnsupportedMediaType({ message: `The content type must be ${type}, not ${bareType(contentType)}.` })
   }
   const bytes = await exchange.body(op.body === undefined ? 1_000 : (op.bodyLimit ?? DEFAULT_BODY_LIMIT))
   if (op.body !== undefined && bytes.length > 0 && contentType === '') {
-    throw UnsupportedMediaType({ message: `Send Content-Type: ${type}.` })
+    throw UnsupportedMediaType({ message: `The Content-Type header is missing. Send Content-Type: ${type}.` })
   }
   state.bytes = bytes
 }
@@ -69,6 +69,6 @@ function bareType(contentType: string): string {
  * @throws AppError bad_request
  */
 export function decode(bytes: Buffer): string {
-  if (!isUtf8(bytes)) throw BadRequest({ message: 'The body is not valid UTF-8.' })
+  if (!isUtf8(bytes)) throw BadRequest({ message: 'The body is not valid UTF-8. Encode it as UTF-8.' })
   return bytes.toString('utf8')
 }

@@ -90,7 +90,7 @@ function parserOf(op: NamedOperation): InputReader['parse'] {
 function requireText(text: string): string {
   if (text !== '') return text
   throw ValidationFailed({
-    message: 'The body is required.',
+    message: 'The request has no body. Send the body that /docs describes for this operation.',
     errors: [{ path: '/body', code: 'required', message: 'is required' }],
   })
 }

@@ -45,14 +45,18 @@ test('must have exactly one file, as its last part', async () => {
   })
   await expect(open([{ ...file(), name: 'other' }])).rejects.toMatchObject({ code: 'bad_request' })
   const late = await open([file(), field('title')])
-  await expect(text(late.file.stream)).rejects.toMatchObject({ message: expect.stringContaining('fields come first') })
+  await expect(text(late.file.stream)).rejects.toMatchObject({
+    message: expect.stringContaining('Send all fields before the file'),
+  })
   const two = await open([file(), file('more')])
   await expect(text(two.file.stream)).rejects.toMatchObject({ message: expect.stringContaining('Send one file') })
 })
 
 test('has fields of bounded length', async () => {
   const long = field('title', 'x'.repeat(20_001))
-  await expect(open([long, file()])).rejects.toMatchObject({ message: 'The field title is too long.' })
+  await expect(open([long, file()])).rejects.toMatchObject({
+    message: 'The field title is too long. Its name can have up to 100 bytes, and its value up to 20,000.',
+  })
   const fits = await open([field('title', 'x'.repeat(20_000)), file()])
   fits.file.stream.resume()
 })

@@ -29,8 +29,12 @@ export function openMultipart(
     let fault: AppError | undefined
     const parser = parserOf(contentType, maxBytes)
     parser.on('field', (name, value, nameCut, valueCut) => {
-      if (nameCut || valueCut) fault ??= BadRequest({ message: `The field ${name.slice(0, 40)} is too long.` })
-      else if (out) fault ??= BadRequest({ message: `The field ${name} comes after the file: fields come first.` })
+      if (nameCut || valueCut)
+        fault ??= BadRequest({
+          message: `The field ${name.slice(0, 40)} is too long. Its name can have up to 100 bytes, and its value up to 20,000.`,
+        })
+      else if (out)
+        fault ??= BadRequest({ message: `The field ${name} comes after the file. Send all fields before the file.` })
       else fields.append(name, value)
     })
     parser.on('file', (part, stream, filename, _encoding, mimeType) => {
@@ -77,7 +81,7 @@ function asAppError(error: Error): AppError {
 
 function noFile(): AppError {
   return ValidationFailed({
-    message: 'file is required.',
+    message: 'The file is missing. Send it as the part `file`, after the fields.',
     errors: [{ path: '/body/file', code: 'required', message: 'is required, after the fields' }],
   })
 }

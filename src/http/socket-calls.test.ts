@@ -102,10 +102,10 @@ describe('a call', () => {
   })
 
   test.each([
-    ['text', 'A call must be an object.'],
-    [null, 'A call must be an object.'],
-    [['read'], 'A call must be an object.'],
-    [Buffer.from('x'), 'A call must be an object.'],
+    ['text', 'A call must be an object with the field `operation`.'],
+    [null, 'A call must be an object with the field `operation`.'],
+    [['read'], 'A call must be an object with the field `operation`.'],
+    [Buffer.from('x'), 'A call must be an object with the field `operation`.'],
     [{ operation: 'read', more: 1 }, 'The field more of the call is not valid.'],
     [{ operation: 'read', ifMatch: 4 }, 'The field ifMatch of the call is not valid.'],
     [{ operation: 'read', query: [] }, 'The field query of the call is not valid.'],

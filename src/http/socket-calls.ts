@@ -45,7 +45,8 @@ export class PipelineCalls implements SocketCalls {
   }
 
   async call(message: unknown, client: SocketClient): Promise<CallReply> {
-    if (!isFields(message)) return this.refuse(BadRequest({ message: 'A call must be an object.' }), client)
+    if (!isFields(message))
+      return this.refuse(BadRequest({ message: 'A call must be an object with the field `operation`.' }), client)
     if (isTooDeep(message)) return this.refuse(BadRequest({ message: TOO_DEEP }), client)
     const { operation, path = {}, query = {}, body, idempotencyKey = '', ifMatch = '', requestId = '' } = message
     const texts = { idempotencyKey, ifMatch, requestId }

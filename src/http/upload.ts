@@ -23,7 +23,7 @@ export function takeBody(
   const multipart = upload.kind === 'multipart'
   if (multipart && !/^multipart\/form-data\s*;/i.test(exchange.headers.contentType)) {
     const fields = op.body ? 'the fields first, then the file as the part `file`' : 'the file as the part `file`'
-    throw UnsupportedMediaType({ message: `Send the body as multipart/form-data: ${fields}.` })
+    throw UnsupportedMediaType({ message: `The content type must be multipart/form-data. Send ${fields}.` })
   }
   return exchange.streamBody(upload.maxBytes + (multipart ? MULTIPART_OVERHEAD : 0), buffers)
 }

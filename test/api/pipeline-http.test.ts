@@ -272,7 +272,8 @@ describe('the protocol', () => {
       type: `${app.url}/docs/errors#unauthorized`,
       title: 'Unauthorized',
       status: 401,
-      detail: 'Sign in, or send a valid API key.',
+      detail:
+        'The request has no credential. Send an access token as `Authorization: Bearer <token>`, or an API key as `X-API-Key: <key>`.',
       instance: `urn:crier:request:${reply.headers.get('x-request-id')}`,
       code: 'unauthorized',
     })
