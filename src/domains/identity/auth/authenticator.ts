@@ -141,7 +141,7 @@ export class CredentialAuthenticator implements Authenticator {
   async #findKey(key: string): Promise<Caller> {
     if (!API_KEY.test(key))
       throw InvalidCredential({
-        message: 'The API key is malformed. Send all of it, from `crier_` to its last character.',
+        message: 'The API key is malformed. Send the whole key, which starts with `crier_`.',
       })
     const generation = this.#generation
     const { clock, database: sql } = this.#dependencies

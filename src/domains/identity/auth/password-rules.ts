@@ -33,10 +33,10 @@ export function passwordFault(password: string, email: string): string | undefin
   if (plain.length < MIN_PASSWORD) return `must have at least ${MIN_PASSWORD} characters other than spaces`
   if (new Set(plain).size < 4) return 'must have at least 4 different characters'
   if (isOfEmail(plain, email)) return 'must not be derived from the email address'
-  if (COMMON_PASSWORDS.has(plain)) return 'is among the most common passwords'
+  if (COMMON_PASSWORDS.has(plain)) return 'must not be one of the most common passwords'
   if (repeats(plain)) return 'must not repeat the same few characters'
   if (isWalk(plain)) return 'must not be a sequence of adjacent letters, digits or keys'
-  if (coreIsCommon(plain)) return 'is a common word with digits or symbols around it'
+  if (coreIsCommon(plain)) return 'must not be a common word with digits or symbols around it'
   return undefined
 }
 

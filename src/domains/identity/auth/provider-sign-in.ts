@@ -71,8 +71,8 @@ export class ProviderSignIn {
     const provider = this.#dependencies.providers.get(name)
     if (provider === undefined) throw ProviderNotConfigured({ message: this.#notConfigured(name) })
     if ((proof.idToken === undefined) === (proof.code === undefined)) {
-      const errors = [{ path: '/body', code: 'either', message: 'must have either idToken or code' }]
-      throw ValidationFailed({ message: 'Send either idToken or code.', errors })
+      const errors = [{ path: '/body', code: 'either', message: 'must have either `idToken` or `code`, not both' }]
+      throw ValidationFailed({ message: 'Send either `idToken` or `code`, not both.', errors })
     }
     const identity = await provider.prove(proof)
     const { admission, arrival } = await this.#admit(name, provider.label, identity, origin)
@@ -108,7 +108,7 @@ export class ProviderSignIn {
     if (singleUse === undefined) return
     const nonce = { digest: sha256(singleUse.id), expiresAt: new Date(singleUse.until) }
     const first = await usedNonces.insert(sql, nonce, { ignoreConflict: true })
-    if (first === 0) refuse('the ID token was used before')
+    if (first === 0) refuse('the ID token was already used')
   }
 
   async #findKnown(sql: Sql, name: string, { issuer, subject, email }: ProvenIdentity): Promise<Arrival | undefined> {
@@ -151,7 +151,7 @@ export class ProviderSignIn {
 
   #notConfigured(name: string): string {
     const names = this.names()
-    return `Sign-in with ${name} is not configured. ${names.length > 0 ? `Configured providers: ${names.join(', ')}.` : 'No provider is configured.'}`
+    return `Sign-in with ${name} is not configured. ${names.length > 0 ? `Use one of these: ${names.join(', ')}.` : 'No provider is configured. Sign in with email and password.'}`
   }
 
   #now(): Date {

@@ -45,7 +45,10 @@ export class Reauthentication {
   async #requireSecond({ email, userId }: Caller, code: string | undefined): Promise<void> {
     const { codes, database } = this.#dependencies
     if (!(await codes.isOn(database, userId))) return
-    if (code === undefined) throw WrongSecondFactor({ message: 'The account has a second factor. Send `code` too.' })
+    if (code === undefined)
+      throw WrongSecondFactor({
+        message: 'The account has a second factor. Send a code from the authenticator app in `code` too.',
+      })
     await codes.attempt({ email, source: `network ${userId}` }, () =>
       database.transaction((tx) => codes.use(tx, userId, code)),
     )

@@ -132,7 +132,9 @@ async function requirePicture(path: string, name: string): Promise<void> {
     }
     const found = await inspectHead(await readAt(0, HEAD_BYTES), name, WANTED)
     if (found.kind !== 'image' || found.type === 'image/svg+xml') {
-      throw UnsupportedFile({ message: `A profile picture must be one of: ${WANTED}.` })
+      throw UnsupportedFile({
+        message: `This file cannot be used as a profile picture. The accepted types are ${WANTED}.`,
+      })
     }
     await inspectWhole(found, size, readAt)
   } finally {

@@ -11,7 +11,8 @@ export const WorkerSignatureWrong = defineError({
 export const WorkerRequestExpired = defineError({
   code: 'worker_request_expired',
   status: 401,
-  message: 'The request was not signed within the last five minutes. Set the clock of the worker, and sign it again.',
+  message:
+    'The request was not signed within the last five minutes. Correct the clock of the worker, and sign the request again.',
   cause: 'The date in Authorization differs from the time of the server by more than five minutes.',
   fix: 'Set the clock of the worker (`details.serverTime`), and sign the request again.',
 })
@@ -19,7 +20,7 @@ export const WorkerRequestExpired = defineError({
 export const WorkerRequestReplayed = defineError({
   code: 'worker_request_replayed',
   status: 409,
-  message: 'The request was sent before. Sign it again with a new nonce.',
+  message: 'The request was already sent. Sign it again with a new nonce.',
   cause: 'A signature is valid for one request. This one was used, even if the request failed.',
   fix: 'Sign the request again with a new nonce.',
 })
@@ -27,7 +28,8 @@ export const WorkerRequestReplayed = defineError({
 export const WorkerContentWrong = defineError({
   code: 'worker_content_wrong',
   status: 400,
-  message: 'The file is not the one that was signed. Sign the size and checksum of the file that is sent.',
+  message:
+    'The size or checksum of the file does not match the signature. Sign the size and checksum of the file that you send.',
   cause: 'Its size or its SHA-256 differs from those in Authorization. Nothing was stored.',
   fix: 'Sign the size and checksum of the file that is sent.',
 })

@@ -86,7 +86,7 @@ export class ServiceSwitches implements WatchedSwitches {
   /** @throws AppError not_found */
   statusOf(key: string): ServiceStatus {
     if (!this.#keys.has(key))
-      throw NotFound({ message: `There is no service called ${key}. GET /api/services lists them.` })
+      throw NotFound({ message: `There is no service called ${key}. GET /api/services lists all services.` })
     return this.#view(key)
   }
 
@@ -98,7 +98,9 @@ export class ServiceSwitches implements WatchedSwitches {
     const now = this.statusOf(key).enabled
     const next = enabled ?? !now
     if (!next && ALWAYS_ON.has(key)) {
-      throw Conflict({ message: `The service ${key} must stay on: nobody could switch a service on again without it.` })
+      throw Conflict({
+        message: `The service ${key} cannot be switched off, because no service could be switched on again without it. Leave it on.`,
+      })
     }
     await serviceSwitches.upsert(this.#sql, { key, enabled: next, updatedAt: new Date(this.#clock.now()) }, ['key'])
     await this.refresh()

@@ -173,10 +173,11 @@ export class ApiKeyService {
     const now = this.#dependencies.clock.now()
     const until = expiresAt == null ? undefined : Date.parse(expiresAt)
     if (until !== undefined && !(until > now && until <= now + MAX_LIFETIME_MS)) {
-      throw invalid('/body/expiresAt', 'must be in the future, within ten years')
+      throw invalid('/body/expiresAt', 'must be in the future, at most ten years from now')
     }
     const index = workspaceIds?.findIndex((id) => !memberOf.includes(id)) ?? -1
-    if (index !== -1) throw invalid(`/body/workspaceIds/${index}`, 'must be a workspace that you are a member of')
+    if (index !== -1)
+      throw invalid(`/body/workspaceIds/${index}`, 'must be the id of a workspace that you are a member of')
   }
 
   /** @param keys states of one key, the newest last: each workspace that one of them opens gets an entry */

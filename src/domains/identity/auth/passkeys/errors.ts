@@ -3,7 +3,7 @@ import { defineError } from '../../../../core/error.ts'
 export const TooManyPasskeys = defineError({
   code: 'too_many_passkeys',
   status: 409,
-  message: 'The account has the maximum number of passkeys, 20. Delete one that is no longer used.',
+  message: 'The account already has 20 passkeys, which is the maximum. Delete one that is no longer used.',
   cause: 'An account can have 20 passkeys.',
   fix: 'Delete a passkey that is no longer used. GET /api/auth/passkeys shows when each was last used.',
 })

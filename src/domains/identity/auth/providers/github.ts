@@ -36,8 +36,13 @@ export class GitHubProvider implements SignInProvider {
 
   async prove(proof: ProviderProof): Promise<ProvenIdentity> {
     if (proof.idToken !== undefined) {
-      const errors = [{ path: '/body/idToken', code: 'unsupported', message: 'is not known to GitHub; send a code' }]
-      throw ValidationFailed({ message: 'GitHub has no ID tokens; send code, codeVerifier and redirectUri.', errors })
+      const errors = [
+        { path: '/body/idToken', code: 'unsupported', message: 'is not supported for GitHub; send `code` instead' },
+      ]
+      throw ValidationFailed({
+        message: 'GitHub does not issue ID tokens. Send `code`, `codeVerifier` and `redirectUri`.',
+        errors,
+      })
     }
     try {
       return await this.#identify(await this.#exchange(proof))
@@ -65,7 +70,7 @@ export class GitHubProvider implements SignInProvider {
     const reply = (body ?? {}) as { access_token?: unknown; error?: string }
     if (typeof reply.access_token === 'string') return reply.access_token
     if (reply.error === 'bad_verification_code' || reply.error === 'redirect_uri_mismatch') {
-      return refuse(`GitHub does not accept the code (${reply.error})`)
+      return refuse(`GitHub did not accept the code (${reply.error})`)
     }
     throw new ProviderHttpError(`GitHub answered ${status} ${reply.error ?? ''} to a code`)
   }

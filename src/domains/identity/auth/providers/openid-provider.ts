@@ -86,7 +86,7 @@ export class OpenIdProvider implements SignInProvider {
       }
     }
     if (status === 400 && (error === 'invalid_grant' || error === 'invalid_request')) {
-      return refuse(`${this.label} does not accept the code (${error})`)
+      return refuse(`${this.label} did not accept the code (${error})`)
     }
     throw new ProviderHttpError(`the token endpoint of ${this.label} answered ${status} ${error ?? ''}`)
   }
@@ -127,7 +127,7 @@ export class OpenIdProvider implements SignInProvider {
     if (isIssuer && !isIssuer(claims)) return refuse('the ID token comes from another issuer')
     const { aud, azp } = claims
     if ((Array.isArray(aud) && aud.length > 1 && azp === undefined) || (azp !== undefined && azp !== clientId)) {
-      return refuse('the ID token was made for another application')
+      return refuse('the ID token was issued for another application')
     }
     return claims
   }
@@ -145,7 +145,7 @@ export class OpenIdProvider implements SignInProvider {
     if (status !== 200) throw new ProviderHttpError(`the UserInfo endpoint of ${this.label} answered ${status}`)
     const { sub, email, email_verified, name } = (body ?? {}) as JWTPayload
     // Section 5.3.2: the response must be about the subject of the ID token.
-    if (sub !== claims.sub) return refuse('UserInfo and ID token name different people')
+    if (sub !== claims.sub) return refuse('the ID token and UserInfo have different subjects')
     return { ...claims, email, email_verified, name }
   }
 
@@ -155,7 +155,7 @@ export class OpenIdProvider implements SignInProvider {
     // Apple's SDKs put the SHA-256 of the nonce into the token.
     const matches =
       typeof claimed === 'string' && nonce !== undefined && (same(claimed, nonce) || same(claimed, sha256(nonce)))
-    if (!matches) refuse('the nonce is not that of the ID token')
+    if (!matches) refuse('the nonce does not match the ID token')
   }
 
   #identity(claims: JWTPayload, givenToken: string | undefined): ProvenIdentity {
@@ -191,13 +191,13 @@ function same(a: string, b: string): boolean {
 function reasonOf(error: errors.JOSEError): string {
   if (error instanceof errors.JWTExpired) return 'the ID token has expired'
   if (error instanceof errors.JWTClaimValidationFailed) {
-    if (error.claim === 'aud') return 'the ID token was made for another application'
+    if (error.claim === 'aud') return 'the ID token was issued for another application'
     if (error.claim === 'iss') return 'the ID token comes from another issuer'
-    return `the claim ${error.claim} of the ID token is not right`
+    return `the claim ${error.claim} of the ID token is not valid`
   }
-  if (error instanceof errors.JOSEAlgNotAllowed) return 'the ID token is not signed in an accepted way'
+  if (error instanceof errors.JOSEAlgNotAllowed) return 'the ID token is not signed with an accepted algorithm'
   if (error instanceof errors.JWKSNoMatchingKey)
     return 'the ID token is signed with a key that the issuer does not publish'
-  if (error instanceof errors.JWSSignatureVerificationFailed) return 'the signature of the ID token is wrong'
+  if (error instanceof errors.JWSSignatureVerificationFailed) return 'the signature of the ID token is not valid'
   return 'the ID token is malformed'
 }

@@ -34,7 +34,7 @@ export interface SignInProvider {
 
 /** Refuses a proof. @param why the end of the error message */
 export function refuse(why: string, cause?: unknown): never {
-  throw ProviderSignInFailed({ message: `The sign-in was not accepted: ${why}.`, cause })
+  throw ProviderSignInFailed({ message: `The sign-in was not accepted: ${why}. Start again at the provider.`, cause })
 }
 
 /** The provider does not respond properly. @param cause logged, never sent */
@@ -48,6 +48,6 @@ export function codeOf({ code, codeVerifier, redirectUri }: ProviderProof): Requ
     return { code, codeVerifier, redirectUri }
   const errors = Object.entries({ code, codeVerifier, redirectUri })
     .filter(([, value]) => value === undefined)
-    .map(([name]) => ({ path: `/body/${name}`, code: 'required', message: 'is required with an authorization code' }))
-  throw ValidationFailed({ message: 'An authorization code comes with codeVerifier and redirectUri.', errors })
+    .map(([name]) => ({ path: `/body/${name}`, code: 'required', message: 'is required if you send `code`' }))
+  throw ValidationFailed({ message: 'Send `code`, `codeVerifier` and `redirectUri` together.', errors })
 }

@@ -89,7 +89,7 @@ export class SecondFactors {
         if (user === undefined || pending === undefined || isOver(pending.enrolledAt, now)) {
           throw Conflict({
             message:
-              'No authenticator app waits for its first code, or too much time has passed. Get a new secret with POST /api/auth/totp.',
+              'No authenticator app is waiting to be confirmed, or its secret has expired. Get a new secret with POST /api/auth/totp.',
           })
         }
         if (!(await codes.useFirst(tx, userId, code))) throw WrongSecondFactor()
