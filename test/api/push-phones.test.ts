@@ -127,7 +127,7 @@ test('many messages share an access token, a provider token and a connection, an
 test('says what is wrong with a device', async () => {
   const zoe = await owner('zoe')
   const at = async (body: object) => (await register(zoe, body)).body.errors
-  expect(await at({ kind: 'fcm' })).toMatchObject([{ path: '/body/token', message: 'is needed for the kind `fcm`' }])
+  expect(await at({ kind: 'fcm' })).toMatchObject([{ path: '/body/token', message: 'is required for the kind `fcm`' }])
   expect(await at({ kind: 'web', token: 'x' })).toMatchObject([{ path: '/body/subscription' }])
   expect(await at({ kind: 'apns', token: 'not hexadecimal' })).toMatchObject([{ path: '/body/token', code: 'format' }])
 })

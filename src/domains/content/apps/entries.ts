@@ -169,18 +169,18 @@ async function* hashed(chunks: AsyncIterable<Buffer>, hash: ReturnType<typeof cr
 
 function requireSame(announced: string | undefined, sha256: string): void {
   if (announced === undefined || announced === sha256) return
-  const message = `is not the checksum of the file that arrived, ${sha256}. Send the file again, or correct the checksum`
+  const message = `does not match the checksum of the received file, ${sha256}. Send the file again, or correct the checksum`
   throw ValidationFailed({ errors: [{ path: '/body/sha256', code: 'checksum', message }] })
 }
 
 function versionTaken({ platform, version }: NewReleaseData) {
   return Conflict({
-    message: `Version ${version} has a file for ${platform} already. Delete it first, or send another \`version\`.`,
+    message: `Version ${version} already has a file for ${platform}. Delete it first, or send another \`version\`.`,
   })
 }
 
 function slugTaken(error: unknown): never {
   if (isUniqueViolation(error, 'apps_slug_key'))
-    throw Conflict({ message: 'There is an app with this slug already. Choose another `slug`.' })
+    throw Conflict({ message: 'An app with this slug already exists. Choose another `slug`.' })
   throw error
 }

@@ -20,7 +20,7 @@ export const MAX_APP_BYTES = 2_000_000_000
 const Platform = OneOf(APP_PLATFORMS, { description: '`any` runs on all platforms' })
 const Version = Text(5, 60, {
   pattern: '^(?:0|[1-9]\\d*)\\.(?:0|[1-9]\\d*)\\.(?:0|[1-9]\\d*)(?:-[0-9A-Za-z.-]+)?(?:\\+[0-9A-Za-z.-]+)?$',
-  description: 'Semantic Versioning, such as 1.4.0 or 2.0.0-beta.1',
+  description: 'A semantic version such as 1.4.0 or 2.0.0-beta.1',
 })
 const WebUrl = Text(1, 2_000, { pattern: '^https?://[^\\s"<>]+$', description: 'An http or https URL' })
 
@@ -77,7 +77,7 @@ export const AppEntry = named(
 const fields = {
   slug: Text(1, 60, {
     pattern: '^(?!entries$)[a-z0-9]+(?:-[a-z0-9]+)*$',
-    description: 'Lowercase letters, digits and single hyphens. Not `entries`',
+    description: 'Lowercase letters, digits and single hyphens, but not `entries`',
   }),
   name: Text(1, 100),
   description: Text(0, 5_000),
@@ -102,7 +102,7 @@ export const NewRelease = Input({
   sha256: Type.Optional(
     Text(64, 64, {
       pattern: '^[0-9a-f]{64}$',
-      description: 'SHA-256 of the file, 64 hexadecimal digits in lowercase. It is checked',
+      description: 'The SHA-256 of the file, as 64 hexadecimal digits in lowercase',
     }),
   ),
 })

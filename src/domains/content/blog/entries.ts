@@ -102,6 +102,6 @@ export class BlogEntries {
 
 function taken(error: unknown): never {
   if (isUniqueViolation(error, 'blog_posts_slug_key'))
-    throw Conflict({ message: 'There is a post with this slug already. Choose another `slug`.' })
+    throw Conflict({ message: 'A post with this slug already exists. Choose another `slug`.' })
   throw error
 }

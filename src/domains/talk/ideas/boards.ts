@@ -64,7 +64,7 @@ export class IdeaBoards {
     const { workspaceId } = turn
     if ((await ideaBoards.count(turn.sql, { workspaceId })) >= MOST_BOARDS) {
       throw Conflict({
-        message: `A workspace can have ${MOST_BOARDS} idea boards. Delete one first.`,
+        message: `A workspace can have at most ${MOST_BOARDS} idea boards. Delete one first.`,
         details: { limit: MOST_BOARDS },
       })
     }

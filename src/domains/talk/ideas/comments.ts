@@ -56,7 +56,7 @@ export class IdeaComments {
     await requireReaders(turn, mentions)
     const files = await filesOf(turn.sql, turn.workspaceId, assetIds)
     const errors = assetIds.flatMap((id, index) => {
-      const message = 'must be an asset of the workspace that is ready to use'
+      const message = 'must be the id of an asset of the workspace that is ready to use'
       return files.has(id) ? [] : [{ path: `/body/attachments/${index}`, code: 'unknown', message }]
     })
     if (errors.length > 0) throw ValidationFailed({ errors })
@@ -100,7 +100,7 @@ export class IdeaComments {
     if (comment.authorId !== member.userId && !member.scopes.has('team:manage')) {
       throw Forbidden({
         message:
-          'Deleting the comments of others requires the scope team:manage. Ask a member who has it, or the author.',
+          'You need the scope team:manage to delete the comment of another member. Ask the author, or a member who has the scope.',
       })
     }
     await ideaComments.delete(turn.sql, { id: commentId })
@@ -118,7 +118,7 @@ async function requireReaders({ sql, workspaceId }: Turn, userIds: readonly stri
     members.filter((member) => mergedScopes(member).has('ideas:read')).map(({ userId }) => userId),
   )
   const errors = userIds.flatMap((id, index) => {
-    const message = 'must be a member of the workspace who can see ideas'
+    const message = 'must be the user id of a member of the workspace who can see ideas'
     return readers.has(id) ? [] : [{ path: `/body/mentions/${index}`, code: 'no_member', message }]
   })
   if (errors.length > 0) throw ValidationFailed({ errors })

@@ -3,7 +3,8 @@ import { defineError } from '../../../core/error.ts'
 export const ColumnFull = defineError({
   code: 'idea_column_full',
   status: 409,
-  message: 'The column has as many ideas as its `limit` allows. Move one out of it, or raise `limit`.',
+  message:
+    'The column already has as many ideas as its `limit` allows. Move an idea to another column, or raise `limit`.',
   cause: 'The board limits how many ideas this column can have. `details.limit` has the limit.',
   fix: 'Move an idea out of the column, or raise its limit with PATCH /api/ideas/boards/{id}.',
 })
@@ -29,7 +30,7 @@ export const IdeaClosed = defineError({
   code: 'idea_closed',
   status: 409,
   message:
-    'This idea takes no more votes: its `status` is completed, declined or duplicate. Vote for another one, or have its `status` changed.',
+    'The idea is closed to votes, because its `status` is completed, declined or duplicate. Vote for another idea, or change its `status` first.',
   cause: 'The idea was completed, declined, or merged into another one. `details` has its status and `duplicateOfId`.',
   fix: 'Vote for the idea that it was merged into, or reopen it by changing its status.',
 })
@@ -37,7 +38,7 @@ export const IdeaClosed = defineError({
 export const IdeaMerged = defineError({
   code: 'idea_merged',
   status: 409,
-  message: 'The idea was merged into another one. Use that one: `details.duplicateOfId`.',
+  message: 'The idea was merged into another one. Use the idea in `details.duplicateOfId` instead.',
   cause:
     'A duplicate has no place on its board, and nothing can be merged into it. `details.duplicateOfId` names its original.',
   fix: 'Use the original, or give the duplicate another status first.',

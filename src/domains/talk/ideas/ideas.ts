@@ -42,7 +42,7 @@ export class IdeaService {
     const count = await ideas.count(turn.sql, { boardId })
     if (count >= MOST_IDEAS) {
       throw Conflict({
-        message: `A board can have ${MOST_IDEAS} ideas. Delete or merge some, or use another board.`,
+        message: `A board can have at most ${MOST_IDEAS} ideas. Delete or merge some, or use another board.`,
         details: { limit: MOST_IDEAS },
       })
     }
@@ -132,7 +132,7 @@ export class IdeaService {
     const hasLeft = board.id !== before.boardId
     if (hasLeft && (await ideas.count(turn.sql, { boardId: board.id })) >= MOST_IDEAS) {
       throw Conflict({
-        message: `A board can have ${MOST_IDEAS} ideas. Delete or merge some, or use another board.`,
+        message: `A board can have at most ${MOST_IDEAS} ideas. Delete or merge some, or use another board.`,
         details: { limit: MOST_IDEAS },
       })
     }
@@ -219,7 +219,7 @@ async function requireFiles(
 ): Promise<void> {
   const files = await filesOf(sql, workspaceId, assetIds)
   const errors = assetIds.flatMap((id, index) => {
-    const message = 'must be an asset of the workspace that is ready to use'
+    const message = 'must be the id of an asset of the workspace that is ready to use'
     return files.has(id) || known.includes(id) ? [] : [{ path: `/body/assetIds/${index}`, code: 'unknown', message }]
   })
   if (errors.length > 0) throw ValidationFailed({ errors })

@@ -82,7 +82,7 @@ export class IdeaLists {
     const { boardId, column, createdBy, cursor, limit = 30, status, workspaceId } = filter
     const sort = filter.sort ?? (boardId === undefined ? 'new' : 'manual')
     if (sort === 'manual' && boardId === undefined) {
-      const message = 'must not be `manual` without `boardId`'
+      const message = 'must not be `manual` without `boardId`. Send `boardId`, or another order'
       throw ValidationFailed({ errors: [{ path: '/query/sort', code: 'board', message }] })
     }
     const after = readCursor(cursor, sort, IS_KEY[sort])

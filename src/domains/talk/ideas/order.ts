@@ -37,7 +37,7 @@ export function boardsIn(workspaceId: string): RankedList {
  */
 export async function rankAt(sql: Sql, list: RankedList, movedId: string, { after, before }: Place): Promise<string> {
   for (const [field, id] of Object.entries({ after, before })) {
-    const message = 'must be the id of a neighbor, not of what is moved'
+    const message = 'must be the id of a neighbor, not of the item that is moved'
     if (id === movedId) throw ValidationFailed({ errors: [{ path: `/body/${field}`, code: 'self', message }] })
   }
   const previous = after === undefined ? undefined : await rankOf(sql, list, after)

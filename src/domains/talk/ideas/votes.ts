@@ -52,9 +52,7 @@ export class IdeaVotes {
     const into = await ideas.first(turn.sql, { id: intoId, workspaceId: turn.workspaceId })
     if (into === undefined || id === intoId) {
       const message =
-        id === intoId
-          ? 'must be another idea than the one that is merged'
-          : 'must be the id of an idea of the workspace'
+        id === intoId ? 'must not be the id of the idea that is merged' : 'must be the id of an idea of the workspace'
       throw ValidationFailed({ errors: [{ path: '/body/intoId', code: 'unknown', message }] })
     }
     if (into.status === 'duplicate') throw IdeaMerged({ details: { duplicateOfId: into.duplicateOfId } })

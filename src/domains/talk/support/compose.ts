@@ -43,7 +43,8 @@ export function composeSupport(foundation: Foundation, { assets }: Pick<Services
       const expected = config.SUPPORT_INBOUND_SECRET
       if (mails === undefined || expected === undefined) {
         throw InvalidCredential({
-          message: 'This server takes no mails here. Set SUPPORT_ADDRESS and SUPPORT_INBOUND_SECRET.',
+          message:
+            'This server does not accept mail at this address. To accept it, the operator must set SUPPORT_ADDRESS and SUPPORT_INBOUND_SECRET.',
         })
       }
       if (bearer !== undefined && isSame(bearer, expected)) return mails
@@ -68,11 +69,11 @@ interface Proof {
 }
 
 const WRONG =
-  'The secret for incoming mails is missing or wrong. Send SUPPORT_INBOUND_SECRET of this server as `Authorization: Bearer …`, or sign the mail with it in `Crier-Signature`.'
+  'The secret for incoming mail is missing or wrong. Send the SUPPORT_INBOUND_SECRET of this server as `Authorization: Bearer …`, or sign the mail with it in `Crier-Signature`.'
 const STALE =
-  '`Crier-Signature` is not valid. Sign with SUPPORT_INBOUND_SECRET of this server, in the form `t=…,sha256=…,v1=…`, with the current time: it may be five minutes off.'
+  '`Crier-Signature` is not valid. Sign with the SUPPORT_INBOUND_SECRET of this server, in the form `t=…,sha256=…,v1=…`, with the current time (at most five minutes off).'
 const OTHER_MAIL =
-  '`sha256` in `Crier-Signature` is not the digest of this mail. Compute it from the bytes that are sent, with their line breaks.'
+  '`sha256` in `Crier-Signature` is not the digest of this mail. Compute it from the exact bytes that you send, including line breaks.'
 
 function isSame(one: string, other: string): boolean {
   const [first, second] = [one, other].map((text) => createHash('sha256').update(text).digest())

@@ -56,7 +56,10 @@ export class Tickets {
     const openCount = await supportTickets.count(tx, { userId, status: not('closed' as const) })
     if (openCount >= MOST_OPEN) {
       const details = { limit: MOST_OPEN }
-      throw Conflict({ message: `You can have ${MOST_OPEN} tickets that are not closed. Close one first.`, details })
+      throw Conflict({
+        message: `You can have at most ${MOST_OPEN} tickets that are not closed. Close one first.`,
+        details,
+      })
     }
     const now = this.#clock.now()
     const at = new Date(now).toISOString()
@@ -163,7 +166,7 @@ export class Tickets {
     }
     if (!isAdmin && status !== before.status && status === 'pending') {
       throw Forbidden({
-        message: 'Only a reply of the support team sets a ticket to pending. Send another `status`, or leave it out.',
+        message: 'A ticket becomes pending only when the support team replies. Send another `status`, or leave it out.',
       })
     }
     if (assigneeId === null || assigneeId === before.assigneeId) return
@@ -185,7 +188,7 @@ export class Tickets {
   ): Promise<MessageRow> {
     if ((await supportMessages.count(tx, { ticketId })) >= MOST_MESSAGES) {
       const details = { limit: MOST_MESSAGES }
-      throw Conflict({ message: `A ticket can have ${MOST_MESSAGES} messages. Create a new ticket.`, details })
+      throw Conflict({ message: `A ticket can have at most ${MOST_MESSAGES} messages. Create a new ticket.`, details })
     }
     const { attachments, byMail, content, party, role } = added
     const now = this.#clock.now()

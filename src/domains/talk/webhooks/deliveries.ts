@@ -82,7 +82,7 @@ export class Deliveries {
     if (reader === undefined)
       throw Conflict({
         message:
-          'The member in `readerId`, whose rights decide which events are sent, has left the workspace. PATCH the webhook with its `events` to take their place.',
+          'The member in `readerId`, whose permissions decide which events are sent, has left the workspace. To take their place, PATCH the webhook with its `events`.',
       })
     const { events: wanted } = webhook
     const page = await this.#workspaces.eventLog.read(reader, after, SPAN, (type) => isWanted(wanted, type))

@@ -50,7 +50,9 @@ export class WebhookService {
     const count = await webhooks.count(turn.sql, { workspaceId: turn.workspaceId })
     await plans.requireRoom(turn.workspaceId, 'webhooks', count)
     if (count >= MOST)
-      throw Conflict({ message: `A workspace can have ${MOST} webhooks; there are ${count}. Delete one first.` })
+      throw Conflict({
+        message: `A workspace can have at most ${MOST} webhooks; this one has ${count}. Delete one first.`,
+      })
     const now = clock.now()
     const at = new Date(now).toISOString()
     const secret = newSecret()

@@ -22,7 +22,7 @@ const SETTING = { fcm: 'FCM_SERVICE_ACCOUNT', apns: 'APNS_KEY' } as const
 /** @throws AppError validation_failed unless messages can be sent to the device */
 export function checkAddress({ kind, subscription, token }: NewDeviceData, senders: Senders): Address {
   if (kind === 'web') {
-    if (subscription === undefined) throw refused('subscription', 'required', 'is needed for the kind `web`')
+    if (subscription === undefined) throw refused('subscription', 'required', 'is required for the kind `web`')
     if (token !== undefined)
       throw refused('token', 'not_allowed', 'is only for the kinds `fcm` and `apns`; leave it out')
     return checkedSubscription(subscription)
@@ -31,19 +31,15 @@ export function checkAddress({ kind, subscription, token }: NewDeviceData, sende
     throw refused(
       'kind',
       'not_configured',
-      `cannot be used: the operator of this server has not set ${SETTING[kind]}. Send another one`,
+      `must be another kind than \`${kind}\`: the operator of this server has not set ${SETTING[kind]}`,
     )
   }
-  if (token === undefined) throw refused('token', 'required', `is needed for the kind \`${kind}\``)
+  if (token === undefined) throw refused('token', 'required', `is required for the kind \`${kind}\``)
   if (subscription !== undefined) {
     throw refused('subscription', 'not_allowed', 'is only for the kind `web`; leave it out')
   }
   if (kind === 'apns' && !/^([0-9a-f]{2}){16,100}$/i.test(token)) {
-    throw refused(
-      'token',
-      'format',
-      'must be the device token in hexadecimal, such as 64 of the characters 0-9 and a-f',
-    )
+    throw refused('token', 'format', 'must be the device token in hexadecimal, usually 64 characters (0-9 and a-f)')
   }
   // APNs ignores the case of tokens, so they are stored in one form.
   return { token: kind === 'apns' ? token.toLowerCase() : token }

@@ -100,7 +100,7 @@ export class InboundMails {
       const { _id: ticketId } = await this.#needs.tickets.createIn(tx, sender, input, true)
       // A copy that arrived at the same moment has made a ticket, so this one must not.
       if (!(await this.#isNew(tx, mail, ticketId)))
-        throw Conflict({ message: 'The mail was taken before. Do not send it again.' })
+        throw Conflict({ message: 'The mail was already accepted. Do not send it again.' })
       return { outcome: 'ticket', reason: null, ticketId }
     })
   }
