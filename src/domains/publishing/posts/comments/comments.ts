@@ -61,7 +61,7 @@ export class PostComments {
     await requireReaders(turn, mentions)
     const files = await filesOf(turn.sql, workspaceId, assetIds)
     const errors = assetIds.flatMap((id, index) => {
-      const message = 'must be an asset of the workspace that is ready to use'
+      const message = 'must be the id of an asset of the workspace that is ready to use'
       return files.has(id) ? [] : [{ path: `/body/attachments/${index}`, code: 'unknown', message }]
     })
     if (errors.length > 0) throw ValidationFailed({ errors })
@@ -95,7 +95,10 @@ export class PostComments {
     const comment = await postComments.first(turn.sql, { id: commentId, postId }, { columns: ['authorId'] })
     if (comment === undefined) throw NotFound()
     if (comment.authorId !== member.userId && !member.scopes.has('team:manage')) {
-      throw Forbidden({ message: 'Deleting the comments of others requires the scope team:manage.' })
+      throw Forbidden({
+        message:
+          'You need the scope team:manage to delete the comment of another member. Ask the author, or a member who has the scope.',
+      })
     }
     await postComments.delete(turn.sql, { id: commentId })
     turn.emit(postCommentDeleted, { postCommentId: commentId, postId })
@@ -129,7 +132,7 @@ async function requireReaders({ sql, workspaceId }: Turn, userIds: readonly stri
     members.filter((member) => mergedScopes(member).has('posts:read')).map(({ userId }) => userId),
   )
   const errors = userIds.flatMap((id, index) => {
-    const message = 'must be a member of the workspace who can see posts'
+    const message = 'must be the user id of a member of the workspace who can see posts'
     return readers.has(id) ? [] : [{ path: `/body/mentions/${index}`, code: 'no_member', message }]
   })
   if (errors.length > 0) throw ValidationFailed({ errors })
