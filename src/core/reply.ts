@@ -145,6 +145,9 @@ export function list<T>(message: string, page: PageResult<T>) {
 /** JSON text of a value, stored in the form that its schema gives it. */
 export type StoredJson<T> = string & { readonly stored?: T }
 
+/** The same as UTF-8. */
+export type StoredBytes<T> = Uint8Array & { readonly stored?: T }
+
 /** A list of stored JSON. It is sent without being parsed. */
 export class StoredList {
   readonly message: string
@@ -181,8 +184,8 @@ export class PreparedBody {
   }
 }
 
-/** 200 with prepared JSON. `T` is the type of the data in it. */
-export function prepared<T>(bytes: Uint8Array, tag: string) {
+/** 200 with the JSON of a whole reply. `T` is the type of the data in it. */
+export function prepared<T>(bytes: StoredBytes<T>, tag: string) {
   const body: unknown = new PreparedBody(bytes, tag)
   return { status: 200, body } as ReturnType<typeof ok<T>>
 }

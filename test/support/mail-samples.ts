@@ -92,12 +92,10 @@ function choicesOf({ name }: NotificationType): Choices[] {
   )
 }
 
-/** In the syntax tree of a message, 5 is a selection. */
-const SELECT = 5
-
 function collectChoices(text: string, found: Map<string, Set<string>>): void {
   for (const part of new IntlMessageFormat(text, 'en').getAst()) {
-    if (Number(part.type) !== SELECT || !('options' in part)) continue
+    // Plurals have options too, and an offset.
+    if (!('options' in part) || 'offset' in part) continue
     const values = found.get(part.value) ?? new Set()
     for (const value of Object.keys(part.options)) values.add(value)
     found.set(part.value, values)

@@ -1,5 +1,5 @@
 import { hash } from 'node:crypto'
-import { prepared } from '../../../core/reply.ts'
+import { prepared, type StoredBytes } from '../../../core/reply.ts'
 import type { ConfiguredPlatform, PlatformDirectory } from '../../../platforms/directory.ts'
 import type { Limits } from '../../../platforms/rules/limits.ts'
 import type { AccountNow } from '../accounts/index.ts'
@@ -24,14 +24,14 @@ export class PlatformReplies {
   }
 
   list() {
-    return prepared<PlatformSummaryData[]>(this.#list.bytes, this.#list.tag)
+    return prepared(this.#list.bytes as StoredBytes<PlatformSummaryData[]>, this.#list.tag)
   }
 
   /** A platform, with the rules of an account if there is one. */
   details(entry: ConfiguredPlatform, account: AccountNow | null) {
     const { bytes, tag } =
       account === null ? this.#start(entry, this.#directory.limits(entry).byId) : this.#ofAccount(entry, account)
-    return prepared<PlatformDetailsData>(bytes, tag)
+    return prepared(bytes as StoredBytes<PlatformDetailsData>, tag)
   }
 
   #ofAccount(entry: ConfiguredPlatform, account: AccountNow): Stored {
