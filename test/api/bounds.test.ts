@@ -103,7 +103,13 @@ test.each(COUNTED)('enforces the plan limit on %s, even with concurrent requests
   const refused = replies.filter(({ status }) => status !== 201)
   for (const { body: error, status } of refused) {
     expect([status, error.code]).toEqual([402, 'plan_limit_reached'])
-    expect(error.details).toEqual({ limit, value: BOUND, used: BOUND, plan: 'free' })
+    expect(error.details).toEqual({
+      limit,
+      value: BOUND,
+      used: BOUND,
+      plan: 'free',
+      nextPlan: expect.any(String) as string,
+    })
     expect(error.message).toContain(`allows ${BOUND} `)
   }
   // Limits apply per workspace. Deleting one allows another.
@@ -172,7 +178,7 @@ test('enforces the plan limit on direct conversations', async () => {
     })
   const replies = await Promise.all(others.map((name) => open(name)))
   expect(replies.map(({ status }) => status).sort((a, b) => a - b)).toEqual([201, 201, 201, 402])
-  expect(replies.find(({ status }) => status === 402)?.body.details).toEqual({
+  expect(replies.find(({ status }) => status === 402)?.body.details).toMatchObject({
     limit: 'directConversations',
     value: BOUND,
     used: BOUND,

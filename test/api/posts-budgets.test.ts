@@ -155,7 +155,9 @@ describe('checking a post that is not stored', () => {
     expect(code).toBe('budget_exceeded')
     const full = await check(noon)
     expect(full).toMatchObject({ isValid: false, targets: [{ isValid: true }], scheduledFor: null })
-    expect(full.problems).toEqual([{ code, message, details }])
+    expect(full.problems).toEqual([
+      { code, message, details, nextStep: expect.stringContaining('`details.nextSlot`') as string },
+    ])
     expect(await check({ ...noon, onFull: 'move' })).toMatchObject({ ...fits, localTime: '2026-12-02T13:00:00' })
     expect(await check({})).toMatchObject({ isValid: true, scheduledFor: null, problems: [] })
   })

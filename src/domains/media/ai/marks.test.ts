@@ -9,7 +9,7 @@ const sources = readdirSync(FOLDER, { recursive: true, encoding: 'utf8' }).filte
 )
 
 /** What the domain uses of posts and figures, and what it tells posts. None of it writes. */
-const READS = ['ModelTexts', 'publishedTexts', 'PlatformStatistics', 'PlatformStatsData']
+const READS = ['ModelTexts', 'PlanningScope', 'publishedTexts', 'PlatformStatistics', 'PlatformStatsData']
 
 test('nothing in this domain can write or publish a post', () => {
   const used = sources.flatMap((path) => {
