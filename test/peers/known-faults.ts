@@ -1,11 +1,11 @@
 /**
- * Violations that are faults of the descriptions, by platform: part of the line that the comparison prints, and why the
- * description is wrong. The descriptions come from third parties.
+ * Known errors in the descriptions, which third parties maintain. By platform: a pattern for the line that the comparison
+ * prints, and what is wrong in the description.
  */
 const KNOWN: Readonly<Record<string, readonly (readonly [RegExp, string])[]>> = {
   x: [
     [/must have required property '(?:meta|type)'/, 'requires `meta` and `type`, which the same schemas do not have'],
-    [/\/append 200: request\.body/, 'has a file of a form as Base64, and two schemas that a segment matches both'],
+    [/\/append 200: request\.body/, 'describes the file as Base64, and a segment matches two of its schemas'],
   ],
   threads: [
     [/query\.metric:/, 'takes one metric; Meta’s pages have lists of them, with `shares`'],
@@ -13,7 +13,7 @@ const KNOWN: Readonly<Record<string, readonly (readonly [RegExp, string])[]>> = 
   ],
   facebook: [
     [/request: Supported content types: application\/json/, 'takes JSON only; the examples on Meta’s pages are forms'],
-    [/upload_phase: /, 'has phases in capitals; the Reels Publishing API has small letters'],
+    [/upload_phase: /, 'has uppercase phases; the Reels Publishing API uses lowercase'],
   ],
   instagram: [
     [/request: Supported content types: application\/json/, 'takes JSON only; the examples on Meta’s pages are forms'],
@@ -26,20 +26,20 @@ const KNOWN: Readonly<Record<string, readonly (readonly [RegExp, string])[]>> = 
     [/required property 'fileSizeBytes'/, 'requires the size of an image; the Images API takes the owner only'],
     [/body\.status:/, 'lacks AVAILABLE and WAITING_UPLOAD of the Images and Videos APIs'],
     [/query\.action:/, 'lacks `finalizeUpload` of the Videos API'],
-    [/POST \/rest\/videos 200: response/, 'has one reply for both actions; `finalizeUpload` replies nothing'],
+    [/POST \/rest\/videos 200: response/, 'has one reply for both actions; `finalizeUpload` has no reply body'],
   ],
   telegram: [
-    [/must match exactly one schema in oneOf/, 'has schemas of which the value of a form matches several'],
-    [/sendMediaGroup 200: request\.body\.media: .* must be array/, 'has an array; in a form it is JSON'],
+    [/must match exactly one schema in oneOf/, 'lists schemas that overlap, so a form value matches several'],
+    [/sendMediaGroup 200: request\.body\.media: .* must be array/, 'expects an array; a form sends it as JSON text'],
   ],
   tiktok: [[/\/oauth\/\w+\/ 200: request: Invalid security/, 'asks for a token where tokens are issued and revoked']],
   reddit: [
-    [/body\.data\.(?:after|before): .* must be string/, 'lacks null, with which a listing begins and ends'],
+    [/body\.data\.(?:after|before): .* must be string/, 'lacks null, which the first and last page of a listing have'],
     [/required property 'parent'/, 'calls `thing_id` of reddit.com/dev/api `parent`'],
   ],
 }
 
-/** Why a violation is no fault of ours; undefined if it may be one. */
+/** The known error in a description that explains a violation. Undefined if there is none. */
 export function faultOf(platform: string, line: string): string | undefined {
   return KNOWN[platform]?.find(([pattern]) => pattern.test(line))?.[1]
 }

@@ -18,7 +18,7 @@ import {
 } from '../../src/mail/templates.ts'
 import { notificationTypes } from '../../src/registry/notifications.ts'
 
-/** What users write, in no language of the mails, with a word that is wider than a phone. */
+/** Sample user text: in neither language of the mails, with a word that is wider than a phone. */
 const WRITTEN = `Lorem ipsum ${'dolorsitamet'.repeat(8)}`
 const URL_OF_SERVER = 'https://crier.example.com'
 const LINK = `${URL_OF_SERVER}/links?token=`.padEnd(400, 'x')
@@ -29,7 +29,7 @@ export interface MailSample {
   readonly mail: Mail
 }
 
-/** Every mail that this server sends, in a language. Notifications are those of the registry, with each of their texts. */
+/** Every mail that this server sends, in one language. Notifications come from the registry, in each variant of their text. */
 export function mailSamples(language: string): MailSample[] {
   return [...notificationMails(language), digest(language), ...accountMails(language), ...otherMails(language)]
 }
@@ -72,7 +72,7 @@ function mailAbout(texts: Texts, told: readonly (readonly [NotificationType, Cho
   })
 }
 
-/** The example of a type, with texts of users in place of its own. */
+/** The example data of a notification type, with its user-written text replaced by `WRITTEN`. */
 function dataOf({ example }: NotificationType, choices: Choices): Record<string, string | number> {
   const entries = Object.entries(example as Record<string, string | number>).map(([name, value]) => {
     const isWritten = typeof value === 'string' && name !== 'day' && name !== 'until'
@@ -81,7 +81,7 @@ function dataOf({ example }: NotificationType, choices: Choices): Record<string,
   return Object.fromEntries(entries)
 }
 
-/** The values of the fields that choose between texts: one set for each text. */
+/** Values for the fields that select a variant of the text, one set per variant. */
 function choicesOf({ name }: NotificationType): Choices[] {
   const texts = rawTexts('en')
   const found = new Map<string, Set<string>>()
