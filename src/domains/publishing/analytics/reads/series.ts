@@ -48,7 +48,7 @@ export class AnalyticsTimeSeries {
   ) {
     const { accounts, zone } = await this.#watched.load(workspaceId, accountIds)
     const span = spanOf(asked, zone, this.#clock.now())
-    const weekStart = await this.#weekStart(asked, userId)
+    const weekStart = await this.#weekStart(interval, asked.calendarStartDay, userId)
     const days = await this.#days(accounts, figure, span, interval, weekStart)
     const parts = partsOf(span, interval, weekStart)
     return {
@@ -67,7 +67,7 @@ export class AnalyticsTimeSeries {
   async followers({ interval = 'day', ...filter }: FollowersFilter, userId?: string) {
     const { accounts, zone } = await this.#watched.load(filter.workspaceId, filter.accountIds)
     const span = spanOf(filter, zone, this.#clock.now())
-    const weekStart = await this.#weekStart(filter, userId)
+    const weekStart = await this.#weekStart(interval, filter.calendarStartDay, userId)
     const days = await this.#days(accounts, 'followers', span, interval, weekStart)
     const { end, start } = timesOf(span)
     const parts = partsOf(span, interval, weekStart)
@@ -113,7 +113,7 @@ export class AnalyticsTimeSeries {
     const to = asked.to ?? dayText(Math.min(dayOf(now, zone), published + MOST_DAYS - 1))
     const span = spanOf({ from: asked.from ?? earlier(dayText(published), to), to }, zone, now)
     const [weekStart, days, halfLife] = await Promise.all([
-      this.#weekStart(asked, userId),
+      this.#weekStart(interval, asked.calendarStartDay, userId),
       this.#sql.rows<Day>(CONTENT_DAYS, [id, figure, span.first, span.last]),
       this.#sql.row<{ at: string }>(HALF, [id, figure]),
     ])
@@ -139,10 +139,13 @@ export class AnalyticsTimeSeries {
     }
   }
 
-  /** Where weeks begin: as the request says, or the settings of the user. In reports, which have many readers, on Monday. */
-  async #weekStart(query: { readonly calendarStartDay?: WeekStart }, userId?: string): Promise<WeekStart> {
-    if (query.calendarStartDay !== undefined) return query.calendarStartDay
-    if (userId === undefined) return 'monday'
+  /**
+   * Where weeks begin: as the request says, or the settings of the user. In reports, which have many readers, on Monday.
+   * Only weeks need it.
+   */
+  async #weekStart(interval: Interval, chosen: WeekStart | undefined, userId?: string): Promise<WeekStart> {
+    if (chosen !== undefined) return chosen
+    if (interval !== 'week' || userId === undefined) return 'monday'
     const [reader] = await findReaders(this.#sql, [userId])
     return reader?.ui.calendarStartDay ?? 'monday'
   }

@@ -64,17 +64,17 @@ export type WeekStart = (typeof WEEK_STARTS)[number]
 /** How many days after Monday a week begins. */
 const AFTER_MONDAY: Readonly<Record<WeekStart, number>> = { monday: 0, saturday: 5, sunday: 6 }
 
-/** The last day of the week of a day. 1970-01-01 was a Thursday. */
-function endOfWeek(day: number, weekStart: WeekStart): number {
-  return day + 6 - ((day + 3 + 7 - AFTER_MONDAY[weekStart]) % 7)
+/** The last day of the week or month of a day. 1970-01-01 was a Thursday. */
+function endOf(day: number, interval: Interval, weekStart: WeekStart): number {
+  if (interval === 'day') return day
+  return interval === 'week' ? day + 6 - ((day + 3 + 7 - AFTER_MONDAY[weekStart]) % 7) : lastDayOf(day, interval)
 }
 
 /** The days, weeks or months of a span. */
 export function bucketsOf({ first, last }: Span, interval: Interval, weekStart: WeekStart = 'monday'): Bucket[] {
   const buckets: Bucket[] = []
   for (let day = first; day <= last;) {
-    const whole = interval === 'day' ? day : interval === 'week' ? endOfWeek(day, weekStart) : lastDayOf(day, interval)
-    const end = Math.min(whole, last)
+    const end = Math.min(endOf(day, interval, weekStart), last)
     buckets.push({ first: day, last: end })
     day = end + 1
   }
