@@ -12,17 +12,20 @@ process.env['PATH'] = [process.env['PATH'], join(CACHE, 'bin')].join(delimiter)
  */
 const PATIENCE = { testTimeout: 120_000, hookTimeout: 180_000, teardownTimeout: 60_000 }
 
-/** Files that compute: with more of them than processors at a time, the whole is hardly sooner done. */
-const COMPUTING = { maxWorkers: Math.max(2, availableParallelism() - 1), sequence: { groupOrder: 0 } }
+/** Files that compute, and sometimes wait: one more at a time than there are processors, if there are only two. */
+const COMPUTING = { maxWorkers: Math.max(3, availableParallelism() - 1), sequence: { groupOrder: 0 } }
 
 /** Files that end real processes and wait for their leases to expire: they use about half of a processor. */
-const WAITING = { maxWorkers: Math.max(3, availableParallelism()), sequence: { groupOrder: 1 } }
+const WAITING = { maxWorkers: Math.max(4, availableParallelism()), sequence: { groupOrder: 1 } }
 
 /**
  * Files that wait for streams, which run in real time: they use 25 to 45 % of a processor. They run after the others,
  * because encoders and browsers need their share of the processors at the right moment.
  */
 const REAL_TIME = { maxWorkers: Math.max(3, availableParallelism()), sequence: { groupOrder: 2 } }
+
+/** The same without whole nodes and browsers, so more of them run at a time. */
+const REAL_TIME_PARTS = { maxWorkers: Math.max(4, availableParallelism()), sequence: { groupOrder: 3 } }
 
 /**
  * A second chance for what the machine itself does to real processes; the report names every test that took it. Tests of the
@@ -54,8 +57,9 @@ function project(name: string, include: string[], options: object = {}) {
   return { extends: true as const, test: { name, include, ...PATIENCE, ...options, ...TWICE } }
 }
 
-/** `npm run test:quick` leaves out the longest unit test: both stores of jobs, with real workers. */
-const NOT_QUICK = process.env['QUICK'] === undefined ? [] : ['src/jobs/jobs.test.ts']
+/** `npm run test:quick` leaves out the longest unit tests: both stores of jobs with real workers, and rendering of every template. */
+const LONG = ['src/jobs/jobs.test.ts', 'src/domains/media/studio/templates/templates.test.ts']
+const NOT_QUICK = process.env['QUICK'] === undefined ? [] : LONG
 const EXCLUDED = [...configDefaults.exclude, 'data/**', ...NOT_QUICK]
 
 export default defineConfig({
@@ -76,7 +80,7 @@ export default defineConfig({
       project('alone', ALONE, COMPUTING),
       project('api', ['test/api/**/*.test.ts'], { ...COMPUTING, ...IN_ONE_PROCESS }),
       project('faults', ['test/faults/**/*.test.ts'], { ...WAITING, ...SECOND_CHANCE, testTimeout: 300_000 }),
-      project('media', ['media/**/*.test.ts'], { ...REAL_TIME, ...SECOND_CHANCE, testTimeout: 120_000 }),
+      project('media', ['media/**/*.test.ts'], { ...REAL_TIME_PARTS, ...SECOND_CHANCE, testTimeout: 120_000 }),
       project('live', ['test/media/**/*.test.ts'], { ...REAL_TIME, ...SECOND_CHANCE, testTimeout: 120_000 }),
       project('flows', ['test/flows/**/*.test.ts'], { ...REAL_TIME, ...SECOND_CHANCE, testTimeout: 300_000 }),
     ],

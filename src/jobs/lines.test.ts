@@ -23,6 +23,9 @@ afterAll(async () => {
   await made?.drop()
 })
 
+/** A clock of whole milliseconds may be behind `now()`. */
+const DUE = `now() - interval '1 second'`
+
 /** Adds rows. @param line an SQL expression of `n`, the number of the row */
 async function fill(rows: number, line: string, runAt: string): Promise<void> {
   await database.run(
@@ -72,15 +75,15 @@ test('leaves a worker to other lines, also while the jobs of a line run', async 
   expect(await lines.claim()).toHaveLength(2)
   await database.run(`update outbox set state = 'running' where state = 'queued'`)
   expect(await lines.claim()).toEqual([])
-  await fill(1, lineOf('2'), `now()`)
+  await fill(1, lineOf('2'), DUE)
   expect(await lines.claim()).toHaveLength(1)
   await database.run(`delete from outbox where id = (select id from outbox where state = 'running' limit 1)`)
   expect(await lines.claim()).toHaveLength(1)
   // Another node has its own workers.
-  await fill(2, lineOf('1'), `now()`)
+  await fill(2, lineOf('1'), DUE)
   expect(await new Lines(database, systemClock, { media: { concurrency: 3 } }).claim()).toHaveLength(2)
   // A node with a single worker serves all lines.
   await database.run('truncate outbox')
-  await fill(2, lineOf('1'), `now()`)
+  await fill(2, lineOf('1'), DUE)
   expect(await new Lines(database, systemClock, { media: { concurrency: 1 } }).claim()).toHaveLength(2)
 })

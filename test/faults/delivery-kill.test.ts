@@ -20,9 +20,10 @@ const parsed = (raw: string) => PostalMime.parse(raw)
 
 /**
  * A node is killed after other servers have got its mails, push message and webhook, and before it gets their replies. It
- * cannot know whether they were accepted, so the next node sends each again, with the same id.
+ * cannot know whether they were accepted, so the next node sends each again, with the same id. The tests run side by side,
+ * because they wait for leases most of the time.
  */
-test.each(['postgres', 'redis'] as const)(
+test.concurrent.each(['postgres', 'redis'] as const)(
   'a mail, a report by schedule, a push message and a webhook of a killed node arrive, with the same ids, with jobs on %s',
   async (kind) => {
     const folder = await mkdtemp(join(tmpdir(), 'crier-delivery-'))
