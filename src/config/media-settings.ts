@@ -55,7 +55,8 @@ export const mediaSettings = {
     parse: optional(integer(1, 1_000_000)),
   },
   MEDIA_NICENESS: {
-    summary: 'CPU niceness of media work: 19 is the lowest priority, 0 is normal',
+    summary:
+      'CPU niceness of media work: 19 is the lowest priority and leaves one processor to other work, 0 is normal',
     fallback: '19',
     parse: optional(integer(0, 19)),
   },

@@ -2,10 +2,8 @@
  * A work process. It runs the jobs that its host sends over the IPC channel, and replies once a job has stopped completely.
  * When the host is gone, it ends together with every ffmpeg it has started.
  */
-import { spawnSync } from 'node:child_process'
 import { mkdir, rm } from 'node:fs/promises'
-import { readdirSync, rmSync, writeFileSync } from 'node:fs'
-import { constants, setPriority } from 'node:os'
+import { rmSync } from 'node:fs'
 import { dirname } from 'node:path'
 import sharp from 'sharp'
 import { MediaWorkError } from '../errors.ts'
@@ -13,6 +11,7 @@ import { Ffmpeg } from '../ffmpeg/ffmpeg.ts'
 import { Threads } from '../threads/threads.ts'
 import { removeOutputs } from '../outputs.ts'
 import type { WorkContext } from './context.ts'
+import { lowerPriority } from './priority.ts'
 import { runTask } from './run-task.ts'
 import type { HostMessage, Task, WorkMessage, WorkSettings } from './protocol.ts'
 
@@ -21,9 +20,6 @@ interface Services {
   readonly ffmpeg: Ffmpeg
   readonly threads: Threads
 }
-
-/** The time limit of a command that takes a few milliseconds. */
-const POLICY_MS = 2_000
 
 let services: Services | null = null
 const running = new Map<number, AbortController>()
@@ -104,43 +100,6 @@ function onMessage(message: HostMessage): void {
       return
     case 'cancel':
       running.get(message.id)?.abort(new MediaWorkError(message.code, message.message))
-  }
-}
-
-/** Lowers the priority of this process, its existing threads and its future children. */
-function lowerPriority(niceness: number): void {
-  setPriority(niceness)
-  if (process.platform !== 'linux') return
-  // On Linux, priorities belong to threads, and V8 has already started some.
-  for (const thread of readdirSync('/proc/self/task')) {
-    try {
-      setPriority(Number(thread), niceness)
-    } catch {
-      // The thread has just ended.
-    }
-  }
-  lowerGroupPriority(niceness, 50)
-  if (niceness === constants.priority.PRIORITY_LOW) runWhenIdle()
-}
-
-/**
- * Moves this process, its threads and its future children to the policy SCHED_IDLE. A niceness alone lets a thread that
- * runs finish its time slice before it is preempted; these threads are preempted at once, and processes that wake up
- * are placed on their processors as if nothing ran there. Without `chrt` (util-linux) the niceness remains.
- */
-function runWhenIdle(): void {
-  spawnSync('chrt', ['-a', '-i', '-p', '0', String(process.pid)], { stdio: 'ignore', timeout: POLICY_MS })
-}
-
-/** Lowers the priority of the scheduler group (autogroup) of this session. Thread priorities count only within the group. */
-function lowerGroupPriority(niceness: number, tries: number): void {
-  try {
-    writeFileSync('/proc/self/autogroup', String(niceness))
-  } catch (error) {
-    // Without root, the kernel accepts one such write per 0.1 s on the whole machine. Other errors mean a kernel without
-    // these groups, or a container that may not set them.
-    if ((error as NodeJS.ErrnoException).code !== 'EAGAIN' || tries === 0) return
-    setTimeout(() => lowerGroupPriority(niceness, tries - 1), 100 + Math.random() * 100).unref()
   }
 }
 

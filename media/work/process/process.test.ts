@@ -5,6 +5,7 @@ import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import sharp from 'sharp'
 import { beforeAll, describe, expect, test } from 'vitest'
+import { processorsIn } from './priority.ts'
 import { waitFor } from '../../../test/support/wait.ts'
 import { runFfmpeg } from '../../testing/ffmpeg.ts'
 import { filesIn, processesOn, useMediaWork } from '../../testing/work-fixture.ts'
@@ -110,6 +111,35 @@ test('runs only when a processor is idle, with the lowest priority', async () =>
   await polite.probe(path('small'))
   const [pid = 0] = polite.stats().quick.pids
   for (const thread of readdirSync(`/proc/${pid}/task`)) expect(policyOf(Number(thread))).toBe(SCHED_IDLE)
+})
+
+/** The processors on which a process or thread may run. */
+function allowed(id: number | string): number[] {
+  const [, list = ''] = /^Cpus_allowed_list:\s*(.+)$/m.exec(readFileSync(`/proc/${id}/status`, 'utf8')) ?? []
+  return processorsIn(list)
+}
+
+test('leaves one processor to others, with the lowest priority', async () => {
+  const all = allowed('self')
+  const { work: polite } = useMediaWork({ niceness: 19 })
+  const controller = new AbortController()
+  const running = failure(encode({ signal: controller.signal }, polite))
+  const encoder = await waitFor(() => encoders()[0], { what: 'ffmpeg to run' })
+  expect(allowed(encoder)).toEqual(all.length > 1 ? all.slice(1) : all)
+  const [pid = 0] = polite.stats().long.pids
+  for (const thread of readdirSync(`/proc/${pid}/task`)) expect(allowed(thread)).toEqual(allowed(encoder))
+  controller.abort()
+  expect(await running).toBe('cancelled')
+  await expectNothingLeft()
+})
+
+test.each([
+  ['0', [0]],
+  ['0-3,8', [0, 1, 2, 3, 8]],
+  ['2,4-5', [2, 4, 5]],
+  ['', []],
+])('reads the list of processors "%s"', (list, processors) => {
+  expect(processorsIn(list)).toEqual(processors)
 })
 
 describe('cancels a job', () => {
