@@ -6,7 +6,7 @@
  *    of several rounds, with the CPU time of the node for a target, from its claim to its end.
  * 2. What the platform itself takes for as many calls at once, from a bare client in its own process.
  * 3. The memory of the process after that many publications (MEMORY=10000,100000), which it makes as fast as it can: what is resident,
- *    and what is alive after a full garbage collection. SNAPSHOTS names a folder for heap snapshots of the node at these points.
+ *    and what is alive after a full garbage collection, at once and when the workspace's actor has been dropped as idle. SNAPSHOTS names a folder for heap snapshots of the node at these points.
  *    `STORES= MEMORY=10000,100000 npm run bench:publishing` does only that.
  *
  * One node, PostgreSQL, Redis and the platform run on this machine. STORES (postgres,redis), DUE (1000) and ROUNDS (3) set
@@ -17,6 +17,7 @@ import { Agent, request } from 'node:http'
 import { loadavg, tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout as delay } from 'node:timers/promises'
+import { DEFAULT_LIMITS } from '../../actors/limits.ts'
 import { createLog } from '../../src/core/log.ts'
 import { openDataDirectory } from '../../src/setup/data-directory.ts'
 import { startEmbeddedPostgres } from '../../src/setup/embedded-postgres.ts'
@@ -41,6 +42,8 @@ const STUCK_MS = 120_000
 const BULK = 500
 /** Posts that are to be published at the same time. More would be late, and then be spread as after an outage. */
 const UNDER_WAY = 1_500
+/** An actor is dropped 10 s after its idle time at the latest, if nothing wakes it up. */
+const DROPPED_MS = DEFAULT_LIMITS.idleMs + 12_000
 const log = createLog({ level: 'silent' })
 const at = (sorted: readonly number[], share: number) => Math.round(sorted[Math.floor(sorted.length * share)] ?? 0)
 
@@ -232,7 +235,8 @@ if (MEMORY.length > 0) {
   const measure = async (world: PublishingWorld) => {
     const accounts = await accountsOf(world)
     const pid = world.nodes[0]?.pid ?? 0
-    console.log(`\n| publications | alive after a collection, MB | resident, MB | publications/s |\n|---|---|---|---|`)
+    console.log('\n| publications | alive after a collection, MB | when idle, MB | resident, MB | publications/s |')
+    console.log('|---|---|---|---|---|')
     let made = 0
     for (const goal of MEMORY) {
       const began = performance.now()
@@ -245,7 +249,10 @@ if (MEMORY.length > 0) {
       if (rows[0]?.count !== goal) throw new Error(`${rows[0]?.count} of ${goal} are published`)
       const megabytes = (bytes: number) => (bytes / 1_048_576).toFixed(0)
       const alive = megabytes(await liveBytes(inspector))
-      console.log(`| ${goal} | ${alive} | ${megabytes(proportionalBytes(pid))} | ${perSecond.toFixed(0)} |`)
+      const resident = megabytes(proportionalBytes(pid))
+      await delay(DROPPED_MS)
+      const idle = megabytes(await liveBytes(inspector))
+      console.log(`| ${goal} | ${alive} | ${idle} | ${resident} | ${perSecond.toFixed(0)} |`)
       if (SNAPSHOTS) process.kill(pid, 'SIGUSR2')
     }
   }

@@ -1,11 +1,9 @@
 import { DAY } from '../../../../core/clock.ts'
 import type { MemoryKey } from '../../../../core/turn.ts'
 
-/** What a target takes of the times and budgets of its account. */
-export interface Reservation {
+/** What a target takes of the times and budgets of its account. The book keeps many, so it names only the target. */
+export interface Booked {
   readonly targetId: string
-  readonly accountId: string
-  readonly platform: string
   /** Milliseconds since the epoch. */
   readonly at: number
   /** Parts of the thread and the first comment. */
@@ -14,10 +12,17 @@ export interface Reservation {
   readonly cost: number
 }
 
+/** What a target takes, and of which account. */
+export interface Reservation extends Booked {
+  readonly accountId: string
+  readonly platform: string
+}
+
 /** Reservations are kept by this span. A short one makes the first post of a day cheap in a full calendar. */
 const WINDOW = DAY
-/** The maximum number of windows that are kept, so that a workspace with many accounts does not fill the memory. */
+/** The maximum numbers of windows and reservations that are kept, so that a workspace with many accounts or posts does not fill the memory. */
 const MOST_WINDOWS = 20_000
+const MOST_RESERVATIONS = 200_000
 /** The maximum number of searches that are remembered. */
 const MOST_SEARCHES = 2_000
 
@@ -40,28 +45,40 @@ export function windowKey(accountId: string, window: number): string {
  * that were needed, in order of time. So a count of a day and the next free slot need no read.
  */
 export class ReservationBook {
-  readonly #windows = new Map<string, Reservation[]>()
+  readonly #windows = new Map<string, Booked[]>()
+  #reservations = 0
   /** Before these instants, a search for a slot found nothing that is free. By what was searched for. */
   readonly #searched = new Map<string, number>()
 
-  window(key: string): readonly Reservation[] | undefined {
+  /** Forgets all windows if there are too many. For the start of a turn, which then loads what it needs. */
+  makeRoom(): void {
+    if (this.#windows.size < MOST_WINDOWS && this.#reservations < MOST_RESERVATIONS) return
+    this.#windows.clear()
+    this.#reservations = 0
+  }
+
+  window(key: string): readonly Booked[] | undefined {
     return this.#windows.get(key)
   }
 
-  keep(key: string, sorted: readonly Reservation[]): void {
-    if (this.#windows.size >= MOST_WINDOWS) this.#windows.clear()
+  keep(key: string, sorted: readonly Booked[]): void {
+    this.#reservations += sorted.length - (this.#windows.get(key)?.length ?? 0)
     this.#windows.set(key, [...sorted])
   }
 
   remove({ accountId, at, targetId }: Reservation): void {
     const list = this.#windows.get(windowKey(accountId, windowOf(at)))
     const index = list?.findIndex((one) => one.targetId === targetId) ?? -1
-    if (index !== -1) list?.splice(index, 1)
+    if (index === -1) return
+    list?.splice(index, 1)
+    this.#reservations -= 1
   }
 
-  add(reservation: Reservation): void {
-    const list = this.#windows.get(windowKey(reservation.accountId, windowOf(reservation.at)))
-    if (list !== undefined) insertSorted(list, reservation)
+  add({ accountId, at, cost, replies, targetId }: Reservation): void {
+    const list = this.#windows.get(windowKey(accountId, windowOf(at)))
+    if (list === undefined) return
+    insertSorted(list, { targetId, at, replies, cost })
+    this.#reservations += 1
   }
 
   /** The instant before which nothing is free for a search; undefined if it is not known. */
@@ -86,12 +103,12 @@ export const RESERVATIONS: MemoryKey<ReservationBook> = {
 }
 
 /** Inserts into a list in order of time. */
-export function insertSorted(list: Reservation[], reservation: Reservation): void {
+export function insertSorted<T extends Booked>(list: T[], reservation: T): void {
   list.splice(firstAfter(list, reservation.at), 0, reservation)
 }
 
 /** The index of the first reservation later than an instant. */
-export function firstAfter(list: readonly Reservation[], at: number): number {
+export function firstAfter(list: readonly Booked[], at: number): number {
   let low = 0
   let high = list.length
   while (low < high) {

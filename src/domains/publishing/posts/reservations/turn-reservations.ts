@@ -10,6 +10,7 @@ import {
   windowKey,
   windowOf,
   windowStart,
+  type Booked,
   type Reservation,
   type ReservationBook,
 } from './book.ts'
@@ -33,7 +34,9 @@ const opened = new WeakMap<PlanningScope, TurnReservations>()
 export function reservationsOf(turn: PlanningScope): TurnReservations {
   const known = opened.get(turn)
   if (known !== undefined) return known
-  const made = new TurnReservations(turn, turn.memory(RESERVATIONS))
+  const book = turn.memory(RESERVATIONS)
+  book.makeRoom()
+  const made = new TurnReservations(turn, book)
   opened.set(turn, made)
   // The memory changes only if the turn succeeds.
   turn.settled(() => made.apply())
@@ -45,7 +48,7 @@ export class TurnReservations implements TakenTimes {
   readonly #sql: Sql
   readonly #workspaceId: string
   readonly #book: ReservationBook
-  readonly #loaded = new Map<string, readonly Reservation[]>()
+  readonly #loaded = new Map<string, readonly Booked[]>()
   /** By target: its reservation after this turn, or null. */
   readonly #changed = new Map<string, Reservation | null>()
   readonly #released: Reservation[] = []
@@ -83,7 +86,7 @@ export class TurnReservations implements TakenTimes {
   }
 
   /** The reservations of an account from `from` to `to`, both included, in order within each window. */
-  *between(accountId: string, from: number, to: number): Generator<Reservation> {
+  *between(accountId: string, from: number, to: number): Generator<Booked> {
     for (let window = windowOf(from); window <= windowOf(to); window += 1) {
       const list = this.#window(windowKey(accountId, window))
       if (list === undefined) throw new Error(`The reservations of ${accountId} in window ${window} are not loaded`)
@@ -153,7 +156,7 @@ export class TurnReservations implements TakenTimes {
     else for (const [search, until] of this.#searches) this.#book.noteSearch(search, until)
   }
 
-  #window(key: string): readonly Reservation[] | undefined {
+  #window(key: string): readonly Booked[] | undefined {
     return this.#loaded.get(key) ?? this.#book.window(key)
   }
 
@@ -175,12 +178,10 @@ export class TurnReservations implements TakenTimes {
       RESERVING,
       this.#workspaceId,
     ])
-    const found = new Map([...missing.keys()].map((key) => [key, [] as Reservation[]]))
-    for (const { account_id: accountId, at, cost, id: targetId, platform, replies } of rows) {
+    const found = new Map([...missing.keys()].map((key) => [key, [] as Booked[]]))
+    for (const { account_id: accountId, at, cost, id: targetId, replies } of rows) {
       const instant = Number(at)
-      found
-        .get(windowKey(accountId, windowOf(instant)))
-        ?.push({ targetId, accountId, platform, at: instant, replies, cost })
+      found.get(windowKey(accountId, windowOf(instant)))?.push({ targetId, at: instant, replies, cost })
     }
     for (const [key, list] of found) this.#loaded.set(key, list)
   }
@@ -189,14 +190,13 @@ export class TurnReservations implements TakenTimes {
 interface Row {
   readonly id: string
   readonly account_id: string
-  readonly platform: string
   readonly at: string | number
   readonly replies: number
   readonly cost: number
 }
 
 const READ = `
-  select t.id, t.account_id, t.platform, (extract(epoch from t.scheduled_at) * 1000)::float8 as at, t.replies, t.cost_micros as cost
+  select t.id, t.account_id, (extract(epoch from t.scheduled_at) * 1000)::float8 as at, t.replies, t.cost_micros as cost
   from post_targets t
   where t.account_id = any($1::uuid[]) and t.scheduled_at >= $2 and t.scheduled_at < $3
     and t.status = any($4::text[])
@@ -210,11 +210,11 @@ function reservationOf(target: Reserving): Reservation | undefined {
 }
 
 function* inRange(
-  list: readonly Reservation[],
+  list: readonly Booked[],
   from: number,
   to: number,
-  isMeant: (one: Reservation) => boolean,
-): Generator<Reservation> {
+  isMeant: (one: Booked) => boolean,
+): Generator<Booked> {
   for (let index = firstAfter(list, from - 1); index < list.length; index += 1) {
     const one = list[index]
     if (one === undefined || one.at > to) return
