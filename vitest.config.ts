@@ -22,10 +22,7 @@ const WAITING = { maxWorkers: Math.max(4, availableParallelism()), sequence: { g
  * Files that wait for streams, which run in real time: they use 25 to 45 % of a processor. They run after the others,
  * because encoders and browsers need their share of the processors at the right moment.
  */
-const REAL_TIME = { maxWorkers: Math.max(3, availableParallelism()), sequence: { groupOrder: 2 } }
-
-/** The same without whole nodes and browsers, so more of them run at a time. */
-const REAL_TIME_PARTS = { maxWorkers: Math.max(4, availableParallelism()), sequence: { groupOrder: 3 } }
+const REAL_TIME = { maxWorkers: Math.max(4, availableParallelism()), sequence: { groupOrder: 2 } }
 
 /**
  * A second chance for what the machine itself does to real processes; the report names every test that took it. Tests of the
@@ -57,8 +54,15 @@ function project(name: string, include: string[], options: object = {}) {
   return { extends: true as const, test: { name, include, ...PATIENCE, ...options, ...TWICE } }
 }
 
-/** `npm run test:quick` leaves out the longest unit tests: both stores of jobs with real workers, and rendering of every template. */
-const LONG = ['src/jobs/jobs.test.ts', 'src/domains/media/studio/templates/templates.test.ts']
+/** The longest unit tests, which `npm run test:quick` leaves out. */
+const LONG = [
+  // Both stores of jobs, with real workers.
+  'src/jobs/jobs.test.ts',
+  // Renders every template.
+  'src/domains/media/studio/templates/templates.test.ts',
+  // Starts and stops many servers.
+  'src/setup/embedded-postgres.test.ts',
+]
 const NOT_QUICK = process.env['QUICK'] === undefined ? [] : LONG
 const EXCLUDED = [...configDefaults.exclude, 'data/**', ...NOT_QUICK]
 
@@ -80,7 +84,7 @@ export default defineConfig({
       project('alone', ALONE, COMPUTING),
       project('api', ['test/api/**/*.test.ts'], { ...COMPUTING, ...IN_ONE_PROCESS }),
       project('faults', ['test/faults/**/*.test.ts'], { ...WAITING, ...SECOND_CHANCE, testTimeout: 300_000 }),
-      project('media', ['media/**/*.test.ts'], { ...REAL_TIME_PARTS, ...SECOND_CHANCE, testTimeout: 120_000 }),
+      project('media', ['media/**/*.test.ts'], { ...REAL_TIME, ...SECOND_CHANCE, testTimeout: 120_000 }),
       project('live', ['test/media/**/*.test.ts'], { ...REAL_TIME, ...SECOND_CHANCE, testTimeout: 120_000 }),
       project('flows', ['test/flows/**/*.test.ts'], { ...REAL_TIME, ...SECOND_CHANCE, testTimeout: 300_000 }),
     ],
