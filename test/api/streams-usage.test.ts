@@ -211,7 +211,7 @@ describe('figures of a session', () => {
       }
     }
     // 9 s with a publisher, then 10 s without one.
-    first.setSession(streamId, sessionId)
+    first.setSession(streamId, sessionId, 0)
     observe(first, 4, 2_000_000, 1)
     counts = { droppedVideo: 5, droppedAudio: 1, reconnects: 0 }
     observe(first, 5, 4_000_000, 4)
@@ -221,11 +221,11 @@ describe('figures of a session', () => {
     await first.write()
     clock.advance(25 * SECOND)
     counts = { droppedVideo: 2, droppedAudio: 0, reconnects: 1 }
-    second.setSession(streamId, sessionId)
+    second.setSession(streamId, sessionId, 0)
     observe(second, 5, 3_000_000, 0)
     // What is reported after the end, or of another stream, does not count.
     observe(second, 2, 9_000_000, 9, 'live', false)
-    second.setSession(streamId, undefined)
+    second.setSession(streamId, undefined, 0)
     await second.write()
     await second.write()
 
@@ -289,10 +289,19 @@ describe('figures of a session', () => {
     expect(new Date(oldest?.at ?? 0)).toEqual(at(89))
   })
 
+  test('count viewers who were there before the session and left before the first report', async () => {
+    const sampler = new SessionSampler(app.database, new ManualClock(START + 40 * SECOND))
+    sampler.setSession(streamId, sessionId, 7)
+    sampler.sawViewers(streamId, 1)
+    sampler.endAll()
+    await sampler.write()
+    expect((await series()).points[4]).toMatchObject({ viewers: 7 })
+  })
+
   test('wait while the database is unavailable, and are gone with the stream', async () => {
     const clock = new ManualClock(START + 60 * SECOND)
     const sampler = new SessionSampler(app.database, clock)
-    sampler.setSession(streamId, sessionId)
+    sampler.setSession(streamId, sessionId, 0)
     clock.advance(SECOND)
     sampler.observe(report(1_000_000, 1))
     sampler.endAll()
@@ -301,7 +310,7 @@ describe('figures of a session', () => {
     await app.database.run('alter table stream_samples_away rename to stream_samples')
     await sampler.write()
     expect((await series()).publisherSeconds).toBe(15)
-    sampler.setSession(streamId, sessionId)
+    sampler.setSession(streamId, sessionId, 0)
     clock.advance(SECOND)
     sampler.observe(report(1_000_000, 1))
     sampler.endAll()

@@ -117,27 +117,33 @@ test('stores viewers and bitrate of the session, and ends the preview of a remov
   const bob = await watch(previewUrl(_id), { 'X-API-Key': world.key('bob') })
   await caster.goLive(_id)
   const ada = await watch(previewUrl(_id), { 'X-API-Key': world.key('ada') })
+  type Session = { _id: string; peakViewers: number }
+  const sessions = () => caster.call<Session[]>('GET /api/streams/{id}/sessions', { path: { id: _id } })
+  const [session] = await waitFor(
+    async () => {
+      const found = await sessions()
+      return found[0]?.peakViewers === 2 ? found : undefined
+    },
+    { what: 'two viewers of the session' },
+  )
   await caster.call('DELETE /api/team/{workspaceId}/members/{userId}', {
     path: { workspaceId, userId: world.id('bob') },
   })
   await waitFor(() => bob.seen.ended, { what: "the end of bob's preview" })
   expect(ada.seen.ended).toBe(false)
   ada.seen.leave()
-  type Session = { _id: string; peakViewers: number }
-  const sessions = () => caster.call<Session[]>('GET /api/streams/{id}/sessions', { path: { id: _id } })
-  const [session] = await waitFor(async () => {
-    const found = await sessions()
-    return found[0]?.peakViewers === 2 ? found : undefined
-  })
   await caster.stop(_id)
   // Measured by the media node, and written when the stream ends.
   type Series = { peakViewers: number; points: { viewers: number | null; bitrate: number | null }[] }
   const path = { id: _id, sessionId: session?._id ?? '' }
   const series = () => caster.call<Series>('GET /api/streams/{id}/sessions/{sessionId}/series', { path })
-  const { points } = await waitFor(async () => {
-    const found = await series()
-    return found.points.some(({ viewers }) => viewers === 2) ? found : undefined
-  })
+  const { points } = await waitFor(
+    async () => {
+      const found = await series()
+      return found.points.some(({ viewers }) => viewers === 2) ? found : undefined
+    },
+    { what: 'a point with two viewers' },
+  )
   expect(points.some(({ bitrate }) => bitrate !== null && bitrate > 10_000)).toBe(true)
   await sink.close()
 })

@@ -243,7 +243,7 @@ export class MediaLink {
 
   #charge({ ownerId, sessionId, stream, workspaceId }: DesiredState): void {
     this.#peaks.setSession(stream.streamId, sessionId ?? undefined)
-    this.#sampler.setSession(stream.streamId, sessionId ?? undefined)
+    this.#sampler.setSession(stream.streamId, sessionId ?? undefined, this.#peaks.viewersOf(stream.streamId))
     this.#meter.setCharge(stream.streamId, sessionId === null ? undefined : { ownerId, sessionId, workspaceId })
   }
 

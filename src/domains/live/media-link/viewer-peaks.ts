@@ -35,6 +35,11 @@ export class ViewerPeaks {
     this.#note(sessionId, watched?.viewers ?? 0)
   }
 
+  /** The current number of viewers of a stream. */
+  viewersOf(streamId: string): number {
+    return this.#streams.get(streamId)?.viewers ?? 0
+  }
+
   forget(streamId: string): void {
     this.#streams.delete(streamId)
   }

@@ -56,14 +56,15 @@ export class SessionSampler {
     this.#clock = clock
   }
 
-  /** Sets the current session of a stream. */
-  setSession(streamId: string, sessionId: string | undefined): void {
+  /** Sets the current session of a stream. @param viewers how many its preview has already */
+  setSession(streamId: string, sessionId: string | undefined, viewers: number): void {
     const sampled = this.#streams.get(streamId)
     if (sampled?.sessionId === sessionId) return
     this.forget(streamId)
     if (sessionId === undefined) return
     const reportedAt = this.#clock.monotonic()
     this.#streams.set(streamId, { sessionId, reportedAt, counts: new Map(), step: undefined })
+    if (viewers > 0) this.sawViewers(streamId, viewers)
   }
 
   forget(streamId: string): void {
