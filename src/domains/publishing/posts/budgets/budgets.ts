@@ -3,7 +3,7 @@ import { numberOf, type Limits } from '../../../../platforms/rules/limits.ts'
 import type { RuleId } from '../../../../platforms/rules/rule.ts'
 import type { StoredBudget } from '../../../social/accounts/index.ts'
 import type { PlanningScope } from '../planning-scope.ts'
-import type { Booked } from '../reservations/book.ts'
+import type { BookedTime } from '../reservations/window.ts'
 import type { TargetLoad } from '../reservations/load.ts'
 import { reservationsOf, type TurnReservations } from '../reservations/turn-reservations.ts'
 import { appUses } from './app-use.ts'
@@ -89,7 +89,7 @@ export class PostBudgets {
 function ofAccount(reservations: TurnReservations, wish: RoomWish, at: number): Shortage | undefined {
   const { accountId, costMicros, limits, platform, replies } = wish
   const countsReplies = limits.byId.has('replies.perDay')
-  let near: readonly Booked[] | undefined
+  let near: readonly BookedTime[] | undefined
   for (const { rule, span, unit, weight } of BUDGETS) {
     const allowed = numberOf(limits, rule)
     const needed = weight({ replies, cost: costMicros }, countsReplies)

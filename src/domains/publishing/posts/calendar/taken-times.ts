@@ -62,7 +62,7 @@ export class MoreTaken implements TakenTimes {
 }
 
 /** The index of the first number of a sorted list that is larger than `at`. */
-function firstAfter(list: readonly number[], at: number): number {
+export function firstAfter(list: readonly number[], at: number): number {
   let low = 0
   let high = list.length
   while (low < high) {

@@ -1,16 +1,6 @@
 import { DAY } from '../../../../core/clock.ts'
 import type { MemoryKey } from '../../../../core/turn.ts'
-
-/** What a target takes of the times and budgets of its account. The book keeps many, so it names only the target. */
-export interface Booked {
-  readonly targetId: string
-  /** Milliseconds since the epoch. */
-  readonly at: number
-  /** Parts of the thread and the first comment. */
-  readonly replies: number
-  /** What the platform charges, in millionths of its currency. */
-  readonly cost: number
-}
+import type { Booked, Window } from './window.ts'
 
 /** What a target takes, and of which account. */
 export interface Reservation extends Booked {
@@ -45,7 +35,7 @@ export function windowKey(accountId: string, window: number): string {
  * that were needed, in order of time. So a count of a day and the next free slot need no read.
  */
 export class ReservationBook {
-  readonly #windows = new Map<string, Booked[]>()
+  readonly #windows = new Map<string, Window>()
   #reservations = 0
   /** Before these instants, a search for a slot found nothing that is free. By what was searched for. */
   readonly #searched = new Map<string, number>()
@@ -57,27 +47,23 @@ export class ReservationBook {
     this.#reservations = 0
   }
 
-  window(key: string): readonly Booked[] | undefined {
+  window(key: string): Window | undefined {
     return this.#windows.get(key)
   }
 
-  keep(key: string, sorted: readonly Booked[]): void {
-    this.#reservations += sorted.length - (this.#windows.get(key)?.length ?? 0)
-    this.#windows.set(key, [...sorted])
+  keep(key: string, window: Window): void {
+    this.#reservations += window.size - (this.#windows.get(key)?.size ?? 0)
+    this.#windows.set(key, window)
   }
 
   remove({ accountId, at, targetId }: Reservation): void {
-    const list = this.#windows.get(windowKey(accountId, windowOf(at)))
-    const index = list?.findIndex((one) => one.targetId === targetId) ?? -1
-    if (index === -1) return
-    list?.splice(index, 1)
-    this.#reservations -= 1
+    if (this.#windows.get(windowKey(accountId, windowOf(at)))?.remove(targetId)) this.#reservations -= 1
   }
 
-  add({ accountId, at, cost, replies, targetId }: Reservation): void {
-    const list = this.#windows.get(windowKey(accountId, windowOf(at)))
-    if (list === undefined) return
-    insertSorted(list, { targetId, at, replies, cost })
+  add(reservation: Reservation): void {
+    const window = this.#windows.get(windowKey(reservation.accountId, windowOf(reservation.at)))
+    if (window === undefined) return
+    window.add(reservation)
     this.#reservations += 1
   }
 
@@ -100,21 +86,4 @@ export class ReservationBook {
 export const RESERVATIONS: MemoryKey<ReservationBook> = {
   name: 'posts.reservations',
   make: () => new ReservationBook(),
-}
-
-/** Inserts into a list in order of time. */
-export function insertSorted<T extends Booked>(list: T[], reservation: T): void {
-  list.splice(firstAfter(list, reservation.at), 0, reservation)
-}
-
-/** The index of the first reservation later than an instant. */
-export function firstAfter(list: readonly Booked[], at: number): number {
-  let low = 0
-  let high = list.length
-  while (low < high) {
-    const middle = (low + high) >>> 1
-    if ((list[middle]?.at ?? 0) <= at) low = middle + 1
-    else high = middle
-  }
-  return low
 }

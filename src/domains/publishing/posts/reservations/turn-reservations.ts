@@ -3,17 +3,8 @@ import type { TakenTimes } from '../calendar/taken-times.ts'
 import type { PlanningScope } from '../planning-scope.ts'
 import type { TargetStatus } from '../state.ts'
 import type { TargetRow } from '../tables.ts'
-import {
-  firstAfter,
-  insertSorted,
-  RESERVATIONS,
-  windowKey,
-  windowOf,
-  windowStart,
-  type Booked,
-  type Reservation,
-  type ReservationBook,
-} from './book.ts'
+import { RESERVATIONS, windowKey, windowOf, windowStart, type Reservation, type ReservationBook } from './book.ts'
+import { markOf, Window, type BookedTime } from './window.ts'
 
 /** States in which a target with a time has this time for itself. */
 export const RESERVING: readonly TargetStatus[] = [
@@ -48,12 +39,14 @@ export class TurnReservations implements TakenTimes {
   readonly #sql: Sql
   readonly #workspaceId: string
   readonly #book: ReservationBook
-  readonly #loaded = new Map<string, readonly Booked[]>()
+  readonly #loaded = new Map<string, Window>()
   /** By target: its reservation after this turn, or null. */
   readonly #changed = new Map<string, Reservation | null>()
+  /** The marks of the targets in `#changed`, see `markOf`. */
+  readonly #marks = new Set<number>()
   readonly #released: Reservation[] = []
-  /** The reservations in `#changed`, by account, in order. */
-  readonly #added = new Map<string, Reservation[]>()
+  /** The reservations in `#changed`, by account. */
+  readonly #added = new Map<string, Window>()
   readonly #searches = new Map<string, number>()
 
   constructor({ sql, workspaceId }: Pick<PlanningScope, 'sql' | 'workspaceId'>, book: ReservationBook) {
@@ -86,13 +79,14 @@ export class TurnReservations implements TakenTimes {
   }
 
   /** The reservations of an account from `from` to `to`, both included, in order within each window. */
-  *between(accountId: string, from: number, to: number): Generator<Booked> {
-    for (let window = windowOf(from); window <= windowOf(to); window += 1) {
-      const list = this.#window(windowKey(accountId, window))
-      if (list === undefined) throw new Error(`The reservations of ${accountId} in window ${window} are not loaded`)
-      yield* inRange(list, from, to, (one) => !this.#changed.has(one.targetId))
+  *between(accountId: string, from: number, to: number): Generator<BookedTime> {
+    for (let number = windowOf(from); number <= windowOf(to); number += 1) {
+      const window = this.#window(windowKey(accountId, number))
+      if (window === undefined) throw new Error(`The reservations of ${accountId} in window ${number} are not loaded`)
+      for (const one of window.between(from, to)) if (!this.#marks.has(one.mark)) yield one
     }
-    yield* inRange(this.#added.get(accountId) ?? [], from, to, () => true)
+    const added = this.#added.get(accountId)
+    if (added !== undefined) yield* added.between(from, to)
   }
 
   /** The targets that this turn has changed, with their reservations now. */
@@ -106,17 +100,17 @@ export class TurnReservations implements TakenTimes {
       const old = reservationOf(target)
       this.#drop(target.id)
       if (old === undefined) continue
-      this.#changed.set(target.id, null)
+      this.#set(target.id, null)
       this.#released.push(old)
     }
     for (const target of after) {
       const next = reservationOf(target)
       if (next === undefined) continue
       this.#drop(target.id)
-      this.#changed.set(target.id, next)
-      const list = this.#added.get(next.accountId)
-      if (list === undefined) this.#added.set(next.accountId, [next])
-      else insertSorted(list, next)
+      this.#set(target.id, next)
+      const added = this.#added.get(next.accountId) ?? new Window()
+      added.add(next)
+      this.#added.set(next.accountId, added)
     }
   }
 
@@ -133,6 +127,7 @@ export class TurnReservations implements TakenTimes {
   /** Forgets the changes of this turn, which has only tried them. */
   discard(): void {
     this.#changed.clear()
+    this.#marks.clear()
     this.#added.clear()
     this.#released.length = 0
     this.#searches.clear()
@@ -140,7 +135,7 @@ export class TurnReservations implements TakenTimes {
 
   /** Writes the changes into the memory of the actor, after the turn has succeeded. */
   apply(): void {
-    for (const [key, list] of this.#loaded) this.#book.keep(key, list)
+    for (const [key, window] of this.#loaded) this.#book.keep(key, window)
     let isFreed = false
     for (const old of this.#released) {
       this.#book.remove(old)
@@ -156,16 +151,19 @@ export class TurnReservations implements TakenTimes {
     else for (const [search, until] of this.#searches) this.#book.noteSearch(search, until)
   }
 
-  #window(key: string): readonly Booked[] | undefined {
+  #window(key: string): Window | undefined {
     return this.#loaded.get(key) ?? this.#book.window(key)
+  }
+
+  #set(targetId: string, reservation: Reservation | null): void {
+    this.#changed.set(targetId, reservation)
+    this.#marks.add(markOf(targetId))
   }
 
   #drop(targetId: string): void {
     const known = this.#changed.get(targetId)
     if (known === undefined || known === null) return
-    const list = this.#added.get(known.accountId)
-    const index = list?.indexOf(known) ?? -1
-    if (index !== -1) list?.splice(index, 1)
+    this.#added.get(known.accountId)?.remove(targetId)
     this.#changed.set(targetId, null)
   }
 
@@ -178,12 +176,12 @@ export class TurnReservations implements TakenTimes {
       RESERVING,
       this.#workspaceId,
     ])
-    const found = new Map([...missing.keys()].map((key) => [key, [] as Booked[]]))
+    const found = new Map([...missing.keys()].map((key) => [key, new Window()]))
     for (const { account_id: accountId, at, cost, id: targetId, replies } of rows) {
       const instant = Number(at)
-      found.get(windowKey(accountId, windowOf(instant)))?.push({ targetId, at: instant, replies, cost })
+      found.get(windowKey(accountId, windowOf(instant)))?.add({ targetId, at: instant, replies, cost })
     }
-    for (const [key, list] of found) this.#loaded.set(key, list)
+    for (const [key, window] of found) this.#loaded.set(key, window)
   }
 }
 
@@ -207,17 +205,4 @@ function reservationOf(target: Reserving): Reservation | undefined {
   const { accountId, costMicros: cost, id: targetId, platform, replies, scheduledAt, status } = target
   if (scheduledAt === null || !RESERVING.includes(status)) return undefined
   return { targetId, accountId, platform, at: Date.parse(scheduledAt), replies, cost }
-}
-
-function* inRange(
-  list: readonly Booked[],
-  from: number,
-  to: number,
-  isMeant: (one: Booked) => boolean,
-): Generator<Booked> {
-  for (let index = firstAfter(list, from - 1); index < list.length; index += 1) {
-    const one = list[index]
-    if (one === undefined || one.at > to) return
-    if (isMeant(one)) yield one
-  }
 }
