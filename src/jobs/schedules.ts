@@ -68,16 +68,15 @@ export class Schedules {
     const now = this.#clock.now()
     if (now < this.#lookedAt - HOUR) await this.#prepare(now)
     this.#lookedAt = now
-    const due = await jobSchedules.find(
+    const rows = await jobSchedules.find(
       this.#database,
       { nextAt: atMost(new Date(now)), name: anyOf([...this.#times.keys()].map(({ name }) => name)) },
-      { columns: ['name', 'nextAt'] },
+      { columns: ['name'] },
     )
-    const dueAt = new Map(due.map(({ name, nextAt }) => [name, nextAt]))
+    const due = new Set(rows.map(({ name }) => name))
     let added = 0
     for (const [declared, times] of this.#times) {
-      const at = dueAt.get(declared.name)
-      if (at !== undefined && (await this.#add(declared, at, times.after(now), now))) added += 1
+      if (due.has(declared.name) && (await this.#add(declared, times.after(now), now))) added += 1
     }
     return added
   }
@@ -90,10 +89,10 @@ export class Schedules {
     await writeTimes.run(this.#database, { rows: JSON.stringify(rows) })
   }
 
-  async #add(declared: AnyJob, dueAt: string, nextAt: Date, now: number): Promise<boolean> {
+  async #add(declared: AnyJob, nextAt: Date, now: number): Promise<boolean> {
     return this.#database.transaction(async (tx) => {
-      const { name } = declared
-      const moved = await jobSchedules.update(tx, { name, nextAt: dueAt }, { nextAt, updatedAt: new Date(now) })
+      const stillDue = { name: declared.name, nextAt: atMost(new Date(now)) }
+      const moved = await jobSchedules.update(tx, stillDue, { nextAt, updatedAt: new Date(now) })
       // Another node has added the job.
       if (moved === 0) return false
       await this.#jobs.add(tx, declared, {}, { key: 'schedule' })

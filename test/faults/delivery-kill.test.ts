@@ -75,7 +75,9 @@ test.concurrent.each(['postgres', 'redis'] as const)(
       const schedule = { workspaceId, name: 'Daily', interval: 'day', recipientEmails: ['ada@example.com'] }
       await call('POST /api/analytics/report-schedules', schedule)
       await client.query(`update report_schedules set next_at = now() - interval '1 minute'`)
-      await client.query(`update job_schedules set next_at = now() where name = 'reports.due'`)
+      // The node stores the times of its jobs some seconds after its start.
+      const hurry = () => client.query(`update job_schedules set next_at = now() where name = 'reports.due'`)
+      await waitFor(async () => (await hurry()).rowCount === 1, { what: 'the times of jobs' })
       const isToBob = ({ to }: { to: readonly string[] }) => to.includes('bob@example.com')
       const isReport = ({ raw }: { raw: string }) => /^Subject: Daily:/m.test(raw)
       const hasMails = () => smtp.held.some(isToBob) && smtp.held.some(isReport)

@@ -18,14 +18,14 @@ export interface BookedTime extends Pick<Booked, 'at' | 'replies' | 'cost'> {
 }
 
 /**
- * The reservations of an account in a span of time, in order. A workspace may have 100,000, so they are columns of numbers,
- * which take 32 bytes each. As objects with ids they took 235.
+ * The reservations of an account in a span of time, in order. A workspace may have 100,000, so they are columns of numbers:
+ * 16 bytes each, and more only for those with replies or a cost. As objects with ids they took 235.
  */
 export class Window {
   readonly #at: number[] = []
-  readonly #replies: number[] = []
-  readonly #costs: number[] = []
   readonly #marks: number[] = []
+  /** By mark. Those without an entry have neither replies nor a cost. */
+  readonly #loads = new Map<number, Pick<Booked, 'replies' | 'cost'>>()
 
   get size(): number {
     return this.#at.length
@@ -33,17 +33,20 @@ export class Window {
 
   add({ at, cost, replies, targetId }: Booked): void {
     const index = firstAfter(this.#at, at)
+    const mark = markOf(targetId)
     this.#at.splice(index, 0, at)
-    this.#replies.splice(index, 0, replies)
-    this.#costs.splice(index, 0, cost)
-    this.#marks.splice(index, 0, markOf(targetId))
+    this.#marks.splice(index, 0, mark)
+    if (replies > 0 || cost > 0) this.#loads.set(mark, { replies, cost })
   }
 
   /** Removes the reservation of a target. @returns whether there was one */
   remove(targetId: string): boolean {
-    const index = this.#marks.indexOf(markOf(targetId))
+    const mark = markOf(targetId)
+    const index = this.#marks.indexOf(mark)
     if (index === -1) return false
-    for (const column of [this.#at, this.#replies, this.#costs, this.#marks]) column.splice(index, 1)
+    this.#at.splice(index, 1)
+    this.#marks.splice(index, 1)
+    this.#loads.delete(mark)
     return true
   }
 
@@ -52,15 +55,14 @@ export class Window {
     for (let index = firstAfter(this.#at, from - 1); index < this.#at.length; index += 1) {
       const at = this.#at[index] as number
       if (at > to) return
-      yield {
-        at,
-        replies: this.#replies[index] as number,
-        cost: this.#costs[index] as number,
-        mark: this.#marks[index] as number,
-      }
+      const mark = this.#marks[index] as number
+      const { cost, replies } = this.#loads.get(mark) ?? NO_LOAD
+      yield { at, replies, cost, mark }
     }
   }
 }
+
+const NO_LOAD = { replies: 0, cost: 0 }
 
 /**
  * A target as a number: the last 52 bits of its id, which are random. That two targets of an account and day share them is less
