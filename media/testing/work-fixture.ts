@@ -1,7 +1,7 @@
 import { mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { afterAll } from 'vitest'
+import { afterAll, expect, onTestFinished } from 'vitest'
 import type { MediaLog } from '../types.ts'
 import { startMediaWork } from '../work/media-work.ts'
 import type { MediaWork, MediaWorkOptions } from '../work/types.ts'
@@ -17,7 +17,7 @@ export interface WorkFixture {
   readonly tempDir: string
 }
 
-/** Starts media work for the tests of a file. It is closed and its folders are removed after the last test. */
+/** Starts media work for the tests of a file, or for the test that calls it. Afterwards it is closed and its folders are removed. */
 export function useMediaWork(options: Partial<MediaWorkOptions> = {}): WorkFixture {
   const folder = mkdtempSync(join(tmpdir(), 'crier-work-'))
   const tempDir = mkdtempSync(join(tmpdir(), 'crier-work-temp-'))
@@ -26,7 +26,8 @@ export function useMediaWork(options: Partial<MediaWorkOptions> = {}): WorkFixtu
   const log: MediaLog = { debug: () => {}, info: () => {}, warn: keep, error: keep }
   const ffmpegPath = findFfmpeg()
   const work = startMediaWork({ ffmpegPath, ffprobePath: 'ffprobe', tempDir, niceness: 0, log, ...options })
-  afterAll(async () => {
+  const atEnd = expect.getState().currentTestName === undefined ? afterAll : onTestFinished
+  atEnd(async () => {
     await work.close()
     for (const path of [folder, tempDir]) rmSync(path, { recursive: true, force: true })
   })

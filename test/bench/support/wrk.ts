@@ -1,5 +1,5 @@
 import { execFile } from 'node:child_process'
-import { mkdtempSync, writeFileSync } from 'node:fs'
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
@@ -26,8 +26,10 @@ export interface LoadResult {
 export async function wrk(load: Load): Promise<LoadResult> {
   const args = ['-t1', `-c${load.connections}`, `-d${load.seconds}s`, '--latency', '--timeout', '10s']
   for (const [name, value] of Object.entries(load.headers ?? {})) args.push('-H', `${name}: ${value}`)
+  let folder: string | undefined
   if (load.method !== undefined) {
-    const script = join(mkdtempSync(join(tmpdir(), 'crier-wrk-')), 'request.lua')
+    folder = mkdtempSync(join(tmpdir(), 'crier-wrk-'))
+    const script = join(folder, 'request.lua')
     writeFileSync(script, `wrk.method = ${JSON.stringify(load.method)}\nwrk.body = [==[${load.body ?? ''}]==]\n`)
     args.push('-s', script)
   }
@@ -38,6 +40,8 @@ export async function wrk(load: Load): Promise<LoadResult> {
     if ((error as NodeJS.ErrnoException).code === 'ENOENT')
       throw new Error('benchmarks need wrk: apt-get install wrk', { cause: error })
     throw error
+  } finally {
+    if (folder !== undefined) rmSync(folder, { recursive: true })
   }
   const number = (pattern: RegExp) => Number(pattern.exec(text)?.[1] ?? 0)
   const errors = /Socket errors: connect (\d+), read (\d+), write (\d+), timeout (\d+)/.exec(text)

@@ -1,5 +1,5 @@
 import type { Fixtures, Stage } from '../../../../test/support/stage.ts'
-import { asset } from '../../media/assets/fixtures.ts'
+import { asset, examined } from '../../media/assets/fixtures.ts'
 import { announceMedia } from '../media-nodes/fixtures.ts'
 import { stream } from '../streams/fixtures.ts'
 import type * as operations from './operations.ts'
@@ -17,6 +17,8 @@ export const fixtures: Fixtures<typeof operations> = {
 /** Creates an asset that looks like a video that platforms accept. */
 async function playableAsset(stage: Stage): Promise<string> {
   const id = await asset(stage)
+  // Otherwise the result of the examination could replace the one below.
+  await examined(stage)
   const probe = { streaming: { faults: [], seconds: 120, keyframeIntervalSeconds: 2 } }
   await stage.app.database.run(
     `update asset_files set kind = 'video', probe = $2 where id = (select file_id from assets where id = $1)`,

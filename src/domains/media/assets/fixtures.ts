@@ -41,8 +41,8 @@ export async function asset(stage: Stage): Promise<string> {
   return reply.body.data._id
 }
 
-/** Waits until the files of a workspace have been examined, so that an example is always the same. */
-async function examined({ app, workspaceId }: Stage): Promise<void> {
+/** Waits until the files of a workspace have been examined, so that nothing about them changes later. */
+export async function examined({ app, workspaceId }: Stage): Promise<void> {
   // Not by requests, because each one advances the clock of recorded examples.
   const isOver = async () => {
     const open = await assetFiles.find(app.database, { workspaceId, thumbnailState: 'pending' })
