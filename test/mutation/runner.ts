@@ -16,12 +16,14 @@ export interface RunReply {
   readonly failed: string | undefined
   /** The message of its first error. */
   readonly why?: string
+  /** Why the tests could not be run. The mutant is then neither killed nor survived. */
+  readonly broken?: string
 }
 
 const vitest = await createVitest('test', {
   watch: false,
   bail: 1,
-  project: ['unit', 'api'],
+  project: ['unit', 'alone', 'api'],
   reporters: [{}],
   silent: true,
 })
@@ -34,11 +36,12 @@ async function run({ changed, groups }: RunRequest): Promise<RunReply> {
   for (const group of groups) {
     if (group.length === 0) continue
     const specifications = await vitest.globTestSpecifications([...group])
-    if (specifications.length === 0) throw new Error(`no test is called ${group.join(', ')}`)
+    const found = new Set(specifications.map(({ moduleId }) => moduleId))
+    const missing = group.filter((file) => !found.has(resolve(file)))
+    if (missing.length > 0) throw new Error(`no project of vitest runs ${missing.join(', ')}`)
     const { testModules, unhandledErrors } = await vitest.runTestSpecifications(specifications)
     // Vitest also returns the modules of earlier runs, with their results.
-    const asked = new Set(specifications.map(({ moduleId }) => moduleId))
-    const bad = testModules.find((module) => asked.has(module.moduleId) && !module.ok())
+    const bad = testModules.find((module) => found.has(module.moduleId) && !module.ok())
     if (bad !== undefined) return { failed: bad.relativeModuleId, why: whyFailed(bad) }
     if (unhandledErrors.length > 0) return { failed: 'an error outside of tests' }
   }
@@ -66,7 +69,9 @@ function whyFailed(module: TestModule): string {
 }
 
 process.on('message', (request: RunRequest) => {
-  void run(request).then((reply) => process.send?.(reply))
+  void run(request)
+    .catch((error: unknown): RunReply => ({ failed: undefined, broken: String(error) }))
+    .then((reply) => process.send?.(reply))
 })
 process.on('disconnect', () => void vitest.close().finally(() => process.exit()))
 process.send?.('ready')

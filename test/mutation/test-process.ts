@@ -28,7 +28,8 @@ export class TestProcess {
     try {
       return await Promise.race([
         once(child, 'message', { signal: over.signal }).then(([reply]) => {
-          const { failed, why } = reply as RunReply
+          const { broken, failed, why } = reply as RunReply
+          if (broken !== undefined) throw new Error(broken)
           this.why = why ?? ''
           return failed
         }),
