@@ -76,3 +76,21 @@ test('queues share one memory limit and return their blocks', async () => {
   await waitFor(() => files() === 0)
   alone.close()
 })
+
+test('bytes on disk are read even while other queues hold all memory', async () => {
+  const buffers = new ReceiveBuffers(folder)
+  const [greedy, other] = [new ByteQueue(buffers), new ByteQueue(buffers)]
+  greedy.write(randomBytes(16 * MB))
+  const content = randomBytes(3 * MB)
+  other.write(content)
+  expect([greedy.length, other.length, files()]).toEqual([16 * MB, 3 * MB, 1])
+  expect(digest(await taken(other))).toBe(digest(content))
+  greedy.close()
+  // Reads use the memory again when there is some, in blocks of half a megabyte.
+  greedy.write(randomBytes(16 * MB))
+  other.write(content)
+  greedy.close()
+  expect((await other.read())?.length).toBe(MB / 2)
+  other.close()
+  await waitFor(() => files() === 0)
+})

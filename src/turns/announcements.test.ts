@@ -248,3 +248,29 @@ it('warns when it cannot record what it has announced, unless the database is aw
   expect(lines).toHaveLength(1)
   expect(lines[0]).toContain('no such table')
 })
+
+it('tries three times to clear a mark, and keeps the mark of a batch that followed meanwhile', async () => {
+  const asked: unknown[] = []
+  const answer = Promise.withResolvers<{ key: string }[]>()
+  const announcements = new Announcements({
+    database: {
+      rows: (_: string, [, batches]: [string[], string[]]) => {
+        asked.push(...batches)
+        return batches[0] === 'first' ? answer.promise : []
+      },
+    } as unknown as Database,
+    clock: systemClock,
+    log,
+    shared: true,
+    publish: () => undefined,
+    missed: () => undefined,
+  })
+  announcements.announced('a', 'first')
+  const clearing = announcements.close()
+  await waitFor(() => asked.length === 1, { what: 'the statement' })
+  announcements.announced('a', 'second')
+  answer.resolve([{ key: 'a' }])
+  await clearing
+  for (let times = 0; times < 5; times += 1) await announcements.close()
+  expect(asked).toEqual(['first', 'second', 'second', 'second'])
+})

@@ -119,6 +119,8 @@ describe('changing', () => {
     const { body } = await world.as('cyd').call(chat.listMessages, { path: channel.path, query: { history: true } })
     expect(body.data).toMatchObject([{ body: '', reactions: [], pinnedAt: null, history: [], author: world.id('bob') }])
     expect(body.data[0].deletedAt).toMatch(/Z$/)
+    // The second deletion is not a change.
+    expect(body.seq).toBe(6)
     for (const reply of [
       await world.as('bob').call(chat.editMessage, { ...on(channel, _id), body: { body: 'back' } }),
       await world.as('bob').call(chat.reactToMessage, on(channel, _id, { emoji: '👍' })),
@@ -249,6 +251,9 @@ describe('reading', () => {
     expect(await list({ after: 5, limit: 3 })).toEqual([[6, 7, 8], true, 11])
     expect(await list({ around: 6, limit: 4 })).toEqual([[4, 5, 6, 7], true, 11])
     expect(await list({ after: 11 })).toEqual([[], false, 11])
+    expect(await list({ after: 8, limit: 3 })).toEqual([[9, 10, 11], false, 11])
+    expect(await list({ around: 4, limit: 4 })).toEqual([[2, 3, 4, 5], false, 11])
+    expect(await list({ around: 6, limit: 3 })).toEqual([[5, 6, 7], true, 11])
     const both = await world.as('bob').call(chat.listMessages, { path: channel.path, query: { before: 1, after: 2 } })
     expect(both.status).toBe(400)
   })
