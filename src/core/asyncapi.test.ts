@@ -2,8 +2,9 @@ import { expect, test } from 'vitest'
 import { asyncApiDocument } from './asyncapi.ts'
 import { event } from './event.ts'
 import { operation, walk, type AnyOperation } from './operation.ts'
-import { Done, Id, Input, Type } from './schema.ts'
+import { Done, Id, Input, named, Type } from './schema.ts'
 
+const Tag = named('Tag', Type.Object({ word: Type.String() }))
 const read: AnyOperation = operation({
   route: 'GET /api/notes',
   summary: 'List notes',
@@ -19,7 +20,7 @@ const write: AnyOperation = {
   socket: 'sync',
   path: Type.Object({ noteId: Id }),
   query: Type.Object({ limit: Type.Optional(Type.Integer()) }),
-  body: Input({ text: Type.String() }),
+  body: Input({ text: Type.String(), tag: Type.Optional(Tag), tags: Type.Array(Tag) }),
   etag: 'edits',
 }
 const { socket: _, ...silent } = read
@@ -43,7 +44,10 @@ const document = asyncApiDocument({
 })
 
 type Part = Readonly<Record<string, unknown>>
-const { messages } = document['components'] as { messages: Record<string, { name: string; payload: Part }> }
+const { messages, schemas } = document['components'] as {
+  messages: Record<string, { name: string; payload: Part }>
+  schemas: Part
+}
 const operations = document['operations'] as Record<string, Part>
 
 test('lists every message once, events first and in order', () => {
@@ -98,4 +102,11 @@ test('describes replies by the JSON bodies of the operation and the error', () =
 test('describes stored events with their number', () => {
   expect(messages['note.written']?.payload).toMatchObject({ required: ['seq', 'type', 'workspaceId', 'at', 'data'] })
   expect(messages['note.heard']?.payload).not.toHaveProperty('required', expect.arrayContaining(['seq']))
+})
+
+test('lists a schema of a call once, also if a copy of it comes first', () => {
+  const tag = { $ref: '#/components/schemas/Tag' }
+  const body = { properties: { tag, tags: { items: tag } } }
+  expect(messages['call.write']?.payload).toMatchObject({ properties: { body } })
+  expect(schemas).toHaveProperty('Tag')
 })

@@ -251,6 +251,9 @@ describe('the protocol', () => {
   test('returns the methods of a path for OPTIONS', async () => {
     const reply = await app.send('OPTIONS /api/probe/things')
     expect([reply.status, reply.headers.get('allow')]).toEqual([204, 'POST, GET, HEAD, OPTIONS'])
+    expect([reply.headers.get('accept-post'), reply.headers.get('accept-patch')]).toEqual(['application/json', null])
+    const one = await app.send(`OPTIONS /api/probe/things/${OURS}`)
+    expect([one.headers.get('accept-post'), one.headers.get('accept-patch')]).toEqual([null, 'application/json'])
   })
 
   test('uses valid request ids, replaces others, and shows them in errors and the log', async () => {
