@@ -44,14 +44,15 @@ Settings.Set({ maxErrors: 5 * MOST_ERRORS })
 const compile = memoize((schema: TSchema) => Compile(schema))
 
 /**
- * Compiles a validator.
+ * Makes a validator. Its schema is compiled when it is first used, because a process uses few of all operations at once.
  * @param at where the value is: `/body`, `/query` or `/path`
  * @param resource the edited resource, as replies show it. Its fields that `schema` does not have are read-only. They
  * are dropped, so that a client can send back what it received.
  */
 export function validator(schema: TSchema, at: string, resource?: TSchema): Validator {
-  const compiled = compile(schema)
+  let compiled: ReturnType<typeof compile> | undefined
   return (value) => {
+    compiled ??= compile(schema)
     const found: Findings = { faults: [], unknown: [], tooDeep: false }
     const trimmed = trim(value, schema, resource, at, found, 0)
     const { faults, tooDeep, unknown } = found

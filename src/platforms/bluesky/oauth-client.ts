@@ -1,9 +1,9 @@
-import {
+import type {
   JoseKey,
   NodeOAuthClient,
-  type NodeSavedSession,
-  type NodeSavedState,
-  type OAuthClientMetadataInput,
+  NodeSavedSession,
+  NodeSavedState,
+  OAuthClientMetadataInput,
 } from '@atproto/oauth-client-node'
 import { MINUTE } from '../../core/clock.ts'
 import { PlatformError } from '../error-kinds.ts'
@@ -11,6 +11,9 @@ import type { ClientKey, PlatformContext, PlatformSettings } from '../platform.t
 import { identityOf } from './identity.ts'
 import type { GuardedFetch } from './oauth-fetch.ts'
 import { TITLE, urlOf } from './servers.ts'
+
+/** The library has 900 modules, a tenth of a start, so it is loaded when an account first signs in. */
+export const oauthLibrary = () => import('@atproto/oauth-client-node')
 
 export const SCOPES = ['atproto', 'transition:generic'] as const
 const SCOPE = SCOPES.join(' ')
@@ -95,9 +98,10 @@ export async function clientOf(
   const { keys, publicUrl, settings } = context
   const isPublic = isLoopback(publicUrl)
   const caches = cachesOf(settings)
+  const library = await oauthLibrary()
   const metadata = (isPublic ? loopbackMetadata(publicUrl) : metadataOf(publicUrl)) as OAuthClientMetadataInput
-  const keyset = isPublic ? [] : await Promise.all((await keys.list()).map(({ id, jwk }) => keyOf(id, jwk)))
-  return new NodeOAuthClient({
+  const keyset = isPublic ? [] : await Promise.all((await keys.list()).map((key) => keyOf(library, key)))
+  return new library.NodeOAuthClient({
     clientMetadata: metadata,
     ...(!isPublic && { keyset }),
     fetch: guarded.fetch,
@@ -132,10 +136,10 @@ export async function clientOf(
 
 const keyCache = new WeakMap<object, Promise<JoseKey>>()
 
-function keyOf(id: string, jwk: ClientKey['jwk']): Promise<JoseKey> {
+function keyOf(library: Awaited<ReturnType<typeof oauthLibrary>>, { id, jwk }: ClientKey): Promise<JoseKey> {
   let key = keyCache.get(jwk)
   if (key === undefined) {
-    key = JoseKey.fromJWK({ ...jwk, alg: 'ES256', key_ops: ['sign'] }, id)
+    key = library.JoseKey.fromJWK({ ...jwk, alg: 'ES256', key_ops: ['sign'] }, id)
     keyCache.set(jwk, key)
   }
   return key

@@ -1,15 +1,9 @@
-import {
-  OAuthResponseError,
-  TokenInvalidError,
-  TokenRefreshError,
-  TokenRevokedError,
-  type NodeSavedSession,
-} from '@atproto/oauth-client-node'
+import type { NodeSavedSession } from '@atproto/oauth-client-node'
 import { PlatformError } from '../error-kinds.ts'
 import type { StreamBody } from '../../fetch/outgoing.ts'
 import type { PlatformReply } from '../http/platform-http.ts'
 import type { AccountContext } from '../platform.ts'
-import { clientOf } from './oauth-client.ts'
+import { clientOf, oauthLibrary } from './oauth-client.ts'
 import { guardedFetch } from './oauth-fetch.ts'
 import { errorOf } from './replies.ts'
 import { TITLE } from './servers.ts'
@@ -60,22 +54,20 @@ export async function asPlatformError<T>(work: () => Promise<T>): Promise<T> {
   try {
     return await work()
   } catch (error) {
-    throw platformErrorOf(error)
+    throw platformErrorOf(error, await oauthLibrary())
   }
 }
-
-const ENDED = [TokenRefreshError, TokenRevokedError, TokenInvalidError]
 
 /** The key of the session is gone. The library does not export this class. */
 const UNSATISFIABLE = 'AuthMethodUnsatisfiableError'
 
 /** Errors of the library wrap the cause: an error of ours when the server did not answer. */
-function platformErrorOf(error: unknown): unknown {
+function platformErrorOf(error: unknown, library: Awaited<ReturnType<typeof oauthLibrary>>): unknown {
   const chain: Error[] = []
   for (let one = error; one instanceof Error && chain.length < 10; one = one.cause) chain.push(one)
   const ours = chain.find((one) => one instanceof PlatformError)
   if (ours !== undefined) return ours
-  const refused = chain.find((one) => one instanceof OAuthResponseError)
+  const refused = chain.find((one) => one instanceof library.OAuthResponseError)
   const detail = chain.map(({ message }) => message).join(': ')
   if (refused !== undefined) {
     const known = errorOf({ status: refused.status, headers: {}, json: refused.payload })
@@ -87,7 +79,8 @@ function platformErrorOf(error: unknown): unknown {
       cause: error,
     })
   }
-  if (chain.some((one) => ENDED.some((type) => one instanceof type) || one.constructor.name === UNSATISFIABLE)) {
+  const ended = [library.TokenRefreshError, library.TokenRevokedError, library.TokenInvalidError]
+  if (chain.some((one) => ended.some((type) => one instanceof type) || one.constructor.name === UNSATISFIABLE)) {
     return new PlatformError('auth_expired', TITLE, { detail, cause: error })
   }
   const [first] = chain

@@ -88,7 +88,7 @@ export class AiRunner {
     if (row.kind === 'caption') return captions.write(row, signal, report)
     if (row.kind === 'analysis') return analyst.write(row, signal, report)
     if (row.kind === 'transcription') return transcriber.write(row, signal, report)
-    const style = styleOf(await past.texts(row.workspaceId))
+    const style = await styleOf(await past.texts(row.workspaceId))
     return {
       state: 'done',
       creditsUsed: row.creditsReserved,

@@ -8,7 +8,7 @@ import { coinGateways, tokenGateways } from './gateways/crypto/compose.ts'
 import { Gateways } from './gateways/directory.ts'
 import { ManualGateway } from './gateways/manual.ts'
 import { FakeStripe } from './gateways/stripe/fake/server.ts'
-import { StripeGateway } from './gateways/stripe/gateway.ts'
+import type { StripeSettings } from './gateways/stripe/gateway.ts'
 import { Intents } from './intents.ts'
 import { PaymentMethods } from './methods.ts'
 import { Purposes } from './purposes.ts'
@@ -64,12 +64,14 @@ export function composePayments(
       },
     },
     start: async () => {
+      const stripe = stripeSettings(config)
+      if (stripe !== undefined) gateways.add(await stripeGateway(stripe, outgoing, clock))
       for (const gateway of await tokenGateways(config, outgoing, clock, database)) gateways.add(gateway)
       if (!config.SANDBOX || gateways.all().length > 0) return
       const fake = await FakeStripe.start({ clock })
       const { publicKey, scriptUrl, secretKey, url: apiUrl, webhookSecret } = fake
       const settings = { secretKey, publicKey, webhookSecret, apiUrl, scriptUrl }
-      gateways.add(new StripeGateway(settings, outgoing, clock))
+      gateways.add(await stripeGateway(settings, outgoing, clock))
       gateways.add(new ManualGateway('The bank of the sandbox', config.BANK_TRANSFER_CURRENCIES, clock))
       sandbox.stripe = fake
       log.info({ url: apiUrl }, 'payments go to a sandbox')
@@ -81,16 +83,25 @@ export function composePayments(
   }
 }
 
-function gatewaysOf(config: Foundation['config'], outgoing: Outgoing, clock: Foundation['clock']) {
+/** The settings of Stripe, if it is configured. */
+function stripeSettings(config: Foundation['config']): StripeSettings | undefined {
   const { STRIPE_PUBLISHABLE_KEY: publicKey, STRIPE_SECRET_KEY: secretKey } = config
-  const { BANK_TRANSFER_INSTRUCTIONS: transfers, STRIPE_WEBHOOK_SECRET: webhookSecret } = config
-  const hasStripe = secretKey !== undefined && publicKey !== undefined && webhookSecret !== undefined
-  const [apiUrl, scriptUrl] = [config.STRIPE_API_URL, config.STRIPE_SCRIPT_URL]
+  const { STRIPE_WEBHOOK_SECRET: webhookSecret } = config
+  if (secretKey === undefined || publicKey === undefined || webhookSecret === undefined) return undefined
+  return { secretKey, publicKey, webhookSecret, apiUrl: config.STRIPE_API_URL, scriptUrl: config.STRIPE_SCRIPT_URL }
+}
+
+async function stripeGateway(settings: StripeSettings, outgoing: Outgoing, clock: Foundation['clock']) {
+  // The SDK has 200 modules, so it is loaded only where it is needed.
+  const { StripeGateway } = await import('./gateways/stripe/gateway.ts')
+  return new StripeGateway(settings, outgoing, clock)
+}
+
+/** The configured gateways that need no library of their own. */
+function gatewaysOf(config: Foundation['config'], outgoing: Outgoing, clock: Foundation['clock']) {
+  const { BANK_TRANSFER_INSTRUCTIONS: transfers } = config
   return [
     ...coinGateways(config, outgoing, clock),
-    ...(hasStripe
-      ? [new StripeGateway({ secretKey, publicKey, webhookSecret, apiUrl, scriptUrl }, outgoing, clock)]
-      : []),
     ...(transfers === undefined ? [] : [new ManualGateway(transfers, config.BANK_TRANSFER_CURRENCIES, clock)]),
   ]
 }

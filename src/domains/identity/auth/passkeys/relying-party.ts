@@ -1,14 +1,11 @@
-import {
-  generateAuthenticationOptions,
-  generateRegistrationOptions,
-  verifyAuthenticationResponse,
-  verifyRegistrationResponse,
-} from '@simplewebauthn/server'
 import { MINUTE } from '../../../../core/clock.ts'
 import type { Static } from '../../../../core/schema.ts'
 import { PasskeyRefused } from './errors.ts'
 import type { AuthenticationResponse, RegistrationResponse } from './schemas.ts'
 import type { PasskeyRow } from './tables.ts'
+
+/** The library has 250 modules, so it is loaded when the first passkey is used, not with the server. */
+const library = () => import('@simplewebauthn/server')
 
 const TIMEOUT_MS = 5 * MINUTE
 const NAME = 'Crier'
@@ -42,6 +39,7 @@ export class RelyingParty {
     challenge: Challenge,
     existing: readonly Pick<PasskeyRow, 'credentialId' | 'transports'>[],
   ): Promise<Record<string, unknown>> {
+    const { generateRegistrationOptions } = await library()
     const options = await generateRegistrationOptions({
       rpName: NAME,
       rpID: this.#id,
@@ -61,6 +59,7 @@ export class RelyingParty {
 
   async requestOptions(challenge: Challenge): Promise<Record<string, unknown>> {
     const options = { rpID: this.#id, challenge, timeout: TIMEOUT_MS, userVerification: 'required' } as const
+    const { generateAuthenticationOptions } = await library()
     return { ...(await generateAuthenticationOptions(options)) }
   }
 
@@ -69,6 +68,7 @@ export class RelyingParty {
     response: Static<typeof RegistrationResponse>,
     expectedChallenge: ChallengeCheck,
   ): Promise<RegisteredKey> {
+    const { verifyRegistrationResponse } = await library()
     const { registrationInfo } = await refused(() =>
       verifyRegistrationResponse({
         response: { ...plain(response), response: response.response },
@@ -101,6 +101,7 @@ export class RelyingParty {
   ): Promise<{ readonly counter: number; readonly backedUp: boolean }> {
     const { userHandle: handle, ...signed } = response.response
     if (handle != null && handle !== Buffer.from(userHandle(row.userId)).toString('base64url')) throw PasskeyRefused()
+    const { verifyAuthenticationResponse } = await library()
     const { authenticationInfo, verified } = await refused(() =>
       verifyAuthenticationResponse({
         response: { ...plain(response), response: signed },

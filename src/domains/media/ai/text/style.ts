@@ -1,4 +1,3 @@
-import { eld } from 'eld/extrasmall'
 import { hashtagsIn, rankHashtags, type PastText } from './hashtags.ts'
 import { countText } from '../../../../platforms/rules/counting.ts'
 import { emojiIn } from './polish.ts'
@@ -12,13 +11,13 @@ const EXAMPLES = 3
 const EXCERPT = 140
 
 /** What past posts have in common, each finding with posts that show it. */
-export function styleOf(posts: readonly PastText[]): StyleData {
+export async function styleOf(posts: readonly PastText[]): Promise<StyleData> {
   const length = (text: string) => countText('graphemes', text)
   const lengths = posts.map(({ text }) => length(text))
   const tagCount = median(posts.map(({ text }) => hashtagsIn(text).length))
   const emojiCount = median(posts.map(({ text }) => emojiIn(text).length))
   const emoji = emojiCount === 0 ? 'none' : emojiCount <= 3 ? 'few' : 'many'
-  const language = languageOf(posts.map(({ text }) => text).join('\n'))
+  const language = await languageOf(posts.map(({ text }) => text).join('\n'))
   const middle = median(lengths)
   const closing = closingOf(posts)
   const asked = posts.filter(({ text }) => /[?？]/u.test(text))
@@ -65,7 +64,9 @@ export function closingOf(
 }
 
 /** A language tag, if the text shows its language clearly. */
-export function languageOf(text: string): string | undefined {
+export async function languageOf(text: string): Promise<string | undefined> {
+  // Its tables take 200 ms to read, so they are loaded when they are needed.
+  const { eld } = await import('eld/extrasmall')
   const found = eld.detect(text)
   return found.language !== '' && found.isReliable() ? found.language : undefined
 }

@@ -174,8 +174,8 @@ describe('what the built-in provider works with', () => {
     expect(found).not.toContain('I had tea.')
   })
 
-  test('a style gives posts as reasons', () => {
-    const style = styleOf(posts)
+  test('a style gives posts as reasons', async () => {
+    const style = await styleOf(posts)
     expect(style).toMatchObject({ postCount: 3, suggestedSettings: { hashtagCount: 2, emoji: 'none' } })
     const closing = style.findings.find(({ summary }) => summary.includes('Link in bio.'))
     expect(closing?.examples.map(({ postId }) => postId)).toEqual(['1', '2'])

@@ -1,4 +1,4 @@
-import { simpleParser, type AddressObject, type ParsedMail } from 'mailparser'
+import type { AddressObject, ParsedMail } from 'mailparser'
 import { AppError } from '../../../../core/error.ts'
 import { Conflict } from '../../../../core/errors.ts'
 import type { Sql } from '../../../../core/sql.ts'
@@ -48,6 +48,8 @@ export class InboundMails {
 
   /** Takes a mail as it was received (RFC 5322). The same mail again changes nothing. */
   async take(raw: Buffer): Promise<MailOutcome> {
+    // Loaded with the first mail: most servers never receive one.
+    const { simpleParser } = await import('mailparser')
     const mail = await simpleParser(raw, { skipTextToHtml: true, skipImageLinks: true })
     const outcome = await this.#take(mail).catch((error: unknown) => {
       if (error instanceof AppError && error.status < 500) return ignored(error.code)
