@@ -1,7 +1,7 @@
 import { mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { afterAll, expect, onTestFinished } from 'vitest'
+import { afterAll, onTestFinished, TestRunner } from 'vitest'
 import type { MediaLog } from '../types.ts'
 import { startMediaWork } from '../work/media-work.ts'
 import type { MediaWork, MediaWorkOptions } from '../work/types.ts'
@@ -26,7 +26,7 @@ export function useMediaWork(options: Partial<MediaWorkOptions> = {}): WorkFixtu
   const log: MediaLog = { debug: () => {}, info: () => {}, warn: keep, error: keep }
   const ffmpegPath = findFfmpeg()
   const work = startMediaWork({ ffmpegPath, ffprobePath: 'ffprobe', tempDir, niceness: 0, log, ...options })
-  const atEnd = expect.getState().currentTestName === undefined ? afterAll : onTestFinished
+  const atEnd = TestRunner.getCurrentTest() === undefined ? afterAll : onTestFinished
   atEnd(async () => {
     await work.close()
     for (const path of [folder, tempDir]) rmSync(path, { recursive: true, force: true })
