@@ -1,8 +1,10 @@
 import { createHmac, hkdfSync } from 'node:crypto'
+import { sql as raw } from 'kysely'
 import { HOUR, MINUTE, SECOND, type Clock } from '../../../core/clock.ts'
 import type { Sql } from '../../../core/sql.ts'
 import { anyOf, lessThan } from '../../../db/condition.ts'
 import { increment } from '../../../db/increment.ts'
+import { query } from '../../../db/query.ts'
 import { TooManyAttempts } from './errors.ts'
 import { loginThrottles } from './tables.ts'
 
@@ -11,6 +13,44 @@ const FREE = 4
 const MAX_LOCK_SECONDS = 15 * 60
 /** Failures are forgotten this long after the last one. */
 const FORGET_MS = HOUR
+
+/**
+ * Counts an attempt unless the address is locked. Counting, resetting and locking are one statement. Otherwise concurrent
+ * attempts would exceed the limit.
+ */
+const countAttempt = query({ loginThrottles }, (db, $: { key: string; now: string; forgottenBefore: string }) =>
+  db
+    .insertInto('loginThrottles')
+    .values({ key: $.key, failures: 1, lastFailedAt: $.now, lockedUntil: null })
+    .onConflict((conflict) =>
+      conflict
+        .column('key')
+        .doUpdateSet((e) => {
+          const isForgotten = e('loginThrottles.lastFailedAt', '<', $.forgottenBefore)
+          const isFree = e('loginThrottles.failures', '<', FREE)
+          const doublings = raw`least(${e('loginThrottles.failures', '-', FREE)}, 20)`
+          const seconds = raw`least(power(2, ${doublings}), ${raw.lit(MAX_LOCK_SECONDS)})`
+          return {
+            failures: e
+              .case()
+              .when(isForgotten)
+              .then(1)
+              .else(e('loginThrottles.failures', '+', 1))
+              .end(),
+            lastFailedAt: $.now,
+            lockedUntil: e
+              .case()
+              .when(e.or([isForgotten, isFree]))
+              .then(null)
+              .else(raw<string>`${$.now}::timestamptz + ${seconds} * interval '1 second'`)
+              .end(),
+          }
+        })
+        .where((e) =>
+          e.or([e('loginThrottles.lockedUntil', 'is', null), e('loginThrottles.lockedUntil', '<=', $.now)]),
+        ),
+    ),
+)
 
 /** What an attempt tries to guess. */
 export type Guarded = 'password' | 'code' | 'second factor'
@@ -48,19 +88,11 @@ export class AttemptThrottle {
   async begin(guarded: Guarded, email: string, source: AttemptSource): Promise<void> {
     const key = this.#name(guarded, email, source)
     const now = this.#clock.now()
-    // Raw SQL, because counting, resetting and locking must be one statement. Otherwise concurrent attempts would exceed
-    // the limit.
-    const counted = await this.#sql.run(
-      `insert into login_throttles as t (key, failures, last_failed_at, locked_until) values ($1, 1, $2, null)
-       on conflict (key) do update set
-         failures = case when t.last_failed_at < $3 then 1 else t.failures + 1 end,
-         last_failed_at = $2,
-         locked_until = case
-           when t.last_failed_at < $3 or t.failures < $4 then null
-           else $2 + least(power(2, least(t.failures - $4, 20)), $5) * interval '1 second' end
-       where t.locked_until is null or t.locked_until <= $2`,
-      [key, new Date(now), new Date(now - FORGET_MS), FREE, MAX_LOCK_SECONDS],
-    )
+    const counted = await countAttempt.run(this.#sql, {
+      key,
+      now: new Date(now).toISOString(),
+      forgottenBefore: new Date(now - FORGET_MS).toISOString(),
+    })
     if (counted > 0) return
     const row = await loginThrottles.first(this.#sql, { key }, { columns: ['lockedUntil'] })
     const seconds = Math.max(1, Math.ceil((Date.parse(row?.lockedUntil ?? '') - now) / SECOND) || 1)

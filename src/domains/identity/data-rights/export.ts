@@ -197,6 +197,7 @@ export class DataExport {
     const [table = '', column = ''] = name.split('.')
     const owned = ownedBy(column, through)
     const { order, after } = orderOf(key)
+    // Written by hand: the table and its key are values here, so no statement can be typed.
     const text = `select (to_jsonb(t) - $2::text[])::text as row, ${order} as key from ${table} t where ${owned} and ${after} order by ${order} limit ${BATCH}`
     let last: string | null = null
     for (;;) {

@@ -1,6 +1,9 @@
+import { sql } from 'kysely'
 import { MINUTE, SECOND, type Clock } from '../../../../core/clock.ts'
 import type { Logger } from '../../../../core/log.ts'
 import type { Sql } from '../../../../core/sql.ts'
+import { query } from '../../../../db/query.ts'
+import { apiKeys } from '../tables.ts'
 
 /** The use of a key is written at most this often. */
 const EVERY_MS = MINUTE
@@ -12,6 +15,27 @@ interface Use {
   readonly at: number
   readonly address: string
 }
+
+interface Written {
+  readonly ids: readonly string[]
+  readonly times: readonly Date[]
+  readonly addresses: readonly string[]
+}
+
+/** One statement for all keys, which never moves a time back. */
+const writeUses = query({ apiKeys }, (db, $: Written) =>
+  db
+    .updateTable('apiKeys as k')
+    .from(
+      sql<{ id: string; at: string; address: string }>`
+        unnest(${$.ids}::uuid[], ${$.times}::timestamptz[], ${$.addresses}::text[])`.as<'used'>(
+        sql`used (id, at, address)`,
+      ),
+    )
+    .set((e) => ({ lastUsedAt: e.ref('used.at'), lastUsedAddress: e.ref('used.address') }))
+    .whereRef('k.id', '=', 'used.id')
+    .where((e) => e.or([e('k.lastUsedAt', 'is', null), e('k.lastUsedAt', '<', e.ref('used.at'))])),
+)
 
 /** Records when and from where API keys were last used: in memory, and every two seconds in one statement. */
 export class ApiKeyUses {
@@ -48,13 +72,11 @@ export class ApiKeyUses {
     const uses = [...this.#waiting]
     this.#waiting = new Map()
     try {
-      // Raw SQL: one statement for all keys, which never moves a time back.
-      await this.#sql.run(
-        `update api_keys k set last_used_at = used.at, last_used_address = used.address
-         from unnest($1::uuid[], $2::timestamptz[], $3::text[]) as used (id, at, address)
-         where k.id = used.id and (k.last_used_at is null or k.last_used_at < used.at)`,
-        [uses.map(([id]) => id), uses.map(([, { at }]) => new Date(at)), uses.map(([, { address }]) => address)],
-      )
+      await writeUses.run(this.#sql, {
+        ids: uses.map(([id]) => id),
+        times: uses.map(([, { at }]) => new Date(at)),
+        addresses: uses.map(([, { address }]) => address),
+      })
     } catch (error) {
       // Not essential: the next use writes it again.
       this.#log.warn({ error }, 'could not write the last use of API keys')
