@@ -1,22 +1,26 @@
+import { sql as raw } from 'kysely'
 import type { Sql } from '../../../core/sql.ts'
+import { query } from '../../../db/query.ts'
 import type { AssetUse } from '../assets/index.ts'
+import { studioProjects, studioVersions } from './tables.ts'
 
-interface Found {
-  readonly id: string
-  readonly name: string
-  readonly version: number
-  readonly assetIds: readonly string[]
-}
+/** Kept versions with one of the assets. */
+const versionsWith = query(
+  { studioProjects, studioVersions },
+  (db, $: { workspaceId: string; assetIds: readonly string[] }) =>
+    db
+      .selectFrom('studioVersions as v')
+      .innerJoin('studioProjects as p', 'p.id', 'v.projectId')
+      .select(['p.id', 'p.name', 'v.version', 'v.assetIds'])
+      .where('p.workspaceId', '=', $.workspaceId)
+      .where('v.assetIds', '&&', raw<string[]>`${$.assetIds}::uuid[]`)
+      .orderBy('p.id')
+      .orderBy('v.version', 'desc'),
+)
 
 /** The projects that use assets in a kept version. They can be saved after an asset was deleted, but not rendered. */
 export async function assetUses(sql: Sql, workspaceId: string, assetIds: readonly string[]): Promise<AssetUse[]> {
-  const found = await sql.rows<Found>(
-    // The operator && has no equivalent in typed statements.
-    `select p.id, p.name, v.version, v.asset_ids as "assetIds"
-     from studio_versions v join studio_projects p on p.id = v.project_id
-     where p.workspace_id = $1 and v.asset_ids && $2::uuid[] order by p.id, v.version desc`,
-    [workspaceId, assetIds],
-  )
+  const found = await versionsWith.rows(sql, { workspaceId, assetIds })
   const uses = new Map<string, AssetUse & { versionNumbers: number[] }>()
   for (const { assetIds: used, id, name, version } of found) {
     for (const assetId of used.filter((one) => assetIds.includes(one))) {

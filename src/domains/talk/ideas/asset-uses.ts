@@ -1,20 +1,21 @@
+import { sql as raw } from 'kysely'
 import type { Sql } from '../../../core/sql.ts'
+import { query } from '../../../db/query.ts'
 import type { AssetUse } from '../../media/assets/index.ts'
+import { ideas } from './tables.ts'
 
-interface Found {
-  readonly id: string
-  readonly title: string
-  readonly assetIds: readonly string[]
-}
+const ideasWith = query({ ideas }, (db, $: { workspaceId: string; assetIds: readonly string[] }) =>
+  db
+    .selectFrom('ideas')
+    .select((e) => ['id', e.fn<string>('left', ['title', e.lit(80)]).as('title'), 'assetIds'])
+    .where('workspaceId', '=', $.workspaceId)
+    .where('assetIds', '&&', raw<string[]>`${$.assetIds}::uuid[]`)
+    .orderBy('id'),
+)
 
 /** The ideas that use assets. None of them needs the file. */
 export async function assetUses(sql: Sql, workspaceId: string, assetIds: readonly string[]): Promise<AssetUse[]> {
-  const found = await sql.rows<Found>(
-    // The operator && has no equivalent in typed statements.
-    `select id, left(title, 80) as title, asset_ids as "assetIds" from ideas
-     where workspace_id = $1 and asset_ids && $2::uuid[] order by id`,
-    [workspaceId, assetIds],
-  )
+  const found = await ideasWith.rows(sql, { workspaceId, assetIds })
   return found.flatMap(({ assetIds: used, id, title }) =>
     used
       .filter((assetId) => assetIds.includes(assetId))

@@ -1,9 +1,27 @@
 import { firstIdOf } from '../../../../core/id.ts'
 import type { Sql } from '../../../../core/sql.ts'
+import { query } from '../../../../db/query.ts'
 import type { PlanService } from '../../../money/plans/index.ts'
 import { aiSettingsOf } from '../../../workspace/workspaces/index.ts'
 import { AiLimitReached } from '../errors.ts'
+import { aiJobs } from '../tables.ts'
 import type { AiSpendingData } from './schemas.ts'
+
+/** The credits of jobs since a time. The index is on ids, so the first id of that time is given too. */
+const creditsSince = query({ aiJobs }, (db, $: { workspaceId: string; firstId: string; start: string }) =>
+  db
+    .selectFrom('aiJobs')
+    .select((e) => {
+      const reserved = e.fn.sum('creditsReserved').filterWhere('creditsUsed', 'is', null)
+      return [
+        e.cast<number>(e.fn.coalesce(e.fn.sum('creditsUsed'), e.lit(0)), 'integer').as('used'),
+        e.cast<number>(e.fn.coalesce(reserved, e.lit(0)), 'integer').as('reserved'),
+      ]
+    })
+    .where('workspaceId', '=', $.workspaceId)
+    .where('id', '>=', $.firstId)
+    .where('createdAt', '>=', $.start),
+)
 
 /** The credits of its owner that a workspace uses, and the limit in its AI settings. */
 export class AiSpending {
@@ -17,13 +35,8 @@ export class AiSpending {
   async of(sql: Sql, workspaceId: string, payerId: string): Promise<AiSpendingData> {
     const { end, start } = await this.#plans.creditMonthOf(sql, payerId)
     const { creditLimitPerMonth: creditLimit } = await aiSettingsOf(sql, workspaceId)
-    const found = await sql.row<{ used: number; reserved: number }>(
-      `select coalesce(sum(credits_used), 0)::integer as used,
-         coalesce(sum(credits_reserved) filter (where credits_used is null), 0)::integer as reserved
-       from ai_jobs where workspace_id = $1 and id >= $2 and created_at >= $3`,
-      // The index is on ids.
-      [workspaceId, firstIdOf(start), new Date(start)],
-    )
+    const periodStart = new Date(start).toISOString()
+    const found = await creditsSince.row(sql, { workspaceId, firstId: firstIdOf(start), start: periodStart })
     const { reserved, used } = found ?? { reserved: 0, used: 0 }
     return {
       workspaceId,
@@ -31,7 +44,7 @@ export class AiSpending {
       creditsUsed: used,
       creditsReserved: reserved,
       creditsAvailable: creditLimit === null ? null : Math.max(0, creditLimit - used - reserved),
-      periodStart: new Date(start).toISOString(),
+      periodStart,
       periodEnd: new Date(end).toISOString(),
     }
   }

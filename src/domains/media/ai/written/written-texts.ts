@@ -1,6 +1,8 @@
+import { sql } from 'kysely'
 import type { Clock } from '../../../../core/clock.ts'
 import { uuidv7 } from '../../../../core/id.ts'
 import type { MemoryKey, Turn } from '../../../../core/turn.ts'
+import { query } from '../../../../db/query.ts'
 import type { ModelTexts, PlanningScope } from '../../../publishing/posts/index.ts'
 import { aiTexts, type AiJobRow } from '../tables.ts'
 import { printsOf } from './prints.ts'
@@ -8,10 +10,16 @@ import { printsOf } from './prints.ts'
 /** Whether a model ever wrote for the workspace. Undefined before the first look. */
 const WROTE: MemoryKey<{ any: boolean | undefined }> = { name: 'ai.wrote', make: () => ({ any: undefined }) }
 
-interface Found {
-  readonly ai_job_id: string
-  readonly model: string
-}
+/** Texts of a workspace with one of the fingerprints, newest first. */
+const withPrints = query({ aiTexts }, (db, $: { workspaceId: string; prints: readonly string[] }) =>
+  db
+    .selectFrom('aiTexts')
+    .select(['aiJobId', 'model'])
+    .where('workspaceId', '=', $.workspaceId)
+    .where('prints', '&&', sql<string[]>`${$.prints}::text[]`)
+    .orderBy('id', 'desc')
+    .limit(sql.lit(10)),
+)
 
 /** Remembers what models wrote for a workspace, and finds it in posts. */
 export class WrittenTexts implements ModelTexts {
@@ -45,12 +53,9 @@ export class WrittenTexts implements ModelTexts {
     const memory = scope.memory(WROTE)
     memory.any ??= await aiTexts.exists(scope.sql, { workspaceId: scope.workspaceId })
     if (!memory.any) return undefined
-    const found = await scope.sql.rows<Found>(FOUND, [scope.workspaceId, [...new Set(texts.flatMap(printsOf))]])
+    const prints = [...new Set(texts.flatMap(printsOf))]
+    const found = await withPrints.rows(scope.sql, { workspaceId: scope.workspaceId, prints })
     if (found.length === 0) return undefined
-    return { aiJobIds: found.map((one) => one.ai_job_id), models: [...new Set(found.map(({ model }) => model))] }
+    return { aiJobIds: found.map((one) => one.aiJobId), models: [...new Set(found.map(({ model }) => model))] }
   }
 }
-
-// The operator && has no equivalent in typed statements.
-const FOUND = `
-  select ai_job_id, model from ai_texts where workspace_id = $1 and prints && $2::text[] order by id desc limit 10`
