@@ -7,6 +7,7 @@ import type { Sql } from '../../../core/sql.ts'
 import { not, sameText } from '../../../db/condition.ts'
 import { increment } from '../../../db/increment.ts'
 import type { Database } from '../../../db/database.ts'
+import { query } from '../../../db/query.ts'
 import { CURRENCY } from './currency.ts'
 import { planTitle } from './descriptions.ts'
 import { CouponNotValid } from './errors.ts'
@@ -14,6 +15,15 @@ import type { PlannedChange } from './planned-change.ts'
 import type { AppliedCoupon, PricedChange } from './priced-change.ts'
 import type { CouponData, NewCouponData } from './schemas.ts'
 import { coupons, couponUses, type CouponRow, type CycleRow } from './tables.ts'
+
+/** Counts a use, unless the coupon was used as often as it can be. */
+const countUse = query({ coupons }, (db, $: { id: string }) =>
+  db
+    .updateTable('coupons')
+    .set((e) => ({ uses: e('uses', '+', 1) }))
+    .where('id', '=', $.id)
+    .where((e) => e.or([e('maxUses', 'is', null), e('uses', '<', e.ref('maxUses'))])),
+)
 
 /** Coupons: administrators make them, customers enter their codes. */
 export class Coupons {
@@ -51,8 +61,8 @@ export class Coupons {
     return viewOf(await this.#find({ id }))
   }
 
-  async list(query: { limit?: number; cursor?: string }): Promise<PageResult<CouponData>> {
-    const page = pageRequest(query)
+  async list(asked: { limit?: number; cursor?: string }): Promise<PageResult<CouponData>> {
+    const page = pageRequest(asked)
     const rows = await coupons.page(this.#database, {}, page)
     return pageOf(rows, page.limit, (row) => row, viewOf)
   }
@@ -98,11 +108,7 @@ export class Coupons {
     const use = { couponId: coupon.id, userId, status: 'held' as const, cyclesLeft: coupon.cyclesLeft, ...times }
     const inserted = await couponUses.insert(sql, use, { ignoreConflict: true })
     if (inserted === 0) return
-    const counted = await sql.run(
-      'update coupons set uses = uses + 1 where id = $1 and (max_uses is null or uses < max_uses)',
-      [coupon.id],
-    )
-    if (counted === 0) throw usedUp()
+    if ((await countUse.run(sql, { id: coupon.id })) === 0) throw usedUp()
   }
 
   /** The payment has succeeded: the coupon is used, and another one that was in use is not any more. */

@@ -3,6 +3,7 @@ import { uuidv7 } from '../../../core/id.ts'
 import type { Sql } from '../../../core/sql.ts'
 import { atMost, greaterThan } from '../../../db/condition.ts'
 import { increment } from '../../../db/increment.ts'
+import { query } from '../../../db/query.ts'
 import type { Row } from '../../../db/row.ts'
 import type { CreditMonth } from '../plans/index.ts'
 import { CREDIT, creditsOf, houseAccount, type HouseKind } from './accounts.ts'
@@ -173,8 +174,9 @@ export class Credits {
 
   /** Users with credits that have expired and are not reserved. */
   async withExpired(sql: Sql): Promise<string[]> {
-    const rows = await sql.rows<{ user_id: string }>(EXPIRED_LOTS, [new Date(this.#clock.now()), BATCH])
-    return rows.map((row) => row.user_id)
+    const now = new Date(this.#clock.now()).toISOString()
+    const rows = await ownersOfExpired.rows(sql, { now, limit: BATCH })
+    return rows.map(({ userId }) => userId)
   }
 
   /** Takes away what has expired of a user's credits and is not reserved. */
@@ -324,9 +326,16 @@ interface LotGrant extends Grant {
 
 type Reference = Pick<Grant, 'userId' | 'reference' | 'reason' | 'actorId'>
 
-const EXPIRED_LOTS = `
-  select distinct user_id from credit_lots
-  where remaining > 0 and expires_at <= $1 and remaining > reserved limit $2`
+const ownersOfExpired = query({ creditLots }, (db, $: { now: string; limit: number }) =>
+  db
+    .selectFrom('creditLots')
+    .select('userId')
+    .distinct()
+    .where((e) => e('remaining', '>', e.lit(0)))
+    .where('expiresAt', '<=', $.now)
+    .whereRef('remaining', '>', 'reserved')
+    .limit($.limit),
+)
 
 function viewOf({ amount, id, status, used, userId }: ReservationRow): Reservation {
   return { _id: id, userId, amount, status, used }

@@ -1,11 +1,13 @@
+import { sql as raw, type Expression, type SelectQueryBuilder } from 'kysely'
 import { DAY, HOUR, MINUTE, SECOND, type Clock } from '../../../core/clock.ts'
 import { uuidv7 } from '../../../core/id.ts'
 import type { Logger } from '../../../core/log.ts'
 import type { Sql } from '../../../core/sql.ts'
 import { lessThan } from '../../../db/condition.ts'
 import type { Database } from '../../../db/database.ts'
+import { query } from '../../../db/query.ts'
 import type { FAULT_KINDS, LedgerReportData } from './schemas.ts'
-import { ledgerChecks } from './tables.ts'
+import { creditHolds, creditLots, creditReservations, ledgerAccounts, ledgerChecks, ledgerLines } from './tables.ts'
 
 /** Something in the ledger that does not add up. */
 export interface Fault {
@@ -19,6 +21,8 @@ export interface Fault {
 const TIMEOUT_MS = HOUR
 const LOOK_MS = 5 * MINUTE
 const KEPT_MS = 90 * DAY
+/** The most faults of one kind that a report has. */
+const MOST_FAULTS = 100
 
 /**
  * Checks every night that the ledger adds up. The database refuses entries that do not, so a fault means that somebody
@@ -41,14 +45,14 @@ export class LedgerInspector {
   /** Checks the whole ledger, and keeps the result. */
   async check(): Promise<LedgerReportData> {
     const { accountsCount, faults, linesCount } = await this.#database.transaction(async (tx) => {
+      // Written by hand: a setting of the transaction.
       await tx.run(`select set_config('statement_timeout', $1, true)`, [String(TIMEOUT_MS)])
-      const size = await tx.row<{ accounts: number; lines: number }>(
-        'select (select count(*) from ledger_accounts) as accounts, (select count(*) from ledger_lines) as lines',
-      )
+      const accounts = await ledgerAccounts.count(tx, {})
+      const lines = await ledgerLines.count(tx, {})
       // Each statement compares what one snapshot shows, so entries that are posted meanwhile do not matter.
       const found: Fault[] = []
-      for (const statement of FAULTS) found.push(...(await faultsOf(tx, statement)))
-      return { accountsCount: size?.accounts ?? 0, linesCount: size?.lines ?? 0, faults: found }
+      for (const check of CHECKS) found.push(...(await faultsOf(tx, check)))
+      return { accountsCount: accounts, linesCount: lines, faults: found }
     })
     const now = this.#clock.now()
     const createdAt = new Date(now)
@@ -91,8 +95,8 @@ export class LedgerInspector {
   }
 }
 
-async function faultsOf(sql: Sql, { kind, text }: (typeof FAULTS)[number]): Promise<Fault[]> {
-  const rows = await sql.rows<{ id: string; expected: number; actual: number }>(text)
+async function faultsOf(sql: Sql, { faulty, kind }: (typeof CHECKS)[number]): Promise<Fault[]> {
+  const rows = await faulty.rows(sql, { limit: MOST_FAULTS })
   return rows.map(({ actual, expected, id }) => ({
     kind,
     subjectId: id,
@@ -101,44 +105,84 @@ async function faultsOf(sql: Sql, { kind, text }: (typeof FAULTS)[number]): Prom
   }))
 }
 
-const FAULTS = [
-  {
-    kind: 'balance',
-    text: `
-      select account.id, account.balance as actual, coalesce(sum(line.amount), 0) as expected
-      from ledger_accounts account left join ledger_lines line on line.account_id = account.id
-      group by account.id having account.balance <> coalesce(sum(line.amount), 0)
-      order by account.id limit 100`,
-  },
-  {
-    kind: 'entry',
-    text: `
-      select entry_id as id, sum(amount) as actual, 0 as expected from ledger_lines
-      group by entry_id, unit having sum(amount) <> 0 order by entry_id limit 100`,
-  },
-  {
-    kind: 'lots',
-    text: `
-      select user_id as id, sum(remaining) as actual, sum(balance) as expected
-      from (
-        select user_id, remaining, 0 as balance from credit_lots where remaining > 0
-        union all select owner_id, 0, balance from ledger_accounts where kind = 'credits'
-      ) as both_sides
-      group by user_id having sum(remaining) <> sum(balance)
-      order by user_id limit 100`,
-  },
-  {
-    kind: 'holds',
-    text: `
-      select lot_id as id, sum(reserved) as actual, sum(held) as expected
-      from (
-        select id as lot_id, reserved, 0 as held from credit_lots where reserved > 0
-        union all
-        select hold.lot_id, 0, hold.amount
-        from credit_holds hold join credit_reservations reservation on reservation.id = hold.reservation_id
-        where reservation.status = 'open'
-      ) as both_sides
-      group by lot_id having sum(reserved) <> sum(held)
-      order by lot_id limit 100`,
-  },
+/** Accounts whose balance is not the sum of their lines. */
+const wrongBalances = query({ ledgerAccounts, ledgerLines }, (db, $: { limit: number }) =>
+  db
+    .selectFrom('ledgerAccounts as account')
+    .leftJoin('ledgerLines as line', 'line.accountId', 'account.id')
+    .select((e) => ['account.id', 'account.balance as actual', total(e.ref('line.amount')).as('expected')])
+    .groupBy('account.id')
+    .having((e) => e('account.balance', '<>', total(e.ref('line.amount'))))
+    .orderBy('account.id')
+    .limit($.limit),
+)
+
+/** Entries whose lines do not add up to zero. */
+const wrongEntries = query({ ledgerLines }, (db, $: { limit: number }) =>
+  db
+    .selectFrom('ledgerLines')
+    .select((e) => ['entryId as id', total(e.ref('amount')).as('actual'), e.lit(0).as('expected')])
+    .groupBy(['entryId', 'unit'])
+    .having((e) => e(total(e.ref('amount')), '<>', e.lit(0)))
+    .orderBy('entryId')
+    .limit($.limit),
+)
+
+/** Users whose lots do not have the balance of their account. */
+const wrongLots = query({ creditLots, ledgerAccounts }, (db, $: { limit: number }) => {
+  const lots = db
+    .selectFrom('creditLots')
+    .select((e) => ['userId as id', 'remaining as actual', e.lit(0).$castTo<number>().as('expected')])
+    .where((e) => e('remaining', '>', e.lit(0)))
+  const balances = db
+    .selectFrom('ledgerAccounts')
+    .select((e) => [
+      e.ref('ownerId').$notNull().as('id'),
+      e.lit(0).$castTo<number>().as('actual'),
+      'balance as expected',
+    ])
+    .where('kind', '=', raw.lit('credits'))
+  return differing(db.selectFrom(lots.unionAll(balances).as('sides')), $.limit)
+})
+
+/** Lots that do not keep what open reservations hold of them. */
+const wrongHolds = query({ creditHolds, creditLots, creditReservations }, (db, $: { limit: number }) => {
+  const kept = db
+    .selectFrom('creditLots')
+    .select((e) => ['id', 'reserved as actual', e.lit(0).$castTo<number>().as('expected')])
+    .where((e) => e('reserved', '>', e.lit(0)))
+  const held = db
+    .selectFrom('creditHolds as hold')
+    .innerJoin('creditReservations as reservation', 'reservation.id', 'hold.reservationId')
+    .select((e) => ['hold.lotId as id', e.lit(0).$castTo<number>().as('actual'), 'hold.amount as expected'])
+    .where('reservation.status', '=', raw.lit('open'))
+  return differing(db.selectFrom(kept.unionAll(held).as('sides')), $.limit)
+})
+
+interface Side {
+  id: string
+  actual: number
+  expected: number
+}
+
+/** The ids for which the two sides have different sums. */
+function differing(sides: SelectQueryBuilder<{ sides: Side }, 'sides', object>, limit: number) {
+  return sides
+    .select((e) => ['id', e.fn.sum<number>('actual').as('actual'), e.fn.sum<number>('expected').as('expected')])
+    .groupBy('id')
+    .having((e) => e(e.fn.sum('actual'), '<>', e.fn.sum('expected')))
+    .orderBy('id')
+    .limit(limit)
+}
+
+/** A sum that is 0 without rows. */
+function total(amount: Expression<number | null>) {
+  return raw<number>`coalesce(sum(${amount}), 0)`
+}
+
+const CHECKS = [
+  { kind: 'balance', faulty: wrongBalances },
+  { kind: 'entry', faulty: wrongEntries },
+  { kind: 'lots', faulty: wrongLots },
+  { kind: 'holds', faulty: wrongHolds },
 ] as const

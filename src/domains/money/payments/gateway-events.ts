@@ -1,3 +1,4 @@
+import { sql } from 'kysely'
 import { AppError } from '../../../core/error.ts'
 import { MINUTE, type Clock } from '../../../core/clock.ts'
 import { sha256, uuidv7 } from '../../../core/id.ts'
@@ -6,6 +7,7 @@ import type { PageResult } from '../../../core/reply.ts'
 import type { Database } from '../../../db/database.ts'
 import { anyOf, lessThan } from '../../../db/condition.ts'
 import { increment } from '../../../db/increment.ts'
+import { query } from '../../../db/query.ts'
 import type { Charges } from './charges.ts'
 import { GatewayNotConfigured, WebhookInvalid } from './errors.ts'
 import type { Gateways } from './gateways/directory.ts'
@@ -42,6 +44,22 @@ const MOST_REFUSED = 100
 const MOST_REFUSED_PER_MINUTE = 20
 const KEPT_BODY = 4_000
 const KEPT_SIGNATURE = 500
+
+/** Deletes all refused webhooks except the newest. */
+const deleteRefused = query({ gatewayEvents }, (db, $: { keep: number }) =>
+  db
+    .deleteFrom('gatewayEvents')
+    .where('outcome', '=', sql.lit('refused'))
+    .where('id', '<=', (e) =>
+      e
+        .selectFrom('gatewayEvents')
+        .select('id')
+        .where('outcome', '=', sql.lit('refused'))
+        .orderBy('id', 'desc')
+        .offset($.keep)
+        .limit(e.lit(1)),
+    ),
+)
 
 /**
  * Webhooks. Each is stored once. It is only a hint: what it says is looked up at the gateway, so an event that comes
@@ -151,11 +169,7 @@ export class GatewayEvents {
       await gatewayEvents.update(this.#database, { gateway, eventId }, again)
       return
     }
-    await this.#database.run(
-      `delete from gateway_events where outcome = 'refused' and id <= (
-         select id from gateway_events where outcome = 'refused' order by id desc offset $1 limit 1)`,
-      [MOST_REFUSED],
-    )
+    await deleteRefused.run(this.#database, { keep: MOST_REFUSED })
   }
 
   /** @returns whether its payment is still to be looked up */
