@@ -1,6 +1,9 @@
+import { sql } from 'kysely'
 import type { Clock } from '../../../core/clock.ts'
 import type { Sql } from '../../../core/sql.ts'
+import { query } from '../../../db/query.ts'
 import type { BudgetReport } from '../../../platforms/http/platform-http.ts'
+import { socialAccountReports, socialAccounts } from './tables.ts'
 
 /** The last report of one budget of an account. */
 export interface StoredBudget {
@@ -17,6 +20,24 @@ export type BudgetsByName = Readonly<Record<string, StoredBudget>>
 
 /** Reports come with every reply. They are collected this long, so that many calls cause one write. */
 const COLLECT_MS = 1_000
+
+/** Stores reports unless the account is gone by now. Reports of other nodes about other budgets stay. */
+const storeBudgets = query({ socialAccountReports, socialAccounts }, (db, $: { accountId: string; budgets: string }) =>
+  db
+    .insertInto('socialAccountReports')
+    .columns(['accountId', 'budgets'])
+    .expression((e) =>
+      e
+        .selectFrom('socialAccounts')
+        .select(['id', sql<BudgetsByName>`${$.budgets}::jsonb`.as('budgets')])
+        .where('id', '=', $.accountId),
+    )
+    .onConflict((conflict) =>
+      conflict.column('accountId').doUpdateSet((e) => ({
+        budgets: sql<BudgetsByName>`${e.ref('socialAccountReports.budgets')} || ${e.ref('excluded.budgets')}`,
+      })),
+    ),
+)
 
 /**
  * The last reports of platforms about the budgets of accounts. Each node knows its own reports at once, and those of
@@ -70,13 +91,7 @@ export class AccountBudgets {
   async #store(): Promise<void> {
     for (const [accountId, budgets] of this.#waiting) {
       try {
-        await this.#sql.run(
-          // The account may be gone by now. Reports of other nodes about other budgets stay.
-          `insert into social_account_reports (account_id, budgets)
-           select id, $2::jsonb from social_accounts where id = $1
-           on conflict (account_id) do update set budgets = social_account_reports.budgets || excluded.budgets`,
-          [accountId, JSON.stringify(Object.fromEntries(budgets))],
-        )
+        await storeBudgets.run(this.#sql, { accountId, budgets: JSON.stringify(Object.fromEntries(budgets)) })
       } catch {
         // The database is away. The next reports are stored, and until then these stay in memory.
         continue

@@ -3,15 +3,42 @@ import { promisify } from 'node:util'
 import { HOUR, type Clock } from '../../../core/clock.ts'
 import { uuidv7 } from '../../../core/id.ts'
 import type { Sql } from '../../../core/sql.ts'
+import { query } from '../../../db/query.ts'
 import type { ClientKey, ClientKeys } from '../../../platforms/platform.ts'
-import { platformKeys } from './tables.ts'
-import type { CredentialVault, Envelope } from './vault.ts'
+import { platformKeys, socialCredentials } from './tables.ts'
+import type { CredentialVault } from './vault.ts'
 
 const generate = promisify(generateKeyPair)
 /** A new key is published this long before it is used, because servers keep the keys that they have read for a while. */
 const AHEAD_MS = HOUR
 /** Longer than a sign-in may take. One that began with the old key ends with it. */
 const OVERLAP_MS = HOUR
+
+const newestKeys = query({ platformKeys }, (db) =>
+  db
+    .selectFrom('platformKeys')
+    .select((e) => ['platform', e.fn.max('createdAt').as('newest')])
+    .groupBy('platform'),
+)
+
+/** Keys of a platform without a newer key from before a time, and keys that a credential names. The newest first. */
+const usedKeys = query({ platformKeys, socialCredentials }, (db, $: { platform: string; replacedBefore: string }) =>
+  db
+    .selectFrom('platformKeys as k')
+    .select(['k.id', 'k.keyId', 'k.dataKeySealed', 'k.sealed', 'k.createdAt'])
+    .where('k.platform', '=', $.platform)
+    .where((e) => {
+      const newer = e
+        .selectFrom('platformKeys as n')
+        .select('n.id')
+        .whereRef('n.platform', '=', 'k.platform')
+        .whereRef('n.id', '>', 'k.id')
+        .where('n.createdAt', '<=', $.replacedBefore)
+      const users = e.selectFrom('socialCredentials as c').select('c.accountId').whereRef('c.clientKeyId', '=', 'k.id')
+      return e.or([e.not(e.exists(newer)), e.exists(users)])
+    })
+    .orderBy('k.id', 'desc'),
+)
 
 /**
  * The keys with which this server authenticates at platforms. Each platform has its own. A new key is published an hour
@@ -45,10 +72,7 @@ export class PlatformKeys {
   /** Adds a key for each platform whose newest one is older. */
   async rotateOlderThan(ms: number): Promise<void> {
     const before = this.#clock.now() - ms
-    const rows = await this.#sql.rows<{ platform: string; newest: string }>(
-      `select k.platform, max(k.created_at)::text as newest from platform_keys k group by k.platform`,
-      [],
-    )
+    const rows = await newestKeys.rows(this.#sql, {})
     for (const { newest, platform } of rows) if (Date.parse(newest) < before) await this.rotate(platform)
   }
 
@@ -69,15 +93,8 @@ export class PlatformKeys {
     )
   }
 
-  #used(platform: string): Promise<(Envelope & { readonly id: string; readonly createdAt: string })[]> {
-    const selection = platformKeys.selection('k', ['id', 'keyId', 'dataKeySealed', 'sealed', 'createdAt'])
-    return this.#sql.rows(
-      `select ${selection} from platform_keys k
-       where k.platform = $1 and (
-         not exists (select from platform_keys n where n.platform = k.platform and n.id > k.id and n.created_at <= $2)
-         or exists (select from social_credentials c where c.client_key_id = k.id)
-       ) order by k.id desc`,
-      [platform, new Date(this.#clock.now() - AHEAD_MS - OVERLAP_MS)],
-    )
+  #used(platform: string) {
+    const replacedBefore = new Date(this.#clock.now() - AHEAD_MS - OVERLAP_MS).toISOString()
+    return usedKeys.rows(this.#sql, { platform, replacedBefore })
   }
 }

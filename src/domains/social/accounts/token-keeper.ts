@@ -3,6 +3,7 @@ import { setTimeout as delay } from 'node:timers/promises'
 import { MINUTE, SECOND, type Clock } from '../../../core/clock.ts'
 import type { Sql } from '../../../core/sql.ts'
 import { increment } from '../../../db/increment.ts'
+import { query } from '../../../db/query.ts'
 import type { CallOptions, ConfiguredPlatform, PlatformDirectory } from '../../../platforms/directory.ts'
 import { PlatformError } from '../../../platforms/error-kinds.ts'
 import type { AccountContext, Credential, RefreshStyle } from '../../../platforms/platform.ts'
@@ -31,6 +32,24 @@ type TokenAccount = Pick<SocialAccountRow, 'id' | 'workspaceId' | 'platform' | '
  * It may have used the refresh token.
  */
 type TakenLease = 'free' | 'orphaned'
+
+interface Lease {
+  readonly accountId: string
+  readonly version: number
+  readonly leaseToken: string
+  readonly leaseUntil: string
+  readonly now: string
+}
+
+/** Takes the lease of a refresh that ended without a result. Reading and taking it are one step. */
+const takeOrphaned = query({ socialCredentials }, (db, $: Lease) =>
+  db
+    .updateTable('socialCredentials')
+    .set({ leaseToken: $.leaseToken, leaseUntil: $.leaseUntil })
+    .where('accountId', '=', $.accountId)
+    .where('version', '=', $.version)
+    .where((e) => e.or([e('leaseUntil', 'is', null), e('leaseUntil', '<', $.now)])),
+)
 
 /** The effect of a refresh on an account. */
 export interface TokenEvents {
@@ -177,16 +196,11 @@ export class TokenKeeper {
   /** @returns undefined while another refresh runs, or when the credential has another version */
   async #takeLease(accountId: string, lease: string, version: number): Promise<TakenLease | undefined> {
     const now = this.#clock.now()
-    const values = { leaseToken: lease, leaseUntil: new Date(now + LEASE_MS) }
+    const values = { leaseToken: lease, leaseUntil: new Date(now + LEASE_MS).toISOString() }
     const free = { accountId, version, leaseToken: null }
     if ((await socialCredentials.update(this.#sql, free, values)) === 1) return 'free'
-    const orphaned = await this.#sql.run(
-      // One statement, because reading and taking the lease must be one step.
-      `update social_credentials set lease_token = $1, lease_until = $2
-       where account_id = $3 and version = $4 and (lease_until is null or lease_until < $5)`,
-      [lease, values.leaseUntil, accountId, version, new Date(now)],
-    )
-    return orphaned === 1 ? 'orphaned' : undefined
+    const wanted = { accountId, version, ...values, now: new Date(now).toISOString() }
+    return (await takeOrphaned.run(this.#sql, wanted)) === 1 ? 'orphaned' : undefined
   }
 
   /** Stores the new credential if the lease is still ours. */

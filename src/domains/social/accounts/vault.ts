@@ -117,6 +117,7 @@ export class CredentialVault {
 
   async #reencryptTable({ id, table }: EnvelopeTable, keyId: string): Promise<number> {
     const box = await this.#key(keyId)
+    // Written by hand: the tables are registered as values, so no statement can be typed.
     const read = `select key_id, data_key_sealed, ${id.join(', ')} from ${table} where key_id <> $1 limit ${BATCH}`
     const isRow = id.map((column, index) => `${column} = $${index + 4}`).join(' and ')
     let count = 0
@@ -141,7 +142,7 @@ export class CredentialVault {
     const newest = await encryptionKeys.find(this.#sql, {}, { orderBy: ['id desc'], limit: 1 })
     if (newest[0] === undefined || Date.parse(newest[0].createdAt) > before.getTime()) return 0
     const unused = this.#tables.map(({ table }) => `not exists (select 1 from ${table} e where e.key_id = k.id)`)
-    // One statement, so that a key that a value starts to use in the meantime stays.
+    // Written by hand, like above. One statement, so that a key that a value starts to use in the meantime stays.
     return this.#sql.run(`delete from encryption_keys k where k.id <> $1 and ${unused.join(' and ')}`, [newest[0].id])
   }
 
