@@ -1,3 +1,4 @@
+import { sql as raw } from 'kysely'
 import type { Clock } from '../../../core/clock.ts'
 import { Conflict, NotFound, ValidationFailed } from '../../../core/errors.ts'
 import { uuidv7 } from '../../../core/id.ts'
@@ -6,6 +7,7 @@ import type { PageResult } from '../../../core/reply.ts'
 import type { Sql } from '../../../core/sql.ts'
 import type { Turn } from '../../../core/turn.ts'
 import { increment } from '../../../db/increment.ts'
+import { query } from '../../../db/query.ts'
 import { unlinkIdeas } from '../../publishing/posts/index.ts'
 import { cutRank, isRank, readCursor, writeCursor } from './cursor.ts'
 import { ColumnNotEmpty } from './errors.ts'
@@ -16,11 +18,60 @@ import { ideaBoards, ideas, type BoardColumn, type BoardRow } from './tables.ts'
 
 const DEFAULT_COLUMNS = [{ name: 'Ideas' }, { name: 'In progress' }, { name: 'Done' }]
 
-// Ranks are compared by bytes, which typed statements cannot express. A long rank is not whole in the cursor.
-const PAGE = `select ${ideaBoards.selection()} from idea_boards where workspace_id = $1`
-const AFTER = ` and (rank collate "C", id) > (coalesce(
-    (select b.rank from idea_boards b where b.id = $3 and b.workspace_id = $1 and starts_with(b.rank, $4)), $4), $3)`
-const ORDER = ` order by rank collate "C", id limit $2`
+const COLUMNS = Object.keys(ideaBoards.entity.meta.properties) as (keyof BoardRow)[]
+
+interface Wanted {
+  readonly workspaceId: string
+  readonly afterId?: string | undefined
+  /** The beginning of the rank, if it is long. The row has the whole of it, if it is still there. */
+  readonly afterRank?: string | undefined
+  readonly limit: number
+}
+
+const listed = query({ ideaBoards }, (db, $: Wanted) => {
+  const found = db
+    .selectFrom('ideaBoards')
+    .select(COLUMNS)
+    .where('workspaceId', '=', $.workspaceId)
+    .orderBy(raw`rank collate "C"`)
+    .orderBy('id')
+    .limit($.limit)
+  if ($.afterId === undefined) return found
+  const whole = db
+    .selectFrom('ideaBoards as b')
+    .select('b.rank')
+    .where('b.id', '=', $.afterId)
+    .where('b.workspaceId', '=', $.workspaceId)
+    .where((e) => e.fn<boolean>('starts_with', ['b.rank', raw`${$.afterRank}`]))
+  return found.where(raw<boolean>`(rank collate "C", id) > (coalesce(${whole}, ${$.afterRank}), ${$.afterId}::uuid)`)
+})
+
+/** Ideas of other boards that were merged into ideas of this one have no original any more. */
+const forgetOriginals = query({ ideas }, (db, $: { boardId: string }) =>
+  db
+    .updateTable('ideas')
+    .set({ duplicateOfId: null })
+    .where('duplicateOfId', 'in', (e) => e.selectFrom('ideas').select('id').where('boardId', '=', $.boardId))
+    .where('boardId', '<>', $.boardId),
+)
+
+const otherColumns = query({ ideas }, (db, $: { boardId: string; columnIds: readonly string[] }) =>
+  db
+    .selectFrom('ideas')
+    .select('columnId')
+    .distinct()
+    .where('boardId', '=', $.boardId)
+    .where('columnId', '<>', raw<string>`all(${$.columnIds})`),
+)
+
+const countsByBoard = query({ ideas }, (db, $: { boardIds: readonly string[] }) =>
+  db
+    .selectFrom('ideas')
+    .select((e) => ['boardId', e.fn.countAll<number>().as('count')])
+    .where('boardId', '=', raw<string>`any(${$.boardIds})`)
+    .where('status', '<>', 'duplicate')
+    .groupBy('boardId'),
+)
 
 /** The idea boards of a workspace. */
 export class IdeaBoards {
@@ -38,9 +89,8 @@ export class IdeaBoards {
     { cursor, limit = 30 }: { readonly cursor?: string; readonly limit?: number },
   ): Promise<PageResult<BoardData>> {
     const after = readCursor(cursor, 'b', isRank)
-    const rows = after
-      ? await this.#sql.rows<BoardRow>(PAGE + AFTER + ORDER, [workspaceId, limit + 1, after.id, after.key])
-      : await this.#sql.rows<BoardRow>(PAGE + ORDER, [workspaceId, limit + 1])
+    const wanted = { workspaceId, afterId: after?.id, afterRank: after?.key, limit: limit + 1 }
+    const rows = await listed.rows(this.#sql, wanted)
     const shown = rows.slice(0, limit)
     const counts = await countIdeas(
       this.#sql,
@@ -129,12 +179,7 @@ export class IdeaBoards {
       turn,
       converted.flatMap(({ postId }) => postId ?? []),
     )
-    // Ideas of other boards that were merged into ideas of this one have no original any more.
-    await turn.sql.run(
-      `update ideas set duplicate_of_id = null
-       where duplicate_of_id in (select id from ideas where board_id = $1) and board_id <> $1`,
-      [id],
-    )
+    await forgetOriginals.run(turn.sql, { boardId: id })
     await ideaBoards.delete(turn.sql, { id })
     turn.emit(ideaBoardDeleted, { ideaBoardId: id })
     turn.audit({ kind: 'idea_board', id })
@@ -161,11 +206,8 @@ export class IdeaBoards {
       return isWrong ? [{ path: `/body/columns/${index}/_id`, code: 'unknown', message }] : []
     })
     if (errors.length > 0) throw ValidationFailed({ errors })
-    const used = await turn.sql.rows<{ id: string }>(
-      'select distinct column_id as id from ideas where board_id = $1 and not (column_id = any($2::uuid[]))',
-      [board.id, [...seen]],
-    )
-    if (used.length > 0) throw ColumnNotEmpty({ details: { columnIds: used.map(({ id }) => id) } })
+    const used = await otherColumns.rows(turn.sql, { boardId: board.id, columnIds: [...seen] })
+    if (used.length > 0) throw ColumnNotEmpty({ details: { columnIds: used.map(({ columnId }) => columnId) } })
     return wanted.map((column) => newColumn(column, this.#clock.now()))
   }
 }
@@ -189,12 +231,8 @@ export async function nextChange(turn: Turn, boardId: string): Promise<number> {
 
 async function countIdeas(sql: Sql, boardIds: readonly string[]): Promise<ReadonlyMap<string, number>> {
   if (boardIds.length === 0) return new Map()
-  const counted = await sql.rows<{ id: string; count: number }>(
-    `select board_id as id, count(*) as count from ideas
-     where board_id = any($1::uuid[]) and status <> 'duplicate' group by board_id`,
-    [boardIds],
-  )
-  return new Map(counted.map(({ count, id }) => [id, count]))
+  const counted = await countsByBoard.rows(sql, { boardIds })
+  return new Map(counted.map(({ boardId, count }) => [boardId, count]))
 }
 
 function newColumn(

@@ -1,7 +1,10 @@
 import { generateKeyBetween } from 'fractional-indexing'
+import { expressionBuilder, sql as raw } from 'kysely'
 import { ValidationFailed } from '../../../core/errors.ts'
 import type { Sql } from '../../../core/sql.ts'
+import { query } from '../../../db/query.ts'
 import { NeighborMoved } from './errors.ts'
+import { ideaBoards, ideas } from './tables.ts'
 
 /**
  * Keys of a manual order. Between two keys there is always another one, so a move writes one row and no others. They are
@@ -16,17 +19,64 @@ export interface Place {
 
 /** A list in manual order: ideas of one column, or boards of a workspace. */
 interface RankedList {
-  /** `from` and `where` of its rows. */
-  readonly from: string
-  readonly values: readonly string[]
+  find(sql: Sql, id: string): Promise<Ranked | undefined>
+  nearest(sql: Sql, to: Position): Promise<Ranked | undefined>
 }
 
+interface Ranked {
+  readonly rank: string
+}
+
+/** The nearest row after or before a key; the last of all without one. The row that is moved does not count. */
+interface Position {
+  readonly movedId: string
+  readonly after?: string
+  readonly before?: string
+}
+
+const e = expressionBuilder<{ r: { id: string; rank: string } }, 'r'>()
+const rank = raw<string>`${e.ref('r.rank')} collate "C"`
+
+const isBeyond = ({ after, before, movedId }: Position) =>
+  e.and([
+    e('r.id', '<>', movedId),
+    ...(after === undefined ? [] : [e(rank, '>', after)]),
+    ...(before === undefined ? [] : [e(rank, '<', before)]),
+  ])
+
+const nearestIdea = query({ ideas }, (db, $: Position & { boardId: string; columnId: string }) =>
+  db
+    .selectFrom('ideas as r')
+    .select('r.rank')
+    .where('r.boardId', '=', $.boardId)
+    .where('r.columnId', '=', $.columnId)
+    .where(isBeyond($))
+    .orderBy(rank, $.after === undefined ? 'desc' : 'asc')
+    .limit(e.lit(1)),
+)
+
+const nearestBoard = query({ ideaBoards }, (db, $: Position & { workspaceId: string }) =>
+  db
+    .selectFrom('ideaBoards as r')
+    .select('r.rank')
+    .where('r.workspaceId', '=', $.workspaceId)
+    .where(isBeyond($))
+    .orderBy(rank, $.after === undefined ? 'desc' : 'asc')
+    .limit(e.lit(1)),
+)
+
 export function ideasIn(boardId: string, columnId: string): RankedList {
-  return { from: 'from ideas where board_id = $1 and column_id = $2', values: [boardId, columnId] }
+  return {
+    find: (sql, id) => ideas.first(sql, { boardId, columnId, id }, { columns: ['rank'] }),
+    nearest: (sql, to) => nearestIdea.row(sql, { boardId, columnId, ...to }),
+  }
 }
 
 export function boardsIn(workspaceId: string): RankedList {
-  return { from: 'from idea_boards where workspace_id = $1', values: [workspaceId] }
+  return {
+    find: (sql, id) => ideaBoards.first(sql, { workspaceId, id }, { columns: ['rank'] }),
+    nearest: (sql, to) => nearestBoard.row(sql, { workspaceId, ...to }),
+  }
 }
 
 /**
@@ -40,31 +90,12 @@ export async function rankAt(sql: Sql, list: RankedList, movedId: string, { afte
     const message = 'must be the id of a neighbor, not of the item that is moved'
     if (id === movedId) throw ValidationFailed({ errors: [{ path: `/body/${field}`, code: 'self', message }] })
   }
-  const previous = after === undefined ? undefined : await rankOf(sql, list, after)
-  if (previous !== undefined) return generateKeyBetween(previous, await beside(sql, list, movedId, '>', previous))
-  const next = before === undefined ? undefined : await rankOf(sql, list, before)
-  if (next !== undefined) return generateKeyBetween(await beside(sql, list, movedId, '<', next), next)
+  const beside = async (side: Omit<Position, 'movedId'>) =>
+    (await list.nearest(sql, { movedId, ...side }))?.rank ?? null
+  const previous = after === undefined ? undefined : await list.find(sql, after)
+  if (previous !== undefined) return generateKeyBetween(previous.rank, await beside({ after: previous.rank }))
+  const next = before === undefined ? undefined : await list.find(sql, before)
+  if (next !== undefined) return generateKeyBetween(await beside({ before: next.rank }), next.rank)
   if (after !== undefined || before !== undefined) throw NeighborMoved()
-  return generateKeyBetween(await beside(sql, list, movedId, '<', undefined), null)
-}
-
-async function rankOf(sql: Sql, { from, values }: RankedList, id: string): Promise<string | undefined> {
-  const text = `select rank ${from} and id = $${values.length + 1}`
-  return (await sql.row<{ rank: string }>(text, [...values, id]))?.rank
-}
-
-/** The nearest key after (`>`) or before (`<`) a key; the last of all without one. */
-async function beside(
-  sql: Sql,
-  { from, values }: RankedList,
-  movedId: string,
-  side: '<' | '>',
-  rank: string | undefined,
-): Promise<string | null> {
-  const next = values.length + 1
-  const bound = rank === undefined ? '' : ` and rank collate "C" ${side} $${next + 1}`
-  const direction = side === '>' ? 'asc' : 'desc'
-  const text = `select rank ${from} and id <> $${next}${bound} order by rank collate "C" ${direction} limit 1`
-  const found = await sql.row<{ rank: string }>(text, [...values, movedId, ...(rank === undefined ? [] : [rank])])
-  return found?.rank ?? null
+  return generateKeyBetween(await beside({}), null)
 }

@@ -1,13 +1,40 @@
+import { sql as raw } from 'kysely'
 import type { Clock } from '../../../core/clock.ts'
 import { ValidationFailed } from '../../../core/errors.ts'
 import type { Sql } from '../../../core/sql.ts'
 import type { Turn } from '../../../core/turn.ts'
 import { increment } from '../../../db/increment.ts'
+import { query } from '../../../db/query.ts'
 import { IdeaClosed, IdeaMerged } from './errors.ts'
 import { findIdea, ownView, type IdeaService } from './ideas.ts'
 import type { OwnIdeaData, VoteValue } from './schemas.ts'
 import { takesVotes } from './states.ts'
 import { ideas, ideaVotes, type IdeaRow } from './tables.ts'
+
+/** Copies the votes for an idea to another one, except those of members who have voted there. */
+const copyVotes = query({ ideaVotes }, (db, $: { fromId: string; intoId: string }) =>
+  db
+    .insertInto('ideaVotes')
+    .columns(['ideaId', 'userId', 'workspaceId', 'value', 'createdAt', 'updatedAt'])
+    .expression(
+      db
+        .selectFrom('ideaVotes')
+        .select(raw<string>`${$.intoId}::uuid`.as('ideaId'))
+        .select(['userId', 'workspaceId', 'value', 'createdAt', 'updatedAt'])
+        .where('ideaId', '=', $.fromId),
+    )
+    .onConflict((conflict) => conflict.columns(['ideaId', 'userId']).doNothing()),
+)
+
+const votesOf = query({ ideaVotes }, (db, $: { ideaId: string }) =>
+  db
+    .selectFrom('ideaVotes')
+    .select(({ fn }) => [
+      fn.countAll<number>().filterWhere('value', '=', 1).as('up'),
+      fn.countAll<number>().filterWhere('value', '=', -1).as('down'),
+    ])
+    .where('ideaId', '=', $.ideaId),
+)
 
 /** Votes of members, and the merging of ideas, which moves votes. */
 export class IdeaVotes {
@@ -57,12 +84,7 @@ export class IdeaVotes {
     }
     if (into.status === 'duplicate') throw IdeaMerged({ details: { duplicateOfId: into.duplicateOfId } })
     if (source.status === 'duplicate' && source.duplicateOfId === intoId) return ownView(turn.sql, into, userId)
-    await turn.sql.run(
-      `insert into idea_votes (idea_id, user_id, workspace_id, value, created_at, updated_at)
-       select $2, user_id, workspace_id, value, created_at, updated_at from idea_votes where idea_id = $1
-       on conflict (idea_id, user_id) do nothing`,
-      [id, intoId],
-    )
+    await copyVotes.run(turn.sql, { fromId: id, intoId })
     await ideaVotes.delete(turn.sql, { ideaId: id })
     for (const earlier of await ideas.find(turn.sql, { duplicateOfId: id })) {
       await this.#service.save(turn, earlier, { duplicateOfId: intoId, version: increment() })
@@ -87,11 +109,6 @@ export class IdeaVotes {
 
 /** Counted anew, so that the numbers cannot drift away from the votes. */
 async function countVotes(sql: Sql, ideaId: string) {
-  const counted = await sql.row<{ up: number; down: number }>(
-    `select count(*) filter (where value = 1) as up, count(*) filter (where value = -1) as down
-     from idea_votes where idea_id = $1`,
-    [ideaId],
-  )
-  const { down = 0, up = 0 } = counted ?? {}
+  const { down = 0, up = 0 } = (await votesOf.row(sql, { ideaId })) ?? {}
   return { score: up - down, upVotesCount: up, downVotesCount: down }
 }
