@@ -12,7 +12,7 @@ import { findReaders } from '../../identity/users/index.ts'
 import { lockBox, unreadOf } from './box.ts'
 import { notificationsRead } from './events.ts'
 import type { NotificationData, NotificationFilter, ReadAllData, UnreadData } from './schemas.ts'
-import { notifications, type NotificationRow } from './tables.ts'
+import { notificationBoxes, notifications, type NotificationRow } from './tables.ts'
 import { actorsOf, viewOf } from './views.ts'
 
 const KEPT_DAYS = 90
@@ -21,18 +21,59 @@ const MOST = 1_000
 /** Rows that one statement deletes. */
 const ROWS = 5_000
 
-// Written by hand: `Table` has no delete with a limit, which bounds the time of a statement.
-const PRUNE_OLD = `delete from notifications where id in
-  (select id from notifications where latest_at < $1 order by latest_at limit ${ROWS})`
-const PRUNE_MANY = `delete from notifications where id in (
-  select n.id from notification_boxes b
-  cross join lateral (
-    select id from notifications where user_id = b.user_id order by latest_at desc, id desc offset ${MOST}
-  ) n limit ${ROWS})`
-// Written by hand: optional conditions on one statement that changes rows.
-const READ_ALL = `update notifications set read_at = $2
-  where user_id = $1 and in_app and read_at is null
-    and ($3::uuid is null or workspace_id = $3) and ($4::timestamptz is null or latest_at < $4)`
+/** Deletes old notifications. The limit bounds the time of the statement. */
+const pruneOld = query({ notifications }, (db, $: { before: string }) =>
+  db
+    .deleteFrom('notifications')
+    .where('id', 'in', (e) =>
+      e
+        .selectFrom('notifications')
+        .select('id')
+        .where('latestAt', '<', $.before)
+        .orderBy('latestAt')
+        .limit(raw.lit(ROWS)),
+    ),
+)
+
+/** Deletes the oldest notifications of users who have very many. */
+const pruneMany = query({ notificationBoxes, notifications }, (db) =>
+  db.deleteFrom('notifications').where('id', 'in', (e) =>
+    e
+      .selectFrom('notificationBoxes as b')
+      .crossJoinLateral((from) =>
+        from
+          .selectFrom('notifications')
+          .select('id')
+          .whereRef('userId', '=', 'b.userId')
+          .orderBy('latestAt', 'desc')
+          .orderBy('id', 'desc')
+          .offset(raw.lit(MOST))
+          .as('n'),
+      )
+      .select('n.id')
+      .limit(raw.lit(ROWS)),
+  ),
+)
+
+interface Reading {
+  readonly userId: string
+  readonly at: string
+  readonly workspaceId?: string | undefined
+  readonly before?: Date | undefined
+}
+
+const markRead = query({ notifications }, (db, $: Reading) => {
+  let unread = db
+    .updateTable('notifications')
+    .set({ readAt: $.at })
+    .where('userId', '=', $.userId)
+    // A literal, so that the index of unread notifications serves it.
+    .where('inApp', '=', raw.lit(true))
+    .where('readAt', 'is', null)
+  if ($.workspaceId !== undefined) unread = unread.where('workspaceId', '=', $.workspaceId)
+  if ($.before !== undefined) unread = unread.where('latestAt', '<', raw<string>`${$.before}`)
+  return unread
+})
 
 const COLUMNS = [
   'id',
@@ -141,10 +182,10 @@ export class Inbox {
     const at = new Date(clock.now()).toISOString()
     const latest = instant(upTo)
     // Replies give milliseconds, and the database has microseconds.
-    const before = latest === undefined ? null : new Date(latest.getTime() + 1)
+    const before = latest === undefined ? undefined : new Date(latest.getTime() + 1)
     const { changed, unread } = await database.transaction(async (tx) => {
       await lockBox(tx, userId)
-      const updated = await tx.run(READ_ALL, [userId, at, workspaceId ?? null, before])
+      const updated = await markRead.run(tx, { userId, at, workspaceId, before })
       return { changed: updated, unread: await unreadOf(tx, userId) }
     })
     if (changed > 0) this.#announceRead(userId, unread, null, at)
@@ -161,9 +202,9 @@ export class Inbox {
   /** Deletes notifications that are old, and the oldest ones of users who have very many. */
   async prune(signal: AbortSignal): Promise<void> {
     const { clock, database } = this.#foundation
-    const before = new Date(clock.now() - KEPT_DAYS * DAY)
-    while (!signal.aborted && (await database.run(PRUNE_OLD, [before])) === ROWS) continue
-    while (!signal.aborted && (await database.run(PRUNE_MANY, [])) === ROWS) continue
+    const before = new Date(clock.now() - KEPT_DAYS * DAY).toISOString()
+    while (!signal.aborted && (await pruneOld.run(database, { before })) === ROWS) continue
+    while (!signal.aborted && (await pruneMany.run(database, {})) === ROWS) continue
   }
 
   #announceRead(userId: string, unread: UnreadData, notificationId: string | null, at: string): void {

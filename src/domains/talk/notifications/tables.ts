@@ -98,6 +98,7 @@ export const UserScreen = defineEntity({
 })
 
 export const notifications = table(Notification)
+export const notificationBoxes = table(NotificationBox)
 export const notificationMails = table(NotificationMail)
 export const userScreens = table(UserScreen)
 export type NotificationRow = Row<typeof Notification>

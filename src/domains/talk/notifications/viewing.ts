@@ -1,7 +1,9 @@
+import { sql as raw } from 'kysely'
 import { SECOND } from '../../../core/clock.ts'
 import type { Sql } from '../../../core/sql.ts'
 import type { ViewedResource, Viewing, ViewingSocket } from '../../../core/viewing.ts'
-import { greaterThan } from '../../../db/condition.ts'
+import { anyOf, greaterThan, lessThan } from '../../../db/condition.ts'
+import { query } from '../../../db/query.ts'
 import type { Foundation } from '../../../foundation.ts'
 import { userScreens } from './tables.ts'
 
@@ -13,12 +15,45 @@ const WRITE_MS = 300
 const KEEP_MS = 60 * SECOND
 const REFRESH_MS = 20 * SECOND
 
-// Written by hand: one statement for all sockets.
-const SAVE = `insert into user_screens (socket_id, user_id, resources, until)
-  select id, user_id, string_to_array(resources, ' '), $4 from unnest($1::text[], $2::uuid[], $3::text[]) v (id, user_id, resources)
-  on conflict (socket_id) do update set resources = excluded.resources, until = excluded.until`
-const REFRESH = 'update user_screens set until = $2 where socket_id = any($1)'
-const REMOVE = 'delete from user_screens where socket_id = any($1) or until < $2'
+interface Shown {
+  readonly sockets: readonly string[]
+  readonly users: readonly string[]
+  /** The keys of what each socket shows, with spaces. */
+  readonly keys: readonly string[]
+  readonly until: Date
+}
+
+/** One statement for all sockets. */
+const saveScreens = query({ userScreens }, (db, $: Shown) =>
+  db
+    .insertInto('userScreens')
+    .columns(['socketId', 'userId', 'resources', 'until'])
+    .expression(
+      db
+        .selectFrom(
+          raw<{ id: string; userId: string; keys: string }>`
+            unnest(${$.sockets}::text[], ${$.users}::uuid[], ${$.keys}::text[])`.as<'v'>(raw`v (id, user_id, keys)`),
+        )
+        .select((e) => [
+          'v.id',
+          'v.userId',
+          e.fn<string[]>('string_to_array', ['v.keys', raw.lit(' ')]).as('resources'),
+          raw<string>`${$.until}::timestamptz`.as('until'),
+        ]),
+    )
+    .onConflict((conflict) =>
+      conflict
+        .column('socketId')
+        .doUpdateSet((e) => ({ resources: e.ref('excluded.resources'), until: e.ref('excluded.until') })),
+    ),
+)
+
+/** Removes these sockets, and those of nodes that have died. */
+const removeScreens = query({ userScreens }, (db, $: { sockets: readonly string[]; now: string }) =>
+  db
+    .deleteFrom('userScreens')
+    .where((e) => e.or([e('socketId', '=', raw<string>`any(${$.sockets})`), e('until', '<', $.now)])),
+)
 
 /** What users have on their screens, as their clients report it. It is lost with its socket. */
 export class Screens implements Viewing {
@@ -87,18 +122,23 @@ export class Screens implements Viewing {
     const ids = [...changed.keys()].toSorted()
     const shown = ids.filter((id) => this.#shown.has(id))
     const gone = ids.filter((id) => !this.#shown.has(id))
-    if (gone.length > 0) await this.#foundation.database.run(REMOVE, [gone, new Date(now)])
+    const { database } = this.#foundation
+    if (gone.length > 0) await removeScreens.run(database, { sockets: gone, now: new Date(now).toISOString() })
     if (shown.length === 0) return
-    const users = shown.map((id) => changed.get(id) ?? '')
-    const keys = shown.map((id) => this.#shown.get(id) ?? '')
-    await this.#foundation.database.run(SAVE, [shown, users, keys, new Date(now + KEEP_MS)])
+    await saveScreens.run(database, {
+      sockets: shown,
+      users: shown.map((id) => changed.get(id) ?? ''),
+      keys: shown.map((id) => this.#shown.get(id) ?? ''),
+      until: new Date(now + KEEP_MS),
+    })
   }
 
   async #refresh(): Promise<void> {
-    const now = this.#foundation.clock.now()
-    if (this.#shown.size > 0)
-      await this.#foundation.database.run(REFRESH, [[...this.#shown.keys()].toSorted(), new Date(now + KEEP_MS)])
-    await this.#foundation.database.run(REMOVE, [[], new Date(now)])
+    const { clock, database } = this.#foundation
+    const now = clock.now()
+    const ids = [...this.#shown.keys()].toSorted()
+    if (ids.length > 0) await userScreens.update(database, { socketId: anyOf(ids) }, { until: new Date(now + KEEP_MS) })
+    await userScreens.delete(database, { until: lessThan(new Date(now)) })
   }
 }
 
