@@ -23,7 +23,7 @@ const [BEFORE, AFTER] = [60, 180]
 
 /**
  * Each of the two ways to search has one plan with a bounded cost. The planner guesses how many messages have a term and
- * may choose another plan, so all other kinds are switched off.
+ * may choose another plan, so all other kinds are switched off. Written by hand: settings of the transaction.
  */
 const [BY_TERMS, BY_TIME] = ['bitmapscan', 'indexscan'].map((wanted) => {
   const kinds = ['bitmapscan', 'indexscan', 'indexonlyscan', 'seqscan', 'hashjoin', 'mergejoin']

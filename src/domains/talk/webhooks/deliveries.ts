@@ -1,3 +1,4 @@
+import { sql as raw } from 'kysely'
 import type { Member } from '../../../core/caller.ts'
 import { DAY } from '../../../core/clock.ts'
 import { Conflict, NotFound } from '../../../core/errors.ts'
@@ -7,6 +8,7 @@ import type { PageResult } from '../../../core/reply.ts'
 import type { Services } from '../../../core/services.ts'
 import type { Turn } from '../../../core/turn.ts'
 import { TEST_TYPE } from '../../../core/webhook-messages.ts'
+import { query } from '../../../db/query.ts'
 import type { Foundation } from '../../../foundation.ts'
 import { REPLY_BYTES } from './attempts.ts'
 import { retryWebhook, testWebhookDelivery } from './jobs.ts'
@@ -24,9 +26,19 @@ const KEPT_DAYS = 30
 /** Rows that one statement deletes. */
 const ROWS = 5_000
 
-// Written by hand: `Table` has no delete with a limit, which bounds the time of a statement.
-const PRUNE = `delete from webhook_deliveries where id in
-  (select id from webhook_deliveries where created_at < $1 order by created_at limit ${ROWS})`
+/** Deletes old deliveries. The limit bounds the time of the statement. */
+const pruneOld = query({ webhookDeliveries }, (db, $: { before: string }) =>
+  db
+    .deleteFrom('webhookDeliveries')
+    .where('id', 'in', (e) =>
+      e
+        .selectFrom('webhookDeliveries')
+        .select('id')
+        .where('createdAt', '<', $.before)
+        .orderBy('createdAt')
+        .limit(raw.lit(ROWS)),
+    ),
+)
 
 /** What was sent to endpoints: lists, replays and tests. */
 export class Deliveries {
@@ -112,10 +124,10 @@ export class Deliveries {
 
   /** Deletes old deliveries. @returns how many */
   async prune(signal: AbortSignal): Promise<number> {
-    const before = new Date(this.#foundation.clock.now() - KEPT_DAYS * DAY)
+    const before = new Date(this.#foundation.clock.now() - KEPT_DAYS * DAY).toISOString()
     let count = 0
     for (let deleted = ROWS; deleted === ROWS && !signal.aborted; count += deleted) {
-      deleted = await this.#foundation.database.run(PRUNE, [before])
+      deleted = await pruneOld.run(this.#foundation.database, { before })
     }
     return count
   }

@@ -1,6 +1,8 @@
+import { sql as raw } from 'kysely'
 import { SECOND, type Clock } from '../../../core/clock.ts'
 import { uuidv7 } from '../../../core/id.ts'
 import type { Sql } from '../../../core/sql.ts'
+import { query } from '../../../db/query.ts'
 import { webhooks, type WebhookRow } from './tables.ts'
 
 /** Leases are extended while they are used. An attempt ends within 10 s. */
@@ -14,22 +16,53 @@ export class LeaseLostError extends Error {
   override readonly name = 'LeaseLostError'
 }
 
-// Written by hand: the condition on the lease has an `or`.
-const CLAIM = `update webhooks set lease_holder = $2, lease_until = $4
-  where id = any($1::uuid[]) and status = 'enabled'
-    and (lease_holder is null or lease_holder = $2 or lease_until < $3)
-  returning ${webhooks.selection()}`
+const COLUMNS = Object.keys(webhooks.entity.meta.properties) as (keyof WebhookRow)[]
 
-// Written by hand: rows that a turn has locked are left for the next time, so that neither waits for the other.
-const RENEW = `update webhooks set lease_until = $3 where id in (
-    select id from webhooks where id = any($1::uuid[]) and lease_holder = $2 and lease_until < $4
-    for no key update skip locked
-  )`
+interface Lease {
+  readonly ids: readonly string[]
+  readonly holder: string
+  readonly until: string
+}
 
-// Written by hand: the cursor moves only if nobody else has moved it.
-const RELEASE = `update webhooks set lease_holder = null, lease_until = null,
-    cursor = case when cursor = $3 then $4 else cursor end
-  where id = $1 and lease_holder = $2`
+const claim = query({ webhooks }, (db, $: Lease & { now: string }) =>
+  db
+    .updateTable('webhooks')
+    .set({ leaseHolder: $.holder, leaseUntil: $.until })
+    .where('id', '=', raw<string>`any(${$.ids})`)
+    .where('status', '=', 'enabled')
+    .where((e) => e.or([e('leaseHolder', 'is', null), e('leaseHolder', '=', $.holder), e('leaseUntil', '<', $.now)]))
+    .returning(COLUMNS),
+)
+
+/** Rows that a turn has locked are left for the next time, so that neither waits for the other. */
+const renew = query({ webhooks }, (db, $: Lease & { endingBefore: string }) =>
+  db
+    .updateTable('webhooks')
+    .set({ leaseUntil: $.until })
+    .where('id', 'in', (e) =>
+      e
+        .selectFrom('webhooks')
+        .select('id')
+        .where('id', '=', raw<string>`any(${$.ids})`)
+        .where('leaseHolder', '=', $.holder)
+        .where('leaseUntil', '<', $.endingBefore)
+        .forNoKeyUpdate()
+        .skipLocked(),
+    ),
+)
+
+/** The cursor moves only if nobody else has moved it. */
+const release = query({ webhooks }, (db, $: { id: string; holder: string; from: number; cursor: number }) =>
+  db
+    .updateTable('webhooks')
+    .set((e) => ({
+      leaseHolder: null,
+      leaseUntil: null,
+      cursor: e.case().when('cursor', '=', $.from).then($.cursor).else(e.ref('cursor')).end(),
+    }))
+    .where('id', '=', $.id)
+    .where('leaseHolder', '=', $.holder),
+)
 
 /** Lets one node at a time send to an endpoint. */
 export class Leases {
@@ -47,23 +80,24 @@ export class Leases {
   /** @returns the endpoints that are enabled and that no other node has */
   claim(ids: readonly string[]): Promise<WebhookRow[]> {
     const now = this.#clock.now()
-    return this.#sql.rows<WebhookRow>(CLAIM, [ids, this.holder, new Date(now), new Date(now + LEASE_MS)])
+    return claim.rows(this.#sql, { ids, holder: this.holder, now: at(now), until: at(now + LEASE_MS) })
   }
 
   /** @param from the stored cursor @param cursor how far the log is done */
   async release(id: string, from: number, cursor: number): Promise<void> {
-    await this.#sql.run(RELEASE, [id, this.holder, from, cursor])
+    await release.run(this.#sql, { id, holder: this.holder, from, cursor })
   }
 
   /** Extends the leases of these endpoints that end soon, now and then. @returns a function that ends it */
   renewing(served: () => readonly string[], onError: (error: unknown) => void): () => void {
-    const renew = async () => {
+    const renewAll = async () => {
       const now = this.#clock.now()
       const ids = served()
       if (ids.length === 0) return
-      await this.#sql.run(RENEW, [ids, this.holder, new Date(now + LEASE_MS), new Date(now + LEFT_MS)])
+      const lease = { ids, holder: this.holder, until: at(now + LEASE_MS) }
+      await renew.run(this.#sql, { ...lease, endingBefore: at(now + LEFT_MS) })
     }
-    const timer = setInterval(() => void renew().catch(onError), RENEW_MS).unref()
+    const timer = setInterval(() => void renewAll().catch(onError), RENEW_MS).unref()
     return () => clearInterval(timer)
   }
 
@@ -75,4 +109,8 @@ export class Leases {
   find(id: string): Promise<WebhookRow | undefined> {
     return webhooks.first(this.#sql, { id })
   }
+}
+
+function at(ms: number): string {
+  return new Date(ms).toISOString()
 }

@@ -1,10 +1,12 @@
+import { sql } from 'kysely'
 import { NoticeCache } from '../../../coordination/notice-cache.ts'
 import type { WorkspaceEvent } from '../../../core/event.ts'
 import { Provided } from '../../../core/provided.ts'
+import { query } from '../../../db/query.ts'
 import type { Foundation } from '../../../foundation.ts'
 import { deliverWebhook, retryWebhook } from './jobs.ts'
 import type { ServedEndpoints } from './served.ts'
-import { webhooks } from './tables.ts'
+import { webhookDeliveries, webhooks } from './tables.ts'
 
 /** Events of this time are handled together. */
 const GATHER_MS = 10
@@ -25,16 +27,37 @@ interface Idle {
   readonly due: boolean
 }
 
-// Written by hand: the conditions have an `or`. An endpoint that somebody sends to looks for new events itself.
-const IDLE = `select id, workspace_id as "workspaceId", cursor, slow, exists (
-    select 1 from webhook_deliveries d
-    where d.webhook_id = webhooks.id and d.status = 'pending' and d.kind <> 'test' and d.next_attempt_at <= $1
-  ) as due from webhooks
-  where status = 'enabled'
-    and (lease_until is null or lease_until < $1) and (blocked_until is null or blocked_until <= $1)`
-const IDLE_IN = `${IDLE} and workspace_id = any($2::uuid[])`
-const IDLE_ONE = `${IDLE} and id = $2`
-const IDLE_AFTER = `${IDLE} and id > $2 order by id limit ${PAGE}`
+interface Wanted {
+  readonly now: string
+  readonly id?: string
+  readonly workspaceIds?: readonly string[]
+  /** The last id of the page before. With it, one page is read in the order of ids. */
+  readonly after?: string
+}
+
+/** Endpoints to which nobody sends now. An endpoint that somebody sends to looks for new events itself. */
+const idleEndpoints = query({ webhookDeliveries, webhooks }, (db, $: Wanted) => {
+  let found = db
+    .selectFrom('webhooks as w')
+    .select((e) => {
+      const due = e
+        .selectFrom('webhookDeliveries as d')
+        .select('d.id')
+        .whereRef('d.webhookId', '=', 'w.id')
+        // A literal, so that the index of pending deliveries serves it.
+        .where('d.status', '=', sql.lit('pending'))
+        .where('d.kind', '<>', 'test')
+        .where('d.nextAttemptAt', '<=', $.now)
+      return ['w.id', 'w.workspaceId', 'w.cursor', 'w.slow', e.exists(due).$castTo<boolean>().as('due')]
+    })
+    .where('w.status', '=', 'enabled')
+    .where((e) => e.or([e('w.leaseUntil', 'is', null), e('w.leaseUntil', '<', $.now)]))
+    .where((e) => e.or([e('w.blockedUntil', 'is', null), e('w.blockedUntil', '<=', $.now)]))
+  if ($.id !== undefined) found = found.where('w.id', '=', $.id)
+  if ($.workspaceIds !== undefined) found = found.where('w.workspaceId', '=', sql<string>`any(${$.workspaceIds})`)
+  if ($.after !== undefined) found = found.where('w.id', '>', $.after).orderBy('w.id').limit(sql.lit(PAGE))
+  return found
+})
 
 interface Parts {
   readonly served: ServedEndpoints
@@ -99,21 +122,18 @@ export class Wakes {
 
   /** Starts the delivery to an endpoint if it has something to get and no node serves it. */
   async wakeOne(id: string): Promise<void> {
-    const now = new Date(this.#foundation.clock.now())
-    await this.#start(await this.#foundation.database.rows<Idle>(IDLE_ONE, [now, id]))
+    await this.#start(await this.#idle({ id }))
   }
 
   /** The same for each endpoint of the workspaces. */
   async wake(workspaceIds: readonly string[]): Promise<void> {
-    const now = new Date(this.#foundation.clock.now())
-    await this.#start(await this.#foundation.database.rows<Idle>(IDLE_IN, [now, workspaceIds]))
+    await this.#start(await this.#idle({ workspaceIds }))
   }
 
   /** The same for all workspaces, for events whose node has died before it could wake anybody. */
   async sweep(signal: AbortSignal): Promise<void> {
-    const now = new Date(this.#foundation.clock.now())
     for (let last = FIRST; !signal.aborted;) {
-      const page = await this.#foundation.database.rows<Idle>(IDLE_AFTER, [now, last])
+      const page = await this.#idle({ after: last })
       await this.#start(page)
       last = page.at(-1)?.id ?? FIRST
       if (page.length < PAGE) break
@@ -125,6 +145,11 @@ export class Wakes {
     for (const end of this.#ends) end()
     this.#known.close()
     await this.#flushing
+  }
+
+  #idle(wanted: Omit<Wanted, 'now'>): Promise<Idle[]> {
+    const { clock, database } = this.#foundation
+    return idleEndpoints.rows(database, { now: new Date(clock.now()).toISOString(), ...wanted })
   }
 
   #published(workspaceId: string, events: readonly WorkspaceEvent[]): void {
