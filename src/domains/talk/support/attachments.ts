@@ -9,10 +9,11 @@ import { file } from '../../../core/reply.ts'
 import type { Sql } from '../../../core/sql.ts'
 import type { Upload } from '../../../core/upload.ts'
 import { anyOf, lessThan } from '../../../db/condition.ts'
+import { query } from '../../../db/query.ts'
 import { contentOf } from '../../../storage/stored-file.ts'
 import type { Storage } from '../../../storage/storage.ts'
 import type { TicketAttachmentData } from './schemas.ts'
-import { supportAttachments, type AttachmentRow } from './tables.ts'
+import { supportAttachments, supportMessages, supportTickets, type AttachmentRow } from './tables.ts'
 
 export const MOST_ATTACHMENT_BYTES = 10 * 1024 * 1024
 
@@ -22,14 +23,27 @@ const LOOSE_MS = DAY
 /** Types that a browser shows without running scripts. It downloads all others. */
 const SHOWN = new Set(['image/png', 'image/jpeg', 'image/gif', 'image/webp', 'image/avif'])
 
-const READABLE = `
-  select ${supportAttachments.selection('a')} from support_attachments a
-  left join support_messages m on m.id = a.message_id
-  left join support_tickets t on t.id = m.ticket_id
-  where a.id = $1 and case
-    when m.id is null then a.user_id = $2
-    when $3 then true
-    else t.user_id = $2 and m.role <> 'note' end`
+interface Reading {
+  readonly id: string
+  readonly userId: string
+  /** Set if the user may read all messages. */
+  readonly isAdmin?: true | undefined
+}
+
+/** A file that the user has not sent yet, or whose message they may read. */
+const readable = query({ supportAttachments, supportMessages, supportTickets }, (db, $: Reading) =>
+  db
+    .selectFrom('supportAttachments as a')
+    .leftJoin('supportMessages as m', 'm.id', 'a.messageId')
+    .leftJoin('supportTickets as t', 't.id', 'm.ticketId')
+    .select(['a.id', 'a.messageId', 'a.userId', 'a.name', 'a.type', 'a.size', 'a.createdAt'])
+    .where('a.id', '=', $.id)
+    .where((e) => {
+      const isLoose = e.and([e('m.id', 'is', null), e('a.userId', '=', $.userId)])
+      const isShown = e.and([e('t.userId', '=', $.userId), e('m.role', '<>', 'note')])
+      return e.or([isLoose, $.isAdmin === undefined ? isShown : e('m.id', 'is not', null)])
+    }),
+)
 
 /** Files of tickets, with the checks of uploads: their type is judged by their content. */
 export class TicketAttachments {
@@ -90,7 +104,7 @@ export class TicketAttachments {
 
   /** @throws AppError not_found, also for those who may not see the message */
   async file({ isAdmin, userId }: Caller, id: string) {
-    const row = await this.#sql.row<AttachmentRow>(READABLE, [id, userId, isAdmin])
+    const row = await readable.row(this.#sql, { id, userId, isAdmin: isAdmin || undefined })
     if (row === undefined) throw NotFound()
     return file({
       contentType: row.type,

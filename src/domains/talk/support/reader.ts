@@ -1,10 +1,11 @@
+import { sql as raw, type Kysely } from 'kysely'
 import type { Caller } from '../../../core/caller.ts'
 import type { Clock } from '../../../core/clock.ts'
 import { NotFound } from '../../../core/errors.ts'
 import { pageOf, type PageRequest } from '../../../core/page.ts'
 import type { PageResult } from '../../../core/reply.ts'
 import type { Sql } from '../../../core/sql.ts'
-import { query } from '../../../db/query.ts'
+import { query, type DatabaseOf } from '../../../db/query.ts'
 import { findUsers } from '../../identity/users/index.ts'
 import { attachmentView, type TicketAttachments } from './attachments.ts'
 import type { TicketData, TicketFilter, TicketStatsData, TicketSummaryData } from './schemas.ts'
@@ -41,6 +42,63 @@ const findTickets = query(
     return found
   },
 )
+
+interface Counted {
+  /** Whose tickets count; all without it. */
+  readonly userId?: string | undefined
+}
+
+const countByStatus = query({ supportTickets }, (db, $: Counted) =>
+  counted(db, $).select('status').groupBy('status').orderBy('status'),
+)
+const countByPriority = query({ supportTickets }, (db, $: Counted) =>
+  counted(db, $).select('priority').groupBy('priority').orderBy('priority'),
+)
+const countByCategory = query({ supportTickets }, (db, $: Counted) =>
+  counted(db, $).select('category').groupBy('category').orderBy('category'),
+)
+
+/** Numbers of tickets, the largest first. */
+function counted(db: Kysely<DatabaseOf<{ supportTickets: typeof supportTickets }>>, { userId }: Counted) {
+  const all = db
+    .selectFrom('supportTickets')
+    .select((e) => e.fn.countAll<number>().as('count'))
+    .orderBy('count', 'desc')
+    .limit(raw.lit(50))
+  return userId === undefined ? all : all.where('userId', '=', userId)
+}
+
+const timesOfResponses = timesOf('firstResponseAt')
+const timesOfResolutions = timesOf('resolvedAt')
+
+/** How long something took, and how often its target was met. */
+function timesOf(done: 'firstResponseAt' | 'resolvedAt') {
+  return query({ supportTickets }, (db, $: { hours: string; now: string }) =>
+    db
+      .selectFrom((e) =>
+        e
+          .selectFrom('supportTickets')
+          .select([`${done} as doneAt`, 'createdAt'])
+          .select((row) => {
+            const hours = raw`(${$.hours}::jsonb ->> ${row.ref('priority')})::float8`
+            return raw<string>`${row.ref('createdAt')} + ${hours} * interval '1 hour'`.as('dueAt')
+          })
+          .as('target'),
+      )
+      .select((e) => {
+        const seconds = raw`extract(epoch from ${e('doneAt', '-', e.ref('createdAt'))})::float8`
+        const isLate = e.or([
+          e('doneAt', '>', e.ref('dueAt')),
+          e.and([e('doneAt', 'is', null), e('dueAt', '<', $.now)]),
+        ])
+        return [
+          raw<number | null>`percentile_cont(0.5) within group (order by ${seconds})`.as('median'),
+          e.fn.countAll<number>().filterWhere('doneAt', '<=', e.ref('dueAt')).as('met'),
+          e.fn.countAll<number>().filterWhere(isLate).as('missed'),
+        ]
+      }),
+  )
+}
 
 /** Reads tickets: users their own, administrators all. */
 export class TicketReader {
@@ -111,29 +169,20 @@ export class TicketReader {
 
   /** Numbers of the own tickets; for administrators of all, with times against the targets. */
   async stats({ isAdmin, userId }: Party): Promise<TicketStatsData> {
-    const mine = isAdmin ? null : userId
+    const mine = isAdmin ? {} : { userId }
     const [byStatus, byPriority, byCategory] = await Promise.all([
-      this.#counted<{ status: TicketStatus; count: number }>('status', mine),
-      this.#counted<{ priority: Priority; count: number }>('priority', mine),
-      this.#counted<{ category: string; count: number }>('category', mine),
+      countByStatus.rows(this.#sql, mine),
+      countByPriority.rows(this.#sql, mine),
+      countByCategory.rows(this.#sql, mine),
     ])
     const total = byStatus.reduce((sum, { count }) => sum + count, 0)
     const times = isAdmin
       ? {
-          firstResponse: await this.#times('first_response_at', this.#targets.firstResponse),
-          resolution: await this.#times('resolved_at', this.#targets.resolution),
+          firstResponse: await this.#times(timesOfResponses, this.#targets.firstResponse),
+          resolution: await this.#times(timesOfResolutions, this.#targets.resolution),
         }
       : { firstResponse: null, resolution: null }
     return { total, byStatus, byPriority, byCategory, ...times }
-  }
-
-  /** How many tickets have each value, the most frequent first. */
-  #counted<T extends object>(column: 'status' | 'priority' | 'category', userId: string | null): Promise<T[]> {
-    return this.#sql.rows<T>(
-      `select ${column}, count(*) as count from support_tickets
-       where $1::uuid is null or user_id = $1 group by ${column} order by count desc, ${column} limit 50`,
-      [userId],
-    )
   }
 
   #summary(row: TicketRow): TicketSummaryData {
@@ -156,20 +205,9 @@ export class TicketReader {
     }
   }
 
-  /** How long something took, and how often its target was met. */
-  async #times(column: 'first_response_at' | 'resolved_at', hours: Targets['resolution']) {
-    const found = await this.#sql.row<{ median: number | null; met: number; missed: number }>(
-      `with target as (
-         select ${column} as done_at, created_at,
-           created_at + (($1::jsonb ->> priority)::float8 * interval '1 hour') as due_at
-         from support_tickets
-       )
-       select percentile_cont(0.5) within group (order by extract(epoch from done_at - created_at)::float8) as median,
-         count(*) filter (where done_at <= due_at) as met,
-         count(*) filter (where done_at > due_at or (done_at is null and due_at < $2)) as missed
-       from target`,
-      [JSON.stringify(hours), new Date(this.#clock.now())],
-    )
+  async #times(times: ReturnType<typeof timesOf>, hours: Targets['resolution']) {
+    const now = new Date(this.#clock.now()).toISOString()
+    const found = await times.row(this.#sql, { hours: JSON.stringify(hours), now })
     const { median = null, met: metCount = 0, missed: missedCount = 0 } = found ?? {}
     return { medianSeconds: median, metCount, missedCount }
   }
