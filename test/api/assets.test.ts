@@ -302,7 +302,13 @@ describe('assets', () => {
       const confirm = 'POST /api/assets/signed-upload/{uploadId}/confirm'
       const confirmed = world.as('ada').call(confirm, { path: { uploadId } })
       await waitFor(async () => {
-        return (await app.database.rows(`select 1 from pg_stat_activity where wait_event_type = 'Lock'`)).length > 0
+        return (
+          (
+            await app.database.rows(
+              `select 1 from pg_stat_activity where wait_event_type = 'Lock' and datname = current_database()`,
+            )
+          ).length > 0
+        )
       })
       await app.composition.services.assets.housekeeping.emptyBin()
       return { adding: confirmed }

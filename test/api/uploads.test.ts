@@ -292,7 +292,11 @@ describe('a signed upload', () => {
       const { uploadId, url } = await open(content)
       expect((await put(url, content)).status).toBe(200)
       const blocked = (count: number) => async () =>
-        (await app.database.rows(`select 1 from pg_stat_activity where wait_event_type = 'Lock'`)).length >= count
+        (
+          await app.database.rows(
+            `select 1 from pg_stat_activity where wait_event_type = 'Lock' and datname = current_database()`,
+          )
+        ).length >= count
       // Both requests wait in order for the lock on the row.
       const replies = await app.database.transaction(async (tx) => {
         await tx.row('select 1 from uploads where id = $1 for update', [uploadId])
