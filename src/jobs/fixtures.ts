@@ -1,5 +1,7 @@
+import { uuidv7 } from '../core/id.ts'
 import { times, type Fixtures, type Lists, type Stage } from '../../test/support/stage.ts'
 import type * as operations from './operations.ts'
+import { outbox } from './tables.ts'
 
 export const fixtures: Fixtures<typeof operations> = {
   retryQueueJob: async (stage) => ({ path: { id: await deadJob(stage) } }),
@@ -11,10 +13,20 @@ export const lists: Lists<typeof operations> = {
 
 /** Creates a dead job. */
 async function deadJob({ app }: Stage): Promise<string> {
-  const row = await app.database.row<{ id: string }>(
-    `insert into outbox (id, name, queue, data, state, run_at, attempts, added, created_at, updated_at)
-     values (gen_random_uuid(), 'auth.housekeeping', 'maintenance', '{}', 'dead', $1, 5, 1, $1, $1) returning id`,
-    [new Date(app.clock.now())],
-  )
-  return row?.id ?? ''
+  const now = app.clock.now()
+  const id = uuidv7(now)
+  const at = new Date(now)
+  await outbox.insert(app.database, {
+    id,
+    name: 'auth.housekeeping',
+    queue: 'maintenance',
+    data: {},
+    state: 'dead',
+    runAt: at,
+    attempts: 5,
+    added: 1,
+    createdAt: at,
+    updatedAt: at,
+  })
+  return id
 }

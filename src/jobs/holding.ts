@@ -1,8 +1,11 @@
+import { sql } from 'kysely'
 import type { Clock } from '../core/clock.ts'
 import type { WatchedSwitches } from '../core/service-switch.ts'
-import type { Sql, SqlValue } from '../core/sql.ts'
+import { anyOf } from '../db/condition.ts'
 import type { Database } from '../db/database.ts'
-import { NOT_WAITED_FOR } from './ledger.ts'
+import { query } from '../db/query.ts'
+import { notWaitedFor } from './ledger.ts'
+import { outbox } from './tables.ts'
 
 export interface HoldingOptions {
   readonly database: Database
@@ -17,25 +20,58 @@ export interface HoldingOptions {
 /** Maximum number of rows per statement. */
 const AT_ONCE = 1_000
 
+interface Held {
+  readonly now: Date
+  /** The names of held jobs. */
+  readonly names: readonly string[]
+}
+
 /**
- * Due rows of held jobs. Written by hand, like the next two: a claim with `skip locked`. One statement for each of the two
- * partial indexes of waiting rows.
+ * Holds due rows of held jobs. One statement for each of the two partial indexes of waiting rows. States are literals,
+ * because PostgreSQL does not use these indexes with parameters.
  */
-const holdDue = (line: 'is null' | 'is not null') => `
-  with due as (
-    select id from outbox where state = 'waiting' and line ${line} and run_at <= $1 and name = any($2)
-    order by run_at limit ${AT_ONCE} for update skip locked)
-  update outbox o set state = 'held', updated_at = $1 from due, ${NOT_WAITED_FOR} where o.id = due.id
-  returning o.id`
+const holdDue = (line: 'is' | 'is not') =>
+  query({ outbox }, (db, $: Held) =>
+    db
+      .with('due', (due) =>
+        due
+          .selectFrom('outbox')
+          .select('id')
+          .where(sql<boolean>`state = 'waiting'`)
+          .where('line', line, null)
+          .where('runAt', '<=', sql<string>`${$.now}`)
+          .where('name', '=', sql<string>`any(${$.names})`)
+          .orderBy('runAt')
+          .limit(sql.lit(AT_ONCE))
+          .forUpdate()
+          .skipLocked(),
+      )
+      .updateTable('outbox as o')
+      .from(['due', notWaitedFor])
+      .set({ state: 'held', updatedAt: $.now })
+      .whereRef('o.id', '=', 'due.id'),
+  )
 
-/** For a row that a worker was given. If another attempt still runs, it can end the job. */
-const HOLD_GIVEN = `update outbox set state = 'held', updated_at = $1 where id = $2 and state in ('queued', 'running')`
+const holdAlone = holdDue('is')
+const holdInLine = holdDue('is not')
 
-const RELEASE = `
-  with picked as (
-    select id from outbox where state = 'held' and name <> all($2) limit ${AT_ONCE} for update skip locked)
-  update outbox o set state = 'waiting', updated_at = $1 from picked, ${NOT_WAITED_FOR} where o.id = picked.id
-  returning o.id`
+const release = query({ outbox }, (db, $: Held) =>
+  db
+    .with('picked', (picked) =>
+      picked
+        .selectFrom('outbox')
+        .select('id')
+        .where(sql<boolean>`state = 'held'`)
+        .where('name', '<>', sql<string>`all(${$.names})`)
+        .limit(sql.lit(AT_ONCE))
+        .forUpdate()
+        .skipLocked(),
+    )
+    .updateTable('outbox as o')
+    .from(['picked', notWaitedFor])
+    .set({ state: 'waiting', updatedAt: $.now })
+    .whereRef('o.id', '=', 'picked.id'),
+)
 
 /**
  * Keeps the jobs of services that are switched off from running. A due row gets the state `held`, so that no claim has to
@@ -64,24 +100,24 @@ export class Holding {
     let more = false
     if (clock.monotonic() >= this.#releaseAt) {
       this.#releaseAt = clock.monotonic() + everyMs
-      if (await isFull(database, RELEASE, [now, names])) {
+      if ((await release.run(database, { now, names })) === AT_ONCE) {
         this.#releaseAt = 0
         more = true
       }
     }
     if (names.length === 0) return more
-    const [alone, inLine] = [
-      await isFull(database, holdDue('is null'), [now, names]),
-      await isFull(database, holdDue('is not null'), [now, names]),
-    ]
-    return more || alone || inLine
+    const alone = await holdAlone.run(database, { now, names })
+    const inLine = await holdInLine.run(database, { now, names })
+    return more || alone === AT_ONCE || inLine === AT_ONCE
   }
 
   /** Holds a job that a worker was given, if its service is switched off. @returns whether it is held */
   async hold(id: string, name: string): Promise<boolean> {
     if (!this.#isHeld(name)) return false
     const { clock, database } = this.#options
-    await database.rows(HOLD_GIVEN, [new Date(clock.now()), id])
+    // If another attempt still runs, it can end the job.
+    const given = { id, state: anyOf(['queued', 'running'] as const) }
+    await outbox.update(database, given, { state: 'held', updatedAt: new Date(clock.now()) })
     return true
   }
 
@@ -97,8 +133,4 @@ export class Holding {
   #names(): string[] {
     return [...this.#options.serviceOf.keys()].filter((name) => this.#isHeld(name))
   }
-}
-
-async function isFull(sql: Sql, text: string, values: readonly SqlValue[]): Promise<boolean> {
-  return (await sql.rows(text, values)).length === AT_ONCE
 }

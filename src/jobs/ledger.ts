@@ -1,8 +1,10 @@
+import { sql as raw } from 'kysely'
 import type { Clock } from '../core/clock.ts'
 import type { Sql } from '../core/sql.ts'
 import type { Database } from '../db/database.ts'
+import { query } from '../db/query.ts'
 import type { Row } from '../db/row.ts'
-import { outbox, type OutboxRow } from './tables.ts'
+import { finishedJobs, outbox, type OutboxRow } from './tables.ts'
 
 export interface AttemptKey {
   readonly id: string
@@ -29,28 +31,57 @@ const AT_ONCE = 200
  * Claims, starts and ends of attempts commit asynchronously. If a crash of the database loses one, the job runs
  * again, as after any crash between its work and its end. Effects commit with the end of their job, synchronously.
  */
-export const NOT_WAITED_FOR = `(select set_config('synchronous_commit', 'off', true)) as quick`
+export const notWaitedFor = raw<object>`(select set_config('synchronous_commit', 'off', true))`.as<'quick'>('quick')
 
-// Written by hand: every job runs these two, batched into one statement each (`npm run bench:jobs`).
-const START = `
-  update outbox o set state = 'running', attempts = o.attempts + 1, attempt_id = s.attempt_id, key = null,
-    started_at = $3, updated_at = $3
-  from unnest($1::uuid[], $2::uuid[]) as s (id, attempt_id), ${NOT_WAITED_FOR}
-  where o.id = s.id and o.state <> 'dead'
-  returning ${outbox.selection('o', STARTED)}`
+interface Attempts {
+  readonly ids: readonly string[]
+  readonly attemptIds: readonly string[]
+  readonly now: Date
+}
 
-const finishOf = (alone: boolean) => `
-  with gone as (
-    delete from outbox o using unnest($1::uuid[], $2::uuid[]) as s (id, attempt_id)${alone ? `, ${NOT_WAITED_FOR}` : ''}
-    where o.id = s.id and o.attempt_id = s.attempt_id
-    returning o.id, o.name, o.queue, o.workspace_id, o.attempts, o.run_at, o.started_at, o.created_at)
-  insert into finished_jobs (id, name, queue, workspace_id, attempts, run_at, started_at, finished_at, created_at)
-  select id, name, queue, workspace_id, attempts, run_at, started_at, $3::timestamptz, created_at from gone
-  returning id`
+function attemptsOf($: Attempts) {
+  return raw<AttemptKey>`unnest(${$.ids}::uuid[], ${$.attemptIds}::uuid[])`.as<'s'>(raw`s (id, attempt_id)`)
+}
 
-/** Ends a job within the transaction of a caller. */
-export const FINISH = finishOf(false)
-const FINISH_ALONE = finishOf(true)
+const startAttempts = query({ outbox }, (db, $: Attempts) =>
+  db
+    .updateTable('outbox as o')
+    .from([attemptsOf($), notWaitedFor])
+    .set((e) => ({
+      state: 'running',
+      attempts: e('o.attempts', '+', 1),
+      attemptId: e.ref('s.attemptId'),
+      key: null,
+      startedAt: $.now,
+      updatedAt: $.now,
+    }))
+    .whereRef('o.id', '=', 's.id')
+    .where('o.state', '<>', 'dead')
+    .returning(STARTED.map((column) => `o.${column}` as const)),
+)
+
+const KEPT = ['id', 'name', 'queue', 'workspaceId', 'attempts', 'runAt', 'createdAt', 'startedAt'] as const
+
+const finishOf = (isAlone: boolean) =>
+  query({ outbox, finishedJobs }, (db, $: Attempts) =>
+    db
+      .with('gone', (gone) =>
+        gone
+          .deleteFrom('outbox as o')
+          .using(isAlone ? [attemptsOf($), notWaitedFor] : [attemptsOf($)])
+          .whereRef('o.id', '=', 's.id')
+          .whereRef('o.attemptId', '=', 's.attemptId')
+          .returning(KEPT.map((column) => `o.${column}` as const)),
+      )
+      .insertInto('finishedJobs')
+      .columns([...KEPT, 'finishedAt'])
+      .expression((e) => e.selectFrom('gone').select([...KEPT, raw<string>`${$.now}::timestamptz`.as('finishedAt')]))
+      .returning('id'),
+  )
+
+/** Ends jobs within the transaction of a caller. */
+export const finishAttempts = finishOf(false)
+const finishAlone = finishOf(true)
 
 /**
  * Writes the starts and ends of attempts to the outbox. Requests that arrive during a round trip share the next one:
@@ -112,19 +143,23 @@ export class Ledger {
   }
 
   async #start(sql: Sql, keys: readonly AttemptKey[]): Promise<(StartedRow | undefined)[]> {
-    const rows = await sql.rows<StartedRow>(START, this.#values(keys))
-    const byAttempt = new Map(rows.map((row) => [row.attemptId, row]))
+    const rows = await startAttempts.rows(sql, this.#attempts(keys))
+    const byAttempt = new Map(rows.map((row) => [row.attemptId, row as StartedRow]))
     return keys.map(({ attemptId }) => byAttempt.get(attemptId))
   }
 
   async #finish(sql: Sql, keys: readonly AttemptKey[]): Promise<boolean[]> {
-    const rows = await sql.rows<{ id: string }>(FINISH_ALONE, this.#values(keys))
+    const rows = await finishAlone.rows(sql, this.#attempts(keys))
     const done = new Set(rows.map(({ id }) => id))
     return keys.map(({ id }) => done.has(id))
   }
 
-  #values(keys: readonly AttemptKey[]): [string[], string[], Date] {
-    return [keys.map(({ id }) => id), keys.map(({ attemptId }) => attemptId), new Date(this.#clock.now())]
+  #attempts(keys: readonly AttemptKey[]): Attempts {
+    return {
+      ids: keys.map(({ id }) => id),
+      attemptIds: keys.map(({ attemptId }) => attemptId),
+      now: new Date(this.#clock.now()),
+    }
   }
 }
 

@@ -20,21 +20,35 @@ const LEFT_TO_OTHERS = 1
 const LINES_LOCK = 0x6c_69_6e_65
 
 /**
- * Fair queues with waiting rows, and how many of their rows the backend has not started. Written by hand, like
- * the claim: every poll of the outbox runs it, and its conditions match two partial indexes.
+ * Fair queues with waiting rows, and how many of their rows the backend has not started. The states are literals, so that
+ * the conditions match two partial indexes.
  */
-const GIVEN = `
-  select queue, (select count(*) from outbox where queue = q.queue and state = 'queued' and line is not null) as given
-  from unnest($1::text[]) as q (queue)
-  where exists (select from outbox where queue = q.queue and state = 'waiting' and line is not null)`
+const givenByQueue = query({ outbox }, (db, $: { queues: readonly string[] }) => {
+  const inLine = db
+    .selectFrom('outbox as o')
+    .where('o.queue', '=', sql.ref<string>('q.queue'))
+    .where('line', 'is not', null)
+  return db
+    .selectFrom(sql<{ queue: QueueName }>`unnest(${$.queues}::text[])`.as<'q'>(sql`q (queue)`))
+    .select('q.queue')
+    .select(
+      inLine
+        .select((e) => e.fn.countAll<number>().as('count'))
+        .where(sql<boolean>`state = 'queued'`)
+        .$asScalar()
+        .$notNull()
+        .as('given'),
+    )
+    .where((e) => e.exists(inLine.select('o.id').where(sql<boolean>`state = 'waiting'`)))
+})
 
 const NEXT_LINE = `
   select line from outbox where queue = $1 and state = 'waiting' and line is not null`
 
 /**
  * The oldest due row of each line after `$2`, in the order of lines, at most `$4`. Each line is found by one lookup in
- * the index, however many rows it has. The lines `$5` are skipped. Written by hand: a recursive claim
- * under a lock.
+ * the index, however many rows it has. The lines `$5` are skipped. Written by hand, because typed statements hide how the
+ * recursion walks through the index (`npm run bench:jobs`).
  */
 export const CLAIM = `
   with recursive lines (line) as (
@@ -100,6 +114,7 @@ export class Lines {
     if (waiting.every(({ given }) => given >= MOST_GIVEN)) return []
     return this.#database.transaction(async (tx) => {
       // One node at a time. Two nodes with the same count would both fill the backend.
+      // Written by hand: Kysely has no advisory locks and no settings.
       await tx.rows(`select pg_advisory_xact_lock($1), set_config('synchronous_commit', 'off', true)`, [LINES_LOCK])
       await this.#forgetEnded(tx)
       const claimed: DueRow[] = []
@@ -119,7 +134,7 @@ export class Lines {
   }
 
   #given(tx: Sql): Promise<{ queue: QueueName; given: number }[]> {
-    return tx.rows(GIVEN, [FAIR_QUEUES])
+    return givenByQueue.rows(tx, { queues: FAIR_QUEUES })
   }
 
   /** Updates the claimed rows. A row that waits for another attempt has ended, too. */

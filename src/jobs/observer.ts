@@ -5,7 +5,7 @@ import { announce, type AnnounceOptions } from './announce.ts'
 import { jobFinished, jobProgress } from './events.ts'
 import type { StartedRow } from './ledger.ts'
 import type { EndedJob } from './outbox.ts'
-import { COUNTS, type CountRow } from './queue-rows.ts'
+import { countsByQueue } from './queue-rows.ts'
 import type { JobRun } from './runner.ts'
 
 const PROGRESS_EVERY_MS = 500
@@ -87,7 +87,7 @@ function measures({ clock, log, metrics, sql }: ObserverOptions) {
     registers,
     async collect() {
       try {
-        const rows = await sql.rows<CountRow>(COUNTS, [new Date(clock.now())])
+        const rows = await countsByQueue.rows(sql, { now: new Date(clock.now()) })
         this.reset()
         for (const row of rows) {
           for (const state of ['waiting', 'held', 'delayed', 'active', 'dead'] as const) {

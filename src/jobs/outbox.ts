@@ -7,7 +7,7 @@ import type { Database } from '../db/database.ts'
 import { increment } from '../db/increment.ts'
 import { query, type DatabaseOf } from '../db/query.ts'
 import type { Row } from '../db/row.ts'
-import { FINISH, Ledger, NOT_WAITED_FOR, type AttemptKey, type StartedRow } from './ledger.ts'
+import { finishAttempts, Ledger, notWaitedFor, type AttemptKey, type StartedRow } from './ledger.ts'
 import type { NewJob } from './rows.ts'
 import { finishedJobs, outbox, type OutboxRow } from './tables.ts'
 
@@ -35,6 +35,33 @@ export interface EndedJob {
   readonly reason: string | null
   readonly attempts: number
 }
+
+/** Claims due rows that are in no line, oldest first. */
+const claimDue = query({ outbox }, (db, $: { now: Date; limit: number; queues: readonly string[] }) =>
+  db
+    .with('due', (due) =>
+      due
+        .selectFrom('outbox')
+        .select('id')
+        .where(sql<boolean>`state = 'waiting'`)
+        .where('line', 'is', null)
+        .where('runAt', '<=', sql<string>`${$.now}`)
+        .orderBy('runAt')
+        .limit($.limit)
+        .forUpdate()
+        .skipLocked(),
+    )
+    .updateTable('outbox as o')
+    .from(['due', notWaitedFor])
+    .set((e) => ({
+      state: 'queued',
+      added: e('o.added', '+', 1),
+      updatedAt: $.now,
+      queue: sql<string>`case when o.queue = any(${$.queues}) then o.queue else 'default' end`,
+    }))
+    .whereRef('o.id', '=', 'due.id')
+    .returning(DUE.map((column) => `o.${column}` as const)),
+)
 
 const nextRun = query({ outbox }, (db, $: { now: Date }) => {
   const waiting = db
@@ -142,18 +169,10 @@ export class Outbox {
    * this version does not have are moved to `default`.
    */
   async claimDue(limit: number): Promise<DueRow[]> {
-    // Written by hand: a claim with `skip locked` that also sets an option of its transaction.
-    const rows = await this.#sql.rows<DueRow>(
-      `with due as (
-         select id from outbox where state = 'waiting' and line is null and run_at <= $1
-         order by run_at limit $2 for update skip locked)
-       update outbox o set state = 'queued', added = o.added + 1, updated_at = $1,
-         queue = case when o.queue = any($3) then o.queue else 'default' end
-       from due, ${NOT_WAITED_FOR} where o.id = due.id
-       returning ${DUE_COLUMNS}`,
-      [this.#now(), limit, QUEUE_NAMES],
+    const rows = await claimDue.rows(this.#sql, { now: this.#now(), limit, queues: QUEUE_NAMES })
+    return (rows as DueRow[]).sort((a, b) =>
+      a.runAt === b.runAt ? (a.id < b.id ? -1 : 1) : a.runAt < b.runAt ? -1 : 1,
     )
-    return rows.sort((a, b) => (a.runAt === b.runAt ? (a.id < b.id ? -1 : 1) : a.runAt < b.runAt ? -1 : 1))
   }
 
   /** When the next row is due. Due rows of fair queues do not count, because they wait for the backend, not for a time. */
@@ -221,8 +240,8 @@ export class Outbox {
 
   /** Like `finish`, within a transaction. @throws AttemptLostError */
   async finishIn(tx: Sql, { id, attemptId }: AttemptKey): Promise<void> {
-    const done = await tx.rows(FINISH, [[id], [attemptId], this.#now()])
-    if (done.length === 0) throw new AttemptLostError('a newer attempt has started, or the job was deleted')
+    const done = await finishAttempts.run(tx, { ids: [id], attemptIds: [attemptId], now: this.#now() })
+    if (done === 0) throw new AttemptLostError('a newer attempt has started, or the job was deleted')
   }
 
   /**

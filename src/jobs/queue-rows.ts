@@ -1,7 +1,9 @@
+import { sql } from 'kysely'
 import type { Static } from 'typebox'
 import type { PageRequest } from '../core/page.ts'
 import type { Sql } from '../core/sql.ts'
 import { anyOf, atMost, greaterThan, type Where } from '../db/condition.ts'
+import { query } from '../db/query.ts'
 import type { Row, RowInput } from '../db/row.ts'
 import { redacted } from './redact.ts'
 import type { JobState, JobView } from './schemas.ts'
@@ -15,26 +17,6 @@ export type JobRow = Omit<Row<typeof FinishedJob>, 'startedAt' | 'finishedAt'> &
   readonly startedAt: string | null
   readonly finishedAt: string | null
   readonly updatedAt: string
-}
-
-export interface CountRow {
-  readonly queue: string
-  readonly waiting: number
-  readonly held: number
-  readonly delayed: number
-  readonly active: number
-  readonly dead: number
-  /** Seconds since the oldest waiting job was due. */
-  readonly oldest: number | null
-}
-
-export interface FinishedRow {
-  readonly queue: string
-  readonly day: number
-  readonly hour: number
-  readonly minute: number
-  readonly wait_ms: readonly number[] | null
-  readonly run_ms: readonly number[] | null
 }
 
 interface Filter {
@@ -99,28 +81,60 @@ function stateOf({ state, runAt }: Row<typeof OutboxRow>, now: Date): JobState {
   return Date.parse(runAt) > now.getTime() ? 'delayed' : 'waiting'
 }
 
-// Written by hand, like the next: counts with filters and percentiles of a whole table, for administrators.
-export const COUNTS = `
-  select queue,
-    count(*) filter (where state in ('waiting', 'queued') and run_at <= $1) as waiting,
-    count(*) filter (where state = 'held') as held,
-    count(*) filter (where state in ('waiting', 'queued') and run_at > $1) as delayed,
-    count(*) filter (where state = 'running') as active,
-    count(*) filter (where state = 'dead') as dead,
-    extract(epoch from $1 - min(run_at) filter (where state in ('waiting', 'queued') and run_at <= $1)) as oldest
-  from outbox group by queue`
+/** How many jobs of each queue are in each state, and for how many seconds the oldest waiting job has been due. */
+export const countsByQueue = query({ outbox }, (db, $: { now: Date }) => {
+  const now = sql<string>`${$.now}::timestamptz`
+  return db
+    .selectFrom('outbox')
+    .select('queue')
+    .select((e) => {
+      const open = e('state', 'in', ['waiting', 'queued'])
+      const isDue = e.and([open, e('runAt', '<=', now)])
+      const all = e.fn.countAll<number>()
+      return [
+        all.filterWhere(isDue).as('waiting'),
+        all.filterWhere('state', '=', 'held').as('held'),
+        all.filterWhere(e.and([open, e('runAt', '>', now)])).as('delayed'),
+        all.filterWhere('state', '=', 'running').as('active'),
+        all.filterWhere('state', '=', 'dead').as('dead'),
+        sql<number | null>`extract(epoch from ${now} - ${e.fn.min('runAt').filterWhere(isDue)})`.as('oldest'),
+      ]
+    })
+    .groupBy('queue')
+})
 
-const SHARES = 'array[0.5, 0.95, 0.99]::double precision[]'
+interface Since {
+  readonly dayAgo: Date
+  readonly hourAgo: Date
+  readonly minuteAgo: Date
+  /** Since when latencies count. */
+  readonly latencies: Date
+}
 
-/** $1 to $3: a day, an hour and a minute ago; $4: since when latencies count. */
-export const FINISHED = `
-  select queue, count(*) as day, count(*) filter (where finished_at > $2) as hour,
-    count(*) filter (where finished_at > $3) as minute,
-    percentile_cont(${SHARES}) within group (order by greatest(0, extract(epoch from started_at - run_at)) * 1000)
-      filter (where finished_at > $4) as wait_ms,
-    percentile_cont(${SHARES}) within group (order by extract(epoch from finished_at - started_at) * 1000)
-      filter (where finished_at > $4) as run_ms
-  from finished_jobs where finished_at > $1 group by queue`
+/** How many jobs of each queue have finished. The percentiles are in milliseconds: 50, 95 and 99 %. */
+export const finishedByQueue = query({ finishedJobs }, (db, $: Since) =>
+  db
+    .selectFrom('finishedJobs')
+    .select('queue')
+    .select((e) => {
+      const since = (time: Date) => e('finishedAt', '>', sql<string>`${time}`)
+      const percentiles = (ms: ReturnType<typeof sql<number>>) =>
+        e.fn
+          .agg<number[] | null>('percentile_cont', [sql`array[0.5, 0.95, 0.99]::double precision[]`])
+          .withinGroupOrderBy(ms)
+          .filterWhere(since($.latencies))
+      const all = e.fn.countAll<number>()
+      return [
+        all.as('day'),
+        all.filterWhere(since($.hourAgo)).as('hour'),
+        all.filterWhere(since($.minuteAgo)).as('minute'),
+        percentiles(sql`greatest(0, extract(epoch from started_at - run_at)) * 1000`).as('waitMs'),
+        percentiles(sql`extract(epoch from finished_at - started_at) * 1000`).as('runMs'),
+      ]
+    })
+    .where('finishedAt', '>', sql<string>`${$.dayAgo}`)
+    .groupBy('queue'),
+)
 
 export function jobView(
   row: JobRow,

@@ -12,15 +12,13 @@ import type { RowInput } from '../db/row.ts'
 import { announce } from './announce.ts'
 import { jobFinished } from './events.ts'
 import {
-  COUNTS,
-  findJob,
-  FINISHED,
   conditionOf,
+  countsByQueue,
+  findJob,
+  finishedByQueue,
   jobView,
   listJobs,
   WAITING,
-  type CountRow,
-  type FinishedRow,
   type JobRow,
 } from './queue-rows.ts'
 import type { CleanBody, JobQuery, JobView, QueueStats } from './schemas.ts'
@@ -68,13 +66,13 @@ export class QueueService {
     const { clock, database } = this.#options
     const now = clock.now()
     const [counts, finished] = await Promise.all([
-      database.rows<CountRow>(COUNTS, [new Date(now)]),
-      database.rows<FinishedRow>(FINISHED, [
-        new Date(now - DAY),
-        new Date(now - HOUR),
-        new Date(now - MINUTE),
-        new Date(now - 15 * MINUTE),
-      ]),
+      countsByQueue.rows(database, { now: new Date(now) }),
+      finishedByQueue.rows(database, {
+        dayAgo: new Date(now - DAY),
+        hourAgo: new Date(now - HOUR),
+        minuteAgo: new Date(now - MINUTE),
+        latencies: new Date(now - 15 * MINUTE),
+      }),
     ])
     return QUEUE_NAMES.map((queue) => {
       const { concurrency, summary } = { ...QUEUES[queue], ...this.#options.bounds?.[queue] }
@@ -91,8 +89,8 @@ export class QueueService {
         dead: counted?.dead ?? 0,
         oldestWaitingSeconds: Math.max(0, counted?.oldest ?? 0),
         throughput: { lastMinute: done?.minute ?? 0, lastHour: done?.hour ?? 0, lastDay: done?.day ?? 0 },
-        waitMs: spread(done?.wait_ms),
-        runMs: spread(done?.run_ms),
+        waitMs: spread(done?.waitMs),
+        runMs: spread(done?.runMs),
       }
     })
   }

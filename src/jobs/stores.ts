@@ -117,6 +117,7 @@ async function orClose(opening: Promise<unknown>, close: () => void): Promise<vo
 
 /** Identifies this database, so that two installations can share a Redis. */
 async function identity(sql: Sql): Promise<string> {
+  // Written by hand: PostgreSQL's own tables have no entities.
   const row = await sql.row<{ id: string }>(
     `select system_identifier::text || ':' || (select oid from pg_database where datname = current_database()) as id
      from pg_control_system()`,
