@@ -1,3 +1,4 @@
+import { sql as raw } from 'kysely'
 import { SECOND, type Clock } from '../core/clock.ts'
 import { secretToken } from '../core/id.ts'
 import type { Logger } from '../core/log.ts'
@@ -5,6 +6,7 @@ import type { Sql } from '../core/sql.ts'
 import type { Coordination } from '../coordination/coordination.ts'
 import type { PresenceState } from '../core/presence-state.ts'
 import { anyOf } from '../db/condition.ts'
+import { query } from '../db/query.ts'
 import { PresenceMap, type Here, type PresenceNotice } from './presence-map.ts'
 import { userPresence } from './tables.ts'
 
@@ -37,6 +39,27 @@ export const PRESENCE_LIMITS = {
 } as const
 
 const CHANNEL = 'presence'
+
+/** Writes when users were last seen. Never moves a time back. */
+const writeSeen = query({ userPresence }, (db, $: { userIds: readonly string[]; times: readonly string[] }) =>
+  db
+    .insertInto('userPresence')
+    .columns(['userId', 'seenAt'])
+    .expression((e) =>
+      e
+        .selectFrom(
+          raw<{ userId: string; seenAt: string }>`unnest(${$.userIds}::uuid[], ${$.times}::timestamptz[])`.as<'s'>(
+            raw`s (user_id, seen_at)`,
+          ),
+        )
+        .select(['s.userId', 's.seenAt']),
+    )
+    .onConflict((conflict) =>
+      conflict
+        .column('userId')
+        .doUpdateSet((e) => ({ seenAt: e.fn<string>('greatest', ['userPresence.seenAt', 'excluded.seenAt']) })),
+    ),
+)
 
 /**
  * The presence of users across all nodes. Each node publishes its changes with a version number. A regular heartbeat
@@ -175,12 +198,10 @@ export class Presence {
     const seen = [...this.#unwritten].sort(([a], [b]) => a.localeCompare(b))
     this.#unwritten = new Map()
     try {
-      // Written by hand: one statement for all users that never moves a time back.
-      await sql.run(
-        `insert into user_presence (user_id, seen_at) select * from unnest($1::uuid[], $2::timestamptz[])
-         on conflict (user_id) do update set seen_at = greatest(user_presence.seen_at, excluded.seen_at)`,
-        [seen.map(([userId]) => userId), seen.map(([, at]) => new Date(at).toISOString())],
-      )
+      await writeSeen.run(sql, {
+        userIds: seen.map(([userId]) => userId),
+        times: seen.map(([, at]) => new Date(at).toISOString()),
+      })
     } catch (error) {
       // Not essential: it is written again within a minute.
       log.warn({ error }, 'could not write when users were last seen')

@@ -62,12 +62,28 @@ const MOST_EVENTS = 1_000
 const MOST_ACTORS = 10_000
 const RECOVERY_LOCK = 0x63_72_61_6e
 
-// Written by hand: it skips rows that a batch has locked (`skip locked`).
-const CLEAR = `with announced as (
-    select f.key from actor_fence f
-    join unnest($1::text[], $2::uuid[]) as t (key, batch) on f.key = t.key and f.batch = t.batch
-    for no key update of f skip locked)
-  update actor_fence f set unannounced_after = null from announced a where f.key = a.key returning f.key`
+/** Clears the marks of actors whose last batch is the one that was announced. Skips rows that a batch has locked. */
+const clearMarks = query({ actorFence }, (db, $: { keys: readonly string[]; batches: readonly string[] }) =>
+  db
+    .with('announced', (announced) =>
+      announced
+        .selectFrom('actorFence as f')
+        .innerJoin(
+          sql<{ key: string; batch: string }>`unnest(${$.keys}::text[], ${$.batches}::uuid[])`.as<'t'>(
+            sql`t (key, batch)`,
+          ),
+          (join) => join.onRef('f.key', '=', 't.key').onRef('f.batch', '=', 't.batch'),
+        )
+        .select('f.key')
+        .forNoKeyUpdate('f')
+        .skipLocked(),
+    )
+    .updateTable('actorFence as f')
+    .from('announced as a')
+    .set({ unannouncedAfter: null })
+    .whereRef('f.key', '=', 'a.key')
+    .returning('f.key'),
+)
 
 interface Ranges {
   readonly workspaceIds: readonly string[]
@@ -165,7 +181,10 @@ export class Announcements {
           .filter(({ batch, key }) => this.#announced.get(key)?.batch !== batch)
         if (unannounced.length === 0) return
         await this.#announce(tx, unannounced)
-        await tx.run(CLEAR, [unannounced.map(({ key }) => key), unannounced.map(({ batch }) => batch)])
+        await clearMarks.run(tx, {
+          keys: unannounced.map(({ key }) => key),
+          batches: unannounced.map(({ batch }) => batch),
+        })
         log.info({ actors: unannounced.length }, 'announced what a dead node had committed')
       })
     } catch (error) {
@@ -224,13 +243,13 @@ export class Announcements {
     })
     if (due.length === 0) return
     try {
-      const values = [due.map(([actor]) => actor), due.map(([, { batch }]) => batch)]
-      const cleared = new Set((await database.rows<{ key: string }>(CLEAR, values)).map(({ key }) => key))
-      for (const [actor, announced] of due) {
-        announced.tries += 1
-        const isOver = cleared.has(actor) || announced.tries === MOST_TRIES
+      const announced = { keys: due.map(([actor]) => actor), batches: due.map(([, { batch }]) => batch) }
+      const cleared = new Set((await clearMarks.rows(database, announced)).map(({ key }) => key))
+      for (const [actor, entry] of due) {
+        entry.tries += 1
+        const isOver = cleared.has(actor) || entry.tries === MOST_TRIES
         // Another batch may have followed.
-        if (isOver && this.#announced.get(actor) === announced) this.#announced.delete(actor)
+        if (isOver && this.#announced.get(actor) === entry) this.#announced.delete(actor)
       }
     } catch (error) {
       if (!isAway(error)) log.warn({ error }, 'cannot record what was announced')

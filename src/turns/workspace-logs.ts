@@ -52,25 +52,61 @@ const eventsInRange = query({ workspaceEvents }, (db, $: EventRange) =>
 /** Rows of each workspace that one statement deletes. */
 const ROWS = 2_000
 
-// Written by hand: Kysely has no `delete … using` of a lateral join, which bounds the rows of each workspace.
-// Numbers are in the order of times, so only the oldest events of a workspace are looked at.
-const PRUNE_EVENTS = `
-  delete from workspace_events e using (
-    select oldest.workspace_id, oldest.seq from unnest($1::uuid[]) w (id)
-    cross join lateral (
-      select workspace_id, seq, at from workspace_events where workspace_id = w.id order by seq limit ${ROWS}
-    ) oldest
-    where oldest.at < $2
-  ) gone where e.workspace_id = gone.workspace_id and e.seq = gone.seq`
+interface Old {
+  readonly workspaceIds: readonly string[]
+  readonly before: Date
+}
 
-// Written by hand for the same reason.
-const PRUNE_AUDIT = `
-  delete from audit_log a using (
-    select old.id from unnest($1::uuid[]) w (id)
-    cross join lateral (
-      select id from audit_log where workspace_id = w.id and created_at < $2 order by created_at, id limit ${ROWS}
-    ) old
-  ) gone where a.id = gone.id`
+function workspacesOf($: Old) {
+  return raw<{ id: string }>`unnest(${$.workspaceIds}::uuid[])`.as<'w'>(raw`w (id)`)
+}
+
+/** Numbers are in the order of times, so only the oldest events of a workspace are looked at. */
+const pruneEvents = query({ workspaceEvents }, (db, $: Old) =>
+  db
+    .deleteFrom('workspaceEvents as e')
+    .using(
+      db
+        .selectFrom(workspacesOf($))
+        .crossJoinLateral((e) =>
+          e
+            .selectFrom('workspaceEvents')
+            .select(['workspaceId', 'seq', 'at'])
+            .whereRef('workspaceId', '=', 'w.id')
+            .orderBy('seq')
+            .limit(raw.lit(ROWS))
+            .as('oldest'),
+        )
+        .select(['oldest.workspaceId', 'oldest.seq'])
+        .where('oldest.at', '<', raw<string>`${$.before}`)
+        .as('gone'),
+    )
+    .whereRef('e.workspaceId', '=', 'gone.workspaceId')
+    .whereRef('e.seq', '=', 'gone.seq'),
+)
+
+const pruneAudit = query({ auditLog }, (db, $: Old) =>
+  db
+    .deleteFrom('auditLog as a')
+    .using(
+      db
+        .selectFrom(workspacesOf($))
+        .crossJoinLateral((e) =>
+          e
+            .selectFrom('auditLog')
+            .select('id')
+            .whereRef('workspaceId', '=', 'w.id')
+            .where('createdAt', '<', raw<string>`${$.before}`)
+            .orderBy('createdAt')
+            .orderBy('id')
+            .limit(raw.lit(ROWS))
+            .as('old'),
+        )
+        .select('old.id')
+        .as('gone'),
+    )
+    .whereRef('a.id', '=', 'gone.id'),
+)
 
 /** The logs of workspaces in PostgreSQL. */
 export const workspaceLogs: WorkspaceLogs = {
@@ -124,8 +160,8 @@ export const workspaceLogs: WorkspaceLogs = {
     return row?.seq
   },
 
-  pruneEvents: (sql, workspaceIds, before) => sql.run(PRUNE_EVENTS, [workspaceIds, before]),
-  pruneAudit: (sql, workspaceIds, before) => sql.run(PRUNE_AUDIT, [workspaceIds, before]),
+  pruneEvents: (sql, workspaceIds, before) => pruneEvents.run(sql, { workspaceIds, before }),
+  pruneAudit: (sql, workspaceIds, before) => pruneAudit.run(sql, { workspaceIds, before }),
 
   // Without foreign keys, because their check would take a lock on the workspace's row with every batch of turns.
   async forget(sql, workspaceIds) {
