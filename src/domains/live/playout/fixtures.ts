@@ -1,5 +1,6 @@
 import type { Fixtures, Stage } from '../../../../test/support/stage.ts'
 import { asset, examined } from '../../media/assets/fixtures.ts'
+import { assetFiles, assets } from '../../media/assets/tables.ts'
 import { announceMedia } from '../media-nodes/fixtures.ts'
 import { stream } from '../streams/fixtures.ts'
 import type * as operations from './operations.ts'
@@ -20,10 +21,9 @@ async function playableAsset(stage: Stage): Promise<string> {
   // Otherwise the result of the examination could replace the one below.
   await examined(stage)
   const probe = { streaming: { faults: [], seconds: 120, keyframeIntervalSeconds: 2 } }
-  await stage.app.database.run(
-    `update asset_files set kind = 'video', probe = $2 where id = (select file_id from assets where id = $1)`,
-    [id, JSON.stringify(probe)],
-  )
+  const { database } = stage.app
+  const file = await assets.first(database, { id }, { columns: ['fileId'] })
+  await assetFiles.update(database, { id: file!.fileId }, { kind: 'video', probe: probe as never })
   return id
 }
 

@@ -190,6 +190,7 @@ function gain(now: number, before: number): number {
   return now >= before ? now - before : now
 }
 
+// Written by hand, because the typed form of its sums and conflicts is longer and harder to read.
 // A step can come twice: a stream that leaves a node may come back within ten seconds.
 const ADD = `
   with added as (

@@ -1,30 +1,61 @@
+import { sql as raw } from 'kysely'
 import { SECOND, type Clock } from '../../../core/clock.ts'
 import { NotFound } from '../../../core/errors.ts'
 import type { Sql } from '../../../core/sql.ts'
 import { lessThan } from '../../../db/condition.ts'
-import type { Row } from '../../../db/row.ts'
+import { query } from '../../../db/query.ts'
 import { findSession, findStream, type SessionInSpan, type ShownDestinationState } from '../streams/index.ts'
 import type { SessionSeriesData } from './schemas.ts'
 import { stepsOf, stepSecondsOf } from './steps.ts'
-import { streamDestinationSamples, streamSamples, type StreamDestinationSample, type StreamSample } from './tables.ts'
+import { streamDestinationSamples, streamSamples } from './tables.ts'
 
-type Measured = Pick<Row<typeof StreamSample>, 'viewers'> & {
-  readonly step: number
-  readonly measured: number
-  readonly publisher: number
-  readonly bits: number
+interface Wanted {
+  readonly sessionId: string
+  readonly stepSeconds: number
 }
 
-type MeasuredDestination = Pick<Row<typeof StreamDestinationSample>, 'reconnects'> & {
-  readonly id: string
-  readonly step: number
-  readonly measured: number
-  readonly live: number
-  readonly bits: number
-  readonly video: number
-  readonly audio: number
-  readonly status: ShownDestinationState
+/** The start of the step that a sample belongs to, in seconds since the epoch. */
+function stepOf({ stepSeconds }: Wanted) {
+  return raw<number>`(floor(extract(epoch from at) / ${stepSeconds}::integer) * ${stepSeconds}::integer)::bigint`
 }
+
+const measuredSteps = query({ streamSamples }, (db, $: Wanted) =>
+  db
+    .selectFrom('streamSamples')
+    .select((e) => [
+      stepOf($).as('step'),
+      e.fn.max('viewers').as('viewers'),
+      e.cast<number>(e.fn.sum('measuredMs'), 'bigint').as('measured'),
+      e.cast<number>(e.fn.sum('publisherMs'), 'bigint').as('publisher'),
+      e.fn.sum<number>('receivedBits').as('bits'),
+    ])
+    .where('sessionId', '=', $.sessionId)
+    .groupBy('step')
+    .orderBy('step'),
+)
+
+const measuredDestinationSteps = query({ streamDestinationSamples }, (db, $: Wanted) =>
+  db
+    .selectFrom('streamDestinationSamples')
+    .select((e) => [
+      'destinationId as id',
+      stepOf($).as('step'),
+      e.cast<number>(e.fn.sum('measuredMs'), 'bigint').as('measured'),
+      e.cast<number>(e.fn.sum('liveMs'), 'bigint').as('live'),
+      e.fn.sum<number>('sentBits').as('bits'),
+      e.cast<number>(e.fn.sum('droppedVideo'), 'bigint').as('video'),
+      e.cast<number>(e.fn.sum('droppedAudio'), 'bigint').as('audio'),
+      e.cast<number>(e.fn.sum('reconnects'), 'bigint').as('reconnects'),
+      raw<ShownDestinationState>`(array_agg(status order by at desc))[1]`.as('status'),
+    ])
+    .where('sessionId', '=', $.sessionId)
+    .groupBy(['id', 'step'])
+    .orderBy('id')
+    .orderBy('step'),
+)
+
+type Measured = Awaited<ReturnType<typeof measuredSteps.rows>>[number]
+type MeasuredDestination = Awaited<ReturnType<typeof measuredDestinationSteps.rows>>[number]
 
 type Named = SessionInSpan['destinations'][number]
 
@@ -78,8 +109,8 @@ export class SessionFigures {
     const end = endedAt === null ? this.#clock.now() : Date.parse(endedAt)
     const stepSeconds = stepSecondsOf(end - start)
     const [rows, all] = await Promise.all([
-      this.#sql.rows<Measured>(STEPS, [id, stepSeconds]),
-      this.#sql.rows<MeasuredDestination>(DESTINATION_STEPS, [id, stepSeconds]),
+      measuredSteps.rows(this.#sql, { sessionId: id, stepSeconds }),
+      measuredDestinationSteps.rows(this.#sql, { sessionId: id, stepSeconds }),
     ])
     const steps = stepsOf(start, end, stepSeconds)
     const byStep = new Map(rows.map((row) => [row.step * SECOND, row]))
@@ -159,21 +190,3 @@ function rate(bits: number, ms: number): number | null {
 function share(part: number, whole: number): number | null {
   return whole === 0 ? null : Math.round((part / whole) * 10_000) / 10_000
 }
-
-const STEPS = `
-  select (floor(extract(epoch from at) / $2::integer) * $2::integer)::bigint as step, max(viewers) as viewers,
-    sum(measured_ms)::bigint as measured, sum(publisher_ms)::bigint as publisher, sum(received_bits) as bits
-  from stream_samples
-  where session_id = $1
-  group by 1
-  order by 1`
-
-const DESTINATION_STEPS = `
-  select destination_id as id, (floor(extract(epoch from at) / $2::integer) * $2::integer)::bigint as step,
-    sum(measured_ms)::bigint as measured, sum(live_ms)::bigint as live, sum(sent_bits) as bits,
-    sum(dropped_video)::bigint as video, sum(dropped_audio)::bigint as audio, sum(reconnects)::bigint as reconnects,
-    (array_agg(status order by at desc))[1] as status
-  from stream_destination_samples
-  where session_id = $1
-  group by 1, 2
-  order by 1, 2`

@@ -4,6 +4,7 @@ import { make, times, type Fixtures, type Lists, type Rows, type Stage } from '.
 import { rtmpDestination } from '../destinations/fixtures.ts'
 import { announceMedia } from '../media-nodes/fixtures.ts'
 import type * as operations from './operations.ts'
+import { streamSessions } from './tables.ts'
 
 export const rows: Rows = {
   streams: stream,
@@ -32,10 +33,16 @@ export const lists: Lists<typeof operations> = {
     const id = await stream(stage)
     // Lists follow the ids, so the oldest gets the first one.
     const starts = Array.from({ length: many }, (_, index) => stage.app.clock.now() - (many - index) * DAY)
-    await stage.app.database.run(
-      `insert into stream_sessions (id, stream_id, workspace_id, owner_id, started_at, destinations)
-       select id, $1, $2, $3, started_at, '[]' from unnest($4::uuid[], $5::timestamptz[]) s (id, started_at)`,
-      [id, stage.workspaceId, stage.owner.id, starts.map((at) => uuidv7(at)), starts.map((at) => new Date(at))],
+    await streamSessions.insertAll(
+      stage.app.database,
+      starts.map((at) => ({
+        id: uuidv7(at),
+        streamId: id,
+        workspaceId: stage.workspaceId,
+        ownerId: stage.owner.id,
+        startedAt: new Date(at),
+        destinations: [],
+      })),
     )
     return { path: { id } }
   },

@@ -51,15 +51,23 @@ const sums = query({ streamUsage }, (db, $: { ownerIds: readonly string[]; month
 export async function checkpoint(sql: Sql, rows: readonly UsageRow[], now: number): Promise<void> {
   if (rows.length === 0) return
   const updatedAt = new Date(now)
-  // Raw SQL, because `insertAll` cannot put a condition on the existing row.
-  await sql.run(
-    `insert into stream_usage select * from json_populate_recordset(null::stream_usage, $1::json)
-     on conflict (ingest_id, month) do update
-       set live_ms = excluded.live_ms, updated_at = excluded.updated_at
-       where stream_usage.live_ms < excluded.live_ms`,
-    [JSON.stringify(rows.map((row) => streamUsage.toColumns({ ...row, updatedAt })))],
-  )
+  await writeUsage.run(sql, { rows: JSON.stringify(rows.map((row) => streamUsage.toColumns({ ...row, updatedAt }))) })
 }
+
+/** Each row is complete, so the columns of the record are those of the table. */
+const writeUsage = query({ streamUsage }, (db, $: { rows: string }) =>
+  db
+    .insertInto('streamUsage')
+    .expression((e) =>
+      e.selectFrom(raw<object>`json_populate_recordset(null::stream_usage, ${$.rows}::json)`.as('rows')).selectAll(),
+    )
+    .onConflict((conflict) =>
+      conflict
+        .columns(['ingestId', 'month'])
+        .doUpdateSet((e) => ({ liveMs: e.ref('excluded.liveMs'), updatedAt: e.ref('excluded.updatedAt') }))
+        .whereRef('streamUsage.liveMs', '<', 'excluded.liveMs'),
+    ),
+)
 
 /** The states in which a stream counts against the plan's concurrent streams. */
 const ACTIVE: readonly StreamStatus[] = ['starting', 'live', 'interrupted']
