@@ -113,6 +113,7 @@ export class Database implements Sql {
     try {
       // Waiting for another node's migration may take longer than the usual statement timeout.
       await client.query("set statement_timeout = '10min'")
+      // Written by hand: Kysely has no advisory locks.
       await client.query('select pg_advisory_lock($1)', [MIGRATION_LOCK])
       const before = await this.#orm.migrator.getExecuted()
       const known = new Set(migrations.map(({ name }) => name))

@@ -21,6 +21,7 @@ export class RowOwners implements Owners {
   /** @param resources tables with `id` and `workspace_id`, as declared by their domains */
   constructor(sql: Sql, resources: Iterable<string>) {
     this.#sql = sql
+    // Written by hand: domains name these tables, and their entities are not known here.
     this.#statements = new Map(
       [...resources].map((table) => [table, `select workspace_id from ${table} where id = $1`]),
     )

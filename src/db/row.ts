@@ -18,14 +18,18 @@ type IsColumn<B> = B extends { '~options': infer O }
       : true
   : false
 
-type HasDefault<B> = B extends { '~options': { nullable: true } | { default: unknown } | { defaultRaw: unknown } }
+type HasDefault<B> = B extends {
+  '~options': { nullable: true } | { default: unknown } | { defaultRaw: unknown } | { autoincrement: true }
+}
   ? true
   : false
+
+type IdOf<Referenced> = Referenced extends { id: number } ? number : string
 
 /** The type in which prepared SQL returns a value: times as ISO 8601 text, a reference as the stored id. */
 type Value<B> = B extends { '~type'?: { value: infer V }; '~options': infer O }
   ?
-      | (O extends { kind: 'm:1' | '1:1' } ? string : V extends Date ? string : O extends { array: true } ? V[] : V)
+      | (O extends { kind: 'm:1' | '1:1' } ? IdOf<V> : V extends Date ? string : O extends { array: true } ? V[] : V)
       | (O extends { nullable: true } ? null : never)
   : never
 

@@ -41,6 +41,7 @@ export class Searches {
     return this.#gate.run(workspaceId, async () => {
       try {
         return await this.#database.transaction(async (tx) => {
+          // Written by hand: Kysely has no settings.
           await tx.rows(`select set_config('statement_timeout', $1, true)`, [String(this.#statementMs)])
           return search(tx)
         })

@@ -196,6 +196,7 @@ export const AnalyticsSample = defineEntity({
   },
 })
 
+export const analyticsSamples = table(AnalyticsSample)
 export type SampleSource = 'account' | 'list' | 'post'
 
 /** The last value of a series on a day in the zone of its account. */
@@ -211,6 +212,8 @@ export const AnalyticsDay = defineEntity({
     gained: p.double().$type<number>().nullable(),
   },
 })
+
+export const analyticsDays = table(AnalyticsDay)
 
 /** What the posts of an account gained on a day: the sum of `gained` of their series. */
 export const AnalyticsAccountDay = defineEntity({

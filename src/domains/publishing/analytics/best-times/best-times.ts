@@ -1,11 +1,14 @@
+import { sql as raw } from 'kysely'
 import { DAY, HOUR, type Clock } from '../../../../core/clock.ts'
 import { WEEKDAYS } from '../../../../core/local-times.ts'
 import type { Sql } from '../../../../core/sql.ts'
+import { query } from '../../../../db/query.ts'
 import { CONTENT_FIGURES, ENGAGEMENTS } from '../figures.ts'
 import { timeZoneOf } from '../../../workspace/workspaces/index.ts'
 import type { AccountAudiences } from '../reads/audience.ts'
 import type { WatchedAccounts } from '../reads/watched.ts'
 import type { ReportPrinter } from '../report/printer.ts'
+import { analyticsContent, type AnalyticsContentRow } from '../tables.ts'
 import { zoneOfAudience } from './audience-zone.ts'
 import type { BestTimesData, BestTimesFilter } from './schemas.ts'
 import { LEAST_POSTS, type Achievement } from './slots.ts'
@@ -25,7 +28,27 @@ interface Needs {
   readonly printer: Pick<ReportPrinter, 'scores'>
 }
 
-type Row = Readonly<Record<string, number | null>> & { readonly account_id: string; readonly published_at: string }
+interface Span {
+  readonly workspaceId: string
+  readonly accountIds: readonly string[]
+  readonly since: string
+  readonly until: string
+}
+
+const newestPosts = query({ analyticsContent }, (db, $: Span) =>
+  db
+    .selectFrom('analyticsContent')
+    .select(['accountId', 'publishedAt', ...CONTENT_FIGURES])
+    .where('workspaceId', '=', $.workspaceId)
+    .where('accountId', '=', raw<string>`any(${$.accountIds}::uuid[])`)
+    .where('deletedAt', 'is', null)
+    .where('publishedAt', '>=', $.since)
+    .where('publishedAt', '<', $.until)
+    .orderBy('publishedAt', 'desc')
+    .limit(MOST_POSTS),
+)
+
+type Row = Pick<AnalyticsContentRow, (typeof CONTENT_FIGURES)[number]>
 
 /** When posts of a workspace do best, from its own results. */
 export class BestTimes {
@@ -47,17 +70,16 @@ export class BestTimes {
       filter,
       ids.map(({ account }) => account.id),
     )
-    const rows = await sql.rows<Row>(POSTS, [
+    const rows = await newestPosts.rows(sql, {
       workspaceId,
-      ids.map(({ account }) => account.id),
+      accountIds: ids.map(({ account }) => account.id),
       since,
       until,
-      MOST_POSTS,
-    ])
+    })
     const slotOf = slotsIn(zone)
     const posts = rows.flatMap((row): Achievement[] => {
       const value = valueOf(row, figure)
-      return value === null ? [] : [{ slot: slotOf(Date.parse(row.published_at)), group: row.account_id, value }]
+      return value === null ? [] : [{ slot: slotOf(Date.parse(row.publishedAt)), group: row.accountId, value }]
     })
     const { best, slots } = await printer.scores(posts)
     const cells = slots.map((cell, slot) => ({ weekday: WEEKDAYS[Math.floor(slot / 24)]!, hour: slot % 24, ...cell }))
@@ -87,8 +109,8 @@ export class BestTimes {
 }
 
 function valueOf(row: Row, figure: NonNullable<BestTimesFilter['figure']>): number | null {
-  const names: readonly string[] = figure === 'engagements' ? ENGAGEMENTS : [figure]
-  const known = names.flatMap((name) => row[name === 'watchSeconds' ? 'watch_seconds' : name] ?? [])
+  const names = figure === 'engagements' ? ENGAGEMENTS : [figure]
+  const known = names.flatMap((name) => row[name] ?? [])
   return known.length === 0 ? null : known.reduce((sum, one) => sum + one, 0)
 }
 
@@ -113,10 +135,3 @@ function slotsIn(zone: string): (at: number) => number {
     return slot
   }
 }
-
-const POSTS = `
-  select account_id, published_at, ${CONTENT_FIGURES.map((name) => (name === 'watchSeconds' ? 'watch_seconds' : name)).join(', ')}
-  from analytics_content
-  where workspace_id = $1 and account_id = any($2::uuid[]) and deleted_at is null
-    and published_at >= $3::timestamptz and published_at < $4::timestamptz
-  order by published_at desc limit $5`

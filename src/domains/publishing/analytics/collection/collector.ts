@@ -1,6 +1,8 @@
+import { sql as raw } from 'kysely'
 import { HOUR, type Clock } from '../../../../core/clock.ts'
 import type { Sql, Transaction } from '../../../../core/sql.ts'
 import { anyOf, atMost } from '../../../../db/condition.ts'
+import { query } from '../../../../db/query.ts'
 import { PlatformError } from '../../../../platforms/error-kinds.ts'
 import {
   postingAccounts,
@@ -123,7 +125,7 @@ export class AnalyticsCollector {
     await recorder.record(tx, { accountId, zone }, [...newest.values()])
     const all = [...read.values()]
     const nextTimes = all.map((record) => nextAtOf(record, now))
-    await tx.run(MARK_READ, [all.map(({ id }) => id), nextTimes, at])
+    await markRead.run(tx, { ids: all.map(({ id }) => id), nextTimes, at })
     for (const { contentId, reason } of reading.gone) {
       await analyticsContent.update(tx, { id: contentId }, { goneReason: reason, nextAt: null, updatedAt: at })
     }
@@ -183,11 +185,23 @@ export class AnalyticsCollector {
   }
 }
 
-const MARK_READ = `
-  update analytics_content c
-  set collected_at = $3, next_at = r.next_at, gone_reason = null, updated_at = $3
-  from unnest($1::uuid[], $2::timestamptz[]) as r(id, next_at)
-  where c.id = r.id`
+interface Read {
+  readonly ids: readonly string[]
+  readonly nextTimes: readonly (string | null)[]
+  readonly at: string
+}
+
+const markRead = query({ analyticsContent }, (db, $: Read) =>
+  db
+    .updateTable('analyticsContent as c')
+    .from(
+      raw<{ id: string; nextAt: string | null }>`unnest(${$.ids}::uuid[], ${$.nextTimes}::timestamptz[])`.as<'r'>(
+        raw`r (id, next_at)`,
+      ),
+    )
+    .set((e) => ({ collectedAt: $.at, nextAt: e.ref('r.nextAt'), goneReason: null, updatedAt: $.at }))
+    .whereRef('c.id', '=', 'r.id'),
+)
 
 /** Whether an account has not replied yet on this day of its zone. Audiences change slowly, and cost several calls. */
 function isFirstOfDay({ collectedAt, zone }: AnalyticsAccountRow, now: number): boolean {

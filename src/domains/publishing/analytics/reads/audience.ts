@@ -1,17 +1,33 @@
+import { sql as raw } from 'kysely'
 import type { Sql } from '../../../../core/sql.ts'
+import { query } from '../../../../db/query.ts'
 import type { AudienceDimension } from '../../../../platforms/analytics.ts'
 import type { GapView } from '../schemas.ts'
+import { analyticsAudience } from '../tables.ts'
 import { ratio } from './numbers.ts'
 import type { WatchedAccount, WatchedAccounts } from './watched.ts'
 
 const DIMENSIONS = ['age', 'gender', 'country', 'city'] as const satisfies readonly AudienceDimension[]
 
-interface Found {
-  readonly account_id: string
-  readonly dimension: string
-  readonly at: string
-  readonly groups: readonly { readonly group: string; readonly count: number }[]
-}
+/** What was last reported. One probe of the primary key for each account and dimension, however often they were read. */
+const newestReports = query(
+  { analyticsAudience },
+  (db, $: { accountIds: readonly string[]; dimensions: readonly string[] }) =>
+    db
+      .selectFrom(raw<{ id: string }>`unnest(${$.accountIds}::uuid[])`.as<'a'>(raw`a (id)`))
+      .crossJoin(raw<{ name: string }>`unnest(${$.dimensions}::text[])`.as<'d'>(raw`d (name)`))
+      .crossJoinLateral((e) =>
+        e
+          .selectFrom('analyticsAudience')
+          .select(['dimension', 'at', 'groups'])
+          .whereRef('accountId', '=', 'a.id')
+          .whereRef('dimension', '=', 'd.name')
+          .orderBy('at', 'desc')
+          .limit(raw.lit(1))
+          .as('n'),
+      )
+      .select(['a.id as accountId', 'n.dimension', 'n.at', 'n.groups']),
+)
 
 /** Who follows accounts, if platforms report it. */
 export class AccountAudiences {
@@ -26,8 +42,11 @@ export class AccountAudiences {
   /** What the platforms last reported. @throws AppError not_found */
   async of({ accountIds, workspaceId }: { readonly workspaceId: string; readonly accountIds?: readonly string[] }) {
     const { accounts } = await this.#watched.load(workspaceId, accountIds)
-    const rows = await this.#sql.rows<Found>(NEWEST, [accounts.map(({ account }) => account.id), DIMENSIONS])
-    const found = new Map(rows.map((row) => [`${row.account_id} ${row.dimension}`, row]))
+    const rows = await newestReports.rows(this.#sql, {
+      accountIds: accounts.map(({ account }) => account.id),
+      dimensions: DIMENSIONS,
+    })
+    const found = new Map(rows.map((row) => [`${row.accountId} ${row.dimension}`, row]))
     return {
       accounts: accounts.map((watched) => ({
         accountId: watched.account.id,
@@ -57,13 +76,3 @@ export class AccountAudiences {
       : { code: 'not_collected', message: `${title} did not report it. Small accounts have none.` }
   }
 }
-
-// One probe of the primary key for each account and dimension, however often they were read.
-const NEWEST = `
-  select a.id as account_id, n.dimension, n.at, n.groups
-  from unnest($1::uuid[]) as a(id)
-  cross join unnest($2::text[]) as d(name)
-  cross join lateral (
-    select dimension, at, groups from analytics_audience
-    where account_id = a.id and dimension = d.name order by at desc limit 1
-  ) n`

@@ -148,6 +148,7 @@ function sinceOf(first: number | null | undefined, startedAt: string | null, zon
   return isFirstDay ? startedAt : new Date(boundsOf(first, zone).start).toISOString()
 }
 
+// Written by hand (`npm run bench:analytics`): its form decides which index PostgreSQL reads.
 // One probe of an index for each account and figure, however many posts an account has. The order makes PostgreSQL read the
 // index, also if it estimates that a scan of all series soon finds one: a figure that no post has would take a whole scan.
 const REPORTED = `

@@ -1,12 +1,21 @@
+import { sql as raw, type Kysely } from 'kysely'
 import type { Clock } from '../../../../core/clock.ts'
 import { NotFound } from '../../../../core/errors.ts'
 import type { Sql } from '../../../../core/sql.ts'
+import { query, type DatabaseOf } from '../../../../db/query.ts'
 import { findReaders } from '../../../identity/users/index.ts'
 import { isAccountFigure, type FigureName } from '../figures.ts'
 import type { ContentSeriesFilter } from '../content-schemas.ts'
 import type { FollowersFilter, GapView, PointData, SeriesFilter } from '../schemas.ts'
 import { boundsOf, dayOf, dayText } from '../storage/zone-days.ts'
-import { analyticsContent } from '../tables.ts'
+import {
+  analyticsAccountDays,
+  analyticsAccountPeriods,
+  analyticsContent,
+  analyticsDays,
+  analyticsSamples,
+  analyticsSeries,
+} from '../tables.ts'
 import { growth, sumOf } from './numbers.ts'
 import {
   bucketsOf,
@@ -114,8 +123,8 @@ export class AnalyticsTimeSeries {
     const span = spanOf({ from: asked.from ?? earlier(dayText(published), to), to }, zone, now)
     const [weekStart, days, halfLife] = await Promise.all([
       this.#weekStart(interval, asked.calendarStartDay, userId),
-      this.#sql.rows<Day>(CONTENT_DAYS, [id, figure, span.first, span.last]),
-      this.#sql.row<{ at: string }>(HALF, [id, figure]),
+      contentDays.rows(this.#sql, { id, figure, first: span.first, last: span.last }),
+      halfTime.row(this.#sql, { id, figure }),
     ])
     // Without its first reports, the half would be found too late.
     const isLost = watched.watch?.keptSince != null && record.publishedAt < watched.watch.keptSince
@@ -159,12 +168,18 @@ export class AnalyticsTimeSeries {
     weekStart: WeekStart,
   ): Promise<Map<string, Day[]>> {
     if (accounts.length === 0) return new Map()
-    const ids = accounts.map(({ account }) => account.id)
-    const text = isAccountFigure(figure) ? ACCOUNT_DAYS : POST_DAYS
     const { firsts, lasts, whole } = piecesOf(span, interval, weekStart)
-    const values = [ids, figure, firsts, lasts, interval, ...whole]
-    const rows = await this.#sql.rows<Day & { account_id: string }>(text, values)
-    return Map.groupBy(rows, (row) => row.account_id)
+    const wanted = {
+      accountIds: accounts.map(({ account }) => account.id),
+      figure,
+      firsts,
+      lasts,
+      unit: interval,
+      firstWhole: whole[0],
+      lastWhole: whole[1],
+    }
+    const rows = await (isAccountFigure(figure) ? accountDays : postDays).rows(this.#sql, wanted)
+    return Map.groupBy(rows, (row) => row.accountId)
   }
 
   #points(
@@ -221,39 +236,114 @@ function earlier(one: string, two: string): string {
   return one < two ? one : two
 }
 
-const WHOLE = `
-  select account_id, first as day, value, gained from analytics_account_periods
-  where account_id = any($1::uuid[]) and figure = $2 and unit = $5 and first between $6 and $7`
+interface Wanted {
+  readonly accountIds: readonly string[]
+  readonly figure: FigureName
+  /** Pieces of days, and whole weeks or months from the first to the last, by their first days. */
+  readonly firsts: readonly number[]
+  readonly lasts: readonly number[]
+  readonly unit: Interval
+  readonly firstWhole: number
+  readonly lastWhole: number
+}
 
-const ACCOUNT_DAYS = `
-  select s.account_id, d.day, d.value, d.gained
-  from analytics_series s
-  cross join unnest($3::integer[], $4::integer[]) as piece(first, last)
-  join analytics_days d on d.series_id = s.id and d.day between piece.first and piece.last
-  where s.account_id = any($1::uuid[]) and s.figure = $2 and s.content_id is null
-  union all ${WHOLE}
-  order by account_id, day`
+const dayTables = { analyticsAccountDays, analyticsAccountPeriods, analyticsDays, analyticsSeries }
+type Db = Kysely<DatabaseOf<typeof dayTables>>
 
-const POST_DAYS = `
-  select a.account_id, a.day, null::double precision as value, a.gained
-  from unnest($3::integer[], $4::integer[]) as piece(first, last)
-  join analytics_account_days a
-    on a.account_id = any($1::uuid[]) and a.figure = $2 and a.day between piece.first and piece.last
-  where a.content_count > 0
-  union all ${WHOLE}
-  order by account_id, day`
-
-const CONTENT_DAYS = `
-  select d.day, d.value, d.gained
-  from analytics_series s join analytics_days d on d.series_id = s.id
-  where s.subject_id = $1 and s.figure = $2 and d.day between $3 and $4
-  order by d.day`
-
-const HALF = `
-  with series as (select id from analytics_series where subject_id = $1 and figure = $2),
-  newest as (
-    select d.value from analytics_days d join series s on d.series_id = s.id order by d.day desc limit 1
+function piecesIn($: Wanted) {
+  return raw<{ first: number; last: number }>`unnest(${$.firsts}::integer[], ${$.lasts}::integer[])`.as<'piece'>(
+    raw`piece (first, last)`,
   )
-  select m.at from analytics_samples m join series s on m.series_id = s.id, newest n
-  where n.value > 0 and m.value >= n.value / 2
-  order by m.at limit 1`
+}
+
+function wholePeriods(db: Db, $: Wanted) {
+  return db
+    .selectFrom('analyticsAccountPeriods')
+    .select(['accountId', 'first as day', 'value', 'gained'])
+    .where('accountId', '=', raw<string>`any(${$.accountIds}::uuid[])`)
+    .where('figure', '=', $.figure)
+    .where('unit', '=', raw<'week' | 'month'>`${$.unit}`)
+    .where('first', '>=', $.firstWhole)
+    .where('first', '<=', $.lastWhole)
+}
+
+function inOrder(db: Db, days: ReturnType<typeof wholePeriods>) {
+  return db
+    .selectFrom(days.as('days'))
+    .select(['accountId', 'day', 'value', 'gained'])
+    .orderBy('accountId')
+    .orderBy('day')
+}
+
+const accountDays = query(dayTables, (db, $: Wanted) =>
+  inOrder(
+    db,
+    wholePeriods(db, $).unionAll(
+      db
+        .selectFrom('analyticsSeries as s')
+        .crossJoin(piecesIn($))
+        .innerJoin('analyticsDays as d', (join) =>
+          join.onRef('d.seriesId', '=', 's.id').onRef('d.day', '>=', 'piece.first').onRef('d.day', '<=', 'piece.last'),
+        )
+        .select(['s.accountId', 'd.day', 'd.value', 'd.gained'])
+        .where('s.accountId', '=', raw<string>`any(${$.accountIds}::uuid[])`)
+        .where('s.figure', '=', $.figure)
+        .where('s.contentId', 'is', null),
+    ),
+  ),
+)
+
+const postDays = query(dayTables, (db, $: Wanted) =>
+  inOrder(
+    db,
+    wholePeriods(db, $).unionAll(
+      db
+        .selectFrom(piecesIn($))
+        .innerJoin('analyticsAccountDays as a', (join) =>
+          join.onRef('a.day', '>=', 'piece.first').onRef('a.day', '<=', 'piece.last'),
+        )
+        .select(['a.accountId', 'a.day', raw<null>`null::double precision`.as('value'), 'a.gained'])
+        .where('a.accountId', '=', raw<string>`any(${$.accountIds}::uuid[])`)
+        .where('a.figure', '=', $.figure)
+        .where('a.contentCount', '>', 0),
+    ),
+  ),
+)
+
+const contentDays = query(dayTables, (db, $: { id: string; figure: FigureName; first: number; last: number }) =>
+  db
+    .selectFrom('analyticsSeries as s')
+    .innerJoin('analyticsDays as d', 'd.seriesId', 's.id')
+    .select(['d.day', 'd.value', 'd.gained'])
+    .where('s.subjectId', '=', $.id)
+    .where('s.figure', '=', $.figure)
+    .where('d.day', '>=', $.first)
+    .where('d.day', '<=', $.last)
+    .orderBy('d.day'),
+)
+
+/** When a figure first reached half of its newest value. */
+const halfTime = query(
+  { analyticsDays, analyticsSamples, analyticsSeries },
+  (db, $: { id: string; figure: FigureName }) =>
+    db
+      .with('series', (series) =>
+        series.selectFrom('analyticsSeries').select('id').where('subjectId', '=', $.id).where('figure', '=', $.figure),
+      )
+      .with('newest', (newest) =>
+        newest
+          .selectFrom('analyticsDays as d')
+          .innerJoin('series as s', 's.id', 'd.seriesId')
+          .select('d.value')
+          .orderBy('d.day', 'desc')
+          .limit(raw.lit(1)),
+      )
+      .selectFrom('analyticsSamples as m')
+      .innerJoin('series as s', 's.id', 'm.seriesId')
+      .crossJoin('newest as n')
+      .select('m.at')
+      .where('n.value', '>', 0)
+      .where('m.value', '>=', raw<number>`n.value / 2`)
+      .orderBy('m.at')
+      .limit(raw.lit(1)),
+)

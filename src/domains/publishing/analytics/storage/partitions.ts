@@ -47,6 +47,7 @@ export class SamplePartitions {
 
   /** The partitions of months that have ended before a time. */
   async endedBefore(sql: Sql, at: number): Promise<string[]> {
+    // Written by hand, like the statements below: PostgreSQL's catalog, locks and definitions of tables.
     const rows = await sql.rows<{ name: string }>(
       `select c.relname as name from pg_inherits i join pg_class c on c.oid = i.inhrelid
        where i.inhparent = 'analytics_samples'::regclass order by 1`,

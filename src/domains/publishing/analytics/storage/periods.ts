@@ -1,5 +1,8 @@
+import { sql as raw } from 'kysely'
 import type { Sql } from '../../../../core/sql.ts'
+import { query } from '../../../../db/query.ts'
 import { CONTENT_FIGURES } from '../figures.ts'
+import { analyticsAccountPeriods } from '../tables.ts'
 import { dayNumber, dayText } from './zone-days.ts'
 
 /** The roll-ups that are coarser than days. */
@@ -37,16 +40,27 @@ export async function rollUpPeriods(sql: Sql, { accountId, first, last }: DaysOf
   })
   const units = periods.map(({ unit }) => unit)
   const firsts = periods.map((period) => period.first)
-  await sql.run(FORGET, [accountId, units, firsts])
+  await forgetPeriods.run(sql, { accountId, units, firsts })
   await sql.run(PERIODS, [accountId, units, firsts, periods.map((period) => period.last), CONTENT_FIGURES])
 }
 
 // A deleted record can leave a week without any figure, which an upsert would not find.
-const FORGET = `
-  delete from analytics_account_periods a
-  using unnest($2::text[], $3::integer[]) as p(unit, first)
-  where a.account_id = $1 and a.unit = p.unit and a.first = p.first`
+const forgetPeriods = query(
+  { analyticsAccountPeriods },
+  (db, $: { accountId: string; units: readonly Unit[]; firsts: readonly number[] }) =>
+    db
+      .deleteFrom('analyticsAccountPeriods as a')
+      .using(
+        raw<{ unit: Unit; first: number }>`unnest(${$.units}::text[], ${$.firsts}::integer[])`.as<'p'>(
+          raw`p (unit, first)`,
+        ),
+      )
+      .where('a.accountId', '=', $.accountId)
+      .whereRef('a.unit', '=', 'p.unit')
+      .whereRef('a.first', '=', 'p.first'),
+)
 
+// Written by hand (`npm run bench:analytics`): a roll-up with a lateral union, like the one of days.
 const PERIODS = `
   insert into analytics_account_periods (account_id, figure, unit, first, value, gained)
   select $1, f.figure, p.unit, p.first, f.value, f.gained

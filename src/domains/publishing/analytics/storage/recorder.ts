@@ -1,11 +1,15 @@
+import { sql as raw } from 'kysely'
 import { DAY, type Clock } from '../../../../core/clock.ts'
 import type { Transaction, Sql } from '../../../../core/sql.ts'
 import { anyOf, atLeast } from '../../../../db/condition.ts'
+import { query } from '../../../../db/query.ts'
 import type { FigureName } from '../figures.ts'
 import {
   analyticsAccountDays,
   analyticsAccountPeriods,
   analyticsAccounts,
+  analyticsDays,
+  analyticsSamples,
   analyticsSeries,
   type SampleSource,
 } from '../tables.ts'
@@ -58,13 +62,12 @@ export class SampleRecorder {
     const times = usable.map(({ at }) => at)
     await this.#partitions.ensure(tx, times)
     tx.afterCommit(() => this.#partitions.committed(times))
-    await tx.run(ADD_SAMPLES, [
-      usable.map((sample) => ids.get(keyOf(accountId, sample)) ?? null),
-      times.map((at) => new Date(at).toISOString()),
-      new Date(now).toISOString(),
-      usable.map(({ value }) => value),
-      usable.map(({ source }) => source),
-    ])
+    const receivedAt = new Date(now).toISOString()
+    const rows = usable.map((sample) => {
+      const { at, source, value } = sample
+      return { seriesId: ids.get(keyOf(accountId, sample))!, at: new Date(at).toISOString(), receivedAt, value, source }
+    })
+    await analyticsSamples.insertAll(tx, rows, { ignoreConflict: true })
     const days = times.map((at) => dayOf(at, zone))
     const seriesIds = [...new Set(ids.values())]
     await rollUp(tx, { accountId, seriesIds, first: Math.min(...days), last: Math.max(...days), zone })
@@ -84,19 +87,16 @@ export class SampleRecorder {
     await analyticsAccounts.update(tx, { accountId }, { zone })
     if (series.length === 0) return
     const seriesIds = series.map(({ id }) => id)
-    await tx.run('delete from analytics_days where series_id = any($1::bigint[]) and day >= $2', [seriesIds, firstDay])
+    await analyticsDays.delete(tx, { seriesId: anyOf(seriesIds), day: atLeast(firstDay) })
     await this.#rollUpAll(tx, accountId, seriesIds, zone)
     await analyticsAccountPeriods.delete(tx, { accountId })
-    const days = await tx.row<{ first: number | null; last: number | null }>(STORED_DAYS, [accountId])
+    const days = await storedDays.row(tx, { accountId })
     if (days?.first == null || days.last === null) return
     await rollUpPeriods(tx, { accountId, first: days.first, last: days.last })
   }
 
   async #rollUpAll(tx: Transaction, accountId: string, seriesIds: readonly number[], zone: string): Promise<void> {
-    const span = await tx.row<{ first: string | null; last: string | null }>(
-      'select min(at) as first, max(at) as last from analytics_samples where series_id = any($1::bigint[])',
-      [seriesIds],
-    )
+    const span = await storedSpan.row(tx, { seriesIds })
     if (span?.first == null || span.last === null) return
     const first = dayOf(Date.parse(span.first), zone)
     await rollUp(tx, { accountId, seriesIds, first, last: dayOf(Date.parse(span.last), zone), zone })
@@ -114,13 +114,10 @@ export class SampleRecorder {
     const known = await this.#find(sql, subjects)
     const missing = [...wanted].filter(([key]) => !known.has(key))
     if (missing.length > 0) {
-      const added = missing.map(([, sample]) => sample)
-      await sql.run(ADD_SERIES, [
-        accountId,
-        added.map(({ contentId }) => contentId),
-        added.map(({ figure }) => figure),
-        added.map(({ fromZero }) => fromZero),
-      ])
+      const added = missing.map(([, { contentId, figure, fromZero }]) => {
+        return { accountId, contentId, subjectId: contentId ?? accountId, figure, fromZero }
+      })
+      await analyticsSeries.insertAll(sql, added, { ignoreConflict: true })
     }
     const all = missing.length === 0 ? known : await this.#find(sql, subjects)
     return new Map([...all].filter(([key]) => wanted.has(key)))
@@ -140,27 +137,31 @@ function keyOf(accountId: string, { contentId, figure }: Pick<NewSample, 'conten
   return `${contentId ?? accountId} ${figure}`
 }
 
-const STORED_DAYS = `
-  select min(day) as first, max(day) as last
-  from (
-    select d.day from analytics_series s join analytics_days d on d.series_id = s.id where s.subject_id = $1
-    union all
-    select day from analytics_account_days where account_id = $1
-  ) days`
+/** The first and the last day of an account that has figures. */
+const storedDays = query({ analyticsAccountDays, analyticsDays, analyticsSeries }, (db, $: { accountId: string }) =>
+  db
+    .selectFrom(
+      db
+        .selectFrom('analyticsSeries as s')
+        .innerJoin('analyticsDays as d', 'd.seriesId', 's.id')
+        .select('d.day')
+        .where('s.subjectId', '=', $.accountId)
+        .unionAll(db.selectFrom('analyticsAccountDays').select('day').where('accountId', '=', $.accountId))
+        .as('days'),
+    )
+    .select((e) => [e.fn.min<number | null>('day').as('first'), e.fn.max<number | null>('day').as('last')]),
+)
 
-const ADD_SERIES = `
-  insert into analytics_series (account_id, content_id, subject_id, figure, from_zero)
-  select $1, content_id, coalesce(content_id, $1), figure, from_zero
-  from unnest($2::uuid[], $3::text[], $4::boolean[]) as s(content_id, figure, from_zero)
-  on conflict (subject_id, figure) do nothing`
+/** The times of the first and the last sample of series. */
+const storedSpan = query({ analyticsSamples }, (db, $: { seriesIds: readonly number[] }) =>
+  db
+    .selectFrom('analyticsSamples')
+    .select((e) => [e.fn.min<string | null>('at').as('first'), e.fn.max<string | null>('at').as('last')])
+    .where('seriesId', '=', raw<number>`any(${$.seriesIds}::bigint[])`),
+)
 
-const ADD_SAMPLES = `
-  insert into analytics_samples (series_id, at, received_at, value, source)
-  select series_id, at, $3, value, source
-  from unnest($1::bigint[], $2::timestamptz[], $4::double precision[], $5::text[]) as s(series_id, at, value, source)
-  on conflict do nothing`
-
-// The newest figures of posts, from the last day of each series.
+// The newest figures of posts, from the last day of each series. Written by hand, because the typed form of eight figures,
+// each with its filter, is longer and harder to read.
 const NEWEST = `
   update analytics_content c set
     views = coalesce(n.views, c.views), reach = coalesce(n.reach, c.reach), likes = coalesce(n.likes, c.likes),

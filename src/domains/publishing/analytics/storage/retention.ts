@@ -1,13 +1,22 @@
+import { sql as raw } from 'kysely'
 import { DAY, type Clock } from '../../../../core/clock.ts'
 import type { Jobs } from '../../../../core/job.ts'
 import type { Logger } from '../../../../core/log.ts'
 import type { Transaction } from '../../../../core/sql.ts'
 import type { Database } from '../../../../db/database.ts'
+import { query } from '../../../../db/query.ts'
 import { PLAN_NAMES, PLANS, type PlanService } from '../../../money/plans/index.ts'
 import { notifyIn } from '../../../talk/notifications/index.ts'
 import { findNames, payerOf } from '../../../workspace/workspaces/index.ts'
 import { retentionShortensNotification } from '../notifications.ts'
-import { analyticsAccounts, analyticsRetention, type AnalyticsAccountRow, type RetentionRow } from '../tables.ts'
+import {
+  analyticsAccounts,
+  analyticsRetention,
+  analyticsSamples,
+  analyticsSeries,
+  type AnalyticsAccountRow,
+  type RetentionRow,
+} from '../tables.ts'
 import type { SamplePartitions } from './partitions.ts'
 import { EARLIEST } from './recorder.ts'
 import { boundsOf, dayOf } from './zone-days.ts'
@@ -55,7 +64,7 @@ export class SampleRetention {
   async prune(signal: AbortSignal): Promise<void> {
     const { sql } = this.#needs
     for (let last = NONE; !signal.aborted;) {
-      const rows = await sql.rows<{ id: string }>(WATCHED, [last, WORKSPACES])
+      const rows = await watchedWorkspaces.rows(sql, { last })
       for (const { id } of rows) if (!signal.aborted) await this.#workspace(id, signal)
       if (rows.length < WORKSPACES) break
       last = rows.at(-1)?.id ?? last
@@ -115,7 +124,7 @@ export class SampleRetention {
       await sql.transaction(async (tx) => {
         // Readings and roll-ups of the account lock it as well.
         await analyticsAccounts.first(tx, { accountId }, { columns: ['accountId'], lock: 'for update' })
-        await tx.run(DELETE, [accountId, after, keptSince])
+        await forgetSamples.run(tx, { accountId, after, before: keptSince })
         await analyticsAccounts.update(tx, { accountId }, { keptSince })
       })
       from = reached = to
@@ -125,7 +134,7 @@ export class SampleRetention {
   /** Drops the months that no workspace keeps. */
   async #dropPartitions(): Promise<void> {
     const { clock, log, partitions, sql } = this.#needs
-    const row = await sql.row<{ days: number | null }>('select max(days) as days from analytics_retention')
+    const row = await longestRetention.row(sql, {})
     const days = Math.max(row?.days ?? 0, ...PLAN_NAMES.map((name) => PLANS[name].limits.analyticsDays))
     const before = clock.now() - days * DAY - GRACE_MS
     if (before < EARLIEST) return
@@ -154,10 +163,27 @@ export function keptAfter(kept: Kept | undefined, limit: number, now: number): K
 
 const NONE = '00000000-0000-0000-0000-000000000000'
 
-const WATCHED = `
-  select distinct workspace_id as id from analytics_accounts where workspace_id > $1 order by 1 limit $2`
+/** A page of the workspaces with watched accounts. */
+const watchedWorkspaces = query({ analyticsAccounts }, (db, $: { last: string }) =>
+  db
+    .selectFrom('analyticsAccounts')
+    .select('workspaceId as id')
+    .distinct()
+    .where('workspaceId', '>', $.last)
+    .orderBy('id')
+    .limit(WORKSPACES),
+)
 
-const DELETE = `
-  delete from analytics_samples
-  where series_id in (select id from analytics_series where account_id = $1)
-    and at >= $2::timestamptz and at < $3::timestamptz`
+const longestRetention = query({ analyticsRetention }, (db) =>
+  db.selectFrom('analyticsRetention').select((e) => e.fn.max<number | null>('days').as('days')),
+)
+
+const forgetSamples = query(
+  { analyticsSamples, analyticsSeries },
+  (db, $: { accountId: string; after: string; before: string }) =>
+    db
+      .deleteFrom('analyticsSamples')
+      .where('seriesId', 'in', (e) => e.selectFrom('analyticsSeries').select('id').where('accountId', '=', $.accountId))
+      .where('at', '>=', raw<string>`${$.after}::timestamptz`)
+      .where('at', '<', raw<string>`${$.before}::timestamptz`),
+)

@@ -1,4 +1,6 @@
 import type { Sql } from '../../../../core/sql.ts'
+import { query } from '../../../../db/query.ts'
+import { analyticsAccountDays, analyticsDays, analyticsSeries } from '../tables.ts'
 import { rollUpPeriods } from './periods.ts'
 import { startsOf } from './zone-days.ts'
 
@@ -30,6 +32,7 @@ export async function rollUp(sql: Sql, { accountId, first, last, seriesIds, zone
   await rollUpPeriods(sql, { accountId, first: Math.min(...changed), last: Math.max(...changed) })
 }
 
+// Written by hand (`npm run bench:analytics`): one statement with windows rolls up all days and sums.
 // A skipped day begins when the next one begins: `width_bucket` then takes the later day. A late value also changes what
 // the next day with a value gained. Only rows that differ are written, each once, and the differences are added to the
 // sums. Days whose samples are no longer kept stay as they are.
@@ -83,19 +86,31 @@ const DAYS = `
 
 /** Deletes the series of a post of an account, and takes them out of the sums of the account. */
 export async function withdraw(sql: Sql, accountId: string, contentId: string): Promise<void> {
-  const days = await sql.row<{ first: number | null; last: number | null }>(SUBTRACT, [contentId])
-  await sql.run('delete from analytics_series where content_id = $1', [contentId])
+  const days = await subtract.row(sql, { contentId })
+  await analyticsSeries.delete(sql, { contentId })
   if (days?.first == null || days.last === null) return
   await rollUpPeriods(sql, { accountId, first: days.first, last: days.last })
 }
 
-const SUBTRACT = `
-  with changed as (
-    update analytics_account_days a
-    set gained = a.gained - d.gained, content_count = a.content_count - 1
-    from analytics_series s join analytics_days d on d.series_id = s.id
-    where s.content_id = $1 and d.gained is not null
-      and a.account_id = s.account_id and a.figure = s.figure and a.day = d.day
-    returning a.day
-  )
-  select min(day) as first, max(day) as last from changed`
+/** Takes a post out of the sums of its account. @returns the first and the last day that changed */
+const subtract = query({ analyticsAccountDays, analyticsDays, analyticsSeries }, (db, $: { contentId: string }) =>
+  db
+    .with('changed', (changed) =>
+      changed
+        .updateTable('analyticsAccountDays as a')
+        .from('analyticsSeries as s')
+        .innerJoin('analyticsDays as d', 'd.seriesId', 's.id')
+        .set((e) => ({
+          gained: e('a.gained', '-', e.ref('d.gained').$notNull()),
+          contentCount: e('a.contentCount', '-', 1),
+        }))
+        .where('s.contentId', '=', $.contentId)
+        .where('d.gained', 'is not', null)
+        .whereRef('a.accountId', '=', 's.accountId')
+        .whereRef('a.figure', '=', 's.figure')
+        .whereRef('a.day', '=', 'd.day')
+        .returning('a.day'),
+    )
+    .selectFrom('changed')
+    .select((e) => [e.fn.min<number | null>('day').as('first'), e.fn.max<number | null>('day').as('last')]),
+)
