@@ -1,7 +1,7 @@
 import type { Turn } from '../../../core/turn.ts'
 import { anyOf } from '../../../db/condition.ts'
 import type { LoadedPost } from './store.ts'
-import { postSegments, type SegmentStatus } from './tables.ts'
+import { postSegments, postTargets, type SegmentStatus } from './tables.ts'
 
 /**
  * Targets that are being published and whose publishing call may have been made. Locks the targets of the post, so that
@@ -22,5 +22,5 @@ export async function calledTargets(turn: Turn, { post, targets }: LoadedPost): 
 
 /** Locks the targets of a post. Attempts lock a target before its segments, so that nobody may lock segments first. */
 export async function lockTargets(turn: Turn, postId: string): Promise<void> {
-  await turn.sql.rows('select 1 from post_targets where post_id = $1 for update', [postId])
+  await postTargets.find(turn.sql, { postId }, { columns: ['id'], lock: 'for update' })
 }

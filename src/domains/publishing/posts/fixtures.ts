@@ -20,6 +20,7 @@ import type * as remote from './remote/operations.ts'
 import type { PostData } from './schemas.ts'
 import type * as publication from './publication/operations.ts'
 import type * as series from './series/operations.ts'
+import { postSeries } from './series/tables.ts'
 import type * as versions from './versions/operations.ts'
 
 type Operations = typeof operations &
@@ -90,7 +91,7 @@ export const fixtures: Fixtures<Operations> = {
   resumePostSeries: async (stage) => {
     const seriesId = await recurring(stage)
     // A series is paused when its author loses access. Here the author is the owner, who cannot.
-    await stage.app.database.run(`update post_series set status = 'paused' where id = $1`, [seriesId])
+    await postSeries.update(stage.app.database, { id: seriesId }, { status: 'paused' })
     return { path: { seriesId }, once: true }
   },
   skipPostOccurrence: async (stage) => ({

@@ -1,4 +1,7 @@
+import { sql as raw } from 'kysely'
 import type { Sql } from '../../../core/sql.ts'
+import { query } from '../../../db/query.ts'
+import { posts, postTargets } from './tables.ts'
 
 export interface PublishedText {
   readonly postId: string
@@ -8,30 +11,26 @@ export interface PublishedText {
   readonly failedCount: number
 }
 
-interface Found {
-  readonly id: string
-  readonly text: string
-  readonly published: number
-  readonly failed: number
-}
+const newestPublished = query({ posts, postTargets }, (db, $: { workspaceId: string; limit: number }) =>
+  db
+    .selectFrom('posts as p')
+    .innerJoin('postTargets as t', 't.postId', 'p.id')
+    .select((e) => [
+      'p.id as postId',
+      raw<string>`p.body->>'content'`.as('text'),
+      e.fn.countAll<number>().filterWhere('t.status', 'in', ['published', 'partial']).as('publishedCount'),
+      e.fn.countAll<number>().filterWhere('t.status', '=', 'failed').as('failedCount'),
+    ])
+    .where('p.workspaceId', '=', $.workspaceId)
+    .where('p.deletedAt', 'is', null)
+    .where(raw<boolean>`btrim(p.body->>'content') <> ''`)
+    .groupBy('p.id')
+    .having((e) => e(e.fn.countAll<number>().filterWhere('t.status', 'in', ['published', 'partial']), '>', 0))
+    .orderBy('p.id', 'desc')
+    .limit($.limit),
+)
 
 /** The newest posts of a workspace that at least one account has published, if they have a text. */
-export async function publishedTexts(sql: Sql, workspaceId: string, limit: number): Promise<PublishedText[]> {
-  const found = await sql.rows<Found>(PUBLISHED, [workspaceId, limit])
-  return found.map(({ failed, id, published, text }) => ({
-    postId: id,
-    text,
-    publishedCount: published,
-    failedCount: failed,
-  }))
+export function publishedTexts(sql: Sql, workspaceId: string, limit: number): Promise<PublishedText[]> {
+  return newestPublished.rows(sql, { workspaceId, limit })
 }
-
-const PUBLISHED = `
-  select p.id, p.body->>'content' as text,
-    count(*) filter (where t.status in ('published', 'partial'))::integer as published,
-    count(*) filter (where t.status = 'failed')::integer as failed
-  from posts p join post_targets t on t.post_id = p.id
-  where p.workspace_id = $1 and p.deleted_at is null and btrim(p.body->>'content') <> ''
-  group by p.id
-  having count(*) filter (where t.status in ('published', 'partial')) > 0
-  order by p.id desc limit $2`

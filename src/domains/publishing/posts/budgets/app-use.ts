@@ -1,6 +1,10 @@
+import { sql as raw } from 'kysely'
 import { DAY, MINUTE } from '../../../../core/clock.ts'
+import { query } from '../../../../db/query.ts'
 import type { PlanningScope } from '../planning-scope.ts'
 import { RESERVING, reservationsOf } from '../reservations/turn-reservations.ts'
+import type { TargetStatus } from '../state.ts'
+import { posts, postTargets } from '../tables.ts'
 import type { Counted } from './windows.ts'
 
 /** A reservation of any workspace, as the budget of an app counts it. */
@@ -46,6 +50,7 @@ export async function appUses(
   const all = [...(known === undefined ? await read(false) : await known.uses), ...own]
   const isNear = sum(all) + MOST_AT_ONCE > allowed
   if (!isNear || days.get(key)?.isLocked === true) return all
+  // Written by hand: Kysely has no advisory locks.
   await scope.sql.rows('select pg_advisory_xact_lock($1)', [LOCK])
   return [...(await read(true)), ...own]
 }
@@ -58,24 +63,42 @@ function ownUses(scope: PlanningScope, platform: string): AppUse[] {
 }
 
 async function readUses(scope: PlanningScope, platform: string, day: number): Promise<readonly AppUse[]> {
-  const rows = await scope.sql.rows<{ minute: number; posts: number; weight: number }>(READ, [
+  const rows = await usesByMinute.rows(scope.sql, {
     platform,
-    new Date((day - 1) * DAY).toISOString(),
-    new Date((day + 2) * DAY).toISOString(),
-    RESERVING,
-    [...reservationsOf(scope).changed().keys()],
-  ])
-  return rows.map(({ minute, posts, weight }) => ({ at: minute * MINUTE, posts, weight }))
+    from: new Date((day - 1) * DAY).toISOString(),
+    to: new Date((day + 2) * DAY).toISOString(),
+    statuses: RESERVING,
+    changed: [...reservationsOf(scope).changed().keys()],
+  })
+  return rows.map(({ count, minute, weight }) => ({ at: minute * MINUTE, posts: count, weight }))
 }
 
-// Targets of this turn are left out, because the turn may have written them already.
-const READ = `
-  select floor(extract(epoch from t.scheduled_at) / 60)::integer as minute,
-    count(*)::integer as posts, sum(1 + t.replies)::integer as weight
-  from post_targets t join posts p on p.id = t.post_id
-  where t.platform = $1 and t.scheduled_at >= $2 and t.scheduled_at < $3 and t.status = any($4::text[])
-    and p.deleted_at is null and t.id <> all($5::uuid[])
-  group by 1`
+interface Wanted {
+  readonly platform: string
+  readonly from: string
+  readonly to: string
+  readonly statuses: readonly TargetStatus[]
+  /** Targets of this turn are left out, because the turn may have written them already. */
+  readonly changed: readonly string[]
+}
+
+const usesByMinute = query({ posts, postTargets }, (db, $: Wanted) =>
+  db
+    .selectFrom('postTargets as t')
+    .innerJoin('posts as p', 'p.id', 't.postId')
+    .select((e) => [
+      raw<number>`floor(extract(epoch from t.scheduled_at) / 60)::integer`.as('minute'),
+      e.fn.countAll<number>().as('count'),
+      raw<number>`sum(1 + t.replies)::integer`.as('weight'),
+    ])
+    .where('t.platform', '=', $.platform)
+    .where('t.scheduledAt', '>=', $.from)
+    .where('t.scheduledAt', '<', $.to)
+    .where('t.status', '=', raw<TargetStatus>`any(${$.statuses}::text[])`)
+    .where('p.deletedAt', 'is', null)
+    .where('t.id', '<>', raw<string>`all(${$.changed}::uuid[])`)
+    .groupBy('minute'),
+)
 
 function sum(uses: readonly AppUse[]): number {
   return uses.reduce((total, { weight }) => total + weight, 0)

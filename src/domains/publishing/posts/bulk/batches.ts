@@ -1,3 +1,4 @@
+import { sql as raw } from 'kysely'
 import type { Clock } from '../../../../core/clock.ts'
 import { Conflict, NotFound } from '../../../../core/errors.ts'
 import { pageOf, type PageRequest } from '../../../../core/page.ts'
@@ -5,7 +6,8 @@ import type { PageResult } from '../../../../core/reply.ts'
 import type { Static } from '../../../../core/schema.ts'
 import type { Sql } from '../../../../core/sql.ts'
 import type { Turn } from '../../../../core/turn.ts'
-import { anyOf, lessThan } from '../../../../db/condition.ts'
+import { anyOf } from '../../../../db/condition.ts'
+import { query } from '../../../../db/query.ts'
 import { postDeleted } from '../events.ts'
 import { canAct } from '../planning.ts'
 import { reservationsOf } from '../reservations/turn-reservations.ts'
@@ -16,6 +18,16 @@ import { postBatches, type BatchRow } from './tables.ts'
 
 /** Targets in these states keep their post when its batch is deleted. */
 const KEPT: readonly TargetStatus[] = ['publishing', 'published', 'partial', 'unconfirmed']
+
+const countsOf = query({ posts }, (db, $: { batchIds: readonly string[] }) =>
+  db
+    .selectFrom('posts')
+    .select((e) => ['batchId', 'status', e.fn.countAll<number>().as('count')])
+    .where('batchId', '=', raw<string>`any(${$.batchIds}::uuid[])`)
+    .where('deletedAt', 'is', null)
+    .groupBy(['batchId', 'status'])
+    .orderBy('status'),
+)
 
 /** The batches of bulk requests. */
 export class PostBatches {
@@ -28,20 +40,12 @@ export class PostBatches {
   }
 
   /** A page of batches, newest first. */
-  async list(workspaceId: string, { after, limit }: PageRequest): Promise<PageResult<BatchData>> {
-    const rows = await postBatches.find(
-      this.#sql,
-      { workspaceId, ...(after !== undefined && { id: lessThan(after.id) }) },
-      { orderBy: ['id desc'], limit: limit + 1 },
-    )
-    const counts = await this.#sql.rows<{ batch_id: string; status: TargetStatus; count: number }>(
-      `select batch_id, status, count(*)::integer as count from posts
-       where batch_id = any($1::uuid[]) and deleted_at is null group by batch_id, status order by status`,
-      [rows.map(({ id }) => id)],
-    )
+  async list(workspaceId: string, page: PageRequest): Promise<PageResult<BatchData>> {
+    const rows = await postBatches.page(this.#sql, { workspaceId }, page)
+    const counts = await countsOf.rows(this.#sql, { batchIds: rows.map(({ id }) => id) })
     const key = ({ createdAt, id }: BatchRow) => ({ createdAt, id })
-    return pageOf(rows, limit, key, (row) => {
-      const own = counts.filter(({ batch_id: batchId }) => batchId === row.id)
+    return pageOf(rows, page.limit, key, (row) => {
+      const own = counts.filter(({ batchId }) => batchId === row.id)
       return { ...viewOf(row), postCounts: own.map(({ count, status }) => ({ status, count })) }
     })
   }

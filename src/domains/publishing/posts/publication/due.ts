@@ -1,4 +1,7 @@
-import type { Sql, SqlValue } from '../../../../core/sql.ts'
+import { sql as raw } from 'kysely'
+import type { Sql } from '../../../../core/sql.ts'
+import { query } from '../../../../db/query.ts'
+import { posts, postTargets } from '../tables.ts'
 import { LEAD_MS } from './lease.ts'
 
 export interface DueTarget {
@@ -16,25 +19,59 @@ interface Wanted {
   readonly targetId?: string | undefined
 }
 
-// Written by hand: Kysely does not see that the partial index on the status applies.
-const DUE = `
-  select t.id, t.post_id as "postId" from post_targets t
-  where t.workspace_id = $1 and t.status in ('scheduled', 'publishing', 'unconfirmed')
-    and coalesce(t.next_attempt_at, t.scheduled_at) <= $3
-    -- Only the first attempt is claimed ahead of its time.
-    and (coalesce(t.next_attempt_at, t.scheduled_at) <= $2 or (t.status = 'scheduled' and t.next_attempt_at is null))
-    -- Nobody else is at it. A preparation gives way.
-    and (t.status = 'scheduled' or t.attempt_id is null or t.lease_until <= $2)
-    -- Without a next check, only a user can decide.
-    and (t.status <> 'unconfirmed' or t.next_attempt_at is not null or t.attempt_id is not null)
-    and ($4::uuid is null or t.id = $4)
-    and exists (select 1 from posts p where p.id = t.post_id and p.deleted_at is null)
-  order by coalesce(t.next_attempt_at, t.scheduled_at), t.id limit $5`
-const LOCK_DUE = `${DUE} for update of t`
+interface Due {
+  readonly workspaceId: string
+  readonly now: string
+  readonly ahead: string
+  readonly most: number
+  readonly targetId?: string | undefined
+}
+
+function dueQuery(isLocked: boolean) {
+  return query({ posts, postTargets }, (db, $: Due) => {
+    const found = db
+      .selectFrom('postTargets as t')
+      .select(['t.id', 't.postId'])
+      .where('t.workspaceId', '=', $.workspaceId)
+      // The states are literals, because PostgreSQL does not use the partial index with parameters.
+      .where(raw<boolean>`t.status in ('scheduled', 'publishing', 'unconfirmed')`)
+      .where((e) => {
+        const at = e.fn.coalesce('t.nextAttemptAt', 't.scheduledAt')
+        return e.and([
+          e(at, '<=', $.ahead),
+          // Only the first attempt is claimed ahead of its time.
+          e.or([e(at, '<=', $.now), e.and([e('t.status', '=', 'scheduled'), e('t.nextAttemptAt', 'is', null)])]),
+          // Nobody else is at it. A preparation gives way.
+          e.or([e('t.status', '=', 'scheduled'), e('t.attemptId', 'is', null), e('t.leaseUntil', '<=', $.now)]),
+          // Without a next check, only a user can decide.
+          e.or([
+            e('t.status', '<>', 'unconfirmed'),
+            e('t.nextAttemptAt', 'is not', null),
+            e('t.attemptId', 'is not', null),
+          ]),
+          e.exists(
+            e
+              .selectFrom('posts as p')
+              .select('p.id')
+              .whereRef('p.id', '=', 't.postId')
+              .where('p.deletedAt', 'is', null),
+          ),
+        ])
+      })
+      .orderBy((e) => e.fn.coalesce('t.nextAttemptAt', 't.scheduledAt'))
+      .orderBy('t.id')
+      .limit($.most)
+    const wanted = $.targetId === undefined ? found : found.where('t.id', '=', $.targetId)
+    return isLocked ? wanted.forUpdate('t') : wanted
+  })
+}
+
+const due = dueQuery(false)
+const lockedDue = dueQuery(true)
 
 /** The targets of a workspace that can be claimed now, in the order of their times. */
 export function findDue(sql: Sql, wanted: Wanted): Promise<readonly DueTarget[]> {
-  return sql.rows<DueTarget>(DUE, valuesOf(wanted))
+  return due.rows(sql, dueOf(wanted))
 }
 
 /**
@@ -42,9 +79,9 @@ export function findDue(sql: Sql, wanted: Wanted): Promise<readonly DueTarget[]>
  * ends just now either has extended it already, or is fenced.
  */
 export function lockDue(sql: Sql, wanted: Wanted): Promise<readonly DueTarget[]> {
-  return sql.rows<DueTarget>(LOCK_DUE, valuesOf(wanted))
+  return lockedDue.rows(sql, dueOf(wanted))
 }
 
-function valuesOf({ most, now, targetId, workspaceId }: Wanted): SqlValue[] {
-  return [workspaceId, new Date(now).toISOString(), new Date(now + LEAD_MS).toISOString(), targetId ?? null, most]
+function dueOf({ now, ...wanted }: Wanted): Due {
+  return { ...wanted, now: new Date(now).toISOString(), ahead: new Date(now + LEAD_MS).toISOString() }
 }

@@ -31,7 +31,8 @@ interface Entry {
 /** The maximum number of writes in a statement. */
 const AT_ONCE = 500
 
-// The check of the lease and the write must be one step, so they are one statement.
+// Written by hand: the check of the lease and the write must be one step, so they are one statement, which changes columns
+// that JSON names (`npm run bench:publishing`).
 const statement = (lock: 'for update of t' | 'for update of t skip locked') => `
   with w as materialized (
     select * from jsonb_to_recordset($1::jsonb)

@@ -4,7 +4,7 @@ import type { Turn } from '../../../../core/turn.ts'
 import { act, notPossible } from '../planning.ts'
 import type { PostData } from '../schemas.ts'
 import { loadPost, savePost } from '../store.ts'
-import { postSegments, type SegmentRow, type TargetRow } from '../tables.ts'
+import { postSegments, postTargets, type SegmentRow, type TargetRow } from '../tables.ts'
 import { PROBLEMS } from './problems.ts'
 import type { SettlementInput } from './schemas.ts'
 
@@ -27,7 +27,7 @@ export class Settlement {
     { outcome, url }: SettlementInput,
   ): Promise<PostData> {
     // A worker that stores that it makes a call has done so before this, or is fenced.
-    await turn.sql.rows('select 1 from post_targets where id = $1 for update', [targetId])
+    await postTargets.find(turn.sql, { id: targetId }, { columns: ['id'], lock: 'for update' })
     const before = await loadPost(turn.sql, id)
     const target = before.targets.find((one) => one.id === targetId)
     if (target === undefined) throw NotFound()

@@ -1,7 +1,10 @@
+import { sql as raw } from 'kysely'
 import { SECOND, type Clock } from '../../../../core/clock.ts'
 import type { Jobs } from '../../../../core/job.ts'
 import type { Logger } from '../../../../core/log.ts'
 import type { Sql } from '../../../../core/sql.ts'
+import { query } from '../../../../db/query.ts'
+import { posts, postTargets } from '../tables.ts'
 import type { SchedulerHeartbeat } from './heartbeat.ts'
 import { publishDue } from './jobs.ts'
 
@@ -17,6 +20,33 @@ interface WatchdogNeeds {
   readonly heartbeat: SchedulerHeartbeat
 }
 
+const stuckTargets = query({ posts, postTargets }, (db, $: { now: string }) =>
+  db
+    .selectFrom('postTargets as t')
+    .select((e) => ['t.workspaceId', e.fn.countAll<number>().as('count')])
+    // Literals, because PostgreSQL does not use the partial index with parameters.
+    .where(raw<boolean>`t.status in ('scheduled', 'publishing', 'unconfirmed')`)
+    .where((e) => {
+      const at = e.fn.coalesce('t.nextAttemptAt', 't.scheduledAt')
+      // Before its time, only a preparation has a lease.
+      const lease = e.case().when('t.status', '<>', 'scheduled').then(e.ref('t.leaseUntil')).end()
+      return e.and([
+        e(e.fn.coalesce(lease, raw<string>`${at} + ${OVERDUE_MS} * interval '1 millisecond'`), '<', $.now),
+        e.or([
+          e('t.status', '<>', 'unconfirmed'),
+          e('t.nextAttemptAt', 'is not', null),
+          e('t.attemptId', 'is not', null),
+        ]),
+        e.exists(
+          e.selectFrom('posts as p').select('p.id').whereRef('p.id', '=', 't.postId').where('p.deletedAt', 'is', null),
+        ),
+      ])
+    })
+    .groupBy('t.workspaceId')
+    .orderBy((e) => e.fn.min(e.fn.coalesce('t.nextAttemptAt', 't.scheduledAt')))
+    .limit(MOST),
+)
+
 /** Finds targets that are due and make no progress: their job was lost, or the node of their publisher. */
 export class TargetWatchdog {
   readonly #needs: WatchdogNeeds
@@ -28,17 +58,7 @@ export class TargetWatchdog {
   /** Adds a job for each workspace that has such targets. */
   async run(log: Logger): Promise<void> {
     const { clock, heartbeat, jobs, sql } = this.#needs
-    const stuck = await sql.rows<{ workspaceId: string; count: number }>(
-      // Kysely has no way to compare with the first of several columns that is set.
-      `select workspace_id as "workspaceId", count(*) from post_targets
-       where status in ('scheduled', 'publishing', 'unconfirmed')
-         -- Before its time, only a preparation has a lease.
-         and coalesce(case when status <> 'scheduled' then lease_until end, coalesce(next_attempt_at, scheduled_at) + $3 * interval '1 millisecond') < $1
-         and (status <> 'unconfirmed' or next_attempt_at is not null or attempt_id is not null)
-         and exists (select 1 from posts p where p.id = post_targets.post_id and p.deleted_at is null)
-       group by workspace_id order by min(coalesce(next_attempt_at, scheduled_at)) limit $2`,
-      [new Date(clock.now()).toISOString(), MOST, OVERDUE_MS],
-    )
+    const stuck = await stuckTargets.rows(sql, { now: new Date(clock.now()).toISOString() })
     for (const { workspaceId } of stuck) await jobs.add(sql, publishDue, {}, { workspaceId, key: workspaceId })
     const count = stuck.reduce((sum, one) => sum + one.count, 0)
     if (count > 0) log.warn({ count }, 'posts were due and made no progress')

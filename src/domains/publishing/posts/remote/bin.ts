@@ -1,9 +1,19 @@
 import { DAY, type Clock } from '../../../../core/clock.ts'
 import type { Sql } from '../../../../core/sql.ts'
+import { query } from '../../../../db/query.ts'
+import { posts } from '../tables.ts'
 
 /** How long a deleted post is kept. */
 const KEPT_MS = 30 * DAY
 const BATCH = 500
+
+const purge = query({ posts }, (db, $: { before: string }) =>
+  db
+    .deleteFrom('posts')
+    .where('id', 'in', (e) =>
+      e.selectFrom('posts').select('id').where('deletedAt', '<', $.before).orderBy('deletedAt').limit(BATCH),
+    ),
+)
 
 /** The posts that were deleted. */
 export class PostBin {
@@ -21,10 +31,7 @@ export class PostBin {
     let purged = 0
     for (;;) {
       // In small statements, because each post takes its targets, versions, attempts and comments with it.
-      const deleted = await this.#sql.run(
-        `delete from posts where id in (select id from posts where deleted_at < $1 order by deleted_at limit $2)`,
-        [before, BATCH],
-      )
+      const deleted = await purge.run(this.#sql, { before })
       purged += deleted
       if (deleted < BATCH || signal.aborted) return purged
     }

@@ -1,8 +1,10 @@
+import { sql as raw } from 'kysely'
 import type { Sql } from '../../../../core/sql.ts'
+import { query } from '../../../../db/query.ts'
 import type { TakenTimes } from '../calendar/taken-times.ts'
 import type { PlanningScope } from '../planning-scope.ts'
 import type { TargetStatus } from '../state.ts'
-import type { TargetRow } from '../tables.ts'
+import { posts, postTargets, type TargetRow } from '../tables.ts'
 import { RESERVATIONS, windowKey, windowOf, windowStart, type Reservation, type ReservationBook } from './book.ts'
 import { markOf, Window, type BookedTime } from './window.ts'
 
@@ -169,37 +171,43 @@ export class TurnReservations implements TakenTimes {
 
   /** @param missing the accounts by the keys of the windows that are read */
   async #read(missing: ReadonlyMap<string, string>, from: number, to: number): Promise<void> {
-    const rows = await this.#sql.rows<Row>(READ, [
-      [...new Set(missing.values())],
-      new Date(from).toISOString(),
-      new Date(to).toISOString(),
-      RESERVING,
-      this.#workspaceId,
-    ])
+    const rows = await reserved.rows(this.#sql, {
+      workspaceId: this.#workspaceId,
+      accountIds: [...new Set(missing.values())],
+      from: new Date(from).toISOString(),
+      to: new Date(to).toISOString(),
+      statuses: RESERVING,
+    })
     const found = new Map([...missing.keys()].map((key) => [key, new Window()]))
-    for (const { account_id: accountId, at, cost, id: targetId, replies } of rows) {
-      const instant = Number(at)
-      found.get(windowKey(accountId, windowOf(instant)))?.add({ targetId, at: instant, replies, cost })
+    for (const { accountId, at, cost, replies, targetId } of rows) {
+      found.get(windowKey(accountId, windowOf(at)))?.add({ targetId, at, replies, cost })
     }
     for (const [key, window] of found) this.#loaded.set(key, window)
   }
 }
 
-interface Row {
-  readonly id: string
-  readonly account_id: string
-  readonly at: string | number
-  readonly replies: number
-  readonly cost: number
+interface Wanted {
+  readonly workspaceId: string
+  readonly accountIds: readonly string[]
+  readonly from: string
+  readonly to: string
+  readonly statuses: readonly TargetStatus[]
 }
 
-const READ = `
-  select t.id, t.account_id, (extract(epoch from t.scheduled_at) * 1000)::float8 as at, t.replies, t.cost_micros as cost
-  from post_targets t
-  where t.account_id = any($1::uuid[]) and t.scheduled_at >= $2 and t.scheduled_at < $3
-    and t.status = any($4::text[])
-    and t.post_id not in (select id from posts where workspace_id = $5 and deleted_at is not null)
-  order by t.scheduled_at`
+const reserved = query({ posts, postTargets }, (db, $: Wanted) =>
+  db
+    .selectFrom('postTargets as t')
+    .select(['t.id as targetId', 't.accountId', 't.replies', 't.costMicros as cost'])
+    .select(raw<number>`(extract(epoch from t.scheduled_at) * 1000)::float8`.as('at'))
+    .where('t.accountId', '=', raw<string>`any(${$.accountIds}::uuid[])`)
+    .where('t.scheduledAt', '>=', $.from)
+    .where('t.scheduledAt', '<', $.to)
+    .where('t.status', '=', raw<TargetStatus>`any(${$.statuses}::text[])`)
+    .where('t.postId', 'not in', (e) =>
+      e.selectFrom('posts').select('id').where('workspaceId', '=', $.workspaceId).where('deletedAt', 'is not', null),
+    )
+    .orderBy('t.scheduledAt'),
+)
 
 function reservationOf(target: Reserving): Reservation | undefined {
   const { accountId, costMicros: cost, id: targetId, platform, replies, scheduledAt, status } = target

@@ -1,9 +1,12 @@
+import { jsonArrayFrom } from 'kysely/helpers/postgres'
 import { DAY, type Clock } from '../../../../core/clock.ts'
 import type { Logger } from '../../../../core/log.ts'
 import type { Sql } from '../../../../core/sql.ts'
 import type { TurnRunner } from '../../../../core/system-turn.ts'
+import { query } from '../../../../db/query.ts'
 import { rederive } from '../calendar/wall-clock.ts'
 import type { ZoneRules } from '../calendar/zones.ts'
+import { posts, postTargets } from '../tables.ts'
 import type { PlannedTime } from '../time.ts'
 import { zoneChecks } from './tables.ts'
 import { moveTimes } from './turns.ts'
@@ -73,8 +76,9 @@ export class ZoneWatch {
   async *#moved(now: number): AsyncGenerator<{ postId: string; workspaceId: string; moved: MovedTime[] }> {
     let last = FIRST_ID
     for (;;) {
-      const rows = await this.#needs.sql.rows<Row>(FIND, [new Date(now).toISOString(), last, PAGE])
-      for (const { id: postId, times, workspace_id: workspaceId } of rows) {
+      const rows = await upcomingTimes.rows(this.#needs.sql, { now: new Date(now).toISOString(), last })
+      for (const { at, id: postId, local, targets, workspaceId, zone } of rows) {
+        const times: Time[] = [{ target: null, local, zone, at }, ...targets]
         const moved = times.flatMap((time) => this.#movedTime(time, now))
         if (moved.length > 0) yield { postId, workspaceId, moved }
       }
@@ -84,7 +88,8 @@ export class ZoneWatch {
     }
   }
 
-  #movedTime({ at, local, target, zone }: Row['times'][number], now: number): MovedTime[] {
+  #movedTime({ at, local, target, zone }: Time, now: number): MovedTime[] {
+    if (at === null || local === null || zone === null) return []
     const instant = new Date(at)
     if (instant.getTime() <= now) return []
     const derived = rederive({ wallClock: local, timezone: zone, instant }, this.#needs.rules)
@@ -97,24 +102,46 @@ export class ZoneWatch {
 
 const FIRST_ID = '00000000-0000-0000-0000-000000000000'
 
-interface Row {
-  readonly id: string
-  readonly workspace_id: string
-  readonly times: readonly { target: string | null; local: string; zone: string; at: string }[]
+interface Time {
+  readonly target: string | null
+  readonly local: string | null
+  readonly zone: string | null
+  readonly at: string | null
 }
 
-// Kysely cannot collect rows of two tables into JSON.
-const FIND = `
-  select p.id, p.workspace_id, (
-    select json_agg(one) from (
-      select null as target, p.local_time as local, p.time_zone as zone, p.scheduled_at as at where p.scheduled_at > $1
-      union all
-      select t.id::text, t.local_time, t.time_zone, t.scheduled_at
-      from post_targets t where t.post_id = p.id and t.scheduled_at > $1
-    ) one
-  ) as times
-  from posts p
-  where p.id > $2 and p.deleted_at is null and (
-    p.scheduled_at > $1 or exists (select from post_targets t where t.post_id = p.id and t.scheduled_at > $1)
-  )
-  order by p.id limit $3`
+/** A page of posts that have a time after `now`, or a target with one. */
+const upcomingTimes = query({ posts, postTargets }, (db, $: { now: string; last: string }) =>
+  db
+    .selectFrom('posts as p')
+    .select((e) => {
+      const targets = e
+        .selectFrom('postTargets as t')
+        .select(['t.id as target', 't.localTime as local', 't.timeZone as zone', 't.scheduledAt as at'])
+        .whereRef('t.postId', '=', 'p.id')
+        .where('t.scheduledAt', '>', $.now)
+      return [
+        'p.id',
+        'p.workspaceId',
+        'p.localTime as local',
+        'p.timeZone as zone',
+        'p.scheduledAt as at',
+        jsonArrayFrom(targets).as('targets'),
+      ]
+    })
+    .where('p.id', '>', $.last)
+    .where('p.deletedAt', 'is', null)
+    .where((e) =>
+      e.or([
+        e('p.scheduledAt', '>', $.now),
+        e.exists(
+          e
+            .selectFrom('postTargets as t')
+            .select('t.id')
+            .whereRef('t.postId', '=', 'p.id')
+            .where('t.scheduledAt', '>', $.now),
+        ),
+      ]),
+    )
+    .orderBy('p.id')
+    .limit(PAGE),
+)

@@ -68,7 +68,7 @@ export class PreparationDesk {
   async claim(turn: Turn, { attemptId, targetId }: PreparationClaimInput): Promise<PreparationClaim> {
     const { approvals, clock, switches, times } = this.#needs
     const now = clock.now()
-    await turn.sql.rows('select 1 from post_targets where id = $1 for update', [targetId])
+    await postTargets.find(turn.sql, { id: targetId }, { columns: ['id'], lock: 'for update' })
     const found = await loadTarget(turn.sql, targetId)
     if (found === undefined || found.post.deletedAt !== null || found.target.status !== 'scheduled') return null
     const { target } = found

@@ -1,7 +1,10 @@
+import { sql as raw } from 'kysely'
 import { SECOND, type Clock } from '../../../../../core/clock.ts'
 import type { Jobs } from '../../../../../core/job.ts'
 import type { Sql } from '../../../../../core/sql.ts'
+import { query } from '../../../../../db/query.ts'
 import { PLATFORMS } from '../../../../../platforms/registry.ts'
+import { posts, postSegments, postTargets } from '../../tables.ts'
 import { LEAD_MS, STOP_MS } from './desk.ts'
 import { prepareTarget } from './jobs.ts'
 
@@ -13,6 +16,48 @@ const MOST = 1_000
 const preparing = PLATFORMS.filter(({ publishing }) => publishing?.preparation !== undefined)
 const ALL = preparing.map(({ key }) => key)
 const OF_TEXTS = preparing.filter(({ publishing }) => publishing?.preparation?.texts === true).map(({ key }) => key)
+
+interface Wanted {
+  readonly now: string
+  readonly after: string
+  readonly until: string
+  /** Platforms that can prepare any post, and those that can prepare posts with assets. */
+  readonly ofTexts: readonly string[]
+  readonly all: readonly string[]
+}
+
+const soonDue = query({ posts, postSegments, postTargets }, (db, $: Wanted) =>
+  db
+    .selectFrom('postTargets as t')
+    .innerJoin('posts as p', 'p.id', 't.postId')
+    .select(['t.id', 't.workspaceId'])
+    // Literals, because PostgreSQL does not use the partial index with parameters.
+    .where(raw<boolean>`t.status in ('scheduled', 'publishing', 'unconfirmed')`)
+    .where('t.status', '=', 'scheduled')
+    .where('t.scheduledAt', '>', $.after)
+    .where('t.scheduledAt', '<=', $.until)
+    .where('p.deletedAt', 'is', null)
+    .where((e) =>
+      e.and([
+        e.or([e('t.attemptId', 'is', null), e('t.leaseUntil', '<', $.now)]),
+        e.or([
+          e('t.platform', '=', raw<string>`any(${$.ofTexts})`),
+          e.and([e('t.platform', '=', raw<string>`any(${$.all})`), raw<boolean>`p.asset_ids <> '{}'`]),
+        ]),
+        e.not(
+          e.exists(
+            e
+              .selectFrom('postSegments as s')
+              .select('s.id')
+              .whereRef('s.targetId', '=', 't.id')
+              .whereRef('s.preparedFor', '=', 't.scheduledAt'),
+          ),
+        ),
+      ]),
+    )
+    .orderBy('t.scheduledAt')
+    .limit(MOST),
+)
 
 /** Finds targets that are due soon and can be prepared. */
 export class Preparations {
@@ -30,18 +75,14 @@ export class Preparations {
   async add(): Promise<void> {
     const now = this.#clock.now()
     const at = (ms: number) => new Date(now + ms).toISOString()
-    const rows = await this.#sql.rows<{ id: string; workspace_id: string }>(
-      // Written by hand: Kysely does not see that the partial index on the status applies.
-      `select t.id, t.workspace_id from post_targets t join posts p on p.id = t.post_id
-       where t.status in ('scheduled', 'publishing', 'unconfirmed') and t.status = 'scheduled'
-         and t.scheduled_at > $1 and t.scheduled_at <= $2 and (t.attempt_id is null or t.lease_until < $3)
-         and (t.platform = any($4) or (t.platform = any($5) and p.asset_ids <> '{}')) and p.deleted_at is null
-         and not exists (
-           select 1 from post_segments s where s.target_id = t.id and s.prepared_for = t.scheduled_at)
-       order by t.scheduled_at limit $6`,
-      [at(LEAST_MS), at(LEAD_MS), at(0), OF_TEXTS, ALL, MOST],
-    )
-    for (const { id: targetId, workspace_id: workspaceId } of rows) {
+    const rows = await soonDue.rows(this.#sql, {
+      now: at(0),
+      after: at(LEAST_MS),
+      until: at(LEAD_MS),
+      ofTexts: OF_TEXTS,
+      all: ALL,
+    })
+    for (const { id: targetId, workspaceId } of rows) {
       await this.#jobs.add(this.#sql, prepareTarget, { targetId }, { workspaceId, key: targetId })
     }
   }
