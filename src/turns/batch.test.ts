@@ -1,6 +1,8 @@
 import { expect, test } from 'vitest'
 import type { Sql } from '../core/sql.ts'
-import { PendingRows, toInsert } from './batch.ts'
+import type { PoolClient } from 'pg'
+import type { Database } from '../db/database.ts'
+import { Batch, PendingRows, toInsert } from './batch.ts'
 
 test('rows wait in one list per statement, in order, until they are taken', async () => {
   const [rows, others] = [new PendingRows(), new PendingRows()]
@@ -18,6 +20,30 @@ test('rows wait in one list per statement, in order, until they are taken', asyn
   const ran: string[] = []
   await others.flush({ run: async (text: string) => ran.push(text) } as Partial<Sql> as Sql)
   expect([ran.length, others.isEmpty]).toEqual([2, true])
+})
+
+test('a batch sends its rows while later turns run, in ever larger pieces', async () => {
+  const sent: number[] = []
+  const sql = {
+    run: async (_text: string, [rows]: [string]) => sent.push((JSON.parse(rows) as unknown[]).length),
+  } as never as Sql
+  const database = { inOnePiece: (_client: PoolClient, send: () => unknown) => send() } as never as Database
+  const batch = new Batch(database, {} as PoolClient, sql)
+  for (let n = 0; n < 100; n += 1) {
+    batch.pending.add(toInsert('notes', { n }))
+    batch.sendAhead()
+  }
+  await batch.settled()
+  expect([sent, batch.pending.size]).toEqual([[12, 24, 48], 16])
+})
+
+test('a batch reports rows that were sent and not inserted', async () => {
+  const sql = { run: () => Promise.reject(new Error('no such table')) } as never as Sql
+  const database = { inOnePiece: (_client: PoolClient, send: () => unknown) => send() } as never as Database
+  const batch = new Batch(database, {} as PoolClient, sql)
+  for (let n = 0; n < 12; n += 1) batch.pending.add(toInsert('notes', { n }))
+  batch.sendAhead()
+  await expect(batch.settled()).rejects.toThrow('no such table')
 })
 
 test('names of tables and columns are never taken for SQL', () => {

@@ -12,14 +12,22 @@ type Row = RowToInsert['row']
 /** Rows to insert at the end of a batch: one list per statement, in insertion order. */
 export class PendingRows {
   readonly #lists = new Map<string, Row[]>()
+  #size = 0
+
+  /** The number of rows. */
+  get size(): number {
+    return this.#size
+  }
 
   add({ statement, row }: RowToInsert): void {
+    this.#size += 1
     const rows = this.#lists.get(statement)
     if (rows) rows.push(row)
     else this.#lists.set(statement, [row])
   }
 
   addAll(other: PendingRows): void {
+    this.#size += other.#size
     for (const [statement, rows] of other.#lists) {
       const known = this.#lists.get(statement)
       if (known) known.push(...rows)
@@ -35,6 +43,7 @@ export class PendingRows {
   take(): Statement[] {
     const lists = [...this.#lists]
     this.#lists.clear()
+    this.#size = 0
     return lists.map(([text, rows]) => ({ text, values: [JSON.stringify(rows)] }))
   }
 
@@ -62,6 +71,12 @@ function checkedName(name: string): string {
   return name
 }
 
+/**
+ * When so many rows wait, they are sent while the next turns of the batch run, so that PostgreSQL works meanwhile. The
+ * number doubles with each time: PostgreSQL starts early, and a large batch still takes few statements.
+ */
+const ROWS_AHEAD = 12
+
 /** What the turns of one batch share: the connection, the rows to insert, and the events so far. */
 export class Batch {
   readonly #database: Database
@@ -72,6 +87,8 @@ export class Batch {
   /** How many of the events are stored. Each takes one number of the workspace. */
   numbered = 0
   readonly afterCommit: (() => void | Promise<void>)[] = []
+  readonly #ahead: Promise<unknown>[] = []
+  #rowsAhead = ROWS_AHEAD
 
   constructor(database: Database, client: PoolClient, sql: Sql) {
     this.#database = database
@@ -81,6 +98,21 @@ export class Batch {
 
   entityManager(): EntityManager {
     return this.#database.entityManagerOn(this.#client)
+  }
+
+  /** Sends the rows to insert without waiting for the reply, if there are many. Call between turns. */
+  sendAhead(): void {
+    if (this.pending.size < this.#rowsAhead) return
+    this.#rowsAhead *= 2
+    const sent = this.#database.inOnePiece(this.#client, () => this.pending.flush(this.sql))
+    // If it fails, so does every later statement, and the commit.
+    sent.catch(() => undefined)
+    this.#ahead.push(sent)
+  }
+
+  /** Resolves when all rows that were sent ahead are inserted. */
+  async settled(): Promise<void> {
+    await Promise.all(this.#ahead)
   }
 }
 

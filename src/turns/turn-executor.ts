@@ -187,6 +187,7 @@ export class TurnExecutor implements ActorHost {
       attempt.batch = batch
       const made: Outcome[] = []
       for (const command of fresh) {
+        batch.sendAhead()
         made.push(await this.#runOne(workspaceId, seq, batch, memory, command, fresh.length > 1))
       }
       const next = made.values()
@@ -194,7 +195,7 @@ export class TurnExecutor implements ActorHost {
       // All are built before the first one is sent, so that no error on our side can leave some of them out.
       const writes = [...batch.pending.take(), ...endOf(actor, batch, outcomes?.kept(fresh, made))]
       attempt.committing = true
-      await database.commit(client, sql, writes, fencing)
+      await database.commit(client, sql, writes, Promise.all([fencing, batch.settled()]))
       memory.seq = seq + batch.numbered
     } catch (error) {
       // Wait for both. If the fence has failed, it is the cause of any later failure.

@@ -369,6 +369,31 @@ describe('a batch', () => {
     expect((await events()).map((row) => row.text)).toEqual(['first of a', 'b', 'c'])
   })
 
+  it('inserts many rows in the order of its turns', async () => {
+    fresh()
+    const one = await runtime()
+    const inputs = Array.from({ length: 40 }, (_, index) => ({ text: `n${index}`, way: 'insert' as const }))
+    const results = await together(one, inputs)
+    expect(results.map(({ status }) => status)).toEqual(inputs.map(() => 'fulfilled'))
+    const written = ['first of n0', ...inputs.map(({ text }) => text)]
+    expect(await texts()).toEqual(written)
+    expect((await events()).map((row) => row.text)).toEqual(written)
+    expect(one.actors.stats().batches).toBe(2)
+  })
+
+  it('attributes a bad row to its own turn when it was sent before the end of the batch', async () => {
+    fresh()
+    const one = await runtime()
+    const inputs = Array.from({ length: 30 }, (_, index) => ({
+      text: `n${index}`,
+      way: index === 3 ? ('bad-row' as const) : ('insert' as const),
+    }))
+    const results = await together(one, inputs)
+    expect(results.flatMap(({ status }, index) => (status === 'rejected' ? [index] : []))).toEqual([3])
+    const written = ['first of n0', ...inputs.filter(({ way }) => way === 'insert').map(({ text }) => text)]
+    expect(await texts()).toEqual(written)
+  })
+
   it('does not report success for a turn that PostgreSQL has rolled back', async () => {
     fresh()
     const one = await runtime()

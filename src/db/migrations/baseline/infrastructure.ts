@@ -24,6 +24,8 @@ export const infrastructure = [
       user_id uuid,
       primary key (workspace_id, seq)
     )`,
+  // An event is written with each turn and rarely read, so data below 8 KB is not compressed (`npm run bench:posts`).
+  'alter table workspace_events set (toast_tuple_target = 8160)',
   `
     create table turn_outcomes (
       actor text not null,
