@@ -14,15 +14,15 @@ export class ContractError extends Error {
 /** Checks that an operation keeps to its declaration: statuses, bodies and error codes. For development and tests. */
 export class ReplyChecker {
   readonly #op: NamedOperation
-  readonly #schemas = new Map<number, ReturnType<typeof compile> | null>()
+  /** By status. Null for a reply without a body, or with a raw one. */
+  readonly #schemas = new Map<number, TSchema | null>()
   readonly #codes: ReadonlySet<string>
 
   constructor(op: NamedOperation, pipeline: readonly ErrorDefinition[]) {
     this.#op = op
     this.#codes = new Set([...pipeline, ...(op.errors ?? [])].map((error) => error.code))
     for (const [status, schema] of Object.entries(op.returns as Record<string, TSchema | null>)) {
-      if (schema === null || rawContentType(schema) !== undefined) this.#schemas.set(Number(status), null)
-      else this.#schemas.set(Number(status), compile(schema))
+      this.#schemas.set(Number(status), schema === null || rawContentType(schema) !== undefined ? null : schema)
     }
   }
 
@@ -40,8 +40,9 @@ export class ReplyChecker {
       return
     }
     const plain = JSON.parse(jsonOf(reply.body)) as unknown
-    if (schema.Check(plain)) return
-    const faults = schema.Errors(plain).map((fault) => `${fault.instancePath} ${fault.message}`)
+    const compiled = compile(schema)
+    if (compiled.Check(plain)) return
+    const faults = compiled.Errors(plain).map((fault) => `${fault.instancePath} ${fault.message}`)
     throw new ContractError(
       `${this.#op.name} replied with ${reply.status} and a body that does not match its schema: ${faults.join('; ')}`,
     )
