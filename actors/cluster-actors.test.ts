@@ -330,6 +330,21 @@ describe('a node', () => {
     expect(error).toMatchObject({ message: 'the cluster secret must have at least 32 characters' })
   })
 
+  it('closes its connection to the lease store when it cannot listen for links', async () => {
+    const process = new SimProcess('node:1', scheduler, 1, 0)
+    let closed = 0
+    const starting = ClusterActors.start({
+      host: hostOf(),
+      codec: jsonCodec,
+      store: { ...redis.storeFor(process), close: async () => void (closed += 1) },
+      transport: { ...network.transportFor(process), listen: () => Promise.reject(new Error('the port is in use')) },
+      secret: SECRET,
+      clock: process.clock,
+      random: new SeededRandom(1),
+    })
+    expect([(await outcome(starting)).error, closed]).toEqual([new Error('the port is in use'), 1])
+  })
+
   it('lists the actors of all nodes, and marks nodes that do not reply', async () => {
     const [one, two] = (await cluster(2)) as [Node, Node]
     const [mine, yours] = [actorsOf(one)[0] as string, actorsOf(two)[0] as string]

@@ -63,7 +63,13 @@ export class ClusterActors implements Actors {
       },
       onOwners: () => JSON.stringify(actors?.ownedHere() ?? []),
     })
-    const address = await server.listen()
+    let address: string
+    try {
+      address = await server.listen()
+    } catch (error) {
+      await options.store.close()
+      throw error
+    }
     actors = new ClusterActors(options, clock, random, address, server, new Links(settings))
     actors.#lease.start()
     await actors.#lease.untilLive(PATIENCE_MS)
