@@ -186,7 +186,7 @@ export interface OperationDeclaration<
   readonly unconfirmed?: true
   /** Open to API keys that are limited to scopes or workspaces, although the operation has no workspace. */
   readonly limitedKeys?: true
-  /** Leaves the turn out of the audit log. */
+  /** Leaves the turn out of the audit log, unless it names a target with `turn.audit`. */
   readonly audit?: false
   readonly example: Example
   /**

@@ -319,7 +319,7 @@ export class TurnExecutor implements ActorHost {
   #record(turn: RunningTurn, payload: OperationTurn, reply: Reply): void {
     const { at, audits, workspaceId } = turn
     const { context, idempotency } = payload
-    if (payload.audited) {
+    if (payload.audited || audits.length > 0) {
       for (const target of audits.length > 0 ? audits : [undefined]) {
         turn.insert(auditLog, {
           id: uuidv7(this.#options.clock.now()),

@@ -9,10 +9,11 @@ import { contextFactory, type RequestData } from '../core/context.ts'
 import { Conflict } from '../core/errors.ts'
 import { event, type WorkspaceEvent } from '../core/event.ts'
 import { uuidv7 } from '../core/id.ts'
+import { job } from '../core/job.ts'
 import { createLog } from '../core/log.ts'
 import { from, operation, walk } from '../core/operation.ts'
-import { created } from '../core/reply.ts'
-import { Envelope, Id, Input, Type } from '../core/schema.ts'
+import { created, done } from '../core/reply.ts'
+import { Done, Envelope, Id, Input, Type } from '../core/schema.ts'
 import { SealedBox } from '../core/sealed-box.ts'
 import type { Services } from '../core/services.ts'
 import { systemTurn } from '../core/system-turn.ts'
@@ -53,6 +54,23 @@ type Way =
   | 'read'
   | 'read-all'
   | 'go-on-after-failure'
+  | 'fail-in-read'
+  | 'settle'
+  | 'settle-then-refuse'
+  | 'add-job'
+  | 'count'
+  | 'who'
+
+const makeIndex = job({
+  name: 'notes.index',
+  summary: 'x',
+  queue: 'default',
+  data: Type.Object({ text: Type.String() }),
+  run: async () => undefined,
+})
+
+/** How many turns the actor has in memory. */
+const COUNT = { name: 'count', make: () => ({ turns: 0 }) }
 
 const gates = new Map<string, Promise<void>>()
 const runs: string[] = []
@@ -65,7 +83,16 @@ const write = systemTurn<{ text: string; way?: Way }, string>({
     turn.afterCommit(() => void runs.push(`after ${text}`))
     // Writing an event would fail after the failed statement and reveal it.
     if (way !== 'go-on-after-failure') turn.emit(noted, { text })
-    if (way === 'refuse') throw Conflict()
+    if (way === 'settle' || way === 'settle-then-refuse') turn.settled(() => void runs.push(`settled ${text}`))
+    if (way === 'refuse' || way === 'settle-then-refuse') throw Conflict()
+    if (way === 'fail-in-read') await turn.sql.row('select 1 / $1::int', [0])
+    if (way === 'who') return turn.caller?.userId ?? 'nobody'
+    if (way === 'count') {
+      const count = turn.memory(COUNT)
+      turn.settled(() => void (count.turns += 1))
+      return String(count.turns)
+    }
+    if (way === 'add-job') return turn.job(makeIndex, { text })
     if (way === 'read-then-fail') {
       await turn.sql.row('select 1 as one')
       throw Conflict()
@@ -113,17 +140,29 @@ const writeNote = operation({
   body: Input({ workspaceId: Id, text: Type.String() }),
   returns: { 201: Envelope(Type.Object({ text: Type.String() })) },
   example: { body: {} },
-  handle: async ({ turn, body }) => {
+  prelude: async (requests, { workspaceId: of }) =>
+    void runs.push(`prelude in ${of}: ${requests.map(({ body }) => body.text).join()}`),
+  handle: async ({ turn, body, member }) => {
+    runs.push(`${body.text} as ${member.role}`)
     turn.insert('notes', { workspace_id: turn.workspaceId, text: body.text })
     turn.emit(noted, { text: body.text })
-    turn.audit({ kind: 'note', id: body.text, details: { words: 1 } })
+    turn.audit({ kind: 'note', id: body.text, details: { by: turn.caller?.userId } })
     return created('Written', { text: body.text })
   },
+})
+
+const touchNotes = operation({
+  ...writeNote,
+  route: 'POST /api/notes/touch',
+  returns: { 200: Done },
+  prelude: undefined as never,
+  handle: async () => done('Touched'),
 })
 
 interface Runtime {
   readonly database: Database
   readonly actors: LocalActors
+  readonly executor: TurnExecutor
   readonly turns: Turns
   readonly published: WorkspaceEvent[]
 }
@@ -144,7 +183,7 @@ async function runtime(url = made.url): Promise<Runtime> {
     database: own,
     clock: systemClock,
     log,
-    operations: new Map(walk({ notes: { writeNote } }).map((op) => [op.name, op])),
+    operations: new Map(walk({ notes: { touchNotes, writeNote } }).map((op) => [op.name, op])),
     systemTurns: new Map([[write.name, write]]),
     publish,
     announcements: new Announcements({
@@ -155,12 +194,20 @@ async function runtime(url = made.url): Promise<Runtime> {
       publish,
       missed: () => undefined,
     }),
-    jobs: { make: () => ({ id: '', statement: '', row: {} }), wake: () => undefined },
+    jobs: {
+      make: (_job, data, options) => ({
+        id: 'job-1',
+        statement: `insert into notes (workspace_id, text)
+          select * from json_to_recordset($1::json) as added (workspace_id uuid, text text)`,
+        row: { workspace_id: options.workspaceId, text: `job ${(data as { text: string }).text}` },
+      }),
+      wake: () => void runs.push('woken'),
+    },
     keepReply: (...kept) => keys.keepWithTurn(...kept),
   })
   executor.serve({} as Services, contextFactory({} as Services))
   const actors = new LocalActors({ host: executor, monotonic: () => systemClock.monotonic() })
-  const result = { database: own, actors, turns: new Turns(actors, systemClock), published }
+  const result = { database: own, actors, executor, turns: new Turns(actors, systemClock), published }
   opened.push(result)
   return result
 }
@@ -310,16 +357,117 @@ describe('one transaction', () => {
       action: 'writeNote',
       target_kind: 'note',
       target_id: 'hello',
-      details: { words: 1 },
+      details: { by: CALLER.userId },
       remote_address: '192.0.2.7',
       user_agent: 'a test',
       request_id: 'req-1',
     })
     expect(await seq()).toBe(1)
   })
+
+  it('names the API key in the audit entry, and no target if the operation names none', async () => {
+    fresh()
+    const { turns } = await runtime()
+    const key = uuidv7(Date.now())
+    const touch = { ...payload('x'), operation: 'touchNotes' }
+    const apiKey = { id: key, scopes: null, workspaceIds: null }
+    await turns.operation({
+      ...touch,
+      context: { ...touch.context, caller: { ...CALLER, via: 'api_key' as const, apiKey } },
+    })
+    const entries = await database.rows('select * from audit_log where workspace_id = $1', [workspaceId])
+    const nothing = { target_kind: null, target_id: null, details: null }
+    expect(entries).toMatchObject([{ action: 'touchNotes', actor_via: 'api_key', api_key_id: key, ...nothing }])
+  })
+
+  it('writes an entry for a turn that is not audited only if the turn names a target', async () => {
+    fresh()
+    const { turns } = await runtime()
+    await turns.operation({ ...payload('x'), operation: 'touchNotes', audited: false })
+    await turns.operation({ ...payload('moderated'), audited: false })
+    const entries = await database.rows('select target_id from audit_log where workspace_id = $1', [workspaceId])
+    expect(entries).toEqual([{ target_id: 'moderated' }])
+  })
+
+  it('adds jobs with its rows, and wakes their dispatcher once after the commit', async () => {
+    fresh()
+    const { turns } = await runtime()
+    expect(await turns.system(workspaceId, write, { text: 'a', way: 'add-job' })).toBe('job-1')
+    expect(await texts()).toEqual(['job a'])
+    expect(runs).toEqual(['a', 'after a', 'woken'])
+  })
+
+  it('shows a turn its caller, which is nobody for a system turn', async () => {
+    fresh()
+    const { turns } = await runtime()
+    expect(await turns.system(workspaceId, write, { text: 'a', way: 'who' })).toBe('nobody')
+  })
+
+  it('keeps the error of a statement that only reads', async () => {
+    fresh()
+    const { turns } = await runtime()
+    const failed = turns.system(workspaceId, write, { text: 'a', way: 'fail-in-read' })
+    await expect(failed).rejects.toThrow('division by zero')
+  })
+})
+
+describe('the memory of an actor', () => {
+  const count = async ({ turns }: Runtime) => turns.system(workspaceId, write, { text: 'one more', way: 'count' })
+
+  it('lasts until the actor or all actors are told to forget', async () => {
+    fresh()
+    const one = await runtime()
+    expect([await count(one), await count(one)]).toEqual(['0', '1'])
+    one.executor.forget(uuidv7(Date.now()))
+    expect(await count(one)).toBe('2')
+    one.executor.forget(workspaceId)
+    expect([await count(one), await count(one)]).toEqual(['0', '1'])
+    one.executor.forget(undefined)
+    expect(await count(one)).toBe('0')
+  })
+
+  it('is lost with a batch that is rolled back', async () => {
+    fresh()
+    const one = await runtime()
+    expect([await count(one), await count(one)]).toEqual(['0', '1'])
+    await one.turns.system(workspaceId, write, { text: 'bad', way: 'write-then-fail' }).catch(() => undefined)
+    expect(await count(one)).toBe('0')
+  })
 })
 
 describe('a batch', () => {
+  it('runs the preludes of its operations before the first turn, once for each operation', async () => {
+    fresh()
+    const { turns } = await runtime()
+    const open = gate('held')
+    const held = turns.system(workspaceId, write, { text: 'held' })
+    await started('held')
+    const both = [turns.operation(payload('x')), turns.operation(payload('y'))]
+    open()
+    await Promise.all([held, ...both])
+    const prelude = `prelude in ${workspaceId}: x,y`
+    expect(runs).toEqual(['held', 'after held', prelude, 'x as owner', 'y as owner'])
+  })
+
+  it('settles each turn that succeeds before the next one runs', async () => {
+    fresh()
+    const one = await runtime()
+    await together(one, [
+      { text: 'a', way: 'settle' },
+      { text: 'b', way: 'settle-then-refuse' },
+      { text: 'c', way: 'settle' },
+    ])
+    expect(runs.slice(2)).toEqual(['a', 'settled a', 'b', 'c', 'settled c', 'after a', 'after c'])
+  })
+
+  it('is repeated turn by turn when a statement of one turn fails that only reads', async () => {
+    fresh()
+    const one = await runtime()
+    const results = await together(one, [{ text: 'a' }, { text: 'b', way: 'fail-in-read' }, { text: 'c' }])
+    expect(results.map((result) => result.status)).toEqual(['fulfilled', 'rejected', 'fulfilled'])
+    expect(await texts()).toEqual(['first of a', 'a', 'c'])
+  })
+
   it('is repeated turn by turn when one turn fails after its statements, and the others commit', async () => {
     fresh()
     const one = await runtime()
@@ -513,6 +661,14 @@ describe('an unavailable database', () => {
     proxy.away(false)
     await expect(answer).resolves.toBe('kept')
     expect(runs.filter((run) => run === 'kept')).toHaveLength(1)
+  })
+
+  it('is found by a probe of the connection', async () => {
+    await behindProxy()
+    await expect(one.executor.probe()).resolves.toBeUndefined()
+    proxy.away(true)
+    await expect(one.executor.probe()).rejects.toThrow()
+    proxy.away(false)
   })
 
   it('reports that nothing was changed when the commit did not arrive', async () => {

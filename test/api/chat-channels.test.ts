@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import * as chat from '../../src/domains/talk/chat/operations.ts'
+import { uuidv7 } from '../../src/core/id.ts'
 import * as team from '../../src/domains/workspace/team/operations.ts'
 import { startApp, type App } from '../support/app.ts'
 import { TestChannel } from '../support/chat.ts'
@@ -38,14 +39,59 @@ describe('channels', () => {
     for (const [body, path] of [
       [{ kind: 'channel' }, '/body/name'],
       [{ kind: 'channel', name: 'x', memberIds: [world.id('bob')] }, '/body/memberIds'],
+      [{ kind: 'channel', name: 'x', userIds: [world.id('bob')] }, '/body/userIds'],
       [{ kind: 'channel', name: 'x', private: true, memberIds: [outsider.id] }, '/body/memberIds/0'],
       [{ kind: 'dm', userIds: [world.id('ada')] }, '/body/userIds'],
       [{ kind: 'dm', name: 'x', userIds: [world.id('bob')] }, '/body/name'],
+      [{ kind: 'dm', topic: 'x', userIds: [world.id('bob')] }, '/body/topic'],
+      [{ kind: 'dm', private: true, userIds: [world.id('bob')] }, '/body/private'],
+      [{ kind: 'dm', memberIds: [], userIds: [world.id('bob')] }, '/body/memberIds'],
       [{ kind: 'dm', userIds: [outsider.id] }, '/body/userIds/0'],
+      [{ kind: 'dm', userIds: [world.id('bob'), outsider.id] }, '/body/userIds/1'],
     ] as const) {
       const reply = await world.as('ada').call(chat.createChannel, { ...at(), body })
       expect([reply.status, reply.body.errors?.[0]?.path]).toEqual([400, path])
     }
+  })
+
+  test('have at most 500 members, and direct conversations at most 8 others', async () => {
+    const unknown = (count: number) => Array.from({ length: count }, () => uuidv7(Date.now()))
+    const make = async (body: object) => {
+      const reply = await world.as('ada').call(chat.createChannel, { ...at(), body })
+      return [reply.status, reply.body.errors?.[0]?.path]
+    }
+    const many = (count: number) => make({ kind: 'channel', name: 'x', private: true, memberIds: unknown(count) })
+    // The caller is a member, too. A list that is short enough fails only because it names nobody.
+    expect(await many(500)).toEqual([409, undefined])
+    expect(await many(499)).toEqual([400, '/body/memberIds/0'])
+    expect(await make({ kind: 'dm', userIds: unknown(9) })).toEqual([400, '/body/userIds'])
+    expect(await make({ kind: 'dm', userIds: unknown(8) })).toEqual([400, '/body/userIds/0'])
+  })
+
+  test('have a topic and a version, and are read as they were written', async () => {
+    const body = { kind: 'channel', name: 'Weather', topic: 'Rain' }
+    const made = await world.as('ada').call(chat.createChannel, { ...at(), body })
+    expect(made.body.data).toMatchObject({ name: 'Weather', topic: 'Rain', private: false, memberIds: [], version: 1 })
+    const path = { ...at().path, channelId: made.body.data._id as string }
+    const read = async () => (await world.as('bob').call(chat.getChannel, { path })).body.data
+    expect(await read()).toMatchObject({ ...made.body.data, seq: 1 })
+    const change = (changes: object) => world.as('bob').call(chat.updateChannel, { path, body: changes })
+    const renamed = await change({ name: 'Climate' })
+    expect(renamed.body.data).toMatchObject({ name: 'Climate', topic: 'Rain', version: 2 })
+    expect((await change({ topic: '' })).body.data).toMatchObject({ name: 'Climate', topic: null, version: 3 })
+    const unnamed = await change({ name: null })
+    expect([unnamed.status, unnamed.body.errors?.[0]?.path]).toEqual([400, '/body/name'])
+    const archived = await change({ archived: true, topic: 'Old' })
+    expect(await read()).toMatchObject(archived.body.data)
+    // An archived channel can be archived again, with what it has, at its first time.
+    const again = await change({ archived: true, name: 'Climate', topic: 'Old' })
+    expect(again.body.data).toMatchObject({ archivedAt: archived.body.data.archivedAt, topic: 'Old', version: 5 })
+    for (const edit of [{ name: 'Sky' }, { topic: 'Clouds' }, { archived: true, topic: null }]) {
+      expect((await change(edit)).body.code).toBe('channel_archived')
+    }
+    expect((await change({ archived: false, name: 'Sky' })).body.data).toMatchObject({ archivedAt: null, name: 'Sky' })
+    const plain = await TestChannel.make(world, 'acme', 'ada')
+    expect((await world.as('ada').call(chat.getChannel, { path: plain.path })).body.data.topic).toBeNull()
   })
 
   test('are read-only while archived', async () => {
@@ -100,6 +146,11 @@ describe('direct conversations', () => {
     expect(replies.map(({ status }) => status).toSorted((a, b) => a - b)).toEqual([200, 200, 200, 201])
     expect(new Set(replies.map(({ body }) => body.data._id)).size).toBe(1)
     expect((await open('ada', 'bob')).body.data._id).not.toBe(replies[0]?.body.data._id)
+    const opened = replies.find(({ status }) => status === 201)?.body.data
+    expect(opened).toMatchObject({ kind: 'dm', private: true, name: null, topic: null })
+    // To open it again is no change.
+    const path = { ...at().path, channelId: opened._id as string }
+    expect((await world.as('bob').call(chat.getChannel, { path })).body.data).toMatchObject({ ...opened, seq: 1 })
     const rows = await app.database.rows('select id from channels where kind = $1', ['dm'])
     expect(rows).toHaveLength(2)
   })
@@ -165,11 +216,61 @@ describe('private channels', () => {
       world.as(by).call(chat.removeChannelMember, { path: { ...channel.path, userId: world.id(name) } })
     expect((await add('bob', 'cyd')).body.data.memberIds).toHaveLength(3)
     expect((await add('bob', 'cyd')).body.data.memberIds).toHaveLength(3)
+    expect((await add('bob', 'outsider')).body.errors).toMatchObject([{ path: '/body/userIds/0' }])
     expect((await remove('cyd', 'bob')).status).toBe(403)
     expect((await remove('ada', 'cyd')).status).toBe(200)
     expect((await channel.trySend('cyd', 'hello?')).status).toBe(404)
     expect((await remove('ada', 'ada')).status).toBe(200)
     expect((await remove('bob', 'bob')).body.code).toBe('conflict')
+  })
+
+  test('are logged with who changed them, and announced to those who may see them', async () => {
+    const [ada, bob, cyd] = [world.id('ada'), world.id('bob'), world.id('cyd')]
+    const count = async (table: string) =>
+      (await app.database.row<{ n: number }>(`select count(*)::int as n from ${table}`))?.n ?? 0
+    const [events, entries] = [await count('workspace_events'), await count('audit_log')]
+    const channel = await TestChannel.make(world, 'acme', 'ada', { name: 'Vault', private: true, memberIds: [bob] })
+    await world.as('ada').call(chat.addChannelMembers, { path: channel.path, body: { userIds: [cyd] } })
+    await world.as('ada').call(chat.updateChannel, { path: channel.path, body: { topic: 'Gold' } })
+    await world.as('ada').call(chat.removeChannelMember, { path: { ...channel.path, userId: cyd } })
+    const message = await channel.send('bob', 'mine')
+    const own = await channel.send('ada', 'hers')
+    const place = { path: { ...channel.path, messageId: message._id } }
+    await world.as('bob').call(chat.editMessage, { ...place, body: { body: 'still mine' } })
+    await world.as('bob').call(chat.reactToMessage, { path: { ...place.path, emoji: '👍' } })
+    await world.as('bob').call(chat.unreactToMessage, { path: { ...place.path, emoji: '👍' } })
+    await world.as('bob').call(chat.markChannelRead, { path: channel.path, body: { seq: 1 } })
+    for (const { _id } of [message, own]) {
+      await world.as('ada').call(chat.deleteMessage, { path: { ...channel.path, messageId: _id } })
+    }
+    await world.as('ada').call(chat.deleteChannel, { path: channel.path })
+    const emitted = await app.database.rows<{ type: string; channel_id: string | null; user_id: string | null }>(
+      'select type, channel_id, user_id from workspace_events order by at, seq offset $1',
+      [events],
+    )
+    expect(emitted.map(({ channel_id, type, user_id }) => [type, channel_id, user_id])).toEqual([
+      ['channel.created', channel.id, null],
+      ['channel.updated', channel.id, null],
+      ['channel.created', null, cyd],
+      ['channel.updated', channel.id, null],
+      ['channel.left', null, cyd],
+      ['channel.updated', channel.id, null],
+      ['channel.deleted', null, ada],
+      ['channel.deleted', null, bob],
+    ])
+    const audited = await app.database.rows<{ action: string; target_id: string; details: unknown }>(
+      'select action, target_id, details from audit_log order by created_at, id offset $1',
+      [entries],
+    )
+    expect(audited.map(({ action, details, target_id }) => [action, target_id, details])).toEqual([
+      ['createChannel', channel.id, { name: 'Vault', private: true }],
+      ['addChannelMembers', channel.id, { added: [cyd] }],
+      ['updateChannel', channel.id, { topic: 'Gold' }],
+      ['removeChannelMember', channel.id, { removed: cyd }],
+      // Of messages, only a deletion by somebody else is logged.
+      ['deleteMessage', message._id, { channelId: channel.id, author: bob }],
+      ['deleteChannel', channel.id, { name: 'Vault' }],
+    ])
   })
 
   test('lose members who leave the workspace; a direct conversation returns with its user', async () => {
