@@ -20,11 +20,11 @@ export interface FieldError {
 export interface AppErrorOptions {
   /** The message to use. Without it, the message is built from `errors`, if there are any. */
   readonly message?: string
-  readonly errors?: readonly FieldError[]
+  readonly errors?: readonly FieldError[] | undefined
   /** Seconds; becomes the Retry-After header. */
-  readonly retryAfter?: number
+  readonly retryAfter?: number | undefined
   /** Extra facts for the caller, added to the error body (for example the limit that was reached). */
-  readonly details?: Readonly<Record<string, unknown>>
+  readonly details?: Readonly<Record<string, unknown>> | undefined
   /** The underlying error. It is logged and never sent. */
   readonly cause?: unknown
 }

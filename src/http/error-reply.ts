@@ -21,10 +21,8 @@ export function errorReply(error: AppError, accept: string, requestId: string, p
   if (error.retryAfter !== undefined) headers.push(['Retry-After', String(error.retryAfter)])
   // RFC 9110, section 15.5.17.
   if (error.status === 416) headers.push(['Content-Range', `bytes */${String(error.details?.['size'])}`])
-  const common = {
-    ...(error.errors ? { errors: error.errors } : {}),
-    ...(error.details ? { details: error.details } : {}),
-  }
+  // JSON leaves out what an error does not have.
+  const common = { errors: error.errors, details: error.details }
   const asProblem = accept.includes('application/problem+json')
   headers.push(['Content-Type', asProblem ? 'application/problem+json' : 'application/json'])
   const body = asProblem

@@ -155,7 +155,7 @@ export class TurnSql implements Sql {
 
   /** Inserts all waiting rows, so that the next statement sees those of earlier turns and of this one. */
   async #settle(): Promise<void> {
-    if (!this.#batch.pending.isEmpty) await this.#batch.pending.flush(this.#batch.sql)
+    await this.#batch.pending.flush(this.#batch.sql)
     if (!this.#own.isEmpty) {
       this.touched = true
       await this.#own.flush(this.#batch.sql)

@@ -9,8 +9,8 @@ interface PlainError {
   readonly code?: string
   readonly name: string
   readonly message: string
-  readonly stack?: string
-  readonly options?: Omit<AppErrorOptions, 'message' | 'cause'>
+  readonly stack?: string | undefined
+  readonly options?: Pick<AppErrorOptions, 'errors' | 'retryAfter' | 'details'>
 }
 
 interface PlainRawBody {
@@ -61,22 +61,14 @@ function valueOf(plain: unknown): unknown {
 function plainError(error: unknown): PlainError {
   if (!(error instanceof Error)) return { name: 'Error', message: String(error) }
   const { name, message, stack } = error
-  const plain = { name, message, ...(stack === undefined ? {} : { stack }) }
+  const plain = { name, message, stack }
   if (!(error instanceof AppError)) return plain
   const { code, errors, retryAfter, details } = error
-  return {
-    ...plain,
-    code,
-    options: {
-      ...(errors === undefined ? {} : { errors }),
-      ...(retryAfter === undefined ? {} : { retryAfter }),
-      ...(details === undefined ? {} : { details }),
-    },
-  }
+  return { ...plain, code, options: { errors, retryAfter, details } }
 }
 
 function errorOf({ code, name, message, stack, options }: PlainError): Error {
-  const definition = code === undefined ? undefined : definitions().get(code)
+  const definition = definitions().get(code ?? '')
   if (definition) return new AppError(definition, { ...options, message })
   return Object.assign(new Error(message), { name, ...(stack === undefined ? {} : { stack }) })
 }

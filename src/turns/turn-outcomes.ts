@@ -3,6 +3,7 @@ import { sql } from 'kysely'
 import type { Command, Outcome } from '../../actors/index.ts'
 import { MINUTE, type Clock } from '../core/clock.ts'
 import { OutcomeUnknown } from '../core/errors.ts'
+import { firstIdOf } from '../core/id.ts'
 import { RawBody, type Reply } from '../core/reply.ts'
 import type { SealedStream } from '../core/sealed-stream.ts'
 import type { Sql } from '../core/sql.ts'
@@ -88,9 +89,9 @@ export class TurnOutcomes {
         if (asked.includes(id)) found.set(id, { ok: true, value: ofJson(values[index]) })
       })
     }
-    const oldest = this.#clock.now() - OLDEST_MS
+    const oldest = firstIdOf(this.#clock.now() - OLDEST_MS)
     for (const id of asked)
-      if (!found.has(id) && madeAt(id) < oldest) found.set(id, { ok: false, error: OutcomeUnknown({ retryAfter: 2 }) })
+      if (!found.has(id) && id < oldest) found.set(id, { ok: false, error: OutcomeUnknown({ retryAfter: 2 }) })
     return found
   }
 
@@ -119,9 +120,4 @@ function pack(values: readonly unknown[]): Buffer {
 function unpack(packed: Buffer): unknown[] {
   const json = packed.toString('latin1', 0, 1) === '[' ? packed : zstdDecompressSync(packed)
   return JSON.parse(json.toString()) as unknown[]
-}
-
-/** When a UUID of version 7 was made, in milliseconds. */
-function madeAt(id: string): number {
-  return Number.parseInt(id.slice(0, 8) + id.slice(9, 13), 16)
 }

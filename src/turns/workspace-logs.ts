@@ -125,12 +125,13 @@ export const workspaceLogs: WorkspaceLogs = {
   async recordAudit(sql, entry: NewAuditRecord) {
     const { action, at, caller, details, origin, target, workspaceId } = entry
     const { remoteAddress, requestId, userAgent } = origin
+    const user = caller === 'guest' ? undefined : caller
     await auditLog.insert(sql, {
       id: uuidv7(at.getTime()),
       workspaceId,
-      actorId: caller === 'guest' ? null : caller.userId,
-      actorVia: caller === 'guest' ? caller : caller.via,
-      apiKeyId: caller === 'guest' ? null : caller.apiKey?.id,
+      actorId: user?.userId,
+      actorVia: user?.via ?? 'guest',
+      apiKeyId: user?.apiKey?.id,
       action,
       targetKind: target.kind,
       targetId: target.id,
