@@ -1,9 +1,9 @@
-import { afterAll, afterEach, beforeAll, expect, it } from 'vitest'
+import { afterAll, afterEach, beforeAll, describe, expect, it, vi } from 'vitest'
 import { cutProxy, type CutProxy } from '../../test/support/cut-proxy.ts'
 import { createDatabase, type TestDatabase } from '../../test/support/postgres.ts'
 import { waitFor } from '../../test/support/wait.ts'
 import { FencedError } from '../../actors/index.ts'
-import { systemClock } from '../core/clock.ts'
+import { ManualClock, systemClock } from '../core/clock.ts'
 import { contextFactory } from '../core/context.ts'
 import { DatabaseUnavailable } from '../core/errors.ts'
 import { event, type Audience, type WorkspaceEvent } from '../core/event.ts'
@@ -29,7 +29,7 @@ const heard = event({ ...said, name: 'word.heard', stored: false })
 const say = systemTurn<{ words: string[]; stored?: boolean; only?: Audience }, null>({
   name: 'say',
   run: async ({ turn, input: { stored = true, words, only } }) => {
-    for (const word of words) turn.emit(stored ? said : heard, { word }, only)
+    for (const word of words) turn.emit(stored && !word.startsWith('~') ? said : heard, { word }, only)
     return null
   },
 })
@@ -131,6 +131,21 @@ it('publishes the notice for a batch without stored events too', async () => {
   expect(successor.published).toEqual(['forget', 'missed'])
 })
 
+it('numbers and publishes again only the stored events of a batch', async () => {
+  const actor = newActor()
+  const [previous, successor] = [await startNode(), await startNode()]
+  await previous.batch(actor, await previous.executor.activate(actor), ['one', '~passing', 'two'])
+  expect(previous.published).toEqual([
+    [1, 'one'],
+    [0, '~passing'],
+    [2, 'two'],
+  ])
+  await successor.executor.activate(actor)
+  expect(successor.published).toEqual(['forget', [1, 'one'], [2, 'two'], 'missed'])
+  const rows = await database.rows('select seq from workspace_events where workspace_id = $1', [actor.slice(3)])
+  expect(rows).toHaveLength(2)
+})
+
 it('publishes the events of a batch again only to those who may see them', async () => {
   const [channel, user] = [uuidv7(Date.now()), uuidv7(Date.now())]
   for (const only of [{ channel }, { user }, { channel, user }, undefined]) {
@@ -151,7 +166,9 @@ it('publishes only the notice for a batch of more than a thousand events', async
   await previous.batch(longest, await previous.executor.activate(longest), words)
   await successor.executor.activate(longest)
   expect(successor.published).toEqual(['forget', 'missed'])
-  await previous.batch(long, await previous.executor.activate(long), words.slice(1))
+  const epoch = await previous.executor.activate(long)
+  await previous.batch(long, epoch, ['before'])
+  await previous.batch(long, epoch, words.slice(1))
   await successor.executor.activate(long)
   expect(successor.events).toHaveLength(1_000)
 })
@@ -273,4 +290,103 @@ it('tries three times to clear a mark, and keeps the mark of a batch that follow
   await clearing
   for (let times = 0; times < 5; times += 1) await announcements.close()
   expect(asked).toEqual(['first', 'second', 'second', 'second'])
+})
+
+describe('without a database', () => {
+  afterEach(() => void vi.useRealTimers())
+
+  /** Announcements of a shared node. The test answers its statements. */
+  function start(answer: (actors: string[]) => Promise<string[]> = async (actors) => actors) {
+    const cleared: string[][] = []
+    const clock = new ManualClock()
+    const rows = async (_: string, [actors]: [string[]]) => {
+      cleared.push(actors)
+      return (await answer(actors)).map((key) => ({ key }))
+    }
+    const announcements = new Announcements({
+      database: { rows } as unknown as Database,
+      clock,
+      log,
+      shared: true,
+      publish: () => undefined,
+      missed: () => undefined,
+    })
+    return { announcements, cleared, clock }
+  }
+
+  it('clears the marks of actors that were idle for a second', async () => {
+    vi.useFakeTimers({ toFake: ['setInterval', 'clearInterval'] })
+    const { announcements, cleared, clock } = start()
+    const second = () => vi.advanceTimersByTimeAsync(1_000)
+    announcements.announced('a', '1')
+    clock.advance(999)
+    announcements.announced('b', '2')
+    await second()
+    expect(cleared).toEqual([])
+    clock.advance(1)
+    await second()
+    expect(cleared).toEqual([['a']])
+    clock.advance(999)
+    await second()
+    await second()
+    expect(cleared).toEqual([['a'], ['b']])
+    announcements.announced('c', '3')
+    await announcements.close()
+    expect(cleared.slice(2)).toEqual([['c']])
+    announcements.announced('d', '4')
+    clock.advance(5_000)
+    await second()
+    expect(cleared).toHaveLength(3)
+  })
+
+  it('clears the marks of actors that are released at the same moment with one statement', async () => {
+    const { announcements, cleared } = start()
+    for (const actor of ['a', 'b', 'c']) announcements.announced(actor, actor)
+    await Promise.all(['a', 'unknown', 'b'].map((actor) => announcements.release(actor)))
+    expect(cleared).toEqual([['a', 'b']])
+    await announcements.release('c')
+    expect(cleared).toEqual([['a', 'b'], ['c']])
+    await announcements.close()
+  })
+
+  it('closes after the statement of a release', async () => {
+    const answer = Promise.withResolvers<string[]>()
+    const { announcements, cleared } = start((actors) => (actors[0] === 'a' ? answer.promise : Promise.resolve(actors)))
+    announcements.announced('a', '1')
+    const order: string[] = []
+    const released = announcements.release('a').then(() => order.push('released'))
+    const closed = announcements.close().then(() => order.push('closed'))
+    await waitFor(() => cleared.length === 1, { what: 'the statement' })
+    answer.resolve(['a'])
+    await Promise.all([released, closed])
+    expect([order, cleared]).toEqual([['released', 'closed'], [['a']]])
+  })
+
+  it('leaves the recovery to the node that has the lock, and says nothing if there is nothing to recover', async () => {
+    const lines: string[] = []
+    const statements: string[] = []
+    const state = { had: false }
+    const tx = {
+      row: async () => ({ had: state.had }),
+      rows: async (text: string) => {
+        statements.push(text)
+        return []
+      },
+      run: async (text: string) => statements.push(text),
+    }
+    const announcements = new Announcements({
+      database: { transaction: (work: (one: typeof tx) => unknown) => work(tx) } as unknown as Database,
+      clock: systemClock,
+      log: createLog({ level: 'info', destination: { write: (line) => void lines.push(line) } }),
+      shared: true,
+      publish: () => undefined,
+      missed: () => undefined,
+    })
+    await announcements.recover()
+    expect(statements).toEqual([])
+    state.had = true
+    await announcements.recover()
+    expect([statements.length, lines]).toEqual([1, []])
+    await announcements.close()
+  })
 })

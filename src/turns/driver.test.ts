@@ -1,4 +1,6 @@
+import { once } from 'node:events'
 import { mkdtempSync, rmSync } from 'node:fs'
+import { createServer, type AddressInfo } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, afterEach, beforeAll, expect, test } from 'vitest'
@@ -40,13 +42,13 @@ afterAll(async () => {
   rmSync(folder, { recursive: true })
 })
 
-function start(settings: Partial<ClusterSettings>): Driver {
+function start(settings: Partial<ClusterSettings>, secret = 'a secret of these tests, long enough'): Driver {
   const driver = actorDriver({
     config: { ...ALONE, ...settings },
     host,
     clock: systemClock,
     log: createLog({ level: 'silent' }),
-    secret: 'a secret of these tests, long enough',
+    secret,
     onNodeLost: () => undefined,
   })
   drivers.push(driver)
@@ -90,8 +92,11 @@ test.each([
 })
 
 /** Two nodes that are linked to each other. */
-async function startTwo(): Promise<[Driver, Driver]> {
-  const nodes: [Driver, Driver] = [start({ REDIS_URL: redis.url }), start({ REDIS_URL: redis.url })]
+async function startTwo(settings: Partial<ClusterSettings> = {}): Promise<[Driver, Driver]> {
+  const [one, other] = ['a secret of one node only, long enough', 'a secret of another node, long enough']
+  const own = settings.CLUSTER_SECRET === undefined ? [] : [one, other]
+  const all = { REDIS_URL: redis.url, ...settings }
+  const nodes: [Driver, Driver] = [start(all, own[0]), start(all, own[1])]
   for (const { actors, ready } of nodes) {
     await ready
     await waitFor(() => actors.stats().cluster?.nodes === nodes.length, { what: 'both nodes' })
@@ -107,6 +112,25 @@ test('every node lists each actor once, at the node that owns it', async () => {
     const listed = (await actors.owners()).flatMap((node) => node.actors.map(({ actor }) => actor))
     expect(listed.toSorted()).toEqual(names)
   }
+})
+
+test('nodes authenticate their links with the configured secret', async () => {
+  const nodes = await startTwo({ CLUSTER_SECRET: 'the secret of the cluster, long enough' })
+  const names = Array.from({ length: 16 }, (_, index) => `ws:${index + 200}`)
+  for (const name of names) expect(await run(nodes[0], name)).toMatchObject({ input: 'hello' })
+  expect(nodes[1].actors.stats().active).toBeGreaterThan(0)
+})
+
+test('a node whose port is in use reports that when it is ready, and for each command', async () => {
+  const server = createServer().listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  const { port } = server.address() as AddressInfo
+  const driver = start({ REDIS_URL: redis.url, CLUSTER_PORT: port })
+  drivers.pop()
+  await expect(run(driver)).rejects.toMatchObject({ code: 'EADDRINUSE' })
+  await expect(driver.ready).rejects.toMatchObject({ code: 'EADDRINUSE' })
+  await expect(driver.actors.owners()).rejects.toMatchObject({ code: 'EADDRINUSE' })
+  server.close()
 })
 
 test('a node that closes also closes its links to other nodes', async () => {
