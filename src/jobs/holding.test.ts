@@ -3,10 +3,11 @@ import { startJobNode, type JobNode, type JobNodeOptions } from '../../test/supp
 import { createDatabase, type TestDatabase } from '../../test/support/postgres.ts'
 import { startRedis, type TestRedis } from '../../test/support/redis.ts'
 import { waitFor } from '../../test/support/wait.ts'
-import { systemClock } from '../core/clock.ts'
+import { ManualClock, systemClock } from '../core/clock.ts'
 import { job } from '../core/job.ts'
 import type { ServiceStatus } from '../core/service-switch.ts'
 import { Type } from '../core/schema.ts'
+import type { Database } from '../db/database.ts'
 import { Holding } from './holding.ts'
 import type { StoreChoice } from './stores.ts'
 
@@ -159,4 +160,64 @@ describe.each(['postgres', 'redis'] as const)('on %s', (kind) => {
     await waitFor(async () => (await rows(second)).length === 0)
     expect(ran).toEqual(['shop.plain 1'])
   })
+})
+
+/** Holding on a database in which a statement finds as many rows as the test says. */
+function startHolding() {
+  const statements: string[] = []
+  const found = { release: 0, alone: 0, inLine: 0 }
+  const kindOf = (text: string) =>
+    text.includes(`state = 'held' and`) ? 'release' : text.includes('line is null') ? 'alone' : 'inLine'
+  const rows = async (text: string) => {
+    statements.push(kindOf(text))
+    return Array.from({ length: found[kindOf(text)] }, () => ({}))
+  }
+  const clock = new ManualClock()
+  const own = new NodeSwitches()
+  const database = { rows } as unknown as Database
+  let changes = 0
+  const holding = new Holding({ database, clock, switches: own, serviceOf, everyMs: 5_000 }, () => void (changes += 1))
+  const apply = async () => {
+    const more = await holding.apply()
+    return [more, ...statements.splice(0)]
+  }
+  return { apply, changes: () => changes, clock, found, holding, own }
+}
+
+test('held jobs are looked for at the start, after each interval, and when a service is switched', async () => {
+  const { apply, changes, clock, holding, own } = startHolding()
+  expect([await apply(), await apply()]).toEqual([[false, 'release'], [false]])
+  clock.advance(4_999)
+  expect(await apply()).toEqual([false])
+  clock.advance(1)
+  expect([await apply(), await apply()]).toEqual([[false, 'release'], [false]])
+  own.switch('shop', false)
+  expect([changes(), await apply(), await apply()]).toEqual([
+    1,
+    [false, 'release', 'alone', 'inLine'],
+    [false, 'alone', 'inLine'],
+  ])
+  own.switch('shop', true)
+  expect([await apply(), await apply()]).toEqual([[false, 'release'], [false]])
+  holding.close()
+  own.switch('shop', false)
+  expect(changes()).toBe(2)
+})
+
+test('a statement that finds a thousand jobs is repeated', async () => {
+  const { apply, found, own } = startHolding()
+  own.switch('shop', false)
+  found.release = 1_000
+  expect([await apply(), await apply()].map(([more, first]) => [more, first])).toEqual([
+    [true, 'release'],
+    [true, 'release'],
+  ])
+  found.release = 999
+  expect((await apply()).slice(0, 2)).toEqual([false, 'release'])
+  for (const kind of ['alone', 'inLine'] as const) {
+    found[kind] = 1_000
+    expect(await apply()).toEqual([true, 'alone', 'inLine'])
+    found[kind] = 999
+    expect(await apply()).toEqual([false, 'alone', 'inLine'])
+  }
 })

@@ -26,10 +26,11 @@ function start() {
   const events: [string, WorkspaceEvent][] = []
   const lines: { readonly level: number; readonly [field: string]: unknown }[] = []
   const metrics = new Registry()
-  const counted = { fails: false }
+  const media = { queue: 'media', waiting: 3, held: 5, delayed: 2, active: 1, dead: 4, oldest: null }
+  const counted = { fails: false, rows: [media] }
   const rows = async () => {
     if (counted.fails) throw new Error('the database is away')
-    return [{ queue: 'media', waiting: 3, held: 5, delayed: 2, active: 1, dead: 4, oldest: null }]
+    return counted.rows
   }
   const publish = (channel: string, message: unknown) =>
     void events.push(...(message as WorkspaceEvent[]).map((event): [string, WorkspaceEvent] => [channel, event]))
@@ -155,6 +156,9 @@ test('counts held jobs when metrics are read, and keeps the last counts without 
   counted.fails = true
   expect(await values('crier_jobs_held')).toEqual(states)
   expect(lines).toMatchObject([{ msg: 'jobs could not be counted for metrics' }])
+  // A queue without jobs is not counted any more.
+  Object.assign(counted, { fails: false, rows: [] })
+  expect(await values('crier_jobs_held')).toEqual([])
 })
 
 test('writes one line per attempt: an error for a dead job, a warning for one that runs again', () => {

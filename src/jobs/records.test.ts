@@ -42,19 +42,18 @@ beforeEach(() => {
   clock = new ManualClock(Date.parse('2026-11-01T12:30:00Z'))
   notices = []
   service = serviceOf(clock)
-  queues = new QueueService({
-    database,
-    clock,
-    log,
-    coordination: { publish: (...notice) => void notices.push(notice) } as Partial<Coordination> as Coordination,
-    declared: service.declared,
-    serviceOf: new Map([[plain.name, 'tests']]),
-  })
+  queues = new QueueService({ database, clock, log, ...parts() })
 })
 afterEach(() => database.run('truncate outbox, finished_jobs, job_schedules'))
 afterAll(async () => {
   await database.close()
   await made.drop()
+})
+
+const parts = () => ({
+  coordination: { publish: (...notice) => void notices.push(notice) } as Partial<Coordination> as Coordination,
+  declared: service.declared,
+  serviceOf: new Map([[plain.name, 'tests']]),
 })
 
 function serviceOf(time: ManualClock): JobService {
@@ -158,9 +157,15 @@ test('jobs are listed by their state, and counted', async () => {
     expect([state, await listed({ state })]).toEqual([state, [id]])
     expect((await queues.list({ state })).items[0]).toMatchObject({ _id: id, state, name: 'test.plain', workspaceId })
   }
+  const [alive, ended] = [await queues.list({ state: 'dead' }), await queues.list({ state: 'done' })]
+  const view = { service: 'tests', maxAttempts: 5, attempts: 1, sealed: false }
+  expect(alive.items).toMatchObject([{ ...view, error: 'broken', data: {}, finishedAt: null }])
+  expect(ended.items).toMatchObject([{ ...view, error: null, data: null, finishedAt: expect.any(String) }])
   expect(await listed({})).toEqual([delayed, waiting, running, dead, done])
   expect(await listed({ queue: 'mail' })).toEqual([])
   expect(await listed({ name: 'test.hourly' })).toEqual([])
+  expect(await listed({ workspaceId: uuidv7(clock.now()) })).toEqual([])
+  expect(await listed({ queue: 'default', name: 'test.plain', workspaceId, state: 'done' })).toEqual([done])
   const first = await queues.list({ limit: 2 })
   expect(first.items.map(({ _id }) => _id)).toEqual([delayed, waiting])
   const second = await queues.list({ limit: 3, cursor: first.nextCursor ?? '' })
@@ -177,10 +182,61 @@ test('jobs are listed by their state, and counted', async () => {
   expect(afterwards?.throughput).toEqual({ lastMinute: 0, lastHour: 1, lastDay: 1 })
 })
 
+test('a job of a service that is off, or that this version does not have, is listed as well', async () => {
+  const [held, unknown] = [await add(), await add()]
+  await database.run(`update outbox set state = 'held' where id = $1`, [held])
+  await database.run(`update outbox set name = 'test.newer' where id = $1`, [unknown])
+  expect((await queues.list({ state: 'held' })).items).toMatchObject([{ _id: held, service: 'tests' }])
+  expect((await queues.list({ name: 'test.newer' })).items).toMatchObject([{ service: null, maxAttempts: null }])
+  expect((await queues.stats()).find(({ queue }) => queue === 'default')).toMatchObject({ waiting: 1, held: 1 })
+})
+
+test('the times of jobs are measured in milliseconds, with one decimal, over a quarter of an hour', async () => {
+  for (const [waited, ran] of [
+    [100, 1_000],
+    [200.06, 2_000],
+    [1_000, 4_000],
+  ] as const) {
+    const id = await add()
+    await finish(id)
+    await database.run(
+      `update finished_jobs set run_at = $2::timestamptz - $3 * interval '1 ms', started_at = $2,
+         finished_at = $2::timestamptz + $4 * interval '1 ms' where id = $1`,
+      [id, new Date(clock.now()), waited, ran],
+    )
+  }
+  const measured = async () => {
+    const found = (await queues.stats()).find(({ queue }) => queue === 'default')
+    return [found?.waitMs, found?.runMs]
+  }
+  clock.advance(5 * SECOND)
+  expect(await measured()).toEqual([
+    { p50: 200.1, p95: 920, p99: 984 },
+    { p50: 2_000, p95: 3_800, p99: 3_960 },
+  ])
+  clock.advance(14 * MINUTE + 58 * SECOND)
+  expect(await measured()).toMatchObject([{ p50: 1_000 }, { p50: 4_000 }])
+  clock.advance(SECOND)
+  expect(await measured()).toEqual([null, null])
+})
+
+test('counts show how many workers this node was configured to have', async () => {
+  const concurrencies = async (bounds: { default?: { concurrency: number } }) => {
+    const configured = new QueueService({ database, clock, log, ...parts(), bounds })
+    return new Map((await configured.stats()).map(({ concurrency, queue }) => [queue, concurrency]))
+  }
+  const usual = await concurrencies({})
+  const own = await concurrencies({ default: { concurrency: 77 } })
+  expect(own).toEqual(new Map([...usual, ['default', 77]]))
+  expect(usual.get('default')).not.toBe(77)
+})
+
 test('only dead jobs can be retried', async () => {
   const [dead, waiting] = [await add(), await add()]
   await kill(dead)
-  expect(await queues.retry(dead)).toMatchObject({ _id: dead, state: 'waiting' })
+  clock.advance(HOUR)
+  const runAt = new Date(clock.now()).toISOString()
+  expect(await queues.retry(dead)).toMatchObject({ _id: dead, state: 'waiting', attempts: 0, runAt })
   expect(notices.filter(([channel]) => channel === 'jobs.added')).toHaveLength(1)
   await expect(queues.retry(waiting)).rejects.toMatchObject({ code: 'conflict' })
   await expect(queues.retry(uuidv7(clock.now()))).rejects.toMatchObject({ code: 'not_found' })

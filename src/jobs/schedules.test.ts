@@ -46,3 +46,8 @@ test.each([
 ])('refuses %s in %s', (cron, timeZone) => {
   expect(() => next(cron, timeZone, '2026-11-22T13:10:00.000Z')).toThrow()
 })
+
+test('a schedule without a next time is named in the error', () => {
+  const error = 'the schedule test.schedule has no next time: 0 0 30 2 * UTC'
+  expect(() => next('0 0 30 2 *', 'UTC', '2026-11-22T13:10:00.000Z')).toThrow(error)
+})
