@@ -63,6 +63,7 @@ describe('sending', () => {
       channel.trySend('bob', 'x'.repeat(8_001)),
     ])
     expect(replies.map(({ status }) => status)).toEqual([201, 400, 400, 403, 201, 400])
+    expect([1, 2].map((index) => replies[index]?.body.errors?.[0]?.path)).toEqual(['/body/body', '/body/replyTo'])
     const { body } = await world.as('ada').call(chat.syncChannel, { path: channel.path, query: { after: 0 } })
     expect(body.data.changes.map((change: { seq: number; type: string }) => [change.seq, change.type])).toEqual([
       [1, 'channel'],
@@ -105,6 +106,16 @@ describe('changing', () => {
     const { body } = await world.as('cyd').call(chat.listMessages, { path: channel.path, query: { history: true } })
     expect(body.data[0].history.map((entry: { body: string }) => entry.body)).toEqual(['first', 'second'])
     expect(body.seq).toBe(4)
+  })
+
+  test('allows a hundred edits of a message', async () => {
+    const channel = await TestChannel.make(world, 'acme', 'ada')
+    const { _id } = await channel.send('bob', 'first')
+    await app.database.run('update chat_messages set edits = 99 where id = $1', [_id])
+    const edit = (body: string) => world.as('bob').call(chat.editMessage, { ...on(channel, _id), body: { body } })
+    expect((await edit('last')).body.data).toMatchObject({ body: 'last', edits: 100 })
+    expect((await edit('one more')).body.code).toBe('conflict')
+    expect((await edit('last')).status).toBe(200)
   })
 
   test('erases text, history and reactions on deletion, by the author or with team:manage', async () => {
@@ -255,7 +266,41 @@ describe('reading', () => {
     expect(await list({ around: 4, limit: 4 })).toEqual([[2, 3, 4, 5], false, 11])
     expect(await list({ around: 6, limit: 3 })).toEqual([[5, 6, 7], true, 11])
     const both = await world.as('bob').call(chat.listMessages, { path: channel.path, query: { before: 1, after: 2 } })
-    expect(both.status).toBe(400)
+    expect([both.status, both.body.errors?.[0]?.path]).toEqual([400, '/query/after'])
+  })
+
+  test('continues lists in their direction, and limits their pages', async () => {
+    const channel = await TestChannel.make(world, 'acme', 'ada')
+    for (let index = 2; index <= 9; index += 1) await channel.send('ada', `${index}`)
+    const list = async (query: object) =>
+      (await world.as('bob').call(chat.listMessages, { path: channel.path, query: { ...query } })).body
+    const pages = async (query: object, limit: number) => {
+      const found: number[][] = []
+      for (let cursor: string | null | undefined; cursor !== null;) {
+        const { data, pagination } = await list({ limit, ...(cursor ? { cursor } : query) })
+        found.push(data.map(({ seq }: { seq: number }) => seq))
+        cursor = pagination.nextCursor as string | null
+      }
+      return found
+    }
+    expect(await pages({}, 4)).toEqual([
+      [6, 7, 8, 9],
+      [2, 3, 4, 5],
+    ])
+    expect(await pages({ after: 3 }, 4)).toEqual([
+      [4, 5, 6, 7],
+      [8, 9],
+    ])
+    expect(await pages({ around: 4 }, 1)).toEqual([[4], [3], [2]])
+    expect(await pages({ around: 99 }, 2)).toEqual([[9], [7, 8], [5, 6], [3, 4], [2]])
+    const limitOf = async (query: object) => (await list(query)).pagination.limit
+    expect(await limitOf({})).toBe(30)
+    expect(await limitOf({ history: true })).toBe(10)
+    expect(await limitOf({ history: true, limit: 50 })).toBe(10)
+    expect(await limitOf({ history: true, limit: 3 })).toBe(3)
+    for (const cursor of ['nonsense', Buffer.from('around:4').toString('base64url')]) {
+      expect((await list({ cursor })).code).toBe('validation_failed')
+    }
   })
 
   test('counts unread messages and mentions per user, and never moves a read marker back', async () => {
@@ -275,7 +320,7 @@ describe('reading', () => {
       [3, 2],
       [2, 1],
     ])
-    expect(await mark({ muted: true })).toMatchObject({ muted: true, unreadCount: 3 })
+    expect(await mark({ muted: true })).toMatchObject({ readSeq: 0, muted: true, unreadCount: 3 })
     expect(await mark({ seq: 3 })).toMatchObject({ readSeq: 3, unreadCount: 1, mentionCount: 0, muted: true })
     expect(await mark({ seq: 2, muted: false })).toMatchObject({ readSeq: 3, muted: false })
     // A marker beyond the newest message stops at the newest.

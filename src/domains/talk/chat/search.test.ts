@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, expect, test } from 'vitest'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { createDatabase, type TestDatabase } from '../../../../test/support/postgres.ts'
 import type { Member } from '../../../core/caller.ts'
 import { pageRequest } from '../../../core/page.ts'
@@ -7,7 +7,7 @@ import type { Sql, SqlValue } from '../../../core/sql.ts'
 import { Database } from '../../../db/database.ts'
 import type { Searches } from '../../../db/searches.ts'
 import { entities } from '../../../registry/entities.ts'
-import { ChatSearch } from './search.ts'
+import { ChatSearch, snippetOf } from './search.ts'
 
 interface Plan {
   readonly 'Node Type': string
@@ -157,4 +157,39 @@ test('accepts query syntax as text, and words too long for the index', async () 
   expect((await find(EMPTY, { q: `it's back\\slash c'e` })).items).toHaveLength(1)
   expect((await find(EMPTY, { q: 'y'.repeat(200) })).items).toHaveLength(1)
   expect((await find(EMPTY, { q: `' & | !( <-> :*` })).items).toEqual([])
+})
+
+test('a search without words, or with more than ten, is bounded', async () => {
+  expect(await find(BUSY, { q: ' & !' })).toEqual({ items: [], limit: 30, nextCursor: null })
+  const words = Array.from({ length: 10 }, () => 'rare').join(' ')
+  expect((await find(BUSY, { q: `${words} nowhere` })).items).toHaveLength(6)
+  expect((await find(BUSY, { q: `nowhere ${words}` })).items).toEqual([])
+})
+
+describe('the snippet of a message', () => {
+  const x = (count: number) => 'x'.repeat(count)
+
+  test('is the whole text if the match is near its start and its end', () => {
+    expect(snippetOf('A heron & herons', ['heron'])).toBe('A <mark>heron</mark> &amp; <mark>herons</mark>')
+    expect(snippetOf(`<"it's">`, ['nothing'])).toBe('&lt;&quot;it&#39;s&quot;&gt;')
+    expect(snippetOf(`${x(59)} heron`, ['heron'])).toBe(`${x(59)} <mark>heron</mark>`)
+    expect(snippetOf(`heron ${x(174)}`, ['heron'])).toBe(`<mark>heron</mark> ${x(174)}`)
+  })
+
+  test('is cut 60 characters before its first match and 180 after it', () => {
+    expect(snippetOf(`${x(60)} heron`, ['heron'])).toBe(`…${x(59)} <mark>heron</mark>`)
+    expect(snippetOf(`heron ${x(175)}`, ['heron'])).toBe(`<mark>heron</mark> ${x(174)}…`)
+    const both = snippetOf(`${x(100)} heron ${x(200)} heron`, ['heron'])
+    expect(both).toBe(`…${x(59)} <mark>heron</mark> ${x(174)}…`)
+  })
+
+  test('begins with the text if nothing matches', () => {
+    expect(snippetOf(x(200), ['heron'])).toBe(`${x(180)}…`)
+    expect(snippetOf(x(180), ['heron'])).toBe(x(180))
+  })
+
+  test('takes signs in words literally, and marks whole words only', () => {
+    expect(snippetOf('a.b axb a.bc 1a.b', ['a.b'])).toBe('<mark>a.b</mark> axb <mark>a.bc</mark> 1a.b')
+    expect(snippetOf('c++ (x)', ['c++', '(x)'])).toBe('<mark>c++</mark> <mark>(x)</mark>')
+  })
 })
