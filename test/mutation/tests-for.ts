@@ -42,9 +42,12 @@ const API_TESTS: Readonly<Record<string, readonly string[]>> = {
     'bounds',
   ],
   'src/turns': ['workspaces', 'workspaces-log', 'workspaces-nodes', 'team-roles', 'pipeline-idempotency'],
-  'src/jobs': ['queue'],
+  'src/jobs': ['../generated-files', 'contract', 'queue'],
   actors: ['workspaces-nodes', 'chat-nodes'],
   'src/domains/talk/chat': [
+    '../generated-files',
+    'contract',
+    'asyncapi',
     'chat-channels',
     'chat-messages',
     'chat-sync',
