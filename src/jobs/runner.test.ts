@@ -10,7 +10,7 @@ import { SealedBox } from '../core/sealed-box.ts'
 import type { Services } from '../core/services.ts'
 import { Database } from '../db/database.ts'
 import { entities } from '../registry/entities.ts'
-import type { EndedJob } from './outbox.ts'
+import type { EndedJob, Outbox } from './outbox.ts'
 import { Runner, type JobRun } from './runner.ts'
 import { JobService } from './service.ts'
 
@@ -47,7 +47,7 @@ afterAll(async () => {
 })
 
 /** A runner without queues. The test passes jobs to it and reads the results. */
-function start(run: Run, isHeld = false) {
+function start(run: Run, isHeld = false, change: (outbox: Outbox) => Partial<Outbox> = () => ({})) {
   meet = run
   clock = new ManualClock()
   const service = new JobService({
@@ -58,14 +58,25 @@ function start(run: Run, isHeld = false) {
     declared: jobsByName(jobs),
   })
   const heard = { runs: [] as JobRun[], ended: [] as EndedJob[], progress: [] as unknown[], lines: 0 }
+  const logged: string[] = []
+  const { outbox } = service
   const runner = new Runner({
     database,
-    outbox: service.outbox,
+    outbox: {
+      start: (...of) => outbox.start(...of),
+      finish: (...of) => outbox.finish(...of),
+      finishIn: (...of) => outbox.finishIn(...of),
+      ended: (...of) => outbox.ended(...of),
+      isDoneBy: (...of) => outbox.isDoneBy(...of),
+      fail: (...of) => outbox.fail(...of),
+      handBack: (...of) => outbox.handBack(...of),
+      ...change(outbox),
+    } as Outbox,
     rows: service.rows,
     declared: service.declared,
     holding: { hold: async () => isHeld },
     clock,
-    log,
+    log: createLog({ level: 'warn', destination: { write: (line) => void logged.push(JSON.parse(line).msg) } }),
     services: () => ({}) as Services,
     onLine: () => void (heard.lines += 1),
     onRun: (one) => void heard.runs.push(one),
@@ -73,7 +84,7 @@ function start(run: Run, isHeld = false) {
     onProgress: (_, percent, detail) => void heard.progress.push([percent, detail]),
   })
   const add = (declared = plain) => service.add(database, declared, { n: 1 })
-  return { add, heard, runner, outbox: service.outbox }
+  return { add, heard, logged, runner, outbox }
 }
 
 const rowOf = (id: string) =>
@@ -203,4 +214,41 @@ test('a shutdown waits until a job that ignores its signal is returned, and star
   expect(heard.runs).toMatchObject([{ outcome: 'handed back', reason: 'ShutdownError: the node is shutting down' }])
   expect(await runner.run(next, 'test.plain')).toEqual({ kind: 'handed back' })
   expect(await rowOf(next)).toMatchObject({ attempts: 0 })
+})
+
+test('attempts whose start or end cannot be stored wait for the database together, which is logged once', async () => {
+  const fails = { start: 2, finish: 2 }
+  const failing = <T>(what: keyof typeof fails, store: () => Promise<T>): Promise<T> => {
+    fails[what] -= 1
+    return fails[what] >= 0 ? Promise.reject(new Error('the database is away')) : store()
+  }
+  const { add, heard, logged, runner } = start(
+    async () => undefined,
+    false,
+    (outbox) => ({
+      start: (...of) => failing('start', () => outbox.start(...of)),
+      finish: (...of) => failing('finish', () => outbox.finish(...of)),
+    }),
+  )
+  const ids = [await add(), await add()]
+  await Promise.all(ids.map((id) => runner.run(id, 'test.plain')))
+  await expect.poll(() => heard.runs.length).toBe(2)
+  expect(heard.runs.map(({ outcome }) => outcome)).toEqual(['done', 'done'])
+  const line = 'attempts could not be stored; trying again'
+  expect(logged).toEqual([line, line])
+})
+
+test('the result of an attempt that cannot be stored at all is logged, and the job runs again', async () => {
+  const { add, heard, logged, runner } = start(
+    async () => {
+      throw new Error('no disk')
+    },
+    false,
+    () => ({ fail: () => Promise.reject(new Error('the database is away')) }),
+  )
+  const id = await add()
+  expect(await runner.run(id, 'test.plain')).toEqual({ kind: 'again', inMs: 1_000, reason: 'no disk' })
+  await expect.poll(() => heard.runs.length).toBe(1)
+  expect(heard.runs).toMatchObject([{ outcome: 'again', reason: 'no disk' }])
+  expect(logged).toEqual(['the result of a job could not be stored'])
 })
