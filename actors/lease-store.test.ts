@@ -9,7 +9,7 @@ import { freeLoopbackPort } from '../src/setup/free-port.ts'
 import { toolPath } from '../test/support/tools.ts'
 import { waitFor } from '../test/support/wait.ts'
 import type { LeaseStore, NodeEntry } from './ports.ts'
-import { RedisLeaseStore } from './redis-lease-store.ts'
+import { LEASE_CONNECTION, RedisLeaseStore } from './redis-lease-store.ts'
 import { LeaseTables } from './simulation/sim-redis.ts'
 
 const node = (inc: string, state: NodeEntry['state'] = 'active'): NodeEntry => ({ inc, address: `${inc}:1`, state })
@@ -103,6 +103,11 @@ describe('lease store of the simulator', () => {
       },
     }
   })
+})
+
+it('connects to Redis again after pauses that double, up to half a second', () => {
+  const pauses = [1, 2, 3, 4, 5, 6, 100].map((tries) => LEASE_CONNECTION.retryStrategy?.(tries))
+  expect(pauses).toEqual([50, 100, 200, 400, 500, 500, 500])
 })
 
 describe.each([
