@@ -199,6 +199,10 @@ describe('an operation', () => {
   })
 })
 
+test('a document without events has no webhooks', () => {
+  expect(documentOf({ one: read }).document).not.toHaveProperty('webhooks')
+})
+
 test('the document sorts paths and methods, and describes its domains', () => {
   const { document } = documentOf({
     b: { ...read, route: 'GET /api/b' },

@@ -103,6 +103,22 @@ describe('text', () => {
     expect(paths({ text: '   ' }, check)).toEqual(['/body/text minLength'])
   })
 
+  test('in free-form JSON is trimmed too, unless every blank counts in it', () => {
+    const free = validator(
+      Input({ any: Type.Unknown(), raw: Type.Unknown({ 'x-verbatim': true }), list: Type.Array(Type.String()) }),
+      '/body',
+    )
+    const deep = { texts: [' x ', { text: ' y ' }] }
+    expect(free({ any: deep, raw: deep, list: [' z '] })).toEqual({
+      ok: true,
+      value: { any: { texts: ['x', { text: 'y' }] }, raw: deep, list: ['z'] },
+    })
+    expect(paths({ any: { texts: ['a\0b'] }, raw: ['\ud83d'], list: [] }, free)).toEqual([
+      '/body/any/texts/0 nul',
+      '/body/raw/0 ill_formed',
+    ])
+  })
+
   test('and names of fields contain neither NUL nor half a character', () => {
     expect(paths({ text: 'a\0b' }, check)).toEqual(['/body/text nul'])
     expect(paths({ text: '\ud83d' }, check)).toEqual(['/body/text ill_formed'])
@@ -185,6 +201,8 @@ describe('an error', () => {
   test('of a union is reported once, unless the union itself is valid', () => {
     const either = Type.Union([Type.Object({ a: Type.String() }), Type.Object({ b: Type.String() })])
     expect(messageOf(either, {})).toBe('must be an object or an object')
+    expect(paths({ title: 'x', options: { loud: 1 } })).toEqual(['/body/options/loud type'])
+    expect(paths({ title: 'x', options: 1 })).toEqual(['/body/options anyOf'])
   })
 })
 

@@ -1,5 +1,6 @@
 import { once } from 'node:events'
 import { PassThrough, Readable } from 'node:stream'
+import { text } from 'node:stream/consumers'
 import { Registry } from 'prom-client'
 import type { HttpRequest, HttpResponse } from 'uWebSockets.js'
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest'
@@ -7,6 +8,7 @@ import { ManualClock, SECOND } from '../core/clock.ts'
 import { ClientBounds } from './client-bounds.ts'
 import { allOf, HttpExchange } from './exchange.ts'
 import { HttpMetrics } from './metrics.ts'
+import { ReceiveBuffers } from './receive-buffers.ts'
 import { Departure, sendChunks, sendRest, sendWhole } from './send-chunks.ts'
 import { WorkGate } from './work-gate.ts'
 
@@ -18,6 +20,7 @@ class TestResponse {
   room = Number.POSITIVE_INFINITY
   state: 'open' | 'ended' | 'closed' = 'open'
   closesAfter = false
+  paused = false
   length: number | undefined
   corks = 0
   #writable: ((offset: number) => boolean) | undefined
@@ -67,6 +70,12 @@ class TestResponse {
   }
   close() {
     this.state = 'closed'
+  }
+  pause() {
+    this.paused = true
+  }
+  resume() {
+    this.paused = false
   }
   onWritable(action: (offset: number) => boolean) {
     this.#writable = action
@@ -295,6 +304,56 @@ describe('a body', () => {
   })
 })
 
+describe('a streamed body', () => {
+  const buffers = new ReceiveBuffers('/unused')
+
+  test('may be as long as its limit', async () => {
+    const body = exchangeOf({ 'content-length': '3' }).streamBody(3, buffers)
+    expect(response.paused).toBe(true)
+    response.receive('abc', true)
+    expect(await text(body)).toBe('abc')
+    expect(() => exchangeOf({ 'content-length': '4' }).streamBody(3, buffers)).toThrow(
+      expect.objectContaining({ code: 'payload_too_large' }),
+    )
+  })
+
+  test('ends early when the client disconnects', async () => {
+    const body = exchangeOf().streamBody(10, buffers)
+    response.receive('abc')
+    response.abort()
+    await expect(text(body)).rejects.toMatchObject({ code: 'bad_request' })
+  })
+
+  test.each<
+    [what: string, length: string | undefined, limit: number, received: string, isLast: boolean, closes: boolean]
+  >([
+    ['is received', '5', 100, 'abcde', true, false],
+    ['is received, however long that was not announced', undefined, 100, 'abcde', true, false],
+    ['lacks 16 MB', '16000005', 1e9, 'abcde', false, false],
+    ['lacks a byte more', '16000006', 1e9, 'abcde', false, true],
+    ['has no known length', undefined, 100, 'abcde', false, true],
+  ])('that %s when the reply is sent: the rest is read, or the connection is closed', async (_what, ...of) => {
+    const [length, limit, received, isLast, closes] = of
+    const exchange = exchangeOf(length === undefined ? {} : { 'content-length': length })
+    exchange.streamBody(limit, buffers)
+    response.receive(received, isLast)
+    exchange.send(200, [], 'ok')
+    await later()
+    expect([response.written, response.closesAfter, response.paused]).toEqual(['ok', closes, false])
+  })
+
+  test.each([
+    ['16000000', false],
+    ['16000001', true],
+  ])('of %s bytes that is refused: the connection is closed after the reply: %s', async (length, closes) => {
+    const exchange = exchangeOf({ 'content-length': length })
+    expect(() => exchange.streamBody(10, buffers)).toThrow('The body is larger than the limit of 10 bytes.')
+    exchange.send(413, [], 'no')
+    await later()
+    expect([response.written, response.closesAfter]).toEqual(['no', closes])
+  })
+})
+
 describe('a stream', () => {
   test('of known length is sent as the client reads it', async () => {
     const exchange = exchangeOf()
@@ -335,7 +394,7 @@ describe('a stream', () => {
     expect([over, exchange.gate?.count, exchange.over]).toEqual([1, 0, false])
     source.end('frames')
     await vi.waitFor(() => expect(response.state).toBe('ended'))
-    expect([response.written, over]).toEqual(['frames', 1])
+    expect([response.written, over, exchange.over]).toEqual(['frames', 1, true])
     expect(response.head).toContain('Content-Type: video/mp4')
   })
 
@@ -395,6 +454,14 @@ describe('chunks', () => {
     expect(await sent).toBe(false)
     expect(await sendChunks(uws(), Readable.from([Buffer.from('abc')]), 6, departure)).toBe(false)
     expect(response.written).toBe('a')
+  })
+
+  test('of an endless stream are not sent to a client that has left', async () => {
+    const departure = new Departure()
+    departure.announce()
+    const source = Readable.from([Buffer.from('abc')])
+    expect(await sendWhole(uws(), source, departure)).toBe(false)
+    expect([response.written, source.destroyed]).toEqual(['', true])
   })
 
   test('that end too early do not complete the reply', async () => {

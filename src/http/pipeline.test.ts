@@ -50,6 +50,8 @@ let taken: string[]
 let turns: OperationTurn[]
 let lines: Record<string, unknown>[]
 let refusal: Error | undefined
+/** How many bytes of bodies were read at most. */
+let limits: number[]
 
 beforeEach(() => {
   caller = ADA
@@ -58,6 +60,7 @@ beforeEach(() => {
   workspaceOf = WORKSPACE
   switchedOn = true
   refusal = undefined
+  limits = []
   credentials = []
   used = []
   taken = []
@@ -146,7 +149,10 @@ async function send(op: NamedOperation, given: Given = {}): Promise<Sent> {
     query,
     remoteAddress: '192.0.2.7',
     aborted: false,
-    body: async () => Buffer.from(body),
+    body: async (limit) => {
+      limits.push(limit)
+      return Buffer.from(body)
+    },
     send: (status, pairs, content) => {
       expect(sent).toBeUndefined()
       const text = Buffer.from(content).toString()
@@ -179,6 +185,16 @@ const note = named(
     handle: ({ member: found }) => ok(found === undefined ? 'by link' : found.role),
   }),
 )
+
+test('a body is read up to the limit of its operation, or to a little if it takes none', async () => {
+  const bare = { ...base, route: 'POST /api/open', access: 'public', handle: () => ok('done') } as const
+  const body = Input({ text: Type.Optional(Type.String()) })
+  await send(named(operation(bare)))
+  await send(named(operation({ ...bare, body })), { body: '{}' })
+  await send(named(operation({ ...bare, body, bodyLimit: 5_000 })), { body: '{}' })
+  await send(open)
+  expect(limits).toEqual([1_000, 100_000, 5_000])
+})
 
 describe('a credential', () => {
   test('is a bearer token or an API key, and public operations need none', async () => {
