@@ -498,6 +498,13 @@ const EQUIVALENT: readonly Equivalent[] = [
     after: '(5_000 + 1)',
     reason: 'How long to wait is a choice. A little longer is equally right.',
   },
+  {
+    file: 'src/domains/talk/chat/search.ts',
+    line: 'const start = first <= BEFORE ? 0 : first - BEFORE',
+    before: '<=',
+    after: '<',
+    reason: 'A snippet of a match at this position begins at 0 in both cases.',
+  },
 ]
 
 /** Why a mutant is not counted; undefined if it is counted. */

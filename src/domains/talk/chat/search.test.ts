@@ -138,6 +138,9 @@ test('finds a rare word among many messages at low cost', async () => {
 test('finds a frequent word by reading the newest messages, and continues on the next page', async () => {
   const first = await find(BUSY, { q: 'usual rep', limit: 3 })
   expect(first.items.map(({ body }) => body)).toEqual([1, 2, 3].map((n) => `the usual report ${n}`))
+  // The first plan counts the matches.
+  expect(nodesOf(plans[1]!)).toContain('Index Scan')
+  expect(nodesOf(plans[1]!)).not.toContain('Bitmap Heap Scan')
   const second = await find(BUSY, { q: 'usual rep', limit: 3, cursor: first.nextCursor ?? '' })
   expect(second.items.map(({ body }) => body)).toEqual([4, 5, 6].map((n) => `the usual report ${n}`))
 })
@@ -149,6 +152,22 @@ test('returns a cursor when a search reaches its limit of messages read', async 
   const second = await find(BUSY, { q: 'usual', from: BOB, cursor: first.nextCursor ?? '' })
   expect(second.items).toMatchObject([{ body: 'the usual report, once by somebody else', author: BOB }])
   expect(second.nextCursor).toBeNull()
+})
+
+test('continues with the message after the last one that it has read', async () => {
+  const places = [5_000, 5_001]
+  await database.run('update chat_messages set author_id = $2 where channel_id = $1 and seq = any($3::bigint[])', [
+    OTHER,
+    BOB,
+    places,
+  ])
+  const pages: number[][] = []
+  for (let cursor: string | null = ''; cursor !== null;) {
+    const page = await find(OTHER, { q: 'heron', from: BOB, ...(cursor && { cursor }) })
+    pages.push(page.items.map(({ seq }) => seq))
+    cursor = page.nextCursor
+  }
+  expect(pages).toEqual([[5_000], [5_001], []])
 })
 
 test('accepts query syntax as text, and words too long for the index', async () => {
