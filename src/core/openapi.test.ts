@@ -1,6 +1,7 @@
 import { describe, expect, test } from 'vitest'
 import { pipelineErrors } from '../http/declared-errors.ts'
 import { Conflict, NotFound, ServiceDisabled } from './errors.ts'
+import { event } from './event.ts'
 import { from, operation, walk, type AnyOperation, type NamedOperation, type Registry } from './operation.ts'
 import { openApiDocument, type OperationExample } from './openapi.ts'
 import { ComponentSchemas } from './openapi-schemas.ts'
@@ -199,8 +200,12 @@ describe('an operation', () => {
   })
 })
 
-test('a document without events has no webhooks', () => {
-  expect(documentOf({ one: read }).document).not.toHaveProperty('webhooks')
+test('a document has webhooks if there are events', () => {
+  const { document, operations } = documentOf({ one: read })
+  expect(document).not.toHaveProperty('webhooks')
+  const made = event({ name: 'thing.made', summary: 'x', scope: 'team:read', data: Type.Object({}), example: {} })
+  const options = { title: 't', version: '1', description: 'd', domains: {}, pipelineErrors, events: [made] }
+  expect(Object.keys(openApiDocument(operations, options)['webhooks'] as object)).toContain('thing.made')
 })
 
 test('the document sorts paths and methods, and describes its domains', () => {

@@ -15,7 +15,7 @@ import type { OperationTurn } from '../turns/payload.ts'
 import { UploadSlots } from './upload-slots.ts'
 import type { Exchange } from './exchange.ts'
 import { HttpMetrics } from './metrics.ts'
-import { compileOperation, type PipelineOptions } from './pipeline.ts'
+import { compileOperation, type PipelineOptions, type RequestHandler } from './pipeline.ts'
 import { RequestLog } from './request-log.ts'
 
 // The steps of the pipeline, without a server or a database. Each request is an object, and each port is a function.
@@ -129,6 +129,13 @@ const SIGNED_IN = { authorization: 'Bearer a.b.c' }
 
 /** Sends a request through the pipeline of one operation. */
 async function send(op: NamedOperation, given: Given = {}): Promise<Sent> {
+  const sent = await sendTo(compileOperation(op, options()), given)
+  if (sent === undefined) throw new Error('nothing was sent')
+  return sent
+}
+
+/** @returns undefined if the reply was sent in another way */
+async function sendTo(handle: RequestHandler, given: Given): Promise<Sent | undefined> {
   let sent: Sent | undefined
   const { body = '', headers = SIGNED_IN, http, parameters = [], query = '' } = given
   const exchange: Exchange = {
@@ -161,8 +168,7 @@ async function send(op: NamedOperation, given: Given = {}): Promise<Sent> {
     },
     ...(http && { http: http as NonNullable<Exchange['http']> }),
   }
-  await compileOperation(op, options())(exchange, parameters)
-  if (sent === undefined) throw new Error('nothing was sent')
+  await handle(exchange, parameters)
   return sent
 }
 
@@ -185,6 +191,40 @@ const note = named(
     handle: ({ member: found }) => ok(found === undefined ? 'by link' : found.role),
   }),
 )
+
+test('a reply that is the same for everyone is sent again without its operation, and logged', async () => {
+  let runs = 0
+  const theme = operation({
+    ...base,
+    route: 'GET /api/theme',
+    access: 'public',
+    limit: 'none',
+    etag: true,
+    handle: () => {
+      runs += 1
+      const caching = { etag: 'e1', control: 'public', isFresh: () => true }
+      return { status: 200, body: new RawBody('text/css', 'a{}', caching) } as never
+    },
+  })
+  const handle = compileOperation(named(theme), options())
+  const ready: string[] = []
+  const get = (ifNoneMatch = '') => {
+    const headers = { authorization: '', apiKey: '', requestId: 'req-2', ifNoneMatch }
+    const sendReady = (head: string, bytes: Uint8Array) => ready.push(head, Buffer.from(bytes).toString()) > 0
+    return sendTo(handle, { headers, http: { headers, query: '', sendReady } })
+  }
+  expect(await get()).toMatchObject({ status: 200, text: 'a{}' })
+  expect([await get(), runs]).toEqual([undefined, 1])
+  const [head, text] = ready
+  expect(text).toBe('a{}')
+  expect(head).toMatch(/^\r\nX-Request-Id: req-2\r\nETag: "e1"/)
+  expect(lines).toHaveLength(2)
+  expect(lines[1]).toMatchObject({ op: 'readNote', status: 200, requestId: 'req-2' })
+  expect(lines[1]).not.toHaveProperty('aborted')
+  expect([await get('"e1"'), runs]).toMatchObject([{ status: 304 }, 2])
+  switchedOn = false
+  expect(await get()).toMatchObject({ status: 503 })
+})
 
 test('a body is read up to the limit of its operation, or to a little if it takes none', async () => {
   const bare = { ...base, route: 'POST /api/open', access: 'public', handle: () => ok('done') } as const

@@ -261,6 +261,19 @@ test('an attempt knows whether it was the one that ended its job', async () => {
   expect(isDone).toEqual([true, false, false])
 })
 
+test('an attempt that was replaced by a newer one neither ends its job nor hands it back', async () => {
+  const id = await add()
+  const [old, newest] = [await begin(id), await begin(id)]
+  const { outbox } = service
+  expect(await outbox.handBack({ id, attemptId: old })).toBe(false)
+  expect(await outbox.fail({ id, attemptId: old }, 'broken', undefined)).toBe(false)
+  expect(await outbox.finish(id, old)).toBe(false)
+  await expect(outbox.finishIn(database, { id, attemptId: old })).rejects.toThrow('a newer attempt has started')
+  expect(await database.rows('select state, attempts from outbox')).toEqual([{ state: 'running', attempts: 2 }])
+  expect(await outbox.handBack({ id, attemptId: newest })).toBe(true)
+  expect(await database.rows('select state, attempts from outbox')).toEqual([{ state: 'queued', attempts: 1 }])
+})
+
 test('rows that were claimed, lost or emptied from the queues wait again', async () => {
   const [one, two] = [await add(), await add()]
   const { outbox } = service

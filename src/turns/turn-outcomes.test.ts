@@ -86,6 +86,14 @@ it('returns the outcomes of repeated commands of a large batch', async () => {
   expect(await executor.execute(actor, await executor.activate(actor), again)).toEqual(told.slice(40))
 })
 
+it('keeps nothing of a batch in which no turn succeeded', async () => {
+  const actor = actorName()
+  const failing = { ...command(actor, 'x'), payload: { kind: 'system', name: 'missing', input: {} } }
+  const outcomes = await executor.execute(actor, await executor.activate(actor), [failing])
+  expect(outcomes).toMatchObject([{ ok: false }])
+  expect(await database.rows('select 1 from turn_outcomes where actor = $1', [actor])).toEqual([])
+})
+
 it('runs a repeated command that had no effect before', async () => {
   const actor = actorName()
   const outcomes = await executor.execute(actor, await executor.activate(actor), [command(actor, 'late', true)])

@@ -505,6 +505,20 @@ const EQUIVALENT: readonly Equivalent[] = [
     after: '<',
     reason: 'A snippet of a match at this position begins at 0 in both cases.',
   },
+  {
+    file: 'src/http/byte-queue.ts',
+    line: 'const into = block ?? Buffer.allocUnsafeSlow(64 * 1024)',
+    before: '64',
+    after: '(64 + 1)',
+    reason: 'How many bytes are read from disk at once is a choice.',
+  },
+  {
+    file: 'src/http/byte-queue.ts',
+    line: 'const into = block ?? Buffer.allocUnsafeSlow(64 * 1024)',
+    before: '1024',
+    after: '(1024 + 1)',
+    reason: 'How many bytes are read from disk at once is a choice.',
+  },
 ]
 
 /** Why a mutant is not counted; undefined if it is counted. */
