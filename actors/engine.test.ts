@@ -107,6 +107,15 @@ describe('an unknown outcome', () => {
     expect(batches.map(({ repeated }) => repeated)).toEqual([[false, false], [true], [true]])
   })
 
+  it('stays unknown when a later batch fails as a whole, and is looked up again', async () => {
+    const { run, batches } = start((epoch, commands, call) => {
+      if (call === 1) return Promise.reject(new UnknownOutcomeError(new Error('gone')))
+      return call === 2 ? Promise.reject(new BatchError(new Error('away'))) : done(epoch, commands, call)
+    }, true)
+    expect(await run('one')).toBe('one')
+    expect(batches.map(({ repeated }) => repeated)).toEqual([[false], [true], [true]])
+  })
+
   it('is looked up after pauses that double, up to half a second', async () => {
     const clock = hurriedClock()
     const times: number[] = []

@@ -11,6 +11,7 @@ import type { Reply, Request } from './frames.ts'
 import { decodeReply, decodeRequest, encodeReply, encodeRequest } from './frames.ts'
 import { LinkServer } from './link-server.ts'
 import { Link, type LinkResult } from './link.ts'
+import { Links } from './links.ts'
 import { DEFAULT_LINK_LIMITS, type LinkLimits } from './settings.ts'
 import { tcpTransport } from './tcp.ts'
 
@@ -387,5 +388,26 @@ describe('TLS', () => {
     expect(await ask(link, { payload: 'a secret payload' })).toMatchObject({ kind: 'value' })
     expect(Buffer.concat(seen).includes('a secret payload')).toBe(false)
     expect(Buffer.concat(seen).length).toBeGreaterThan(500)
+  })
+})
+
+describe('the links of a node', () => {
+  it('are closed when their node is gone and they have no calls in progress', async () => {
+    const answers: (() => void)[] = []
+    const { address } = await serve((_request, reply) => answers.push(() => reply({ kind: 'value', text: 'x' })))
+    const links = new Links(settings())
+    closing.push(() => links.close())
+    for (const count of [1, 2]) {
+      const result = ask(links.to(address))
+      await waitFor(() => answers.length === count, { what: 'the call' })
+      links.keep(new Set())
+      expect([links.inFlight, links.stats().length]).toEqual([1, 1])
+      answers[count - 1]?.()
+      expect(await result).toEqual({ kind: 'value', text: 'x' })
+      links.keep(new Set([address]))
+      expect([links.inFlight, links.stats().length]).toEqual([0, 1])
+      links.keep(new Set())
+      expect(links.stats()).toEqual([])
+    }
   })
 })
