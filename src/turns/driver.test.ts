@@ -125,9 +125,15 @@ test('a node whose port is in use reports that when it is ready, and for each co
   const server = createServer().listen(0, '127.0.0.1')
   await once(server, 'listening')
   const { port } = server.address() as AddressInfo
+  const unhandled: unknown[] = []
+  const hear = (error: unknown) => void unhandled.push(error)
+  process.on('unhandledRejection', hear)
   const driver = start({ REDIS_URL: redis.url, CLUSTER_PORT: port })
   drivers.pop()
   await expect(run(driver)).rejects.toMatchObject({ code: 'EADDRINUSE' })
+  await new Promise(setImmediate)
+  process.off('unhandledRejection', hear)
+  expect(unhandled).toEqual([])
   await expect(driver.ready).rejects.toMatchObject({ code: 'EADDRINUSE' })
   await expect(driver.actors.owners()).rejects.toMatchObject({ code: 'EADDRINUSE' })
   server.close()
