@@ -15,7 +15,7 @@ const key = (limits: Partial<Key> = {}): { apiKey: Key } => ({
   apiKey: { id: 'k1', scopes: null, workspaceIds: null, ...limits },
 })
 
-test('a credential is limited if it is a key with scopes or workspaces of its own', () => {
+test('a key with its own scopes or workspaces is limited', () => {
   expect(isLimited({})).toBe(false)
   expect(isLimited(key())).toBe(false)
   expect(isLimited(key({ scopes: new Set(['team:read']) }))).toBe(true)

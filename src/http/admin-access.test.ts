@@ -35,7 +35,7 @@ test('every page but the health check needs the token, as a bearer token or as a
     basic(':open:sesame'),
   ]) {
     expect(statusOf(access, { host, authorization }), authorization).toBeUndefined()
-    // Whoever knows the token is no page of another site.
+    // A page of another site cannot know the token.
     expect(statusOf(access, { host: 'evil.example', authorization }), authorization).toBeUndefined()
   }
   for (const authorization of [

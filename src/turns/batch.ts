@@ -72,7 +72,7 @@ function checkedName(name: string): string {
 }
 
 /**
- * When so many rows wait, they are sent while the next turns of the batch run, so that PostgreSQL works meanwhile. The
+ * When so many rows wait, they are sent while the next turns of the batch run, so that PostgreSQL does not wait. The
  * number doubles with each time: PostgreSQL starts early, and a large batch still takes few statements.
  */
 const ROWS_AHEAD = 12

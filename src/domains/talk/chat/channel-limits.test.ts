@@ -34,7 +34,7 @@ test('a private channel has at most 500 members', async () => {
   const { cached, done, succeed, turn } = turnIn(names(498), sql)
   await expect(members.add(turn, ada, 'c1', ['x', 'y'])).rejects.toMatchObject({ code: 'conflict' })
   expect([done.inserted, changes]).toEqual([[], 0])
-  // Those who are members already do not count again.
+  // Existing members do not count again.
   const { memberIds } = await members.add(turn, ada, 'c1', ['x', 'u001'])
   expect(memberIds).toEqual(['ada', ...names(498), 'x'])
   expect(done.inserted).toMatchObject([
@@ -103,7 +103,7 @@ test.each<[what: string, held: MessageData['reactions'], emoji: string, isFull: 
   }
 })
 
-test('a reaction, pin or unpin that changes nothing is no change of the channel', async () => {
+test('a reaction, pin or unpin without an effect does not change the channel', async () => {
   const row = { deletedAt: null, pinnedAt: '2026-11-01T12:00:00.000Z', reactions: [{ emoji: '👍', userIds: ['ada'] }] }
   const { done, turn } = turnIn([], { row: async () => ({ ...row }) as never })
   const marks = new ReactionsAndPins(clock)

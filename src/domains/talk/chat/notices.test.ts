@@ -11,7 +11,7 @@ const general = { _id: 'c1', kind: 'channel', name: 'general', private: false, m
 const hidden = { ...general, private: true, memberIds: ['ada', 'bob', 'cyd'] }
 const dm: ChannelData = { ...hidden, kind: 'dm', name: null }
 
-/** Whom a message of Ada notifies, and of what. */
+/** The users that a message from Ada notifies, and why. */
 async function noticesOf(channel: ChannelData, mentions: Partial<MessageData['mentions']>, body = 'Hello') {
   const everybody = async () => ['ada', 'bob', 'cyd', 'dan'].map((userId) => ({ userId }))
   const { done, turn } = fakeTurn({ rows: everybody as unknown as Sql['rows'] })
@@ -20,7 +20,7 @@ async function noticesOf(channel: ChannelData, mentions: Partial<MessageData['me
   return done.jobs.map(({ data, runAt }) => ({ ...(data as { type: string; userIds: string[]; data: object }), runAt }))
 }
 
-test('a message in a channel notifies those whom it mentions', async () => {
+test('a message in a channel notifies the members that it mentions', async () => {
   expect(await noticesOf(general, {})).toEqual([])
   expect(await noticesOf(general, { userIds: ['bob', 'ada'] })).toEqual([
     {
