@@ -203,6 +203,7 @@ describe('an error', () => {
     expect(messageOf(either, {})).toBe('must be an object or an object')
     expect(paths({ title: 'x', options: { loud: 1 } })).toEqual(['/body/options/loud type'])
     expect(paths({ title: 'x', options: 1 })).toEqual(['/body/options anyOf'])
+    expect(paths({ title: 'x', options: {} })).toEqual(['/body/options/loud required'])
   })
 })
 

@@ -192,13 +192,15 @@ function explain(found: readonly object[], value: unknown, schema: JsonSchema, a
     const path = at + error.instancePath
     const inUnion = /\/anyOf\/\d+/.test(error.schemaPath)
     // What is wrong inside of an array or an object says more than that the union does not match.
-    if (error.keyword === 'anyOf' && found.some((one) => isBelow(one as SchemaError, error))) continue
+    const saysMore = (one: SchemaError) => isBelow(one, error) || isMissing(one, error, schema)
+    if (error.keyword === 'anyOf' && (found as SchemaError[]).some(saysMore)) continue
     const limit = error.keyword === 'anyOf' ? limitIn(found as SchemaError[], error, schema) : undefined
     if (limit !== undefined) {
       add(path, limit.error.keyword, sentence(limit.error, limit.option, read(value, error.instancePath)))
       continue
     }
-    if (error.keyword === 'boolean' || (inUnion && unions.includes(error.instancePath))) continue
+    const isOption = inUnion && unions.includes(error.instancePath) && !isMissing(error, error, schema)
+    if (error.keyword === 'boolean' || isOption) continue
     if (error.keyword === 'required') {
       for (const name of error.params['requiredProperties'] as string[])
         add(`${path}/${escape(name)}`, 'required', 'is required')
@@ -217,6 +219,12 @@ function explain(found: readonly object[], value: unknown, schema: JsonSchema, a
 
 function isBelow({ instancePath, keyword }: SchemaError, above: SchemaError): boolean {
   return keyword !== 'boolean' && instancePath.startsWith(`${above.instancePath}/`)
+}
+
+/** Whether a field is missing in an object that a union allows once, such as an object or null. */
+function isMissing({ instancePath, keyword }: SchemaError, union: SchemaError, schema: JsonSchema): boolean {
+  if (keyword !== 'required' || instancePath !== union.instancePath) return false
+  return locate(schema, instancePath)?.anyOf?.filter(({ type }) => type === 'object').length === 1
 }
 
 const LIMITS = new Set([
