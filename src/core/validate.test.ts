@@ -1,6 +1,7 @@
 import { describe, expect, test } from 'vitest'
 import { Id, Input, Nullable, OneOf, Sequence, Text, Type, type TSchema } from './schema.ts'
-import { isTooDeep, queryReader, validator } from './validate.ts'
+import { queryReader } from './query-reader.ts'
+import { isTooDeep, validator } from './validate.ts'
 
 const Thing = Input({
   title: Text(1, 20),

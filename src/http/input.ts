@@ -1,7 +1,8 @@
 import type { AppError } from '../core/error.ts'
 import { BadRequest, NotFound, ValidationFailed } from '../core/errors.ts'
 import type { NamedOperation } from '../core/operation.ts'
-import { queryReader, validator, type Validator } from '../core/validate.ts'
+import { queryReader } from '../core/query-reader.ts'
+import { validator, type Validator } from '../core/validate.ts'
 import type { RequestState } from './request-state.ts'
 
 /** The parsers and validators of one operation's input. */

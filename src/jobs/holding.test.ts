@@ -167,14 +167,14 @@ function startHolding() {
   const statements: string[] = []
   const found = { release: 0, alone: 0, inLine: 0 }
   const kindOf = (text: string) =>
-    text.includes(`state = 'held' and`) ? 'release' : text.includes('line is null') ? 'alone' : 'inLine'
-  const rows = async (text: string) => {
+    text.includes(`where state = 'held'`) ? 'release' : text.includes('"line" is null') ? 'alone' : 'inLine'
+  const run = async (text: string) => {
     statements.push(kindOf(text))
-    return Array.from({ length: found[kindOf(text)] }, () => ({}))
+    return found[kindOf(text)]
   }
   const clock = new ManualClock()
   const own = new NodeSwitches()
-  const database = { rows } as unknown as Database
+  const database = { run } as unknown as Database
   let changes = 0
   const holding = new Holding({ database, clock, switches: own, serviceOf, everyMs: 5_000 }, () => void (changes += 1))
   const apply = async () => {

@@ -162,8 +162,8 @@ describe('a client that catches up has the state of one that was always connecte
     }
     messages.sort((a, b) => (a._id < b._id ? -1 : 1))
     for (const what of ['pin', 'edit', 'react', 'reply', 'delete'] as const) {
-      for (const of of [0, 5, 60, 119])
-        await take(channel, messages.slice(0, 120), { by: 'bob', what, of, emoji: '👍' })
+      for (const position of [0, 5, 60, 119])
+        await take(channel, messages.slice(0, 120), { by: 'bob', what, of: position, emoji: '👍' })
     }
     const always = after(EMPTY, liveChanges(channel))
     expect(always.messages).toHaveLength(WINDOW)

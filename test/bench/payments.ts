@@ -39,7 +39,9 @@ const byHand = new Pool({ connectionString: server.databaseUrl, max: most })
 const foundation = { clock: systemClock, config, coordination: new InProcessCoordination(log), database, log } as never
 const plans = new PlanService(foundation)
 const ledger = new Ledger(foundation, (sql, userId) => plans.creditMonthOf(sql, userId))
-const { payments } = composePayments(foundation, { ledger, plans }).services
+const composed = composePayments(foundation, { ledger, plans })
+await composed.start()
+const { payments } = composed.services
 payments.purposes.register('credits', recordingPurpose)
 
 /** A gateway that says at once that a payment was paid. */

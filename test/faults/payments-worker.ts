@@ -22,7 +22,9 @@ const coordination = new InProcessCoordination(log)
 const foundation = { clock, config, coordination, database, log } as never
 const plans = new PlanService(foundation)
 const ledger = new Ledger(foundation, (sql, userId) => plans.creditMonthOf(sql, userId))
-const { payments } = composePayments(foundation, { ledger, plans }).services
+const composed = composePayments(foundation, { ledger, plans })
+await composed.start()
+const { payments } = composed.services
 payments.purposes.register('credits', recordingPurpose)
 
 async function run({ order }: { readonly order: Order }): Promise<unknown> {

@@ -34,7 +34,7 @@ export function composePayments(
 ) {
   const log = root.child({ part: 'payments' })
   const outgoing = new Outgoing()
-  const gateways = new Gateways(gatewaysOf(config, outgoing, clock), log)
+  const gateways = new Gateways(log)
   const steps = new Steps()
   const purposes = new Purposes()
   purposes.register('wallet', walletPurpose)
@@ -64,8 +64,7 @@ export function composePayments(
       },
     },
     start: async () => {
-      const stripe = stripeSettings(config)
-      if (stripe !== undefined) gateways.add(await stripeGateway(stripe, outgoing, clock))
+      for (const gateway of await gatewaysOf(config, outgoing, clock)) gateways.add(gateway)
       for (const gateway of await tokenGateways(config, outgoing, clock, database)) gateways.add(gateway)
       if (!config.SANDBOX || gateways.all().length > 0) return
       const fake = await FakeStripe.start({ clock })
@@ -97,11 +96,13 @@ async function stripeGateway(settings: StripeSettings, outgoing: Outgoing, clock
   return new StripeGateway(settings, outgoing, clock)
 }
 
-/** The configured gateways that need no library of their own. */
-function gatewaysOf(config: Foundation['config'], outgoing: Outgoing, clock: Foundation['clock']) {
+/** The configured gateways for coins, cards and transfers, in the order in which payers see them. */
+async function gatewaysOf(config: Foundation['config'], outgoing: Outgoing, clock: Foundation['clock']) {
   const { BANK_TRANSFER_INSTRUCTIONS: transfers } = config
+  const stripe = stripeSettings(config)
   return [
     ...coinGateways(config, outgoing, clock),
+    ...(stripe === undefined ? [] : [await stripeGateway(stripe, outgoing, clock)]),
     ...(transfers === undefined ? [] : [new ManualGateway(transfers, config.BANK_TRANSFER_CURRENCIES, clock)]),
   ]
 }

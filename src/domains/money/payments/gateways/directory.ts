@@ -5,13 +5,12 @@ import { GatewayAway, type Gateway, type GatewayVault } from './gateway.ts'
 /** How long a caller waits before the next try while a gateway is away, in seconds. */
 const RETRY_AFTER = 30
 
-/** The gateways that the operator has configured. */
+/** The gateways that the operator has configured. They are added at the start of a node. */
 export class Gateways {
-  readonly #gateways: Map<string, Gateway>
+  readonly #gateways = new Map<string, Gateway>()
   readonly #log: Logger
 
-  constructor(gateways: readonly Gateway[], log: Logger) {
-    this.#gateways = new Map(gateways.map((gateway) => [gateway.key, gateway]))
+  constructor(log: Logger) {
     this.#log = log
   }
 
