@@ -24,6 +24,12 @@ export interface Recording {
 /** Time between two requests, so that earlier rows are older. Short, because media nodes expire after a few seconds. */
 const BETWEEN_REQUESTS = SECOND
 
+/** Reads come after changes, so that what they reply with is not empty. */
+function readsLast(operations: readonly NamedOperation[]): NamedOperation[] {
+  const isRead = ({ method }: NamedOperation) => method === 'GET'
+  return [...operations.filter((op) => !isRead(op)), ...operations.filter(isRead)]
+}
+
 /**
  * Sends the example of every operation to a new server. Skips those whose fixture expects an error.
  * @throws when any other reply is not a success
@@ -77,7 +83,7 @@ class Recorder {
     await this.#world.user('ada', { plan: 'business' })
     await this.#world.user('root', { admin: true })
     const examples = new Map<string, OperationExample>()
-    for (const op of this.#operations) {
+    for (const op of readsLast(this.#operations)) {
       const example = await this.#recordOne(op)
       if (example !== undefined) examples.set(op.name, example)
     }
