@@ -143,7 +143,7 @@ test('publishes over WHIP to two destinations, as RFC 9725 specifies', async () 
     'Access-Control-Request-Method': 'PATCH',
   })
   expect(preflight.status).toBe(204)
-  expect(preflight.headers.get('access-control-allow-methods')).toBe('PATCH, DELETE, OPTIONS')
+  expect(preflight.headers.get('access-control-allow-methods')).toBe('DELETE, PATCH, OPTIONS')
   expect(preflight.headers.get('access-control-allow-headers')).toMatch(/Authorization.*If-Match.*ETag/)
   expect(preflight.headers.get('accept-patch')).toBe('application/trickle-ice-sdpfrag')
   expect((await request('OPTIONS', armed.whipUrl, undefined)).headers.get('accept-post')).toBe('application/sdp')
