@@ -105,7 +105,13 @@ async function stateOf(workspaceId: string): Promise<State> {
     roles,
     groups,
     open,
-    text: JSON.stringify([rows, roles, groups, open]),
+    // The scopes of several groups have no order.
+    text: JSON.stringify([
+      rows.map((row) => ({ ...row, groupScopes: row.groupScopes.toSorted() })),
+      roles,
+      groups,
+      open,
+    ]),
   }
 }
 
