@@ -304,14 +304,14 @@ const EQUIVALENT: readonly Equivalent[] = [
   },
   {
     file: 'src/jobs/outbox.ts',
-    line: 'return rows.sort((a, b) => (a.runAt === b.runAt ? (a.id < b.id ? -1 : 1) : a.runAt < b.runAt ? -1 : 1))',
+    line: 'a.runAt === b.runAt ? (a.id < b.id ? -1 : 1) : a.runAt < b.runAt ? -1 : 1,',
     before: '1',
     after: '(1 + 1)',
     reason: 'Only the sign of a comparison counts.',
   },
   {
     file: 'src/jobs/outbox.ts',
-    line: 'return rows.sort((a, b) => (a.runAt === b.runAt ? (a.id < b.id ? -1 : 1) : a.runAt < b.runAt ? -1 : 1))',
+    line: 'a.runAt === b.runAt ? (a.id < b.id ? -1 : 1) : a.runAt < b.runAt ? -1 : 1,',
     before: '<',
     after: '<=',
     reason: 'Equal times are compared by id, and ids are unique.',
