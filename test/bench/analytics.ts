@@ -48,10 +48,11 @@ async function template(): Promise<void> {
     const body = { workspaceId: server.workspaceId, platform: 'instagram', sandbox: true }
     await server.call('/api/social-accounts', body)
   }
+  const now = new Date()
   const months = Array.from({ length: 16 }, (_, back) =>
-    new Date(Date.now() - (back - 2) * 30 * DAY).toISOString().slice(0, 7),
+    new Date(Date.UTC(now.getUTCFullYear(), now.getUTCMonth() + 2 - back)).toISOString().slice(0, 7),
   )
-  for (const month of new Set(months)) {
+  for (const month of months) {
     const next = new Date(Date.parse(`${month}-01T00:00:00Z`) + 32 * DAY).toISOString().slice(0, 7)
     await pool.query(
       `create table if not exists analytics_samples_${month.replace('-', '_')} partition of analytics_samples
