@@ -217,6 +217,11 @@ export class Table<E extends AnyEntity> {
     return sql.rows<Pick<Row<E>, K>>(statement, values)
   }
 
+  /** All properties of a row, for typed statements that select or return whole rows. */
+  get properties(): readonly (keyof Row<E> & string)[] {
+    return [...this.#columns.keys()] as (keyof Row<E> & string)[]
+  }
+
   /** A row for `Turn.insert`. */
   toInsert(row: NewRow<E>, { ignoreConflict = false }: { readonly ignoreConflict?: boolean } = {}): RowToInsert {
     return this.#shapes.toInsert(row, ignoreConflict)

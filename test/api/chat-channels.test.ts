@@ -224,7 +224,7 @@ describe('private channels', () => {
     expect((await remove('bob', 'bob')).body.code).toBe('conflict')
   })
 
-  test('are logged with who changed them, and announced to those who may see them', async () => {
+  test('are logged with their author, and announced to members who can see the channel', async () => {
     const [ada, bob, cyd] = [world.id('ada'), world.id('bob'), world.id('cyd')]
     const count = async (table: string) =>
       (await app.database.row<{ n: number }>(`select count(*)::int as n from ${table}`))?.n ?? 0

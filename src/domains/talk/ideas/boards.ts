@@ -18,8 +18,6 @@ import { ideaBoards, ideas, type BoardColumn, type BoardRow } from './tables.ts'
 
 const DEFAULT_COLUMNS = [{ name: 'Ideas' }, { name: 'In progress' }, { name: 'Done' }]
 
-const COLUMNS = Object.keys(ideaBoards.entity.meta.properties) as (keyof BoardRow)[]
-
 interface Wanted {
   readonly workspaceId: string
   readonly afterId?: string | undefined
@@ -31,7 +29,7 @@ interface Wanted {
 const listed = query({ ideaBoards }, (db, $: Wanted) => {
   const found = db
     .selectFrom('ideaBoards')
-    .select(COLUMNS)
+    .select(ideaBoards.properties)
     .where('workspaceId', '=', $.workspaceId)
     .orderBy(raw`rank collate "C"`)
     .orderBy('id')

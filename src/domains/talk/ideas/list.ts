@@ -28,7 +28,7 @@ interface Filters {
   readonly limit: number
 }
 
-const COLUMNS = Object.keys(ideas.entity.meta.properties).filter((name) => name !== 'matchText') as never[]
+const COLUMNS = ideas.properties.filter((name) => name !== 'matchText') as never[]
 
 // The beginning of a long rank is in the cursor, and the whole of it in the row, if the row is still there.
 const manual = ($: Filters) => sql<SqlBool>`

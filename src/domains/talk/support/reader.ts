@@ -16,8 +16,6 @@ import { supportMessages, supportTickets, type TicketRow } from './tables.ts'
 /** Who reads or writes: administrators are the support team. */
 export type Party = Pick<Caller, 'userId' | 'isAdmin'>
 
-const COLUMNS = Object.keys(supportTickets.entity.meta.properties) as never[]
-
 const findTickets = query(
   { supportTickets },
   (
@@ -32,7 +30,7 @@ const findTickets = query(
       readonly limit: number
     },
   ) => {
-    let found = db.selectFrom('supportTickets').select(COLUMNS).orderBy('id', 'desc').limit($.limit)
+    let found = db.selectFrom('supportTickets').select(supportTickets.properties).orderBy('id', 'desc').limit($.limit)
     if ($.userId !== undefined) found = found.where('userId', '=', $.userId)
     if ($.status !== undefined) found = found.where('status', '=', $.status)
     if ($.priority !== undefined) found = found.where('priority', '=', $.priority)

@@ -16,8 +16,6 @@ export class LeaseLostError extends Error {
   override readonly name = 'LeaseLostError'
 }
 
-const COLUMNS = Object.keys(webhooks.entity.meta.properties) as (keyof WebhookRow)[]
-
 interface Lease {
   readonly ids: readonly string[]
   readonly holder: string
@@ -31,7 +29,7 @@ const claim = query({ webhooks }, (db, $: Lease & { now: string }) =>
     .where('id', '=', raw<string>`any(${$.ids})`)
     .where('status', '=', 'enabled')
     .where((e) => e.or([e('leaseHolder', 'is', null), e('leaseHolder', '=', $.holder), e('leaseUntil', '<', $.now)]))
-    .returning(COLUMNS),
+    .returning(webhooks.properties),
 )
 
 /** Rows that a turn has locked are left for the next time, so that neither waits for the other. */
