@@ -412,6 +412,22 @@ describe('an engine', () => {
     expect([engine.actors(), scheduler.waiting]).toEqual([['b'], 0])
   })
 
+  it('tells the host of every actor that it drops, once', async () => {
+    const dropped: string[] = []
+    const { engine, scheduler, submit } = engineOf({ dropped: (actor) => void dropped.push(actor) }, { idleMs: 1_000 })
+    submit('one', 'idle')
+    await scheduler.run(1_500)
+    expect(dropped).toEqual([])
+    submit('two', 'handed over')
+    submit('three', 'lost')
+    await scheduler.run(2_000)
+    expect(dropped).toEqual(['idle'])
+    await engine.quiesce('handed over', 100)
+    engine.dropAll()
+    engine.dropAll()
+    expect(dropped).toEqual(['idle', 'handed over', 'lost'])
+  })
+
   it('refuses waiting commands on request', async () => {
     const { engine, scheduler, submit, results } = engineOf({ execute: () => never })
     submit('one')

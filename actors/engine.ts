@@ -334,7 +334,10 @@ export class Engine {
 
   #forget(activation: Activation): void {
     activation.gone = true
-    if (this.#activations.get(activation.key) === activation) this.#activations.delete(activation.key)
+    if (this.#activations.get(activation.key) === activation) {
+      this.#activations.delete(activation.key)
+      this.#options.host.dropped?.(activation.key)
+    }
     this.#rerouteAll(activation.mailbox.take(Number.POSITIVE_INFINITY))
   }
 
@@ -364,8 +367,7 @@ export class Engine {
       const idleSince = this.#clock.monotonic() - this.#limits.idleMs
       for (const [key, activation] of this.#activations) {
         if (activation.running || activation.mailbox.size > 0 || activation.usedAt >= idleSince) continue
-        activation.gone = true
-        this.#activations.delete(key)
+        this.#forget(activation)
         this.#options.onForgotten(key)
       }
       this.#quarantine.sweep()

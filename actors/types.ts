@@ -52,6 +52,11 @@ export interface ActorHost {
    */
   release?(actor: string): Promise<void>
   /**
+   * Called when an actor is no longer active here: it was idle, handed over, abandoned or lost. It starts again with another epoch,
+   * so what the host keeps in memory for it is of no further use.
+   */
+  dropped?(actor: string): void
+  /**
    * Rejects while this node cannot commit. The driver for several nodes calls it every second, and hands the actors of an
    * impaired node over to others.
    */

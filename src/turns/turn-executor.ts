@@ -130,6 +130,11 @@ export class TurnExecutor implements ActorHost {
     await this.#options.announcements.release(actor)
   }
 
+  /** Called when an actor is no longer active on this node. */
+  dropped(actor: string): void {
+    this.#memories.forget(actor)
+  }
+
   async execute(actor: string, epoch: number, commands: readonly Command[]): Promise<readonly Outcome[]> {
     if (this.#unsure.has(actor)) throw new FencedError(`the outcome of the last batch of ${actor} is unknown`)
     const attempt: Attempt = {

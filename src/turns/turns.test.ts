@@ -20,6 +20,7 @@ import { systemTurn } from '../core/system-turn.ts'
 import { Database } from '../db/database.ts'
 import { isUniqueViolation } from '../db/prepared-sql.ts'
 import { IdempotencyKeys } from '../http/idempotency.ts'
+import { actorOf } from './actor-name.ts'
 import { Announcements } from './announcements.ts'
 import { TurnExecutor } from './turn-executor.ts'
 import { Turns } from './turn-runner.ts'
@@ -423,6 +424,16 @@ describe('the memory of an actor', () => {
     one.executor.forget(workspaceId)
     expect([await count(one), await count(one)]).toEqual(['0', '1'])
     one.executor.forget(undefined)
+    expect(await count(one)).toBe('0')
+  })
+
+  it('is lost when the node drops the actor', async () => {
+    fresh()
+    const one = await runtime()
+    expect([await count(one), await count(one)]).toEqual(['0', '1'])
+    one.executor.dropped('ws:another')
+    expect(await count(one)).toBe('2')
+    one.executor.dropped(actorOf(workspaceId))
     expect(await count(one)).toBe('0')
   })
 
