@@ -3,7 +3,7 @@ import { once } from 'node:events'
 import { Agent, request as httpRequest } from 'node:http'
 import { connect, type Socket } from 'node:net'
 import { promisify } from 'node:util'
-import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { ManualClock, SECOND } from '../../src/core/clock.ts'
 import { uuidv7 } from '../../src/core/id.ts'
 import type { App } from '../support/app.ts'
@@ -235,32 +235,6 @@ describe('clients that disconnect or are slow', () => {
     const metric = await app.node.resources.metrics.getSingleMetric('crier_http_in_flight')?.get()
     return metric?.values[0]?.value ?? -1
   }
-})
-
-describe('a shutdown', () => {
-  test('ends when the last request has its reply, long before the deadline', async () => {
-    const { app: leaving } = await startProbe()
-    const { open, arrivals } = gate('shutdown')
-    const waiting = leaving.send('POST /api/probe/wait', { token: 'ada', body: { gate: 'shutdown' } })
-    await waitFor(() => arrivals() === 1)
-    const { setTimeout: original } = globalThis
-    const deadlines: number[] = []
-    // Deadlines never come, so that only the reply can end the shutdown.
-    vi.spyOn(globalThis, 'setTimeout').mockImplementation(((work: () => void, ms = 0, ...args: []) => {
-      if (ms !== 5_000) return original(work, ms, ...args)
-      deadlines.push(ms)
-      return original(() => undefined, 0)
-    }) as typeof setTimeout)
-    try {
-      const stopped = leaving.stop()
-      await waitFor(() => deadlines.length > 0)
-      open()
-      expect((await waiting).status).toBe(200)
-      await stopped
-    } finally {
-      vi.restoreAllMocks()
-    }
-  })
 })
 
 describe('the protocol', () => {
