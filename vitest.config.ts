@@ -1,6 +1,7 @@
 import { availableParallelism } from 'node:os'
 import { delimiter, join } from 'node:path'
 import { configDefaults, defineConfig } from 'vitest/config'
+import { Sequencer } from './test/support/sequencer.ts'
 import { CACHE } from './test/support/tools.ts'
 
 /**
@@ -63,7 +64,7 @@ function project(name: string, include: string[], options: object = {}) {
   return { extends: true as const, test: { name, include, ...PATIENCE, ...options, ...TWICE } }
 }
 
-/** The longest unit tests, which `npm run test:quick` leaves out. */
+/** The longest unit tests, which mutation tests and `npm run test:quick` leave out. */
 const LONG = [
   // Both stores of jobs, with real workers.
   'src/jobs/jobs.test.ts',
@@ -72,8 +73,25 @@ const LONG = [
   // Starts and stops many servers.
   'src/setup/embedded-postgres.test.ts',
 ]
-const NOT_QUICK = process.env['QUICK'] === undefined ? [] : LONG
-const EXCLUDED = [...configDefaults.exclude, 'data/**', ...NOT_QUICK]
+/** Unit tests that take seconds each, which mutation tests need and `npm run test:quick` leaves out. */
+const SLOW = [
+  // Generate cases.
+  'actors/simulation/simulation.test.ts',
+  'src/domains/publishing/analytics/best-times/slots.test.ts',
+  'src/domains/publishing/posts/calendar/recurrence-properties.test.ts',
+  'src/platforms/agreement.test.ts',
+  // Wait for leases, retries and expensive hashes.
+  'src/domains/identity/auth/passwords.test.ts',
+  'src/jobs/holding.test.ts',
+  'src/turns/announcements.test.ts',
+]
+const { INNER_LOOP, QUICK } = process.env
+const EXCLUDED = [
+  ...configDefaults.exclude,
+  'data/**',
+  ...(QUICK === undefined ? [] : LONG),
+  ...(INNER_LOOP === undefined ? [] : SLOW),
+]
 
 export default defineConfig({
   test: {
@@ -81,6 +99,7 @@ export default defineConfig({
     pool: 'forks',
     isolate: true,
     globalSetup: ['test/support/global-setup.ts'],
+    sequence: { sequencer: Sequencer },
     exclude: EXCLUDED,
     reporters: ['default'],
     expect: { poll: { timeout: 60_000 } },
@@ -91,7 +110,7 @@ export default defineConfig({
         ...IN_ONE_PROCESS,
         exclude: [...EXCLUDED, ...ALONE],
       }),
-      project('alone', ALONE, { ...COMPUTING, ...BY_VITE }),
+      project('alone', ALONE, { ...COMPUTING, ...BY_VITE, exclude: EXCLUDED }),
       project('api', ['test/api/**/*.test.ts'], { ...COMPUTING, ...IN_ONE_PROCESS }),
       project('faults', ['test/faults/**/*.test.ts'], { ...WAITING, ...SECOND_CHANCE, testTimeout: 300_000 }),
       project('media', ['media/**/*.test.ts'], { ...REAL_TIME, ...SECOND_CHANCE, testTimeout: 120_000 }),

@@ -80,7 +80,9 @@ function environment(): NodeJS.ProcessEnv {
   const tools = ['ffmpeg', 'ffprobe'].map((tool) => dirname(toolPath(tool as 'ffmpeg' | 'ffprobe').command))
   const path = [...tools, process.env['PATH'] ?? ''].join(delimiter)
   const home = { HOME: join(folder, 'home'), npm_config_update_notifier: 'false', TERM: 'dumb' }
-  return { PATH: path, LANG: 'C.UTF-8', ...home, CRIER_URL: `http://localhost:${ports.get('3000')}` }
+  // Node keeps compiled sources in node_modules, which this user may only read here.
+  const cache = { NODE_COMPILE_CACHE: join(folder, 'home/compiled') }
+  return { PATH: path, LANG: 'C.UTF-8', ...home, ...cache, CRIER_URL: `http://localhost:${ports.get('3000')}` }
 }
 
 /** Starts the server with the arguments of `npm start --`. */

@@ -4,6 +4,7 @@ import { join } from 'node:path'
 import { loadConfig, type Config } from '../../src/config/config.ts'
 import { systemClock, type Clock } from '../../src/core/clock.ts'
 import { createLog } from '../../src/core/log.ts'
+import { PasswordHasher } from '../../src/domains/identity/auth/passwords.ts'
 import { startNode, type Node, type NodeOverrides } from '../../src/server/node.ts'
 import type { Composition } from '../../src/server/compose.ts'
 import type { Database } from '../../src/db/database.ts'
@@ -11,6 +12,18 @@ import { freeLoopbackPort } from '../../src/setup/free-port.ts'
 import { Outbox } from './outbox.ts'
 import { createDatabase } from './postgres.ts'
 import { send, type Reply, type SendOptions } from './send.ts'
+
+/** Most users of tests have the same password, and it takes 35 ms of a processor to hash it. */
+const hashes = new Map<string, Promise<string>>()
+const hashOf = PasswordHasher.prototype.hash
+PasswordHasher.prototype.hash = function hashOnce(password) {
+  const known = hashes.get(password)
+  if (known !== undefined) return known
+  const made = hashOf.call(this, password)
+  hashes.set(password, made)
+  made.catch(() => hashes.delete(password))
+  return made
+}
 
 export interface AppOptions {
   /** Further settings. */
