@@ -32,7 +32,7 @@ const WAITING = { maxWorkers: Math.max(4, availableParallelism()), sequence: { g
  * Files that wait for streams, which run in real time: they use 25 to 45 % of a processor. They run after the others,
  * because encoders and browsers need their share of the processors at the right moment.
  */
-const REAL_TIME = { maxWorkers: Math.max(4, availableParallelism()), sequence: { groupOrder: 2 } }
+const REAL_TIME = { maxWorkers: Math.max(5, availableParallelism()), sequence: { groupOrder: 2 } }
 
 /**
  * A second chance for what the machine itself does to real processes; the report names every test that took it. Tests of the
@@ -55,6 +55,14 @@ const ALONE = [
   'src/jobs/dispatcher.test.ts',
   'src/jobs/stop.test.ts',
   'src/turns/announcements.test.ts',
+]
+
+/** Tests of the media process that replace functions of their process, or measure its memory. */
+const MEDIA_ALONE = [
+  'media/ingest/hostile-peers.test.ts',
+  'media/ingest/real-publisher.test.ts',
+  'media/recording/recorder.test.ts',
+  'media/whip/transcode/transcoder.test.ts',
 ]
 
 /** `npm run test:twice` repeats every test on what its first attempt left, as a second chance does. */
@@ -113,8 +121,18 @@ export default defineConfig({
       project('alone', ALONE, { ...COMPUTING, ...BY_VITE, exclude: EXCLUDED }),
       project('api', ['test/api/**/*.test.ts'], { ...COMPUTING, ...IN_ONE_PROCESS }),
       project('faults', ['test/faults/**/*.test.ts'], { ...WAITING, ...SECOND_CHANCE, testTimeout: 300_000 }),
-      project('media', ['media/**/*.test.ts'], { ...REAL_TIME, ...SECOND_CHANCE, testTimeout: 120_000 }),
-      project('live', ['test/media/**/*.test.ts'], { ...REAL_TIME, ...SECOND_CHANCE, testTimeout: 120_000 }),
+      project('media', ['media/**/*.test.ts'], {
+        ...REAL_TIME,
+        ...SECOND_CHANCE,
+        ...IN_ONE_PROCESS,
+        testTimeout: 120_000,
+        exclude: [...EXCLUDED, ...MEDIA_ALONE],
+      }),
+      project('live', ['test/media/**/*.test.ts', ...MEDIA_ALONE], {
+        ...REAL_TIME,
+        ...SECOND_CHANCE,
+        testTimeout: 120_000,
+      }),
       project('flows', ['test/flows/**/*.test.ts'], { ...REAL_TIME, ...SECOND_CHANCE, testTimeout: 300_000 }),
     ],
   },

@@ -10,11 +10,11 @@ test('a shutdown ends when the last request has its reply, long before the deadl
   const { setTimeout: original } = globalThis
   let deadlines = 0
   // The deadline never comes, so that only the reply can end the shutdown.
-  vi.spyOn(globalThis, 'setTimeout').mockImplementation(((work: () => void, ms = 0, ...args: []) => {
-    if (!new Error('who calls').stack?.includes('HttpServer.drain')) return original(work, ms, ...args)
+  vi.spyOn(globalThis, 'setTimeout').mockImplementation((work: () => void, ms = 0) => {
+    if (!new Error('who calls').stack?.includes('HttpServer.drain')) return original(work, ms)
     deadlines += 1
     return original(() => undefined, 0)
-  }) as typeof setTimeout)
+  })
   try {
     const stopped = app.stop()
     await waitFor(() => deadlines > 0)

@@ -15,11 +15,11 @@ import { send, type Reply, type SendOptions } from './send.ts'
 
 /** Most users of tests have the same password, and it takes 35 ms of a processor to hash it. */
 const hashes = new Map<string, Promise<string>>()
-const hashOf = PasswordHasher.prototype.hash
+const { hash } = PasswordHasher.prototype
 PasswordHasher.prototype.hash = function hashOnce(password) {
   const known = hashes.get(password)
   if (known !== undefined) return known
-  const made = hashOf.call(this, password)
+  const made = hash.call(this, password)
   hashes.set(password, made)
   made.catch(() => hashes.delete(password))
   return made

@@ -29,25 +29,31 @@ const LONGEST = [
   'test/media/whip-browser.test.ts',
 ]
 
-/** Runs the longest files first, and flows, which compute, beside files that wait for streams. */
+/** Of the files that wait for streams, these flows compute and run beside the tests of the media process. */
+const BESIDE_MEDIA = ['test/flows/tour.test.ts', 'test/flows/live.test.ts']
+
+/** Runs the longest files first. */
 export class Sequencer extends BaseSequencer {
   override async sort(files: TestSpecification[]): Promise<TestSpecification[]> {
-    const rank = ({ moduleId, project }: TestSpecification) => {
-      const index = LONGEST.indexOf(relative(project.config.root, moduleId))
-      return index === -1 ? LONGEST.length : index
-    }
-    const groups = new Map<number, TestSpecification[]>()
-    for (const file of await super.sort(files)) {
-      const order = file.project.config.sequence.groupOrder
-      groups.set(order, [...(groups.get(order) ?? []), file])
-    }
-    return [...groups.values()].flatMap((group) => {
-      const projects = Map.groupBy(group, ({ project }) => (project.name === 'live' ? 'media' : project.name))
-      const queues = [...projects.values()].map((queue) => queue.toSorted((a, b) => rank(a) - rank(b)))
-      // Files of these projects share a process, which ends when another project follows.
-      if (group.some(({ project }) => !project.config.isolate)) return queues.flat()
-      const longest = Math.max(...queues.map(({ length }) => length))
-      return Array.from({ length: longest }, (_, index) => queues.flatMap((queue) => queue[index] ?? [])).flat()
-    })
+    // Vitest keeps the files of a project together. Those of the projects with `isolate: false` share processes, which end when
+    // another project follows.
+    const blocks = Map.groupBy(await super.sort(files), ({ project: { config, name } }) =>
+      config.isolate ? `isolated ${config.sequence.groupOrder}` : name,
+    )
+    const sorted = [...blocks.values()].flatMap((block) => block.toSorted((a, b) => rankOf(a) - rankOf(b)))
+    const isAhead = (file: TestSpecification) => BESIDE_MEDIA.includes(pathOf(file))
+    return sorted.toSorted(
+      (a, b) => orderOf(a) - orderOf(b) || Number(isAhead(b)) - Number(isAhead(a)) || partOf(a) - partOf(b),
+    )
   }
+}
+
+const pathOf = ({ moduleId, project }: TestSpecification) => relative(project.config.root, moduleId)
+const orderOf = ({ project }: TestSpecification) => project.config.sequence.groupOrder
+/** Files that share processes come before those with a process each. */
+const partOf = ({ project }: TestSpecification) => (project.config.isolate ? 1 : 0)
+
+function rankOf(file: TestSpecification): number {
+  const index = LONGEST.indexOf(pathOf(file))
+  return index === -1 ? LONGEST.length : index
 }
