@@ -11,6 +11,9 @@ import {
   testWebhook,
   updateWebhook,
 } from '../../src/domains/talk/webhooks/operations.ts'
+import { HOUR } from '../../src/core/clock.ts'
+import { uuidv7 } from '../../src/core/id.ts'
+import { webhooks } from '../../src/domains/talk/webhooks/tables.ts'
 import { startApp, type App } from '../support/app.ts'
 import { waitFor } from '../support/wait.ts'
 import { status, verify, WebhookReceiver, type Received } from '../support/webhook-receiver.ts'
@@ -338,6 +341,22 @@ test('sends what its reader may read, and stops when the reader leaves', async (
     async () =>
       (await world.as('ada').call(getWebhook, { path: { id: own._id } })).body.data.disabledReason === 'reader_left',
   )
+})
+
+test('gets other events at once, even if another node sends for the webhook as it was', async () => {
+  const { _id: id } = await hook('/reselected', { events: ['webhook.*'] })
+  const other = uuidv7(Date.now())
+  const { database } = app
+  const holder = async () => (await webhooks.first(database, { id }))?.leaseHolder
+  await webhooks.update(database, { id }, { leaseHolder: other, leaseUntil: new Date(Date.now() + HOUR) })
+  for (const change of [{ description: 'The same events' }, { events: ['webhook.*'] }, { rotateSecret: true }]) {
+    await world.as('ada').call(updateWebhook, { path: { id }, body: change })
+    expect(await holder()).toBe(other)
+  }
+  await world.as('ada').call(updateWebhook, { path: { id }, body: { events: ['folder.*'] } })
+  expect(await holder()).not.toBe(other)
+  await emit()
+  await waitFor(() => receiver.at('/reselected').some(({ body }) => body.type.startsWith('folder')))
 })
 
 test('hides the body of events that a manager cannot read', async () => {

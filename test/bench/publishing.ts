@@ -6,7 +6,8 @@
  *    of several rounds, with the CPU time of the node for a target, from its claim to its end.
  * 2. What the platform itself takes for as many calls at once, from a bare client in its own process.
  * 3. The memory of the process after that many publications (MEMORY=10000,100000), which it makes as fast as it can: what is resident,
- *    and what is alive after a full garbage collection, at once and when the workspace's actor has been dropped as idle. SNAPSHOTS names a folder for heap snapshots of the node at these points.
+ *    and what is alive after a full garbage collection, at once and when the workspace's actor has been dropped as idle: data, and code that
+ *    V8 has compiled. SNAPSHOTS names a folder for heap snapshots of the node at these points.
  *    `STORES= MEMORY=10000,100000 npm run bench:publishing` does only that.
  *
  * One node, PostgreSQL, Redis and the platform run on this machine. STORES (postgres,redis), DUE (1000) and ROUNDS (3) set
@@ -24,7 +25,7 @@ import { startEmbeddedPostgres } from '../../src/setup/embedded-postgres.ts'
 import { PublishingWorld } from '../faults/publishing-world.ts'
 import { freeLoopbackPort } from '../../src/setup/free-port.ts'
 import { startRedis } from '../support/redis.ts'
-import { liveBytes } from './support/live-bytes.ts'
+import { liveBytes, type LiveBytes } from './support/live-bytes.ts'
 import { cpuSeconds, machine, median, proportionalBytes } from './support/process.ts'
 
 const DUE = Number(process.env['DUE'] ?? 1_000)
@@ -235,7 +236,7 @@ if (MEMORY.length > 0) {
   const measure = async (world: PublishingWorld) => {
     const accounts = await accountsOf(world)
     const pid = world.nodes[0]?.pid ?? 0
-    console.log('\n| publications | alive after a collection, MB | when idle, MB | resident, MB | publications/s |')
+    console.log('\n| publications | alive, data + code, MB | when idle, MB | resident, MB | publications/s |')
     console.log('|---|---|---|---|---|')
     let made = 0
     for (const goal of MEMORY) {
@@ -247,11 +248,13 @@ if (MEMORY.length > 0) {
         `select count(*)::int from post_targets where status = 'published'`,
       )
       if (rows[0]?.count !== goal) throw new Error(`${rows[0]?.count} of ${goal} are published`)
-      const megabytes = (bytes: number) => (bytes / 1_048_576).toFixed(0)
-      const alive = megabytes(await liveBytes(inspector))
+      const megabytes = (bytes: number) => (bytes / 1_048_576).toFixed(1)
+      const kinds = ({ code, data }: LiveBytes) => `${megabytes(data)} + ${megabytes(code)}`
+      const alive = kinds(await liveBytes(inspector))
       const resident = megabytes(proportionalBytes(pid))
+      if (SNAPSHOTS) process.kill(pid, 'SIGUSR2')
       await delay(DROPPED_MS)
-      const idle = megabytes(await liveBytes(inspector))
+      const idle = kinds(await liveBytes(inspector))
       console.log(`| ${goal} | ${alive} | ${idle} | ${resident} | ${perSecond.toFixed(0)} |`)
       if (SNAPSHOTS) process.kill(pid, 'SIGUSR2')
     }

@@ -15,7 +15,8 @@ import { send, type Reply, type SendOptions } from './send.ts'
 
 /** Most users of tests have the same password, and it takes 35 ms of a processor to hash it. */
 const hashes = new Map<string, Promise<string>>()
-const { hash } = PasswordHasher.prototype
+type Hash = (this: PasswordHasher, password: string) => Promise<string>
+const hash = Reflect.get(PasswordHasher.prototype, 'hash') as Hash
 PasswordHasher.prototype.hash = function hashOnce(password) {
   const known = hashes.get(password)
   if (known !== undefined) return known

@@ -27,7 +27,8 @@ export async function benchIdle({ databaseUrl, folder, idle }: IdleBench): Promi
     const open = async (some: readonly string[]) => {
       await ask(setup.load, { kind: 'open', side: 'idle', port: setup.port, isSocketIo: true, tokens: some })
       await new Promise((resolve) => setTimeout(resolve, SETTLE_MS))
-      const live = await liveBytes(setup.inspector)
+      const { code, data } = await liveBytes(setup.inspector)
+      const live = code + data
       return { live, resident: residentBytes(setup.crier.pid) }
     }
     const before = await open(tokens.slice(0, WARM_SOCKETS))

@@ -152,6 +152,8 @@ export class Deliverer {
       if (served.isChanged) await this.#reread(position, served)
       const { webhook } = position
       const work = await upcoming.next(webhook, served)
+      // What was read may be what another reader or other patterns get.
+      if (served.isChanged) continue
       if (work === 'reader_left') return work
       if (work === undefined) {
         if (!seat.isOwn || this.#isBlocked(webhook)) return undefined

@@ -160,6 +160,8 @@ export class WebhookService {
       ...(body.events !== undefined && { events: [...body.events] }),
       ...(body.ordered !== undefined && { ordered: body.ordered }),
       ...(isTakenOver && readerOf(member)),
+      // Whoever sends now selects events for the row that it has read. Without the lease it cannot pass over those that this one gets.
+      ...(isTakenOver && !isSameSelection(row, body, readerOf(member)) && { leaseHolder: null, leaseUntil: null }),
       ...(secret !== undefined && {
         secretSealed: this.#parts.secrets.seal(secret),
         previousSecretSealed: row.secretSealed,
@@ -209,6 +211,15 @@ export class WebhookService {
 /** The member whose rights decide what the endpoint gets, with the limits of the API key. */
 function readerOf(member: Member): Pick<WebhookRow, 'readerId' | 'readerScopes'> {
   return { readerId: member.userId, readerScopes: member.key === 'limited' ? [...member.scopes] : null }
+}
+
+type Reader = ReturnType<typeof readerOf>
+
+/** Whether the endpoint stays the same and gets the same events after a change. */
+function isSameSelection(row: WebhookRow, { events, url }: WebhookChangeData, reader: Reader): boolean {
+  const selectionOf = (one: Pick<WebhookRow, 'events' | 'url'> & Reader) =>
+    JSON.stringify([one.url, one.events, one.readerId, one.readerScopes])
+  return selectionOf(row) === selectionOf({ url: url ?? row.url, events: events ?? row.events, ...reader })
 }
 
 function view(row: WebhookRow): WebhookData {
