@@ -16,7 +16,7 @@ import { send, type Reply, type SendOptions } from './send.ts'
 /** Most users of tests have the same password, and it takes 35 ms of a processor to hash it. */
 const hashes = new Map<string, Promise<string>>()
 type Hash = (this: PasswordHasher, password: string) => Promise<string>
-const hash = Reflect.get(PasswordHasher.prototype, 'hash') as Hash
+const hash: Hash = Reflect.get(PasswordHasher.prototype, 'hash')
 PasswordHasher.prototype.hash = function hashOnce(password) {
   const known = hashes.get(password)
   if (known !== undefined) return known
