@@ -22,8 +22,8 @@ process.env['PATH'] = [process.env['PATH'], join(CACHE, 'bin')].join(delimiter)
  */
 const PATIENCE = { testTimeout: 120_000, hookTimeout: 180_000, teardownTimeout: 60_000 }
 
-/** Files that compute, and sometimes wait for a database, a browser or a process: some more at a time than there are processors. */
-const COMPUTING = { maxWorkers: Math.max(4, availableParallelism()), sequence: { groupOrder: 0 } }
+/** Files that compute, and sometimes wait: one more at a time than there are processors, if there are only two. */
+const COMPUTING = { maxWorkers: Math.max(3, availableParallelism() - 1), sequence: { groupOrder: 0 } }
 
 /** Files that end real processes and wait for their leases to expire: they use about half of a processor. */
 const WAITING = { maxWorkers: Math.max(4, availableParallelism()), sequence: { groupOrder: 1 } }
