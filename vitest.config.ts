@@ -88,10 +88,8 @@ const SLOW = [
   'src/domains/publishing/analytics/best-times/slots.test.ts',
   'src/domains/publishing/posts/calendar/recurrence-properties.test.ts',
   'src/platforms/agreement.test.ts',
-  // Wait for leases, retries and expensive hashes.
-  'src/domains/identity/auth/passwords.test.ts',
+  // Waits for retries.
   'src/jobs/holding.test.ts',
-  'src/turns/announcements.test.ts',
 ]
 const { INNER_LOOP, QUICK } = process.env
 const EXCLUDED = [
@@ -118,7 +116,7 @@ export default defineConfig({
         ...IN_ONE_PROCESS,
         exclude: [...EXCLUDED, ...ALONE],
       }),
-      project('alone', ALONE, { ...COMPUTING, ...BY_VITE, exclude: EXCLUDED }),
+      project('alone', ALONE, { ...COMPUTING, ...BY_VITE }),
       project('api', ['test/api/**/*.test.ts'], { ...COMPUTING, ...IN_ONE_PROCESS }),
       project('faults', ['test/faults/**/*.test.ts'], { ...WAITING, ...SECOND_CHANCE, testTimeout: 300_000 }),
       project('media', ['media/**/*.test.ts'], {

@@ -12,7 +12,7 @@ import { fileURLToPath } from 'node:url'
 const OLDEST = 24
 
 if (Number(process.versions.node.split('.')[0]) >= OLDEST) {
-  // Half of the time of a command is to compile its sources. If the folder is not writable, Node does not use the cache.
+  // Compiling the sources takes half of a command's time. If the folder is not writable, Node does not use the cache.
   module.enableCompileCache(fileURLToPath(new URL('../../node_modules/.cache/node-compile', import.meta.url)))
   const { main } = await import('./main.ts')
   process.exitCode = await main(process.argv.slice(2))

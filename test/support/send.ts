@@ -49,7 +49,7 @@ export async function send(url: string, route: string, options: SendOptions = {}
   return request(target, method, headers, isRaw ? body : body === undefined ? undefined : JSON.stringify(body), signal)
 }
 
-/** Connections are closed before the server does it after 10 s, so that no request is sent on one that is closing. */
+/** Closes idle connections before the server does after 10 s, so that no request uses one that is closing. */
 const agent = new Agent({ keepAlive: true, timeout: 4_000 })
 
 /** By `node:http`: with `fetch`, the access matrix takes a quarter more processor time. */

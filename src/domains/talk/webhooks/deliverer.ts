@@ -152,7 +152,7 @@ export class Deliverer {
       if (served.isChanged) await this.#reread(position, served)
       const { webhook } = position
       const work = await upcoming.next(webhook, served)
-      // What was read may be what another reader or other patterns get.
+      // The webhook changed while its events were read, so they may not be those that it receives now.
       if (served.isChanged) continue
       if (work === 'reader_left') return work
       if (work === undefined) {

@@ -150,6 +150,7 @@ export class WebhookService {
   async #changes(turn: Turn, member: Member, row: WebhookRow, body: WebhookChangeData) {
     const { clock, logs } = this.#foundation
     const isTakenOver = (body.url ?? row.url) !== row.url || body.events !== undefined || body.rotateSecret === true
+    const reader = readerOf(member)
     const status = body.status ?? row.status
     const secret = body.rotateSecret === true ? newSecret() : undefined
     const validUntil = clock.now() + (body.keepSecretSeconds ?? KEEP_SECONDS) * SECOND
@@ -159,9 +160,11 @@ export class WebhookService {
       ...(body.description !== undefined && { description: body.description }),
       ...(body.events !== undefined && { events: [...body.events] }),
       ...(body.ordered !== undefined && { ordered: body.ordered }),
-      ...(isTakenOver && readerOf(member)),
-      // Whoever sends now selects events for the row that it has read. Without the lease it cannot pass over those that this one gets.
-      ...(isTakenOver && !isSameSelection(row, body, readerOf(member)) && { leaseHolder: null, leaseUntil: null }),
+      ...(isTakenOver && reader),
+      // The node that holds the lease selects events for the webhook as it was. Without the lease, it cannot move the cursor past
+      // events that the changed webhook should receive.
+      ...(isTakenOver &&
+        !isSameSelection(row, { ...row, ...body, ...reader }) && { leaseHolder: null, leaseUntil: null }),
       ...(secret !== undefined && {
         secretSealed: this.#parts.secrets.seal(secret),
         previousSecretSealed: row.secretSealed,
@@ -172,7 +175,7 @@ export class WebhookService {
         row.status === 'disabled' && {
           status,
           disabledReason: null,
-          ...(row.disabledReason === 'reader_left' && readerOf(member)),
+          ...(row.disabledReason === 'reader_left' && reader),
           cursor: await logs.newestEvent(turn.sql, turn.workspaceId),
           failures: 0,
           failingSince: null,
@@ -213,13 +216,13 @@ function readerOf(member: Member): Pick<WebhookRow, 'readerId' | 'readerScopes'>
   return { readerId: member.userId, readerScopes: member.key === 'limited' ? [...member.scopes] : null }
 }
 
-type Reader = ReturnType<typeof readerOf>
+type Selection = Pick<WebhookRow, 'url' | 'readerId' | 'readerScopes'> & { readonly events: readonly string[] }
 
-/** Whether the endpoint stays the same and gets the same events after a change. */
-function isSameSelection(row: WebhookRow, { events, url }: WebhookChangeData, reader: Reader): boolean {
-  const selectionOf = (one: Pick<WebhookRow, 'events' | 'url'> & Reader) =>
-    JSON.stringify([one.url, one.events, one.readerId, one.readerScopes])
-  return selectionOf(row) === selectionOf({ url: url ?? row.url, events: events ?? row.events, ...reader })
+/** Whether two versions of a webhook have the same URL, events and reader. */
+function isSameSelection(before: Selection, after: Selection): boolean {
+  const textOf = ({ events, readerId, readerScopes, url }: Selection) =>
+    JSON.stringify([url, events, readerId, readerScopes])
+  return textOf(before) === textOf(after)
 }
 
 function view(row: WebhookRow): WebhookData {
