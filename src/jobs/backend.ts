@@ -14,6 +14,8 @@ export interface Store {
   readonly workerConnection: unknown
   readonly factory: BackendFactory<IQueueBackend, never> | undefined
   readonly prefix: string
+  /** From this number of jobs on, one bulk call is faster than a call for each job. */
+  readonly bulkFrom: number
   /** How long an idle worker blocks while it waits for jobs, in seconds. */
   readonly drainDelay: number
   /** True once after the store was emptied, and on the first call with an empty store. */
@@ -104,13 +106,14 @@ export class Backend {
     const again = entries.filter((entry) => entry.again).map(({ id }) => id)
     const ended = await this.#inState(queue, again, ENDED)
     await Promise.all(ended.map((id) => queue.remove(id)))
-    await queue.addBulk(
-      entries.map(({ id, name, workspaceId }) => ({
-        name,
-        data: workspaceId === null ? {} : { workspaceId },
-        opts: { ...OPTIONS, jobId: id },
-      })),
-    )
+    const jobs = entries.map(({ id, name, workspaceId }) => ({
+      name,
+      data: workspaceId === null ? {} : { workspaceId },
+      opts: { ...OPTIONS, jobId: id },
+    }))
+    if (jobs.length >= this.store.bulkFrom) await queue.addBulk(jobs)
+    // In order, because a queue runs its jobs in the order in which they were added.
+    else for (const { data, name, opts } of jobs) await queue.add(name, data, opts)
   }
 
   /** The jobs among these that the backend has and will run or is running. */
