@@ -74,7 +74,8 @@ export async function startEmbeddedPostgres({
     const child = spawn(command, args, {
       ...cluster.launcher.user,
       cwd: '/',
-      env: POSTGRES_ENV,
+      // The server resolves symbols once, instead of every process that it forks for a connection.
+      env: { ...POSTGRES_ENV, LD_BIND_NOW: '1' },
       detached: true,
       stdio: ['ignore', 'ignore', 'pipe'],
     })
