@@ -1,7 +1,7 @@
 import axe from 'axe-core'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { DAY, HOUR, MINUTE } from '../../src/core/clock.ts'
-import { launchBrowser } from '../support/browser.ts'
+import { closePages, sharedBrowser } from '../support/browser.ts'
 import { PostWorld } from '../support/post-world.ts'
 import { addFault } from '../support/sandbox-faults.ts'
 import { seedUser, seedWorkspace } from '../support/seed.ts'
@@ -186,7 +186,7 @@ test('a report is a page that axe accepts, and a PDF', async () => {
   const html = await mine.send('GET /api/analytics/report.html', { query })
   expect(html.status).toBe(200)
   expect(html.text).toContain('&lt;b&gt;Live&lt;/b&gt; &amp; well')
-  const browser = await launchBrowser()
+  const browser = await sharedBrowser()
   try {
     const page = await browser.newPage({ viewport: { width: 390, height: 800 }, bypassCSP: true })
     const requested: string[] = []
@@ -209,7 +209,7 @@ test('a report is a page that axe accepts, and a PDF', async () => {
     }
     expect(requested).toEqual([])
   } finally {
-    await browser.close()
+    await closePages(browser)
   }
 })
 

@@ -3,7 +3,7 @@ import { afterAll, beforeAll, expect, test } from 'vitest'
 import { DAY, HOUR, ManualClock, MINUTE } from '../../src/core/clock.ts'
 import type { PostData } from '../../src/domains/publishing/posts/index.ts'
 import { startApp, type App } from '../support/app.ts'
-import { foreignRequests, launchBrowser } from '../support/browser.ts'
+import { closePages, foreignRequests, sharedBrowser } from '../support/browser.ts'
 import { QUICK } from '../support/jobs.ts'
 import { PIXEL } from '../support/pixel.ts'
 import { seedUser, seedWorkspace, type SeededUser } from '../support/seed.ts'
@@ -19,7 +19,7 @@ const clock = new ManualClock(Date.parse('2026-11-30T08:00:00Z'))
 
 beforeAll(async () => {
   app = await startApp({ clock, jobTimes: QUICK, env: { RATE_LIMITS: 'off' } })
-  browser = await launchBrowser()
+  browser = await sharedBrowser()
   owner = await seedUser(app, 'owner', { plan: 'business' })
   workspaceId = await seedWorkspace(app, 'Guests', owner)
   const connected = await as('POST /api/social-accounts', {
@@ -31,7 +31,7 @@ beforeAll(async () => {
   expect(flow.status, flow.text).toBe(200)
 })
 afterAll(async () => {
-  await browser?.close()
+  await closePages(browser)
   await app?.stop()
 })
 

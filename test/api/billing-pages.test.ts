@@ -1,6 +1,6 @@
 import type { Browser, Page } from 'playwright-core'
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { foreignRequests, launchBrowser, openPage } from '../support/browser.ts'
+import { closePages, foreignRequests, openPage, sharedBrowser } from '../support/browser.ts'
 import { startBillingDesk, type BillingDesk } from '../support/customer.ts'
 import { PASSWORD } from '../support/people.ts'
 
@@ -12,10 +12,10 @@ beforeAll(async () => {
   desk = await startBillingDesk('2026-03-01T10:00:00Z', {
     env: { BANK_TRANSFER_INSTRUCTIONS: 'Example Ltd\nDE00 0000' },
   })
-  browser = await launchBrowser()
+  browser = await sharedBrowser()
 })
 afterAll(async () => {
-  await browser?.close()
+  await closePages(browser)
   await desk?.stop()
 })
 

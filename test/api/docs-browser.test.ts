@@ -5,7 +5,7 @@ import { errorTable } from '../../src/core/error.ts'
 import { walk } from '../../src/core/operation.ts'
 import { recordedExamples } from '../../src/pages/recorded-examples.ts'
 import { startApp, type App } from '../support/app.ts'
-import { foreignRequests, launchBrowser, openPage, type OpenPage } from '../support/browser.ts'
+import { closePages, foreignRequests, openPage, type OpenPage, sharedBrowser } from '../support/browser.ts'
 import { waitFor } from '../support/wait.ts'
 
 let app: App
@@ -14,11 +14,11 @@ let browser: Browser
 let docs: OpenPage
 beforeAll(async () => {
   app = await startApp()
-  browser = await launchBrowser()
+  browser = await sharedBrowser()
   docs = await openPage(browser, `${app.url}/docs#tag/health/GET/api/health`)
 })
 afterAll(async () => {
-  await browser?.close()
+  await closePages(browser)
   await app?.stop()
 })
 

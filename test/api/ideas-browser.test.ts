@@ -1,7 +1,7 @@
 import type { Browser, Page } from 'playwright-core'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { startApp, type App } from '../support/app.ts'
-import { launchBrowser } from '../support/browser.ts'
+import { closePages, sharedBrowser } from '../support/browser.ts'
 import { servePage, type SourcePages } from '../support/source-pages.ts'
 import { waitFor } from '../support/wait.ts'
 import { World } from '../support/world.ts'
@@ -79,10 +79,10 @@ beforeAll(async () => {
   app = await startApp({ env: { CORS_ORIGINS: pages.origin } })
   world = new World(app)
   await world.workspace('acme', 'ada')
-  browser = await launchBrowser()
+  browser = await sharedBrowser()
 })
 afterAll(async () => {
-  await browser?.close()
+  await closePages(browser)
   await app?.stop()
   pages?.close()
 })

@@ -2,7 +2,7 @@ import type { Browser } from 'playwright-core'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { inviteMember } from '../../src/domains/workspace/team/operations.ts'
 import { startApp, type App } from '../support/app.ts'
-import { foreignRequests, launchBrowser, openPage } from '../support/browser.ts'
+import { closePages, foreignRequests, openPage, sharedBrowser } from '../support/browser.ts'
 import { PASSWORD } from '../support/people.ts'
 import { World } from '../support/world.ts'
 
@@ -11,13 +11,13 @@ let world: World
 let browser: Browser
 beforeAll(async () => {
   app = await startApp()
-  browser = await launchBrowser()
+  browser = await sharedBrowser()
   world = new World(app)
   await world.user('ada', { plan: 'business' })
   await world.workspace('acme', 'ada')
 })
 afterAll(async () => {
-  await browser?.close()
+  await closePages(browser)
   await app?.stop()
 })
 

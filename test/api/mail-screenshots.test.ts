@@ -2,7 +2,7 @@ import type { Browser, Page } from 'playwright-core'
 import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest'
 import { rawTexts, textsFor } from '../../src/language/texts.ts'
 import { notificationTypes } from '../../src/registry/notifications.ts'
-import { launchBrowser } from '../support/browser.ts'
+import { closePages, sharedBrowser } from '../support/browser.ts'
 import { mailSamples, type MailSample } from '../support/mail-samples.ts'
 
 /** Every mail, as a mail program shows it that loads nothing: in light and dark, on a phone and on a desk. */
@@ -11,7 +11,7 @@ let browser: Browser
 let page: Page
 const requested: string[] = []
 beforeAll(async () => {
-  browser = await launchBrowser()
+  browser = await sharedBrowser()
   page = await browser.newPage()
   await page.route('**/*', (route) => {
     requested.push(route.request().url())
@@ -19,7 +19,7 @@ beforeAll(async () => {
   })
 })
 afterAll(async () => {
-  await browser?.close()
+  await closePages(browser)
 })
 
 interface Measured {

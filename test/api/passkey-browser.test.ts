@@ -1,7 +1,7 @@
 import type { Browser } from 'playwright-core'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { startApp, type App } from '../support/app.ts'
-import { launchBrowser } from '../support/browser.ts'
+import { closePages, sharedBrowser } from '../support/browser.ts'
 import { freeLoopbackPort } from '../../src/setup/free-port.ts'
 import { PASSWORD, seedUser } from '../support/seed.ts'
 import { newName } from '../support/stage.ts'
@@ -18,10 +18,10 @@ let browser: Browser
 beforeAll(async () => {
   const port = await freeLoopbackPort()
   app = await startApp({ env: { PORT: String(port), PUBLIC_URL: `http://localhost:${port}` } })
-  browser = await launchBrowser()
+  browser = await sharedBrowser()
 })
 afterAll(async () => {
-  await browser?.close()
+  await closePages(browser)
   await app?.stop()
 })
 

@@ -2,7 +2,7 @@ import type { Browser, Page } from 'playwright-core'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { fromSnapshot, stateHash } from '../../src/domains/talk/chat/state.ts'
 import { startApp, type App } from '../support/app.ts'
-import { launchBrowser } from '../support/browser.ts'
+import { closePages, sharedBrowser } from '../support/browser.ts'
 import { cutProxy, type CutProxy } from '../support/cut-proxy.ts'
 import { servePage, type SourcePages } from '../support/source-pages.ts'
 import { waitFor } from '../support/wait.ts'
@@ -42,10 +42,10 @@ beforeAll(async () => {
   world = new World(app)
   await world.workspace('acme', 'ada')
   await world.member('acme', 'bob', { role: 'editor' })
-  browser = await launchBrowser()
+  browser = await sharedBrowser()
 })
 afterAll(async () => {
-  await browser?.close()
+  await closePages(browser)
   await proxy?.close()
   await app?.stop()
   pages?.close()

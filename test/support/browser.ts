@@ -11,6 +11,19 @@ export function launchBrowser(flags: readonly string[] = []): Promise<Browser> {
   })
 }
 
+let shared: Promise<Browser> | undefined
+
+/** The chromium that the files of a test process use one after the other. End with `closePages`. */
+export function sharedBrowser(): Promise<Browser> {
+  shared ??= launchBrowser()
+  return shared
+}
+
+/** Closes what a file opened in the shared browser, which ends with its process. */
+export async function closePages(browser: Browser | undefined): Promise<void> {
+  await Promise.all((browser?.contexts() ?? []).map((context) => context.close()))
+}
+
 export interface OpenPage {
   readonly page: Page
   /** Every URL that the page requested. */
