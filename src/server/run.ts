@@ -1,6 +1,7 @@
 import { settingsOf } from '../config/arguments.ts'
 import { loadProcessConfig } from '../config/config.ts'
 import { createLog } from '../core/log.ts'
+import { removeMallocSettings } from '../setup/malloc-settings.ts'
 import { stopWithinMs } from './draining.ts'
 import { startNode } from './node.ts'
 import { releaseStartMemory } from './start-memory.ts'
@@ -10,6 +11,7 @@ import { VERSION } from '../config/version.ts'
 const SETTLED_MS = 1_000
 
 async function main(): Promise<void> {
+  removeMallocSettings()
   const config = loadProcessConfig(settingsOf(process.argv.slice(2)))
   const pretty = config.LOG_FORMAT === undefined ? process.stderr.isTTY : config.LOG_FORMAT === 'pretty'
   const log = createLog({ level: config.LOG_LEVEL, pretty })

@@ -27,6 +27,7 @@ import { freeLoopbackPort } from '../../src/setup/free-port.ts'
 import { startRedis } from '../support/redis.ts'
 import { liveBytes, type LiveBytes } from './support/live-bytes.ts'
 import { cpuSeconds, machine, median, proportionalBytes } from './support/process.ts'
+import { START_ENV, START_FLAGS } from './support/start-settings.ts'
 
 const DUE = Number(process.env['DUE'] ?? 1_000)
 const ROUNDS = Number(process.env['ROUNDS'] ?? 3)
@@ -186,7 +187,7 @@ async function withWorld<T>(
     databaseUrl: postgres.url,
     ...(redis && { redisUrl: redis.url }),
     ...(LOGS && { logFile: LOGS }),
-    env: { NODE_OPTIONS: nodeOptions.join(' ') },
+    env: { ...START_ENV, NODE_OPTIONS: [...START_FLAGS, ...nodeOptions].join(' ') },
   })
   try {
     await world.node()
@@ -236,8 +237,10 @@ if (MEMORY.length > 0) {
   const measure = async (world: PublishingWorld) => {
     const accounts = await accountsOf(world)
     const pid = world.nodes[0]?.pid ?? 0
-    console.log('\n| publications | alive, data + code, MB | when idle, MB | resident, MB | publications/s |')
-    console.log('|---|---|---|---|---|')
+    console.log(
+      '\n| publications | alive, data + code, MB | when idle, MB | resident at work, MB | collected | when idle | publications/s |',
+    )
+    console.log('|---|---|---|---|---|---|---|')
     let made = 0
     for (const goal of MEMORY) {
       const began = performance.now()
@@ -250,12 +253,14 @@ if (MEMORY.length > 0) {
       if (rows[0]?.count !== goal) throw new Error(`${rows[0]?.count} of ${goal} are published`)
       const megabytes = (bytes: number) => (bytes / 1_048_576).toFixed(1)
       const kinds = ({ code, data }: LiveBytes) => `${megabytes(data)} + ${megabytes(code)}`
+      const resident = [megabytes(proportionalBytes(pid))]
       const alive = kinds(await liveBytes(inspector))
-      const resident = megabytes(proportionalBytes(pid))
+      resident.push(megabytes(proportionalBytes(pid)))
       if (SNAPSHOTS) process.kill(pid, 'SIGUSR2')
       await delay(DROPPED_MS)
       const idle = kinds(await liveBytes(inspector))
-      console.log(`| ${goal} | ${alive} | ${idle} | ${resident} | ${perSecond.toFixed(0)} |`)
+      resident.push(megabytes(proportionalBytes(pid)))
+      console.log(`| ${goal} | ${alive} | ${idle} | ${resident.join(' | ')} | ${perSecond.toFixed(0)} |`)
       if (SNAPSHOTS) process.kill(pid, 'SIGUSR2')
     }
   }

@@ -4,6 +4,7 @@ import { Client } from 'pg'
 import { freeLoopbackPort } from '../../../src/setup/free-port.ts'
 import { send } from '../../support/send.ts'
 import { start, type Running } from '../support/process.ts'
+import { START_ENV, START_FLAGS } from '../support/start-settings.ts'
 import type { Answer, Order } from './load.ts'
 import { makeMembers } from './people.ts'
 
@@ -29,9 +30,10 @@ export async function withSetup<T>(
   const [port, inspector] = [await freeLoopbackPort(), await freeLoopbackPort()]
   try {
     const crier = await start(
-      [`--inspect=127.0.0.1:${inspector}`, new URL('../../../src/main.ts', import.meta.url).pathname],
+      [...START_FLAGS, `--inspect=127.0.0.1:${inspector}`, new URL('../../../src/main.ts', import.meta.url).pathname],
       /crier ready/,
       {
+        ...START_ENV,
         HOST: '127.0.0.1',
         PORT: String(port),
         RTMP_PORT: String(await freeLoopbackPort()),

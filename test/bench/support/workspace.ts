@@ -7,6 +7,7 @@ import { openDataDirectory } from '../../../src/setup/data-directory.ts'
 import { startEmbeddedPostgres } from '../../../src/setup/embedded-postgres.ts'
 import { freeLoopbackPort } from '../../../src/setup/free-port.ts'
 import { start, type Running } from './process.ts'
+import { START_ENV, START_FLAGS } from './start-settings.ts'
 
 /** A running server with a user on the largest plan, a workspace, and direct access to its database. */
 export interface BenchServer {
@@ -29,16 +30,21 @@ export async function startBenchServer(env: Readonly<Record<string, string>> = {
   const directory = await openDataDirectory(join(folder, 'postgres'))
   const postgres = await startEmbeddedPostgres({ dataDirectory: directory, log: createLog({ level: 'warn' }) })
   const port = await freeLoopbackPort()
-  const crier = await start([new URL('../../../src/main.ts', import.meta.url).pathname], /crier ready/, {
-    PORT: String(port),
-    RTMP_PORT: '0',
-    ADMIN_PORT: '0',
-    DATA_DIR: join(folder, 'crier'),
-    DATABASE_URL: postgres.url,
-    RATE_LIMITS: '0',
-    REDIS_PRIVATE: '0',
-    ...env,
-  })
+  const crier = await start(
+    [...START_FLAGS, new URL('../../../src/main.ts', import.meta.url).pathname],
+    /crier ready/,
+    {
+      ...START_ENV,
+      PORT: String(port),
+      RTMP_PORT: '0',
+      ADMIN_PORT: '0',
+      DATA_DIR: join(folder, 'crier'),
+      DATABASE_URL: postgres.url,
+      RATE_LIMITS: '0',
+      REDIS_PRIVATE: '0',
+      ...env,
+    },
+  )
   const url = `http://127.0.0.1:${port}`
   const pool = new Pool({ connectionString: postgres.url, max: 1 })
   const send = (apiKey: string) => async (path: string, body?: object) => {
