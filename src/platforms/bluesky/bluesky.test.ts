@@ -325,12 +325,18 @@ test('facets are those of the reference implementation', async () => {
   }
 })
 
-test('a record key is the same for every attempt, sorts by time, and differs between posts', () => {
+test('a record key is the same for every attempt, sorts by minute, and differs between posts', () => {
   const at = Date.UTC(2026, 10, 22)
   expect(tidOf('a', at)).toMatch(/^[2-7a-j][2-7a-z]{12}$/)
   expect(tidOf('a', at)).toBe(tidOf('a', at))
   expect(tidOf('a', at)).not.toBe(tidOf('b', at))
-  expect(tidOf('a', at) < tidOf('b', at + 1)).toBe(true)
+  expect(tidOf('a', at) < tidOf('b', at + 60_000)).toBe(true)
+})
+
+test('posts of the same time have different record keys', () => {
+  const at = Date.parse('2026-11-24T10:00:00.000Z')
+  const keys = Array.from({ length: 20_000 }, (_, n) => tidOf(`01920000-0000-7000-8000-${n}`, at))
+  expect(new Set(keys).size).toBe(keys.length)
 })
 
 async function recordOf(uri: string): Promise<Record<string, unknown>> {

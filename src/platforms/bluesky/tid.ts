@@ -1,15 +1,18 @@
 import { createHash } from 'node:crypto'
 
 const ALPHABET = '234567abcdefghijklmnopqrstuvwxyz'
+const MINUTE_MICROS = 60_000_000
 
 /**
- * The record key of a post: a TID (atproto.com/specs/tid), which is the same for every attempt. Its time is that of the
- * post, in microseconds; the rest comes from the key, so that two posts of the same millisecond differ.
+ * The record key of a post: a TID (atproto.com/specs/tid), which is the same for every attempt. A put under the key of
+ * another post would replace that post, and many posts of an account can have the same time. So the key takes 36 bits of
+ * its hash: a time in the minute before that of the post, in microseconds, and the clock id. Bluesky sorts posts by
+ * `createdAt`, not by key.
  */
 export function tidOf(key: string, createdAt: number): string {
   const hash = createHash('sha256').update(key).digest()
-  const micros = BigInt(Math.floor(createdAt)) * 1_000n + BigInt(hash.readUInt16BE(0) % 1_000)
-  const clockId = BigInt(hash.readUInt16BE(2) % 1_024)
+  const micros = BigInt(Math.floor(createdAt)) * 1_000n - BigInt(hash.readUIntBE(0, 6) % MINUTE_MICROS)
+  const clockId = BigInt(hash.readUInt16BE(6) % 1_024)
   let bits = (micros << 10n) | clockId
   let text = ''
   for (let index = 0; index < 13; index += 1) {
