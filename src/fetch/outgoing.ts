@@ -143,15 +143,21 @@ export class Outgoing {
       request.timeoutMs,
     )
     timer.unref()
-    const timeout = late.signal
-    const signal = request.signal === undefined ? timeout : AbortSignal.any([request.signal, timeout])
+    const { signal } = late
+    // AbortSignal.any takes three times as long, and a thousand requests can start at once.
+    const cancel = () => late.abort(request.signal?.reason)
+    if (request.signal?.aborted === true) cancel()
+    request.signal?.addEventListener('abort', cancel, { once: true })
     const onConnection = () => {
       if (request.wholly !== true) timer.refresh()
     }
     const state = { sent: false, onConnection }
-    const end = () => clearTimeout(timer)
+    const end = () => {
+      clearTimeout(timer)
+      request.signal?.removeEventListener('abort', cancel)
+    }
     const fault = (error: unknown) =>
-      error instanceof OutgoingError ? error : this.#fault(error, request, timeout, state.sent)
+      error instanceof OutgoingError ? error : this.#fault(error, request, signal, state.sent)
     try {
       const target = await raced(findTarget(request.url, rules), signal)
       return { reply: await this.#exchange(target, request, signal, state), fault, end }
@@ -161,11 +167,12 @@ export class Outgoing {
     }
   }
 
-  #fault(error: unknown, request: OutgoingRequest, timeout: AbortSignal, sent: boolean): OutgoingError {
+  /** @param ended aborted when the request was cancelled or took too long */
+  #fault(error: unknown, request: OutgoingRequest, ended: AbortSignal, sent: boolean): OutgoingError {
     const { host } = new URL(URL.canParse(request.url) ? request.url : 'http://invalid')
     if (request.signal?.aborted === true)
       return new OutgoingError('cancelled', 'the request was cancelled', sent, error)
-    if (timeout.aborted) {
+    if (ended.aborted) {
       return new OutgoingError('timeout', `${host} did not respond within ${request.timeoutMs / 1_000} s`, sent, error)
     }
     const refused = (error as { code?: unknown }).code === 'url_refused'
