@@ -5,7 +5,7 @@ import type { Database } from '../db/database.ts'
 import { waitFor } from '../../test/support/wait.ts'
 import { Ledger } from './ledger.ts'
 
-test('writes one batch at a time and collects requests that arrive meanwhile in the next batch', async () => {
+test('writes one batch at a time, and adds requests that arrive during a write to the next batch', async () => {
   const rounds: PromiseWithResolvers<void>[] = []
   const database = {
     withClient: async () => {

@@ -238,7 +238,7 @@ if (MEMORY.length > 0) {
     const accounts = await accountsOf(world)
     const pid = world.nodes[0]?.pid ?? 0
     console.log(
-      '\n| publications | alive, data + code, MB | when idle, MB | resident at work, MB | collected | when idle | publications/s |',
+      '\n| publications | alive, data + code, MB | when idle, MB | resident, MB | resident after a collection | resident when idle | publications/s |',
     )
     console.log('|---|---|---|---|---|---|---|')
     let made = 0

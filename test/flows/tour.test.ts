@@ -187,7 +187,5 @@ test('the tours work when typed into a terminal', { timeout: 300_000 }, async ()
   server.kill('SIGTERM')
   await once(server, 'exit')
   await start(['--sandbox'])
-  // npm takes most of a second for each command, and the first tour has shown that it finds ours.
-  terminal.write('npx() { node src/cli/cli.mjs "${@:2}"; }\n')
   await follow(terminal, 'Social accounts and posts in five minutes')
 })

@@ -9,3 +9,6 @@ export const START_FLAGS: readonly string[] = /^exec node (--.*?) "/m.exec(SCRIP
 export const START_ENV: Readonly<Record<string, string>> = Object.fromEntries(
   SCRIPT.matchAll(/^export (\w+)="\$\{\w+:-(\w+)\}"/gm).map(([, name = '', value = '']) => [name, value]),
 )
+
+// A benchmark without them would measure another server.
+if (START_FLAGS.length === 0 || Object.keys(START_ENV).length === 0) throw new Error('src/start.sh has no settings')
