@@ -1,4 +1,3 @@
-import { fileTypeFromBuffer } from 'file-type'
 import { DamagedFile, EmptyFile, ImageTooLarge, UnsafeFile, UnsupportedFile } from './errors.ts'
 import { checkEnd, type ReadAt } from './file-end.ts'
 import { imageSize, type ImageSize } from './image-size.ts'
@@ -66,6 +65,7 @@ export async function inspectWhole(found: Inspected, size: number, readAt: ReadA
 
 async function typeOf(head: Buffer): Promise<string> {
   if (looksLikeSvg(head)) return 'image/svg+xml'
+  const { fileTypeFromBuffer } = await import('file-type')
   const found = await fileTypeFromBuffer(head).catch(() => undefined)
   return canonicalType(found?.mime ?? '')
 }

@@ -1,11 +1,11 @@
-import { MikroORM, type EntityManager, type EntitySchema } from '@mikro-orm/postgresql'
-import { Migrator } from '@mikro-orm/migrations'
+import type { EntityManager, EntitySchema, MikroORM } from '@mikro-orm/postgresql'
 import type { Pool, PoolClient } from 'pg'
 import { AppError } from '../core/error.ts'
 import type { Logger } from '../core/log.ts'
 import type { Sql, SqlValue, Transaction } from '../core/sql.ts'
 import { migrations } from './migrations/index.ts'
-import { ColumnNames } from './naming.ts'
+import { MIGRATIONS, openOrm } from './orm.ts'
+import { openPool } from './pool.ts'
 import { PreparedSql, translate, withoutPool } from './prepared-sql.ts'
 import { boundEntityManager } from './bound-entity-manager.ts'
 import { commit, CommitFailedError, inOnePiece, type Statement } from './commit.ts'
@@ -62,45 +62,21 @@ const BEFORE_BASELINE = '0001-foundation'
 export class Database implements Sql {
   /** For code that opens its own kind of connections. Contains a password. */
   readonly url: string
-  readonly #orm: MikroORM
+  readonly #options: DatabaseOptions
   readonly #pool: Pool
   readonly #sql: PreparedSql
+  #opened: MikroORM | undefined
 
-  private constructor(url: string, orm: MikroORM, pool: Pool) {
-    this.url = url
-    this.#orm = orm
+  private constructor(options: DatabaseOptions, pool: Pool) {
+    this.url = options.url
+    this.#options = options
     this.#pool = pool
     this.#sql = new PreparedSql(pool)
   }
 
-  /** Connects. It does not migrate. */
+  /** Connects. It does not migrate. @throws Error if the server does not accept a connection */
   static async connect(options: DatabaseOptions): Promise<Database> {
-    const orm = await MikroORM.init({
-      clientUrl: options.url,
-      entities: [...options.entities],
-      entitiesTs: [...options.entities],
-      discovery: { warnWhenNoEntities: false },
-      extensions: [Migrator],
-      namingStrategy: ColumnNames,
-      // The job queues own and migrate the tables in `bullmq`. Functions and triggers are
-      // created by migrations only.
-      schemaGenerator: { ignoreSchema: ['bullmq'], ignoreRoutines: true, ignoreTriggers: true },
-      migrations: { migrationsList: migrations, tableName: 'migrations', allOrNothing: true, snapshot: false },
-      pool: { min: 2, max: options.poolSize, idleTimeoutMillis: 60_000 },
-      driverOptions: {
-        connectionTimeoutMillis: 5_000,
-        keepAlive: true,
-        // Statements are sent at once, and PostgreSQL replies in order. Otherwise the writes of a transaction that are
-        // issued together would each wait for the reply to the previous one.
-        pipeline: true,
-        application_name: 'crier',
-        // Times are ISO text in UTC. The server cancels statements that run too long.
-        options: '-c timezone=UTC -c statement_timeout=15000 -c idle_in_transaction_session_timeout=3000',
-      },
-      logger: (message) => options.log.debug({ part: 'orm' }, message),
-    })
-    const pool = await orm.em.getConnection().getNativeClient()
-    return new Database(options.url, orm, pool)
+    return new Database(options, await openPool(options))
   }
 
   /**
@@ -115,12 +91,13 @@ export class Database implements Sql {
       await client.query("set statement_timeout = '10min'")
       // Written by hand: Kysely has no advisory locks.
       await client.query('select pg_advisory_lock($1)', [MIGRATION_LOCK])
-      const before = await this.#orm.migrator.getExecuted()
-      const known = new Set(migrations.map(({ name }) => name))
-      const unknown = before.map(({ name }) => name).filter((name) => !known.has(name))
+      const before = await executedMigrations(client)
+      const known = migrations.map(({ name }) => name)
+      const unknown = before.filter((name) => !known.includes(name))
       if (unknown.includes(BEFORE_BASELINE)) throw new DevelopmentSchemaError()
       if (unknown.length > 0) throw new SchemaTooNewError(unknown)
-      const ran = await this.#orm.migrator.up()
+      if (known.every((name) => before.includes(name))) return { ran: [], wasEmpty: false }
+      const ran = await this.#orm().migrator.up()
       return { ran: ran.map(({ name }) => name), wasEmpty: before.length === 0 }
     } finally {
       await client.query('select pg_advisory_unlock($1)', [MIGRATION_LOCK]).catch(() => undefined)
@@ -130,12 +107,7 @@ export class Database implements Sql {
 
   /** The SQL that would bring the database to the state of the entities; empty if they agree. */
   async drift(): Promise<string> {
-    return this.#orm.schema.getUpdateSchemaSQL({ wrap: false })
-  }
-
-  /** A new unit of work. */
-  em(): EntityManager {
-    return this.#orm.em.fork()
+    return this.#orm().schema.getUpdateSchemaSQL({ wrap: false })
   }
 
   rows<R extends object>(text: string, values?: readonly SqlValue[]): Promise<R[]> {
@@ -206,7 +178,7 @@ export class Database implements Sql {
 
   /** A unit of work on a connection whose transaction is already open. */
   entityManagerOn(client: PoolClient): EntityManager {
-    return boundEntityManager(this.#orm, withoutPool(client))
+    return boundEntityManager(this.#orm(), withoutPool(client))
   }
 
   /**
@@ -225,7 +197,27 @@ export class Database implements Sql {
   }
 
   async close(): Promise<void> {
-    await this.#orm.close(true)
+    await this.#pool.end()
+  }
+
+  /** MikroORM, opened when it is first needed. */
+  #orm(): MikroORM {
+    this.#opened ??= openOrm(this.#options, this.#pool)
+    return this.#opened
+  }
+}
+
+/** SQLSTATE `undefined_table`. */
+const UNDEFINED_TABLE = '42P01'
+
+/** The names of the migrations that have run, in order; none in a new database. */
+async function executedMigrations(client: PoolClient): Promise<string[]> {
+  try {
+    const { rows } = await client.query<{ name: string }>(`select name from ${MIGRATIONS} order by id`)
+    return rows.map(({ name }) => name)
+  } catch (error) {
+    if ((error as { code?: string }).code === UNDEFINED_TABLE) return []
+    throw error
   }
 }
 

@@ -3,6 +3,7 @@ import type * as BullMQ from 'bullmq'
 import { Redis } from 'ioredis'
 import { Pool } from 'pg'
 import { QUEUE_NAMES } from '../core/job.ts'
+import { connectionString } from '../db/pool.ts'
 import type { Logger } from '../core/log.ts'
 import type { Sql } from '../core/sql.ts'
 import type { Store } from './backend.ts'
@@ -26,7 +27,7 @@ export async function openStore(choice: StoreChoice, sql: Sql, log: Logger): Pro
 async function postgresStore(url: string, log: Logger): Promise<Store> {
   const library = await import('bullmq')
   const pool = new Pool({
-    connectionString: url,
+    connectionString: connectionString(url),
     // One connection per worker to listen, and some for queries.
     max: QUEUE_NAMES.length + 4,
     keepAlive: true,
@@ -67,7 +68,7 @@ async function migrate(library: typeof BullMQ, pool: Pool): Promise<void> {
 
 /** Creates the tables of the queues in advance, for template databases. */
 export async function prepareStore(url: string): Promise<void> {
-  const pool = new Pool({ connectionString: url, max: 1 })
+  const pool = new Pool({ connectionString: connectionString(url), max: 1 })
   await migrate(await import('bullmq'), pool)
   await pool.end()
 }

@@ -1,6 +1,6 @@
 import { mkdir, open, readdir, rename, rm } from 'node:fs/promises'
 import { join } from 'node:path'
-import { createTransport } from 'nodemailer'
+import type { Transporter } from 'nodemailer'
 import { DAY, HOUR, type Clock } from '../core/clock.ts'
 import { secretToken } from '../core/id.ts'
 import { messageIdOf, type Mail, type Mailer } from './mailer.ts'
@@ -14,10 +14,10 @@ export class OutboxMailer implements Mailer {
   readonly #folder: string
   readonly #from: string
   readonly #clock: Clock
-  readonly #transport = createTransport({ streamTransport: true, buffer: true, newline: 'unix' })
   readonly #timer: NodeJS.Timeout
   readonly #keptMs: number
   #count = 0
+  #transport: Promise<Transporter> | undefined
 
   /** @param keptDays days after which a mail is removed */
   constructor(folder: string, from: string, clock: Clock, keptDays = 30) {
@@ -33,7 +33,8 @@ export class OutboxMailer implements Mailer {
   async send(mail: Mail, id: string): Promise<void> {
     const date = new Date(this.#clock.now())
     const messageId = messageIdOf(id, this.#from)
-    const { message } = await this.#transport.sendMail({ ...mail, from: this.#from, date, messageId })
+    const transport = await (this.#transport ??= streamTransport())
+    const { message } = await transport.sendMail({ ...mail, from: this.#from, date, messageId })
     await this.check()
     const file = join(this.#folder, this.#name(mail.to, date))
     const draft = `${file}.${secretToken(6)}.part`
@@ -62,7 +63,6 @@ export class OutboxMailer implements Mailer {
 
   async close(): Promise<void> {
     clearInterval(this.#timer)
-    this.#transport.close()
   }
 
   /** `2026-11-21T18-00-00.000Z-000001-ada@example.com.eml`: sorted by time, also within a millisecond. */
@@ -71,6 +71,12 @@ export class OutboxMailer implements Mailer {
     const safe = recipient.replaceAll(/[^\w.@+-]/g, '_').slice(0, 100)
     return `${date.toISOString().replaceAll(':', '-')}-${String(this.#count).padStart(6, '0')}-${safe}.eml`
   }
+}
+
+/** Formats mails. Nodemailer is loaded with the first mail. */
+async function streamTransport() {
+  const { createTransport } = await import('nodemailer')
+  return createTransport({ streamTransport: true, buffer: true, newline: 'unix' })
 }
 
 async function writeWhole(path: string, content: Buffer): Promise<void> {

@@ -18,7 +18,6 @@ import { actorHealth } from '../turns/health.ts'
 import type { TurnAuthorizer } from '../turns/turn-authorizer.ts'
 import type { Turns } from '../turns/turn-runner.ts'
 import { buildLayers, type NodeResources } from './foundation.ts'
-import { mailerOf } from './mailer.ts'
 import { queueBounds } from './media-work.ts'
 import { personalData } from '../registry/personal.ts'
 
@@ -51,13 +50,12 @@ export function compose(
   registry: Registry = api,
   declaredJobs: readonly AnyJob[] = allJobs,
 ): Composition {
-  const { clock, config } = resources
+  const { config } = resources
   const operations = walk(registry)
   const turnAuthorizer = new MemberTurnAuthorizer()
   const declared = { services: Object.keys(registry), eventTypes, notificationTypes, personal: personalData }
   const layers = buildLayers(resources, { ...declared, operations, jobs: declaredJobs, turnAuthorizer })
   const { actors, announcements, executor, foundation, idempotency, jobs, mediaWork, turns } = layers
-  const mailer = mailerOf(config, clock)
   const domains = composeDomains(foundation, {
     turns,
     turnOutcomes: layers.turnOutcomes,
@@ -70,7 +68,7 @@ export function compose(
     }),
     idempotency,
     storage: foundation.storage,
-    mailer,
+    mailer: resources.mailer,
     mailLimits: foundation.mailLimits,
   })
   const { services } = domains
@@ -101,7 +99,6 @@ export function compose(
     close: async () => {
       stopForgetting()
       await domains.close()
-      await mailer.close()
       await actors.close(5_000)
       await announcements.close()
       await mediaWork.close()

@@ -21,7 +21,8 @@ import type { StoreChoice } from '../jobs/stores.ts'
 import { MailLimits } from '../mail/limits.ts'
 import { systemTurns } from '../registry/api.ts'
 import { workspaceResources } from '../registry/resources.ts'
-import { composeStorage } from '../storage/compose.ts'
+import type { Mailer } from '../mail/mailer.ts'
+import type { Storage } from '../storage/storage.ts'
 import { Announcements } from '../turns/announcements.ts'
 import { actorDriver } from '../turns/driver.ts'
 import type { TurnAuthorizer } from '../turns/turn-authorizer.ts'
@@ -41,6 +42,8 @@ export interface NodeResources {
   readonly database: Database
   readonly coordination: Coordination
   readonly jobStore: StoreChoice
+  readonly storage: Storage
+  readonly mailer: Mailer
   readonly metrics: MetricsRegistry
   readonly version: string
   /** The installation's secret. All other keys are derived from it. */
@@ -73,7 +76,7 @@ interface Declarations extends Declared {
 
 /** Builds the layers below the domains. Turns run once the services were passed to `executor.serve`. */
 export function buildLayers(resources: NodeResources, declared: Declarations): Layers {
-  const { clock, config, coordination, database, log, metrics, scratch, secret, version } = resources
+  const { clock, config, coordination, database, log, metrics, scratch, secret, storage, version } = resources
   const shared = config.REDIS_URL !== undefined
   const idempotency = new IdempotencyKeys(database, clock, new SealedBox(secret, 'idempotent replies'))
   const jobs = new JobService({
@@ -134,7 +137,7 @@ export function buildLayers(resources: NodeResources, declared: Declarations): L
     logs: workspaceLogs,
     owners: new RowOwners(database, workspaceResources),
     searches: new Searches(database, config.DATABASE_POOL),
-    storage: composeStorage(config, clock),
+    storage,
     links: new SignedLinks(secret, clock),
     mailLimits: new MailLimits(database, clock, secret, config.RATE_LIMITS),
     mediaWork: mediaWork.get,

@@ -26,7 +26,8 @@ import { openDataDirectory } from '../setup/data-directory.ts'
 import type { FfmpegSearch } from '../setup/ffmpeg.ts'
 import { Sweeper } from '../domains/live/media-link/index.ts'
 import { checkOutside } from './start-checks.ts'
-import { describeStorage } from '../storage/compose.ts'
+import { openMailer } from './mailer.ts'
+import { describeStorage, openStorage } from '../storage/compose.ts'
 import { Undo } from './undo.ts'
 import { startSandbox } from '../platforms/sandbox/sandbox.ts'
 import { VERSION } from '../config/version.ts'
@@ -81,19 +82,24 @@ export async function startNode(config: Config, log: Logger, overrides: NodeOver
 
 async function start(given: Config, log: Logger, undo: Undo, overrides: NodeOverrides): Promise<Node> {
   const facts: [string, string][] = []
-  const config = await withSandbox(given, overrides.clock ?? systemClock, undo, facts)
+  const clock = overrides.clock ?? systemClock
+  const config = await withSandbox(given, clock, undo, facts)
   const directory = await openDataDirectory(config.DATA_DIR)
   undo.add('data folder', () => directory.close())
   const stores = { config, directory, log, undo, facts }
   const database = await openDatabase(stores)
   const coordination = await openCoordination(stores)
+  const mailer = await openMailer(config, clock)
+  undo.add('mail', () => mailer.close())
   const resources: NodeResources = {
     config,
     log,
-    clock: overrides.clock ?? systemClock,
+    clock,
     database,
     coordination,
     jobStore: jobStore(config, database, coordination),
+    storage: await openStorage(config, clock),
+    mailer,
     metrics: createMetrics(),
     version: VERSION,
     secret: config.JWT_SECRET ?? directory.secret('jwt-secret'),

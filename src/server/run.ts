@@ -3,7 +3,6 @@ import { loadProcessConfig } from '../config/config.ts'
 import { createLog } from '../core/log.ts'
 import { removeMallocSettings } from '../setup/malloc-settings.ts'
 import { stopWithinMs } from './draining.ts'
-import { startNode } from './node.ts'
 import { releaseStartMemory } from './start-memory.ts'
 import { VERSION } from '../config/version.ts'
 
@@ -15,6 +14,8 @@ async function main(): Promise<void> {
   const config = loadProcessConfig(settingsOf(process.argv.slice(2)))
   const pretty = config.LOG_FORMAT === undefined ? process.stderr.isTTY : config.LOG_FORMAT === 'pretty'
   const log = createLog({ level: config.LOG_LEVEL, pretty })
+  // The rest of the service takes a second to load. An invalid setting is reported before.
+  const { startNode } = await import('./node.ts')
   const node = await startNode(config, log)
   let stopping = false
   const stop = (signal: string) => {

@@ -2,7 +2,6 @@ import { join } from 'node:path'
 import type { Config } from '../config/config.ts'
 import type { Clock } from '../core/clock.ts'
 import { DiskStorage } from './disk.ts'
-import { S3Storage } from './s3.ts'
 import type { Storage } from './storage.ts'
 
 declare module '../core/services.ts' {
@@ -17,9 +16,10 @@ export function describeStorage(config: Config): string {
   return `bucket ${config.S3_BUCKET} at ${config.S3_ENDPOINT ? new URL(config.S3_ENDPOINT).host : `AWS, ${config.S3_REGION}`}`
 }
 
-/** Creates the configured storage. */
-export function composeStorage(config: Config, clock: Clock): Storage {
+/** Opens the configured storage. The S3 SDK is loaded only for a bucket. */
+export async function openStorage(config: Config, clock: Clock): Promise<Storage> {
   if (config.S3_BUCKET === undefined) return new DiskStorage({ directory: join(config.DATA_DIR, 'storage'), clock })
+  const { S3Storage } = await import('./s3.ts')
   const { S3_ACCESS_KEY_ID: accessKeyId, S3_SECRET_ACCESS_KEY: secretAccessKey } = config
   return new S3Storage({
     bucket: config.S3_BUCKET,

@@ -1,6 +1,11 @@
-import twitterText from 'twitter-text'
+import { createRequire } from 'node:module'
+import type TwitterText from 'twitter-text'
 import { countGraphemes } from 'unicode-segmenter/grapheme'
 import type { CountingMethod } from './rule.ts'
+
+/** Loaded with the first text for X: the library and its polyfills are 230 modules. */
+let twitterText: typeof TwitterText | undefined
+const require = createRequire(import.meta.url)
 
 /** Length of any URL at X (t.co) and Mastodon. */
 const URL_LENGTH = 23
@@ -76,6 +81,7 @@ const MOST_PER_WIDE = 6
  * that are longer than a host name keep their weight without the dots.
  */
 function xWeighted(text: string): number {
+  twitterText ??= require('twitter-text') as typeof TwitterText
   return twitterText.parseTweet(text.replaceAll(NO_HOST, (run) => run.replaceAll('.', '_'))).weightedLength
 }
 

@@ -1,4 +1,5 @@
-import semver from 'semver'
+import prerelease from 'semver/functions/prerelease.js'
+import rcompare from 'semver/functions/rcompare.js'
 
 /** The platforms of releases. `any` runs on all of them. */
 export const APP_PLATFORMS = ['windows', 'macos', 'linux', 'android', 'ios', 'any'] as const
@@ -19,11 +20,11 @@ export function latestFor<R extends Released>(releases: readonly R[], platform: 
 
 /** Releases in the order in which they are offered: stable versions first, newest first. */
 export function newestFirst<R extends Released>(releases: readonly R[]): R[] {
-  const isEarly = (release: R) => (semver.prerelease(release.version) === null ? 0 : 1)
+  const isEarly = (release: R) => (prerelease(release.version) === null ? 0 : 1)
   return releases.toSorted(
     (one, other) =>
       isEarly(one) - isEarly(other) ||
-      semver.rcompare(one.version, other.version) ||
+      rcompare(one.version, other.version) ||
       APP_PLATFORMS.indexOf(one.platform) - APP_PLATFORMS.indexOf(other.platform),
   )
 }

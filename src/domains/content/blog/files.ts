@@ -1,7 +1,6 @@
 import { createHash } from 'node:crypto'
 import { readdir, readFile, stat } from 'node:fs/promises'
 import { basename, join } from 'node:path'
-import { parse } from 'yaml'
 import type { Logger } from '../../../core/log.ts'
 import { validator } from '../../../core/validate.ts'
 import { NewBlogEntry, type NewBlogEntryData } from './schemas.ts'
@@ -53,7 +52,9 @@ export class PostFiles {
       const stamp = `${mtimeMs} ${size}`
       if (known?.stamp === stamp) return known.post
       const post =
-        size > MOST_BYTES ? this.#tooLarge(name) : this.#parse(name, await readFile(path, 'utf8'), { birthtime, mtime })
+        size > MOST_BYTES
+          ? this.#tooLarge(name)
+          : await this.#parse(name, await readFile(path, 'utf8'), { birthtime, mtime })
       this.#known.set(name, { stamp, post })
       return post
     } catch (error) {
@@ -66,7 +67,8 @@ export class PostFiles {
     this.#log.warn({ file, most: MOST_BYTES }, 'a post of the blog is too large')
   }
 
-  #parse(file: string, text: string, times: { birthtime: Date; mtime: Date }): BlogPostRow | undefined {
+  async #parse(file: string, text: string, times: { birthtime: Date; mtime: Date }): Promise<BlogPostRow | undefined> {
+    const { parse } = await import('yaml')
     const [, head = '', body = ''] = /^﻿?---\r?\n([\s\S]*?)\r?\n---\r?\n([\s\S]*)$/.exec(text) ?? []
     const fields: unknown = parse(head, { maxAliasCount: 0 }) ?? {}
     const slug = slugOf(basename(file, '.md').replace(/^\d{4}-\d\d-\d\d-/, ''))

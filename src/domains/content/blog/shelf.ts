@@ -4,7 +4,6 @@ import type { Logger } from '../../../core/log.ts'
 import { anyOf, not } from '../../../db/condition.ts'
 import type { Foundation } from '../../../foundation.ts'
 import { PostFiles } from './files.ts'
-import { beginningOf, readingMinutes, renderMarkdown } from './markdown.ts'
 import type { BlogCategoryData, BlogPostData } from './schemas.ts'
 import { categorySlug } from './slug.ts'
 import { blogPosts, type BlogPostRow } from './tables.ts'
@@ -61,7 +60,9 @@ export class BlogShelf {
   /** The HTML of a published post. Undefined if it was deleted meanwhile. */
   async htmlOf({ value }: Edition<Shelf>, post: BlogPostData): Promise<string | undefined> {
     const body = value.bodies.get(post._id) ?? (await this.#body(post._id))
-    return body === undefined ? undefined : renderMarkdown(body, post.url)
+    if (body === undefined) return undefined
+    const { renderMarkdown } = await import('./markdown.ts')
+    return renderMarkdown(body, post.url)
   }
 
   async #body(id: string): Promise<string | undefined> {
@@ -98,6 +99,8 @@ export class BlogShelf {
     const current = new Set(rows.map(({ id }) => id))
     for (const id of this.#facts.keys()) if (!current.has(id)) this.#facts.delete(id)
     const unknown = rows.filter((row) => this.#facts.get(row.id)?.version !== versionOf(row))
+    if (unknown.length === 0) return
+    const { beginningOf, readingMinutes, renderMarkdown } = await import('./markdown.ts')
     for (let start = 0; start < unknown.length; start += 100) {
       const batch = unknown.slice(start, start + 100)
       const ids = batch.map(({ id }) => id).filter((id) => !bodies.has(id))

@@ -1,6 +1,5 @@
 import { Readable } from 'node:stream'
 import { buffer } from 'node:stream/consumers'
-import { fileTypeFromBuffer } from 'file-type'
 import type { Caller, Member } from '../../../core/caller.ts'
 import { DAY, type Clock } from '../../../core/clock.ts'
 import { NotFound, ValidationFailed } from '../../../core/errors.ts'
@@ -64,6 +63,7 @@ export class ChatAttachments {
     // At most 5 MB are held in memory: the type must be known before the file is stored.
     const content = await buffer(upload.stream)
     if (content.length === 0) throw EmptyAttachment()
+    const { fileTypeFromBuffer } = await import('file-type')
     const found = await fileTypeFromBuffer(content)
     const now = this.#clock.now()
     const row = {

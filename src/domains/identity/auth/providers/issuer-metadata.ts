@@ -1,4 +1,4 @@
-import { createLocalJWKSet, errors, type JSONWebKeySet, type JWTVerifyGetKey } from 'jose'
+import type { JSONWebKeySet, JWTVerifyGetKey } from 'jose'
 import { HOUR, SECOND, type Clock } from '../../../../core/clock.ts'
 import { fetchJson, ProviderHttpError } from './provider-http.ts'
 
@@ -59,6 +59,7 @@ export class Issuer {
         await kept.value
       )(header, token)
     } catch (error) {
+      const { errors } = await import('jose')
       if (!(error instanceof errors.JWKSNoMatchingKey) || !this.#older(kept, KEYS_PAUSE_MS)) throw error
       // Concurrent tokens that name a new key cause one request.
       if (this.#keys === kept) this.#keys = undefined
@@ -117,6 +118,7 @@ export class Issuer {
     const { jwksUri } = await this.metadata()
     const { status, body } = await fetchJson(jwksUri)
     if (status !== 200) throw new ProviderHttpError(`${jwksUri} answered ${status}`)
+    const { createLocalJWKSet } = await import('jose')
     try {
       return createLocalJWKSet(body as JSONWebKeySet)
     } catch (error) {

@@ -1,5 +1,5 @@
 import { createHash, timingSafeEqual } from 'node:crypto'
-import { errors, jwtVerify, type JWTPayload } from 'jose'
+import type { errors, JWTPayload } from 'jose'
 import type { Clock } from '../../../../core/clock.ts'
 import { sha256 } from '../../../../core/id.ts'
 import { Issuer, type IssuerMetadata } from './issuer-metadata.ts'
@@ -109,9 +109,10 @@ export class OpenIdProvider implements SignInProvider {
   async #verify(idToken: string): Promise<JWTPayload> {
     const { clientId, isIssuer } = this.#options
     let claims: JWTPayload
+    const jose = await import('jose')
     try {
       const { issuer } = await this.#issuer.metadata()
-      const verified = await jwtVerify(idToken, this.#issuer.key, {
+      const verified = await jose.jwtVerify(idToken, this.#issuer.key, {
         algorithms: ALGORITHMS,
         audience: clientId,
         ...(isIssuer === undefined ? { issuer } : {}),
@@ -121,7 +122,7 @@ export class OpenIdProvider implements SignInProvider {
       })
       claims = verified.payload
     } catch (error) {
-      if (error instanceof errors.JOSEError) return refuse(reasonOf(error), error)
+      if (error instanceof jose.errors.JOSEError) return refuse(reasonOf(error, jose.errors), error)
       throw error
     }
     if (isIssuer && !isIssuer(claims)) return refuse('the ID token comes from another issuer')
@@ -188,16 +189,16 @@ function same(a: string, b: string): boolean {
   return timingSafeEqual(digest(a), digest(b))
 }
 
-function reasonOf(error: errors.JOSEError): string {
-  if (error instanceof errors.JWTExpired) return 'the ID token has expired'
-  if (error instanceof errors.JWTClaimValidationFailed) {
+function reasonOf(error: errors.JOSEError, kinds: typeof errors): string {
+  if (error instanceof kinds.JWTExpired) return 'the ID token has expired'
+  if (error instanceof kinds.JWTClaimValidationFailed) {
     if (error.claim === 'aud') return 'the ID token was issued for another application'
     if (error.claim === 'iss') return 'the ID token comes from another issuer'
     return `the claim ${error.claim} of the ID token is not valid`
   }
-  if (error instanceof errors.JOSEAlgNotAllowed) return 'the ID token is not signed with an accepted algorithm'
-  if (error instanceof errors.JWKSNoMatchingKey)
+  if (error instanceof kinds.JOSEAlgNotAllowed) return 'the ID token is not signed with an accepted algorithm'
+  if (error instanceof kinds.JWKSNoMatchingKey)
     return 'the ID token is signed with a key that the issuer does not publish'
-  if (error instanceof errors.JWSSignatureVerificationFailed) return 'the signature of the ID token is not valid'
+  if (error instanceof kinds.JWSSignatureVerificationFailed) return 'the signature of the ID token is not valid'
   return 'the ID token is malformed'
 }

@@ -6,7 +6,7 @@ import type { ProviderKey } from '../schemas.ts'
 import type { AiJobRow } from '../tables.ts'
 import { builtIn } from './built-in.ts'
 import { localModelName, localSpeech, type LocalEngine } from './local/engine.ts'
-import { openAiProvider, type OpenAiSettings } from './openai.ts'
+import type { OpenAiSettings } from './openai.ts'
 import { ProviderError, type AiProvider } from './provider.ts'
 import { openAiSpeech, type SpeechProvider } from './speech.ts'
 
@@ -87,6 +87,8 @@ export class Providers {
     if (job.provider === 'built_in') return builtIn
     const { models, settings } = await this.#endpoint(job)
     if (job.model === null || !models.includes(job.model)) throw removed()
+    // The AI SDK is loaded for the first job that needs it.
+    const { openAiProvider } = await import('./openai.ts')
     return openAiProvider(settings)
   }
 

@@ -1,6 +1,5 @@
 import { connect, type ClientHttp2Session, type IncomingHttpHeaders, type OutgoingHttpHeaders } from 'node:http2'
 import { text as textOf } from 'node:stream/consumers'
-import { importPKCS8, SignJWT } from 'jose'
 import { MINUTE, SECOND, type Clock } from '../../../../core/clock.ts'
 import { retryAfterOf } from '../../../../fetch/retry-after.ts'
 import { resultOf, TIMEOUT_MS, topicOf, type PushMessage, type PushResult } from './message.ts'
@@ -90,6 +89,7 @@ export class Apns {
 
   async #sign(now: number): Promise<string> {
     const { key, keyId, teamId } = this.#options
+    const { importPKCS8, SignJWT } = await import('jose')
     return new SignJWT({})
       .setProtectedHeader({ alg: 'ES256', kid: keyId })
       .setIssuer(teamId)

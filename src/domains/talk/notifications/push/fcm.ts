@@ -1,4 +1,3 @@
-import { importPKCS8, SignJWT } from 'jose'
 import type { ServiceAccount } from '../../../../config/push-settings.ts'
 import { MINUTE, SECOND, type Clock } from '../../../../core/clock.ts'
 import { OutgoingError, type Outgoing, type OutgoingReply } from '../../../../fetch/outgoing.ts'
@@ -71,6 +70,7 @@ export class Fcm {
   async #fetchToken(): Promise<AccessToken> {
     const { account, clock } = this.#options
     const at = Math.floor(clock.now() / SECOND)
+    const { importPKCS8, SignJWT } = await import('jose')
     const assertion = await new SignJWT({ scope: SCOPE })
       .setProtectedHeader({ alg: 'RS256', typ: 'JWT', kid: account.private_key_id })
       .setIssuer(account.client_email)

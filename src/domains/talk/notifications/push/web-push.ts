@@ -1,4 +1,3 @@
-import webPush from 'web-push'
 import type { Clock } from '../../../../core/clock.ts'
 import type { SealedBox } from '../../../../core/sealed-box.ts'
 import type { Sql } from '../../../../core/sql.ts'
@@ -35,6 +34,7 @@ export class WebPush {
     const { data, text, title, ttlSeconds, unreadCount, urgent } = message
     const payload = JSON.stringify({ ...data, title, text, unreadCount })
     const { endpoint, keys } = subscription
+    const { default: webPush } = await import('web-push')
     const { body, headers } = webPush.generateRequestDetails({ endpoint, keys }, payload, {
       vapidDetails: { subject: contact, ...(await this.#keysOf()) },
       TTL: ttlSeconds,
@@ -65,6 +65,7 @@ export class WebPush {
   async #load(): Promise<Keys> {
     const { clock, secrets, sql } = this.#parts
     const name = 'vapid'
+    const { default: webPush } = await import('web-push')
     const made = webPush.generateVAPIDKeys()
     const row = { name, publicKey: made.publicKey, privateKeySealed: secrets.seal(made.privateKey) }
     // Several nodes can start at once. All use the keys that were stored first.
