@@ -35,6 +35,8 @@ export interface ConnectionOptions {
 type Phase = 'handshake' | 'connecting' | 'authorizing' | 'publishing' | 'closing' | 'closed'
 
 const APP = 'live'
+/** The application, with slashes after it and a query or not. It begins at the start, so that long names take no time. */
+const IS_APP = /^live\/*(?:\?|$)/
 const STREAM_ID = 1
 const DEFAULT_ACK_WINDOW = 2_500_000
 const MAX_DESCRIPTION_LENGTH = 200
@@ -278,7 +280,7 @@ export class Connection {
     const { app, objectEncoding } = object as { [key: string]: AmfValue }
     if (typeof app !== 'string') throw new RtmpProtocolError('connect without an application')
     // Never logged, because people paste the whole URL with the key into this field.
-    if (app.split('?', 1)[0]!.replace(/\/+$/, '') !== APP) {
+    if (!IS_APP.test(app)) {
       this.#close(replies.connectRejected(transaction, `Use rtmp://<host>/${APP} as the server address.`))
       return
     }

@@ -13,7 +13,11 @@ const MAX_COST = 100_000
 /** Whether a file starts like an SVG document. */
 export function looksLikeSvg(head: Buffer): boolean {
   const text = head.toString('utf8', 0, 4_096).replace(/^\uFEFF/, '')
-  return /^\s*(<\?xml[^>]*>\s*)?(<!--[^]*?-->\s*)*(<!DOCTYPE[^[>]*>\s*)?(<!--[^]*?-->\s*)*<svg[\s>]/i.test(text)
+  // One piece at a time: an expression for the whole prolog would try all ways to divide a series of comments.
+  const prolog = /\s+|<\?xml[^>]*>|<!--[^]*?-->|<!DOCTYPE[^[>]*>/iy
+  let start = 0
+  while (prolog.test(text)) start = prolog.lastIndex
+  return /^<svg[\s>]/i.test(text.slice(start))
 }
 
 /** The start of a tag. Element names may have any namespace prefix. */

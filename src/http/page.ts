@@ -62,12 +62,12 @@ export function page(
 
 /** Whether Accept-Encoding allows gzip: by name or by `*`, and not with a weight of 0. */
 export function takesGzip(acceptEncoding: string): boolean {
-  const codings = acceptEncoding.split(',').map((part) =>
-    part
-      .trim()
-      .toLowerCase()
-      .split(/\s*;\s*q=/),
-  )
+  const codings = acceptEncoding
+    .toLowerCase()
+    .split(',')
+    .map((part) => part.split(';').map((piece) => piece.trim()))
   const found = codings.find(([name]) => name === 'gzip' || name === 'x-gzip') ?? codings.find(([name]) => name === '*')
-  return found !== undefined && Number(found[1] ?? 1) > 0
+  if (found === undefined) return false
+  const weight = found.slice(1).find((parameter) => parameter.startsWith('q='))
+  return weight === undefined || Number(weight.slice('q='.length)) > 0
 }

@@ -1,3 +1,5 @@
+import { withoutTags } from '../core/html.ts'
+
 /**
  * Whether a text that a platform returned can be the text that was sent. Platforms shorten links, trim and normalize
  * white space, so only letters, digits and emoji outside of links count.
@@ -8,9 +10,7 @@ export function isSameText(sent: string, returned: string): boolean {
 
 /** The text of HTML that a platform made of a plain text. */
 export function textOfHtml(html: string): string {
-  return html
-    .replaceAll(/<br\s*\/?>|<\/p>/gi, '\n')
-    .replaceAll(/<[^>]*>/g, '')
+  return withoutTags(html.replaceAll(/<br\s*\/?>|<\/p>/gi, '\n'))
     .replaceAll('&lt;', '<')
     .replaceAll('&gt;', '>')
     .replaceAll('&quot;', '"')
@@ -21,7 +21,7 @@ export function textOfHtml(html: string): string {
 function fingerprint(text: string): string {
   return text
     .normalize('NFKC')
-    .replaceAll(/(?:https?:\/\/)?[\w.-]+\.[a-z]{2,}\/?\S*/gi, '')
+    .replaceAll(/(?<![\w.-])(?:https?:\/\/)?[\w.-]+\.[a-z]{2,}\/?\S*/gi, '')
     .replaceAll(/[^\p{L}\p{N}\p{Extended_Pictographic}]/gu, '')
     .toLowerCase()
 }

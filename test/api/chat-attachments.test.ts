@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { safeName } from '../../src/domains/talk/chat/attachments.ts'
+import { safeFileName } from '../../src/content/file-name.ts'
 import * as chat from '../../src/domains/talk/chat/operations.ts'
 import { DAY, ManualClock } from '../../src/core/clock.ts'
 import { startApp, type App } from '../support/app.ts'
@@ -90,6 +90,6 @@ test('sanitizes file names', () => {
     ['a\r\nSet-Cookie: x.png', 'aSet-Cookie x.png'],
     [`${'x'.repeat(300)}.jpeg`, `${'x'.repeat(115)}.jpeg`],
   ] as const) {
-    expect(safeName(given)).toBe(kept)
+    expect(safeFileName(given)).toBe(kept)
   }
 })

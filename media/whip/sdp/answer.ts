@@ -41,7 +41,8 @@ function answerMedia(accepted: readonly OfferedMedium[], answered: readonly stri
     ...kept.flatMap((line) => {
       if (/^a=(ssrc|ssrc-group|rid|simulcast):/.test(line)) return []
       // Parameter sets describe what the sender sends, so an answer does not contain them (RFC 6184, section 8.2.2).
-      return line === 'a=sendonly' ? 'a=recvonly' : line.replace(/(?<=^a=fmtp:.*);?sprop-parameter-sets=[^;]*/, '')
+      if (line.startsWith('a=fmtp:')) return line.replace(/;?sprop-parameter-sets=[^;]*/, '')
+      return line === 'a=sendonly' ? 'a=recvonly' : line
     }),
     ...simulcastLines(layersOf(kept), 'recv'),
     // The candidates are in the first section of the bundle.

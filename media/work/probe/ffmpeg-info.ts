@@ -67,7 +67,7 @@ function parseVideo(stream: string, rotation: number): Streams['video'] {
   const [, codec = 'unknown', profile] = / Video: (\w+)(?: \(([^)/]+)\))?/.exec(line) ?? []
   const [, width = '0', height = '0'] = /, (\d{1,6})x(\d{1,6})/.exec(line) ?? []
   const [, numerator = '1', denominator = '1'] = /\bSAR (\d+):(\d+)/.exec(line) ?? []
-  const [, pixelFormat] = / Video: .*?(?:\(.*?\))*, (\w+)(?:\(|,)/.exec(line) ?? []
+  const [, pixelFormat] = / Video: [^,]*, (\w+)/.exec(line.replaceAll(/\([^()]*\)/g, '')) ?? []
   const [, rate] = /, ([\d.]+k?) (?:fps|tbr)/.exec(line) ?? []
   return {
     codec,

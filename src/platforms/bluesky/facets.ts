@@ -40,7 +40,7 @@ export function facetsOf(text: string, dids: Readonly<Record<string, string>>): 
       : [facet(text, match.index, match[0], { $type: 'app.bsky.richtext.facet#mention', did })]
   })
   const tags = [...text.matchAll(TAG)].flatMap((match) => {
-    const tag = (match[1] ?? '').replace(/\p{P}+$/u, '')
+    const tag = (match[1] ?? '').replace(/(?<!\p{P})\p{P}+$/u, '')
     if (tag === '' || Array.from(tag).length > MOST_TAG_CHARACTERS) return []
     return [facet(text, match.index, `#${tag}`, { $type: 'app.bsky.richtext.facet#tag', tag })]
   })
@@ -56,6 +56,6 @@ function facet(text: string, start: number, part: string, feature: Feature): Fac
 
 /** A link ends before the punctuation of its sentence, and before the bracket that encloses it. */
 function withoutPunctuation(link: string): string {
-  const trimmed = link.replace(/[.,;:!?]+$/, '')
+  const trimmed = link.replace(/(?<![.,;:!?])[.,;:!?]+$/, '')
   return trimmed.endsWith(')') && !trimmed.includes('(') ? trimmed.slice(0, -1) : trimmed
 }

@@ -10,10 +10,10 @@ const require = createRequire(import.meta.url)
 /** Length of any URL at X (t.co) and Mastodon. */
 const URL_LENGTH = 23
 /** A user at another server: the local part, and the host. */
-const REMOTE_MENTION = /(?<![\w/])@(\w+(?:[\w.-]*\w)?)@[\p{L}\p{N}.-]*[\p{L}\p{N}]/gu
+const REMOTE_MENTION = /(?<![\w/])@(\w(?:[\w.-]*\w)?)@[\p{L}\p{N}.-]*[\p{L}\p{N}]/gu
 /** A URL that Mastodon shows as a link: with its protocol, and without punctuation at the end. */
 const LINK = /(?<![\p{L}\p{N}@/])https?:\/\/[\p{L}\p{N}.-]*[\p{L}\p{N}](?::\d+)?(?:[/?#][^\s<>]*)?/giu
-const AFTER_LINK = /[!*"'「」;:=,.$%[\]~|@?)]+$/u
+export const AFTER_LINK = /(?<![!*"'「」;:=,.$%[\]~|@?)])[!*"'「」;:=,.$%[\]~|@?)]+$/u
 /** Emoji, with everything that makes one of several code points: tones, joiners, flags, keycaps. */
 const EMOJI = /\p{RGI_Emoji}|\p{Emoji_Presentation}|\p{Extended_Pictographic}\uFE0F?/gv
 

@@ -10,8 +10,8 @@ export interface Uploaded {
 
 const MOST_TITLE = 60
 const URLS = /https?:\/\/[^\s<>"]*[^\s<>".,;:!?'’)\]}…]/gi
-/** The blocks that show files. A gallery contains image blocks. */
-const MEDIA_BLOCKS = /<!-- wp:(gallery|image|video|file)\b[\s\S]*?<!-- \/wp:\1 -->/g
+/** The beginnings of the blocks that show files. A gallery contains image blocks. */
+const MEDIA_BLOCK = /<!-- wp:(gallery|image|video|file)\b/g
 
 /**
  * Text for HTML. Brackets are escaped as well, because WordPress runs `[gallery]` as a shortcode. With three digits, as
@@ -68,13 +68,50 @@ export function isImage({ kind }: Pick<PostMedia, 'kind'>): boolean {
 
 /** The blocks of files in the content of a post. */
 export function mediaBlocksOf(content: string): string {
-  return [...content.matchAll(MEDIA_BLOCKS)].map(([block]) => block).join('\n\n')
+  return mediaSpans(content)
+    .map(({ end, start }) => content.slice(start, end))
+    .join('\n\n')
+}
+
+/** Where the blocks of files are. A site can return any content, so its size alone limits the time. */
+function mediaSpans(content: string): { start: number; end: number }[] {
+  const spans: { start: number; end: number }[] = []
+  const unclosed = new Set<string>()
+  let at = 0
+  for (const { 0: opening, 1: kind = '', index } of content.matchAll(MEDIA_BLOCK)) {
+    if (index < at || unclosed.has(kind)) continue
+    const closing = `<!-- /wp:${kind} -->`
+    const found = content.indexOf(closing, index + opening.length)
+    if (found === -1) unclosed.add(kind)
+    else {
+      at = found + closing.length
+      spans.push({ start: index, end: at })
+    }
+  }
+  return spans
+}
+
+function withoutMediaBlocks(content: string): string {
+  let text = ''
+  let at = 0
+  for (const { end, start } of mediaSpans(content)) {
+    text += content.slice(at, start)
+    at = end
+  }
+  return text + content.slice(at)
+}
+
+function withoutComments(content: string): string {
+  // After the last end there are no comments, but each beginning would search the rest of the content for one.
+  const last = content.lastIndexOf('-->')
+  if (last === -1) return content
+  const end = last + '-->\n'.length
+  return content.slice(0, end).replaceAll(/<!--[\s\S]*?-->\n?/g, '') + content.slice(end)
 }
 
 /** The plain text of the content of a post. */
 export function plainText(content: string): string {
-  const text = content.replaceAll(MEDIA_BLOCKS, '').replaceAll(/<!--[\s\S]*?-->\n?/g, '')
-  return textOfHtml(decoded(text)).trim()
+  return textOfHtml(decoded(withoutComments(withoutMediaBlocks(content)))).trim()
 }
 
 /** HTML with its numeric character references replaced, which WordPress writes for quotes, dashes and brackets. */

@@ -1,5 +1,6 @@
 import type { MemoryKey } from '../../../core/turn.ts'
 import type { Sql } from '../../../core/sql.ts'
+import { AFTER_LINK } from '../../../platforms/rules/counting.ts'
 import { numberOf } from '../../../platforms/rules/limits.ts'
 import { spansOf } from '../../../platforms/rules/spans.ts'
 import { publishingSettingsOf, type PublishingSettingsData } from '../../identity/users/index.ts'
@@ -97,15 +98,13 @@ function campaignIn({ content, firstComment, link, thread }: Texts, utm: Campaig
   }
 }
 
-const PUNCTUATION = /[!*"'「」;:=,.$%[\]~|@?)]+$/u
-
 function inText(text: string, utm: Campaign): string {
   let written = ''
   let end = 0
   for (const span of spansOf(text)) {
     if (span.kind !== 'link') continue
     const found = text.slice(span.start, span.end)
-    const tail = PUNCTUATION.exec(found)?.[0] ?? ''
+    const tail = AFTER_LINK.exec(found)?.[0] ?? ''
     const link = found.slice(0, found.length - tail.length)
     written += `${text.slice(end, span.start)}${tagged(link, utm)}${tail}`
     end = span.end

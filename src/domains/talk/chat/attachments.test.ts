@@ -6,7 +6,8 @@ import { ManualClock } from '../../../core/clock.ts'
 import type { Sql } from '../../../core/sql.ts'
 import type { Upload } from '../../../core/upload.ts'
 import type { Storage } from '../../../storage/storage.ts'
-import { ChatAttachments, safeName } from './attachments.ts'
+import { safeFileName } from '../../../content/file-name.ts'
+import { ChatAttachments } from './attachments.ts'
 
 const ada = { userId: 'ada' } as Caller
 
@@ -61,5 +62,5 @@ test.each([
   // A long ending is a part of the name.
   [`${'x'.repeat(118)}.notanending`, `${'x'.repeat(118)}.n`],
 ])('the file name %j is stored as %j', (given, kept) => {
-  expect(safeName(given)).toBe(kept)
+  expect(safeFileName(given)).toBe(kept)
 })

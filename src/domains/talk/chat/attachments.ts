@@ -1,3 +1,4 @@
+import { safeFileName } from '../../../content/file-name.ts'
 import { Readable } from 'node:stream'
 import { buffer } from 'node:stream/consumers'
 import type { Caller, Member } from '../../../core/caller.ts'
@@ -70,7 +71,7 @@ export class ChatAttachments {
       id: uuidv7(now),
       workspaceId,
       uploadedBy: userId,
-      name: safeName(upload.name),
+      name: safeFileName(upload.name),
       type: found?.mime ?? (isText(content) ? 'text/plain; charset=utf-8' : 'application/octet-stream'),
       size: content.length,
       createdAt: new Date(now).toISOString(),
@@ -151,15 +152,6 @@ function view(row: AttachmentRow): AttachmentData {
     fileType: row.type,
     size: row.size,
   }
-}
-
-/** A file name without folders, control and bidirectional characters. At most 120 characters; the extension is kept. */
-export function safeName(name: string): string {
-  const last = name.split(/[/\\]/).at(-1) ?? ''
-  const clean = last.replace(/[\p{Cc}\p{Cf}<>:"|?*]/gu, '').replace(/^[.\s]+|[.\s]+$/g, '')
-  if (clean === '') return 'file'
-  const ending = /\.[A-Za-z0-9]{1,10}$/.exec(clean)?.[0] ?? ''
-  return clean.slice(0, clean.length - ending.length).slice(0, 120 - ending.length) + ending
 }
 
 /** Whether bytes are UTF-8 text without null bytes. */

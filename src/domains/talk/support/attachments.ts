@@ -1,3 +1,4 @@
+import { safeFileName } from '../../../content/file-name.ts'
 import { Readable } from 'node:stream'
 import { buffer } from 'node:stream/consumers'
 import { HEAD_BYTES, inspectHead, inspectWhole } from '../../../content/inspect.ts'
@@ -72,7 +73,7 @@ export class TicketAttachments {
       id: uuidv7(now),
       messageId: null,
       userId,
-      name: safeName(name),
+      name: safeFileName(name),
       type: found.type,
       size: content.length,
       createdAt: new Date(now).toISOString(),
@@ -136,12 +137,4 @@ export function attachmentView({ id, name, size, type }: AttachmentRow): TicketA
 
 function keyOf({ id, userId }: Pick<AttachmentRow, 'id' | 'userId'>): string {
   return `${userId}/${id}`
-}
-
-/** A file name without folders, control and bidirectional characters. At most 120 characters. */
-function safeName(name: string): string {
-  const last = name.split(/[/\\]/).at(-1) ?? ''
-  const clean = last.replace(/[\p{Cc}\p{Cf}<>:"|?*]/gu, '').replace(/^[.\s]+|[.\s]+$/g, '')
-  const ending = /\.[A-Za-z0-9]{1,10}$/.exec(clean)?.[0] ?? ''
-  return clean === '' ? 'file' : clean.slice(0, clean.length - ending.length).slice(0, 120 - ending.length) + ending
 }

@@ -1,3 +1,4 @@
+import { withoutTags } from '../../../../core/html.ts'
 import { plain, type Segment } from './segments.ts'
 
 /** Two lines of the length that subtitles usually have. */
@@ -32,14 +33,7 @@ export function fromVtt(vtt: string): Segment[] {
     const at = lines.findIndex((line) => line.includes('-->'))
     const [, from, to] = /^([\d:.]+)\s+-->\s+([\d:.]+)/.exec(lines[at] ?? '') ?? []
     if (from === undefined || to === undefined) return []
-    const text = plain(
-      unescaped(
-        lines
-          .slice(at + 1)
-          .join(' ')
-          .replaceAll(/<[^>]*>/g, ''),
-      ),
-    )
+    const text = plain(unescaped(withoutTags(lines.slice(at + 1).join(' '))))
     return text === '' ? [] : [{ startSeconds: secondsOf(from), endSeconds: secondsOf(to), text, speaker: null }]
   })
 }

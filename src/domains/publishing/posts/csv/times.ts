@@ -12,6 +12,9 @@ const SLASHES = /^(\d{1,2})[/-](\d{1,2})[/-](\d{4})(?:,? +(.*))?$/
 const CLOCK = /^(\d{1,2}):(\d\d)(?::(\d\d)(?:\.\d{1,9})?)? ?([ap]m)?(z|[+-]\d\d:\d\d)?$/i
 const SERIAL = /^\d{5}(?:[.,]\d+)?$/
 
+/** Longer than any date and time. */
+const LONGEST = 64
+
 const EXAMPLE = 'Write it as 2026-11-30 09:00.'
 
 /** The first day of Excel's calendar, which counts 29 February 1900, so that it is right from 1 March 1900 on. */
@@ -29,13 +32,14 @@ const EXCEL_EPOCH = Date.UTC(1899, 11, 30)
  */
 export function readTime(text: string, order?: DateOrder): Cell<string> {
   const trimmed = text.trim()
+  if (trimmed.length > LONGEST) return { problem: notATime(trimmed) }
   if (SERIAL.test(trimmed)) return { problem: serialProblem(trimmed) }
   const iso = ISO.exec(trimmed)
   if (iso) return timeOf(iso[1], iso[2], iso[3], iso[4], trimmed)
   const dots = DOTS.exec(trimmed)
   if (dots) return timeOf(dots[3], dots[2], dots[1], dots[4], trimmed)
   const slashes = SLASHES.exec(trimmed)
-  if (slashes === null) return { problem: `"${trimmed.slice(0, 64)}" is not a date and time. ${EXAMPLE}` }
+  if (slashes === null) return { problem: notATime(trimmed) }
   const [, first, second, year, clock] = slashes
   const isDayFirst = Number(first) > 12
   const isMonthFirst = Number(second) > 12
@@ -89,6 +93,10 @@ function clockOf(text: string): string | undefined {
   const hours = half === undefined ? number : (number % 12) + (half.toLowerCase() === 'pm' ? 12 : 0)
   const time = `${two(hours)}:${minute}:${second}`
   return parseLocal(`2000-01-01T${time}`) === undefined ? undefined : `${time}${offset.toUpperCase()}`
+}
+
+function notATime(text: string): string {
+  return `"${text.slice(0, LONGEST)}" is not a date and time. ${EXAMPLE}`
 }
 
 function ambiguous(text: string, [first, second, year, clock]: readonly Digits[]): string {
