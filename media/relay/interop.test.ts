@@ -5,7 +5,7 @@ import { connect } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
-import { afterAll, beforeAll, expect, test } from 'vitest'
+import { afterAll, afterEach, beforeAll, expect, test } from 'vitest'
 import { freeLoopbackPort } from '../../src/setup/free-port.ts'
 import { nginxRtmpModule, toolPath } from '../../test/support/tools.ts'
 import { waitFor } from '../../test/support/wait.ts'
@@ -28,11 +28,13 @@ beforeAll(async () => {
   await run('ffmpeg', ['-v', 'error', ...inputs, ...video.slice(4), '-g', '30', ...audio.slice(4), '-y', source])
 })
 
-afterAll(async () => {
+afterEach(async () => {
   await fixture?.node.close()
-  for (const child of children) child.kill('SIGKILL')
-  await rm(folder, { recursive: true, force: true })
+  fixture = undefined
+  for (const child of children.splice(0)) child.kill('SIGKILL')
 })
+
+afterAll(() => rm(folder, { recursive: true, force: true }))
 
 function start(command: string, args: string[]): ChildProcess {
   const child = spawn(command, args, { stdio: 'ignore' })
