@@ -20,6 +20,16 @@ test('connects with UTC, and limits the time of statements', async () => {
   await pool.end()
 })
 
+test('keeps its settings, and those of the URL that it has none of', async () => {
+  const options = '-c timezone=America/New_York -c search_path=elsewhere'
+  const pool = await open(`${database.url}?options=${encodeURIComponent(options)}`)
+  const { rows } = await pool.query(
+    `select current_setting('timezone') as zone, current_setting('search_path') as path`,
+  )
+  expect(rows).toEqual([{ zone: 'UTC', path: 'elsewhere' }])
+  await pool.end()
+})
+
 // Providers of databases give out such URLs, and MikroORM ignores the parameter.
 test.each(['require', 'verify-full'])('never connects without TLS if the URL has sslmode=%s', async (mode) => {
   await expect(open(`${database.url}?sslmode=${mode}`)).rejects.toThrow('The server does not support SSL connections')

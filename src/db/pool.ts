@@ -19,19 +19,25 @@ const parsers = createPostgreSqlTypeParsers(pgTypes.getTypeParser(TEXT_ARRAY))
 for (const [oid, parse] of Object.entries(parsers)) types.setTypeParser(Number(oid), parse)
 
 /**
- * The URL of a server as `pg` takes it, with `sslmode` as libpq and `psql` understand it: `require` encrypts, `verify-full`
- * also checks the certificate.
+ * How `pg` connects to a server. `sslmode` means what it means to libpq and `psql`: `require` encrypts, and `verify-full` also
+ * checks the certificate.
+ * @param options settings of the session, which take precedence over the `options` of the URL
  */
-export function connectionString(url: string): string {
+export function connectionTo(url: string, options = ''): { connectionString: string; options: string } {
   const parsed = new URL(url)
-  if (parsed.searchParams.has('sslmode')) parsed.searchParams.set('uselibpqcompat', 'true')
-  return parsed.href
+  const { searchParams } = parsed
+  // Otherwise `pg` would replace our settings with those of the URL.
+  const given = searchParams.get('options') ?? ''
+  searchParams.delete('options')
+  if (searchParams.has('sslmode')) searchParams.set('uselibpqcompat', 'true')
+  return { connectionString: parsed.href, options: `${given} ${options}`.trim() }
 }
 
 /** Opens a pool of connections. @throws Error if the server does not accept one */
 export async function openPool({ log, poolSize, url }: PoolOptions): Promise<Pool> {
   const pool = new Pool({
-    connectionString: connectionString(url),
+    // Times are ISO text in UTC. The server cancels statements that run too long.
+    ...connectionTo(url, '-c timezone=UTC -c statement_timeout=15000 -c idle_in_transaction_session_timeout=3000'),
     min: 2,
     max: poolSize,
     idleTimeoutMillis: IDLE_MS,
@@ -41,14 +47,11 @@ export async function openPool({ log, poolSize, url }: PoolOptions): Promise<Poo
     // together would each wait for the reply to the previous one.
     pipeline: true,
     application_name: 'crier',
-    // Times are ISO text in UTC. The server cancels statements that run too long.
-    options: '-c timezone=UTC -c statement_timeout=15000 -c idle_in_transaction_session_timeout=3000',
     types,
   })
-  // Without listeners, a connection that the server drops would end the process. Queries on it are rejected anyway.
-  const onError = (error: Error) => log.warn({ error }, 'a connection to PostgreSQL was lost')
-  pool.on('error', onError)
-  pool.on('connect', (client) => client.on('error', onError))
+  // Without listeners, a connection that the server drops would end the process. A query on it is rejected.
+  pool.on('connect', (client) => client.on('error', () => undefined))
+  pool.on('error', (error) => log.debug({ error }, 'an idle connection to PostgreSQL was lost'))
   try {
     const client = await pool.connect()
     client.release()
