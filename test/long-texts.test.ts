@@ -31,14 +31,17 @@ test('the type of a file that begins with many comments', () => {
 test('mails with long words', () => {
   expect(plainText(long('a'))).toBe(long('a'))
   expect(plainName(long('a.'))).toHaveLength(60)
-  expect(plainText(`${'x'.repeat(40)}https://example.com`)).not.toContain('://')
+  expect(plainText(`a${'1'.repeat(400)}://example.com`)).not.toContain('://')
 })
 
 test('texts that platforms return', () => {
   expect(isSameText(long('a'), 'a')).toBe(false)
   expect(isSameText(`See https://example.com/a ${long('a.')}com`, 'see')).toBe(true)
+  expect(isSameText('Read more -http://example.com/a', 'Read more -https://t.co/abc')).toBe(true)
   expect(textOfHtml(`<p>one</p>${long('<')}`)).toBe(`one\n${long('<')}`)
   expect(linkedin.plainText(long('@['))).toBe(long('@['))
+  const tag = `#${'a'.repeat(2_000)}`
+  expect(linkedin.plainText(linkedin.littleText(tag))).toBe(tag)
   expect(linkedin.plainText(String.raw`{hashtag|\#|a} @[Ada](urn:li:1) ${long('{hashtag|#|')}`)).toContain('#a Ada')
 })
 
@@ -84,4 +87,5 @@ test('the header Accept-Encoding', () => {
   expect(takesGzip(`gzip${long('\t')}x`)).toBe(false)
   expect(takesGzip('deflate, gzip ; level=1;q=0.5')).toBe(true)
   expect(takesGzip('gzip;q=0, *')).toBe(false)
+  expect(takesGzip('gzip ; q = 0')).toBe(false)
 })

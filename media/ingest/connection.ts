@@ -35,7 +35,7 @@ export interface ConnectionOptions {
 type Phase = 'handshake' | 'connecting' | 'authorizing' | 'publishing' | 'closing' | 'closed'
 
 const APP = 'live'
-/** The application, with slashes after it and a query or not. It begins at the start, so that long names take no time. */
+/** The application, with or without slashes and a query after it. It is anchored, so long names are refused at once. */
 const IS_APP = /^live\/*(?:\?|$)/
 const STREAM_ID = 1
 const DEFAULT_ACK_WINDOW = 2_500_000

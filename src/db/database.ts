@@ -56,8 +56,8 @@ export class DevelopmentSchemaError extends Error {
 const BEFORE_BASELINE = '0001-foundation'
 
 /**
- * PostgreSQL, through MikroORM (`em`) by default and through prepared statements on the same pool for hot paths. If the
- * server is unreachable, callers get 503 `database_unavailable`.
+ * PostgreSQL: prepared statements on a pool of connections. MikroORM, on the same pool, is opened for migrations and units
+ * of work (`em`). If the server is unreachable, callers get 503 `database_unavailable`.
  */
 export class Database implements Sql {
   /** For code that opens its own kind of connections. Contains a password. */

@@ -20,14 +20,21 @@ test('connects with UTC, and limits the time of statements', async () => {
   await pool.end()
 })
 
-test('keeps its settings, and those of the URL that it has none of', async () => {
-  const options = '-c timezone=America/New_York -c search_path=elsewhere'
-  const pool = await open(`${database.url}?options=${encodeURIComponent(options)}`)
+test('has its settings, whatever the URL says', async () => {
+  const options = encodeURIComponent('-c timezone=America/New_York -c search_path=elsewhere')
+  const pool = await open(`${database.url}?options=${options}&statement_timeout=0`)
   const { rows } = await pool.query(
-    `select current_setting('timezone') as zone, current_setting('search_path') as path`,
+    `select current_setting('timezone') as zone, current_setting('statement_timeout') as most, current_schema() as schema`,
   )
-  expect(rows).toEqual([{ zone: 'UTC', path: 'elsewhere' }])
+  expect(rows).toEqual([{ zone: 'UTC', most: '15s', schema: 'public' }])
   await pool.end()
+})
+
+test.each([
+  ['sslmode=prefer', 'sslmode must be disable, require, verify-ca or verify-full, not prefer'],
+  ['sslmode=verify-full&sslrootcert=/missing.crt', 'sslrootcert=/missing.crt cannot be read'],
+])('says what is wrong with %s', async (parameters, message) => {
+  await expect(open(`${database.url}?${parameters}`)).rejects.toThrow(message)
 })
 
 // Providers of databases give out such URLs, and MikroORM ignores the parameter.

@@ -1,3 +1,4 @@
+import { accessSync, constants } from 'node:fs'
 import { createPostgreSqlTypeParsers } from '@mikro-orm/postgresql'
 import { Pool, TypeOverrides, types as pgTypes } from 'pg'
 import type { Logger } from '../core/log.ts'
@@ -18,26 +19,50 @@ const types = new TypeOverrides(pgTypes)
 const parsers = createPostgreSqlTypeParsers(pgTypes.getTypeParser(TEXT_ARRAY))
 for (const [oid, parse] of Object.entries(parsers)) types.setTypeParser(Number(oid), parse)
 
+/** `sslmode` of libpq without `allow` and `prefer`, which would fall back to a connection without TLS. */
+const TLS_MODES = ['disable', 'require', 'verify-ca', 'verify-full']
+/** Files with certificates and keys, as parameters of a URL. */
+const TLS_FILES = ['sslrootcert', 'sslcert', 'sslkey']
+
 /**
- * How `pg` connects to a server. `sslmode` means what it means to libpq and `psql`: `require` encrypts, and `verify-full` also
- * checks the certificate.
- * @param options settings of the session, which take precedence over the `options` of the URL
+ * The URL of a server for `pg`. Of its parameters only those of TLS count, and mean what they mean to libpq:
+ * `sslmode=require` encrypts, `verify-full` also checks the certificate. Others could replace the settings of our sessions.
+ * @throws Error that says what to change
  */
-export function connectionTo(url: string, options = ''): { connectionString: string; options: string } {
+export function connectionString(url: string): string {
   const parsed = new URL(url)
-  const { searchParams } = parsed
-  // Otherwise `pg` would replace our settings with those of the URL.
-  const given = searchParams.get('options') ?? ''
-  searchParams.delete('options')
-  if (searchParams.has('sslmode')) searchParams.set('uselibpqcompat', 'true')
-  return { connectionString: parsed.href, options: `${given} ${options}`.trim() }
+  const given = new URLSearchParams(parsed.search)
+  parsed.search = ''
+  const mode = given.get('sslmode')
+  if (mode !== null && !TLS_MODES.includes(mode)) {
+    throw new Error(`sslmode must be ${TLS_MODES.slice(0, -1).join(', ')} or ${TLS_MODES.at(-1)}, not ${mode}`)
+  }
+  // The authorities of the system: those of Node, which it uses without a file.
+  if (given.get('sslrootcert') === 'system') given.delete('sslrootcert')
+  if (mode !== null) parsed.searchParams.set('sslmode', mode)
+  for (const name of TLS_FILES) {
+    const path = given.get(name)
+    if (path === null) continue
+    if (!canRead(path)) throw new Error(`${name}=${path} cannot be read. Name a file that this user can read`)
+    parsed.searchParams.set(name, path)
+  }
+  if (parsed.search !== '') parsed.searchParams.set('uselibpqcompat', 'true')
+  return parsed.href
+}
+
+function canRead(path: string): boolean {
+  try {
+    accessSync(path, constants.R_OK)
+    return true
+  } catch {
+    return false
+  }
 }
 
 /** Opens a pool of connections. @throws Error if the server does not accept one */
 export async function openPool({ log, poolSize, url }: PoolOptions): Promise<Pool> {
   const pool = new Pool({
-    // Times are ISO text in UTC. The server cancels statements that run too long.
-    ...connectionTo(url, '-c timezone=UTC -c statement_timeout=15000 -c idle_in_transaction_session_timeout=3000'),
+    connectionString: connectionString(url),
     min: 2,
     max: poolSize,
     idleTimeoutMillis: IDLE_MS,
@@ -47,11 +72,13 @@ export async function openPool({ log, poolSize, url }: PoolOptions): Promise<Poo
     // together would each wait for the reply to the previous one.
     pipeline: true,
     application_name: 'crier',
+    // Times are ISO text in UTC. The server cancels statements that run too long.
+    options: '-c timezone=UTC -c statement_timeout=15000 -c idle_in_transaction_session_timeout=3000',
     types,
   })
   // Without listeners, a connection that the server drops would end the process. A query on it is rejected.
   pool.on('connect', (client) => client.on('error', () => undefined))
-  pool.on('error', (error) => log.debug({ error }, 'an idle connection to PostgreSQL was lost'))
+  pool.on('error', (error) => log.debug({ error: error.message }, 'an idle connection to PostgreSQL was lost'))
   try {
     const client = await pool.connect()
     client.release()

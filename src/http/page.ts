@@ -68,6 +68,7 @@ export function takesGzip(acceptEncoding: string): boolean {
     .map((part) => part.split(';').map((piece) => piece.trim()))
   const found = codings.find(([name]) => name === 'gzip' || name === 'x-gzip') ?? codings.find(([name]) => name === '*')
   if (found === undefined) return false
-  const weight = found.slice(1).find((parameter) => parameter.startsWith('q='))
-  return weight === undefined || Number(weight.slice('q='.length)) > 0
+  const parameters = found.slice(1).map((parameter) => parameter.split('=').map((piece) => piece.trim()))
+  const weight = parameters.find(([name]) => name === 'q')?.[1]
+  return weight === undefined || Number(weight) > 0
 }

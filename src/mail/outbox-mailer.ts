@@ -17,7 +17,7 @@ export class OutboxMailer implements Mailer {
   readonly #timer: NodeJS.Timeout
   readonly #keptMs: number
   #count = 0
-  #transport: Promise<Transporter> | undefined
+  #transport: Transporter | undefined
 
   /** @param keptDays days after which a mail is removed */
   constructor(folder: string, from: string, clock: Clock, keptDays = 30) {
@@ -33,8 +33,8 @@ export class OutboxMailer implements Mailer {
   async send(mail: Mail, id: string): Promise<void> {
     const date = new Date(this.#clock.now())
     const messageId = messageIdOf(id, this.#from)
-    const transport = await (this.#transport ??= streamTransport())
-    const { message } = await transport.sendMail({ ...mail, from: this.#from, date, messageId })
+    this.#transport ??= await streamTransport()
+    const { message } = await this.#transport.sendMail({ ...mail, from: this.#from, date, messageId })
     await this.check()
     const file = join(this.#folder, this.#name(mail.to, date))
     const draft = `${file}.${secretToken(6)}.part`

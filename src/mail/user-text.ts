@@ -41,5 +41,7 @@ function oneLine(text: string): string {
 
 /** Removes schemes and adds a space after dots inside words, so that mail programs make no links. */
 function unlinked(text: string): string {
-  return text.replaceAll(/[a-z][a-z0-9+.-]{0,30}:\/\//gi, '').replaceAll(/(?<=[\p{L}\p{N}-])\.(?=[\p{L}])/gu, '. ')
+  return text
+    .replaceAll(/(?<![a-z0-9+.-])[a-z0-9+.-]*:\/\//gi, '')
+    .replaceAll(/(?<=[\p{L}\p{N}-])\.(?=[\p{L}])/gu, '. ')
 }

@@ -21,7 +21,7 @@ export function textOfHtml(html: string): string {
 function fingerprint(text: string): string {
   return text
     .normalize('NFKC')
-    .replaceAll(/(?<![\w.-])(?:https?:\/\/)?[\w.-]+\.[a-z]{2,}\/?\S*/gi, '')
+    .replaceAll(/(?:https?:\/\/|(?<![\w.-]))[\w.-]+\.[a-z]{2,}\/?\S*/gi, '')
     .replaceAll(/[^\p{L}\p{N}\p{Extended_Pictographic}]/gu, '')
     .toLowerCase()
 }

@@ -14,7 +14,7 @@ async function main(): Promise<void> {
   const config = loadProcessConfig(settingsOf(process.argv.slice(2)))
   const pretty = config.LOG_FORMAT === undefined ? process.stderr.isTTY : config.LOG_FORMAT === 'pretty'
   const log = createLog({ level: config.LOG_LEVEL, pretty })
-  // The rest of the service takes a second to load. An invalid setting is reported before.
+  // The rest of the service takes a second to load. An invalid setting is reported before that.
   const { startNode } = await import('./node.ts')
   const node = await startNode(config, log)
   let stopping = false

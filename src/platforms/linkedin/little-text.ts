@@ -12,10 +12,10 @@ export function littleText(text: string): string {
   )
 }
 
-/** The plain text of a Little Text. Names are bounded, so that an unclosed one does not search the whole text for its end. */
+/** The plain text of a Little Text. An unclosed name ends where the next one begins, so that none searches the whole text. */
 export function plainText(text: string): string {
   return text
-    .replaceAll(/\{hashtag\|\\?#\|((?:\\.|[^}\\]){0,300})\}/g, '#$1')
-    .replaceAll(/@\[((?:\\.|[^\]\\]){0,300})\]\([^)]{0,300}\)/g, '$1')
+    .replaceAll(/\{hashtag\|\\?#\|((?:\\.|[^{}\\])*)\}/g, '#$1')
+    .replaceAll(/@\[((?:\\.|[^[\]\\])*)\]\([^()]*\)/g, '$1')
     .replaceAll(/\\(.)/g, '$1')
 }

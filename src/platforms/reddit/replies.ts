@@ -87,7 +87,7 @@ function errorOfForm([code, message, field]: readonly [string, string, string?],
 
 /** “Take a break for 9 minutes before trying again.” */
 function waitOf(message: string): number | undefined {
-  const [, count, unit] = /(\d+) (second|minute|hour)/.exec(message) ?? []
+  const [, count, unit] = /(\d{1,6}) (second|minute|hour)/.exec(message) ?? []
   return count === undefined ? undefined : Number(count) * (unit === 'hour' ? 3_600 : unit === 'minute' ? 60 : 1)
 }
 

@@ -153,7 +153,7 @@ async function frontPage(
 /** The root in a Link header with the relation `https://api.w.org/` (RFC 8288). */
 function linkOf({ headers }: PlatformReply, base: string): URL | undefined {
   const header = [headers.link ?? []].flat().join(', ')
-  const [, target] = /<([^>]*)>\s*;[^,]*\brel="?https:\/\/api\.w\.org\/"?/i.exec(header) ?? []
+  const [, target] = /<([^<>]*)>\s*;[^,<]*\brel="?https:\/\/api\.w\.org\/"?/i.exec(header) ?? []
   return target === undefined ? undefined : (URL.parse(target, `${base}/`) ?? undefined)
 }
 
