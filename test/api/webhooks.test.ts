@@ -343,6 +343,21 @@ test('sends what its reader may read, and stops when the reader leaves', async (
   )
 })
 
+test('sends nothing to a reader who has left, even if the node does not know yet', async () => {
+  await world.member('acme', 'moe', { scopes: ['workspace:manage', 'media:read'] })
+  const { _id: id } = await hook('/moe', { events: ['folder.*'] }, 'moe')
+  await emit()
+  await waitFor(() => receiver.at('/moe').length > 0)
+  const before = receiver.at('/moe').length
+  // Without the notice that makes nodes drop the cached member.
+  await app.database.run('delete from workspace_members where user_id = $1', [world.id('moe')])
+  await emit()
+  await waitFor(
+    async () => (await world.as('ada').call(getWebhook, { path: { id } })).body.data.disabledReason === 'reader_left',
+  )
+  expect(receiver.at('/moe')).toHaveLength(before)
+})
+
 test('gets other events at once, even if another node sends for the webhook as it was', async () => {
   const { _id: id } = await hook('/reselected', { events: ['webhook.*'] })
   const other = uuidv7(Date.now())

@@ -62,10 +62,14 @@ export class Upcoming {
   }
 
   /** The member whose rights decide what the endpoint gets, with the limits of the API key that set them. */
-  async reader({ readerId, readerScopes, workspaceId }: WebhookRow): Promise<Member | undefined> {
-    const member = await this.#workspaces.memberships.find(workspaceId, readerId)
-    if (member === undefined || readerScopes === null) return member
-    return { ...member, scopes: new Set(readerScopes.filter((scope) => member.scopes.has(scope))) }
+  async reader(webhook: WebhookRow): Promise<Member | undefined> {
+    return limited(await this.#workspaces.memberships.find(webhook.workspaceId, webhook.readerId), webhook)
+  }
+
+  /** The same, without the cache. */
+  async #currentReader(webhook: WebhookRow): Promise<Member | undefined> {
+    const [member] = await this.#workspaces.memberships.among(webhook.workspaceId, [webhook.readerId])
+    return limited(member, webhook)
   }
 
   #pending(webhookId: string, now: number): Promise<DeliveryRow[]> {
@@ -74,7 +78,7 @@ export class Upcoming {
     return webhookDeliveries.find(this.#sql, due, { orderBy: ['seq asc', 'id asc'], limit: PAGE })
   }
 
-  async #fromLog(webhook: WebhookRow, reader: Member, served: Served): Promise<Work | undefined> {
+  async #fromLog(webhook: WebhookRow, reader: Member, served: Served): Promise<Work | 'reader_left' | undefined> {
     const { cursor, events, workspaceId } = webhook
     // An endpoint that is far behind reads only what it gets.
     const isNear = served.newest > 0 && served.newest - cursor <= PAGE
@@ -82,9 +86,18 @@ export class Upcoming {
     // Another endpoint may have begun to read before the newest event was committed.
     const isShared = shared !== undefined && (shared.reset || shared.after > cursor)
     const heard = served.newest
-    const page = isShared
-      ? shared
-      : await this.#workspaces.eventLog.read(reader, cursor, PAGE, (type) => isWanted(events, type))
+    const read = (member: Member) =>
+      this.#workspaces.eventLog.read(member, cursor, PAGE, (type) => isWanted(events, type))
+    let page = isShared ? shared : await read(reader)
+    // The page may have events from after a change that the cache of members does not know yet, such as the one that removed
+    // the reader. Without a look at the database, it would be sent, and nothing later would stop the webhook.
+    for (let rights = reader; !page.reset && page.after > cursor;) {
+      const current = await this.#currentReader(webhook)
+      if (current === undefined) return 'reader_left'
+      if (hasSameScopes(current, rights)) break
+      rights = current
+      page = await read(rights)
+    }
     if (page.reset) {
       // Either the next events were deleted because of their age, or the database was restored from a backup.
       const oldest = await this.#logs.oldestEvent(this.#sql, workspaceId)
@@ -121,4 +134,14 @@ export class Upcoming {
     this.#messages.set(event, made)
     return made
   }
+}
+
+/** A reader with the limits of the API key that set it. */
+function limited(member: Member | undefined, { readerScopes }: WebhookRow): Member | undefined {
+  if (member === undefined || readerScopes === null) return member
+  return { ...member, scopes: new Set(readerScopes.filter((scope) => member.scopes.has(scope))) }
+}
+
+function hasSameScopes(one: Member, other: Member): boolean {
+  return one.scopes.size === other.scopes.size && one.scopes.isSubsetOf(other.scopes)
 }
