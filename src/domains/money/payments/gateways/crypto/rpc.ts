@@ -1,9 +1,16 @@
+import { FairGate } from '../../../../../core/fair-gate.ts'
 import { OutgoingError, type Outgoing } from '../../../../../fetch/outgoing.ts'
 import { OPEN_RULES } from '../../../../../fetch/target.ts'
 import { GatewayAway } from '../gateway.ts'
 
 const TIMEOUT_MS = 15_000
 const MOST_BYTES = 16_000_000
+/**
+ * Calls that run at once. Litecoin Core 0.21 runs 4 and lets 16 wait (`rpcthreads`, `rpcworkqueue`), and answers others with
+ * 503 “Work queue depth exceeded”.
+ */
+const AT_ONCE = 8
+const WAITING = 1_000
 
 /** A node has answered a call with an error. */
 export class RpcError extends Error {
@@ -21,6 +28,7 @@ export class Rpc {
   readonly #outgoing: Outgoing
   readonly #url: string
   readonly #headers: Readonly<Record<string, string>>
+  readonly #gate = new FairGate({ total: AT_ONCE, each: AT_ONCE, waiting: WAITING, waitMs: TIMEOUT_MS })
   #count = 0
 
   /** @param url with the user and password, if the node wants them */
@@ -39,13 +47,13 @@ export class Rpc {
 
   /**
    * Numbers with a point are returned as their text, because amounts of coins must stay exact.
-   * @throws RpcError when the node refuses; GatewayAway when it does not answer
+   * @throws RpcError when the node refuses; GatewayAway when it does not answer; AppError overloaded when too many calls wait
    */
   async call(method: string, parameters: readonly unknown[] = []): Promise<unknown> {
     this.#count += 1
     const id = this.#count
     const body = JSON.stringify({ jsonrpc: '2.0', id, method, params: parameters })
-    const { error, result } = parse(await this.#send(body), method)
+    const { error, result } = parse(await this.#gate.run(method, () => this.#send(body)), method)
     if (error !== undefined && error !== null) throw new RpcError(method, error.code, error.message)
     return result
   }
