@@ -36,7 +36,7 @@ type Phase = 'handshake' | 'connecting' | 'authorizing' | 'publishing' | 'closin
 
 const APP = 'live'
 /** The application, with or without slashes and a query after it. It is anchored, so long names are refused at once. */
-const IS_APP = /^live\/*(?:\?|$)/
+const IS_APP = new RegExp(`^${APP}/*(?:\\?|$)`)
 const STREAM_ID = 1
 const DEFAULT_ACK_WINDOW = 2_500_000
 const MAX_DESCRIPTION_LENGTH = 200
