@@ -17,7 +17,7 @@ export interface Activation {
   hostSince: number | undefined
   taken: readonly Call[]
   whenStill: (() => void) | undefined
-  /** Answers the commands of a committed batch. Undefined afterwards. */
+  /** Sends the rest of the replies to a committed batch. Undefined afterwards. */
   answer: (() => void) | undefined
 }
 

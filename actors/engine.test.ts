@@ -94,6 +94,28 @@ describe('commands that wait while a batch commits', () => {
     await Promise.all([first, second])
     expect(order).toEqual(['batch 1', 'batch 2', 'reply one', 'reply two'])
   })
+
+  it('do not wait until all replies of that batch are sent', async () => {
+    const order: string[] = []
+    const names = Array.from({ length: 10 }, (_, index) => `${index}`)
+    const { run } = start(async (epoch, commands, call) => {
+      if (call === 1) void noted('next')
+      // The database replies in the next iteration of the event loop.
+      else await new Promise((resolve) => setImmediate(resolve))
+      order.push(`turns ${call}`)
+      return done(epoch, commands, call)
+    }, false)
+    const last = Promise.withResolvers<void>()
+    const noted = async (name: string) => {
+      await run(name)
+      order.push(name)
+      if (name === 'next') last.resolve()
+    }
+    await Promise.all([...names.map(noted), last.promise])
+    expect(order.filter((entry) => !entry.startsWith('turns'))).toEqual([...names, 'next'])
+    expect(order.slice(0, 2)).toEqual(['turns 1', '0'])
+    expect(order.indexOf('turns 2')).toBeLessThan(order.indexOf('9'))
+  })
 })
 
 describe('an unknown outcome', () => {
