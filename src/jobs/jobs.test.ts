@@ -436,6 +436,21 @@ describe.each(['postgres', 'redis'] as const)('jobs on %s', (kind) => {
     await waitFor(async () => (await finished(node)).length === 5)
   })
 
+  test('starts no worker for a node that takes no more jobs', async () => {
+    const node = await start()
+    const stopping = await start()
+    const backend = await stopping.runtime?.backend()
+    await backend?.pause()
+    const taken: string[] = []
+    backend?.work('default', async (id) => {
+      taken.push(id)
+      return { kind: 'handed back' }
+    })
+    for (let n = 1; n <= 20; n += 1) await node.jobs.add(node.database, count, { n })
+    await waitFor(async () => (await finished(node)).length === 20)
+    expect(taken).toEqual([])
+  })
+
   test('runs a schedule on one node only', async () => {
     let runs = 0
     const every = schedule({

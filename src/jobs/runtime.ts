@@ -162,7 +162,6 @@ export class JobRuntime {
   async #work(queue: QueueName): Promise<void> {
     if (this.#working.has(queue)) return
     const backend = await this.backend()
-    if (this.#closed || this.#working.has(queue)) return
     backend.work(queue, (id, name) => this.#runner.run(id, name), this.#options.queues?.[queue])
     this.#working.add(queue)
   }
