@@ -30,7 +30,9 @@ test('a batch sends its rows while later turns run, in ever larger pieces', asyn
   const database = { inOnePiece: (_client: PoolClient, send: () => unknown) => send() } as never as Database
   const batch = new Batch(database, {} as PoolClient, sql)
   for (let n = 0; n < 100; n += 1) {
-    batch.pending.add(toInsert('notes', { n }))
+    const ofTurn = new PendingRows()
+    ofTurn.add(toInsert('notes', { n }))
+    batch.pending.addAll(ofTurn)
     batch.sendAhead()
   }
   await batch.settled()

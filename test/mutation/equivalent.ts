@@ -500,6 +500,13 @@ const EQUIVALENT: readonly Equivalent[] = [
   },
   {
     file: 'src/domains/talk/chat/search.ts',
+    line: 'if ((matched?.count ?? 0) <= MOST_MATCHES) {',
+    before: '<=',
+    after: '<',
+    reason: 'Both ways to read find the same messages. From how many matches on the second one is quicker is a choice.',
+  },
+  {
+    file: 'src/domains/talk/chat/search.ts',
     line: 'const start = first <= BEFORE ? 0 : first - BEFORE',
     before: '<=',
     after: '<',
