@@ -383,6 +383,15 @@ describe('a node', () => {
     expect(two.actors.stats().cluster).toMatchObject({ nodes: 1 })
   })
 
+  it('leaves in time while the lease store does not reply', async () => {
+    const [one] = (await cluster(2)) as [Node]
+    await outcome(run(one, actorsOf(one)[0] as string, 'first'))
+    redis.cutOff(one.process.name, 5_000)
+    const began = scheduler.now
+    const { at } = await outcome(one.actors.leave(90))
+    expect(at - began).toBeLessThanOrEqual(90)
+  })
+
   it('finishes its commands before it closes, without another node', async () => {
     const { gate, open } = gateOf()
     const [one] = (await cluster(1, { gate })) as [Node]

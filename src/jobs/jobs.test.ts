@@ -212,6 +212,28 @@ describe.each(['postgres', 'redis'] as const)('jobs on %s', (kind) => {
     expect(await left(node)).toMatchObject([{ state: 'running', attempts: 2 }])
   })
 
+  test('ends in a transaction of its caller, unless that rolls back or the job was lost', async () => {
+    const node = await start({ times: { lockMs: 30_000 } })
+    let lost: unknown
+    meet = async ({ attempt, complete, data: { n } }) => {
+      if (n === 1) await node.jobs.outbox.start(attempt.jobId, uuidv7(Date.now()))
+      const committed = node.database.transaction(async (tx) => {
+        await complete(tx)
+        if (n === 2 && attempt.number === 1) throw new Error('rolled back')
+      })
+      await committed.catch((error: unknown) => {
+        if (n === 1) lost = error
+        throw error
+      })
+    }
+    for (const n of [1, 2, 3]) await node.jobs.add(node.database, count, { n })
+    await waitFor(() => node.runs.length === 4)
+    expect(node.runs.map(({ outcome }) => outcome).toSorted()).toEqual(['again', 'done', 'done', 'lost'])
+    expect(lost).toMatchObject({ name: 'AttemptLostError' })
+    expect(new Set((await finished(node)).map(({ attempts }) => attempts))).toEqual(new Set([1, 2]))
+    expect(await left(node)).toMatchObject([{ state: 'running', attempts: 2 }])
+  })
+
   test('times out an attempt, also one that ignores its signal', async () => {
     const slow = { ...count, name: 'test.slow', timeoutMs: 100, attempts: 1 } as const
     const node = await start({ jobs: [slow] })

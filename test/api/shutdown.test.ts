@@ -25,3 +25,19 @@ test('a shutdown ends when the last request has its reply, long before the deadl
     vi.restoreAllMocks()
   }
 })
+
+test('a shutdown without requests does not wait', async () => {
+  const { app } = await startProbe()
+  const { setTimeout: original } = globalThis
+  let deadlines = 0
+  vi.spyOn(globalThis, 'setTimeout').mockImplementation((work: () => void, ms = 0) => {
+    if (new Error('who calls').stack?.includes('HttpServer.drain')) deadlines += 1
+    return original(work, ms)
+  })
+  try {
+    await app.stop()
+    expect(deadlines).toBe(0)
+  } finally {
+    vi.restoreAllMocks()
+  }
+})
