@@ -17,7 +17,7 @@ export interface Activation {
   hostSince: number | undefined
   taken: readonly Call[]
   whenStill: (() => void) | undefined
-  /** Sends the rest of the replies to a committed batch. Undefined afterwards. */
+  /** Sends the replies to the last committed batch that are left. Undefined if there are none. */
   answer: (() => void) | undefined
 }
 

@@ -37,7 +37,10 @@ export interface EngineOptions {
 const MOVED = Symbol('moved')
 
 const LONGEST_PAUSE_MS = 500
-/** Replies sent at once while the next batch runs. With more, its turns wait for them (`npm run bench:posts`). */
+/**
+ * Replies to a batch that are sent at once while the next one runs. With more, the turns of the next batch wait for them
+ * (`npm run bench:posts`).
+ */
 const REPLIES_AT_ONCE = 4
 
 /**
@@ -167,6 +170,7 @@ export class Engine {
     activation.taken = []
     activation.running = false
     activation.usedAt = this.#clock.monotonic()
+    activation.answer?.()
     activation.whenStill?.()
   }
 
@@ -182,6 +186,7 @@ export class Engine {
     try {
       await this.#attempt(activation, batch)
     } catch (error) {
+      activation.answer?.()
       // The commands of an abandoned activation were rerouted, and may run elsewhere by now.
       if (!activation.abandoned) await this.#afterFailure(activation, batch, error)
     }
@@ -245,7 +250,7 @@ export class Engine {
 
   /**
    * Replies to the commands of a committed batch. If more commands wait, their batch starts first, so that the database
-   * works meanwhile. A few replies are sent at a time: the turns of the new batch run as soon as the database replies.
+   * works meanwhile. The replies are then sent a few at a time, so that its turns run as soon as the database replies.
    */
   #answer(activation: Activation, batch: readonly Call[], outcomes: readonly Outcome[]): void {
     this.#counts.batches += 1
@@ -264,7 +269,7 @@ export class Engine {
     const sendSome = () => {
       if (activation.answer !== sendRest) return
       send(REPLIES_AT_ONCE)
-      this.#clock.soon(sendSome)
+      if (next < batch.length) this.#clock.soon(sendSome)
     }
     activation.answer = sendRest
     if (activation.gone || activation.mailbox.size === 0) sendRest()

@@ -69,7 +69,6 @@ export class Backend {
   readonly #times: BackendTimes
   readonly #queues: ReadonlyMap<string, Queue>
   readonly #workers = new Map<string, Worker>()
-  #paused = false
 
   private constructor(store: Store, log: Logger, times: BackendTimes) {
     this.store = store
@@ -129,12 +128,9 @@ export class Backend {
     for (const id of ids) await queue.remove(id)
   }
 
-  /**
-   * Starts the worker for a queue, with the settings of `QUEUES` unless `own` has others. `run` never throws. Does nothing
-   * if the queue has a worker, or after a pause.
-   */
+  /** Starts the worker of a queue, once, with the settings of `QUEUES` unless `own` has others. `run` never throws. */
   work(queueName: QueueName, run: (id: string, name: string) => Promise<Verdict>, own: QueueBounds = {}): void {
-    if (this.#paused || this.#workers.has(queueName)) return
+    if (this.#workers.has(queueName)) return
     const { library, workerConnection, prefix, factory, drainDelay } = this.store
     const { concurrency, rate }: QueueSettings = { ...QUEUES[queueName], ...own }
     const process = async (job: Job, token?: string) => {
@@ -168,13 +164,11 @@ export class Backend {
 
   /** Takes no more jobs. Running jobs continue. */
   async pause(): Promise<void> {
-    this.#paused = true
     await Promise.all([...this.#workers.values()].map((worker) => worker.pause(true)))
   }
 
   /** Closes the backend when the last results are stored, or after a timeout. Locks of other jobs then expire. */
   async close(): Promise<void> {
-    this.#paused = true
     const closing = Promise.all([...this.#workers.values()].map((worker) => worker.close()))
     await Promise.race([closing, delay(LAST_NOTES_MS, undefined, { ref: false })])
     await Promise.all([...this.#queues.values()].map((queue) => queue.close()))

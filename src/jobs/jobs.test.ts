@@ -1,5 +1,5 @@
 import { Redis } from 'ioredis'
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest'
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test, vi } from 'vitest'
 import { startJobNode, type JobNode, type JobNodeOptions } from '../../test/support/jobs.ts'
 import { createDatabase, type TestDatabase } from '../../test/support/postgres.ts'
 import { startRedis, type TestRedis } from '../../test/support/redis.ts'
@@ -458,19 +458,29 @@ describe.each(['postgres', 'redis'] as const)('jobs on %s', (kind) => {
     await waitFor(async () => (await finished(node)).length === 5)
   })
 
-  test('starts no worker for a node that takes no more jobs', async () => {
+  test('starts no worker during a shutdown', async () => {
     const node = await start()
-    const stopping = await start()
-    const backend = await stopping.runtime?.backend()
-    await backend?.pause()
-    const taken: string[] = []
-    backend?.work('default', async (id) => {
-      taken.push(id)
-      return { kind: 'handed back' }
+    const backend = await node.runtime?.backend()
+    const started = vi.spyOn(backend as NonNullable<typeof backend>, 'work')
+    let closing: Promise<void> | undefined
+    await node.database.transaction(async (tx) => {
+      // The node asks which queues have jobs, and gets the answer when it is closing.
+      await tx.run('lock table outbox in access exclusive mode')
+      await node.jobs.add(tx, count, { n: 1 })
+      await tx.run(`update outbox set state = 'queued'`)
+      const asked = `select 1 from pg_stat_activity
+        where datname = current_database() and wait_event_type = 'Lock' and query like '%as q (queue)%'`
+      await waitFor(async () => (await tx.row(asked)) !== undefined)
+      closing = node.runtime?.close()
     })
-    for (let n = 1; n <= 20; n += 1) await node.jobs.add(node.database, count, { n })
-    await waitFor(async () => (await finished(node)).length === 20)
-    expect(taken).toEqual([])
+    await closing
+    expect(started).not.toHaveBeenCalled()
+  })
+
+  test('connects to no queues after a shutdown', async () => {
+    const node = await start()
+    await node.runtime?.close()
+    await expect(node.runtime?.backend()).rejects.toThrow('the node is shutting down')
   })
 
   test('runs a schedule on one node only', async () => {

@@ -121,8 +121,10 @@ export class JobRuntime {
     return this.#runner.running
   }
 
-  /** The queues, connected on first use. */
-  backend(): Promise<Backend> {
+  /** The queues, connected on first use. @throws Error after the shutdown has begun, if they were not connected before */
+  async backend(): Promise<Backend> {
+    // Nothing would close it.
+    if (this.#closed && this.#opening === undefined) throw new Error('the node is shutting down')
     this.#opening ??= this.#open().catch((error: unknown) => {
       this.#opening = undefined
       throw error
@@ -162,6 +164,8 @@ export class JobRuntime {
   async #work(queue: QueueName): Promise<void> {
     if (this.#working.has(queue)) return
     const backend = await this.backend()
+    // A worker that starts during the shutdown would take jobs only to hand them back.
+    if (this.#closed) return
     backend.work(queue, (id, name) => this.#runner.run(id, name), this.#options.queues?.[queue])
     this.#working.add(queue)
   }

@@ -56,6 +56,8 @@ describe('encoding for another node', () => {
     expect(bug).toMatchObject({ name: 'TypeError', message: 'x is not a function' })
     const traced = Object.assign(new RangeError('too far'), { stack: 'RangeError: too far\n    at there' })
     expect((across('error', traced) as Error).stack).toBe('RangeError: too far\n    at there')
+    const coded = Object.assign(new Error('no reply'), { code: 'overloaded' })
+    expect(across('error', coded)).not.toBeInstanceOf(AppError)
     expect(across('error', 'just text')).toMatchObject({ name: 'Error', message: 'just text' })
     const untraced = Object.assign(new Error('x'), { stack: undefined })
     expect((across('error', untraced) as Error).stack).toContain('Error: x')
