@@ -37,13 +37,13 @@ export interface Domain {
    * uses them to find the workspace of a request.
    */
   readonly resources?: readonly string[]
-  /** What the domain holds on persons: every column of its tables that names a user. */
+  /** The personal data that the domain stores: every column of its tables that names a user. */
   readonly personal?: PersonalData
   /**
    * Builds the services of the domain when a node starts.
-   * @param services those that the domain uses, as `Pick<Services, 'plans' | 'workspaces'>`. Only those of domains that
-   *   are listed before this one exist; the types of `src/registry/services.ts` refuse others. What this domain
-   *   provides to a domain before it, it registers there.
+   * @param services those that the domain uses, as `Pick<Services, 'plans' | 'workspaces'>`. Only services of domains
+   *   that are listed before this one exist; the types of `src/registry/services.ts` refuse others. If an earlier
+   *   domain needs something of this domain, this domain registers it with the earlier one.
    */
   readonly compose?: (foundation: Foundation, services: Services) => Composed
 }

@@ -4,9 +4,9 @@ import { renderingCost } from './svg-cost.ts'
 /** Maximum size in bytes. The document is read into memory and parsed. */
 const MAX_BYTES = 1_000_000
 /**
- * Maximum rendering cost, in plain elements. The largest maps have fewer. An accepted document may still take long, because
- * the cost does not know how much of the image an element covers. Media work therefore limits the time of rendering
- * (`media/work/thumbnails/svg.ts`).
+ * Maximum rendering cost, in plain elements. The largest maps have fewer. An accepted document may still take long,
+ * because the cost does not consider how much of the image an element covers. Media work therefore limits the time of
+ * rendering (`media/work/thumbnails/svg.ts`).
  */
 const MAX_COST = 100_000
 

@@ -31,7 +31,7 @@ export class NoticeCache<V> {
   readonly #listeners = new Set<(group: string | undefined) => void>()
   readonly #ends: (() => void)[]
   #size = 0
-  /** Raised by every change, so that a value that was being read at the time is not cached. */
+  /** Incremented by every change, so that a value that was being read at the time is not cached. */
   #generation = 0
 
   constructor(options: NoticeCacheOptions<V>) {

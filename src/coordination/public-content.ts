@@ -34,7 +34,7 @@ export class PublicContent<T> {
   readonly #ends: (() => void)[]
   #edition: { readonly edition: Edition<T>; readonly expiresAt: number; readonly until: number } | undefined
   #loading: { readonly generation: number; readonly promise: Promise<Edition<T>> } | undefined
-  /** Raised by every change, so that what was being read at the time is not kept. */
+  /** Incremented by every change, so that content that was being read at the time is not cached. */
   #generation = 0
 
   constructor(options: PublicContentOptions<T>) {

@@ -12,7 +12,7 @@ export interface HtmlPage {
   readonly body: string
   /** BCP 47; English when absent. */
   readonly language?: string
-  /** How its reader wants to see pages, of the settings `ui`. */
+  /** How the reader wants pages to look: the user's `ui` settings. */
   readonly appearance?: { readonly theme: string; readonly density: string }
   /** CSS in place of the usual one. */
   readonly style?: string

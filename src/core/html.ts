@@ -1,6 +1,6 @@
 /** HTML without its tags. */
 export function withoutTags(html: string): string {
-  // After the last bracket there are no tags, but each `<` would search the rest of the text for an end.
+  // There are no tags after the last `>`. A search there would scan the rest of the text again for each `<`.
   const end = html.lastIndexOf('>') + 1
   return html.slice(0, end).replaceAll(/<[^>]*>/g, '') + html.slice(end)
 }

@@ -2,7 +2,10 @@ import type { Static, TObject } from 'typebox'
 import type { Scope } from './scope.ts'
 import type { Sql } from './sql.ts'
 
-/** What users can choose the channels of, in their settings. Several types of notifications can be of one kind. */
+/**
+ * The kinds of notifications. Users choose the channels of each kind in their settings. One kind can have several
+ * types.
+ */
 export const NOTIFICATION_KINDS = [
   'postPublished',
   'postFailed',

@@ -191,7 +191,7 @@ function explain(found: readonly object[], value: unknown, schema: JsonSchema, a
   for (const error of found as SchemaError[]) {
     const path = at + error.instancePath
     const inUnion = /\/anyOf\/\d+/.test(error.schemaPath)
-    // What is wrong inside of an array or an object says more than that the union does not match.
+    // An error inside an array or object is more specific than the mismatch of the union.
     const saysMore = (one: SchemaError) => isBelow(one, error) || isMissing(one, error, schema)
     if (error.keyword === 'anyOf' && (found as SchemaError[]).some(saysMore)) continue
     const limit = error.keyword === 'anyOf' ? limitIn(found as SchemaError[], error, schema) : undefined
@@ -221,7 +221,10 @@ function isBelow({ instancePath, keyword }: SchemaError, above: SchemaError): bo
   return keyword !== 'boolean' && instancePath.startsWith(`${above.instancePath}/`)
 }
 
-/** Whether a field is missing in an object that a union allows once, such as an object or null. */
+/**
+ * Whether the error is a missing field of an object, and the union allows only one kind of object (for example object
+ * or null).
+ */
 function isMissing({ instancePath, keyword }: SchemaError, union: SchemaError, schema: JsonSchema): boolean {
   if (keyword !== 'required' || instancePath !== union.instancePath) return false
   return locate(schema, instancePath)?.anyOf?.filter(({ type }) => type === 'object').length === 1
@@ -238,7 +241,10 @@ const LIMITS = new Set([
   'uniqueItems',
 ])
 
-/** The limit that a value of the right type exceeds, such as a text where a text or null is allowed. */
+/**
+ * The limit that a value violates although its type is allowed, for example the length of a text where a text or null
+ * is allowed.
+ */
 function limitIn(
   found: readonly SchemaError[],
   { instancePath }: SchemaError,

@@ -25,8 +25,9 @@ const TLS_MODES = ['disable', 'require', 'verify-ca', 'verify-full']
 const TLS_FILES = ['sslrootcert', 'sslcert', 'sslkey']
 
 /**
- * The URL of a server for `pg`. Of its parameters only those of TLS count, and mean what they mean to libpq:
- * `sslmode=require` encrypts, `verify-full` also checks the certificate. Others could replace the settings of our sessions.
+ * The URL of a server for `pg`. Only its TLS parameters are used, with the meaning that they have in libpq:
+ * `sslmode=require` encrypts, `verify-full` also checks the certificate. Other parameters are dropped, because they
+ * could replace the settings of our sessions.
  * @throws Error that says what to change
  */
 export function connectionString(url: string): string {

@@ -33,9 +33,10 @@ export interface OutgoingRequest {
   readonly wholly?: boolean
   readonly signal?: AbortSignal | undefined
   /**
-   * Called when the connection stands, directly before the first byte of the request is written, and before each further
-   * piece of a long body. If it throws, the request is not sent, or not completed. For requests that are allowed only
-   * for a limited time: lookup, connection and handshake can take long, and the process can be suspended meanwhile.
+   * Called when the connection is established, directly before the first byte of the request is written, and before
+   * each further piece of a long body. If it throws, the request is not sent, or not completed. For requests that are
+   * allowed only for a limited time: lookup, connection and handshake can take long, and the process can be suspended
+   * meanwhile.
    */
   readonly guard?: (() => void) | undefined
 }

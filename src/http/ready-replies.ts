@@ -55,7 +55,7 @@ export class ReadyReplies {
   }
 }
 
-/** A query as it is sent has no spaces. Parameters are decoded, so they could have any other separator. */
+/** A raw query contains no spaces, so the first space ends it. Decoded parameters can contain any character. */
 function keyOf(query: string, parameters: readonly string[]): string {
   return parameters.length === 0 ? query : `${query} ${parameters.join(' ')}`
 }

@@ -13,8 +13,8 @@ export function rawContentType(returns: unknown): string | undefined {
 }
 
 /**
- * One serializer per reply of an operation. Fields that the schema does not have are never sent. Each is compiled when
- * it is first used: to compile all of them takes a quarter of a start.
+ * One serializer per reply of an operation. Fields that the schema does not have are never sent. Each serializer is
+ * compiled when it is first used, because compiling all of them takes a quarter of the startup time.
  */
 export function serializers(op: NamedOperation): ReadonlyMap<number, Serializer> {
   const made = new Map<number, Serializer>()

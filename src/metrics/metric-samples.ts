@@ -43,7 +43,7 @@ interface Family<T> {
   readonly prefix: string
   /** Labels that all metrics of the family have. */
   readonly labels: readonly string[]
-  /** What is there to measure, with the values of these labels. */
+  /** The sources to measure, with the values of these labels. */
   readonly sources: () => readonly (readonly [labels: Labels, source: T])[]
 }
 

@@ -1,10 +1,10 @@
 import type { AccountContext } from './platform.ts'
 import type { Insights, RemotePost } from './publishing.ts'
 
-/** A number of an account: what the platform counts now. */
+/** A figure of an account: the current value at the platform. */
 export type AccountFigure = 'followers' | 'following' | 'contentCount'
 export type AccountFigures = Partial<Record<AccountFigure, number>>
-/** A number of a post, since its publication. */
+/** A figure of a post: the total since its publication. */
 export type ContentFigure = keyof Insights
 
 /** A post of the account as its platform lists it, wherever it was published from. */

@@ -130,7 +130,7 @@ export interface PlatformErrorOptions {
   readonly retryAfter?: number | undefined
   /** Whether the request can have had an effect at the platform. True unless it was never sent or clearly refused. */
   readonly mayHaveHappened?: boolean
-  /** The size of the largest file that the account can upload, as far as the refusal of a larger one shows. */
+  /** The size of the largest file that the account can upload, if the refusal of a larger file reveals it. */
   readonly mostBytes?: number | undefined
   readonly cause?: unknown
 }

@@ -149,7 +149,7 @@ export interface LiveCapabilities {
   readonly learned?: LearnedLimit
 }
 
-/** What the refusal of a file has shown, at a platform that does not state its limit. */
+/** A limit that a platform does not state, learned from the refusal of a file. */
 export interface LearnedLimit {
   /** The size of the largest file that the account can upload, as far as is known. */
   readonly mostBytes: number
@@ -297,7 +297,7 @@ export interface Platform {
   readonly revoke?: (context: AccountContext) => Promise<void>
   /** Where users remove the grant themselves, at a platform that documents no way to revoke it. */
   readonly grantsUrl?: string
-  /** What ends the access, where users entered something that is their own, such as the token of a bot. */
+  /** How a user ends the access, if the user entered a credential of their own, such as the token of a bot. */
   readonly grantAdvice?: string
   capabilities?(context: AccountContext): Promise<LiveCapabilities>
   /** What the creator cannot do, of the things that a post would need. */

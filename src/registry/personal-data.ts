@@ -1,6 +1,6 @@
 import type { PersonalData } from '../core/personal-data.ts'
 
-/** What the layers below the domains hold on persons. */
+/** The personal data that the layers below the domains store. */
 export const personal = {
   'user_presence.user_id': {
     about: 'When you were last online',

@@ -9,10 +9,10 @@ import { waitFor } from '../support/wait.ts'
 import type { AiNode } from './ai-node.ts'
 
 const STEPS = 6
-/** Of the sound that is transcribed. Its pauses are sent too, because they are short. */
+/** The length of the transcribed sound. Its pauses are sent too, because they are short. */
 const SOUND_SECONDS = 130
 const SOUND_CREDITS = 3
-/** The share of steps with a kill. One hits all histories that are played at once. */
+/** The share of steps that kill the node. A kill affects all histories that are played at the same time. */
 const KILLS = 0.01
 const CREDITS_PER_MONTH = 10_000
 
@@ -49,9 +49,9 @@ export async function newPlayer(node: AiNode): Promise<Player> {
 export type Tally = Map<string, number>
 
 /**
- * Plays a random history: captions, transcripts and analyses are requested, some of them twice at once with the same key,
- * and cancelled, while the model misbehaves and the node is killed. Lost replies are asked for again with the same key.
- * When every job has ended, the jobs, the ledger, the balance and the series of use must agree.
+ * Plays a random history: it requests captions, transcripts and analyses, some of them twice at once with the same key,
+ * and cancels some, while the model misbehaves and the node is killed. A request whose reply was lost is repeated with
+ * the same key. When every job has ended, the jobs, the ledger, the balance and the series of use must agree.
  */
 export async function playHistory(node: AiNode, player: Player, seed: number, tally: Tally): Promise<void> {
   const random = randomOf(seed)

@@ -79,7 +79,7 @@ const CELLS: readonly Cell[] = STEPS.flatMap(({ faults, ...step }) => faults.map
 /** `npm run faults:publishing` checks all cells. */
 const IS_WHOLE = process.env['FAULT_CELLS'] === 'all'
 
-/** One of `share` cells of a column, others in the next column; all of them if the whole matrix is wanted. */
+/** Every `share`-th cell, with an offset that depends on the column. All cells if the whole matrix is wanted. */
 export function cellsOf(column: number, share: number): readonly Cell[] {
   return IS_WHOLE ? CELLS : CELLS.filter((_cell, index) => (index + column) % share === 0)
 }
@@ -148,8 +148,8 @@ export class Column {
   }
 
   /**
-   * Has a fault happen at a step of a publication, goes on as the jobs do, and looks at the platform: it has exactly one
-   * post, the state is true, and nothing is silent.
+   * Causes a fault at a step of a publication, continues as the jobs do, and checks the platform: it has exactly one
+   * post, the state is correct, and no failure is silent.
    */
   async check({ fault, point, shape: name }: Cell): Promise<void> {
     const { stage, texts } = this.#peer()
@@ -283,7 +283,7 @@ export class Column {
   }
 }
 
-/** A target that has not ended says why, or somebody has it until its lease ends. */
+/** A target that is not published states its problem or, if it has not ended, has an attempt with a lease. */
 function expectShown({ attemptId, leaseUntil, problem, status }: TargetRow): void {
   if (status === 'published') return
   if (isFinal(status)) expect(problem).not.toBeNull()

@@ -31,9 +31,9 @@ const SECONDS = Number(process.env['SECONDS'] ?? Number(process.env['MINUTES'] ?
 const TARGETS = Number(process.env['TARGETS'] ?? 5_000)
 /** How long targets may take to end after the last fault. */
 const DRAIN_MS = 6 * 60_000
-/** An account takes so many posts in a run, because platforms limit them. TikTok takes 15 a day. */
+/** How many posts an account gets in a run. Platforms limit posts; TikTok accepts 15 a day. */
 const POSTS_OF = (platform: string) => (platform === 'tiktok' ? 14 : 40)
-/** YouTube takes 100 uploads a day of all accounts of an app. Later posts do without it. */
+/** YouTube accepts 100 uploads a day from all accounts of an app. Posts beyond that skip YouTube. */
 const MOST_OF: Readonly<Record<string, number>> = { youtube: 90 }
 const publishers = PLATFORMS.filter(({ publishing }) => publishing !== undefined).map(({ key }) => key)
 /** How many posts each platform gets, with `most` for those without a limit. */

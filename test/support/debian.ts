@@ -8,9 +8,9 @@ export const hasApt = (): boolean => existsSync('/usr/bin/apt-get') && existsSyn
 
 /** What to download. */
 export interface Wanted {
-  /** With their dependencies that the machine does not have. */
+  /** Packages to download with the dependencies that the machine does not have. */
   readonly withDependencies: readonly string[]
-  /** Without dependencies, also when the machine has them. */
+  /** Packages to download without dependencies, even if the machine already has the packages. */
   readonly alone?: readonly string[]
 }
 

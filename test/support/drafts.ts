@@ -159,7 +159,7 @@ function file(limits: Limits, kind: PostMedia['kind']): fc.Arbitrary<DraftFile> 
   }))
 }
 
-/** A value in one of so many cases, and otherwise undefined. */
+/** A value in one of `cases` cases, otherwise undefined. */
 function sometimes<T>(arbitrary: fc.Arbitrary<T>, cases: number): fc.Arbitrary<T | undefined> {
   return fc.oneof({ weight: cases - 1, arbitrary: fc.constant(undefined) }, { weight: 1, arbitrary })
 }

@@ -19,11 +19,11 @@ export interface Litecoin {
   pay(address: string, coins: string): Promise<string>
   /** Adds blocks. @returns the hash of the first one */
   mine(count: number): Promise<string>
-  /** Takes back a block and those after it. Their transactions wait again. */
+  /** Invalidates a block and those after it. Their transactions become unconfirmed again. */
   takeBack(hash: string): Promise<void>
   /** Adds blocks without any transaction that waits. */
   mineEmpty(count: number): Promise<void>
-  /** What the node takes for the time, in milliseconds since the epoch. */
+  /** Sets the clock of the node, in milliseconds since the epoch. */
   setTime(ms: number): Promise<void>
   call(method: string, parameters?: readonly unknown[], wallet?: string): Promise<unknown>
   stop(): Promise<void>

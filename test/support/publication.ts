@@ -152,7 +152,9 @@ export class PublicationStage {
     return row
   }
 
-  /** Runs one attempt, with an incident on its way. A killed worker never ends; this returns nevertheless. */
+  /**
+   * Runs one attempt, with an optional incident. The attempt of a killed worker never ends, but this method returns.
+   */
   async attempt(targetId: string, incident?: Incident): Promise<void> {
     const { database } = this.app
     const { socialAccounts, switches, turns } = this.services

@@ -2,8 +2,8 @@ import { relative } from 'node:path'
 import { BaseSequencer, type TestSpecification } from 'vitest/node'
 
 /**
- * The files that take longest, the first ones first. Vitest knows how long a file takes only after it has run it, and a new
- * clone would start some of these last, with idle processors beside them.
+ * The files that take longest, in descending order. Vitest knows the duration of a file only after it has run it, so a
+ * new clone would start some of these last, while other processors are idle.
  */
 const LONGEST = [
   'test/faults/publishing-matrix.test.ts',
@@ -29,7 +29,7 @@ const LONGEST = [
   'test/media/whip-browser.test.ts',
 ]
 
-/** Of the files that wait for streams, these flows compute and run beside the tests of the media process. */
+/** These flows wait for streams, but also compute. They run beside the tests of the media process. */
 const BESIDE_MEDIA = ['test/flows/tour.test.ts', 'test/flows/live.test.ts']
 
 /** Runs the longest files first. */

@@ -5,8 +5,8 @@ import { fileURLToPath } from 'node:url'
 import { download, unpackAll } from './debian.ts'
 
 /**
- * A server of tests out of Debian's packages, unpacked below node_modules/.cache and never installed: nothing of it stays
- * on the machine.
+ * A test server from Debian's packages. It is unpacked below node_modules/.cache and never installed, so it changes
+ * nothing else on the machine.
  */
 export interface Unpacked {
   readonly name: string

@@ -16,8 +16,8 @@ import { fileURLToPath } from 'node:url'
 import { download, unpackAll } from './debian.ts'
 
 /**
- * WordPress with PHP and MariaDB out of Debian's packages, unpacked below node_modules/.cache and never installed: a
- * database server and a web application are nothing that tests should leave on a machine.
+ * WordPress with PHP and MariaDB from Debian's packages. They are unpacked below node_modules/.cache and never
+ * installed, because tests should not leave a database server and a web application on a machine.
  */
 
 /** Programs, with their libraries. */

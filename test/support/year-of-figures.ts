@@ -23,8 +23,8 @@ const POSTS = 8
 const PAGE = 50
 
 /**
- * A year of an account at a platform that does what platforms do: it is away for days, limits calls, corrects figures,
- * and resets its followers once. It remembers what it has replied.
+ * A year of an account at a simulated platform, with the behavior of real ones: it is unavailable for days, limits
+ * calls, corrects figures, and resets the followers once. It records its replies.
  */
 export class YearOfFigures {
   /** When the account is read. */

@@ -38,8 +38,8 @@ export function drawnCharacters(texts: readonly string[]): Set<number> {
 export type HanStyle = 'jp' | 'kr' | 'sc' | 'tc'
 
 /**
- * In which of these ways a text writes them: by its language if that is known, else by characters that only one has. Bopomofo
- * is used in Taiwan.
+ * The style in which a text writes these characters, by its script: kana is Japanese, Hangul is Korean, and Bopomofo is
+ * used in Taiwan. Otherwise characters that only traditional Chinese has decide.
  */
 export function hanStyleOf(text: string): HanStyle {
   if (/[\p{Script=Hiragana}\p{Script=Katakana}]/u.test(text)) return 'jp'

@@ -10,7 +10,7 @@ import { cropped, draw, flatten, type Bitmap, type Sprite } from './sprite.ts'
 interface Shown {
   readonly layer: ShownLayer
   readonly motion: Motion
-  /** The frame of a video, or the state of a waveform. Other pixels have another number. */
+  /** The number of a video's frame, or of a waveform's state. It differs whenever the pixels differ. */
   readonly content: number
   readonly bars: Bars | undefined
 }

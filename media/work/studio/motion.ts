@@ -1,6 +1,6 @@
 import type { Animation, SceneLayer, ScenePage, ShownLayer } from './scene.ts'
 
-/** How long a video shows a page that does not say so. The API always says so. */
+/** How long a video shows a page without `seconds`. The API always sets it. */
 const DEFAULT_PAGE_SECONDS = 5
 /** Times are multiples of a thirtieth of a second, so a smaller difference is an error of rounding. */
 const EPSILON = 1e-6

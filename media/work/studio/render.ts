@@ -45,7 +45,7 @@ async function renderPicture(
     const encoded = format === 'png' ? image.png() : format === 'webp' ? image.webp({ quality: QUALITY }) : jpeg(image)
     const data = await encoded.toBuffer()
     const part = partPath(output)
-    // Not by sharp, whose errors of concurrent operations can replace each other.
+    // sharp does not write the file, because errors of its concurrent operations can replace each other.
     await writeFile(part, data)
     await rename(part, output)
     return { path: output, bytes: data.length, mime: `image/${format}`, width, height, seconds: null }

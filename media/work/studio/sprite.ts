@@ -27,7 +27,7 @@ export interface Drawing {
 
 const LEAST_SCALE = 0.002
 
-/** The part of a bitmap that is not transparent, as a sprite. Undefined if all of it is. */
+/** Crops a bitmap to its pixels that are not transparent, as a sprite. Undefined if the whole bitmap is transparent. */
 export function cropped({ data, height, width }: Bitmap, left: number, top: number): Sprite | undefined {
   let [minX, maxX, minY, maxY] = [width, -1, height, -1]
   let opaque = true

@@ -67,7 +67,8 @@ async function write(
   else if (Math.max(from.width, from.height) > edge) image.resize(edge, edge, { fit: 'inside' })
   const encoded = format === 'jpeg' ? image.flatten({ background: '#fff' }).jpeg(JPEG) : image.webp(WEBP)
   const { data, info } = await encoded.toBuffer({ resolveWithObject: true })
-  // Not by sharp: libvips has one text of errors for all threads, which another operation may clear or take for its own.
+  // sharp does not write the file: libvips has one error buffer for all threads, so an operation can clear the error of
+  // another one or report it as its own.
   await writeFile(path, data)
   return { name, path, width: info.width, height: info.height, bytes: data.length }
 }

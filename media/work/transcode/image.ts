@@ -63,7 +63,7 @@ export async function transcodeImage(
       const encoded = await encode(image, format, quality).toBuffer({ resolveWithObject: true })
       const { width, height, size: bytes } = encoded.info
       if (maxBytes === undefined || bytes <= maxBytes) {
-        // Not by sharp, whose errors of concurrent operations can replace each other.
+        // sharp does not write the file, because errors of its concurrent operations can replace each other.
         await writeFile(part, encoded.data)
         await rename(part, output)
         return { bytes, mime: `image/${format}`, width, height, seconds: null, loudness: null }

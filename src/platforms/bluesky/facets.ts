@@ -49,7 +49,7 @@ export function facetsOf(text: string, dids: Readonly<Record<string, string>>): 
 
 function facet(text: string, start: number, part: string, feature: Feature): Facet {
   const byteStart = Buffer.byteLength(text.slice(0, start))
-  // The sign of a tag may be the wide one, which has more bytes.
+  // The hash sign can be the full-width one, which has more bytes.
   const end = start + part.length
   return { index: { byteStart, byteEnd: byteStart + Buffer.byteLength(text.slice(start, end)) }, features: [feature] }
 }

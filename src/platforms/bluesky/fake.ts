@@ -23,8 +23,9 @@ const APP_PASSWORD = /^[a-z0-9]{4}(?:-[a-z0-9]{4}){3}$/
 const POST = 'app.bsky.feed.post'
 
 /**
- * The parts of a PDS that the sandbox needs: app passwords and OAuth, sessions with rotating tokens, records, blobs, videos and
- * identities. Every handle below `.test` exists, and its first app password is the one that signs in first.
+ * The parts of a PDS that the sandbox needs: app passwords and OAuth, sessions with rotating tokens, records, blobs,
+ * videos and identities. Every handle below `.test` exists. The first app password with which an account signs in
+ * becomes its app password.
  */
 export function blueskyFake({ clock, state }: FakeOptions<State>): Fake<State> {
   const kept: State = state ?? newState()
@@ -250,7 +251,7 @@ export function blueskyFake({ clock, state }: FakeOptions<State>): Fake<State> {
     state: kept,
     handle: (request) => {
       const { base, path } = request
-      // Servers tell their time, by which clients compute when a limit resets.
+      // Servers send the Date header. Clients compute from it when a limit resets.
       const date = { Date: new Date(clock.now()).toUTCString() }
       const reply = path.startsWith('/xrpc/')
         ? xrpc(path.slice('/xrpc/'.length), request)

@@ -12,7 +12,10 @@ import { identityOf } from './identity.ts'
 import type { GuardedFetch } from './oauth-fetch.ts'
 import { TITLE, urlOf } from './servers.ts'
 
-/** The library has 900 modules, a tenth of a start, so it is loaded when an account first signs in. */
+/**
+ * The library has 900 modules, and loading them takes a tenth of the startup time. So it is loaded at the first
+ * sign-in.
+ */
 export const oauthLibrary = () => import('@atproto/oauth-client-node')
 
 export const SCOPES = ['atproto', 'transition:generic'] as const

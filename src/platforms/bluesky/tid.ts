@@ -4,10 +4,10 @@ const ALPHABET = '234567abcdefghijklmnopqrstuvwxyz'
 const MINUTE_MICROS = 60_000_000
 
 /**
- * The record key of a post: a TID (atproto.com/specs/tid), which is the same for every attempt. A put under the key of
- * another post would replace that post, and many posts of an account can have the same time. So the key takes 36 bits of
- * its hash: a time in the minute before that of the post, in microseconds, and the clock id. Bluesky sorts posts by
- * `createdAt`, not by key.
+ * The record key of a post: a TID (atproto.com/specs/tid) that is the same for every attempt. Many posts of an account
+ * can have the same time, and a put under the key of another post would replace that post. So 36 bits of a hash make
+ * the key unique: they choose the microsecond within the minute before the time of the post, and the clock id. Bluesky
+ * sorts posts by `createdAt`, not by key.
  */
 export function tidOf(key: string, createdAt: number): string {
   const hash = createHash('sha256').update(key).digest()

@@ -11,7 +11,7 @@ import { placeOf } from './rights.ts'
 /** A message and its files go in one call. */
 interface State extends PublishState {
   readonly step: 'send'
-  /** By it Discord recognizes a repetition for some minutes. */
+  /** Discord uses it to recognize a repeated call for some minutes. */
   readonly nonce: string
 }
 
@@ -39,7 +39,7 @@ const UPLOAD_TIMEOUT_MS = 300_000
 const LISTED = 50
 const EMBED_CHARACTERS = 6_000
 const SUPPRESS_EMBEDS = 4
-/** Discord may have received the call up to this much before our clock says, in milliseconds. */
+/** Clock tolerance in milliseconds: Discord's time of a call can be this much earlier than ours. */
 const CLOCK_SKEW_MS = 120_000
 
 /** Publishing to Discord (docs.discord.com/developers/resources/message and /webhook, 2026-11). */

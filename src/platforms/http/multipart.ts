@@ -36,7 +36,7 @@ export function multipart(
     yield end
   }
   const stream = Readable.from(chunks())
-  // What the form has not read of its files is closed with it.
+  // Closing the form also closes the files that it has not read to the end.
   stream.once('close', () => {
     for (const { body } of files) body.stream.destroy()
   })

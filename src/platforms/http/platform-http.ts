@@ -75,8 +75,8 @@ export interface BudgetReport {
   /** Milliseconds since the epoch. */
   readonly resetsAt: number
   /**
-   * What takes one unit of it, if these are posts: `posts` and `replies` of the account, or `app_posts` of all accounts
-   * of this server.
+   * What the budget counts, if it counts posts: `posts` or `replies` of the account, or `app_posts` of all accounts of
+   * this server.
    */
   readonly counts?: 'posts' | 'replies' | 'app_posts'
 }

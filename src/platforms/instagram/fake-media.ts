@@ -316,7 +316,7 @@ function captionProblem(caption: string): FakeReply | undefined {
   })
 }
 
-/** Fakes fetch nothing: the address says how large the file is, and its extension of which type. */
+/** Fakes fetch nothing. The URL states the size of the file, and its extension states the type. */
 function fileProblem(address: string | undefined, isVideo: boolean): FakeReply | undefined {
   const url = URL.parse(address ?? '')
   if (url === null || !/^https?:$/.test(url.protocol)) {

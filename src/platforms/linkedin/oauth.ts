@@ -38,7 +38,7 @@ export const oauth: OAuthSupport = {
   refresh: (context) => refreshToken(clientOf(context), context, TITLE),
 }
 
-/** Ends the grant of the member. That of an organization is the same, and ends with the member’s account. */
+/** Ends the grant of the member. Organizations share this grant, so it ends only with the member’s account. */
 export async function revoke({ credential, http, remoteId, settings, signal }: AccountContext): Promise<void> {
   if (isOrganization(remoteId)) return
   const { authUrl, clientId = '', clientSecret = '' } = settings

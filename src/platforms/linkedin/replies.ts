@@ -4,8 +4,8 @@ import { kindOfStatus, type PlatformReply, type ReplyReader } from '../http/plat
 const DAY_MS = 86_400_000
 
 /**
- * Codes of LinkedIn. DUPLICATE_POST and NONEXISTENT_VERSION are as clients of others handle them (2026-11); the others are
- * of learn.microsoft.com, LinkedIn API error handling, which could not be read again.
+ * Codes of LinkedIn. DUPLICATE_POST and NONEXISTENT_VERSION are taken from other clients (2026-11). The others are from
+ * learn.microsoft.com, LinkedIn API error handling, which could not be read again.
  */
 const KINDS: Readonly<Record<string, ErrorKind>> = {
   INVALID_ACCESS_TOKEN: 'auth_expired',

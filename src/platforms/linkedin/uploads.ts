@@ -44,7 +44,7 @@ function collectionOf({ kind }: PostMedia): Collection {
   return kind === 'document' ? 'documents' : 'images'
 }
 
-/** Asks where a file goes. Videos get ranges, which are LinkedIn’s to choose. */
+/** Requests the upload of a file. For a video, LinkedIn chooses the byte ranges of the parts. */
 export async function initialize(context: PublishContext, file: PostMedia): Promise<Upload> {
   const { json } = await call(context, `/rest/${collectionOf(file)}?action=initializeUpload`, {
     method: 'POST',

@@ -38,9 +38,11 @@ export interface Status {
 
 const POLL_MS = 2_000
 const UPLOAD_TIMEOUT_MS = 120_000
-/** The server may have received the call up to this much before our clock says, in milliseconds. */
+/** Clock tolerance in milliseconds: the server's time of a call can be this much earlier than ours. */
 const CLOCK_SKEW_MS = 120_000
-/** Servers remember an Idempotency-Key for an hour. Less, because the call takes time, and clocks differ. */
+/**
+ * Servers remember an Idempotency-Key for an hour. The value is lower, because the call takes time and clocks differ.
+ */
 const KEY_LIFE_MS = 50 * 60_000
 
 /** Publishing to Mastodon (docs.joinmastodon.org/methods/statuses, /methods/media, 2026-11). */

@@ -1,7 +1,7 @@
 import { PlatformError } from '../error-kinds.ts'
 import { isSameText } from '../fingerprint.ts'
 
-/** Meta may have received a call up to this much before our clock says, in milliseconds. */
+/** Clock tolerance in milliseconds: Meta's time of a call can be this much earlier than ours. */
 const CLOCK_SKEW_MS = 120_000
 
 interface Sent {

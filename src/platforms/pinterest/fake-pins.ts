@@ -208,7 +208,7 @@ export class Pins {
   }
 }
 
-/** Fakes fetch nothing: the address says how large an image is, and its extension of which type. */
+/** Fakes fetch nothing. The URL states the size of the image, and its extension states the type. */
 function imageFault(url: string): FakeReply | undefined {
   if (!URL.canParse(url)) return fault(400, 1, 'Invalid image URL.')
   const { pathname, searchParams } = new URL(url)

@@ -60,7 +60,7 @@ export async function upload(context: PublishContext, part: PublishPart, state: 
     // Errors of the storage are XML.
     expect: [400, 403, 413],
   })
-  // The signature of a lease ends after a while, such as when the server was down in between.
+  // The signature of a lease expires, for example while the server was down.
   if (reply.status === 403 && expired < MOST_EXPIRED) {
     return { step: 'lease' as const, assets, expired: expired + 1 }
   }

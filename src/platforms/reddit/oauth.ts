@@ -35,7 +35,7 @@ export const oauth = {
   },
 } satisfies OAuthSupport
 
-/** Ends the grant. Reddit answers alike for tokens that it does not know. */
+/** Ends the grant. Reddit sends the same reply for tokens that it does not know. */
 export async function revoke(context: AccountContext): Promise<void> {
   const { credential, http, settings, signal } = context
   const { clientId, clientSecret } = clientOf(context)

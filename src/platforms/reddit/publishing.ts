@@ -49,7 +49,7 @@ const POLL_MS = 3_000
 /** Reddit takes minutes for a long video. */
 const MOST_POLLS = 100
 const LISTED = 50
-/** Reddit may have received the call up to this much before our clock says, in milliseconds. */
+/** Clock tolerance in milliseconds: Reddit's time of a call can be this much earlier than ours. */
 const CLOCK_SKEW_MS = 120_000
 
 /** Publishing to Reddit (reddit.com/dev/api, 2026-11). */
@@ -93,7 +93,7 @@ export const publishing: Publishing = {
     return post === undefined ? { kind: 'absent' } : { kind: 'published', post }
   },
   remove: async (context, { id }) => {
-    // Reddit answers alike for things that are gone.
+    // Reddit sends the same reply if the post or comment does not exist any more.
     await call(context, '/api/del', { method: 'POST', form: { id } })
   },
   edit: async (context, post, { text }) => {

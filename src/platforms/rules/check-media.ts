@@ -113,7 +113,9 @@ interface Measure {
   readonly of: (file: PostMedia) => number | undefined
   /** Whether the limit is the least value. */
   readonly least?: true
-  /** The rest of the message after the name of the file, and of the platform. */
+  /**
+   * The two parts of the message: the predicate after the name of the file, and the one after the name of the platform.
+   */
   readonly say: (actual: number, limit: number) => readonly [string, string]
   readonly fix: string
 }

@@ -25,7 +25,7 @@ export function checkOptions(check: Check): void {
   }
 }
 
-// A name that the platform does not have is a mistake, and not to be left out unnoticed.
+// An option that the platform does not have is an error. It is not ignored silently.
 const validatorOf = memoize((schema: TObject) =>
   validator(Type.Object(schema.properties, { additionalProperties: false }), '/options'),
 )

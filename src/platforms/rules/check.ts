@@ -14,7 +14,7 @@ export interface CheckContext {
   readonly now?: number
   /** When the platform itself is to publish the post. Absent if Crier publishes it. */
   readonly platformPublishesAt?: number
-  /** Published posts and replies of the account in the time of the rule. */
+  /** How many posts and replies the account has published within the period of each rule. */
   readonly used?: Partial<Readonly<Record<'posts.perDay' | 'posts.perHour' | 'replies.perDay', number>>>
 }
 
@@ -73,7 +73,7 @@ export function checkLength(check: Check, id: RuleId, { fix, pointer, text, what
   )
 }
 
-/** Checks that the platform has a field, so that nothing is left out unnoticed. */
+/** Warns that the platform does not have a field, so that the field is not left out silently. */
 export function warnUnused(check: Check, field: string, what: string, fix: string): void {
   check.problems.push(
     general('field.unused', 'warning', {

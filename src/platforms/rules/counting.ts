@@ -72,7 +72,7 @@ export function fitsForSure(counting: CountingMethod, text: string, limit: numbe
 
 const DOT = 46
 const COLON = 58
-/** Below it, no character grows in Unicode's normal form C, and X counts each as one. */
+/** Characters below this code do not grow in Unicode's normal form C, and X counts each of them as one. */
 const FIRST_WIDE = 0x300
 /** X counts most other characters as two, after normalization to form C, which turns one unit into up to three. */
 const MOST_PER_WIDE = 6

@@ -39,9 +39,9 @@ export const COUNTING = {
 export type CountingMethod = keyof typeof COUNTING
 
 /**
- * Every rule that the engine knows, with its unit. What a platform has no rule for, it does not have: without `title.max`
- * no titles, without `thread.max` no threads, without any `document` rule no documents. A missing limit of what it does
- * have (`video.maxSeconds`) means that the source states none.
+ * Every rule that the engine knows, with its unit. A platform supports only what it has a rule for: without `title.max`
+ * it has no titles, without `thread.max` no threads, and without any `document` rule no documents. If a platform
+ * supports something but a limit is missing (`video.maxSeconds`), the source states no limit.
  */
 export const RULE_IDS = {
   'text.max': 'length of the text',

@@ -36,7 +36,7 @@ export function splitText(text: string, { fits, mostParts, numbered = false }: S
     const fitsWithNumber = (part: string, index: number) => fits(`${part}${number(index, total)}`, index)
     const parts = cut(text, fitsWithNumber, total)
     if (parts?.length === total) return parts.map((part, index) => ({ ...part, added: number(index, total) }))
-    // Fewer parts than expected: the text ends early, and the numbers only become shorter.
+    // Fewer parts than `total`: the text fits into one. A larger total would not make the numbers shorter.
     if (parts !== undefined && parts.length < total) return undefined
   }
   return undefined
@@ -111,7 +111,10 @@ function bestEnd(
   return furthest
 }
 
-/** Lengths grow with the text, apart from what follows changing a link, so the search tests a few ends below the found one. */
+/**
+ * Finds the furthest end that fits, by binary search. A longer text usually counts more, but the text after a link can
+ * change the link. So the search also checks the ends below its result.
+ */
 function furthestEnd(
   offsets: readonly number[],
   start: number,

@@ -38,7 +38,7 @@ export function mediaFacts(bytes: Buffer): MediaFacts {
   return JSON.parse(bytes.toString('utf8', MARK.length, end === -1 ? undefined : end)) as MediaFacts
 }
 
-/** The same of a file that a platform would fetch: fakes fetch nothing, so its address states the facts. */
+/** The facts of a file that a platform would fetch. Fakes fetch nothing, so the URL states the facts. */
 export function mediaFactsOfUrl(address: string): MediaFacts {
   const facts = URL.parse(address)?.searchParams.get('facts')
   return facts === null || facts === undefined ? {} : (JSON.parse(facts) as MediaFacts)
@@ -52,7 +52,7 @@ export function generatedFile(facts: MediaFacts, size: number): Buffer<ArrayBuff
   return file
 }
 
-/** The first bound that a file breaks. Facts that are not known break none. */
+/** The first bound that a file violates. Unknown facts violate none. */
 export function breachOf(facts: MediaFacts, bounds: MediaBounds): keyof MediaBounds | undefined {
   const { codec, fps, height, pages, seconds, type, width } = facts
   if (type !== undefined && bounds.types?.includes(type) === false) return 'types'

@@ -2,8 +2,8 @@ import { mkdir, readFile, rename, writeFile } from 'node:fs/promises'
 import { dirname } from 'node:path'
 
 /**
- * The file that keeps the state of a fake. The state is written as a whole, so what changes during a write shares the
- * next one: otherwise a thousand posts at once would be written a thousand times.
+ * The file that keeps the state of a fake. Each write stores the whole state, so all changes during a write share the
+ * next one. Otherwise a thousand concurrent posts would cause a thousand writes.
  */
 export class StateFile {
   readonly #path: string

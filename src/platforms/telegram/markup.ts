@@ -72,7 +72,7 @@ function withTag(entities: readonly Entity[], tag: string): readonly Entity[] | 
   return [...entities, { open: tag, close: `</${name}>` }]
 }
 
-/** What must be escaped where it is no markup. */
+/** Characters that must be escaped outside of markup. */
 const RESERVED = /[\]()>#+\-=|{}.!]/
 const MARKS = ['||', '__', '*', '_', '~', '![', '['] as const
 
@@ -98,7 +98,7 @@ class MarkdownReader {
     const [text, at] = [this.#text, this.#at]
     const char = text[at] ?? ''
     if (isEscape(text, at)) return this.#add(text[at + 1] ?? '', text.slice(at, at + 2))
-    // Escaped, so that it cannot take away the meaning of a mark that follows it in a part.
+    // Escaped, so that it does not escape the mark that follows it when the text is split.
     if (char === '\\') return this.#add(char, String.raw`\\`, 1)
     if (char === '`') return this.#takesCode()
     if ((at === 0 || text[at - 1] === '\n') && /^(?:\*\*)?>/.test(text.slice(at, at + 3))) return this.#takesQuote()
@@ -164,7 +164,7 @@ class MarkdownReader {
     const code = this.#text.slice(start, end - mark.length)
     const [language = ''] = mark === '`' ? [] : (/^\S*\n/.exec(code) ?? [])
     const outside = this.#entities
-    // Without the end of a line, the first word of a part would be read as the language.
+    // Without a line break, the first word of a part would be read as the language.
     this.#entities = [...outside, { open: mark === '`' ? mark : `${mark}${language || '\n'}`, close: mark }]
     for (const [source] of code.slice(language.length).matchAll(/\\[\0-~]|[^\\`]+|[\\`]/g)) {
       if (/^\\./s.test(source)) this.#add(source.slice(1), source)
@@ -176,7 +176,7 @@ class MarkdownReader {
   }
 }
 
-/** A backslash takes away the meaning of any ASCII character. */
+/** A backslash escapes any ASCII character. */
 function isEscape(text: string, at: number): boolean {
   return text[at] === '\\' && at + 1 < text.length && text.charCodeAt(at + 1) <= 126
 }

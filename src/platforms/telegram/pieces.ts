@@ -17,12 +17,12 @@ export interface Quote {
 /** A piece of a text, with the markup around it. */
 export interface Piece {
   readonly plain: string
-  /** The same in markup. Where it differs from `plain`, it is one character, which is escaped. */
+  /** The text in markup. If it differs from `plain`, the piece is a single escaped character. */
   readonly source: string
   /** The entities that it is in, from the outermost to the innermost. */
   readonly entities: readonly Entity[]
   readonly quote: Quote | undefined
-  /** Whether it is the end of a line. That of a line of code has no meaning for the markup. */
+  /** Whether the piece is a line break that ends a line of the markup. Line breaks within code do not. */
   readonly endsLine: boolean
 }
 
@@ -31,7 +31,7 @@ export function plainOf(pieces: readonly Piece[]): string {
   return pieces.map(({ plain }) => plain).join('')
 }
 
-/** The pieces with those next to each other joined that differ in nothing but their text. */
+/** Joins adjacent pieces that differ only in their text. */
 export function joined(pieces: Iterable<Piece>): Piece[] {
   const all: Piece[] = []
   for (const piece of pieces) {
@@ -52,7 +52,7 @@ function isAlike(one: Piece, other: Piece): boolean {
   return one.entities === other.entities && one.quote === other.quote
 }
 
-/** A part of a text in markup. What the cuts divide is closed and opened again. */
+/** A part of a text in markup. Entities that a cut divides are closed in one part and opened again in the next. */
 export function partOf(pieces: readonly Piece[], { added, end, start }: TextPart): string {
   const within: Piece[] = []
   let at = 0

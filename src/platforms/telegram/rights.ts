@@ -32,7 +32,7 @@ export interface Member extends Permissions {
 export interface Rights {
   /** Why the bot cannot publish, after its name: `is not a member of this chat`. */
   readonly missing: string | undefined
-  /** What it may not send, as `LiveCapabilities.blocked` names it, with a noun. */
+  /** What the bot may not send: the name in `LiveCapabilities.blocked`, and a noun for messages. */
   readonly forbidden: readonly (readonly [what: string, noun: string])[]
   readonly canPin: boolean
   readonly canDelete: boolean

@@ -268,7 +268,7 @@ function lengthOf(text: string): number {
   return Array.from(rest).length + emoji.reduce((sum, one) => sum + Buffer.byteLength(one), 0)
 }
 
-/** Fakes fetch nothing: the address says how large the file is, and its extension of which type. */
+/** Fakes fetch nothing. The URL states the size of the file, and its extension states the type. */
 function fileProblem(kind: FakeContainer['kind'], address: string | undefined): FakeReply | undefined {
   if (kind === 'TEXT' || kind === 'CAROUSEL') return undefined
   const url = URL.parse(address ?? '')

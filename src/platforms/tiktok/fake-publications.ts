@@ -50,7 +50,7 @@ export interface Post {
 export interface Person {
   readonly openId: string
   readonly username: string
-  /** Whether the account is private, which takes away public posts. */
+  /** Whether the account is private. A private account cannot make public posts. */
   private: boolean
 }
 
@@ -286,7 +286,7 @@ function tooLong(name: string, value: string | undefined, most: number): FakeRep
   return (value ?? '').length > most ? invalid(`post_info.${name} is longer than ${most}`) : undefined
 }
 
-/** Fakes fetch nothing: the address says how large a photo is, and its extension of which type. */
+/** Fakes fetch nothing. The URL states the size of the photo, and its extension states the type. */
 function photoFault(address: string): string | null {
   const { pathname, searchParams } = new URL(address)
   if (Number(searchParams.get('bytes') ?? 0) > 20 * MB) return 'picture_size_check_failed'

@@ -131,7 +131,7 @@ export function invalidParam(name: string, why: string, details: object = {}): F
   return failure(400, 'rest_invalid_param', `Invalid parameter(s): ${name}`, { params: { [name]: why }, details })
 }
 
-/** Titles of addresses: small letters, digits and dashes; other letters are percent-encoded (sanitize_title). */
+/** The slug of a text: lower-case letters, digits and dashes. Other letters are percent-encoded (sanitize_title). */
 export function sanitized(text: string): string {
   const words = text.toLowerCase().replaceAll(/%[0-9a-f]{2}/g, decodePart)
   return encodeURIComponent(
@@ -152,7 +152,7 @@ function decodePart(part: string): string {
   }
 }
 
-/** An address that no other entry has: `-2` is added to a taken one (wp_unique_post_slug). */
+/** A slug that no other entry has. If it is taken, `-2` is added (wp_unique_post_slug). */
 export function uniqueSlug(wanted: string, taken: readonly { readonly slug: string }[]): string {
   const isTaken = (slug: string) => taken.some((one) => one.slug === slug)
   if (!isTaken(wanted)) return wanted

@@ -71,7 +71,7 @@ export function wordpressFake({ clock, state }: FakeOptions<SiteState>): Fake<Si
     return { status: 302, headers: { Location: back.href } }
   }
 
-  /** Who a request is from. As at a site without plugins, one with a wrong password is that of a visitor. */
+  /** The user of a request. As on a site without plugins, a request with a wrong password counts as a visitor's. */
   const userBy = ({ headers }: FakeRequest): FakeUser | undefined => {
     const [, basic] = /^Basic (.+)$/i.exec(headers.authorization ?? '') ?? []
     if (basic === undefined) return undefined

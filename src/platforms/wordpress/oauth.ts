@@ -7,7 +7,7 @@ import { addressOf, discover, isLoopback, refusal, requireSecure, TITLE, userHos
 /**
  * The discovery flow of WordPress (make.wordpress.org, Application Passwords: Integration Guide, 2026-11). The user
  * approves on a page of the site, which sends the browser to `success_url` with `site_url`, `user_login` and
- * `password`. That the password is in the query is WordPress' protocol. Nothing logs the query of a callback, and its
+ * `password`. WordPress's protocol requires the password in the query. Nothing logs the query of a callback, and its
  * reply is sent with `Referrer-Policy: no-referrer` and `Cache-Control: no-store`.
  */
 export const oauth: OAuthSupport = {
@@ -54,7 +54,7 @@ function siteOfOperator({ settings }: PlatformContext): string {
   throw refusal('site', 'Enter the address of your site, such as https://example.com.')
 }
 
-/** The page on which the user approves. It is an address of the site’s choice, to which a browser is sent. */
+/** The page on which the user approves. The site chooses its URL, and the browser is sent there. */
 function pageOf({ settings }: PlatformContext, site: Site): URL {
   const page = URL.parse(requirePasswords(site), site.url)
   if (page === null) throw refusal('authorization', `${site.url} names no page for approving applications.`)
@@ -62,7 +62,7 @@ function pageOf({ settings }: PlatformContext, site: Site): URL {
   return page
 }
 
-/** WordPress sends passwords to https addresses only, but for sites on the same machine. */
+/** WordPress sends passwords only to https addresses, except from sites on the same machine. */
 function requireReachable({ url }: Site, redirectUri: string): void {
   if (redirectUri.startsWith('https:') || isLoopback(url)) return
   throw new PlatformError('app_misconfigured', TITLE, {

@@ -21,8 +21,9 @@ import { TITLE } from './site.ts'
 import { shortKey, slugFor } from './slug.ts'
 
 /**
- * Looks for the post, uploads one file per step, creates one tag per step, then creates the post. WordPress recognizes
- * no repetition, so each thing has an address (slug) that follows from the key of the part, and is looked up first.
+ * Looks for the post, uploads one file per step, creates one tag per step, then creates the post. WordPress does not
+ * recognize a repeated call. So each item has a slug that is derived from the key of the part, and is looked up before
+ * it is created.
  */
 interface State extends PublishState {
   readonly step: 'find' | 'upload' | 'tag' | 'publish'
@@ -116,7 +117,7 @@ export const publishing: Publishing = {
   },
 }
 
-/** The step that follows when so much is done. */
+/** The step that follows the completed ones. */
 function next({ media, role, tags = [] }: PublishPart, done: State): StepResult {
   const isPost = role === 'post'
   const isUploading = isPost && done.media.length < media.length
@@ -131,13 +132,13 @@ function next({ media, role, tags = [] }: PublishPart, done: State): StepResult 
 async function find(context: AccountContext, part: PublishPart, { slug }: State): Promise<RemotePost | undefined> {
   if (part.role === 'comment') return findComment(context, part)
   const [found] = await call<readonly Post[]>(context, '/wp/v2/posts', {
-    // A post in the trash has another address, so that its own is free.
+    // WordPress changes the slug of a post in the trash, to free the original slug.
     query: { slug: `${slug},${slug}__trashed`, status: STATUSES, context: 'edit', _fields: POST_FIELDS },
   })
   return found === undefined ? undefined : remoteOf(found)
 }
 
-/** A comment has no address. It is the user’s comment on this post with the same text. */
+/** Comments have no slug. The comment is found by its user, its post and its text. */
 async function findComment(context: AccountContext, part: PublishPart): Promise<RemotePost | undefined> {
   const { createdAt, parent, text } = part
   const author = context.remoteId.split('/').at(-1)
@@ -197,7 +198,7 @@ async function sendFile(
   }
 }
 
-/** Tags without repetitions: WordPress does not tell capitals from small letters. */
+/** Tags without duplicates. WordPress ignores the case of tags. */
 function namesOf(tags: readonly string[]): readonly string[] {
   const names = new Map<string, string>()
   for (const tag of tags) {

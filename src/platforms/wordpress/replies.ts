@@ -104,7 +104,7 @@ const LEAST_LIMIT = 500_000
 export function uploadError(error: unknown, bytes: number): unknown {
   if (!(error instanceof PlatformError) || error.mostBytes !== undefined || bytes < LEAST_LIMIT) return error
   const { code, detail = '', httpStatus, kind, mayHaveHappened } = error
-  // The texts of WordPress are translated, but not the names of settings of PHP in them.
+  // WordPress translates its messages, but not the names of PHP settings in them.
   const isTooLarge =
     httpStatus === 413 || DETAILS[code ?? ''] === DROPPED || /upload_max_filesize|post_max_size/.test(detail)
   if (!isTooLarge) return error

@@ -7,9 +7,9 @@ const KEY_BYTES = 5
 const KEY_CHARACTERS = 8
 
 /**
- * The last part of a post's address: words for people, and eight characters by which the post is found again. The same
- * part of a post always has the same one. WordPress gives `-2` to the second post of one address, so it is looked up
- * before a post is created.
+ * The slug of a post: words for people, and eight characters by which the post is found again. The same part of a post
+ * always gets the same slug. WordPress would add `-2` to the slug of a second post, so the slug is looked up before a
+ * post is created.
  * @param key of the part
  */
 export function slugFor(words: string, key: string): string {

@@ -40,7 +40,7 @@ interface State {
   readonly media: Record<string, FakeMedia>
   readonly posts: Post[]
   readonly windows: FakeWindows
-  /** US dollars that the app has left; null for no end. */
+  /** US dollars that the app has left; null for unlimited. */
   credits: number | null
   next: number
 }

@@ -11,6 +11,6 @@ const PRICING = {
 export const prices: readonly Price[] = [
   { per: 'post', amount: 0.015, ...PRICING },
   { per: 'post_with_link', amount: 0.2, ...PRICING },
-  // Looking for a post whose reply was lost: for each post of the own timeline.
+  // After a lost reply, the post is looked up in the account's own timeline. Each post that is read is charged.
   { per: 'read', amount: 0.001, ...PRICING, confidence: 'vendor' },
 ]

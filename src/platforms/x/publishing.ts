@@ -57,7 +57,7 @@ export interface Post {
 const PIECE_BYTES = 4 * 1_048_576
 const PIECE_TIMEOUT_MS = 60_000
 const POLL_MS = 2_000
-/** X may have received the call up to this much before our clock says, in milliseconds. */
+/** Clock tolerance in milliseconds: X's time of a call can be this much earlier than ours. */
 const CLOCK_SKEW_MS = 120_000
 const CATEGORIES = { image: 'tweet_image', gif: 'tweet_gif', video: 'tweet_video' } as const
 

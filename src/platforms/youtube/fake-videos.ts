@@ -122,7 +122,7 @@ export class Videos {
     return { status: 200, headers: { Location: url } }
   }
 
-  /** A piece of a video, or the question where the upload is. */
+  /** Receives a piece of a video, or a query for the position of the upload. */
   put({ bytes, headers, query }: FakeRequest): FakeReply {
     const session = this.#state.sessions[query.get('upload_id') ?? '']
     if (session === undefined || session.until <= this.#clock.now()) return { status: 404 }

@@ -11,7 +11,7 @@ export const PIECE_BYTES = 8_388_608
 
 const UPLOAD_TIMEOUT_MS = 300_000
 
-/** Where an upload is. `gone`: the session has ended, and YouTube does not say how. */
+/** The state of an upload. `gone`: the session has ended, and YouTube does not report its outcome. */
 export type SessionState =
   | { readonly kind: 'open'; readonly offset: number }
   | { readonly kind: 'finished'; readonly video: string }

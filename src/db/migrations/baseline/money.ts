@@ -167,7 +167,7 @@ const ledgerRules = [
   `
     create constraint trigger ledger_entries_balanced after insert on ledger_entries
       deferrable initially deferred for each row execute function ledger_close_entry()`,
-  // The number of the lock has no meaning but to be this one.
+  // The key of the advisory lock is arbitrary.
   `
     create function ledger_close_line() returns trigger language plpgsql as $$
     begin
@@ -246,7 +246,7 @@ const invoices = [
   `
     create trigger invoices_take_number before insert on invoices
       for each row execute function invoice_take_number()`,
-  // Nobody sets a number back: a statement of a client has a depth of 1.
+  // Only triggers change the numbers. A statement of a client has a depth of 1, so it is refused.
   `
     create function invoice_guard_series() returns trigger language plpgsql as $$
     begin

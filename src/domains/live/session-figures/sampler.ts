@@ -154,7 +154,7 @@ export class SessionSampler {
   }
 
   async #store(complete: readonly Step[]): Promise<void> {
-    // Sessions go with a stream that is deleted.
+    // Deleting a stream deletes its sessions.
     const known = await knownSessions(this.#sql, [...new Set(complete.map(({ sessionId }) => sessionId))])
     const steps = complete.filter(({ sessionId }) => known.has(sessionId))
     if (steps.length === 0) return
@@ -185,7 +185,7 @@ export class SessionSampler {
   }
 }
 
-/** What a counter gained. One that fell was started again by another media process. */
+/** The increase of a counter. A counter that fell was restarted by another media process. */
 function gain(now: number, before: number): number {
   return now >= before ? now - before : now
 }

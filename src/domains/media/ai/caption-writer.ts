@@ -48,7 +48,7 @@ export class CaptionWriter {
         false,
       )
     }
-    // What the model has repeated of the workspace's own words is not its text.
+    // Text that the model repeats from the workspace does not count as written by the model.
     const given = [text ?? '', asset?.altText ?? '', asset?.name ?? '', style.closing ?? '', ...style.examples]
     const origin = { origin: provider.origin, model, promptVersion: written.promptVersion }
     const captions = await this.#adapt(row, drafts, origin)
@@ -100,7 +100,7 @@ export class CaptionWriter {
   }
 }
 
-/** Without drafts that have become the same. */
+/** Drops drafts whose texts have become the same. */
 function different(drafts: readonly CaptionDraft[]): CaptionDraft[] {
   return [...new Map(drafts.toReversed().map((draft) => [draft.text, draft])).values()].toReversed()
 }

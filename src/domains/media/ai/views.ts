@@ -30,7 +30,7 @@ export function jobView(row: AiJobRow, captions: readonly CaptionRow[], transcri
 
 function transcriptView({ id, segments, ...rest }: TranscriptRow): TranscriptData {
   const text = segments.map((segment) => segment.text).join('\n')
-  // The file says it too, because it leaves the data. SubRip has no comments.
+  // The WebVTT file has the note too, because it is used without this data. SubRip has no comments.
   const note = rest.origin === 'model' ? `Speech recognized by a model: ${rest.model ?? 'unknown'}` : undefined
   return { _id: id, ...rest, segments: [...segments], text, srt: toSrt(segments), vtt: toVtt(segments, note) }
 }

@@ -60,7 +60,7 @@ export interface ProjectAsset {
   readonly kinds: readonly AssetKind[]
   /** Undefined for the sound of the whole project. */
   readonly pageIndex: number | undefined
-  /** Whether pictures do not need it. */
+  /** Whether the asset is only heard, so that pictures do not need it. */
   readonly isOnlyHeard: boolean
   readonly fromSeconds: number
 }

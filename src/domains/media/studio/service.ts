@@ -30,7 +30,7 @@ const MOST_PROJECTS = 200
 /** Versions of a project that are kept. */
 const MOST_VERSIONS = 20
 const DATA = '/body/projectData'
-/** By the kind that is expected first. */
+/** The message for a wrong kind of asset, by the first kind that is expected. */
 const WRONG_KIND: Readonly<Record<AssetKind, string>> = {
   image: 'is not a picture',
   video: 'is not a video',

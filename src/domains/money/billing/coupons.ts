@@ -151,7 +151,7 @@ export class Coupons {
     return coupon
   }
 
-  /** A percentage off the current cycle is a percentage off what it becomes. */
+  /** A percentage off the current cycle also applies to the cycle that replaces it. */
   async #carried(sql: Sql, cycles: readonly CycleRow[], change: PlannedChange): Promise<AppliedCoupon | undefined> {
     const couponId = cycles[0]?.couponId ?? null
     if (couponId === null) return undefined

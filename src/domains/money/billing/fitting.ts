@@ -9,7 +9,7 @@ import type { PlanService, SubscriptionRow } from '../plans/index.ts'
 import { fitAccounts } from './jobs.ts'
 import { isLarger } from './planned-change.ts'
 
-/** What a subscription has become. */
+/** The new state of a subscription. */
 interface Became {
   readonly plan: PlanName
   readonly extraAccounts: number
@@ -33,7 +33,10 @@ export class AccountFitting {
     this.#plans = plans
   }
 
-  /** Orders what a change needs, in its transaction. Accounts change in turns of their workspaces, so they follow. */
+  /**
+   * Adds the job that fits the accounts, in the transaction of the change. Accounts change later, in turns of their
+   * workspaces.
+   */
   async after(tx: Transaction, before: SubscriptionRow, { extraAccounts, plan }: Became): Promise<void> {
     const { keepAccountIds, nextPlan, userId } = before
     const isDowngrade = nextPlan === plan && isLarger(before.plan, plan)
@@ -42,7 +45,7 @@ export class AccountFitting {
     if (isMore) await this.#order(tx, { userId, plan, kept: null })
   }
 
-  /** Does what was ordered, unless the plan has changed in the other direction since. Harmless to repeat. */
+  /** Runs the job of `after`, unless the plan has changed in the other direction since. Harmless to repeat. */
   async fit(userId: string, plan: PlanName, kept: readonly string[] | null): Promise<void> {
     const now = await this.#plans.subscription(this.#database, userId)
     if (kept !== null && isLarger(now.plan, plan)) return

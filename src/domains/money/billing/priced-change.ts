@@ -22,8 +22,8 @@ export interface AppliedCoupon {
 /** A cycle of a change, with the part of the price that was paid for it. */
 export interface PricedCycle extends NewCycle {
   /**
-   * Without tax, less what a percentage takes off. An amount that a coupon takes off does not reduce it: when the cycle
-   * is replaced, the customer keeps the rest of that discount.
+   * The price without tax, less a percentage discount. A fixed discount does not reduce it: when the cycle is replaced,
+   * the customer keeps the rest of that discount.
    */
   readonly net: number
   readonly couponId: string | null
@@ -73,7 +73,7 @@ export function priceOf(
   }
 }
 
-/** A percentage applies to each cycle anyway; an amount is granted once for each. */
+/** A percentage applies to every cycle anyway. A fixed amount is granted once for each cycle. */
 function offOf({ off }: AppliedCoupon, covered: number): QuoteCoupon['off'] {
   return 'amount' in off ? { amount: off.amount * covered } : off
 }

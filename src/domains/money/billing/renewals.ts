@@ -139,8 +139,8 @@ export class Renewals {
   }
 
   /**
-   * Records that neither the card nor the wallet has paid. The payment by card has recorded it already, unless the wallet
-   * had enough at that moment.
+   * Records that both the card and the wallet have failed to pay. A failed card payment has already recorded it, unless
+   * the wallet had enough money at that moment.
    */
   async #declined(tx: Transaction, userId: string, version: number, reason: string): Promise<void> {
     const { clock, plans } = this.#options

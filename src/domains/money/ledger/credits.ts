@@ -188,7 +188,8 @@ export class Credits {
       const amount = remaining - reserved
       if (amount === 0) continue
       await creditLots.update(sql, { id }, { remaining: increment(-amount) })
-      // What remains only falls, so the reference of each expiry of the lot is different.
+      // Expiry lowers `remaining` to `reserved`, and `remaining` only falls. So each expiry of a lot has a different
+      // reference.
       const reference = `credit-expiry:${id}:${reserved}`
       await this.#move(sql, { userId, reference }, { kind: 'credit_expiry', to: 'credits_expired', amount })
     }

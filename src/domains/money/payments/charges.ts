@@ -61,8 +61,8 @@ export class Charges {
   }
 
   /**
-   * Charges a saved method without the payer. Repeating it with the same key goes on with the same payment. The reply
-   * can be a payment that requires an action: the bank wants to hear the payer.
+   * Charges a saved method without the payer. Repeating it with the same key continues the same payment. The returned
+   * payment can require an action, if the bank wants the payer to authenticate.
    * @throws AppError gateway_unavailable while the outcome is unknown; payment_declined
    */
   async chargeSaved(request: PaymentRequest & { readonly paymentMethodId?: string }): Promise<PaymentStartData> {

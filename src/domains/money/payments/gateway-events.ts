@@ -234,7 +234,7 @@ export class GatewayEvents {
 
   async #close(gateway: string, eventId: string, { note, outcome, paymentId }: Verdict): Promise<void> {
     const changes = { outcome, note: note ?? null, paymentId: paymentId ?? null, updatedAt: this.#now() }
-    // Twins have looked at the same payment. The one that changed it says so.
+    // Duplicate events may look up the same payment. The outcome of the one that changed it replaces `ignored`.
     const before = outcome === 'applied' ? anyOf<GatewayEventOutcome>(['received', 'ignored']) : ('received' as const)
     await gatewayEvents.update(this.#database, { gateway, eventId, outcome: before }, changes)
   }

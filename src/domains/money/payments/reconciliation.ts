@@ -17,7 +17,7 @@ interface Dependencies {
   readonly events: GatewayEvents
 }
 
-/** Longer than a payment that was begun can be paid, and than webhooks are repeated. */
+/** Longer than payers have to complete a payment, and longer than gateways repeat webhooks. */
 const PERIOD_MS = 4 * DAY
 
 /** Compares what gateways have taken with what is known here. Settles what was missed, and reports it. */

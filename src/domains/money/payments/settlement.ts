@@ -224,13 +224,13 @@ export function purposePayment(row: PaymentRow): PurposePayment {
   return { id, userId, reference, gateway, total: { amount, currency }, input, details }
 }
 
-/** What people notice of a payment. */
+/** The fields of a payment whose change is a change of its outcome. */
 function outcomeOf(row: PaymentRow) {
   const { failureCode, gatewayReference, receivedAmount, refundedAmount, settledTo, status } = row
   return { failureCode, gatewayReference, receivedAmount, refundedAmount, settledTo, status }
 }
 
-/** What makes it impossible that the gateway speaks of this payment. */
+/** Why the gateway's reply cannot be about this payment. Undefined if it can. */
 function contradictionOf(row: PaymentRow, { paymentId, reference, total }: GatewayPayment): string | undefined {
   if (row.gatewayReference !== null && row.gatewayReference !== reference) {
     return `The payment is ${row.gatewayReference} at the gateway, not ${reference}.`

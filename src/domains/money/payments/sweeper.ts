@@ -58,7 +58,7 @@ export class PaymentSweeper {
     if (gateway === undefined) return
     const cause = { by: 'sweeper' } as const
     if (row.gatewayReference === null) {
-      // The payer never got what is needed in order to pay, and the gateway takes no money by itself.
+      // The payer never got the data to pay with, and the gateway takes no money on its own.
       const { amount, currency } = row
       const failure = { code: 'not_sent', message: 'The payment was interrupted before it reached the gateway.' }
       const total = { amount, currency }

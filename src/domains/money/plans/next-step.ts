@@ -1,7 +1,7 @@
 import type { PlanName } from '../../identity/users/index.ts'
 import { PLANS, type LimitName, type Plan, type PlanLimits } from './plans.ts'
 
-/** What makes room below a limit. Of the others, something has to be removed. */
+/** How to get below a limit. For limits that are not listed, something must be removed. */
 const OTHER_WAYS: Partial<Record<LimitName, string>> = {
   aiCreditsPerMonth: 'Wait for the next month.',
   concurrentStreams: 'End another stream first.',

@@ -253,7 +253,7 @@ export class ApprovalDesk {
     return approvedByPerson(loaded, isGuest ? null : decider.userId, new Date(this.#clock.now()).toISOString())
   }
 
-  /** Asks the stage anew, because members may have changed since the post was last written. */
+  /** Brings the stage up to date first, because members may have changed since the post was last saved. */
   async #canDecide(turn: Turn, flow: FlowRow, open: Reviewed, userId: string | null): Promise<boolean> {
     const now = await this.#reviews.settle(turn, flow, open)
     const { approverIds = [], stage = null } = now.post.approval ?? {}

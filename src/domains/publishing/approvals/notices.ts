@@ -37,8 +37,8 @@ export function notifyApprovers(
 const TOLD: readonly PostApprovalData['status'][] = ['approved', 'ready', 'changes_requested', 'rejected']
 
 /**
- * Tells the creator of a post, and who submitted it, how its review has ended. Who has ended it and who has left are
- * not told.
+ * Notifies the creator and the submitter of a post of the result of its review, except the user who ended the review
+ * and users who have left.
  */
 export async function notifyAuthors(turn: Turn, decided: Decided): Promise<void> {
   const { approval, body, createdBy, id } = decided.post

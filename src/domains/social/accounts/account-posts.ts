@@ -16,7 +16,7 @@ export interface AccountPosts {
   readonly cancel: (turn: Turn, accountId: string) => Promise<void>
   /** A removed account was restored or connected again. */
   readonly restore: (turn: Turn, accountId: string) => Promise<void>
-  /** Nothing can be published to the account until something changes; a `reason` of null: it works again. */
+  /** Nothing can be published to the account until something changes. A `reason` of null means that it works again. */
   readonly hold: (turn: Turn, accountId: string, reason: string | null) => Promise<void>
   /** The account was deleted for good. */
   readonly forget: (turn: Turn, accountId: string) => Promise<void>

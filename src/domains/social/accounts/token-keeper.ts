@@ -148,7 +148,7 @@ export class TokenKeeper {
       isUnknown = !isStored && (!(error instanceof PlatformError) || error.mayHaveHappened)
       throw error
     } finally {
-      // The token of a lease without an end tells the next refresh that this one may have used the refresh token.
+      // A lease token without an end time tells the next refresh that this one may have used the refresh token.
       await socialCredentials.update(
         this.#sql,
         { accountId: account.id, leaseToken: lease },

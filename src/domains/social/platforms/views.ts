@@ -49,7 +49,7 @@ export function accountView({ accountId, budgets, error, limits, live, liveAt, s
   const reported = Object.entries(budgets).map(([name, { counts: _counts, ...budget }]) => ({ name, ...budget }))
   const counted = (['posts.perDay', 'posts.perHour', 'replies.perDay'] as const).flatMap((id) => {
     const value = limits.byId.get(id)?.value
-    // What was published elsewhere is unknown, so the rest is, too.
+    // The number of posts published elsewhere is unknown, so the remaining budget is, too.
     const unknown = { remaining: null, resetsAt: null, reportedAt: null }
     return typeof value === 'number' && budgets[id] === undefined ? [{ name: id, limit: value, ...unknown }] : []
   })
@@ -58,7 +58,7 @@ export function accountView({ accountId, budgets, error, limits, live, liveAt, s
     status,
     canPublish: limits.blocked['publish'] === undefined,
     unavailable: Object.entries(limits.blocked).map(([capability, reason]) => ({ capability, reason })),
-    // What a refused file has shown is no reply.
+    // What was learned from a refused file is not a reply of the platform.
     details: live === null || liveAt === null ? null : { ...live.details },
     checkedAt: liveAt,
     error,

@@ -21,7 +21,9 @@ const DEFAULT_COLUMNS = [{ name: 'Ideas' }, { name: 'In progress' }, { name: 'Do
 interface Wanted {
   readonly workspaceId: string
   readonly afterId?: string | undefined
-  /** The beginning of the rank, if it is long. The row has the whole of it, if it is still there. */
+  /**
+   * The rank of the last board, truncated if it is long. The full rank is read from its row, if the row still exists.
+   */
   readonly afterRank?: string | undefined
   readonly limit: number
 }

@@ -30,7 +30,7 @@ interface Filters {
 
 const COLUMNS = ideas.properties.filter((name) => name !== 'matchText') as never[]
 
-// The beginning of a long rank is in the cursor, and the whole of it in the row, if the row is still there.
+// A cursor truncates a long rank. The full rank is read from the row, if the row still exists.
 const manual = ($: Filters) => sql<SqlBool>`
   (array_position(${$.columnIds}::uuid[], column_id), rank collate "C", id) >
   (array_position(${$.columnIds}::uuid[], ${$.afterColumn}::uuid),

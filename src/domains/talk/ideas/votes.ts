@@ -107,7 +107,7 @@ export class IdeaVotes {
   }
 }
 
-/** Counted anew, so that the numbers cannot drift away from the votes. */
+/** Counts the votes again, so that the stored totals cannot drift. */
 async function countVotes(sql: Sql, ideaId: string) {
   const { down = 0, up = 0 } = (await votesOf.row(sql, { ideaId })) ?? {}
   return { score: up - down, upVotesCount: up, downVotesCount: down }

@@ -31,7 +31,7 @@ export class NotificationMails {
     const ids = waiting.map(({ notificationId }) => notificationId)
     const rows = await notifications.find(tx, { id: anyOf(ids), readAt: null }, { orderBy: ['id asc'] })
     const wanted = rows.filter((row) => this.#isWanted(reader, row))
-    // What the user does not see in the app is over with its mail. A later event of the group begins anew.
+    // Notifications that are not shown in the app count as read now. A later event of the group creates a new one.
     const unseen = rows.filter(({ inApp }) => !inApp).map(({ id }) => id)
     const readAt = new Date(this.#foundation.clock.now())
     if (unseen.length > 0) await notifications.update(tx, { id: anyOf(unseen) }, { readAt })

@@ -127,7 +127,9 @@ export class Spreader {
     return { row, isNew: true }
   }
 
-  /** One message to each device. Those of quiet hours wait for their end, and are then one for each device. */
+  /**
+   * Sends one message to each device. In quiet hours, messages wait for the end, and each device then gets one message.
+   */
   async #push(tx: Transaction, reader: Reader, { id: notificationId }: NotificationRow): Promise<void> {
     const { clock, jobs } = this.#foundation
     const now = clock.now()

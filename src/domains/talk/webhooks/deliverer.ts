@@ -17,13 +17,13 @@ import type { Wakes } from './wakes.ts'
 const TURN_MS = 5 * SECOND
 /** A reply that takes longer moves the endpoint to the queue of retries. */
 const SLOW_MS = 2 * SECOND
-/** After this time without a reply a job ends, and the delivery goes on without it. */
+/** After this time without a reply, the job ends and the delivery continues without it. */
 const LATE_MS = SECOND
 /** Messages that are on their way to an unordered endpoint at the same time. */
 const AT_ONCE = 4
-/** How long an endpoint without new events is kept, so that the next event needs neither job nor lease. */
+/** How long an idle endpoint stays claimed, so that the next event needs neither a job nor a new lease. */
 const REST_MS = 5 * SECOND
-/** Events that an endpoint does not get, after which its cursor is stored nevertheless. */
+/** How many events can be skipped before the cursor of the endpoint is stored. */
 const MOST_PASSED = 1_000
 
 interface Parts {
@@ -139,7 +139,7 @@ export class Deliverer {
         this.#parts.served.end(served)
       })
     }
-    // Events that were committed before the release have woken nobody.
+    // Events that were committed before the release have not woken any node.
     await wakes.wakeOne(claimed.id)
   }
 
@@ -191,7 +191,10 @@ export class Deliverer {
     position.stored = row.cursor
   }
 
-  /** Each request adds signals to its own. Those of an endpoint that is served for long must not collect at one. */
+  /**
+   * Uses a separate controller, because each request adds listeners to its signal. They would accumulate on the signal
+   * of an endpoint that is served for long.
+   */
   async #sendAll(webhook: WebhookRow, work: Work, { seat, signal }: Limits): Promise<Done[]> {
     const own = new AbortController()
     const stop = () => own.abort(signal.reason)

@@ -155,7 +155,7 @@ export class Records {
       const byId = new Map(stored.map((row) => [row.id, row]))
       for (const { entry, reject, resolve } of batch) {
         const row = byId.get(entry.id)
-        // Alone, it waits for the turn that has locked the row, and its failure is that of no other.
+        // Stored alone, it waits for the turn that has locked the row, and its failure does not affect other entries.
         if (row === undefined) this.#run(STORE_ONE, [entry]).then(([one]) => resolve(one), reject)
         else resolve(row)
       }

@@ -1,23 +1,23 @@
 import type { Logger } from '../../../core/log.ts'
 
-/** How many endpoints a node serves without a job: those that reply in time, and those that it waits for. */
+/** How many endpoints a node serves without a job: those that reply in time, and those whose reply is late. */
 const MOST = { prompt: 1_000, late: 1_000, latePerWorkspace: 100 }
 
 /** The place of an endpoint among those that a node serves. */
 export interface Seat {
   /** Whether the endpoint is served without a job, and can wait for new events. */
   readonly isOwn: boolean
-  /** A reply is late. A job that waits for it ends, if there is room. */
+  /** Reports that a reply is late. If there is room, the job that waits for it ends. */
   late(): void
-  /** The endpoint has replied. */
+  /** Reports that the endpoint has replied. */
   replied(): void
 }
 
 type Work = (signal: AbortSignal, seat: Seat) => Promise<void>
 
 /**
- * Endpoints that a node serves without a job. Those whose replies are late count apart, so that endpoints that hang take
- * no room of others. Without room, an endpoint is served by a job of the queue, which holds a worker.
+ * Endpoints that a node serves without a job. Endpoints with late replies have a separate limit, so that they do not
+ * take seats from others. Without a free seat, a job of the queue serves the endpoint and occupies a worker.
  */
 export class Seats {
   readonly #log: Logger

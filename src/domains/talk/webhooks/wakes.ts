@@ -15,7 +15,7 @@ const EVENTS = 'webhook-events:'
 const DUE = 'webhook-due:'
 /** Endpoints that a sweep reads at once. */
 const PAGE = 500
-/** Less than every id. */
+/** Sorts before every id. */
 const FIRST = '00000000-0000-0000-0000-000000000000'
 
 interface Idle {

@@ -37,7 +37,7 @@ type View = Static<typeof WorkspaceView>
 /** How long the data of a deleted workspace is kept. */
 const GRACE_MS = 30 * DAY
 
-/** How much the clocks of nodes may differ: at the time and this much later, it is past for all of them. */
+/** How much the clocks of nodes may differ. A time that is this long ago on one node has passed on all nodes. */
 const CLOCK_SKEW_MS = 1_000
 
 /** How far in the future a second factor can become required. */

@@ -85,7 +85,7 @@ export const Group = defineEntity({
   },
 })
 
-/** Ends with the membership in the workspace. */
+/** A member of a group. Ends with the membership in the workspace. */
 const GroupMember = defineEntity({
   name: 'GroupMember',
   tableName: 'group_members',

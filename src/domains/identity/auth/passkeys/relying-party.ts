@@ -9,7 +9,9 @@ const library = () => import('@simplewebauthn/server')
 
 const TIMEOUT_MS = 5 * MINUTE
 const NAME = 'Crier'
-/** EdDSA, ES256 and RS256, which every authenticator has one of. Node's algorithms after quantum computers are experimental. */
+/**
+ * EdDSA, ES256 and RS256. Every authenticator supports one of them. Post-quantum algorithms are experimental in Node.
+ */
 const ALGORITHMS = [-8, -7, -257]
 
 type Challenge = Uint8Array<ArrayBuffer>

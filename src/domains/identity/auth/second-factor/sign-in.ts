@@ -69,7 +69,7 @@ export class SignInGate {
 
   async #start(tx: Sql, user: UserRow, { method }: PendingSignIn, code: string, origin: Origin): Promise<TokenPair> {
     const { codes, sessions } = this.#dependencies
-    // Without a second factor, which was removed in the meantime, there is no code that could be right.
+    // If the second factor was removed in the meantime, no code can be right.
     if (!(await codes.isOn(tx, user.id))) throw WrongSecondFactor()
     const used = await codes.use(tx, user.id, code)
     if (used === 'recovery_code') await this.#mail(tx, user)

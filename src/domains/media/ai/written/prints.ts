@@ -1,12 +1,14 @@
 import { hash } from 'node:crypto'
 
-/** Words in sequence that make a fingerprint. */
+/** Words in a run that gets a fingerprint. */
 const RUN = 8
-/** Of as many fingerprints in sequence one is kept, so that a run of 11 words is always found. */
+/** Of this many consecutive fingerprints one is kept, so that a shared run of 11 words is always found. */
 const WINDOW = 4
-/** Sentences of fewer words are common, such as “Link in bio.”. Longer ones have runs. */
+/**
+ * Sentences of these lengths get a fingerprint. Shorter ones are common, such as “Link in bio.”. Longer ones have runs.
+ */
 const SENTENCE = { least: 5, most: RUN + WINDOW - 2 }
-/** A whole text of fewer words is nobody's. */
+/** A shorter text gets no fingerprint as a whole, because anybody could have written it. */
 const LEAST_WORDS = 3
 /** The longest text of a platform has about 12,000. */
 const MOST_WORDS = 20_000
@@ -58,7 +60,7 @@ function runsOf(words: readonly string[]): string[] {
   return Array.from({ length: Math.max(0, words.length - RUN + 1) }, (_, at) => printOf(words.slice(at, at + RUN)))
 }
 
-/** The least of each window. */
+/** The smallest fingerprint of each window. */
 function winnowed(runs: readonly string[]): string[] {
   const count = runs.length === 0 ? 0 : Math.max(1, runs.length - WINDOW + 1)
   return Array.from({ length: count }, (_, at) =>

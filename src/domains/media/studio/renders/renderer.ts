@@ -36,7 +36,7 @@ interface Attempt {
 
 /** How long the storage reservation lasts while the files are stored. */
 const RESERVATION_MS = 30 * MINUTE
-/** The job has more time, so that the rendering says why it has failed. */
+/** Shorter than the timeout of the job, so that the rendering can record why it failed. */
 const MOST_MS = 30 * MINUTE
 /** The share of media work in the progress. The rest is for storing the files. */
 const WORK_SHARE = 0.9

@@ -23,7 +23,7 @@ export function zoneOfAudience({ accounts }: Audience, now: number): { readonly 
   const zones = zonesOf(country)
   const [zone] = zones
   if (zone === undefined) return { code: 'not_reported', message: `The zone of the country ${country} is not known.` }
-  // Some places differed long ago only. Both halves of the year count, because of daylight saving.
+  // Some zones differed only in the past. So offsets are compared now and in half a year, because of daylight saving.
   const areEqual = [now, now + 182 * DAY].every((at) => {
     return new Set(zones.map((one) => zoneRules.offsetAt(one, at))).size === 1
   })

@@ -13,10 +13,10 @@ import { zoneOfAudience } from './audience-zone.ts'
 import type { BestTimesData, BestTimesFilter } from './schemas.ts'
 import { LEAST_POSTS, type Achievement } from './slots.ts'
 
-/** A younger post has not had most of its engagements yet. */
+/** A younger post does not have most of its engagements yet. */
 const RIPE_MS = 2 * DAY
 const DEFAULT_DAYS = 180
-/** The newest posts of the time. More would not change the answer, but hold up others. */
+/** Only the newest posts are read. More would not change the answer, and would delay other requests. */
 const MOST_POSTS = 2_000
 
 interface Needs {

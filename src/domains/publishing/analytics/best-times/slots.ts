@@ -32,7 +32,7 @@ export interface SlotScores {
 /** Fewer posts than this say nothing about 168 hours. */
 export const LEAST_POSTS = 40
 const SHUFFLES = 400
-/** Of as many weeks without any pattern, one has a slot that counts as better. */
+/** The share of weeks without any pattern in which a slot is called better by chance. */
 const CHANCE = 0.01
 const MOST_BEST = 5
 /** Two-sided 90 %. */
@@ -93,7 +93,7 @@ function centered(posts: readonly Achievement[]): Float64Array {
 
 interface Weight {
   readonly sum: number
-  /** The sum of the squares of the single weights, which the variance of the total has. */
+  /** The sum of the squared weights, for the variance of the weighted sum. */
   readonly squares: number
 }
 

@@ -208,7 +208,7 @@ function isFirstOfDay({ collectedAt, zone }: AnalyticsAccountRow, now: number): 
   return collectedAt === null || dayOf(Date.parse(collectedAt), zone) < dayOf(now, zone)
 }
 
-/** When a budget of calls is full again that is nearly used up. Budgets of posts do not count. */
+/** When all nearly used-up call budgets are full again. Undefined if there are none. Budgets of posts do not count. */
 function usedUp(budgets: readonly StoredBudget[], now: number): number | undefined {
   const resets = budgets.flatMap(({ counts, limit, remaining, resetsAt }) => {
     const at = Date.parse(resetsAt)

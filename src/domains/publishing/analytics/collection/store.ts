@@ -94,7 +94,7 @@ async function insertRecord(
     url,
     pictureId,
     publishedAt: new Date(publishedAt).toISOString(),
-    // At once, also an old one: its figures so far are worth one call.
+    // Due at once, even if the post is old: its current figures are worth one call.
     nextAt: at,
     createdAt: at,
     updatedAt: at,
@@ -108,7 +108,7 @@ export function samplesOf(
   insights: Insights,
   { at, source, startedAt }: { readonly at: number; readonly source: SampleSource; readonly startedAt: number },
 ): NewSample[] {
-  // A post that is younger than the watch began at zero while it was watched.
+  // The figures of a post that was published after the watch began started at zero.
   const fromZero = Date.parse(publishedAt) >= startedAt
   return CONTENT_FIGURES.flatMap((figure) => {
     const value = insights[figure]

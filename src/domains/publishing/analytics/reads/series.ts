@@ -126,7 +126,7 @@ export class AnalyticsTimeSeries {
       contentDays.rows(this.#sql, { id, figure, first: span.first, last: span.last }),
       halfTime.row(this.#sql, { id, figure }),
     ])
-    // Without its first reports, the half would be found too late.
+    // If the first samples are missing, the half-life is too long.
     const isLost = watched.watch?.keptSince != null && record.publishedAt < watched.watch.keptSince
     const hours = halfLife && (Date.parse(halfLife.at) - Date.parse(record.publishedAt)) / 3_600_000
     return {

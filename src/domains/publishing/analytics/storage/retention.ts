@@ -21,7 +21,7 @@ import type { SamplePartitions } from './partitions.ts'
 import { EARLIEST } from './recorder.ts'
 import { boundsOf, dayOf } from './zone-days.ts'
 
-/** How long everything stays after a change to a plan that keeps less. */
+/** How long nothing is deleted after a change to a plan with a shorter retention. */
 const GRACE_MS = 30 * DAY
 /** Workspaces that are looked up at once. */
 const WORKSPACES = 100

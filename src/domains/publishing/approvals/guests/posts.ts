@@ -68,7 +68,7 @@ export class GuestPosts {
       return { title: `${platform} · ${name}`, texts, media: media.flatMap((ref) => this.#file(ref, files)) }
     })
     const decisions = approval?.decisions ?? []
-    // Other stages may have decided on the change already.
+    // The guest's own decision comes first, because other stages may have decided on the change since.
     const last = decisions.findLast(({ guestId }) => guestId === guest.id) ?? decisions.at(-1)
     return {
       id: post._id,

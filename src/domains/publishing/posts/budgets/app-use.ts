@@ -13,7 +13,7 @@ export interface AppUse extends Counted {
   readonly posts: number
 }
 
-/** Without a lock, so many posts of other workspaces can be scheduled while a turn counts. */
+/** How many posts other workspaces can schedule while a turn counts without a lock. */
 const MOST_AT_ONCE = 5_000
 
 /** An arbitrary number for the advisory lock of turns that come near the limit of an app. */

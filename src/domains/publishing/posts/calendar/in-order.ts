@@ -2,15 +2,15 @@ import type { ScheduledTime } from './wall-clock.ts'
 import { parseLocal } from './local-time.ts'
 
 /**
- * Puts times of a pattern into the order of their instants, each instant once. `times` must be in the order of their
- * wall clocks. A time that does not exist moves forward, past times that follow it in the pattern, or onto one of them.
- * If two fall on the same instant, the one that was not moved stays. Reads one time more than it has returned.
+ * Yields times of a pattern in the order of their instants, each instant once. `times` must be in the order of their
+ * wall clocks. A time that does not exist moves forward, so it can pass later times or fall on the same instant as one
+ * of them. Of two times on the same instant, the one that was not moved is kept. Reads one time ahead.
  */
 export function* inOrder<T extends ScheduledTime>(times: Iterable<T>): Generator<T> {
   let waiting: { readonly used: number; readonly time: T }[] = []
   for (const time of times) {
     const nominal = localOf(time.wallClock)
-    // Every time to come is shown at `nominal` or later, so what is before it is final.
+    // All later times are shown at `nominal` or later, so everything before it is final.
     yield* withoutRepeats(waiting.filter(({ used }) => used < nominal))
     waiting = waiting.filter(({ used }) => used >= nominal)
     waiting.push({ used: time.adjustment === null ? nominal : localOf(time.adjustment.usedTime), time })

@@ -171,7 +171,7 @@ function readRow(row: number, cells: readonly string[], fields: readonly Field[]
   for (const [index, raw] of cells.entries()) {
     const field = fields[index] ?? { kind: 'empty' }
     if (!isFilled(raw)) {
-      // Otherwise an export would not be read as the same posts by somebody whose settings have a first comment.
+      // Otherwise the export would be imported as other posts by a user whose settings have a first comment.
       if (field.kind === 'column' && field.column.name === 'firstComment') values['firstComment'] = null
       continue
     }

@@ -194,7 +194,7 @@ export class Attempt {
     signal.throwIfAborted()
     if (commits) {
       await progress.calling(segment, state)
-      // From here on the call counts as made, so nothing but the lease keeps it back.
+      // From here on the call counts as made. Only the end of the lease can still prevent it.
       await this.#until(this.#claim.dueAt)
     } else await progress.step(segment, state)
     try {
@@ -217,7 +217,10 @@ export class Attempt {
     }
   }
 
-  /** The platform has this content already, and an earlier call seemed to have no effect: it probably had. */
+  /**
+   * The platform refuses a duplicate, although an earlier call seemed to have no effect. That call probably published
+   * it.
+   */
   async #refusedAsDuplicate(site: Site, segment: LiveSegment): Promise<StepResult> {
     await this.#needs.progress.lost(segment)
     const found = await site.publishing.reconcile?.(site.context, segment.part, segment.state ?? { step: '' })
@@ -244,7 +247,7 @@ export class Attempt {
     return undefined
   }
 
-  /** The outcome of a call is unknown: the platform is asked at the next time for it, and after a day the user. */
+  /** The outcome of a call is unknown. The platform is asked at the next check, and after a day the user is asked. */
   #unknown({ sentBy }: LiveSegment, problem: TargetProblem, notBefore = 0): Outcome {
     const now = this.#needs.clock.now()
     const at = nextCheckAt(Math.min(sentBy ?? now, now), now)

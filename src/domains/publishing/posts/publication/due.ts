@@ -41,7 +41,7 @@ function dueQuery(isLocked: boolean) {
           e(at, '<=', $.ahead),
           // Only the first attempt is claimed ahead of its time.
           e.or([e(at, '<=', $.now), e.and([e('t.status', '=', 'scheduled'), e('t.nextAttemptAt', 'is', null)])]),
-          // Nobody else is at it. A preparation gives way.
+          // No other attempt owns it. A preparation does not prevent the claim.
           e.or([e('t.status', '=', 'scheduled'), e('t.attemptId', 'is', null), e('t.leaseUntil', '<=', $.now)]),
           // Without a next check, only a user can decide.
           e.or([

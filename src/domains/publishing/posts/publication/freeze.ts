@@ -53,8 +53,9 @@ export function freeze(
 }
 
 /**
- * Whether what a scheduled target has can be used for its publication: it was prepared for the same time, and what the
- * platform has of it still lives. Segments whose call was made once always are: they tell a refusal as a duplicate.
+ * Whether the segments of a scheduled target can be used for its publication: they were prepared for the same time, and
+ * the platform still has what was prepared. Segments whose call was ever made can always be used, because they are
+ * needed to recognize a refusal as a duplicate.
  */
 export function isPrepared(target: TargetRow, segments: readonly SegmentRow[], now: number): boolean {
   const [first] = segments

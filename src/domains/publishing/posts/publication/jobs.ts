@@ -10,7 +10,7 @@ export const publishDue = job({
   name: 'posts.publish',
   summary: 'Publish the posts of a workspace that are due',
   queue: 'publishing',
-  // Due targets are held, and say so.
+  // The job holds due targets and shows the reason.
   whileOff: 'runs',
   data: Type.Object({}),
   // The publisher plans its own attempts. These are for failures of this server, such as a lost database.

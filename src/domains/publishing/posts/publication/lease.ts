@@ -1,28 +1,28 @@
 import { SECOND } from '../../../../core/clock.ts'
 
-/** How long an attempt owns a target without a sign of life. */
+/** How long an attempt owns a target without extending its lease. */
 export interface LeaseTimes {
   readonly leaseMs: number
-  /** So long before its end, nothing is sent to the platform any more. */
+  /** Nothing is sent to the platform in this last part of the lease. */
   readonly marginMs: number
 }
 
 export const LEASE: LeaseTimes = { leaseMs: 60 * SECOND, marginMs: 15 * SECOND }
 
 /**
- * Scheduled targets are claimed so long before their time. From then on they can be cancelled, but not edited. It covers
- * a thousand targets with the same time, and their uploads that were not prepared begin.
+ * How long before its time a scheduled target is claimed. From then on it can be cancelled, but not edited. This is
+ * enough time to claim a thousand targets with the same time and to begin the uploads that were not prepared.
  */
 export const LEAD_MS = 5 * SECOND
 
 /**
- * The job that claims targets runs so long before their time: half a second after they can be claimed, because it may
- * run on a node whose clock is behind that of the node which found it due.
+ * How long before its time the job that claims a target runs. It runs half a second after the target can be claimed,
+ * because the clock of its node may be behind the clock of the node that found the target due.
  */
 export const WAKE_MS = LEAD_MS - SECOND / 2
 
 /**
- * So long before its time, an attempt stores that it is about to make the call that publishes. From then on it cannot be
- * cancelled. At the time itself only the call is left to do.
+ * How long before its time an attempt stores that it is about to make the publishing call. From then on it cannot be
+ * cancelled. At its time, only the call is left to do.
  */
 export const INTENT_MS = SECOND / 2

@@ -2,7 +2,7 @@ import { HOUR, SECOND, type Clock } from '../../../../core/clock.ts'
 
 /** A target that starts this late is part of a backlog: this server, or its platform, was not available. */
 const BACKLOG_MS = 30 * SECOND
-/** The least distance between two late targets of an account, and of a platform. */
+/** Minimum interval between two late targets of an account, and of a platform. */
 const ACCOUNT_MS = SECOND
 const PLATFORM_MS = 100
 /** The latest start of a post is a day after its time. */
@@ -18,13 +18,13 @@ interface Late {
 }
 
 /**
- * Spreads what has become late, so that an outage does not end in a burst. Targets that are on time start at once. A
- * place is given in the order of the claims, which is that of the times.
+ * Spreads late targets over time, so that an outage is not followed by a burst. Targets that are on time start at once.
+ * Start times are assigned in the order of the claims, which is the order of the targets' times.
  */
 export class PublicationPace {
   readonly #clock: Clock
   readonly #perHour: (platform: string) => number | undefined
-  /** When the last place of an account or platform is. */
+  /** The last assigned start time of each account and platform. */
   readonly #last = new Map<string, number>()
 
   /** @param perHour how many posts a platform takes from an account in an hour, if it has such a limit */
@@ -33,7 +33,7 @@ export class PublicationPace {
     this.#perHour = perHour
   }
 
-  /** When a target can start: now, or later. Its place is kept free then. */
+  /** When a target can start: now, or at a later time, which is reserved for it. */
   placeOf({ accountId, dueAt, platform }: Late): number {
     const now = this.#clock.now()
     if (now - dueAt < BACKLOG_MS) return now
@@ -44,7 +44,7 @@ export class PublicationPace {
     if (at > now + MOST_MS) this.#last.clear()
     this.#keep(accountId, at)
     this.#keep(`hour ${accountId}`, Math.max(at, allowed.until) + allowed.each)
-    // An account that has to wait longer does not keep back the others.
+    // A longer wait of one account must not delay the others.
     this.#keep(platform, start)
     return at
   }

@@ -56,7 +56,7 @@ const statement = (lock: 'for update of t' | 'for update of t skip locked') => `
   select n from written union all select o.n from owned o join extended e using (n) where o."segmentId" is null`
 
 const WAITS = statement('for update of t')
-/** Without waiting for a lock while it has others, so that it takes part in no deadlock. */
+/** Skips locked rows instead of waiting while it holds other locks, so that it cannot deadlock. */
 const SKIPS = statement('for update of t skip locked')
 
 /**

@@ -1,4 +1,4 @@
-/** A bound on work that goes on at the same time. Who waits longest comes first. */
+/** Limits concurrent work. Waiters are admitted in order. */
 export class Room {
   #free: number
   readonly #waiting: { readonly places: number; readonly enter: () => void }[] = []

@@ -8,7 +8,7 @@ import { postSegments, postTargets, type SegmentRow, type TargetRow } from '../t
 import { PROBLEMS } from './problems.ts'
 import type { SettlementInput } from './schemas.ts'
 
-/** Takes the word of users for outcomes that platforms do not tell. */
+/** Records what users say about outcomes that platforms do not report. */
 export class Settlement {
   readonly #clock: Clock
 
@@ -17,8 +17,8 @@ export class Settlement {
   }
 
   /**
-   * Ends an unconfirmed target. The user wins over a check that is going on: it is fenced, and what it finds counts only
-   * as a record. A call that is being made wins over the user, because nobody can have seen its outcome.
+   * Ends an unconfirmed target. A running check is fenced, and its result is only recorded. A call that is being made
+   * takes precedence over the user, because nobody can have seen its outcome.
    * @throws AppError not_found, post_state_conflict
    */
   async settle(
@@ -26,7 +26,7 @@ export class Settlement {
     { id, targetId }: { readonly id: string; readonly targetId: string },
     { outcome, url }: SettlementInput,
   ): Promise<PostData> {
-    // A worker that stores that it makes a call has done so before this, or is fenced.
+    // A worker that is about to make a call has stored this before the lock, or is fenced.
     await postTargets.find(turn.sql, { id: targetId }, { columns: ['id'], lock: 'for update' })
     const before = await loadPost(turn.sql, id)
     const target = before.targets.find((one) => one.id === targetId)
@@ -65,7 +65,7 @@ export class Settlement {
   }
 }
 
-/** It begins again with new uploads. When it was first called stays, so that a refusal as a duplicate is understood. */
+/** The segment starts over with new uploads. `calledAt` is kept, so that a refusal as a duplicate is recognized. */
 const NOT_PUBLISHED = { status: 'pending', state: null } as const
 
 /** The platform's id is not known. */

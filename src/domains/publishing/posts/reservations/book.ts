@@ -37,7 +37,7 @@ export function windowKey(accountId: string, window: number): string {
 export class ReservationBook {
   readonly #windows = new Map<string, Window>()
   #reservations = 0
-  /** Before these instants, a search for a slot found nothing that is free. By what was searched for. */
+  /** By search for a slot: the instant before which the search found nothing free. */
   readonly #searched = new Map<string, number>()
 
   /** Forgets all windows if there are too many. For the start of a turn, which then loads what it needs. */

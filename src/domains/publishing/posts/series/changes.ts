@@ -208,7 +208,7 @@ function ruleAfter(
   const { exdates: left = exdates, rdates: added = rdates, rrule: wanted = rrule } = input.recurrence ?? {}
   const lists = { exdates: [...left], rdates: [...added] }
   if (wanted !== rrule) {
-    // The rule counts anew from the first occurrence that changes. Dates that were left out before stay out.
+    // The new rule counts its occurrences from the first one that changes. Dates that were excluded stay excluded.
     const own = { startsFrom: null, endsBefore: null }
     return { rule: { rrule: withDay(wanted, first), ...lists, localTime: time, timeZone, ...own }, from: time }
   }

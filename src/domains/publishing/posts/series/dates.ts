@@ -36,7 +36,7 @@ export class SeriesDates {
   after(instant: number, limit: number): readonly Occurrence[] {
     const { endsBefore, startsFrom } = this.#rule
     const from = startsFrom === null ? instant : Math.max(instant, this.instantOf(startsFrom) - 1)
-    // Occurrences before the start that a gap has moved behind it are left out.
+    // Drops occurrences before the start that a gap has moved past it.
     const after = Number.isFinite(from) ? new Date(from) : undefined
     const found = occurrences(this.#recurrence, { after, limit: limit + 1 }, this.#zones).occurrences
     const own = found.filter(({ key }) => startsFrom === null || key >= startsFrom)

@@ -112,7 +112,7 @@ export class OccurrenceMaker {
         startBy: startBy(time, template.lateMinutes),
       }
       targets.push(target)
-      // The next account of the post, and the next occurrence, find less room.
+      // The next account of the post and the next occurrence must count this reservation.
       reservationsOf(turn).change([], [target])
     }
     // The plan limits series, not their posts: an occurrence is never missing.

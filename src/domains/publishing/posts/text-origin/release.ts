@@ -83,7 +83,9 @@ function withRelease({ post, targets }: LoadedPost, release: TextRelease): Loade
   return { post: { ...post, textOrigin: { ...post.textOrigin, ...release } }, targets }
 }
 
-/** Accounts that are disconnected cancel a target as well, with a reason, and do not take it back. */
+/**
+ * Whether a target was taken from the schedule. A cancellation with its account has a `problem`, and does not count.
+ */
 function isTakenBack({ problem, status }: TargetRow): boolean {
   return status === 'draft' || (status === 'cancelled' && problem === null)
 }

@@ -1,6 +1,6 @@
 import type { ParsedMail } from 'mailparser'
 
-/** Senders that report on mails and never write any. */
+/** Senders of delivery reports, which never write mails of their own. */
 const MACHINES = /^(mailer-daemon|postmaster|no-?reply|do-?not-?reply|bounces?)([+@-]|$)/i
 
 /**

@@ -26,7 +26,7 @@ export interface MailOutcome {
 type Sender = Party & { readonly email: string }
 
 const MOST_FILES = 10
-/** The end of an id that is the root of the thread of a ticket. */
+/** The beginning of the Message-ID that is the root of the thread of a ticket. */
 const ROOT = /^<ticket-([0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12})@/
 
 interface Needs {
@@ -128,7 +128,7 @@ export class InboundMails {
     for (const { signature, ticketId } of signed) {
       const ticket = await supportTickets.first(sql, { id: ticketId }, { columns: ['userId'] })
       if (ticket === undefined) continue
-      // The address is of the user of the ticket, or of an administrator, who writes from the own address.
+      // The address belongs to the user of the ticket, or to an administrator who writes from their own address.
       const writer = await this.#sender(sql, mail)
       for (const userId of [ticket.userId, ...(writer ? [writer.userId] : [])]) {
         if (!addresses.isValid({ ticketId, userId }, signature)) continue

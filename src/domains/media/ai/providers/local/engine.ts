@@ -19,7 +19,7 @@ const PIECE_SECONDS = 120
 const MOST_MS_PER_SECOND = 20_000
 /** The start of a model of whisper.cpp: a magic number, and the size of the vocabulary (`whisper_model_load`). */
 const MAGIC = 0x67676d6c
-/** Models of all languages have at least one token more. */
+/** Multilingual models have at least one more token. */
 const ENGLISH_VOCABULARY = 51_864
 const ENTRY = new URL('engine-process.ts', import.meta.url)
 
@@ -84,7 +84,8 @@ export function localSpeech({ engine = ENGINE, model }: LocalEngine): SpeechProv
     maxSeconds: PIECE_SECONDS,
     recognize: async (piece, task, signal) => {
       const asked = task.language === null ? null : new Intl.Locale(task.language).language
-      // Such a model names any language when it is asked which one it hears, and makes up English words for others.
+      // An English-only model names an arbitrary language if it has to detect one, and invents English words for
+      // others.
       const language = (await knowsOnlyEnglish(model)) ? 'en' : asked
       if (language !== asked && asked !== null) throw new ProviderError(ONLY_ENGLISH, false)
       const threads = Math.max(1, availableParallelism() - 1)

@@ -9,9 +9,9 @@ export interface InvoiceData {
   readonly units: string
   readonly address: string
   readonly chain: ChainData
-  /** Minor units of what came after the rate had expired, by arrival: valued once, when it was seen first. */
+  /** Minor units of arrivals after the rate had expired, by arrival. Each is valued once, when it is first seen. */
   readonly late: Readonly<Record<string, number>>
-  /** Money that was settled, and that a reorganization has removed again: how often that has happened, and how much is gone. */
+  /** Settled money that a reorganization has removed: how often that has happened, and how much is missing. */
   readonly lost: { readonly count: number; readonly amount: number }
 }
 
@@ -29,11 +29,11 @@ export function isLate({ at }: Arrival, { expiresAt }: Pick<KnownPayment, 'expir
 }
 
 /**
- * What an invoice has become. Pure: the settlement calls it with what is stored, so that two looks at the same time value
- * a late arrival once.
+ * The state of an invoice. A pure function: the settlement calls it with the stored data, so that two concurrent looks
+ * value a late arrival only once.
  *
- * What was sent in time counts at the rate of the invoice, as a whole. What came later counts at the rate of the moment
- * at which it was seen. What was settled stays settled: if blocks that had it are gone, that is a dispute with the chain.
+ * Arrivals in time are converted as one sum, at the rate of the invoice. Late arrivals are converted at the rate when
+ * they were first seen. Settled money stays settled: if its blocks disappear, that is a dispute with the chain.
  */
 export function judge(
   chain: Pick<Chain, 'coin' | 'confirmations' | 'decimals' | 'uri'>,
@@ -47,7 +47,7 @@ export function judge(
   const confirmed = arrivals.filter(({ confirmations }) => confirmations >= needed)
   const present = valueOf(known, invoice, late, confirmed)
   const received = Math.max(known.received, present)
-  // Money that is in a block is there, even if more blocks are needed since more has arrived.
+  // Money in a block has arrived, even if a later arrival raises the number of confirmations that are needed.
   const inBlocks = valueOf(
     known,
     invoice,
@@ -120,8 +120,8 @@ function lateValues(
 }
 
 /**
- * A loss is a dispute, which is won when the money is there again. If the loss changes, the dispute ends first, and the
- * next look opens another one.
+ * Reports lost money as a dispute. The dispute is won when the money is there again. If the amount changes, the dispute
+ * ends first, and the next look opens a new one.
  */
 function lossOf(
   { address, lost }: InvoiceData,
@@ -145,7 +145,7 @@ function sumOf(arrivals: readonly Arrival[]): bigint {
   return arrivals.reduce((sum, { units }) => sum + units, 0n)
 }
 
-/** @throws RangeError for more than any invoice can be about */
+/** @throws RangeError if the amount is not a safe integer */
 function safe(amount: bigint): number {
   const number = Number(amount)
   if (!Number.isSafeInteger(number)) throw new RangeError(`${amount} is not a safe integer`)

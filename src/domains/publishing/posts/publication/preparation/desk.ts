@@ -20,9 +20,9 @@ import { holdReason } from '../hold.ts'
 import { LEAD_MS as PUBLICATION_LEAD_MS, type LeaseTimes } from '../lease.ts'
 import { PROBLEMS } from '../problems.ts'
 
-/** Preparation begins so long before the time of a post. */
+/** How long before the time of a post its preparation begins. */
 export const LEAD_MS = 600 * SECOND
-/** It ends so long before that time, before publication claims the target and continues where it is. */
+/** How long before that time the preparation ends. Publication then claims the target and continues from there. */
 export const STOP_MS = PUBLICATION_LEAD_MS + 5 * SECOND
 
 export interface PreparationClaimInput {

@@ -7,7 +7,7 @@ export const prepareTarget = job({
   name: 'posts.prepare',
   summary: 'Upload the files of a post before its time',
   queue: 'preparation',
-  // Due targets are held, and say so.
+  // The job holds due targets and shows the reason.
   whileOff: 'runs',
   data: Type.Object({ targetId: Id }),
   // The next run of the schedule tries again.
