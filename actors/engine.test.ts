@@ -138,6 +138,15 @@ describe('an unknown outcome', () => {
     expect(batches.map(({ repeated }) => repeated)).toEqual([[false], [true], [true]])
   })
 
+  it('ends with the error of its repetition', async () => {
+    const { run, batches } = start((epoch, commands, call) => {
+      if (call === 1) return Promise.reject(new UnknownOutcomeError(new Error('gone')))
+      return call === 2 ? Promise.reject(new TypeError('a bug')) : done(epoch, commands, call)
+    }, true)
+    await expect(run('one')).rejects.toThrow('a bug')
+    expect(batches).toHaveLength(2)
+  })
+
   it('is looked up after pauses that double, up to half a second', async () => {
     const clock = hurriedClock()
     const times: number[] = []

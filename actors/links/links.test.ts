@@ -94,6 +94,31 @@ async function raw(
   return { socket, frames, closed: () => closed, send }
 }
 
+describe('a TCP connection', () => {
+  it('reports once that it is closed, and ignores frames that are sent afterwards', async () => {
+    const { errors, transport } = settings()
+    const arrived: Buffer[] = []
+    const handlers = { frame: () => undefined, drained: () => undefined, closed: () => undefined }
+    const accepted = Promise.withResolvers<void>()
+    let gone = false
+    const listener = await transport.listen(() => {
+      accepted.resolve()
+      return { ...handlers, frame: (frame) => void arrived.push(frame), closed: () => (gone = true) }
+    })
+    closing.push(() => listener.close())
+    let closed = 0
+    const connection = transport.connect(listener.address, { ...handlers, closed: () => (closed += 1) })
+    connection.send(Buffer.from('before'))
+    await accepted.promise
+    await waitFor(() => arrived.length === 1)
+    connection.close()
+    connection.send(Buffer.from('after'))
+    expect([closed, connection.buffered]).toEqual([1, 0])
+    await waitFor(() => gone)
+    expect([closed, arrived.map(String), errors]).toEqual([1, ['before'], []])
+  })
+})
+
 describe('frames', () => {
   it('carry requests and replies unchanged', () => {
     const request = {

@@ -114,7 +114,8 @@ describe.each(['postgres', 'redis'] as const)('jobs on %s', (kind) => {
   })
 
   test('retries after a delay, and keeps dead jobs with reason and payload', async () => {
-    const node = await start()
+    // Without the sweep, which would find jobs that were not retried.
+    const node = await start({ times: { sweepMs: 3_600_000 } })
     meet = async ({ data: { n }, attempt }) => {
       if (n === 1 && attempt.number < 3) throw new Error('not yet')
       if (n === 2) throw new TypeError('never')

@@ -1,6 +1,6 @@
 import { defineEntity, p } from '@mikro-orm/postgresql'
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest'
-import { LocalActors } from '../../actors/index.ts'
+import { LocalActors, RefusedError } from '../../actors/index.ts'
 import { cutProxy, type CutProxy } from '../../test/support/cut-proxy.ts'
 import { createDatabase, type TestDatabase } from '../../test/support/postgres.ts'
 import { waitFor } from '../../test/support/wait.ts'
@@ -43,6 +43,7 @@ const Note = defineEntity({
 type Way =
   | 'well'
   | 'write-then-fail'
+  | 'write-then-get-refused'
   | 'read-then-fail'
   | 'insert-read-then-fail'
   | 'orm-then-fail'
@@ -127,6 +128,8 @@ const write = systemTurn<{ text: string; way?: Way }, string>({
       return (await turn.sql.rows<{ text: string }>(all, [turn.workspaceId])).map((row) => row.text).join(', ')
     } else await turn.sql.run('insert into notes (workspace_id, text) values ($1, $2)', [turn.workspaceId, text])
     if (way === 'write-then-fail') throw Conflict()
+    // As if it had called a turn of another actor that is busy.
+    if (way === 'write-then-get-refused') throw new RefusedError('overloaded')
     if (way === 'go-on-after-failure') await turn.sql.row('select 1 / $1::int', [0]).catch(() => undefined)
     return text
   },
@@ -493,6 +496,14 @@ describe('a batch', () => {
     expect((await events()).map((row) => row.seq)).toEqual([1, 2, 3, 4])
     expect(one.published.map((row) => row.seq)).toEqual([1, 2, 3, 4])
     expect(runs.filter((run) => run === 'after a')).toHaveLength(1)
+  })
+
+  it('is repeated turn by turn when another actor refuses a command of one turn', async () => {
+    fresh()
+    const one = await runtime()
+    const results = await together(one, [{ text: 'a' }, { text: 'b', way: 'write-then-get-refused' }, { text: 'c' }])
+    expect(results.map((result) => result.status)).toEqual(['fulfilled', 'rejected', 'fulfilled'])
+    expect(await texts()).toEqual(['first of a', 'a', 'c'])
   })
 
   it.each(['refuse', 'read-then-fail'] as const)(

@@ -117,9 +117,10 @@ export class MessageList {
     const half = Math.floor(limit / 2)
     const earlier = await read({ before: place.around }, half)
     // The lower number of the two statements is right for both: see `seq`.
-    const later = await read({ after: place.around - 1 }, limit - half)
+    const rest = limit - half
+    const later = await read({ after: place.around - 1 }, rest)
     const tops = [...earlier, ...later].map((row) => row.top)
-    const rows = [...earlier.slice(0, half).toReversed(), ...later.slice(0, limit - half)]
+    const rows = [...earlier.slice(0, half).toReversed(), ...later.slice(0, rest)]
     return {
       rows: rows.map((row) => ({ ...row, top: Math.min(...tops) })),
       // Pages continue towards older messages. For newer ones, clients use `after`.
