@@ -295,6 +295,13 @@ describe('without a lease', () => {
     expect(one.errors).toHaveLength(1)
   })
 
+  it('owners are looked up again after growing pauses', async () => {
+    const [one] = (await cluster(1)) as [Node]
+    redis.restart(1_000)
+    expect(await outcome(run(one, 'ws:new', 'first'))).toMatchObject({ value: 'did first' })
+    expect(one.located.length).toBeLessThan(20)
+  })
+
   it('commands run when it returns in time, and wait again when it is lost again', async () => {
     const [one] = (await cluster(1)) as [Node]
     for (const name of ['first', 'second']) {

@@ -404,6 +404,24 @@ describe('an engine', () => {
     expect(engine.actors()).toEqual([])
   })
 
+  it('returns the commands of a batch that fails while its actor is released', async () => {
+    const gate = Promise.withResolvers<void>()
+    let batches = 0
+    const { engine, scheduler, submit, rerouted, results } = engineOf({
+      execute: async () => {
+        batches += 1
+        await gate.promise
+        throw new Error('a bug')
+      },
+    })
+    const calls = [submit('one'), submit('two')]
+    await scheduler.run(10)
+    void engine.quiesce('a', 5_000)
+    gate.resolve()
+    await scheduler.run(100)
+    expect([batches, rerouted, results]).toEqual([1, calls, []])
+  })
+
   it('waits for the batch of an actor that it releases only up to the given time', async () => {
     const { engine, scheduler, submit, rerouted, results } = engineOf({ remembersOutcomes: true, execute: () => never })
     const call = submit('one')

@@ -2,8 +2,10 @@ import { afterAll, beforeAll, expect, it } from 'vitest'
 import { createDatabase, type TestDatabase } from '../../test/support/postgres.ts'
 import { systemClock } from '../core/clock.ts'
 import { contextFactory } from '../core/context.ts'
+import { event } from '../core/event.ts'
 import { uuidv7 } from '../core/id.ts'
 import { createLog } from '../core/log.ts'
+import { Type } from '../core/schema.ts'
 import { SealedStream } from '../core/sealed-stream.ts'
 import type { Services } from '../core/services.ts'
 import { systemTurn } from '../core/system-turn.ts'
@@ -14,10 +16,12 @@ import { TurnOutcomes } from './turn-outcomes.ts'
 
 const SECRET = 'a secret of these tests, long enough'
 const log = createLog({ level: 'silent' })
+const told = event({ name: 'tests.told', summary: 'A test', scope: 'streams:read', data: Type.Object({}), example: {} })
 const write = systemTurn<{ text: string }, { text: string; at: Date }>({
   name: 'write',
   run: async ({ turn, input: { text } }) => {
     turn.insert('notes', { text })
+    if (text === 'with an event') turn.emit(told, {})
     return { text: `told ${text}`, at: new Date(0) }
   },
 })
@@ -65,6 +69,15 @@ function command(actor: string, text: string, repeated = false) {
 
 const actorName = () => `ws:${uuidv7(Date.now())}`
 const notes = async (text: string) => (await database.rows('select 1 from notes where text = $1', [text])).length
+
+it('returns the first outcome of a repeated command that emitted an event', async () => {
+  const actor = actorName()
+  const loud = command(actor, 'with an event')
+  const [first] = await executor.execute(actor, await executor.activate(actor), [loud])
+  const [again] = await executor.execute(actor, await executor.activate(actor), [{ ...loud, repeated: true }])
+  expect(again).toEqual(first)
+  expect(await notes('with an event')).toBe(1)
+})
 
 it('returns the first outcome of a repeated command, under a later epoch and in a batch with new commands', async () => {
   const actor = actorName()
