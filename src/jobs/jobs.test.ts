@@ -460,7 +460,8 @@ describe.each(['postgres', 'redis'] as const)('jobs on %s', (kind) => {
   })
 
   test('starts no worker during a shutdown', async () => {
-    const node = await start()
+    // Without the sweep, which could wait for the lock first.
+    const node = await start({ times: { sweepMs: 3_600_000 } })
     const backend = await node.runtime?.backend()
     const started = vi.spyOn(backend as NonNullable<typeof backend>, 'work')
     let closing: Promise<void> | undefined
@@ -471,7 +472,8 @@ describe.each(['postgres', 'redis'] as const)('jobs on %s', (kind) => {
       await tx.run(`update outbox set state = 'queued'`)
       const asked = `select 1 from pg_stat_activity
         where datname = current_database() and wait_event_type = 'Lock' and query like '%as q (queue)%'`
-      await waitFor(async () => (await tx.row(asked)) !== undefined)
+      // On another connection, because a transaction keeps the first view of the activity that it reads.
+      await waitFor(async () => (await node.database.row(asked)) !== undefined)
       closing = node.runtime?.close()
     })
     await closing

@@ -8,7 +8,7 @@ import { coinsOf, divideUp, ratioOf, unitsOf } from './units.ts'
 
 test('amounts of coins survive as text, exactly', () => {
   assert(
-    property(bigInt(0n, 10n ** 30n), integer({ min: 0, max: 18 }), (units, decimals) => {
+    property(bigInt(0n, 10n ** 30n - 1n), integer({ min: 0, max: 18 }), (units, decimals) => {
       expect(unitsOf(coinsOf(units, decimals), decimals)).toBe(units)
     }),
   )
