@@ -17,7 +17,7 @@ export interface Activation {
   hostSince: number | undefined
   taken: readonly Call[]
   whenStill: (() => void) | undefined
-  /** Sends the replies to the last committed batch that are left. Undefined if there are none. */
+  /** Sends the remaining replies to the last committed batch. Undefined if there are none. */
   answer: (() => void) | undefined
 }
 

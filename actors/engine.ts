@@ -37,10 +37,7 @@ export interface EngineOptions {
 const MOVED = Symbol('moved')
 
 const LONGEST_PAUSE_MS = 500
-/**
- * Replies to a batch that are sent at once while the next one runs. With more, the turns of the next batch wait for them
- * (`npm run bench:posts`).
- */
+/** The number of replies sent per event loop iteration while the next batch runs. More delay it (`npm run bench:posts`). */
 const REPLIES_AT_ONCE = 4
 
 /**
@@ -249,8 +246,8 @@ export class Engine {
   }
 
   /**
-   * Replies to the commands of a committed batch. If more commands wait, their batch starts first, so that the database
-   * works meanwhile. The replies are then sent a few at a time, so that its turns run as soon as the database replies.
+   * Replies to the commands of a committed batch. If more commands wait, the next batch starts first, so that the
+   * database is not idle. The replies are then sent a few at a time, so that they do not delay the turns of that batch.
    */
   #answer(activation: Activation, batch: readonly Call[], outcomes: readonly Outcome[]): void {
     this.#counts.batches += 1

@@ -36,7 +36,7 @@ export interface OutgoingRequest {
    * Called when the connection is established, directly before the first byte of the request is written, and before
    * each further piece of a long body. If it throws, the request is not sent, or not completed. For requests that are
    * allowed only for a limited time: lookup, connection and handshake can take long, and the process can be suspended
-   * meanwhile.
+   * before the request is written.
    */
   readonly guard?: (() => void) | undefined
 }

@@ -474,10 +474,13 @@ describe('a batch', () => {
     expect(runs.slice(2)).toEqual(['a', 'settled a', 'b', 'c', 'settled c', 'after a', 'after c'])
   })
 
-  it('is repeated turn by turn when a statement of one turn fails that only reads', async () => {
+  it.each<[string, Way]>([
+    ['a read-only statement of one turn fails', 'fail-in-read'],
+    ['another actor refuses a command of one turn', 'write-then-get-refused'],
+  ])('is repeated turn by turn when %s', async (_what, way) => {
     fresh()
     const one = await runtime()
-    const results = await together(one, [{ text: 'a' }, { text: 'b', way: 'fail-in-read' }, { text: 'c' }])
+    const results = await together(one, [{ text: 'a' }, { text: 'b', way }, { text: 'c' }])
     expect(results.map((result) => result.status)).toEqual(['fulfilled', 'rejected', 'fulfilled'])
     expect(await texts()).toEqual(['first of a', 'a', 'c'])
   })
@@ -496,14 +499,6 @@ describe('a batch', () => {
     expect((await events()).map((row) => row.seq)).toEqual([1, 2, 3, 4])
     expect(one.published.map((row) => row.seq)).toEqual([1, 2, 3, 4])
     expect(runs.filter((run) => run === 'after a')).toHaveLength(1)
-  })
-
-  it('is repeated turn by turn when another actor refuses a command of one turn', async () => {
-    fresh()
-    const one = await runtime()
-    const results = await together(one, [{ text: 'a' }, { text: 'b', way: 'write-then-get-refused' }, { text: 'c' }])
-    expect(results.map((result) => result.status)).toEqual(['fulfilled', 'rejected', 'fulfilled'])
-    expect(await texts()).toEqual(['first of a', 'a', 'c'])
   })
 
   it.each(['refuse', 'read-then-fail'] as const)(

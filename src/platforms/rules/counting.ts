@@ -13,7 +13,10 @@ const URL_LENGTH = 23
 const REMOTE_MENTION = /(?<![\w/])@(\w(?:[\w.-]*\w)?)@[\p{L}\p{N}.-]*[\p{L}\p{N}]/gu
 /** A URL that Mastodon shows as a link: with its protocol, and without punctuation at the end. */
 const LINK = /(?<![\p{L}\p{N}@/])https?:\/\/[\p{L}\p{N}.-]*[\p{L}\p{N}](?::\d+)?(?:[/?#][^\s<>]*)?/giu
-/** Punctuation after a link, which is no part of it. It begins only where a run of punctuation begins, so long runs take no time. */
+/**
+ * Trailing punctuation, which is not part of a link. A match starts only at the beginning of a run of punctuation, so the
+ * time is linear even for long runs.
+ */
 export const AFTER_LINK = /(?<![!*"'「」;:=,.$%[\]~|@?)])[!*"'「」;:=,.$%[\]~|@?)]+$/u
 /** Emoji, with everything that makes one of several code points: tones, joiners, flags, keycaps. */
 const EMOJI = /\p{RGI_Emoji}|\p{Emoji_Presentation}|\p{Extended_Pictographic}\uFE0F?/gv

@@ -116,8 +116,8 @@ export class MessageList {
     }
     const half = Math.floor(limit / 2)
     const earlier = await read({ before: place.around }, half)
-    // The lower number of the two statements is right for both: see `seq`.
     const rest = limit - half
+    // The lower number of the two statements is right for both: see `seq`.
     const later = await read({ after: place.around - 1 }, rest)
     const tops = [...earlier, ...later].map((row) => row.top)
     const rows = [...earlier.slice(0, half).toReversed(), ...later.slice(0, rest)]
