@@ -281,6 +281,7 @@ test('a trial begins with its price in sight, and coins are shown with an addres
       publicKey: null,
       scriptUrl: null,
       currencies: ['USD'],
+      minimums: {},
       savesMethods: false,
       coins: ['ltc'],
     },

@@ -12,6 +12,7 @@ export const billing = [
       ends_at timestamptz not null,
       replaced_at timestamptz,
       net bigint not null,
+      discount bigint not null,
       currency text not null,
       coupon_id uuid,
       payment_id uuid,

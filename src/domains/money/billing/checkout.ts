@@ -5,6 +5,7 @@ import type { Sql } from '../../../core/sql.ts'
 import type { Database } from '../../../db/database.ts'
 import { InsufficientFunds } from '../ledger/index.ts'
 import {
+  AmountTooSmall,
   PaymentDeclined,
   type Charges,
   type PaymentMethods,
@@ -67,15 +68,25 @@ export class Checkout implements Charger {
     if (due === undefined) return
     const { hasMethod, key, ...price } = due
     const payment = { userId, purpose: 'subscription' as const, input: inputOf(request), key }
+    let tooSmall: AppError | undefined
     if (hasMethod) {
-      const { payment: made } = await charges.chargeSaved(payment)
-      if (made.status === 'succeeded') return
-      throw PaymentUnfinished({ details: { reference: made.reference, status: made.status } })
+      try {
+        const { payment: made } = await charges.chargeSaved(payment)
+        if (made.status !== 'succeeded') {
+          throw PaymentUnfinished({ details: { reference: made.reference, status: made.status } })
+        }
+        if (made.settledTo !== 'purpose') throw superseded()
+        return
+      } catch (error) {
+        if (!isError(error, AmountTooSmall)) throw error
+        tooSmall = error
+      }
     }
     try {
       await charges.payWithWallet({ ...payment, key: `${key} wallet` })
     } catch (error) {
-      throw isError(error, InsufficientFunds) ? PaymentNeeded({ details: price, cause: error }) : error
+      if (!isError(error, InsufficientFunds)) throw error
+      throw tooSmall ?? PaymentNeeded({ details: price, cause: error })
     }
   }
 
@@ -89,23 +100,29 @@ export class Checkout implements Charger {
         return OK
       }
       const { payment: made } = await charges.chargeSaved(payment)
-      return made.status === 'succeeded' ? OK : { status: 'pending', message: 'The payment is not finished.' }
+      if (made.status !== 'succeeded') return { status: 'pending', message: 'The payment is not finished.' }
+      return made.settledTo === 'purpose' ? OK : { status: 'superseded', message: superseded().message }
     } catch (error) {
-      if (isError(error, PaymentDeclined)) return this.#fallBack(payment, error.message)
+      if (isError(error, PaymentDeclined)) return this.#fallBack(payment, 'failed', error.message)
+      if (isError(error, AmountTooSmall)) return this.#fallBack(payment, 'too_small', error.message)
       if (!isError(error, InsufficientFunds)) throw error
       return { status: 'unavailable', message: 'There is no payment method, and your wallet has too little money.' }
     }
   }
 
-  /** After a card was declined, the money in the wallet pays. */
-  async #fallBack(payment: PaymentRequest & { readonly key: string }, message: string): Promise<ChargeOutcome> {
+  /** When a card cannot pay, the money in the wallet does. */
+  async #fallBack(
+    payment: PaymentRequest & { readonly key: string },
+    status: 'failed' | 'too_small',
+    message: string,
+  ): Promise<ChargeOutcome> {
     try {
       await this.#dependencies.charges.payWithWallet({ ...payment, key: `${payment.key} wallet` })
       return OK
     } catch (error) {
       // The refusal may have ended the subscription, so that there is nothing to pay any more.
       if (!isError(error, InsufficientFunds) && !isError(error, Conflict)) throw error
-      return { status: 'failed', message }
+      return { status, message }
     }
   }
 
@@ -133,6 +150,11 @@ export class Checkout implements Charger {
       return billingCycles.find(tx, { paymentId: payment.id }, { orderBy: ['startsAt asc'] })
     })
   }
+}
+
+/** Another change was settled first, so the money of this payment is in the wallet. */
+function superseded(): AppError {
+  return Conflict({ message: 'The subscription has changed meanwhile. The money that was charged is in your wallet.' })
 }
 
 function isError(error: unknown, { code }: { readonly code: string }): error is AppError {

@@ -11,10 +11,11 @@ import { query } from '../../../db/query.ts'
 import { CURRENCY } from './currency.ts'
 import { planTitle } from './descriptions.ts'
 import { CouponNotValid } from './errors.ts'
-import type { PlannedChange } from './planned-change.ts'
+import { scaled } from '../ledger/index.ts'
+import { unusedShare, type PlannedChange, type Standing } from './planned-change.ts'
 import type { AppliedCoupon, PricedChange } from './priced-change.ts'
 import type { CouponData, NewCouponData } from './schemas.ts'
-import { coupons, couponUses, type CouponRow, type CycleRow } from './tables.ts'
+import { coupons, couponUses, type CouponRow } from './tables.ts'
 
 /** Counts a use, unless the coupon was used as often as it can be. */
 const countUse = query({ coupons }, (db, $: { id: string }) =>
@@ -76,7 +77,6 @@ export class Coupons {
 
   /**
    * The coupon that discounts a change: the one of the code, or the one that the customer has entered before.
-   * @param cycles those that are paid and not over, oldest first
    * @throws AppError coupon_not_valid
    */
   async appliedTo(
@@ -84,13 +84,13 @@ export class Coupons {
     userId: string,
     change: PlannedChange,
     code: string | undefined,
-    cycles: readonly CycleRow[],
+    standing: Standing,
   ): Promise<AppliedCoupon | undefined> {
     if (code !== undefined) {
       const coupon = await this.#usable(sql, userId, code, change)
       return appliedOf(coupon, coupon.cycles, 'new')
     }
-    if (change.event === 'changed') return this.#carried(sql, cycles, change)
+    if (change.event === 'changed') return this.#carried(sql, standing, change)
     const uses = await couponUses.find(sql, { userId, status: 'active' })
     const use = uses.find(({ cyclesLeft }) => cyclesLeft === null || cyclesLeft > 0)
     if (use === undefined) return undefined
@@ -151,13 +151,24 @@ export class Coupons {
     return coupon
   }
 
-  /** A percentage off the current cycle also applies to the cycle that replaces it. */
-  async #carried(sql: Sql, cycles: readonly CycleRow[], change: PlannedChange): Promise<AppliedCoupon | undefined> {
-    const couponId = cycles[0]?.couponId ?? null
+  /**
+   * The discount of the cycles that a change replaces goes on: a percentage applies to the new price, and of an amount
+   * the unused part.
+   */
+  async #carried(sql: Sql, { anchor, paid }: Standing, change: PlannedChange): Promise<AppliedCoupon | undefined> {
+    const couponId = paid[0]?.couponId ?? null
     if (couponId === null) return undefined
     const coupon = await coupons.first(sql, { id: couponId })
-    if (coupon === undefined || coupon.basisPoints === null || !isFor(coupon, change)) return undefined
-    return appliedOf(coupon, cycles.filter((cycle) => cycle.couponId === couponId).length, 'carried')
+    if (coupon === undefined || !isFor(coupon, change)) return undefined
+    const covered = paid.filter((cycle) => cycle.couponId === couponId)
+    const applied = appliedOf(coupon, covered.length, 'carried')
+    if (coupon.basisPoints !== null) return applied
+    const now = this.#clock.now()
+    const off = covered.map((cycle) => {
+      const { left, of } = unusedShare(anchor, cycle, now)
+      return { amount: scaled(cycle.discount, left, of) }
+    })
+    return { ...applied, off }
   }
 
   async #find(where: { readonly id: string }): Promise<CouponRow> {

@@ -6,17 +6,28 @@ import { PLAN_NAMES } from '../plans/index.ts'
 /** How many subscriptions one run of the schedule hands out. The next run, a minute later, takes others. */
 const BATCH = 1_000
 
+/** After so many failures the job ends as failed, and the subscription waits an hour, so that it blocks no other one. */
+const ADVANCE_ATTEMPTS = 3
+
 /** Renews one subscription, charges it again, or ends it. */
 export const advanceSubscription = job({
   name: 'billing.advance',
   summary: 'Renew a subscription, repeat a failed charge, or end what is not paid',
   queue: 'default',
   data: Type.Object({ userId: Id }),
-  attempts: 20,
+  attempts: ADVANCE_ATTEMPTS,
   backoff: { firstMs: 5_000, maxMs: HOUR },
   timeoutMs: 2 * MINUTE,
-  run: async ({ billing, data }) => {
-    await billing.renewals.advance(data.userId)
+  run: async ({ attempt, billing, data: { userId }, log }) => {
+    try {
+      await billing.renewals.advance(userId)
+    } catch (error) {
+      if (attempt.number >= attempt.of) {
+        log.error({ error, userId }, 'a subscription could not be advanced')
+        await billing.renewals.postpone(userId)
+      }
+      throw error
+    }
   },
 })
 

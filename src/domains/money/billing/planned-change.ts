@@ -13,6 +13,9 @@ export interface PaidCycle extends Period {
   readonly term: Term
   readonly extraAccounts: number
   readonly net: number
+  /** What a coupon has taken off its price. */
+  readonly discount: number
+  readonly couponId: string | null
 }
 
 /** A subscription as it is now. Times are milliseconds since the epoch. */
@@ -41,11 +44,6 @@ export interface NewCycle {
   readonly period: Period | null
 }
 
-/** An item of the quote, with the cycle that it belongs to. What is given back belongs to none. */
-export interface PlannedItem extends QuoteItem {
-  readonly cycle?: number
-}
-
 /** What a change of a subscription does once it is paid. */
 export interface PlannedChange {
   readonly event: 'started' | 'changed' | 'renewed'
@@ -57,7 +55,7 @@ export interface PlannedChange {
   readonly replaces: readonly string[]
   /** The moment from which cycles are counted. Null if that is the settlement. */
   readonly anchor: number | null
-  readonly items: readonly PlannedItem[]
+  readonly items: readonly QuoteItem[]
 }
 
 /** What a customer wants. What is absent stays as it is. */
@@ -188,7 +186,7 @@ function requireMore(
   }
 }
 
-function full({ extraAccounts, period, plan, term }: NewCycle, cycle: number): PlannedItem[] {
+function full({ extraAccounts, period, plan, term }: NewCycle, cycle: number): QuoteItem[] {
   const known = period ?? undefined
   return [
     { kind: 'plan', description: fullPlan(plan, term, known), amount: PLANS[plan].prices[term].amount, cycle },
@@ -208,7 +206,7 @@ function full({ extraAccounts, period, plan, term }: NewCycle, cycle: number): P
 function rest(
   { extraAccounts, period, plan, share, term }: NewCycle & { readonly period: Period; readonly share: Share },
   cycle: number,
-): PlannedItem[] {
+): QuoteItem[] {
   return [
     { kind: 'plan', description: restOf(plan, period), amount: PLANS[plan].prices[term].amount, share, cycle },
     ...(extraAccounts === 0
@@ -225,14 +223,19 @@ function rest(
   ]
 }
 
-function unusedOf(anchor: number, cycle: PaidCycle, now: number): PlannedItem {
+function unusedOf(anchor: number, cycle: PaidCycle, now: number): QuoteItem {
   const period = { start: Math.max(now, cycle.start), end: cycle.end }
   return {
     kind: 'unused',
     description: unusedPart(cycle.plan, cycle.extraAccounts, period),
     amount: 0 - cycle.net,
-    share: leftSince(cycleUntil(anchor, cycle.end, cycle.term), cycle.start, now),
+    share: unusedShare(anchor, cycle, now),
   }
+}
+
+/** The part of a paid cycle that is not used yet. */
+export function unusedShare(anchor: number, cycle: PaidCycle, now: number): Share {
+  return leftSince(cycleUntil(anchor, cycle.end, cycle.term), cycle.start, now)
 }
 
 function extrasPrice(plan: PlanName, term: Term, count: number): number {

@@ -1,15 +1,15 @@
 import type { Tax } from '../invoices/index.ts'
 import type { Money } from '../plans/index.ts'
-import { allocate, sum } from '../ledger/index.ts'
+import { allocate, scaled, sum } from '../ledger/index.ts'
 import type { NewCycle, PlannedChange } from './planned-change.ts'
-import { quoteOf, type Quote, type QuoteCoupon } from './quote.ts'
+import { quoteOf, type CycleDiscount, type Quote } from './quote.ts'
 
 /** A coupon that a change uses. */
 export interface AppliedCoupon {
   readonly id: string
   readonly code: string
-  /** What it takes off: hundredths of a percent, or an amount for each cycle. */
-  readonly off: QuoteCoupon['off']
+  /** What it takes off each cycle. A list gives it for each of the cycles that are changed. */
+  readonly off: CycleDiscount | readonly CycleDiscount[]
   /** How many cycles it discounts from here on. Null for all. */
   readonly cycles: number | null
   /**
@@ -21,11 +21,10 @@ export interface AppliedCoupon {
 
 /** A cycle of a change, with the part of the price that was paid for it. */
 export interface PricedCycle extends NewCycle {
-  /**
-   * The price without tax, less a percentage discount. A fixed discount does not reduce it: when the cycle is replaced,
-   * the customer keeps the rest of that discount.
-   */
+  /** What is paid for it, without tax and after the discount. */
   readonly net: number
+  /** What the coupon has taken off its price. */
+  readonly discount: number
   readonly couponId: string | null
 }
 
@@ -48,34 +47,62 @@ export function priceOf(
   { cycles, items, ...change }: PlannedChange,
   { coupon, currency, taxesOn }: Terms,
 ): PricedChange {
-  const covered = coupon === undefined ? 0 : Math.min(coupon.cycles ?? cycles.length, cycles.length)
+  const off = coupon === undefined ? [] : offOf(coupon, cycles.length)
   const quote = quoteOf({
     currency,
-    items: items.map(({ cycle = 0, ...item }) => ({ ...item, isFullPrice: cycle >= covered })),
-    coupon: coupon && { code: coupon.code, off: offOf(coupon, covered) },
+    items,
+    coupon: coupon && { code: coupon.code, off },
     taxesOn,
   })
-  const paid = cycles.map((_, cycle) =>
+  const prices = cycles.map((_, cycle) =>
     sum(items.map((item, index) => (item.cycle === cycle ? (quote.lines[index]?.amount ?? 0) : 0))),
   )
-  const discounted = paid.map((amount, cycle) => (cycle < covered ? amount : 0))
-  const isPercentage = coupon !== undefined && 'basisPoints' in coupon.off
-  const discounts = isPercentage && sum(discounted) > 0 ? allocate(quote.discount, discounted) : []
+  const discounts = prices.map((price, cycle) => discountOf(off[cycle], price))
+  const granted = quote.discount > 0 && sum(discounts) > 0 ? allocate(quote.discount, discounts) : []
   return {
     ...change,
     quote,
-    coupon: coupon === undefined ? null : usedOf(coupon, covered),
-    cycles: cycles.map((cycle, index) => ({
-      ...cycle,
-      net: Math.max(0, (paid[index] ?? 0) - (discounts[index] ?? 0)),
-      couponId: index < covered ? (coupon?.id ?? null) : null,
-    })),
+    coupon: coupon === undefined ? null : usedOf(coupon, off.length),
+    cycles: cycles.map((cycle, index) => {
+      const discount = granted[index] ?? 0
+      return {
+        ...cycle,
+        net: Math.max(0, (prices[index] ?? 0) - discount),
+        discount,
+        couponId: index < off.length ? (coupon?.id ?? null) : null,
+      }
+    }),
   }
 }
 
-/** A percentage applies to every cycle anyway. A fixed amount is granted once for each cycle. */
-function offOf({ off }: AppliedCoupon, covered: number): QuoteCoupon['off'] {
-  return 'amount' in off ? { amount: off.amount * covered } : off
+/** The same change without a price. A line of its quote says why. */
+export function waived({ cycles, quote, ...change }: PricedChange): PricedChange {
+  const line = { kind: 'discount' as const, description: 'Below the smallest charge', amount: -quote.net }
+  return {
+    ...change,
+    quote: {
+      ...quote,
+      lines: [...quote.lines, line],
+      discount: quote.discount + quote.net,
+      net: 0,
+      taxes: [],
+      tax: 0,
+      total: 0,
+    },
+    cycles: cycles.map((cycle) => ({ ...cycle, net: 0, discount: cycle.discount + cycle.net })),
+  }
+}
+
+/** What a coupon takes off each of the cycles that it covers. */
+function offOf({ cycles, off }: AppliedCoupon, count: number): readonly CycleDiscount[] {
+  const covered = Math.min(cycles ?? count, count)
+  return 'length' in off ? off.slice(0, covered) : Array.from({ length: covered }, () => off)
+}
+
+/** The share of a cycle in the discount of the quote. */
+function discountOf(off: CycleDiscount | undefined, price: number): number {
+  if (off === undefined) return 0
+  return 'amount' in off ? Math.min(off.amount, price) : scaled(price, off.basisPoints, 10_000)
 }
 
 function usedOf({ code, cycles, id, use }: AppliedCoupon, covered: number): PricedChange['coupon'] {

@@ -1,5 +1,5 @@
 import type { Clock } from '../../../core/clock.ts'
-import { ValidationFailed } from '../../../core/errors.ts'
+import { Conflict, ValidationFailed } from '../../../core/errors.ts'
 import type { Sql } from '../../../core/sql.ts'
 import { greaterThan } from '../../../db/condition.ts'
 import type { Tax } from '../invoices/index.ts'
@@ -9,6 +9,7 @@ import { CURRENCY } from './currency.ts'
 import { planRenewal, planUpgrade, type PlannedChange, type Standing, type Wish } from './planned-change.ts'
 import { priceOf, type PricedChange } from './priced-change.ts'
 import { standingOf } from './standing.ts'
+import { after } from './states.ts'
 import { billingCycles, type CycleRow } from './tables.ts'
 
 /** What a customer asks to pay for: a change for more, or further cycles. */
@@ -48,7 +49,11 @@ export class Pricing {
     const now = this.#clock.now()
     const { cycles, row, standing } = await this.read(sql, userId, { lock })
     const planned = planOf(standing, request, now)
-    const coupon = await this.#coupons.appliedTo(sql, userId, planned, request.couponCode, cycles)
+    // What the settlement would refuse has no price, so nobody is charged for it.
+    if (after(row.status, planned.event) === undefined) {
+      throw Conflict({ message: `This is not possible while the subscription is ${row.status}.` })
+    }
+    const coupon = await this.#coupons.appliedTo(sql, userId, planned, request.couponCode, standing)
     const taxesOn = await this.#taxesOf(sql, userId, now)
     return { row, standing, change: priceOf(planned, { coupon, currency: CURRENCY, taxesOn }) }
   }

@@ -17,6 +17,7 @@ const plan = (amount: number, share?: QuoteItem['share']): QuoteItem => ({
   description: 'Pro',
   amount,
   ...(share && { share }),
+  cycle: 0,
 })
 
 test('half of a cycle costs half, and unused time counts against it', () => {
@@ -48,10 +49,10 @@ test('the sum is rounded half to even, and the lines by largest remainder', () =
   expect(lines([5, 5, 5])).toEqual([3, 3, 2])
 })
 
-test('a percentage is taken off what is bought, an amount off the whole, and neither below zero', () => {
+test('a discount is taken off what is bought, never more than it costs, and never below zero', () => {
   const items: QuoteItem[] = [plan(4_900), { kind: 'unused', description: 'Starter', amount: -1_900 }]
   const priced = (off: { basisPoints: number } | { amount: number }) => {
-    const { discount, net } = quoteOf({ currency: 'USD', items, coupon: { code: 'A', off }, taxesOn: noTax })
+    const { discount, net } = quoteOf({ currency: 'USD', items, coupon: { code: 'A', off: [off] }, taxesOn: noTax })
     return { discount, net }
   }
   expect(priced({ basisPoints: 2_000 })).toEqual({ discount: 980, net: 2_020 })
@@ -92,7 +93,8 @@ const standings = record({
   const paid: PaidCycle[] = []
   for (let start = anchor; paid.length < ahead; start = paid.at(-1)?.end ?? anchor) {
     const period = cycleFrom(anchor, start, bought.term)
-    paid.push({ id: String(paid.length), ...bought, ...period, net: scaled(price, 10_000 - discount, 10_000) })
+    const net = scaled(price, 10_000 - discount, 10_000)
+    paid.push({ id: String(paid.length), ...bought, ...period, net, discount: price - net, couponId: null })
   }
   const first = paid[0] as PaidCycle
   return {
@@ -157,15 +159,19 @@ test('two upgrades, one after the other at the same moment, cost what one costs'
       const between: Standing = {
         ...standing,
         plan: 'pro',
-        paid: first.cycles.map(({ extraAccounts, net, period, plan: name, term: length }, index) => ({
-          id: `new ${index}`,
-          plan: name,
-          term: length,
-          extraAccounts,
-          net,
-          start: period?.start ?? 0,
-          end: period?.end ?? 0,
-        })),
+        paid: first.cycles.map(
+          ({ couponId, discount, extraAccounts, net, period, plan: name, term: length }, index) => ({
+            id: `new ${index}`,
+            plan: name,
+            term: length,
+            extraAccounts,
+            net,
+            discount,
+            couponId,
+            start: period?.start ?? 0,
+            end: period?.end ?? 0,
+          }),
+        ),
       }
       const second = priceOf(planUpgrade(between, { planName: 'business', term }, now), terms_)
       // The three sums and the lines between them are rounded.
@@ -178,7 +184,8 @@ test('two upgrades, one after the other at the same moment, cost what one costs'
 test('an upgrade in the last second of a cycle costs nothing, and in the first one the difference', () => {
   const start = at('2026-03-01T00:00')
   const cycle = cycleFrom(start, start, 'month')
-  const paid: PaidCycle = { id: 'a', plan: 'starter', term: 'month', extraAccounts: 0, net: 1_900, ...cycle }
+  const bought = { plan: 'starter', term: 'month', extraAccounts: 0, net: 1_900, discount: 0, couponId: null } as const
+  const paid: PaidCycle = { id: 'a', ...bought, ...cycle }
   const standing: Standing = {
     status: 'active',
     plan: 'starter',
@@ -207,12 +214,33 @@ test('a renewal costs the price of its cycles, and a coupon discounts as many as
       const full = quote.net + quote.discount
       const covered = Math.min(coupon.cycles ?? count, count)
       expect(full % count).toBe(0)
-      const most = 'amount' in coupon.off ? coupon.off.amount * covered : (full / count) * covered
+      const price = full / count
+      const off = coupon.off as { readonly amount: number } | { readonly basisPoints: number }
+      const most = 'amount' in off ? Math.min(off.amount, price) * covered : price * covered
       expect(quote.discount).toBeLessThanOrEqual(most)
-      if ('basisPoints' in coupon.off) {
-        expect(cycles.reduce((sum, { net }) => sum + net, 0)).toBe(quote.net)
-        for (const { net } of cycles.slice(covered)) expect(net).toBe(full / count)
-      }
+      // What counts when a cycle is replaced is what was paid for it, also with an amount off.
+      expect(cycles.reduce((sum, { net }) => sum + net, 0)).toBe(quote.net)
+      for (const { net } of cycles.slice(covered)) expect(net).toBe(price)
     }),
   )
+})
+
+test('an amount off one cycle leaves the other eleven at their price', () => {
+  const start = at('2026-03-01T00:00')
+  const standing: Standing = {
+    status: 'active',
+    plan: 'starter',
+    term: 'month',
+    anchor: start,
+    periodEnd: start,
+    isTrial: false,
+    extraAccounts: 0,
+    extraRemoval: 0,
+    nextPlan: null,
+    paid: [],
+  }
+  const coupon: AppliedCoupon = { id: 'one', code: 'LARGE', off: { amount: 100_000 }, cycles: 1, use: 'new' }
+  const { cycles, quote } = priceOf(planRenewal(standing, 12, start), { coupon, currency: 'USD', taxesOn: noTax })
+  expect([quote.discount, quote.total]).toEqual([1_900, 11 * 1_900])
+  expect(cycles.map(({ net }) => net)).toEqual([0, ...Array.from({ length: 11 }, () => 1_900)])
 })

@@ -11,16 +11,21 @@ export interface QuoteItem {
   readonly amount: number
   /** The part of the time that `amount` is for; the whole if absent. */
   readonly share?: Share
-  /** A percentage does not apply to it, because the coupon covers fewer cycles. */
-  readonly isFullPrice?: boolean
+  /** The cycle of the change that it is bought for, from 0. What is given back belongs to none. */
+  readonly cycle?: number
 }
 
-/** A coupon as it applies to one charge. */
+/**
+ * A coupon as it applies to one charge. It discounts cycles, never the charge as a whole: what it takes off a cycle is at
+ * most what that cycle costs.
+ */
 export interface QuoteCoupon {
   readonly code: string
-  /** Hundredths of a percent off what is bought, or a net amount off the whole. */
-  readonly off: { readonly basisPoints: number } | { readonly amount: number }
+  /** What is taken off each of the first cycles: hundredths of a percent, or a net amount in minor units. */
+  readonly off: readonly CycleDiscount[]
 }
+
+export type CycleDiscount = { readonly basisPoints: number } | { readonly amount: number }
 
 export interface QuoteLine {
   readonly kind: QuoteItem['kind'] | 'discount'
@@ -59,8 +64,7 @@ export interface QuoteInput {
 export function quoteOf({ coupon, currency, items, taxesOn }: QuoteInput): Quote {
   const denominator = commonDenominator(items)
   const values = capped(items.map((item) => valueOf(item, denominator)))
-  const reducible = boughtOf(values.filter((_, index) => items[index]?.isFullPrice !== true))
-  const off = coupon === undefined ? 0n : discountOf(coupon, reducible, values, denominator)
+  const off = coupon === undefined ? 0n : discountOf(coupon, items, values, denominator)
   const amounts = apportion([...values, -off], denominator)
   const discount = 0 - (amounts.at(-1) ?? 0)
   const lines: QuoteLine[] = items.map(({ description, kind }, index) => {
@@ -100,10 +104,23 @@ function capped(values: readonly bigint[]): bigint[] {
   })
 }
 
-function discountOf({ off }: QuoteCoupon, reducible: bigint, values: readonly bigint[], denominator: bigint): bigint {
+/** What a coupon takes off all cycles together. A discount never exceeds what is left to pay. */
+function discountOf(
+  { off }: QuoteCoupon,
+  items: readonly QuoteItem[],
+  values: readonly bigint[],
+  denominator: bigint,
+): bigint {
   const left = values.reduce((total, value) => total + value, 0n)
-  if ('amount' in off) return smaller(BigInt(off.amount) * denominator, left)
-  return smaller((reducible / WHOLE) * BigInt(off.basisPoints), left)
+  const wanted = off.map((discount, cycle) => {
+    const bought = boughtOf(values.filter((_, index) => items[index]?.cycle === cycle))
+    if ('amount' in discount) return smaller(BigInt(discount.amount) * denominator, bought)
+    return (bought / WHOLE) * BigInt(discount.basisPoints)
+  })
+  return smaller(
+    wanted.reduce((total, value) => total + value, 0n),
+    left,
+  )
 }
 
 function boughtOf(values: readonly bigint[]): bigint {
@@ -111,7 +128,8 @@ function boughtOf(values: readonly bigint[]): bigint {
 }
 
 function describeCoupon({ code, off }: QuoteCoupon): string {
-  return 'amount' in off ? `Coupon ${code}` : `Coupon ${code} (${off.basisPoints / 100} %)`
+  const [first] = off
+  return first === undefined || 'amount' in first ? `Coupon ${code}` : `Coupon ${code} (${first.basisPoints / 100} %)`
 }
 
 function smaller(one: bigint, other: bigint): bigint {

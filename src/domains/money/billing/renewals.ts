@@ -8,12 +8,16 @@ import type { Charger } from './charges.ts'
 import { notifyIn } from '../../talk/notifications/index.ts'
 import { planTitle } from './descriptions.ts'
 import { chargeFailed, planEnded, trialEnding } from './notifications.ts'
+import { waived } from './priced-change.ts'
 import type { BillingRequest, Pricing } from './pricing.ts'
 import type { Settlement } from './settlement.ts'
 import { after, nextCharge } from './states.ts'
 
 /** How long to wait for a payment whose outcome is not known yet. */
 const PENDING_MS = HOUR
+
+/** How long a subscription waits that could not be advanced. */
+const STUCK_MS = HOUR
 
 const RENEWAL: BillingRequest = { kind: 'renewal', terms: 1 }
 
@@ -57,9 +61,21 @@ export class Renewals {
       await database.transaction((tx) =>
         due.isTrial ? this.expire(tx, userId, due.version) : this.failed(tx, userId, due.version, outcome.message),
       )
+    } else if (outcome.status === 'too_small') {
+      await database.transaction((tx) => this.#waive(tx, userId, due.version))
     } else if (outcome.status === 'pending') {
       await database.transaction((tx) => this.#wait(tx, userId, due.version))
     }
+  }
+
+  /** Lets a subscription that could not be advanced wait, so that those after it get their turn. */
+  async postpone(userId: string): Promise<void> {
+    const { clock, database, plans } = this.#options
+    await database.transaction(async (tx) => {
+      const { dueAt } = await plans.subscription(tx, userId, { lock: true })
+      if (dueAt === null || Date.parse(dueAt) > clock.now()) return
+      await plans.update(tx, userId, { dueAt: new Date(clock.now() + STUCK_MS) })
+    })
   }
 
   /**
@@ -146,6 +162,15 @@ export class Renewals {
     const { clock, plans } = this.#options
     const { dueAt } = await plans.subscription(tx, userId, { lock: true })
     if (dueAt !== null && Date.parse(dueAt) <= clock.now()) await this.failed(tx, userId, version, reason)
+  }
+
+  /** Renews without a charge, because the amount is below what the gateway takes. The cycle's quote says so. */
+  async #waive(tx: Transaction, userId: string, version: number): Promise<void> {
+    const { log, pricing, settlement } = this.#options
+    const { change, row } = await pricing.price(tx, userId, RENEWAL, { lock: true })
+    if (row.version !== version) return
+    log.info({ userId, amount: change.quote.total }, 'a renewal below the smallest charge is free')
+    await settlement.apply(tx, userId, waived(change), { version, paymentId: null })
   }
 
   async #remind(tx: Transaction, row: SubscriptionRow): Promise<void> {

@@ -55,6 +55,7 @@ export class Settlement {
         ...rangeOf(periods[index]),
         replacedAt: null,
         net: cycle.net,
+        discount: cycle.discount,
         currency: change.quote.currency,
         couponId: cycle.couponId,
         paymentId,

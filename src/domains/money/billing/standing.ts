@@ -7,8 +7,9 @@ export function standingOf(row: SubscriptionRow, cycles: readonly CycleRow[], no
   const periodEnd = row.periodEnd === null ? null : Date.parse(row.periodEnd)
   const paid = cycles
     .filter(({ endsAt, kind, replacedAt }) => kind === 'paid' && replacedAt === null && Date.parse(endsAt) > now)
-    .map(({ endsAt, extraAccounts, id, net, plan, startsAt, term }) => {
-      return { id, plan, term, extraAccounts, net, start: Date.parse(startsAt), end: Date.parse(endsAt) }
+    .map(({ couponId, discount, endsAt, extraAccounts, id, net, plan, startsAt, term }) => {
+      const period = { start: Date.parse(startsAt), end: Date.parse(endsAt) }
+      return { id, plan, term, extraAccounts, net, discount, couponId, ...period }
     })
     .toSorted((a, b) => a.start - b.start)
   return {

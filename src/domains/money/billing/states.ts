@@ -34,6 +34,8 @@ export const TRANSITIONS: Readonly<Record<SubscriptionState, Partial<Record<Subs
   trialing: {
     trial_started: 'trialing',
     started: 'active',
+    // The first cycle is paid: when the trial ends, or ahead of its end.
+    renewed: 'active',
     charge_failed: 'past_due',
     cancelled: 'cancelled',
     ended: 'expired',

@@ -78,6 +78,7 @@ export class Subscriptions {
         endsAt: new Date(end),
         replacedAt: null,
         net: 0,
+        discount: 0,
         currency: CURRENCY,
         couponId: null,
         paymentId: null,

@@ -39,6 +39,8 @@ const BillingCycle = defineEntity({
     replacedAt: timestamp().nullable(),
     /** What was paid for this time without tax, after discounts. What is unused of it counts when it is replaced. */
     net: p.bigint('number'),
+    /** What the coupon has taken off its price. */
+    discount: p.bigint('number'),
     currency: p.text(),
     /** The coupon that discounted it. */
     couponId: p.uuid().nullable(),

@@ -36,7 +36,8 @@ export class Charges {
   /**
    * Begins a payment that the payer completes. The payment is committed before the gateway is asked, so nothing is lost
    * when this is interrupted: the sweeper ends what never reached the gateway.
-   * @throws AppError gateway_not_configured, gateway_unavailable, payment_declined, and those of the purpose
+   * @throws AppError gateway_not_configured, gateway_unavailable, payment_declined, amount_too_small, and those of the
+   * purpose
    */
   async initialize(
     request: PaymentRequest,
@@ -63,7 +64,7 @@ export class Charges {
   /**
    * Charges a saved method without the payer. Repeating it with the same key continues the same payment. The returned
    * payment can require an action, if the bank wants the payer to authenticate.
-   * @throws AppError gateway_unavailable while the outcome is unknown; payment_declined
+   * @throws AppError gateway_unavailable while the outcome is unknown; payment_declined; amount_too_small
    */
   async chargeSaved(request: PaymentRequest & { readonly paymentMethodId?: string }): Promise<PaymentStartData> {
     const { database, intents, methods } = this.#dependencies
@@ -161,13 +162,8 @@ export class Charges {
     const { publicKey } = gateway.config
     const method = await paymentMethods.first(database, { id: row.paymentMethodId ?? '' })
     if (method === undefined || !isOpen(row.status)) return { row, publicKey }
+    const stored = row.gatewayReference === null ? await this.#createSaved(gateway, row, method.reference) : row
     return gateways.ask(async () => {
-      const customer = await this.#dependencies.methods.customer(row.userId, gateway.key, gateway.vault)
-      let stored = row
-      if (row.gatewayReference === null) {
-        const made = await this.#create(gateway, row, { customer, method: method.reference })
-        stored = await this.#stored(row, made)
-      }
       const reference = stored.gatewayReference as string
       let seen: GatewayPayment
       try {
@@ -184,6 +180,14 @@ export class Charges {
         ? await this.cancel(gateway, settled.payment, 'failed', { by: 'charge' })
         : settled.payment
       return { row: ended, publicKey, seen }
+    })
+  }
+
+  /** @throws AppError payment_declined when the gateway refuses to make the payment */
+  async #createSaved(gateway: VaultGateway, row: PaymentRow, method: string): Promise<PaymentRow> {
+    return this.#refusable(row, async () => {
+      const customer = await this.#dependencies.methods.customer(row.userId, gateway.key, gateway.vault)
+      return this.#stored(row, await this.#create(gateway, row, { customer, method }))
     })
   }
 
@@ -207,8 +211,8 @@ export class Charges {
     return payment
   }
 
-  /** Ends a payment that the gateway has refused before the payer could pay it. */
-  async #refusable(row: PaymentRow, work: () => Promise<PaymentStartData>): Promise<PaymentStartData> {
+  /** Ends a payment that the gateway has refused to make. @throws AppError payment_declined, gateway_unavailable */
+  async #refusable<T>(row: PaymentRow, work: () => Promise<T>): Promise<T> {
     try {
       return await this.#dependencies.gateways.ask(work)
     } catch (error) {
@@ -219,6 +223,8 @@ export class Charges {
     }
   }
 }
+
+type VaultGateway = ReturnType<Gateways['vaultOf']>
 
 interface Charged {
   readonly row: PaymentRow

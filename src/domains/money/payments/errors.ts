@@ -28,6 +28,13 @@ export const PaymentDeclined = defineError({
   cause: 'The gateway or the bank has refused the payment. Nothing was charged. `details` has the reason.',
   fix: 'Use another payment method, or ask the bank.',
 })
+export const AmountTooSmall = defineError({
+  code: 'amount_too_small',
+  status: 409,
+  message: 'The amount is smaller than the gateway takes.',
+  cause: 'Each gateway has a smallest payment. `details` has the amount and the minimum, in minor units.',
+  fix: 'Add money to the wallet and pay from it, or buy more at once.',
+})
 export const PaymentMethodNeeded = defineError({
   code: 'payment_method_needed',
   status: 409,

@@ -4,6 +4,7 @@ import { ValidationFailed } from '../../../core/errors.ts'
 import { uuidv7 } from '../../../core/id.ts'
 import type { Transaction } from '../../../core/sql.ts'
 import type { PlanService } from '../plans/index.ts'
+import { AmountTooSmall } from './errors.ts'
 import type { Gateway } from './gateways/gateway.ts'
 import { FIRST_CHECK_MS } from './known.ts'
 import { checkQuote, type PurposeInput, type PurposeKind, type Purposes } from './purposes.ts'
@@ -41,7 +42,7 @@ export class Intents {
   /**
    * Prices a request and writes its payment. Locks the user's subscription, so that the price holds until the commit.
    * @returns the payment of an earlier request with the same key, if there is one
-   * @throws AppError of the purpose; validation_failed for a currency that the gateway does not take
+   * @throws AppError of the purpose; validation_failed for a currency that the gateway does not take; amount_too_small
    */
   async write(tx: Transaction, request: PaymentRequest, how: How, config?: Gateway['config']): Promise<PaymentRow> {
     const { input, key = null, purpose: kind, userId } = request
@@ -57,6 +58,8 @@ export class Intents {
       const message = `is not taken by this gateway: ${config.currencies.join(', ')}`
       throw ValidationFailed({ errors: [{ path: '/body/currency', code: 'currency', message }] })
     }
+    const minimum = config?.minimums[currency] ?? 0
+    if (amount < minimum) throw AmountTooSmall({ details: { amount, minimum, currency } })
     const id = uuidv7(now)
     const at = new Date(now)
     await payments.insert(tx, {

@@ -5,6 +5,7 @@ import { created, done, list, ok } from '../../../core/reply.ts'
 import { Done, Envelope, ListOf, Type } from '../../../core/schema.ts'
 import { InsufficientFunds } from '../ledger/index.ts'
 import {
+  AmountTooSmall,
   GatewayNotConfigured,
   GatewayUnavailable,
   PaymentDeclined,
@@ -42,12 +43,15 @@ export const getPaymentConfig = operation({
 const copied = ({
   coins,
   currencies,
+  minimums,
 }: {
   readonly coins: readonly string[]
   readonly currencies: readonly string[]
+  readonly minimums: Readonly<Record<string, number>>
 }) => ({
   coins: [...coins],
   currencies: [...currencies],
+  minimums: { ...minimums },
 })
 
 export const initializePayment = operation({
@@ -58,7 +62,7 @@ export const initializePayment = operation({
   access: 'user',
   body: InitializePayment,
   returns: { 201: Envelope(PaymentStart) },
-  errors: [GatewayNotConfigured, GatewayUnavailable, PaymentDeclined, PurposeUnavailable, Conflict],
+  errors: [GatewayNotConfigured, GatewayUnavailable, PaymentDeclined, AmountTooSmall, PurposeUnavailable, Conflict],
   example: { body: { ...TOP_UP, gateway: 'stripe' } },
   handle: async ({ body, caller: { userId }, payments }) => {
     const { gateway, purpose, saveMethod, ...input } = body
@@ -101,7 +105,15 @@ export const chargeSavedMethod = operation({
   access: 'user',
   body: MethodCharge,
   returns: { 201: Envelope(PaymentStart) },
-  errors: [NotFound, GatewayNotConfigured, GatewayUnavailable, PaymentDeclined, PurposeUnavailable, Conflict],
+  errors: [
+    NotFound,
+    GatewayNotConfigured,
+    GatewayUnavailable,
+    PaymentDeclined,
+    AmountTooSmall,
+    PurposeUnavailable,
+    Conflict,
+  ],
   example: { body: TOP_UP },
   handle: async ({ body, caller: { userId }, payments }) => {
     const { paymentMethodId, purpose, ...input } = body

@@ -92,6 +92,9 @@ const GatewayConfigView = named(
       }),
     ),
     currencies: Type.Array(Currency),
+    minimums: Type.Record(Type.String(), Type.Integer({ minimum: 1 }), {
+      description: 'The smallest payment that it takes, in minor units by currency. Without an entry, there is none',
+    }),
     coins: Type.Array(Type.String()),
     savesMethods: Type.Boolean({ description: 'Whether cards can be saved and charged later' }),
   }),

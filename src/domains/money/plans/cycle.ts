@@ -4,13 +4,15 @@ export interface Cycle {
   readonly end: number
 }
 
-/** The month that contains `now`. In a month without the anchor's day, the cycle starts on the last day. */
+/**
+ * The month that contains `now`, which may be before the anchor: a trial whose first cycle is paid ahead. In a
+ * month without the anchor's day, the cycle starts on the last day.
+ */
 export function cycleAt(anchor: number, now: number): Cycle {
   const from = new Date(anchor)
   const at = new Date(now)
   let months = (at.getUTCFullYear() - from.getUTCFullYear()) * 12 + at.getUTCMonth() - from.getUTCMonth()
   if (addMonths(anchor, months) > now) months -= 1
-  months = Math.max(0, months)
   return { start: addMonths(anchor, months), end: addMonths(anchor, months + 1) }
 }
 

@@ -54,6 +54,8 @@ export interface GatewayConfig {
   readonly scriptUrl: string | null
   /** ISO 4217. */
   readonly currencies: readonly string[]
+  /** The smallest payment that the gateway takes, in minor units by currency. Without an entry, there is none. */
+  readonly minimums: Readonly<Record<string, number>>
   readonly savesMethods: boolean
   /** Coins or tokens, of a gateway for them. */
   readonly coins: readonly string[]

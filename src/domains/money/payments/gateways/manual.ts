@@ -20,6 +20,7 @@ export class ManualGateway implements Gateway {
       publicKey: null,
       scriptUrl: null,
       currencies,
+      minimums: {},
       savesMethods: false,
       coins: [],
     }

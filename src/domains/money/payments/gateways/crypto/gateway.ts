@@ -36,6 +36,7 @@ export class CryptoGateway implements Gateway {
       publicKey: null,
       scriptUrl: null,
       currencies,
+      minimums: {},
       savesMethods: false,
       coins: [chain.coin],
     }

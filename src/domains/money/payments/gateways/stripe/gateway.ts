@@ -33,6 +33,21 @@ export interface StripeSettings {
 /** Currencies whose minor units are the same at Stripe and in ISO 4217. */
 const CURRENCIES = ['AUD', 'CAD', 'CHF', 'DKK', 'EUR', 'GBP', 'JPY', 'NOK', 'PLN', 'SEK', 'USD'] as const
 
+/** The smallest charges, in minor units (docs.stripe.com/currencies#minimum-and-maximum-charge-amounts, 2026-11-28). */
+const MINIMUMS: Readonly<Record<(typeof CURRENCIES)[number], number>> = {
+  AUD: 50,
+  CAD: 50,
+  CHF: 50,
+  DKK: 250,
+  EUR: 50,
+  GBP: 30,
+  JPY: 50,
+  NOK: 300,
+  PLN: 200,
+  SEK: 300,
+  USD: 50,
+}
+
 /** Each release of Stripe.js belongs to a version of the API: `Stripe.API_VERSION` is `2026-10-28.endive`. */
 const SCRIPT_URL = 'https://js.stripe.com/endive/stripe.js'
 
@@ -59,6 +74,7 @@ export class StripeGateway implements Gateway {
       publicKey: settings.publicKey,
       scriptUrl: settings.scriptUrl ?? SCRIPT_URL,
       currencies: CURRENCIES,
+      minimums: MINIMUMS,
       savesMethods: true,
       coins: [],
     }
