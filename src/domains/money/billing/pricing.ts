@@ -47,7 +47,7 @@ export class Pricing {
    */
   async price(sql: Sql, userId: string, request: BillingRequest, { lock = false } = {}): Promise<Priced> {
     const now = this.#clock.now()
-    const { cycles, row, standing } = await this.read(sql, userId, { lock })
+    const { row, standing } = await this.read(sql, userId, { lock })
     const planned = planOf(standing, request, now)
     // What the settlement would refuse has no price, so nobody is charged for it.
     if (after(row.status, planned.event) === undefined) {
