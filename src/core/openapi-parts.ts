@@ -6,8 +6,7 @@ export const securitySchemes: Json = {
   bearer: {
     type: 'http',
     scheme: 'bearer',
-    bearerFormat: 'JWT',
-    description: 'An access token. It is valid for 15 minutes.',
+    description: 'An access token, which is valid for 15 minutes, or an API key.',
   },
   apiKey: {
     type: 'apiKey',

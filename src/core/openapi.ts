@@ -241,8 +241,11 @@ function shown(schema: Json, example: unknown): Json {
 function either(own: Json, error: Json): Json {
   const content = own['content'] as Record<string, { schema: Json; example?: unknown }>
   const others = error['content'] as Record<string, { schema: Json }>
-  const schema = { anyOf: [content['application/json']?.schema, others['application/json']?.schema] }
-  return { ...own, content: { ...others, 'application/json': shown(schema, content['application/json']?.example) } }
+  const json = content['application/json']
+  // A page of its own, in HTML, beside an error in JSON.
+  if (json === undefined) return { ...own, content: { ...others, ...content } }
+  const schema = { anyOf: [json.schema, others['application/json']?.schema] }
+  return { ...own, content: { ...others, 'application/json': shown(schema, json.example) } }
 }
 
 function referTo(names: readonly string[]): Json {

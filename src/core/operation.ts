@@ -134,6 +134,10 @@ export interface OperationDeclaration<
   readonly alwaysAnswered?: true
   readonly path?: P
   readonly query?: Q
+  /**
+   * A GET that changes something, such as the callback of a sign-in. HEAD, which must not (RFC 9110, 9.2.1), gets 405.
+   */
+  readonly changes?: true
   /** Accepts query parameters that are not declared. Only where another system builds the URL. */
   readonly openQuery?: true
   readonly body?: B

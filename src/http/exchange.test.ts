@@ -63,9 +63,10 @@ class TestResponse {
     this.closesAfter = close
     this.state = 'ended'
   }
-  endWithoutBody(length: number | undefined, close: boolean) {
-    this.length = length
-    this.closesAfter = close
+  endWithoutBody(...sent: [length?: number, close?: boolean]) {
+    // The binding sends an argument that is undefined as a length of 2^63.
+    this.length = sent.length === 0 ? undefined : (sent[0] ?? 2 ** 63)
+    this.closesAfter = sent[1] ?? false
     this.state = 'ended'
   }
   close() {
@@ -191,6 +192,11 @@ describe('a reply', () => {
     await later()
     expect(response).toMatchObject({ written: 'bye', closesAfter: true, state: 'ended' })
     expect(over).toBe(1)
+    response = new TestResponse()
+    exchangeOf().send(204, [], '', true)
+    await later()
+    expect(response).toMatchObject({ state: 'closed', length: undefined })
+    expect(response.head).toMatch(/\r\nConnection: close\r\n$/)
     response = new TestResponse()
     const head = exchangeOf()
     head.headOnly = true

@@ -230,8 +230,9 @@ export class HttpExchange {
    * because it runs for every reply and destructuring pairs from an iterator costs as much as writing them. Browsers
    * must not sniff content types. Replies without a Cache-Control header are not stored, because they may contain
    * tokens and private data.
+   * @param last text after the last header
    */
-  #writeHead(status: number, headers: readonly (readonly [string, string])[]): void {
+  #writeHead(status: number, headers: readonly (readonly [string, string])[], last = ''): void {
     const response = this.#response
     // Headers that uWS writes itself.
     if (status !== 200) response.writeStatus(STATUS_LINES[status] ?? String(status))
@@ -247,7 +248,7 @@ export class HttpExchange {
       const header = this.corsHeaders[index] as readonly [string, string]
       rest += `\r\n${header[0]}: ${header[1]}`
     }
-    response.writeHeader('X-Content-Type-Options', rest)
+    response.writeHeader('X-Content-Type-Options', rest + last)
   }
 
   /** Drops the rest of a streamed body, within bounds. */
@@ -295,6 +296,10 @@ export class HttpExchange {
   #sendLast(status: number, headers: readonly (readonly [string, string])[], body: string | Uint8Array): void {
     setImmediate(() => {
       if (this.aborted) return
+      if (isWithoutLength(status)) {
+        this.#closeBodiless(status, headers)
+        return
+      }
       this.#response.cork(() => {
         if (this.headOnly) {
           this.#endBodiless(status, headers, Buffer.byteLength(body), true)
@@ -310,7 +315,7 @@ export class HttpExchange {
   #writeReply(status: number, headers: readonly (readonly [string, string])[], body: string | Uint8Array): void {
     const size = Buffer.byteLength(body)
     if (this.headOnly || size === 0) {
-      this.#endBodiless(status, headers, status === 304 || status === 204 ? undefined : size, false)
+      this.#endBodiless(status, headers, isWithoutLength(status) ? undefined : size, false)
       return
     }
     this.#writeHead(status, headers)
@@ -344,8 +349,19 @@ export class HttpExchange {
       return
     }
     this.#writeHead(status, headers)
-    this.#response.endWithoutBody(length, close)
+    // An argument that is undefined would be sent as a length of 2^63, which proxies refuse.
+    if (length === undefined) this.#response.endWithoutBody()
+    else this.#response.endWithoutBody(length, close)
     this.#isOver()
+  }
+
+  /** Sends a reply that has no length, and closes. uWS closes only after a reply that has one, so this ends the headers. */
+  #closeBodiless(status: number, headers: readonly (readonly [string, string])[]): void {
+    if (this.#bounds.allowsBodiless(this.remoteAddress)) {
+      this.#response.cork(() => this.#writeHead(status, headers, '\r\nConnection: close\r\n'))
+    }
+    this.#isOver()
+    this.#response.close()
   }
 
   /**
@@ -380,6 +396,9 @@ export class HttpExchange {
     this.onOver?.()
   }
 }
+
+/** Replies that must not have a Content-Length (RFC 9110, 8.6): a 304 would state that of the body it does not send. */
+const isWithoutLength = (status: number): boolean => status === 204 || status === 304
 
 /** How many bytes of an oversized body are read and dropped before the connection is closed instead. */
 const MOST_DROPPED = 16_000_000

@@ -96,7 +96,7 @@ export class HttpServer {
     this.#bounds = new ClientBounds(options.clock, options.limiter, options.metrics)
     this.#gate = new WorkGate(options.mostInFlight)
     options.metrics.inFlight = () => this.#gate.count
-    const methods = new Map<string, Method[]>()
+    const methods = new Map<string, AllowedMethod[]>()
     const accepted = new Map<string, Header[]>()
     for (const op of options.operations) {
       const pattern = op.pattern.replace(/\{(\w+)\}/g, ':$1')
@@ -104,16 +104,16 @@ export class HttpServer {
       const handle = compileOperation(op, options.pipeline)
       const served: Served = { needs: headersOf(op), parameters, handle, count: countOf(op) }
       this.app[VERBS[op.method]](pattern, (response, request) => this.#serve(response, request, served, false))
-      if (op.method === 'GET') {
+      if (takesHead(op)) {
         this.app.head(pattern, (response, request) => this.#serve(response, request, served, true))
       }
-      methods.set(pattern, [...(methods.get(pattern) ?? []), op.method])
+      methods.set(pattern, [...(methods.get(pattern) ?? []), op.method, ...(takesHead(op) ? (['HEAD'] as const) : [])])
       accepted.set(pattern, [...(accepted.get(pattern) ?? []), ...acceptedBody(op)])
     }
     for (const page of options.pages) {
       this.app.get(page.path, (response, request) => this.#page(response, request, page, false))
       this.app.head(page.path, (response, request) => this.#page(response, request, page, true))
-      methods.set(page.path, [...(methods.get(page.path) ?? []), 'GET'])
+      methods.set(page.path, [...(methods.get(page.path) ?? []), 'GET', 'HEAD'])
     }
     for (const [pattern, allowed] of methods) {
       this.#refuseOtherMethods(pattern, allowed)
@@ -126,13 +126,13 @@ export class HttpServer {
    * Replies 405 for the other methods of a path. Each method needs its own route, because a route with a parameter that
    * takes the method would otherwise match first.
    */
-  #refuseOtherMethods(pattern: string, allowed: readonly Method[]): void {
+  #refuseOtherMethods(pattern: string, allowed: readonly AllowedMethod[]): void {
     const refuse = (response: HttpResponse, request: HttpRequest) =>
       this.#refuse(response, request, MethodNotAllowed, [['Allow', allowHeader(allowed)]])
     for (const [method, verb] of Object.entries(VERBS)) {
       if (!allowed.includes(method as Method)) this.app[verb](pattern, refuse)
     }
-    if (!allowed.includes('GET')) this.app.head(pattern, refuse)
+    if (!allowed.includes('HEAD')) this.app.head(pattern, refuse)
     this.app.any(pattern, refuse)
   }
 
@@ -315,6 +315,8 @@ export class HttpServer {
   }
 }
 
+type AllowedMethod = Method | 'HEAD'
+
 /** Call it before uWS's handler returns. */
 function hostsOf(request: HttpRequest): RequestHosts {
   return { host: request.getHeader('host'), forwarded: allOf(request, 'x-forwarded-host') }
@@ -371,6 +373,9 @@ function acceptedBody({ body, bodyType = 'application/json', method }: NamedOper
   return [[method === 'POST' ? 'Accept-Post' : 'Accept-Patch', bodyType]]
 }
 
-function allowHeader(methods: readonly Method[]): string {
-  return [...methods.flatMap((method) => (method === 'GET' ? ['GET', 'HEAD'] : [method])), 'OPTIONS'].join(', ')
+/** HEAD is GET without the body, so it is refused where a GET changes something. */
+const takesHead = ({ changes, method }: NamedOperation): boolean => method === 'GET' && changes !== true
+
+function allowHeader(methods: readonly AllowedMethod[]): string {
+  return [...methods, 'OPTIONS'].join(', ')
 }

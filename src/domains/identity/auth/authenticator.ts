@@ -8,7 +8,7 @@ import type { Sql } from '../../../core/sql.ts'
 import { atLeast, not } from '../../../db/condition.ts'
 import type { Foundation } from '../../../foundation.ts'
 import { findUser, onCredentials, usersWithChangedCredentials, type CredentialNotice } from '../users/index.ts'
-import { API_KEY } from './api-keys/keys.ts'
+import { API_KEY, API_KEY_START } from './api-keys/keys.ts'
 import type { ApiKeyUses } from './api-keys/uses.ts'
 import type { AccessTokens } from './access-tokens.ts'
 import { RecentMap } from './recent-map.ts'
@@ -75,11 +75,12 @@ export class CredentialAuthenticator implements Authenticator {
   }
 
   authenticate(credential: Credential): Caller | Promise<Caller> {
-    const isToken = credential.kind === 'token'
-    const text = isToken ? credential.token : credential.key
+    const text = credential.kind === 'token' ? credential.token : credential.key
+    // Clients of other APIs send their key as a Bearer token, too.
+    const isToken = credential.kind === 'token' && !text.startsWith(API_KEY_START)
     const known = (isToken ? this.#tokens : this.#keys).get(text)
     if (known !== undefined && this.#dependencies.clock.now() < known.until && this.#trustsCache()) return known.caller
-    return this.#findOnce(credential, text)
+    return this.#findOnce(isToken, text)
   }
 
   used({ apiKey }: Caller, address: () => string): void {
@@ -110,10 +111,10 @@ export class CredentialAuthenticator implements Authenticator {
   }
 
   /** Concurrent requests with the same uncached credential share one lookup. */
-  #findOnce(credential: Credential, text: string): Promise<Caller> {
+  #findOnce(isToken: boolean, text: string): Promise<Caller> {
     const pending = this.#lookups.get(text)
     if (pending) return pending
-    const lookup = (credential.kind === 'token' ? this.#findToken(text) : this.#findKey(text)).finally(() => {
+    const lookup = (isToken ? this.#findToken(text) : this.#findKey(text)).finally(() => {
       if (this.#lookups.get(text) === lookup) this.#lookups.delete(text)
     })
     this.#lookups.set(text, lookup)

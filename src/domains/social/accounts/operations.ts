@@ -53,6 +53,7 @@ export const getOAuthUrl = operation({
   description:
     'Open `url` in the browser that made this request, because the reply sets a cookie that the callback needs. The link works once, within ten minutes. Send `accountId` to connect an account again. Signing in with a different account is then refused.',
   access: 'accounts:manage',
+  changes: true,
   workspace: from.query('workspaceId'),
   path: Input({ platform: PlatformKey }),
   query: SignInQuery,
@@ -75,6 +76,7 @@ export const oauthCallback = operation({
   description:
     'The platform sends the browser here. The browser then goes to the `redirectUri` of the link, with `account` and `status` or with `error` and `message` in the query. Without a `redirectUri`, Crier shows a page with the result.',
   access: 'public',
+  changes: true,
   limit: 'auth',
   openQuery: true,
   path: Input({ platform: PlatformKey }),
@@ -117,6 +119,7 @@ export const atprotoCallback = operation({
   description:
     'Like the callback of the other platforms. On a server at `localhost` it first sends the browser from 127.0.0.1, which the protocol requires, to `localhost`, which has the cookie of the sign-in.',
   access: 'public',
+  changes: true,
   limit: 'auth',
   openQuery: true,
   query: CallbackQuery,

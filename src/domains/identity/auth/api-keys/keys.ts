@@ -1,5 +1,8 @@
 import { secretToken, sha256 } from '../../../../core/id.ts'
 
+/** How every API key begins. Access tokens never do. */
+export const API_KEY_START = 'crier_'
+
 /** The form of an API key. Anything else is refused without a query. */
 export const API_KEY = /^crier_[\w-]{43}$/
 
@@ -14,6 +17,6 @@ export interface NewApiKey {
 }
 
 export function newApiKey(): NewApiKey {
-  const key = `crier_${secretToken(32)}`
+  const key = `${API_KEY_START}${secretToken(32)}`
   return { key, hash: sha256(key), prefix: key.slice(0, PREFIX_LENGTH) }
 }

@@ -67,6 +67,7 @@ export const openGuestLink = operation({
   summary: 'Open the page of a guest',
   description: 'The page has no scripts. Each look is in the audit log of the workspace.',
   access: 'public',
+  changes: true,
   limit: 'auth',
   path: TokenPath,
   cookie: COOKIE,
