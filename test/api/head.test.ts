@@ -6,6 +6,7 @@ import { startApp, type App } from '../support/app.ts'
 import { stageExample } from '../support/matrix.ts'
 import type { SendOptions } from '../support/send.ts'
 import type { Stage } from '../support/stage.ts'
+import { waitFor } from '../support/wait.ts'
 import { World } from '../support/world.ts'
 
 /** HEAD changes nothing: every GET is called by HEAD, and no row of the database differs afterwards. */
@@ -43,6 +44,17 @@ async function fingerprints(): Promise<Map<string, string>> {
   return new Map(rows.map((row) => [row.name, row.rows]))
 }
 
+/** The fingerprints once the jobs of the fixtures have ended. */
+async function settled(): Promise<Map<string, string>> {
+  let known = new Map<string, string>()
+  await waitFor(async () => {
+    const last = known
+    known = await fingerprints()
+    return [...known].every(([name, rows]) => last.get(name) === rows)
+  })
+  return known
+}
+
 /** Rows that are no effect of a request: each with the reason. */
 const NO_EFFECT = new Set([
   // The last use of the key that was sent.
@@ -62,7 +74,7 @@ test('a HEAD request of every GET changes no row', async () => {
     const { send } = await stageExample(op, stage)
     requests.push([op.pattern, op.access === 'admin' ? { ...send, apiKey: admin } : send])
   }
-  const before = await fingerprints()
+  const before = await settled()
   expect(before.size).toBeGreaterThan(50)
   const statuses: number[] = []
   for (const [pattern, sent] of requests) statuses.push((await app.send(`HEAD ${pattern}`, sent)).status)
