@@ -24,6 +24,7 @@ import {
   origins,
   optional,
   port,
+  postgres,
   proxies,
   secret,
   text,
@@ -111,10 +112,11 @@ const SETTINGS = {
     parse: withDefault(text, './data'),
   },
   DATABASE_URL: {
-    summary: 'URL of an external PostgreSQL (15 or newer). Without it, Crier runs its own in DATA_DIR',
+    summary:
+      'URL of an external PostgreSQL (15 or newer), or of several servers as in libpq: postgres://user:password@one:5432,two:5432/crier?target_session_attrs=read-write. Without it, Crier runs its own in DATA_DIR',
     fallback: 'embedded',
     secret: true,
-    parse: optional(url('postgres', 'postgresql')),
+    parse: optional(postgres),
   },
   MOST_REQUESTS: {
     summary: 'Maximum number of concurrent requests. Requests above it get 503 with Retry-After',

@@ -1,4 +1,5 @@
 import { isIP } from 'node:net'
+import { postgresUrl } from '../core/postgres-url.ts'
 
 /**
  * How settings are read from text. Every reader throws an Error that says what the value must be, and never the value.
@@ -61,6 +62,16 @@ export const url =
       ? value
       : fail(`must begin with ${protocols.join(':// or ')}://`)
   }
+
+/** A URL of PostgreSQL with one server or several. */
+export function postgres(value: string): string {
+  try {
+    postgresUrl(value)
+    return value
+  } catch (error) {
+    return fail((error as Error).message)
+  }
+}
 
 export const oneOf =
   <const V extends string>(...values: V[]) =>
