@@ -1,6 +1,7 @@
 import { createPostgreSqlTypeParsers } from '@mikro-orm/postgresql'
 import { TypeOverrides, types as pgTypes, type Pool } from 'pg'
 import type { Logger } from '../core/log.ts'
+import { checkKeptSessions } from './kept-sessions.ts'
 import { sessionPool } from './session-pool.ts'
 
 export interface PoolOptions {
@@ -18,7 +19,10 @@ const types = new TypeOverrides(pgTypes)
 const parsers = createPostgreSqlTypeParsers(pgTypes.getTypeParser(TEXT_ARRAY))
 for (const [oid, parse] of Object.entries(parsers)) types.setTypeParser(Number(oid), parse)
 
-/** Opens a pool of connections. @throws Error if the server does not accept one */
+/**
+ * Opens a pool of connections.
+ * @throws Error if the server does not accept one, or a pooler between does not keep sessions or their settings
+ */
 export async function openPool({ log, poolSize, url }: PoolOptions): Promise<Pool> {
   const pool = sessionPool({
     url,
@@ -36,8 +40,7 @@ export async function openPool({ log, poolSize, url }: PoolOptions): Promise<Poo
   pool.on('connect', (client) => client.on('error', () => undefined))
   pool.on('error', (error) => log.debug({ error: error.message }, 'an idle connection to PostgreSQL was lost'))
   try {
-    const client = await pool.connect()
-    client.release()
+    await checkKeptSessions(pool)
     return pool
   } catch (error) {
     await pool.end()

@@ -45,7 +45,7 @@ function clientOf(hosts: WritableHost): new () => Client {
         return super.connect()
       }
       if (callback === undefined) return reach() as Promise<Client & void>
-      callbackify(reach)(callback as (error: Error | null) => void)
+      callbackify(reach)(callback)
     }
   }
 }
