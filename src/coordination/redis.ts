@@ -2,6 +2,7 @@ import { Redis } from 'ioredis'
 import { defineError } from '../core/error.ts'
 import { secretToken } from '../core/id.ts'
 import type { Logger } from '../core/log.ts'
+import { memoryWarnings } from './redis-memory.ts'
 import { Listeners, type Coordination, type Listener } from './coordination.ts'
 
 export const RedisUnavailable = defineError({
@@ -123,6 +124,10 @@ export class RedisCoordination implements Coordination {
       throw RedisUnavailable({ retryAfter: 2, cause: error })
     }
     return performance.now() - start
+  }
+
+  warnings(): Promise<string[]> {
+    return memoryWarnings(this.#commands).catch(() => [])
   }
 
   async close(): Promise<void> {

@@ -86,6 +86,10 @@ export async function openCoordination(options: StoresOptions): Promise<Coordina
     throw unreachable('REDIS_URL', where, error)
   })
   facts.push(['Coordination', where])
+  for (const text of await coordination.warnings()) {
+    log.warn({ setting: 'REDIS_URL' }, text)
+    facts.push(['Warning', text])
+  }
   return coordination
 }
 
