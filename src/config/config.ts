@@ -26,6 +26,7 @@ import {
   port,
   postgres,
   proxies,
+  redis,
   secret,
   text,
   url,
@@ -129,10 +130,11 @@ const SETTINGS = {
     parse: withDefault(integer(2, 200), 10),
   },
   REDIS_URL: {
-    summary: 'URL of Redis (6.2 or newer). Required for more than one node',
+    summary:
+      'URL of Redis (6.2 or newer): redis://, redis+sentinel:// or redis+cluster://, with rediss for TLS. Required for more than one node',
     fallback: 'a private redis-server if one is installed, otherwise in-process',
     secret: true,
-    parse: optional(url('redis', 'rediss', 'unix')),
+    parse: optional(redis),
   },
   REDIS_PRIVATE: {
     summary: 'Start a private redis-server if one is installed and REDIS_URL is not set',

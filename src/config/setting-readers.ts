@@ -1,4 +1,5 @@
 import { isIP } from 'node:net'
+import { redisUrl } from '../core/redis-url.ts'
 import { postgresUrl } from '../core/postgres-url.ts'
 
 /**
@@ -65,12 +66,14 @@ export const url =
 
 /** A URL of PostgreSQL with one server or several. */
 export function postgres(value: string): string {
-  try {
-    postgresUrl(value)
-    return value
-  } catch (error) {
-    return fail((error as Error).message)
-  }
+  postgresUrl(value)
+  return value
+}
+
+/** A URL of Redis: one server, sentinels or a cluster. */
+export function redis(value: string): string {
+  redisUrl(value)
+  return value
 }
 
 export const oneOf =

@@ -1,10 +1,10 @@
-import type { Redis } from 'ioredis'
 import type { Clock } from '../core/clock.ts'
 import { dropOldest } from '../core/drop-oldest.ts'
 import { RATE_LIMITS, type RateLimitName } from '../core/limits.ts'
 import type { Logger } from '../core/log.ts'
 import type { RateDecision, RateLimiter } from '../core/ports.ts'
 import { TokenBucket } from '../core/token-bucket.ts'
+import type { RedisClient } from '../core/redis-client.ts'
 
 /** Buckets that are kept. Above this, full ones are dropped. */
 const MOST_BUCKETS = 100_000
@@ -73,11 +73,11 @@ return {allowed, math.floor(tokens * 1000)}
 
 /** Token buckets that several nodes share. While Redis is unavailable, each node counts on its own, so limits apply per node. */
 export class RedisRateLimiter implements RateLimiter {
-  readonly #redis: Redis
+  readonly #redis: RedisClient
   readonly #local: MemoryRateLimiter
   readonly #log: Logger
 
-  constructor(redis: Redis, clock: Clock, log: Logger) {
+  constructor(redis: RedisClient, clock: Clock, log: Logger) {
     this.#redis = redis
     this.#local = new MemoryRateLimiter(clock)
     this.#log = log

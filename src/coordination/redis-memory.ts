@@ -1,11 +1,11 @@
-import type { Redis } from 'ioredis'
+import type { RedisClient } from '../core/redis-client.ts'
 
 /**
  * What is wrong with the memory of a Redis, as sentences for operators; empty if nothing is. `INFO` is allowed where
  * `CONFIG` is not. Leases and queues must not be removed, whether they expire or not, so every policy but `noeviction`
  * is wrong as soon as there is a limit.
  */
-export async function memoryWarnings(redis: Pick<Redis, 'info'>): Promise<string[]> {
+export async function memoryWarnings(redis: Pick<RedisClient, 'info'>): Promise<string[]> {
   const info = await redis.info('memory')
   const value = (name: string) => new RegExp(`^${name}:(.*?)\r?$`, 'm').exec(info)?.[1]
   const limit = Number(value('maxmemory') ?? 0)

@@ -1,3 +1,5 @@
+import { serverUrls } from './server-urls.ts'
+
 /** The servers that a URL of PostgreSQL names. */
 export interface PostgresUrl {
   /** One URL per server, in the order of the text. */
@@ -7,8 +9,6 @@ export interface PostgresUrl {
   /** Name of the database. */
   readonly database: string
 }
-
-const AUTHORITY = /^(postgres(?:ql)?:\/\/)(?:([^/?#]*)@)?([^/?#@]*)(.*)$/
 
 /** Values of `target_session_attrs` for a server that accepts writes. */
 const WRITABLE = ['read-write', 'primary']
@@ -20,14 +20,7 @@ const WRITABLE = ['read-write', 'primary']
  * @throws Error that says what to change, without the user and the password
  */
 export function postgresUrl(text: string): PostgresUrl {
-  const [, protocol, user, servers = '', rest] = AUTHORITY.exec(text) ?? []
-  if (protocol === undefined) throw new Error('must begin with postgres:// or postgresql://')
-  const login = user === undefined ? '' : `${user}@`
-  const parsed = servers.split(',').map((server) => {
-    const url = URL.parse(`${protocol}${login}${server}${rest}`)
-    if (url === null) throw new Error(`must be a URL. "${server}" is not a host with a port`)
-    return url
-  })
+  const parsed = serverUrls(text, ['postgres', 'postgresql'])
   const attributes = parsed[0]?.searchParams.get('target_session_attrs') ?? 'read-write'
   if (!WRITABLE.includes(attributes)) {
     throw new Error(`target_session_attrs must be ${WRITABLE.join(' or ')}, not ${attributes}, because Crier writes`)

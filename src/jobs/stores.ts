@@ -1,8 +1,8 @@
 import { createHash } from 'node:crypto'
 import type * as BullMQ from 'bullmq'
-import { Redis } from 'ioredis'
 import type { Pool } from 'pg'
 import { QUEUE_NAMES } from '../core/job.ts'
+import { redisClient, type RedisClient } from '../core/redis-client.ts'
 import { sessionPool } from '../db/session-pool.ts'
 import type { Logger } from '../core/log.ts'
 import type { Sql } from '../core/sql.ts'
@@ -73,7 +73,7 @@ export async function prepareStore(url: string): Promise<void> {
 async function redisStore(url: string, installation: string, log: Logger): Promise<Store> {
   const library = await import('bullmq')
   const retryStrategy = (tries: number) => Math.min(1_000, 50 * 2 ** Math.min(tries, 5))
-  const connection = new Redis(url, {
+  const connection = redisClient(url, {
     enableOfflineQueue: false,
     autoResendUnfulfilledCommands: false,
     maxRetriesPerRequest: null,
@@ -82,12 +82,12 @@ async function redisStore(url: string, installation: string, log: Logger): Promi
     retryStrategy,
     lazyConnect: true,
   })
-  const quiet = (redis: Redis) =>
+  const quiet = (redis: RedisClient) =>
     redis.on('error', (error: Error) =>
       log.debug({ error: error.message }, 'error of the Redis connection of the job queues'),
     )
   await orClose(quiet(connection).connect(), () => connection.disconnect())
-  const workerConnection = quiet(new Redis(url, { maxRetriesPerRequest: null, connectTimeout: 2_000, retryStrategy }))
+  const workerConnection = quiet(redisClient(url, { maxRetriesPerRequest: null, connectTimeout: 2_000, retryStrategy }))
   const prefix = `{crier:${installation}}`
   // Only `wasEmptied` sets the marker. A node that starts after the store was emptied must not hide that.
   const mark = `${prefix}:filled`

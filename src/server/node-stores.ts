@@ -5,6 +5,7 @@ import { InProcessCoordination } from '../coordination/in-process.ts'
 import { RedisCoordination } from '../coordination/redis.ts'
 import type { Logger } from '../core/log.ts'
 import { postgresUrl } from '../core/postgres-url.ts'
+import { redisUrl } from '../core/redis-url.ts'
 import { Database } from '../db/database.ts'
 import { entities } from '../registry/entities.ts'
 import type { StoreChoice } from '../jobs/stores.ts'
@@ -81,7 +82,7 @@ export async function openCoordination(options: StoresOptions): Promise<Coordina
   }
   const coordination = new RedisCoordination(url, log.child({ part: 'redis' }))
   undo.add('redis', () => coordination.close())
-  const where = config.REDIS_URL === undefined ? 'a private Redis' : `Redis at ${new URL(url).host}`
+  const where = config.REDIS_URL === undefined ? 'a private Redis' : `Redis at ${redisUrl(url).hosts}`
   await coordination.connect().catch((error: unknown) => {
     throw unreachable('REDIS_URL', where, error)
   })

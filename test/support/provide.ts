@@ -89,6 +89,7 @@ function copyOlder(root: string): void {
 
 const STARTED: Record<Tool, string> = {
   'redis-server': 'usr/bin/redis-server',
+  'redis-cli': 'usr/bin/redis-cli',
   pgbouncer: 'usr/sbin/pgbouncer',
   ffmpeg: 'usr/bin/ffmpeg',
   ffprobe: 'usr/bin/ffprobe',
