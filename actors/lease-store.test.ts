@@ -163,6 +163,25 @@ describe.each([
       expect(() => new RedisLeaseStore({ url, prefix: 'c' })).toThrow(/hash tag/)
     })
 
+  it('keeps sessions and claims when Redis refuses writes because it is full', async () => {
+    const store = new RedisLeaseStore({ url, prefix: '{full}' })
+    stores.push(store)
+    await store.beat(node('a'), 500_000, first)
+    const redis = new Redis(url)
+    await redis.config('SET', 'maxmemory', '1')
+    try {
+      await expect(redis.set('{full}:more', 'x')).rejects.toThrow('OOM')
+      expect((await store.beat(node('a'), 500_000, later)).live).toBe(true)
+      expect((await store.beat(node('b'), 500_000, first)).nodes).toHaveLength(2)
+      expect(await store.locate('x', ['a'])).toEqual(node('a'))
+      await store.release('x', 'a', 'b')
+      expect(await store.locate('x', ['a'])).toEqual(node('b'))
+    } finally {
+      await redis.config('SET', 'maxmemory', '0')
+      redis.disconnect()
+    }
+  })
+
   contract(() => {
     const prefix = `{t${(count += 1)}}`
     const store = new RedisLeaseStore({ url, prefix })

@@ -1,5 +1,5 @@
 import { readFileSync } from 'node:fs'
-import { Redis, type RedisOptions } from 'ioredis'
+import { Redis, type Cluster, type RedisOptions } from 'ioredis'
 import type { BeatResult, LeaseStore, NodeEntry, NodeState } from './ports.ts'
 
 /** How long the store keeps a claim that is not renewed. Owners renew theirs far more often. */
@@ -22,7 +22,8 @@ export const LEASE_CONNECTION: RedisOptions = {
 }
 
 export interface RedisLeaseStoreOptions {
-  readonly url: string
+  /** A URL, or a function that opens the connection with the options of leases. */
+  readonly url: string | ((options: RedisOptions) => Redis | Cluster)
   /** Distinguishes clusters that share a Redis. Braces make it a hash tag, so that all keys are in one slot of a Redis Cluster. */
   readonly prefix?: string
   readonly onError?: (error: Error) => void
@@ -32,7 +33,7 @@ type Script = (...args: (string | number)[]) => Promise<unknown>
 
 /** Sessions and claims in Redis. Each step is one Lua script; see lua/. */
 export class RedisLeaseStore implements LeaseStore {
-  readonly #redis: Redis
+  readonly #redis: Redis | Cluster
   readonly #prefix: string
   /** Resolves after the first attempt to connect. Commands wait for it instead of failing without a connection. */
   readonly #opened: Promise<void>
@@ -41,7 +42,8 @@ export class RedisLeaseStore implements LeaseStore {
   constructor(options: RedisLeaseStoreOptions) {
     this.#prefix = options.prefix ?? '{c}'
     if (!/^\{[^{}]+\}/.test(this.#prefix)) throw new Error('the prefix must begin with a hash tag, such as {c}')
-    this.#redis = new Redis(options.url, LEASE_CONNECTION)
+    const { url } = options
+    this.#redis = typeof url === 'string' ? new Redis(url, LEASE_CONNECTION) : url(LEASE_CONNECTION)
     this.#redis.on('error', options.onError ?? (() => undefined))
     this.#opened = new Promise((resolve) => {
       for (const event of ['ready', 'error', 'close'] as const) this.#redis.once(event, () => resolve())

@@ -27,9 +27,10 @@ end
 
 local time = redis.call('TIME')
 local now = tonumber(time[1]) * 1000 + math.floor(tonumber(time[2]) / 1000)
+-- First a write that needs no memory: Redis then allows the others even when it is full (maxmemory).
+redis.call('ZREMRANGEBYSCORE', KEYS[2], '-inf', now)
 redis.call('SET', KEYS[1], ARGV[2], 'PX', ARGV[3])
 redis.call('ZADD', KEYS[2], now + tonumber(ARGV[3]), ARGV[1])
-redis.call('ZREMRANGEBYSCORE', KEYS[2], '-inf', now)
 
 local answer = { 1 }
 for _, inc in ipairs(redis.call('ZRANGE', KEYS[2], 0, -1)) do

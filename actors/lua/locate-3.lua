@@ -26,6 +26,8 @@ for index = 1, 2 do
   if ARGV[index] ~= '' then
     local value = redis.call('GET', KEYS[index + 1])
     if value then
+      -- First a write that needs no memory: Redis then allows the other even when it is full (maxmemory).
+      redis.call('DEL', KEYS[1])
       redis.call('SET', KEYS[1], ARGV[index], 'PX', ARGV[4])
       return { ARGV[index], value }
     end

@@ -16,9 +16,10 @@
 if redis.call('GET', KEYS[1]) ~= ARGV[1] then
   return 0
 end
+-- First a write that needs no memory: Redis then allows the other even when it is full (maxmemory).
+redis.call('DEL', KEYS[1])
 if ARGV[2] ~= '' and redis.call('EXISTS', KEYS[2]) == 1 then
   redis.call('SET', KEYS[1], ARGV[2], 'PX', ARGV[3])
   return 2
 end
-redis.call('DEL', KEYS[1])
 return 1

@@ -24,7 +24,9 @@ import {
   origins,
   optional,
   port,
+  postgres,
   proxies,
+  redis,
   secret,
   text,
   url,
@@ -111,10 +113,11 @@ const SETTINGS = {
     parse: withDefault(text, './data'),
   },
   DATABASE_URL: {
-    summary: 'URL of an external PostgreSQL (15 or newer). Without it, Crier runs its own in DATA_DIR',
+    summary:
+      'URL of an external PostgreSQL (15 or newer), or of several servers as in libpq: postgres://user:password@one:5432,two:5432/crier?target_session_attrs=read-write. Without it, Crier runs its own in DATA_DIR',
     fallback: 'embedded',
     secret: true,
-    parse: optional(url('postgres', 'postgresql')),
+    parse: optional(postgres),
   },
   MOST_REQUESTS: {
     summary: 'Maximum number of concurrent requests. Requests above it get 503 with Retry-After',
@@ -127,10 +130,11 @@ const SETTINGS = {
     parse: withDefault(integer(2, 200), 10),
   },
   REDIS_URL: {
-    summary: 'URL of Redis (6.2 or newer). Required for more than one node',
+    summary:
+      'URL of Redis (6.2 or newer): redis://, redis+sentinel:// or redis+cluster://, with rediss for TLS. Required for more than one node',
     fallback: 'a private redis-server if one is installed, otherwise in-process',
     secret: true,
-    parse: optional(url('redis', 'rediss', 'unix')),
+    parse: optional(redis),
   },
   REDIS_PRIVATE: {
     summary: 'Start a private redis-server if one is installed and REDIS_URL is not set',

@@ -1,4 +1,6 @@
 import { isIP } from 'node:net'
+import { redisUrl } from '../core/redis-url.ts'
+import { postgresUrl } from '../core/postgres-url.ts'
 
 /**
  * How settings are read from text. Every reader throws an Error that says what the value must be, and never the value.
@@ -61,6 +63,18 @@ export const url =
       ? value
       : fail(`must begin with ${protocols.join(':// or ')}://`)
   }
+
+/** A URL of PostgreSQL with one server or several. */
+export function postgres(value: string): string {
+  postgresUrl(value)
+  return value
+}
+
+/** A URL of Redis: one server, sentinels or a cluster. */
+export function redis(value: string): string {
+  redisUrl(value)
+  return value
+}
 
 export const oneOf =
   <const V extends string>(...values: V[]) =>

@@ -14,6 +14,8 @@ export interface Coordination {
   readonly linked: boolean
   /** Measures a round trip, in milliseconds. @throws AppError redis_unavailable */
   ping(): Promise<number>
+  /** What an operator should change, as sentences; empty without a connection. */
+  warnings(): Promise<string[]>
   close(): Promise<void>
 }
 

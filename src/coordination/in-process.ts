@@ -27,5 +27,9 @@ export class InProcessCoordination implements Coordination {
     return Promise.resolve(0)
   }
 
+  async warnings(): Promise<string[]> {
+    return []
+  }
+
   async close(): Promise<void> {}
 }

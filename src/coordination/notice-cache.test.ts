@@ -30,6 +30,10 @@ class CuttableCoordination implements Coordination {
     for (const listener of this.#recovered) listener()
   }
 
+  warnings(): Promise<string[]> {
+    return this.#inner.warnings()
+  }
+
   ping(): Promise<number> {
     return this.#inner.ping()
   }

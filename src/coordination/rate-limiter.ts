@@ -1,10 +1,10 @@
-import type { Redis } from 'ioredis'
 import type { Clock } from '../core/clock.ts'
 import { dropOldest } from '../core/drop-oldest.ts'
 import { RATE_LIMITS, type RateLimitName } from '../core/limits.ts'
 import type { Logger } from '../core/log.ts'
 import type { RateDecision, RateLimiter } from '../core/ports.ts'
 import { TokenBucket } from '../core/token-bucket.ts'
+import type { RedisClient } from '../core/redis-client.ts'
 
 /** Buckets that are kept. Above this, full ones are dropped. */
 const MOST_BUCKETS = 100_000
@@ -51,7 +51,10 @@ function decision(limit: RateLimitName, allowed: boolean, tokens: number): RateD
   }
 }
 
-/** The same bucket in Redis, by Redis's own clock. KEYS[1] bucket; ARGV burst, window ms. Returns allowed, tokens × 1000. */
+/**
+ * The same bucket in Redis, by Redis's own clock. KEYS[1] bucket; ARGV burst, window ms. Returns allowed,
+ * tokens × 1000. `PERSIST` needs no memory; after such a write Redis allows the others even when it is full (maxmemory).
+ */
 const TAKE = `
 local t = redis.call('TIME')
 local now = t[1] * 1000 + math.floor(t[2] / 1000)
@@ -62,6 +65,7 @@ local at = tonumber(old[2]) or now
 tokens = math.min(burst, tokens + math.max(0, now - at) * burst / window)
 local allowed = 0
 if tokens >= 1 then allowed = 1; tokens = tokens - 1 end
+redis.call('PERSIST', KEYS[1])
 redis.call('HSET', KEYS[1], 'n', tostring(tokens), 'at', now)
 redis.call('PEXPIRE', KEYS[1], window)
 return {allowed, math.floor(tokens * 1000)}
@@ -69,11 +73,11 @@ return {allowed, math.floor(tokens * 1000)}
 
 /** Token buckets that several nodes share. While Redis is unavailable, each node counts on its own, so limits apply per node. */
 export class RedisRateLimiter implements RateLimiter {
-  readonly #redis: Redis
+  readonly #redis: RedisClient
   readonly #local: MemoryRateLimiter
   readonly #log: Logger
 
-  constructor(redis: Redis, clock: Clock, log: Logger) {
+  constructor(redis: RedisClient, clock: Clock, log: Logger) {
     this.#redis = redis
     this.#local = new MemoryRateLimiter(clock)
     this.#log = log

@@ -1,7 +1,8 @@
-import { Redis } from 'ioredis'
 import { defineError } from '../core/error.ts'
 import { secretToken } from '../core/id.ts'
 import type { Logger } from '../core/log.ts'
+import { memoryWarnings } from './redis-memory.ts'
+import { redisClient, type RedisClient } from '../core/redis-client.ts'
 import { Listeners, type Coordination, type Listener } from './coordination.ts'
 
 export const RedisUnavailable = defineError({
@@ -19,8 +20,8 @@ const PREFIX = 'crier:n:'
  * A connection that never runs a command late: commands are not queued while it is down, and not sent twice. The defaults
  * of ioredis would do both.
  */
-export function redisConnection(url: string, log: Logger): Redis {
-  const redis = new Redis(url, {
+export function redisConnection(url: string, log: Logger): RedisClient {
+  const redis = redisClient(url, {
     enableOfflineQueue: false,
     autoResendUnfulfilledCommands: false,
     maxRetriesPerRequest: 1,
@@ -35,7 +36,7 @@ export function redisConnection(url: string, log: Logger): Redis {
 }
 
 /** Logs one line when Redis becomes unreachable and one when it is back. */
-function logOutages(redis: Redis, log: Logger): void {
+function logOutages(redis: RedisClient, log: Logger): void {
   let away = false
   redis.on('error', (error: Error) => {
     if (!away) log.warn({ error: error.message }, 'redis is unreachable')
@@ -52,8 +53,8 @@ export class RedisCoordination implements Coordination {
   readonly kind = 'redis'
   /** For users that need their own connections. Contains a password. */
   readonly url: string
-  readonly #commands: Redis
-  readonly #subscriber: Redis
+  readonly #commands: RedisClient
+  readonly #subscriber: RedisClient
   readonly #listeners: Listeners
   readonly #recovered = new Set<() => void>()
   readonly #node = secretToken(9)
@@ -94,7 +95,7 @@ export class RedisCoordination implements Coordination {
   }
 
   /** For other users of the same Redis (rate limits). */
-  get commands(): Redis {
+  get commands(): RedisClient {
     return this.#commands
   }
 
@@ -123,6 +124,10 @@ export class RedisCoordination implements Coordination {
       throw RedisUnavailable({ retryAfter: 2, cause: error })
     }
     return performance.now() - start
+  }
+
+  warnings(): Promise<string[]> {
+    return memoryWarnings(this.#commands).catch(() => [])
   }
 
   async close(): Promise<void> {

@@ -1,9 +1,9 @@
 import { createHash } from 'node:crypto'
 import type * as BullMQ from 'bullmq'
-import { Redis } from 'ioredis'
-import { Pool } from 'pg'
+import type { Pool } from 'pg'
 import { QUEUE_NAMES } from '../core/job.ts'
-import { connectionString } from '../db/pool.ts'
+import { redisClient, type RedisClient } from '../core/redis-client.ts'
+import { sessionPool } from '../db/session-pool.ts'
 import type { Logger } from '../core/log.ts'
 import type { Sql } from '../core/sql.ts'
 import type { Store } from './backend.ts'
@@ -26,16 +26,13 @@ export async function openStore(choice: StoreChoice, sql: Sql, log: Logger): Pro
  */
 async function postgresStore(url: string, log: Logger): Promise<Store> {
   const library = await import('bullmq')
-  const pool = new Pool({
-    connectionString: connectionString(url),
+  const pool = sessionPool({
+    url,
     // One connection per worker to listen, and some for queries.
     max: QUEUE_NAMES.length + 4,
-    keepAlive: true,
-    connectionTimeoutMillis: 5_000,
     idleTimeoutMillis: 10_000,
     application_name: 'crier jobs',
-    options:
-      '-c search_path=bullmq -c synchronous_commit=off -c statement_timeout=15000 -c plan_cache_mode=force_generic_plan',
+    settings: { search_path: 'bullmq', synchronous_commit: 'off', plan_cache_mode: 'force_generic_plan' },
   })
   pool.on('error', (error) => log.debug({ error: error.message }, 'lost a database connection of the job queues'))
   // Every queue and every worker adds a listener.
@@ -68,7 +65,7 @@ async function migrate(library: typeof BullMQ, pool: Pool): Promise<void> {
 
 /** Creates the tables of the queues in advance, for template databases. */
 export async function prepareStore(url: string): Promise<void> {
-  const pool = new Pool({ connectionString: connectionString(url), max: 1 })
+  const pool = sessionPool({ url, max: 1 })
   await migrate(await import('bullmq'), pool)
   await pool.end()
 }
@@ -76,7 +73,7 @@ export async function prepareStore(url: string): Promise<void> {
 async function redisStore(url: string, installation: string, log: Logger): Promise<Store> {
   const library = await import('bullmq')
   const retryStrategy = (tries: number) => Math.min(1_000, 50 * 2 ** Math.min(tries, 5))
-  const connection = new Redis(url, {
+  const connection = redisClient(url, {
     enableOfflineQueue: false,
     autoResendUnfulfilledCommands: false,
     maxRetriesPerRequest: null,
@@ -85,12 +82,12 @@ async function redisStore(url: string, installation: string, log: Logger): Promi
     retryStrategy,
     lazyConnect: true,
   })
-  const quiet = (redis: Redis) =>
+  const quiet = (redis: RedisClient) =>
     redis.on('error', (error: Error) =>
       log.debug({ error: error.message }, 'error of the Redis connection of the job queues'),
     )
   await orClose(quiet(connection).connect(), () => connection.disconnect())
-  const workerConnection = quiet(new Redis(url, { maxRetriesPerRequest: null, connectTimeout: 2_000, retryStrategy }))
+  const workerConnection = quiet(redisClient(url, { maxRetriesPerRequest: null, connectTimeout: 2_000, retryStrategy }))
   const prefix = `{crier:${installation}}`
   // Only `wasEmptied` sets the marker. A node that starts after the store was emptied must not hide that.
   const mark = `${prefix}:filled`

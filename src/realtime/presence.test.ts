@@ -34,6 +34,7 @@ class Wire {
         own.recovered.add(listener)
         return () => own.recovered.delete(listener)
       },
+      warnings: async () => [],
       ping: async () => 0,
       close: async () => undefined,
     }

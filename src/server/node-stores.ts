@@ -4,6 +4,8 @@ import type { Coordination } from '../coordination/coordination.ts'
 import { InProcessCoordination } from '../coordination/in-process.ts'
 import { RedisCoordination } from '../coordination/redis.ts'
 import type { Logger } from '../core/log.ts'
+import { postgresUrl } from '../core/postgres-url.ts'
+import { redisUrl } from '../core/redis-url.ts'
 import { Database } from '../db/database.ts'
 import { entities } from '../registry/entities.ts'
 import type { StoreChoice } from '../jobs/stores.ts'
@@ -36,12 +38,12 @@ export async function openDatabase({ config, directory, log, undo, facts }: Stor
     url = postgres.url
     facts.push(['Database', `embedded PostgreSQL ${postgres.version}`])
   } else {
-    facts.push(['Database', `PostgreSQL at ${new URL(url).host}`])
+    facts.push(['Database', `PostgreSQL at ${postgresUrl(url).hosts}`])
   }
   const database = await Database.connect({ url, poolSize: config.DATABASE_POOL, entities, log }).catch(
     (error: unknown) => {
       if (external === undefined) throw error
-      throw unreachable('DATABASE_URL', `PostgreSQL at ${new URL(external).host}`, error)
+      throw unreachable('DATABASE_URL', `PostgreSQL at ${postgresUrl(external).hosts}`, error)
     },
   )
   undo.add('database', () => database.close())
@@ -61,7 +63,7 @@ function tellOfNewDatabase(
   const [where, setting] =
     external === undefined
       ? [join(directory.path, 'postgres'), 'DATA_DIR']
-      : [`${new URL(external).host}${new URL(external).pathname}`, 'DATABASE_URL']
+      : [`${postgresUrl(external).hosts}/${postgresUrl(external).database}`, 'DATABASE_URL']
   const text = `a new, empty database was created at ${where}. If you expected your data there, stop and check ${setting}`
   log.warn({ where, setting }, text)
   facts.push(['Warning', text])
@@ -80,11 +82,15 @@ export async function openCoordination(options: StoresOptions): Promise<Coordina
   }
   const coordination = new RedisCoordination(url, log.child({ part: 'redis' }))
   undo.add('redis', () => coordination.close())
-  const where = config.REDIS_URL === undefined ? 'a private Redis' : `Redis at ${new URL(url).host}`
+  const where = config.REDIS_URL === undefined ? 'a private Redis' : `Redis at ${redisUrl(url).hosts}`
   await coordination.connect().catch((error: unknown) => {
     throw unreachable('REDIS_URL', where, error)
   })
   facts.push(['Coordination', where])
+  for (const text of await coordination.warnings()) {
+    log.warn({ setting: 'REDIS_URL' }, text)
+    facts.push(['Warning', text])
+  }
   return coordination
 }
 

@@ -10,6 +10,7 @@ import {
 } from '../../actors/index.ts'
 import type { Clock } from '../core/clock.ts'
 import type { Logger } from '../core/log.ts'
+import { redisClient } from '../core/redis-client.ts'
 import { turnCodec } from './turn-codec.ts'
 
 /** The settings of a node in a cluster, by their names in the configuration. */
@@ -44,7 +45,8 @@ export interface Driver {
 
 /** Runs actors in this process or, with `REDIS_URL`, shares them with the other nodes. */
 export function actorDriver({ config, host, clock, log, onNodeLost, secret }: DriverOptions): Driver {
-  if (config.REDIS_URL === undefined) {
+  const { REDIS_URL: url } = config
+  if (url === undefined) {
     const actors = new LocalActors({
       host,
       monotonic: () => clock.monotonic(),
@@ -57,7 +59,7 @@ export function actorDriver({ config, host, clock, log, onNodeLost, secret }: Dr
     codec: turnCodec,
     clock: systemClock(() => clock.monotonic()),
     store: new RedisLeaseStore({
-      url: config.REDIS_URL,
+      url: (options) => redisClient(url, options),
       onError: (error) => log.debug({ error: error.message }, 'redis of the actors'),
     }),
     transport: tcpTransport({

@@ -89,6 +89,8 @@ function copyOlder(root: string): void {
 
 const STARTED: Record<Tool, string> = {
   'redis-server': 'usr/bin/redis-server',
+  'redis-cli': 'usr/bin/redis-cli',
+  pgbouncer: 'usr/sbin/pgbouncer',
   ffmpeg: 'usr/bin/ffmpeg',
   ffprobe: 'usr/bin/ffprobe',
   // /usr/bin/chromium is a script full of absolute paths.

@@ -6,6 +6,8 @@ import { fileURLToPath } from 'node:url'
 /** The programs that tests need beyond npm packages, with their Debian packages. */
 export const TOOLS = {
   'redis-server': ['redis-server'],
+  'redis-cli': ['redis-tools'],
+  pgbouncer: ['pgbouncer'],
   ffmpeg: ['ffmpeg'],
   ffprobe: ['ffmpeg'],
   chromium: ['chromium'],

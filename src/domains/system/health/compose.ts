@@ -13,6 +13,7 @@ export function composeHealth({ clock, coordination, database, storage, version 
   health.register('database', async () => void (await database.ping()))
   const name = coordination.kind === 'redis' ? 'redis' : 'coordination'
   health.register(name, async () => void (await coordination.ping()))
+  health.warnOf(() => coordination.warnings())
   health.register('storage', () => storage.ping())
   return { services: { health } }
 }

@@ -23,5 +23,8 @@ export const ReadinessReport = named(
     draining: Type.Boolean({ description: 'The server is shutting down' }),
     version: Type.String(),
     checks: Type.Record(Type.String(), Check),
+    warnings: Type.Optional(
+      Type.Array(Type.String(), { description: 'What an operator should change. Only for administrators' }),
+    ),
   }),
 )

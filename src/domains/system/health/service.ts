@@ -14,7 +14,8 @@ type Checks = Readiness['checks']
 /** The report for callers who are not administrators. Errors and figures would help an attacker. */
 export function withoutDetails(report: Readiness): Readiness {
   const checks = Object.fromEntries(Object.entries(report.checks).map(([name, { ok }]) => [name, { ok }]))
-  return { ...report, checks }
+  const { warnings: _, ...rest } = report
+  return { ...rest, checks }
 }
 
 /** Liveness and readiness. Parts of the node register a probe for each dependency. */
@@ -22,9 +23,10 @@ export class HealthService {
   readonly #clock: Clock
   readonly #startedAt: number
   readonly #probes = new Map<string, Probe>()
+  readonly #warnings: (() => Promise<readonly string[]>)[] = []
   readonly version: string
   #draining = false
-  #asking: Promise<Checks> | undefined
+  #asking: Promise<Pick<Readiness, 'checks' | 'warnings'>> | undefined
 
   constructor(clock: Clock, version: string) {
     this.#clock = clock
@@ -34,6 +36,11 @@ export class HealthService {
 
   register(name: string, probe: Probe): void {
     this.#probes.set(name, probe)
+  }
+
+  /** Adds to the warnings of the report, which do not make the node unready. */
+  warnOf(find: () => Promise<readonly string[]>): void {
+    this.#warnings.push(find)
   }
 
   /** Reports the node as not ready, because it is shutting down. */
@@ -50,16 +57,16 @@ export class HealthService {
     this.#asking ??= this.#ask().finally(() => {
       this.#asking = undefined
     })
-    const checks = await this.#asking
+    const { checks, warnings } = await this.#asking
     const ready = !this.#draining && Object.values(checks).every(({ ok }) => ok)
-    return { ready, draining: this.#draining, version: this.version, checks }
+    return { ready, draining: this.#draining, version: this.version, checks, ...(warnings && { warnings }) }
   }
 
-  async #ask(): Promise<Checks> {
-    const entries = await Promise.all(
-      [...this.#probes].map(async ([name, probe]) => [name, await this.#run(probe)] as const),
-    )
-    return Object.fromEntries(entries)
+  async #ask(): Promise<Pick<Readiness, 'checks' | 'warnings'>> {
+    const probes = [...this.#probes].map(async ([name, probe]) => [name, await this.#run(probe)] as const)
+    const [entries, texts] = await Promise.all([Promise.all(probes), Promise.all(this.#warnings.map((find) => find()))])
+    const warnings = texts.flat()
+    return { checks: Object.fromEntries(entries), ...(warnings.length > 0 && { warnings }) }
   }
 
   async #run(probe: Probe): Promise<Checks[string]> {
