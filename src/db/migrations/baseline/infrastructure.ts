@@ -54,6 +54,7 @@ export const infrastructure = [
       created_at timestamptz not null,
       api_key_id uuid
     )`,
+  'create index audit_log_by_actor on audit_log (actor_id, id)',
   'create index audit_log_by_time on audit_log (workspace_id, created_at desc, id desc)',
   `
     create table idempotency_keys (
@@ -124,6 +125,7 @@ export const infrastructure = [
       workspace_id uuid,
       sent_at timestamptz not null
     )`,
+  'create index mail_log_by_person on mail_log (account_id, id)',
   'create index mail_log_by_recipient on mail_log (recipient, sent_at)',
   'create index mail_log_by_account on mail_log (account_id, sent_at)',
   'create index mail_log_by_workspace on mail_log (workspace_id, sent_at)',

@@ -46,6 +46,7 @@ export const media = [
       created_at timestamptz not null,
       updated_at timestamptz not null
     )`,
+  'create index assets_by_uploader on assets (uploaded_by, id)',
   'create index assets_by_folder on assets (folder_id) where folder_id is not null',
   'create index assets_by_tag on assets using gin (tags)',
   'create index assets_by_file on assets (file_id)',
@@ -93,6 +94,7 @@ export const media = [
       created_at timestamptz not null,
       updated_at timestamptz not null
     )`,
+  'create index uploads_by_person on uploads (user_id, id)',
   'create index uploads_by_expiry on uploads (expires_at)',
   'create index uploads_by_workspace on uploads (workspace_id, id)',
   `

@@ -73,6 +73,7 @@ export const Asset = defineEntity({
   name: 'Asset',
   tableName: 'assets',
   indexes: [
+    { name: 'assets_by_uploader', properties: ['uploadedBy', 'id'] },
     {
       name: 'assets_by_id',
       expression: 'create index assets_by_id on assets (workspace_id, id) where deleted_at is null',
@@ -141,6 +142,7 @@ const Upload = defineEntity({
   name: 'Upload',
   tableName: 'uploads',
   indexes: [
+    { name: 'uploads_by_person', properties: ['userId', 'id'] },
     { name: 'uploads_by_workspace', properties: ['workspaceId', 'id'] },
     { name: 'uploads_by_expiry', properties: ['expiresAt'] },
   ],
