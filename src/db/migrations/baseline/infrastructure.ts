@@ -94,6 +94,7 @@ export const infrastructure = [
   `create index outbox_due on outbox (run_at) where (state = 'waiting') and (line is null)`,
   `create index outbox_lines on outbox (queue, line, run_at) where (state = 'waiting') and (line is not null)`,
   `create index outbox_lines_due on outbox (run_at) where (state = 'waiting') and (line is not null)`,
+  'create index outbox_by_name on outbox (name, id)',
   `create index outbox_held on outbox (name) where state = 'held'`,
   `create index outbox_lines_given on outbox (queue) where (state = 'queued') and (line is not null)`,
   `
@@ -116,6 +117,9 @@ export const infrastructure = [
       created_at timestamptz not null
     )`,
   'create index finished_jobs_by_time on finished_jobs (finished_at)',
+  'create index finished_jobs_by_name on finished_jobs (name, id)',
+  'create index finished_jobs_by_queue on finished_jobs (queue, finished_at)',
+  'create index finished_jobs_by_workspace on finished_jobs (workspace_id, id)',
   `
     create table mail_log (
       id uuid primary key,
