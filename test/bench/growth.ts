@@ -106,8 +106,9 @@ try {
       const { result, statements } = await recorder.during(call)
       const ms = performance.now() - began
       const costs = new Map<string, Cost>()
+      const isSearch = statements.some(({ text }) => text.includes('force_custom_plan'))
       for (const { text, values } of statements) {
-        const cost = await explain(direct, text, values, big)
+        const cost = await explain(direct, text, values, big, isSearch)
         const before = costs.get(text)
         if (cost !== undefined && (before === undefined || before.blocks < cost.blocks)) costs.set(text, cost)
       }

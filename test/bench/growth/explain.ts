@@ -27,18 +27,23 @@ interface Plan {
 /** Executions after which PostgreSQL may choose a plan for all values. */
 const EXECUTIONS = 6
 
-/** The cost of a read with the plan of a used connection. Undefined for other statements. */
+/**
+ * The cost of a read with the plan of a used connection. Undefined for other statements.
+ * @param isSearch its transaction plans each statement for its values (`Searches`)
+ */
 export async function explain(
   client: Client,
   text: string,
   values: readonly unknown[],
   large: ReadonlySet<string>,
+  isSearch: boolean,
 ): Promise<Cost | undefined> {
   if (!/^\s*(select|with)\b/i.test(text) || /\b(insert into|update|delete from|set_config|for update)\b/i.test(text)) {
     return undefined
   }
   const list = values.map(literal).join(', ')
   const execution = `execute growth${list === '' ? '' : `(${list})`}`
+  await client.query(`set plan_cache_mode = ${isSearch ? 'force_custom_plan' : 'auto'}`)
   await client.query(`prepare growth as ${text}`)
   try {
     for (let count = 0; count < EXECUTIONS; count += 1) await client.query(`explain ${execution}`)

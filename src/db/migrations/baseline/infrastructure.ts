@@ -55,6 +55,8 @@ export const infrastructure = [
       api_key_id uuid
     )`,
   'create index audit_log_by_actor on audit_log (actor_id, id)',
+  'create index audit_log_by_action on audit_log (workspace_id, action, created_at desc, id desc)',
+  'create index audit_log_of_actor on audit_log (workspace_id, actor_id, created_at desc, id desc)',
   'create index audit_log_by_time on audit_log (workspace_id, created_at desc, id desc)',
   `
     create table idempotency_keys (
