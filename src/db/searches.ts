@@ -14,8 +14,9 @@ const WAITING = { waiting: 20, waitMs: 5_000 }
 const CANCELLED = '57014'
 
 /**
- * Runs searches: reads whose cost grows with the data of the workspace. Each has a timeout, and the number of
- * concurrent searches is limited per workspace and for this node.
+ * Runs searches: reads whose cost grows with the data of the workspace. Each has a timeout and a plan for what it looks
+ * for, and the number of concurrent searches is limited per workspace and for this node. A plan that is shared by all
+ * searches would walk every row for a rare word.
  */
 export class Searches {
   readonly #database: Database
@@ -42,7 +43,10 @@ export class Searches {
       try {
         return await this.#database.transaction(async (tx) => {
           // Written by hand: Kysely has no settings.
-          await tx.rows(`select set_config('statement_timeout', $1, true)`, [String(this.#statementMs)])
+          await tx.rows(
+            `select set_config('statement_timeout', $1, true), set_config('plan_cache_mode', 'force_custom_plan', true)`,
+            [String(this.#statementMs)],
+          )
           return search(tx)
         })
       } catch (error) {

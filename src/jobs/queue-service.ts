@@ -17,6 +17,7 @@ import {
   findJob,
   finishedByQueue,
   jobView,
+  latenciesByQueue,
   listJobs,
   WAITING,
   type JobRow,
@@ -65,19 +66,20 @@ export class QueueService {
   async stats(): Promise<Static<typeof QueueStats>[]> {
     const { clock, database } = this.#options
     const now = clock.now()
-    const [counts, finished] = await Promise.all([
+    const [counts, finished, latencies] = await Promise.all([
       countsByQueue.rows(database, { now: new Date(now) }),
       finishedByQueue.rows(database, {
         dayAgo: new Date(now - DAY),
         hourAgo: new Date(now - HOUR),
         minuteAgo: new Date(now - MINUTE),
-        latencies: new Date(now - 15 * MINUTE),
       }),
+      latenciesByQueue.rows(database, { since: new Date(now - 15 * MINUTE) }),
     ])
     return QUEUE_NAMES.map((queue) => {
       const { concurrency, summary } = { ...QUEUES[queue], ...this.#options.bounds?.[queue] }
       const counted = counts.find((row) => row.queue === queue)
       const done = finished.find((row) => row.queue === queue)
+      const spent = latencies.find((row) => row.queue === queue)
       return {
         queue,
         summary,
@@ -89,8 +91,8 @@ export class QueueService {
         dead: counted?.dead ?? 0,
         oldestWaitingSeconds: Math.max(0, counted?.oldest ?? 0),
         throughput: { lastMinute: done?.minute ?? 0, lastHour: done?.hour ?? 0, lastDay: done?.day ?? 0 },
-        waitMs: spread(done?.waitMs),
-        runMs: spread(done?.runMs),
+        waitMs: spread(spent?.waitMs),
+        runMs: spread(spent?.runMs),
       }
     })
   }

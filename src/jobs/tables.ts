@@ -7,6 +7,7 @@ export const OutboxRow = defineEntity({
   name: 'OutboxRow',
   tableName: 'outbox',
   indexes: [
+    { name: 'outbox_by_name', properties: ['name', 'id'] },
     {
       name: 'outbox_due',
       expression: `create index outbox_due on outbox (run_at) where state = 'waiting' and line is null`,
@@ -67,6 +68,11 @@ export const OutboxRow = defineEntity({
 export const FinishedJob = defineEntity({
   name: 'FinishedJob',
   tableName: 'finished_jobs',
+  indexes: [
+    { name: 'finished_jobs_by_name', properties: ['name', 'id'] },
+    { name: 'finished_jobs_by_queue', properties: ['queue', 'finishedAt'] },
+    { name: 'finished_jobs_by_workspace', properties: ['workspaceId', 'id'] },
+  ],
   properties: {
     id: p.uuid().primary(),
     name: p.text(),

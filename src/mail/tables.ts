@@ -8,6 +8,7 @@ export const MailLog = defineEntity({
   name: 'MailLog',
   tableName: 'mail_log',
   indexes: [
+    { name: 'mail_log_by_person', properties: ['accountId', 'id'] },
     { name: 'mail_log_by_recipient', properties: ['recipient', 'sentAt'] },
     { name: 'mail_log_by_account', properties: ['accountId', 'sentAt'] },
     { name: 'mail_log_by_workspace', properties: ['workspaceId', 'sentAt'] },

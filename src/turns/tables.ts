@@ -51,6 +51,15 @@ const AuditEntry = defineEntity({
   name: 'AuditRecord',
   tableName: 'audit_log',
   indexes: [
+    { name: 'audit_log_by_actor', properties: ['actorId', 'id'] },
+    {
+      name: 'audit_log_by_action',
+      expression: 'create index audit_log_by_action on audit_log (workspace_id, action, created_at desc, id desc)',
+    },
+    {
+      name: 'audit_log_of_actor',
+      expression: 'create index audit_log_of_actor on audit_log (workspace_id, actor_id, created_at desc, id desc)',
+    },
     {
       name: 'audit_log_by_time',
       expression: 'create index audit_log_by_time on audit_log (workspace_id, created_at desc, id desc)',

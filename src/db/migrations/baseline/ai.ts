@@ -25,6 +25,7 @@ export const ai = [
       created_at timestamptz not null,
       updated_at timestamptz not null
     )`,
+  'create index ai_jobs_by_creator on ai_jobs (created_by, id)',
   'create index ai_jobs_by_workspace on ai_jobs (workspace_id, id)',
   `create index ai_jobs_open on ai_jobs (id) where state in ('queued', 'running')`,
   `

@@ -159,6 +159,7 @@ export const analytics = [
       created_at timestamptz not null,
       updated_at timestamptz not null
     )`,
+  'create index report_schedules_by_creator on report_schedules (created_by, id)',
   'create index report_schedules_by_workspace on report_schedules (workspace_id, id)',
   'create index report_schedules_due on report_schedules (next_at) where next_at is not null',
   `
@@ -194,6 +195,7 @@ export const analytics = [
       updated_at timestamptz not null,
       constraint reports_due_key unique (schedule_id, due_at)
     )`,
+  'create index reports_by_creator on reports (created_by, id)',
   'create index reports_by_workspace on reports (workspace_id, id)',
   'create index reports_expiring on reports (expires_at)',
   "create index reports_open on reports (updated_at) where status in ('waiting', 'running')",

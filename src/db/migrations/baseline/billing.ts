@@ -56,5 +56,5 @@ export const billing = [
       updated_at timestamptz not null,
       primary key (coupon_id, user_id)
     )`,
-  'create index coupon_uses_by_user on coupon_uses (user_id)',
+  'create index coupon_uses_by_user on coupon_uses (user_id, coupon_id)',
 ]

@@ -62,7 +62,7 @@ export const identity = [
       last_used_at timestamptz not null
     )`,
   'create unique index identities_subject_key on identities (provider, issuer, subject)',
-  'create index identities_by_user on identities (user_id)',
+  'create index identities_by_user on identities (user_id, id)',
   `
     create table sessions (
       id uuid primary key,

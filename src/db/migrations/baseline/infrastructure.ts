@@ -54,6 +54,9 @@ export const infrastructure = [
       created_at timestamptz not null,
       api_key_id uuid
     )`,
+  'create index audit_log_by_actor on audit_log (actor_id, id)',
+  'create index audit_log_by_action on audit_log (workspace_id, action, created_at desc, id desc)',
+  'create index audit_log_of_actor on audit_log (workspace_id, actor_id, created_at desc, id desc)',
   'create index audit_log_by_time on audit_log (workspace_id, created_at desc, id desc)',
   `
     create table idempotency_keys (
@@ -93,6 +96,7 @@ export const infrastructure = [
   `create index outbox_due on outbox (run_at) where (state = 'waiting') and (line is null)`,
   `create index outbox_lines on outbox (queue, line, run_at) where (state = 'waiting') and (line is not null)`,
   `create index outbox_lines_due on outbox (run_at) where (state = 'waiting') and (line is not null)`,
+  'create index outbox_by_name on outbox (name, id)',
   `create index outbox_held on outbox (name) where state = 'held'`,
   `create index outbox_lines_given on outbox (queue) where (state = 'queued') and (line is not null)`,
   `
@@ -115,6 +119,9 @@ export const infrastructure = [
       created_at timestamptz not null
     )`,
   'create index finished_jobs_by_time on finished_jobs (finished_at)',
+  'create index finished_jobs_by_name on finished_jobs (name, id)',
+  'create index finished_jobs_by_queue on finished_jobs (queue, finished_at)',
+  'create index finished_jobs_by_workspace on finished_jobs (workspace_id, id)',
   `
     create table mail_log (
       id uuid primary key,
@@ -124,6 +131,7 @@ export const infrastructure = [
       workspace_id uuid,
       sent_at timestamptz not null
     )`,
+  'create index mail_log_by_person on mail_log (account_id, id)',
   'create index mail_log_by_recipient on mail_log (recipient, sent_at)',
   'create index mail_log_by_account on mail_log (account_id, sent_at)',
   'create index mail_log_by_workspace on mail_log (workspace_id, sent_at)',

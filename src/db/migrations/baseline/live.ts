@@ -83,6 +83,7 @@ export const live = [
       destinations jsonb not null,
       peak_viewers integer not null default 0
     )`,
+  'create index stream_sessions_by_person on stream_sessions (owner_id, id)',
   'create index stream_sessions_by_stream on stream_sessions (stream_id, id)',
   `
     create table stream_samples (
@@ -123,6 +124,7 @@ export const live = [
       updated_at timestamptz not null,
       primary key (ingest_id, month)
     )`,
+  'create index stream_usage_by_person on stream_usage (owner_id, ingest_id, month)',
   'create index stream_usage_by_owner on stream_usage (owner_id, month)',
   'create index stream_usage_by_session on stream_usage (session_id)',
   `

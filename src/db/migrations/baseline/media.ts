@@ -1,5 +1,13 @@
 /** Files, assets and uploads. */
 export const media = [
+  // What a search finds, each part on a line of its own.
+  `
+    create function asset_text(name text, alt_text text, tags text[]) returns text language sql immutable parallel safe
+  return name || e'\\n' || alt_text || e'\\n' || array_to_string(tags, e'\\n')`,
+  // Each term starts with its workspace, so that a filter reads no entries of others.
+  `
+    create function asset_tag_terms(workspace uuid, tags text[]) returns text[] language sql immutable parallel safe
+  return (select array_agg(chat_term_prefix(workspace) || tag) from unnest(tags) as tag)`,
   `
     create table asset_folders (
       id uuid primary key,
@@ -46,8 +54,11 @@ export const media = [
       created_at timestamptz not null,
       updated_at timestamptz not null
     )`,
+  'create index assets_by_uploader on assets (uploaded_by, id)',
   'create index assets_by_folder on assets (folder_id) where folder_id is not null',
-  'create index assets_by_tag on assets using gin (tags)',
+  'create index assets_by_name on assets (workspace_id, lower(name), id) where deleted_at is null',
+  'create index assets_by_tag on assets using gin (asset_tag_terms(workspace_id, tags))',
+  `create index assets_by_text on assets using gist (workspace_id, asset_text(name, alt_text, tags) gist_trgm_ops (siglen='64'))`,
   'create index assets_by_file on assets (file_id)',
   'create index assets_in_bin on assets (deleted_at) where deleted_at is not null',
   'create index assets_by_id on assets (workspace_id, id) where deleted_at is null',
@@ -93,6 +104,7 @@ export const media = [
       created_at timestamptz not null,
       updated_at timestamptz not null
     )`,
+  'create index uploads_by_person on uploads (user_id, id)',
   'create index uploads_by_expiry on uploads (expires_at)',
   'create index uploads_by_workspace on uploads (workspace_id, id)',
   `

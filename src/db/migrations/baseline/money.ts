@@ -11,7 +11,7 @@ const ledger = [
       constraint ledger_accounts_owned check ((kind in ('wallet', 'credits')) = (owner_id is not null)),
       constraint ledger_accounts_not_below_zero check (owner_id is null or balance >= 0)
     )`,
-  'create index ledger_accounts_by_owner on ledger_accounts (owner_id) where owner_id is not null',
+  'create index ledger_accounts_by_owner on ledger_accounts (owner_id, id) where owner_id is not null',
   `
     create table ledger_entries (
       id uuid primary key,
@@ -53,6 +53,7 @@ const ledger = [
       created_at timestamptz not null,
       constraint credit_lots_amounts check (0 <= reserved and reserved <= remaining and remaining <= amount)
     )`,
+  'create index credit_lots_by_person on credit_lots (user_id, id)',
   'create index credit_lots_open on credit_lots (user_id, expires_at) where remaining > 0',
   'create index credit_lots_by_period on credit_lots (user_id, period_start)',
   'create index credit_lots_by_expiry on credit_lots (expires_at) where remaining > 0',
@@ -69,6 +70,7 @@ const ledger = [
       ended_at timestamptz,
       constraint credit_reservations_reference_key unique (reference)
     )`,
+  'create index credit_reservations_by_person on credit_reservations (user_id, id)',
   `create index credit_reservations_held on credit_reservations (held_until) where status = 'open'`,
   `
     create table credit_holds (

@@ -22,6 +22,7 @@ export const notifications = [
       created_at timestamptz not null,
       latest_at timestamptz not null
     )`,
+  'create index notifications_by_person on notifications (user_id, id)',
   'create index notifications_by_user on notifications (user_id, latest_at desc, id desc) where in_app',
   'create index notifications_unread on notifications (user_id) where in_app and read_at is null',
   'create unique index notifications_open_group on notifications (user_id, group_key) where read_at is null and group_key is not null',

@@ -29,6 +29,7 @@ export const publishing = [
       created_at timestamptz not null,
       updated_at timestamptz not null
     )`,
+  'create index posts_by_creator on posts (created_by, id)',
   'create index posts_by_workspace on posts (workspace_id, id) where deleted_at is null',
   'create index posts_by_time on posts (workspace_id, scheduled_at, id) where deleted_at is null and scheduled_at is not null',
   'create index posts_by_status on posts (workspace_id, status, id) where deleted_at is null',
@@ -53,6 +54,7 @@ export const publishing = [
       created_at timestamptz not null,
       constraint post_versions_number_key unique (post_id, version)
     )`,
+  'create index post_versions_by_author on post_versions (author_id, id)',
   'create index post_versions_by_workspace on post_versions (workspace_id)',
   `
     create table post_targets (
@@ -137,6 +139,7 @@ export const publishing = [
       created_at timestamptz not null,
       updated_at timestamptz not null
     )`,
+  'create index post_comments_by_author on post_comments (author_id, id)',
   'create index post_comments_by_post on post_comments (post_id, id)',
   'create index post_comments_by_workspace on post_comments (workspace_id)',
   `
@@ -192,6 +195,7 @@ export const publishing = [
       created_at timestamptz not null,
       updated_at timestamptz not null
     )`,
+  'create index post_batches_by_creator on post_batches (created_by, id)',
   'create index post_batches_by_workspace on post_batches (workspace_id, id)',
   `
     create table post_series (
@@ -219,6 +223,7 @@ export const publishing = [
       created_at timestamptz not null,
       updated_at timestamptz not null
     )`,
+  'create index post_series_by_creator on post_series (created_by, id)',
   'create index post_series_by_workspace on post_series (workspace_id, id)',
   `create index post_series_due on post_series (due_at) where status = 'active'`,
   `

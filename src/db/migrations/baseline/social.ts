@@ -51,6 +51,7 @@ export const social = [
       updated_at timestamptz not null,
       constraint social_accounts_remote_key unique (workspace_id, platform, remote_id)
     )`,
+  'create index social_accounts_by_connector on social_accounts (connected_by, id)',
   'create index social_accounts_by_workspace on social_accounts (workspace_id, id)',
   'create index social_accounts_by_remote on social_accounts (platform, remote_id)',
   'create index social_accounts_by_login on social_accounts (login_id) where login_id is not null',
@@ -89,6 +90,7 @@ export const social = [
       actor_id uuid,
       at timestamptz not null
     )`,
+  'create index social_account_history_by_actor on social_account_history (actor_id, id)',
   'create index social_account_history_by_account on social_account_history (account_id, id)',
   `
     create table social_account_reports (
@@ -115,5 +117,6 @@ export const social = [
       used_at timestamptz,
       created_at timestamptz not null
     )`,
+  'create index social_sign_ins_by_person on social_sign_ins (user_id)',
   'create index social_sign_ins_by_expiry on social_sign_ins (expires_at)',
 ]

@@ -11,6 +11,7 @@ export const studio = [
       created_at timestamptz not null,
       updated_at timestamptz not null
     )`,
+  'create index studio_projects_by_creator on studio_projects (created_by, id)',
   'create index studio_projects_by_workspace on studio_projects (workspace_id, id)',
   `
     create table studio_versions (
@@ -24,6 +25,7 @@ export const studio = [
       created_at timestamptz not null,
       constraint studio_versions_number_key unique (project_id, version)
     )`,
+  'create index studio_versions_by_creator on studio_versions (created_by, id)',
   `
     create table studio_renders (
       id uuid primary key,
@@ -43,6 +45,7 @@ export const studio = [
       created_at timestamptz not null,
       updated_at timestamptz not null
     )`,
+  'create index studio_renders_by_creator on studio_renders (created_by, id)',
   'create index studio_renders_by_project on studio_renders (project_id, id)',
   `create index studio_renders_open on studio_renders (workspace_id, id) where status in ('queued', 'running')`,
 ]

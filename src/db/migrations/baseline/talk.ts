@@ -16,6 +16,7 @@ export const talk = [
       updated_at timestamptz not null,
       constraint channels_named check ((kind = 'channel') = (name is not null) and (kind = 'dm') = (people is not null))
     )`,
+  'create index channels_by_creator on channels (created_by, id)',
   'create unique index channels_name_key on channels (workspace_id, lower(name))',
   // A set of people has one direct conversation.
   'create unique index channels_people_key on channels (workspace_id, people)',
@@ -28,6 +29,7 @@ export const talk = [
       primary key (channel_id, workspace_id, user_id),
       constraint channel_members_member_fkey foreign key (workspace_id, user_id) references workspace_members (workspace_id, user_id) on delete cascade
     )`,
+  'create index channel_members_by_person on channel_members (user_id, channel_id)',
   'create index channel_members_by_member on channel_members (workspace_id, user_id)',
   `
     create table chat_messages (
@@ -52,6 +54,7 @@ export const talk = [
       created_at timestamptz not null,
       workspace_id uuid not null
     )`,
+  'create index chat_messages_by_author on chat_messages (author_id, id)',
   'create unique index chat_messages_seq_key on chat_messages (channel_id, seq)',
   'create index chat_messages_by_thread on chat_messages (reply_to, seq) where reply_to is not null',
   'create index chat_messages_pinned on chat_messages (channel_id, pinned_at) where pinned_at is not null',
@@ -76,6 +79,7 @@ export const talk = [
       seq bigint not null,
       primary key (message_id, emoji, user_id)
     )`,
+  'create index chat_reactions_by_person on chat_reactions (user_id, message_id, emoji)',
   `
     create table chat_mentions (
       user_id uuid not null,
@@ -93,6 +97,7 @@ export const talk = [
       updated_at timestamptz not null,
       primary key (channel_id, user_id)
     )`,
+  'create index chat_reads_by_person on chat_reads (user_id, channel_id)',
   `
     create table chat_log (
       channel_id uuid not null references channels (id) on delete cascade,
@@ -115,6 +120,7 @@ export const talk = [
       size integer not null,
       created_at timestamptz not null
     )`,
+  'create index chat_attachments_by_uploader on chat_attachments (uploaded_by, id)',
   'create index chat_attachments_by_workspace on chat_attachments (workspace_id)',
   'create index chat_attachments_by_message on chat_attachments (message_id)',
   'create index chat_attachments_loose on chat_attachments (created_at) where message_id is null',
@@ -153,6 +159,7 @@ export const talk = [
       created_at timestamptz not null,
       updated_at timestamptz not null
     )`,
+  'create index webhooks_by_creator on webhooks (created_by, id)',
   'create index webhooks_by_workspace on webhooks (workspace_id, id)',
   `
     create table webhook_deliveries (
@@ -196,6 +203,7 @@ export const talk = [
       created_at timestamptz not null,
       updated_at timestamptz not null
     )`,
+  'create index idea_boards_by_creator on idea_boards (created_by, id)',
   'create index idea_boards_by_workspace on idea_boards (workspace_id, id)',
   `
     create table ideas (
@@ -224,6 +232,7 @@ export const talk = [
       created_at timestamptz not null,
       updated_at timestamptz not null
     )`,
+  'create index ideas_by_creator on ideas (created_by, id)',
   'create index ideas_by_workspace on ideas (workspace_id, id)',
   'create index ideas_by_board on ideas (board_id, column_id)',
   'create index ideas_by_original on ideas (duplicate_of_id) where duplicate_of_id is not null',
@@ -239,6 +248,7 @@ export const talk = [
       updated_at timestamptz not null,
       primary key (idea_id, user_id)
     )`,
+  'create index idea_votes_by_person on idea_votes (user_id, idea_id)',
   'create index idea_votes_by_workspace on idea_votes (workspace_id)',
   `
     create table idea_comments (
@@ -252,6 +262,7 @@ export const talk = [
       created_at timestamptz not null,
       updated_at timestamptz not null
     )`,
+  'create index idea_comments_by_author on idea_comments (author_id, id)',
   'create index idea_comments_by_idea on idea_comments (idea_id, id)',
   'create index idea_comments_by_workspace on idea_comments (workspace_id)',
   `
@@ -264,6 +275,7 @@ export const talk = [
       created_at timestamptz not null,
       updated_at timestamptz not null
     )`,
+  'create index canned_replies_by_creator on canned_replies (created_by, id)',
   `
     create table support_tickets (
       id uuid primary key,
@@ -292,6 +304,7 @@ export const talk = [
       by_mail boolean not null,
       created_at timestamptz not null
     )`,
+  'create index support_messages_by_author on support_messages (author_id, id)',
   'create index support_messages_by_ticket on support_messages (ticket_id, id)',
   `
     create table support_mails (
@@ -311,6 +324,7 @@ export const talk = [
       size integer not null,
       created_at timestamptz not null
     )`,
+  'create index support_attachments_by_person on support_attachments (user_id, id)',
   'create index support_attachments_by_message on support_attachments (message_id) where message_id is not null',
   'create index support_attachments_loose on support_attachments (created_at) where message_id is null',
 ]

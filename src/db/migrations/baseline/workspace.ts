@@ -15,7 +15,7 @@ export const workspace = [
       deleted_at timestamptz,
       purge_at timestamptz
     )`,
-  'create index workspaces_by_owner on workspaces (owner_id)',
+  'create index workspaces_by_owner on workspaces (owner_id, id)',
   'create index workspaces_by_purge on workspaces (purge_at)',
   `
     create table roles (
@@ -42,7 +42,7 @@ export const workspace = [
       constraint workspace_members_one_role check (num_nonnulls(role, role_id) = 1),
       primary key (workspace_id, user_id)
     )`,
-  'create index workspace_members_by_user on workspace_members (user_id)',
+  'create index workspace_members_by_user on workspace_members (user_id, workspace_id)',
   'create index workspace_members_by_role on workspace_members (role_id)',
   `
     create table groups (
@@ -63,6 +63,7 @@ export const workspace = [
       primary key (group_id, workspace_id, user_id),
       constraint group_members_member_fkey foreign key (workspace_id, user_id) references workspace_members (workspace_id, user_id) on delete cascade
     )`,
+  'create index group_members_by_person on group_members (user_id, group_id)',
   'create index group_members_by_member on group_members (workspace_id, user_id)',
   `
     create table invitations (
@@ -83,11 +84,11 @@ export const workspace = [
       updated_at timestamptz not null,
       constraint invitations_one_role check (status <> 'open' or num_nonnulls(role, role_id) = 1)
     )`,
+  'create index invitations_by_inviter on invitations (invited_by, id)',
   'create unique index invitations_token_key on invitations (token_hash)',
   // An address has one open invitation per workspace.
   `create unique index invitations_open_key on invitations (workspace_id, email) where status = 'open'`,
   'create index invitations_by_workspace on invitations (workspace_id, id)',
   `create index invitations_by_email on invitations (email, id) where status = 'open'`,
   'create index invitations_by_role on invitations (role_id)',
-  'create index invitations_by_inviter on invitations (invited_by)',
 ]

@@ -50,7 +50,7 @@ const Identity = defineEntity({
   name: 'Identity',
   tableName: 'identities',
   uniques: [{ name: 'identities_subject_key', properties: ['provider', 'issuer', 'subject'] }],
-  indexes: [{ name: 'identities_by_user', properties: ['userId'] }],
+  indexes: [{ name: 'identities_by_user', properties: ['userId', 'id'] }],
   properties: {
     id: p.uuid().primary(),
     userId: userId('identities_user_id_fkey'),

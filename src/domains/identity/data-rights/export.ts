@@ -4,12 +4,10 @@ import { Conflict, Overloaded } from '../../../core/errors.ts'
 import type { ExportedRows, PersonalColumn, PersonalData } from '../../../core/personal-data.ts'
 import { LiveBody, reply } from '../../../core/reply.ts'
 import type { Memberships } from '../../../core/ports.ts'
-import type { Sql } from '../../../core/sql.ts'
 import type { Foundation } from '../../../foundation.ts'
 import { findUser, largestPictureKey } from '../users/index.ts'
+import { rowsOf } from './owned-rows.ts'
 
-/** Rows that are in memory at once. */
-const BATCH = 500
 /** Exports that one node makes at once. */
 const MOST = 4
 
@@ -90,7 +88,7 @@ export class DataExport {
     add('manifest.json', [JSON.stringify(this.#manifest(userId), null, 2)])
     add('profile.json', this.#profile(userId))
     for (const [name, column] of this.#columns) {
-      add(`${column.export.file}.json`, jsonList(this.#rows(name, column, userId)))
+      add(`${column.export.file}.json`, jsonList(rowsOf(this.#foundation.database, name, column, userId)))
     }
     const end = async () => {
       const missing = await this.#addContents(userId, output, addFile)
@@ -118,7 +116,7 @@ export class DataExport {
     for (const [name, column] of this.#columns) {
       const { content, file } = column.export
       if (content === undefined) continue
-      for await (const text of this.#rows(name, column, userId)) {
+      for await (const text of rowsOf(database, name, column, userId)) {
         if (output.destroyed) return missing
         const row = JSON.parse(text) as Record<string, string>
         const workspaceId = row['workspace_id']
@@ -187,49 +185,11 @@ export class DataExport {
     } = user ?? { passwordHash: null, credentialsChangedAt: null }
     yield JSON.stringify(shown, null, 2)
   }
-
-  /** The rows of a person as JSON texts, read in batches. */
-  async *#rows(
-    name: string,
-    { export: { key = ['id'], omit = [] }, through }: PersonalColumn & { readonly export: ExportedRows },
-    userId: string,
-  ): AsyncGenerator<string> {
-    const [table = '', column = ''] = name.split('.')
-    const owned = ownedBy(column, through)
-    const { order, after } = orderOf(key)
-    // Written by hand: the table and its key are values here, so no statement can be typed.
-    const text = `select (to_jsonb(t) - $2::text[])::text as row, ${order} as key from ${table} t where ${owned} and ${after} order by ${order} limit ${BATCH}`
-    let last: string | null = null
-    for (;;) {
-      const rows: { row: string; key: string }[] = await this.#read(text, [userId, omit, last])
-      for (const { row } of rows) yield row
-      if (rows.length < BATCH) return
-      last = rows.at(-1)?.key ?? null
-    }
-  }
-
-  #read(text: string, values: Parameters<Sql['rows']>[1]): Promise<{ row: string; key: string }[]> {
-    return this.#foundation.database.rows(text, values)
-  }
 }
 
 /** A name without characters that are special in paths. */
 function safeName(name = ''): string {
   return name.replaceAll(/[^\p{L}\p{N}._ -]/gu, '_').slice(-100)
-}
-
-/** Whether a row belongs to the person `$1`. */
-export function ownedBy(column: string, through: string | undefined): string {
-  if (through === undefined) return `t.${column} = $1`
-  const [table = '', owner = ''] = through.split('.')
-  return `t.${column} in (select o.id from ${table} o where o.${owner} = $1)`
-}
-
-/** An id is compared as it is, so that the primary key serves the order. Other keys are compared as text. */
-function orderOf(key: readonly string[]): { order: string; after: string } {
-  if (key.length === 1 && key[0] === 'id') return { order: 't.id', after: '($3::uuid is null or t.id > $3::uuid)' }
-  const order = `concat_ws(' ', ${key.map((column) => `t.${column}::text`).join(', ')})`
-  return { order, after: `($3::text is null or ${order} > $3::text)` }
 }
 
 async function* jsonList(rows: AsyncIterable<string>): AsyncGenerator<string> {

@@ -104,7 +104,10 @@ export const StreamDestination = defineEntity({
 export const StreamSession = defineEntity({
   name: 'StreamSession',
   tableName: 'stream_sessions',
-  indexes: [{ name: 'stream_sessions_by_stream', properties: ['streamId', 'id'] }],
+  indexes: [
+    { name: 'stream_sessions_by_person', properties: ['ownerId', 'id'] },
+    { name: 'stream_sessions_by_stream', properties: ['streamId', 'id'] },
+  ],
   properties: {
     id: p.uuid().primary(),
     streamId: ofStream('stream_sessions_stream_id_fkey'),
@@ -137,7 +140,10 @@ export const StreamUsage = defineEntity({
     liveMs: p.bigint('number'),
     updatedAt: timestamp(),
   },
-  indexes: [{ name: 'stream_usage_by_owner', properties: ['ownerId', 'month'] }],
+  indexes: [
+    { name: 'stream_usage_by_owner', properties: ['ownerId', 'month'] },
+    { name: 'stream_usage_by_person', properties: ['ownerId', 'ingestId', 'month'] },
+  ],
 })
 
 export const streams = table(Stream)

@@ -37,6 +37,7 @@ const AiJob = defineEntity({
   name: 'AiJob',
   tableName: 'ai_jobs',
   indexes: [
+    { name: 'ai_jobs_by_creator', properties: ['createdBy', 'id'] },
     { name: 'ai_jobs_by_workspace', properties: ['workspaceId', 'id'] },
     {
       name: 'ai_jobs_open',

@@ -7,6 +7,7 @@ import { query } from '../../../db/query.ts'
 import type { AssetData, AssetFilter } from './schemas.ts'
 import { ASSET } from './store.ts'
 import { mediaTables, type MediaDatabase } from './tables.ts'
+import { hasTag } from './tags.ts'
 import type { AssetViews } from './views.ts'
 
 type Sort = NonNullable<AssetFilter['sort']>
@@ -53,11 +54,10 @@ function conditions($: Filters): Expression<SqlBool>[] {
   const found: Expression<SqlBool>[] = [e('a.workspaceId', '=', $.workspaceId)]
   if ($.folderId !== undefined) found.push(e('a.folderId', '=', $.folderId))
   if ($.atRoot !== undefined) found.push(e('a.folderId', 'is', null))
-  if ($.tag !== undefined) found.push(sql<SqlBool>`a.tags @> array[${$.tag}]`)
+  if ($.tag !== undefined) found.push(hasTag(sql`${$.workspaceId}::uuid`, sql`${$.tag}`))
   if ($.kind !== undefined) found.push(sql<SqlBool>`f.kind = ${$.kind}`)
   if ($.pattern !== undefined) {
-    const inTags = sql<SqlBool>`exists (select 1 from unnest(a.tags) tag where tag ilike ${$.pattern})`
-    found.push(e.or([e('a.name', 'ilike', $.pattern), e('a.altText', 'ilike', $.pattern), inTags]))
+    found.push(sql<SqlBool>`asset_text(a.name, a.alt_text, a.tags) ilike ${$.pattern}`)
   }
   return found
 }

@@ -54,10 +54,11 @@ export class AssetReader {
     this.#dependencies = dependencies
   }
 
-  /** @throws AppError validation_failed. For a search also search_too_broad and overloaded */
+  /** @throws AppError validation_failed. For a search, or a filter by tag, also search_too_broad and overloaded */
   list(filter: AssetFilter): Promise<PageResult<AssetData>> {
     const { searches, database, views } = this.#dependencies
-    if (filter.q === undefined) return listAssets(database, views, filter)
+    // How many assets match is known only for a given text or tag, so their plans are made for it.
+    if (filter.q === undefined && filter.tag === undefined) return listAssets(database, views, filter)
     return searches.run(filter.workspaceId, (search) => listAssets(search, views, filter))
   }
 

@@ -73,6 +73,7 @@ export const Asset = defineEntity({
   name: 'Asset',
   tableName: 'assets',
   indexes: [
+    { name: 'assets_by_uploader', properties: ['uploadedBy', 'id'] },
     {
       name: 'assets_by_id',
       expression: 'create index assets_by_id on assets (workspace_id, id) where deleted_at is null',
@@ -81,7 +82,18 @@ export const Asset = defineEntity({
       name: 'assets_by_folder',
       expression: 'create index assets_by_folder on assets (folder_id) where folder_id is not null',
     },
-    { name: 'assets_by_tag', expression: 'create index assets_by_tag on assets using gin (tags)' },
+    {
+      name: 'assets_by_name',
+      expression: 'create index assets_by_name on assets (workspace_id, lower(name), id) where deleted_at is null',
+    },
+    {
+      name: 'assets_by_tag',
+      expression: 'create index assets_by_tag on assets using gin (asset_tag_terms(workspace_id, tags))',
+    },
+    {
+      name: 'assets_by_text',
+      expression: `create index assets_by_text on assets using gist (workspace_id, asset_text(name, alt_text, tags) gist_trgm_ops (siglen='64'))`,
+    },
     { name: 'assets_by_file', properties: ['fileId'] },
     {
       name: 'assets_in_bin_by_id',
@@ -141,6 +153,7 @@ const Upload = defineEntity({
   name: 'Upload',
   tableName: 'uploads',
   indexes: [
+    { name: 'uploads_by_person', properties: ['userId', 'id'] },
     { name: 'uploads_by_workspace', properties: ['workspaceId', 'id'] },
     { name: 'uploads_by_expiry', properties: ['expiresAt'] },
   ],

@@ -1,8 +1,13 @@
-import { sql } from 'kysely'
+import { sql, type Expression, type SqlBool } from 'kysely'
 import type { Sql } from '../../../core/sql.ts'
 import { query } from '../../../db/query.ts'
 import type { PlanService } from '../../money/plans/index.ts'
 import { mediaTables } from './tables.ts'
+
+/** Whether an asset `a` of a workspace has a tag, as a condition that the index `assets_by_tag` serves. */
+export function hasTag(workspaceId: Expression<unknown>, tag: Expression<unknown>): Expression<SqlBool> {
+  return sql<SqlBool>`asset_tag_terms(a.workspace_id, a.tags) @> asset_tag_terms(${workspaceId}, array[${tag}]::text[])`
+}
 
 const countNew = query(mediaTables, (db, $: { workspaceId: string; tags: readonly string[] }) =>
   db
@@ -16,7 +21,7 @@ const countNew = query(mediaTables, (db, $: { workspaceId: string; tags: readonl
             .select('a.id')
             .where('a.workspaceId', '=', $.workspaceId)
             .where('a.deletedAt', 'is', null)
-            .where(sql<boolean>`a.tags @> array[given.tag]`),
+            .where(hasTag(sql`${$.workspaceId}::uuid`, sql`given.tag`)),
         ),
       ),
     ),

@@ -8,7 +8,10 @@ import type { ProjectData, RenderFormat, RenderStateName } from './schemas.ts'
 const StudioProject = defineEntity({
   name: 'StudioProject',
   tableName: 'studio_projects',
-  indexes: [{ name: 'studio_projects_by_workspace', properties: ['workspaceId', 'id'] }],
+  indexes: [
+    { name: 'studio_projects_by_creator', properties: ['createdBy', 'id'] },
+    { name: 'studio_projects_by_workspace', properties: ['workspaceId', 'id'] },
+  ],
   properties: {
     id: p.uuid().primary(),
     workspaceId: references(Workspace, { name: 'studio_projects_workspace_id_fkey', onDelete: 'cascade' }),
@@ -25,6 +28,7 @@ const StudioProject = defineEntity({
 const StudioVersion = defineEntity({
   name: 'StudioVersion',
   tableName: 'studio_versions',
+  indexes: [{ name: 'studio_versions_by_creator', properties: ['createdBy', 'id'] }],
   uniques: [{ name: 'studio_versions_number_key', properties: ['projectId', 'version'] }],
   properties: {
     id: p.uuid().primary(),
@@ -44,6 +48,7 @@ const StudioRender = defineEntity({
   name: 'StudioRender',
   tableName: 'studio_renders',
   indexes: [
+    { name: 'studio_renders_by_creator', properties: ['createdBy', 'id'] },
     { name: 'studio_renders_by_project', properties: ['projectId', 'id'] },
     {
       name: 'studio_renders_open',

@@ -93,7 +93,7 @@ const Coupon = defineEntity({
 const CouponUse = defineEntity({
   name: 'CouponUse',
   tableName: 'coupon_uses',
-  indexes: [{ name: 'coupon_uses_by_user', properties: ['userId'] }],
+  indexes: [{ name: 'coupon_uses_by_user', properties: ['userId', 'couponId'] }],
   properties: {
     couponId: references(Coupon, { name: 'coupon_uses_coupon_id_fkey', onDelete: 'cascade' }).primary(),
     userId: references(User, { name: 'coupon_uses_user_id_fkey', onDelete: 'cascade' }).primary(),

@@ -16,7 +16,7 @@ const LedgerAccount = defineEntity({
   indexes: [
     {
       name: 'ledger_accounts_by_owner',
-      expression: 'create index ledger_accounts_by_owner on ledger_accounts (owner_id) where owner_id is not null',
+      expression: 'create index ledger_accounts_by_owner on ledger_accounts (owner_id, id) where owner_id is not null',
     },
   ],
   checks: [
@@ -90,6 +90,7 @@ const CreditLot = defineEntity({
   name: 'CreditLot',
   tableName: 'credit_lots',
   indexes: [
+    { name: 'credit_lots_by_person', properties: ['userId', 'id'] },
     {
       name: 'credit_lots_open',
       expression: 'create index credit_lots_open on credit_lots (user_id, expires_at) where remaining > 0',
@@ -130,6 +131,7 @@ const CreditReservation = defineEntity({
   tableName: 'credit_reservations',
   uniques: [{ name: 'credit_reservations_reference_key', properties: ['reference'] }],
   indexes: [
+    { name: 'credit_reservations_by_person', properties: ['userId', 'id'] },
     {
       name: 'credit_reservations_held',
       expression: `create index credit_reservations_held on credit_reservations (held_until) where status = 'open'`,

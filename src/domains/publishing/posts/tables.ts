@@ -21,6 +21,7 @@ export const Post = defineEntity({
   name: 'Post',
   tableName: 'posts',
   indexes: [
+    { name: 'posts_by_creator', properties: ['createdBy', 'id'] },
     {
       name: 'posts_by_workspace',
       expression: 'create index posts_by_workspace on posts (workspace_id, id) where deleted_at is null',
@@ -260,6 +261,7 @@ export type AttemptRow = Row<typeof PostAttempt>
 export const PostVersion = defineEntity({
   name: 'PostVersion',
   tableName: 'post_versions',
+  indexes: [{ name: 'post_versions_by_author', properties: ['authorId', 'id'] }],
   uniques: [{ name: 'post_versions_number_key', properties: ['postId', 'version'] }],
   properties: {
     id: p.uuid().primary(),

@@ -29,6 +29,7 @@ export const ReportSchedule = defineEntity({
   name: 'ReportSchedule',
   tableName: 'report_schedules',
   indexes: [
+    { name: 'report_schedules_by_creator', properties: ['createdBy', 'id'] },
     { name: 'report_schedules_by_workspace', properties: ['workspaceId', 'id'] },
     {
       name: 'report_schedules_due',
@@ -86,6 +87,7 @@ export const Report = defineEntity({
   // A schedule makes one report for each of its times, on any number of nodes.
   uniques: [{ name: 'reports_due_key', properties: ['scheduleId', 'dueAt'] }],
   indexes: [
+    { name: 'reports_by_creator', properties: ['createdBy', 'id'] },
     { name: 'reports_by_workspace', properties: ['workspaceId', 'id'] },
     { name: 'reports_expiring', properties: ['expiresAt'] },
     {

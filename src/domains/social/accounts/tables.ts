@@ -16,6 +16,7 @@ export const SocialAccount = defineEntity({
   tableName: 'social_accounts',
   uniques: [{ name: 'social_accounts_remote_key', properties: ['workspaceId', 'platform', 'remoteId'] }],
   indexes: [
+    { name: 'social_accounts_by_connector', properties: ['connectedBy', 'id'] },
     { name: 'social_accounts_by_workspace', properties: ['workspaceId', 'id'] },
     { name: 'social_accounts_by_remote', properties: ['platform', 'remoteId'] },
     {
@@ -124,7 +125,10 @@ export type SocialCredentialRow = Row<typeof SocialCredential>
 export const AccountHistory = defineEntity({
   name: 'AccountHistory',
   tableName: 'social_account_history',
-  indexes: [{ name: 'social_account_history_by_account', properties: ['accountId', 'id'] }],
+  indexes: [
+    { name: 'social_account_history_by_actor', properties: ['actorId', 'id'] },
+    { name: 'social_account_history_by_account', properties: ['accountId', 'id'] },
+  ],
   properties: {
     id: p.uuid().primary(),
     accountId: references(SocialAccount, { name: 'social_account_history_account_id_fkey', onDelete: 'cascade' }),
@@ -162,7 +166,10 @@ export const socialAccountReports = table(SocialAccountReport)
 export const SignInAttempt = defineEntity({
   name: 'SignInAttempt',
   tableName: 'social_sign_ins',
-  indexes: [{ name: 'social_sign_ins_by_expiry', properties: ['expiresAt'] }],
+  indexes: [
+    { name: 'social_sign_ins_by_person', properties: ['userId'] },
+    { name: 'social_sign_ins_by_expiry', properties: ['expiresAt'] },
+  ],
   properties: {
     id: p.uuid().primary(),
     stateHash: p.text().unique('social_sign_ins_state_key'),

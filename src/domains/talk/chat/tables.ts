@@ -13,6 +13,7 @@ export const Channel = defineEntity({
   tableName: 'channels',
   uniques: [{ name: 'channels_people_key', properties: ['workspaceId', 'people'] }],
   indexes: [
+    { name: 'channels_by_creator', properties: ['createdBy', 'id'] },
     {
       name: 'channels_name_key',
       expression: 'create unique index channels_name_key on channels (workspace_id, lower(name))',
@@ -48,7 +49,10 @@ const inChannel = (name: string) => references(Channel, { name, onDelete: 'casca
 export const ChannelMember = defineEntity({
   name: 'ChannelMember',
   tableName: 'channel_members',
-  indexes: [{ name: 'channel_members_by_member', properties: ['workspaceId', 'userId'] }],
+  indexes: [
+    { name: 'channel_members_by_person', properties: ['userId', 'channelId'] },
+    { name: 'channel_members_by_member', properties: ['workspaceId', 'userId'] },
+  ],
   properties: {
     channelId: inChannel('channel_members_channel_id_fkey').primary(),
     workspaceId: p.uuid().primary(),
@@ -65,6 +69,7 @@ export const ChatMessage = defineEntity({
   tableName: 'chat_messages',
   uniques: [{ name: 'chat_messages_seq_key', properties: ['channelId', 'seq'] }],
   indexes: [
+    { name: 'chat_messages_by_author', properties: ['authorId', 'id'] },
     {
       name: 'chat_messages_client_key',
       expression:
@@ -126,6 +131,7 @@ export const ChatAttachment = defineEntity({
   name: 'ChatAttachment',
   tableName: 'chat_attachments',
   indexes: [
+    { name: 'chat_attachments_by_uploader', properties: ['uploadedBy', 'id'] },
     {
       name: 'chat_attachments_loose',
       expression: 'create index chat_attachments_loose on chat_attachments (created_at) where message_id is null',
@@ -160,6 +166,7 @@ export const ChatEdit = defineEntity({
 export const ChatReaction = defineEntity({
   name: 'ChatReaction',
   tableName: 'chat_reactions',
+  indexes: [{ name: 'chat_reactions_by_person', properties: ['userId', 'messageId', 'emoji'] }],
   properties: {
     messageId: ofMessage('chat_reactions_message_id_fkey').primary(),
     emoji: p.text().primary(),
@@ -184,6 +191,7 @@ export const ChatMention = defineEntity({
 export const ChatRead = defineEntity({
   name: 'ChatRead',
   tableName: 'chat_reads',
+  indexes: [{ name: 'chat_reads_by_person', properties: ['userId', 'channelId'] }],
   properties: {
     channelId: inChannel('chat_reads_channel_id_fkey').primary(),
     userId: p.uuid().primary(),

@@ -20,7 +20,10 @@ export interface BoardColumn {
 const IdeaBoard = defineEntity({
   name: 'IdeaBoard',
   tableName: 'idea_boards',
-  indexes: [{ name: 'idea_boards_by_workspace', properties: ['workspaceId', 'id'] }],
+  indexes: [
+    { name: 'idea_boards_by_creator', properties: ['createdBy', 'id'] },
+    { name: 'idea_boards_by_workspace', properties: ['workspaceId', 'id'] },
+  ],
   properties: {
     id: p.uuid().primary(),
     workspaceId: inWorkspace('idea_boards_workspace_id_fkey'),
@@ -45,6 +48,7 @@ const Idea = defineEntity({
   name: 'Idea',
   tableName: 'ideas',
   indexes: [
+    { name: 'ideas_by_creator', properties: ['createdBy', 'id'] },
     { name: 'ideas_by_workspace', properties: ['workspaceId', 'id'] },
     { name: 'ideas_by_board', properties: ['boardId', 'columnId'] },
     {
@@ -99,7 +103,10 @@ export type IdeaRow = Row<typeof Idea>
 const IdeaVote = defineEntity({
   name: 'IdeaVote',
   tableName: 'idea_votes',
-  indexes: [{ name: 'idea_votes_by_workspace', properties: ['workspaceId'] }],
+  indexes: [
+    { name: 'idea_votes_by_person', properties: ['userId', 'ideaId'] },
+    { name: 'idea_votes_by_workspace', properties: ['workspaceId'] },
+  ],
   checks: [{ name: 'idea_votes_value', expression: 'abs(value) = 1' }],
   properties: {
     ideaId: references(Idea, { name: 'idea_votes_idea_id_fkey', onDelete: 'cascade' }).primary(),
@@ -118,6 +125,7 @@ const IdeaComment = defineEntity({
   name: 'IdeaComment',
   tableName: 'idea_comments',
   indexes: [
+    { name: 'idea_comments_by_author', properties: ['authorId', 'id'] },
     { name: 'idea_comments_by_idea', properties: ['ideaId', 'id'] },
     { name: 'idea_comments_by_workspace', properties: ['workspaceId'] },
   ],

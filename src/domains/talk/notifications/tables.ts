@@ -14,6 +14,7 @@ export const Notification = defineEntity({
   name: 'Notification',
   tableName: 'notifications',
   indexes: [
+    { name: 'notifications_by_person', properties: ['userId', 'id'] },
     {
       name: 'notifications_by_user',
       expression: 'create index notifications_by_user on notifications (user_id, latest_at desc, id desc) where in_app',

@@ -36,7 +36,10 @@ export type TicketRow = Row<typeof SupportTicket>
 const SupportMessage = defineEntity({
   name: 'SupportMessage',
   tableName: 'support_messages',
-  indexes: [{ name: 'support_messages_by_ticket', properties: ['ticketId', 'id'] }],
+  indexes: [
+    { name: 'support_messages_by_author', properties: ['authorId', 'id'] },
+    { name: 'support_messages_by_ticket', properties: ['ticketId', 'id'] },
+  ],
   properties: {
     id: p.uuid().primary(),
     ticketId: references(SupportTicket, { name: 'support_messages_ticket_id_fkey', onDelete: 'cascade' }),
@@ -57,6 +60,7 @@ const SupportAttachment = defineEntity({
   name: 'SupportAttachment',
   tableName: 'support_attachments',
   indexes: [
+    { name: 'support_attachments_by_person', properties: ['userId', 'id'] },
     {
       name: 'support_attachments_by_message',
       expression:
@@ -104,6 +108,7 @@ export const supportMails = table(SupportMail)
 const CannedReply = defineEntity({
   name: 'CannedReply',
   tableName: 'canned_replies',
+  indexes: [{ name: 'canned_replies_by_creator', properties: ['createdBy', 'id'] }],
   properties: {
     id: p.uuid().primary(),
     title: p.text(),

@@ -10,7 +10,10 @@ import type { DeliveryKind, DeliveryStatus, DisabledReason, WebhookStatus } from
 export const Webhook = defineEntity({
   name: 'Webhook',
   tableName: 'webhooks',
-  indexes: [{ name: 'webhooks_by_workspace', properties: ['workspaceId', 'id'] }],
+  indexes: [
+    { name: 'webhooks_by_creator', properties: ['createdBy', 'id'] },
+    { name: 'webhooks_by_workspace', properties: ['workspaceId', 'id'] },
+  ],
   properties: {
     id: p.uuid().primary(),
     workspaceId: references(Workspace, { name: 'webhooks_workspace_id_fkey', onDelete: 'cascade' }),

@@ -12,6 +12,7 @@ export const Invitation = defineEntity({
   tableName: 'invitations',
   uniques: [{ name: 'invitations_token_key', properties: ['tokenHash'] }],
   indexes: [
+    { name: 'invitations_by_inviter', properties: ['invitedBy', 'id'] },
     {
       name: 'invitations_open_key',
       expression: `create unique index invitations_open_key on invitations (workspace_id, email) where status = 'open'`,
@@ -38,8 +39,7 @@ export const Invitation = defineEntity({
     status: p.text().$type<InvitationStatus>(),
     invitedBy: references(User, { name: 'invitations_invited_by_fkey', onDelete: 'set null' })
       .joinColumn('invited_by')
-      .nullable()
-      .index('invitations_by_inviter'),
+      .nullable(),
     sentAt: timestamp(),
     expiresAt: timestamp(),
     createdAt: timestamp(),

@@ -10,10 +10,11 @@ import type { AiSettingsData } from './schemas.ts'
 export const Workspace = defineEntity({
   name: 'Workspace',
   tableName: 'workspaces',
+  indexes: [{ name: 'workspaces_by_owner', properties: ['ownerId', 'id'] }],
   properties: {
     id: p.uuid().primary(),
     /** The user whose plan the workspace counts against. Also a member with the role owner. */
-    ownerId: references(User, { name: 'workspaces_owner_id_fkey', onDelete: 'no action' }).index('workspaces_by_owner'),
+    ownerId: references(User, { name: 'workspaces_owner_id_fkey', onDelete: 'no action' }),
     name: p.text(),
     timezone: p.text(),
     logo: p.text().nullable(),
@@ -51,12 +52,11 @@ export const Role = defineEntity({
 export const WorkspaceMember = defineEntity({
   name: 'WorkspaceMember',
   tableName: 'workspace_members',
+  indexes: [{ name: 'workspace_members_by_user', properties: ['userId', 'workspaceId'] }],
   checks: [{ name: 'workspace_members_one_role', expression: 'num_nonnulls(role, role_id) = 1' }],
   properties: {
     workspaceId: inWorkspace('workspace_members_workspace_id_fkey').primary(),
-    userId: references(User, { name: 'workspace_members_user_id_fkey', onDelete: 'cascade' })
-      .primary()
-      .index('workspace_members_by_user'),
+    userId: references(User, { name: 'workspace_members_user_id_fkey', onDelete: 'cascade' }).primary(),
     role: p.text().$type<BuiltInRole>().nullable(),
     roleId: references(Role, { name: 'workspace_members_role_id_fkey', onDelete: 'no action' })
       .nullable()
@@ -89,7 +89,10 @@ export const Group = defineEntity({
 const GroupMember = defineEntity({
   name: 'GroupMember',
   tableName: 'group_members',
-  indexes: [{ name: 'group_members_by_member', properties: ['workspaceId', 'userId'] }],
+  indexes: [
+    { name: 'group_members_by_person', properties: ['userId', 'groupId'] },
+    { name: 'group_members_by_member', properties: ['workspaceId', 'userId'] },
+  ],
   properties: {
     groupId: references(Group, { name: 'group_members_group_id_fkey', onDelete: 'cascade' }).primary(),
     workspaceId: p.uuid().primary(),

@@ -8,7 +8,10 @@ import { Workspace } from '../../../workspace/workspaces/index.ts'
 export const PostBatch = defineEntity({
   name: 'PostBatch',
   tableName: 'post_batches',
-  indexes: [{ name: 'post_batches_by_workspace', properties: ['workspaceId', 'id'] }],
+  indexes: [
+    { name: 'post_batches_by_creator', properties: ['createdBy', 'id'] },
+    { name: 'post_batches_by_workspace', properties: ['workspaceId', 'id'] },
+  ],
   properties: {
     id: p.uuid().primary(),
     workspaceId: references(Workspace, { name: 'post_batches_workspace_id_fkey', onDelete: 'cascade' }),

@@ -11,7 +11,10 @@ const uuids = () => p.array().columnType('uuid[]').defaultRaw(`'{}'`)
 export const PostComment = defineEntity({
   name: 'PostComment',
   tableName: 'post_comments',
-  indexes: [{ name: 'post_comments_by_post', properties: ['postId', 'id'] }],
+  indexes: [
+    { name: 'post_comments_by_author', properties: ['authorId', 'id'] },
+    { name: 'post_comments_by_post', properties: ['postId', 'id'] },
+  ],
   properties: {
     id: p.uuid().primary(),
     workspaceId: references(Workspace, { name: 'post_comments_workspace_id_fkey', onDelete: 'cascade' }).index(

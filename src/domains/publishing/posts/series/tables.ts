@@ -14,6 +14,7 @@ export const PostSeries = defineEntity({
   name: 'PostSeries',
   tableName: 'post_series',
   indexes: [
+    { name: 'post_series_by_creator', properties: ['createdBy', 'id'] },
     { name: 'post_series_by_workspace', properties: ['workspaceId', 'id'] },
     {
       name: 'post_series_due',
