@@ -14,7 +14,7 @@ export class SpillFile {
   /** @throws Error of the file system, as do all methods */
   constructor(path: string) {
     this.#path = path
-    this.#file = openSync(path, 'wx+')
+    this.#file = openSync(path, 'wx+', 0o600)
   }
 
   get length(): number {

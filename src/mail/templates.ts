@@ -81,7 +81,11 @@ export function accountDeletionMail(to: Recipient, deleteAt: Date): Mail {
 
 /** Account changes that are reported to the owner, to reveal unauthorized access. */
 export type SecurityEvent =
-  | { readonly kind: 'password_changed' }
+  | {
+      readonly kind: 'password_changed'
+      /** The API keys that still work. */
+      readonly keys: readonly { readonly name: string; readonly prefix: string; readonly lastUsedAt: string | null }[]
+    }
   | { readonly kind: 'api_key_created' }
   | { readonly kind: 'api_key_added'; readonly key: string }
   | { readonly kind: 'sign_in_linked'; readonly provider: string }
@@ -103,7 +107,20 @@ export function securityMail(to: Recipient, event: SecurityEvent): Mail {
       texts.say(`mail.security.${event.kind}.subject`, values),
       hello(texts, to),
       texts.say(`mail.security.${event.kind}.text`, values),
+      ...('keys' in event ? keptKeys(texts, event.keys) : []),
       texts.say('mail.security.notYou'),
     ]
   })
+}
+
+/** One paragraph for each API key, so that the owner recognizes a stranger's. */
+function keptKeys(texts: Texts, keys: Extract<SecurityEvent, { kind: 'password_changed' }>['keys']): string[] {
+  if (keys.length === 0) return [texts.say('mail.security.keys.none')]
+  const lines = keys.map(({ lastUsedAt, name, prefix }) => {
+    const values = { key: quotedName(texts, name), prefix }
+    return lastUsedAt === null
+      ? texts.say('mail.security.keys.unused', values)
+      : texts.say('mail.security.keys.used', { ...values, time: texts.time(Date.parse(lastUsedAt)) })
+  })
+  return [texts.say('mail.security.keys.kept'), ...lines]
 }

@@ -53,6 +53,39 @@ describe('a password reset', () => {
     expect((await app.outbox.newest(ada.email, /password was changed/)).html).toContain('sessions were ended')
   })
 
+  test('names the API keys that still work, in the reply and in the mail', async () => {
+    const ada = await signIn(app)
+    const { body } = await reset(await resetToken(ada.email))
+    const [key] = body.data.apiKeys
+    expect(body.data).toEqual({
+      apiKeys: [{ name: 'Default key', prefix: ada.apiKey.slice(0, key.prefix.length), lastUsedAt: null }],
+      revokedApiKeysCount: 0,
+    })
+    expect(body.message).toContain(`API keys that still work: Default key (${key.prefix}…)`)
+    const mail = await app.outbox.newest(ada.email, /password was changed/)
+    expect(mail.text).toContain('These API keys still work')
+    expect(mail.text).toContain(key.prefix)
+    expect(mail.text).not.toContain(ada.apiKey)
+  })
+
+  test('revokes the API keys in the same step when asked to', async () => {
+    const ada = await signIn(app)
+    const body = { token: await resetToken(ada.email), password: NEW_PASSWORD, revokeApiKeys: true }
+    const done = await app.send('POST /api/auth/reset-password', { body })
+    expect(done.body.data).toEqual({ apiKeys: [], revokedApiKeysCount: 1 })
+    expect(await tryCredential(app, { apiKey: ada.apiKey })).toBe('401 invalid_credential')
+    expect((await app.outbox.newest(ada.email, /password was changed/)).text).toContain('no API keys that still work')
+  })
+
+  test('leaves the API keys alone when the token is wrong', async () => {
+    const ada = await signIn(app)
+    const body = { token: 'x'.repeat(43), password: NEW_PASSWORD, revokeApiKeys: true }
+    const refused = await app.send('POST /api/auth/reset-password', { body })
+    expect(refused.body.code).toBe('invalid_reset_token')
+    expect(refused.text).not.toContain('Default key')
+    expect(await tryCredential(app, { apiKey: ada.apiKey })).toBe('200')
+  })
+
   test('works once, also with concurrent requests', async () => {
     const ada = await signIn(app)
     const token = await resetToken(ada.email)

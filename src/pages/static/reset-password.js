@@ -15,8 +15,12 @@ form.addEventListener('submit', (event) => {
 async function reset() {
   const button = form.querySelector('button')
   button.disabled = true
-  const { token: typed, password } = form.elements
-  const reply = await post('/api/auth/reset-password', { token: typed.value.trim(), password: password.value })
+  const { token: typed, password, revokeApiKeys } = form.elements
+  const reply = await post('/api/auth/reset-password', {
+    token: typed.value.trim(),
+    password: password.value,
+    revokeApiKeys: revokeApiKeys.checked,
+  })
   button.disabled = false
   say(reply)
   if (reply.ok) form.hidden = true

@@ -1,4 +1,4 @@
-import { mkdtemp, readFile, rm, stat } from 'node:fs/promises'
+import { mkdtemp, readFile, rm, stat, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeAll, expect, test } from 'vitest'
@@ -46,4 +46,14 @@ test('a save that fails does not keep back the next one', async () => {
 
 test('a file that does not exist is no state', async () => {
   expect(await StateFile.read(join(folder, 'none.json'))).toBeUndefined()
+})
+
+test('only this user may read the file, even after a write that was cut off', async () => {
+  const path = join(folder, 'private', 'state.json')
+  const file = new StateFile(path, () => ({ token: 'secret' }))
+  await file.save()
+  await writeFile(`${path}.new`, 'torn', { mode: 0o644 })
+  await file.save()
+  expect((await stat(path)).mode & 0o777).toBe(0o600)
+  expect((await stat(join(folder, 'private'))).mode & 0o777).toBe(0o700)
 })

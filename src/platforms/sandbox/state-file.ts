@@ -1,8 +1,8 @@
-import { mkdir, readFile, rename, writeFile } from 'node:fs/promises'
+import { mkdir, readFile, rename, rm, writeFile } from 'node:fs/promises'
 import { dirname } from 'node:path'
 
 /**
- * The file that keeps the state of a fake. Each write stores the whole state, so all changes during a write share the
+ * The file that keeps the state of a fake. It holds posts and tokens, so only this user may read it. Each write stores the whole state, so all changes during a write share the
  * next one. Otherwise a thousand concurrent posts would cause a thousand writes.
  */
 export class StateFile {
@@ -43,8 +43,11 @@ export class StateFile {
   /** Replaces the file in one step, so that a killed process leaves either the old or the new state. */
   async #write(): Promise<void> {
     const text = JSON.stringify(this.#state())
-    await mkdir(dirname(this.#path), { recursive: true })
-    await writeFile(`${this.#path}.new`, text)
-    await rename(`${this.#path}.new`, this.#path)
+    const fresh = `${this.#path}.new`
+    await mkdir(dirname(this.#path), { recursive: true, mode: 0o700 })
+    // A killed process may have left one, whose mode a write would keep.
+    await rm(fresh, { force: true })
+    await writeFile(fresh, text, { mode: 0o600 })
+    await rename(fresh, this.#path)
   }
 }

@@ -3,7 +3,7 @@ import { EmailUnverified, NotFound } from '../../../core/errors.ts'
 import { operation } from '../../../core/operation.ts'
 import { PageQuery } from '../../../core/page.ts'
 import { done, list, ok } from '../../../core/reply.ts'
-import { Done, Envelope, Id, Input, ListOf } from '../../../core/schema.ts'
+import { Done, Envelope, Id, Input, ListOf, type Static } from '../../../core/schema.ts'
 import { EmailInUse } from '../users/index.ts'
 import {
   InvalidRefreshToken,
@@ -24,6 +24,7 @@ import {
   Logout,
   ProviderPath,
   ProviderSignIn,
+  PasswordReset,
   Refresh,
   ResetPassword,
   Revoked,
@@ -155,18 +156,26 @@ export const forgotPassword = operation({
 export const resetPassword = operation({
   route: 'POST /api/auth/reset-password',
   summary: 'Reset a password',
-  description: 'Ends all sessions. Confirms the address if it was not confirmed.',
+  description:
+    'Ends all sessions. Confirms the address if it was not confirmed. API keys keep working, and the reply and a mail name them. `revokeApiKeys` revokes them in the same step.',
   access: 'public',
   limit: 'auth',
   body: ResetPassword,
-  returns: { 200: Done },
+  returns: { 200: Envelope(PasswordReset) },
   errors: [InvalidResetToken],
   example: { body: { token: 'Vd3mJ0Yk2WcXqzN5pT8rLhUe7sAbGfKi1oQyHvMxEtR', password: 'wrong pony charger pin' } },
-  handle: async ({ auth, body }) => {
-    await auth.service.resetPassword(body.token, body.password)
-    return done('The password was changed. Sign in with it.')
+  handle: async ({ auth, body, remoteAddress, requestId, userAgent }) => {
+    const result = await auth.service.resetPassword(body, { remoteAddress, requestId, userAgent })
+    return ok(`The password was changed. ${keysAfter(result)} Sign in with it.`, result)
   },
 })
+
+/** What a password reset has left of the API keys, in one sentence. */
+function keysAfter({ apiKeys, revokedApiKeysCount: revoked }: Static<typeof PasswordReset>): string {
+  if (revoked > 0) return `API keys revoked: ${revoked}.`
+  if (apiKeys.length === 0) return 'The account has no API keys.'
+  return `API keys that still work: ${apiKeys.map(({ name, prefix }) => `${name} (${prefix}…)`).join(', ')}.`
+}
 
 export const refreshToken = operation({
   route: 'POST /api/auth/refresh',

@@ -1,4 +1,5 @@
 import { Id, Input, Nullable, States, Text, Timestamp, Type, named, type Static } from '../../../core/schema.ts'
+import { KeptApiKey } from './api-keys/schemas.ts'
 import { EmailInput, UserName, UserView, UserWithKey } from '../users/index.ts'
 import { GivenPassword, NewPassword } from './password-rules.ts'
 
@@ -34,7 +35,19 @@ export type LoginData = Static<typeof Login>
 export const ResetPassword = Input({
   token: Text(1, 200, { description: 'The token from the mail' }),
   password: NewPassword,
+  revokeApiKeys: Type.Optional(
+    Type.Boolean({ description: 'Also revoke all API keys of the account. Without it, they keep working' }),
+  ),
 })
+export type ResetPasswordData = Static<typeof ResetPassword>
+
+export const PasswordReset = named(
+  'PasswordReset',
+  Type.Object({
+    apiKeys: Type.Array(KeptApiKey, { description: 'The API keys that still work, newest first' }),
+    revokedApiKeysCount: Type.Integer({ description: 'How many API keys this reset has revoked' }),
+  }),
+)
 
 const RefreshToken = Text(1, 200, { description: 'The newest refresh token of the session' })
 export const Refresh = Input({ refreshToken: RefreshToken })

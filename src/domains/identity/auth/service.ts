@@ -5,6 +5,7 @@ import { pageOf, pageRequest } from '../../../core/page.ts'
 import type { PageResult } from '../../../core/reply.ts'
 import type { Static } from '../../../core/schema.ts'
 import type { Transaction } from '../../../core/sql.ts'
+import type { Origin as RequestOrigin } from '../../../core/workspace-logs.ts'
 import type { Postman } from '../../../mail/postman.ts'
 import { passwordResetMail, securityMail } from '../../../mail/templates.ts'
 import type { Foundation } from '../../../foundation.ts'
@@ -31,7 +32,7 @@ import type { PasswordHasher } from './passwords.ts'
 import type { PasswordResets } from './password-resets.ts'
 import { checkPassword } from './password-rules.ts'
 import { requireAdmitted, type SignInGate } from './second-factor/sign-in.ts'
-import type { LoginData, SessionView, SignedInData, SignUpData } from './schemas.ts'
+import type { LoginData, PasswordReset, ResetPasswordData, SessionView, SignedInData, SignUpData } from './schemas.ts'
 import type { Origin, Sessions, TokenPair } from './sessions.ts'
 import type { SessionRow } from './tables.ts'
 import type { AttemptThrottle } from './throttle.ts'
@@ -129,29 +130,38 @@ export class AuthService {
 
   /**
    * Sets a new password with a mailed token, and ends all sessions. An account that was never confirmed loses its API
-   * keys too, because another person may have them.
+   * keys too, because another person may have them. Other API keys keep working, and the mail names them, unless the
+   * caller wants them revoked.
    * @throws AppError invalid_reset_token, validation_failed, overloaded
    */
-  async resetPassword(token: string, password: string): Promise<void> {
-    const { coordination, database, hasher, postman, resets, sessions, throttle } = this.#dependencies
+  async resetPassword(
+    { password, revokeApiKeys = false, token }: ResetPasswordData,
+    origin: RequestOrigin,
+  ): Promise<Static<typeof PasswordReset>> {
+    const { apiKeys, coordination, database, hasher, postman, resets, sessions, throttle } = this.#dependencies
     const userId = await resets.find(database, token)
     const user = userId === undefined ? undefined : await findUser(database, userId)
     if (user === undefined) throw InvalidResetToken()
     checkPassword(password, user.email)
     const passwordHash = await hasher.hash(password)
     const used = await database.transaction(async (tx) => {
-      if (!(await resets.use(tx, user.id, token))) return false
+      if (!(await resets.use(tx, user.id, token))) return undefined
       await evictStranger(tx, sessions, user.id, this.#now())
       await setPassword(tx, user.id, passwordHash, this.#now())
       await markVerified(tx, user.id, this.#now())
       await sessions.revokeAll(tx, user.id, 'password')
       const networks = [...(await sessions.networksOf(tx, user.id))].map((network) => `network ${network}` as const)
       await throttle.clear('password', user.email, ['anybody', 'known device', ...networks], tx)
-      await postman.post(tx, securityMail(user, { kind: 'password_changed' }))
-      return true
+      const { email, id, isAdmin } = user
+      const caller: Caller = { userId: id, email, isAdmin, emailVerified: true, via: 'ticket' }
+      const revokedApiKeysCount = revokeApiKeys ? await apiKeys.revokeAll(tx, caller, origin) : 0
+      const kept = await apiKeys.working(tx, id)
+      await postman.post(tx, securityMail(user, { kind: 'password_changed', keys: kept }))
+      return { apiKeys: kept, revokedApiKeysCount }
     })
-    if (!used) throw InvalidResetToken()
+    if (used === undefined) throw InvalidResetToken()
     announceCredentials(coordination, { kind: 'user', userId: user.id })
+    return used
   }
 
   /** @throws AppError invalid_refresh_token, refresh_token_reused */

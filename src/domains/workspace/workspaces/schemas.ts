@@ -155,7 +155,9 @@ export const AuditEntry = named(
         { description: 'Null if the user no longer exists' },
       ),
     ),
-    via: Type.String({ description: '`token`, `api_key` or `guest`' }),
+    via: Type.String({
+      description: '`token`, `api_key`, `guest`, or `ticket` for a mailed token, such as that of a password reset',
+    }),
     apiKeyId: Nullable(Id),
     action: Type.String({ description: 'Name of the operation' }),
     target: Nullable(Type.Object({ kind: Type.String(), _id: Type.String() })),

@@ -53,6 +53,13 @@ const apiKey = {
   version: Type.Integer(),
 }
 
+/** What a password reset says of a key: enough to recognize it. */
+export const KeptApiKey = Type.Object({
+  name: apiKey.name,
+  prefix: apiKey.prefix,
+  lastUsedAt: apiKey.lastUsedAt,
+})
+
 export const ApiKeyView = named('ApiKeyInfo', Type.Object(apiKey))
 
 const key = Type.String({ description: 'The API key. It is shown only once' })

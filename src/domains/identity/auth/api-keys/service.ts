@@ -18,7 +18,14 @@ import { announceCredentials, findUser, markCredentialsChanged, touchUser } from
 import { apiKeys, type ApiKeyRow } from '../tables.ts'
 import { TooManyApiKeys } from './errors.ts'
 import { newApiKey } from './keys.ts'
-import type { ApiKeyChange, ApiKeyView, CreatedApiKey, NewApiKeyInput, RegeneratedApiKey } from './schemas.ts'
+import type {
+  ApiKeyChange,
+  ApiKeyView,
+  CreatedApiKey,
+  KeptApiKey,
+  NewApiKeyInput,
+  RegeneratedApiKey,
+} from './schemas.ts'
 
 const MAX_KEYS = 50
 const MAX_LIFETIME_MS = 3_660 * DAY
@@ -56,6 +63,23 @@ export class ApiKeyService {
   /** Deletes all keys of a user. */
   async deleteAll(sql: Sql, userId: string): Promise<void> {
     await apiKeys.delete(sql, { userId })
+  }
+
+  /** The keys of a user that have not expired, newest first. */
+  async working(sql: Sql, userId: string): Promise<Static<typeof KeptApiKey>[]> {
+    const rows = await apiKeys.find(sql, { userId }, { orderBy: ['id desc'], limit: MAX_KEYS })
+    const now = this.#dependencies.clock.now()
+    return rows
+      .filter(({ expiresAt }) => expiresAt === null || Date.parse(expiresAt) > now)
+      .map(({ lastUsedAt, name, prefix }) => ({ name, prefix, lastUsedAt }))
+  }
+
+  /** Revokes all keys of a caller, at once on every node. @returns how many */
+  async revokeAll(tx: Transaction, caller: Caller, origin: Origin): Promise<number> {
+    const rows = await apiKeys.deleteReturning(tx, { userId: caller.userId })
+    for (const row of rows) await this.#record(tx, caller, 'revokeApiKey', [row], origin)
+    await this.#announce(tx, caller.userId)
+    return rows.length
   }
 
   /** A page of the caller's keys, newest first. */
