@@ -9,10 +9,13 @@ export class ActivationMemory {
   readonly epoch: number
   /** The number of the workspace's newest event after the last commit. Undefined before the first commit. */
   seq: number | undefined
+  /** The last batch that was committed. Undefined before the first commit, and when the last outcome is unknown. */
+  batch: string | undefined
   readonly #values = new Map<MemoryKey<unknown>, unknown>()
 
-  constructor(epoch: number) {
+  constructor(epoch: number, batch?: string) {
     this.epoch = epoch
+    this.batch = batch
   }
 
   get<T>(key: MemoryKey<T>): T {
@@ -41,11 +44,24 @@ export class ActorMemories {
     return memory
   }
 
+  /** Drops what turns remember. The last batch stays known, to notice when the database loses it. */
   forget(actor: string): void {
-    this.#memories.delete(actor)
+    const known = this.#memories.get(actor)
+    if (known) this.#memories.set(actor, new ActivationMemory(known.epoch, known.batch))
   }
 
   forgetAll(): void {
-    this.#memories.clear()
+    for (const actor of this.#memories.keys()) this.forget(actor)
+  }
+
+  /** Records the last batch, also if the actor was told to forget while the batch ran. */
+  committed(actor: string, epoch: number, batch: string): void {
+    const known = this.#memories.get(actor)
+    if (known?.epoch === epoch) known.batch = batch
+  }
+
+  /** Drops the last batch as well. */
+  drop(actor: string): void {
+    this.#memories.delete(actor)
   }
 }

@@ -13,6 +13,7 @@ import { Type } from '../core/schema.ts'
 import type { Services } from '../core/services.ts'
 import { systemTurn } from '../core/system-turn.ts'
 import { Database } from '../db/database.ts'
+import { workspaceOf } from './actor-name.ts'
 import { Announcements } from './announcements.ts'
 import { TurnExecutor } from './turn-executor.ts'
 
@@ -119,6 +120,55 @@ it('publishes the last batch of the previous owner again, and a notice that olde
   // A node does not publish its own events again.
   await successor.executor.activate(actor)
   expect(successor.published).toHaveLength(5)
+})
+
+/** @returns a function that puts an actor's row and events back to now, as the promotion of a late standby does */
+async function rememberRow(actor: string) {
+  const row = await database.row<{ epoch: number; seq: number; batch: string }>(
+    'select epoch, seq, batch from actor_fence where key = $1',
+    [actor],
+  )
+  return async () => {
+    const events = 'delete from workspace_events where workspace_id = $1 and seq > $2'
+    await database.run(events, [workspaceOf(actor), row?.seq])
+    const fence = 'update actor_fence set epoch = $2, seq = $3, batch = $4 where key = $1'
+    await database.run(fence, [actor, row?.epoch, row?.seq, row?.batch])
+  }
+}
+
+it.each([true, false])('notices that the database lost its last batch, with stored events: %s', async (stored) => {
+  const actor = newActor()
+  const node = await startNode({ shared: false })
+  const epoch = await node.executor.activate(actor)
+  await node.batch(actor, epoch, ['kept'])
+  const goBack = await rememberRow(actor)
+  await node.batch(actor, epoch, ['lost'], stored)
+  await goBack()
+  // What turns remember is dropped by other changes too. The loss is still noticed.
+  node.executor.forget(undefined)
+  await expect(node.batch(actor, epoch, ['refused'])).rejects.toThrow(FencedError)
+  const next = await node.executor.activate(actor)
+  expect(node.published.slice(2)).toEqual(['forget', 'missed'])
+  await node.batch(actor, next, ['new'])
+  expect(node.published.slice(4)).toEqual([[2, 'new']])
+})
+
+it('notices a loss that took the activation too, and none when another node took over', async () => {
+  const actor = newActor()
+  const [one, two] = [await startNode({ shared: false }), await startNode({ shared: false })]
+  await one.batch(actor, await one.executor.activate(actor), ['kept'])
+  const goBack = await rememberRow(actor)
+  const lost = await one.executor.activate(actor)
+  await one.batch(actor, lost, ['lost'])
+  await goBack()
+  await expect(one.batch(actor, lost, ['refused'])).rejects.toThrow(FencedError)
+  const epoch = await one.executor.activate(actor)
+  expect(one.published.slice(2)).toEqual(['forget', 'missed'])
+  await one.batch(actor, epoch, ['new'])
+  await two.batch(actor, await two.executor.activate(actor), ['taken over'])
+  await expect(one.batch(actor, epoch, ['refused'])).rejects.toThrow(FencedError)
+  await one.executor.activate(actor)
+  expect(one.published.slice(4)).toEqual([[2, 'new']])
 })
 
 it('publishes the notice for a batch without stored events too', async () => {

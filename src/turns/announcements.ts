@@ -161,6 +161,17 @@ export class Announcements {
   }
 
   /**
+   * Handles the loss of committed batches, such as after the promotion of an asynchronous standby. All nodes drop what
+   * they cache of the workspace, and its sockets are notified to fetch its state again.
+   */
+  wentBack(actor: string): void {
+    const workspaceId = workspaceOf(actor)
+    this.#options.log.error({ workspaceId }, 'the database has lost committed changes of a workspace')
+    for (const listener of this.#listeners) listener(workspaceId)
+    this.#options.missed(workspaceId)
+  }
+
+  /**
    * Announces what a dead node may not have announced, for actors that no other node activates. Every node that notices the
    * death calls it. An advisory lock lets one of them do the work.
    */

@@ -91,6 +91,8 @@ export class TurnExecutor implements ActorHost {
    * Actors whose last commit was not confirmed. Whether it left events to announce is looked up at the next activation.
    */
   readonly #unsure = new Set<string>()
+  /** Actors whose last batch was fenced, with its epoch, until they are activated again or dropped. */
+  readonly #fenced = new Map<string, number>()
 
   constructor(options: TurnExecutorOptions) {
     this.#options = options
@@ -122,6 +124,10 @@ export class TurnExecutor implements ActorHost {
     if (row === undefined) throw new Error('activation returned no row')
     if (isUnannounced(row)) await announcements.again(database, row, this.#unsure.has(actor))
     this.#unsure.delete(actor)
+    // Another owner would have raised the epoch before this activation did. Nobody has, so the database went back.
+    const fenced = this.#fenced.get(actor)
+    this.#fenced.delete(actor)
+    if (fenced !== undefined && row.epoch <= fenced + 1) announcements.wentBack(actor)
     return row.epoch
   }
 
@@ -132,7 +138,8 @@ export class TurnExecutor implements ActorHost {
 
   /** Called when an actor is no longer active on this node. */
   dropped(actor: string): void {
-    this.#memories.forget(actor)
+    this.#memories.drop(actor)
+    this.#fenced.delete(actor)
   }
 
   async execute(actor: string, epoch: number, commands: readonly Command[]): Promise<readonly Outcome[]> {
@@ -148,7 +155,10 @@ export class TurnExecutor implements ActorHost {
     try {
       await this.#options.database.withClient((client, sql) => this.#transact(attempt, client, sql, commands))
     } catch (error) {
-      this.#memories.forget(actor)
+      if (error instanceof FencedError) {
+        this.#memories.drop(actor)
+        this.#fenced.set(actor, epoch)
+      } else this.#memories.forget(actor)
       // If the connection to the database was lost, running the commands one by one would fail as well.
       if (!isAway(error)) throw error
       if (!attempt.committing || !(await this.#resolved(attempt))) throw new BatchError(error)
@@ -163,8 +173,11 @@ export class TurnExecutor implements ActorHost {
 
   async #resolved(attempt: Attempt): Promise<boolean> {
     try {
-      return await this.#wasCommitted(attempt)
+      const isCommitted = await this.#wasCommitted(attempt)
+      if (isCommitted) this.#memories.committed(attempt.actor, attempt.epoch, attempt.id)
+      return isCommitted
     } catch (error) {
+      this.#memories.drop(attempt.actor)
       this.#unsure.add(attempt.actor)
       throw error
     }
@@ -177,7 +190,7 @@ export class TurnExecutor implements ActorHost {
     const { database, outcomes } = this.#options
     const { fencing, reading } = database.inOnePiece(client, () => {
       const begun = client.query('begin')
-      const held = fence(sql, attempt, memory.seq)
+      const held = fence(sql, attempt, memory)
       return {
         fencing: Promise.all([held, begun]),
         // Sent without waiting for the lock. PostgreSQL runs statements in order, so the reads follow the lock.
@@ -202,6 +215,7 @@ export class TurnExecutor implements ActorHost {
       attempt.committing = true
       await database.commit(client, sql, writes, Promise.all([fencing, batch.settled()]))
       memory.seq = seq + batch.numbered
+      this.#memories.committed(actor, epoch, attempt.id)
     } catch (error) {
       // Wait for both. If the fence has failed, it is the cause of any later failure.
       const [fenced] = await Promise.allSettled([fencing, reading])

@@ -51,6 +51,30 @@ describe('sending', () => {
     expect((await channel.send('bob', 'next')).seq).toBe(4)
   })
 
+  test('leaves no gap when the database has lost messages, as after the promotion of a late standby', async () => {
+    const channel = await TestChannel.make(world, 'acme', 'ada')
+    expect((await channel.send('ada', 'kept')).seq).toBe(2)
+    const key = `ws:${world.id('acme')}`
+    const row = await app.database.row<{ epoch: number; seq: number; batch: string }>(
+      'select epoch, seq, batch from actor_fence where key = $1',
+      [key],
+    )
+    for (const text of ['lost', 'also lost']) await channel.send('bob', text)
+    const { channelId } = channel.path
+    await app.database.run('delete from chat_log where channel_id = $1 and seq > 2', [channelId])
+    await app.database.run('delete from chat_messages where channel_id = $1 and seq > 2', [channelId])
+    await app.database.run('update actor_fence set epoch = $2, seq = $3, batch = $4 where key = $1', [
+      key,
+      row?.epoch,
+      row?.seq,
+      row?.batch,
+    ])
+    expect((await channel.send('cyd', 'new')).seq).toBe(3)
+    const { body } = await world.as('bob').call(chat.syncChannel, { path: channel.path, query: { after: 4 } })
+    expect(body.data.seq).toBe(3)
+    expect(body.data.snapshot.messages.map((message: { body: string }) => message.body)).toEqual(['kept', 'new'])
+  })
+
   test('gives no number to a rejected message, and accepts the others', async () => {
     const channel = await TestChannel.make(world, 'acme', 'ada')
     const nothing = '01900000-0000-7000-8000-00000000dead'
