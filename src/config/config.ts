@@ -113,8 +113,7 @@ const SETTINGS = {
     parse: withDefault(text, './data'),
   },
   DATABASE_URL: {
-    summary:
-      'URL of an external PostgreSQL (15 or newer), or of several servers as in libpq: postgres://user:password@one:5432,two:5432/crier?target_session_attrs=read-write. Without it, Crier runs its own in DATA_DIR',
+    summary: 'URL of PostgreSQL (15 or newer), with several servers as in libpq. Without it, Crier runs its own',
     fallback: 'embedded',
     secret: true,
     parse: optional(postgres),
@@ -130,8 +129,7 @@ const SETTINGS = {
     parse: withDefault(integer(2, 200), 10),
   },
   REDIS_URL: {
-    summary:
-      'URL of Redis (6.2 or newer): redis://, redis+sentinel:// or redis+cluster://, with rediss for TLS. Required for more than one node',
+    summary: 'URL of Redis (6.2 or newer): redis, redis+sentinel or redis+cluster, rediss for TLS. Shared by all nodes',
     fallback: 'a private redis-server if one is installed, otherwise in-process',
     secret: true,
     parse: optional(redis),
@@ -184,8 +182,7 @@ const SETTINGS = {
     parse: withDefault(port, 0),
   },
   CLUSTER_CERT: {
-    summary:
-      'Path of the TLS certificate of this node for connections between nodes (PEM). Reloaded when the file changes',
+    summary: 'TLS certificate of this node for connections between nodes (PEM). Reloaded when the file changes',
     fallback: 'connections between nodes are authenticated but not encrypted: use a private network',
     parse: optional(text),
   },
@@ -250,8 +247,7 @@ const SETTINGS = {
   },
   ...mediaSettings,
   WORK_DIR: {
-    summary:
-      'Folder for temporary files of media work, ideally on a fast disk. Crier uses a subfolder and empties it at start',
+    summary: 'Folder for temporary files of media work, ideally fast. Crier uses a subfolder and empties it at start',
     fallback: 'DATA_DIR/work',
     parse: optional(text),
   },

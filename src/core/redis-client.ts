@@ -36,7 +36,7 @@ export function redisClient(url: string, options: RedisOptions): RedisClient {
       ...all,
       db: database,
       sentinels: [...servers],
-      name: primary as string,
+      name: primary,
       failoverDetector: true,
       ...(tls && { enableTLSForSentinelMode: true, sentinelTLS: all.tls }),
     })

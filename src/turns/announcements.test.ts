@@ -130,9 +130,9 @@ async function rememberRow(actor: string) {
   )
   return async () => {
     const events = 'delete from workspace_events where workspace_id = $1 and seq > $2'
-    await database.run(events, [workspaceOf(actor), row?.seq])
+    await database.run(events, [workspaceOf(actor), row?.seq ?? null])
     const fence = 'update actor_fence set epoch = $2, seq = $3, batch = $4 where key = $1'
-    await database.run(fence, [actor, row?.epoch, row?.seq, row?.batch])
+    await database.run(fence, [actor, row?.epoch ?? null, row?.seq ?? null, row?.batch ?? null])
   }
 }
 

@@ -65,9 +65,9 @@ describe('sending', () => {
     await app.database.run('delete from chat_messages where channel_id = $1 and seq > 2', [channelId])
     await app.database.run('update actor_fence set epoch = $2, seq = $3, batch = $4 where key = $1', [
       key,
-      row?.epoch,
-      row?.seq,
-      row?.batch,
+      row?.epoch ?? null,
+      row?.seq ?? null,
+      row?.batch ?? null,
     ])
     expect((await channel.send('cyd', 'new')).seq).toBe(3)
     const { body } = await world.as('bob').call(chat.syncChannel, { path: channel.path, query: { after: 4 } })

@@ -15,7 +15,7 @@ import { join } from 'node:path'
 import { Client } from 'pg'
 import { createLog } from '../../src/core/log.ts'
 import { walk, type NamedOperation } from '../../src/core/operation.ts'
-import { ALL_SCOPES, type Scope } from '../../src/core/scope.ts'
+import { ALL_SCOPES } from '../../src/core/scope.ts'
 import { api } from '../../src/registry/api.ts'
 import { openDataDirectory } from '../../src/setup/data-directory.ts'
 import { startEmbeddedPostgres } from '../../src/setup/embedded-postgres.ts'
@@ -68,7 +68,7 @@ try {
     const side = async (name: string): Promise<Side> => {
       const owner = await world.user(`${name} owner`.replace(' ', '-'), { plan: 'business' })
       const workspaceId = await world.workspace(name, `${name}-owner`)
-      await world.member(name, `${name}-member`, { scopes: ALL_SCOPES as readonly Scope[] })
+      await world.member(name, `${name}-member`, { scopes: ALL_SCOPES })
       return {
         workspaceId,
         stage: async (op) => {

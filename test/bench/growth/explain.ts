@@ -1,4 +1,4 @@
-import { Client, escapeLiteral } from 'pg'
+import { escapeLiteral, type Client } from 'pg'
 import { createRequire } from 'node:module'
 
 const { prepareValue } = createRequire(import.meta.url)('pg/lib/utils') as {
@@ -63,7 +63,7 @@ export async function explain(
 function literal(value: unknown): string {
   const prepared = prepareValue(value)
   if (prepared === null) return 'null'
-  return Buffer.isBuffer(prepared) ? `'\\x${prepared.toString('hex')}'` : escapeLiteral(String(prepared))
+  return Buffer.isBuffer(prepared) ? `'\\x${prepared.toString('hex')}'` : escapeLiteral(prepared)
 }
 
 function scansOf(plan: Plan, large: ReadonlySet<string>): string[] {

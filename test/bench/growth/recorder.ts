@@ -14,7 +14,7 @@ export class StatementRecorder {
       const { text, values } = (config ?? {}) as { text?: unknown; values?: readonly unknown[] }
       if (typeof text === 'string') this.#recorded?.push({ text, values: values ?? [] })
     }
-    const query = Client.prototype.query as (this: Client, ...args: unknown[]) => unknown
+    const { query } = Client.prototype as unknown as { query: (this: Client, ...args: unknown[]) => unknown }
     Client.prototype.query = function recorded(this: Client, ...args: unknown[]) {
       record(args[0])
       return query.apply(this, args)
