@@ -67,11 +67,8 @@ const seen = TEXTS.map(([, text, shown]) => (shown ?? text).replaceAll(/\s+/g, '
 const plain = (text: string | null | undefined) => (text ?? '').replaceAll(/\s+/g, ' ').trim()
 
 test.each(['feed.rss', 'feed.atom', 'sitemap.xml'])('%s is well-formed XML', async (path) => {
-  const fault = await page.evaluate<string | null, string>(
-    (xml) => {
-      const error = new DOMParser().parseFromString(xml, 'application/xml').querySelector('parsererror')
-      return error === null ? null : error.textContent
-    },
+  const fault = await inBrowser<string | null>(
+    `(xml) => new DOMParser().parseFromString(xml, 'application/xml').querySelector('parsererror')?.textContent ?? null`,
     await read(path),
   )
   expect(fault).toBeNull()

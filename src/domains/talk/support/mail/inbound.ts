@@ -1,6 +1,6 @@
-import type { AddressObject, ParsedMail } from 'mailparser'
+import type { AddressObject } from 'mailparser'
 import { AppError } from '../../../../core/error.ts'
-import { Conflict } from '../../../../core/errors.ts'
+import { Conflict, ValidationFailed } from '../../../../core/errors.ts'
 import type { Sql } from '../../../../core/sql.ts'
 import { anyOf } from '../../../../db/condition.ts'
 import type { Foundation } from '../../../../foundation.ts'
@@ -13,7 +13,8 @@ import { MOST_TEXT } from '../schemas.ts'
 import { supportMails, supportTickets } from '../tables.ts'
 import type { Tickets } from '../tickets.ts'
 import { automaticReason } from './automatic.ts'
-import { withoutQuotedText } from './quoted-text.ts'
+import { isForwarded, withoutQuotedText } from './quoted-text.ts'
+import { readMail, type ReceivedMail } from './read-mail.ts'
 import type { ReplyAddresses } from './reply-address.ts'
 
 /** What became of a mail, and why it was ignored. */
@@ -46,11 +47,15 @@ export class InboundMails {
     this.#needs = needs
   }
 
-  /** Takes a mail as it was received (RFC 5322). The same mail again changes nothing. */
+  /**
+   * Takes a mail as it was received (RFC 5322). The same mail again changes nothing.
+   * @throws AppError validation_failed if it cannot be read
+   */
   async take(raw: Buffer): Promise<MailOutcome> {
-    // Loaded with the first mail: most servers never receive one.
-    const { simpleParser } = await import('mailparser')
-    const mail = await simpleParser(raw, { skipTextToHtml: true, skipImageLinks: true })
+    const mail = await readMail(raw).catch((error: unknown) => {
+      this.#foundation.log.warn({ error }, 'a mail to the support team cannot be read')
+      throw ValidationFailed({ errors: [{ path: '/body', code: 'unreadable', message: 'must be a mail (RFC 5322)' }] })
+    })
     const outcome = await this.#take(mail).catch((error: unknown) => {
       if (error instanceof AppError && error.status < 500) return ignored(error.code)
       throw error
@@ -59,7 +64,7 @@ export class InboundMails {
     return outcome
   }
 
-  async #take(mail: ParsedMail): Promise<MailOutcome> {
+  async #take(mail: ReceivedMail): Promise<MailOutcome> {
     const automatic = automaticReason(mail)
     if (automatic !== undefined) return ignored(automatic)
     const { database } = this.#foundation
@@ -72,9 +77,11 @@ export class InboundMails {
     return sender === undefined ? ignored('unknown_sender') : this.#create(mail, sender)
   }
 
-  async #reply(mail: ParsedMail, { sender, ticketId }: { sender: Sender; ticketId: string }): Promise<MailOutcome> {
+  async #reply(mail: ReceivedMail, { sender, ticketId }: { sender: Sender; ticketId: string }): Promise<MailOutcome> {
     const { tickets } = this.#needs
-    const { attachments, message } = await this.#content(mail, sender)
+    // Only a reply quotes what the ticket has already.
+    const text = isForwarded(mail) ? mail.text : withoutQuotedText(mail.text)
+    const { attachments, message } = await this.#content(mail, text, sender)
     try {
       return await this.#foundation.database.transaction(async (tx) => {
         if (!(await this.#isNew(tx, mail, ticketId))) return { outcome: 'duplicate', reason: null, ticketId }
@@ -92,8 +99,8 @@ export class InboundMails {
     }
   }
 
-  async #create(mail: ParsedMail, sender: Sender): Promise<MailOutcome> {
-    const { attachments, message } = await this.#content(mail, sender)
+  async #create(mail: ReceivedMail, sender: Sender): Promise<MailOutcome> {
+    const { attachments, message } = await this.#content(mail, mail.text, sender)
     const subject = (mail.subject ?? '').replaceAll(/\s+/g, ' ').trim().slice(0, 200) || 'No subject'
     return this.#foundation.database.transaction(async (tx) => {
       const known = await this.#known(tx, mail)
@@ -108,20 +115,20 @@ export class InboundMails {
   }
 
   /** Remembers a mail. @returns false if it has been taken before */
-  async #isNew(sql: Sql, { messageId }: ParsedMail, ticketId: string): Promise<boolean> {
+  async #isNew(sql: Sql, { messageId }: ReceivedMail, ticketId: string): Promise<boolean> {
     if (messageId === undefined) return true
     const createdAt = new Date(this.#foundation.clock.now()).toISOString()
     const row = { messageId: messageId.slice(0, 500), ticketId, isInbound: true, createdAt }
     return (await supportMails.insert(sql, row, { ignoreConflict: true })) > 0
   }
 
-  async #known(sql: Sql, { messageId }: ParsedMail): Promise<string | undefined> {
+  async #known(sql: Sql, { messageId }: ReceivedMail): Promise<string | undefined> {
     if (messageId === undefined) return undefined
     return (await supportMails.first(sql, { messageId: messageId.slice(0, 500) }, { columns: ['ticketId'] }))?.ticketId
   }
 
   /** The ticket and the writer by a signed address. Undefined if no address has a signature. */
-  async #byAddress(sql: Sql, mail: ParsedMail) {
+  async #byAddress(sql: Sql, mail: ReceivedMail) {
     const { addresses } = this.#needs
     const signed = recipientsOf(mail).flatMap((address) => addresses.read(address) ?? [])
     if (signed.length === 0) return undefined
@@ -141,7 +148,7 @@ export class InboundMails {
   }
 
   /** The ticket by the thread of a mail that its user has sent. Without a signature, the sender must be the user. */
-  async #byThread(sql: Sql, mail: ParsedMail): Promise<{ sender: Sender; ticketId: string } | undefined> {
+  async #byThread(sql: Sql, mail: ReceivedMail): Promise<{ sender: Sender; ticketId: string } | undefined> {
     const references = typeof mail.references === 'string' ? [mail.references] : (mail.references ?? [])
     const ids = [...(mail.inReplyTo === undefined ? [] : [mail.inReplyTo]), ...references].slice(-50)
     if (ids.length === 0) return undefined
@@ -156,7 +163,7 @@ export class InboundMails {
   }
 
   /** The user with a confirmed address whom a mail names as its writer. */
-  async #sender(sql: Sql, mail: ParsedMail): Promise<Sender | undefined> {
+  async #sender(sql: Sql, mail: ReceivedMail): Promise<Sender | undefined> {
     const address = mail.from?.value[0]?.address
     if (address === undefined || address === '') return undefined
     const user = await findUserByEmail(sql, normalizeEmail(address))
@@ -164,13 +171,19 @@ export class InboundMails {
     return { userId: user.id, isAdmin: user.isAdmin, email: user.email }
   }
 
-  /** The text without what it quotes, and the files that pass the checks. The text names the others. */
-  async #content(mail: ParsedMail, { userId }: Sender): Promise<{ message: string; attachments: string[] }> {
+  /**
+   * The text, and the files that pass the checks, also pictures in the text. The text names the others. HTML that became
+   * text, or that is the only text, is kept as a file.
+   */
+  async #content(
+    { attachments: files, html }: ReceivedMail,
+    written: string,
+    { userId }: Sender,
+  ): Promise<{ message: string; attachments: string[] }> {
     const attachments: string[] = []
     const refused: string[] = []
-    const files = mail.attachments.filter(({ related }) => !related)
-    for (const { content, filename = 'file' } of files) {
-      const name = filename.slice(0, 200)
+    for (const { content, contentType, filename } of files) {
+      const name = (filename ?? `${contentType.startsWith('image/') ? 'picture' : 'file'}`).slice(0, 200)
       if (attachments.length >= MOST_FILES) refused.push(`${name}: a message can have ${MOST_FILES} files.`)
       else {
         try {
@@ -181,14 +194,15 @@ export class InboundMails {
         }
       }
     }
-    const text = withoutQuotedText(mail.text ?? '') || 'The mail has no text.'
+    if (html !== undefined) attachments.push((await this.#needs.attachments.keepHtml(userId, 'mail.html', html)).id)
+    const text = written || 'The mail has no text.'
     const note = refused.length === 0 ? '' : `\n\n[Files that were not accepted: ${refused.join(' ')}]`.slice(0, 2_000)
-    return { message: text.slice(0, MOST_TEXT - note.length) + note, attachments }
+    return { message: text.slice(0, MOST_TEXT - note.length).toWellFormed() + note, attachments }
   }
 }
 
 /** All addresses that a mail was sent to, also those that mail servers have noted. */
-function recipientsOf({ cc, headers, to }: ParsedMail): string[] {
+function recipientsOf({ cc, headers, to }: ReceivedMail): string[] {
   const fields = [to, cc].flat().filter((field): field is AddressObject => field !== undefined)
   const named = fields.flatMap(({ value }) =>
     value.flatMap(({ address, group }) => [address, ...(group ?? []).map((one) => one.address)]),
