@@ -12,3 +12,24 @@ const UNUSABLE = /[\u0000-\u0008\u000B\u000C\u000E-\u001F\u007F-\u0084\u0086-\u0
 export function cleanText(text: string): string {
   return text.toWellFormed().replaceAll(UNUSABLE, '')
 }
+
+/** How unusable characters can stand in JSON: escaped, or as they are. */
+// oxlint-disable-next-line no-control-regex
+const SUSPICIOUS = /\\[bf]|\\u(?:00[0189]|[dD][89a-fA-F]|[fF]{3}[eEfF])|[\u007F-\u009F\uFFFE\uFFFF]/
+
+/**
+ * Parses JSON that comes from elsewhere, with all texts in it cleaned, as names and values.
+ * @throws SyntaxError
+ */
+export function parseForeignJson(text: string): unknown {
+  const value: unknown = JSON.parse(text)
+  return SUSPICIOUS.test(text) ? cleanTexts(value) : value
+}
+
+/** A plain value with all texts in it cleaned. */
+export function cleanTexts(value: unknown): unknown {
+  if (typeof value === 'string') return cleanText(value)
+  if (Array.isArray(value)) return value.map(cleanTexts)
+  if (typeof value !== 'object' || value === null) return value
+  return Object.fromEntries(Object.entries(value).map(([name, inner]) => [cleanText(name), cleanTexts(inner)]))
+}

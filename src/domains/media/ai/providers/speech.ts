@@ -8,6 +8,7 @@ import type { Segment } from '../transcripts/segments.ts'
 import { connectionFault, statusFault, type ProviderOwner } from './faults.ts'
 import type { OpenAiSettings } from './openai.ts'
 import { ProviderError } from './provider.ts'
+import { parseForeignJson } from '../../../../core/clean-text.ts'
 
 export interface SpeechTask {
   readonly model: string
@@ -126,7 +127,7 @@ function recognizedIn({ bytes, status }: OutgoingReply, piece: SpeechPiece, owne
 
 function jsonOf(text: string): unknown {
   try {
-    return JSON.parse(text)
+    return parseForeignJson(text)
   } catch {
     return undefined
   }

@@ -183,7 +183,7 @@ export class InboundMails {
     const attachments: string[] = []
     const refused: string[] = []
     for (const { content, contentType, filename } of files) {
-      const name = (filename ?? `${contentType.startsWith('image/') ? 'picture' : 'file'}`).slice(0, 200)
+      const name = (filename ?? (contentType.startsWith('image/') ? 'picture' : 'file')).slice(0, 200)
       if (attachments.length >= MOST_FILES) refused.push(`${name}: a message can have ${MOST_FILES} files.`)
       else {
         try {

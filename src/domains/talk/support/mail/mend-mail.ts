@@ -1,7 +1,7 @@
 import { isUtf8 } from 'node:buffer'
 import { pipeline, Readable, type Duplex } from 'node:stream'
 import { buffer } from 'node:stream/consumers'
-import type { MimeNode } from '@zone-eu/mailsplit'
+import type { MimeNode, RewriterNode } from '@zone-eu/mailsplit'
 import { decodeUndeclared } from './charset.ts'
 
 /** Charsets that say nothing: programs write them for any bytes. */
@@ -19,18 +19,18 @@ const HTML = /^\s*(?:<!--[^]{0,500}?-->\s*)?<(?:!doctype|html|head|body|div|p|ta
 export async function mendMail(raw: Buffer): Promise<Buffer> {
   const { Joiner, Rewriter, Splitter } = await import('@zone-eu/mailsplit')
   const rewriter = new Rewriter(isDoubtful)
-  rewriter.on('node', ({ decoder, encoder, node }) => {
-    void buffer(decoder).then((bytes) => {
-      const text = decodeUndeclared(bytes)
-      if (!isTyped(node) || node.multipart !== false) node.setContentType(HTML.test(text) ? 'text/html' : 'text/plain')
-      node.setCharset('utf-8')
-      encoder.end(text)
-    })
-  })
+  rewriter.on('node', (part) => void rewrite(part))
   const joiner = new Joiner() as unknown as Duplex
   // An error of one of them ends the last one, so `buffer` rejects.
   pipeline([Readable.from([withReadableHeaders(raw)]), new Splitter(), rewriter, joiner], () => undefined)
   return buffer(joiner)
+}
+
+async function rewrite({ decoder, encoder, node }: RewriterNode): Promise<void> {
+  const text = decodeUndeclared(await buffer(decoder))
+  if (!isTyped(node) || node.multipart !== false) node.setContentType(HTML.test(text) ? 'text/html' : 'text/plain')
+  node.setCharset('utf-8')
+  encoder.end(text)
 }
 
 /** Headers are ASCII, or UTF-8 (RFC 6532). Some programs write the charset of their machine. */

@@ -1,6 +1,6 @@
 import { convert } from 'html-to-text'
 import type { ParsedMail } from 'mailparser'
-import { cleanText } from '../../../../core/clean-text.ts'
+import { cleanText, cleanTexts } from '../../../../core/clean-text.ts'
 import { mendMail } from './mend-mail.ts'
 
 /** HTML that is converted to text, in UTF-16 units. What is longer stays in the original. */
@@ -38,7 +38,7 @@ export async function readMail(raw: Buffer, depth = 0): Promise<ReceivedMail> {
   const parsed = await simpleParser(await mendMail(raw), options)
   const { cc, from, headerLines, headers, inReplyTo, messageId, references, subject, to } = parsed
   const html = htmlWithoutText(parsed)
-  const mail = cleaned({ cc, from, inReplyTo, messageId, references, subject, to }) as Pick<ReceivedMail, 'from'>
+  const mail = cleanTexts({ cc, from, inReplyTo, messageId, references, subject, to }) as Pick<ReceivedMail, 'from'>
   const text = html === undefined ? cleanText(parsed.text ?? '').trim() : textOf(html)
   const attachments: ParsedMail['attachments'] = []
   const forwarded: string[] = []
@@ -91,12 +91,4 @@ function textOf(html: string): string {
     .replaceAll(/[ \t]+$/gm, '')
     .replaceAll(/\n{3,}/g, '\n\n')
     .trim()
-}
-
-/** A value with all texts in it cleaned. */
-function cleaned(value: unknown): unknown {
-  if (typeof value === 'string') return cleanText(value)
-  if (Array.isArray(value)) return value.map(cleaned)
-  if (typeof value !== 'object' || value === null) return value
-  return Object.fromEntries(Object.entries(value).map(([key, inner]) => [key, cleaned(inner)]))
 }
