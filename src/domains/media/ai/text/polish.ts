@@ -19,7 +19,8 @@ export interface CaptionRules {
 const MOST_EMOJI = { none: 0, few: 3, many: 10 } as const
 const EMOJI = /\p{RGI_Emoji}|\p{Emoji_Presentation}|\p{Extended_Pictographic}\uFE0F?/gv
 /** Control characters except the line feed, and characters that change the direction of text or are not visible. */
-const HIDDEN = /(?!\n)[\p{Cc}\u00AD\u200B\u200E\u200F\u2028-\u202E\u2060-\u2069\uFEFF\uFFFE\uFFFF]|[\u{E0000}-\u{E007F}]/gu
+const HIDDEN =
+  /(?!\n)[\p{Cc}\u00AD\u200B\u200E\u200F\u2028-\u202E\u2060-\u2069\uFEFF\uFFFE\uFFFF]|[\u{E0000}-\u{E007F}]/gu
 
 /**
  * Makes a proposal keep to the rules. Links and mentions stay only if the caller wrote them: a provider can be talked
