@@ -14,7 +14,7 @@ export const ValidationFailed = defineError({
   status: 400,
   message: 'Some of the input is not valid.',
   cause: 'A field is missing, unknown, has the wrong type or is out of range.',
-  fix: 'Each entry in `errors` has the JSON pointer of a field and describes the accepted values.',
+  fix: 'Each entry in `errors` has the JSON pointer of a field and describes the accepted values. At most 20 are listed: the check ends there, and does not look into a list, map or text that is longer than allowed. Correct those and send the request again.',
 })
 export const Unauthorized = defineError({
   code: 'unauthorized',
