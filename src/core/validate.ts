@@ -1,7 +1,7 @@
 import { Compile } from 'typebox/compile'
 import { Settings } from 'typebox/system'
 import type { TSchema } from 'typebox'
-import type { FieldError } from './error.ts'
+import { MOST_FIELD_ERRORS, type FieldError } from './error.ts'
 import { memoize } from './memoize.ts'
 import { sentence, type JsonSchema, type SchemaError } from './validation-sentences.ts'
 
@@ -22,11 +22,8 @@ const MOST_LEVELS = 64
 const TOO_DEEP = { code: 'too_deep', message: `must not be nested deeper than ${MOST_LEVELS} levels` }
 const HALF_A_PAIR = 'must be well-formed Unicode: it has an unpaired surrogate'
 
-/** The maximum number of errors in one reply. */
-const MOST_ERRORS = 20
-
 // The library stops at 8 by default, and errors of the members of a union count too.
-Settings.Set({ maxErrors: 5 * MOST_ERRORS })
+Settings.Set({ maxErrors: 5 * MOST_FIELD_ERRORS })
 
 const compile = memoize((schema: TSchema) => Compile(schema))
 
@@ -45,12 +42,14 @@ export function validator(schema: TSchema, at: string, resource?: TSchema): Vali
     const found: Findings = { faults: [], unknown: [], tooDeep: false }
     const trimmed = trim(value, schema, resource, at, found, 0)
     const { faults, tooDeep, unknown } = found
-    if (faults.length >= MOST_ERRORS) return { ok: false, errors: faults.slice(0, MOST_ERRORS) }
+    if (faults.length >= MOST_FIELD_ERRORS) return { ok: false, errors: faults.slice(0, MOST_FIELD_ERRORS) }
     compiled ??= compile(schema)
     const invalid = tooDeep || compiled.Check(trimmed) ? [] : explain(compiled.Errors(trimmed), trimmed, schema, at)
     // Unknown fields come last. There can be many, and they must not hide missing ones.
     const errors = [...faults, ...invalid.filter((error) => !isFollowUp(error, faults)), ...unknown]
-    return errors.length === 0 ? { ok: true, value: trimmed } : { ok: false, errors: errors.slice(0, MOST_ERRORS) }
+    return errors.length === 0
+      ? { ok: true, value: trimmed }
+      : { ok: false, errors: errors.slice(0, MOST_FIELD_ERRORS) }
   }
 }
 
@@ -85,7 +84,7 @@ function trim(
   level: number,
 ): unknown {
   const { faults } = found
-  if (faults.length >= MOST_ERRORS) return value
+  if (faults.length >= MOST_FIELD_ERRORS) return value
   if (schema?.['x-judged']) {
     if (!isTooDeep(value, MOST_LEVELS - level)) return value
     faults.push({ path: at, ...TOO_DEEP })
@@ -117,7 +116,7 @@ function trim(
   const items = branch(schema, 'array')?.items ?? within(schema)
   const shown = branch(resource, 'array')?.items
   const result: unknown[] = []
-  for (let index = 0; index < value.length && faults.length < MOST_ERRORS; index += 1) {
+  for (let index = 0; index < value.length && faults.length < MOST_FIELD_ERRORS; index += 1) {
     result.push(trim(value[index], items, shown, `${at}/${index}`, found, level + 1))
   }
   return result
@@ -136,7 +135,7 @@ function trimFields(
   const properties = branch(schema, 'object')?.properties
   const known = closedProperties(schema)
   const shown = branch(resource, 'object')?.properties ?? {}
-  const keys = known !== undefined && unknown.length >= MOST_ERRORS ? [] : Object.keys(value)
+  const keys = known !== undefined && unknown.length >= MOST_FIELD_ERRORS ? [] : Object.keys(value)
   const most = only(schema, 'object')?.maxProperties
   if (most !== undefined && keys.length > most) return tooLong('maxProperties', most, at, found, {})
   const result: Record<string, unknown> = {}
@@ -151,7 +150,7 @@ function trimFields(
     if (key.includes('\0'))
       faults.push({ path: at, code: 'nul', message: 'must not have a field whose name contains the NUL character' })
     if (!key.isWellFormed()) faults.push({ path: at, code: 'ill_formed', message: HALF_A_PAIR })
-    if (faults.length >= MOST_ERRORS || (known && unknown.length >= MOST_ERRORS)) break
+    if (faults.length >= MOST_FIELD_ERRORS || (known && unknown.length >= MOST_FIELD_ERRORS)) break
     if (!known || Object.hasOwn(known, key)) read(key)
     else if (!Object.hasOwn(shown, key)) {
       const message = unknownField(key, Object.keys(known))
@@ -159,7 +158,7 @@ function trimFields(
     }
   }
   // Enough unknown fields are found, so that only known ones matter, however many fields the object has.
-  if (known && unknown.length >= MOST_ERRORS) {
+  if (known && unknown.length >= MOST_FIELD_ERRORS) {
     for (const key of Object.keys(known)) if (Object.hasOwn(value, key) && !Object.hasOwn(result, key)) read(key)
   }
   return result
@@ -225,14 +224,14 @@ function escape(key: string): string {
 function explain(found: readonly object[], value: unknown, schema: JsonSchema, at: string): FieldError[] {
   const errors = new Map<string, FieldError>()
   const add = (path: string, code: string, message: () => string) => {
-    if (errors.size < MOST_ERRORS && !errors.has(path)) errors.set(path, { path, code, message: message() })
+    if (errors.size < MOST_FIELD_ERRORS && !errors.has(path)) errors.set(path, { path, code, message: message() })
   }
   // Errors of a union's members only matter if the union itself fails. They are reported once, for the union.
   const unions = (found as SchemaError[])
     .filter((error) => error.keyword === 'anyOf')
     .map((error) => error.instancePath)
   for (const error of found as SchemaError[]) {
-    if (errors.size >= MOST_ERRORS) break
+    if (errors.size >= MOST_FIELD_ERRORS) break
     const path = at + error.instancePath
     const inUnion = /\/anyOf\/\d+/.test(error.schemaPath)
     // An error inside an array or object is more specific than the mismatch of the union.
