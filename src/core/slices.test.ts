@@ -35,9 +35,8 @@ test('in each turn of the event loop, one slice of one computation runs, and the
   setImmediate(turns)
   await Promise.all(work)
   isDone = true
+  // The first slices run when the computations start, and the others one by one.
   const slices = log.join('').split('|')
-  expect(slices[0]).toBe('ab' + 'a')
+  expect(slices.join('')).toBe('abababa')
   expect(slices.slice(1).every((slice) => slice.length <= 1)).toBe(true)
-  expect(slices.join('')).toBe('abababa'.slice(0, slices.join('').length))
-  expect(slices.join('')).toHaveLength(7)
 })
