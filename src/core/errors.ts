@@ -143,8 +143,8 @@ export const PayloadTooLarge = defineError({
   code: 'payload_too_large',
   status: 413,
   message: 'The body is too large.',
-  cause: 'The body exceeds the limit of the operation.',
-  fix: 'Send a smaller body. The message gives the limit in bytes.',
+  cause: 'The body exceeds the limit of the operation, or has too many fields and list items.',
+  fix: 'Send a smaller body. The message gives the limit.',
 })
 export const UnsupportedMediaType = defineError({
   code: 'unsupported_media_type',
