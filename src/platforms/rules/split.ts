@@ -60,7 +60,8 @@ function cut(text: string, fits: SplitOptions['fits'], mostParts: number, firstO
   const parts: TextPart[] = []
   let start = skipSpace(text, 0)
   const end = text.trimEnd().length
-  while (start < end && !(firstOnly && parts.length > 0)) {
+  while (start < end) {
+    if (firstOnly && parts.length > 0) return parts
     if (parts.length === mostParts) return undefined
     const index = parts.length
     const fitsUntil = (offset: number) => fits(text.slice(start, offset).trimEnd(), index)
