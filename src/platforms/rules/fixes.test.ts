@@ -104,7 +104,7 @@ describe('the work for a long text is bounded', () => {
     // Whatever is counted as little, is counted to the end.
     expect(countUpTo('graphemes', `e${'\u0301'.repeat(20_000)}`, 300)).toMatchObject({ isLeast: false, length: 1 })
     expect(countUpTo('characters', long, 280)).toMatchObject({ isLeast: false, length: long.length })
-    const [problem] = check({ title: 'X', options: undefined }, textLimits(280), { ...EMPTY, text: long })
+    const [problem] = check({ title: 'X' }, textLimits(280), { ...EMPTY, text: long })
     expect(problem?.message).toBe('The text has more than 6,217 graphemes; X allows 280.')
   })
 
@@ -112,8 +112,8 @@ describe('the work for a long text is bounded', () => {
     const content = { ...EMPTY, text: 'word '.repeat(7_000) }
     const of = (text: string) => {
       const given = { ...content, text }
-      return check({ title: 'X', options: undefined }, textLimits(2_000), given).flatMap((problem) =>
-        fixesOf({ title: 'X', options: undefined }, textLimits(2_000), given, problem),
+      return check({ title: 'X' }, textLimits(2_000), given).flatMap((problem) =>
+        fixesOf({ title: 'X' }, textLimits(2_000), given, problem),
       )
     }
     expect(of(content.text)).toEqual([])
