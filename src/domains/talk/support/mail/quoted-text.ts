@@ -16,14 +16,23 @@ const INTRODUCTIONS = [
   /^il\b.{5,200}\bha scritto:$/is,
   /^op\b.{5,200}\bschreef\b.{0,200}:$/is,
   /^(?:em|no dia|a)\b.{5,200}\bescreveu:$/is,
-  /^.{5,200}\d.{0,200}\s(?:napisał\(?a?\)?|pisze):$/is,
-  /^.{5,200}\d.{0,200}\sнаписал(?:\(а\)|а)?:$/is,
+  /^(?=.*\d).{5,400}\s(?:napisał\(?a?\)?|pisze):$/is,
+  /^(?=.*\d).{5,400}\sнаписал(?:\(а\)|а)?:$/is,
   /^(?:пн|вт|ср|чт|пт|сб|вс)\s*,.{5,200}>\s*:$/is,
   /^.{0,200}(?:于|在)\s*\d{4}\s*年.{5,200}(?:写道|寫道)\s*[:：]$/is,
   /^\d{4}\s*年\s*\d{1,2}\s*月\s*\d{1,2}\s*日.{2,200}(?:[:：]|のメール[:：]|書きました[:：])$/is,
 ]
 /** How many lines an introduction can be broken into. */
 const MOST_LINES = 4
+
+/** Characters of an introduction. */
+const MOST_INTRODUCTION = 600
+
+/** How an introduction ends. Most lines need no other look. */
+const ENDING = /[:：_-]$/
+
+/** Characters of a mail that are read. A message of a ticket has far fewer. */
+const MOST_READ = 100_000
 
 /** Header lines of a quoted mail, as Outlook writes them. */
 const FROM = /^\*?(from|von|de|da|van|od|от|差出人|发件人|寄件者)\s?[:：]\*?\s*(@|<|\S)/i
@@ -46,7 +55,7 @@ export function isForwarded({ subject = '', text }: { readonly subject?: string 
  * left, the whole text is kept.
  */
 export function withoutQuotedText(text: string): string {
-  const lines = text.replaceAll(/\r\n?/g, '\n').split('\n')
+  const lines = text.slice(0, MOST_READ).replaceAll(/\r\n?/g, '\n').split('\n')
   const below = belowQuote(lines)
   if (below !== undefined) return below
   const end = quoteStart(lines)
@@ -82,11 +91,12 @@ function isGap(lines: readonly string[], index: number): boolean {
 
 /** The index of the first line that belongs to the quoted mail; the number of lines without one. */
 function quoteStart(lines: readonly string[]): number {
+  const quotes = quotesOf(lines)
   for (let index = 0; index < lines.length; index += 1) {
     const line = bare(lines[index])
     if (REPLY_LINES.some((own) => line.includes(own))) return introducedAt(lines, index)
     if (FROM.test(line) && lines.slice(index + 1, index + 4).some((next) => SENT.test(bare(next)))) return index
-    if (isIntroduction(lines, index) && isFollowedByQuotesOnly(lines, index)) return index
+    if (isIntroduction(lines, index) && isFollowedByQuotesOnly(lines, index, quotes)) return index
   }
   return lines.length
 }
@@ -100,25 +110,40 @@ function introducedAt(lines: readonly string[], index: number): number {
 }
 
 function isIntroduction(lines: readonly string[], index: number): boolean {
+  let joined = ''
   for (let count = 1; count <= MOST_LINES; count += 1) {
-    if (bare(lines[index + count - 1]) === '') return false
-    const joined = lines
-      .slice(index, index + count)
-      .map((line) => bare(line))
-      .join(' ')
-    if (INTRODUCTIONS.some((pattern) => pattern.test(joined))) return true
+    const line = bare(lines[index + count - 1])
+    joined += `${count === 1 ? '' : ' '}${line}`
+    if (line === '' || joined.length > MOST_INTRODUCTION) return false
+    if (ENDING.test(line) && INTRODUCTIONS.some((pattern) => pattern.test(joined))) return true
   }
   return false
 }
 
+/** What follows each line, found once, so that any number of introductions takes one look at each line. */
+interface Quotes {
+  /** The first quoted line after a line; the number of lines if there is none. */
+  readonly next: Uint32Array
+  /** The first line from which on all lines are quoted or empty. */
+  readonly onlyFrom: number
+}
+
+function quotesOf(lines: readonly string[]): Quotes {
+  const next = new Uint32Array(lines.length + 1)
+  let first = lines.length
+  for (let index = lines.length - 1; index >= 0; index -= 1) {
+    next[index] = first
+    if (isQuoted(lines[index])) first = index
+  }
+  return { next, onlyFrom: withoutTrailingQuotes(lines).length }
+}
+
 /** Whether no own text follows an introduction, as it does when the writer answers between the quoted lines. */
-function isFollowedByQuotesOnly(lines: readonly string[], index: number): boolean {
-  const rest = lines.slice(index + 1)
-  const firstQuote = rest.findIndex((line) => isQuoted(line))
+function isFollowedByQuotesOnly(lines: readonly string[], index: number, { next, onlyFrom }: Quotes): boolean {
+  const firstQuote = next[index] ?? lines.length
   // Without quotation marks, all that follows is the quoted mail, if the introduction has a date or an address. Otherwise
   // it can be a sentence of the writer.
-  if (firstQuote === -1) return /\d|@|^[-_]{2}/.test(bare(lines[index]))
-  return rest.slice(firstQuote).every((line) => line.trim() === '' || isQuoted(line))
+  return firstQuote === lines.length ? /\d|@|^[-_]{2}/.test(bare(lines[index])) : firstQuote >= onlyFrom
 }
 
 function withoutTrailingQuotes(lines: readonly string[]): readonly string[] {
