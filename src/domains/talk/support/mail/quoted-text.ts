@@ -1,4 +1,5 @@
 import { LANGUAGES, textsFor } from '../../../../language/texts.ts'
+import { MOST_TEXT } from '../schemas.ts'
 
 /** The line above which a user writes a reply, in each language. Our mails begin with it. */
 const REPLY_LINES = LANGUAGES.map((language) => textsFor(language).say('mail.support.replyLine'))
@@ -31,8 +32,8 @@ const MOST_INTRODUCTION = 600
 /** How an introduction ends. Most lines need no other look. */
 const ENDING = /[:：_-]$/
 
-/** Characters of a mail that are read. A message of a ticket has far fewer. */
-const MOST_READ = 100_000
+/** Characters of a mail that are read. A message of a ticket has no more. */
+const MOST_READ = MOST_TEXT
 
 /** Header lines of a quoted mail, as Outlook writes them. */
 const FROM = /^\*?(from|von|de|da|van|od|от|差出人|发件人|寄件者)\s?[:：]\*?\s*(@|<|\S)/i
