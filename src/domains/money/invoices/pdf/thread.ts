@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs'
 import { NodeCompiler } from '@myriaddreamin/typst-ts-node-compiler'
-import { fontsFor } from './scripts.ts'
+import { fontsFor } from '../../../../language/script-fonts.ts'
 import type { DocumentView } from './view.ts'
 import { withFacturX } from './metadata.ts'
 

@@ -21,14 +21,16 @@ test.each([
   ['#ffffff', '#767676', '#000000'],
   [null, '#0b5cad', '#ffffff'],
 ])('text of the accent %s is %s, and text upon it %s', (chosen, text, upon) => {
-  expect(accentColors(chosen)).toEqual({ accent: chosen ?? '#0b5cad', text, upon })
+  expect(accentColors(chosen)).toMatchObject({ accent: chosen ?? '#0b5cad', text, upon })
 })
 
 test('each accent gives readable text', () => {
   const steps = ['00', '33', '66', '99', 'cc', 'ff']
   const colors = steps.flatMap((red) => steps.flatMap((green) => steps.map((blue) => `#${red}${green}${blue}`)))
   for (const color of colors) {
-    const { text, upon } = accentColors(color)
+    const { onDark, text, upon } = accentColors(color)
+    // The dark background has a contrast of 17.74 with white.
+    expect(17.74 / contrastWithWhite(onDark), color).toBeGreaterThanOrEqual(4.49)
     expect(contrastWithWhite(text), color).toBeGreaterThanOrEqual(4.5)
     const withWhite = contrastWithWhite(color)
     expect(upon === '#ffffff' ? withWhite : 21 / withWhite, color).toBeGreaterThanOrEqual(4.5)

@@ -1,5 +1,7 @@
 /** WCAG 2.2, success criterion 1.4.3: the least contrast of text. */
 const LEAST_CONTRAST = 4.5
+/** The background of reports in dark mode. */
+const DARK_BACKGROUND = '#111827'
 const DEFAULT_ACCENT = '#0b5cad'
 /** Parts of the way to black. A step is too small to be seen. */
 const STEPS = 256
@@ -10,6 +12,8 @@ export interface AccentColors {
   readonly accent: string
   /** The same hue for text on white, dark enough to be read. */
   readonly text: string
+  /** The same hue for text on the dark background of pages, light enough to be read. */
+  readonly onDark: string
   /** Text upon a surface: black or white. */
   readonly upon: string
 }
@@ -17,7 +21,7 @@ export interface AccentColors {
 /** @param chosen what the workspace has set */
 export function accentColors(chosen: string | null): AccentColors {
   const accent = /^#[\da-f]{6}$/i.test(chosen ?? '') ? `${chosen}` : DEFAULT_ACCENT
-  return { accent, text: readable(accent), upon: readableUpon(accent) }
+  return { accent, text: readable(accent), onDark: readableOnDark(accent), upon: readableUpon(accent) }
 }
 
 /**
@@ -37,6 +41,15 @@ function readable(color: string): string {
   return '#000000'
 }
 
+/** The darkest shade between the color and white that can be read on the dark background. */
+function readableOnDark(color: string): string {
+  for (let step = 0; step <= STEPS; step += 1) {
+    const shade = lightened(color, step / STEPS)
+    if ((luminance(shade) + 0.05) / (luminance(DARK_BACKGROUND) + 0.05) >= LEAST_CONTRAST) return shade
+  }
+  return '#ffffff'
+}
+
 /** The better one always has a contrast of at least 4.58. */
 function readableUpon(color: string): string {
   const contrastWithBlack = (luminance(color) + 0.05) / 0.05
@@ -45,6 +58,11 @@ function readableUpon(color: string): string {
 
 function darkened(color: string, share: number): string {
   const parts = channels(color).map((part) => Math.floor(part * share))
+  return `#${parts.map((part) => part.toString(16).padStart(2, '0')).join('')}`
+}
+
+function lightened(color: string, share: number): string {
+  const parts = channels(color).map((part) => Math.ceil(part + (255 - part) * share))
   return `#${parts.map((part) => part.toString(16).padStart(2, '0')).join('')}`
 }
 

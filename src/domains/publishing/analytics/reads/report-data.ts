@@ -7,7 +7,10 @@ import { notReported, type WatchedAccount, type WatchedAccounts } from './watche
 const ABOUT: Readonly<Record<FigureName, readonly [title: string, description: string]>> = {
   followers: ['Followers', 'Accounts that follow, or subscribers'],
   following: ['Following', 'Accounts that are followed'],
-  contentCount: ['Posts', 'Posts that the platform counts, also those from before the account was connected'],
+  contentCount: [
+    'Posts on the platform',
+    'Posts that the platform counts, also those from before the account was connected',
+  ],
   views: ['Views', 'How often posts were shown or played, as the platform counts it'],
   reach: ['Reach', 'How many accounts saw posts. The platform counts each account once per post'],
   likes: ['Likes', 'Likes and other reactions'],

@@ -6,24 +6,56 @@ import type { ReportChart } from './model.ts'
 
 use([BarChart, GridComponent, LegendComponent, LineChart, SVGRenderer])
 
-const SIZE = { width: 720, height: 300 } as const
+const WIDTH = 720
+/** Without the legend. */
+const HEIGHT = 276
+/** A row is as high as an icon and the gap below it. */
+const LEGEND = { row: 26, icon: 32, gap: 12, mostText: 300 } as const
+/** Of the font, on average; in pixels. */
+const CHARACTER = 8.2
+/** Colors of texts, lines of the axes and lines across, which the page replaces in dark mode. */
+export const INK = { text: '#1f2937', axis: '#6b7280', line: '#d1d5db' } as const
 /** Each has a contrast of at least 3 to 1 with white, and with its neighbours in greyscale. */
-const COLORS = ['#0b5cad', '#c2410c', '#15803d', '#7e22ce', '#b91c1c', '#0f766e', '#a16207', '#475569']
+export const COLORS = ['#0b5cad', '#c2410c', '#15803d', '#7e22ce', '#b91c1c', '#0f766e', '#a16207', '#475569']
 /** The first one is part of typst, the others are in browsers. */
 const FONT = 'Libertinus Serif, Georgia, serif'
 
 /** The chart as SVG, with texts as text. A gap is an interruption of the line, never a zero and never a line across. */
 export function chartSvg({ kind, labels, series }: ReportChart): string {
-  const chart = init(null, null, { renderer: 'svg', ssr: true, ...SIZE })
-  const text = { fontFamily: FONT, fontSize: 13, color: '#1f2937' }
+  const legend = series.length > 1 ? legendOf(series.map(({ name }) => name)) : undefined
+  const top = legend === undefined ? 16 : legend.height + 12
+  const height = HEIGHT + (legend?.height ?? 0)
+  const chart = init(null, null, { renderer: 'svg', ssr: true, width: WIDTH, height })
+  const text = { fontFamily: FONT, fontSize: 13, color: INK.text }
+  const axisLine = { lineStyle: { color: INK.axis } }
   chart.setOption({
     animation: false,
     color: COLORS,
     textStyle: text,
-    grid: { left: 64, right: 20, top: series.length > 1 ? 44 : 16, bottom: 34 },
-    ...(series.length > 1 && { legend: { top: 0, itemGap: 28, textStyle: text } }),
-    xAxis: { type: 'category', data: [...labels], axisLabel: { ...text, hideOverlap: true } },
-    yAxis: { type: 'value', scale: kind === 'line', axisLabel: text, splitNumber: 4 },
+    grid: { left: 64, right: 20, top, bottom: 34 },
+    ...(legend && {
+      legend: {
+        top: 0,
+        itemGap: LEGEND.gap,
+        textStyle: { ...text, width: legend.textWidth, overflow: 'truncate' },
+      },
+    }),
+    xAxis: {
+      type: 'category',
+      data: [...labels],
+      axisLine,
+      axisTick: axisLine,
+      axisLabel: { ...text, hideOverlap: true },
+    },
+    // Everything that is drawn is counted, so there are no fractions.
+    yAxis: {
+      type: 'value',
+      scale: kind === 'line',
+      minInterval: 1,
+      axisLabel: text,
+      splitNumber: 4,
+      splitLine: { lineStyle: { color: INK.line } },
+    },
     series: series.map(({ name, values }) => ({
       type: kind,
       name,
@@ -36,4 +68,12 @@ export function chartSvg({ kind, labels, series }: ReportChart): string {
   const svg = chart.renderToSVGString()
   chart.dispose()
   return svg
+}
+
+/** The height of a legend whose items have one width, so that its rows are known before it is drawn. */
+function legendOf(names: readonly string[]): { textWidth: number; height: number } {
+  const longest = Math.max(...names.map((name) => Array.from(name).length))
+  const textWidth = Math.min(LEGEND.mostText, Math.ceil(longest * CHARACTER))
+  const perRow = Math.max(1, Math.floor((WIDTH + LEGEND.gap) / (textWidth + LEGEND.icon + LEGEND.gap)))
+  return { textWidth, height: Math.ceil(names.length / perRow) * LEGEND.row }
 }

@@ -1,6 +1,7 @@
 import { PDFiumLibrary } from '@hyzyla/pdfium'
 import { expect, test } from 'vitest'
-import { chartSvg } from './charts.ts'
+import { accentColors } from '../branding/contrast.ts'
+import { chartSvg, COLORS } from './charts.ts'
 import { reportHtml } from './html.ts'
 import type { ReportModel } from './model.ts'
 import { reportPdf } from './thread.ts'
@@ -60,7 +61,7 @@ test('the page needs nothing else, and shows texts as texts', () => {
 })
 
 test('the PDF has the same text, bookmarks and a language', async () => {
-  const pdf = reportPdf(model)
+  const pdf = await reportPdf(model)
   expect(pdf.length).toBeLessThan(2_000_000)
   expect(pdf.toString('latin1')).toMatch(/\/Lang\s*\(en\)/)
   expect(pdf.toString('latin1')).toContain('/Outlines')
@@ -91,11 +92,13 @@ test('a report has the look of its workspace, in both forms', async () => {
   const branded: ReportModel = { ...model, brand, posts: model.posts.map((post) => ({ ...post, picture: PIXEL })) }
   const html = reportHtml(branded)
   expect(html).toContain('<h1>Agency &amp; Co</h1>')
-  expect(html).toContain('--accent:#7e22ce;--accent-text:#7e22ce;--upon-accent:#ffffff')
+  expect(html).toContain(
+    `--accent:#7e22ce;--accent-text:#7e22ce;--accent-on-dark:${accentColors('#7e22ce').onDark};--upon-accent:#ffffff`,
+  )
   expect(html).toContain('For &lt;Acme&gt; only')
   expect(html.match(/<img [^>]*src="data:image\/webp;base64,/g)).toHaveLength(2)
   expect(html).not.toContain('Engines')
-  const { pages, text } = await textOf(reportPdf(branded))
+  const { pages, text } = await textOf(await reportPdf(branded))
   for (const part of ['Agency & Co', 'agency.example', '*Live* #now $5 <b>']) expect(text).toContain(part)
   expect(text.split('For <Acme> only')).toHaveLength(pages + 1)
   expect(text).not.toContain('Engines')
@@ -109,3 +112,57 @@ async function textOf(pdf: Buffer): Promise<{ pages: number; text: string }> {
   library.destroy()
   return { pages: pages.length, text: pages.join('\n').replaceAll(/\s+/g, ' ') }
 }
+
+/** The highest point of the plot, and the lowest of the legend, in pixels from the top. */
+function edgesOf(svg: string) {
+  const texts = [
+    ...svg.matchAll(/<text [^>]*?(?:translate\(([\d.]+) ([\d.]+)\)|x="([\d.]+)" y="([\d.]+)")[^>]*>([^<]*)</g),
+  ]
+  const placed = texts.map(([, x, y, left, top, text]) => ({ x: Number(x ?? left), y: Number(y ?? top), text }))
+  const legend = placed.filter(({ text = '' }) => /^(?:Account|Likes)/.test(text))
+  const axis = placed.filter(({ text = '' }) => /^[\d,.]+$/.test(text))
+  return {
+    legend: Math.max(...legend.map(({ y }) => y)),
+    axis: Math.min(...axis.map(({ y }) => y)),
+    numbers: axis.map(({ text }) => text),
+  }
+}
+
+test.each([1, 2, 4, 8])('the legend of %i accounts ends above the axis', (count) => {
+  const names = Array.from({ length: count }, (_, index) => `Account ${index} with a long name 🎉 (mastodon)`)
+  const series = names.map((name, index) => ({ name, values: labels.map(() => index + 1) }))
+  const { axis, legend } = edgesOf(chartSvg({ title: 'Followers', kind: 'line', alt: '', labels, series }))
+  if (count === 1) expect(legend).toBe(-Infinity)
+  else expect(legend + 10).toBeLessThan(axis)
+})
+
+test('an axis of counts has no fractions', () => {
+  const series = [{ name: 'Likes', values: labels.map((_, day) => day % 2) }]
+  for (const kind of ['bar', 'line'] as const) {
+    const { numbers } = edgesOf(chartSvg({ title: 'Likes', kind, alt: '', labels, series }))
+    expect(numbers.length).toBeGreaterThan(1)
+    expect(numbers.filter((text) => text?.includes('.'))).toEqual([])
+  }
+})
+
+test('the page follows dark mode, with its charts', () => {
+  const html = reportHtml(model)
+  expect(html).toContain('prefers-color-scheme:dark')
+  const [style = '', ...rest] = html.split('</style>')
+  expect(style).toContain(`--chart-0:${COLORS[0]}`)
+  expect(COLORS.filter((color) => rest.join('').includes(color))).toEqual([])
+})
+
+test('the columns of a table of many accounts are numbered, and the names are listed', async () => {
+  const names = Array.from({ length: 8 }, (_, index) => `Account ${index} with a long name (mastodon)`)
+  const series = names.map((name) => ({ name, values: labels.map(() => 1_234) }))
+  const wide = { ...model, charts: [{ ...model.charts[0]!, series }] }
+  const { text } = await textOf(await reportPdf(wide))
+  expect(text).toContain('8. Account 7 with a long name (mastodon)')
+  expect(text).toContain('From 1 2 3 4 5 6 7 8')
+})
+
+test('emoji and other scripts are printed', async () => {
+  const { text } = await textOf(await reportPdf({ ...model, sentences: ['🎉 日本語 שלום ไทย 한국어'] }))
+  for (const part of ['🎉', '日本語', 'ไทย', '한국어']) expect(text).toContain(part)
+})

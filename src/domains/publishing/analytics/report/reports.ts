@@ -256,7 +256,7 @@ const percent = (value: number | null) =>
 function accountsTable({ accounts }: PlatformStatsData): ReportTable {
   return {
     title: 'Accounts',
-    columns: ['Account', 'Followers', 'Change', 'Posts', 'Engagements', 'Rate'],
+    columns: ['Account', 'Followers', 'Change', 'Published', 'Engagements', 'Rate'],
     rows: accounts.map((account) => {
       const followers = account.figures.find(({ figure }) => figure === 'followers')
       const rate = account.rates.find((one) => one.rate === 'engagementRateByFollowers')?.value ?? null
@@ -272,15 +272,16 @@ function accountsTable({ accounts }: PlatformStatsData): ReportTable {
   }
 }
 
-function totalsTable({ totals }: PlatformStatsData): ReportTable {
+function totalsTable({ accounts, totals }: PlatformStatsData): ReportTable {
   const shown = totals.filter(({ previousValue, value }) => value !== null || previousValue !== null)
   return {
     title: 'All accounts together',
-    columns: ['Figure', 'This time', 'Before', 'Change', 'Accounts'],
+    columns: ['Figure', 'This time', 'Before', 'Change', 'Reported by'],
     rows: shown.map(({ accountCount, figure, previousValue, value }) => {
       const change =
         value === null || previousValue === null || previousValue === 0 ? null : (value - previousValue) / previousValue
-      return [titleOf(figure), number(value), number(previousValue), percent(change), number(accountCount)]
+      const reported = `${number(accountCount)} of ${number(accounts.length)}`
+      return [titleOf(figure), number(value), number(previousValue), percent(change), reported]
     }),
   }
 }

@@ -1,5 +1,6 @@
 import { readFileSync } from 'node:fs'
 import { NodeCompiler } from '@myriaddreamin/typst-ts-node-compiler'
+import { fontsFor } from '../../../../language/script-fonts.ts'
 import { accentColors } from '../branding/contrast.ts'
 import { chartSvg } from './charts.ts'
 import type { ReportModel } from './model.ts'
@@ -12,11 +13,10 @@ export { reportHtml } from './html.ts'
 const TEMPLATE = readFileSync(new URL('template.typ', import.meta.url), 'utf8')
 /** How many compilations unused results stay in memory. */
 const KEPT_RESULTS = 2
-let compiler: NodeCompiler | undefined
+let usual: NodeCompiler | undefined
 
 /** The report as a tagged PDF with bookmarks. */
-export function reportPdf(model: ReportModel): Buffer {
-  compiler ??= NodeCompiler.create({})
+export async function reportPdf(model: ReportModel): Promise<Buffer> {
   const charts = model.charts.map((chart) => ({
     title: chart.title,
     alt: chart.alt,
@@ -33,14 +33,19 @@ export function reportPdf(model: ReportModel): Buffer {
     brand: { ...model.brand, colors: accentColors(model.brand.accentColor), logo: bytesOf(model.brand.logo) },
     posts: model.posts.map((post) => ({ ...post, picture: bytesOf(post.picture) })),
   }
-  const source = { mainFileContent: TEMPLATE, inputs: { view: JSON.stringify(view) } }
+  const data = JSON.stringify(view)
+  const fonts = await fontsFor(JSON.stringify(model))
+  // A compiler with fonts for one report is not kept.
+  const compiler =
+    fonts.length === 0 ? (usual ??= NodeCompiler.create({})) : NodeCompiler.create({ fontArgs: [{ fontBlobs: fonts }] })
+  const source = { mainFileContent: TEMPLATE, inputs: { view: data } }
   try {
     return compiler.pdf(source, { creationTimestamp: Math.floor(Date.parse(model.createdAt) / 1_000) })
   } catch (error) {
     // The compiler throws objects that are no errors.
     throw new Error(String(error), { cause: error })
   } finally {
-    compiler.evictCache(KEPT_RESULTS)
+    if (compiler === usual) compiler.evictCache(KEPT_RESULTS)
   }
 }
 

@@ -8,7 +8,7 @@ import subsetFont from 'subset-font'
  */
 
 /** The first family with a character is used. */
-const FAMILIES = ['noto-sans-arabic', 'noto-sans-hebrew', 'noto-sans-thai'] as const
+const FAMILIES = ['noto-sans-arabic', 'noto-sans-hebrew', 'noto-sans-thai', 'noto-emoji'] as const
 /** The same characters of Chinese, Japanese and Korean are drawn differently. */
 const HAN = ['noto-sans-jp', 'noto-sans-kr', 'noto-sans-sc', 'noto-sans-tc'] as const
 type Family = (typeof FAMILIES)[number] | (typeof HAN)[number]
@@ -18,6 +18,8 @@ const BOLD = 700
 
 /** The scripts that the compiler's fonts have. */
 const WELL_KNOWN = /[\p{Script=Latin}\p{Script=Greek}\p{Script=Cyrillic}]/u
+/** Drawn in black, as the compiler cannot draw fonts of colours. */
+const EMOJI = /\p{Extended_Pictographic}|\p{Regional_Indicator}|\p{Emoji_Modifier}/u
 /** The first character that only fonts of East Asia have: punctuation, full-width letters. */
 const EAST_ASIA = 0x2e_80
 
@@ -57,6 +59,7 @@ export async function fontsFor(text: string): Promise<Buffer[]> {
 
 function needsFont(character: string): boolean {
   const codePoint = character.codePointAt(0) ?? 0
+  if (EMOJI.test(character)) return true
   if (codePoint >= EAST_ASIA) return true
   return !WELL_KNOWN.test(character) && !/[\p{Script=Common}\p{Script=Inherited}]/u.test(character)
 }
