@@ -71,7 +71,7 @@ export class ComponentSchemas {
 }
 
 /** Our own schema options, which mean nothing to other tools. */
-const OWN = new Set(['x-verbatim'])
+const OWN = new Set(['x-verbatim', 'x-commas'])
 const LISTS = new Set(['anyOf', 'oneOf', 'allOf', 'prefixItems'])
 const SINGLE = new Set(['items', 'additionalProperties', 'not'])
 

@@ -101,7 +101,10 @@ describe('an operation', () => {
       { $ref: '#/components/parameters/RequestId' },
     ])
     expect(parameters[0]).not.toHaveProperty('style')
-    expect(parameters[1]).not.toHaveProperty('description')
+    expect(parameters[1]).toHaveProperty(
+      'description',
+      'Repeat the parameter for several values, or separate values by commas',
+    )
     expect(parameters[1]).not.toHaveProperty('example')
   })
 

@@ -125,7 +125,8 @@ function security(op: NamedOperation, scope: Scope | undefined): Json[] {
 function fields(op: NamedOperation, where: 'path' | 'query', schemas: ComponentSchemas): Json[] {
   const schema = op[where] as { properties?: Record<string, TSchema>; required?: string[] } | undefined
   return Object.entries(schema?.properties ?? {}).map(([name, field]) => {
-    const { description, ...written } = schemas.write(field)
+    const { description: own, ...written } = schemas.write(field)
+    const description = written['type'] === 'array' ? describeList(field, own) : own
     const example = op.example[where]?.[name]
     return {
       name,
@@ -134,10 +135,16 @@ function fields(op: NamedOperation, where: 'path' | 'query', schemas: ComponentS
       ...(description ? { description } : {}),
       schema: written,
       ...(example === undefined ? {} : { example }),
-      // Arrays are written by repeating the parameter. The server accepts commas too.
+      // Clients repeat the parameter. The server accepts commas too.
       ...(written['type'] === 'array' ? { style: 'form', explode: true } : {}),
     }
   })
+}
+
+function describeList(field: TSchema, own: unknown): string {
+  const commas =
+    'x-commas' in field ? 'separate values by commas. Send a comma in a value as `%2C`' : 'separate values by commas'
+  return `${typeof own === 'string' ? `${own}. ` : ''}Repeat the parameter for several values, or ${commas}`
 }
 
 function headerParameters(op: NamedOperation): Json[] {

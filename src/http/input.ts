@@ -1,7 +1,7 @@
 import type { AppError } from '../core/error.ts'
 import { BadRequest, NotFound, ValidationFailed } from '../core/errors.ts'
 import type { NamedOperation } from '../core/operation.ts'
-import { queryReader } from '../core/query-reader.ts'
+import { errorsOfParameters, queryReader, type QueryValues } from '../core/query-reader.ts'
 import { validator, type Validator } from '../core/validate.ts'
 import type { RequestState } from './request-state.ts'
 
@@ -10,7 +10,7 @@ export interface InputReader {
   readonly op: NamedOperation
   readonly pathNames: readonly string[]
   readonly checkPath: Validator | undefined
-  readonly readQuery: (text: string) => Record<string, unknown>
+  readonly readQuery: (text: string) => QueryValues
   readonly checkQuery: Validator | undefined
   readonly checkBody: Validator | undefined
   /** Parses the text of a body: JSON, or the fields before a file. */
@@ -22,7 +22,7 @@ export function inputReader(op: NamedOperation): InputReader {
     op,
     pathNames: [...op.pattern.matchAll(/\{(\w+)\}/g)].map((match) => match[1] as string),
     checkPath: op.path && validator(op.path, '/path'),
-    readQuery: queryReader(op.query ?? { properties: {} }),
+    readQuery: queryReader(op.query ?? { properties: {} }, '/query'),
     checkQuery: op.query && validator(op.query, '/query'),
     checkBody: op.body && validator(op.body, '/body', op.resource),
     parse: parserOf(op),
@@ -41,9 +41,11 @@ export function readFields(state: RequestState): void {
   let query: unknown = {}
   const { query: queryText } = exchange
   if (reader.checkQuery) {
-    const checked = reader.checkQuery(reader.readQuery(queryText))
+    const read = reader.readQuery(queryText)
+    const checked = reader.checkQuery(read.values)
+    errors.push(...read.errors)
     if (checked.ok) query = checked.value
-    else errors.push(...checked.errors)
+    else errors.push(...errorsOfParameters(checked.errors, read.values))
   } else if (queryText !== '') {
     for (const name of new URLSearchParams(queryText).keys()) {
       errors.push({
@@ -84,7 +86,14 @@ function readPath(reader: InputReader, check: Validator, parameters: readonly st
 }
 
 function parserOf(op: NamedOperation): InputReader['parse'] {
-  if (op.upload) return queryReader(op.body ?? { properties: {} })
+  if (op.upload) {
+    const read = queryReader(op.body ?? { properties: {} }, '/body')
+    return (text) => {
+      const { errors, values } = read(text)
+      if (errors.length > 0) throw ValidationFailed({ errors })
+      return values
+    }
+  }
   return op.bodyType === undefined ? parseJson : requireText
 }
 
