@@ -1,4 +1,4 @@
-import type { AppError } from '../core/error.ts'
+import type { AppError, FieldError } from '../core/error.ts'
 import { BadRequest, NotFound, ValidationFailed } from '../core/errors.ts'
 import type { NamedOperation } from '../core/operation.ts'
 import { errorsOfParameters, queryReader, type QueryValues } from '../core/query-reader.ts'
@@ -61,13 +61,18 @@ export function readFields(state: RequestState): void {
     else {
       const checked = reader.checkBody(reader.parse(text))
       if (checked.ok) body = checked.value
-      else errors.push(...checked.errors)
+      else errors.push(...(reader.op.upload ? checked.errors.map(beforeFile) : checked.errors))
     }
   }
   if (errors.length > 0) throw ValidationFailed({ errors })
   state.path = path
   state.query = query
   state.body = body
+}
+
+/** Fields are checked before the file is read. A field after the file is not there yet. */
+function beforeFile(error: FieldError): FieldError {
+  return error.code === 'required' ? { ...error, message: 'is required, before the file' } : error
 }
 
 /** A path whose parameters cannot be ids refers to nothing, so it is not found. */
