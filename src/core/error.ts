@@ -1,4 +1,5 @@
 import { STATUS_CODES } from 'node:http'
+import { fieldSentence, sentence } from './sentence.ts'
 
 /** One row of the error table. `/docs/errors` prints it, and operations declare it in `errors`. */
 export interface ErrorDefinition {
@@ -18,7 +19,7 @@ export interface FieldError {
 }
 
 export interface AppErrorOptions {
-  /** The message to use. Without it, the message is built from `errors`, if there are any. */
+  /** The message to use, a sentence. Without it, the message is built from `errors`, if there are any. */
   readonly message?: string
   readonly errors?: readonly FieldError[] | undefined
   /** Seconds; becomes the Retry-After header. */
@@ -38,7 +39,7 @@ export class AppError extends Error {
   readonly details: AppErrorOptions['details']
 
   constructor(definition: ErrorDefinition, options: AppErrorOptions = {}) {
-    super(options.message ?? sentenceOf(options.errors) ?? definition.message, { cause: options.cause })
+    super(sentence(options.message ?? sentenceOf(options.errors) ?? definition.message), { cause: options.cause })
     this.definition = definition
     this.errors = options.errors
     this.retryAfter = options.retryAfter
@@ -58,9 +59,7 @@ export class AppError extends Error {
 function sentenceOf(errors: readonly FieldError[] = []): string | undefined {
   const [first, ...others] = errors
   if (first === undefined) return undefined
-  const [, part = '', ...names] = first.path.split('/')
-  const where = names.join('.') || `The ${part}`
-  return `${where} ${first.message}${others.length === 0 ? '' : ` (and ${others.length} more)`}.`
+  return fieldSentence(first.path, others.length === 0 ? first.message : `${first.message} (and ${others.length} more)`)
 }
 
 /** An error definition that can be thrown: `throw NotFound()`, `throw PlanLimit({ message, details })`. */

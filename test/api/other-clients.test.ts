@@ -75,7 +75,7 @@ describe('a multipart body', () => {
       const { required = [] } = op.body as { required?: string[] }
       const file = ['file', new Blob(['x'.repeat(1_000_000)])] as const
       for (const name of required) {
-        const { body, status } = await sendParts(op, [file, [name, String(workspaceId)]])
+        const { body, status } = await sendParts(op, [file, [name, workspaceId]])
         expect(status).toBe(400)
         expect(body.errors).toContainEqual({
           path: `/body/${name}`,

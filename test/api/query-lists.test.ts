@@ -53,7 +53,9 @@ async function stageFor(op: NamedOperation): Promise<Stage> {
 /** Sends a request with this text added to its query. */
 function sendText(op: NamedOperation, sent: SendOptions, text: string): Promise<Reply> {
   const { query = {}, ...rest } = sent
-  const before = Object.entries(query).flatMap(([name, value]) => [value].flat().map((one) => [name, String(one)]))
+  const before = Object.entries(query).flatMap(([name, value]) =>
+    [value].flat().map((one): [string, string] => [name, String(one)]),
+  )
   const route = `${op.route as string}?${[new URLSearchParams(before).toString(), text].filter(Boolean).join('&')}`
   return send(app.url, route, rest)
 }

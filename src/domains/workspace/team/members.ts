@@ -234,8 +234,5 @@ function withRole(
 /** The validation error when scopes are sent for an owner. */
 export function ownerHasAll() {
   const message = 'must be omitted for an owner, who has every scope'
-  return ValidationFailed({
-    message: `scopes ${message}.`,
-    errors: [{ path: '/body/scopes', code: 'owner', message }],
-  })
+  return ValidationFailed({ errors: [{ path: '/body/scopes', code: 'owner', message }] })
 }
