@@ -60,7 +60,7 @@ describe('a multipart body', () => {
   async function sendParts(op: NamedOperation, parts: readonly (readonly [string, string | Blob])[]) {
     const form = new FormData()
     for (const [name, value] of parts) form.append(name, value)
-    const path = (op.pattern as string).replaceAll(
+    const path = op.pattern.replaceAll(
       /\{(\w+)\}/g,
       (_all, name: string) => op.example.path?.[name] ?? name,
     )
