@@ -26,6 +26,8 @@ export interface AppErrorOptions {
   readonly retryAfter?: number | undefined
   /** Extra facts for the caller, added to the error body (for example the limit that was reached). */
   readonly details?: Readonly<Record<string, unknown>> | undefined
+  /** What the operator of the server can do about it. It is logged, and sent to platform administrators only. */
+  readonly hint?: string | undefined
   /** The underlying error. It is logged and never sent. */
   readonly cause?: unknown
 }
@@ -37,6 +39,7 @@ export class AppError extends Error {
   readonly errors: readonly FieldError[] | undefined
   readonly retryAfter: number | undefined
   readonly details: AppErrorOptions['details']
+  readonly hint: string | undefined
 
   constructor(definition: ErrorDefinition, options: AppErrorOptions = {}) {
     super(sentence(options.message ?? sentenceOf(options.errors) ?? definition.message), { cause: options.cause })
@@ -44,6 +47,7 @@ export class AppError extends Error {
     this.errors = options.errors
     this.retryAfter = options.retryAfter
     this.details = options.details
+    this.hint = options.hint
   }
 
   get code(): string {
