@@ -38,6 +38,15 @@ test('every message that is thrown begins like a sentence', () => {
   expect(faults).toEqual([])
 })
 
+test('no sentence in a constant begins with a name in code', () => {
+  // Descriptions of operations and fields may: they are no messages.
+  const texts = /^(?:const [A-Z_]+ =|  [\w ]*=)\s*['"](`[^`\n]+`[^'"\n]*\.)['"]/gm
+  const faults = sources.flatMap((file) =>
+    [...readFileSync(file, 'utf8').matchAll(texts)].map(([, text]) => `${file}: ${text}`),
+  )
+  expect(faults).toEqual([])
+})
+
 test('no text has two ends', () => {
   const faults = sources.flatMap((file) =>
     [...readFileSync(file, 'utf8').matchAll(/(?<![./])[a-z}][.?!]\.['"`]/g)].map(({ 0: text }) => `${file}: ${text}`),
