@@ -10,4 +10,9 @@ it('distinguishes a port in use, a privileged port and a foreign address', () =>
   expect(explain('EACCES')).toMatch(/^this user may not bind port 80: set RTMP_PORT to 1024 or higher.*\(EACCES\)$/)
   expect(explain('EADDRNOTAVAIL')).toMatch(/^10.0.0.1 is not an address of this machine: set RTMP_HOST/)
   expect(explain('EPERM')).toBe('bind failed')
+  const error = Object.assign(new Error('bind failed'), { code: 'EADDRINUSE' })
+  const several = { host: '127.0.0.1', port: 3_903, settings: { port: 'SANDBOX_PORT', count: 20 } }
+  expect(listenError(error, several).message).toBe(
+    'port 3903 on 127.0.0.1 is taken: set SANDBOX_PORT to the first of 20 free ports in a row, or to 0 (EADDRINUSE)',
+  )
 })

@@ -4,7 +4,10 @@ import type { Server } from 'node:net'
 /** Names of the settings that an address to listen on comes from. */
 export interface ListenSettings {
   readonly port: string
-  readonly host: string
+  /** Absent if the host is always the same. */
+  readonly host?: string
+  /** How many ports are used, from the one of the setting on; 1 when absent. */
+  readonly count?: number
 }
 
 /**
@@ -38,14 +41,18 @@ export function listenError(error: unknown, { host, port, settings }: ListenAddr
   return text === undefined ? (error as Error) : new Error(`${text} (${code})`, { cause: error })
 }
 
+function wanted({ count = 1 }: ListenSettings): string {
+  return count === 1 ? 'a free one' : `the first of ${count} free ports in a row, or to 0`
+}
+
 function explain(code: string | undefined, host: string, port: number, settings: ListenSettings): string | undefined {
   switch (code) {
     case 'EADDRINUSE':
-      return `port ${port} on ${host} is taken: set ${settings.port} to a free one`
+      return `port ${port} on ${host} is taken: set ${settings.port} to ${wanted(settings)}`
     case 'EACCES':
       return `this user may not bind port ${port}: set ${settings.port} to 1024 or higher, or allow the user to bind low ports`
     case 'EADDRNOTAVAIL':
-      return `${host} is not an address of this machine: set ${settings.host} to one of its addresses`
+      return `${host} is not an address of this machine${settings.host === undefined ? '' : `: set ${settings.host} to one of its addresses`}`
     default:
       return undefined
   }

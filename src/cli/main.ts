@@ -151,12 +151,17 @@ function describe(error: CrierError): string {
   const wait = error.retryAfter === undefined ? '' : `  try again in ${error.retryAfter} s\n`
   const where =
     error.requestId === undefined ? '' : `  request ${error.requestId}${error.docUrl ? `, see ${error.docUrl}` : ''}\n`
-  const hint = error.code === 'unauthorized' ? '  run crier login, or set CRIER_API_KEY\n' : ''
+  const hint =
+    error.code === 'unauthorized'
+      ? '  run crier login, or set CRIER_API_KEY\n'
+      : error.hint === undefined
+        ? ''
+        : `  ${error.hint}\n`
   return `crier: ${error.message} (${error.code})\n${rows.join('')}${wait}${hint}${where}`
 }
 
-function errorBody({ status, code, message, requestId, docUrl, errors, details }: CrierError): object {
-  return { status: false, httpStatus: status, code, message, requestId, docUrl, errors, details }
+function errorBody({ status, code, message, requestId, docUrl, errors, details, hint }: CrierError): object {
+  return { status: false, httpStatus: status, code, message, requestId, docUrl, errors, details, hint }
 }
 
 /** The option for a JSON pointer: `/body/workspaceId` is `--workspace-id`. */

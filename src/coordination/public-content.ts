@@ -111,12 +111,14 @@ export class Edition<T> {
     const bytes = Buffer.from(typeof content === 'string' ? content : JSON.stringify(content))
     const etag = createHash('sha256').update(bytes).digest('base64url').slice(0, 22)
     const body = new RawBody(contentType, bytes, { etag, control: CACHE_CONTROL, isFresh: this.#isFresh })
-    if (this.#bytes + bytes.length > MOST_BYTES) {
+    // A long query is a long key.
+    const size = bytes.length + key.length
+    if (this.#bytes + size > MOST_BYTES) {
       this.#replies.clear()
       this.#bytes = 0
     }
     this.#replies.set(key, body)
-    this.#bytes += bytes.length
+    this.#bytes += size
     return body
   }
 }

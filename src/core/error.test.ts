@@ -5,10 +5,14 @@ import { NotFound, ValidationFailed } from './errors.ts'
 const field = (path: string) => ({ path, code: 'x', message: 'must be a number' })
 
 test.each([
-  ['a field', ['/body/width'], 'width must be a number.'],
-  ['a field within others', ['/body/size/0/width'], 'size.0.width must be a number.'],
+  ['a field', ['/body/width'], 'The field width must be a number.'],
+  ['a field within others', ['/body/size/0/width'], 'The field size.0.width must be a number.'],
   ['a whole part of the request', ['/body'], 'The body must be a number.'],
-  ['the first of several fields', ['/query/a', '/query/b', '/query/c'], 'a must be a number (and 2 more).'],
+  [
+    'the first of several fields',
+    ['/query/a', '/query/b', '/query/c'],
+    'The parameter a must be a number (and 2 more).',
+  ],
 ])('the message of a failed validation names %s', (_what, paths, message) => {
   expect(ValidationFailed({ errors: paths.map(field) }).message).toBe(message)
 })

@@ -1,4 +1,5 @@
 import { STATUS_CODES } from 'node:http'
+import { fieldSentence, sentence } from './sentence.ts'
 
 /** One row of the error table. `/docs/errors` prints it, and operations declare it in `errors`. */
 export interface ErrorDefinition {
@@ -21,13 +22,15 @@ export interface FieldError {
 export const MOST_FIELD_ERRORS = 20
 
 export interface AppErrorOptions {
-  /** The message to use. Without it, the message is built from `errors`, if there are any. */
+  /** The message to use, a sentence. Without it, the message is built from `errors`, if there are any. */
   readonly message?: string
   readonly errors?: readonly FieldError[] | undefined
   /** Seconds; becomes the Retry-After header. */
   readonly retryAfter?: number | undefined
   /** Extra facts for the caller, added to the error body (for example the limit that was reached). */
   readonly details?: Readonly<Record<string, unknown>> | undefined
+  /** What the operator of the server can do about it. It is logged, and sent to platform administrators only. */
+  readonly hint?: string | undefined
   /** The underlying error. It is logged and never sent. */
   readonly cause?: unknown
 }
@@ -39,13 +42,15 @@ export class AppError extends Error {
   readonly errors: readonly FieldError[] | undefined
   readonly retryAfter: number | undefined
   readonly details: AppErrorOptions['details']
+  readonly hint: string | undefined
 
   constructor(definition: ErrorDefinition, options: AppErrorOptions = {}) {
-    super(options.message ?? sentenceOf(options.errors) ?? definition.message, { cause: options.cause })
+    super(sentence(options.message ?? sentenceOf(options.errors) ?? definition.message), { cause: options.cause })
     this.definition = definition
     this.errors = options.errors?.slice(0, MOST_FIELD_ERRORS)
     this.retryAfter = options.retryAfter
     this.details = options.details
+    this.hint = options.hint
   }
 
   get code(): string {
@@ -61,9 +66,7 @@ export class AppError extends Error {
 function sentenceOf(errors: readonly FieldError[] = []): string | undefined {
   const [first, ...others] = errors
   if (first === undefined) return undefined
-  const [, part = '', ...names] = first.path.split('/')
-  const where = names.join('.') || `The ${part}`
-  return `${where} ${first.message}${others.length === 0 ? '' : ` (and ${others.length} more)`}.`
+  return fieldSentence(first.path, others.length === 0 ? first.message : `${first.message} (and ${others.length} more)`)
 }
 
 /** An error definition that can be thrown: `throw NotFound()`, `throw PlanLimit({ message, details })`. */

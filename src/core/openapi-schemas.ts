@@ -56,7 +56,7 @@ export class ComponentSchemas {
       if (OWN.has(key)) continue
       if (key === 'properties' || key === 'patternProperties') {
         result[key] = Object.fromEntries(
-          Object.entries(value as Json).map(([name, part]) => [name, this.#write(part as Json)]),
+          Object.entries(value as Json).map(([name, part]) => [name, this.#write(notOnlyNull(part as Json))]),
         )
       } else if (Array.isArray(value) && LISTS.has(key)) {
         result[key] = value.map((part) => this.#write(part as Json))
@@ -66,21 +66,27 @@ export class ComponentSchemas {
         result[key] = value
       }
     }
-    return readable(result)
+    return sized(readable(result))
   }
 }
 
 /** Our own schema options, which mean nothing to other tools. */
-const OWN = new Set(['x-verbatim'])
+const OWN = new Set(['x-verbatim', 'x-commas'])
 const LISTS = new Set(['anyOf', 'oneOf', 'allOf', 'prefixItems'])
 const SINGLE = new Set(['items', 'additionalProperties', 'not'])
+
+/** A field that can only be null, in a form that has a type besides null: generators have no type for null alone. */
+function notOnlyNull(schema: Json): Json {
+  return schema['type'] === 'null' ? { ...schema, type: ['string', 'null'], enum: [null] } : schema
+}
 
 /** Equivalent forms that client generators handle better. */
 function readable(schema: Record<string, unknown>): Json {
   const patterns = schema['patternProperties'] as Json | undefined
   if (patterns !== undefined && Object.keys(patterns).join() === '^.*$') {
     const { patternProperties: _, ...rest } = schema
-    return { ...rest, additionalProperties: patterns['^.*$'] }
+    const values = patterns['^.*$'] as Json
+    return { ...rest, additionalProperties: Object.keys(values).length === 0 ? true : values }
   }
   if (
     Array.isArray(schema['enum']) &&
@@ -96,6 +102,17 @@ function readable(schema: Record<string, unknown>): Json {
     return { ...rest, ...first, type: [first['type'], 'null'] }
   }
   return schema
+}
+
+/** The largest integer of generators for languages that have types of integers, unless the format says otherwise. */
+const LARGEST_INT32 = 2 ** 31 - 1
+
+/** Names the size of integers: lengths in bytes or milliseconds, and sequence numbers, do not fit into 32 bits. */
+function sized(schema: Json): Json {
+  const isInteger = [schema['type']].flat().includes('integer')
+  const { maximum } = schema as { maximum?: number }
+  if (!isInteger || schema['format'] !== undefined || (maximum !== undefined && maximum <= LARGEST_INT32)) return schema
+  return { ...schema, format: 'int64' }
 }
 
 function isObject(value: unknown): value is Json {

@@ -27,6 +27,9 @@ const TEST: Sent = {
   seq: 0,
 }
 
+/** Not the tag of the operations on webhooks: generators write a file for each tag, for either. */
+export const WEBHOOK_TAG = { name: 'webhook-messages', description: 'What webhooks send to your endpoint' }
+
 /**
  * The messages that webhooks send: one for each event with a sequence number, by the event's name, and the test. Unlike
  * the names of paths, these names are free.
@@ -44,7 +47,8 @@ function sentOf({ data, description, example, name, scope, summary }: EventType)
 
 function describe({ data, description, example, name, seq, summary }: Sent, schemas: ComponentSchemas): Json {
   return {
-    tags: ['webhooks'],
+    operationId: `on${name.replaceAll(/(?:^|\.)(\w)/g, (_all, letter: string) => letter.toUpperCase())}`,
+    tags: [WEBHOOK_TAG.name],
     summary,
     description,
     parameters: HEADERS.map(([header, what, value]) => ({

@@ -101,7 +101,10 @@ describe('an operation', () => {
       { $ref: '#/components/parameters/RequestId' },
     ])
     expect(parameters[0]).not.toHaveProperty('style')
-    expect(parameters[1]).not.toHaveProperty('description')
+    expect(parameters[1]).toHaveProperty(
+      'description',
+      'Repeat the parameter for several values, or separate values by commas',
+    )
     expect(parameters[1]).not.toHaveProperty('example')
   })
 
@@ -148,7 +151,10 @@ describe('an operation', () => {
     ).toMatchObject({
       schema: { properties: { file: {} }, required: ['file'] },
     })
-    expect(Object.keys(content({ ...alone, upload: { kind: 'raw', maxBytes: 10 } })?.content ?? {})).toEqual(['*/*'])
+    expect(Object.keys(content({ ...alone, upload: { kind: 'raw', maxBytes: 10 } })?.content ?? {})).toEqual([
+      'application/octet-stream',
+      '*/*',
+    ])
   })
 
   test('describes its replies, with the recorded one and the headers', () => {
@@ -253,6 +259,14 @@ describe('schemas', () => {
       type: 'object',
       additionalProperties: { type: 'string' },
     })
+    expect(write({ type: 'object', patternProperties: { '^.*$': {} } })).toHaveProperty('additionalProperties', true)
+    expect(write(Type.Object({ gone: Type.Null() }))).toHaveProperty('properties.gone', {
+      type: ['string', 'null'],
+      enum: [null],
+    })
+    expect(write(Type.Integer({ maximum: 2 ** 31 - 1 }))).not.toHaveProperty('format')
+    for (const schema of [Type.Integer(), Type.Integer({ maximum: 2 ** 31 }), Nullable(Type.Integer())])
+      expect(write(schema)).toHaveProperty('format', 'int64')
     const map = { type: 'object', patternProperties: { '^a': { type: 'string' } } }
     expect(write(map)).toEqual(map)
     expect(write(Type.String({ 'x-verbatim': true }))).toEqual({ type: 'string' })

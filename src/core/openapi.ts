@@ -7,7 +7,7 @@ import { ErrorBody, ProblemBody } from './schema.ts'
 import { SCOPES, type Scope } from './scope.ts'
 import { ComponentSchemas, type Json } from './openapi-schemas.ts'
 import { headers, parameters, securitySchemes } from './openapi-parts.ts'
-import { webhooksOf } from './openapi-webhooks.ts'
+import { WEBHOOK_TAG, webhooksOf } from './openapi-webhooks.ts'
 import type { EventType } from './event.ts'
 import type { UploadDeclaration } from './upload.ts'
 
@@ -52,7 +52,10 @@ export function openApiDocument(operations: readonly NamedOperation[], options: 
     openapi: '3.1.1',
     info: { title: options.title, version: options.version, description: options.description },
     servers: [{ url: '/', description: 'The server that serves this document' }],
-    tags: domains.map((name) => ({ name, ...(options.domains[name] ? { description: options.domains[name] } : {}) })),
+    tags: [
+      ...domains.map((name) => ({ name, ...(options.domains[name] ? { description: options.domains[name] } : {}) })),
+      ...(events.length > 0 ? [WEBHOOK_TAG] : []),
+    ],
     paths,
     ...(events.length > 0 && { webhooks: webhooksOf(events, schemas) }),
     components: {
@@ -125,7 +128,8 @@ function security(op: NamedOperation, scope: Scope | undefined): Json[] {
 function fields(op: NamedOperation, where: 'path' | 'query', schemas: ComponentSchemas): Json[] {
   const schema = op[where] as { properties?: Record<string, TSchema>; required?: string[] } | undefined
   return Object.entries(schema?.properties ?? {}).map(([name, field]) => {
-    const { description, ...written } = schemas.write(field)
+    const { description: own, ...written } = schemas.write(field)
+    const description = written['type'] === 'array' ? describeList(field, own) : own
     const example = op.example[where]?.[name]
     return {
       name,
@@ -134,10 +138,16 @@ function fields(op: NamedOperation, where: 'path' | 'query', schemas: ComponentS
       ...(description ? { description } : {}),
       schema: written,
       ...(example === undefined ? {} : { example }),
-      // Arrays are written by repeating the parameter. The server accepts commas too.
+      // Clients repeat the parameter. The server accepts commas too.
       ...(written['type'] === 'array' ? { style: 'form', explode: true } : {}),
     }
   })
+}
+
+function describeList(field: TSchema, own: unknown): string {
+  const commas =
+    'x-commas' in field ? 'separate values by commas. Send a comma in a value as `%2C`' : 'separate values by commas'
+  return `${typeof own === 'string' ? `${own}. ` : ''}Repeat the parameter for several values, or ${commas}`
 }
 
 function headerParameters(op: NamedOperation): Json[] {
@@ -175,7 +185,7 @@ const NO_FIELDS = { type: 'object', properties: {}, additionalProperties: false 
 
 function uploadBody({ kind, maxBytes }: UploadDeclaration, fields: Json, recorded?: OperationExample): Json {
   const bytes = { type: 'string', format: 'binary', description: `At most ${maxBytes} bytes` }
-  if (kind === 'raw') return { required: true, content: { '*/*': { schema: bytes } } }
+  if (kind === 'raw') return { required: true, content: binary('*/*', bytes) }
   const file = { ...bytes, description: `${bytes.description}. Must be the last part, after all fields` }
   const schema = {
     ...fields,
@@ -184,6 +194,11 @@ function uploadBody({ kind, maxBytes }: UploadDeclaration, fields: Json, recorde
   }
   const example = recorded && { ...(recorded.request as Json | undefined), file: 'the bytes of the file' }
   return { required: true, content: { 'multipart/form-data': { schema, ...(example && { example }) } } }
+}
+
+/** Bytes of a type. Some generators leave out what is of any type, unless a type that they know is listed as well. */
+function binary(type: string, schema: Json): Json {
+  return type === '*/*' ? { 'application/octet-stream': { schema }, '*/*': { schema } } : { [type]: { schema } }
 }
 
 function responses(
@@ -229,7 +244,7 @@ function reply(
   return {
     description: STATUS_CODES[status] ?? status,
     headers: referTo(names),
-    ...(type ? { content: { [type]: { schema: { type: 'string', format: 'binary' } } } } : {}),
+    ...(type ? { content: binary(type, { type: 'string', format: 'binary' }) } : {}),
     ...(returns !== null && !type ? { content: { 'application/json': shown(schemas.write(returns), example) } } : {}),
   }
 }

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { pageOf, pageRequest } from './page.ts'
+import { mergedPages, pageOf, pageRequest } from './page.ts'
 
 const rowsOf = (count: number) =>
   Array.from({ length: count }, (_, index) => ({
@@ -29,4 +29,13 @@ test('a page leaves out the extra row, and the next page starts after the last s
   const { items, nextCursor } = page(4, 3)
   expect(items).toEqual(rowsOf(3).map(({ id }) => id))
   expect(pageRequest({ limit: 3, cursor: nextCursor! })).toEqual({ limit: 3, after: rowsOf(3)[2] })
+})
+
+test('several lists make one page, newest first, in which a row is once', () => {
+  const rows = (...ids: string[]) => ids.map((id) => ({ id }))
+  const merged = mergedPages([rows('e', 'c'), rows('d', 'c', 'a'), []], { limit: 3 })
+  // One more than the limit shows that there is another page.
+  expect(merged).toEqual(rows('e', 'd', 'c', 'a'))
+  expect(mergedPages([rows('e', 'c'), rows('d', 'c', 'a')], { limit: 1 })).toEqual(rows('e', 'd'))
+  expect(mergedPages([], { limit: 1 })).toEqual([])
 })

@@ -66,6 +66,18 @@ export function isUuid(text: string): boolean {
 }
 
 /**
+ * One page of several lists, each with `limit + 1` rows, newest first. A row that moves from one list to another while
+ * they are read is in the page once.
+ */
+export function mergedPages<R extends { readonly id: string }>(
+  pages: readonly (readonly R[])[],
+  { limit }: Pick<PageRequest, 'limit'>,
+): R[] {
+  const rows = [...new Map(pages.flat().map((row) => [row.id, row])).values()]
+  return rows.toSorted((a, b) => (a.id < b.id ? 1 : -1)).slice(0, limit + 1)
+}
+
+/**
  * Cuts `limit + 1` fetched rows to one page. The extra row only shows that there are more.
  * @param view maps a row to the API's view of it
  * @param key the row's position in the order

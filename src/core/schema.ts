@@ -131,6 +131,10 @@ export function ListOf<S extends TSchema>(item: S) {
 /** The common fields of every resource. */
 export const ResourceBase = { _id: Id, createdAt: Timestamp, updatedAt: Timestamp }
 
+const hint = Type.Optional(
+  Type.String({ description: 'For platform administrators: what the operator of the server can do about it' }),
+)
+
 export const ErrorBody = named(
   'ErrorResponse',
   Type.Object({
@@ -143,6 +147,7 @@ export const ErrorBody = named(
       Type.Array(Type.Object({ path: Type.String(), code: Type.String(), message: Type.String() })),
     ),
     details: Type.Optional(Type.Record(Type.String(), Type.Unknown())),
+    hint,
   }),
 )
 
@@ -159,6 +164,7 @@ export const ProblemBody = named(
       Type.Array(Type.Object({ path: Type.String(), code: Type.String(), message: Type.String() })),
     ),
     details: Type.Optional(Type.Record(Type.String(), Type.Unknown())),
+    hint,
   }),
 )
 

@@ -1,6 +1,7 @@
 import { describe, expect, test } from 'vitest'
 import { Id, Input, Nullable, OneOf, Sequence, Text, Type, type TSchema } from './schema.ts'
 import { queryReader } from './query-reader.ts'
+import { SeveralTexts } from './several.ts'
 import { isTooDeep, validator } from './validate.ts'
 
 const Thing = Input({
@@ -293,7 +294,7 @@ describe('an error', () => {
 })
 
 test('a query is read by the types of its parameters, and what does not fit stays text', () => {
-  const read = queryReader(
+  const reader = queryReader(
     Type.Object({
       limit: Type.Integer(),
       share: Type.Number(),
@@ -301,8 +302,11 @@ test('a query is read by the types of its parameters, and what does not fit stay
       tags: Type.Array(Type.String()),
       ids: Type.Array(Type.Integer()),
       text: Type.String(),
+      labels: SeveralTexts(Type.String()),
     }),
+    '/query',
   )
+  const read = (text: string) => reader(text).values
   expect(read('')).toEqual({})
   expect(read('limit=%2012%20&share=-1.5&archived=true&text=%20a+b&tags=x,y&tags=z&ids=1,b')).toEqual({
     limit: 12,

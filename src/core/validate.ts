@@ -3,6 +3,7 @@ import { Settings } from 'typebox/system'
 import type { TSchema } from 'typebox'
 import { MOST_FIELD_ERRORS, type FieldError } from './error.ts'
 import { memoize } from './memoize.ts'
+import { unknownField } from './unknown-field.ts'
 import { sentence, type JsonSchema, type SchemaError } from './validation-sentences.ts'
 
 /**
@@ -326,28 +327,4 @@ function read(value: unknown, pointer: string): unknown {
     here = (here as Record<string, unknown> | undefined)?.[part.replaceAll('~1', '/').replaceAll('~0', '~')]
   }
   return here
-}
-
-function unknownField(name: string, known: readonly string[]): string {
-  const near = known.find((candidate) => distance(candidate.toLowerCase(), name.toLowerCase()) <= 2)
-  if (near) return `is not a known field; did you mean ${near}?`
-  return known.length > 0 && known.length <= 12
-    ? `is not a known field; the known fields are ${known.join(', ')}`
-    : 'is not a known field; leave it out'
-}
-
-/** Levenshtein distance, for short words. */
-function distance(a: string, b: string): number {
-  if (Math.abs(a.length - b.length) > 2 || a.length > 40) return 3
-  let row = Array.from({ length: b.length + 1 }, (_, index) => index)
-  for (let i = 1; i <= a.length; i += 1) {
-    const next = [i]
-    for (let j = 1; j <= b.length; j += 1) {
-      next.push(
-        Math.min((row[j] ?? 0) + 1, (next[j - 1] ?? 0) + 1, (row[j - 1] ?? 0) + (a[i - 1] === b[j - 1] ? 0 : 1)),
-      )
-    }
-    row = next
-  }
-  return row[b.length] ?? 0
 }

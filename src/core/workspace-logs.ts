@@ -39,8 +39,8 @@ export interface NewAuditRecord {
 
 /** A filter of audit entries. `from` is inclusive, `to` exclusive. */
 export interface AuditFilter {
-  readonly actorId?: string | undefined
-  readonly action?: string | undefined
+  readonly actorId?: readonly string[] | undefined
+  readonly action?: readonly string[] | undefined
   readonly from?: Date | undefined
   readonly to?: Date | undefined
 }

@@ -15,6 +15,9 @@ export class Comparison<T> {
 
 /** Equal to one of these values. No row matches an empty list. */
 export const anyOf = <T>(values: readonly T[]) => new Comparison<T>('= any($)', values as T)
+/** Equal to one of the values of a filter. One value is compared by `=`, because an index can then give the order, too. */
+export const oneOf = <T>(values: readonly T[]): T | Comparison<T> =>
+  values.length === 1 ? (values[0] as T) : anyOf(values)
 /** Not equal to this value. `not(null)` means "is not null". A null column matches every other value. */
 export const not = <T>(value: T) => new Comparison<T>(value === null ? 'is not null' : 'is distinct from $', value)
 export const lessThan = <T>(value: T) => new Comparison<T>('< $', value)

@@ -1,5 +1,6 @@
 import type { SelectionNode } from 'kysely'
 import {
+  sql as raw,
   AliasNode,
   ColumnNode,
   DummyDriver,
@@ -15,6 +16,8 @@ import {
   type ColumnType,
   type Compilable,
   type KyselyPlugin,
+  type RawBuilder,
+  type SqlBool,
   type RootOperationNode,
 } from 'kysely'
 import type { Sql, SqlValue } from '../core/sql.ts'
@@ -58,7 +61,7 @@ export interface Query<P extends object, R> {
  * await byStatus.rows(sql, { workspaceId })
  * ```
  *
- * A list is one parameter: `sql<boolean>`\`id = any(${$.ids})\`.
+ * A list is one parameter: `sql<boolean>`\`id = any(${$.ids})\`. A filter of one or several values is `Values`.
  */
 export function query<T extends Tables, P extends object, R>(
   tables: T,
@@ -71,10 +74,12 @@ export function query<T extends Tables, P extends object, R>(
 
   function statementFor(parameters: P): CompiledStatement {
     const present = Object.entries(parameters).filter(([, value]) => value !== undefined)
-    const key = present.map(([name]) => name).join()
+    const key = present.map(([name, value]) => (isSeveral(value) ? `${name}[]` : name)).join()
     let statement = compiled.get(key)
     if (statement === undefined) {
-      const placeholders = Object.fromEntries(present.map(([name]) => [name, new Placeholder(name)]))
+      const placeholders = Object.fromEntries(
+        present.map(([name, value]) => [name, new Placeholder(name, isSeveral(value))]),
+      )
       const built = build(cold as Kysely<DatabaseOf<T>>, placeholders as P).compile()
       requireNamedColumns(built.query)
       const { sql, parameters: values } = built
@@ -89,7 +94,7 @@ export function query<T extends Tables, P extends object, R>(
     return [
       text,
       values.map((value) =>
-        value instanceof Placeholder ? (parameters[value.name as keyof P] as SqlValue) : (value as SqlValue),
+        value instanceof Placeholder ? argument(parameters[value.name as keyof P]) : (value as SqlValue),
       ),
     ]
   }
@@ -108,10 +113,55 @@ interface CompiledStatement {
 
 class Placeholder {
   readonly name: string
+  /** Whether it stands for an array. */
+  readonly several: boolean
 
-  constructor(name: string) {
+  constructor(name: string, several: boolean) {
     this.name = name
+    this.several = several
   }
+}
+
+/**
+ * One or several values of a filter. There is a statement for one value, with `=`, because an index can then give the
+ * order, too, and another one for several.
+ */
+export class Values<T> {
+  readonly list: readonly T[]
+
+  constructor(list: readonly T[]) {
+    this.list = list
+  }
+}
+
+/** The values of a filter as a parameter; undefined without the filter. */
+export function values<T>(list: readonly T[] | undefined): Values<T> | undefined {
+  return list && new Values(list)
+}
+
+/** The condition that a column has one of these values. @param column with the alias of its table, if it has one */
+export function isOneOf(column: string, wanted: Values<unknown>): RawBuilder<SqlBool> {
+  const ref = raw.ref(column)
+  return isSeveral(wanted) ? raw<SqlBool>`${ref} = any(${wanted})` : raw<SqlBool>`${ref} = ${wanted}`
+}
+
+/** The condition that an array has one of these values. An index of its elements can find it. */
+export function hasOneOf(column: string, wanted: Values<unknown>, type: 'text' | 'uuid'): RawBuilder<SqlBool> {
+  const [ref, of] = [raw.ref(column), raw.raw(type)]
+  return isSeveral(wanted)
+    ? raw<SqlBool>`${ref} && ${wanted}::${of}[]`
+    : raw<SqlBool>`${ref} @> array[${wanted}::${of}]`
+}
+
+/** Whether a filter, as a statement is built, has several values and not one. */
+export function isSeveral(value: unknown): boolean {
+  if (value instanceof Placeholder) return value.several
+  return value instanceof Values && value.list.length !== 1
+}
+
+function argument(value: unknown): SqlValue {
+  if (!(value instanceof Values)) return value as SqlValue
+  return (isSeveral(value) ? value.list : value.list[0]) as SqlValue
 }
 
 /**

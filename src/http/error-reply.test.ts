@@ -45,6 +45,15 @@ test('a client that accepts problem+json gets an RFC 9457 problem', () => {
   })
 })
 
+test.each(['', PROBLEM])('a hint for operators is only sent to administrators (%j)', (accept) => {
+  const error = NotFound({ hint: 'Change a setting.' })
+  const bodyFor = (isAdmin: boolean) =>
+    JSON.parse(errorReply(error, accept, 'req-1', 'https://crier.example', isAdmin).body) as object
+  expect(bodyFor(true)).toHaveProperty('hint', 'Change a setting.')
+  expect(bodyFor(false)).not.toHaveProperty('hint')
+  expect(write(error, accept).body).not.toHaveProperty('hint')
+})
+
 test.each(['', PROBLEM])('field errors and details are in both forms (%j)', (accept) => {
   expect(write(ValidationFailed({ errors, details: { limit: 3 } }), accept).body).toMatchObject({
     errors,

@@ -13,8 +13,17 @@ export function publicError(error: unknown): AppError {
   return error instanceof AppError ? error : InternalError({ cause: error })
 }
 
-/** Writes an error as the common error body, or as an RFC 9457 problem if the client accepts one. */
-export function errorReply(error: AppError, accept: string, requestId: string, publicUrl: string): ErrorReply {
+/**
+ * Writes an error as the common error body, or as an RFC 9457 problem if the client accepts one.
+ * @param isAdmin whether a platform administrator gets it, who also sees the hint for operators
+ */
+export function errorReply(
+  error: AppError,
+  accept: string,
+  requestId: string,
+  publicUrl: string,
+  isAdmin = false,
+): ErrorReply {
   const docUrl = `${publicUrl}/docs/errors#${error.code}`
   const headers: [string, string][] = []
   if (error.status === 401) headers.push(['WWW-Authenticate', 'Bearer'])
@@ -22,7 +31,7 @@ export function errorReply(error: AppError, accept: string, requestId: string, p
   // RFC 9110, section 15.5.17.
   if (error.status === 416) headers.push(['Content-Range', `bytes */${String(error.details?.['size'])}`])
   // JSON leaves out what an error does not have.
-  const common = { errors: error.errors, details: error.details }
+  const common = { errors: error.errors, details: error.details, hint: isAdmin ? error.hint : undefined }
   const asProblem = accept.includes('application/problem+json')
   headers.push(['Content-Type', asProblem ? 'application/problem+json' : 'application/json'])
   const body = asProblem

@@ -1,8 +1,8 @@
-import type { AppError } from '../core/error.ts'
+import type { AppError, FieldError } from '../core/error.ts'
 import { BadRequest, NotFound, PayloadTooLarge, ValidationFailed } from '../core/errors.ts'
 import { hasTooManyMarks, MOST_JSON_MARKS } from '../core/json-size.ts'
 import type { NamedOperation } from '../core/operation.ts'
-import { queryReader } from '../core/query-reader.ts'
+import { errorsOfParameters, queryReader, type QueryValues } from '../core/query-reader.ts'
 import { validator, type Validator } from '../core/validate.ts'
 import type { RequestState } from './request-state.ts'
 
@@ -11,7 +11,7 @@ export interface InputReader {
   readonly op: NamedOperation
   readonly pathNames: readonly string[]
   readonly checkPath: Validator | undefined
-  readonly readQuery: (text: string) => Record<string, unknown>
+  readonly readQuery: (text: string) => QueryValues
   readonly checkQuery: Validator | undefined
   readonly checkBody: Validator | undefined
   /** Parses the text of a body: JSON, or the fields before a file. */
@@ -23,7 +23,7 @@ export function inputReader(op: NamedOperation): InputReader {
     op,
     pathNames: [...op.pattern.matchAll(/\{(\w+)\}/g)].map((match) => match[1] as string),
     checkPath: op.path && validator(op.path, '/path'),
-    readQuery: queryReader(op.query ?? { properties: {} }),
+    readQuery: queryReader(op.query ?? { properties: {} }, '/query'),
     checkQuery: op.query && validator(op.query, '/query'),
     checkBody: op.body && validator(op.body, '/body', op.resource),
     parse: parserOf(op),
@@ -42,9 +42,11 @@ export function readFields(state: RequestState): void {
   let query: unknown = {}
   const { query: queryText } = exchange
   if (reader.checkQuery) {
-    const checked = reader.checkQuery(reader.readQuery(queryText))
+    const read = reader.readQuery(queryText)
+    const checked = reader.checkQuery(read.values)
+    errors.push(...read.errors)
     if (checked.ok) query = checked.value
-    else errors.push(...checked.errors)
+    else errors.push(...errorsOfParameters(checked.errors, read.values))
   } else if (queryText !== '') {
     for (const name of new URLSearchParams(queryText).keys()) {
       errors.push({
@@ -60,13 +62,18 @@ export function readFields(state: RequestState): void {
     else {
       const checked = reader.checkBody(reader.parse(text))
       if (checked.ok) body = checked.value
-      else errors.push(...checked.errors)
+      else errors.push(...(reader.op.upload ? checked.errors.map(beforeFile) : checked.errors))
     }
   }
   if (errors.length > 0) throw ValidationFailed({ errors })
   state.path = path
   state.query = query
   state.body = body
+}
+
+/** Fields are checked before the file is read. A field after the file is not there yet. */
+function beforeFile(error: FieldError): FieldError {
+  return error.code === 'required' ? { ...error, message: 'is required, before the file' } : error
 }
 
 /** A path whose parameters cannot be ids refers to nothing, so it is not found. */
@@ -85,7 +92,14 @@ function readPath(reader: InputReader, check: Validator, parameters: readonly st
 }
 
 function parserOf(op: NamedOperation): InputReader['parse'] {
-  if (op.upload) return queryReader(op.body ?? { properties: {} })
+  if (op.upload) {
+    const read = queryReader(op.body ?? { properties: {} }, '/body')
+    return (text) => {
+      const { errors, values } = read(text)
+      if (errors.length > 0) throw ValidationFailed({ errors })
+      return values
+    }
+  }
   return op.bodyType === undefined ? parseJson : requireText
 }
 

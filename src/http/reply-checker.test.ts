@@ -4,7 +4,7 @@ import { Conflict, InternalError, NotFound } from '../core/errors.ts'
 import { operation, walk, type Operation } from '../core/operation.ts'
 import { FileBody, LiveBody, RawBody } from '../core/reply.ts'
 import { Envelope, Type } from '../core/schema.ts'
-import { ContractError, ReplyChecker } from './reply-checker.ts'
+import { ContractError, faultOfMessage, ReplyChecker } from './reply-checker.ts'
 
 const readThing = operation({
   route: 'GET /api/things/one',
@@ -59,4 +59,17 @@ test('only errors of the operation and of the pipeline may be raised', () => {
   expect(() => checker.checkError(NotFound())).not.toThrow()
   expect(() => checker.checkError(InternalError())).not.toThrow()
   expect(() => checker.checkError(Conflict())).toThrow('readThing raised the undeclared error conflict')
+})
+
+test.each([
+  ['width is too large.', 'does not begin like a sentence'],
+  ['`width` is too large.', 'does not begin like a sentence'],
+  ['It is too large', 'does not end like a sentence'],
+  ['It is too large..', 'does not end like a sentence'],
+  ['Did you mean it?.', 'does not end like a sentence'],
+  ['“a.mp4” is too large.', undefined],
+  ['12 of 40 bytes were received.', undefined],
+  ['Did you mean it?', undefined],
+])('the message of an error is a sentence: %s', (message, fault) => {
+  expect(faultOfMessage(message)).toBe(fault)
 })

@@ -48,11 +48,19 @@ export class ReplyChecker {
     )
   }
 
-  /** @throws ContractError for an error code that the operation does not declare */
+  /** @throws ContractError for an error code that the operation does not declare, or a message that is no sentence */
   checkError(error: AppError): void {
     if (!this.#codes.has(error.code))
       throw new ContractError(`${this.#op.name} raised the undeclared error ${error.code}`)
+    const fault = faultOfMessage(error.message)
+    if (fault !== undefined) throw new ContractError(`${this.#op.name}: “${error.message}” ${fault}`)
   }
+}
+
+/** Why a message for people is no sentence; undefined for a good one. */
+export function faultOfMessage(message: string): string | undefined {
+  if (!/^[\p{Lu}\p{N}“(@#]/u.test(message)) return 'does not begin like a sentence'
+  return /[.?!…][”’"')\]]?$/.test(message) && !/[.?!…]\.$/.test(message) ? undefined : 'does not end like a sentence'
 }
 
 const compile = memoize((schema: TSchema) => Compile(closed(schema) as TSchema))

@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, expect, test, vi } from 'vitest'
 import { Registry } from 'prom-client'
-import { InternalError, RateLimited, Unauthorized } from '../core/errors.ts'
+import { InternalError, NotFound, RateLimited, Unauthorized } from '../core/errors.ts'
 import { createLog } from '../core/log.ts'
 import { HttpMetrics } from './metrics.ts'
 import { NO_OPERATION, RequestLog, type RequestRecord } from './request-log.ts'
@@ -57,6 +57,8 @@ test('durations are rounded to hundredths of a millisecond, in lines of errors t
 test('a line names what is known of the caller, and whether the reply was repeated or aborted', () => {
   write(1, {})
   write(1, { userId: 'ada', via: 'token', workspaceId: 'w', replayed: true, aborted: true })
+  write(1, { status: 402, failure: NotFound({ hint: 'Set "DEFAULT_PLAN".' }) })
+  expect(lines.pop()).toMatchObject({ status: 402, error: 'not_found', hint: 'Set "DEFAULT_PLAN".', msg: 'request' })
   const time: unknown = expect.any(String)
   const line = { level: 30, time, op: 'listStreams', status: 200, ms: 0, requestId: 'r', msg: 'request' }
   expect(lines).toEqual([

@@ -111,6 +111,7 @@ function canonicalLine(record: RequestRecord): string {
   if (record.replayed) line += ',"replayed":true'
   if (record.aborted) line += ',"aborted":true'
   if (record.failure) line += `,"error":"${record.failure.code}"`
+  if (record.failure?.hint !== undefined) line += `,"hint":${JSON.stringify(record.failure.hint)}`
   return `${line},"msg":"request"}\n`
 }
 

@@ -78,7 +78,7 @@ function tagOf(body: unknown): string | number | undefined {
  */
 export function sendError(state: RequestState, publicUrl: string, error: AppError): number {
   const { exchange } = state
-  const reply = errorReply(error, exchange.headers.accept, state.requestId, publicUrl)
+  const reply = errorReply(error, exchange.headers.accept, state.requestId, publicUrl, state.caller?.isAdmin)
   exchange.send(reply.status, [...commonHeaders(state), ...reply.headers], reply.body)
   return reply.status
 }

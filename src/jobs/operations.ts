@@ -18,7 +18,7 @@ export const getQueueJobs = operation({
   access: 'admin',
   query: JobQuery,
   returns: { 200: ListOf(JobView) },
-  example: { query: { queue: 'mail', state: 'dead' } },
+  example: { query: { queue: ['mail'], state: ['dead'] } },
   handle: async ({ query, queues }) => list('Jobs', await queues.list(query)),
 })
 

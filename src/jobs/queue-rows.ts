@@ -1,8 +1,8 @@
 import { sql } from 'kysely'
 import type { Static } from 'typebox'
-import type { PageRequest } from '../core/page.ts'
+import { mergedPages, type PageRequest } from '../core/page.ts'
 import type { Sql } from '../core/sql.ts'
-import { anyOf, atMost, greaterThan, type Where } from '../db/condition.ts'
+import { anyOf, atMost, greaterThan, oneOf, type Where } from '../db/condition.ts'
 import { query } from '../db/query.ts'
 import type { Row, RowInput } from '../db/row.ts'
 import { redacted } from './redact.ts'
@@ -20,10 +20,10 @@ export type JobRow = Omit<Row<typeof FinishedJob>, 'startedAt' | 'finishedAt'> &
 }
 
 interface Filter {
-  readonly queue?: string | undefined
-  readonly name?: string | undefined
-  readonly workspaceId?: string | undefined
-  readonly state?: JobState | undefined
+  readonly queue?: readonly string[] | undefined
+  readonly name?: readonly string[] | undefined
+  readonly workspaceId?: readonly string[] | undefined
+  readonly state?: readonly JobState[] | undefined
 }
 
 /** Waiting and delayed jobs that are not held. A failed job waits in its queue until its next attempt. */
@@ -33,7 +33,7 @@ const OPEN = { state: anyOf(['waiting', 'queued'] as const) }
 export const WAITING = { state: anyOf(['waiting', 'held', 'queued'] as const) }
 
 /** The condition for jobs in a state of the API, other than done. */
-export function conditionOf(state: Exclude<JobState, 'done'>, now: Date): Where<RowInput<typeof OutboxRow>> {
+export function conditionOf(state: OpenState, now: Date): Where<RowInput<typeof OutboxRow>> {
   if (state === 'dead' || state === 'held') return { state }
   if (state === 'active') return { state: 'running' }
   return { ...OPEN, runAt: state === 'delayed' ? greaterThan(now) : atMost(now) }
@@ -47,18 +47,21 @@ export async function listJobs(
   now: Date,
 ): Promise<JobRow[]> {
   const filter = {
-    ...(queue !== undefined && { queue }),
-    ...(name !== undefined && { name }),
-    ...(workspaceId !== undefined && { workspaceId }),
+    ...(queue !== undefined && { queue: oneOf(queue) }),
+    ...(name !== undefined && { name: oneOf(name) }),
+    ...(workspaceId !== undefined && { workspaceId: oneOf<string | null>(workspaceId) }),
   }
-  const inState = state === undefined || state === 'done' ? {} : conditionOf(state, now)
-  // The order matters: a job that ends between the two statements is found twice, rather than not at all.
-  const open = state === 'done' ? [] : await outbox.page(database, { ...filter, ...inState }, page)
-  const done = state === undefined || state === 'done' ? await finishedJobs.page(database, filter, page) : []
-  const rows = new Map(open.map((row) => [row.id, openJob(row, now)]))
-  for (const row of done) rows.set(row.id, doneJob(row))
-  return [...rows.values()].toSorted((a, b) => (a.id < b.id ? 1 : -1)).slice(0, page.limit + 1)
+  const open = new Set(state)
+  const withDone = open.delete('done') || state === undefined
+  const conditions = state === undefined ? [{}] : [...open].map((one) => conditionOf(one as OpenState, now))
+  // The order matters: a job that ends between the statements is found twice, rather than not at all.
+  const pages = await Promise.all(conditions.map((inState) => outbox.page(database, { ...filter, ...inState }, page)))
+  const jobs = pages.map((rows) => rows.map((row) => openJob(row, now)))
+  const done = withDone ? await finishedJobs.page(database, filter, page) : []
+  return mergedPages([...jobs, done.map(doneJob)], page)
 }
+
+type OpenState = Exclude<JobState, 'done'>
 
 export async function findJob(database: Sql, id: string, now: Date): Promise<JobRow | undefined> {
   const open = await outbox.first(database, { id })

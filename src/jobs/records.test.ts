@@ -154,18 +154,25 @@ test('jobs are listed by their state, and counted', async () => {
     (await queues.list(query)).items.map(({ _id }) => _id)
   const states = { done, dead, active: running, waiting, delayed }
   for (const [state, id] of Object.entries(states) as [keyof typeof states, string][]) {
-    expect([state, await listed({ state })]).toEqual([state, [id]])
-    expect((await queues.list({ state })).items[0]).toMatchObject({ _id: id, state, name: 'test.plain', workspaceId })
+    expect([state, await listed({ state: [state] })]).toEqual([state, [id]])
+    expect((await queues.list({ state: [state] })).items[0]).toMatchObject({
+      _id: id,
+      state,
+      name: 'test.plain',
+      workspaceId,
+    })
   }
-  const [alive, ended] = [await queues.list({ state: 'dead' }), await queues.list({ state: 'done' })]
+  const [alive, ended] = [await queues.list({ state: ['dead'] }), await queues.list({ state: ['done'] })]
   const view = { service: 'tests', maxAttempts: 5, attempts: 1, sealed: false }
   expect(alive.items).toMatchObject([{ ...view, error: 'broken', data: {}, finishedAt: null }])
   expect(ended.items).toMatchObject([{ ...view, error: null, data: null, finishedAt: expect.any(String) }])
   expect(await listed({})).toEqual([delayed, waiting, running, dead, done])
-  expect(await listed({ queue: 'mail' })).toEqual([])
-  expect(await listed({ name: 'test.hourly' })).toEqual([])
-  expect(await listed({ workspaceId: uuidv7(clock.now()) })).toEqual([])
-  expect(await listed({ queue: 'default', name: 'test.plain', workspaceId, state: 'done' })).toEqual([done])
+  expect(await listed({ queue: ['mail'] })).toEqual([])
+  expect(await listed({ name: ['test.hourly'] })).toEqual([])
+  expect(await listed({ workspaceId: [uuidv7(clock.now())] })).toEqual([])
+  expect(
+    await listed({ queue: ['default'], name: ['test.plain'], workspaceId: [workspaceId], state: ['done'] }),
+  ).toEqual([done])
   const first = await queues.list({ limit: 2 })
   expect(first.items.map(({ _id }) => _id)).toEqual([delayed, waiting])
   const second = await queues.list({ limit: 3, cursor: first.nextCursor ?? '' })
@@ -186,8 +193,8 @@ test('a job of a service that is off, or that this version does not have, is lis
   const [held, unknown] = [await add(), await add()]
   await database.run(`update outbox set state = 'held' where id = $1`, [held])
   await database.run(`update outbox set name = 'test.newer' where id = $1`, [unknown])
-  expect((await queues.list({ state: 'held' })).items).toMatchObject([{ _id: held, service: 'tests' }])
-  expect((await queues.list({ name: 'test.newer' })).items).toMatchObject([{ service: null, maxAttempts: null }])
+  expect((await queues.list({ state: ['held'] })).items).toMatchObject([{ _id: held, service: 'tests' }])
+  expect((await queues.list({ name: ['test.newer'] })).items).toMatchObject([{ service: null, maxAttempts: null }])
   expect((await queues.stats()).find(({ queue }) => queue === 'default')).toMatchObject({ waiting: 1, held: 1 })
 })
 

@@ -12,6 +12,7 @@ import {
   Type,
   type Static,
 } from '../core/schema.ts'
+import { Several } from '../core/several.ts'
 
 export const JobState = States('JobState', 'State of a job', {
   waiting: 'Is due and waits for a worker',
@@ -26,10 +27,10 @@ export type JobState = Static<typeof JobState>
 export const QueueParameter = OneOf(QUEUE_NAMES)
 
 export const JobQuery = Input({
-  queue: Type.Optional(QueueParameter),
-  state: Type.Optional(JobState),
-  name: Type.Optional(Type.String({ maxLength: 100, description: 'Name of the job, such as `assets.thumbnail`' })),
-  workspaceId: Type.Optional(Id),
+  queue: Several(QueueParameter),
+  state: Several(JobState),
+  name: Several(Type.String({ maxLength: 100 }), { description: 'Name of the job, such as `assets.thumbnail`' }),
+  workspaceId: Several(Id),
   ...pageFields,
 })
 

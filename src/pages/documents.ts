@@ -27,14 +27,15 @@ One server to publish to social networks, to stream live to many platforms at on
 **New here?** [Getting started](/docs/getting-started) goes from sign-up to a stream, an uploaded file and live events.
 **You run the server?** [Running Crier](/docs/operations): backup, restore, upgrade, rollback.
 
-**Credentials.** Send \`Authorization: Bearer <access token>\` (from log-in; valid for 15 minutes) or \`X-API-Key: <key>\`. An
-unknown, expired or revoked credential gets 401, even for operations that need none.
+**Credentials.** Send \`Authorization: Bearer <access token>\` (from log-in; valid for 15 minutes) or \`X-API-Key: <key>\`. An API
+key works as a bearer token, too. An unknown, expired or revoked credential gets 401, even for operations that need none.
 
 **Changes.** PUT and PATCH change only the fields in the body. Read-only fields of the resource are ignored, so that a client can
 edit and send back what GET returned. Other unknown fields are refused.
 
 **Replies** are \`{ "status": true, "message", "data" }\`. Lists add \`pagination\`: send its \`nextCursor\` as \`cursor\` to get the next
-page. **Errors** are \`{ "status": false, "message", "code", "requestId", "docUrl", "errors"? }\`, or an RFC 9457 problem with
+page. **Filters** of lists take several values, repeated (\`?status=failed&status=missed\`) or with commas
+(\`?status=failed,missed\`). Other parameters must not be repeated. **Errors** are \`{ "status": false, "message", "code", "requestId", "docUrl", "errors"? }\`, or an RFC 9457 problem with
 \`Accept: application/problem+json\`. [All codes, with cause and fix](/docs/errors). [What each \`status\` means](/docs/states).
 
 **Sockets.** Events, chat and calls of operations: [how they work](/docs/sockets), [AsyncAPI](/api/asyncapi.json).

@@ -103,6 +103,8 @@ export class CrierError extends Error {
   /** Invalid fields of the input by JSON pointer. */
   readonly errors: readonly { readonly path: string; readonly code: string; readonly message: string }[]
   readonly details: Readonly<Record<string, unknown>>
+  /** For platform administrators: what the operator of the server can do about it. */
+  readonly hint: string | undefined
   /** Seconds to wait before a retry. */
   readonly retryAfter: number | undefined
 
@@ -115,6 +117,7 @@ export class CrierError extends Error {
     this.docUrl = known.docUrl
     this.errors = known.errors ?? []
     this.details = known.details ?? {}
+    this.hint = known.hint
     const after = Number(headers.get('retry-after') ?? Number.NaN)
     this.retryAfter = Number.isFinite(after) ? after : undefined
   }

@@ -18,6 +18,11 @@ type Part<Op, Name extends keyof Op> = [NonNullable<Op[Name]>] extends [never]
     ? Static<S>
     : undefined
 
+/** A query, in which a list of values may be given as a single value. */
+type Query<Q> = {
+  [K in keyof Q]: NonNullable<Q[K]> extends ReadonlyArray<infer V> ? V | readonly V[] | Extract<Q[K], undefined> : Q[K]
+}
+
 type FileKind<U> = [NonNullable<U>] extends [{ readonly kind: infer K }]
   ? [NonNullable<U>] extends [never]
     ? undefined
@@ -37,7 +42,7 @@ type BodyOf<S> = S extends null
 export type Routes = {
   [Op in AnyOperation as Op['route']]: {
     path: Part<Op, 'path'>
-    query: Part<Op, 'query'>
+    query: Query<Part<Op, 'query'>>
     body: Part<Op, 'body'>
     /** How a file is sent: beside fields, as the whole body, or not at all. */
     upload: FileKind<Op['upload']>

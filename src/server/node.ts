@@ -29,6 +29,7 @@ import { checkOutside } from './start-checks.ts'
 import { openMailer } from './mailer.ts'
 import { describeStorage, openStorage } from '../storage/compose.ts'
 import { Undo } from './undo.ts'
+import { PLATFORMS } from '../platforms/registry.ts'
 import { startSandbox } from '../platforms/sandbox/sandbox.ts'
 import { VERSION } from '../config/version.ts'
 
@@ -163,12 +164,13 @@ async function start(given: Config, log: Logger, undo: Undo, overrides: NodeOver
 /** The configuration with the sandbox in place of the social platforms, if it is on. */
 async function withSandbox(config: Config, clock: Clock, undo: Undo, facts: [string, string][]): Promise<Config> {
   if (!config.SANDBOX) return config
-  const sandbox = await startSandbox({
+  const starting = startSandbox({
     clock,
     host: '127.0.0.1',
     port: config.SANDBOX_PORT,
     folder: join(config.DATA_DIR, 'sandbox'),
   })
+  const sandbox = await explainListening(starting, SANDBOX, '127.0.0.1', config.SANDBOX_PORT)
   undo.add('sandbox', () => sandbox.close())
   facts.push(['Sandbox', 'on: accounts and posts of its platforms are not real'])
   return { ...config, PLATFORMS: { ...config.PLATFORMS, ...sandbox.settings } }
@@ -238,6 +240,9 @@ const HTTP: ListenSettings = { port: 'PORT', host: 'HOST' }
 const ADMIN: ListenSettings = { port: 'ADMIN_PORT', host: 'ADMIN_HOST' }
 const CLUSTER: ListenSettings = { port: 'CLUSTER_PORT', host: 'CLUSTER_HOST' }
 
+/** Each platform has a port, from the first one on. */
+const SANDBOX: ListenSettings = { port: 'SANDBOX_PORT', count: PLATFORMS.length }
+
 /** Waits for a listener. If the address cannot be bound, the error names the settings. */
 async function explainListening<T>(
   listening: Promise<T>,
@@ -248,6 +253,8 @@ async function explainListening<T>(
   try {
     return await listening
   } catch (error) {
-    throw listenError(error, { host, port, settings })
+    // The port that could not be bound is not always the one of the setting: the sandbox uses several.
+    const { port: taken = port } = error as { port?: number }
+    throw listenError(error, { host, port: taken, settings })
   }
 }

@@ -47,9 +47,18 @@ describe('encoding for another node', () => {
 
   it('keeps the types and fields of errors', () => {
     const errors = [{ path: '/body/name', code: 'min_length', message: 'is too short' }]
-    const failed = across('error', ValidationFailed({ errors, details: { most: 3 }, message: 'no' })) as AppError
+    const failed = across(
+      'error',
+      ValidationFailed({ errors, details: { most: 3 }, message: 'No.', hint: 'Do.' }),
+    ) as AppError
     expect(failed).toBeInstanceOf(AppError)
-    expect(failed).toMatchObject({ code: 'validation_failed', message: 'no', errors, details: { most: 3 } })
+    expect(failed).toMatchObject({
+      code: 'validation_failed',
+      message: 'No.',
+      errors,
+      details: { most: 3 },
+      hint: 'Do.',
+    })
     expect(across('error', Overloaded({ retryAfter: 4 }))).toMatchObject({ status: 503, retryAfter: 4 })
     const bug = across('error', new TypeError('x is not a function')) as Error
     expect(bug).not.toBeInstanceOf(AppError)

@@ -10,7 +10,7 @@ interface PlainError {
   readonly name: string
   readonly message: string
   readonly stack?: string | undefined
-  readonly options?: Pick<AppErrorOptions, 'errors' | 'retryAfter' | 'details'>
+  readonly options?: Pick<AppErrorOptions, 'errors' | 'retryAfter' | 'details' | 'hint'>
 }
 
 interface PlainRawBody {
@@ -63,8 +63,8 @@ function plainError(error: unknown): PlainError {
   const { name, message, stack } = error
   const plain = { name, message, stack }
   if (!(error instanceof AppError)) return plain
-  const { code, errors, retryAfter, details } = error
-  return { ...plain, code, options: { errors, retryAfter, details } }
+  const { code, errors, retryAfter, details, hint } = error
+  return { ...plain, code, options: { errors, retryAfter, details, hint } }
 }
 
 function errorOf({ code, name, message, stack, options }: PlainError): Error {

@@ -2,14 +2,14 @@ import { sql as raw } from 'kysely'
 import { uuidv7 } from '../core/id.ts'
 import type { EventRange, LoggedEvent, NewAuditRecord, WorkspaceLogs } from '../core/workspace-logs.ts'
 import { anyOf } from '../db/condition.ts'
-import { query } from '../db/query.ts'
+import { isOneOf, query, values, type Values } from '../db/query.ts'
 import { actorOf, workspaceOf } from './actor-name.ts'
 import { actorFence, auditLog, workspaceEvents } from './tables.ts'
 
 interface AuditPage {
   readonly workspaceId: string
-  readonly actorId?: string | undefined
-  readonly action?: string | undefined
+  readonly actorId?: Values<string> | undefined
+  readonly action?: Values<string> | undefined
   readonly from?: string | undefined
   readonly to?: string | undefined
   readonly createdBefore?: string | undefined
@@ -26,8 +26,8 @@ const auditPage = query({ auditLog }, (db, $: AuditPage) => {
     .orderBy('createdAt', 'desc')
     .orderBy('id', 'desc')
     .limit($.limit)
-  if ($.actorId !== undefined) found = found.where('actorId', '=', $.actorId)
-  if ($.action !== undefined) found = found.where('action', '=', $.action)
+  if ($.actorId !== undefined) found = found.where(isOneOf('actorId', $.actorId))
+  if ($.action !== undefined) found = found.where(isOneOf('action', $.action))
   if ($.from !== undefined) found = found.where('createdAt', '>=', $.from)
   if ($.to !== undefined) found = found.where('createdAt', '<', $.to)
   if ($.createdBefore === undefined) return found
@@ -113,8 +113,8 @@ export const workspaceLogs: WorkspaceLogs = {
   auditPage: (sql, workspaceId, filter, { after, limit }) =>
     auditPage.rows(sql, {
       workspaceId,
-      actorId: filter.actorId,
-      action: filter.action,
+      actorId: values(filter.actorId),
+      action: values(filter.action),
       from: filter.from?.toISOString(),
       to: filter.to?.toISOString(),
       createdBefore: after?.createdAt,

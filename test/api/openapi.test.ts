@@ -20,6 +20,7 @@ const text = openApiText(operations, { version: VERSION, domains: DOMAINS, event
 /** The parts of an OpenAPI document that these tests read. */
 interface Document {
   readonly paths: Readonly<Record<string, Readonly<Record<string, Described>>>>
+  readonly webhooks: Readonly<Record<string, { readonly post: Described }>>
   readonly components: {
     readonly responses: Readonly<Record<string, Response>>
     readonly schemas: Readonly<Record<string, { readonly properties: Readonly<Record<string, unknown>> }>>
@@ -59,6 +60,38 @@ test('is a valid OpenAPI 3.1 document without dangling references', async () => 
       .reduce<unknown>((here, key) => (here as Record<string, unknown> | undefined)?.[key], document)
     expect(target, reference).toBeDefined()
   }
+})
+
+test('has no form that client generators refuse', () => {
+  const faults: string[] = []
+  const visit = (value: unknown, path: string, isMember = false) => {
+    if (value === null || typeof value !== 'object') return
+    const { anyOf, description, enum: values, operationId, properties, type } = value as Record<string, unknown>
+    if (!path.endsWith('/example') && !path.endsWith('/properties')) {
+      for (const [index, member] of (Array.isArray(anyOf) ? anyOf : []).entries())
+        if (member === null) faults.push(`${path}/anyOf/${index} is null instead of a schema`)
+      if (type === 'null' && !isMember) faults.push(`${path} can only be null`)
+      if (Array.isArray(type) && type.length === 0) faults.push(`${path} has no type`)
+      if (Array.isArray(values) && values.length === 0) faults.push(`${path} has no value`)
+      // Generators write descriptions as comments.
+      if (typeof description === 'string' && description.includes('*/')) faults.push(`${path} ends a comment`)
+      if (properties !== undefined)
+        for (const [name, schema] of Object.entries(properties as object))
+          if (schema === null || typeof schema !== 'object') faults.push(`${path}/properties/${name} is no schema`)
+    }
+    if (typeof operationId === 'string') ids.push(operationId.toLowerCase())
+    // Examples are values, not schemas.
+    for (const [key, part] of Object.entries(value))
+      if (key !== 'example')
+        visit(part, `${path}/${key.replaceAll('/', '~1')}`, Array.isArray(value) && path.endsWith('Of'))
+  }
+  const ids: string[] = []
+  visit(document, '')
+  expect(faults).toEqual([])
+  expect(ids.length).toBeGreaterThan(operations.length)
+  expect(new Set(ids).size).toBe(ids.length)
+  const tagged = Object.values(document.webhooks).map(({ post }) => post.tags[0])
+  expect(new Set(tagged)).toEqual(new Set(['webhook-messages']))
 })
 
 test('lists every operation with its name, domain, scope and errors', () => {

@@ -333,7 +333,7 @@ test('the daily reconciliation finds a payment that was missed, reports it once,
   expect(await desk.reconciliation.run()).toBe(0)
   // What it paid for was given up, so the money is in the wallet.
   expect([await statusOf(id), await shop.balance(userId), await shop.grants(id)]).toEqual(['succeeded', PRICE, 0])
-  const found = await desk.events.list({ limit: 10, after: undefined }, 'missed')
+  const found = await desk.events.list({ limit: 10, after: undefined }, ['missed'])
   expect(found.items).toMatchObject([{ gateway: 'stripe', type: 'reconciliation', paymentId: id }])
 })
 

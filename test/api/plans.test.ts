@@ -103,3 +103,31 @@ test('a user without a subscription gets the default plan, whichever request com
   }
   expect(await app.composition.services.plans.subscriptionOf(world.id('una'))).toMatchObject({ plan: 'free' })
 })
+
+test('a limit of the plan of new users names DEFAULT_PLAN to administrators of the server, and in the log', async () => {
+  const lines = () => app.logs.filter(({ hint }) => hint !== undefined)
+  const hint = expect.stringContaining('DEFAULT_PLAN=unlimited') as unknown
+  for (const name of ['plain', 'root']) {
+    const { apiKey } = await world.user(name, { admin: name === 'root' })
+    const make = (headers = {}) =>
+      app.send('POST /api/workspaces', { apiKey, headers, body: { name: 'One', timezone: 'UTC' } })
+    for (let made = 0; made < 3; made += 1) expect((await make()).status).toBe(201)
+    const before = lines().length
+    const [refused, problem] = [await make(), await make({ Accept: 'application/problem+json' })]
+    for (const { body, status } of [refused, problem]) {
+      expect([status, body.code]).toEqual([402, 'plan_limit_reached'])
+      if (name === 'root') expect(body.hint).toEqual(hint)
+      else expect(JSON.stringify(body)).not.toContain('DEFAULT_PLAN')
+    }
+    expect(lines().slice(before)).toMatchObject([
+      { op: 'createWorkspace', error: 'plan_limit_reached', hint },
+      { op: 'createWorkspace', error: 'plan_limit_reached', hint },
+    ])
+  }
+  // A plan that somebody pays for does not depend on the setting.
+  const { apiKey } = await world.user('payer', { admin: true, plan: 'starter' })
+  let reply = await app.send('POST /api/workspaces', { apiKey, body: { name: 'One', timezone: 'UTC' } })
+  for (let made = 0; made < 50 && reply.status === 201; made += 1)
+    reply = await app.send('POST /api/workspaces', { apiKey, body: { name: 'One', timezone: 'UTC' } })
+  expect([reply.status, reply.body.hint]).toEqual([402, undefined])
+})

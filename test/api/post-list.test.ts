@@ -42,6 +42,22 @@ test('all filters of the list work alone and together', async () => {
   expect(await found({ q: '!!! "' })).toEqual([])
 })
 
+test('a filter with several values finds what matches any of them', async () => {
+  const [mastodon, x] = [await world.account(), await world.account('x')]
+  expect(await found({ status: ['draft', 'scheduled'] })).toEqual(['middle', 'early', 'late', 'draft'])
+  expect(await found({ status: 'draft,failed' })).toEqual(['draft'])
+  expect(await found({ platform: ['x', 'mastodon'] })).toEqual(['middle', 'early', 'late'])
+  expect(await found({ accountId: [mastodon, x], label: 'tour' })).toEqual(['early', 'late'])
+  expect(await found({ accountId: `${mastodon},${x}`, sort: 'scheduledFor', from: world.later(0) })).toEqual([
+    'early',
+    'middle',
+    'late',
+  ])
+  expect(await found({ label: ['city', 'tour'] })).toEqual(['early', 'late', 'draft'])
+  // A comma of a text is encoded.
+  expect(await found({ label: 'city,tour' })).toEqual([])
+})
+
 test('a calendar is sorted by time, page by page', async () => {
   expect(await found({ sort: 'scheduledFor' })).toEqual(['early', 'middle', 'late'])
   const query = { workspaceId: world.workspaceId, sort: 'scheduledFor', limit: 2 }

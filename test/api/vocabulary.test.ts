@@ -39,7 +39,8 @@ const documents = [
 ]
 const uses = documents.flatMap((document) => usesIn(document, document, ''))
 
-function usesIn(document: Document, node: unknown, where: string): Use[] {
+/** @param isQuery whether the node is the query of a call over a socket */
+function usesIn(document: Document, node: unknown, where: string, isQuery = false): Use[] {
   if (node === null || typeof node !== 'object') return []
   if (Array.isArray(node)) return node.flatMap((item) => usesIn(document, item, where))
   const { operationId, parameters, properties } = node as {
@@ -47,17 +48,24 @@ function usesIn(document: Document, node: unknown, where: string): Use[] {
     readonly parameters?: readonly { readonly name?: string; readonly schema?: Schema }[]
     readonly properties?: Readonly<Record<string, Schema>>
   }
-  const here = operationId ?? where
+  const here = where === 'webhooks' ? where : (operationId ?? where)
   const found: Use[] = []
   for (const { name, schema } of Array.isArray(parameters) ? parameters : [])
-    if (name && schema) found.push({ name, where: here, schema, document })
-  for (const [name, schema] of Object.entries(properties ?? {})) found.push({ name, where: here, schema, document })
+    if (name && schema) found.push({ name, where: here, schema: filtered(name, schema), document })
+  for (const [name, schema] of Object.entries(properties ?? {}))
+    found.push({ name, where: here, schema: isQuery ? filtered(name, schema) : schema, document })
   const areNamed = where === 'schemas' || where === 'messages'
   for (const [key, value] of Object.entries(node)) {
     if (key === 'example' || key === 'examples') continue
-    found.push(...usesIn(document, value, areNamed || ['schemas', 'messages', 'webhooks'].includes(key) ? key : here))
+    const inner = areNamed || ['schemas', 'messages', 'webhooks'].includes(key) ? key : here
+    found.push(...usesIn(document, value, inner, key === 'query'))
   }
   return found
+}
+
+/** A filter takes several values of the field that it has the name of. */
+function filtered(name: string, schema: Schema): Schema {
+  return schema.type === 'array' && schema.items && !name.endsWith('Ids') ? schema.items : schema
 }
 
 const byName = (one: string, two: string) => (one < two ? -1 : 1)

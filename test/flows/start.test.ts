@@ -1,12 +1,17 @@
-import { readFileSync } from 'node:fs'
+import { createSocket } from 'node:dgram'
+import { readFileSync, writeFileSync } from 'node:fs'
 import { chmod, chown, mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { createServer, type AddressInfo } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { afterEach, beforeEach, describe, expect, test } from 'vitest'
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest'
+import { environmentExample } from '../../src/config/config.ts'
 import { freeLoopbackPort } from '../../src/setup/free-port.ts'
+import { testAuthority } from '../support/certificates.ts'
 import { CrierProcess } from '../support/crier-process.ts'
 import { createDatabase, createEmptyDatabase } from '../support/postgres.ts'
+import { startRedis, type TestRedis } from '../support/redis.ts'
+import { waitFor } from '../support/wait.ts'
 
 /** Starting Crier: what it reads, what it prints, and what a failed start reports. */
 
@@ -75,24 +80,65 @@ test('names the setting of a database or Redis that refuses connections', async 
   await database.drop()
 })
 
-test('names the setting of an address that cannot be listened on', async () => {
-  const database = await createDatabase()
-  const blocker = createServer()
-  await new Promise<void>((resolve) => blocker.listen(0, '0.0.0.0', resolve))
-  const taken = String((blocker.address() as AddressInfo).port)
-  const common = { DATABASE_URL: database.url, REDIS_PRIVATE: '0' }
-  // No machine has an address in 192.0.2.0/24, which is reserved for documentation (RFC 5737).
-  const failures: [Record<string, string>, string][] = [
-    [{ ROLES: 'api', PORT: taken }, `port ${taken} on 0.0.0.0 is taken: set PORT to a free one (EADDRINUSE)`],
-    [{ ROLES: 'api', HOST: '192.0.2.1' }, '192.0.2.1 is not an address of this machine: set HOST'],
-    [{ ROLES: 'api', ADMIN_PORT: taken, ADMIN_HOST: '0.0.0.0' }, `is taken: set ADMIN_PORT to a free one`],
-    [{ RTMP_PORT: taken }, `is taken: set RTMP_PORT to a free one`],
-  ]
-  for (const [env, text] of failures) await expect(start({ ...common, ...env })).rejects.toThrow(text)
-  await new Promise<void>((resolve) => {
-    blocker.close(() => resolve())
+describe('an address that cannot be listened on', () => {
+  /** Every setting of a port that Crier listens on. */
+  const ports = [...environmentExample().matchAll(/^#(\w*PORT)=$/gm)].map(([, name = '']) => name)
+  let database: Awaited<ReturnType<typeof createDatabase>>
+  let redis: TestRedis
+  let taken: string
+  /** TCP and UDP. */
+  const blockers: { close(callback: () => void): unknown }[] = []
+
+  beforeAll(async () => {
+    database = await createDatabase()
+    redis = await startRedis()
+    const tcp = createServer()
+    await new Promise<void>((resolve) => tcp.listen(0, '0.0.0.0', resolve))
+    const { port } = tcp.address() as AddressInfo
+    const udp = createSocket('udp4')
+    await new Promise<void>((resolve) => udp.bind(port, '0.0.0.0', resolve))
+    blockers.push(tcp, udp)
+    taken = String(port)
   })
-  await database.drop()
+  afterAll(async () => {
+    for (const blocker of blockers) await new Promise<void>((resolve) => void blocker.close(resolve))
+    await redis.stop()
+    await database.drop()
+  })
+
+  /** What has to be on for the port to be used. Without media, nodes start faster. */
+  const NEEDS: Readonly<Record<string, () => Record<string, string>>> = {
+    PORT: () => ({ ROLES: 'api' }),
+    ADMIN_PORT: () => ({ ROLES: 'api', ADMIN_HOST: '0.0.0.0' }),
+    SANDBOX_PORT: () => ({ ROLES: 'api', SANDBOX: '1' }),
+    CLUSTER_PORT: () => ({ ROLES: 'api', REDIS_URL: redis.url }),
+    RTMP_PORT: () => ({}),
+    WHIP_PORT: () => ({}),
+    MEDIA_PORT: () => ({ REDIS_URL: redis.url }),
+    RTMPS_PORT: () => {
+      const { cert, key } = testAuthority('Test').issue('localhost')
+      const [certPath, keyPath] = [join(folder, 'cert.pem'), join(folder, 'key.pem')]
+      writeFileSync(certPath, cert)
+      writeFileSync(keyPath, key)
+      return { RTMPS_CERT: certPath, RTMPS_KEY: keyPath }
+    },
+  }
+
+  test.each(ports)('names the setting of a port that is taken: %s', async (name) => {
+    const env = { DATABASE_URL: database.url, REDIS_PRIVATE: '0', ...NEEDS[name]?.(), [name]: taken }
+    const text = new RegExp(`port ${taken} on [0-9.]+ is taken: set ${name} to .*\\(EADDRINUSE\\)`)
+    // Without WHIP, everything else goes on.
+    if (name !== 'WHIP_PORT') return expect(start(env)).rejects.toThrow(text)
+    const crier = await start(env)
+    await waitFor(() => text.test(crier.stdout + crier.stderr), { what: 'the setting in the log' })
+    expect(await crier.stop()).toBe(0)
+  })
+
+  test('names the setting of an address that the machine does not have', async () => {
+    // No machine has an address in 192.0.2.0/24, which is reserved for documentation (RFC 5737).
+    const env = { DATABASE_URL: database.url, REDIS_PRIVATE: '0', ROLES: 'api', HOST: '192.0.2.1' }
+    await expect(start(env)).rejects.toThrow('192.0.2.1 is not an address of this machine: set HOST')
+  })
 })
 
 describe('as a non-root user', () => {

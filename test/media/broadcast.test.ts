@@ -161,7 +161,7 @@ test('refuses unsuitable files, invalid requests and streams in use, with the re
   expect(await refusal(id, {})).toMatchObject({ code: 'validation_failed' })
   expect(await refusal(id, { assetId: assets['first'], startAt: 60 })).toMatchObject({ code: 'validation_failed' })
   expect(await refusal(id, { assetId: assets['first'], scheduledFor: '2020-01-01T18:00:00Z' })).toMatchObject({
-    message: 'scheduledFor must not be in the past. Omit it to start at once.',
+    message: 'The field scheduledFor must not be in the past. Omit it to start at once.',
   })
   expect(await refusal(id, { assetId: '01939c5e-7a3b-7c21-9f58-2f6f2c1d0a31' })).toMatchObject({ code: 'not_found' })
   expect(

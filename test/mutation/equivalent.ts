@@ -64,8 +64,8 @@ const EQUIVALENT: readonly Equivalent[] = [
     reason: 'How many seconds a client should wait is a choice. Two or three are equally right.',
   },
   {
-    file: 'src/jobs/queue-rows.ts',
-    line: 'return [...rows.values()].toSorted((a, b) => (a.id < b.id ? 1 : -1)).slice(0, page.limit + 1)',
+    file: 'src/core/page.ts',
+    line: 'return rows.toSorted((a, b) => (a.id < b.id ? 1 : -1)).slice(0, limit + 1)',
     before: '1',
     after: '(1 + 1)',
     reason: 'Only the sign of a comparison counts, and a list cuts its rows to the limit.',
@@ -387,8 +387,8 @@ const EQUIVALENT: readonly Equivalent[] = [
     reason: 'A claim takes one row of each line.',
   },
   {
-    file: 'src/jobs/queue-rows.ts',
-    line: 'return [...rows.values()].toSorted((a, b) => (a.id < b.id ? 1 : -1)).slice(0, page.limit + 1)',
+    file: 'src/core/page.ts',
+    line: 'return rows.toSorted((a, b) => (a.id < b.id ? 1 : -1)).slice(0, limit + 1)',
     before: '<',
     after: '<=',
     reason: 'Ids are unique, so none is equal to another one.',

@@ -32,7 +32,7 @@ function routeType(op: NamedOperation, writer: TypeWriter): string {
   const { 200: ok } = returns as Record<number, { readonly file?: true } | null>
   const lines = [
     `path: ${part(path)}`,
-    `query: ${part(query)}`,
+    `query: ${query === undefined ? 'undefined' : indented(writer.queryTypeOf(query))}`,
     `body: ${part(body)}`,
     `upload: ${upload === undefined ? 'undefined' : `'${upload.kind}'`}`,
     `file: ${ok?.file === true}`,

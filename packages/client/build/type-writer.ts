@@ -39,6 +39,16 @@ export class TypeWriter {
     return name
   }
 
+  /** The type of a query, in which a list of values may be given as a single value. */
+  queryTypeOf(schema: TSchema): string {
+    return this.#object(schema, (field) => {
+      const { items, type } = field as Schema
+      if (type !== 'array' || items === undefined) return this.typeOf(field)
+      const item = this.typeOf(items)
+      return `${item} | ReadonlyArray<${item}>`
+    })
+  }
+
   /** Writes a named schema as a union of others, if its declared type is narrower than the schema. */
   narrow(schema: TSchema, members: readonly TSchema[]): void {
     this.#instead.set(schema, members)
@@ -71,13 +81,16 @@ export class TypeWriter {
     return plain
   }
 
-  #object({ patternProperties, properties = {}, required = [] }: Schema): string {
+  #object(
+    { patternProperties, properties = {}, required = [] }: Schema,
+    typeOf = (field: TSchema) => this.typeOf(field),
+  ): string {
     const values = Object.values(patternProperties ?? {})
     if (values.length > 0) return `Record<string, ${union(values.map((value) => this.typeOf(value)))}>`
     const fields = Object.entries(properties).map(([name, field]) => {
       const { description } = field as Schema
       const comment = description === undefined ? '' : `  /** ${description.replaceAll('*/', '*\\/')} */\n`
-      return `${comment}  ${JSON.stringify(name)}${required.includes(name) ? '' : '?'}: ${indented(this.typeOf(field))}\n`
+      return `${comment}  ${JSON.stringify(name)}${required.includes(name) ? '' : '?'}: ${indented(typeOf(field))}\n`
     })
     return fields.length === 0 ? '{}' : `{\n${fields.join('')}}`
   }

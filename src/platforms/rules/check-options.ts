@@ -1,5 +1,6 @@
 import { Type, type TObject } from 'typebox'
 import { memoize } from '../../core/memoize.ts'
+import { sentence } from '../../core/sentence.ts'
 import { validator } from '../../core/validate.ts'
 import { type Check } from './check.ts'
 import { general } from './problem.ts'
@@ -18,7 +19,9 @@ export function checkOptions(check: Check): void {
       general('options.invalid', 'error', {
         pointer: path,
         message:
-          name === '' ? `The options for ${title} ${message}.` : `The option \`${name}\` for ${title} ${message}.`,
+          name === ''
+            ? sentence(`The options for ${title} ${message}`)
+            : sentence(`The option \`${name}\` for ${title} ${message}`),
         fix: 'Correct the option, or leave it out.',
       }),
     )

@@ -26,8 +26,10 @@ export class BlogReader {
   }
 
   posts(query: BlogListQueryData) {
-    const { category = '', cursor = '', limit = 30, page = 1 } = query
-    return this.#cached(`posts ${limit} ${page} ${cursor} ${category}`, ({ value }) => this.#page(value, query))
+    const { category = [], cursor = '', limit = 30, page = 1 } = query
+    return this.#cached(`posts ${limit} ${page} ${cursor} ${JSON.stringify(category)}`, ({ value }) =>
+      this.#page(value, query),
+    )
   }
 
   /** @throws AppError not_found, also for drafts and posts that are not public yet */
@@ -63,8 +65,7 @@ export class BlogReader {
   }
 
   #page({ posts }: Shelf, query: BlogListQueryData) {
-    const { category } = query
-    const wanted = category?.toLowerCase()
+    const wanted = query.category && new Set(query.category.map((slug) => slug.toLowerCase()))
     const found = wanted === undefined ? posts : posts.filter((post) => isIn(post, wanted))
     return list(
       'Posts of the blog',
@@ -111,6 +112,6 @@ function articleBody(article: BlogArticleData) {
   return ok('Post', article).body
 }
 
-function isIn({ categories }: BlogPostData, slug: string): boolean {
-  return categories.some((category) => category.slug === slug)
+function isIn({ categories }: BlogPostData, slugs: ReadonlySet<string>): boolean {
+  return categories.some(({ slug }) => slugs.has(slug))
 }

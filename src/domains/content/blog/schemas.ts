@@ -12,6 +12,7 @@ import {
   Type,
   type Static,
 } from '../../../core/schema.ts'
+import { Several } from '../../../core/several.ts'
 
 const SLUG = '^[a-z0-9]+(?:-[a-z0-9]+)*$'
 export const Slug = Text(1, 100, { pattern: SLUG, description: 'Lowercase letters, digits and single hyphens' })
@@ -62,7 +63,7 @@ export const BlogArticle = named(
 
 export const BlogListQuery = Input({
   ...numberedPageFields,
-  category: Type.Optional(Text(1, 100, { description: 'Slug of a category' })),
+  category: Several(Text(1, 100), { description: 'Slug of a category' }),
 })
 
 export const BlogEntry = named(

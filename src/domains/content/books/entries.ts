@@ -105,6 +105,8 @@ function contentOf(value: unknown) {
   const data = JSON.stringify(value)
   const size = Buffer.byteLength(data)
   if (size > MAX_BOOK_BYTES)
-    throw PayloadTooLarge({ message: `\`data\` has ${size} bytes as JSON. At most ${MAX_BOOK_BYTES} are allowed.` })
+    throw PayloadTooLarge({
+      message: `The field data has ${size} bytes as JSON. At most ${MAX_BOOK_BYTES} are allowed.`,
+    })
   return { data, size, sha256: createHash('sha256').update(data).digest('hex') }
 }

@@ -23,7 +23,7 @@ export const GivenPassword = Type.String({ minLength: 1, maxLength: 200, 'x-verb
 export function checkPassword(password: string, email: string, path = '/body/password'): void {
   const fault = passwordFault(password, email)
   if (fault === undefined) return
-  throw ValidationFailed({ message: `password ${fault}.`, errors: [{ path, code: 'weak_password', message: fault }] })
+  throw ValidationFailed({ errors: [{ path, code: 'weak_password', message: fault }] })
 }
 
 /** Why a password is too easy to guess; undefined for a good one. */

@@ -85,7 +85,7 @@ export class WhipService {
     const decision = await this.#desired.authorize({ ...who, remoteAddress, via: 'whip' })
     if (decision.allowed) return who
     if (decision.reason === UNKNOWN_KEY) throw unknownToken()
-    const message = sentence(decision.reason)
+    const message = capitalized(decision.reason)
     throw decision.later ? Forbidden({ message }) : InvalidCredential({ message })
   }
 
@@ -151,7 +151,7 @@ function errorOf({ code, message }: Refusal) {
     case 'unauthorized':
       return unknownToken()
     case 'refused':
-      return Forbidden({ message: sentence(message) })
+      return Forbidden({ message: capitalized(message) })
     case 'busy':
       return Conflict({ message, retryAfter: 2 })
     case 'full':
@@ -171,6 +171,6 @@ function errorOf({ code, message }: Refusal) {
   }
 }
 
-function sentence(reason: string): string {
-  return `${reason.charAt(0).toUpperCase()}${reason.slice(1)}.`
+function capitalized(reason: string): string {
+  return `${reason.charAt(0).toUpperCase()}${reason.slice(1)}`
 }

@@ -32,7 +32,7 @@ export const listStreams = operation({
   workspace: from.query('workspaceId'),
   query: StreamQuery,
   returns: { 200: ListOf(StreamView) },
-  example: { query: { workspaceId: WORKSPACE, status: 'idle', limit: 20 } },
+  example: { query: { workspaceId: WORKSPACE, status: ['idle', 'live'], limit: 20 } },
   handle: async ({ query, streams }) => list('Streams', await streams.catalog.list(query)),
 })
 

@@ -12,6 +12,7 @@ import {
   Type,
   type Static,
 } from '../../../core/schema.ts'
+import { Several } from '../../../core/several.ts'
 import { pageFields } from '../../../core/page.ts'
 import { DestinationFaultCode } from './fault-codes.ts'
 import { RenderingInput, RenderingView } from './rendering.ts'
@@ -160,7 +161,7 @@ export const StreamPath = Input({ id: Id })
 
 export const StreamQuery = Input({
   workspaceId: Id,
-  status: Type.Optional(StreamStatus),
+  status: Several(StreamStatus),
   from: Type.Optional(Type.String({ ...InstantInput, description: 'Created at this time or later' })),
   to: Type.Optional(Type.String({ ...InstantInput, description: 'Created before this time' })),
   ...pageFields,

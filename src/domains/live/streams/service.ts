@@ -11,6 +11,7 @@ import type { SealedBox } from '../../../core/sealed-box.ts'
 import type { Sql } from '../../../core/sql.ts'
 import type { MemoryKey, Turn } from '../../../core/turn.ts'
 import { anyOf } from '../../../db/condition.ts'
+import { values } from '../../../db/query.ts'
 import { increment } from '../../../db/increment.ts'
 import type { Foundation } from '../../../foundation.ts'
 import type { PlanService } from '../../money/plans/index.ts'
@@ -130,7 +131,7 @@ export class StreamService {
     const page = pageRequest(query)
     const filter = {
       workspaceId: query.workspaceId,
-      status: query.status,
+      status: values(query.status),
       from: instant(query.from)?.toISOString(),
       to: instant(query.to)?.toISOString(),
     }

@@ -80,10 +80,7 @@ export async function chosenSlate(turn: Turn, input: Static<typeof SlateInput>):
 }
 
 function refusal(code: string, message: string) {
-  return ValidationFailed({
-    message: `slate.assetId ${message}.`,
-    errors: [{ path: '/body/slate/assetId', code, message }],
-  })
+  return ValidationFailed({ errors: [{ path: '/body/slate/assetId', code, message }] })
 }
 
 const showing = query({ streams }, (db, $: { workspaceId: string; assetIds: readonly string[] }) =>

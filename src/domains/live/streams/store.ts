@@ -2,7 +2,7 @@ import { sql as raw } from 'kysely'
 import type { PageRequest } from '../../../core/page.ts'
 import type { SealedBox } from '../../../core/sealed-box.ts'
 import type { Sql } from '../../../core/sql.ts'
-import { query } from '../../../db/query.ts'
+import { isOneOf, query, type Values } from '../../../db/query.ts'
 import type { Row } from '../../../db/row.ts'
 import type { StreamData, StreamPlatformData } from './schemas.ts'
 import { NO_SLATE } from './slate.ts'
@@ -69,7 +69,7 @@ const byId = query({ streams }, (db, $: { id: string }) =>
 
 interface PageFilter {
   readonly workspaceId: string
-  readonly status?: StreamStatus | undefined
+  readonly status?: Values<StreamStatus> | undefined
   readonly from?: string | undefined
   readonly to?: string | undefined
   readonly after?: string | undefined
@@ -84,7 +84,7 @@ const page = query({ streams }, (db, $: PageFilter) => {
     .where('workspaceId', '=', $.workspaceId)
     .orderBy('id', 'desc')
     .limit($.limit)
-  if ($.status !== undefined) found = found.where('status', '=', $.status)
+  if ($.status !== undefined) found = found.where(isOneOf('status', $.status))
   if ($.from !== undefined) found = found.where('createdAt', '>=', $.from)
   if ($.to !== undefined) found = found.where('createdAt', '<', $.to)
   if ($.after !== undefined) found = found.where('id', '<', $.after)

@@ -5,7 +5,7 @@ import { pageOf, type PageRequest } from '../../../core/page.ts'
 import type { PageResult } from '../../../core/reply.ts'
 import type { Static } from '../../../core/schema.ts'
 import type { Sql } from '../../../core/sql.ts'
-import { anyOf, lessThan } from '../../../db/condition.ts'
+import { anyOf, lessThan, oneOf } from '../../../db/condition.ts'
 import type { CreditUse, Ledger } from '../../money/ledger/index.ts'
 import { payerOf } from '../../workspace/workspaces/index.ts'
 import type { AiSpending } from './connection/spending.ts'
@@ -74,7 +74,7 @@ export class AiReader {
 
   /** A page of saved captions, newest first. */
   async captions(
-    filter: { readonly workspaceId: string; readonly assetId?: string | undefined },
+    filter: { readonly workspaceId: string; readonly assetId?: readonly string[] | undefined },
     { after, limit }: PageRequest,
   ): Promise<PageResult<CaptionData>> {
     const { assetId, workspaceId } = filter
@@ -82,7 +82,7 @@ export class AiReader {
       this.#dependencies.database,
       {
         workspaceId,
-        ...(assetId !== undefined && { assetId }),
+        ...(assetId !== undefined && { assetId: oneOf<string | null>(assetId) }),
         ...(after !== undefined && { id: lessThan(after.id) }),
       },
       { orderBy: ['id desc'], limit: limit + 1 },

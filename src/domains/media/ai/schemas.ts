@@ -13,6 +13,7 @@ import {
   Type,
   type Static,
 } from '../../../core/schema.ts'
+import { Several } from '../../../core/several.ts'
 import { CreditBalance } from '../../money/ledger/index.ts'
 import { PlatformKey } from '../../social/accounts/index.ts'
 
@@ -60,7 +61,7 @@ export type NewTranscriptionData = Static<typeof NewTranscription>
 export const AiJobQuery = Input({ workspaceId: Id, ...pageFields })
 export const CaptionQuery = Input({
   workspaceId: Id,
-  assetId: Type.Optional({ ...Id, description: 'Only captions of this asset' }),
+  assetId: Several(Id, { description: 'Only captions of this asset' }),
   ...pageFields,
 })
 

@@ -3,11 +3,11 @@ import { ValidationFailed } from '../../../core/errors.ts'
 import { isUuid } from '../../../core/page.ts'
 import type { PageResult } from '../../../core/reply.ts'
 import type { Sql } from '../../../core/sql.ts'
-import { query } from '../../../db/query.ts'
+import { isOneOf, query, values, type Values } from '../../../db/query.ts'
 import type { AssetData, AssetFilter } from './schemas.ts'
 import { ASSET } from './store.ts'
 import { mediaTables, type MediaDatabase } from './tables.ts'
-import { hasTag } from './tags.ts'
+import { hasOneOfTags } from './tags.ts'
 import type { AssetViews } from './views.ts'
 
 type Sort = NonNullable<AssetFilter['sort']>
@@ -16,11 +16,11 @@ type Sort = NonNullable<AssetFilter['sort']>
 interface Filters {
   readonly workspaceId: string
   readonly limit: number
-  readonly folderId?: string | undefined
-  /** Only assets outside of all folders. */
+  readonly folderId?: Values<string> | undefined
+  /** Assets outside of all folders. With `folderId`, also those. */
   readonly atRoot?: true | undefined
-  readonly tag?: string | undefined
-  readonly kind?: string | undefined
+  readonly tag?: Values<string> | undefined
+  readonly kind?: Values<string> | undefined
   /** A pattern for `ilike`. */
   readonly pattern?: string | undefined
   readonly afterKey?: string | undefined
@@ -52,10 +52,13 @@ const IS_SORT_KEY: Readonly<Record<Sort, (value: string) => boolean>> = {
 
 function conditions($: Filters): Expression<SqlBool>[] {
   const found: Expression<SqlBool>[] = [e('a.workspaceId', '=', $.workspaceId)]
-  if ($.folderId !== undefined) found.push(e('a.folderId', '=', $.folderId))
-  if ($.atRoot !== undefined) found.push(e('a.folderId', 'is', null))
-  if ($.tag !== undefined) found.push(hasTag(sql`${$.workspaceId}::uuid`, sql`${$.tag}`))
-  if ($.kind !== undefined) found.push(sql<SqlBool>`f.kind = ${$.kind}`)
+  const places = [
+    ...($.folderId === undefined ? [] : [isOneOf('a.folderId', $.folderId)]),
+    ...($.atRoot === undefined ? [] : [e('a.folderId', 'is', null)]),
+  ]
+  if (places.length > 0) found.push(e.or(places))
+  if ($.tag !== undefined) found.push(hasOneOfTags(sql`${$.workspaceId}::uuid`, $.tag))
+  if ($.kind !== undefined) found.push(isOneOf('f.kind', $.kind))
   if ($.pattern !== undefined) {
     found.push(sql<SqlBool>`asset_text(a.name, a.alt_text, a.tags) ilike ${$.pattern}`)
   }
@@ -104,13 +107,14 @@ export async function listAssets(
   const limit = filter.limit ?? 30
   const after = filter.cursor === undefined ? undefined : readCursor(filter.cursor, sort)
   const hasKey = ORDERS[sort].key !== undefined
+  const folders = filter.folderId?.filter((id) => id !== 'root')
   const rows = await (filter.bin === true ? BIN : LIBRARY)[sort].rows(database, {
     workspaceId: filter.workspaceId,
     limit: limit + 1,
-    folderId: filter.folderId === 'root' ? undefined : filter.folderId,
-    atRoot: filter.folderId === 'root' ? true : undefined,
-    tag: filter.tag?.normalize(),
-    kind: filter.type,
+    folderId: values(folders?.length === 0 ? undefined : folders),
+    atRoot: filter.folderId?.includes('root') ? true : undefined,
+    tag: values(filter.tag?.map((tag) => tag.normalize())),
+    kind: values(filter.type),
     pattern: filter.q && `%${filter.q.normalize().replaceAll(/[\\%_]/g, (sign) => `\\${sign}`)}%`,
     afterKey: hasKey ? after?.[0] : undefined,
     afterId: after?.[1],

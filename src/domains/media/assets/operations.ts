@@ -49,7 +49,7 @@ export const listAssets = operation({
   query: AssetQuery,
   returns: { 200: ListOf(AssetView) },
   errors: [ValidationFailed, SearchTooBroad],
-  example: { query: { workspaceId: WORKSPACE, type: 'image', sort: 'newest', limit: 20 } },
+  example: { query: { workspaceId: WORKSPACE, type: ['image', 'video'], sort: 'newest', limit: 20 } },
   handle: async ({ query, assets }) => list('Assets', await assets.reader.list(query)),
 })
 

@@ -166,6 +166,7 @@ export class Quota {
     throw StorageLimit({
       message: `The ${plan} plan has ${Math.max(0, left)} of ${storageBytes} bytes left. ${nextStep(allowance, 'storageBytes')}`,
       details: { limit: 'storageBytes', value: storageBytes, used, plan },
+      hint: this.#plans.hintFor(allowance),
     })
   }
 
@@ -183,6 +184,7 @@ export class Quota {
       if (files + renditions + held - (own?.bytes ?? 0) + bytes > allowance.storageBytes) {
         throw StorageLimit({
           message: `The file exceeds the storage limit of the plan. ${nextStep(allowance, 'storageBytes')}`,
+          hint: this.#plans.hintFor(allowance),
         })
       }
       const expiresAt = new Date(this.#clock.now() + forMs)

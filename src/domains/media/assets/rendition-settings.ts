@@ -110,7 +110,7 @@ export function specOf(settings: RenditionSettings, source: Pick<SourceFacts, 'k
   const kind = codec === undefined ? kindFor(preset, source) : KIND_OF[codec]
   for (const name of Object.keys(settings)) {
     if (name !== 'preset' && name !== 'codec' && !APPLICABLE[kind].includes(name)) {
-      throw RenditionNotPossible({ message: `\`${name}\` does not apply to ${LABELS[kind]}.` })
+      throw RenditionNotPossible({ message: `The setting \`${name}\` does not apply to ${LABELS[kind]}.` })
     }
   }
   checkPreset(preset, kind)
@@ -126,7 +126,8 @@ export function specOf(settings: RenditionSettings, source: Pick<SourceFacts, 'k
 
 function previewSpec(settings: RenditionSettings, kind: SourceFacts['kind']): RenditionSpec {
   const other = Object.keys(settings).find((name) => name !== 'preset')
-  if (other !== undefined) throw RenditionNotPossible({ message: `\`${other}\` does not apply to a preview.` })
+  if (other !== undefined)
+    throw RenditionNotPossible({ message: `The setting \`${other}\` does not apply to a preview.` })
   if (kind !== 'video') throw RenditionNotPossible({ message: 'Previews can be made only from videos.' })
   return PREVIEW_SPEC
 }

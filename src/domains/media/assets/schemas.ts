@@ -11,6 +11,7 @@ import {
   Type,
   type Static,
 } from '../../../core/schema.ts'
+import { Several, SeveralTexts } from '../../../core/several.ts'
 import { KINDS } from '../../../content/types.ts'
 import { AltTextOrigin } from './alt-text-origin.ts'
 
@@ -135,13 +136,11 @@ export const FileName = Text(1, 255, {
 
 export const AssetQuery = Input({
   workspaceId: Id,
-  folderId: Type.Optional(
-    Type.Union([Id, Type.Literal('root')], {
-      description: 'Only assets in this folder. `root` for assets in no folder',
-    }),
-  ),
-  tag: Type.Optional(Text(1, 40, { description: 'Only assets with this tag' })),
-  type: Type.Optional(OneOf(KINDS, { description: 'Only files of this kind' })),
+  folderId: Several(Type.Union([Id, Type.Literal('root')]), {
+    description: 'Only assets in this folder. `root` for assets in no folder',
+  }),
+  tag: SeveralTexts(Text(1, 40), { description: 'Only assets with this tag' }),
+  type: Several(OneOf(KINDS), { description: 'Only files of this kind' }),
   q: Type.Optional(Text(1, 100, { description: 'Only assets with this text in their name, alt text or a tag' })),
   bin: Type.Optional(Type.Boolean({ description: 'List the assets in the bin instead' })),
   sort: Type.Optional(

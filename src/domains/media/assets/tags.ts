@@ -1,12 +1,18 @@
 import { sql, type Expression, type SqlBool } from 'kysely'
 import type { Sql } from '../../../core/sql.ts'
-import { query } from '../../../db/query.ts'
+import { isSeveral, query, type Values } from '../../../db/query.ts'
 import type { PlanService } from '../../money/plans/index.ts'
 import { mediaTables } from './tables.ts'
 
 /** Whether an asset `a` of a workspace has a tag, as a condition that the index `assets_by_tag` serves. */
 export function hasTag(workspaceId: Expression<unknown>, tag: Expression<unknown>): Expression<SqlBool> {
   return sql<SqlBool>`asset_tag_terms(a.workspace_id, a.tags) @> asset_tag_terms(${workspaceId}, array[${tag}]::text[])`
+}
+
+/** Whether an asset `a` of a workspace has one of the tags, as a condition that the same index serves. */
+export function hasOneOfTags(workspaceId: Expression<unknown>, tags: Values<string>): Expression<SqlBool> {
+  if (!isSeveral(tags)) return hasTag(workspaceId, sql`${tags}`)
+  return sql<SqlBool>`asset_tag_terms(a.workspace_id, a.tags) && asset_tag_terms(${workspaceId}, ${tags}::text[])`
 }
 
 const countNew = query(mediaTables, (db, $: { workspaceId: string; tags: readonly string[] }) =>

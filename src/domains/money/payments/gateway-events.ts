@@ -5,7 +5,7 @@ import { sha256, uuidv7 } from '../../../core/id.ts'
 import { pageOf, type PageRequest } from '../../../core/page.ts'
 import type { PageResult } from '../../../core/reply.ts'
 import type { Database } from '../../../db/database.ts'
-import { anyOf, lessThan } from '../../../db/condition.ts'
+import { anyOf, lessThan, oneOf } from '../../../db/condition.ts'
 import { increment } from '../../../db/increment.ts'
 import { query } from '../../../db/query.ts'
 import type { Charges } from './charges.ts'
@@ -139,8 +139,11 @@ export class GatewayEvents {
   }
 
   /** A page of events that fit nothing, newest first. For administrators. */
-  async list(page: PageRequest, outcome: GatewayEventOutcome | undefined): Promise<PageResult<GatewayEventData>> {
-    const where = { outcome: outcome ?? anyOf<GatewayEventOutcome>(UNMATCHED) }
+  async list(
+    page: PageRequest,
+    outcome: readonly GatewayEventOutcome[] = UNMATCHED,
+  ): Promise<PageResult<GatewayEventData>> {
+    const where = { outcome: oneOf(outcome) }
     const rows = await gatewayEvents.page(this.#database, where, page)
     return pageOf(rows, page.limit, (row) => row, eventView)
   }

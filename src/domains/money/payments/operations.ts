@@ -170,7 +170,7 @@ export const listTransactions = operation({
   access: 'user',
   query: TransactionQuery,
   returns: { 200: ListOf(PaymentView) },
-  example: { query: { status: 'succeeded', from: '2026-01-01T00:00:00Z' } },
+  example: { query: { status: ['succeeded'], from: '2026-01-01T00:00:00Z' } },
   handle: async ({ caller, payments, query }) =>
     list('Payments', await payments.transactions.list(caller, query, pageRequest(query))),
 })

@@ -13,6 +13,7 @@ import {
   Timestamp,
   Type,
 } from '../../../core/schema.ts'
+import { Several } from '../../../core/several.ts'
 import { PLAN_NAMES } from '../../identity/users/index.ts'
 import { PURPOSES } from './purposes.ts'
 import { PaymentStatus } from './states.ts'
@@ -178,7 +179,7 @@ export const PaymentPath = Input({ id: Id })
 
 export const TransactionQuery = Input({
   ...pageFields,
-  status: Type.Optional(PaymentStatus),
+  status: Several(PaymentStatus),
   from: Type.Optional({ ...InstantInput, description: 'Made at this time or later' }),
   to: Type.Optional({ ...InstantInput, description: 'Made before this time' }),
 })
@@ -243,4 +244,4 @@ export const GatewayEventView = named(
   }),
 )
 export type GatewayEventData = Static<typeof GatewayEventView>
-export const GatewayEventQuery = Input({ ...pageFields, outcome: Type.Optional(EventOutcome) })
+export const GatewayEventQuery = Input({ ...pageFields, outcome: Several(EventOutcome) })

@@ -3,14 +3,14 @@ import { instant } from '../../../core/instant.ts'
 import { pageOf, type PageRequest } from '../../../core/page.ts'
 import type { PageResult } from '../../../core/reply.ts'
 import type { Sql } from '../../../core/sql.ts'
-import { query } from '../../../db/query.ts'
+import { isOneOf, query, values, type Values } from '../../../db/query.ts'
 import type { PaymentData } from './schemas.ts'
 import type { PaymentStatusName } from './states.ts'
 import { payments, type PaymentRow } from './tables.ts'
 import { paymentView } from './views.ts'
 
 interface Filter {
-  readonly status?: PaymentStatusName
+  readonly status?: readonly PaymentStatusName[]
   readonly from?: string
   readonly to?: string
 }
@@ -29,7 +29,7 @@ export class Transactions {
       userId,
       limit: page.limit + 1,
       before: page.after?.id,
-      status,
+      status: values(status),
       from: from === undefined ? undefined : instant(from),
       to: to === undefined ? undefined : instant(to),
     })
@@ -66,7 +66,7 @@ interface Parameters {
   readonly userId: string
   readonly limit: number
   readonly before: string | undefined
-  readonly status: PaymentStatusName | undefined
+  readonly status: Values<PaymentStatusName> | undefined
   readonly from: Date | undefined
   readonly to: Date | undefined
 }
@@ -79,7 +79,7 @@ const byUser = query({ payments }, (db, $: Parameters) => {
     .orderBy('id', 'desc')
     .limit($.limit)
   if ($.before !== undefined) found = found.where('id', '<', $.before)
-  if ($.status !== undefined) found = found.where('status', '=', $.status)
+  if ($.status !== undefined) found = found.where(isOneOf('status', $.status))
   if ($.from !== undefined) found = found.where('createdAt', '>=', $.from as never)
   return $.to === undefined ? found : found.where('createdAt', '<', $.to as never)
 })

@@ -47,6 +47,9 @@ const COUNTED = {
   reportSchedules: 'schedules of reports in a workspace',
 } as const satisfies Partial<Record<LimitName, string>>
 
+const DEFAULT_PLAN_HINT =
+  'The setting DEFAULT_PLAN is the plan of new users. DEFAULT_PLAN=unlimited turns the limits of plans off for everyone.'
+
 type CountedLimit = keyof typeof COUNTED
 type Subscription = typeof subscriptions.entity
 
@@ -146,7 +149,8 @@ export class PlanService implements Subscriptions {
   }
 
   /**
-   * The 402 that names the limit that was reached, its value, the current usage, and the next step.
+   * The 402 that names the limit that was reached, its value, the current usage, and the next step. For the plan of new
+   * users, administrators of the server also learn how to set another one.
    * @param message what the plan allows. The next step is added
    */
   limitError(allowance: Allowance, limit: LimitName, used: number, message: string): AppError {
@@ -155,7 +159,13 @@ export class PlanService implements Subscriptions {
     return PlanLimit({
       message: `${message} ${nextStep(allowance, limit)}`,
       details: larger === undefined ? details : { ...details, nextPlan: larger.name },
+      hint: this.hintFor(allowance),
     })
+  }
+
+  /** What the operator can do about a limit of the plan of new users; undefined for another plan. */
+  hintFor({ plan }: Pick<Allowance, 'plan'>): string | undefined {
+    return plan === this.basePlan ? DEFAULT_PLAN_HINT : undefined
   }
 
   /**

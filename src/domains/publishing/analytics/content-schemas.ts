@@ -1,5 +1,6 @@
 import { pageFields } from '../../../core/page.ts'
 import { Id, Input, named, Nullable, OneOf, Timestamp, Type, type Static } from '../../../core/schema.ts'
+import { Several } from '../../../core/several.ts'
 import { PlatformKey } from '../../social/accounts/index.ts'
 import { CONTENT_FIGURES } from './figures.ts'
 import {
@@ -20,8 +21,8 @@ export const ContentQuery = Input({
   workspaceId: Id,
   ...accountsField,
   ...spanFields,
-  platform: Type.Optional(PlatformKey),
-  origin: Type.Optional(OneOf(['crier', 'elsewhere'] as const, { description: 'Where it was published from' })),
+  platform: Several(PlatformKey),
+  origin: Several(OneOf(['crier', 'elsewhere'] as const), { description: 'Where it was published from' }),
   sort: Type.Optional(
     OneOf(SORTS, {
       default: 'publishedAt',

@@ -4,7 +4,7 @@ import { instant } from '../../../core/instant.ts'
 import { pageOf, type PageRequest } from '../../../core/page.ts'
 import type { PageResult, StoredJson } from '../../../core/reply.ts'
 import type { Sql } from '../../../core/sql.ts'
-import { query } from '../../../db/query.ts'
+import { hasOneOf, isOneOf, query, values, type Values } from '../../../db/query.ts'
 import type { Searches } from '../../../db/searches.ts'
 import type { PostData } from './schemas.ts'
 import type { TargetStatus } from './state.ts'
@@ -12,21 +12,26 @@ import { posts } from './tables.ts'
 
 export interface PostFilter {
   readonly workspaceId: string
-  readonly status?: TargetStatus
-  readonly platform?: string
-  readonly accountId?: string
+  /** Each filter has one or several values. A post that matches any of them is in the list. */
+  readonly status?: readonly TargetStatus[]
+  readonly platform?: readonly string[]
+  readonly accountId?: readonly string[]
   /** ISO 8601. */
   readonly from?: string
   readonly to?: string
   readonly q?: string
-  readonly label?: string
-  readonly batchId?: string
-  readonly seriesId?: string
+  readonly label?: readonly string[]
+  readonly batchId?: readonly string[]
+  readonly seriesId?: readonly string[]
   /** `scheduledFor`: soonest first, without posts that have no time. Newest first by default. */
   readonly sort?: 'newest' | 'scheduledFor'
 }
 
-interface ListParameters extends Omit<PostFilter, 'q' | 'sort'> {
+/** The filters with one or several values. */
+const SEVERAL = ['status', 'platform', 'accountId', 'label', 'batchId', 'seriesId'] as const
+type SeveralFilters = { readonly [K in (typeof SEVERAL)[number]]?: Values<string> | undefined }
+
+interface ListParameters extends Pick<PostFilter, 'workspaceId' | 'from' | 'to'>, SeveralFilters {
   readonly words?: readonly string[]
   /** Present if the list is sorted by time. */
   readonly byTime?: true
@@ -47,20 +52,17 @@ const findPosts = query({ posts }, (db, $: ListParameters) => {
     $.byTime === undefined
       ? found.orderBy('id', 'desc')
       : found.where('scheduledAt', 'is not', null).orderBy('scheduledAt').orderBy('id')
-  if ($.status !== undefined) found = found.where('status', '=', $.status)
-  if ($.platform !== undefined) found = found.where(sql<boolean>`platforms @> array[${$.platform}::text]`)
+  if ($.status !== undefined) found = found.where(isOneOf('status', $.status))
+  if ($.platform !== undefined) found = found.where(hasOneOf('platforms', $.platform, 'text'))
   if ($.accountId !== undefined) {
     // A calendar reads its range in order. With an index of the account, all of its posts would be read and sorted.
     const isCalendar = $.byTime !== undefined && ($.from !== undefined || $.to !== undefined)
-    found = found.where(
-      isCalendar
-        ? sql<boolean>`${$.accountId}::uuid = any(account_ids)`
-        : sql<boolean>`account_ids @> array[${$.accountId}::uuid]`,
-    )
+    const hasAccount = hasOneOf('accountIds', $.accountId, 'uuid')
+    found = found.where(isCalendar ? sql<boolean>`(${hasAccount}) is true` : hasAccount)
   }
-  if ($.label !== undefined) found = found.where(sql<boolean>`labels @> array[${$.label}::text]`)
-  if ($.batchId !== undefined) found = found.where('batchId', '=', $.batchId)
-  if ($.seriesId !== undefined) found = found.where('seriesId', '=', $.seriesId)
+  if ($.label !== undefined) found = found.where(hasOneOf('labels', $.label, 'text'))
+  if ($.batchId !== undefined) found = found.where(isOneOf('batchId', $.batchId))
+  if ($.seriesId !== undefined) found = found.where(isOneOf('seriesId', $.seriesId))
   if ($.from !== undefined) found = found.where('scheduledAt', '>=', $.from)
   if ($.to !== undefined) found = found.where('scheduledAt', '<', $.to)
   if ($.words !== undefined) {
@@ -89,11 +91,12 @@ export class PostReader {
 
   /** A page of posts. @throws AppError search_too_broad, overloaded for a search */
   async list(asked: PostFilter, { after, limit }: PageRequest): Promise<PageResult<StoredJson<PostData>>> {
-    const { from, q, sort, to, ...filter } = asked
+    const { from, q, sort, to, workspaceId } = asked
     const words = q?.split(/\s+/).filter(Boolean) ?? []
     const isByTime = sort === 'scheduledFor'
     const parameters: ListParameters = {
-      ...filter,
+      workspaceId,
+      ...(Object.fromEntries(SEVERAL.map((name) => [name, values<string>(asked[name])])) as SeveralFilters),
       ...times(from, to),
       ...(words.length > 0 && { words }),
       ...(isByTime && { byTime: true }),
@@ -102,7 +105,7 @@ export class PostReader {
     }
     const read = (on: Sql) => findPosts.rows(on, parameters)
     // The effort of a search depends on how frequent its words are.
-    const rows = await (words.length > 0 ? this.#searches.run(filter.workspaceId, read) : read(this.#sql))
+    const rows = await (words.length > 0 ? this.#searches.run(workspaceId, read) : read(this.#sql))
     return pageOf(
       rows,
       limit,

@@ -12,6 +12,7 @@ import {
   Type,
   type Static,
 } from '../../../core/schema.ts'
+import { Several, SeveralTexts } from '../../../core/several.ts'
 import { pageFields } from '../../../core/page.ts'
 import { ERROR_KINDS, type ErrorKind } from '../../../platforms/error-kinds.ts'
 import { PlatformKey } from '../../social/accounts/index.ts'
@@ -372,15 +373,15 @@ export const PostPath = Input({ id: Id })
 /** The filters of lists of posts. */
 export const PostListFilter = {
   workspaceId: Id,
-  status: Type.Optional(TargetStatusSchema),
-  platform: Type.Optional(PlatformKey),
-  accountId: Type.Optional(Id),
+  status: Several(TargetStatusSchema),
+  platform: Several(PlatformKey),
+  accountId: Several(Id),
   from: Type.Optional(InstantInput),
   to: Type.Optional(InstantInput),
   q: Type.Optional(Text(1, 200, { description: 'Words of the text, the title or the labels' })),
-  label: Type.Optional(Text(1, 50)),
-  batchId: Type.Optional(Id),
-  seriesId: Type.Optional(Id),
+  label: SeveralTexts(Text(1, 50)),
+  batchId: Several(Id),
+  seriesId: Several(Id),
 }
 export const PostListQuery = Input({
   ...PostListFilter,

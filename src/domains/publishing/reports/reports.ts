@@ -7,7 +7,7 @@ import { file, type PageResult } from '../../../core/reply.ts'
 import type { Services } from '../../../core/services.ts'
 import type { Sql } from '../../../core/sql.ts'
 import type { Turn } from '../../../core/turn.ts'
-import { anyOf, lessThan } from '../../../db/condition.ts'
+import { anyOf, lessThan, oneOf } from '../../../db/condition.ts'
 import type { Foundation } from '../../../foundation.ts'
 import { contentOf } from '../../../storage/stored-file.ts'
 import { notify } from '../../talk/notifications/index.ts'
@@ -114,9 +114,17 @@ export class ReportDesk {
     return row
   }
 
-  async list(workspaceId: string, scheduleId: string | undefined, page: PageRequest): Promise<PageResult<ReportData>> {
+  async list(
+    workspaceId: string,
+    scheduleId: readonly string[] | undefined,
+    page: PageRequest,
+  ): Promise<PageResult<ReportData>> {
     const sql = this.#foundation.database
-    const rows = await reports.page(sql, { workspaceId, ...(scheduleId !== undefined && { scheduleId }) }, page)
+    const rows = await reports.page(
+      sql,
+      { workspaceId, ...(scheduleId !== undefined && { scheduleId: oneOf<string | null>(scheduleId) }) },
+      page,
+    )
     const views = await reportViews(sql, rows)
     return pageOf(
       views,

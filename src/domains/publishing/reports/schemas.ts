@@ -13,6 +13,7 @@ import {
   Type,
   type Static,
 } from '../../../core/schema.ts'
+import { Several } from '../../../core/several.ts'
 import { EmailInput } from '../../identity/users/index.ts'
 import { accountsField, spanFields } from '../analytics/index.ts'
 
@@ -74,7 +75,7 @@ export const NewReport = Input({ workspaceId: Id, ...accountsField, ...spanField
 export type NewReportInput = Static<typeof NewReport>
 export const ReportsQuery = Input({
   workspaceId: Id,
-  scheduleId: Type.Optional(Type.String({ ...Id, description: 'Only the reports of this schedule' })),
+  scheduleId: Several(Id, { description: 'Only the reports of this schedule' }),
   ...pageFields,
 })
 export const ReportPath = Input({ id: Id })

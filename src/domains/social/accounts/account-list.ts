@@ -2,19 +2,21 @@ import { sql } from 'kysely'
 import type { PageRequest } from '../../../core/page.ts'
 import type { StoredJson } from '../../../core/reply.ts'
 import type { Sql } from '../../../core/sql.ts'
-import { query } from '../../../db/query.ts'
+import { isOneOf, query, values, type Values } from '../../../db/query.ts'
 import type { SocialAccountData } from './schemas.ts'
 import type { AccountStatus } from './status.ts'
 import { socialAccounts } from './tables.ts'
 
 export interface AccountFilter {
   readonly workspaceId: string
-  readonly platform?: string
-  readonly status?: AccountStatus
+  readonly platform?: readonly string[]
+  readonly status?: readonly AccountStatus[]
   readonly kind?: string
 }
 
-interface ListParameters extends AccountFilter {
+interface ListParameters extends Pick<AccountFilter, 'workspaceId' | 'kind'> {
+  readonly platform?: Values<string> | undefined
+  readonly status?: Values<AccountStatus> | undefined
   /** The last account of the page before. */
   readonly lastId?: string
   readonly limit: number
@@ -28,8 +30,8 @@ const accountsOf = query({ socialAccounts }, (db, $: ListParameters) => {
     .orderBy('id', 'desc')
     .limit($.limit)
   // Removed accounts are listed only on request.
-  found = $.status === undefined ? found.where('status', '<>', 'removed') : found.where('status', '=', $.status)
-  if ($.platform !== undefined) found = found.where('platform', '=', $.platform)
+  found = $.status === undefined ? found.where('status', '<>', 'removed') : found.where(isOneOf('status', $.status))
+  if ($.platform !== undefined) found = found.where(isOneOf('platform', $.platform))
   if ($.kind !== undefined) found = found.where('kind', '=', $.kind)
   if ($.lastId !== undefined) found = found.where('id', '<', $.lastId)
   return found
@@ -40,8 +42,8 @@ export function findAccounts(on: Sql, filter: AccountFilter, { after, limit }: P
   const { kind, platform, status, workspaceId } = filter
   return accountsOf.rows(on, {
     workspaceId,
-    ...(platform !== undefined && { platform }),
-    ...(status !== undefined && { status }),
+    platform: values(platform),
+    status: values(status),
     ...(kind !== undefined && { kind }),
     ...(after !== undefined && { lastId: after.id }),
     limit: limit + 1,

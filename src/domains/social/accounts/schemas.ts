@@ -1,5 +1,6 @@
 import { pageFields } from '../../../core/page.ts'
 import { Id, Input, named, Nullable, ResourceBase, Text, Timestamp, Type, type Static } from '../../../core/schema.ts'
+import { Several } from '../../../core/several.ts'
 import { AccountStatusSchema } from './status.ts'
 
 export const PlatformKey = Type.String({
@@ -76,8 +77,8 @@ export type SocialAccountDetailsData = Static<typeof SocialAccountDetails>
 
 export const AccountQuery = Input({
   workspaceId: Id,
-  platform: Type.Optional(PlatformKey),
-  status: Type.Optional(AccountStatusSchema),
+  platform: Several(PlatformKey),
+  status: Several(AccountStatusSchema),
   ...pageFields,
 })
 

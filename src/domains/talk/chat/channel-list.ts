@@ -5,7 +5,7 @@ import { pageOf, type PageRequest } from '../../../core/page.ts'
 import type { PageResult } from '../../../core/reply.ts'
 import type { Static } from '../../../core/schema.ts'
 import type { Sql } from '../../../core/sql.ts'
-import { query } from '../../../db/query.ts'
+import { isOneOf, query, values, type Values } from '../../../db/query.ts'
 import { CHANNEL, channelState, topSeq, visibleTo, type ChannelRow } from './channel-row.ts'
 import { findMessages } from './message-store.ts'
 import { readState } from './read-state.ts'
@@ -17,7 +17,7 @@ interface DetailsQuery {
   readonly userId: string
   readonly joinedAt: string
   readonly channelId?: string | undefined
-  readonly kind?: 'channel' | 'dm' | undefined
+  readonly kind?: Values<'channel' | 'dm'> | undefined
   readonly archived?: boolean | undefined
   /** The last channel of the previous page. */
   readonly after?: string | undefined
@@ -45,7 +45,7 @@ const visibleChannels = query(chatTables, (db, $: DetailsQuery) => {
     .orderBy('c.id', 'desc')
     .limit($.limit)
   if ($.channelId !== undefined) found = found.where('c.id', '=', $.channelId)
-  if ($.kind !== undefined) found = found.where('c.kind', '=', $.kind)
+  if ($.kind !== undefined) found = found.where(isOneOf('c.kind', $.kind))
   if ($.archived !== undefined) found = found.where(sql<boolean>`(c.archived_at is not null) = ${$.archived}`)
   if ($.after !== undefined) found = found.where('c.id', '<', $.after)
   return found
@@ -78,7 +78,7 @@ export class ChannelList {
       workspaceId,
       userId,
       joinedAt,
-      kind,
+      kind: values(kind),
       archived,
       after: after?.id,
       limit: limit + 1,

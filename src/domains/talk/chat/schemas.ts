@@ -15,6 +15,7 @@ import {
   type Static,
   type TProperties,
 } from '../../../core/schema.ts'
+import { Several } from '../../../core/several.ts'
 
 /** Characters of a message. */
 export const BODY_LENGTH = 8_000
@@ -162,7 +163,7 @@ export const NewChannelMembers = Input({
 
 export const ChannelsQuery = Input({
   ...pageFields,
-  kind: Type.Optional(OneOf(['channel', 'dm'])),
+  kind: Several(OneOf(['channel', 'dm'])),
   archived: Type.Optional(
     Type.Boolean({ description: 'Only archived channels (true) or only channels that are not archived (false)' }),
   ),
@@ -246,8 +247,8 @@ export const ReadState = named(
 export const SearchQuery = Input({
   ...pageFields,
   q: Text(1, 200, { description: 'All words must occur. The last one can be a prefix' }),
-  channelId: Type.Optional(Id),
-  from: Type.Optional(Type.String({ ...Id, description: 'Author' })),
+  channelId: Several(Id),
+  from: Several(Id, { description: 'Author' }),
 })
 
 export const FoundMessage = named(

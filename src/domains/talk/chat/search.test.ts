@@ -93,7 +93,7 @@ const searches: Pick<Searches, 'run'> = {
 }
 const search = new ChatSearch(searches as Searches)
 
-async function find(workspaceId: string, query: { q: string; from?: string; cursor?: string; limit?: number }) {
+async function find(workspaceId: string, query: { q: string; from?: string[]; cursor?: string; limit?: number }) {
   plans.length = 0
   return search.find({ workspaceId, userId: ADA } as Member, query, pageRequest(query))
 }
@@ -146,10 +146,10 @@ test('finds a frequent word by reading the newest messages, and continues on the
 })
 
 test('returns a cursor when a search reaches its limit of messages read', async () => {
-  const first = await find(BUSY, { q: 'usual', from: BOB })
+  const first = await find(BUSY, { q: 'usual', from: [BOB] })
   expect(first.items).toEqual([])
   expect(first.nextCursor).not.toBeNull()
-  const second = await find(BUSY, { q: 'usual', from: BOB, cursor: first.nextCursor ?? '' })
+  const second = await find(BUSY, { q: 'usual', from: [BOB], cursor: first.nextCursor ?? '' })
   expect(second.items).toMatchObject([{ body: 'the usual report, once by somebody else', author: BOB }])
   expect(second.nextCursor).toBeNull()
 })
@@ -163,7 +163,7 @@ test('continues with the message after the last one that it has read', async () 
   ])
   const pages: number[][] = []
   for (let cursor: string | null = ''; cursor !== null;) {
-    const page = await find(OTHER, { q: 'heron', from: BOB, ...(cursor && { cursor }) })
+    const page = await find(OTHER, { q: 'heron', from: [BOB], ...(cursor && { cursor }) })
     pages.push(page.items.map(({ seq }) => seq))
     cursor = page.nextCursor
   }

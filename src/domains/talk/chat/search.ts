@@ -5,7 +5,7 @@ import type { PageResult } from '../../../core/reply.ts'
 import type { Static } from '../../../core/schema.ts'
 import type { Sql } from '../../../core/sql.ts'
 import type { Searches } from '../../../db/searches.ts'
-import { query } from '../../../db/query.ts'
+import { isOneOf, query, values, type Values } from '../../../db/query.ts'
 import { visibleTo } from './channel-row.ts'
 import { MESSAGE, messageView, type MessageRow } from './message-row.ts'
 import type { FoundMessage, SearchQuery } from './schemas.ts'
@@ -40,8 +40,8 @@ interface Filters {
   readonly workspaceId: string
   readonly userId: string
   readonly tsquery: string
-  readonly channelId?: string | undefined
-  readonly from?: string | undefined
+  readonly channelId?: Values<string> | undefined
+  readonly from?: Values<string> | undefined
   readonly createdBefore?: string | undefined
   readonly idBefore?: string | undefined
   readonly limit: number
@@ -66,8 +66,8 @@ const fits = ($: Filters) =>
     visibleTo($.userId),
     e('m.deletedAt', 'is', null),
     sql<boolean>`to_tsvector('simple', m.body) @@ to_tsquery('simple', ${$.tsquery})`,
-    ...($.channelId === undefined ? [] : [e('m.channelId', '=', $.channelId)]),
-    ...($.from === undefined ? [] : [e('m.authorId', '=', $.from)]),
+    ...($.channelId === undefined ? [] : [isOneOf('m.channelId', $.channelId)]),
+    ...($.from === undefined ? [] : [isOneOf('m.authorId', $.from)]),
   ])
 
 /** Message `m` is after the previous page, newest first. */
@@ -184,7 +184,14 @@ async function findRows(
 ): Promise<FoundRows> {
   await database.rows(BY_TERMS)
   const reading = { workspaceId, createdBefore: after?.createdAt, idBefore: after?.id }
-  const filters = { ...reading, userId, tsquery: tsquery(terms), channelId, from, limit: limit + 1 }
+  const filters = {
+    ...reading,
+    userId,
+    tsquery: tsquery(terms),
+    channelId: values(channelId),
+    from: values(from),
+    limit: limit + 1,
+  }
   const matched = await countMatches.row(database, { workspaceId, terms, most: MOST_MATCHES + 1 })
   if ((matched?.count ?? 0) <= MOST_MATCHES) {
     return { rows: await findMatches.rows(database, { ...filters, terms, most: MOST_MATCHES }) }

@@ -12,7 +12,8 @@ export const ColumnFull = defineError({
 export const ColumnNotEmpty = defineError({
   code: 'idea_column_not_empty',
   status: 409,
-  message: '`columns` leaves out a column that still has ideas. Move them to another column first, or list the column.',
+  message:
+    'The list of columns leaves out a column that still has ideas. Move them to another column first, or list the column.',
   cause: 'The list of columns omits a column that has ideas. `details.columnIds` lists such columns.',
   fix: 'Move its ideas to another column first, or list the column in `columns`.',
 })

@@ -3,7 +3,7 @@ import { ValidationFailed } from '../../../core/errors.ts'
 import { isUuid } from '../../../core/page.ts'
 import type { PageResult } from '../../../core/reply.ts'
 import type { Sql } from '../../../core/sql.ts'
-import { query } from '../../../db/query.ts'
+import { isOneOf, query, values, type Values } from '../../../db/query.ts'
 import { cutRank, isRank, readCursor, writeCursor, type ListCursor } from './cursor.ts'
 import { matchText } from './match-text.ts'
 import type { IdeaFilter, OwnIdeaData, SimilarFilter } from './schemas.ts'
@@ -15,10 +15,10 @@ type Sort = NonNullable<IdeaFilter['sort']>
 
 interface Filters {
   readonly workspaceId: string
-  readonly boardId?: string | undefined
-  readonly columnId?: string | undefined
-  readonly status?: IdeaStatus | undefined
-  readonly createdBy?: string | undefined
+  readonly boardId?: Values<string> | undefined
+  readonly columnId?: Values<string> | undefined
+  readonly status?: Values<IdeaStatus> | undefined
+  readonly createdBy?: Values<string> | undefined
   /** The columns of the board in their order, for the manual order. */
   readonly columnIds?: readonly string[]
   readonly afterId?: string
@@ -47,13 +47,13 @@ const AFTER: Readonly<Record<Sort, ($: Filters) => Expression<SqlBool>>> = {
 function listBy(sort: Sort) {
   return query({ ideas }, (db, $: Filters) => {
     let found = db.selectFrom('ideas').select(COLUMNS).where('workspaceId', '=', $.workspaceId).limit($.limit)
-    if ($.boardId !== undefined) found = found.where('boardId', '=', $.boardId)
-    if ($.columnId !== undefined) found = found.where('columnId', '=', $.columnId)
-    if ($.createdBy !== undefined) found = found.where('createdBy', '=', $.createdBy)
+    if ($.boardId !== undefined) found = found.where(isOneOf('boardId', $.boardId))
+    if ($.columnId !== undefined) found = found.where(isOneOf('columnId', $.columnId))
+    if ($.createdBy !== undefined) found = found.where(isOneOf('createdBy', $.createdBy))
     found =
       $.status === undefined
         ? found.where('status', '<>', sql<IdeaStatus>`'duplicate'`)
-        : found.where('status', '=', $.status)
+        : found.where(isOneOf('status', $.status))
     if ($.afterId !== undefined) found = found.where(AFTER[sort]($))
     if (sort === 'votes') found = found.orderBy('score', 'desc')
     if (sort !== 'manual') return found.orderBy('id', 'desc')
@@ -75,24 +75,26 @@ export class IdeaLists {
   }
 
   /**
-   * A page of ideas. Duplicates are only in a list of duplicates.
-   * @throws AppError validation_failed for a cursor of another list, and the manual order without a board
+   * A page of ideas. Duplicates are only in a list that asks for them.
+   * @throws AppError validation_failed for a cursor of another list, and the manual order without exactly one board
    */
   async list(filter: IdeaFilter, userId: string): Promise<PageResult<OwnIdeaData>> {
-    const { boardId, column, createdBy, cursor, limit = 30, status, workspaceId } = filter
-    const sort = filter.sort ?? (boardId === undefined ? 'new' : 'manual')
-    if (sort === 'manual' && boardId === undefined) {
-      const message = 'must not be `manual` without `boardId`. Send `boardId`, or another order'
+    const { cursor, limit = 30, workspaceId } = filter
+    const [board, ...otherBoards] = new Set(filter.boardId)
+    const hasOneBoard = board !== undefined && otherBoards.length === 0
+    const sort = filter.sort ?? (hasOneBoard ? 'manual' : 'new')
+    if (sort === 'manual' && !hasOneBoard) {
+      const message = 'must not be `manual` without one `boardId`. Send `boardId`, or another order'
       throw ValidationFailed({ errors: [{ path: '/query/sort', code: 'board', message }] })
     }
     const after = readCursor(cursor, sort, IS_KEY[sort])
     const rows = (await LISTS[sort].rows(this.#sql, {
       workspaceId,
-      boardId,
-      columnId: column,
-      status,
-      createdBy,
-      ...(sort === 'manual' && { columnIds: await this.#columnIds(workspaceId, boardId) }),
+      boardId: values(filter.boardId),
+      columnId: values(filter.column),
+      status: values(filter.status),
+      createdBy: values(filter.createdBy),
+      ...(sort === 'manual' && { columnIds: await this.#columnIds(workspaceId, board) }),
       ...(after && positionOf(sort, after)),
       limit: limit + 1,
     })) as IdeaRow[]
@@ -144,7 +146,7 @@ const SIMILAR = `
         case when length(i.match_text) >= 8 then word_similarity(i.match_text, $2) else 0 end) as similarity
     from near n join ideas i on i.id = n.id
     where i.status <> 'duplicate' and i.match_text <> ''
-      and ($3::uuid is null or i.board_id = $3) and ($4::uuid is null or i.id <> $4)
+      and ($3::uuid[] is null or i.board_id = any($3)) and ($4::uuid[] is null or i.id <> all($4))
   )
   select * from measured where similarity >= 0.3 order by similarity desc, score desc, id limit 5`
 

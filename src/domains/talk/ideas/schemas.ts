@@ -12,6 +12,7 @@ import {
   Type,
   type Static,
 } from '../../../core/schema.ts'
+import { Several } from '../../../core/several.ts'
 import { ActorView } from '../../publishing/posts/index.ts'
 import { IdeaStatusSchema } from './states.ts'
 
@@ -189,14 +190,14 @@ export const IdeaMerge = Input({ intoId: Type.String({ ...Id, description: 'The 
 export const IDEA_SORTS = ['votes', 'new', 'manual'] as const
 export const IdeaQuery = Input({
   workspaceId: Id,
-  boardId: Type.Optional(Id),
-  column: Type.Optional(Type.String({ ...Id, description: 'The id of a column' })),
-  status: Type.Optional(IdeaStatusSchema),
-  createdBy: Type.Optional(Id),
+  boardId: Several(Id),
+  column: Several(Id, { description: 'The id of a column' }),
+  status: Several(IdeaStatusSchema),
+  createdBy: Several(Id),
   sort: Type.Optional(
     OneOf(IDEA_SORTS, {
       description:
-        '`manual`: by column, and in it as members have placed them; needs `boardId`, and is the default with it. `new`: newest first; the default without a board. `votes`: highest score first',
+        '`manual`: by column, and in it as members have placed them; needs one `boardId`, and is the default with it. `new`: newest first; the default for no board or several. `votes`: highest score first',
     }),
   ),
   ...pageFields,
@@ -206,8 +207,8 @@ export type IdeaFilter = Static<typeof IdeaQuery>
 export const SimilarQuery = Input({
   workspaceId: Id,
   title: Text(1, 200, { description: 'The title, or the part of it that is already written' }),
-  boardId: Type.Optional(Id),
-  exceptId: Type.Optional(Type.String({ ...Id, description: 'An idea to leave out, such as the one that is edited' })),
+  boardId: Several(Id),
+  exceptId: Several(Id, { description: 'An idea to leave out, such as the one that is edited' }),
 })
 export type SimilarFilter = Static<typeof SimilarQuery>
 

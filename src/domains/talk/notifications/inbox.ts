@@ -5,7 +5,7 @@ import type { EventData, EventType } from '../../../core/event.ts'
 import { instant } from '../../../core/instant.ts'
 import { pageOf, type PageRequest } from '../../../core/page.ts'
 import type { PageResult } from '../../../core/reply.ts'
-import { query } from '../../../db/query.ts'
+import { isOneOf, query, values, type Values } from '../../../db/query.ts'
 import type { Foundation } from '../../../foundation.ts'
 import { publishToUser } from '../../../coordination/personal.ts'
 import { findReaders } from '../../identity/users/index.ts'
@@ -97,8 +97,8 @@ interface Wanted {
   readonly limit: number
   readonly unread?: true | undefined
   readonly read?: true | undefined
-  readonly kind?: string | undefined
-  readonly workspaceId?: string | undefined
+  readonly kind?: Values<string> | undefined
+  readonly workspaceId?: Values<string> | undefined
   readonly at?: string | undefined
   readonly id?: string | undefined
 }
@@ -107,8 +107,8 @@ const listed = query({ notifications }, (db, $: Wanted) => {
   let found = db.selectFrom('notifications').select(COLUMNS).where('userId', '=', $.userId).where('inApp', '=', true)
   if ($.unread !== undefined) found = found.where('readAt', 'is', null)
   if ($.read !== undefined) found = found.where('readAt', 'is not', null)
-  if ($.kind !== undefined) found = found.where('kind', '=', $.kind as never)
-  if ($.workspaceId !== undefined) found = found.where('workspaceId', '=', $.workspaceId)
+  if ($.kind !== undefined) found = found.where(isOneOf('kind', $.kind))
+  if ($.workspaceId !== undefined) found = found.where(isOneOf('workspaceId', $.workspaceId))
   if ($.at !== undefined) {
     found = found.where(raw<boolean>`(latest_at, id) < (${$.at}::timestamptz, ${$.id}::uuid)`)
   }
@@ -138,12 +138,14 @@ export class Inbox {
   ): Promise<UnreadData & { page: PageResult<NotificationData> }> {
     const { database: sql, declared } = this.#foundation
     const [reader] = await findReaders(sql, [userId])
+    // Both are the same as no filter.
+    const [state, otherState] = new Set(status)
     const rows = await listed.rows(sql, {
       userId,
       limit: page.limit + 1,
-      kind,
-      workspaceId,
-      ...(status !== undefined && { [status]: true as const }),
+      kind: values(kind),
+      workspaceId: values(workspaceId),
+      ...(state !== undefined && otherState === undefined && { [state]: true as const }),
       ...(page.after && { at: page.after.createdAt, id: page.after.id }),
     })
     const actors = await actorsOf(sql, rows)

@@ -14,7 +14,7 @@ export const listNotifications = operation({
   access: 'user',
   query: NotificationQuery,
   returns: { 200: NotificationList },
-  example: { query: { status: 'unread' } },
+  example: { query: { status: ['unread'] } },
   handle: async ({ caller, notifications, query }) => {
     const { page, ...unread } = await notifications.inbox.list(caller.userId, pageRequest(query), query)
     return reply(200, { ...list('Notifications', page).body, ...unread })

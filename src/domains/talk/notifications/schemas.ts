@@ -12,6 +12,7 @@ import {
   named,
   type Static,
 } from '../../../core/schema.ts'
+import { Several } from '../../../core/several.ts'
 import { PICTURE_URL } from '../../identity/users/index.ts'
 
 export const KindSchema = OneOf(NOTIFICATION_KINDS, {
@@ -60,9 +61,9 @@ export const NotificationList = Type.Object({ ...ListOf(NotificationView).proper
 
 export const NotificationQuery = Input({
   ...pageFields,
-  status: Type.Optional(OneOf(['unread', 'read'] as const, { description: 'Only unread or only read ones' })),
-  kind: Type.Optional(KindSchema),
-  workspaceId: Type.Optional(Id),
+  status: Several(OneOf(['unread', 'read'] as const), { description: 'Only unread or only read ones' }),
+  kind: Several(KindSchema),
+  workspaceId: Several(Id),
 })
 export type NotificationFilter = Pick<Static<typeof NotificationQuery>, 'status' | 'kind' | 'workspaceId'>
 

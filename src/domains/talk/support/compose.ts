@@ -71,9 +71,9 @@ interface Proof {
 const WRONG =
   'The secret for incoming mail is missing or wrong. Send the SUPPORT_INBOUND_SECRET of this server as `Authorization: Bearer …`, or sign the mail with it in `Crier-Signature`.'
 const STALE =
-  '`Crier-Signature` is not valid. Sign with the SUPPORT_INBOUND_SECRET of this server, in the form `t=…,sha256=…,v1=…`, with the current time (at most five minutes off).'
+  'The header Crier-Signature is not valid. Sign with the SUPPORT_INBOUND_SECRET of this server, in the form `t=…,sha256=…,v1=…`, with the current time (at most five minutes off).'
 const OTHER_MAIL =
-  '`sha256` in `Crier-Signature` is not the digest of this mail. Compute it from the exact bytes that you send, including line breaks.'
+  'The `sha256` in `Crier-Signature` is not the digest of this mail. Compute it from the exact bytes that you send, including line breaks.'
 
 function isSame(one: string, other: string): boolean {
   const [first, second] = [one, other].map((text) => createHash('sha256').update(text).digest())

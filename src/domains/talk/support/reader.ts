@@ -5,7 +5,7 @@ import { NotFound } from '../../../core/errors.ts'
 import { pageOf, type PageRequest } from '../../../core/page.ts'
 import type { PageResult } from '../../../core/reply.ts'
 import type { Sql } from '../../../core/sql.ts'
-import { query, type DatabaseOf } from '../../../db/query.ts'
+import { isOneOf, query, values, type DatabaseOf, type Values } from '../../../db/query.ts'
 import { findUsers } from '../../identity/users/index.ts'
 import { attachmentView, type TicketAttachments } from './attachments.ts'
 import type { TicketData, TicketFilter, TicketStatsData, TicketSummaryData } from './schemas.ts'
@@ -21,21 +21,21 @@ const findTickets = query(
   (
     db,
     $: {
-      readonly userId?: string | undefined
-      readonly assigneeId?: string | undefined
-      readonly category?: string | undefined
-      readonly priority?: Priority | undefined
-      readonly status?: TicketStatus | undefined
+      readonly userId?: Values<string> | undefined
+      readonly assigneeId?: Values<string> | undefined
+      readonly category?: Values<string> | undefined
+      readonly priority?: Values<Priority> | undefined
+      readonly status?: Values<TicketStatus> | undefined
       readonly afterId?: string | undefined
       readonly limit: number
     },
   ) => {
     let found = db.selectFrom('supportTickets').select(supportTickets.properties).orderBy('id', 'desc').limit($.limit)
-    if ($.userId !== undefined) found = found.where('userId', '=', $.userId)
-    if ($.status !== undefined) found = found.where('status', '=', $.status)
-    if ($.priority !== undefined) found = found.where('priority', '=', $.priority)
-    if ($.category !== undefined) found = found.where('category', '=', $.category)
-    if ($.assigneeId !== undefined) found = found.where('assigneeId', '=', $.assigneeId)
+    if ($.userId !== undefined) found = found.where(isOneOf('userId', $.userId))
+    if ($.status !== undefined) found = found.where(isOneOf('status', $.status))
+    if ($.priority !== undefined) found = found.where(isOneOf('priority', $.priority))
+    if ($.category !== undefined) found = found.where(isOneOf('category', $.category))
+    if ($.assigneeId !== undefined) found = found.where(isOneOf('assigneeId', $.assigneeId))
     if ($.afterId !== undefined) found = found.where('id', '<', $.afterId)
     return found
   },
@@ -118,13 +118,12 @@ export class TicketReader {
     filter: TicketFilter,
     { after, limit }: PageRequest,
   ): Promise<PageResult<TicketSummaryData>> {
-    const { assigneeId, category, createdBy, priority, status } = filter
     const rows = (await findTickets.rows(this.#sql, {
-      assigneeId,
-      category,
-      priority,
-      status,
-      userId: party.isAdmin ? createdBy : party.userId,
+      assigneeId: values(filter.assigneeId),
+      category: values(filter.category),
+      priority: values(filter.priority),
+      status: values(filter.status),
+      userId: values(party.isAdmin ? filter.createdBy : [party.userId]),
       afterId: after?.id,
       limit: limit + 1,
     })) as TicketRow[]

@@ -1,5 +1,6 @@
 import { pageFields } from '../../../core/page.ts'
 import { Id, Input, named, Nullable, ResourceBase, Text, Timestamp, Type, type Static } from '../../../core/schema.ts'
+import { Several, SeveralTexts } from '../../../core/several.ts'
 import { MessageRole, PrioritySchema, TicketStatusSchema } from './states.ts'
 
 export const MOST_MESSAGES = 1_000
@@ -91,11 +92,11 @@ export type TicketChangeData = Static<typeof TicketChange>
 export const TicketPath = Input({ id: Id })
 export const AttachmentPath = Input({ id: Id })
 export const TicketQuery = Input({
-  status: Type.Optional(TicketStatusSchema),
-  priority: Type.Optional(PrioritySchema),
-  category: Type.Optional(Category),
-  assigneeId: Type.Optional(Type.String({ ...Id, description: 'For administrators' })),
-  createdBy: Type.Optional(Type.String({ ...Id, description: 'For administrators' })),
+  status: Several(TicketStatusSchema),
+  priority: Several(PrioritySchema),
+  category: SeveralTexts(Category),
+  assigneeId: Several(Id, { description: 'For administrators' }),
+  createdBy: Several(Id, { description: 'For administrators' }),
   ...pageFields,
 })
 export type TicketFilter = Static<typeof TicketQuery>

@@ -26,7 +26,7 @@ export const listTickets = operation({
   query: TicketQuery,
   returns: { 200: ListOf(TicketSummary) },
   errors: [ValidationFailed],
-  example: { query: { status: 'open' } },
+  example: { query: { status: ['open'] } },
   handle: async ({ caller, query, support }) =>
     list('Tickets', await support.reader.list(caller, query, pageRequest(query))),
 })

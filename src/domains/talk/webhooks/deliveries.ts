@@ -8,6 +8,7 @@ import type { PageResult } from '../../../core/reply.ts'
 import type { Services } from '../../../core/services.ts'
 import type { Turn } from '../../../core/turn.ts'
 import { TEST_TYPE } from '../../../core/webhook-messages.ts'
+import { oneOf } from '../../../db/condition.ts'
 import { query } from '../../../db/query.ts'
 import type { Foundation } from '../../../foundation.ts'
 import { REPLY_BYTES } from './attempts.ts'
@@ -61,13 +62,13 @@ export class Deliveries {
     member: Member,
     webhookId: string,
     page: PageRequest,
-    status: DeliveryStatus | undefined,
+    status: readonly DeliveryStatus[] | undefined,
   ): Promise<PageResult<DeliveryData>> {
     const { workspaceId } = member
     const sql = this.#foundation.database
     const webhook = await webhooks.first(sql, { id: webhookId, workspaceId })
     if (webhook === undefined) throw NotFound()
-    const where = { webhookId, ...(status !== undefined && { status }) }
+    const where = { webhookId, ...(status !== undefined && { status: oneOf(status) }) }
     const rows = await webhookDeliveries.page(sql, where, page)
     const key = ({ createdAt, id }: DeliveryRow) => ({ createdAt, id })
     return pageOf(rows, page.limit, key, (row) => view(row, this.#mayRead(member, webhook, row)))

@@ -23,9 +23,9 @@ export function checkPatterns(patterns: readonly string[], types: ReadonlyMap<st
     if (names.some((name) => matches(pattern, name))) return []
     const known = [...types.keys()].some((name) => matches(pattern, name))
     const message = known
-      ? `\`${pattern}\` is only sent over sockets: the event has no sequence number. Leave it out`
-      : `\`${pattern}\` matches no event. Send \`*\`, a resource such as \`post.*\`, or the name of an event`
+      ? `The pattern \`${pattern}\` is only sent over sockets: the event has no sequence number. Leave it out`
+      : `The pattern \`${pattern}\` matches no event. Send \`*\`, a resource such as \`post.*\`, or the name of an event`
     return [{ path: `/body/events/${index}`, code: known ? 'not_stored' : 'unknown_event', message }]
   })
-  if (errors.length > 0) throw ValidationFailed({ message: `${errors[0]?.message}.`, errors })
+  if (errors.length > 0) throw ValidationFailed({ message: errors[0]?.message ?? '', errors })
 }

@@ -12,12 +12,13 @@ import {
   Type,
   type Static,
 } from '../../../core/schema.ts'
+import { Several } from '../../../core/several.ts'
 import { DeliveryKindSchema, DeliveryStatusSchema, DisabledReasonSchema, WebhookStatusSchema } from './states.ts'
 
 export const WebhookPath = Input({ id: Id })
 export const DeliveryPath = Input({ id: Id, deliveryId: Id })
 export const WebhookQuery = Input({ workspaceId: Id, ...pageFields })
-export const DeliveryQuery = Input({ ...pageFields, status: Type.Optional(DeliveryStatusSchema) })
+export const DeliveryQuery = Input({ ...pageFields, status: Several(DeliveryStatusSchema) })
 
 export const WebhookView = named(
   'Webhook',

@@ -131,7 +131,7 @@ export const listInvitations = operation({
   path: TeamPath,
   query: InvitationQuery,
   returns: { 200: ListOf(InvitationView) },
-  example: { path: { workspaceId }, query: { status: 'open' } },
+  example: { path: { workspaceId }, query: { status: ['open'] } },
   handle: async ({ path, query, team }) => list('Invitations', await team.invitations.list(path.workspaceId, query)),
 })
 

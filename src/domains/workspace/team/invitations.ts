@@ -2,7 +2,7 @@ import type { Caller } from '../../../core/caller.ts'
 import { DAY, type Clock } from '../../../core/clock.ts'
 import { Conflict, NotFound } from '../../../core/errors.ts'
 import { secretToken, sha256, uuidv7 } from '../../../core/id.ts'
-import { pageOf, pageRequest } from '../../../core/page.ts'
+import { mergedPages, pageOf, pageRequest } from '../../../core/page.ts'
 import type { PageResult } from '../../../core/reply.ts'
 import type { Static } from '../../../core/schema.ts'
 import type { Scope } from '../../../core/scope.ts'
@@ -68,9 +68,12 @@ export class Invitations {
   async list(workspaceId: string, filter: Static<typeof InvitationQuery>): Promise<PageResult<InvitationData>> {
     const page = pageRequest(filter)
     const now = this.#clock.now()
-    const rows = await invitations.page(this.#sql, { workspaceId, ...withStatus(filter.status, new Date(now)) }, page)
+    const conditions = filter.status?.map((status) => withStatus(status, new Date(now))) ?? [UNANSWERED]
+    const pages = await Promise.all(
+      conditions.map((status) => invitations.page(this.#sql, { workspaceId, ...status }, page)),
+    )
     return pageOf(
-      await withDetails(this.#sql, rows),
+      await withDetails(this.#sql, mergedPages(pages, page)),
       page.limit,
       (row) => row,
       (row) => invitationView(row, now),
@@ -235,12 +238,12 @@ export class Invitations {
 }
 
 /** The condition for a status. An expired row keeps the status open until the address is invited again. */
-function withStatus(status: InvitationStatus | undefined, now: Date) {
+function withStatus(status: InvitationStatus, now: Date) {
   if (status === 'open') return { status, expiresAt: greaterThan(now) }
-  const unanswered = { status: anyOf<InvitationStatus>(['open', 'expired']) }
-  if (status === 'expired') return { ...unanswered, expiresAt: atMost(now) }
-  return status === undefined ? unanswered : { status }
+  return status === 'expired' ? { ...UNANSWERED, expiresAt: atMost(now) } : { status }
 }
+
+const UNANSWERED = { status: anyOf<InvitationStatus>(['open', 'expired']) }
 
 function overridesOf(role: ChosenRole, scopes: readonly Scope[] | undefined): Overrides {
   if (scopes === undefined) return { added: [], removed: [] }

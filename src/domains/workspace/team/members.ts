@@ -72,7 +72,8 @@ export class TeamMembers {
   async list(workspaceId: string, query: Static<typeof MemberQuery>): Promise<PageResult<Static<typeof MemberView>>> {
     const request = pageRequest(query)
     const { q, roleId } = query
-    const withRole = roleId === undefined ? {} : isBuiltIn(roleId) ? { role: roleId } : { roleId }
+    const { builtIn: role, custom } = Object.groupBy(roleId ?? [], (id) => (isBuiltIn(id) ? 'builtIn' : 'custom'))
+    const withRole = { role: role?.filter(isBuiltIn), roleId: custom }
     const read = async (sql: Sql) => {
       const userIds = q === undefined ? undefined : await searchUsers(sql, await memberIds(sql, workspaceId), q)
       return withProfiles(sql, await membershipPage(sql, { workspaceId, userIds, ...withRole }, request))
@@ -233,8 +234,5 @@ function withRole(
 /** The validation error when scopes are sent for an owner. */
 export function ownerHasAll() {
   const message = 'must be omitted for an owner, who has every scope'
-  return ValidationFailed({
-    message: `scopes ${message}.`,
-    errors: [{ path: '/body/scopes', code: 'owner', message }],
-  })
+  return ValidationFailed({ errors: [{ path: '/body/scopes', code: 'owner', message }] })
 }

@@ -60,6 +60,5 @@ function unknown(path: string) {
 
 /** The validation error for one field. */
 export function refused(path: string, message: string) {
-  const field = path.replace(/^\/(body|query)\//, '').replaceAll('/', '.')
-  return ValidationFailed({ message: `${field} ${message}.`, errors: [{ path, code: 'role', message }] })
+  return ValidationFailed({ errors: [{ path, code: 'role', message }] })
 }

@@ -141,7 +141,7 @@ export class TeamRoles {
     next: Pick<ChosenRole, 'builtIn' | 'scopes'>,
   ): Promise<void> {
     if (role.memberCount === 0) return
-    const holders = await findMembers(turn.sql, { workspaceId: turn.workspaceId, roleId: role.id })
+    const holders = await findMembers(turn.sql, { workspaceId: turn.workspaceId, roleId: [role.id] })
     const { builtIn, scopes } = next
     requireReachable(actor, holders, (member) => ({ ...member, role: builtIn, roleScopes: scopes }))
   }

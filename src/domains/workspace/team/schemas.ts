@@ -12,6 +12,7 @@ import {
   Type,
   type Static,
 } from '../../../core/schema.ts'
+import { Several } from '../../../core/several.ts'
 import { ALL_SCOPES, BUILT_IN_ROLES, type BuiltInRole, type Scope } from '../../../core/scope.ts'
 import { EmailInput, PICTURE_URL } from '../../identity/users/index.ts'
 import { PresenceState } from '../../../core/presence-state.ts'
@@ -93,7 +94,7 @@ export const MemberView = named(
 export const MemberQuery = Input({
   ...pageFields,
   q: Type.Optional(Text(1, 100, { description: 'Part of a name or email address' })),
-  roleId: Type.Optional(RoleId),
+  roleId: Several(RoleId),
 })
 
 const Scopes = ScopeList(
@@ -146,9 +147,7 @@ export type InvitationData = Static<typeof InvitationView>
 
 export const InvitationQuery = Input({
   ...pageFields,
-  status: Type.Optional(
-    Type.Unsafe<InvitationStatus>({ ...InvitationStatus, description: 'Default: open and expired invitations' }),
-  ),
+  status: Several(InvitationStatus, { description: 'Default: open and expired invitations' }),
 })
 
 /** What anyone with the link can see. */

@@ -4,7 +4,7 @@ import type { Sql } from '../../../core/sql.ts'
 import type { Turn } from '../../../core/turn.ts'
 import { anyOf } from '../../../db/condition.ts'
 import { increment } from '../../../db/increment.ts'
-import { query } from '../../../db/query.ts'
+import { isOneOf, query, values, type Values } from '../../../db/query.ts'
 import { groupMembers, groups, workspaceMembers, workspaceTables, type WorkspaceDatabase } from './tables.ts'
 
 /** What the scopes of a member are computed from; see `mergedScopes`. */
@@ -63,10 +63,9 @@ const groupNames = groupsOfMember.select(
 export interface MembershipFilter {
   readonly workspaceId: string
   readonly userIds?: readonly string[] | undefined
-  /** Only members with this built-in role. */
-  readonly role?: BuiltInRole | undefined
-  /** Only members with this custom role. */
-  readonly roleId?: string | undefined
+  /** Only members with one of these built-in roles or, if both are given, of these custom roles. */
+  readonly role?: readonly BuiltInRole[] | undefined
+  readonly roleId?: readonly string[] | undefined
 }
 
 interface MembershipPage {
@@ -75,7 +74,9 @@ interface MembershipPage {
   readonly limit: number
 }
 
-interface MembershipQuery extends MembershipFilter {
+interface MembershipQuery extends Pick<MembershipFilter, 'workspaceId' | 'userIds'> {
+  readonly role?: Values<BuiltInRole> | undefined
+  readonly roleId?: Values<string> | undefined
   readonly joinedBefore?: string | undefined
   readonly userBefore?: string | undefined
   readonly limit?: number | undefined
@@ -92,8 +93,11 @@ const memberships = query(workspaceTables, (db, $: MembershipQuery) => {
     .where('m.workspaceId', '=', $.workspaceId)
     .where('w.deletedAt', 'is', null)
   if ($.userIds !== undefined) found = found.where('m.userId', '=', sql<string>`any(${$.userIds}::uuid[])`)
-  if ($.role !== undefined) found = found.where('m.role', '=', $.role)
-  if ($.roleId !== undefined) found = found.where('m.roleId', '=', $.roleId)
+  const roles = [
+    ...($.role === undefined ? [] : [isOneOf('m.role', $.role)]),
+    ...($.roleId === undefined ? [] : [isOneOf('m.roleId', $.roleId)]),
+  ]
+  if (roles.length > 0) found = found.where((e) => e.or(roles))
   if ($.joinedBefore !== undefined) {
     found = found.where(
       sql<boolean>`(m.joined_at, m.user_id) < (${$.joinedBefore}::timestamptz, ${$.userBefore}::uuid)`,
@@ -105,7 +109,11 @@ const memberships = query(workspaceTables, (db, $: MembershipQuery) => {
 
 /** Members of a workspace that is not deleted, by user id. */
 export function findMemberships(database: Sql, filter: MembershipFilter): Promise<Membership[]> {
-  return memberships.rows(database, filter)
+  return memberships.rows(database, parametersOf(filter))
+}
+
+function parametersOf({ role, roleId, ...filter }: MembershipFilter): MembershipQuery {
+  return { ...filter, role: values(role), roleId: values(roleId) }
 }
 
 /** One member of a workspace that is not deleted. */
@@ -120,7 +128,7 @@ export function membershipPage(
   { after, limit }: MembershipPage,
 ): Promise<Membership[]> {
   return memberships.rows(database, {
-    ...filter,
+    ...parametersOf(filter),
     joinedBefore: after?.createdAt,
     userBefore: after?.id,
     limit: limit + 1,

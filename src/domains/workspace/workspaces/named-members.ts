@@ -32,5 +32,5 @@ export async function requireMembers(
       message: 'must be a member of the workspace',
     }))
   if (errors.length > 0)
-    throw ValidationFailed({ message: `${field} names a user who is not a member of the workspace.`, errors })
+    throw ValidationFailed({ message: `The field ${field} names a user who is not a member of the workspace.`, errors })
 }

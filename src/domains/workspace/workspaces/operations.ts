@@ -133,7 +133,7 @@ export const listAuditLog = operation({
   query: AuditQuery,
   returns: { 200: ListOf(AuditEntry) },
   errors: [SearchTooBroad],
-  example: { path: inPath, query: { action: 'updateWorkspace', from: '2026-11-01T00:00:00Z' } },
+  example: { path: inPath, query: { action: ['updateWorkspace'], from: '2026-11-01T00:00:00Z' } },
   handle: async ({ member, query, workspaces }) =>
     list('Audit log', await workspaces.auditLog.list(member.workspaceId, query)),
 })

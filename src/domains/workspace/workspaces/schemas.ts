@@ -13,6 +13,7 @@ import {
   Type,
   type Static,
 } from '../../../core/schema.ts'
+import { Several } from '../../../core/several.ts'
 import { ALL_SCOPES, type Scope } from '../../../core/scope.ts'
 import { TimeZone } from '../../../core/time-zone.ts'
 
@@ -138,8 +139,8 @@ export const DeletedWorkspace = named(
 
 export const AuditQuery = Input({
   ...PageQuery.properties,
-  actorId: Type.Optional(Type.String({ ...Id, description: 'Only entries of this user' })),
-  action: Type.Optional(Text(1, 64, { description: 'Only entries of this operation, such as updateWorkspace' })),
+  actorId: Several(Id, { description: 'Only entries of this user' }),
+  action: Several(Text(1, 64), { description: 'Only entries of this operation, such as updateWorkspace' }),
   from: Type.Optional(InstantInput),
   to: Type.Optional(InstantInput),
 })

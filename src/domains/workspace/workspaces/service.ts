@@ -57,7 +57,7 @@ function requireMayProtect(caller: Caller, member: Member, at: string | null, no
   if (Date.parse(at) <= now + MOST_NOTICE_MS) return
   const message = 'must be at most 90 days from now'
   const errors = [{ path: '/body/secondFactorRequiredAt', code: 'too_late', message }]
-  throw ValidationFailed({ message: `secondFactorRequiredAt ${message}.`, errors })
+  throw ValidationFailed({ errors })
 }
 
 interface OfUser {
@@ -234,10 +234,7 @@ export class WorkspaceService {
     const row = await this.#inTurn(turn, ifMatch)
     if (typedName !== row.name) {
       const message = 'must be the exact name of the workspace'
-      throw ValidationFailed({
-        message: `name ${message}.`,
-        errors: [{ path: '/body/name', code: 'confirmation', message }],
-      })
+      throw ValidationFailed({ errors: [{ path: '/body/name', code: 'confirmation', message }] })
     }
     return this.#end(turn, row, GRACE_MS)
   }

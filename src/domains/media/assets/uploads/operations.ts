@@ -27,7 +27,7 @@ export const putUpload = operation({
   route: 'PUT /api/uploads/{uploadId}/content',
   summary: 'Send upload content',
   description:
-    'Without Content-Range, the body is the whole file. With `Content-Range: bytes <first>-<last>/<size>`, it is a piece, which must start where the last one ended. After an interruption, send `bytes */<size>` with an empty body (or GET the upload) to find out how many bytes were received. After the last byte, the file is inspected, and refused if it does not match the upload. From then on, only the same bytes are accepted again. The URL stops working when the member who created the upload is no longer allowed to add media.',
+    'Without Content-Range, the body is the whole file. With `Content-Range: bytes <first>-<last>/<size>`, it is a piece, which must start where the last one ended. After an interruption, GET the upload to find out how many bytes were received, or send an empty body with an asterisk in place of the range (RFC 9110, 14.4). After the last byte, the file is inspected, and refused if it does not match the upload. From then on, only the same bytes are accepted again. The URL stops working when the member who created the upload is no longer allowed to add media.',
   access: 'public',
   path: UploadPath,
   query: SignedQuery,

@@ -55,7 +55,7 @@ export const listGatewayEvents = operation({
   access: 'admin',
   query: GatewayEventQuery,
   returns: { 200: ListOf(GatewayEventView) },
-  example: { query: { outcome: 'unknown' } },
+  example: { query: { outcome: ['unknown', 'foreign'] } },
   handle: async ({ payments, query }) =>
     list('Webhooks', await payments.events.list(pageRequest(query), query.outcome)),
 })

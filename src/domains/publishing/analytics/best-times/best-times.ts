@@ -65,7 +65,7 @@ export class BestTimes {
     const { accounts } = await watched.load(workspaceId, accountIds)
     const now = clock.now()
     const [since, until] = [new Date(now - days * DAY).toISOString(), new Date(now - RIPE_MS).toISOString()]
-    const ids = accounts.filter(({ account }) => platform === undefined || account.platform === platform)
+    const ids = accounts.filter(({ account }) => platform?.includes(account.platform) ?? true)
     const { gap, zone } = await this.#zone(
       filter,
       ids.map(({ account }) => account.id),

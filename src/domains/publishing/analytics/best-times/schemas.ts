@@ -1,4 +1,5 @@
 import { Id, Input, named, Nullable, OneOf, States, Timestamp, Type, type Static } from '../../../../core/schema.ts'
+import { Several } from '../../../../core/several.ts'
 import { TimeZone } from '../../../../core/time-zone.ts'
 import { PlatformKey } from '../../../social/accounts/index.ts'
 import { CONTENT_FIGURES } from '../figures.ts'
@@ -9,7 +10,7 @@ const FIGURE = ['engagements', ...CONTENT_FIGURES] as const
 export const BestTimesQuery = Input({
   workspaceId: Id,
   ...accountsField,
-  platform: Type.Optional(PlatformKey),
+  platform: Several(PlatformKey),
   figure: Type.Optional(
     OneOf(FIGURE, { default: 'engagements', description: 'What makes a post successful. `engagements` by default' }),
   ),

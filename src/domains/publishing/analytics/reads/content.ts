@@ -4,7 +4,7 @@ import { NotFound, ValidationFailed } from '../../../../core/errors.ts'
 import { isTimestamp, isUuid } from '../../../../core/page.ts'
 import type { PageResult } from '../../../../core/reply.ts'
 import type { Sql } from '../../../../core/sql.ts'
-import { query } from '../../../../db/query.ts'
+import { isOneOf, query, values, type Values } from '../../../../db/query.ts'
 import { columnName } from '../../../../db/naming.ts'
 import { targetsOf } from '../../posts/index.ts'
 import { CONTENT_FIGURES, ENGAGEMENTS } from '../figures.ts'
@@ -23,8 +23,8 @@ interface Filters {
   readonly to: string
   readonly limit: number
   readonly accountIds?: readonly string[] | undefined
-  readonly platform?: string | undefined
-  readonly origin?: string | undefined
+  readonly platform?: Values<string> | undefined
+  readonly origin?: Values<string> | undefined
   /** The sort key and the id of the last record of the page before. */
   readonly afterKey?: string | undefined
   readonly afterId?: string | undefined
@@ -60,8 +60,8 @@ function listBy(sort: Sort) {
       .where('c.publishedAt', '>=', $.from)
       .where('c.publishedAt', '<', $.to)
     if ($.accountIds !== undefined) found = found.where(raw<boolean>`c.account_id = any(${$.accountIds}::uuid[])`)
-    if ($.platform !== undefined) found = found.where('c.platform', '=', $.platform)
-    if ($.origin !== undefined) found = found.where(raw<boolean>`c.origin = ${$.origin}`)
+    if ($.platform !== undefined) found = found.where(isOneOf('c.platform', $.platform))
+    if ($.origin !== undefined) found = found.where(isOneOf('c.origin', $.origin))
     if ($.afterId !== undefined) {
       found = found.where(raw<boolean>`(${key}, c.id) < (${$.afterKey}::${type}, ${$.afterId}::uuid)`)
     }
@@ -116,8 +116,8 @@ export class ContentRecords {
       limit: limit + 1,
       // Records of removed accounts are not shown.
       accountIds: accounts.map(({ account }) => account.id),
-      platform,
-      origin,
+      platform: values(platform),
+      origin: values(origin),
       afterKey: after?.[0],
       afterId: after?.[1],
     })

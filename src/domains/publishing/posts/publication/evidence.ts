@@ -2,13 +2,13 @@ import { NotFound } from '../../../../core/errors.ts'
 import { pageOf, type PageRequest } from '../../../../core/page.ts'
 import type { PageResult } from '../../../../core/reply.ts'
 import type { Sql } from '../../../../core/sql.ts'
-import { query } from '../../../../db/query.ts'
+import { isOneOf, query, values, type Values } from '../../../../db/query.ts'
 import { postAttempts, posts, postTargets } from '../tables.ts'
 import type { PostAttemptData } from './schemas.ts'
 
 interface Parameters {
   readonly postId: string
-  readonly targetId?: string
+  readonly targetId?: Values<string> | undefined
   readonly before?: string
   readonly limit: number
 }
@@ -22,7 +22,7 @@ const findAttempts = query({ postAttempts, postTargets }, (db, $: Parameters) =>
     .where('t.postId', '=', $.postId)
     .orderBy('a.id', 'desc')
     .limit($.limit)
-  const ofTarget = $.targetId === undefined ? found : found.where('a.targetId', '=', $.targetId)
+  const ofTarget = $.targetId === undefined ? found : found.where(isOneOf('a.targetId', $.targetId))
   return $.before === undefined ? ofTarget : ofTarget.where('a.id', '<', $.before)
 })
 
@@ -39,7 +39,7 @@ export class PublicationEvidence {
   /** A page of attempts, newest first. @throws AppError not_found */
   async list(
     postId: string,
-    targetId: string | undefined,
+    targetId: readonly string[] | undefined,
     { after, limit }: PageRequest,
   ): Promise<PageResult<PostAttemptData>> {
     const post = await posts.first(this.#sql, { id: postId, deletedAt: null }, { columns: ['id'] })
@@ -47,7 +47,7 @@ export class PublicationEvidence {
     const rows = await findAttempts.rows(this.#sql, {
       postId,
       limit: limit + 1,
-      ...(targetId !== undefined && { targetId }),
+      targetId: values(targetId),
       ...(after !== undefined && { before: after.id }),
     })
     return pageOf(rows, limit, ({ id, startedAt }) => ({ createdAt: startedAt, id }), viewOf)

@@ -1,5 +1,6 @@
 import { pageFields } from '../../../../core/page.ts'
 import { Id, Input, named, Nullable, OneOf, ResourceBase, States, Type, type Static } from '../../../../core/schema.ts'
+import { Several } from '../../../../core/several.ts'
 import { PlatformKey } from '../../../social/accounts/index.ts'
 import { ReasonView } from '../schemas.ts'
 import { TargetStatusSchema } from '../state.ts'
@@ -41,7 +42,7 @@ export const PostAttemptView = named(
 export type PostAttemptData = Static<typeof PostAttemptView>
 
 export const AttemptQuery = Input({
-  targetId: Type.Optional(Type.String({ ...Id, description: 'Only attempts of this target' })),
+  targetId: Several(Id, { description: 'Only attempts of this target' }),
   ...pageFields,
 })
 

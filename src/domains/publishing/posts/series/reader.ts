@@ -4,7 +4,7 @@ import { pageOf, type PageRequest } from '../../../../core/page.ts'
 import type { PageResult } from '../../../../core/reply.ts'
 import type { Static } from '../../../../core/schema.ts'
 import type { Sql } from '../../../../core/sql.ts'
-import { anyOf } from '../../../../db/condition.ts'
+import { anyOf, oneOf } from '../../../../db/condition.ts'
 import { timeZoneOf } from '../../../workspace/workspaces/index.ts'
 import { occurrences, parseRecurrence, type RecurrenceInput } from '../calendar/recurrence.ts'
 import type { Outcome } from '../calendar/outcome.ts'
@@ -32,10 +32,14 @@ export class SeriesReader {
 
   /** A page of series, newest first. */
   async list(
-    { status, workspaceId }: { workspaceId: string; status?: SeriesStatus | undefined },
+    { status, workspaceId }: { workspaceId: string; status?: readonly SeriesStatus[] | undefined },
     page: PageRequest,
   ): Promise<PageResult<SeriesSummaryData>> {
-    const rows = await postSeries.page(this.#sql, { workspaceId, ...(status !== undefined && { status }) }, page)
+    const rows = await postSeries.page(
+      this.#sql,
+      { workspaceId, ...(status !== undefined && { status: oneOf(status) }) },
+      page,
+    )
     return pageOf(rows, page.limit, ({ createdAt, id }) => ({ createdAt, id }), summaryOf)
   }
 

@@ -10,6 +10,7 @@ import {
   Type,
   type Static,
 } from '../../../../core/schema.ts'
+import { Several } from '../../../../core/several.ts'
 import { PlatformKey } from '../../../social/accounts/index.ts'
 import { TimeAdjustment } from '../calendar/schemas.ts'
 import {
@@ -119,7 +120,7 @@ export type SeriesData = Static<typeof SeriesView>
 
 export const SeriesListQuery = Input({
   workspaceId: Id,
-  status: Type.Optional(SeriesStatusSchema),
+  status: Several(SeriesStatusSchema),
   ...pageFields,
 })
 

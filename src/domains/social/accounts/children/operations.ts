@@ -61,7 +61,7 @@ export const listConnectedPages = operation({
   returns: { 200: ListOf(SocialAccountView) },
   example: { query: { workspaceId } },
   handle: async ({ query, socialAccounts }) => {
-    const pages = { workspaceId: query.workspaceId, platform: 'facebook', kind: 'page' }
+    const pages = { workspaceId: query.workspaceId, platform: ['facebook'], kind: 'page' }
     return storedList('Connected pages', await socialAccounts.accounts.list(pages, pageRequest(query)))
   },
 })
