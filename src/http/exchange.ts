@@ -1,12 +1,15 @@
 import type { Readable } from 'node:stream'
 import type { HttpRequest, HttpResponse } from 'uWebSockets.js'
 import { clientAddress, networkOf } from '../core/client-address.ts'
+import type { AppError } from '../core/error.ts'
 import { Overloaded, RequestTimeout } from '../core/errors.ts'
 import { BodyChunks } from './body-chunks.ts'
 import { BodyStream, tooLarge } from './body-stream.ts'
 import type { ClientBounds } from './client-bounds.ts'
+import { dropLeftover, lastReply, MOST_DROPPED } from './leftover.ts'
 import type { ReceiveBuffers } from './receive-buffers.ts'
-import { HttpHeaders, type HeaderNeeds, type RequestHeaders } from './request-headers.ts'
+import { headText, isWithoutLength } from './reply-head.ts'
+import { allOf, HttpHeaders, type HeaderNeeds, type RequestHeaders } from './request-headers.ts'
 import { STATUS_LINES } from './status-lines.ts'
 import { Departure, dropSource, sendChunks, sendRest, sendWhole } from './send-chunks.ts'
 import type { Transfer } from './transfers.ts'
@@ -49,6 +52,8 @@ export class HttpExchange {
   isLastOnConnection = false
   /** Too much of the body is still to come, so the reply closes the connection. */
   #endless = false
+  /** The client may still be sending the body when the reply is sent. */
+  #isUnread = false
   /** Headers that only some operations read, by name. */
   readonly extra: Readonly<Record<string, string>>
   #body: BodyStream | undefined
@@ -124,11 +129,7 @@ export class HttpExchange {
    */
   body(limit: number): Promise<Buffer> {
     const announced = Number(this.headers.contentLength)
-    if (announced > limit) {
-      // uWS itself drops the rest of a body after the reply.
-      this.#endless = announced > MOST_DROPPED
-      return Promise.reject(tooLarge(limit))
-    }
+    if (announced > limit) return Promise.reject(this.#refuseBody(limit, announced))
     return new Promise((resolve, reject) => {
       const chunks = new BodyChunks(limit)
       let isSettled = false
@@ -143,7 +144,7 @@ export class HttpExchange {
       this.#response.onData((chunk, isLast) => {
         transfer.bytes += chunk.byteLength
         chunks.take(chunk)
-        this.#endless ||= chunks.size > MOST_DROPPED
+        if (chunks.size > MOST_DROPPED && !isLast) this.#endless = this.#isUnread = true
         if (isSettled || (!isLast && !this.#endless)) return
         isSettled = true
         this.#endTransfer()
@@ -160,12 +161,17 @@ export class HttpExchange {
    */
   streamBody(limit: number, buffers: ReceiveBuffers): BodyStream {
     const announced = Number(this.headers.contentLength)
-    if (announced > limit) {
-      this.#endless = announced > MOST_DROPPED
-      throw tooLarge(limit)
-    }
+    if (announced > limit) throw this.#refuseBody(limit, announced)
     this.#body = new BodyStream(this.#response, limit, buffers)
     return this.#body
+  }
+
+  /** @param announced the length of a body that is not read */
+  #refuseBody(limit: number, announced: number): AppError {
+    this.#isUnread = true
+    // uWS itself drops the rest of a body after the reply.
+    this.#endless = announced > MOST_DROPPED
+    return tooLarge(limit)
   }
 
   /** Sends the status and the headers of a file's reply, without the file. */
@@ -225,30 +231,11 @@ export class HttpExchange {
     else write()
   }
 
-  /**
-   * One call into uWS writes all headers, because a call costs as much as the text of ten. The loop uses an index,
-   * because it runs for every reply and destructuring pairs from an iterator costs as much as writing them. Browsers
-   * must not sniff content types. Replies without a Cache-Control header are not stored, because they may contain
-   * tokens and private data.
-   * @param last text after the last header
-   */
+  /** @param last text after the last header */
   #writeHead(status: number, headers: readonly (readonly [string, string])[], last = ''): void {
-    const response = this.#response
-    // Headers that uWS writes itself.
-    if (status !== 200) response.writeStatus(STATUS_LINES[status] ?? String(status))
-    let rest = 'nosniff'
-    let saysWhoStores = false
-    for (let index = 0; index < headers.length; index += 1) {
-      const header = headers[index] as readonly [string, string]
-      rest += `\r\n${header[0]}: ${header[1]}`
-      saysWhoStores ||= header[0] === 'Cache-Control'
-    }
-    if (!saysWhoStores) rest += '\r\nCache-Control: no-store'
-    for (let index = 0; index < this.corsHeaders.length; index += 1) {
-      const header = this.corsHeaders[index] as readonly [string, string]
-      rest += `\r\n${header[0]}: ${header[1]}`
-    }
-    response.writeHeader('X-Content-Type-Options', rest + last)
+    // uWS itself writes 200.
+    if (status !== 200) this.#response.writeStatus(STATUS_LINES[status] ?? String(status))
+    this.#response.writeHeader('X-Content-Type-Options', headText(headers, this.corsHeaders) + last)
   }
 
   /** Drops the rest of a streamed body, within bounds. */
@@ -256,6 +243,7 @@ export class HttpExchange {
     if (!this.#body) return
     const { complete, received } = this.#body
     const rest = Number(this.headers.contentLength || Number.POSITIVE_INFINITY) - received
+    this.#isUnread ||= !complete
     this.#endless ||= !complete && rest > MOST_DROPPED
     this.#body.release()
   }
@@ -300,6 +288,10 @@ export class HttpExchange {
         this.#closeBodiless(status, headers)
         return
       }
+      if (this.#isUnread && !this.headOnly && typeof body === 'string') {
+        this.#sendWhileReading(status, headers, body)
+        return
+      }
       this.#response.cork(() => {
         if (this.headOnly) {
           this.#endBodiless(status, headers, Buffer.byteLength(body), true)
@@ -310,6 +302,13 @@ export class HttpExchange {
         this.#isOver()
       })
     })
+  }
+
+  #sendWhileReading(status: number, headers: readonly (readonly [string, string])[], body: string): void {
+    const network = networkOf(this.remoteAddress)
+    this.#response.cork(() => this.#writeHead(status, headers, lastReply(body)))
+    this.#isOver()
+    this.#transfer = dropLeftover(this.#response, this.#bounds.leftovers, network)
   }
 
   #writeReply(status: number, headers: readonly (readonly [string, string])[], body: string | Uint8Array): void {
@@ -382,9 +381,10 @@ export class HttpExchange {
 
   #endTransfer(): void {
     if (this.#transfer === undefined) return
-    const { bodies, replies } = this.#bounds
+    const { bodies, leftovers, replies } = this.#bounds
     bodies.end(this.#transfer)
     replies.end(this.#transfer)
+    leftovers.end(this.#transfer)
     this.#transfer = undefined
   }
 
@@ -395,23 +395,4 @@ export class HttpExchange {
     this.#answered()
     this.onOver?.()
   }
-}
-
-/** Replies that must not have a Content-Length (RFC 9110, 8.6): a 304 would state that of the body it does not send. */
-const isWithoutLength = (status: number): boolean => status === 204 || status === 304
-
-/** How many bytes of an oversized body are read and dropped before the connection is closed instead. */
-const MOST_DROPPED = 16_000_000
-
-/**
- * The values of all headers of this name, joined by commas: some proxies append to an existing header, others add a new
- * one. Call it before uWS's handler returns.
- * @param header in lower case
- */
-export function allOf(request: HttpRequest, header: string): string {
-  const values: string[] = []
-  request.forEach((name, value) => {
-    if (name === header) values.push(value)
-  })
-  return values.join(',')
 }
