@@ -29,6 +29,7 @@ const DOCUMENTS = [
   'CONTRIBUTING.md',
   'docs/decisions.md',
   'docs/operations.md',
+  'docs/proxies.md',
   ...FOLDER_READMES,
 ]
 const FOLDERS = ['src', 'media', 'actors', 'packages', 'test', 'docker', 'docs', '.ci']
@@ -115,6 +116,7 @@ describe.each(DOCUMENTS)('%s', (document) => {
       '/docs/sockets',
       '/docs/getting-started',
       '/docs/operations',
+      '/docs/proxies',
     ]
     expect(named.filter((route) => !routes.has(shape(route)) && !PAGES.has(route))).toEqual([])
     const linked = quoted(document).filter((text) => /^\/docs(?:\/[\w-]+)?$/.test(text))

@@ -15,16 +15,21 @@ const BODIES = { perNetwork: 256, total: 1_024, graceMs: 10 * SECOND, bytesPerSe
 /** Replies that their clients have not read yet. */
 const REPLIES = { perNetwork: 256, total: 1_024, graceMs: 20 * SECOND, bytesPerSecond: 2_000 }
 
+/** Bodies that still arrive after their reply. nginx waits as long for them (`lingering_time`, `lingering_timeout`). */
+const LEFTOVERS = { perNetwork: 256, total: 1_024, graceMs: 5 * SECOND, longestMs: 30 * SECOND, bytesPerSecond: 2_000 }
+
 /** Limits of what clients can make the server hold before they are authenticated. */
 export class ClientBounds {
   readonly bodies: Transfers
   readonly replies: Transfers
+  readonly leftovers: Transfers
   readonly #limiter: NodeLimiter
 
   constructor(clock: Clock, limiter: NodeLimiter, metrics: HttpMetrics) {
     this.#limiter = limiter
     this.bodies = new Transfers(BODIES, clock, (reason) => metrics.cut.inc({ what: 'body', reason }))
     this.replies = new Transfers(REPLIES, clock, (reason) => metrics.cut.inc({ what: 'reply', reason }))
+    this.leftovers = new Transfers(LEFTOVERS, clock, (reason) => metrics.cut.inc({ what: 'leftover', reason }))
     metrics.bodies = () => this.bodies.count
     metrics.replies = () => this.replies.count
   }

@@ -15,6 +15,7 @@ const LINKS = [
   ['/docs/states', 'States'],
   ['/docs/errors', 'Errors'],
   ['/docs/operations', 'Running Crier'],
+  ['/docs/proxies', 'Proxies'],
 ]
 
 /** Renders the page. It runs no scripts and loads nothing. */

@@ -7,8 +7,8 @@ import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest'
 import { ManualClock, SECOND } from '../core/clock.ts'
 import { ClientBounds } from './client-bounds.ts'
 import { HttpExchange } from './exchange.ts'
-import { allOf } from './request-headers.ts'
 import { HttpMetrics } from './metrics.ts'
+import { allOf } from './request-headers.ts'
 import { ReceiveBuffers } from './receive-buffers.ts'
 import { Departure, sendChunks, sendRest, sendWhole } from './send-chunks.ts'
 import { WorkGate } from './work-gate.ts'
@@ -138,6 +138,14 @@ function exchangeOf(headers: Readonly<Record<string, string>> = {}, most = 10): 
 }
 
 const later = () => new Promise(setImmediate)
+
+/** How a reply was sent: kept, or while the client is still sending, as text after the headers. */
+function sent(): [body: string, how: string] {
+  const [head = '', body = ''] = response.head.split('\r\n\r\n')
+  if (!head.includes('Connection: close')) return [response.written, response.closesAfter ? 'closes' : 'keeps']
+  expect(head).toMatch(new RegExp(`\r\nContent-Length: ${body.length + 2}$`))
+  return [body, response.state === 'open' ? 'reads on' : response.state]
+}
 
 describe('a reply', () => {
   test('is sent once with its headers, and is not cached unless it allows that', () => {
@@ -288,18 +296,67 @@ describe('a body', () => {
     expect((await metrics.cut.get()).values).toMatchObject([{ value: 1, labels: { what: 'body', reason: 'slow' } }])
   })
 
-  test('with too many unread bytes closes the connection after the reply', async () => {
-    for (const [length, closes] of [
-      ['16000000', false],
-      ['16000001', true],
+  test('with too many unread bytes: the reply is the last one, and the rest is read until the client closes', async () => {
+    for (const [length, how] of [
+      ['16000000', 'keeps'],
+      ['16000001', 'reads on'],
     ] as const) {
       response = new TestResponse()
       const exchange = exchangeOf({ 'content-length': length })
       await expect(exchange.body(10)).rejects.toMatchObject({ code: 'payload_too_large' })
       exchange.send(413, [], 'no')
       await later()
-      expect([response.written, response.closesAfter]).toEqual(['no', closes])
+      expect(sent()).toEqual(['no', how])
     }
+    expect([over, bounds.leftovers.count]).toEqual([2, 1])
+    response.receive('x')
+    response.abort()
+    expect([over, bounds.leftovers.count]).toEqual([2, 0])
+  })
+
+  test('that goes on after its reply ends with the connection', async () => {
+    const reply = async () => {
+      response = new TestResponse()
+      const exchange = exchangeOf({ 'content-length': '16000001' })
+      await expect(exchange.body(10)).rejects.toThrow()
+      exchange.send(413, [], 'no')
+      await later()
+    }
+    await reply()
+    response.receive('x', true)
+    expect(response.state).toBe('closed')
+    response.abort()
+    await reply()
+    for (let second = 0; second <= 30; second += 1) {
+      expect(response.state).toBe('open')
+      response.receive('x'.repeat(2_001))
+      clock.advance(SECOND)
+      vi.advanceTimersByTime(SECOND)
+    }
+    expect(response.state).toBe('closed')
+    response.abort()
+    await reply()
+    response.receive('x'.repeat(16_000_000))
+    expect(response.paused).toBe(false)
+    response.receive('x')
+    expect([response.paused, response.state]).toEqual([true, 'open'])
+    response.abort()
+    await reply()
+    clock.advance(6 * SECOND)
+    vi.advanceTimersByTime(SECOND)
+    expect(response.state).toBe('closed')
+    expect((await metrics.cut.get()).values.map(({ labels }) => labels)).toEqual([
+      { what: 'leftover', reason: 'long' },
+      { what: 'leftover', reason: 'slow' },
+    ])
+  })
+
+  test('that was read in part when the reply closes the connection is read on', async () => {
+    const exchange = exchangeOf({ 'content-length': '100' })
+    exchange.streamBody(1_000, new ReceiveBuffers('/unused'))
+    exchange.send(503, [], 'later', true)
+    await later()
+    expect(sent()).toEqual(['later', 'reads on'])
   })
 
   test('is discarded when the client disconnects', () => {
@@ -331,33 +388,31 @@ describe('a streamed body', () => {
     await expect(text(body)).rejects.toMatchObject({ code: 'bad_request' })
   })
 
-  test.each<
-    [what: string, length: string | undefined, limit: number, received: string, isLast: boolean, closes: boolean]
-  >([
-    ['is received', '5', 100, 'abcde', true, false],
-    ['is received, however long that was not announced', undefined, 100, 'abcde', true, false],
-    ['lacks 16 MB', '16000005', 1e9, 'abcde', false, false],
-    ['lacks a byte more', '16000006', 1e9, 'abcde', false, true],
-    ['has no known length', undefined, 100, 'abcde', false, true],
-  ])('that %s when the reply is sent: the rest is read, or the connection is closed', async (_what, ...of) => {
-    const [length, limit, received, isLast, closes] = of
+  test.each<[what: string, length: string | undefined, limit: number, received: string, isLast: boolean, how: string]>([
+    ['is received', '5', 100, 'abcde', true, 'keeps'],
+    ['is received, however long that was not announced', undefined, 100, 'abcde', true, 'keeps'],
+    ['lacks 16 MB', '16000005', 1e9, 'abcde', false, 'keeps'],
+    ['lacks a byte more', '16000006', 1e9, 'abcde', false, 'reads on'],
+    ['has no known length', undefined, 100, 'abcde', false, 'reads on'],
+  ])('that %s when the reply is sent: the rest is read, and the connection kept or not', async (_what, ...of) => {
+    const [length, limit, received, isLast, how] = of
     const exchange = exchangeOf(length === undefined ? {} : { 'content-length': length })
     exchange.streamBody(limit, buffers)
     response.receive(received, isLast)
     exchange.send(200, [], 'ok')
     await later()
-    expect([response.written, response.closesAfter, response.paused]).toEqual(['ok', closes, false])
+    expect([...sent(), response.paused]).toEqual(['ok', how, false])
   })
 
   test.each([
-    ['16000000', false],
-    ['16000001', true],
-  ])('of %s bytes that is refused: the connection is closed after the reply: %s', async (length, closes) => {
+    ['16000000', 'keeps'],
+    ['16000001', 'reads on'],
+  ])('of %s bytes that is refused: the reply %s', async (length, how) => {
     const exchange = exchangeOf({ 'content-length': length })
     expect(() => exchange.streamBody(10, buffers)).toThrow('The body is larger than the limit of 10 bytes.')
     exchange.send(413, [], 'no')
     await later()
-    expect([response.written, response.closesAfter]).toEqual(['no', closes])
+    expect(sent()).toEqual(['no', how])
   })
 })
 

@@ -1,12 +1,14 @@
 import type { Readable } from 'node:stream'
 import type { HttpRequest, HttpResponse } from 'uWebSockets.js'
 import { clientAddress, networkOf } from '../core/client-address.ts'
+import type { AppError } from '../core/error.ts'
 import { Overloaded, RequestTimeout } from '../core/errors.ts'
 import { BodyChunks } from './body-chunks.ts'
 import { BodyStream, tooLarge } from './body-stream.ts'
 import type { ClientBounds } from './client-bounds.ts'
+import { dropLeftover, lastReply, MOST_DROPPED } from './leftover.ts'
 import type { ReceiveBuffers } from './receive-buffers.ts'
-import { headText } from './reply-head.ts'
+import { headText, isWithoutLength } from './reply-head.ts'
 import { allOf, HttpHeaders, type HeaderNeeds, type RequestHeaders } from './request-headers.ts'
 import { STATUS_LINES } from './status-lines.ts'
 import { Departure, dropSource, sendChunks, sendRest, sendWhole } from './send-chunks.ts'
@@ -50,6 +52,8 @@ export class HttpExchange {
   isLastOnConnection = false
   /** Too much of the body is still to come, so the reply closes the connection. */
   #endless = false
+  /** The client may still be sending the body when the reply is sent. */
+  #isUnread = false
   /** Headers that only some operations read, by name. */
   readonly extra: Readonly<Record<string, string>>
   #body: BodyStream | undefined
@@ -125,11 +129,7 @@ export class HttpExchange {
    */
   body(limit: number): Promise<Buffer> {
     const announced = Number(this.headers.contentLength)
-    if (announced > limit) {
-      // uWS itself drops the rest of a body after the reply.
-      this.#endless = announced > MOST_DROPPED
-      return Promise.reject(tooLarge(limit))
-    }
+    if (announced > limit) return Promise.reject(this.#refuseBody(limit, announced))
     return new Promise((resolve, reject) => {
       const chunks = new BodyChunks(limit)
       let isSettled = false
@@ -144,7 +144,7 @@ export class HttpExchange {
       this.#response.onData((chunk, isLast) => {
         transfer.bytes += chunk.byteLength
         chunks.take(chunk)
-        this.#endless ||= chunks.size > MOST_DROPPED
+        if (chunks.size > MOST_DROPPED && !isLast) this.#endless = this.#isUnread = true
         if (isSettled || (!isLast && !this.#endless)) return
         isSettled = true
         this.#endTransfer()
@@ -161,12 +161,17 @@ export class HttpExchange {
    */
   streamBody(limit: number, buffers: ReceiveBuffers): BodyStream {
     const announced = Number(this.headers.contentLength)
-    if (announced > limit) {
-      this.#endless = announced > MOST_DROPPED
-      throw tooLarge(limit)
-    }
+    if (announced > limit) throw this.#refuseBody(limit, announced)
     this.#body = new BodyStream(this.#response, limit, buffers)
     return this.#body
+  }
+
+  /** @param announced the length of a body that is not read */
+  #refuseBody(limit: number, announced: number): AppError {
+    this.#isUnread = true
+    // uWS itself drops the rest of a body after the reply.
+    this.#endless = announced > MOST_DROPPED
+    return tooLarge(limit)
   }
 
   /** Sends the status and the headers of a file's reply, without the file. */
@@ -228,7 +233,7 @@ export class HttpExchange {
 
   /** @param last text after the last header */
   #writeHead(status: number, headers: readonly (readonly [string, string])[], last = ''): void {
-    // uWS itself writes the headers of the status.
+    // uWS itself writes 200.
     if (status !== 200) this.#response.writeStatus(STATUS_LINES[status] ?? String(status))
     this.#response.writeHeader('X-Content-Type-Options', headText(headers, this.corsHeaders) + last)
   }
@@ -238,6 +243,7 @@ export class HttpExchange {
     if (!this.#body) return
     const { complete, received } = this.#body
     const rest = Number(this.headers.contentLength || Number.POSITIVE_INFINITY) - received
+    this.#isUnread ||= !complete
     this.#endless ||= !complete && rest > MOST_DROPPED
     this.#body.release()
   }
@@ -282,6 +288,10 @@ export class HttpExchange {
         this.#closeBodiless(status, headers)
         return
       }
+      if (this.#isUnread && !this.headOnly && typeof body === 'string') {
+        this.#sendWhileReading(status, headers, body)
+        return
+      }
       this.#response.cork(() => {
         if (this.headOnly) {
           this.#endBodiless(status, headers, Buffer.byteLength(body), true)
@@ -292,6 +302,13 @@ export class HttpExchange {
         this.#isOver()
       })
     })
+  }
+
+  #sendWhileReading(status: number, headers: readonly (readonly [string, string])[], body: string): void {
+    const network = networkOf(this.remoteAddress)
+    this.#response.cork(() => this.#writeHead(status, headers, lastReply(body)))
+    this.#isOver()
+    this.#transfer = dropLeftover(this.#response, this.#bounds.leftovers, network)
   }
 
   #writeReply(status: number, headers: readonly (readonly [string, string])[], body: string | Uint8Array): void {
@@ -364,9 +381,10 @@ export class HttpExchange {
 
   #endTransfer(): void {
     if (this.#transfer === undefined) return
-    const { bodies, replies } = this.#bounds
+    const { bodies, leftovers, replies } = this.#bounds
     bodies.end(this.#transfer)
     replies.end(this.#transfer)
+    leftovers.end(this.#transfer)
     this.#transfer = undefined
   }
 
@@ -378,9 +396,3 @@ export class HttpExchange {
     this.onOver?.()
   }
 }
-
-/** Replies that must not have a Content-Length (RFC 9110, 8.6): a 304 would state that of the body it does not send. */
-const isWithoutLength = (status: number): boolean => status === 204 || status === 304
-
-/** How many bytes of an oversized body are read and dropped before the connection is closed instead. */
-const MOST_DROPPED = 16_000_000

@@ -58,7 +58,7 @@ export class HttpMetrics {
     watch(registry, 'crier_http_replies_pending', 'Replies that clients have not read yet', () => this.replies())
     this.cut = new Counter({
       name: 'crier_http_cut_total',
-      help: 'Bodies and replies closed because the client was too slow (slow) or had too many (crowded)',
+      help: 'Bodies and replies closed because the client was too slow (slow), took too long (long) or had too many (crowded)',
       labelNames: ['what', 'reason'],
       registers: [registry],
     })

@@ -1,12 +1,10 @@
 type Headers = readonly (readonly [string, string])[]
 
 /**
- * All headers of a reply as one text, the value of `X-Content-Type-Options` and the lines after it: a call into uWS costs
- * as much as the text of ten headers. Browsers must not sniff content types. Replies without a Cache-Control header are
- * not stored, because they may contain tokens and private data.
- *
- * The loops use an index, because they run for every reply and destructuring pairs from an iterator costs as much as
- * writing them.
+ * The value of X-Content-Type-Options with all other headers as further lines, for one call into uWS: a call costs as
+ * much as the text of ten. The loops use an index, because they run for every reply and destructuring pairs from an
+ * iterator costs as much as writing them. Browsers must not sniff content types. Replies without a Cache-Control header
+ * are not stored, because they may contain tokens and private data.
  */
 export function headText(headers: Headers, corsHeaders: Headers): string {
   let text = 'nosniff'
@@ -23,3 +21,6 @@ export function headText(headers: Headers, corsHeaders: Headers): string {
   }
   return text
 }
+
+/** Replies that must not have a Content-Length (RFC 9110, 8.6): a 304 would state that of the body it does not send. */
+export const isWithoutLength = (status: number): boolean => status === 204 || status === 304

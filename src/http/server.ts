@@ -136,9 +136,12 @@ export class HttpServer {
     this.app.any(pattern, refuse)
   }
 
-  /** Refuses HTTP requests on a path that only serves WebSockets. */
+  /**
+   * Refuses HTTP requests on a path that only serves WebSockets. A 426 should name them in `Upgrade` (RFC 9110,
+   * 15.5.22), but nginx passes that header on to clients of HTTP/2, which forbids it, and they see no reply at all.
+   */
   refuseHttp(pattern: string, error: () => AppError): void {
-    this.app.any(pattern, (response, request) => this.#refuse(response, request, error, [['Upgrade', 'websocket']]))
+    this.app.any(pattern, (response, request) => this.#refuse(response, request, error, []))
   }
 
   /** Replies 404 on all other paths. Call it last, because sockets add their own routes before. */

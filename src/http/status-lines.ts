@@ -16,7 +16,6 @@ export const STATUS_LINES: Record<number, string> = {
   406: '406 Not Acceptable',
   408: '408 Request Timeout',
   409: '409 Conflict',
-  410: '410 Gone',
   412: '412 Precondition Failed',
   413: '413 Payload Too Large',
   415: '415 Unsupported Media Type',

@@ -8,10 +8,12 @@ export interface TransferLimits {
   /** The minimum average rate in bytes per second, once `graceMs` have passed. */
   readonly bytesPerSecond: number
   readonly graceMs: number
+  /** How long a transfer may take at any rate; any time when absent. */
+  readonly longestMs?: number
 }
 
-/** Why a transfer was closed: it was below the minimum rate, or the oldest when there were too many. */
-export type CutReason = 'slow' | 'crowded'
+/** Why a transfer was closed: it was below the minimum rate, took too long, or was the oldest when there were too many. */
+export type CutReason = 'slow' | 'long' | 'crowded'
 
 /** One incoming body or outgoing reply. */
 export class Transfer {
@@ -81,12 +83,13 @@ export class Transfers {
   }
 
   #check(): void {
-    const { bytesPerSecond, graceMs } = this.#limits
+    const { bytesPerSecond, graceMs, longestMs = Infinity } = this.#limits
     const now = this.#clock.monotonic()
     for (const peers of this.#networks.values()) {
       for (const transfer of peers) {
         const ms = now - transfer.startedAt
         if (ms > graceMs && transfer.bytes < (ms / SECOND) * bytesPerSecond) this.#cut(transfer, 'slow')
+        else if (ms > longestMs) this.#cut(transfer, 'long')
       }
     }
   }

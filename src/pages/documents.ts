@@ -25,7 +25,7 @@ const DESCRIPTION = `
 One server to publish to social networks, to stream live to many platforms at once, and to work together as a team.
 
 **New here?** [Getting started](/docs/getting-started) goes from sign-up to a stream, an uploaded file and live events.
-**You run the server?** [Running Crier](/docs/operations): backup, restore, upgrade, rollback.
+**You run the server?** [Running Crier](/docs/operations): backup, restore, upgrade, rollback. [Crier behind a proxy](/docs/proxies): nginx, HAProxy.
 
 **Credentials.** Send \`Authorization: Bearer <access token>\` (from log-in; valid for 15 minutes) or \`X-API-Key: <key>\`. An API
 key works as a bearer token, too. An unknown, expired or revoked credential gets 401, even for operations that need none.
@@ -121,6 +121,7 @@ export function documentPages(operations: readonly NamedOperation[], options: Do
     { path: '/docs/states', serve: states },
     { path: '/docs/getting-started', serve: once(() => docPage(guidePage('getting-started.md'))) },
     { path: '/docs/operations', serve: once(() => docPage(guidePage('operations.md'))) },
+    { path: '/docs/proxies', serve: once(() => docPage(guidePage('proxies.md'))) },
     { path: '/docs/start.js', serve: () => start },
     {
       path: '/docs/scalar.js',

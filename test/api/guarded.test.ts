@@ -56,7 +56,7 @@ test('no file or folder of the data folder is accessible to other users', async 
 })
 
 test('every page forbids content sniffing', async () => {
-  const guides = ['/docs/getting-started', '/docs/operations', '/docs/states']
+  const guides = ['/docs/getting-started', '/docs/operations', '/docs/proxies', '/docs/states']
   const paths = ['/docs', '/docs/errors', '/docs/start.js', '/docs/sockets', '/api/openapi.json', '/api/asyncapi.json']
   for (const path of [
     ...paths,

@@ -96,6 +96,7 @@ const STARTED: Record<Tool, string> = {
   // /usr/bin/chromium is a script full of absolute paths.
   chromium: 'usr/lib/chromium/chromium',
   nginx: 'usr/sbin/nginx',
+  haproxy: 'usr/sbin/haproxy',
   aiortc: 'usr/lib/python3/dist-packages/aiortc/__init__.py',
 }
 

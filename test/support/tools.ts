@@ -12,6 +12,7 @@ export const TOOLS = {
   ffprobe: ['ffmpeg'],
   chromium: ['chromium'],
   nginx: ['nginx', 'libnginx-mod-rtmp'],
+  haproxy: ['haproxy'],
   // Python with this library: a WebRTC implementation independent of ours.
   aiortc: ['python3-aiortc'],
 } as const
