@@ -24,6 +24,9 @@ const findTickets = query(
       readonly userId?: string | undefined
       readonly assigneeId?: string | undefined
       readonly category?: string | undefined
+      /** Set for only unverified, or only verified tickets. */
+      readonly unverified?: true | undefined
+      readonly verified?: true | undefined
       readonly priority?: Priority | undefined
       readonly status?: TicketStatus | undefined
       readonly afterId?: string | undefined
@@ -35,6 +38,8 @@ const findTickets = query(
     if ($.status !== undefined) found = found.where('status', '=', $.status)
     if ($.priority !== undefined) found = found.where('priority', '=', $.priority)
     if ($.category !== undefined) found = found.where('category', '=', $.category)
+    if ($.unverified) found = found.where('userId', 'is', null)
+    if ($.verified) found = found.where('userId', 'is not', null)
     if ($.assigneeId !== undefined) found = found.where('assigneeId', '=', $.assigneeId)
     if ($.afterId !== undefined) found = found.where('id', '<', $.afterId)
     return found
@@ -118,10 +123,12 @@ export class TicketReader {
     filter: TicketFilter,
     { after, limit }: PageRequest,
   ): Promise<PageResult<TicketSummaryData>> {
-    const { assigneeId, category, createdBy, priority, status } = filter
+    const { assigneeId, category, createdBy, isUnverified, priority, status } = filter
     const rows = (await findTickets.rows(this.#sql, {
       assigneeId,
       category,
+      unverified: isUnverified === true || undefined,
+      verified: isUnverified === false || undefined,
       priority,
       status,
       userId: party.isAdmin ? createdBy : party.userId,
@@ -145,20 +152,21 @@ export class TicketReader {
   async view(sql: Sql, row: TicketRow, { isAdmin }: Party): Promise<TicketData> {
     const all = await supportMessages.find(sql, { ticketId: row.id }, { orderBy: ['id asc'] })
     const shown = isAdmin ? all : all.filter(({ role }) => role !== 'note')
-    const authors = await findUsers(sql, [...new Set(shown.map(({ authorId }) => authorId))], {
-      columns: ['id', 'name'],
-    })
+    const authorIds = new Set(shown.flatMap(({ authorId }) => authorId ?? []))
+    const authors = await findUsers(sql, [...authorIds], { columns: ['id', 'name'] })
     const names = new Map(authors.map(({ id, name }) => [id, name]))
     const files = await this.#attachments.of(
       sql,
       shown.map(({ id }) => id),
     )
-    const messages = shown.map(({ authorId, byMail, content, createdAt, id, role }) => ({
+    const messages = shown.map(({ authorId, byMail, content, createdAt, id, role, unverifiedFrom }) => ({
       _id: id,
       role,
       content,
-      authorName: names.get(authorId) ?? '',
+      authorName: names.get(authorId ?? '') ?? '',
       byMail,
+      isUnverified: unverifiedFrom !== null,
+      unverifiedFrom,
       attachments: (files.get(id) ?? []).map(attachmentView),
       createdAt,
     }))
@@ -194,6 +202,8 @@ export class TicketReader {
       priority,
       status: row.status,
       createdBy: row.userId,
+      isUnverified: row.unverifiedFrom !== null,
+      unverifiedFrom: row.unverifiedFrom,
       assigneeId,
       firstResponseAt,
       resolvedAt,
