@@ -242,7 +242,18 @@ const SETTINGS = {
   },
   FFMPEG_PATH: {
     summary: 'Path of ffmpeg',
-    fallback: 'ffmpeg from PATH, otherwise the bundled one',
+    fallback: 'ffmpeg from PATH, otherwise that of Debian’s packages (FFMPEG_DOWNLOAD)',
+    parse: optional(text),
+  },
+  FFMPEG_DOWNLOAD: {
+    summary:
+      'Get ffmpeg from Debian’s packages, without root, if the machine has none. They are unpacked into CACHE_DIR and renewed by a start after a week',
+    fallback: '1',
+    parse: withDefault(flag, true),
+  },
+  CACHE_DIR: {
+    summary: 'Folder for programs that Crier downloads. It needs no backup',
+    fallback: 'node_modules/.cache/crier, or ~/.cache/crier if that is not writable',
     parse: optional(text),
   },
   ...mediaSettings,
