@@ -105,8 +105,8 @@ test('nobody else can read what is in the data folder, while it runs and afterwa
   const { _id: accountId } = await call('POST /api/streams/rtmp-destinations', { body: to })
   const platforms = [{ platform: 'custom', accountId }]
   const body = { workspaceId, title: 'Launch', record: true, platforms }
-  const { _id: stream } = await call('POST /api/streams', { body })
-  const { streamKey } = await call('POST /api/streams/{id}/arm', { path: { id: stream } })
+  const { _id: stream, streamKey } = await call('POST /api/streams', { body })
+  await call('POST /api/streams/{id}/go-live', { path: { id: stream }, body: { waitForIngest: true } })
   const source = join(folder, 'source.flv')
   await makeSource(source, 30)
   const publisher = push(source, `rtmp://localhost:${crier.rtmpPort}/live/${streamKey}`)
