@@ -240,22 +240,6 @@ const SETTINGS = {
     fallback: '1 with S3_ENDPOINT, otherwise 0',
     parse: optional(flag),
   },
-  FFMPEG_PATH: {
-    summary: 'Path of ffmpeg',
-    fallback: 'ffmpeg from PATH, otherwise that of Debian’s packages (FFMPEG_DOWNLOAD)',
-    parse: optional(text),
-  },
-  FFMPEG_DOWNLOAD: {
-    summary:
-      'Get ffmpeg from Debian’s packages, without root, if the machine has none. They are unpacked into CACHE_DIR and renewed by a start after a week',
-    fallback: '1',
-    parse: withDefault(flag, true),
-  },
-  CACHE_DIR: {
-    summary: 'Folder for programs that Crier downloads. It needs no backup',
-    fallback: 'node_modules/.cache/crier, or ~/.cache/crier if that is not writable',
-    parse: optional(text),
-  },
   ...mediaSettings,
   WORK_DIR: {
     summary: 'Folder for temporary files of media work, ideally fast. Crier uses a subfolder and empties it at start',

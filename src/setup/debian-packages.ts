@@ -2,7 +2,6 @@ import { execFile } from 'node:child_process'
 import { existsSync } from 'node:fs'
 import { mkdir, readdir } from 'node:fs/promises'
 import { join } from 'node:path'
-import { MINUTE } from '../core/clock.ts'
 
 /** Packages of Debian and Ubuntu, downloaded with a separate apt state and without root, which does not change the machine. */
 
@@ -17,7 +16,7 @@ export interface Wanted {
 }
 
 /** A command must end within this time. A mirror that does not respond is given up much earlier. */
-const PATIENCE_MS = 10 * MINUTE
+const PATIENCE_MS = 600_000
 
 /**
  * Downloads packages to `<state>/archives`.
@@ -49,7 +48,8 @@ export async function download({ alone = [], withDependencies }: Wanted, state: 
 /** Unpacks the downloaded packages. @throws Error */
 export async function unpackAll(state: string, root: string): Promise<void> {
   const archives = join(state, 'archives')
-  for (const name of (await readdir(archives)).filter(isUsable)) await run('dpkg-deb', ['-x', join(archives, name), root])
+  for (const name of (await readdir(archives)).filter(isUsable))
+    await run('dpkg-deb', ['-x', join(archives, name), root])
 }
 
 /** Excludes the C library: one that differs from the machine's loader would crash every program at start. */

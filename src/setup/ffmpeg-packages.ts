@@ -2,13 +2,12 @@ import { accessSync, constants, mkdirSync, statSync } from 'node:fs'
 import { homedir } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
-import { DAY } from '../core/clock.ts'
-import type { Logger } from '../core/log.ts'
+import type { Log } from './log.ts'
 import { hasApt } from './debian-packages.ts'
 import { unpackPrograms } from './unpacked-programs.ts'
 
 /** After this time, a start gets the packages again, with the security fixes that Debian has released since. */
-const FRESH_MS = 7 * DAY
+const FRESH_MS = 7 * 86_400_000
 
 const IN_PACKAGE = fileURLToPath(new URL('../../node_modules/.cache/crier', import.meta.url))
 
@@ -18,7 +17,7 @@ export interface FfmpegPackagesOptions {
   readonly cacheDir?: string | undefined
   /** False: only what was unpacked before is used. */
   readonly mayDownload: boolean
-  readonly log: Pick<Logger, 'info' | 'warn'>
+  readonly log: Log
 }
 
 /**

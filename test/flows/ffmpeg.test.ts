@@ -15,7 +15,7 @@ import { World } from '../support/world.ts'
 /** A machine whose PATH has no ffmpeg. */
 
 let folder: string
-let clip: Uint8Array
+let clip: Uint8Array<ArrayBuffer>
 let app: App | undefined
 
 beforeAll(async () => {
@@ -42,7 +42,7 @@ async function start(cache: string, { reach }: { readonly reach: boolean }) {
   app = started
   const world = new World(started)
   const workspaceId = await world.workspace('acme', 'ada')
-  const upload = (name: string, content: Uint8Array, type: string) =>
+  const upload = (name: string, content: Uint8Array<ArrayBuffer>, type: string) =>
     world.as('ada').call('POST /api/assets/upload', { body: { workspaceId }, file: { name, content, type } })
   const line = started.node.facts.find(([name]) => name === 'ffmpeg')?.[1] ?? ''
   return { started, caller: world.as('ada'), line, upload, workspaceId }

@@ -112,7 +112,7 @@ test('nobody else can read what is in the data folder, while it runs and afterwa
   const publisher = push(source, `rtmp://localhost:${crier.rtmpPort}/live/${streamKey}`)
   await waitFor(async () => (await readdir(data('recordings'))).length > 0, { what: 'the recording' })
   const during = await walk()
-  end(publisher, 'SIGKILL')
+  await end(publisher, 'SIGKILL')
   await call('POST /api/streams/{id}/stop', { path: { id: stream } })
   expect(during.open).toEqual([])
   await waitFor(async () => (await readdir(data('recordings'))).length === 0, { what: 'the import of the recording' })
