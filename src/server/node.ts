@@ -238,7 +238,10 @@ function ffmpegFacts(found: FfmpegSearch): [string, string][] {
   }
   const { path, source, version, warnings } = found.ffmpeg
   const from = source === 'packages' ? ', unpacked from Debian’s packages' : ''
-  return [['ffmpeg', `${version} (${path}${from})`], ...warnings.map((warning): [string, string] => ['Warning', warning])]
+  return [
+    ['ffmpeg', `${version} (${path}${from})`],
+    ...warnings.map((warning): [string, string] => ['Warning', warning]),
+  ]
 }
 
 async function listen(server: HttpServer, gateway: Gateway, config: Config, undo: Undo): Promise<number> {

@@ -81,7 +81,9 @@ test.runIf(process.platform === 'linux' && process.arch === 'x64')(
     const search = await findFfmpeg({ PATH: root, fromPackages: async () => ({ why: 'No network.' }) })
     expect(search).toEqual({
       ffmpeg: undefined,
-      why: expect.stringMatching(/^No network\. No ffmpeg was found on PATH\. Install it \(Debian: apt-get install ffmpeg/),
+      why: expect.stringMatching(
+        /^No network\. No ffmpeg was found on PATH\. Install it \(Debian: apt-get install ffmpeg/,
+      ),
       forOwnPictures: expect.stringContaining('@ffmpeg-installer'),
     })
   },

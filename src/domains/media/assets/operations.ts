@@ -12,7 +12,14 @@ import { Done, Envelope, Id, Input, ListOf, Type } from '../../../core/schema.ts
 import { StorageFull, StorageUnavailable } from '../../../storage/errors.ts'
 import { OPENING } from './uploads/opening.ts'
 import { MAX_FILE_BYTES, UploadPath } from './uploads/schemas.ts'
-import { DamagedFile, EmptyFile, FfmpegMissing, ImageTooLarge, UnsafeFile, UnsupportedFile } from '../../../content/errors.ts'
+import {
+  DamagedFile,
+  EmptyFile,
+  FfmpegMissing,
+  ImageTooLarge,
+  UnsafeFile,
+  UnsupportedFile,
+} from '../../../content/errors.ts'
 import { RenditionNotPossible, StorageLimit } from './errors.ts'
 import { NewRendition } from './rendition-settings.ts'
 import {
