@@ -29,6 +29,8 @@ export interface OutgoingRequest {
   readonly cut?: boolean
   /** The timeout for the lookup and a free connection, and again from there to the last byte, in milliseconds. */
   readonly timeoutMs: number
+  /** The longest time between two pieces of the response, in milliseconds. Without it, only `timeoutMs` counts. */
+  readonly idleMs?: number
   /** Makes `timeoutMs` the limit of everything, from the lookup to the last byte. */
   readonly wholly?: boolean
   readonly signal?: AbortSignal | undefined
@@ -63,7 +65,7 @@ interface Begun {
 }
 
 /** Why a request has no reply. */
-export type OutgoingFault = 'refused' | 'unreachable' | 'timeout' | 'too_large' | 'cancelled'
+export type OutgoingFault = 'refused' | 'unreachable' | 'timeout' | 'stalled' | 'too_large' | 'cancelled'
 
 export class OutgoingError extends Error {
   override readonly name = 'OutgoingError'
@@ -129,7 +131,7 @@ export class Outgoing {
   async open(request: OutgoingRequest, rules: TargetRules = this.#rules): Promise<OutgoingStream> {
     const begun = await this.#begin(request, rules)
     const { headers, statusCode = 0 } = begun.reply
-    return { status: statusCode, headers, body: piecesOfReply(begun, request.maxBytes) }
+    return { status: statusCode, headers, body: piecesOfReply(begun, request) }
   }
 
   close(): void {
@@ -285,10 +287,13 @@ function lookupOf({ addresses }: Target): LookupFunction {
   }
 }
 
-async function* piecesOfReply({ end, fault, reply }: Begun, maxBytes: number): AsyncGenerator<Buffer> {
+async function* piecesOfReply(
+  { end, fault, reply }: Begun,
+  { idleMs, maxBytes }: Pick<OutgoingRequest, 'idleMs' | 'maxBytes'>,
+): AsyncGenerator<Buffer> {
   let length = 0
   try {
-    for await (const chunk of reply as AsyncIterable<Buffer>) {
+    for await (const chunk of unpaused(reply, idleMs)) {
       length += chunk.length
       if (length > maxBytes) throw tooLarge(maxBytes)
       yield chunk
@@ -300,17 +305,34 @@ async function* piecesOfReply({ end, fault, reply }: Begun, maxBytes: number): A
   }
 }
 
+/** The pieces of a response. @throws OutgoingError stalled if the next one takes longer than `idleMs` */
+function unpaused(reply: IncomingMessage, idleMs: number | undefined): AsyncIterable<Buffer> {
+  if (idleMs === undefined) return reply
+  return (async function* () {
+    const stalled = () => new OutgoingError('stalled', `the response stopped for ${idleMs / 1_000} s`, true)
+    const idle = setTimeout(() => reply.destroy(stalled()), idleMs)
+    try {
+      for await (const chunk of reply as AsyncIterable<Buffer>) {
+        idle.refresh()
+        yield chunk
+      }
+    } finally {
+      clearTimeout(idle)
+    }
+  })()
+}
+
 function tooLarge(maxBytes: number): OutgoingError {
   return new OutgoingError('too_large', `the response is larger than ${maxBytes} bytes`, true)
 }
 
 async function read(
   reply: IncomingMessage,
-  { cut = false, maxBytes }: Pick<OutgoingRequest, 'cut' | 'maxBytes'>,
+  { cut = false, idleMs, maxBytes }: Pick<OutgoingRequest, 'cut' | 'idleMs' | 'maxBytes'>,
 ): Promise<Buffer> {
   const chunks: Buffer[] = []
   let length = 0
-  for await (const chunk of reply as AsyncIterable<Buffer>) {
+  for await (const chunk of unpaused(reply, idleMs)) {
     length += chunk.length
     if (length > maxBytes) {
       // Leaving the loop destroys the connection, so the rest is never read.

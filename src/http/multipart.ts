@@ -3,6 +3,7 @@ import { PassThrough, pipeline, type Readable } from 'node:stream'
 import { AppError } from '../core/error.ts'
 import { BadRequest, ValidationFailed } from '../core/errors.ts'
 import { tooLarge } from './body-stream.ts'
+import { cleanText } from '../core/clean-text.ts'
 
 /** The name of the part that is the file. */
 const FILE_PART = 'file'
@@ -88,5 +89,10 @@ function noFile(): AppError {
 
 /** Old browsers sent full paths, and attackers send `../`. */
 function baseName(name: string | undefined): string {
-  return (name ?? '').split(/[/\\]/).at(-1)?.trim() ?? ''
+  return (
+    cleanText(name ?? '')
+      .split(/[/\\]/)
+      .at(-1)
+      ?.trim() ?? ''
+  )
 }

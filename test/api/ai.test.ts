@@ -115,6 +115,23 @@ async function costs(work: () => Promise<unknown>) {
   return { used: before.remaining - after.remaining, reserved: after.reserved - before.reserved }
 }
 
+test('captions for a platform that does not exist are refused, and cost nothing', async () => {
+  const spent = await costs(async () => {
+    const reply = await request({ platforms: ['mastodon', 'myspace'] })
+    expect([reply.status, reply.body.errors]).toEqual([
+      400,
+      [
+        {
+          path: '/body/platforms/1',
+          code: 'unknown',
+          message: expect.stringMatching(/^must be the key of a platform: x, /),
+        },
+      ],
+    ])
+  })
+  expect(spent).toEqual({ used: 0, reserved: 0 })
+})
+
 describe('captions by a model', () => {
   test('are marked, saved, and cost one credit each', async () => {
     let id = ''

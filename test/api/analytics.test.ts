@@ -62,6 +62,29 @@ test('figures of an account and of a post come from the platform', async () => {
   expect(views).toMatchObject({ value: null, gap: { code: 'not_reported' } })
 })
 
+test('what Crier has published is counted at once, and its figures follow', async () => {
+  const { accountId, mine } = await workspace('at-once')
+  for (const content of ['one', 'two', 'three']) {
+    const post = await mine.create({ content, targets: [{ accountId }], publishNow: true })
+    await mine.ended(post._id, 'published')
+  }
+  const published = async () => (await get(mine, 'platforms')).data.accounts[0].publishedCount
+  expect(await published()).toBe(3)
+  const { data } = await get(mine, 'content')
+  expect(
+    data.map(({ collectedAt, text }: { collectedAt: string | null; text: string }) => [text, collectedAt]),
+  ).toEqual([
+    ['three', null],
+    ['two', null],
+    ['one', null],
+  ])
+  const report = await mine.send('GET /api/analytics/report.html', { query: { workspaceId: mine.workspaceId } })
+  expect(report.text).toContain('3 posts were published.')
+  await readNow(mine)
+  expect(await published()).toBe(3)
+  expect((await get(mine, 'content')).data[0]).toMatchObject({ text: 'three', origin: 'crier', engagements: 0 })
+})
+
 test('a second click does not ask the platform again', async () => {
   const { mine } = await workspace('second-click')
   const first = await sync(mine)

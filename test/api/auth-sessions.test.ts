@@ -53,11 +53,12 @@ describe('access tokens', () => {
     expect(await tryCredential(app, { token: accessToken })).toBe('200')
   })
 
-  test('are not accepted as API keys, and API keys are not accepted as access tokens', async () => {
+  test('are not accepted as API keys, and API keys are accepted as bearer tokens', async () => {
     const { accessToken, apiKey } = await signIn(app)
     expect(await tryCredential(app, { apiKey })).toBe('200')
     expect(await tryCredential(app, { token: accessToken })).toBe('200')
-    expect(await tryCredential(app, { token: apiKey })).toBe('401 invalid_credential')
+    expect(await tryCredential(app, { token: apiKey })).toBe('200')
+    expect(await tryCredential(app, { token: `${apiKey}x` })).toBe('401 invalid_credential')
     expect(await tryCredential(app, { apiKey: accessToken })).toBe('401 invalid_credential')
   })
 

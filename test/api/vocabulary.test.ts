@@ -117,6 +117,7 @@ const TWO_TYPES: Readonly<Record<string, string>> = {
   history: 'the flag in the query has the name of the field that it adds',
   size: 'of a picture, by name, in its path',
   value: 'any figure',
+  warnings: 'of a post and a relay they have codes; of a node they are sentences for its operator',
   changes: 'of a channel they are a list; of a post they are a difference by fields',
   events: 'the contract has it as names of events in a webhook; missed events are shown whole',
   before: 'the contract has it as the idea beside which another one is placed; in a log it is a number',

@@ -106,6 +106,7 @@ function accountMails(locale: string): MailSample[] {
   const to = { email: 'ada@example.com', name: WRITTEN, locale }
   const security = Object.keys(rawTexts('en')).flatMap((key) => /^mail\.security\.(\w+)\.subject$/.exec(key)?.[1] ?? [])
   const details = { key: WRITTEN, provider: 'Google', device: 'Firefox 130', passkey: WRITTEN, left: 2 }
+  const keys = [AT.toISOString(), null].map((lastUsedAt) => ({ name: WRITTEN, prefix: 'crier_ab', lastUsedAt }))
   return [
     { name: 'code', mail: verificationMail(to, '042137') },
     { name: 'welcome', mail: welcomeMail(to, URL_OF_SERVER) },
@@ -115,6 +116,10 @@ function accountMails(locale: string): MailSample[] {
     ...security.map((kind) => ({
       name: `security ${kind}`,
       mail: securityMail(to, { kind, ...details } as unknown as SecurityEvent),
+    })),
+    ...[[], keys].map((kept) => ({
+      name: `password changed ${kept.length} keys`,
+      mail: securityMail(to, { kind: 'password_changed', keys: kept }),
     })),
   ]
 }

@@ -6,6 +6,7 @@ import { OPEN_RULES } from '../../fetch/target.ts'
 import { CALLS_PAUSED, PlatformError, type ErrorKind, type PlatformErrorOptions } from '../error-kinds.ts'
 import type { CircuitBreaker } from './circuit-breaker.ts'
 import { redactedUrl, secretsOf, withoutSecrets } from './redaction.ts'
+import { parseForeignJson } from '../../core/clean-text.ts'
 
 const TIMEOUT_MS = 15_000
 const MOST_BYTES = 2_000_000
@@ -282,7 +283,7 @@ function readOf(reply: OutgoingReply, target: string, secrets: readonly string[]
 
 function jsonOf({ bytes }: Pick<OutgoingReply, 'bytes'>): unknown {
   try {
-    return JSON.parse(bytes.toString('utf8')) as unknown
+    return parseForeignJson(bytes.toString('utf8'))
   } catch {
     return undefined
   }

@@ -1,5 +1,6 @@
 import { randomBytes } from 'node:crypto'
 import type { Clock } from '../../core/clock.ts'
+import { element, xmlDocument, xmlOf } from '../../core/xml.ts'
 import { json, type FakeReply, type FakeRequest } from '../sandbox/fake.ts'
 import { breachOf, mediaFacts } from '../sandbox/media-facts.ts'
 import { partsOf } from '../sandbox/multipart.ts'
@@ -104,7 +105,14 @@ export class FakeStorage {
     return {
       status: 201,
       headers: { 'Content-Type': 'application/xml' },
-      body: `<PostResponse><Location>${request.base}/storage/${asset.key}</Location><Key>${asset.key}</Key></PostResponse>`,
+      body: xmlOf(
+        element(
+          'PostResponse',
+          {},
+          element('Location', {}, `${request.base}/storage/${asset.key}`),
+          element('Key', {}, asset.key),
+        ),
+      ),
     }
   }
 
@@ -125,6 +133,6 @@ function failure(status: number, code: string, message: string): FakeReply {
   return {
     status,
     headers: { 'Content-Type': 'application/xml' },
-    body: `<?xml version="1.0" encoding="UTF-8"?><Error><Code>${code}</Code><Message>${message}</Message></Error>`,
+    body: xmlDocument(element('Error', {}, element('Code', {}, code), element('Message', {}, message))),
   }
 }

@@ -57,10 +57,9 @@ export class BlogReader {
 
   async sitemap() {
     const edition = await this.#shelf.content.read()
-    return reply(
-      200,
-      edition.kept('sitemap') ?? edition.keep('sitemap', sitemapOf(edition.value.posts), 'application/xml'),
-    )
+    const kept = edition.kept('sitemap')
+    if (kept) return reply(200, kept)
+    return reply(200, edition.keep('sitemap', await sitemapOf(edition.value.posts), 'application/xml'))
   }
 
   #page({ posts }: Shelf, query: BlogListQueryData) {

@@ -3,6 +3,7 @@ import { Conflict, NotFound, ValidationFailed } from '../../../core/errors.ts'
 import { uuidv7 } from '../../../core/id.ts'
 import type { Turn } from '../../../core/turn.ts'
 import { anyOf } from '../../../db/condition.ts'
+import { namedPlatforms } from '../../../platforms/named-platforms.ts'
 import type { Ledger } from '../../money/ledger/index.ts'
 import type { PlanService } from '../../money/plans/index.ts'
 import { publishedTexts } from '../../publishing/posts/index.ts'
@@ -76,6 +77,7 @@ export class AiRequests {
     if (assetId !== undefined && (await findAssets(turn.sql, turn.workspaceId, [assetId])).length === 0) {
       throw NotFound({ message: 'There is no such asset in the media library.' })
     }
+    namedPlatforms(platforms, '/body/platforms')
     const stored = await aiSettingsOf(turn.sql, turn.workspaceId)
     const settings = { ...stored, ...(tone !== undefined && { tone }) }
     const request = { text: text ?? null, platforms, variantCount, settings }

@@ -24,6 +24,7 @@ import { assetFiles, assetFolders, assets, mediaTables, storageReservations, typ
 import { useView, useWarning, type AssetUses } from './uses.ts'
 import { tagsOf, type AssetTags } from './tags.ts'
 import type { AssetViews } from './views.ts'
+import { cleanText } from '../../../core/clean-text.ts'
 
 /** How long deleted assets stay in the bin. */
 export const BIN_MS = 30 * DAY
@@ -348,9 +349,8 @@ function requireMatchingExtension(name: string | undefined, { type }: AssetRow):
  * direction (they can make `exe.gnp` look like `png.exe`), and normalizes it to Unicode form C, as searches expect.
  */
 export function fileName(name: string): string {
-  const clean = (name.normalize().split(/[/\\]/).at(-1) ?? '')
-    // oxlint-disable-next-line no-control-regex -- removes control characters
-    .replaceAll(/[\u0000-\u001F\u007F-\u009F\u202A-\u202E\u2066-\u2069]/g, '')
+  const clean = (cleanText(name).normalize().split(/[/\\]/).at(-1) ?? '')
+    .replaceAll(/[\t\n\r\u0085\u202A-\u202E\u2066-\u2069]/g, '')
     .trim()
   return clean === '' || /^\.+$/.test(clean) ? 'file' : Array.from(clean).slice(0, 255).join('')
 }

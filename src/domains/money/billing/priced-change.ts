@@ -1,6 +1,6 @@
 import type { Tax } from '../invoices/index.ts'
 import type { Money } from '../plans/index.ts'
-import { allocate, scaled, sum } from '../ledger/index.ts'
+import { allocate, sum } from '../ledger/index.ts'
 import type { NewCycle, PlannedChange } from './planned-change.ts'
 import { quoteOf, type CycleDiscount, type Quote } from './quote.ts'
 
@@ -57,8 +57,8 @@ export function priceOf(
   const prices = cycles.map((_, cycle) =>
     sum(items.map((item, index) => (item.cycle === cycle ? (quote.lines[index]?.amount ?? 0) : 0))),
   )
-  const discounts = prices.map((price, cycle) => discountOf(off[cycle], price))
-  const granted = quote.discount > 0 && sum(discounts) > 0 ? allocate(quote.discount, discounts) : []
+  const weights = prices.map((price, cycle) => discountWeight(off[cycle], price))
+  const granted = quote.discount > 0 && sum(weights) > 0 ? allocate(quote.discount, weights) : []
   return {
     ...change,
     quote,
@@ -99,10 +99,10 @@ function offOf({ cycles, off }: AppliedCoupon, count: number): readonly CycleDis
   return 'length' in off ? off.slice(0, covered) : Array.from({ length: covered }, () => off)
 }
 
-/** The share of a cycle in the discount of the quote. */
-function discountOf(off: CycleDiscount | undefined, price: number): number {
+/** The share of a cycle in the discount of the quote, unrounded: a small discount is less than a unit in each cycle. */
+function discountWeight(off: CycleDiscount | undefined, price: number): number {
   if (off === undefined) return 0
-  return 'amount' in off ? Math.min(off.amount, price) : scaled(price, off.basisPoints, 10_000)
+  return 'amount' in off ? Math.min(off.amount, price) * 10_000 : price * off.basisPoints
 }
 
 function usedOf({ code, cycles, id, use }: AppliedCoupon, covered: number): PricedChange['coupon'] {

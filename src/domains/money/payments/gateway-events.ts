@@ -22,6 +22,7 @@ import type { GatewayEventData } from './schemas.ts'
 import type { Steps } from './steps.ts'
 import { gatewayEvents, payments, type GatewayEventOutcome, type PaymentRow } from './tables.ts'
 import { eventView } from './views.ts'
+import { cleanText } from '../../../core/clean-text.ts'
 
 interface Verdict {
   readonly outcome: GatewayEventOutcome
@@ -244,9 +245,9 @@ export class GatewayEvents {
   }
 }
 
-/** Text that PostgreSQL can store in JSON: without null characters and lone surrogates. */
+/** Text that PostgreSQL can store in JSON. */
 function storable(text: string, most: number): string {
-  return text.slice(0, most).replaceAll('\0', '').toWellFormed()
+  return cleanText(text.slice(0, most))
 }
 
 const UUID = /^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/

@@ -7,6 +7,7 @@ import { ReportBranding } from './branding/branding.ts'
 import { AnalyticsCollector } from './collection/collector.ts'
 import { AnalyticsDesk } from './collection/desk.ts'
 import { ContentPictures, findContentPictures } from './collection/pictures.ts'
+import { addJustPublished } from './collection/store.ts'
 import { CollectionWatch } from './collection/watch.ts'
 import { AccountAudiences } from './reads/audience.ts'
 import { ContentRecords } from './reads/content.ts'
@@ -29,12 +30,18 @@ declare module '../../../core/services.ts' {
 /** Builds the services of the domain. */
 export function composeAnalytics(
   { clock, config, database: sql, jobs, log, mediaWork, scratch, storage }: Foundation,
-  { assets, plans, socialAccounts: { calls, directory } }: Pick<Services, 'assets' | 'plans' | 'socialAccounts'>,
+  {
+    assets,
+    plans,
+    posts,
+    socialAccounts: { calls, directory },
+  }: Pick<Services, 'assets' | 'plans' | 'posts' | 'socialAccounts'>,
 ) {
   const partitions = new SamplePartitions(clock)
   const retention = new SampleRetention({ sql, clock, log, jobs, plans, partitions })
   const recorder = new SampleRecorder(clock, partitions)
   assets.housekeeping.keep(findContentPictures)
+  posts.outcomes.onPublished((turn, published) => addJustPublished(turn, published, clock.now()))
   const fetcher = GuardedFetcher.of(config.ALLOW_PRIVATE_ADDRESSES)
   const pictures = new ContentPictures({ sql, clock, log, fetcher, mediaWork, scratch, storage })
   const watched = new WatchedAccounts(sql, clock, directory)

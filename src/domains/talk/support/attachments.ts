@@ -68,13 +68,22 @@ export class TicketAttachments {
   async store(userId: string, name: string, content: Buffer): Promise<AttachmentRow> {
     const found = await inspectHead(content.subarray(0, HEAD_BYTES), name)
     await inspectWhole(found, content.length, async (start, length) => content.subarray(start, start + length))
+    return this.#keep(userId, name, content, found.type)
+  }
+
+  /** Stores the HTML of a mail. Nobody uploads HTML, and browsers download it instead of showing it. @throws AppError storage_full */
+  async keepHtml(userId: string, name: string, html: string): Promise<AttachmentRow> {
+    return this.#keep(userId, name, Buffer.from(html), 'text/html; charset=utf-8')
+  }
+
+  async #keep(userId: string, name: string, content: Buffer, type: string): Promise<AttachmentRow> {
     const now = this.#clock.now()
     const row: AttachmentRow = {
       id: uuidv7(now),
       messageId: null,
       userId,
       name: safeFileName(name),
-      type: found.type,
+      type,
       size: content.length,
       createdAt: new Date(now).toISOString(),
     }

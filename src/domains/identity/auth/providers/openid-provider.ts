@@ -12,6 +12,7 @@ import {
   type ProviderProof,
   type SignInProvider,
 } from './provider.ts'
+import { cleanTexts } from '../../../../core/clean-text.ts'
 
 /** Public-key signatures only. Tokens that are unsigned or signed with the client secret are refused. */
 const ALGORITHMS = ['RS256', 'RS384', 'RS512', 'PS256', 'PS384', 'PS512', 'ES256', 'ES384', 'ES512', 'EdDSA', 'Ed25519']
@@ -120,7 +121,7 @@ export class OpenIdProvider implements SignInProvider {
         currentDate: new Date(this.#clock.now()),
         requiredClaims: ['iss', 'sub', 'aud', 'exp', 'iat'],
       })
-      claims = verified.payload
+      claims = cleanTexts(verified.payload) as JWTPayload
     } catch (error) {
       if (error instanceof jose.errors.JOSEError) return refuse(reasonOf(error, jose.errors), error)
       throw error

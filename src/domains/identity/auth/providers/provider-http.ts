@@ -1,3 +1,5 @@
+import { parseForeignJson } from '../../../../core/clean-text.ts'
+
 const TIMEOUT_MS = 5_000
 const MOST_BYTES = 1_000_000
 
@@ -45,7 +47,7 @@ async function readSome(response: Response): Promise<string> {
 /** Undefined for a body that is not JSON, such as an HTML error page. */
 function parse(text: string): unknown {
   try {
-    return JSON.parse(text) as unknown
+    return parseForeignJson(text)
   } catch {
     return undefined
   }

@@ -28,6 +28,8 @@ export interface OpenAiSettings {
   readonly rules: TargetRules | undefined
   /** Who has configured it, for messages. */
   readonly owner: ProviderOwner
+  /** How long the provider may pause within a reply, in milliseconds. Default 30,000 */
+  readonly idleMs?: number
 }
 
 /** How often the model is asked again after a reply that does not fit the schema. */
@@ -80,13 +82,13 @@ function replySchema<T>(schema: TSchema) {
 }
 
 /** Captions and analyses by a model behind an OpenAI-compatible API. The model has no tools. */
-export function openAiProvider({ baseUrl, key, outgoing, owner, rules }: OpenAiSettings): AiProvider {
+export function openAiProvider({ baseUrl, idleMs, key, outgoing, owner, rules }: OpenAiSettings): AiProvider {
   const provider = createOpenAICompatible({
     name: 'openai_compatible',
     baseURL: baseUrl,
     ...(key !== undefined && { apiKey: key }),
     supportsStructuredOutputs: true,
-    fetch: providerFetch(outgoing, rules),
+    fetch: providerFetch(outgoing, rules, idleMs),
   })
   /** One reply. */
   const ask = async <T>(schema: Schema<T>, request: ModelRequest, messages: ModelMessage[], signal: AbortSignal) => {
@@ -218,7 +220,9 @@ function documentOf({ subject: { asset, past, text } }: CaptionTask): string {
 }
 
 function faultOf(error: unknown, owner: ProviderOwner): ProviderError {
-  const fault = findOutgoing(error)
+  const known = findCause(error, ProviderError)
+  if (known !== undefined) return known
+  const fault = findCause(error, OutgoingError)
   if (fault === undefined && APICallError.isInstance(error)) return statusFault(error.statusCode, owner, error)
   return connectionFault(fault?.fault, error)
 }
@@ -227,7 +231,7 @@ function refused(): ProviderError {
   return new ProviderError('The model refused to write about this.', false)
 }
 
-function findOutgoing(error: unknown): OutgoingError | undefined {
-  for (let one = error; one instanceof Error; one = one.cause) if (one instanceof OutgoingError) return one
+function findCause<T extends Error>(error: unknown, kind: new (...given: never[]) => T): T | undefined {
+  for (let one = error; one instanceof Error; one = one.cause) if (one instanceof kind) return one
   return undefined
 }

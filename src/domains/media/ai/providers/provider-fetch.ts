@@ -2,13 +2,20 @@ import { text } from 'node:stream/consumers'
 import { Readable } from 'node:stream'
 import type { Outgoing } from '../../../../fetch/outgoing.ts'
 import type { TargetRules } from '../../../../fetch/target.ts'
+import { isPage, MOST_PAUSE_MS, MOST_REPLY_BYTES, pageFault } from './faults.ts'
 
 /** The time for one reply. */
 const TIMEOUT_MS = 90_000
-const MOST_BYTES = 2_000_000
 
-/** The fetch of the `ai` package, by the client that checks addresses and bounds time and size. */
-export function providerFetch(outgoing: Outgoing, rules: TargetRules | undefined): typeof fetch {
+/**
+ * The fetch of the `ai` package, by the client that checks addresses and bounds time and size.
+ * @throws OutgoingError; ProviderError for a web page
+ */
+export function providerFetch(
+  outgoing: Outgoing,
+  rules: TargetRules | undefined,
+  idleMs: number = MOST_PAUSE_MS,
+): typeof fetch {
   return async (input, init) => {
     const url = input instanceof Request ? input.url : String(input)
     const { body, headers, status } = await outgoing.open(
@@ -17,17 +24,25 @@ export function providerFetch(outgoing: Outgoing, rules: TargetRules | undefined
         url,
         headers: Object.fromEntries(new Headers(init?.headers)),
         body: typeof init?.body === 'string' ? init.body : undefined,
-        maxBytes: MOST_BYTES,
+        maxBytes: MOST_REPLY_BYTES,
         timeoutMs: TIMEOUT_MS,
+        idleMs,
         signal: init?.signal ?? undefined,
       },
       rules,
     )
     const kept = new Headers()
     for (const [name, value] of Object.entries(headers)) if (value !== undefined) kept.set(name, String(value))
-    const isWhole = status === 200 && (kept.get('content-type') ?? '').includes('application/json')
+    const type = kept.get('content-type') ?? ''
+    if (status === 200 && isPage(type)) {
+      await text(body).catch(() => undefined)
+      throw pageFault()
+    }
+    const isWhole = status === 200 && type.includes('application/json')
     if (!isWhole) return new Response(Readable.toWeb(Readable.from(body)) as ReadableStream, { status, headers: kept })
-    return new Response(asStream(await text(body)), { status, headers: { 'content-type': 'text/event-stream' } })
+    const whole = await text(body)
+    if (isPage(type, whole.slice(0, 100))) throw pageFault()
+    return new Response(asStream(whole), { status, headers: { 'content-type': 'text/event-stream' } })
   }
 }
 

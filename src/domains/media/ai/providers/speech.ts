@@ -5,9 +5,10 @@ import { Nullable, Type } from '../../../../core/schema.ts'
 import { OutgoingError, type OutgoingReply } from '../../../../fetch/outgoing.ts'
 import { languageTag } from '../transcripts/language.ts'
 import type { Segment } from '../transcripts/segments.ts'
-import { connectionFault, statusFault, type ProviderOwner } from './faults.ts'
+import { connectionFault, isPage, MOST_PAUSE_MS, pageFault, statusFault, type ProviderOwner } from './faults.ts'
 import type { OpenAiSettings } from './openai.ts'
 import { ProviderError } from './provider.ts'
+import { parseForeignJson } from '../../../../core/clean-text.ts'
 
 export interface SpeechTask {
   readonly model: string
@@ -57,7 +58,14 @@ const Reply = Compile(
 )
 
 /** Speech recognition by an OpenAI-compatible API (`/audio/transcriptions`). */
-export function openAiSpeech({ baseUrl, key, outgoing, owner, rules }: OpenAiSettings): SpeechProvider {
+export function openAiSpeech({
+  baseUrl,
+  idleMs = MOST_PAUSE_MS,
+  key,
+  outgoing,
+  owner,
+  rules,
+}: OpenAiSettings): SpeechProvider {
   const url = `${baseUrl.replace(/\/$/, '')}/audio/transcriptions`
   const ask = async (body: Blob, signal: AbortSignal) => {
     try {
@@ -69,6 +77,7 @@ export function openAiSpeech({ baseUrl, key, outgoing, owner, rules }: OpenAiSet
           body: await body.bytes(),
           maxBytes: MOST_BYTES,
           timeoutMs: TIMEOUT_MS,
+          idleMs,
           signal,
         },
         rules,
@@ -106,9 +115,11 @@ async function formOf({ path }: SpeechPiece, { language, model }: SpeechTask): P
 }
 
 /** @throws ProviderError */
-function recognizedIn({ bytes, status }: OutgoingReply, piece: SpeechPiece, owner: ProviderOwner): Recognized {
+function recognizedIn({ bytes, headers, status }: OutgoingReply, piece: SpeechPiece, owner: ProviderOwner): Recognized {
   if (status < 200 || status >= 300) throw statusFault(status, owner)
-  const reply = jsonOf(bytes.toString('utf8'))
+  const body = bytes.toString('utf8')
+  if (isPage(headers['content-type'] ?? '', body.slice(0, 100))) throw pageFault()
+  const reply = jsonOf(body)
   if (!Reply.Check(reply)) throw new ProviderError('The AI provider sent a broken reply.', true)
   const { language, segments, text } = reply
   const whole = [{ start: 0, end: piece.seconds, text, speaker: null }]
@@ -126,7 +137,7 @@ function recognizedIn({ bytes, status }: OutgoingReply, piece: SpeechPiece, owne
 
 function jsonOf(text: string): unknown {
   try {
-    return JSON.parse(text)
+    return parseForeignJson(text)
   } catch {
     return undefined
   }

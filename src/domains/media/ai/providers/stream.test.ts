@@ -25,7 +25,9 @@ const TASK: CaptionTask = {
 
 /** Captions of a server that replies like this, and what was seen of them before. */
 async function captionsOf(reply: RequestListener) {
+  let asked = 0
   const server = createServer((request, response) => {
+    asked += 1
     request.resume()
     request.on('end', () => reply(request, response))
   })
@@ -37,10 +39,18 @@ async function captionsOf(reply: RequestListener) {
     server.close()
   })
   const baseUrl = `http://127.0.0.1:${(server.address() as AddressInfo).port}/v1`
-  const provider = openAiProvider({ baseUrl, key: undefined, outgoing, rules: OPEN_RULES, owner: 'server' })
+  const provider = openAiProvider({
+    baseUrl,
+    idleMs: 200,
+    key: undefined,
+    outgoing,
+    rules: OPEN_RULES,
+    owner: 'server',
+  })
   const seen: PartialReply[] = []
   const work = provider.captions(TASK, new AbortController().signal, (partial) => seen.push(partial))
-  return { seen, outcome: await work.catch((error: unknown) => error) }
+  const outcome = await work.catch((error: unknown) => error)
+  return { asked, seen, outcome }
 }
 
 const piece = (content: string, finish: string | null = null) =>
@@ -84,10 +94,44 @@ test.each<[string, RequestListener, boolean]>([
     },
     true,
   ],
-  ['no JSON', (_request, response) => response.writeHead(200, { 'content-type': 'application/json' }).end('<h'), true],
+  ['no JSON', (_request, response) => response.writeHead(200, { 'content-type': 'application/json' }).end('{'), true],
   ['a refusal', (_request, response) => response.end(`${piece('', 'content_filter')}data: [DONE]\n\n`), false],
   ['a wrong key', (_request, response) => response.writeHead(401).end('{}'), false],
 ])('%s is a fault with a message for users', async (_what, reply, retryable) => {
   const { outcome } = await captionsOf(reply)
   expect(outcome).toMatchObject({ name: 'ProviderError', retryable })
+})
+
+const HUGE = Buffer.alloc(20_000_000, 'x')
+const PAGE = '<!DOCTYPE html><html><body>Sign in</body></html>'
+const whole = (type: string, body: string | Buffer): RequestListener => {
+  return (_request, response) => response.writeHead(200, { 'content-type': type }).end(body)
+}
+
+test.each<[string, RequestListener, RegExp]>([
+  ['20 MB of JSON', whole('application/json', HUGE), /too large/],
+  ['20 MB of a stream', whole('text/event-stream', HUGE), /too large/],
+  ['a web page', whole('text/html; charset=utf-8', PAGE), /web page instead of JSON/],
+  ['a web page of 20 MB', whole('text/html', HUGE), /web page instead of JSON/],
+  ['a web page that is declared as JSON', whole('application/json', PAGE), /web page instead of JSON/],
+  [
+    'a stream that stalls',
+    (_request, response) => {
+      response.writeHead(200, { 'content-type': 'text/event-stream' })
+      response.write(piece(CONTENT.slice(0, 50)))
+    },
+    /stopped in the middle of its reply/,
+  ],
+  [
+    'JSON that stalls',
+    (_request, response) => {
+      response.writeHead(200, { 'content-type': 'application/json' })
+      response.write('{"choices":')
+    },
+    /stopped in the middle of its reply/,
+  ],
+])('%s is named, and the provider is not asked again', async (_what, reply, message) => {
+  const { asked, outcome } = await captionsOf(reply)
+  expect(outcome).toMatchObject({ name: 'ProviderError', retryable: false, message: expect.stringMatching(message) })
+  expect(asked).toBe(1)
 })

@@ -19,7 +19,8 @@ export interface CaptionRules {
 const MOST_EMOJI = { none: 0, few: 3, many: 10 } as const
 const EMOJI = /\p{RGI_Emoji}|\p{Emoji_Presentation}|\p{Extended_Pictographic}\uFE0F?/gv
 /** Control characters except the line feed, and characters that change the direction of text or are not visible. */
-const HIDDEN = /(?!\n)[\p{Cc}\u00AD\u200B\u200E\u200F\u2028-\u202E\u2060-\u2069\uFEFF]|[\u{E0000}-\u{E007F}]/gu
+const HIDDEN =
+  /(?!\n)[\p{Cc}\u00AD\u200B\u200E\u200F\u2028-\u202E\u2060-\u2069\uFEFF\uFFFE\uFFFF]|[\u{E0000}-\u{E007F}]/gu
 
 /**
  * Makes a proposal keep to the rules. Links and mentions stay only if the caller wrote them: a provider can be talked
@@ -66,11 +67,17 @@ function withoutWords(text: string, words: readonly string[]): string {
   for (const word of words) {
     const pattern = wordPattern(word)
     if (pattern === undefined) continue
-    // Removing one can join the parts of another.
-    for (let before = ''; before !== left; left = left.replace(pattern, ' ')) before = left
+    // Removing one can join the parts of another. A text in which that goes on is none that anybody would publish.
+    for (let round = 0; pattern.test(left); round += 1) {
+      if (round === MOST_ROUNDS) return ''
+      left = left.replaceAll(pattern, ' ')
+    }
   }
   return left
 }
+
+/** How often a text is searched for a word that is not wanted. */
+const MOST_ROUNDS = 10
 
 /** Whether a text contains a word that the workspace does not want. */
 export function isBanned(text: string, words: readonly string[]): boolean {
@@ -93,7 +100,7 @@ function wordPattern(word: string): RegExp | undefined {
   const spaced =
     !/[\p{Script=Han}\p{Script=Hiragana}\p{Script=Katakana}\p{Script=Thai}\p{Script=Khmer}\p{Script=Lao}]/u.test(word)
   const [before, after] = spaced ? ['(?<![\\p{L}\\p{N}\\p{M}])', '(?![\\p{L}\\p{N}\\p{M}])'] : ['', '']
-  return new RegExp(before + parts.join('\\s+') + after, 'iu')
+  return new RegExp(before + parts.join('\\s+') + after, 'giu')
 }
 
 function limitEmoji(text: string, { emoji }: CaptionRules): string {

@@ -44,7 +44,7 @@ function speakerOf(label: string, index: number, count: number): string {
 }
 
 /** Characters that are not visible or change the direction of other text. Direction marks (LRM, RLM) stay. */
-const HIDDEN = /[\u00AD\u200B\u202A-\u202E\u2060-\u2069\uFEFF]|[\u{E0000}-\u{E007F}]/gu
+const HIDDEN = /[\u00AD\u200B\u202A-\u202E\u2060-\u2069\uFEFF\uFFFE\uFFFF]|[\u{E0000}-\u{E007F}]/gu
 
 /** Text on one line, without control and hidden characters. */
 export function plain(text: string): string {

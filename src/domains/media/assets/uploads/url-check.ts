@@ -1,10 +1,10 @@
 import { ACCEPTED, canonicalType } from '../../../../content/types.ts'
 import { HEAD_BYTES, inspectHead } from '../../../../content/inspect.ts'
 import { AppError } from '../../../../core/error.ts'
-import { ValidationFailed } from '../../../../core/errors.ts'
 import type { GuardedFetcher } from '../../../../fetch/guarded-fetch.ts'
+import { namedPlatforms } from '../../../../platforms/named-platforms.ts'
 import type { Platform } from '../../../../platforms/platform.ts'
-import { findPlatform, PLATFORMS } from '../../../../platforms/registry.ts'
+import { PLATFORMS } from '../../../../platforms/registry.ts'
 import { checkFile, type LooseFile } from '../../../../platforms/rules/check-file.ts'
 import type { Limits } from '../../../../platforms/rules/limits.ts'
 
@@ -27,7 +27,7 @@ export class UrlCheck {
    * @throws AppError validation_failed for an unknown platform
    */
   async check(url: string, keys?: readonly string[]) {
-    const platforms = keys === undefined ? PLATFORMS : platformsOf(keys)
+    const platforms = keys === undefined ? PLATFORMS : namedPlatforms(keys, '/body/platforms')
     const empty = { type: null, kind: null, size: null, width: null, height: null, platforms: [] }
     try {
       const found = await this.#fetcher.get(url, { maxBytes: HEAD_BYTES, timeoutMs: TIMEOUT_MS })
@@ -66,17 +66,6 @@ export class UrlCheck {
     const { seen, title } = source
     return { platform: platform.key, accepted: refusals.length === 0, refusals, adjustments, source: title, seen }
   }
-}
-
-function platformsOf(keys: readonly string[]): Platform[] {
-  const found = keys.map((key) => findPlatform(key))
-  const errors = found.flatMap((platform, index) =>
-    platform === undefined
-      ? [{ path: `/body/platforms/${index}`, code: 'unknown', message: 'must be the key of a platform' }]
-      : [],
-  )
-  if (errors.length > 0) throw ValidationFailed({ errors })
-  return found.filter((platform) => platform !== undefined)
 }
 
 /** The name of the file in an address, for messages. */

@@ -1,9 +1,11 @@
 import { uuidv7 } from '../../../../core/id.ts'
 import type { Sql, Transaction } from '../../../../core/sql.ts'
+import type { Turn } from '../../../../core/turn.ts'
 import { anyOf } from '../../../../db/condition.ts'
 import type { ListedContent } from '../../../../platforms/analytics.ts'
 import type { Insights } from '../../../../platforms/publishing.ts'
-import { publishedTargets } from '../../posts/index.ts'
+import { publishedTargets, type JustPublished } from '../../posts/index.ts'
+import { accountsOf } from '../../../social/accounts/index.ts'
 import { CONTENT_FIGURES } from '../figures.ts'
 import type { NewSample } from '../storage/recorder.ts'
 import { analyticsContent, type AnalyticsAccountRow, type AnalyticsContentRow, type SampleSource } from '../tables.ts'
@@ -43,6 +45,23 @@ export async function addPublished(tx: Transaction, account: Watched, since: str
   }
 }
 
+/** Adds records of posts that Crier has just published, so that reports count them before their figures are known. */
+export async function addJustPublished(turn: Turn, published: readonly JustPublished[], now: number): Promise<void> {
+  const rows = published.flatMap(
+    ({ first: { part, remote }, target: { accountId, id, platform, postId, publishedAt, url } }) => {
+      // A user who settled it may not know the id.
+      if (accountId === null || remote === null || remote.id === '' || publishedAt === null) return []
+      const listed = { post: remote, publishedAt, text: part.text ?? '', url: url ?? remote.url, pictureId: null }
+      return [recordRow({ accountId, platform, workspaceId: turn.workspaceId }, listed, { postId, targetId: id }, now)]
+    },
+  )
+  if (rows.length === 0) return
+  // An account can be removed while it publishes.
+  const accounts = new Set((await accountsOf(turn.sql, turn.workspaceId)).map((account) => account.id))
+  const kept = rows.filter(({ accountId }) => accounts.has(accountId))
+  await analyticsContent.insertAll(turn.sql, kept, { ignoreConflict: true })
+}
+
 /** Adds records of posts that the platform lists and Crier does not know. @returns all records by their remote ids */
 export async function addListed(
   tx: Transaction,
@@ -66,21 +85,27 @@ async function recordsOf(sql: Sql, accountId: string, remoteIds: readonly string
   return new Map(rows.map((row) => [row.remoteId, row]))
 }
 
+type Listed = Omit<ListedContent, 'insights'> & { readonly url: string | null; readonly pictureId: string | null }
+type OfTarget = { readonly postId: string; readonly targetId: string } | null
+
 async function insertRecord(
   tx: Transaction,
-  { accountId, platform, workspaceId }: Watched,
-  {
-    pictureId,
-    post,
-    publishedAt,
-    text,
-    url,
-  }: ListedContent & { readonly url: string | null; readonly pictureId: string | null },
-  target: { readonly postId: string; readonly targetId: string } | null,
+  account: Watched,
+  listed: Listed,
+  target: OfTarget,
   now: number,
 ): Promise<void> {
+  await analyticsContent.insert(tx, recordRow(account, listed, target, now), { ignoreConflict: true })
+}
+
+function recordRow(
+  { accountId, platform, workspaceId }: Omit<Watched, 'startedAt'>,
+  { pictureId, post, publishedAt, text, url }: Listed,
+  target: OfTarget,
+  now: number,
+) {
   const at = new Date(now).toISOString()
-  const row = {
+  return {
     id: uuidv7(now),
     workspaceId,
     accountId,
@@ -99,7 +124,6 @@ async function insertRecord(
     createdAt: at,
     updatedAt: at,
   }
-  await analyticsContent.insert(tx, row, { ignoreConflict: true })
 }
 
 /** The samples of one reply about a post. */

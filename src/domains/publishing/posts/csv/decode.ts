@@ -1,3 +1,5 @@
+import { cleanText } from '../../../../core/clean-text.ts'
+
 /** The text of a file, and what was assumed to read it. */
 export interface DecodedText {
   readonly text: string
@@ -57,5 +59,5 @@ function textOf(bytes: Uint8Array, encoding: DecodedText['encoding']): Decoded {
       problem: 'The file contains NUL characters, so it is not a CSV file, or UTF-16 without a byte order mark.',
     }
   }
-  return { text, encoding, warning: null }
+  return { text: cleanText(text), encoding, warning: null }
 }

@@ -46,12 +46,24 @@ interface Ending {
   readonly at?: number | undefined
 }
 
+/** A target that was just published, with what the platform knows of its first part. */
+export interface JustPublished {
+  readonly target: TargetRow
+  readonly first: Pick<SegmentRow, 'part' | 'remote'>
+}
+
 /** Takes the outcomes of attempts, in turns. */
 export class PublicationOutcomes {
   readonly #clock: Clock
+  readonly #listeners: ((turn: Turn, published: readonly JustPublished[]) => Promise<void>)[] = []
 
   constructor(clock: Clock) {
     this.#clock = clock
+  }
+
+  /** Calls a function in the turn that records publications, so that what it writes is stored with them. */
+  onPublished(listener: (turn: Turn, published: readonly JustPublished[]) => Promise<void>): void {
+    this.#listeners.push(listener)
   }
 
   /** Records outcomes. That of an attempt that was replaced counts only as a record. */
@@ -71,6 +83,7 @@ export class PublicationOutcomes {
       inputs.some(({ outcome }) => outcome.kind === 'waiting') ? [...authors] : [],
     )
     const writes: Promise<unknown>[] = []
+    const published: JustPublished[] = []
     for (const { attemptId, calls, outcome, targetId } of inputs) {
       const loaded = after.get(postOf.get(targetId) ?? '')
       const target = loaded?.targets.find(({ id }) => id === targetId)
@@ -90,6 +103,8 @@ export class PublicationOutcomes {
         own,
         endingOf(loaded, target, own, withinAttempts(outcome, target, attempts.get(loaded.post.createdBy))),
       )
+      const [first] = own
+      if (target.publishedAt === null && next.publishedAt !== null && first) published.push({ target: next, first })
       after.set(loaded.post.id, {
         post: loaded.post,
         targets: loaded.targets.map((one) => (one.id === targetId ? next : one)),
@@ -102,6 +117,7 @@ export class PublicationOutcomes {
       notifyOutcomes(turn, loaded, changed)
       writes.push(savePost(turn, loaded, changed))
     }
+    if (published.length > 0) writes.push(...this.#listeners.map((listener) => listener(turn, published)))
     await Promise.all(writes)
   }
 

@@ -9,7 +9,7 @@ import type { ParsedMail } from 'mailparser'
  * down may have been sent with the mail. Only the topmost is read, and a field that is not well formed says nothing.
  * @param authservId of the mail server. Undefined: nothing is genuine
  */
-export function isFromGenuine(mail: ParsedMail, authservId: string | undefined): boolean {
+export function isFromGenuine(mail: Headers, authservId: string | undefined): boolean {
   if (authservId === undefined) return false
   const domain = fromDomain(mail)
   if (domain === undefined) return false
@@ -21,6 +21,9 @@ export function isFromGenuine(mail: ParsedMail, authservId: string | undefined):
   }
   return false
 }
+
+/** What is read of a mail. */
+type Headers = Pick<ParsedMail, 'from' | 'headerLines'>
 
 interface Result {
   readonly method: string
@@ -35,7 +38,7 @@ interface AuthenticationResults {
 }
 
 /** Mails with several authors have no DMARC domain (RFC 7489, section 6.6.1). */
-function fromDomain({ from, headerLines }: ParsedMail): string | undefined {
+function fromDomain({ from, headerLines }: Headers): string | undefined {
   const [author, ...others] = from?.value ?? []
   const isOne = others.length === 0 && headerLines.filter(({ key }) => key === 'from').length === 1
   return isOne && author?.address ? domainOf(author.address) : undefined

@@ -1,4 +1,4 @@
-import type { ParsedMail } from 'mailparser'
+import type { ReceivedMail } from './read-mail.ts'
 
 /** Senders of delivery reports, which never write mails of their own. */
 const MACHINES = /^(mailer-daemon|postmaster|no-?reply|do-?not-?reply|bounces?)([+@-]|$)/i
@@ -8,7 +8,7 @@ const MACHINES = /^(mailer-daemon|postmaster|no-?reply|do-?not-?reply|bounces?)(
  * a reply, or two programs could answer each other for ever. Headers of lists say nothing: an address of a support team is
  * often a list that forwards.
  */
-export function automaticReason(mail: ParsedMail): string | undefined {
+export function automaticReason(mail: ReceivedMail): string | undefined {
   const header = (name: string): string => headerOf(mail, name)
   const submitted = header('auto-submitted')
   if (submitted !== '' && !/^no\b/i.test(submitted)) return 'auto_submitted'
@@ -21,6 +21,6 @@ export function automaticReason(mail: ParsedMail): string | undefined {
 }
 
 /** A header as it was sent. The parser drops an empty Return-Path, and takes some headers apart. */
-function headerOf({ headerLines }: ParsedMail, name: string): string {
+function headerOf({ headerLines }: ReceivedMail, name: string): string {
   return (headerLines.find(({ key }) => key === name)?.line ?? '').replace(/^[^:]*:/, '').trim()
 }

@@ -69,7 +69,7 @@ export class DropFolder {
     try {
       await this.#mails.take(await readFile(path))
     } catch (error) {
-      if (error instanceof AppError) throw error
+      if (error instanceof AppError && error.status >= 500) throw error
       return error
     }
     await rm(path)

@@ -1,6 +1,6 @@
-import type { AddressObject, ParsedMail } from 'mailparser'
+import type { AddressObject } from 'mailparser'
 import { AppError } from '../../../../core/error.ts'
-import { Conflict } from '../../../../core/errors.ts'
+import { Conflict, ValidationFailed } from '../../../../core/errors.ts'
 import type { Sql } from '../../../../core/sql.ts'
 import { anyOf } from '../../../../db/condition.ts'
 import type { Foundation } from '../../../../foundation.ts'
@@ -14,7 +14,8 @@ import { supportMails, supportTickets } from '../tables.ts'
 import type { Claim, Tickets } from '../tickets.ts'
 import { isFromGenuine } from './authentication-results.ts'
 import { automaticReason } from './automatic.ts'
-import { withoutQuotedText } from './quoted-text.ts'
+import { isForwarded, withoutQuotedText } from './quoted-text.ts'
+import { readMail, type ReceivedMail } from './read-mail.ts'
 import type { ReplyAddresses } from './reply-address.ts'
 
 /** What became of a mail, and why it was ignored. */
@@ -51,11 +52,15 @@ export class InboundMails {
     this.#needs = needs
   }
 
-  /** Takes a mail as it was received (RFC 5322). The same mail again changes nothing. */
+  /**
+   * Takes a mail as it was received (RFC 5322). The same mail again changes nothing.
+   * @throws AppError validation_failed if it cannot be read
+   */
   async take(raw: Buffer): Promise<MailOutcome> {
-    // Loaded with the first mail: most servers never receive one.
-    const { simpleParser } = await import('mailparser')
-    const mail = await simpleParser(raw, { skipTextToHtml: true, skipImageLinks: true })
+    const mail = await readMail(raw).catch((error: unknown) => {
+      this.#foundation.log.warn({ error }, 'a mail to the support team cannot be read')
+      throw ValidationFailed({ errors: [{ path: '/body', code: 'unreadable', message: 'must be a mail (RFC 5322)' }] })
+    })
     const outcome = await this.#take(mail).catch((error: unknown) => {
       if (error instanceof AppError && error.status < 500) return ignored(error.code)
       throw error
@@ -64,7 +69,7 @@ export class InboundMails {
     return outcome
   }
 
-  async #take(mail: ParsedMail): Promise<MailOutcome> {
+  async #take(mail: ReceivedMail): Promise<MailOutcome> {
     const automatic = automaticReason(mail)
     if (automatic !== undefined) return ignored(automatic)
     const from = mail.from?.value[0]?.address?.slice(0, 320) ?? ''
@@ -91,9 +96,9 @@ export class InboundMails {
     return this.#create(mail, sender ?? { userId: claimed.userId, from })
   }
 
-  async #reply(mail: ParsedMail, { sender, ticketId }: { sender: Sender; ticketId: string }): Promise<MailOutcome> {
+  async #reply(mail: ReceivedMail, { sender, ticketId }: { sender: Sender; ticketId: string }): Promise<MailOutcome> {
     const { tickets } = this.#needs
-    const { attachments, message } = await this.#content(mail, sender)
+    const { attachments, message } = await this.#content(mail, textOfReply(mail), sender)
     try {
       return await this.#foundation.database.transaction(async (tx) => {
         if (!(await this.#isNew(tx, mail, ticketId))) return taken('duplicate', ticketId)
@@ -113,14 +118,14 @@ export class InboundMails {
 
   /** Adds a mail whose From could not be verified to a ticket. Only the support team sees it. */
   async #addUnverified(
-    mail: ParsedMail,
+    mail: ReceivedMail,
     {
       from,
       outcome,
       ticketId,
     }: { readonly from: string; readonly outcome: 'note' | 'reply'; readonly ticketId: string },
   ): Promise<MailOutcome> {
-    const { message } = await this.#content(mail)
+    const { message } = await this.#content(mail, textOfReply(mail))
     return this.#foundation.database.transaction(async (tx) => {
       if (!(await this.#isNew(tx, mail, ticketId, outcome === 'reply'))) return taken('duplicate', ticketId)
       await this.#needs.tickets.addUnverifiedIn(tx, ticketId, from, message)
@@ -129,9 +134,9 @@ export class InboundMails {
   }
 
   /** @param from the user, or only a claim to be one */
-  async #create(mail: ParsedMail, from: Sender | Claim): Promise<MailOutcome> {
+  async #create(mail: ReceivedMail, from: Sender | Claim): Promise<MailOutcome> {
     const isUnverified = 'from' in from
-    const { attachments, message } = await this.#content(mail, isUnverified ? undefined : from)
+    const { attachments, message } = await this.#content(mail, mail.text, isUnverified ? undefined : from)
     const subject = (mail.subject ?? '').replaceAll(/\s+/g, ' ').trim().slice(0, 200) || 'No subject'
     return this.#foundation.database.transaction(async (tx) => {
       const known = await this.#known(tx, mail)
@@ -153,14 +158,14 @@ export class InboundMails {
    * @param isInbound whether mails to the user can refer to it
    * @returns false if it has been taken before
    */
-  async #isNew(sql: Sql, { messageId }: ParsedMail, ticketId: string, isInbound = true): Promise<boolean> {
+  async #isNew(sql: Sql, { messageId }: ReceivedMail, ticketId: string, isInbound = true): Promise<boolean> {
     if (messageId === undefined) return true
     const createdAt = new Date(this.#foundation.clock.now()).toISOString()
     const row = { messageId: messageId.slice(0, 500), ticketId, isInbound, createdAt }
     return (await supportMails.insert(sql, row, { ignoreConflict: true })) > 0
   }
 
-  async #known(sql: Sql, { messageId }: ParsedMail): Promise<string | undefined> {
+  async #known(sql: Sql, { messageId }: ReceivedMail): Promise<string | undefined> {
     if (messageId === undefined) return undefined
     return (await supportMails.first(sql, { messageId: messageId.slice(0, 500) }, { columns: ['ticketId'] }))?.ticketId
   }
@@ -169,7 +174,7 @@ export class InboundMails {
    * The ticket by a signed address, and the user for whom it was signed: the user of the ticket, or the administrator
    * whom From names. Undefined if no address has a signature.
    */
-  async #byAddress(sql: Sql, mail: ParsedMail, claimed: Sender | undefined) {
+  async #byAddress(sql: Sql, mail: ReceivedMail, claimed: Sender | undefined) {
     const { addresses } = this.#needs
     const signed = recipientsOf(mail).flatMap((address) => addresses.read(address) ?? [])
     if (signed.length === 0) return undefined
@@ -187,7 +192,7 @@ export class InboundMails {
    * The ticket by the thread of a mail, if the user is the one of the ticket. Without a genuine From, only a ticket that
    * began with such a mail itself and is not closed.
    */
-  async #byThread(sql: Sql, mail: ParsedMail, { userId }: Sender, isGenuine: boolean): Promise<string | undefined> {
+  async #byThread(sql: Sql, mail: ReceivedMail, { userId }: Sender, isGenuine: boolean): Promise<string | undefined> {
     const references = typeof mail.references === 'string' ? [mail.references] : (mail.references ?? [])
     const ids = [...(mail.inReplyTo === undefined ? [] : [mail.inReplyTo]), ...references].slice(-50)
     if (ids.length === 0) return undefined
@@ -211,15 +216,19 @@ export class InboundMails {
   }
 
   /**
-   * The text without what it quotes, and the files that pass the checks. The text names the others.
+   * The text, and the files that pass the checks, also pictures in the text. The text names the others. HTML that became
+   * text, or that is the only text, is kept as a file.
    * @param sender undefined if From could not be verified: files of strangers are not stored
    */
-  async #content(mail: ParsedMail, sender?: Sender): Promise<{ message: string; attachments: string[] }> {
+  async #content(
+    { attachments: files, html }: ReceivedMail,
+    written: string,
+    sender?: Sender,
+  ): Promise<{ message: string; attachments: string[] }> {
     const attachments: string[] = []
     const refused: string[] = []
-    const files = mail.attachments.filter(({ related }) => !related)
-    for (const { content, filename = 'file' } of files) {
-      const name = filename.slice(0, 200)
+    for (const { content, contentType, filename } of files) {
+      const name = (filename ?? (contentType.startsWith('image/') ? 'picture' : 'file')).slice(0, 200)
       if (sender === undefined) refused.push(`${name}: the mail could not be verified.`)
       else if (attachments.length >= MOST_FILES) refused.push(`${name}: a message can have ${MOST_FILES} files.`)
       else {
@@ -231,14 +240,22 @@ export class InboundMails {
         }
       }
     }
-    const text = withoutQuotedText(mail.text ?? '') || 'The mail has no text.'
+    if (html !== undefined && sender !== undefined) {
+      attachments.push((await this.#needs.attachments.keepHtml(sender.userId, 'mail.html', html)).id)
+    }
+    const text = written || 'The mail has no text.'
     const note = refused.length === 0 ? '' : `\n\n[Files that were not accepted: ${refused.join(' ')}]`.slice(0, 2_000)
-    return { message: text.slice(0, MOST_TEXT - note.length) + note, attachments }
+    return { message: text.slice(0, MOST_TEXT - note.length).toWellFormed() + note, attachments }
   }
 }
 
+/** Only a reply quotes what the ticket has already. */
+function textOfReply(mail: ReceivedMail): string {
+  return isForwarded(mail) ? mail.text : withoutQuotedText(mail.text)
+}
+
 /** All addresses that a mail was sent to, also those that mail servers have noted. */
-function recipientsOf({ cc, headers, to }: ParsedMail): string[] {
+function recipientsOf({ cc, headers, to }: ReceivedMail): string[] {
   const fields = [to, cc].flat().filter((field): field is AddressObject => field !== undefined)
   const named = fields.flatMap(({ value }) =>
     value.flatMap(({ address, group }) => [address, ...(group ?? []).map((one) => one.address)]),
