@@ -34,6 +34,8 @@ export interface MediaNodeSettings extends MediaNodeOptions {
   readonly preview?: PreviewSettings
   /** Also accepts publishers over WHIP. */
   readonly whip?: WhipSettings
+  /** An ffmpeg for slates only, if the node has no other: it reads nothing but pictures that Crier has made. */
+  readonly slateFfmpeg?: string
 }
 
 const NO_WHIP: WhipReply = {
@@ -53,7 +55,7 @@ export async function startMediaNode(settings: MediaNodeSettings): Promise<Media
   const limits: RelayLimits = { ...DEFAULT_RELAY_LIMITS, ...settings.limits?.relay }
   const slots = { used: 0, max: MAX_TRANSCODES }
   const ffmpeg = settings.whip?.ffmpeg
-  const slates = new SlateRenderer(ffmpeg?.path, log)
+  const slates = new SlateRenderer(ffmpeg?.path ?? settings.slateFfmpeg, log)
   const relay = {
     ffmpeg,
     slots,

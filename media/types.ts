@@ -306,6 +306,7 @@ export type WhipReply =
         | 'not_found'
         | 'changed'
         | 'restart'
+        | 'no_ffmpeg'
         | 'unavailable'
       /** For people. Contains no secret. */
       readonly message: string

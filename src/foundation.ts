@@ -47,6 +47,11 @@ export interface Foundation {
   readonly mailLimits: MailLimits
   /** Work on media files. Its processes start with the first call. */
   readonly mediaWork: () => Promise<MediaWork>
+  /**
+   * @throws AppError ffmpeg_missing if the nodes that process media are like this one and it has no ffmpeg. A node without
+   * the role `jobs` cannot know, so it throws nothing
+   */
+  readonly requireFfmpeg: () => void
   readonly media: MediaCalls
   readonly declared: Declared
   /**

@@ -147,7 +147,9 @@ export class Transcode {
     const { ffmpeg, input, limits, log, rendering, slots } = this.#options
     if (ffmpeg === undefined || slots.used >= slots.max) {
       const reason =
-        ffmpeg === undefined ? 'ffmpeg is missing on this node' : 'this node already runs as many encoders as it may'
+        ffmpeg === undefined
+          ? 'ffmpeg is missing on this node. Install it (Debian: apt-get install ffmpeg) or set FFMPEG_PATH'
+          : 'this node already runs as many encoders as it may'
       this.#retryLater(reason, 'unavailable')
       return
     }

@@ -154,6 +154,10 @@ class Ingest implements WhipIngest {
       if (error instanceof OfferError) return { ok: false, code: error.code, message: error.message }
       throw error
     }
+    const needsFfmpeg = offer.audio !== null || offer.video?.name === 'vp8' || request.normalise
+    if (needsFfmpeg && this.#options.settings.ffmpeg === undefined) {
+      return { ok: false, code: 'no_ffmpeg', message: 'This node has no ffmpeg to transcode the stream.' }
+    }
     const { stream } = decision
     if (this.#isBusy(stream.streamId)) {
       return { ok: false, code: 'busy', message: 'Another publisher is already sending to this stream.' }

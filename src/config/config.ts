@@ -240,11 +240,6 @@ const SETTINGS = {
     fallback: '1 with S3_ENDPOINT, otherwise 0',
     parse: optional(flag),
   },
-  FFMPEG_PATH: {
-    summary: 'Path of ffmpeg',
-    fallback: 'ffmpeg from PATH, otherwise the bundled one',
-    parse: optional(text),
-  },
   ...mediaSettings,
   WORK_DIR: {
     summary: 'Folder for temporary files of media work, ideally fast. Crier uses a subfolder and empties it at start',

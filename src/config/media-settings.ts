@@ -1,7 +1,23 @@
-import { integer, optional, withDefault } from './setting-readers.ts'
+import { flag, integer, optional, text, withDefault } from './setting-readers.ts'
 
 /** Settings of the relay, of recordings and of work on media files. */
 export const mediaSettings = {
+  FFMPEG_PATH: {
+    summary: 'Path of ffmpeg',
+    fallback: 'ffmpeg from PATH, otherwise that of Debian’s packages (FFMPEG_DOWNLOAD)',
+    parse: optional(text),
+  },
+  FFMPEG_DOWNLOAD: {
+    summary:
+      'Get ffmpeg from Debian’s packages, without root, if the machine has none. They are unpacked into CACHE_DIR and renewed by a start after a week',
+    fallback: '1',
+    parse: withDefault(flag, true),
+  },
+  CACHE_DIR: {
+    summary: 'Folder for programs that Crier downloads. It needs no backup',
+    fallback: 'node_modules/.cache/crier, or ~/.cache/crier if that is not writable',
+    parse: optional(text),
+  },
   MEDIA_JOIN_SECONDS: {
     summary:
       'Maximum seconds behind the live edge at which a destination starts. If the last keyframe is older, it starts at the next one',

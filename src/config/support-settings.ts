@@ -22,6 +22,12 @@ export const supportSettings = {
     secret: true,
     parse: optional((value) => (/\s/.test(value) ? fail('must have no spaces') : secret(value))),
   },
+  SUPPORT_AUTHSERV_ID: {
+    summary:
+      'Authserv-id of the mail server that receives mails to SUPPORT_ADDRESS: the name at the beginning of the Authentication-Results fields that it adds (RFC 8601), such as mx.example.com. It must check DMARC, and remove such fields from incoming mails',
+    fallback: 'none (no sender is verified: mails become tickets and notes that are marked as unverified)',
+    parse: optional((value) => (/^[^\s;()"=]+$/.test(value) ? value : fail('must be a name such as mx.example.com'))),
+  },
   SUPPORT_FIRST_RESPONSE_HOURS: {
     summary: 'Targets for the first reply to a ticket, in hours, for the priorities low, normal, high and urgent',
     fallback: '48, 24, 8, 1',

@@ -7,6 +7,14 @@ export const UnsupportedFile = defineError({
   cause: 'The content is not an image, video, audio file or PDF, or it does not match the name or declared type.',
   fix: 'Send a JPEG, PNG, GIF, WebP, HEIC, AVIF or SVG image, an MP4, MOV, WebM or MKV video, an audio file or a PDF.',
 })
+export const FfmpegMissing = defineError({
+  code: 'ffmpeg_missing',
+  status: 503,
+  message:
+    'This server cannot process video and audio, because it has no ffmpeg. Its operator has to install it (Debian: apt-get install ffmpeg) or set FFMPEG_PATH.',
+  cause: 'The machine has no ffmpeg, and Debian’s packages could not be reached when Crier started.',
+  fix: 'Install ffmpeg (Debian: `apt-get install ffmpeg`) or set FFMPEG_PATH, and start Crier again. Images and PDF do not need it.',
+})
 export const UnsafeFile = defineError({
   code: 'unsafe_file',
   status: 415,

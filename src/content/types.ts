@@ -78,3 +78,6 @@ export function extensionContradicts(name: string, type: string): boolean {
   if (extension === undefined || !KNOWN_EXTENSIONS.has(extension)) return false
   return !(ACCEPTED[type]?.extensions ?? []).includes(extension)
 }
+
+/** Whether files of a media type are processed with ffmpeg. */
+export const needsFfmpeg = (type: string): boolean => /^(video|audio)\//.test(type)

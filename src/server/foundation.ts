@@ -33,6 +33,8 @@ import { workspaceLogs } from '../turns/workspace-logs.ts'
 import { previewOpener, whepLink } from './media-preview.ts'
 import { iceLinks, whipAsker } from './media-whip.ts'
 import { mediaWorkOf } from './media-work.ts'
+import { FfmpegMissing } from '../content/errors.ts'
+import type { FfmpegSearch } from '../setup/ffmpeg.ts'
 
 /** The resources that `node.ts` or a test opens before the services are composed. */
 export interface NodeResources {
@@ -50,6 +52,8 @@ export interface NodeResources {
   readonly secret: string
   /** A folder for temporary files of this node. It is emptied when the node starts. */
   readonly scratch: string
+  /** Undefined on nodes that need none. */
+  readonly ffmpeg: FfmpegSearch | undefined
 }
 
 /** The foundation of the domains, and the parts of it that only the node uses. */
@@ -122,7 +126,7 @@ export function buildLayers(resources: NodeResources, declared: Declarations): L
     onNodeLost: () => void announcements.recover(),
   })
   const turns = new Turns(actors, clock)
-  const mediaWork = mediaWorkOf(config, scratch, log.child({ part: 'media work' }), metrics)
+  const mediaWork = mediaWorkOf(config, resources.ffmpeg?.ffmpeg, scratch, log.child({ part: 'media work' }), metrics)
   const foundation: Foundation = {
     config,
     log,
@@ -141,6 +145,10 @@ export function buildLayers(resources: NodeResources, declared: Declarations): L
     links: new SignedLinks(secret, clock),
     mailLimits: new MailLimits(database, clock, secret, config.RATE_LIMITS),
     mediaWork: mediaWork.get,
+    requireFfmpeg: () => {
+      const isMissing = resources.ffmpeg !== undefined && resources.ffmpeg.ffmpeg === undefined
+      if (isMissing && config.ROLES.has('jobs')) throw FfmpegMissing()
+    },
     media: {
       openPreview: previewOpener(secret),
       whep: whepLink(secret),

@@ -8,17 +8,22 @@ import type { QueueBounds, QueueName } from '../core/job.ts'
 import type { Logger } from '../core/log.ts'
 import type { Probe } from '../domains/system/health/service.ts'
 import { counter, gauge, type Sample } from '../metrics/metric-samples.ts'
-import { findFfmpeg } from '../setup/ffmpeg.ts'
+import type { Ffmpeg } from '../setup/ffmpeg.ts'
 
 /**
  * Media work that starts with the first file that needs it, so that a node without media files starts no processes.
  * @param tempDir folder for work in progress
  */
-export function mediaWorkOf(config: Config, tempDir: string, log: Logger, metrics: Registry) {
+export function mediaWorkOf(
+  config: Config,
+  ffmpeg: Ffmpeg | undefined,
+  tempDir: string,
+  log: Logger,
+  metrics: Registry,
+) {
   let started: Promise<MediaWork> | undefined
   let running: MediaWork | undefined
   const start = async () => {
-    const { ffmpeg } = await findFfmpeg({ FFMPEG_PATH: config.FFMPEG_PATH, PATH: config.PATH })
     running = startMediaWork({
       ffmpegPath: ffmpeg?.path,
       ffprobePath: ffmpeg?.ffprobePath,

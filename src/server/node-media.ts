@@ -4,7 +4,6 @@ import { repairRecording } from '../../media/recording/repair.ts'
 import { startMediaProcess, type MediaPorts } from '../../media/process/host.ts'
 import { previewSettings } from './media-preview.ts'
 import { whipSettings } from './media-whip.ts'
-import { findFfmpeg, type FfmpegSearch } from '../setup/ffmpeg.ts'
 import { countMediaEvents } from '../metrics/media-feature-metrics.ts'
 import { watchMedia } from '../metrics/media-metrics.ts'
 import type { Config } from '../config/config.ts'
@@ -21,7 +20,6 @@ export interface NodeMedia {
   readonly rtmpPort: number
   /** The UDP port; null without WHIP. */
   readonly whipPort: number | null
-  readonly ffmpeg: FfmpegSearch
   /** The pid of the media process; undefined while it restarts. */
   readonly pid: () => number | undefined
   /** Drains the media process, then stores its last reports. */
@@ -64,7 +62,8 @@ export async function startMedia(resources: NodeResources, composition: Composit
     },
     drawSlate: (key, path) => assets.examiner.render(key, SLATE_EDGE, path),
   })
-  const found = await findFfmpeg({ FFMPEG_PATH: config.FFMPEG_PATH, PATH: config.PATH })
+  const found = resources.ffmpeg
+  const forSlates = found !== undefined && 'forOwnPictures' in found ? found.forOwnPictures : undefined
   const count = countMediaEvents(metrics)
   const host = startMediaProcess({
     host: config.RTMP_HOST,
@@ -73,7 +72,8 @@ export async function startMedia(resources: NodeResources, composition: Composit
     limits: { relay: { maxBehindMs: config.MEDIA_JOIN_SECONDS * SECOND } },
     ...rtmpsOf(config),
     preview,
-    whip: whipSettings(config, found.ffmpeg),
+    whip: whipSettings(config, found?.ffmpeg),
+    ...(forSlates !== undefined && { slateFfmpeg: forSlates }),
     authorizePublish: link.authorizePublish,
     onEvent: (event) => {
       count(event)
@@ -103,7 +103,7 @@ export async function startMedia(resources: NodeResources, composition: Composit
   health.register('media', () => link.probe())
   watchMedia(metrics, () => mediaNodes.directory.entry(link.nodeId))
   const { port: rtmpPort, whipPort } = ports
-  return { rtmpPort, whipPort, ffmpeg: found, pid: () => host.pid(), close }
+  return { rtmpPort, whipPort, pid: () => host.pid(), close }
 }
 
 function rtmpsOf({ RTMPS_CERT, RTMPS_KEY, RTMPS_PORT }: Config) {

@@ -23,7 +23,8 @@ import { createGateway, createHttpServer } from './front-end.ts'
 import { compose, type Composition } from './compose.ts'
 import type { NodeResources } from './foundation.ts'
 import { openDataDirectory } from '../setup/data-directory.ts'
-import type { FfmpegSearch } from '../setup/ffmpeg.ts'
+import { findFfmpeg, type FfmpegSearch } from '../setup/ffmpeg.ts'
+import { ffmpegFromPackages } from '../setup/ffmpeg-packages.ts'
 import { Sweeper } from '../domains/live/media-link/index.ts'
 import { checkOutside } from './start-checks.ts'
 import { openMailer } from './mailer.ts'
@@ -105,6 +106,7 @@ async function start(given: Config, log: Logger, undo: Undo, overrides: NodeOver
     version: VERSION,
     secret: config.JWT_SECRET ?? directory.secret('jwt-secret'),
     scratch: directory.scratch('work', config.WORK_DIR),
+    ffmpeg: await ffmpegOf(config, log),
   }
   const composed = compose(resources, overrides.registry, overrides.jobs)
   const composition = overrides.adapt?.(composed) ?? composed
@@ -116,6 +118,7 @@ async function start(given: Config, log: Logger, undo: Undo, overrides: NodeOver
   const jobs = config.ROLES.has('jobs') ? startJobs(resources, composition, overrides.jobTimes) : undefined
   if (jobs !== undefined) undo.add('jobs', () => jobs.close())
   const media = await openMedia(resources, composition, undo, facts)
+  if (resources.ffmpeg !== undefined) facts.push(...ffmpegFacts(resources.ffmpeg))
   const front = createHttpServer(resources, composition)
   const gateway = createGateway(resources, composition, front)
   const port = await listen(front.server, gateway, config, undo)
@@ -216,15 +219,31 @@ async function openMedia(
   facts.push(['RTMP', config.PUBLIC_RTMP_URL.replace(/:0(?=\/)/, `:${media.rtmpPort}`)])
   const whip = media.whipPort === null ? 'off (see the log)' : `media over UDP port ${media.whipPort}`
   facts.push(['WHIP', whip])
-  facts.push(...ffmpegFacts(media.ffmpeg))
   return media
+}
+
+/** The ffmpeg of a node that processes media. Gets one from Debian's packages if the machine has none. */
+async function ffmpegOf(config: Config, log: Logger): Promise<FfmpegSearch | undefined> {
+  const { CACHE_DIR: cacheDir, FFMPEG_DOWNLOAD: mayDownload, FFMPEG_PATH, PATH, ROLES } = config
+  if (!ROLES.has('jobs') && !ROLES.has('media')) return undefined
+  const fromPackages = () => ffmpegFromPackages({ cacheDir, mayDownload, log: log.child({ part: 'ffmpeg' }) })
+  const found = await findFfmpeg({ FFMPEG_PATH, PATH, fromPackages })
+  if (found.ffmpeg === undefined) log.warn({ setting: 'FFMPEG_PATH' }, `no video and audio: ${found.why}`)
+  return found
 }
 
 /** Banner lines about ffmpeg: path and version, and warnings if it is old or missing. */
 function ffmpegFacts(found: FfmpegSearch): [string, string][] {
-  if (found.ffmpeg === undefined) return [['ffmpeg', `missing: ${found.why}`]]
-  const { path, version, warnings } = found.ffmpeg
-  return [['ffmpeg', `${version} (${path})`], ...warnings.map((warning): [string, string] => ['Warning', warning])]
+  if (found.ffmpeg === undefined) {
+    const slates = found.forOwnPictures === undefined ? '' : ' Only slates are made, with the build of 2018 from npm.'
+    return [['ffmpeg', `missing, so video and audio get 503: ${found.why}${slates}`]]
+  }
+  const { path, source, version, warnings } = found.ffmpeg
+  const from = source === 'packages' ? ', unpacked from Debian’s packages' : ''
+  return [
+    ['ffmpeg', `${version} (${path}${from})`],
+    ...warnings.map((warning): [string, string] => ['Warning', warning]),
+  ]
 }
 
 async function listen(server: HttpServer, gateway: Gateway, config: Config, undo: Undo): Promise<number> {

@@ -11,6 +11,8 @@ const SETTLED_MS = 1_000
 
 async function main(): Promise<void> {
   removeMallocSettings()
+  // For all files of this process and those that it starts. DATA_DIR has files of users and secrets.
+  process.umask(0o077)
   const config = loadProcessConfig(settingsOf(process.argv.slice(2)))
   const pretty = config.LOG_FORMAT === undefined ? process.stderr.isTTY : config.LOG_FORMAT === 'pretty'
   const log = createLog({ level: config.LOG_LEVEL, pretty })

@@ -24,8 +24,17 @@ export async function checkOutside(
     checks.push(attempt('S3_BUCKET, S3_ENDPOINT', describeStorage(config), () => storage.ping(), log))
   }
   if (SMTP_URL !== undefined) checks.push(attempt('SMTP_URL', mailer.destination, () => mailer.check(), log))
-  const warnings = await Promise.all(checks)
+  const warnings = [...(await Promise.all(checks)), inboundMail(config, log)]
   return warnings.filter((warning) => warning !== undefined)
+}
+
+/** Mails are received, but no sender can be verified. */
+function inboundMail({ SUPPORT_ADDRESS, SUPPORT_AUTHSERV_ID }: Config, log: Logger): string | undefined {
+  if (SUPPORT_ADDRESS === undefined || SUPPORT_AUTHSERV_ID !== undefined) return undefined
+  const message =
+    'SUPPORT_AUTHSERV_ID is not set: no sender of a mail to SUPPORT_ADDRESS is verified, so every mail becomes a ticket or note that is marked as unverified'
+  log.warn({ settings: 'SUPPORT_AUTHSERV_ID' }, message)
+  return message
 }
 
 async function attempt(

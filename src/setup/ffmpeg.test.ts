@@ -68,13 +68,24 @@ test('another program named ffmpeg is not used', async () => {
   })
 })
 
+test('without another one, that of Debian’s packages is used, and asked for only then', async () => {
+  const path = pretend('cache', 'ffmpeg version 7.1.1 Copyright (c) 2000-2026 the FFmpeg developers')
+  const fromPackages = async () => ({ path })
+  expect(await found({ PATH: root, fromPackages })).toMatchObject({ path, source: 'packages', warnings: [] })
+  expect(await found({ PATH: installed, fromPackages })).toMatchObject({ source: 'PATH' })
+})
+
 test.runIf(process.platform === 'linux' && process.arch === 'x64')(
-  'without another one, the bundled ffmpeg is used, with a warning about its age',
+  'the bundled ffmpeg of 2018 is only for pictures that Crier has made',
   async () => {
-    const ffmpeg = await found({ PATH: root })
-    expect(ffmpeg.source).toBe('bundled')
-    expect(ffmpeg.ffprobePath).toBeUndefined()
-    expect(ffmpeg.warnings).toEqual([expect.stringMatching(/of 2018 .*is older than version 5/)])
+    const search = await findFfmpeg({ PATH: root, fromPackages: async () => ({ why: 'No network.' }) })
+    expect(search).toEqual({
+      ffmpeg: undefined,
+      why: expect.stringMatching(
+        /^No network\. No ffmpeg was found on PATH\. Install it \(Debian: apt-get install ffmpeg/,
+      ),
+      forOwnPictures: expect.stringContaining('@ffmpeg-installer'),
+    })
   },
 )
 

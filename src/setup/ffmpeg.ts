@@ -8,37 +8,60 @@ import { promisify } from 'node:util'
 export interface FfmpegSources {
   FFMPEG_PATH?: string | undefined
   PATH?: string | undefined
+  /** Gets one that the system does not have. */
+  fromPackages?: () => Promise<{ path: string } | { why: string }>
 }
 
 /** An ffmpeg that runs. */
 export interface Ffmpeg {
   path: string
-  /** The ffprobe beside it or on PATH. The bundled ffmpeg has none. */
+  /** The ffprobe beside it or on PATH. */
   ffprobePath?: string
   /** Its own version string: `5.1.9-0+deb12u1`, or `N-92722-gf22fcd4483` for a build between releases. */
   version: string
-  source: 'FFMPEG_PATH' | 'PATH' | 'bundled'
+  source: 'FFMPEG_PATH' | 'PATH' | 'packages'
   /** Sentences for the operator. */
   warnings: string[]
 }
 
 /** The result of the search. Without an ffmpeg, `why` is a sentence with instructions. */
-export type FfmpegSearch = { ffmpeg: Ffmpeg } | { ffmpeg: undefined; why: string }
+export type FfmpegSearch =
+  | { ffmpeg: Ffmpeg }
+  | {
+      ffmpeg: undefined
+      why: string
+      /**
+       * The ffmpeg that npm installed, a build of 2018 without the security fixes since. It must read nothing but what
+       * Crier itself has made.
+       */
+      forOwnPictures?: string
+    }
+
+/** What an operator does. */
+export const INSTALL_FFMPEG =
+  'Install it (Debian: apt-get install ffmpeg, macOS: brew install ffmpeg) or set FFMPEG_PATH, and start Crier again.'
 
 const OLDEST_MAJOR = 5
 /** ffmpeg 5.0 was released in January 2022. A build between releases only shows the year of its sources. */
 const OLDEST_YEAR = 2022
 
-/** Looks for an ffmpeg that runs, in this order: FFMPEG_PATH, PATH, and the one that npm installed. */
-export async function findFfmpeg({ FFMPEG_PATH, PATH = '' }: FfmpegSources): Promise<FfmpegSearch> {
+/** Looks for an ffmpeg that runs, in this order: FFMPEG_PATH, PATH, and Debian's packages. */
+export async function findFfmpeg({ FFMPEG_PATH, PATH = '', fromPackages }: FfmpegSources): Promise<FfmpegSearch> {
   const folders = PATH.split(delimiter).filter(isAbsolute)
-  const candidates: { path: string | undefined; source: Ffmpeg['source'] }[] = [
-    { path: FFMPEG_PATH, source: 'FFMPEG_PATH' },
-    { path: firstFile(folders, 'ffmpeg'), source: 'PATH' },
-    { path: bundledFfmpeg(), source: 'bundled' },
-  ]
   const problems: string[] = []
-  for (const { path, source } of candidates) {
+  const unpacked = async () => {
+    const got = await fromPackages?.()
+    if (got !== undefined && 'path' in got) return got.path
+    if (got !== undefined) problems.push(got.why)
+    return undefined
+  }
+  const candidates: { find: () => string | undefined | Promise<string | undefined>; source: Ffmpeg['source'] }[] = [
+    { find: () => FFMPEG_PATH, source: 'FFMPEG_PATH' },
+    { find: () => firstFile(folders, 'ffmpeg'), source: 'PATH' },
+    { find: unpacked, source: 'packages' },
+  ]
+  for (const { find, source } of candidates) {
+    const path = await find()
     if (path === undefined || path === '') continue
     const answer = await askVersion(path)
     if (typeof answer === 'string') {
@@ -57,9 +80,11 @@ export async function findFfmpeg({ FFMPEG_PATH, PATH = '' }: FfmpegSources): Pro
     }
   }
   const found = problems.length > 0 ? `${problems.join(' ')} ` : ''
+  const bundled = bundledFfmpeg()
   return {
     ffmpeg: undefined,
-    why: `${found}No ffmpeg was found on PATH. Install it (Debian: apt-get install ffmpeg) or set FFMPEG_PATH.`,
+    why: `${found}No ffmpeg was found on PATH. ${INSTALL_FFMPEG}`,
+    ...(bundled !== undefined && { forOwnPictures: bundled }),
   }
 }
 

@@ -29,6 +29,7 @@ const isUsable = (text: string) => text.isWellFormed() && !UNUSABLE.test(text)
 
 const SECRET = 'a-secret-of-the-mail-server-long-enough'
 const ADDRESS = 'support@crier.test'
+const SERVER = 'mx.crier.test'
 let app: App
 let world: World
 let server: Server
@@ -36,7 +37,9 @@ let url: string
 let answer = ''
 
 beforeAll(async () => {
-  app = await startApp({ env: { SUPPORT_ADDRESS: ADDRESS, SUPPORT_INBOUND_SECRET: SECRET } })
+  app = await startApp({
+    env: { SUPPORT_ADDRESS: ADDRESS, SUPPORT_AUTHSERV_ID: SERVER, SUPPORT_INBOUND_SECRET: SECRET },
+  })
   world = new World(app)
   await world.user('ada', { plan: 'business' })
   await world.workspace('acme', 'ada')
@@ -65,7 +68,15 @@ describe.each(HOSTILE)('%s', (_name, text) => {
       [word, `=?x?=\r\n${text}`],
     ] as const) {
       const from = `From: "${word}" <${email}>`
-      const lines = [from, `To: ${ADDRESS}`, `Subject: ${subject}`, `Message-ID: ${body.length}${id}`, '', body]
+      const lines = [
+        `Authentication-Results: ${SERVER}; dmarc=pass`,
+        from,
+        `To: ${ADDRESS}`,
+        `Subject: ${subject}`,
+        `Message-ID: ${body.length}${id}`,
+        '',
+        body,
+      ]
       const reply = await takeMail(Buffer.from(lines.join('\r\n')))
       expect([200, 400], reply.text).toContain(reply.status)
       if (reply.body.data?.ticketId === undefined || reply.body.data.ticketId === null) continue

@@ -19,7 +19,7 @@ beforeAll(async () => {
 })
 afterAll(() => app?.stop())
 
-test('no file or folder of the data folder is accessible to other users', async () => {
+test('no file or folder of the data folder is accessible to other users and groups', async () => {
   const before = process.umask(0)
   try {
     const workspaceId = world.id('acme')
@@ -47,10 +47,9 @@ test('no file or folder of the data folder is accessible to other users', async 
     const [top = ''] = path.slice(app.dataDir.length + 1).split('/')
     seen.add(top)
     const mode = (await stat(path)).mode & 0o777
-    const most = top === 'secrets' || top === 'outbox' ? 0o700 : 0o750
     // Inside the work folder, which is closed to other users, tools choose their own modes.
     if (top === 'work' && path !== join(app.dataDir, 'work')) continue
-    expect(mode & ~(entry.isDirectory() ? most : most & 0o640), `${path} is ${mode.toString(8)}`).toBe(0)
+    expect(mode & ~(entry.isDirectory() ? 0o700 : 0o600), `${path} is ${mode.toString(8)}`).toBe(0)
   }
   expect([...seen]).toEqual(expect.arrayContaining(['storage', 'outbox', 'secrets', 'work']))
 })

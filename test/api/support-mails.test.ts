@@ -9,12 +9,15 @@ import { World } from '../support/world.ts'
 
 const SECRET = 'a-secret-of-the-mail-server-long-enough'
 const ADDRESS = 'support@crier.test'
+const SERVER = 'mx.crier.test'
 let app: App
 let world: World
 let count = 0
 
 beforeAll(async () => {
-  app = await startApp({ env: { SUPPORT_ADDRESS: ADDRESS, SUPPORT_INBOUND_SECRET: SECRET } })
+  app = await startApp({
+    env: { SUPPORT_ADDRESS: ADDRESS, SUPPORT_AUTHSERV_ID: SERVER, SUPPORT_INBOUND_SECRET: SECRET },
+  })
   world = new World(app)
   await world.user('ada')
 })
@@ -28,7 +31,18 @@ type Content = string | Uint8Array
 async function take(headers: readonly string[], body: Content, subject = 'Subject: Help me') {
   const { email } = await world.user('ada')
   const id = `Message-ID: <structure${(count += 1)}@mail.test>`
-  const head = [`From: Ada <${email}>`, `To: ${ADDRESS}`, subject, id, 'MIME-Version: 1.0', ...headers, '', '']
+  const verified = `Authentication-Results: ${SERVER}; dmarc=pass`
+  const head = [
+    verified,
+    `From: Ada <${email}>`,
+    `To: ${ADDRESS}`,
+    subject,
+    id,
+    'MIME-Version: 1.0',
+    ...headers,
+    '',
+    '',
+  ]
   const content = typeof body === 'string' ? Buffer.from(body.replaceAll('\n', '\r\n')) : body
   const sent = await app.send(receiveSupportMail.route, {
     token: SECRET,
@@ -153,7 +167,7 @@ test.each<[name: string, headers: string[], body: Content, text: string]>([
 
 test('a subject in Latin-1 is read', async () => {
   const { email } = await world.user('ada')
-  const text = `From: ${email}\r\nTo: ${ADDRESS}\r\nSubject: Schöne Grüße\r\n\r\nx`
+  const text = `Authentication-Results: ${SERVER}; dmarc=pass\r\nFrom: ${email}\r\nTo: ${ADDRESS}\r\nSubject: Schöne Grüße\r\n\r\nx`
   const sent = await app.send(receiveSupportMail.route, {
     token: SECRET,
     headers: { 'Content-Type': 'message/rfc822' },

@@ -1,6 +1,3 @@
-import { createHash, createHmac } from 'node:crypto'
-import { mkdir, readdir, rename, writeFile } from 'node:fs/promises'
-import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { DAY, HOUR, ManualClock, MINUTE } from '../../src/core/clock.ts'
 import { updateNotificationSettings } from '../../src/domains/identity/users/operations.ts'
@@ -22,22 +19,19 @@ const {
   getTicketStats,
   listCannedReplies,
   listTickets,
-  receiveSupportMail,
   replyToTicket,
   updateCannedReply,
   updateTicket,
   uploadTicketAttachment,
 } = operations
 
-const SECRET = 'a-secret-of-the-mail-server-long-enough'
-const ADDRESS = 'support@crier.test'
 const clock = new ManualClock(Date.now())
 let app: App
 let world: World
 const sockets = new Sockets(() => app)
 
 beforeAll(async () => {
-  app = await startApp({ clock, env: { SUPPORT_ADDRESS: ADDRESS, SUPPORT_INBOUND_SECRET: SECRET } })
+  app = await startApp({ clock })
   world = new World(app)
   await world.user('ada')
   await world.user('bob')
@@ -244,173 +238,4 @@ test('canned replies are for administrators', async () => {
   expect((await world.as('ada').call(listCannedReplies, {})).status).toBe(403)
   expect((await world.as('boss').call(deleteCannedReply, { path })).status).toBe(200)
   expect((await world.as('boss').call(deleteCannedReply, { path })).status).toBe(404)
-})
-
-describe('a mail', () => {
-  let count = 0
-  interface Parts {
-    readonly from: string
-    readonly to?: string
-    readonly text?: string
-    readonly headers?: readonly string[]
-    readonly id?: string
-  }
-  const mail = ({ from, headers = [], id = `<m${(count += 1)}@mail.test>`, text = 'Hello', to = ADDRESS }: Parts) =>
-    [`From: ${from}`, `To: ${to}`, 'Subject: Help me', `Message-ID: ${id}`, ...headers, '', text].join('\r\n')
-  const send = async (parts: Parts) => {
-    const body = Buffer.from(mail(parts))
-    const headers = { 'Content-Type': 'message/rfc822' }
-    const sent = await app.send(receiveSupportMail.route, { token: SECRET, body, headers })
-    expect(sent.status, sent.text).toBe(200)
-    return sent.body.data as { outcome: string; ignoredFor: string | null; ticketId: string | null }
-  }
-  const addressOf = async (user: string) => (await world.user(user)).email
-  /** The newest mail to a user about a ticket with this subject, and the address to which it wants replies. */
-  const replyTo = async (user: string, subject: string) => {
-    const found = await app.outbox.newest(await addressOf(user), new RegExp(`^Support: “${subject}”`))
-    return { found, address: found.replyTo?.[0]?.address ?? '' }
-  }
-
-  test('to the address becomes a ticket once, and replies are threaded', async () => {
-    const from = await addressOf('ada')
-    const id = `<first@mail.test>`
-    const first = await send({ from, id })
-    expect(first.outcome).toBe('ticket')
-    const ticketId = first.ticketId ?? ''
-    expect(await send({ from, id })).toEqual({ outcome: 'duplicate', ignoredFor: null, ticketId })
-    await reply('staff', ticketId, { message: 'Turn it off and on.' })
-    const { address, found } = await replyTo('ada', 'Help me')
-    expect(found.text).toContain('Turn it off and on.')
-    expect([found.inReplyTo, found.references]).toEqual([id, expect.stringContaining(id)])
-    const quoted = 'It works!\r\n\r\nOn Monday, Crier wrote:\r\n> Write your reply above this line.\r\n> Turn it off.'
-    // The signed address names the writer, whatever From says.
-    expect(await send({ from: 'private@elsewhere.test', to: address, text: quoted })).toMatchObject({
-      outcome: 'reply',
-      ticketId,
-    })
-    // Without the signature, the thread and the sender together do.
-    const references = [`In-Reply-To: ${found.messageId}`]
-    expect(await send({ from, headers: references, text: 'One more' })).toMatchObject({ outcome: 'reply', ticketId })
-    expect(await send({ from: await addressOf('bob'), headers: references })).toMatchObject({ outcome: 'ticket' })
-    const { messages, status } = await get('ada', ticketId)
-    expect(messages.map(({ byMail, content, role }) => [role, byMail, content])).toEqual([
-      ['user', true, 'Hello'],
-      ['agent', false, 'Turn it off and on.'],
-      ['user', true, 'It works!'],
-      ['user', true, 'One more'],
-    ])
-    expect(status).toBe('open')
-  })
-
-  test('of the team to its signed address is a reply of the team', async () => {
-    const { _id: id } = await ticket('ada', { subject: 'For the team' })
-    const { address } = await replyTo('staff', 'For the team')
-    expect(await send({ from: await addressOf('bob'), to: address })).toMatchObject({ ignoredFor: 'wrong_signature' })
-    expect(await send({ from: await addressOf('staff'), to: address, text: 'On it' })).toMatchObject({
-      outcome: 'reply',
-      ticketId: id,
-    })
-    expect((await get('ada', id)).messages.at(-1)).toMatchObject({ role: 'agent', content: 'On it', byMail: true })
-  })
-
-  test('of a program or a stranger is ignored', async () => {
-    const from = await addressOf('ada')
-    const { _id: id } = await ticket('ada', { subject: 'Loops' })
-    await reply('staff', id)
-    const { address } = await replyTo('ada', 'Loops')
-    for (const [parts, reason] of [
-      [{ headers: ['Auto-Submitted: auto-replied'] }, 'auto_submitted'],
-      [{ headers: ['Precedence: bulk'] }, 'bulk'],
-      [{ headers: ['Return-Path: <>'] }, 'bounce'],
-      [{ headers: ['Content-Type: multipart/report; report-type=delivery-status; boundary=x'] }, 'bounce'],
-      [{ from: 'MAILER-DAEMON@example.com' }, 'machine'],
-      [{ to: address.replace(/.@/, (end) => (end === '0@' ? '1@' : '0@')) }, 'wrong_signature'],
-      [{ to: ADDRESS, from: 'stranger@example.com' }, 'unknown_sender'],
-      [{ to: 'sales@crier.test' }, 'other_recipient'],
-    ] as const) {
-      expect(await send({ from, to: address, ...parts })).toEqual({
-        outcome: 'ignored',
-        ignoredFor: reason,
-        ticketId: null,
-      })
-    }
-    expect((await get('ada', id)).messages).toHaveLength(2)
-  })
-
-  test('to a ticket that was closed long ago is answered, not added', async () => {
-    const { _id: id } = await ticket('ada', { subject: 'Long ago' })
-    await reply('staff', id)
-    const { address } = await replyTo('ada', 'Long ago')
-    await change('ada', id, { status: 'closed' })
-    clock.advance(31 * DAY)
-    expect(await send({ from: await addressOf('ada'), to: address })).toMatchObject({ ignoredFor: 'ticket_closed' })
-    await waitFor(async () => (await replyTo('ada', 'Long ago')).found.text?.includes('closed more than 30 days ago'))
-    expect((await get('ada', id)).messages).toHaveLength(2)
-  })
-
-  test('brings files that pass the checks, and names the others', async () => {
-    const from = await addressOf('ada')
-    const part = (name: string, content: Uint8Array) =>
-      [
-        '--b',
-        `Content-Type: application/octet-stream; name="${name}"`,
-        'Content-Transfer-Encoding: base64',
-        `Content-Disposition: attachment; filename="${name}"`,
-        '',
-        Buffer.from(content).toString('base64'),
-      ].join('\r\n')
-    const text = [
-      '--b',
-      'Content-Type: text/plain',
-      '',
-      'See the files',
-      part('screen.png', PIXEL),
-      part('run.exe', Buffer.from('MZ\u0090')),
-      '--b--',
-    ].join('\r\n')
-    const { outcome, ticketId } = await send({ from, headers: ['Content-Type: multipart/mixed; boundary=b'], text })
-    expect(outcome).toBe('ticket')
-    const [message] = (await get('ada', ticketId ?? '')).messages
-    expect(message?.content).toMatch(/^See the files\n\n\[Files that were not accepted: run\.exe: /)
-    expect(message?.attachments.map(({ fileType, name }) => [name, fileType])).toEqual([['screen.png', 'image/png']])
-  })
-
-  test('needs the secret of the mail server', async () => {
-    for (const token of ['wrong', undefined]) {
-      const refused = await app.send(receiveSupportMail.route, { token, body: Buffer.from(mail({ from: 'a@b.c' })) })
-      expect([refused.status, refused.body.code]).toEqual([401, 'invalid_credential'])
-    }
-  })
-
-  test('can be signed instead, which holds for five minutes and for that mail', async () => {
-    const content = Buffer.from(mail({ from: await addressOf('ada') }))
-    const digest = createHash('sha256').update(content).digest('hex')
-    const signed = (at: number) => {
-      const time = Math.floor(at / 1_000)
-      const mac = createHmac('sha256', SECRET).update(`${time}.${digest}`).digest('hex')
-      return { 'crier-signature': `t=${time},sha256=${digest},v1=${mac}` }
-    }
-    const post = (headers: Record<string, string>, body = content) =>
-      app.send(receiveSupportMail.route, { headers: { ...headers, 'Content-Type': 'message/rfc822' }, body })
-    expect(await post(signed(clock.now()))).toMatchObject({ status: 200, body: { data: { outcome: 'ticket' } } })
-    expect(await post(signed(clock.now()))).toMatchObject({ body: { data: { outcome: 'duplicate' } } })
-    for (const [headers, body, says] of [
-      [signed(clock.now() - 6 * MINUTE), content, 'current time'],
-      [signed(clock.now()), Buffer.concat([content, Buffer.from('!')]), 'digest of this mail'],
-    ] as const) {
-      const refused = await post(headers, body)
-      expect([refused.status, refused.body.message]).toEqual([401, expect.stringContaining(says)])
-    }
-  })
-
-  test('in the folder is taken and deleted', async () => {
-    const folder = join(app.dataDir, 'inbound-mail')
-    await mkdir(folder, { recursive: true })
-    const from = await addressOf('bob')
-    await writeFile(join(folder, 'mail.part'), mail({ from, text: 'From the folder' }))
-    await rename(join(folder, 'mail.part'), join(folder, 'mail.eml'))
-    await waitFor(async () => !(await readdir(folder)).includes('mail.eml'), { what: 'the mail to be taken' })
-    const found = await world.as('bob').call(listTickets, { query: { category: 'mail', limit: 1 } })
-    expect((await get('bob', found.body.data[0]._id)).messages).toMatchObject([{ content: 'From the folder' }])
-  })
 })

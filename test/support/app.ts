@@ -9,6 +9,7 @@ import { startNode, type Node, type NodeOverrides } from '../../src/server/node.
 import type { Composition } from '../../src/server/compose.ts'
 import type { Database } from '../../src/db/database.ts'
 import { freeLoopbackPort } from '../../src/setup/free-port.ts'
+import { missingTools, toolPath } from './tools.ts'
 import { Outbox } from './outbox.ts'
 import { createDatabase } from './postgres.ts'
 import { send, type Reply, type SendOptions } from './send.ts'
@@ -116,6 +117,11 @@ function rolesOf({ databaseUrl, media, redisUrl }: AppOptions): string {
   return ['api', ...(joins ? [] : ['jobs']), ...(media ? ['media'] : [])].join(',')
 }
 
+/** That of `npm test`, so that nothing is downloaded, unless a test has another PATH. */
+function ffmpegPath(env: AppOptions['env']): string | undefined {
+  return env?.['PATH'] === undefined && !missingTools().includes('ffmpeg') ? toolPath('ffmpeg').command : undefined
+}
+
 /** Chooses the ports beforehand, because URLs contain them. Retries when another process takes one first. */
 async function start(
   options: AppOptions,
@@ -136,6 +142,7 @@ async function start(
   for (let tries = 1; ; tries += 1) {
     const config = loadConfig({
       PATH: process.env['PATH'],
+      FFMPEG_PATH: ffmpegPath(options.env),
       HOST: '127.0.0.1',
       RTMP_HOST: '127.0.0.1',
       PORT: String(await freeLoopbackPort()),

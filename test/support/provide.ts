@@ -7,19 +7,9 @@
  * optional programs are skipped. Servers that tests talk to are installed too, from npm (peers.ts) and from Debian's
  * packages (wordpress-program.ts).
  */
-import {
-  chmodSync,
-  cpSync,
-  existsSync,
-  mkdirSync,
-  readdirSync,
-  renameSync,
-  rmSync,
-  statSync,
-  writeFileSync,
-} from 'node:fs'
-import { dirname, join, relative } from 'node:path'
-import { download, hasApt, run, unpackAll } from './debian.ts'
+import { dirname } from 'node:path'
+import { hasApt, run } from '../../src/setup/debian-packages.ts'
+import { unpackPrograms } from '../../src/setup/unpacked-programs.ts'
 import { installPeer, missingPeers } from './peers.ts'
 import { CACHE, isOptional, missingTools, TOOLS } from './tools.ts'
 import type { Tool } from './tools.ts'
@@ -27,12 +17,12 @@ import { LITECOIN } from './litecoin.ts'
 import { isUnpacked, unpackServer } from './unpacked.ts'
 import { hasWordPress, installWordPress, WORDPRESS_PACKAGES } from './wordpress-program.ts'
 
-function provide(): void {
+async function provide(): Promise<void> {
   const wanted = missingTools()
   if (wanted.length === 0) return
   console.log(`Tests need ${wanted.join(', ')}: getting ${packagesOf(wanted).join(', ')} from Debian's packages …`)
   // Separately, because apt installs nothing when it does not know one of the packages.
-  if (hasApt()) for (const tools of Map.groupBy(wanted, groupOf).values()) get(tools)
+  if (hasApt()) for (const tools of Map.groupBy(wanted, groupOf).values()) await get(tools)
   const missing = missingTools()
   if (missing.length === 0) return
   const isFatal = missing.some((tool) => !isOptional(tool))
@@ -46,48 +36,43 @@ function provide(): void {
 
 const groupOf = (tool: Tool): string => (isOptional(tool) ? tool : 'needed')
 
-function get(tools: readonly Tool[]): void {
-  if (process.getuid?.() === 0) install(packagesOf(tools))
+async function get(tools: readonly Tool[]): Promise<void> {
+  if (process.getuid?.() === 0) await tried(() => install(packagesOf(tools)))
   const missing = missingTools().filter((tool) => tools.includes(tool))
-  if (missing.length > 0) unpack(packagesOf(missing))
+  if (missing.length > 0) await tried(() => unpack(packagesOf(missing)))
 }
 
 function packagesOf(tools: readonly Tool[]): string[] {
   return [...new Set(tools.flatMap((tool) => TOOLS[tool]))]
 }
 
-function install(packages: string[]): void {
-  if (run('apt-get', ['-q', 'update'])) run('apt-get', ['-qy', 'install', '--no-install-recommends', ...packages])
+async function install(packages: string[]): Promise<void> {
+  await run('apt-get', ['-q', 'update'])
+  await run('apt-get', ['-qy', 'install', '--no-install-recommends', ...packages])
 }
 
-/**
- * Completes the new set before it replaces the old one. Leaves out packages that the machine has installed.
- */
-function unpack(packages: string[]): void {
-  const fresh = `${CACHE}.${process.pid}`
-  const state = join(fresh, 'apt')
-  const root = join(fresh, 'root')
-  mkdirSync(root, { recursive: true })
+/** Leaves out packages that the machine has installed, and keeps those that were unpacked before. */
+async function unpack(packages: string[]): Promise<void> {
+  await unpackPrograms(CACHE, {
+    packages: { withDependencies: packages },
+    programs: STARTED,
+    starters: { aiortc: startPython(dirname(dirname(STARTED.aiortc))) },
+    keepsOlder: true,
+  })
+}
+
+/** Prints why something failed. What is missing then is reported at the end. */
+async function tried(work: () => Promise<void>): Promise<boolean> {
   try {
-    if (!download({ withDependencies: packages }, state)) return
-    copyOlder(root)
-    unpackAll(state, root)
-    rmSync(state, { recursive: true })
-    writeStarters(fresh)
-    rmSync(CACHE, { recursive: true, force: true })
-    renameSync(fresh, CACHE)
-  } finally {
-    rmSync(fresh, { recursive: true, force: true })
+    await work()
+    return true
+  } catch (error) {
+    console.error((error as Error).message)
+    return false
   }
 }
 
-/** Copies the old set before the new packages are unpacked over it. */
-function copyOlder(root: string): void {
-  const older = join(CACHE, 'root')
-  if (existsSync(older)) cpSync(older, root, { recursive: true, verbatimSymlinks: true })
-}
-
-const STARTED: Record<Tool, string> = {
+const STARTED = {
   'redis-server': 'usr/bin/redis-server',
   'redis-cli': 'usr/bin/redis-cli',
   pgbouncer: 'usr/sbin/pgbouncer',
@@ -98,54 +83,14 @@ const STARTED: Record<Tool, string> = {
   nginx: 'usr/sbin/nginx',
   haproxy: 'usr/sbin/haproxy',
   aiortc: 'usr/lib/python3/dist-packages/aiortc/__init__.py',
-}
+} satisfies Record<Tool, string>
 
 /** The machine's Python with the unpacked libraries, or the unpacked Python when the machine has none. */
-const startPython = (libraries: string): string => `export PYTHONPATH="$root/${libraries}"
+function startPython(libraries: string): string {
+  return `export PYTHONPATH="$root/${libraries}"
 [ -x /usr/bin/python3 ] && exec /usr/bin/python3 "$@"
 export PYTHONHOME="$root/usr"
-exec "$root/usr/bin/python3"`
-
-/** Writes scripts that start the programs in `root/` by relative paths, so that the folder can be moved. */
-function writeStarters(folder: string): void {
-  const root = join(folder, 'root')
-  const libraries = libraryFolders(root).map((path) => `$root/${path}`)
-  mkdirSync(join(folder, 'bin'))
-  for (const [tool, program] of Object.entries(STARTED)) {
-    if (!existsSync(join(root, program))) continue
-    const script = join(folder, 'bin', tool)
-    writeFileSync(
-      script,
-      `#!/bin/sh
-root=$(cd "\${0%/*}/../root" && pwd) || exit 1
-export LD_LIBRARY_PATH="${libraries.join(':')}"
-export FONTCONFIG_FILE="$root/../fonts.conf"
-${tool === 'aiortc' ? startPython(dirname(dirname(program))) : `exec "$root/${program}"`} "$@"
-`,
-    )
-    chmodSync(script, 0o755)
-  }
-  writeFileSync(
-    join(folder, 'fonts.conf'),
-    `<?xml version="1.0"?>
-<!DOCTYPE fontconfig SYSTEM "urn:fontconfig:fonts.dtd">
-<fontconfig>
-  <dir prefix="relative">root/usr/share/fonts</dir>
-  <dir>/usr/share/fonts</dir>
-  <cachedir prefix="xdg">fontconfig</cachedir>
-</fontconfig>
-`,
-  )
-}
-
-/** Folders with libraries, including those that an installation would link to, such as BLAS. */
-function libraryFolders(root: string): string[] {
-  const entries = ['lib', 'usr/lib']
-    .map((top) => join(root, top))
-    .filter((top) => existsSync(top) && statSync(top).isDirectory())
-    .flatMap((top) => readdirSync(top, { recursive: true, withFileTypes: true }))
-  const libraries = entries.filter(({ name }) => /^lib.*\.so(\.\d|$)/.test(name))
-  return [...new Set(libraries.map(({ parentPath }) => relative(root, parentPath)))].sort()
+exec "$root/usr/bin/python3" "$@"`
 }
 
 /** Installs the peers, which come from npm. */
@@ -163,10 +108,10 @@ function providePeers(): void {
 }
 
 /** Unpacks WordPress, which some systems have no packages of. */
-function provideWordPress(): void {
+async function provideWordPress(): Promise<void> {
   if (hasWordPress()) return
   console.log("Tests need a WordPress site: getting WordPress, PHP and MariaDB from Debian's packages …")
-  if (hasApt() && installWordPress()) return
+  if (hasApt() && (await tried(installWordPress))) return
   console.error(
     `Tests cannot run without it. It needs these packages of Debian or Ubuntu: ${WORDPRESS_PACKAGES.join(' ')}\n` +
       'Check that the mirror in /etc/apt can be reached, and run the tests again.',
@@ -175,10 +120,10 @@ function provideWordPress(): void {
 }
 
 /** Unpacks the node of the Bitcoin family. */
-function provideLitecoin(): void {
+async function provideLitecoin(): Promise<void> {
   if (isUnpacked(LITECOIN)) return
   console.log("Tests need a Litecoin node: getting it from Debian's packages …")
-  if (hasApt() && unpackServer(LITECOIN)) return
+  if (hasApt() && (await tried(() => unpackServer(LITECOIN)))) return
   console.error(
     `Tests cannot run without it. It needs these packages of Debian or Ubuntu: ${LITECOIN.packages.join(' ')}\n` +
       'Check that the mirror in /etc/apt can be reached, and run the tests again.',
@@ -186,7 +131,7 @@ function provideLitecoin(): void {
   process.exitCode = 1
 }
 
-provide()
+await provide()
 providePeers()
-provideWordPress()
-provideLitecoin()
+await provideWordPress()
+await provideLitecoin()

@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto'
 import { existsSync, mkdirSync, readdirSync, renameSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
-import { download, unpackAll } from './debian.ts'
+import { download, unpackAll } from '../../src/setup/debian-packages.ts'
 
 /**
  * A test server from Debian's packages. It is unpacked below node_modules/.cache and never installed, so it changes
@@ -43,15 +43,15 @@ export function unpackedRoot(server: Unpacked): {
   return { root, env: { LD_LIBRARY_PATH: libraries.join(':') } }
 }
 
-/** Downloads and unpacks a server. @returns whether it succeeded */
-export function unpackServer(server: Unpacked): boolean {
+/** Downloads and unpacks a server. @throws Error */
+export async function unpackServer(server: Unpacked): Promise<void> {
   const folder = folderOf(server)
   const fresh = `${folder}.${process.pid}`
   const state = join(fresh, 'apt')
   mkdirSync(join(fresh, 'root'), { recursive: true })
   try {
-    if (!download({ withDependencies: server.packages }, state)) return false
-    unpackAll(state, join(fresh, 'root'))
+    await download({ withDependencies: server.packages }, state)
+    await unpackAll(state, join(fresh, 'root'))
     rmSync(state, { recursive: true })
     rmSync(folder, { recursive: true, force: true })
     renameSync(fresh, folder)
@@ -59,7 +59,6 @@ export function unpackServer(server: Unpacked): boolean {
       const isOlder = name.startsWith(`${server.name}-`) && /-[0-9a-f]{12}$/.test(name) && join(CACHE, name) !== folder
       if (isOlder) rmSync(join(CACHE, name), { recursive: true, force: true })
     }
-    return true
   } finally {
     rmSync(fresh, { recursive: true, force: true })
   }

@@ -13,7 +13,7 @@ import {
 } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
-import { download, unpackAll } from './debian.ts'
+import { download, unpackAll } from '../../src/setup/debian-packages.ts'
 
 /**
  * WordPress with PHP and MariaDB from Debian's packages. They are unpacked below node_modules/.cache and never
@@ -91,15 +91,15 @@ export function wordpressProgram(): WordPressProgram {
   }
 }
 
-/** Downloads and unpacks everything. @returns whether it succeeded */
-export function installWordPress(): boolean {
+/** Downloads and unpacks everything. @throws Error */
+export async function installWordPress(): Promise<void> {
   const fresh = `${FOLDER}.${process.pid}`
   const state = join(fresh, 'apt')
   const root = join(fresh, 'root')
   mkdirSync(root, { recursive: true })
   try {
-    if (!download({ withDependencies: PROGRAMS, alone: FILES }, state)) return false
-    unpackAll(state, root)
+    await download({ withDependencies: PROGRAMS, alone: FILES }, state)
+    await unpackAll(state, root)
     rmSync(state, { recursive: true })
     copySite(root, join(root, 'usr/share/wordpress'), join(fresh, 'site'))
     // Debian's own reads /etc. Each site of the tests has another one.
@@ -110,7 +110,6 @@ export function installWordPress(): boolean {
       const isOlder = /^wordpress-[0-9a-f]{12}$/.test(name) && join(CACHE, name) !== FOLDER
       if (isOlder) rmSync(join(CACHE, name), { recursive: true, force: true })
     }
-    return true
   } finally {
     rmSync(fresh, { recursive: true, force: true })
   }

@@ -72,7 +72,10 @@ export class Ffmpeg {
   get path(): string {
     const { ffmpegPath } = this.#paths
     if (ffmpegPath === undefined) {
-      throw new MediaWorkError('unavailable', 'This server has no ffmpeg to process video and audio.')
+      throw new MediaWorkError(
+        'unavailable',
+        'This server has no ffmpeg to process video and audio. Its operator has to install it (Debian: apt-get install ffmpeg).',
+      )
     }
     return ffmpegPath
   }

@@ -52,6 +52,8 @@ export const billing = [
       user_id uuid not null references users (id) on delete cascade,
       status text not null,
       cycles_left integer,
+      holds integer not null,
+      held_until timestamptz,
       created_at timestamptz not null,
       updated_at timestamptz not null,
       primary key (coupon_id, user_id)

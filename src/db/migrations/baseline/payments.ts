@@ -28,6 +28,7 @@ export const payments = [
       check_at timestamptz,
       checks integer not null default 0,
       expires_at timestamptz,
+      coupon_held_until timestamptz,
       settled_at timestamptz,
       created_at timestamptz not null,
       updated_at timestamptz not null,

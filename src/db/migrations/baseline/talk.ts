@@ -279,7 +279,9 @@ export const talk = [
   `
     create table support_tickets (
       id uuid primary key,
-      user_id uuid not null references users (id) on delete cascade,
+      user_id uuid references users (id) on delete cascade,
+      claimed_user_id uuid references users (id) on delete cascade,
+      unverified_from text,
       subject text not null,
       category text not null,
       priority text not null,
@@ -291,14 +293,19 @@ export const talk = [
       closed_at timestamptz,
       version integer not null,
       created_at timestamptz not null,
-      updated_at timestamptz not null
+      updated_at timestamptz not null,
+      constraint support_tickets_owner_check
+        check ((user_id is null) = (claimed_user_id is not null) and (user_id is null) = (unverified_from is not null))
     )`,
   'create index support_tickets_by_user on support_tickets (user_id, id)',
+  `create index support_tickets_by_claimed_user on support_tickets (claimed_user_id)
+    where claimed_user_id is not null`,
   `
     create table support_messages (
       id uuid primary key,
       ticket_id uuid not null references support_tickets (id) on delete cascade,
-      author_id uuid not null,
+      author_id uuid,
+      unverified_from text,
       role text not null,
       content text not null,
       by_mail boolean not null,

@@ -1,4 +1,5 @@
 import { Conflict, Forbidden, NotFound, Overloaded, PreconditionFailed } from '../../../core/errors.ts'
+import { FfmpegMissing } from '../../../content/errors.ts'
 import { operation } from '../../../core/operation.ts'
 import { empty, RawBody, reply } from '../../../core/reply.ts'
 import { Input, Type } from '../../../core/schema.ts'
@@ -42,7 +43,7 @@ export const whipPublish = operation({
   bodyLimit: MOST_SDP_BYTES,
   returns: { 201: { contentType: 'application/sdp' } },
   headers: ['Location', 'ETag', 'Link'],
-  errors: [Conflict, Forbidden, MediaUnavailable, NoUsableCodec, Overloaded],
+  errors: [Conflict, FfmpegMissing, Forbidden, MediaUnavailable, NoUsableCodec, Overloaded],
   example: { path: { path: PATH }, body: exampleOffer('sendonly') },
   handle: async ({ bearer, body, path, query, remoteAddress, mediaLink }) => {
     const credential = { path: path.path, token: bearer }

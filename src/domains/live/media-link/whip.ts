@@ -9,6 +9,7 @@ import {
   Overloaded,
   PreconditionFailed,
 } from '../../../core/errors.ts'
+import { FfmpegMissing } from '../../../content/errors.ts'
 import { sha256 } from '../../../core/id.ts'
 import type { MediaCalls } from '../../../foundation.ts'
 import { UNKNOWN_KEY, type DesiredStates } from './desired-states.ts'
@@ -41,6 +42,9 @@ export interface OpenedWhip {
 
 type Refusal = Extract<WhipReply, { ok: false }>
 
+/** Refusals after which another node is asked. */
+const ELSEWHERE: ReadonlySet<Refusal['code']> = new Set(['unavailable', 'no_ffmpeg'])
+
 /** Forwards WHIP clients to a media node. Nodes get only hashes of tokens. */
 export class WhipService {
   readonly #desired: DesiredStates
@@ -59,7 +63,7 @@ export class WhipService {
     this.#local = { node, nodeId }
   }
 
-  /** @throws AppError invalid_credential, forbidden, conflict, bad_request, no_usable_codec, overloaded, media_unavailable */
+  /** @throws AppError invalid_credential, forbidden, conflict, bad_request, no_usable_codec, overloaded, media_unavailable, ffmpeg_missing */
   async publish(credential: WhipCredential, { normalise, remoteAddress, sdp }: WhipOffer): Promise<OpenedWhip> {
     const who = await this.#check(credential, remoteAddress)
     const reply = await this.#first({ type: 'offer', ...who, remoteAddress, sdp, normalise })
@@ -90,11 +94,13 @@ export class WhipService {
   }
 
   async #first(request: WhipRequest): Promise<WhipReply> {
+    let lacksFfmpeg = false
     for (const ask of this.#nodes()) {
       const reply = await answered(ask, request)
-      if (reply !== undefined && (reply.ok || reply.code !== 'unavailable')) return reply
+      if (reply !== undefined && (reply.ok || !ELSEWHERE.has(reply.code))) return reply
+      lacksFfmpeg ||= reply?.ok === false && reply.code === 'no_ffmpeg'
     }
-    throw MediaUnavailable({ retryAfter: 2 })
+    throw lacksFfmpeg ? FfmpegMissing() : MediaUnavailable({ retryAfter: 2 })
   }
 
   /** Asks all nodes until the one with the session answers. */

@@ -1,4 +1,5 @@
 import type { Static } from 'typebox'
+import { needsFfmpeg } from '../../../content/types.ts'
 import { uuidv7 } from '../../../core/id.ts'
 import type { Turn } from '../../../core/turn.ts'
 import type { Upload } from '../../../core/upload.ts'
@@ -13,7 +14,7 @@ import { findAsset } from './store.ts'
 import { addAsset } from './turns.ts'
 import type { AssetViews } from './views.ts'
 
-type Dependencies = Pick<Foundation, 'clock' | 'database' | 'turns'> & {
+type Dependencies = Pick<Foundation, 'clock' | 'database' | 'requireFfmpeg' | 'turns'> & {
   readonly quota: Quota
   readonly intake: Intake
   readonly folders: AssetFolders
@@ -30,7 +31,7 @@ export class AssetUploads {
     this.#dependencies = dependencies
   }
 
-  /** Adds a file that is uploaded in one request. @throws AppError not_found (the folder), plan_limit_reached, storage_limit_reached, errors of the inspection */
+  /** Adds a file that is uploaded in one request. @throws AppError not_found (the folder), plan_limit_reached, storage_limit_reached, ffmpeg_missing, errors of the inspection */
   async upload(fields: Static<typeof NewAssetFields>, userId: string, upload: Upload): Promise<AssetData> {
     const { clock, folders, intake, library, quota, database: sql, turns } = this.#dependencies
     const { altText, folderId, tags, workspaceId } = fields
@@ -40,7 +41,9 @@ export class AssetUploads {
     const maxBytes = await quota.reserve(workspaceId, reservationId, upload.announced)
     try {
       const name = fileName(fields.name ?? upload.name)
-      const file = await intake.receive(workspaceId, upload.stream, name, maxBytes)
+      const file = await intake.receive(workspaceId, upload.stream, name, maxBytes, ({ type }) => {
+        if (needsFfmpeg(type)) this.#dependencies.requireFfmpeg()
+      })
       const newAsset = { file, userId, name, altText, tags, folderId, reservationId }
       const { asset, fileId } = await turns.system(workspaceId, addAsset, newAsset)
       if (fileId !== file.fileId) await intake.discard(workspaceId, file.fileId)

@@ -33,9 +33,16 @@ export class Intake {
   /**
    * Stores a stream. The beginning of the file is inspected before the rest is received.
    * @param maxBytes the reserved storage
+   * @param check may refuse the file after its beginning was inspected
    * @throws AppError of the inspection, storage_limit_reached, storage_full. Nothing stays stored then
    */
-  async receive(workspaceId: string, stream: Readable, name: string, maxBytes: number): Promise<ReceivedFile> {
+  async receive(
+    workspaceId: string,
+    stream: Readable,
+    name: string,
+    maxBytes: number,
+    check?: (found: Inspected) => void,
+  ): Promise<ReceivedFile> {
     const fileId = uuidv7(this.#clock.now())
     const key = fileKey(workspaceId, fileId)
     let isStored = false
@@ -43,6 +50,7 @@ export class Intake {
       const chunks = stream[Symbol.asyncIterator]() as AsyncIterator<Buffer>
       const head = await readHead(chunks)
       const found = await inspectHead(head.subarray(0, HEAD_BYTES), name)
+      check?.(found)
       const hash = createHash('sha256')
       const body = Readable.from(hashed(head, chunks, hash, maxBytes), { objectMode: false })
       const { size } = await this.#storage.put(key, body, { type: found.type })

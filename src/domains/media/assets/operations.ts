@@ -12,7 +12,14 @@ import { Done, Envelope, Id, Input, ListOf, Type } from '../../../core/schema.ts
 import { StorageFull, StorageUnavailable } from '../../../storage/errors.ts'
 import { OPENING } from './uploads/opening.ts'
 import { MAX_FILE_BYTES, UploadPath } from './uploads/schemas.ts'
-import { DamagedFile, EmptyFile, ImageTooLarge, UnsafeFile, UnsupportedFile } from '../../../content/errors.ts'
+import {
+  DamagedFile,
+  EmptyFile,
+  FfmpegMissing,
+  ImageTooLarge,
+  UnsafeFile,
+  UnsupportedFile,
+} from '../../../content/errors.ts'
 import { RenditionNotPossible, StorageLimit } from './errors.ts'
 import { NewRendition } from './rendition-settings.ts'
 import {
@@ -85,6 +92,7 @@ export const uploadAsset = operation({
     DamagedFile,
     EmptyFile,
     ImageTooLarge,
+    FfmpegMissing,
     PlanLimit,
     StorageLimit,
     StorageFull,
@@ -225,7 +233,7 @@ export const transcodeAsset = operation({
   path: AssetPath,
   body: NewRendition,
   returns: { 202: Envelope(RenditionView) },
-  errors: [RenditionNotPossible, StorageLimit],
+  errors: [FfmpegMissing, RenditionNotPossible, StorageLimit],
   example: { path: { id: ID }, body: { preset: 'instagram', maxBytes: 2_000_000 } },
   handle: async ({ path, body, turn, assets }) =>
     accepted('Rendition requested', await assets.renditions.create(turn, path.id, body)),

@@ -1,5 +1,6 @@
 import type { SourceFacts } from '../../../../media/work/transcode/fitness.ts'
 import type { TranscodeSpec } from '../../../../media/work/transcode/spec.ts'
+import { needsFfmpeg } from '../../../content/types.ts'
 import { NotFound } from '../../../core/errors.ts'
 import { uuidv7 } from '../../../core/id.ts'
 import { anyOf } from '../../../db/condition.ts'
@@ -38,7 +39,7 @@ export interface RenditionResult {
   readonly reservationId?: string
 }
 
-type Dependencies = Pick<Foundation, 'clock' | 'storage'> & {
+type Dependencies = Pick<Foundation, 'clock' | 'requireFfmpeg' | 'storage'> & {
   readonly quota: Quota
   readonly views: AssetViews
   /** Videos of at least this length get a preview automatically. 0 turns this off. */
@@ -63,7 +64,7 @@ export class RenditionRequests {
 
   /**
    * Requests a rendition. A request with the same settings returns the existing rendition. A failed one is retried.
-   * @throws AppError not_found, rendition_not_possible, storage_limit_reached
+   * @throws AppError not_found, rendition_not_possible, storage_limit_reached, ffmpeg_missing
    */
   async create(turn: Turn, assetId: string, settings: RenditionSettings): Promise<RenditionData> {
     const asset = await findAsset(turn.sql, assetId)
@@ -78,6 +79,7 @@ export class RenditionRequests {
     const isRunning = jobIds.length > 0 && (await openJobs(turn.sql, jobIds)).size > 0
     if (existing !== undefined && (existing.state === 'ready' || isRunning))
       return this.#dependencies.views.rendition(existing)
+    if (needsFfmpeg(mime)) this.#dependencies.requireFfmpeg()
     await this.#dependencies.quota.requireSpace(turn.sql, turn.workspaceId)
     const rendition = await this.#start(turn, { id: existing?.id, assetId, name: settings.preset ?? 'custom', spec })
     turn.audit({ kind: 'rendition', id: rendition._id })

@@ -1,4 +1,4 @@
-import type { Clock } from '../../../core/clock.ts'
+import { DAY, HOUR, type Clock } from '../../../core/clock.ts'
 import { Conflict, NotFound } from '../../../core/errors.ts'
 import { uuidv7 } from '../../../core/id.ts'
 import { pageOf, pageRequest } from '../../../core/page.ts'
@@ -16,6 +16,11 @@ import { unusedShare, type PlannedChange, type Standing } from './planned-change
 import type { AppliedCoupon, PricedChange } from './priced-change.ts'
 import type { CouponData, NewCouponData } from './schemas.ts'
 import { coupons, couponUses, type CouponRow } from './tables.ts'
+
+/** How long a coupon that only some customers can use is held for a payment, such as a bank transfer. */
+export const HOLD_MS = 7 * DAY
+/** The same after the customer has let it lapse: enough for a card, and too short to keep it from others. */
+export const SECOND_HOLD_MS = HOUR
 
 /** Counts a use, unless the coupon was used as often as it can be. */
 const countUse = query({ coupons }, (db, $: { id: string }) =>
@@ -99,16 +104,31 @@ export class Coupons {
   }
 
   /**
-   * Holds a new coupon for a payment, so that it is not used more often than allowed.
+   * Holds a new coupon for a payment, so that it is not used more often than allowed. Further payments of the customer
+   * share the hold and do not extend it. The caller has locked the customer's subscription.
+   * @returns until when it is held, in milliseconds since the epoch. Null if nobody has to wait for it
    * @throws AppError coupon_not_valid when others have used it up
    */
-  async hold(sql: Sql, userId: string, { coupon }: PricedChange): Promise<void> {
-    if (coupon?.use !== 'new') return
-    const times = { createdAt: new Date(this.#clock.now()), updatedAt: new Date(this.#clock.now()) }
-    const use = { couponId: coupon.id, userId, status: 'held' as const, cyclesLeft: coupon.cyclesLeft, ...times }
-    const inserted = await couponUses.insert(sql, use, { ignoreConflict: true })
-    if (inserted === 0) return
-    if ((await countUse.run(sql, { id: coupon.id })) === 0) throw usedUp()
+  async hold(sql: Sql, userId: string, { coupon }: PricedChange): Promise<number | null> {
+    if (coupon?.use !== 'new') return null
+    const { cyclesLeft, id: couponId } = coupon
+    const now = this.#clock.now()
+    const updatedAt = new Date(now)
+    const row = await couponUses.first(sql, { couponId, userId })
+    if (row?.status === 'active') return null
+    const isLimited = (await coupons.first(sql, { id: couponId }))?.maxUses !== null
+    const known = row?.status === 'held' && row.heldUntil !== null ? Date.parse(row.heldUntil) : 0
+    const until = known > now ? known : now + (row === undefined ? HOLD_MS : SECOND_HOLD_MS)
+    const heldUntil = isLimited ? new Date(until) : null
+    if (row?.status === 'held') {
+      await couponUses.update(sql, { couponId, userId }, { holds: increment(1), heldUntil, updatedAt })
+    } else {
+      const use = { couponId, userId, status: 'held' as const, cyclesLeft, holds: 1, heldUntil, updatedAt }
+      if (row === undefined) await couponUses.insert(sql, { ...use, createdAt: updatedAt })
+      else await couponUses.update(sql, { couponId, userId }, use)
+      if ((await countUse.run(sql, { id: couponId })) === 0) throw usedUp()
+    }
+    return isLimited ? until : null
   }
 
   /** The payment has succeeded: the coupon is used, and another one that was in use is not any more. */
@@ -119,18 +139,31 @@ export class Coupons {
       await couponUses.update(sql, { userId, couponId: not(coupon.id) }, { cyclesLeft: 0, updatedAt })
     }
     const { cyclesLeft, id: couponId } = coupon
-    const changed = await couponUses.update(sql, { userId, couponId }, { status: 'active', cyclesLeft, updatedAt })
-    if (changed > 0) return
-    // It was released, because another payment with it had failed. What was quoted stays valid.
-    await couponUses.insert(sql, { couponId, userId, status: 'active', cyclesLeft, createdAt: updatedAt, updatedAt })
-    await coupons.update(sql, { id: couponId }, { uses: increment(1) })
+    const row = await couponUses.first(sql, { userId, couponId })
+    const used = { status: 'active' as const, cyclesLeft, holds: 0, heldUntil: null, updatedAt }
+    if (row !== undefined) await couponUses.update(sql, { userId, couponId }, used)
+    else await couponUses.insert(sql, { couponId, userId, ...used, createdAt: updatedAt })
+    // What was quoted stays valid, also if the coupon is not held any more.
+    if (row === undefined || row.status === 'lapsed')
+      await coupons.update(sql, { id: couponId }, { uses: increment(1) })
   }
 
-  /** The payment has failed: the customer, or another one, can use the coupon. */
+  /** The payment has failed: the customer, or another one, can use the coupon unless another payment holds it. */
   async release(sql: Sql, userId: string, { coupon }: PricedChange): Promise<void> {
     if (coupon?.use !== 'new') return
-    const released = await couponUses.delete(sql, { couponId: coupon.id, userId, status: 'held' })
-    if (released > 0) await coupons.update(sql, { id: coupon.id }, { uses: increment(-1) })
+    const { id: couponId } = coupon
+    const row = await couponUses.first(sql, { couponId, userId, status: 'held' })
+    if (row === undefined) return
+    const now = this.#clock.now()
+    const updatedAt = new Date(now)
+    if (row.holds > 1) {
+      await couponUses.update(sql, { couponId, userId }, { holds: increment(-1), updatedAt })
+      return
+    }
+    const hasLapsed = row.heldUntil !== null && Date.parse(row.heldUntil) <= now
+    if (hasLapsed) await couponUses.update(sql, { couponId, userId }, { status: 'lapsed', holds: 0, updatedAt })
+    else await couponUses.delete(sql, { couponId, userId })
+    await coupons.update(sql, { id: couponId }, { uses: increment(-1) })
   }
 
   async #usable(sql: Sql, userId: string, code: string, change: PlannedChange): Promise<CouponRow> {
@@ -147,7 +180,7 @@ export class Coupons {
     }
     const use = await couponUses.first(sql, { couponId: coupon.id, userId })
     if (use?.status === 'active') throw CouponNotValid({ message: 'You have used this coupon before.' })
-    if (use === undefined && coupon.maxUses !== null && coupon.uses >= coupon.maxUses) throw usedUp()
+    if (use?.status !== 'held' && coupon.maxUses !== null && coupon.uses >= coupon.maxUses) throw usedUp()
     return coupon
   }
 

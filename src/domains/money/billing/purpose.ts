@@ -68,7 +68,7 @@ export class SubscriptionPurpose implements Purpose {
       const message = 'costs nothing now. Use POST /api/billing/upgrade.'
       throw ValidationFailed({ errors: [{ path: '/body/planName', code: 'free', message }] })
     }
-    await refusedInBody(isOwn, () => coupons.hold(sql, userId, change))
+    const couponHeldUntil = await refusedInBody(isOwn, () => coupons.hold(sql, userId, change))
     const details: Details = { change, version: row.version, isAutomatic: input['isAutomatic'] === true }
     return {
       total: { amount: total, currency },
@@ -78,6 +78,7 @@ export class SubscriptionPurpose implements Purpose {
         { account: houseAccount('tax', currency), amount: tax },
       ],
       details: { ...details },
+      couponHeldUntil,
     }
   }
 

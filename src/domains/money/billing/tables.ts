@@ -97,10 +97,14 @@ const CouponUse = defineEntity({
   properties: {
     couponId: references(Coupon, { name: 'coupon_uses_coupon_id_fkey', onDelete: 'cascade' }).primary(),
     userId: references(User, { name: 'coupon_uses_user_id_fkey', onDelete: 'cascade' }).primary(),
-    /** Held for a payment that has not succeeded yet, or in use. */
-    status: p.text().$type<'held' | 'active'>(),
+    /** Held for payments that have not succeeded yet, in use, or no longer held because no payment came in time. */
+    status: p.text().$type<'held' | 'active' | 'lapsed'>(),
     /** Cycles that it still discounts. Null for all. */
     cyclesLeft: p.integer().nullable(),
+    /** The number of open payments that it is held for. */
+    holds: p.integer(),
+    /** Until when it is held. Null if any number of customers can use it. */
+    heldUntil: timestamp().nullable(),
     createdAt: timestamp(),
     updatedAt: timestamp(),
   },

@@ -196,9 +196,11 @@ export class Charges {
     row: PaymentRow,
     more: { readonly customer?: string; readonly method?: string; readonly coin?: string },
   ): Promise<GatewayPayment> {
-    const { amount, currency, description, id, offSession, reference, saveMethod, userId } = row
+    const { amount, couponHeldUntil, currency, description, id, offSession, reference, saveMethod, userId } = row
     const total = { amount, currency }
-    const made = await gateway.create({ id, reference, userId, total, description, saveMethod, offSession, ...more })
+    const held = couponHeldUntil === null ? {} : { couponHeldUntil: Date.parse(couponHeldUntil) }
+    const payment = { id, reference, userId, total, description, saveMethod, offSession, ...held, ...more }
+    const made = await gateway.create(payment)
     await this.#dependencies.steps.reach('gateway.created')
     return made
   }

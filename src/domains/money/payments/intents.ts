@@ -76,6 +76,7 @@ export class Intents {
       currency,
       status: 'created',
       saveMethod: false,
+      couponHeldUntil: quote.couponHeldUntil ? new Date(quote.couponHeldUntil) : null,
       ...how,
       checkAt: new Date(now + FIRST_CHECK_MS),
       createdAt: at,

@@ -34,6 +34,11 @@ export interface PurposeQuote {
   readonly credits: readonly Line[]
   /** Plain JSON that `settle` gets back, such as the lines of the quote. */
   readonly details: Readonly<Record<string, unknown>>
+  /**
+   * A coupon that others wait for is held for this payment until then, in milliseconds since the epoch. The payment
+   * expires by then.
+   */
+  readonly couponHeldUntil?: number | null
 }
 
 /** A payment, as its purpose sees it. */

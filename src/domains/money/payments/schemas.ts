@@ -49,6 +49,13 @@ export const PaymentView = named(
     ),
     settledAt: Nullable(Timestamp),
     expiresAt: Nullable(Timestamp),
+    couponHeldUntil: Nullable(
+      Type.String({
+        ...Timestamp,
+        description:
+          'Until when a coupon that only some customers can use is held for this payment: at most seven days. Then the payment expires and others can use the coupon. Null if none is held',
+      }),
+    ),
   }),
 )
 export type PaymentData = Static<typeof PaymentView>

@@ -88,7 +88,7 @@ export class Settlement {
     if (contradiction !== undefined) return { payment: row, hasChanged: false, contradiction }
     let payment = row
     if (row.gatewayReference === null && seen.status !== 'failed')
-      payment = await this.#update(tx, payment, { gatewayReference: seen.reference, ...this.#timesOf(seen) })
+      payment = await this.#update(tx, payment, { gatewayReference: seen.reference, ...this.#timesOf(row, seen) })
     if (seen.data !== undefined && !isDeepStrictEqual(seen.data, row.gatewayData))
       payment = await this.#update(tx, payment, { gatewayData: seen.data })
     payment = await this.#move(tx, payment, seen, cause)
@@ -102,10 +102,15 @@ export class Settlement {
   }
 
   /** Until when a payment can be paid, and when the sweeper looks at it. They are stored with the gateway's id. */
-  #timesOf({ expiresAt, status }: GatewayPayment): { readonly expiresAt?: Date; readonly checkAt?: Date } {
+  #timesOf(
+    { couponHeldUntil }: PaymentRow,
+    { expiresAt, status }: GatewayPayment,
+  ): { readonly expiresAt?: Date; readonly checkAt?: Date } {
     if (!isOpen(status)) return {}
     const now = this.#dependencies.clock.now()
-    return { expiresAt: new Date(expiresAt ?? now + OPEN_MS), checkAt: new Date(now + FIRST_CHECK_MS) }
+    const latest = couponHeldUntil === null ? Number.POSITIVE_INFINITY : Date.parse(couponHeldUntil)
+    const end = Math.min(expiresAt ?? now + OPEN_MS, latest)
+    return { expiresAt: new Date(end), checkAt: new Date(now + FIRST_CHECK_MS) }
   }
 
   async #move(tx: Transaction, row: PaymentRow, seen: GatewayPayment, cause: Cause): Promise<PaymentRow> {

@@ -65,6 +65,8 @@ const Payment = defineEntity({
     checkAt: timestamp().nullable(),
     checks: p.integer().default(0),
     expiresAt: timestamp().nullable(),
+    /** The payment must be paid by then, because a coupon that few can use is held for it. */
+    couponHeldUntil: timestamp().nullable(),
     settledAt: timestamp().nullable(),
     createdAt: timestamp(),
     updatedAt: timestamp(),

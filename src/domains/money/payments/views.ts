@@ -1,9 +1,11 @@
 import type { GatewayPayment } from './gateways/gateway.ts'
 import type { GatewayEventData, PaymentData, PaymentStartData, RefundData } from './schemas.ts'
+import { isOpen } from './states.ts'
 import type { GatewayEventRow, PaymentRow, RefundRow } from './tables.ts'
 
 /** A payment, as its payer sees it. */
 export function paymentView(row: PaymentRow): PaymentData {
+  const isHeld = row.couponHeldUntil !== null && isOpen(row.status)
   const { amount, createdAt, currency, description, expiresAt, failureCode, failureMessage, gateway, id } = row
   const { purpose, receivedAmount, reference, refundedAmount, settledAt, settledTo, status, updatedAt } = row
   return {
@@ -22,6 +24,7 @@ export function paymentView(row: PaymentRow): PaymentData {
     settledTo,
     settledAt,
     expiresAt,
+    couponHeldUntil: isHeld ? (expiresAt ?? row.couponHeldUntil) : null,
     createdAt,
     updatedAt,
   }
@@ -33,14 +36,14 @@ export function startView(
   publicKey: string | null,
   seen?: Pick<GatewayPayment, 'clientSecret'>,
 ): PaymentStartData {
-  const isOpen = row.status === 'pending' || row.status === 'requires_action'
+  const isPayable = row.status === 'pending' || row.status === 'requires_action'
   const { crypto, instructions } = row.gatewayData as {
     readonly instructions?: string
     readonly crypto?: PaymentStartData['crypto']
   }
   return {
     payment: paymentView(row),
-    clientSecret: isOpen ? (seen?.clientSecret ?? null) : null,
+    clientSecret: isPayable ? (seen?.clientSecret ?? null) : null,
     publicKey,
     instructions: instructions ?? null,
     crypto: crypto ?? null,

@@ -31,7 +31,9 @@ export function composeSupport(foundation: Foundation, { assets }: Pick<Services
   const reader = new TicketReader(sql, clock, targets, attachments)
   const notices = new TicketNotices(foundation, addresses)
   const tickets = new Tickets(foundation, { attachments, reader, notices })
-  const mails = addresses && new InboundMails(foundation, { addresses, attachments, notices, tickets })
+  const mails =
+    addresses &&
+    new InboundMails(foundation, { addresses, authservId: config.SUPPORT_AUTHSERV_ID, attachments, notices, tickets })
   const folder = mails && new DropFolder(join(config.DATA_DIR, 'inbound-mail'), mails, log)
   const support = {
     attachments,

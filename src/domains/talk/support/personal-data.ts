@@ -4,7 +4,12 @@ import type { PersonalData } from '../../../core/personal-data.ts'
 export const personal = {
   'support_tickets.user_id': {
     about: 'Your support tickets',
-    export: { file: 'support-tickets', omit: ['assignee_id'] },
+    export: { file: 'support-tickets', omit: ['assignee_id', 'claimed_user_id', 'unverified_from'] },
+    deletion: 'deleted',
+  },
+  'support_tickets.claimed_user_id': {
+    about: 'Mails to the support team that claim to be from you and could not be verified',
+    export: { never: 'Somebody else may have written them.' },
     deletion: 'deleted',
   },
   'support_tickets.assignee_id': {
@@ -14,7 +19,7 @@ export const personal = {
   },
   'support_messages.author_id': {
     about: 'Messages that you have written in support tickets',
-    export: { file: 'support-messages' },
+    export: { file: 'support-messages', omit: ['unverified_from'] },
     deletion: {
       kept: 'Messages in your own tickets are deleted with them. Replies to tickets of others belong to those tickets.',
     },

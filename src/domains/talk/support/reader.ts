@@ -26,6 +26,9 @@ const findTickets = query(
       readonly category?: Values<string> | undefined
       readonly priority?: Values<Priority> | undefined
       readonly status?: Values<TicketStatus> | undefined
+      /** Set for only unverified, or only verified tickets. */
+      readonly unverified?: true | undefined
+      readonly verified?: true | undefined
       readonly afterId?: string | undefined
       readonly limit: number
     },
@@ -36,6 +39,8 @@ const findTickets = query(
     if ($.priority !== undefined) found = found.where(isOneOf('priority', $.priority))
     if ($.category !== undefined) found = found.where(isOneOf('category', $.category))
     if ($.assigneeId !== undefined) found = found.where(isOneOf('assigneeId', $.assigneeId))
+    if ($.unverified) found = found.where('userId', 'is', null)
+    if ($.verified) found = found.where('userId', 'is not', null)
     if ($.afterId !== undefined) found = found.where('id', '<', $.afterId)
     return found
   },
@@ -124,6 +129,8 @@ export class TicketReader {
       priority: values(filter.priority),
       status: values(filter.status),
       userId: values(party.isAdmin ? filter.createdBy : [party.userId]),
+      unverified: filter.isUnverified === true || undefined,
+      verified: filter.isUnverified === false || undefined,
       afterId: after?.id,
       limit: limit + 1,
     })) as TicketRow[]
@@ -144,20 +151,21 @@ export class TicketReader {
   async view(sql: Sql, row: TicketRow, { isAdmin }: Party): Promise<TicketData> {
     const all = await supportMessages.find(sql, { ticketId: row.id }, { orderBy: ['id asc'] })
     const shown = isAdmin ? all : all.filter(({ role }) => role !== 'note')
-    const authors = await findUsers(sql, [...new Set(shown.map(({ authorId }) => authorId))], {
-      columns: ['id', 'name'],
-    })
+    const authorIds = new Set(shown.flatMap(({ authorId }) => authorId ?? []))
+    const authors = await findUsers(sql, [...authorIds], { columns: ['id', 'name'] })
     const names = new Map(authors.map(({ id, name }) => [id, name]))
     const files = await this.#attachments.of(
       sql,
       shown.map(({ id }) => id),
     )
-    const messages = shown.map(({ authorId, byMail, content, createdAt, id, role }) => ({
+    const messages = shown.map(({ authorId, byMail, content, createdAt, id, role, unverifiedFrom }) => ({
       _id: id,
       role,
       content,
-      authorName: names.get(authorId) ?? '',
+      authorName: names.get(authorId ?? '') ?? '',
       byMail,
+      isUnverified: unverifiedFrom !== null,
+      unverifiedFrom,
       attachments: (files.get(id) ?? []).map(attachmentView),
       createdAt,
     }))
@@ -193,6 +201,8 @@ export class TicketReader {
       priority,
       status: row.status,
       createdBy: row.userId,
+      isUnverified: row.unverifiedFrom !== null,
+      unverifiedFrom: row.unverifiedFrom,
       assigneeId,
       firstResponseAt,
       resolvedAt,

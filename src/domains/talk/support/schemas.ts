@@ -5,6 +5,8 @@ import { MessageRole, PrioritySchema, TicketStatusSchema } from './states.ts'
 
 export const MOST_MESSAGES = 1_000
 export const MOST_OPEN = 100
+/** How many unverified tickets may be open that claim to be from one user. */
+export const MOST_UNVERIFIED = 20
 const MOST_FILES = 10
 export const MOST_TEXT = 20_000
 
@@ -21,14 +23,22 @@ export const TicketAttachment = named(
 )
 export type TicketAttachmentData = Static<typeof TicketAttachment>
 
+const unverified = {
+  isUnverified: Type.Boolean({
+    description: 'Whether it is a mail whose From could not be verified. Anyone may have written it',
+  }),
+  unverifiedFrom: Nullable(Type.String({ description: 'The address in From of such a mail' })),
+}
+
 export const TicketMessage = named(
   'TicketMessage',
   Type.Object({
     _id: Id,
     role: MessageRole,
     content: Type.String(),
-    authorName: Type.String({ description: 'Empty if the user has set no name, or no longer exists' }),
+    authorName: Type.String({ description: 'Empty if the user has set no name, no longer exists, or is not known' }),
     byMail: Type.Boolean({ description: 'Whether it arrived as a mail' }),
+    ...unverified,
     attachments: Type.Array(TicketAttachment),
     createdAt: Timestamp,
   }),
@@ -40,7 +50,8 @@ const facts = {
   category: Type.String(),
   priority: PrioritySchema,
   status: TicketStatusSchema,
-  createdBy: Type.String({ ...Id, description: 'The user who has the problem' }),
+  createdBy: Nullable(Type.String({ ...Id, description: 'The user who has the problem; null if `isUnverified`' })),
+  ...unverified,
   assigneeId: Nullable(Type.String({ ...Id, description: 'The administrator who takes care of it' })),
   firstResponseAt: Nullable(Type.String({ ...Timestamp, description: 'When the support team first replied' })),
   firstResponseDueAt: Type.String({ ...Timestamp, description: 'The target for the first reply' }),
@@ -97,6 +108,9 @@ export const TicketQuery = Input({
   category: SeveralTexts(Category),
   assigneeId: Several(Id, { description: 'For administrators' }),
   createdBy: Several(Id, { description: 'For administrators' }),
+  isUnverified: Type.Optional(
+    Type.Boolean({ description: 'For administrators: mails whose From could not be verified' }),
+  ),
   ...pageFields,
 })
 export type TicketFilter = Static<typeof TicketQuery>

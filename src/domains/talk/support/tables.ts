@@ -5,14 +5,33 @@ import { table } from '../../../db/table.ts'
 import { User } from '../../identity/users/index.ts'
 import type { Priority, Role, TicketStatus } from './states.ts'
 
-/** A question of a user to the support team. */
+/** A question of a user to the support team, or a mail that claims to be one. */
 const SupportTicket = defineEntity({
   name: 'SupportTicket',
   tableName: 'support_tickets',
-  indexes: [{ name: 'support_tickets_by_user', properties: ['userId', 'id'] }],
+  indexes: [
+    { name: 'support_tickets_by_user', properties: ['userId', 'id'] },
+    {
+      name: 'support_tickets_by_claimed_user',
+      expression:
+        'create index support_tickets_by_claimed_user on support_tickets (claimed_user_id) where claimed_user_id is not null',
+    },
+  ],
+  checks: [
+    {
+      name: 'support_tickets_owner_check',
+      expression:
+        '(user_id is null) = (claimed_user_id is not null) and (user_id is null) = (unverified_from is not null)',
+    },
+  ],
   properties: {
     id: p.uuid().primary(),
-    userId: references(User, { name: 'support_tickets_user_id_fkey', onDelete: 'cascade' }),
+    /** Null for a mail whose From could not be verified. */
+    userId: references(User, { name: 'support_tickets_user_id_fkey', onDelete: 'cascade' }).nullable(),
+    /** Whom such a mail claims to be from. It is deleted with that account. */
+    claimedUserId: references(User, { name: 'support_tickets_claimed_user_id_fkey', onDelete: 'cascade' }).nullable(),
+    /** The address in From of such a mail. */
+    unverifiedFrom: p.text().nullable(),
     subject: p.text(),
     category: p.text(),
     priority: p.text().$type<Priority>(),
@@ -43,7 +62,10 @@ const SupportMessage = defineEntity({
   properties: {
     id: p.uuid().primary(),
     ticketId: references(SupportTicket, { name: 'support_messages_ticket_id_fkey', onDelete: 'cascade' }),
-    authorId: p.uuid(),
+    /** Null for a mail whose From could not be verified. */
+    authorId: p.uuid().nullable(),
+    /** The address in From of such a mail. */
+    unverifiedFrom: p.text().nullable(),
     role: p.text().$type<Role>(),
     content: p.text(),
     /** Whether it arrived as a mail. */
@@ -97,6 +119,7 @@ const SupportMail = defineEntity({
   properties: {
     messageId: p.text().primary(),
     ticketId: references(SupportTicket, { name: 'support_mails_ticket_id_fkey', onDelete: 'cascade' }),
+    /** Whether mails to the user can refer to it: it arrived, and is not a note. */
     isInbound: p.boolean(),
     createdAt: timestamp(),
   },

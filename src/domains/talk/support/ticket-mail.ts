@@ -1,4 +1,4 @@
-import type { TextKey, Texts } from '../../../language/texts.ts'
+import type { TextKey, Texts, TextValues } from '../../../language/texts.ts'
 import { renderMail } from '../../../mail/layout.ts'
 import type { Mail } from '../../../mail/mailer.ts'
 import { quotedName } from '../../../mail/user-text.ts'
@@ -6,13 +6,14 @@ import { quotedName } from '../../../mail/user-text.ts'
 /** What a mail about a ticket says. */
 export type TicketMailText = Extract<
   TextKey,
-  `mail.support.${'created' | 'repliedByTeam' | 'repliedByUser' | 'assigned' | 'closed'}`
+  `mail.support.${'created' | 'createdUnverified' | 'repliedByTeam' | 'repliedToUnverified' | 'repliedByUser' | 'addedUnverified' | 'assigned' | 'closed'}`
 >
 
 interface TicketMailContents {
   readonly to: string
   readonly texts: Texts
   readonly text: TicketMailText
+  readonly values?: TextValues | undefined
   /** The subject of the ticket. */
   readonly ticket: string
   /** What was written. */
@@ -22,12 +23,12 @@ interface TicketMailContents {
 }
 
 /** A mail to a participant of a ticket. If replies are added to it, it begins with the line above which they are written. */
-export function ticketMail({ content, replyTo, text, texts, to, ...about }: TicketMailContents): Mail {
+export function ticketMail({ content, replyTo, text, texts, to, values, ...about }: TicketMailContents): Mail {
   const ticket = quotedName(texts, about.ticket)
   const takesReplies = replyTo !== undefined && text !== 'mail.support.closed'
   const blocks = [
     ...(!takesReplies ? [] : [texts.say('mail.support.replyLine')]),
-    texts.say(text),
+    texts.say(text, values),
     ...(content === undefined ? [] : [content]),
     texts.say('mail.support.ticket', { ticket }),
   ]

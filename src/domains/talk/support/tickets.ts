@@ -1,5 +1,5 @@
 import { DAY, type Clock } from '../../../core/clock.ts'
-import { Conflict, Forbidden, ValidationFailed } from '../../../core/errors.ts'
+import { Conflict, Forbidden, NotFound, ValidationFailed } from '../../../core/errors.ts'
 import { publishToUser } from '../../../coordination/personal.ts'
 import type { EventType } from '../../../core/event.ts'
 import { uuidv7 } from '../../../core/id.ts'
@@ -17,16 +17,25 @@ import { findTicket, type Party, type TicketReader } from './reader.ts'
 import {
   MOST_MESSAGES,
   MOST_OPEN,
+  MOST_UNVERIFIED,
   type NewReplyData,
   type NewTicketData,
   type TicketChangeData,
   type TicketData,
 } from './schemas.ts'
-import { isDone, type Role, type TicketStatus } from './states.ts'
+import { isDone, type TicketStatus } from './states.ts'
 import { supportMessages, supportTickets, type MessageRow, type TicketRow } from './tables.ts'
 
 /** How long a closed ticket takes replies. */
 const REOPEN_MS = 30 * DAY
+
+/** Whom a mail claims to be from, when From could not be verified. */
+export interface Claim {
+  /** The user with this address. */
+  readonly userId: string
+  /** The address in From. */
+  readonly from: string
+}
 
 interface Needs {
   readonly attachments: TicketAttachments
@@ -52,20 +61,38 @@ export class Tickets {
   /** The same in a transaction. @param byMail whether it arrived as a mail */
   async createIn(tx: Transaction, party: Party, input: NewTicketData, byMail = false): Promise<TicketData> {
     const { userId } = party
-    const { attachments = [], category, message, priority = 'normal', subject } = input
     const openCount = await supportTickets.count(tx, { userId, status: not('closed' as const) })
-    if (openCount >= MOST_OPEN) {
-      const details = { limit: MOST_OPEN }
-      throw Conflict({
-        message: `You can have at most ${MOST_OPEN} tickets that are not closed. Close one first.`,
-        details,
-      })
-    }
+    if (openCount >= MOST_OPEN) throw TooManyOpen(MOST_OPEN)
+    const owner = { userId, claimedUserId: null, unverifiedFrom: null }
+    return this.#needs.reader.view(tx, await this.#create(tx, owner, input, byMail), party)
+  }
+
+  /**
+   * Makes a ticket of a mail whose From could not be verified. Only the support team sees it.
+   * @returns its id
+   * @throws AppError conflict for too many such tickets
+   */
+  async createUnverifiedIn(
+    tx: Transaction,
+    { from: unverifiedFrom, userId: claimedUserId }: Claim,
+    input: Omit<NewTicketData, 'attachments'>,
+  ): Promise<string> {
+    const openCount = await supportTickets.count(tx, { claimedUserId, status: not('closed' as const) })
+    if (openCount >= MOST_UNVERIFIED) throw TooManyOpen(MOST_UNVERIFIED)
+    return (await this.#create(tx, { userId: null, claimedUserId, unverifiedFrom }, input, true)).id
+  }
+
+  async #create(
+    tx: Transaction,
+    owner: Pick<TicketRow, 'userId' | 'claimedUserId' | 'unverifiedFrom'>,
+    { attachments = [], category, message, priority = 'normal', subject }: NewTicketData,
+    byMail: boolean,
+  ): Promise<TicketRow> {
     const now = this.#clock.now()
     const at = new Date(now).toISOString()
     const row: TicketRow = {
       id: uuidv7(now),
-      userId,
+      ...owner,
       subject,
       category,
       priority,
@@ -80,10 +107,11 @@ export class Tickets {
       updatedAt: at,
     }
     await supportTickets.insert(tx, row)
-    const added = await this.#add(tx, row, { party, role: 'user', content: message, attachments, byMail })
+    const author = { authorId: owner.userId, unverifiedFrom: owner.unverifiedFrom }
+    const added = await this.#add(tx, row, { ...author, role: 'user', content: message, attachments, byMail })
     await this.#needs.notices.created(tx, row, added)
     await this.#announce(tx, row, ticketCreated)
-    return this.#needs.reader.view(tx, row, party)
+    return row
   }
 
   /**
@@ -101,28 +129,48 @@ export class Tickets {
     if (before.closedAt !== null && Date.parse(before.closedAt) < now - REOPEN_MS) throw TicketClosed()
     const role = before.userId === party.userId ? 'user' : 'agent'
     const { attachments = [], message } = input
-    const added = await this.#add(tx, before, { party, role, content: message, attachments, byMail })
+    const author = { authorId: party.userId, unverifiedFrom: null }
+    const added = await this.#add(tx, before, { ...author, role, content: message, attachments, byMail })
+    return this.#needs.reader.view(tx, await this.#replied(tx, before, added), party)
+  }
+
+  /**
+   * Adds a mail whose From could not be verified: as a note, or as a message of the user if the ticket itself began with
+   * such a mail. The user of a ticket never sees it.
+   * @throws AppError not_found; conflict for too many messages
+   */
+  async addUnverifiedIn(tx: Transaction, id: string, from: string, content: string): Promise<void> {
+    const before = await supportTickets.first(tx, { id }, { lock: 'for update' })
+    if (before === undefined) throw NotFound()
+    const mail = { authorId: null, unverifiedFrom: from, content, attachments: [], byMail: true }
+    if (before.userId === null) {
+      await this.#replied(tx, before, await this.#add(tx, before, { ...mail, role: 'user' }))
+      return
+    }
+    const added = await this.#add(tx, before, { ...mail, role: 'note' })
+    await this.#needs.notices.replied(tx, before, added)
+    await this.#announceNote(tx, added)
+  }
+
+  /** Changes the ticket of a reply, and tells everyone of it. */
+  async #replied(tx: Transaction, before: TicketRow, added: MessageRow): Promise<TicketRow> {
+    const isAgent = added.role === 'agent'
     const row = await this.#save(tx, before, {
-      status: role === 'agent' ? 'pending' : 'open',
+      status: isAgent ? 'pending' : 'open',
       messagesCount: before.messagesCount + 1,
-      ...(role === 'agent' && before.firstResponseAt === null && { firstResponseAt: added.createdAt }),
+      ...(isAgent && before.firstResponseAt === null && { firstResponseAt: added.createdAt }),
     })
     await this.#needs.notices.replied(tx, row, added)
     await this.#announce(tx, row, ticketUpdated)
-    return this.#needs.reader.view(tx, row, party)
+    return row
   }
 
   /** Adds an internal note, which the user of the ticket never sees. @throws AppError not_found, validation_failed */
   note(party: Party, id: string, { attachments = [], message }: NewReplyData): Promise<TicketData> {
     return this.#foundation.database.transaction(async (tx) => {
       const row = await findTicket(tx, party, id, 'for update')
-      const added = await this.#add(tx, row, { party, role: 'note', content: message, attachments, byMail: false })
-      const staff = await findAdministrators(tx)
-      const { coordination } = this.#foundation
-      tx.afterCommit(() => {
-        for (const { id: to } of staff)
-          publishToUser(coordination, to, ticketNoteAdded, { ticketId: id, at: added.createdAt })
-      })
+      const author = { authorId: party.userId, unverifiedFrom: null, byMail: false }
+      await this.#announceNote(tx, await this.#add(tx, row, { ...author, role: 'note', content: message, attachments }))
       return this.#needs.reader.view(tx, row, party)
     })
   }
@@ -178,24 +226,19 @@ export class Tickets {
   async #add(
     tx: Sql,
     { id: ticketId }: TicketRow,
-    added: {
-      readonly party: Party
-      readonly role: Role
-      readonly content: string
+    added: Pick<MessageRow, 'authorId' | 'unverifiedFrom' | 'role' | 'content' | 'byMail'> & {
       readonly attachments: readonly string[]
-      readonly byMail: boolean
     },
   ): Promise<MessageRow> {
     if ((await supportMessages.count(tx, { ticketId })) >= MOST_MESSAGES) {
       const details = { limit: MOST_MESSAGES }
       throw Conflict({ message: `A ticket can have at most ${MOST_MESSAGES} messages. Create a new ticket.`, details })
     }
-    const { attachments, byMail, content, party, role } = added
+    const { attachments, ...message } = added
     const now = this.#clock.now()
-    const createdAt = new Date(now).toISOString()
-    const row: MessageRow = { id: uuidv7(now), ticketId, authorId: party.userId, role, content, byMail, createdAt }
+    const row: MessageRow = { id: uuidv7(now), ticketId, ...message, createdAt: new Date(now).toISOString() }
     await supportMessages.insert(tx, row)
-    await this.#needs.attachments.bind(tx, row.id, party.userId, attachments)
+    if (row.authorId !== null) await this.#needs.attachments.bind(tx, row.id, row.authorId, attachments)
     return row
   }
 
@@ -224,10 +267,24 @@ export class Tickets {
   /** Tells the sockets of the user and of the support team, after the commit. */
   async #announce(tx: Transaction, row: TicketRow, type: EventType): Promise<void> {
     const { assigneeId, id: ticketId, messagesCount, priority, status, updatedAt: at } = row
-    const recipients = new Set([row.userId, ...(await findAdministrators(tx)).map(({ id }) => id)])
+    const owner = row.userId === null ? [] : [row.userId]
+    const recipients = new Set([...owner, ...(await findAdministrators(tx)).map(({ id }) => id)])
     const data = { ticketId, status, priority, assigneeId, messagesCount, at }
     tx.afterCommit(() => {
       for (const userId of recipients) publishToUser(this.#foundation.coordination, userId, type, data)
     })
   }
+
+  /** Tells the sockets of the support team of a note, after the commit. */
+  async #announceNote(tx: Transaction, { createdAt: at, ticketId }: MessageRow): Promise<void> {
+    const staff = await findAdministrators(tx)
+    tx.afterCommit(() => {
+      for (const { id } of staff) publishToUser(this.#foundation.coordination, id, ticketNoteAdded, { ticketId, at })
+    })
+  }
+}
+
+function TooManyOpen(limit: number) {
+  const message = `You can have at most ${limit} tickets that are not closed. Close one first.`
+  return Conflict({ message, details: { limit } })
 }

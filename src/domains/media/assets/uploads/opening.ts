@@ -1,4 +1,4 @@
-import { UnsupportedFile } from '../../../../content/errors.ts'
+import { FfmpegMissing, UnsupportedFile } from '../../../../content/errors.ts'
 import { StorageLimit } from '../errors.ts'
 import { NotFound, PlanLimit } from '../../../../core/errors.ts'
 import { from } from '../../../../core/operation.ts'
@@ -12,7 +12,7 @@ export const OPENING = {
   workspace: from.body('workspaceId'),
   body: NewUpload,
   returns: { 201: Envelope(SignedUploadView) },
-  errors: [NotFound, PlanLimit, UnsupportedFile, StorageLimit, StorageUnavailable],
+  errors: [NotFound, PlanLimit, UnsupportedFile, StorageLimit, StorageUnavailable, FfmpegMissing],
   example: {
     body: {
       workspaceId: '01939c5e-7a3b-7c21-9f58-2f6f2c1d0a01',

@@ -10,7 +10,7 @@ import type { Upload } from '../../../../core/upload.ts'
 import { anyOf, greaterThan } from '../../../../db/condition.ts'
 import type { PlanService } from '../../../money/plans/index.ts'
 import { lockWorkspace } from '../../../workspace/workspaces/index.ts'
-import { ACCEPTED, canonicalType, extensionContradicts } from '../../../../content/types.ts'
+import { ACCEPTED, canonicalType, extensionContradicts, needsFfmpeg } from '../../../../content/types.ts'
 import { UnsupportedFile } from '../../../../content/errors.ts'
 import { BadSignature, UploadMismatch } from '../errors.ts'
 import type { AssetFolders } from '../folders.ts'
@@ -32,7 +32,7 @@ import { findUpload, isExpired, requireUpload, rejectionReason } from './store.t
 /** How long a client has to send the bytes of an upload. */
 const OPEN_MS = 24 * HOUR
 
-type Dependencies = Pick<Foundation, 'clock' | 'database' | 'storage' | 'turns'> & {
+type Dependencies = Pick<Foundation, 'clock' | 'database' | 'requireFfmpeg' | 'storage' | 'turns'> & {
   readonly plans: PlanService
   readonly quota: Quota
   readonly intake: Intake
@@ -61,6 +61,7 @@ export class Uploads {
   async open(input: NewUploadData, userId: string, direct: boolean) {
     const { clock, folders, quota, database: sql, storage, tags } = this.#dependencies
     const type = requireAcceptedType(input)
+    if (needsFfmpeg(type)) this.#dependencies.requireFfmpeg()
     await folders.require(sql, input.workspaceId, input.folderId)
     const now = clock.now()
     const id = uuidv7(now)

@@ -73,6 +73,8 @@ export interface NewGatewayPayment {
   readonly offSession: boolean
   readonly method?: string
   readonly coin?: string
+  /** The payment expires then, because a coupon is held for it. In milliseconds since the epoch. */
+  readonly couponHeldUntil?: number
 }
 
 /**

@@ -1,4 +1,5 @@
 import { DAY, type Clock } from '../../../../core/clock.ts'
+import { textsFor } from '../../../../language/texts.ts'
 import type { Gateway, GatewayPayment, KnownPayment, NewGatewayPayment } from './gateway.ts'
 
 /** How long a transfer can take. What arrives later is credited to the wallet. */
@@ -26,10 +27,12 @@ export class ManualGateway implements Gateway {
     }
   }
 
-  async create({ reference, total }: NewGatewayPayment): Promise<GatewayPayment> {
+  async create({ couponHeldUntil, reference, total }: NewGatewayPayment): Promise<GatewayPayment> {
     return {
       ...open(reference, { total }),
-      data: { instructions: `${this.#instructions}\n\nReference: ${reference}` },
+      data: {
+        instructions: [this.#instructions, `Reference: ${reference}`, ...deadline(couponHeldUntil)].join('\n\n'),
+      },
       expiresAt: this.#clock.now() + OPEN_MS,
     }
   }
@@ -45,6 +48,13 @@ export class ManualGateway implements Gateway {
   async *list(): AsyncIterable<GatewayPayment> {
     // Nothing is known about a bank account.
   }
+}
+
+/** What payers must know if a coupon is held for them. */
+function deadline(until: number | undefined): string[] {
+  if (until === undefined) return []
+  const time = textsFor('en').time(until)
+  return [`The coupon is held for you until ${time}. Money that arrives later goes to your wallet.`]
 }
 
 function open(reference: string, { total }: Pick<KnownPayment, 'total'>): GatewayPayment {

@@ -1,4 +1,4 @@
-import { mkdir, readdir, readFile, rename, rm, stat } from 'node:fs/promises'
+import { chmod, mkdir, readdir, readFile, rename, rm, stat } from 'node:fs/promises'
 import { join } from 'node:path'
 import { AppError } from '../../../../core/error.ts'
 import type { Logger } from '../../../../core/log.ts'
@@ -46,6 +46,8 @@ export class DropFolder {
       const error = await this.#take(path)
       if (error !== undefined) {
         this.#log.warn({ error, name }, 'a mail to the support team could not be read')
+        // The mail server chose its mode. If it belongs to another user, only that user can change it.
+        await chmod(path, 0o600).catch(() => undefined)
         await rename(path, join(this.#folder, 'failed', name))
       }
     }

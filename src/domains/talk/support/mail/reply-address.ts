@@ -17,12 +17,15 @@ const ALPHABET = '0123456789abcdefghijklmnopqrstuv'
  */
 export class ReplyAddresses {
   readonly #key: Buffer
+  /** Takes mails without a signature. */
+  readonly address: string
   readonly #local: string
   readonly #domain: string
 
   /** @param address of the support team, to which mails without a signature go */
   constructor(secret: string, address: string) {
     this.#key = Buffer.from(hkdfSync('sha256', secret, 'crier', 'support reply addresses', 32))
+    this.address = address
     const at = address.lastIndexOf('@')
     this.#local = address.slice(0, at).toLowerCase()
     this.#domain = address.slice(at + 1).toLowerCase()
