@@ -10,6 +10,7 @@ import { BillingReader } from './reader.ts'
 import { Renewals } from './renewals.ts'
 import { Settlement } from './settlement.ts'
 import { Subscriptions } from './subscriptions.ts'
+import { Trials } from './trials.ts'
 import { BillingUsage } from './usage.ts'
 
 declare module '../../../core/services.ts' {
@@ -26,12 +27,14 @@ export function composeBilling(
     invoices,
     ledger,
     payments,
+    planUses,
     plans,
     socialAccounts,
     streams,
-  }: Pick<Services, 'assets' | 'invoices' | 'ledger' | 'payments' | 'plans' | 'socialAccounts' | 'streams'>,
+  }: Pick<Services, 'assets' | 'invoices' | 'ledger' | 'payments' | 'planUses' | 'plans' | 'socialAccounts' | 'streams'>,
 ) {
-  const { clock, database, jobs, log, turns } = foundation
+  const { clock, database, jobs, log, secret, turns } = foundation
+  const trials = new Trials(clock, secret)
   const fitting = new AccountFitting(database, jobs, turns, plans)
   const coupons = new Coupons(database, clock)
   const { issued, taxes } = invoices
@@ -75,6 +78,7 @@ export function composeBilling(
     const { periodEnd, status } = await plans.subscription(sql, userId)
     return periodEnd !== null && status !== 'cancelled'
   })
+  methods.registerCheck(async (sql, userId, card) => trials.save(sql, await plans.subscription(sql, userId), card))
   const usedAccounts = async (userId: string) => usedOf(await socialAccounts.limits.statusOf(userId), 'socialAccounts')
   const billing = {
     checkout,
@@ -90,6 +94,7 @@ export function composeBilling(
       plans,
       fitting,
       expire: (tx, userId) => renewals.expire(tx, userId),
+      beginTrial: async (tx, userId) => trials.begin(tx, userId, await methods.allOf(tx, userId)),
       ownAccounts: (userId, ids) => socialAccounts.limits.owned(userId, ids),
     }),
     usedAccounts,
@@ -106,6 +111,7 @@ export function composeBilling(
         const { creditsPerMonth, creditsRemaining } = await plans.subscriptionOf(userId)
         return Math.max(0, creditsPerMonth - creditsRemaining)
       },
+      rendersPerMonth: (userId) => planUses.usedBy(database, userId, 'rendersPerMonth'),
     }),
   }
   return { services: { billing } }

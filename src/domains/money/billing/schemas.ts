@@ -135,6 +135,7 @@ export const Usage = named(
           concurrentStreams: 'Streams that are live now',
           storageBytes: 'Bytes in the media libraries of all workspaces',
           aiCreditsPerMonth: 'AI credits of this month, with those that were bought',
+          rendersPerMonth: 'Studio renderings and renditions that were requested in this calendar month (UTC)',
         }),
         used: Type.Number({ minimum: 0 }),
         limit: Type.Number({ minimum: 0 }),
