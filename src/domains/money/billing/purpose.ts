@@ -18,7 +18,9 @@ import { CouponNotValid } from './errors.ts'
 import type { PricedChange } from './priced-change.ts'
 import type { BillingRequest, Pricing } from './pricing.ts'
 import type { Renewals } from './renewals.ts'
+import { invoiceLines, paidThrough } from './invoice-lines.ts'
 import type { Settlement } from './settlement.ts'
+import { billingCycles } from './tables.ts'
 
 /** What is kept with a payment for a subscription. */
 interface Details {
@@ -90,9 +92,11 @@ export class SubscriptionPurpose implements Purpose {
       await coupons.release(tx, userId, change)
       return false
     }
-    const lines = change.quote.lines.map(({ amount, description }) => ({ description, amount }))
+    const cycles = await billingCycles.find(tx, { paymentId }, { orderBy: ['startsAt asc'] })
+    const periods = cycles.map(({ endsAt, startsAt }) => ({ start: Date.parse(startsAt), end: Date.parse(endsAt) }))
+    const lines = invoiceLines(change.quote, periods)
     const { taxes } = change.quote
-    const paidBy = gateway === 'wallet' ? 'Wallet' : 'Payment gateway'
+    const paidBy = paidThrough(gateway)
     await invoices.issue(tx, {
       userId,
       paymentId,

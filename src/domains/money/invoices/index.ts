@@ -1,4 +1,6 @@
 /** What other domains use of invoices. */
 
+export type { InvoiceLine, LineText, PaidBy } from './content.ts'
 export type { Invoices } from './invoices.ts'
+export { lastDay } from './service-period.ts'
 export { quoteTaxes, type Tax } from './tax/tax.ts'

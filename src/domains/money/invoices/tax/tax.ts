@@ -83,9 +83,7 @@ function describe({ basisPoints, country, treatment }: TaxRule): string {
   return `VAT ${basisPoints / 100} % (${countryName(country ?? '')})`
 }
 
-const NAMES = new Intl.DisplayNames(['en'], { type: 'region' })
-
-/** The English name of a country. */
-export function countryName(country: string): string {
-  return NAMES.of(country) ?? country
+/** The name of a country in a language. */
+export function countryName(country: string, language = 'en'): string {
+  return new Intl.DisplayNames([language], { type: 'region' }).of(country) ?? country
 }
