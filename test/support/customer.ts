@@ -43,7 +43,7 @@ export async function startBillingDesk(start: string, options: AppOptions = {}):
   // What follows from a change at once. Renewals run when the test says so.
   const isDirect = ({ name }: { readonly name: string }) => /^(mail|notifications)\.|^billing\.fitAccounts$/.test(name)
   const app = await startApp({ clock, jobs: jobs.filter(isDirect), ...options, env })
-  const world = new World(app)
+  const world = new World(app, { areBuyers: true })
   await world.user('root', { admin: true })
   const send = async (name: string, route: string, sent: object) => {
     const reply = await world.as(name).call(route, sent)

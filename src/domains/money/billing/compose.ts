@@ -1,4 +1,5 @@
 import type { Services } from '../../../core/services.ts'
+import type { Sql } from '../../../core/sql.ts'
 import type { Foundation } from '../../../foundation.ts'
 import { Checkout } from './checkout.ts'
 import { Coupons } from './coupons.ts'
@@ -31,17 +32,21 @@ export function composeBilling(
     plans,
     socialAccounts,
     streams,
-  }: Pick<Services, 'assets' | 'invoices' | 'ledger' | 'payments' | 'planUses' | 'plans' | 'socialAccounts' | 'streams'>,
+  }: Pick<
+    Services,
+    'assets' | 'invoices' | 'ledger' | 'payments' | 'planUses' | 'plans' | 'socialAccounts' | 'streams'
+  >,
 ) {
   const { clock, database, jobs, log, secret, turns } = foundation
   const trials = new Trials(clock, secret)
   const fitting = new AccountFitting(database, jobs, turns, plans)
   const coupons = new Coupons(database, clock)
-  const { issued, taxes } = invoices
+  const { issued, profiles, taxes } = invoices
   const taxesOf: TaxesOf = (sql, userId, at) => taxes.of(sql, userId, at)
   const pricing = new Pricing(clock, plans, coupons, taxesOf)
   const settlement = new Settlement(clock, plans, coupons, fitting)
   const { charges, methods, purposes, transactions } = payments
+  const balanceOf = (sql: Sql, userId: string, currency: string) => ledger.wallet.balanceOf(sql, userId, currency)
   const checkout = new Checkout({
     database,
     pricing,
@@ -49,6 +54,7 @@ export function composeBilling(
     coupons,
     charges,
     methods,
+    balanceOf,
     transactionOf: (sql, id) => transactions.find(sql, id),
   })
   const renewals = new Renewals({
@@ -60,6 +66,7 @@ export function composeBilling(
     pricing,
     settlement,
     charger: checkout,
+    profiles,
   })
   purposes.register(
     'subscription',
@@ -70,10 +77,11 @@ export function composeBilling(
       coupons,
       renewals,
       invoices: issued,
-      balanceOf: (sql, userId, currency) => ledger.wallet.balanceOf(sql, userId, currency),
+      profiles,
+      balanceOf,
     }),
   )
-  purposes.register('credits', new CreditPurpose(clock, ledger, issued, taxesOf))
+  purposes.register('credits', new CreditPurpose(clock, ledger, issued, profiles, taxesOf))
   methods.registerUse(async (sql, userId) => {
     const { periodEnd, status } = await plans.subscription(sql, userId)
     return periodEnd !== null && status !== 'cancelled'
@@ -86,7 +94,7 @@ export function composeBilling(
     pricing,
     renewals,
     settlement,
-    reader: new BillingReader(foundation, { ledger, plans, pricing }),
+    reader: new BillingReader(foundation, { ledger, plans, pricing, profiles }),
     fitting,
     subscriptions: new Subscriptions({
       database,

@@ -2,7 +2,7 @@ import { ValidationFailed } from '../../../core/errors.ts'
 import type { Transaction } from '../../../core/sql.ts'
 import { addMonths } from '../plans/index.ts'
 import type { Clock } from '../../../core/clock.ts'
-import type { Invoices } from '../invoices/index.ts'
+import type { BillingProfiles, Invoices } from '../invoices/index.ts'
 import { houseAccount, type Ledger } from '../ledger/index.ts'
 import type { Purpose, PurposePayment, PurposeQuote, PurposeRefund, PurposeRequest } from '../payments/index.ts'
 import { CURRENCY } from './currency.ts'
@@ -27,12 +27,20 @@ export class CreditPurpose implements Purpose {
   readonly #clock: Clock
   readonly #ledger: Ledger
   readonly #invoices: Invoices
+  readonly #profiles: Pick<BillingProfiles, 'require'>
   readonly #taxesOf: TaxesOf
 
-  constructor(clock: Clock, ledger: Ledger, invoices: Invoices, taxesOf: TaxesOf) {
+  constructor(
+    clock: Clock,
+    ledger: Ledger,
+    invoices: Invoices,
+    profiles: Pick<BillingProfiles, 'require'>,
+    taxesOf: TaxesOf,
+  ) {
     this.#clock = clock
     this.#ledger = ledger
     this.#invoices = invoices
+    this.#profiles = profiles
     this.#taxesOf = taxesOf
   }
 
@@ -41,6 +49,7 @@ export class CreditPurpose implements Purpose {
     if (typeof creditCount !== 'number') {
       throw ValidationFailed({ errors: [{ path: '/body/creditCount', code: 'required', message: 'is required' }] })
     }
+    await this.#profiles.require(sql, userId)
     const described = credits(creditCount)
     const items = [{ kind: 'credits' as const, ...described, amount: creditCount * CREDIT_PRICE }]
     const quote = quoteOf({ currency: CURRENCY, items, taxesOn: await this.#taxesOf(sql, userId, at) })

@@ -2,7 +2,7 @@ import { AppError } from '../../../core/error.ts'
 import { ValidationFailed } from '../../../core/errors.ts'
 import type { Sql, Transaction } from '../../../core/sql.ts'
 import { PLAN_NAMES } from '../../identity/users/index.ts'
-import type { Invoices } from '../invoices/index.ts'
+import type { BillingProfiles, Invoices } from '../invoices/index.ts'
 import { houseAccount } from '../ledger/index.ts'
 import type {
   Purpose,
@@ -38,6 +38,7 @@ interface Dependencies {
   readonly coupons: Coupons
   readonly renewals: Renewals
   readonly invoices: Invoices
+  readonly profiles: Pick<BillingProfiles, 'require'>
   /** The money in a wallet. */
   readonly balanceOf: (sql: Sql, userId: string, currency: string) => Promise<number>
 }
@@ -61,7 +62,7 @@ export class SubscriptionPurpose implements Purpose {
   }
 
   async quote(sql: Sql, { input, userId }: PurposeRequest): Promise<PurposeQuote> {
-    const { coupons, pricing } = this.#dependencies
+    const { coupons, pricing, profiles } = this.#dependencies
     const request = await this.#requestOf(sql, userId, input)
     const isOwn = input['request'] !== undefined
     const { change, row } = await refusedInBody(isOwn, () => pricing.price(sql, userId, request, { lock: true }))
@@ -70,6 +71,7 @@ export class SubscriptionPurpose implements Purpose {
       const message = 'costs nothing now. Use POST /api/billing/upgrade.'
       throw ValidationFailed({ errors: [{ path: '/body/planName', code: 'free', message }] })
     }
+    await profiles.require(sql, userId)
     await refusedInBody(isOwn, () => coupons.hold(sql, userId, change))
     const details: Details = { change, version: row.version, isAutomatic: input['isAutomatic'] === true }
     return {

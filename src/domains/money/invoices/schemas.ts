@@ -12,6 +12,10 @@ const PROFILE = {
   country: Nullable(Type.String(COUNTRY)),
 }
 
+/** Fields of a billing profile that a purchase can need. */
+export const PROFILE_FIELDS = ['country', 'name', 'street', 'city'] as const
+export type ProfileField = (typeof PROFILE_FIELDS)[number]
+
 export const ProfileBody = Input({
   ...PROFILE,
   vatNumber: Nullable(

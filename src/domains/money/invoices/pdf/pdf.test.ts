@@ -51,7 +51,7 @@ function invoice(buyer: Partial<InvoiceRow['content']['buyer']> = {}): InvoiceRo
   const kind = content.buyer.vatNumber === null ? ('person' as const) : ('business' as const)
   const rule = taxRule(
     { country: 'DE', vatNumber: SELLER.vatNumber },
-    { ...content.buyer, kind },
+    { ...content.buyer, country: content.buyer.country ?? 'FR', kind },
     Date.parse('2026-11-23'),
   )
   const taxes = quoteTaxes(rule, 4_050)
