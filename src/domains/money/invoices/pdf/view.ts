@@ -37,7 +37,7 @@ export function documentView(row: InvoiceRow, number: string, language: Document
   const isCredit = kind === 'credit_note'
   const issuedAt = new Date(createdAt)
   const whole = wholePeriod(lines)
-  const { say } = texts
+  const say: Texts['say'] = (key, values) => texts.say(key, values)
   return {
     language: texts.language,
     labels: {
