@@ -1,6 +1,7 @@
-import { PLAN_NAMES } from '../domains/money/plans/index.ts'
+import { DEFAULT_TRIAL_LIMITS, PLAN_NAMES } from '../domains/money/plans/index.ts'
 import { contentSettings } from './content-settings.ts'
 import { sellerSettings } from './seller-settings.ts'
+import { trialLimits } from './trial-limits.ts'
 import {
   address,
   email,
@@ -72,6 +73,14 @@ export const operatorSettings = {
     summary: `Plan of new users: ${PLAN_NAMES.join(', ')}, or unlimited to turn plan limits off`,
     fallback: 'free',
     parse: withDefault(oneOf(...PLAN_NAMES, 'unlimited'), 'free' as const),
+  },
+  TRIAL_LIMITS: {
+    summary:
+      'Limits of free trials, as name=value, comma-separated. The names are those of the limits of plans (GET /api/plans)',
+    fallback: Object.entries(DEFAULT_TRIAL_LIMITS)
+      .map(([name, value]) => `${name}=${value}`)
+      .join(', '),
+    parse: withDefault(trialLimits, DEFAULT_TRIAL_LIMITS),
   },
   ...sellerSettings,
   ...contentSettings,

@@ -221,6 +221,7 @@ test('usage names what is used and the limit of everything that is metered', asy
       ['concurrentStreams', 0, 4],
       ['storageBytes', 0, 5_000_000_000],
       ['aiCreditsPerMonth', 0, 20],
+      ['rendersPerMonth', 0, 50],
     ].map(([name, used, limit]) =>
       expect.objectContaining({ name, used, limit, left: (limit as number) - (used as number) }),
     ),

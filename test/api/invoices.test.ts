@@ -34,7 +34,7 @@ let world: World
 
 beforeAll(async () => {
   app = await startApp({ clock, env: SELLER })
-  world = new World(app)
+  world = new World(app, { areBuyers: true })
 })
 afterAll(() => app?.stop())
 
@@ -56,13 +56,13 @@ const credit = (paymentId: string, amount: number, refundId = uuidv7(clock.now()
 
 describe('the billing profile', () => {
   test('is that of a person until it is saved', async () => {
-    await world.user('ada')
+    await world.user('ada', { isBuyer: false })
     const { body } = await world.as('ada').call(getBillingProfile)
     expect(body.data).toMatchObject({ kind: 'person', country: null, vatNumber: null, version: 0 })
   })
 
   test('decides the tax, and keeps the VAT number without spaces', async () => {
-    await world.user('bea')
+    await world.user('bea', { isBuyer: false })
     const saved = await world.as('bea').call(updateBillingProfile, { body: FRENCH })
     expect(saved.body.data).toMatchObject({ vatNumber: 'FR40303265045', version: 1 })
     const invoice = await issue('bea')

@@ -336,3 +336,24 @@ test('a rendering that takes too long ends as failed, says so, and uses no stora
   })
   expect(await usage()).toEqual(before)
 })
+
+test('a plan limits how many renderings are requested in a month', async () => {
+  const id = (await create(dataOf(text('Limit')))).body.data._id
+  const used = async () => {
+    const { items } = (await world.as('ada').call('GET /api/users/me/usage')).body.data
+    return items.find((item: { name: string }) => item.name === 'rendersPerMonth').used
+  }
+  const before = await used()
+  expect((await render(id)).status).toBe(202)
+  // The same request again is the same rendering.
+  expect((await render(id)).status).toBe(202)
+  expect(await used()).toBe(before + 1)
+  await app.database.run('update plan_uses set used = 20000 where user_id = $1', [world.id('ada')])
+  const refused = await render(id, { format: 'webp' })
+  expect([refused.status, refused.body.code, refused.body.details]).toEqual([
+    402,
+    'plan_limit_reached',
+    { limit: 'rendersPerMonth', value: 20_000, used: 20_000, plan: 'business', isTrial: false },
+  ])
+  await app.database.run('update plan_uses set used = 0 where user_id = $1', [world.id('ada')])
+})

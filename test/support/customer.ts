@@ -15,8 +15,8 @@ export interface BillingDesk {
   /** Does what is due for the subscription of a user. */
   advance(name: string): Promise<void>
   advanceTo(time: string): void
-  /** Saves a card and makes it the default. */
-  saveCard(name: string, card?: string): Promise<void>
+  /** Saves a card and makes it the default. Each person has cards of their own, unless `of` names another person. */
+  saveCard(name: string, card?: string, of?: string): Promise<void>
   /** Adds money to a wallet, as an administrator. */
   topUp(name: string, amount: number): Promise<void>
   wallet(name: string): Promise<number>
@@ -43,7 +43,7 @@ export async function startBillingDesk(start: string, options: AppOptions = {}):
   // What follows from a change at once. Renewals run when the test says so.
   const isDirect = ({ name }: { readonly name: string }) => /^(mail|notifications)\.|^billing\.fitAccounts$/.test(name)
   const app = await startApp({ clock, jobs: jobs.filter(isDirect), ...options, env })
-  const world = new World(app)
+  const world = new World(app, { areBuyers: true })
   await world.user('root', { admin: true })
   const send = async (name: string, route: string, sent: object) => {
     const reply = await world.as(name).call(route, sent)
@@ -58,11 +58,11 @@ export async function startBillingDesk(start: string, options: AppOptions = {}):
     env,
     advance: (name) => app.composition.services.billing.renewals.advance(world.id(name)),
     advanceTo: (time) => clock.advance(Date.parse(time) - clock.now()),
-    saveCard: async (name, card) => {
+    saveCard: async (name, card, of = name) => {
       const body = { gateway: 'stripe' }
       const setup = await send(name, 'POST /api/users/me/payment-methods/setup', { body })
       const { clientSecret, setupReference } = setup
-      await stripe.pay(clientSecret, card)
+      await stripe.pay(clientSecret, stripe.cardOf(of, card))
       const saved = await send(name, 'POST /api/users/me/payment-methods', { body: { ...body, setupReference } })
       await send(name, 'PATCH /api/users/me/payment-methods/{id}/default', { path: { id: saved._id } })
     },

@@ -55,7 +55,7 @@ export async function startShop(env: Record<string, string> = {}): Promise<Shop>
   desk.purposes.register('credits', recordingPurpose)
   return {
     app,
-    world: new World(app),
+    world: new World(app, { areBuyers: true }),
     stripe,
     clock,
     desk,

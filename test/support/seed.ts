@@ -29,6 +29,18 @@ export async function seedUser(
   return { id, name, email, password: PASSWORD, apiKey: signedUp.body.user.apiKey }
 }
 
+/** Says who the invoices of a user are for, as a purchase needs it. */
+export async function seedBillingProfile(
+  app: App,
+  { apiKey, name }: Pick<SeededUser, 'apiKey' | 'name'>,
+  country = app.config.SELLER_COUNTRY ?? 'US',
+): Promise<void> {
+  const address = { street: '1 Main Street', postalCode: '10115', city: 'Springfield' }
+  const body = { kind: 'person', name, ...address, country, vatNumber: null }
+  const saved = await app.send('PUT /api/billing/profile', { apiKey, body })
+  if (saved.status !== 200) throw new Error(`the billing profile of ${name} could not be saved: ${saved.text}`)
+}
+
 export async function seedWorkspace(app: App, name: string, owner: SeededUser): Promise<string> {
   const made = await app.send('POST /api/workspaces', {
     apiKey: owner.apiKey,

@@ -3,7 +3,7 @@ import type { Scope } from '../../src/core/scope.ts'
 import type { PlanName } from '../../src/domains/money/plans/index.ts'
 import type { App } from './app.ts'
 import type { Reply, SendOptions } from './send.ts'
-import { seedMember, seedUser, seedWorkspace, type SeededUser } from './seed.ts'
+import { seedBillingProfile, seedMember, seedUser, seedWorkspace, type SeededUser } from './seed.ts'
 
 /**
  * The users and workspaces of a test, by name:
@@ -20,15 +20,23 @@ export class World {
   readonly #users = new Map<string, SeededUser>()
   readonly #workspaces = new Map<string, string>()
 
-  constructor(app: App) {
+  /** Whether users can buy something: they have said who their invoices are for. */
+  readonly #areBuyers: boolean
+
+  constructor(app: App, { areBuyers = false }: { readonly areBuyers?: boolean } = {}) {
     this.app = app
+    this.#areBuyers = areBuyers
   }
 
   /** A verified user with an API key. The same name returns the same user. */
-  async user(name: string, options: { readonly admin?: boolean; readonly plan?: PlanName } = {}): Promise<SeededUser> {
+  async user(
+    name: string,
+    options: { readonly admin?: boolean; readonly plan?: PlanName; readonly isBuyer?: boolean } = {},
+  ): Promise<SeededUser> {
     const known = this.#users.get(name)
     if (known) return known
     const user = await seedUser(this.app, name, options)
+    if (options.isBuyer ?? this.#areBuyers) await seedBillingProfile(this.app, user)
     this.#users.set(name, user)
     return user
   }

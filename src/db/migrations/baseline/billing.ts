@@ -59,4 +59,12 @@ export const billing = [
       primary key (coupon_id, user_id)
     )`,
   'create index coupon_uses_by_user on coupon_uses (user_id, coupon_id)',
+  `
+    create table trial_uses (
+      digest text primary key,
+      user_id uuid not null,
+      kind text not null,
+      created_at timestamptz not null
+    )`,
+  'create index trial_uses_by_user on trial_uses (user_id, digest)',
 ]

@@ -51,6 +51,14 @@ export const identity = [
     )`,
   'create index subscriptions_by_due on subscriptions (due_at) where due_at is not null',
   `
+    create table plan_uses (
+      user_id uuid not null references users (id) on delete cascade,
+      name text not null,
+      month date not null,
+      used integer not null,
+      primary key (user_id, name, month)
+    )`,
+  `
     create table identities (
       id uuid primary key,
       user_id uuid not null references users (id) on delete cascade,

@@ -55,7 +55,7 @@ const ledger = [
     )`,
   'create index credit_lots_by_person on credit_lots (user_id, id)',
   'create index credit_lots_open on credit_lots (user_id, expires_at) where remaining > 0',
-  'create index credit_lots_by_period on credit_lots (user_id, period_start)',
+  'create index credit_lots_by_period on credit_lots (user_id, expires_at)',
   'create index credit_lots_by_expiry on credit_lots (expires_at) where remaining > 0',
   `
     create table credit_reservations (

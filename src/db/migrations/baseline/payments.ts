@@ -81,6 +81,7 @@ export const payments = [
       last4 text,
       expiry_month integer,
       expiry_year integer,
+      fingerprint text,
       is_default boolean not null,
       created_at timestamptz not null,
       updated_at timestamptz not null,

@@ -7,7 +7,7 @@ import type { Turn } from '../../../core/turn.ts'
 import { not } from '../../../db/condition.ts'
 import { increment } from '../../../db/increment.ts'
 import { query } from '../../../db/query.ts'
-import type { PlanService } from '../../money/plans/index.ts'
+import { planLabel, type PlanService } from '../../money/plans/index.ts'
 import { streamUpdated } from './events.ts'
 import type { InputSource } from './inputs.ts'
 import type { MediaDirectory, Placement, StreamNotices } from '../media-nodes/index.ts'
@@ -241,12 +241,12 @@ export class StreamLifecycle {
     const minutes = minutesOf(await usedMs(turn.sql, owner, monthOf(clock.now())))
     const minutesLimit = allowance.streamingMinutesPerMonth
     if (minutes >= minutesLimit) {
-      const message = `The ${minutesLimit} streaming minutes of the ${allowance.plan} plan are used up for this month.`
+      const message = `The ${minutesLimit} streaming minutes of the ${planLabel(allowance)} are used up for this month.`
       throw plans.limitError(allowance, 'streamingMinutesPerMonth', minutes, message)
     }
     const count = await countActive(turn.sql, await this.#dependencies.workspacesOwnedBy(turn.sql, owner))
     if (count < allowance.concurrentStreams) return
-    const message = `The ${allowance.plan} plan allows ${allowance.concurrentStreams} streams at the same time.`
+    const message = `The ${planLabel(allowance)} allows ${allowance.concurrentStreams} streams at the same time.`
     throw plans.limitError(allowance, 'concurrentStreams', count, message)
   }
 

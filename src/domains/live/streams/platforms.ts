@@ -3,7 +3,7 @@ import type { FieldError } from '../../../core/error.ts'
 import { NotFound, ValidationFailed } from '../../../core/errors.ts'
 import { uuidv7 } from '../../../core/id.ts'
 import type { Turn } from '../../../core/turn.ts'
-import type { PlanService } from '../../money/plans/index.ts'
+import { planLabel, type PlanService } from '../../money/plans/index.ts'
 import type { Row } from '../../../db/row.ts'
 import { findDestinations } from '../destinations/index.ts'
 import { payerOf } from '../../workspace/workspaces/index.ts'
@@ -79,7 +79,7 @@ export class PlatformChooser {
     const allowance = await this.#plans.lockLimitsOf(turn.sql, await ownerOf(turn))
     const limit = allowance.streamDestinations
     if (count <= limit) return
-    const message = `The ${allowance.plan} plan allows ${limit} destinations a stream; this one would have ${count}.`
+    const message = `The ${planLabel(allowance)} allows ${limit} destinations a stream; this one would have ${count}.`
     throw this.#plans.limitError(allowance, 'streamDestinations', count, message)
   }
 

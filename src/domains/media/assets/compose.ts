@@ -32,7 +32,12 @@ declare module '../../../core/services.ts' {
 /** Builds the services of the media library and of uploads. */
 export function composeAssets(
   foundation: Foundation,
-  { plans, socialAccounts, workspaces: { memberships } }: Pick<Services, 'plans' | 'socialAccounts' | 'workspaces'>,
+  {
+    planUses,
+    plans,
+    socialAccounts,
+    workspaces: { memberships },
+  }: Pick<Services, 'planUses' | 'plans' | 'socialAccounts' | 'workspaces'>,
 ) {
   const { clock, config, coordination, database, links, storage } = foundation
   const { checkFitness } = foundation.media
@@ -43,7 +48,7 @@ export function composeAssets(
   const tags = new AssetTags(plans)
   const intake = new Intake(storage, clock)
   const previewSeconds = config.MEDIA_PREVIEW_SECONDS
-  const renditions = new RenditionRequests({ ...foundation, quota, views, previewSeconds, checkFitness })
+  const renditions = new RenditionRequests({ ...foundation, planUses, quota, views, previewSeconds, checkFitness })
   const library = new AssetLibrary({ clock, folders, quota, tags, uses, views, renditions })
   const downloads = new AssetDownloads(database, storage, views)
   const uploads = new Uploads({

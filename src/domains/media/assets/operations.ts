@@ -233,7 +233,7 @@ export const transcodeAsset = operation({
   path: AssetPath,
   body: NewRendition,
   returns: { 202: Envelope(RenditionView) },
-  errors: [FfmpegMissing, RenditionNotPossible, StorageLimit],
+  errors: [FfmpegMissing, PlanLimit, RenditionNotPossible, StorageLimit],
   example: { path: { id: ID }, body: { preset: 'instagram', maxBytes: 2_000_000 } },
   handle: async ({ path, body, turn, assets }) =>
     accepted('Rendition requested', await assets.renditions.create(turn, path.id, body)),

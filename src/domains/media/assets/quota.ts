@@ -5,7 +5,7 @@ import type { Sql } from '../../../core/sql.ts'
 import type { Database } from '../../../db/database.ts'
 import type { Foundation } from '../../../foundation.ts'
 import { query } from '../../../db/query.ts'
-import { nextStep, type Allowance, type PlanService } from '../../money/plans/index.ts'
+import { nextStep, planLabel, type Allowance, type PlanService } from '../../money/plans/index.ts'
 import { findOwned, payerOf } from '../../workspace/workspaces/index.ts'
 import { StorageLimit } from './errors.ts'
 import { mediaTables, storageReservations } from './tables.ts'
@@ -160,12 +160,12 @@ export class Quota {
 
   /** @returns the bytes that are left @throws AppError storage_limit_reached if fewer are left than needed */
   async #requireLeft(database: Sql, owner: string, allowance: Allowance, needed: number): Promise<number> {
-    const { plan, storageBytes } = allowance
+    const { isTrial, plan, storageBytes } = allowance
     const { left, used } = await this.#usage(database, owner, allowance)
     if (left >= needed) return left
     throw StorageLimit({
-      message: `The ${plan} plan has ${Math.max(0, left)} of ${storageBytes} bytes left. ${nextStep(allowance, 'storageBytes')}`,
-      details: { limit: 'storageBytes', value: storageBytes, used, plan },
+      message: `The ${planLabel(allowance)} has ${Math.max(0, left)} of ${storageBytes} bytes left. ${nextStep(allowance, 'storageBytes')}`,
+      details: { limit: 'storageBytes', value: storageBytes, used, plan, isTrial },
       hint: this.#plans.hintFor(allowance),
     })
   }

@@ -8,6 +8,7 @@ import { openJobs } from '../../../jobs/open-jobs.ts'
 import type { Sql } from '../../../core/sql.ts'
 import type { Turn } from '../../../core/turn.ts'
 import type { Foundation } from '../../../foundation.ts'
+import type { MonthlyUses } from '../../money/plans/index.ts'
 import { RenditionNotPossible } from './errors.ts'
 import { renditionUpdated, renditionDeleted } from './events.ts'
 import { makeRendition } from './jobs.ts'
@@ -40,6 +41,7 @@ export interface RenditionResult {
 }
 
 type Dependencies = Pick<Foundation, 'clock' | 'requireFfmpeg' | 'storage'> & {
+  readonly planUses: Pick<MonthlyUses, 'take'>
   readonly quota: Quota
   readonly views: AssetViews
   /** Videos of at least this length get a preview automatically. 0 turns this off. */
@@ -64,7 +66,7 @@ export class RenditionRequests {
 
   /**
    * Requests a rendition. A request with the same settings returns the existing rendition. A failed one is retried.
-   * @throws AppError not_found, rendition_not_possible, storage_limit_reached, ffmpeg_missing
+   * @throws AppError not_found, plan_limit_reached, rendition_not_possible, storage_limit_reached, ffmpeg_missing
    */
   async create(turn: Turn, assetId: string, settings: RenditionSettings): Promise<RenditionData> {
     const asset = await findAsset(turn.sql, assetId)
@@ -80,7 +82,9 @@ export class RenditionRequests {
     if (existing !== undefined && (existing.state === 'ready' || isRunning))
       return this.#dependencies.views.rendition(existing)
     if (needsFfmpeg(mime)) this.#dependencies.requireFfmpeg()
-    await this.#dependencies.quota.requireSpace(turn.sql, turn.workspaceId)
+    const { planUses, quota } = this.#dependencies
+    await quota.requireSpace(turn.sql, turn.workspaceId)
+    await planUses.take(turn.sql, turn.workspaceId, 'rendersPerMonth')
     const rendition = await this.#start(turn, { id: existing?.id, assetId, name: settings.preset ?? 'custom', spec })
     turn.audit({ kind: 'rendition', id: rendition._id })
     return rendition

@@ -13,14 +13,14 @@ declare module '../../../core/services.ts' {
 }
 
 /** Builds the services of the domain. */
-export function composeStudio(foundation: Foundation, { assets }: Pick<Services, 'assets'>) {
+export function composeStudio(foundation: Foundation, { assets, planUses }: Pick<Services, 'assets' | 'planUses'>) {
   const { clock, database } = foundation
   assets.uses.register(assetUses)
   const { folders, intake, library, quota } = assets
   const studio = {
     projects: new StudioProjects(database, clock),
     templates: { list: () => listTemplates(foundation.config.PUBLIC_URL) },
-    renders: new StudioRenders({ sql: database, clock, folders, library, quota }),
+    renders: new StudioRenders({ sql: database, clock, folders, library, planUses, quota }),
     renderer: new StudioRenderer({ ...foundation, intake, quota }),
   }
   return { services: { studio } }

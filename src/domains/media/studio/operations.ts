@@ -1,5 +1,5 @@
 import { EXAMPLE } from '../../../core/example-ids.ts'
-import { Conflict, NotFound, PreconditionFailed, ValidationFailed } from '../../../core/errors.ts'
+import { Conflict, NotFound, PlanLimit, PreconditionFailed, ValidationFailed } from '../../../core/errors.ts'
 import { from, operation, owner } from '../../../core/operation.ts'
 import { pageRequest } from '../../../core/page.ts'
 import { accepted, created, done, FILE, list, ok } from '../../../core/reply.ts'
@@ -174,7 +174,7 @@ export const renderStudioProject = operation({
   path: ProjectPath,
   body: NewRender,
   returns: { 202: Envelope(StudioRender) },
-  errors: [NotFound, Conflict, ValidationFailed, StorageLimit],
+  errors: [NotFound, Conflict, PlanLimit, ValidationFailed, StorageLimit],
   example: { ...PROJECT, body: { format: 'png', pageNumbers: [1] } },
   handle: async ({ body, caller, path, studio, turn }) =>
     accepted('Rendering requested', await studio.renders.create(turn, path.id, caller.userId, body)),

@@ -6,6 +6,7 @@ import type { Database } from '../../../db/database.ts'
 import { InsufficientFunds } from '../ledger/index.ts'
 import {
   AmountTooSmall,
+  BillingProfileNeeded,
   PaymentDeclined,
   type Charges,
   type PaymentMethods,
@@ -34,10 +35,16 @@ interface Dependencies {
   readonly coupons: Coupons
   readonly charges: Pick<Charges, 'chargeSaved' | 'payWithWallet'>
   readonly methods: Pick<PaymentMethods, 'defaultOf'>
+  /** The money in a wallet. */
+  readonly balanceOf: (sql: Sql, userId: string, currency: string) => Promise<number>
   readonly transactionOf: (sql: Sql, id: string) => Promise<PaidTransaction | undefined>
 }
 
 const OK: ChargeOutcome = { status: 'succeeded', message: '' }
+const UNAVAILABLE: ChargeOutcome = {
+  status: 'unavailable',
+  message: 'There is no payment method, and your wallet has too little money.',
+}
 
 /** Charges changes of subscriptions: the default payment method, or the wallet of customers who have none. */
 export class Checkout implements Charger {
@@ -50,7 +57,8 @@ export class Checkout implements Charger {
   /**
    * Buys a change now. The same request at the same time is one purchase: the key of its payment follows from the
    * request and the version of the subscription.
-   * @throws AppError payment_declined, payment_needed, payment_unfinished, conflict, coupon_not_valid
+   * @throws AppError billing_profile_needed, payment_declined, payment_needed, payment_unfinished, conflict,
+   *   coupon_not_valid
    */
   async buy(userId: string, request: BillingRequest): Promise<void> {
     const { charges, coupons, database, methods, pricing, settlement } = this.#dependencies
@@ -105,8 +113,21 @@ export class Checkout implements Charger {
     } catch (error) {
       if (isError(error, PaymentDeclined)) return this.#fallBack(payment, 'failed', error.message)
       if (isError(error, AmountTooSmall)) return this.#fallBack(payment, 'too_small', error.message)
+      if (isError(error, BillingProfileNeeded)) return this.#unprofiled(userId, request, hasMethod)
       if (!isError(error, InsufficientFunds)) throw error
-      return { status: 'unavailable', message: 'There is no payment method, and your wallet has too little money.' }
+      return UNAVAILABLE
+    }
+  }
+
+  /** Nobody is charged without knowing the tax. Who could pay is told what is missing. */
+  async #unprofiled(userId: string, request: BillingRequest, hasMethod: boolean): Promise<ChargeOutcome> {
+    const { balanceOf, database, pricing } = this.#dependencies
+    const { change } = await pricing.price(database, userId, request)
+    const { currency, total } = change.quote
+    if (!hasMethod && (await balanceOf(database, userId, currency)) < total) return UNAVAILABLE
+    return {
+      status: 'failed',
+      message: 'Your invoice address is not complete. Add it, with your country, at /billing.',
     }
   }
 

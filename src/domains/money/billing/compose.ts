@@ -1,4 +1,5 @@
 import type { Services } from '../../../core/services.ts'
+import type { Sql } from '../../../core/sql.ts'
 import type { Foundation } from '../../../foundation.ts'
 import { Checkout } from './checkout.ts'
 import { Coupons } from './coupons.ts'
@@ -10,6 +11,7 @@ import { BillingReader } from './reader.ts'
 import { Renewals } from './renewals.ts'
 import { Settlement } from './settlement.ts'
 import { Subscriptions } from './subscriptions.ts'
+import { Trials } from './trials.ts'
 import { BillingUsage } from './usage.ts'
 
 declare module '../../../core/services.ts' {
@@ -26,19 +28,25 @@ export function composeBilling(
     invoices,
     ledger,
     payments,
+    planUses,
     plans,
     socialAccounts,
     streams,
-  }: Pick<Services, 'assets' | 'invoices' | 'ledger' | 'payments' | 'plans' | 'socialAccounts' | 'streams'>,
+  }: Pick<
+    Services,
+    'assets' | 'invoices' | 'ledger' | 'payments' | 'planUses' | 'plans' | 'socialAccounts' | 'streams'
+  >,
 ) {
-  const { clock, database, jobs, log, turns } = foundation
+  const { clock, database, jobs, log, secret, turns } = foundation
+  const trials = new Trials(clock, secret)
   const fitting = new AccountFitting(database, jobs, turns, plans)
   const coupons = new Coupons(database, clock)
-  const { issued, taxes } = invoices
+  const { issued, profiles, taxes } = invoices
   const taxesOf: TaxesOf = (sql, userId, at) => taxes.of(sql, userId, at)
   const pricing = new Pricing(clock, plans, coupons, taxesOf)
   const settlement = new Settlement(clock, plans, coupons, fitting)
   const { charges, methods, purposes, transactions } = payments
+  const balanceOf = (sql: Sql, userId: string, currency: string) => ledger.wallet.balanceOf(sql, userId, currency)
   const checkout = new Checkout({
     database,
     pricing,
@@ -46,6 +54,7 @@ export function composeBilling(
     coupons,
     charges,
     methods,
+    balanceOf,
     transactionOf: (sql, id) => transactions.find(sql, id),
   })
   const renewals = new Renewals({
@@ -57,6 +66,7 @@ export function composeBilling(
     pricing,
     settlement,
     charger: checkout,
+    profiles,
   })
   purposes.register(
     'subscription',
@@ -67,14 +77,16 @@ export function composeBilling(
       coupons,
       renewals,
       invoices: issued,
-      balanceOf: (sql, userId, currency) => ledger.wallet.balanceOf(sql, userId, currency),
+      profiles,
+      balanceOf,
     }),
   )
-  purposes.register('credits', new CreditPurpose(clock, ledger, issued, taxesOf))
+  purposes.register('credits', new CreditPurpose(clock, ledger, issued, profiles, taxesOf))
   methods.registerUse(async (sql, userId) => {
     const { periodEnd, status } = await plans.subscription(sql, userId)
     return periodEnd !== null && status !== 'cancelled'
   })
+  methods.registerCheck(async (sql, userId, card) => trials.save(sql, await plans.subscription(sql, userId), card))
   const usedAccounts = async (userId: string) => usedOf(await socialAccounts.limits.statusOf(userId), 'socialAccounts')
   const billing = {
     checkout,
@@ -82,7 +94,7 @@ export function composeBilling(
     pricing,
     renewals,
     settlement,
-    reader: new BillingReader(foundation, { ledger, plans, pricing }),
+    reader: new BillingReader(foundation, { ledger, plans, pricing, profiles }),
     fitting,
     subscriptions: new Subscriptions({
       database,
@@ -90,6 +102,7 @@ export function composeBilling(
       plans,
       fitting,
       expire: (tx, userId) => renewals.expire(tx, userId),
+      beginTrial: async (tx, userId) => trials.begin(tx, userId, await methods.allOf(tx, userId)),
       ownAccounts: (userId, ids) => socialAccounts.limits.owned(userId, ids),
     }),
     usedAccounts,
@@ -106,6 +119,7 @@ export function composeBilling(
         const { creditsPerMonth, creditsRemaining } = await plans.subscriptionOf(userId)
         return Math.max(0, creditsPerMonth - creditsRemaining)
       },
+      rendersPerMonth: (userId) => planUses.usedBy(database, userId, 'rendersPerMonth'),
     }),
   }
   return { services: { billing } }

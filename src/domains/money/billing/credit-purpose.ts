@@ -2,11 +2,13 @@ import { ValidationFailed } from '../../../core/errors.ts'
 import type { Transaction } from '../../../core/sql.ts'
 import { addMonths } from '../plans/index.ts'
 import type { Clock } from '../../../core/clock.ts'
-import type { Invoices } from '../invoices/index.ts'
+import type { BillingProfiles, Invoices } from '../invoices/index.ts'
 import { houseAccount, type Ledger } from '../ledger/index.ts'
 import type { Purpose, PurposePayment, PurposeQuote, PurposeRefund, PurposeRequest } from '../payments/index.ts'
 import { CURRENCY } from './currency.ts'
 import type { TaxesOf } from './pricing.ts'
+import { credits } from './descriptions.ts'
+import { invoiceLines, paidThrough } from './invoice-lines.ts'
 import { quoteOf, type Quote } from './quote.ts'
 import type { Sql } from '../../../core/sql.ts'
 
@@ -25,12 +27,20 @@ export class CreditPurpose implements Purpose {
   readonly #clock: Clock
   readonly #ledger: Ledger
   readonly #invoices: Invoices
+  readonly #profiles: Pick<BillingProfiles, 'require'>
   readonly #taxesOf: TaxesOf
 
-  constructor(clock: Clock, ledger: Ledger, invoices: Invoices, taxesOf: TaxesOf) {
+  constructor(
+    clock: Clock,
+    ledger: Ledger,
+    invoices: Invoices,
+    profiles: Pick<BillingProfiles, 'require'>,
+    taxesOf: TaxesOf,
+  ) {
     this.#clock = clock
     this.#ledger = ledger
     this.#invoices = invoices
+    this.#profiles = profiles
     this.#taxesOf = taxesOf
   }
 
@@ -39,13 +49,14 @@ export class CreditPurpose implements Purpose {
     if (typeof creditCount !== 'number') {
       throw ValidationFailed({ errors: [{ path: '/body/creditCount', code: 'required', message: 'is required' }] })
     }
-    const description = `${creditCount} AI credits`
-    const items = [{ kind: 'credits' as const, description, amount: creditCount * CREDIT_PRICE }]
+    await this.#profiles.require(sql, userId)
+    const described = credits(creditCount)
+    const items = [{ kind: 'credits' as const, ...described, amount: creditCount * CREDIT_PRICE }]
     const quote = quoteOf({ currency: CURRENCY, items, taxesOn: await this.#taxesOf(sql, userId, at) })
     const details: Details = { creditCount, quote }
     return {
       total: { amount: quote.total, currency: quote.currency },
-      description,
+      description: described.description,
       credits: [
         { account: houseAccount('revenue', CURRENCY), amount: quote.net },
         { account: houseAccount('tax', CURRENCY), amount: quote.tax },
@@ -54,9 +65,10 @@ export class CreditPurpose implements Purpose {
     }
   }
 
-  async settle(tx: Transaction, { details, id, total, userId }: PurposePayment): Promise<boolean> {
+  async settle(tx: Transaction, { details, gateway, id, total, userId }: PurposePayment): Promise<boolean> {
     const { creditCount, quote } = details as unknown as Details
-    const expiresAt = new Date(addMonths(this.#clock.now(), CREDIT_MONTHS))
+    const now = this.#clock.now()
+    const expiresAt = new Date(addMonths(now, CREDIT_MONTHS))
     await this.#ledger.credits.grant(tx, {
       userId,
       amount: creditCount,
@@ -64,9 +76,12 @@ export class CreditPurpose implements Purpose {
       reference: `payment:${id}:credits`,
       expiresAt,
     })
-    const lines = quote.lines.map(({ amount, description }) => ({ description, amount }))
+    // The service is that they can be used.
+    const lines = invoiceLines(quote, [{ start: now, end: expiresAt.getTime() }])
     const { currency } = total
-    await this.#invoices.issue(tx, { userId, paymentId: id, currency, total: total.amount, lines, taxes: quote.taxes })
+    const { taxes } = quote
+    const paidBy = paidThrough(gateway)
+    await this.#invoices.issue(tx, { userId, paymentId: id, currency, total: total.amount, lines, taxes, paidBy })
     return true
   }
 

@@ -1,4 +1,4 @@
-import { seedUser, type SeededUser } from '../../../../test/support/seed.ts'
+import { seedBillingProfile, seedUser, type SeededUser } from '../../../../test/support/seed.ts'
 import { newName, times, type Fixtures, type Lists, type Stage } from '../../../../test/support/stage.ts'
 import type * as couponOperations from './coupon-operations.ts'
 import type * as operations from './operations.ts'
@@ -25,6 +25,7 @@ async function wealthyUser({ app, owner }: Stage): Promise<SeededUser> {
   const reason = 'Goodwill for an outage'
   const gift = { userId: user.id, accountKind: 'wallet' as const, amount: 100_000, currency: 'USD', reason }
   await app.composition.services.ledger.wallet.correct(owner.id, gift)
+  await seedBillingProfile(app, user)
   return user
 }
 

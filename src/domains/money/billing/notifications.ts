@@ -10,8 +10,12 @@ export const trialEnding = notificationType({
   page: '/billing',
   summary: 'Your trial ends in some days, and the first charge follows',
   mandatory: true,
-  data: Type.Object({ plan: Type.String(), day: Type.String() }),
-  example: { plan: 'Pro', day: EXAMPLE_TIME },
+  data: Type.Object({
+    plan: Type.String(),
+    day: Type.String(),
+    address: Type.String({ description: 'Of the invoice: `known` or `missing`' }),
+  }),
+  example: { plan: 'Pro', day: EXAMPLE_TIME, address: 'known' },
 })
 
 export const chargeFailed = notificationType({

@@ -3,6 +3,7 @@ import { operation } from '../../../core/operation.ts'
 import { PageQuery } from '../../../core/page.ts'
 import { list, ok } from '../../../core/reply.ts'
 import { Envelope, Input, ListOf, Type, type Static } from '../../../core/schema.ts'
+import { TrialUsed } from '../plans/index.ts'
 import { CouponNotValid } from './errors.ts'
 import type { BillingRequest } from './pricing.ts'
 import {
@@ -53,11 +54,11 @@ export const selectPlan = operation({
   route: 'POST /api/billing/select-plan',
   summary: 'Choose a plan after the sign-up',
   description:
-    'Starts a free trial of 14 days. At its end, the first cycle is charged, unless the subscription is cancelled before. During the trial, the plan can be changed.',
+    'Starts a free trial of 14 days. At its end, the first cycle is charged, unless the subscription is cancelled before. During the trial, the plan can be changed, and the limits are `trialLimits` of GET /api/plans. There is one trial for a person and a card.',
   access: 'user',
   body: Input({ planName: Plan, term: Type.Optional({ ...TermSchema, default: 'month' }) }),
   returns: { 200: Envelope(SubscriptionView) },
-  errors: [Conflict],
+  errors: [Conflict, TrialUsed],
   example: { body: { planName: 'pro', term: 'month' } },
   handle: async ({ billing, body, caller }) => {
     await billing.subscriptions.select(caller.userId, body.planName, body.term ?? 'month')

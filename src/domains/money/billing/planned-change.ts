@@ -189,13 +189,13 @@ function requireMore(
 function full({ extraAccounts, period, plan, term }: NewCycle, cycle: number): QuoteItem[] {
   const known = period ?? undefined
   return [
-    { kind: 'plan', description: fullPlan(plan, term, known), amount: PLANS[plan].prices[term].amount, cycle },
+    { kind: 'plan', ...fullPlan(plan, term, known), amount: PLANS[plan].prices[term].amount, cycle },
     ...(extraAccounts === 0
       ? []
       : [
           {
             kind: 'extra_accounts' as const,
-            description: fullExtras(extraAccounts, term, known),
+            ...fullExtras(extraAccounts, term, known),
             amount: extrasPrice(plan, term, extraAccounts),
             cycle,
           },
@@ -208,13 +208,13 @@ function rest(
   cycle: number,
 ): QuoteItem[] {
   return [
-    { kind: 'plan', description: restOf(plan, period), amount: PLANS[plan].prices[term].amount, share, cycle },
+    { kind: 'plan', ...restOf(plan, period), amount: PLANS[plan].prices[term].amount, share, cycle },
     ...(extraAccounts === 0
       ? []
       : [
           {
             kind: 'extra_accounts' as const,
-            description: restOfExtras(extraAccounts, period),
+            ...restOfExtras(extraAccounts, period),
             amount: extrasPrice(plan, term, extraAccounts),
             share,
             cycle,
@@ -227,7 +227,8 @@ function unusedOf(anchor: number, cycle: PaidCycle, now: number): QuoteItem {
   const period = { start: Math.max(now, cycle.start), end: cycle.end }
   return {
     kind: 'unused',
-    description: unusedPart(cycle.plan, cycle.extraAccounts, period),
+    ...unusedPart(cycle.plan, cycle.extraAccounts, period),
+    period,
     amount: 0 - cycle.net,
     share: unusedShare(anchor, cycle, now),
   }

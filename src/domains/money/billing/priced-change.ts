@@ -1,6 +1,7 @@
 import type { Tax } from '../invoices/index.ts'
 import type { Money } from '../plans/index.ts'
 import { allocate, sum } from '../ledger/index.ts'
+import { belowSmallest } from './descriptions.ts'
 import type { NewCycle, PlannedChange } from './planned-change.ts'
 import { quoteOf, type CycleDiscount, type Quote } from './quote.ts'
 
@@ -77,7 +78,7 @@ export function priceOf(
 
 /** The same change without a price. A line of its quote says why. */
 export function waived({ cycles, quote, ...change }: PricedChange): PricedChange {
-  const line = { kind: 'discount' as const, description: 'Below the smallest charge', amount: -quote.net }
+  const line = { kind: 'discount' as const, ...belowSmallest(), amount: -quote.net }
   return {
     ...change,
     quote: {

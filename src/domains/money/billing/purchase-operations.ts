@@ -3,7 +3,7 @@ import { EXAMPLE } from '../../../core/example-ids.ts'
 import { operation } from '../../../core/operation.ts'
 import { empty, ok } from '../../../core/reply.ts'
 import { Envelope, Id, Input, Type } from '../../../core/schema.ts'
-import { AmountTooSmall, GatewayUnavailable, PaymentDeclined } from '../payments/index.ts'
+import { AmountTooSmall, BillingProfileNeeded, GatewayUnavailable, PaymentDeclined } from '../payments/index.ts'
 import { CouponNotValid, PaymentNeeded, PaymentUnfinished } from './errors.ts'
 import {
   CouponCode,
@@ -16,7 +16,15 @@ import {
   SubscriptionView,
 } from './schemas.ts'
 
-const PAYMENT_ERRORS = [Conflict, PaymentNeeded, PaymentUnfinished, PaymentDeclined, AmountTooSmall, GatewayUnavailable]
+const PAYMENT_ERRORS = [
+  Conflict,
+  BillingProfileNeeded,
+  PaymentNeeded,
+  PaymentUnfinished,
+  PaymentDeclined,
+  AmountTooSmall,
+  GatewayUnavailable,
+]
 
 const HOW = 'Charges the default payment method, or the wallet if there is none. 402 says why it was not possible.'
 

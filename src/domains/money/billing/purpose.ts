@@ -2,7 +2,7 @@ import { AppError } from '../../../core/error.ts'
 import { ValidationFailed } from '../../../core/errors.ts'
 import type { Sql, Transaction } from '../../../core/sql.ts'
 import { PLAN_NAMES } from '../../identity/users/index.ts'
-import type { Invoices } from '../invoices/index.ts'
+import type { BillingProfiles, Invoices } from '../invoices/index.ts'
 import { houseAccount } from '../ledger/index.ts'
 import type {
   Purpose,
@@ -18,7 +18,9 @@ import { CouponNotValid } from './errors.ts'
 import type { PricedChange } from './priced-change.ts'
 import type { BillingRequest, Pricing } from './pricing.ts'
 import type { Renewals } from './renewals.ts'
+import { invoiceLines, paidThrough } from './invoice-lines.ts'
 import type { Settlement } from './settlement.ts'
+import { billingCycles } from './tables.ts'
 
 /** What is kept with a payment for a subscription. */
 interface Details {
@@ -36,6 +38,7 @@ interface Dependencies {
   readonly coupons: Coupons
   readonly renewals: Renewals
   readonly invoices: Invoices
+  readonly profiles: Pick<BillingProfiles, 'require'>
   /** The money in a wallet. */
   readonly balanceOf: (sql: Sql, userId: string, currency: string) => Promise<number>
 }
@@ -59,7 +62,7 @@ export class SubscriptionPurpose implements Purpose {
   }
 
   async quote(sql: Sql, { input, userId }: PurposeRequest): Promise<PurposeQuote> {
-    const { coupons, pricing } = this.#dependencies
+    const { coupons, pricing, profiles } = this.#dependencies
     const request = await this.#requestOf(sql, userId, input)
     const isOwn = input['request'] !== undefined
     const { change, row } = await refusedInBody(isOwn, () => pricing.price(sql, userId, request, { lock: true }))
@@ -68,6 +71,7 @@ export class SubscriptionPurpose implements Purpose {
       const message = 'costs nothing now. Use POST /api/billing/upgrade.'
       throw ValidationFailed({ errors: [{ path: '/body/planName', code: 'free', message }] })
     }
+    await profiles.require(sql, userId)
     const couponHeldUntil = await refusedInBody(isOwn, () => coupons.hold(sql, userId, change))
     const details: Details = { change, version: row.version, isAutomatic: input['isAutomatic'] === true }
     return {
@@ -91,9 +95,11 @@ export class SubscriptionPurpose implements Purpose {
       await coupons.release(tx, userId, change)
       return false
     }
-    const lines = change.quote.lines.map(({ amount, description }) => ({ description, amount }))
+    const cycles = await billingCycles.find(tx, { paymentId }, { orderBy: ['startsAt asc'] })
+    const periods = cycles.map(({ endsAt, startsAt }) => ({ start: Date.parse(startsAt), end: Date.parse(endsAt) }))
+    const lines = invoiceLines(change.quote, periods)
     const { taxes } = change.quote
-    const paidBy = gateway === 'wallet' ? 'Wallet' : 'Payment gateway'
+    const paidBy = paidThrough(gateway)
     await invoices.issue(tx, {
       userId,
       paymentId,

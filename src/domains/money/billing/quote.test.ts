@@ -6,15 +6,18 @@ import { scaled } from '../ledger/index.ts'
 import { cycleFrom } from './cycles.ts'
 import { planRenewal, planUpgrade, type PaidCycle, type PlannedChange, type Standing } from './planned-change.ts'
 import { priceOf, type AppliedCoupon } from './priced-change.ts'
+import { fullPlan } from './descriptions.ts'
 import { quoteOf, type QuoteItem } from './quote.ts'
 
 const at = (text: string) => Date.parse(`${text}Z`)
 const noTax = () => []
 const vat = (basisPoints: number) => (net: number) =>
   quoteTaxes({ treatment: 'standard', country: 'DE', basisPoints, vatNumber: null }, net)
+const PRO = fullPlan('pro', 'month')
+const STARTER = fullPlan('starter', 'month')
 const plan = (amount: number, share?: QuoteItem['share']): QuoteItem => ({
   kind: 'plan',
-  description: 'Pro',
+  ...PRO,
   amount,
   ...(share && { share }),
   cycle: 0,
@@ -22,12 +25,12 @@ const plan = (amount: number, share?: QuoteItem['share']): QuoteItem => ({
 
 test('half of a cycle costs half, and unused time counts against it', () => {
   const share = { left: 15, of: 30 }
-  const items: QuoteItem[] = [plan(4_900, share), { kind: 'unused', description: 'Starter', amount: -1_900, share }]
+  const items: QuoteItem[] = [plan(4_900, share), { kind: 'unused', ...STARTER, amount: -1_900, share }]
   expect(quoteOf({ currency: 'USD', items, taxesOn: vat(1_900) })).toEqual({
     currency: 'USD',
     lines: [
-      { kind: 'plan', description: 'Pro', amount: 2_450 },
-      { kind: 'unused', description: 'Starter', amount: -950 },
+      { kind: 'plan', ...PRO, amount: 2_450, cycle: 0 },
+      { kind: 'unused', ...STARTER, amount: -950 },
     ],
     discount: 0,
     net: 1_500,
@@ -50,7 +53,7 @@ test('the sum is rounded half to even, and the lines by largest remainder', () =
 })
 
 test('a discount is taken off what is bought, never more than it costs, and never below zero', () => {
-  const items: QuoteItem[] = [plan(4_900), { kind: 'unused', description: 'Starter', amount: -1_900 }]
+  const items: QuoteItem[] = [plan(4_900), { kind: 'unused', ...STARTER, amount: -1_900 }]
   const priced = (off: { basisPoints: number } | { amount: number }) => {
     const { discount, net } = quoteOf({ currency: 'USD', items, coupon: { code: 'A', off: [off] }, taxesOn: noTax })
     return { discount, net }
@@ -62,7 +65,7 @@ test('a discount is taken off what is bought, never more than it costs, and neve
 })
 
 test('what is given back never exceeds what is bought', () => {
-  const items: QuoteItem[] = [plan(1_000), { kind: 'unused', description: 'Year', amount: -19_000 }]
+  const items: QuoteItem[] = [plan(1_000), { kind: 'unused', ...STARTER, amount: -19_000 }]
   expect(quoteOf({ currency: 'USD', items, taxesOn: vat(2_000) })).toMatchObject({ net: 0, tax: 0, total: 0 })
 })
 

@@ -1,18 +1,20 @@
 import type { Money } from '../plans/index.ts'
 import type { Tax } from '../invoices/index.ts'
 import { apportion, sum } from '../ledger/index.ts'
-import type { Share } from './cycles.ts'
+import type { Period, Share } from './cycles.ts'
+import { couponOff, type Described } from './descriptions.ts'
 
 /** Something that is bought, or given back because it is replaced. Amounts are net, in minor units. */
-export interface QuoteItem {
+export interface QuoteItem extends Described {
   readonly kind: 'plan' | 'extra_accounts' | 'credits' | 'unused'
-  readonly description: string
   /** The price of the whole time; negative for what is given back. */
   readonly amount: number
   /** The part of the time that `amount` is for; the whole if absent. */
   readonly share?: Share
   /** The cycle of the change that it is bought for, from 0. What is given back belongs to none. */
   readonly cycle?: number
+  /** The time that it is for, if it is for no cycle. */
+  readonly period?: Period
 }
 
 /**
@@ -27,10 +29,11 @@ export interface QuoteCoupon {
 
 export type CycleDiscount = { readonly basisPoints: number } | { readonly amount: number }
 
-export interface QuoteLine {
+export interface QuoteLine extends Described, Pick<QuoteItem, 'cycle' | 'period'> {
   readonly kind: QuoteItem['kind'] | 'discount'
-  readonly description: string
   readonly amount: number
+  /** Of a discount: how many of the first cycles it discounts. */
+  readonly covers?: number
 }
 
 /**
@@ -67,11 +70,11 @@ export function quoteOf({ coupon, currency, items, taxesOn }: QuoteInput): Quote
   const off = coupon === undefined ? 0n : discountOf(coupon, items, values, denominator)
   const amounts = apportion([...values, -off], denominator)
   const discount = 0 - (amounts.at(-1) ?? 0)
-  const lines: QuoteLine[] = items.map(({ description, kind }, index) => {
-    return { kind, description, amount: amounts[index] ?? 0 }
+  const lines: QuoteLine[] = items.map(({ amount: _amount, share: _share, ...item }, index) => {
+    return { ...item, amount: amounts[index] ?? 0 }
   })
   if (coupon !== undefined && discount > 0) {
-    lines.push({ kind: 'discount', description: describeCoupon(coupon), amount: -discount })
+    lines.push({ kind: 'discount', ...describeCoupon(coupon), amount: -discount, covers: coupon.off.length })
   }
   const net = sum(amounts)
   const taxes = [...taxesOn(net)]
@@ -127,9 +130,9 @@ function boughtOf(values: readonly bigint[]): bigint {
   return values.reduce((total, value) => (value > 0n ? total + value : total), 0n)
 }
 
-function describeCoupon({ code, off }: QuoteCoupon): string {
+function describeCoupon({ code, off }: QuoteCoupon): Described {
   const [first] = off
-  return first === undefined || 'amount' in first ? `Coupon ${code}` : `Coupon ${code} (${first.basisPoints / 100} %)`
+  return couponOff(code, first === undefined || 'amount' in first ? null : first.basisPoints / 100)
 }
 
 function smaller(one: bigint, other: bigint): bigint {

@@ -3,6 +3,7 @@ import { pageOf, pageRequest } from '../../../core/page.ts'
 import type { PageResult } from '../../../core/reply.ts'
 import type { Static } from '../../../core/schema.ts'
 import type { Database } from '../../../db/database.ts'
+import type { BillingProfiles } from '../invoices/index.ts'
 import type { Ledger } from '../ledger/index.ts'
 import { PLANS, type PlanService } from '../plans/index.ts'
 import type { Pricing, BillingRequest } from './pricing.ts'
@@ -18,16 +19,28 @@ export class BillingReader {
   readonly #plans: PlanService
   readonly #ledger: Ledger
   readonly #pricing: Pricing
+  readonly #profiles: Pick<BillingProfiles, 'missing'>
 
   constructor(
     { clock, database }: { readonly clock: Clock; readonly database: Database },
-    { ledger, plans, pricing }: { readonly ledger: Ledger; readonly plans: PlanService; readonly pricing: Pricing },
+    {
+      ledger,
+      plans,
+      pricing,
+      profiles,
+    }: {
+      readonly ledger: Ledger
+      readonly plans: PlanService
+      readonly pricing: Pricing
+      readonly profiles: Pick<BillingProfiles, 'missing'>
+    },
   ) {
     this.#database = database
     this.#clock = clock
     this.#plans = plans
     this.#ledger = ledger
     this.#pricing = pricing
+    this.#profiles = profiles
   }
 
   async subscription(userId: string): Promise<SubscriptionViewData> {
@@ -71,7 +84,10 @@ export class BillingReader {
 
   /** What a change would cost now. @throws AppError conflict, coupon_not_valid */
   async preview(userId: string, request: BillingRequest): Promise<Static<typeof ProrationView>> {
-    const { change, row } = await this.#pricing.price(this.#database, userId, request)
+    const [{ change, row }, missing] = await Promise.all([
+      this.#pricing.price(this.#database, userId, request),
+      this.#profiles.missing(this.#database, userId),
+    ])
     const now = this.#clock.now()
     const periods = change.cycles.map(({ period, term }) => period ?? cycleFrom(now, now, term))
     return {
@@ -81,6 +97,8 @@ export class BillingReader {
       startsAt: new Date(periods[0]?.start ?? now).toISOString(),
       endsAt: new Date(periods.at(-1)?.end ?? now).toISOString(),
       quote: quoteView(change.quote),
+      // Without a charge there is no invoice.
+      missingProfileFields: change.quote.total === 0 ? [] : missing,
     }
   }
 
@@ -123,7 +141,11 @@ function cycleView(row: CycleRow, now: number): CycleData {
   }
 }
 
-/** Without what only invoices need of taxes. */
-function quoteView({ taxes, ...quote }: Quote): Static<typeof QuoteView> {
-  return { ...quote, taxes: taxes.map(({ amount, description }) => ({ description, amount })) }
+/** Without what only invoices need of lines and taxes. */
+function quoteView({ lines, taxes, ...quote }: Quote): Static<typeof QuoteView> {
+  return {
+    ...quote,
+    lines: lines.map(({ amount, description, kind }) => ({ kind, description, amount })),
+    taxes: taxes.map(({ amount, description }) => ({ description, amount })),
+  }
 }

@@ -3,6 +3,7 @@ import type { Jobs } from '../../../core/job.ts'
 import type { Logger } from '../../../core/log.ts'
 import type { Transaction } from '../../../core/sql.ts'
 import type { Database } from '../../../db/database.ts'
+import type { BillingProfiles } from '../invoices/index.ts'
 import type { PlanService, SubscriptionRow } from '../plans/index.ts'
 import type { Charger } from './charges.ts'
 import { notifyIn } from '../../talk/notifications/index.ts'
@@ -30,6 +31,7 @@ export interface RenewalsOptions {
   readonly pricing: Pricing
   readonly settlement: Settlement
   readonly charger: Charger
+  readonly profiles: Pick<BillingProfiles, 'missing'>
 }
 
 /**
@@ -174,11 +176,13 @@ export class Renewals {
   }
 
   async #remind(tx: Transaction, row: SubscriptionRow): Promise<void> {
-    const { plans } = this.#options
+    const { plans, profiles } = this.#options
     const end = Date.parse(row.periodEnd ?? '')
     await plans.update(tx, row.userId, { remindAt: null, dueAt: new Date(end) })
     if (row.status !== 'trialing') return
-    const data = { plan: planTitle(row.plan), day: new Date(end).toISOString() }
+    const missing = await profiles.missing(tx, row.userId)
+    const address = missing.length === 0 ? 'known' : 'missing'
+    const data = { plan: planTitle(row.plan), day: new Date(end).toISOString(), address }
     await notifyIn(this.#options.jobs, tx, trialEnding, { to: [row.userId], data })
   }
 

@@ -12,6 +12,7 @@ import {
 } from '../../../core/schema.ts'
 import type { Static } from '../../../core/schema.ts'
 import { PLAN_NAMES, SubscriptionStatus } from '../../identity/users/index.ts'
+import { PROFILE_FIELDS } from '../invoices/index.ts'
 import { CreditBalance } from '../ledger/index.ts'
 import { MoneyView, TERMS } from '../plans/index.ts'
 import { CURRENCY } from './currency.ts'
@@ -135,6 +136,7 @@ export const Usage = named(
           concurrentStreams: 'Streams that are live now',
           storageBytes: 'Bytes in the media libraries of all workspaces',
           aiCreditsPerMonth: 'AI credits of this month, with those that were bought',
+          rendersPerMonth: 'Studio renderings and renditions that were requested in this calendar month (UTC)',
         }),
         used: Type.Number({ minimum: 0 }),
         limit: Type.Number({ minimum: 0 }),
@@ -181,6 +183,10 @@ export const ProrationView = named(
     startsAt: Timestamp,
     endsAt: { ...Timestamp, description: 'The end of what is paid after the change' },
     quote: QuoteView,
+    missingProfileFields: Type.Array(OneOf(PROFILE_FIELDS), {
+      description:
+        'What the billing profile needs before this can be bought (PUT /api/billing/profile). While `country` is missing, the tax is unknown, and the quote has none.',
+    }),
   }),
 )
 

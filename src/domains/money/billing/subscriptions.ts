@@ -4,8 +4,7 @@ import { uuidv7 } from '../../../core/id.ts'
 import type { Transaction } from '../../../core/sql.ts'
 import type { Database } from '../../../db/database.ts'
 import type { PlanName } from '../../identity/users/index.ts'
-import type { PlanService, SubscriptionRow, Term } from '../plans/index.ts'
-import { PLANS } from '../plans/index.ts'
+import { PLANS, TrialUsed, type PlanService, type SubscriptionRow, type Term } from '../plans/index.ts'
 import { CURRENCY } from './currency.ts'
 import { planTitle } from './descriptions.ts'
 import type { AccountFitting } from './fitting.ts'
@@ -29,6 +28,8 @@ interface Options {
   readonly expire: (tx: Transaction, userId: string) => Promise<void>
   /** Those of the social accounts that are in workspaces of the user. */
   readonly ownAccounts: (userId: string, ids: readonly string[]) => Promise<ReadonlySet<string>>
+  /** Records that a user begins a trial. @throws AppError trial_used */
+  readonly beginTrial: (tx: Transaction, userId: string) => Promise<void>
 }
 
 /** Changes of a subscription that cost nothing when they are made. */
@@ -39,19 +40,21 @@ export class Subscriptions {
   readonly #expire: Options['expire']
   readonly #ownAccounts: Options['ownAccounts']
   readonly #fitting: AccountFitting
+  readonly #beginTrial: Options['beginTrial']
 
-  constructor({ clock, database, expire, fitting, ownAccounts, plans }: Options) {
+  constructor({ beginTrial, clock, database, expire, fitting, ownAccounts, plans }: Options) {
     this.#database = database
     this.#clock = clock
     this.#plans = plans
     this.#expire = expire
     this.#ownAccounts = ownAccounts
     this.#fitting = fitting
+    this.#beginTrial = beginTrial
   }
 
   /**
    * Starts the free trial of a plan, or changes the plan of the trial.
-   * @throws AppError conflict after the trial
+   * @throws AppError trial_used; conflict for a user with a paid plan
    */
   async select(userId: string, plan: PlanName, term: Term): Promise<void> {
     await this.#change(userId, async (row, tx) => {
@@ -60,9 +63,7 @@ export class Subscriptions {
         throw Conflict({ message: 'You have a paid plan. To leave it, cancel the subscription.' })
       }
       const isTrial = row.status === 'trialing'
-      if (!isTrial && (row.trialEndsAt !== null || row.periodEnd !== null)) {
-        throw Conflict({ message: 'You have used the free trial. Use POST /api/subscriptions/upgrade.' })
-      }
+      if (!isTrial) await this.#requireTrial(tx, row)
       const now = this.#clock.now()
       const end = isTrial ? Date.parse(row.periodEnd ?? '') : now + TRIAL_MS
       const ended = { replacedAt: new Date(now), updatedAt: new Date(now) }
@@ -179,6 +180,19 @@ export class Subscriptions {
       if (extraRemoval === 0) throw Conflict({ message: 'No extra account ends with this cycle.' })
       return { extraRemoval: 0 }
     })
+  }
+
+  /** @throws AppError trial_used, conflict */
+  async #requireTrial(tx: Transaction, row: SubscriptionRow): Promise<void> {
+    if (row.trialEndsAt !== null) {
+      const message = 'You have used the free trial. Use POST /api/billing/upgrade.'
+      throw TrialUsed({ message, details: { reason: 'account' } })
+    }
+    if (row.periodEnd !== null) {
+      throw Conflict({ message: 'You have a paid plan. To change it, use POST /api/billing/upgrade.' })
+    }
+    this.#moved(row, 'trial_started')
+    await this.#beginTrial(tx, row.userId)
   }
 
   /** @throws AppError validation_failed for an account of somebody else */

@@ -110,6 +110,23 @@ const CouponUse = defineEntity({
   },
 })
 
+/**
+ * Who has had a free trial, as digests of mailboxes and cards. It has no foreign key, because it must be kept longer than
+ * the account.
+ */
+const TrialUse = defineEntity({
+  name: 'TrialUse',
+  tableName: 'trial_uses',
+  indexes: [{ name: 'trial_uses_by_user', properties: ['userId', 'digest'] }],
+  properties: {
+    digest: p.text().primary(),
+    userId: p.uuid(),
+    kind: p.text().$type<'email' | 'card'>(),
+    createdAt: timestamp(),
+  },
+})
+
+export const trialUses = table(TrialUse)
 export const billingCycles = table(BillingCycle)
 export const coupons = table(Coupon)
 export const couponUses = table(CouponUse)
@@ -118,4 +135,4 @@ export type CycleRow = Row<typeof BillingCycle>
 export type CouponRow = Row<typeof Coupon>
 export type CouponUseRow = Row<typeof CouponUse>
 
-export const billingEntities = [BillingCycle, Coupon, CouponUse]
+export const billingEntities = [BillingCycle, Coupon, CouponUse, TrialUse]

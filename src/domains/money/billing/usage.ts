@@ -35,6 +35,7 @@ export class BillingUsage {
     const resets: Partial<Record<UsageName, string>> = {
       streamingMinutesPerMonth: startOfNextMonth(this.#clock.now()),
       aiCreditsPerMonth: endDate,
+      rendersPerMonth: startOfNextMonth(this.#clock.now()),
     }
     return {
       startDate: new Date(month.start).toISOString(),

@@ -3,9 +3,10 @@ import { uuidv7 } from '../../../core/id.ts'
 import type { Sql } from '../../../core/sql.ts'
 import type { Row } from '../../../db/row.ts'
 import { scaled, sum } from '../ledger/index.ts'
-import type { InvoiceContent, InvoiceKind, InvoiceLine } from './content.ts'
+import type { InvoiceContent, InvoiceKind, InvoiceLine, PaidBy } from './content.ts'
 import type { BillingProfiles } from './profile.ts'
 import type { Seller } from './seller.ts'
+import { wholePeriod } from './service-period.ts'
 import { invoices } from './tables.ts'
 import type { Tax } from './tax/tax.ts'
 
@@ -21,8 +22,7 @@ export interface InvoiceRequest {
   readonly lines: readonly InvoiceLine[]
   /** As they were quoted and charged; see `Taxes.of`. */
   readonly taxes: readonly Tax[]
-  /** How it was paid, such as `Card`. */
-  readonly paidBy?: string
+  readonly paidBy?: PaidBy
 }
 
 /** What a credit note is issued for. */
@@ -100,8 +100,9 @@ export class Invoices {
     const taxSoFar = sum(before.map(({ tax }) => tax))
     const tax = scaled(credited + amount, invoice.tax, invoice.total) - taxSoFar
     const net = amount - tax
-    const { buyer, taxes } = invoice.content
+    const { buyer, lines, taxes } = invoice.content
     const number = this.numberOf(invoice)
+    const text = { key: 'invoice.line.refund', values: { number } } as const
     return this.#insert(sql, reference, {
       kind: 'credit_note',
       userId: invoice.userId,
@@ -114,7 +115,8 @@ export class Invoices {
       content: {
         seller: this.#seller,
         buyer,
-        lines: [{ description: `Refund of ${number}`, amount: net }],
+        // It corrects what was paid for the same time.
+        lines: [{ description: `Refund of ${number}`, text, amount: net, ...wholePeriod(lines) }],
         taxes: taxes.map((part) => ({ ...part, net, amount: tax })),
         paidBy: null,
         credits: { number, createdAt: invoice.createdAt, reason },

@@ -4,6 +4,7 @@ import type { Sql } from '../../../core/sql.ts'
 import type { Caller } from '../../../core/caller.ts'
 import type { InvoiceRow, Invoices } from './invoices.ts'
 import type { InvoiceData } from './schemas.ts'
+import { wholePeriod } from './service-period.ts'
 import { invoices } from './tables.ts'
 
 /** The invoices and credit notes of users. */
@@ -28,8 +29,21 @@ export class InvoiceList {
   }
 
   #view(row: InvoiceRow): InvoiceData {
-    const { createdAt, currency, id, invoiceId, kind, net, paymentId, tax, total } = row
-    const invoiceNumber = this.#invoices.numberOf(row)
-    return { _id: id, invoiceNumber, kind, transactionId: paymentId, invoiceId, net, tax, total, currency, createdAt }
+    const { content, createdAt, currency, id, invoiceId, kind, net, paymentId, tax, total } = row
+    const period = wholePeriod(content.lines)
+    return {
+      _id: id,
+      invoiceNumber: this.#invoices.numberOf(row),
+      kind,
+      transactionId: paymentId,
+      invoiceId,
+      net,
+      tax,
+      total,
+      currency,
+      startsAt: period?.from ?? null,
+      endsAt: period?.to ?? null,
+      createdAt,
+    }
   }
 }

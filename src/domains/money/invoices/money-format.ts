@@ -33,6 +33,12 @@ export function formatDay(at: string, locale: string): string {
   return new Intl.DateTimeFormat(locale, { dateStyle: 'medium', timeZone: 'UTC' }).format(new Date(at))
 }
 
+/** A moment to the second as a reader of a language writes it, in UTC. */
+export function formatMoment(at: string, locale: string): string {
+  const format = new Intl.DateTimeFormat(locale, { dateStyle: 'medium', timeStyle: 'medium', timeZone: 'UTC' })
+  return format.format(new Date(at))
+}
+
 /** A language tag that `Intl` knows, or English. */
 export function readableLocale(locale: string): string {
   try {

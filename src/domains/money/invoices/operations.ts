@@ -53,19 +53,21 @@ export const listInvoices = operation({
 })
 
 const PDF = { 200: { contentType: 'application/pdf' } } as const
-const PDF_HEADERS = ['Content-Disposition', 'Cache-Control'] as const
+const PDF_HEADERS = ['Content-Disposition', 'Cache-Control', 'Content-Language', 'Vary'] as const
 
 export const getInvoicePdf = operation({
   route: 'GET /api/billing/invoices/{id}/pdf',
   summary: 'Download an invoice or a credit note',
-  description: 'PDF/A-3 with the same invoice as XML (EN 16931, Factur-X). Amounts are written as in your language.',
+  description: 'PDF/A-3 with the same invoice as XML (EN 16931, Factur-X), in English or German.',
   access: 'user',
   path: Input({ id: Id }),
   returns: PDF,
   headers: PDF_HEADERS,
   errors: [NotFound],
+  languages: true,
   example: { path: { id: EXAMPLE.invoiceId } },
-  handle: async ({ caller, invoices, path }) => invoices.pdfs.ofInvoice(caller, path.id),
+  handle: async ({ acceptLanguage, caller, invoices, path }) =>
+    invoices.pdfs.ofInvoice(caller, path.id, acceptLanguage),
 })
 
 export const downloadInvoice = operation({
@@ -77,6 +79,8 @@ export const downloadInvoice = operation({
   returns: PDF,
   headers: PDF_HEADERS,
   errors: [NotFound, InvoiceUnavailable],
+  languages: true,
   example: { path: { id: EXAMPLE.transactionId } },
-  handle: async ({ caller, invoices, path }) => invoices.pdfs.ofTransaction(caller, path.id),
+  handle: async ({ acceptLanguage, caller, invoices, path }) =>
+    invoices.pdfs.ofTransaction(caller, path.id, acceptLanguage),
 })

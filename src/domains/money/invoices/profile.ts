@@ -5,8 +5,9 @@ import { requireVersion, type IfMatch } from '../../../core/precondition.ts'
 import type { Sql } from '../../../core/sql.ts'
 import type { Database } from '../../../db/database.ts'
 import { findUser } from '../../identity/users/index.ts'
+import { BillingProfileNeeded } from '../payments/index.ts'
 import type { Party } from './content.ts'
-import type { BillingProfileData, ProfileInput } from './schemas.ts'
+import type { BillingProfileData, ProfileField, ProfileInput } from './schemas.ts'
 import { billingProfiles } from './tables.ts'
 import type { TaxBuyer } from './tax/tax.ts'
 import { isInEu } from './tax/rates.ts'
@@ -64,11 +65,42 @@ export class BillingProfiles {
     return { name: name === '' ? (email ?? '') : name, street, city, postalCode, country, vatNumber, email }
   }
 
-  /** What the tax of a user depends on. */
-  async taxBuyer(sql: Sql, userId: string): Promise<TaxBuyer> {
-    const row = await billingProfiles.first(sql, { userId }, { columns: ['kind', 'country', 'vatNumber'] })
-    return row ?? { kind: 'person', country: null, vatNumber: null }
+  /** The fields that a purchase needs and the profile of a user lacks. */
+  async missing(sql: Sql, userId: string): Promise<ProfileField[]> {
+    return missingOf(await this.of(sql, userId))
   }
+
+  /**
+   * Call it before something is sold.
+   * @throws AppError billing_profile_needed
+   */
+  async require(sql: Sql, userId: string): Promise<void> {
+    const missing = await this.missing(sql, userId)
+    if (missing.length === 0) return
+    const message = `The billing profile needs: ${missing.join(', ')}. Complete it with PUT /api/billing/profile.`
+    throw BillingProfileNeeded({ message, details: { missing, path: 'PUT /api/billing/profile', page: '/billing' } })
+  }
+
+  /** What the tax of a user depends on; undefined until the country is known. */
+  async taxBuyer(sql: Sql, userId: string): Promise<TaxBuyer | undefined> {
+    const row = await billingProfiles.first(sql, { userId }, { columns: ['kind', 'country', 'vatNumber'] })
+    return row === undefined || row.country === null ? undefined : { ...row, country: row.country }
+  }
+}
+
+/**
+ * What an invoice must have of its buyer: the country (BR-11 of EN 16931), and the name and address of a business
+ * (article 226 of Directive 2006/112/EC).
+ */
+function missingOf({ city, country, kind, name, street }: BillingProfileData): ProfileField[] {
+  return [
+    ...(country === null ? (['country'] as const) : []),
+    ...(kind === 'person'
+      ? []
+      : Object.entries({ name, street, city }).flatMap(([field, value]) =>
+          value === '' ? [field as ProfileField] : [],
+        )),
+  ]
 }
 
 function checkedVatNumber({ country, kind, vatNumber }: ProfileInput): string | null {

@@ -12,6 +12,10 @@ const PROFILE = {
   country: Nullable(Type.String(COUNTRY)),
 }
 
+/** Fields of a billing profile that a purchase can need. */
+export const PROFILE_FIELDS = ['country', 'name', 'street', 'city'] as const
+export type ProfileField = (typeof PROFILE_FIELDS)[number]
+
 export const ProfileBody = Input({
   ...PROFILE,
   vatNumber: Nullable(
@@ -41,6 +45,8 @@ export const InvoiceView = named(
     tax: Type.Integer({ description: 'Minor units' }),
     total: Type.Integer({ description: 'Minor units, with tax' }),
     currency: Type.String({ pattern: '^[A-Z]{3}$', description: 'ISO 4217' }),
+    startsAt: Nullable({ ...Timestamp, description: 'When the service begins that it is for' }),
+    endsAt: Nullable({ ...Timestamp, description: 'When the service ends, exclusive' }),
     createdAt: Timestamp,
   }),
 )

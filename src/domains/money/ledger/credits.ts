@@ -258,9 +258,13 @@ export class Credits {
     })
   }
 
-  /** Credits of the month that have not been granted yet. */
-  async #missing(sql: Sql, userId: string, { perMonth, start }: CreditMonth): Promise<number> {
-    const granted = await creditLots.find(sql, { userId, periodStart: new Date(start) }, { columns: ['amount'] })
+  /**
+   * Credits of the month that have not been granted yet. Its end names a month: one that is paid ahead of the end of a
+   * trial begins later, after its credits were granted.
+   */
+  async #missing(sql: Sql, userId: string, { end, perMonth }: CreditMonth): Promise<number> {
+    const where = { userId, source: 'plan', expiresAt: new Date(end) } as const
+    const granted = await creditLots.find(sql, where, { columns: ['amount'] })
     return Math.max(0, perMonth - sum(granted.map(({ amount }) => amount)))
   }
 

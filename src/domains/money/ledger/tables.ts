@@ -95,7 +95,7 @@ const CreditLot = defineEntity({
       name: 'credit_lots_open',
       expression: 'create index credit_lots_open on credit_lots (user_id, expires_at) where remaining > 0',
     },
-    { name: 'credit_lots_by_period', properties: ['userId', 'periodStart'] },
+    { name: 'credit_lots_by_period', properties: ['userId', 'expiresAt'] },
     {
       name: 'credit_lots_by_expiry',
       expression: 'create index credit_lots_by_expiry on credit_lots (expires_at) where remaining > 0',

@@ -56,3 +56,13 @@ export const RefundRefused = defineError({
   cause: 'It has not succeeded, less is left of it than the amount, or the gateway has refused the refund.',
   fix: 'Read the payment again. The message gives the reason.',
 })
+
+/** `details.missing` lists the fields, `details.path` how to set them, and `details.page` where people do. */
+export const BillingProfileNeeded = defineError({
+  code: 'billing_profile_needed',
+  status: 409,
+  message: 'Say who the invoice is for before you buy something.',
+  cause:
+    'The tax and the invoice depend on the country of the buyer, and the invoice of a business on its address. The billing profile lacks the fields that `details.missing` lists. Nothing was charged.',
+  fix: 'Complete the profile with PUT /api/billing/profile, or at /billing, and repeat the request.',
+})

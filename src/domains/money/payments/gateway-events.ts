@@ -226,7 +226,13 @@ export class GatewayEvents {
 
   async #setup(gateway: Gateway, reference: string): Promise<Verdict> {
     if (gateway.vault === undefined) return { outcome: 'ignored' }
-    return { outcome: (await this.#methods.saveSetup(gateway.key, reference)) === undefined ? 'ignored' : 'applied' }
+    try {
+      return { outcome: (await this.#methods.saveSetup(gateway.key, reference)) === undefined ? 'ignored' : 'applied' }
+    } catch (error) {
+      // Only the user can do something about it.
+      if (error instanceof AppError && error.status < 500) return { outcome: 'ignored', note: error.message }
+      throw error
+    }
   }
 
   /** A payment whose reference was not stored is found by its own id. */

@@ -2,7 +2,7 @@
 
 export type { Charges } from './charges.ts'
 export type { PaymentRequest } from './intents.ts'
-export { AmountTooSmall, GatewayUnavailable, PaymentDeclined } from './errors.ts'
+export { AmountTooSmall, BillingProfileNeeded, GatewayUnavailable, PaymentDeclined } from './errors.ts'
 export type { PaymentMethods } from './methods.ts'
 export type {
   Money,

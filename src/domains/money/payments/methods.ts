@@ -1,5 +1,6 @@
 import type { Caller } from '../../../core/caller.ts'
 import type { Clock } from '../../../core/clock.ts'
+import type { AppError } from '../../../core/error.ts'
 import { NotFound } from '../../../core/errors.ts'
 import { uuidv7 } from '../../../core/id.ts'
 import { pageOf, type PageRequest } from '../../../core/page.ts'
@@ -18,6 +19,13 @@ import { gatewayCustomers, paymentMethods, type MethodRow } from './tables.ts'
 /** Finds out whether a user's only payment method must stay. */
 export type MethodUse = (sql: Sql, userId: string) => Promise<boolean>
 
+/** Finds out why a user cannot save a method. Runs with the user's subscription locked. */
+export type MethodCheck = (
+  sql: Sql,
+  userId: string,
+  method: Pick<MethodRow, 'gateway' | 'fingerprint'>,
+) => Promise<AppError | undefined>
+
 /** The payment methods that users have saved at gateways. Card numbers never come here. */
 export class PaymentMethods {
   readonly #database: Database
@@ -25,6 +33,7 @@ export class PaymentMethods {
   readonly #gateways: Gateways
   readonly #plans: Pick<PlanService, 'lockLimitsOf'>
   readonly #uses: MethodUse[] = []
+  readonly #checks: MethodCheck[] = []
 
   constructor(database: Database, clock: Clock, gateways: Gateways, plans: Pick<PlanService, 'lockLimitsOf'>) {
     this.#database = database
@@ -38,10 +47,20 @@ export class PaymentMethods {
     this.#uses.push(use)
   }
 
+  /** Adds a reason for which a method cannot be saved. */
+  registerCheck(check: MethodCheck): void {
+    this.#checks.push(check)
+  }
+
   /** A page of the caller's methods, newest first. */
   async list({ userId }: Pick<Caller, 'userId'>, page: PageRequest): Promise<PageResult<PaymentMethodData>> {
     const rows = await paymentMethods.page(this.#database, { userId }, page)
     return pageOf(rows, page.limit, (row) => row, viewOf)
+  }
+
+  /** All methods of a user. */
+  allOf(sql: Sql, userId: string): Promise<MethodRow[]> {
+    return paymentMethods.find(sql, { userId })
   }
 
   /** The default method of a user, if there is one. */
@@ -68,7 +87,7 @@ export class PaymentMethods {
 
   /**
    * Saves the method of a set-up that the caller's browser has ended. Repeating it changes nothing.
-   * @throws AppError not_found for a set-up of somebody else, or one that has not ended
+   * @throws AppError not_found for a set-up of somebody else, or one that has not ended; trial_used
    */
   async save({ userId }: Pick<Caller, 'userId'>, key: string, setupReference: string): Promise<PaymentMethodData> {
     const saved = await this.saveSetup(key, setupReference)
@@ -76,7 +95,10 @@ export class PaymentMethods {
     return viewOf(saved)
   }
 
-  /** Saves the method of a set-up. Undefined when it has not ended, or its customer is unknown. */
+  /**
+   * Saves the method of a set-up. Undefined when it has not ended, or its customer is unknown.
+   * @throws AppError when a check refuses it, such as trial_used
+   */
   async saveSetup(key: string, setupReference: string): Promise<MethodRow | undefined> {
     const { vault } = this.#gateways.vaultOf(key)
     const setup = await this.#gateways.ask(() => vault.retrieveSetup(setupReference))
@@ -86,8 +108,24 @@ export class PaymentMethods {
     if (owner === undefined) return undefined
     return this.#database.transaction(async (tx) => {
       await this.#plans.lockLimitsOf(tx, owner.userId)
+      const refusal = await this.refusalOf(tx, owner.userId, key, method)
+      if (refusal !== undefined) throw refusal
       return this.keep(tx, owner.userId, key, method)
     })
+  }
+
+  /** Why a user cannot save a method. Call it with the user's subscription locked. */
+  async refusalOf(
+    tx: Transaction,
+    userId: string,
+    gateway: string,
+    { fingerprint }: GatewayMethod,
+  ): Promise<AppError | undefined> {
+    for (const check of this.#checks) {
+      const refusal = await check(tx, userId, { gateway, fingerprint })
+      if (refusal !== undefined) return refusal
+    }
+    return undefined
   }
 
   /** Stores a method. The first one becomes the default. Call it with the user's subscription locked. */

@@ -6,6 +6,7 @@ import { Done, Envelope, ListOf, Type } from '../../../core/schema.ts'
 import { InsufficientFunds } from '../ledger/index.ts'
 import {
   AmountTooSmall,
+  BillingProfileNeeded,
   GatewayNotConfigured,
   GatewayUnavailable,
   PaymentDeclined,
@@ -62,7 +63,15 @@ export const initializePayment = operation({
   access: 'user',
   body: InitializePayment,
   returns: { 201: Envelope(PaymentStart) },
-  errors: [GatewayNotConfigured, GatewayUnavailable, PaymentDeclined, AmountTooSmall, PurposeUnavailable, Conflict],
+  errors: [
+    BillingProfileNeeded,
+    GatewayNotConfigured,
+    GatewayUnavailable,
+    PaymentDeclined,
+    AmountTooSmall,
+    PurposeUnavailable,
+    Conflict,
+  ],
   example: { body: { ...TOP_UP, gateway: 'stripe' } },
   handle: async ({ body, caller: { userId }, payments }) => {
     const { gateway, purpose, saveMethod, ...input } = body
@@ -91,7 +100,7 @@ export const payWithWallet = operation({
   access: 'user',
   body: WalletPayment,
   returns: { 201: Envelope(PaymentView) },
-  errors: [InsufficientFunds, PurposeUnavailable, Conflict],
+  errors: [BillingProfileNeeded, InsufficientFunds, PurposeUnavailable, Conflict],
   example: { body: { purpose: 'credits', creditCount: 500 } },
   handle: async ({ body: { purpose, ...input }, caller: { userId }, payments }) =>
     created('Paid', await payments.charges.payWithWallet({ userId, purpose, input })),
@@ -107,6 +116,7 @@ export const chargeSavedMethod = operation({
   returns: { 201: Envelope(PaymentStart) },
   errors: [
     NotFound,
+    BillingProfileNeeded,
     GatewayNotConfigured,
     GatewayUnavailable,
     PaymentDeclined,

@@ -19,7 +19,7 @@ export const personal = {
   },
   'payment_methods.user_id': {
     about: 'Saved payment methods, without card numbers, which we never have',
-    export: { file: 'payment-methods' },
+    export: { file: 'payment-methods', omit: ['fingerprint'] },
     deletion: 'deleted',
   },
   'gateway_customers.user_id': {

@@ -93,7 +93,11 @@ export class Settlement {
       payment = await this.#update(tx, payment, { gatewayData: seen.data })
     payment = await this.#move(tx, payment, seen, cause)
     if (seen.savedMethod !== undefined && payment.status === 'succeeded') {
-      await this.#dependencies.methods.keep(tx, payment.userId, payment.gateway, seen.savedMethod)
+      const { methods } = this.#dependencies
+      const { gateway, userId } = payment
+      // What was paid stays paid. Only the card is not kept.
+      const refusal = await methods.refusalOf(tx, userId, gateway, seen.savedMethod)
+      if (refusal === undefined) await methods.keep(tx, userId, gateway, seen.savedMethod)
     }
     const reversed = await this.#dependencies.reversals.apply(tx, payment, seen, (next, changes) =>
       this.#become(tx, payment, next, changes, cause),

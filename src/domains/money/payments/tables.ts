@@ -141,6 +141,8 @@ const PaymentMethod = defineEntity({
     last4: p.text().nullable(),
     expiryMonth: p.integer().nullable(),
     expiryYear: p.integer().nullable(),
+    /** The same for the same card, whoever uses it. */
+    fingerprint: p.text().nullable(),
     isDefault: p.boolean(),
     createdAt: timestamp(),
     updatedAt: timestamp(),

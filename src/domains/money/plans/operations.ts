@@ -6,6 +6,7 @@ import { PlanView } from './schemas.ts'
 export const listPlans = operation({
   route: 'GET /api/plans',
   summary: 'List plans',
+  description: '`trialLimits` is what the free trial of a plan allows.',
   access: 'public',
   returns: { 200: Envelope(Type.Array(PlanView)) },
   example: {},

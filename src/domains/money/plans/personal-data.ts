@@ -7,4 +7,9 @@ export const personal = {
     export: { file: 'subscription', key: ['user_id'] },
     deletion: 'deleted',
   },
+  'plan_uses.user_id': {
+    about: 'How much you have used of monthly limits',
+    export: { file: 'monthly-use', key: ['name', 'month'] },
+    deletion: 'deleted',
+  },
 } satisfies PersonalData

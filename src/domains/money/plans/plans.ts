@@ -40,6 +40,7 @@ export const LIMITS = {
   concurrentStreams: 'Streams that are live at the same time in all workspaces',
   storageBytes: 'Bytes in the media libraries of all workspaces',
   aiCreditsPerMonth: 'AI credits per month',
+  rendersPerMonth: 'Studio renderings and renditions of files that are requested per month in all workspaces',
 } as const
 
 export type LimitName = keyof typeof LIMITS
@@ -65,6 +66,36 @@ export const UNLIMITED = Object.fromEntries(
 export type DefaultPlan = PlanName | 'unlimited'
 
 const GB = 1_000_000_000
+
+/** Limits of a free trial, by name. What is not listed is as on the plan that is tried. */
+export type TrialLimits = Readonly<Partial<Record<LimitName, number>>>
+
+/**
+ * What a trial allows of everything that costs the operator money: anyone can start one without a card. `TRIAL_LIMITS`
+ * changes it. See `trialOf` for how it applies to a plan.
+ */
+export const DEFAULT_TRIAL_LIMITS: TrialLimits = {
+  reportSchedules: 3,
+  streamDestinations: 10,
+  streamingMinutesPerMonth: 600,
+  concurrentStreams: 4,
+  storageBytes: 10 * GB,
+  aiCreditsPerMonth: 50,
+  rendersPerMonth: 60,
+}
+
+/**
+ * The limits of a trial: those of the trial, but never more than the plan that is tried allows, and never less than the
+ * plan that costs nothing.
+ */
+export function trialOf(plan: PlanLimits, base: PlanLimits, trial: TrialLimits): PlanLimits {
+  const limited = Object.entries(plan).map(([key, allowed]) => {
+    const name = key as LimitName
+    const most = trial[name]
+    return [name, most === undefined ? allowed : Math.min(allowed, Math.max(most, base[name]))]
+  })
+  return Object.fromEntries(limited) as PlanLimits
+}
 
 /** A quarter costs 10 % less than three months. A year costs as much as ten months. */
 function pricedAt(month: number): Readonly<Record<Term, Money>> {
@@ -102,6 +133,7 @@ export const PLANS: Readonly<Record<PlanName, Plan>> = {
       concurrentStreams: 4,
       storageBytes: 5 * GB,
       aiCreditsPerMonth: 20,
+      rendersPerMonth: 50,
     },
   },
   starter: {
@@ -133,6 +165,7 @@ export const PLANS: Readonly<Record<PlanName, Plan>> = {
       concurrentStreams: 6,
       storageBytes: 25 * GB,
       aiCreditsPerMonth: 250,
+      rendersPerMonth: 500,
     },
   },
   pro: {
@@ -164,6 +197,7 @@ export const PLANS: Readonly<Record<PlanName, Plan>> = {
       concurrentStreams: 10,
       storageBytes: 150 * GB,
       aiCreditsPerMonth: 1_500,
+      rendersPerMonth: 3_000,
     },
   },
   business: {
@@ -195,6 +229,7 @@ export const PLANS: Readonly<Record<PlanName, Plan>> = {
       concurrentStreams: 20,
       storageBytes: 1_000 * GB,
       aiCreditsPerMonth: 10_000,
+      rendersPerMonth: 20_000,
     },
   },
 }

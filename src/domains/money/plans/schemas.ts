@@ -39,5 +39,9 @@ export const PlanView = named(
       ),
     ),
     limits: Limits,
+    trialLimits: Nullable({
+      ...Limits,
+      description: 'What the free trial of the plan allows, until it is paid. Null if nobody needs to try it',
+    }),
   }),
 )

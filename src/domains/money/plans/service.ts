@@ -9,18 +9,38 @@ import type { Changes, FindOptions } from '../../../db/table.ts'
 import type { Foundation } from '../../../foundation.ts'
 import { PLAN_NAMES, type PlanName, type SubscriptionData, type Subscriptions } from '../../identity/users/index.ts'
 import { cycleAt, type Cycle } from './cycle.ts'
-import { largerPlan, nextStep } from './next-step.ts'
-import { PLANS, UNLIMITED, type DefaultPlan, type LimitName, type Plan, type PlanLimits } from './plans.ts'
+import { largerPlan, nextStep, planLabel } from './next-step.ts'
+import {
+  PLANS,
+  trialOf,
+  UNLIMITED,
+  type DefaultPlan,
+  type LimitName,
+  type Plan,
+  type PlanLimits,
+  type TrialLimits,
+} from './plans.ts'
 import { subscriptions, type SubscriptionRow } from './tables.ts'
 
 /** The parts of a subscription that decide its limits. */
-type Granted = Pick<SubscriptionRow, 'plan' | 'extraAccounts'>
+type Granted = Pick<SubscriptionRow, 'plan' | 'extraAccounts' | 'periodEnd' | 'trialEndsAt'>
 
-const GRANTED = ['plan', 'extraAccounts'] as const
+const GRANTED = ['plan', 'extraAccounts', 'periodEnd', 'trialEndsAt'] as const
+
+/** Of a subscription that is not a trial. */
+const PAID = { periodEnd: null, trialEndsAt: null } as const
 
 /** What a user may use, and the plan that grants it. */
 export interface Allowance extends PlanLimits {
   readonly plan: PlanName
+  /** Nothing is paid yet, so the limits of trials apply. */
+  readonly isTrial: boolean
+}
+
+/** A plan as it is sold here. */
+export interface OfferedPlan extends Plan {
+  /** What its trial allows. Null if the plan costs nothing. */
+  readonly trialLimits: PlanLimits | null
 }
 
 /** A month of a subscription, in milliseconds since the epoch, and the credits that the plan grants for it. */
@@ -68,17 +88,21 @@ export class PlanService implements Subscriptions {
   /** The payer of each workspace. Cached, because turns that do not read share one round trip. */
   readonly #payers: NoticeCache<string>
   readonly #default: DefaultPlan
+  readonly #trial: TrialLimits
 
   constructor({ clock, config, coordination, database }: Foundation) {
     this.#default = config.DEFAULT_PLAN
+    this.#trial = config.TRIAL_LIMITS
     this.#sql = database
     this.#clock = clock
     this.#plans = new NoticeCache({ name: 'plan', coordination, clock, load: (userId) => this.#grantedTo(userId) })
     this.#payers = new NoticeCache({ name: 'payer', coordination, clock, load: (id) => this.payerOf.get()(id) })
   }
 
-  all(): Plan[] {
-    return Object.values(PLANS)
+  all(): OfferedPlan[] {
+    return Object.values(PLANS).map((plan) => {
+      return { ...plan, trialLimits: plan.prices.month.amount === 0 ? null : this.#limits(plan.name, true) }
+    })
   }
 
   async start(sql: Sql, userId: string, plan: PlanName = this.basePlan): Promise<void> {
@@ -88,8 +112,9 @@ export class PlanService implements Subscriptions {
   }
 
   async subscriptionOf(userId: string, sql: Sql = this.#sql): Promise<SubscriptionData> {
-    const { anchorAt, periodEnd, periodStart, plan, status } = await this.#subscription(sql, userId, {})
-    const month = this.#monthOf(anchorAt, plan)
+    const row = await this.#subscription(sql, userId, {})
+    const { periodEnd, periodStart, plan, status } = row
+    const month = this.#monthOf(row)
     return {
       plan,
       status,
@@ -102,18 +127,17 @@ export class PlanService implements Subscriptions {
 
   /** The current month of a user's subscription, and the credits that the plan grants for it. */
   async creditMonthOf(sql: Sql, userId: string): Promise<CreditMonth> {
-    const { anchorAt, plan } = await this.#subscription(sql, userId, { columns: ['anchorAt', 'plan'] })
-    return this.#monthOf(anchorAt, plan)
+    return this.#monthOf(await this.#subscription(sql, userId, { columns: ['anchorAt', ...GRANTED] }))
   }
 
   /** The limits of a user. Cached; at most 30 s old if a notice is lost. */
   async limitsOf(userId: string): Promise<Allowance> {
-    return this.#allowance((await this.#plans.find(userId)) ?? { plan: this.basePlan, extraAccounts: 0 })
+    return this.#allowance((await this.#plans.find(userId)) ?? { plan: this.basePlan, extraAccounts: 0, ...PAID })
   }
 
-  /** The limits that a user would have on a plan. */
+  /** The limits that a user would have on a paid plan. */
   limitsOn(plan: PlanName, extraAccounts = 0): Allowance {
-    return this.#allowance({ plan, extraAccounts })
+    return this.#allowance({ plan, extraAccounts, ...PAID })
   }
 
   /**
@@ -154,8 +178,10 @@ export class PlanService implements Subscriptions {
    * @param message what the plan allows. The next step is added
    */
   limitError(allowance: Allowance, limit: LimitName, used: number, message: string): AppError {
-    const details = { limit, value: allowance[limit], used, plan: allowance.plan }
-    const larger = largerPlan(allowance, limit)
+    const { isTrial, plan } = allowance
+    const details = { limit, value: allowance[limit], used, plan, isTrial }
+    // A trial allows more once its own plan is paid.
+    const larger = isTrial && PLANS[plan].limits[limit] > allowance[limit] ? PLANS[plan] : largerPlan(allowance, limit)
     return PlanLimit({
       message: `${message} ${nextStep(allowance, limit)}`,
       details: larger === undefined ? details : { ...details, nextPlan: larger.name },
@@ -190,7 +216,7 @@ export class PlanService implements Subscriptions {
     const allowance = await this.#exceeded(workspaceId, limit, used + more)
     if (allowance === undefined) return undefined
     const most = allowance[limit]
-    const message = `The ${allowance.plan} plan allows ${most} ${COUNTED[limit]}; there are ${used}.`
+    const message = `The ${planLabel(allowance)} allows ${most} ${COUNTED[limit]}; there are ${used}.`
     return { most, error: this.limitError(allowance, limit, used, message) }
   }
 
@@ -201,7 +227,9 @@ export class PlanService implements Subscriptions {
 
   /** The allowance of a workspace that does not cover a number; undefined if it does. */
   async #exceeded(workspaceId: string, limit: CountedLimit, count: number): Promise<Allowance | undefined> {
-    if (PLAN_NAMES.every((name) => count <= PLANS[name].limits[limit])) return undefined
+    if (PLAN_NAMES.every((name) => count <= PLANS[name].limits[limit]) && count <= (this.#trial[limit] ?? count)) {
+      return undefined
+    }
     const payerId = await this.#payers.find(workspaceId)
     if (payerId === undefined) throw NotFound()
     const allowance = await this.limitsOf(payerId)
@@ -228,13 +256,19 @@ export class PlanService implements Subscriptions {
     return subscriptions.first(this.#sql, { userId }, { columns: [...GRANTED] })
   }
 
-  #monthOf(anchorAt: string, plan: PlanName): CreditMonth {
-    const { end, start } = cycleAt(Date.parse(anchorAt), this.#clock.now())
-    return { start, end, perMonth: this.#limits(plan).aiCreditsPerMonth }
+  /** A first cycle that is paid ahead of the end of the trial begins its month now, so that it grants its credits once. */
+  #monthOf({ anchorAt, ...granted }: Granted & Pick<SubscriptionRow, 'anchorAt'>): CreditMonth {
+    const anchor = Date.parse(anchorAt)
+    const now = this.#clock.now()
+    const { start } = cycleAt(anchor, now)
+    const { end } = cycleAt(anchor, Math.max(anchor, now))
+    return { start, end, perMonth: this.#allowance(granted).aiCreditsPerMonth }
   }
 
-  #limits(plan: PlanName): PlanLimits {
-    return this.#default === 'unlimited' ? UNLIMITED : PLANS[plan].limits
+  #limits(plan: PlanName, isTrial = false): PlanLimits {
+    if (this.#default === 'unlimited') return UNLIMITED
+    const { limits } = PLANS[plan]
+    return isTrial ? trialOf(limits, PLANS[this.#default].limits, this.#trial) : limits
   }
 
   /** The plan that costs nothing here: of new users, and of those whose paid plan has ended. */
@@ -256,8 +290,9 @@ export class PlanService implements Subscriptions {
     return started
   }
 
-  #allowance({ extraAccounts, plan }: Granted): Allowance {
-    const limits = this.#limits(plan)
-    return { plan, ...limits, socialAccounts: limits.socialAccounts + extraAccounts }
+  #allowance({ extraAccounts, periodEnd, plan, trialEndsAt }: Granted): Allowance {
+    const isTrial = periodEnd !== null && periodEnd === trialEndsAt
+    const limits = this.#limits(plan, isTrial)
+    return { plan, isTrial, ...limits, socialAccounts: limits.socialAccounts + extraAccounts }
   }
 }

@@ -56,7 +56,21 @@ const Subscription = defineEntity({
   },
 })
 
+/** What a user has used of a limit in a calendar month (UTC). */
+const PlanUse = defineEntity({
+  name: 'PlanUse',
+  tableName: 'plan_uses',
+  properties: {
+    userId: references(User, { name: 'plan_uses_user_id_fkey', onDelete: 'cascade' }).primary(),
+    name: p.text().primary(),
+    /** Its first day. */
+    month: p.date().primary(),
+    used: p.integer(),
+  },
+})
+
+export const planUses = table(PlanUse)
 export const subscriptions = table(Subscription)
 export type SubscriptionRow = Row<typeof Subscription>
 
-export const planEntities = [Subscription]
+export const planEntities = [Subscription, PlanUse]

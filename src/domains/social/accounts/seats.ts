@@ -2,7 +2,7 @@ import { NotFound } from '../../../core/errors.ts'
 import type { Sql } from '../../../core/sql.ts'
 import type { Turn } from '../../../core/turn.ts'
 import { anyOf } from '../../../db/condition.ts'
-import type { Allowance, PlanService } from '../../money/plans/index.ts'
+import { planLabel, type Allowance, type PlanService } from '../../money/plans/index.ts'
 import { findOwned, payerOf } from '../../workspace/workspaces/index.ts'
 import { socialAccounts } from './tables.ts'
 
@@ -40,7 +40,7 @@ export class AccountSeats {
       allowance,
       'socialAccounts',
       used,
-      `The ${allowance.plan} plan allows ${allowance.socialAccounts} social accounts; ${used} are connected.`,
+      `The ${planLabel(allowance)} allows ${allowance.socialAccounts} social accounts; ${used} are connected.`,
     )
   }
 }

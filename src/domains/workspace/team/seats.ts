@@ -1,7 +1,7 @@
 import { NotFound } from '../../../core/errors.ts'
 import type { Turn } from '../../../core/turn.ts'
 import { greaterThan } from '../../../db/condition.ts'
-import type { PlanService } from '../../money/plans/index.ts'
+import { planLabel, type PlanService } from '../../money/plans/index.ts'
 import { countMembers, payerOf } from '../workspaces/index.ts'
 import { invitations } from './tables.ts'
 
@@ -36,7 +36,7 @@ export class Seats {
     if (payer === undefined) throw NotFound()
     const allowance = await this.#plans.lockLimitsOf(turn.sql, payer)
     if (used < allowance.members) return
-    const message = `The ${allowance.plan} plan allows ${allowance.members} members of a workspace; there are ${members}, and ${invited} are invited.`
+    const message = `The ${planLabel(allowance)} allows ${allowance.members} members of a workspace; there are ${members}, and ${invited} are invited.`
     throw this.#plans.limitError(allowance, 'members', used, message)
   }
 }

@@ -1,5 +1,6 @@
 import { button, choice, field, h, onSubmit, openDialog, showIn } from './dom.js'
 import { handleAction, payThrough } from './pay.js'
+import { profileForm } from './profile.js'
 import { call, newKey } from './session.js'
 import { day, money, named, t } from './texts.js'
 
@@ -78,7 +79,11 @@ class Purchase {
       this.fail(preview.message)
       return
     }
-    const { endsAt, quote } = preview.data
+    const { endsAt, missingProfileFields, quote } = preview.data
+    if (missingProfileFields.length > 0) {
+      await this.#askProfile(quote)
+      return
+    }
     const error = h('p', { role: 'alert' }, message ?? '')
     const price = { amount: quote.total, currency: quote.currency }
     const pay = button(
@@ -108,6 +113,26 @@ class Purchase {
         'div.actions',
         {},
         pay,
+        button(t('close'), () => this.#close()),
+      ),
+    )
+  }
+
+  /** Without the buyer's country there is no tax and no invoice, so it comes first. */
+  async #askProfile(quote) {
+    const profile = await call('GET', '/api/billing/profile')
+    if (!profile.ok) {
+      this.fail(profile.message)
+      return
+    }
+    showIn(
+      this.#body,
+      quoteTable(quote),
+      h('p.notice', {}, t('checkout.needsProfile')),
+      ...profileForm(profile, () => this.draw()),
+      h(
+        'div.actions',
+        {},
         button(t('close'), () => this.#close()),
       ),
     )

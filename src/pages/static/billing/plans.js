@@ -111,6 +111,7 @@ function trialButton(plan, label, again, wish) {
         await again(t('trial.started', { day: day(reply.data.endDate) }))
       }
       body.append(
+        h('p', {}, t('trial.limits', limitsOf({ ...plan, limits: plan.trialLimits }))),
         h('p', {}, t('trial.about', { price: t(`term.${term}`, { price: money(plan.prices[term]) }) })),
         error,
         h('div.actions', {}, button(label, start, { kind: 'primary' }), button(t('close'), close)),

@@ -35,7 +35,7 @@ function pages(title, empty, path, first, row) {
   return [h('h3', {}, title), list, more]
 }
 
-function invoiceRow({ _id, createdAt, currency, invoiceNumber, kind, total }) {
+function invoiceRow({ _id, createdAt, currency, endsAt, invoiceNumber, kind, startsAt, total }) {
   const download = button(t('receipts.download'), async () => {
     const reply = await call('GET', `/api/billing/invoices/${_id}/pdf`)
     if (!reply.ok) return say(reply.message, true)
@@ -54,8 +54,16 @@ function invoiceRow({ _id, createdAt, currency, invoiceNumber, kind, total }) {
       h('span', {}, `${named('invoice', kind)} ${invoiceNumber}`),
       h('span.amount', {}, money({ amount: total, currency })),
     ),
+    startsAt === null
+      ? undefined
+      : h('p.quiet', {}, t('receipts.period', { from: day(startsAt), to: day(lastOf(endsAt)) })),
     h('div.row', {}, h('span.quiet', {}, day(createdAt)), download),
   )
+}
+
+/** The last moment before an end, so that what ends at midnight ends a day before. */
+function lastOf(end) {
+  return new Date(Date.parse(end) - 1).toISOString()
 }
 
 function paymentRow({ amount, createdAt, currency, description, failureMessage, reference, refundedAmount, status }) {

@@ -16,6 +16,7 @@ import {
   type NewRenderData,
   type StudioRenderData,
 } from '../schemas.ts'
+import type { MonthlyUses } from '../../../money/plans/index.ts'
 import { sizeOf } from '../page-formats.ts'
 import { studioProjects, studioRenders, studioVersions, type ProjectRow, type RenderRow } from '../tables.ts'
 import type { RenderOutcome } from './outcome.ts'
@@ -30,6 +31,7 @@ interface Dependencies {
   readonly clock: Clock
   readonly folders: AssetFolders
   readonly library: AssetLibrary
+  readonly planUses: Pick<MonthlyUses, 'take'>
   readonly quota: Quota
 }
 
@@ -41,9 +43,9 @@ export class StudioRenders {
     this.#dependencies = dependencies
   }
 
-  /** Requests a rendering of the newest version, unless the same one has not ended. @throws AppError not_found, conflict, validation_failed, storage_limit_reached */
+  /** Requests a rendering of the newest version, unless the same one has not ended. @throws AppError not_found, conflict, plan_limit_reached, validation_failed, storage_limit_reached */
   async create(turn: Turn, projectId: string, userId: string, body: NewRenderData): Promise<StudioRenderData> {
-    const { clock, folders, quota } = this.#dependencies
+    const { clock, folders, planUses, quota } = this.#dependencies
     const project = await studioProjects.first(turn.sql, { id: projectId })
     if (project === undefined) throw NotFound()
     const { folderId = null, format = 'png' } = body
@@ -64,6 +66,7 @@ export class StudioRenders {
         message: `${open.length} renderings of this workspace have not ended. Wait for one, or cancel it.`,
       })
     }
+    await planUses.take(turn.sql, turn.workspaceId, 'rendersPerMonth')
     const now = new Date(clock.now())
     const id = uuidv7(now.getTime())
     await studioRenders.insert(turn.sql, {

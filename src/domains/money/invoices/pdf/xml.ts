@@ -1,6 +1,9 @@
 import type { Party } from '../content.ts'
 import type { InvoiceRow } from '../invoices.ts'
 import { decimalOf } from '../money-format.ts'
+import { lineText } from './view.ts'
+import type { DocumentLanguage } from '../language.ts'
+import { lastDay, periodOf, wholePeriod, type ServicePeriod } from '../service-period.ts'
 import type { Tax, TaxTreatment } from '../tax/tax.ts'
 
 /** The codes of EN 16931 for how a sale is taxed (UNCL 5305), with the reason where no tax is charged. */
@@ -13,10 +16,12 @@ const CATEGORIES: Readonly<Record<TaxTreatment, { code: string; reason?: string;
 /**
  * An invoice or credit note as XML: UN/CEFACT Cross Industry Invoice D16B, in the profile EN 16931 of Factur-X 1.0.
  * @param number the number of the document, such as `INV-000042`
+ * @param language of the names of the lines
  */
-export function invoiceXml(row: InvoiceRow, number: string): string {
+export function invoiceXml(row: InvoiceRow, number: string, language: DocumentLanguage): string {
   const { content, createdAt, currency, kind, net, tax, total } = row
   const { buyer, credits, lines, seller } = content
+  const whole = wholePeriod(lines)
   const money = (amount: number) => decimalOf(amount, currency)
   const taxes: readonly TaxPart[] = content.taxes.length === 0 ? [{ ...NO_TAX, net }] : content.taxes
   const [first] = taxes
@@ -38,11 +43,13 @@ export function invoiceXml(row: InvoiceRow, number: string): string {
       ),
       element(
         'rsm:SupplyChainTradeTransaction',
-        ...lines.map(({ amount, description, from, to }, index) =>
-          element(
+        ...lines.map((line, index) => {
+          const { amount } = line
+          const linePeriod = periodOf(line)
+          return element(
             'ram:IncludedSupplyChainTradeLineItem',
             element('ram:AssociatedDocumentLineDocument', element('ram:LineID', String(index + 1))),
-            element('ram:SpecifiedTradeProduct', element('ram:Name', text(description))),
+            element('ram:SpecifiedTradeProduct', element('ram:Name', text(lineText(line, language)))),
             // A price is never negative, so the quantity is.
             element(
               'ram:SpecifiedLineTradeAgreement',
@@ -55,14 +62,14 @@ export function invoiceXml(row: InvoiceRow, number: string): string {
             element(
               'ram:SpecifiedLineTradeSettlement',
               ...taxes.slice(0, 1).map((part) => taxElement('ram:ApplicableTradeTax', part)),
-              ...(from === undefined || to === undefined ? [] : [period(from, to)]),
+              ...(linePeriod === undefined ? [] : [period(linePeriod)]),
               element(
                 'ram:SpecifiedTradeSettlementLineMonetarySummation',
                 element('ram:LineTotalAmount', money(amount)),
               ),
             ),
-          ),
-        ),
+          )
+        }),
         element(
           'ram:ApplicableHeaderTradeAgreement',
           party('ram:SellerTradeParty', seller, {
@@ -80,6 +87,7 @@ export function invoiceXml(row: InvoiceRow, number: string): string {
           'ram:ApplicableHeaderTradeSettlement',
           element('ram:InvoiceCurrencyCode', currency),
           ...taxes.map((part) => taxElement('ram:ApplicableTradeTax', part, money)),
+          ...(whole === undefined ? [] : [period(whole)]),
           element(
             'ram:SpecifiedTradeSettlementHeaderMonetarySummation',
             element('ram:LineTotalAmount', money(net)),
@@ -133,11 +141,12 @@ function day(prefix: 'udt' | 'qdt', at: string): string {
   return element(`${prefix}:DateTimeString format="102"`, at.slice(0, 10).replaceAll('-', ''))
 }
 
-function period(from: string, to: string): string {
+/** The period of a line (BT-134, BT-135), or of the whole document (BT-73, BT-74). */
+function period(of: ServicePeriod): string {
   return element(
     'ram:BillingSpecifiedPeriod',
-    element('ram:StartDateTime', day('udt', from)),
-    element('ram:EndDateTime', day('udt', to)),
+    element('ram:StartDateTime', day('udt', of.from)),
+    element('ram:EndDateTime', day('udt', lastDay(of))),
   )
 }
 

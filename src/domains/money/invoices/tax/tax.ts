@@ -15,8 +15,8 @@ export interface TaxSeller {
 /** What the tax depends on, of the buyer. */
 export interface TaxBuyer {
   readonly kind: 'person' | 'business'
-  /** ISO 3166-1 alpha-2. Null until the buyer has said it. */
-  readonly country: string | null
+  /** ISO 3166-1 alpha-2. */
+  readonly country: string
   readonly vatNumber: string | null
 }
 
@@ -43,13 +43,12 @@ export interface Tax extends TaxRule {
 const OUTSIDE: TaxRule = { treatment: 'outside', country: null, basisPoints: 0, vatNumber: null }
 
 /**
- * The rule for a sale of an electronic service (Directive 2006/112/EC, articles 44, 58 and 196). A buyer without a country
- * is treated as a person in the country of the seller.
+ * The rule for a sale of an electronic service (Directive 2006/112/EC, articles 44, 58 and 196).
  * @param at the time of the sale, in milliseconds since the epoch
  */
 export function taxRule(seller: TaxSeller, buyer: TaxBuyer, at: number): TaxRule {
   if (seller.country === undefined) return OUTSIDE
-  const country = buyer.country ?? seller.country
+  const { country } = buyer
   if (!isInEu(country)) return OUTSIDE
   if (country !== seller.country && isTaxable(buyer, country)) {
     return { treatment: 'reverse_charge', country, basisPoints: 0, vatNumber: buyer.vatNumber }
@@ -83,9 +82,7 @@ function describe({ basisPoints, country, treatment }: TaxRule): string {
   return `VAT ${basisPoints / 100} % (${countryName(country ?? '')})`
 }
 
-const NAMES = new Intl.DisplayNames(['en'], { type: 'region' })
-
-/** The English name of a country. */
-export function countryName(country: string): string {
-  return NAMES.of(country) ?? country
+/** The name of a country in a language. */
+export function countryName(country: string, language = 'en'): string {
+  return new Intl.DisplayNames([language], { type: 'region' }).of(country) ?? country
 }

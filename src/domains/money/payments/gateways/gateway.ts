@@ -145,6 +145,8 @@ export interface GatewayMethod {
   readonly last4: string | null
   readonly expiryMonth: number | null
   readonly expiryYear: number | null
+  /** The same for the same card, whoever uses it. Null if the gateway does not say. */
+  readonly fingerprint: string | null
 }
 
 export interface GatewaySetup {

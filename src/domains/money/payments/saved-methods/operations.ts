@@ -4,6 +4,7 @@ import { operation } from '../../../../core/operation.ts'
 import { PageQuery, pageRequest } from '../../../../core/page.ts'
 import { created, done, list, ok } from '../../../../core/reply.ts'
 import { Done, Envelope, ListOf } from '../../../../core/schema.ts'
+import { TrialUsed } from '../../plans/index.ts'
 import { GatewayNotConfigured, GatewayUnavailable, PaymentMethodNeeded } from '../errors.ts'
 import { MethodPath, PaymentMethodSetup, PaymentMethodView, SavedSetupInput, SetupInput } from '../schemas.ts'
 
@@ -39,7 +40,7 @@ export const savePaymentMethod = operation({
   access: 'user',
   body: SavedSetupInput,
   returns: { 201: Envelope(PaymentMethodView) },
-  errors: [NotFound, GatewayNotConfigured, GatewayUnavailable],
+  errors: [NotFound, GatewayNotConfigured, GatewayUnavailable, TrialUsed],
   example: { body: { gateway: 'stripe', setupReference: 'seti_1N2x3Y' } },
   handle: async ({ body, caller, payments }) =>
     created('Payment method saved', await payments.methods.save(caller, body.gateway, body.setupReference)),

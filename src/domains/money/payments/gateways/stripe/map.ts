@@ -71,7 +71,7 @@ export function refundOf(refund: Stripe.Refund): GatewayRefund {
 }
 
 export function methodOf(method: Stripe.PaymentMethod): GatewayMethod {
-  const { card } = method
+  const { card, sepa_debit: account } = method
   return {
     reference: method.id,
     kind: method.type,
@@ -79,6 +79,7 @@ export function methodOf(method: Stripe.PaymentMethod): GatewayMethod {
     last4: card?.last4 ?? null,
     expiryMonth: card?.exp_month ?? null,
     expiryYear: card?.exp_year ?? null,
+    fingerprint: card?.fingerprint ?? account?.fingerprint ?? null,
   }
 }
 

@@ -92,6 +92,16 @@ export class FakeStripe {
     return { body, signature: `t=${time},v1=${digest}` }
   }
 
+  /**
+   * A card with the behavior of a test card, but another number: that of a person.
+   * @returns the id of the method, for `pay`
+   */
+  cardOf(person: string, card = 'pm_card_visa'): string {
+    const method = this.bank.method(card)
+    method.card.fingerprint += `_${person}`
+    return method.id
+  }
+
   /** What the payer's browser does with the client secret. */
   async pay(clientSecret: string, method = 'pm_card_visa'): Promise<{ status: number; body: { status?: string } }> {
     const [id = ''] = clientSecret.split('_secret_')
