@@ -38,10 +38,10 @@ const DEPTH = 5
 const TEXT =
   'The quick brown fox jumps over the lazy dog at https://example.com/a?b=c, 12 times. Ünïcödé 😀 #tag @name '
 
-/** A body that is a text of this type instead of JSON is filled with text. */
 const isFields = (value: unknown): value is Fields =>
   typeof value === 'object' && value !== null && !Array.isArray(value) && !ArrayBuffer.isView(value)
 
+/** The room for a body, in bytes. */
 export function bodyRoom(op: NamedOperation): number {
   return (op.bodyLimit ?? DEFAULT_BODY_LIMIT) - 500
 }
@@ -176,7 +176,7 @@ function unknownFields(room: number): Fields {
 /** Large values that a schema refuses, of the types that it has. */
 function wrong(schema: Schema, room: number, level = 0): { what: string; value: unknown }[] {
   const options = schema.anyOf ?? [schema]
-  return options.flatMap((option) => {
+  return options.flatMap((option): { what: string; value: unknown }[] => {
     if (option.type === 'string') {
       return [
         { what: 'long text', value: textOf(Math.floor(room / 1.3)) },
@@ -227,9 +227,9 @@ function queries(op: NamedOperation, send: SendOptions): Candidate[] {
   const base = send.query ?? {}
   const long = properties.flatMap(([name, schema]) => {
     const value = largest(schema, QUERY_ROOM)
-    return value === undefined || isFields(value) ? [] : [{ name, value }]
+    return typeof value === 'string' || typeof value === 'number' ? [{ name, value: String(value) }] : []
   })
-  const fitting = long.filter(({ value }) => encodeURIComponent(String(value)).length < QUERY_ROOM)
+  const fitting = long.filter(({ value }) => encodeURIComponent(value).length < QUERY_ROOM)
   return [
     ...fitting.map(({ name, value }) => ({
       what: `largest ${name} in the query`,

@@ -29,7 +29,9 @@ type Order =
 export async function rawRequest(url: string, route: string, send: SendOptions): Promise<RawRequest> {
   const [method = 'GET', pattern = '/'] = route.split(' ')
   const path = pattern.replace(/\{(\w+)\}/g, (_, name: string) => encodeURIComponent(send.path?.[name] ?? 'x'))
-  const query = new URLSearchParams(Object.entries(send.query ?? {}).map(([name, value]) => [name, String(value)]))
+  const query = new URLSearchParams()
+  for (const [name, value] of Object.entries(send.query ?? {})) query.append(name, String(value))
+  const search = query.toString()
   const { body, file } = send
   const form = file && formOf(body as Readonly<Record<string, unknown>> | undefined, file)
   const encoded = form && new Response(form)
@@ -40,7 +42,7 @@ export async function rawRequest(url: string, route: string, send: SendOptions):
       : Buffer.from(typeof body === 'string' || body instanceof Uint8Array ? body : JSON.stringify(body))
   const type = encoded?.headers.get('content-type') ?? (body === undefined ? undefined : 'application/json')
   return {
-    url: `${url}${path}${query.size === 0 ? '' : `?${query}`}`,
+    url: `${url}${path}${search === '' ? '' : `?${search}`}`,
     method,
     headers: {
       ...(type === undefined ? {} : { 'Content-Type': type }),
