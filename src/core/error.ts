@@ -17,6 +17,9 @@ export interface FieldError {
   readonly message: string
 }
 
+/** The maximum number of invalid fields in one reply. Whatever looks for them can stop there. */
+export const MOST_FIELD_ERRORS = 20
+
 export interface AppErrorOptions {
   /** The message to use. Without it, the message is built from `errors`, if there are any. */
   readonly message?: string
@@ -40,7 +43,7 @@ export class AppError extends Error {
   constructor(definition: ErrorDefinition, options: AppErrorOptions = {}) {
     super(options.message ?? sentenceOf(options.errors) ?? definition.message, { cause: options.cause })
     this.definition = definition
-    this.errors = options.errors
+    this.errors = options.errors?.slice(0, MOST_FIELD_ERRORS)
     this.retryAfter = options.retryAfter
     this.details = options.details
   }

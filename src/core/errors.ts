@@ -14,7 +14,7 @@ export const ValidationFailed = defineError({
   status: 400,
   message: 'Some of the input is not valid.',
   cause: 'A field is missing, unknown, has the wrong type or is out of range.',
-  fix: 'Each entry in `errors` has the JSON pointer of a field and describes the accepted values.',
+  fix: 'Each entry in `errors` has the JSON pointer of a field and describes the accepted values. At most 20 are listed: the check ends there, and does not look into a list, map or text that is longer than allowed. Correct those and send the request again.',
 })
 export const Unauthorized = defineError({
   code: 'unauthorized',
@@ -143,8 +143,8 @@ export const PayloadTooLarge = defineError({
   code: 'payload_too_large',
   status: 413,
   message: 'The body is too large.',
-  cause: 'The body exceeds the limit of the operation.',
-  fix: 'Send a smaller body. The message gives the limit in bytes.',
+  cause: 'The body exceeds the limit of the operation, or has too many fields and list items.',
+  fix: 'Send a smaller body. The message gives the limit.',
 })
 export const UnsupportedMediaType = defineError({
   code: 'unsupported_media_type',

@@ -36,6 +36,90 @@ test('more than eight invalid values are all reported', () => {
   expect(paths({ title: 'x', parts })).toHaveLength(12)
 })
 
+describe('the work for a value is bounded by its schema', () => {
+  /** A list or object each of whose items counts how often it is read. */
+  const counted = <T extends object>(target: T, size: number, item: unknown) => {
+    const reads = { count: 0 }
+    for (let index = 0; index < size; index += 1) {
+      Object.defineProperty(target, Array.isArray(target) ? index : `f${index}`, {
+        enumerable: true,
+        get: () => {
+          reads.count += 1
+          return item
+        },
+      })
+    }
+    return { reads, value: target }
+  }
+
+  test('a list or map that is too long is reported, and none of its items is read', () => {
+    const check = validator(
+      Input({
+        ids: Type.Optional(Type.Array(Id, { minItems: 1, maxItems: 3, uniqueItems: true })),
+        either: Type.Optional(Type.Union([Type.Array(Text(1, 5), { maxItems: 3 }), Input({ all: Type.Boolean() })])),
+        map: Type.Optional(Type.Record(Type.String(), Type.String(), { maxProperties: 3 })),
+        inner: Type.Optional(Nullable(Input({ ids: Type.Array(Id, { maxItems: 3 }) }))),
+      }),
+      '/body',
+    )
+    const ids = counted([], 4, 'not an id')
+    const either = counted([], 4, 5)
+    const map = counted({}, 4, 5)
+    const inner = counted([], 4, 5)
+    const input = { ids: ids.value, either: either.value, map: map.value, inner: { ids: inner.value } }
+    expect(paths(input, check)).toEqual([
+      '/body/ids maxItems',
+      '/body/either maxItems',
+      '/body/map maxProperties',
+      '/body/inner/ids maxItems',
+    ])
+    expect([ids, either, map, inner].map(({ reads }) => reads.count)).toEqual([0, 0, 0, 0])
+  })
+
+  test('a list of as many items as are allowed is valid', () => {
+    const check = validator(Input({ ids: Type.Array(Text(1, 5), { maxItems: 3 }) }), '/body')
+    expect(check({ ids: ['a', 'b', 'c'] }).ok).toBe(true)
+    expect(paths({ ids: ['a', 'b', 'c', 'd'] }, check)).toEqual(['/body/ids maxItems'])
+  })
+
+  test('a union of lists has the limits of the member that fits', () => {
+    const lists = [Type.Array(Type.Integer(), { maxItems: 1 }), Type.Array(Text(1, 5), { maxItems: 3 })]
+    const check = validator(Input({ list: Type.Union(lists) }), '/body')
+    expect(check({ list: ['a', 'b', 'c'] }).ok).toBe(true)
+  })
+
+  test('a text that is too long has no other error, and its length is counted in characters', () => {
+    const check = validator(Input({ code: Type.String({ maxLength: 3, pattern: '^[a-z👍]*$' }) }), '/body')
+    expect(paths({ code: 'ABCD' }, check)).toEqual(['/body/code maxLength'])
+    expect(paths({ code: '👍👍👍👍' }, check)).toEqual(['/body/code maxLength'])
+    expect(paths({ code: 'ABC' }, check)).toEqual(['/body/code pattern'])
+    expect(check({ code: ' 👍👍👍 ' }).ok).toBe(true)
+  })
+
+  test('the search ends at 20 errors', () => {
+    const list = counted([], 1_000, 'a\0')
+    const fields = Object.fromEntries(Array.from({ length: 30 }, (_, index) => [`f\0${index}`, 'x']))
+    const check = validator(
+      Input({ list: Type.Optional(Type.Array(Type.String())), map: Type.Optional(Type.Unknown()) }),
+      '/body',
+    )
+    const checked = check({ list: list.value, map: fields, missing: 1 })
+    expect(checked.ok ? [] : checked.errors).toHaveLength(20)
+    expect(list.reads.count).toBe(20)
+    expect(paths({ map: fields }, check)).toHaveLength(20)
+  })
+
+  test('fields beyond 20 unknown ones are not looked at, unless they are known', () => {
+    const inner = counted({}, 1_000, 'x')
+    const check = validator(Input({ parts: Type.Array(Input({ name: Text(1, 5) }), { maxItems: 2 }) }), '/body')
+    const named = { ...Object.fromEntries(Array.from({ length: 1_000 }, (_, index) => [`g${index}`, 1])), name: 'a\0' }
+    const errors = paths({ parts: [inner.value, named] }, check)
+    expect(inner.reads.count).toBe(0)
+    expect(errors.slice(0, 2)).toEqual(['/body/parts/1/name nul', '/body/parts/0/name required'])
+    expect(errors).toHaveLength(20)
+  })
+})
+
 test('read-only fields of the resource are dropped at every depth; other unknown fields are refused', () => {
   const Shown = Type.Object({
     _id: Type.String(),

@@ -1,27 +1,14 @@
 import { Compile } from 'typebox/compile'
 import { Settings } from 'typebox/system'
 import type { TSchema } from 'typebox'
-import type { FieldError } from './error.ts'
+import { MOST_FIELD_ERRORS, type FieldError } from './error.ts'
 import { memoize } from './memoize.ts'
+import { sentence, type JsonSchema, type SchemaError } from './validation-sentences.ts'
 
 /**
  * Validates one part of a request. Strings are trimmed, query text becomes numbers and booleans, and every invalid
  * field is reported with its JSON pointer and what it must be.
  */
-
-interface JsonSchema {
-  readonly type?: string
-  readonly properties?: Readonly<Record<string, JsonSchema>>
-  readonly items?: JsonSchema
-  readonly anyOf?: readonly JsonSchema[]
-  readonly enum?: readonly unknown[]
-  readonly patternProperties?: Readonly<Record<string, JsonSchema>>
-  readonly additionalProperties?: JsonSchema | boolean
-  readonly description?: string
-  readonly format?: string
-  readonly 'x-verbatim'?: boolean
-  readonly 'x-judged'?: object
-}
 
 export type Validated =
   | { readonly ok: true; readonly value: unknown }
@@ -35,16 +22,16 @@ const MOST_LEVELS = 64
 const TOO_DEEP = { code: 'too_deep', message: `must not be nested deeper than ${MOST_LEVELS} levels` }
 const HALF_A_PAIR = 'must be well-formed Unicode: it has an unpaired surrogate'
 
-/** The maximum number of errors in one reply. */
-const MOST_ERRORS = 20
-
 // The library stops at 8 by default, and errors of the members of a union count too.
-Settings.Set({ maxErrors: 5 * MOST_ERRORS })
+Settings.Set({ maxErrors: 5 * MOST_FIELD_ERRORS })
 
 const compile = memoize((schema: TSchema) => Compile(schema))
 
 /**
  * Makes a validator. Its schema is compiled when it is first used, because a process uses few of all operations at once.
+ *
+ * The work is bounded by the schema, not by the size of the value: what is longer than `maxItems`, `maxProperties` or
+ * `maxLength` allows is reported without looking into it, and the search ends at 20 errors.
  * @param at where the value is: `/body`, `/query` or `/path`
  * @param resource the edited resource, as replies show it. Its fields that `schema` does not have are read-only. They
  * are dropped, so that a client can send back what it received.
@@ -52,19 +39,23 @@ const compile = memoize((schema: TSchema) => Compile(schema))
 export function validator(schema: TSchema, at: string, resource?: TSchema): Validator {
   let compiled: ReturnType<typeof compile> | undefined
   return (value) => {
-    compiled ??= compile(schema)
     const found: Findings = { faults: [], unknown: [], tooDeep: false }
     const trimmed = trim(value, schema, resource, at, found, 0)
     const { faults, tooDeep, unknown } = found
+    if (faults.length >= MOST_FIELD_ERRORS) return { ok: false, errors: faults.slice(0, MOST_FIELD_ERRORS) }
+    compiled ??= compile(schema)
     const invalid = tooDeep || compiled.Check(trimmed) ? [] : explain(compiled.Errors(trimmed), trimmed, schema, at)
     // Unknown fields come last. There can be many, and they must not hide missing ones.
-    const errors = [
-      ...faults,
-      ...invalid.filter(({ path }) => !faults.some((fault) => fault.path === path)),
-      ...unknown,
-    ]
-    return errors.length === 0 ? { ok: true, value: trimmed } : { ok: false, errors: errors.slice(0, MOST_ERRORS) }
+    const errors = [...faults, ...invalid.filter((error) => !isFollowUp(error, faults)), ...unknown]
+    return errors.length === 0
+      ? { ok: true, value: trimmed }
+      : { ok: false, errors: errors.slice(0, MOST_FIELD_ERRORS) }
   }
+}
+
+/** Whether a fault explains an error: it is at the same place, or in a value that fits no member of a union. */
+function isFollowUp({ code, path }: FieldError, faults: readonly FieldError[]): boolean {
+  return faults.some((fault) => fault.path === path || (code === 'anyOf' && fault.path.startsWith(`${path}/`)))
 }
 
 /** Whether a value is nested more deeply than allowed. */
@@ -80,8 +71,9 @@ interface Findings {
 }
 
 /**
- * Trims strings and drops read-only fields. Reports what PostgreSQL cannot store (NUL, unpaired surrogates), unsafe
- * integers, excessive nesting and unknown fields. Items of a `Judged` list are only checked for their nesting.
+ * Trims strings and drops read-only fields. Reports what is too long, what PostgreSQL cannot store (NUL, unpaired
+ * surrogates), unsafe integers, excessive nesting and unknown fields. Items of a `Judged` list are only checked for
+ * their nesting.
  */
 function trim(
   value: unknown,
@@ -91,7 +83,8 @@ function trim(
   found: Findings,
   level: number,
 ): unknown {
-  const { faults, unknown } = found
+  const { faults } = found
+  if (faults.length >= MOST_FIELD_ERRORS) return value
   if (schema?.['x-judged']) {
     if (!isTooDeep(value, MOST_LEVELS - level)) return value
     faults.push({ path: at, ...TOO_DEEP })
@@ -99,9 +92,12 @@ function trim(
     return value
   }
   if (typeof value === 'string') {
+    const text = schema?.['x-verbatim'] ? value : value.trim()
+    const most = only(schema, 'string')?.maxLength
+    if (most !== undefined && isLonger(text, most)) return tooLong('maxLength', most, at, found, '')
     if (value.includes('\0')) faults.push({ path: at, code: 'nul', message: 'must not contain the NUL character' })
     if (!value.isWellFormed()) faults.push({ path: at, code: 'ill_formed', message: HALF_A_PAIR })
-    return schema?.['x-verbatim'] ? value : value.trim()
+    return text
   }
   if (typeof value === 'number') {
     const isWhole = branch(schema, 'integer')?.type === 'integer' && Number.isInteger(value)
@@ -114,32 +110,79 @@ function trim(
     found.tooDeep = true
     return value
   }
-  if (Array.isArray(value)) {
-    const items = branch(schema, 'array')?.items ?? within(schema)
-    const shown = branch(resource, 'array')?.items
-    return value.map((item, index) => trim(item, items, shown, `${at}/${index}`, found, level + 1))
+  if (!Array.isArray(value)) return trimFields(value as Record<string, unknown>, schema, resource, at, found, level)
+  const most = only(schema, 'array')?.maxItems
+  if (most !== undefined && value.length > most) return tooLong('maxItems', most, at, found, [])
+  const items = branch(schema, 'array')?.items ?? within(schema)
+  const shown = branch(resource, 'array')?.items
+  const result: unknown[] = []
+  for (let index = 0; index < value.length && faults.length < MOST_FIELD_ERRORS; index += 1) {
+    result.push(trim(value[index], items, shown, `${at}/${index}`, found, level + 1))
   }
+  return result
+}
+
+/** Trims the fields of an object. */
+function trimFields(
+  value: Record<string, unknown>,
+  schema: JsonSchema | undefined,
+  resource: JsonSchema | undefined,
+  at: string,
+  found: Findings,
+  level: number,
+): unknown {
+  const { faults, unknown } = found
   const properties = branch(schema, 'object')?.properties
   const known = closedProperties(schema)
   const shown = branch(resource, 'object')?.properties ?? {}
+  const keys = known !== undefined && unknown.length >= MOST_FIELD_ERRORS ? [] : Object.keys(value)
+  const most = only(schema, 'object')?.maxProperties
+  if (most !== undefined && keys.length > most) return tooLong('maxProperties', most, at, found, {})
   const result: Record<string, unknown> = {}
-  for (const [key, item] of Object.entries(value)) {
+  const read = (key: string) => {
     const path = `${at}/${escape(key)}`
-    if (key.includes('\0'))
-      faults.push({ path: at, code: 'nul', message: 'must not have a field whose name contains the NUL character' })
-    if (!key.isWellFormed()) faults.push({ path: at, code: 'ill_formed', message: HALF_A_PAIR })
-    if (known && !Object.hasOwn(known, key)) {
-      if (Object.hasOwn(shown, key)) continue
-      if (unknown.length < MOST_ERRORS)
-        unknown.push({ path, code: 'unknown_field', message: unknownField(key, Object.keys(known)) })
-      continue
-    }
-    const inner = trim(item, own(properties, key) ?? within(schema), own(shown, key), path, found, level + 1)
+    const inner = trim(value[key], own(properties, key) ?? within(schema), own(shown, key), path, found, level + 1)
     // Defined as an own property even for `__proto__`, which a map may contain, so that it never sets the prototype.
     if (key === '__proto__') Object.defineProperty(result, key, { value: inner, enumerable: true })
     else result[key] = inner
   }
+  for (const key of keys) {
+    if (key.includes('\0'))
+      faults.push({ path: at, code: 'nul', message: 'must not have a field whose name contains the NUL character' })
+    if (!key.isWellFormed()) faults.push({ path: at, code: 'ill_formed', message: HALF_A_PAIR })
+    if (faults.length >= MOST_FIELD_ERRORS || (known && unknown.length >= MOST_FIELD_ERRORS)) break
+    if (!known || Object.hasOwn(known, key)) read(key)
+    else if (!Object.hasOwn(shown, key)) {
+      const message = unknownField(key, Object.keys(known))
+      unknown.push({ path: `${at}/${escape(key)}`, code: 'unknown_field', message })
+    }
+  }
+  // Enough unknown fields are found, so that only known ones matter, however many fields the object has.
+  if (known && unknown.length >= MOST_FIELD_ERRORS) {
+    for (const key of Object.keys(known)) if (Object.hasOwn(value, key) && !Object.hasOwn(result, key)) read(key)
+  }
   return result
+}
+
+/** Reports a value that is too long, and what stands for it in the rest of the validation. */
+function tooLong<T>(
+  keyword: 'maxItems' | 'maxLength' | 'maxProperties',
+  limit: number,
+  path: string,
+  found: Findings,
+  stand: T,
+): T {
+  found.faults.push({ path, code: keyword, message: sentence({ keyword, params: { limit } }, undefined, undefined) })
+  return stand
+}
+
+/** Whether a text has more than `most` characters (code points), as the library counts them. */
+function isLonger(text: string, most: number): boolean {
+  if (text.length <= most) return false
+  if (text.length > 2 * most) return true
+  let count = 0
+  for (const _ of text) count += 1
+  return count > most
 }
 
 const UNSAFE = `must be a whole number between ${Number.MIN_SAFE_INTEGER} and ${Number.MAX_SAFE_INTEGER}`
@@ -167,28 +210,28 @@ function branch(schema: JsonSchema | undefined, type: string): JsonSchema | unde
   return schema.anyOf.find((option) => option.type === type)
 }
 
+/** What a value of a type is checked against; undefined if several members of a union or none allow the type. */
+function only(schema: JsonSchema | undefined, type: string): JsonSchema | undefined {
+  if (schema?.anyOf === undefined) return schema?.type === type ? schema : undefined
+  const members = schema.anyOf.filter((member) => member.type === type || member.type === undefined)
+  return members.length === 1 && members[0]?.type === type ? members[0] : undefined
+}
+
 function escape(key: string): string {
   return key.replaceAll('~', '~0').replaceAll('/', '~1')
 }
 
-interface SchemaError {
-  readonly keyword: string
-  readonly instancePath: string
-  readonly schemaPath: string
-  readonly params: Readonly<Record<string, unknown>>
-  readonly message: string
-}
-
 function explain(found: readonly object[], value: unknown, schema: JsonSchema, at: string): FieldError[] {
-  const errors: FieldError[] = []
-  const add = (path: string, code: string, message: string) => {
-    if (!errors.some((error) => error.path === path)) errors.push({ path, code, message })
+  const errors = new Map<string, FieldError>()
+  const add = (path: string, code: string, message: () => string) => {
+    if (errors.size < MOST_FIELD_ERRORS && !errors.has(path)) errors.set(path, { path, code, message: message() })
   }
   // Errors of a union's members only matter if the union itself fails. They are reported once, for the union.
   const unions = (found as SchemaError[])
     .filter((error) => error.keyword === 'anyOf')
     .map((error) => error.instancePath)
   for (const error of found as SchemaError[]) {
+    if (errors.size >= MOST_FIELD_ERRORS) break
     const path = at + error.instancePath
     const inUnion = /\/anyOf\/\d+/.test(error.schemaPath)
     // An error inside an array or object is more specific than the mismatch of the union.
@@ -196,25 +239,26 @@ function explain(found: readonly object[], value: unknown, schema: JsonSchema, a
     if (error.keyword === 'anyOf' && (found as SchemaError[]).some(saysMore)) continue
     const limit = error.keyword === 'anyOf' ? limitIn(found as SchemaError[], error, schema) : undefined
     if (limit !== undefined) {
-      add(path, limit.error.keyword, sentence(limit.error, limit.option, read(value, error.instancePath)))
+      add(path, limit.error.keyword, () => sentence(limit.error, limit.option, read(value, error.instancePath)))
       continue
     }
     const isOption = inUnion && unions.includes(error.instancePath) && !isMissing(error, error, schema)
     if (error.keyword === 'boolean' || isOption) continue
     if (error.keyword === 'required') {
       for (const name of error.params['requiredProperties'] as string[])
-        add(`${path}/${escape(name)}`, 'required', 'is required')
+        add(`${path}/${escape(name)}`, 'required', () => 'is required')
     } else if (error.keyword === 'additionalProperties' || error.keyword === 'unevaluatedProperties') {
       const known = Object.keys(branch(locate(schema, error.instancePath), 'object')?.properties ?? {})
       for (const name of error.params['additionalProperties'] as string[]) {
-        add(`${path}/${escape(name)}`, 'unknown_field', unknownField(name, known))
+        add(`${path}/${escape(name)}`, 'unknown_field', () => unknownField(name, known))
       }
     } else {
-      add(path, error.keyword, sentence(error, locate(schema, error.instancePath), read(value, error.instancePath)))
+      const { instancePath, keyword } = error
+      add(path, keyword, () => sentence(error, locate(schema, instancePath), read(value, instancePath)))
     }
   }
-  if (errors.length === 0) add(at, 'invalid', 'is not valid')
-  return errors.slice(0, MOST_ERRORS)
+  if (errors.size === 0) add(at, 'invalid', () => 'is not valid')
+  return [...errors.values()]
 }
 
 function isBelow({ instancePath, keyword }: SchemaError, above: SchemaError): boolean {
@@ -260,73 +304,6 @@ function limitIn(
     return { error, option: { ...option, description: option.description ?? union?.description } as JsonSchema }
   }
   return undefined
-}
-
-function sentence(error: SchemaError, schema: JsonSchema | undefined, value: unknown): string {
-  const { params } = error
-  const many = (count: unknown, one: string) => `${String(count)} ${one}${count === 1 ? '' : 's'}`
-  switch (error.keyword) {
-    case 'type':
-      return `must be ${article(String(params['type']))}, not ${article(typeName(value))}`
-    case 'enum':
-      return `must be one of ${(params['allowedValues'] as unknown[]).join(', ')}`
-    case 'const':
-      return `must be ${JSON.stringify(params['allowedValue'])}`
-    case 'minLength':
-      return params['limit'] === 1 ? 'must not be empty' : `must have at least ${many(params['limit'], 'character')}`
-    case 'maxLength':
-      return `must have at most ${many(params['limit'], 'character')}`
-    case 'minItems':
-      return `must have at least ${many(params['limit'], 'item')}`
-    case 'maxItems':
-      return `must have at most ${many(params['limit'], 'item')}`
-    case 'minProperties':
-      return `must have at least ${many(params['limit'], 'field')}`
-    case 'minimum':
-      return `must be at least ${String(params['limit'])}`
-    case 'maximum':
-      return `must be at most ${String(params['limit'])}`
-    case 'uniqueItems':
-      return 'must not contain the same item twice'
-    case 'format':
-      return `must be ${FORMATS[String(params['format'])] ?? `a valid ${String(params['format'])}`}`
-    case 'pattern':
-      if (schema?.format === 'uuid') return 'must be a UUID in lowercase'
-      return schema?.description ? `must be: ${schema.description}` : 'does not have the documented format'
-    case 'anyOf':
-      return `must be ${alternatives(schema)}`
-    default:
-      return error.message
-  }
-}
-
-const FORMATS: Readonly<Record<string, string>> = {
-  'date-time': 'an ISO 8601 date and time with an offset, such as 2026-11-21T18:00:00Z',
-  'bcp-47': 'a language tag (BCP 47), such as en or pt-BR',
-  date: 'a date such as 2026-11-21',
-  email: 'an email address',
-  'iana-time-zone': 'a time zone of the IANA database, such as Europe/Berlin',
-  uri: 'an absolute URL',
-  uuid: 'a UUID',
-}
-
-function alternatives(schema: JsonSchema | undefined): string {
-  const names = (schema?.anyOf ?? []).map((option) =>
-    option.enum
-      ? `one of ${option.enum.join(', ')}`
-      : (FORMATS[option.format ?? ''] ?? article(option.type ?? 'value')),
-  )
-  return names.join(' or ') || 'of one of the documented forms'
-}
-
-function typeName(value: unknown): string {
-  if (value === null) return 'null'
-  return Array.isArray(value) ? 'array' : typeof value
-}
-
-function article(type: string): string {
-  if (type === 'null') return 'null'
-  return /^[aeiou]/.test(type) ? `an ${type}` : `a ${type}`
 }
 
 function locate(schema: JsonSchema, pointer: string): JsonSchema | undefined {

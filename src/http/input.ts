@@ -1,5 +1,6 @@
 import type { AppError } from '../core/error.ts'
-import { BadRequest, NotFound, ValidationFailed } from '../core/errors.ts'
+import { BadRequest, NotFound, PayloadTooLarge, ValidationFailed } from '../core/errors.ts'
+import { hasTooManyMarks, MOST_JSON_MARKS } from '../core/json-size.ts'
 import type { NamedOperation } from '../core/operation.ts'
 import { queryReader } from '../core/query-reader.ts'
 import { validator, type Validator } from '../core/validate.ts'
@@ -31,7 +32,7 @@ export function inputReader(op: NamedOperation): InputReader {
 
 /**
  * Step: parses and validates path, query and body against the schemas of the operation.
- * @throws AppError validation_failed, bad_request, not_found
+ * @throws AppError validation_failed, bad_request, not_found, payload_too_large
  */
 export function readFields(state: RequestState): void {
   const { compiled, exchange, parameters, text } = state
@@ -98,6 +99,10 @@ function requireText(text: string): string {
 
 function parseJson(text: string): unknown {
   requireText(text)
+  if (hasTooManyMarks(text)) {
+    const message = `The body has more than ${MOST_JSON_MARKS} fields and list items. Send it in several requests.`
+    throw PayloadTooLarge({ message })
+  }
   try {
     return JSON.parse(text) as unknown
   } catch (error) {

@@ -42,6 +42,20 @@ describe('versions of a post', () => {
     expect(rest.data).toMatchObject([{ version: 1, changes: null }])
   })
 
+  test('with long texts fill a page early, and the next page follows', async () => {
+    const long = (index: number) => `Edition ${index}. ${'lorem ipsum '.repeat(5_400)}`
+    const { _id: id } = await world.create({ content: long(1) })
+    for (let index = 2; index <= 17; index += 1) await edit(id, { content: long(index) })
+    const first = await versions(id, { limit: 100 })
+    expect(first.data.length).toBeLessThan(17)
+    expect(first.pagination).toMatchObject({ hasMore: true })
+    const rest = await versions(id, { limit: 100, cursor: first.pagination.nextCursor })
+    const all = [...first.data, ...rest.data] as { version: number; changes: { content: object[] } | null }[]
+    expect(all.map(({ version }) => version)).toEqual(Array.from({ length: 17 }, (_, index) => 17 - index))
+    expect(all[12]?.changes?.content).toContainEqual({ kind: 'insert', text: '5' })
+    expect(all.filter(({ changes }) => changes === null)).toHaveLength(1)
+  })
+
   test('are not shown of a post that does not exist or is deleted', async () => {
     const { _id: id } = await world.create({ content: 'gone' })
     await world.on(id, 'DELETE ')

@@ -1,4 +1,4 @@
-import type { FieldError } from './field-error.ts'
+import { MOST_FIELD_ERRORS, type FieldError } from '../../../core/error.ts'
 import { DEFAULT_PAGE_SECONDS, type LayerKind, type ProjectData, type StudioLayerData } from './schemas.ts'
 
 const PLACE = ['left', 'top', 'width', 'height'] as const
@@ -39,16 +39,22 @@ interface PlacedLayer {
   readonly at: string
 }
 
-/** What is wrong with the pages and layers of a project, each with the JSON pointer of the field. */
+/**
+ * What is wrong with the pages and layers of a project, each with the JSON pointer of the field. The search ends when
+ * as many errors are found as a reply shows.
+ */
 export function checkProject(data: ProjectData, pointer: string): FieldError[] {
+  return faultsOf(data, pointer).take(MOST_FIELD_ERRORS).toArray()
+}
+
+function* faultsOf(data: ProjectData, pointer: string): Generator<FieldError> {
+  for (const [index, page] of data.pages.entries()) yield* checkSize(page, `${pointer}/pages/${index}`)
   const layers = layersOf(data, pointer)
+  for (const placed of layers) yield* [...checkFields(placed), ...checkTimes(placed), ...checkAnimations(placed)]
+  const pages = Map.groupBy(layers, ({ pageIndex }) => pageIndex)
+  for (const onPage of pages.values()) yield* checkMedia(onPage)
   const heard = layers.filter(({ layer: { kind } }) => kind === 'sound' || kind === 'video')
-  return [
-    ...data.pages.flatMap((page, index) => checkSize(page, `${pointer}/pages/${index}`)),
-    ...layers.flatMap((placed) => [...checkFields(placed), ...checkTimes(placed), ...checkAnimations(placed)]),
-    ...data.pages.flatMap((_, index) => checkMedia(layers.filter(({ pageIndex }) => pageIndex === index))),
-    ...tooMany(heard, MOST_SOUNDS, `makes more than ${MOST_SOUNDS} sounds and videos in the project`),
-  ]
+  yield* tooMany(heard, MOST_SOUNDS, `makes more than ${MOST_SOUNDS} sounds and videos in the project`)
 }
 
 export type AssetKind = 'image' | 'video' | 'audio'

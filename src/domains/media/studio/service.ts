@@ -1,4 +1,5 @@
 import type { Clock } from '../../../core/clock.ts'
+import { MOST_FIELD_ERRORS } from '../../../core/error.ts'
 import { Conflict, NotFound, ValidationFailed } from '../../../core/errors.ts'
 import { uuidv7 } from '../../../core/id.ts'
 import { pageOf, type PageRequest } from '../../../core/page.ts'
@@ -145,10 +146,12 @@ export class StudioProjects {
 
   async #check(turn: Turn, data: ProjectData, known: ReadonlySet<string>): Promise<void> {
     const errors = checkProject(data, DATA)
+    if (errors.length >= MOST_FIELD_ERRORS) throw ValidationFailed({ errors })
     const added = assetsOf(data, DATA).filter(({ assetId }) => !known.has(assetId))
     const ids = [...new Set(added.map(({ assetId }) => assetId))]
     const found = new Map((await findAssets(turn.sql, turn.workspaceId, ids)).map((asset) => [asset.id, asset]))
     for (const { assetId, at, fromSeconds, kinds } of added) {
+      if (errors.length >= MOST_FIELD_ERRORS) break
       const asset = found.get(assetId)
       const kind = kinds.find((one) => one === asset?.kind)
       if (asset === undefined || kind === undefined) {

@@ -3,7 +3,7 @@ import type { Static } from '../../../../core/schema.ts'
 import type { Turn } from '../../../../core/turn.ts'
 import { findTranscript } from '../../ai/index.ts'
 import { findAssets } from '../../assets/index.ts'
-import type { FieldError } from '../field-error.ts'
+import type { FieldError } from '../../../../core/error.ts'
 import {
   MOST_PAGES,
   MOST_VIDEO_SECONDS,

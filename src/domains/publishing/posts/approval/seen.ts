@@ -2,6 +2,7 @@ import type { Sql } from '../../../../core/sql.ts'
 import { postFiles, refKey, type PostFile } from '../../../media/assets/index.ts'
 import { snapshotOf } from '../snapshot.ts'
 import { changesOf } from '../changes/post-changes.ts'
+import { DiffBudget } from '../changes/words.ts'
 import type { PostChanges, PostPart } from '../changes/schemas.ts'
 import { contentHash, type MediaSnapshot, type PostSnapshot } from '../changes/snapshot.ts'
 import { allRefs } from '../content.ts'
@@ -29,7 +30,7 @@ export function changesBetween(before: StoredSnapshot, after: StoredSnapshot): P
 
 /** The parts of a post in which two versions differ. */
 export function changedParts(before: LoadedPost, after: LoadedPost): PostPart[] {
-  return changesBetween(snapshotOf(before), snapshotOf(after)).parts
+  return changesOf(comparable(snapshotOf(before)), comparable(snapshotOf(after)), DiffBudget.none()).parts
 }
 
 /**

@@ -1,3 +1,4 @@
+import { Slices } from '../../../../core/slices.ts'
 import { exportSheet } from '../csv/export.ts'
 import type { SheetPost } from '../csv/sheet-post.ts'
 import { writeTime } from '../csv/times.ts'
@@ -19,17 +20,31 @@ export class PostExporter {
 
   async run(filter: PostFilter, format: 'csv' | 'json'): Promise<Buffer> {
     const found: SheetPost[] = []
+    const slices = new Slices()
     let after: { createdAt: string; id: string } | undefined
     while (found.length < MOST_EXPORTED) {
       const { items } = await this.#reader.list(filter, { after, limit: PAGE })
-      const views = items.map((json) => JSON.parse(json) as PostData)
-      for (const view of views) found.push(rowOf(view))
-      const last = views.at(-1)
+      let last: PostData | undefined
+      for (const json of items) {
+        last = JSON.parse(json) as PostData
+        found.push(rowOf(last))
+        await slices.pause()
+      }
       if (last === undefined || items.length < PAGE) break
       after = { createdAt: last.createdAt, id: last._id }
     }
-    return format === 'csv' ? exportSheet(found) : Buffer.from(JSON.stringify({ posts: found }))
+    return format === 'csv' ? exportSheet(found, slices) : exportJson(found, slices)
   }
+}
+
+/** `{"posts":[…]}`, written in slices. */
+async function exportJson(found: readonly SheetPost[], slices: Slices): Promise<Buffer> {
+  const pieces: Buffer[] = []
+  for (const post of found) {
+    pieces.push(Buffer.from(`${pieces.length === 0 ? '' : ','}${JSON.stringify(post)}`))
+    await slices.pause()
+  }
+  return Buffer.concat([Buffer.from('{"posts":['), ...pieces, Buffer.from(']}')])
 }
 
 /** A post as a row. */

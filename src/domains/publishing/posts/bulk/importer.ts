@@ -3,6 +3,7 @@ import { MINUTE } from '../../../../core/clock.ts'
 import { AppError } from '../../../../core/error.ts'
 import { ValidationFailed } from '../../../../core/errors.ts'
 import { uuidv7 } from '../../../../core/id.ts'
+import { Slices } from '../../../../core/slices.ts'
 import type { Turn } from '../../../../core/turn.ts'
 import { namedAccounts } from '../../../social/accounts/index.ts'
 import { publishingSettingsOf, type PublishingSettingsData } from '../../../identity/users/index.ts'
@@ -17,7 +18,7 @@ import { reservationsOf } from '../reservations/turn-reservations.ts'
 import type { PostQuota } from '../quota.ts'
 import type { LoadedPost } from '../store.ts'
 import type { BulkPostInput, BulkResultData, BulkRowData } from './schemas.ts'
-import { readSheet, wantedRow, type RowFault, type WantedRow } from './sheet-reader.ts'
+import { readPosts, readSheet, type RowFault, type WantedRow } from './sheet-reader.ts'
 import { postBatches } from './tables.ts'
 
 /** A bulk request, from JSON or from a file. */
@@ -71,9 +72,10 @@ export class PostImporter {
 
   /** @throws AppError validation_failed, bulk_refused with the verdict of each row */
   async run(turn: Turn, request: BulkRequest, userId: string): Promise<BulkResultData> {
-    const { rows, warnings } = await this.#read(turn, request)
+    const slices = new Slices()
+    const { rows, warnings } = await this.#read(turn, request, slices)
     const batchId = uuidv7(this.#clock.now())
-    const judged = await this.#judge(turn, rows, { userId, batchId })
+    const judged = await this.#judge(turn, rows, { userId, batchId }, slices)
     // An all-or-nothing request is refused as a whole, with the numbers of the plan.
     const isJudgedByRow = request.dryRun === true || request.partial === true
     const verdicts = isJudgedByRow ? await this.#withinPlan(turn, judged) : judged
@@ -103,6 +105,7 @@ export class PostImporter {
     })
     for (const { prepared, wanted } of verdicts) {
       if (prepared !== undefined) await this.#author.add(turn, prepared, wanted.input?.publishNow)
+      await slices.pause()
     }
     turn.audit({ kind: 'post_batch', id: batchId, details: { createdCount, refusedCount } })
     return { batchId, createdCount, refusedCount, notes, rows: verdicts.map((verdict) => rowView(verdict, 'created')) }
@@ -123,24 +126,23 @@ export class PostImporter {
     })
   }
 
-  async #read(turn: Turn, { csv, dateOrder, file, posts }: BulkRequest) {
+  async #read(turn: Turn, { csv, dateOrder, file, posts }: BulkRequest, slices: Slices) {
     const [first, second] = [posts && 'posts', csv !== undefined && 'csv', file !== undefined && 'file'].filter(Boolean)
     if (first === undefined || second !== undefined) {
       const message = first === undefined ? 'is required, or `csv`' : `cannot be combined with ${first}`
       throw ValidationFailed({ errors: [{ path: `/body/${String(second ?? 'posts')}`, code: 'required', message }] })
     }
-    if (posts !== undefined) {
-      return { rows: posts.map((post, index) => wantedRow(index + 1, post, () => null)), warnings: [] }
-    }
+    if (posts !== undefined) return readPosts(posts, slices)
     const bytes = file === undefined ? Buffer.from(csv ?? '') : Buffer.from(file, 'base64')
     const accounts = await namedAccounts(turn.sql, turn.workspaceId)
-    return readSheet(bytes, { accounts, path: `/body/${String(first)}`, ...(dateOrder && { dateOrder }) })
+    return readSheet(bytes, { accounts, path: `/body/${String(first)}`, ...(dateOrder && { dateOrder }) }, slices)
   }
 
   async #judge(
     turn: Turn,
     rows: readonly WantedRow[],
     origin: { userId: string; batchId: string },
+    slices: Slices,
   ): Promise<readonly Verdict[]> {
     const inputs = rows.flatMap(({ input }) => input ?? [])
     const known = await this.#checks.load(turn.sql, turn.workspaceId, namesIn(inputs))
@@ -154,6 +156,7 @@ export class PostImporter {
           ? { wanted, prepared: undefined, errors }
           : await this.#prepare(turn, wanted, input, { ...origin, known, settings, workspaceZone }),
       )
+      await slices.pause()
     }
     return verdicts
   }

@@ -1,4 +1,5 @@
 import { ValidationFailed } from '../../../../core/errors.ts'
+import type { Slices } from '../../../../core/slices.ts'
 import { validator } from '../../../../core/validate.ts'
 import type { NamedAccount } from '../../../social/accounts/index.ts'
 import { columnOfPath } from '../csv/columns.ts'
@@ -31,13 +32,14 @@ const validate = validator(BulkPost, '')
  * Reads a CSV file of posts.
  * @throws AppError validation_failed if the file as a whole cannot be used
  */
-export function readSheet(
+export async function readSheet(
   bytes: Uint8Array,
   { accounts, dateOrder, path }: { accounts: readonly NamedAccount[]; dateOrder?: DateOrder; path: string },
-): { rows: readonly WantedRow[]; warnings: readonly string[] } {
-  const sheet = importSheet(bytes, { account: finder(accounts), ...(dateOrder && { dateOrder }) })
+  slices: Slices,
+): Promise<{ rows: readonly WantedRow[]; warnings: readonly string[] }> {
+  const sheet = await importSheet(bytes, { account: finder(accounts), ...(dateOrder && { dateOrder }) }, slices)
   if (!sheet.ok) throw ValidationFailed({ errors: sheet.errors.map(({ code, message }) => ({ path, code, message })) })
-  const rows = sheet.rows.map(({ errors, post, row }): WantedRow => {
+  const rows = await inSlices(sheet.rows, slices, ({ errors, post, row }): WantedRow => {
     const columnOf = (at: string) => columnOfPath(at, post)
     if (errors.length > 0) return { row, input: undefined, errors: errors.map((error) => faultOf(error)), columnOf }
     return wantedRow(row, inputOf(post), columnOf)
@@ -45,8 +47,26 @@ export function readSheet(
   return { rows, warnings: sheet.warnings }
 }
 
+/** Reads the posts of JSON. */
+export async function readPosts(posts: readonly unknown[], slices: Slices) {
+  return { rows: await inSlices(posts, slices, (post, index) => wantedRow(index + 1, post, () => null)), warnings: [] }
+}
+
+async function inSlices<T, R>(
+  items: readonly T[],
+  slices: Slices,
+  map: (item: T, index: number) => R,
+): Promise<readonly R[]> {
+  const results: R[] = []
+  for (const [index, item] of items.entries()) {
+    results.push(map(item, index))
+    await slices.pause()
+  }
+  return results
+}
+
 /** A row that is checked against the schema of createPost. @param input as it was sent */
-export function wantedRow(row: number, input: unknown, columnOf: WantedRow['columnOf']): WantedRow {
+function wantedRow(row: number, input: unknown, columnOf: WantedRow['columnOf']): WantedRow {
   const checked = validate(input)
   if (checked.ok) return { row, input: checked.value as BulkPostInput, errors: [], columnOf }
   const errors = checked.errors.map(({ code, message, path }) => ({ code, message, path, column: columnOf(path) }))

@@ -4,6 +4,7 @@ import { DAY, HOUR, MINUTE } from '../../../../core/clock.ts'
 import { WEEKDAYS } from '../../../../core/local-times.ts'
 import { nextFree, parseQueue, slotsAfter, type Queue, type QueueInput, type QueueSlot } from './queue.ts'
 import { MoreTaken, SortedTimes } from './taken-times.ts'
+import type { ZoneRules } from './zones.ts'
 
 /** Another seed gives other cases. */
 const SEED = 20261130
@@ -24,6 +25,48 @@ const shown = ({ slots }: ReturnType<typeof nextFree>) =>
   slots.map(({ adjustment, wallClock }) => adjustment?.usedTime ?? wallClock)
 
 const MONDAY = new Date('2026-11-30T08:00:00Z') // 09:00 in Berlin
+
+describe('the work of a search is bounded', () => {
+  test('days of blackouts are skipped, however many slots they have', () => {
+    const times = Array.from(
+      { length: 71 },
+      (_, index) => `${String(Math.floor(index / 3)).padStart(2, '0')}:${20 * (index % 3) || '00'}`,
+    )
+    const blackouts = Array.from({ length: 500 }, (_, index) => {
+      const day = (offset: number) => new Date(MONDAY.getTime() + (2 * index + offset) * DAY).toISOString().slice(0, 10)
+      return { from: day(-1), to: day(1) }
+    })
+    let looked = 0
+    const rules: ZoneRules = {
+      offsetAt: () => {
+        looked += 1
+        return HOUR
+      },
+    }
+    const dark = queue({ slots: daily(...times), blackouts })
+    const found = nextFree(dark, { accountIds: ['a'] }, { taken: NOBODY, after: MONDAY, count: 1 }, rules)
+    expect(found.exhausted?.message).toContain('blackouts cover all of them')
+    expect(looked).toBeLessThan(10)
+    expect(dark.blackouts).toHaveLength(1)
+  })
+
+  test('blackouts are found in any order', () => {
+    const week = queue({
+      slots: daily('12:00'),
+      blackouts: [
+        { from: '2026-12-06', to: '2026-12-08' },
+        { from: '2026-12-01', to: '2026-12-01' },
+        { from: '2026-12-03', to: '2026-12-03' },
+        { from: '2026-12-07', to: '2026-12-07' },
+      ],
+    })
+    expect(shown(nextFree(week, { accountIds: ['a'] }, { taken: NOBODY, after: MONDAY, count: 6 }))).toEqual(
+      ['2026-11-30', '2026-12-02', '2026-12-04', '2026-12-05', '2026-12-09', '2026-12-10'].map(
+        (day) => `${day}T12:00:00`,
+      ),
+    )
+  })
+})
 
 describe('free slots', () => {
   test('are in order, after the instant, and skip taken times', () => {

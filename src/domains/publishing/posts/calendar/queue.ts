@@ -37,7 +37,7 @@ export interface Queue {
   readonly timezone: string
   /** The slots of each weekday, Monday first, each with its time in milliseconds after midnight, in order. */
   readonly week: readonly (readonly { readonly time: number; readonly slot: QueueSlot }[])[]
-  /** First and last day of each blackout, as local times of their midnights. */
+  /** First and last day of each blackout, as local times of their midnights, in order and without overlaps. */
   readonly blackouts: readonly (readonly [from: number, to: number])[]
   readonly minimumGap: number
 }
@@ -106,7 +106,18 @@ function parseBlackouts(list: readonly Blackout[]): Outcome<Queue['blackouts']> 
       return refused('blackouts', 'invalid_date', `The blackout ends on ${to}, before it begins on ${from}.`)
     days.push([first, last])
   }
-  return accepted(days)
+  return accepted(joined(days))
+}
+
+/** Joins spans that overlap or follow each other, and puts them in order. */
+function joined(spans: readonly (readonly [from: number, to: number])[]): [number, number][] {
+  const list: [number, number][] = []
+  for (const [from, to] of spans.toSorted(([a], [b]) => a - b)) {
+    const last = list.at(-1)
+    if (last !== undefined && from <= last[1] + DAY) last[1] = Math.max(last[1], to)
+    else list.push([from, to])
+  }
+  return list
 }
 
 /**
@@ -166,12 +177,13 @@ export function* slotsAfter(
 }
 
 function* nominalSlots(
-  { week, timezone }: Queue,
+  queue: Queue,
   request: SlotRequest,
   after: number,
   end: number,
   rules: ZoneRules,
 ): Generator<FreeSlot> {
+  const { timezone, week } = queue
   const fitting = week.map((day) => day.filter(({ slot }) => fits(slot, request)))
   if (fitting.every((day) => day.length === 0)) return
   // A missing hour can move a slot by a day (Pacific/Apia in 2011), so slots of the day before matter.
@@ -179,6 +191,8 @@ function* nominalSlots(
   const last = localAt(end, timezone, rules) + DAY
   let previous: number | undefined
   for (; day <= last && isInRange(day); day += DAY) {
+    // A missing hour can move a slot out of a blackout, but not past the day after it.
+    if (isBlackedOut(queue, day) && isBlackedOut(queue, day + DAY)) continue
     for (const { time, slot } of fitting[weekdayOf(day)] ?? []) {
       const local = day + time
       if (local === previous) continue
@@ -194,9 +208,16 @@ function fits(slot: QueueSlot, request: SlotRequest): boolean {
   return accountIds === undefined || request.accountIds.every((accountId) => accountIds.includes(accountId))
 }
 
-function isBlackedOut(queue: Queue, local: number): boolean {
+function isBlackedOut({ blackouts }: Queue, local: number): boolean {
   const day = startOfLocalDay(local)
-  return queue.blackouts.some(([from, to]) => day >= from && day <= to)
+  // The last blackout that begins on that day or before it.
+  let [low, high] = [0, blackouts.length]
+  while (low < high) {
+    const middle = (low + high) >>> 1
+    if ((blackouts[middle]?.[0] ?? 0) <= day) low = middle + 1
+    else high = middle
+  }
+  return day <= (blackouts[low - 1]?.[1] ?? Number.NEGATIVE_INFINITY)
 }
 
 /** Why a search found fewer slots than were asked for. */

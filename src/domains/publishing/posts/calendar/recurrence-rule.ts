@@ -1,4 +1,4 @@
-import { LAST_LOCAL, formatLocal, parseDate, parseLocal } from './local-time.ts'
+import { parseDate, parseLocal } from './local-time.ts'
 import { accepted, refused, type Outcome } from './outcome.ts'
 
 /** When the rule ends, in the three forms of RFC 5545. A date ends at the end of that day; all are inclusive. */
@@ -31,7 +31,8 @@ const MOST_CANDIDATES = 800
 const MOST_RULE_TEXT = 1_000
 
 const FREQUENCIES = ['DAILY', 'WEEKLY', 'MONTHLY', 'YEARLY'] as const
-const WEEKDAYS = ['MO', 'TU', 'WE', 'TH', 'FR', 'SA', 'SU']
+/** The weekdays of rules, from Monday on. */
+export const WEEKDAYS = ['MO', 'TU', 'WE', 'TH', 'FR', 'SA', 'SU']
 const ALLOWED = 'FREQ, INTERVAL, COUNT, UNTIL, BYDAY, BYMONTHDAY, BYMONTH, BYHOUR, BYMINUTE, BYSETPOS and WKST'
 
 /** Parts of RFC 5545 that are refused, with what to write instead. */
@@ -218,32 +219,6 @@ function untilOf(text: string | undefined): Until | null {
   return zone === undefined ? { kind: 'local', local } : { kind: 'instant', instant: local }
 }
 
-/**
- * RRULEs without COUNT and UNTIL that together give the same days as the rule, but where a day that a month does not
- * have is its last day. RFC 5545 skips such days. `BYMONTHDAY=31` is the same as `-1`. For 29 and 30, only February
- * differs, so it gets a separate rule. The parts that RFC 5545 takes from the first occurrence are written out.
- */
-export function expandedRules(rule: RecurrenceRule, anchor: number): Outcome<readonly string[]> {
-  const { months, monthDays } = withDays(rule, anchor)
-  const rest = { ...rule, months, monthDays }
-  if (!monthDays.some((day) => day === 29 || day === 30)) return accepted([write(rest, endOfMonth(monthDays, 31))])
-  const all = months.length === 0 ? [1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12] : months
-  const longer = all.filter((month) => month !== 2)
-  const february = { ...rest, months: [2] }
-  if (longer.length === 0) return accepted([write(february, endOfMonth(monthDays, 29))])
-  if (longer.length === all.length) return accepted([write(rest, endOfMonth(monthDays, 31))])
-  if (rule.frequency === 'YEARLY' && rule.positions.length > 0) {
-    return refuse(
-      'unsupported_rrule_part',
-      'BYSETPOS with the days 29 or 30 of February and other months is not supported. Use FREQ=MONTHLY.',
-    )
-  }
-  return accepted([
-    write({ ...rest, months: longer }, endOfMonth(monthDays, 31)),
-    write(february, endOfMonth(monthDays, 29)),
-  ])
-}
-
 /** The days of the month that a rule names, with those that RFC 5545 takes from the first occurrence. */
 export function withDays(rule: RecurrenceRule, anchor: number): Pick<RecurrenceRule, 'months' | 'monthDays'> {
   const { frequency, months, monthDays, weekdays } = rule
@@ -254,32 +229,4 @@ export function withDays(rule: RecurrenceRule, anchor: number): Pick<RecurrenceR
     months: frequency === 'YEARLY' && months.length === 0 ? [first.getUTCMonth() + 1] : months,
     monthDays: [first.getUTCDate()],
   }
-}
-
-/** Writes the days from `from` on as the last day of the month. */
-function endOfMonth(days: readonly number[], from: number): readonly number[] {
-  return [...new Set(days.map((day) => (day >= from ? -1 : day)))]
-}
-
-function write(rule: RecurrenceRule, monthDays: readonly number[]): string {
-  const list = (name: string, values: readonly (number | string)[]) =>
-    values.length === 0 ? [] : [`${name}=${values.join(',')}`]
-  return [
-    `FREQ=${rule.frequency}`,
-    `INTERVAL=${rule.interval}`,
-    ...list('BYMONTH', rule.months),
-    ...list('BYMONTHDAY', monthDays),
-    ...list('BYDAY', rule.weekdays),
-    ...list('BYHOUR', rule.hours),
-    ...list('BYMINUTE', rule.minutes),
-    ...list('BYSETPOS', rule.positions),
-    ...list('WKST', rule.weekStart === null ? [] : [rule.weekStart]),
-    // A rule that never matches would otherwise be searched without end.
-    `UNTIL=${compact(LAST_LOCAL)}Z`,
-  ].join(';')
-}
-
-/** `YYYYMMDDTHHMMSS`, as in RFC 5545. */
-export function compact(local: number): string {
-  return formatLocal(local).replaceAll(/[-:]/g, '')
 }

@@ -1,4 +1,5 @@
 import { describe, expect, test } from 'vitest'
+import { MOST_DAYS } from './rule-days.ts'
 import { occurrences, parseRecurrence, type Recurrence, type RecurrenceInput } from './recurrence.ts'
 
 const BERLIN = 'Europe/Berlin'
@@ -81,6 +82,14 @@ describe('days that a month does not have', () => {
       '2026-01-30',
       '2026-02-27',
       '2026-03-31',
+    ])
+  })
+
+  test('BYSETPOS counts the moved days', () => {
+    expect(days(3, '2026-11-30T09:00', 'FREQ=YEARLY;BYMONTHDAY=30;BYSETPOS=2')).toEqual([
+      '2026-11-30',
+      '2027-02-28',
+      '2028-02-29',
     ])
   })
 
@@ -262,6 +271,41 @@ describe('changes of clocks', () => {
   })
 })
 
+describe('the work of a search is bounded', () => {
+  const RARE = 'FREQ=DAILY;BYMONTHDAY=29;BYMONTH=2,4;BYDAY=MO'
+
+  test('of a rare rule, however many occurrences are asked for', () => {
+    const found = occurrences(recurrence('2026-11-30T09:00', BERLIN, RARE), { limit: 100 })
+    expect(found.daysLookedAt).toBe(MOST_DAYS)
+    expect(found.ended).toBe('horizon')
+    expect(found.occurrences.length).toBeGreaterThan(10)
+  })
+
+  test('by the days that matter', () => {
+    const looked = (rrule: string, options: { limit: number; after?: Date }) =>
+      occurrences(recurrence('2026-11-30T09:00', BERLIN, rrule), options).daysLookedAt
+    expect(looked('FREQ=DAILY', { limit: 10 })).toBeLessThan(20)
+    expect(looked('FREQ=DAILY', { limit: 10, after: new Date('2090-01-01T00:00:00Z') })).toBeLessThan(20)
+    expect(looked('FREQ=YEARLY;BYMONTH=11;BYDAY=-1MO', { limit: 10 })).toBeLessThan(12 * 50)
+    expect(looked('FREQ=MONTHLY;BYDAY=2TU', { limit: 10 })).toBeLessThan(12 * 31)
+  })
+
+  test('of a count from the first occurrence on', () => {
+    const rule = recurrence('2026-11-30T09:00', BERLIN, `${RARE};COUNT=1000`)
+    const after = new Date('2095-01-01T00:00:00Z')
+    expect(occurrences(rule, { limit: 10, after })).toMatchObject({ occurrences: [], ended: 'horizon' })
+  })
+
+  test('and a rule without another occurrence within the bound has too few', () => {
+    for (const rrule of ['FREQ=MONTHLY;BYDAY=1MO;BYMONTHDAY=20', 'FREQ=DAILY;BYMONTH=2;BYMONTHDAY=3;INTERVAL=364']) {
+      const outcome = parse('2026-11-30T09:00', BERLIN, rrule)
+      expect(outcome.ok ? '' : outcome.problem.message).toMatch(
+        /^The rule has too few occurrences: none after 2026-11-30/,
+      )
+    }
+  })
+})
+
 describe('rules that are refused', () => {
   test.each([
     ['FREQ=HOURLY', 'rrule_too_frequent', 'FREQ=DAILY;BYHOUR=9,15'],
@@ -282,7 +326,6 @@ describe('rules that are refused', () => {
     ['FREQ=MONTHLY;BYMONTHDAY=32', 'invalid_rrule', 'from -28 to 31'],
     ['FREQ=MONTHLY;BYMONTHDAY=0', 'invalid_rrule', 'cannot be 0'],
     ['FREQ=MONTHLY;BYSETPOS=1', 'invalid_rrule', 'BYSETPOS'],
-    ['FREQ=YEARLY;BYMONTHDAY=30;BYSETPOS=2', 'unsupported_rrule_part', 'FREQ=MONTHLY'],
     ['FREQ=YEARLY;BYYEARDAY=100', 'unsupported_rrule_part', 'BYMONTHDAY'],
     ['FREQ=YEARLY;BYWEEKNO=20', 'unsupported_rrule_part', 'BYDAY'],
     ['FREQ=DAILY;BYSECOND=1', 'unsupported_rrule_part', 'BYSECOND'],

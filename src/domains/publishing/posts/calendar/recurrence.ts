@@ -1,9 +1,9 @@
-import { RRuleTemporal } from 'rrule-temporal'
-import { DAY, HOUR, SECOND } from '../../../../core/clock.ts'
+import { DAY, HOUR } from '../../../../core/clock.ts'
 import { inOrder } from './in-order.ts'
-import { LAST_LOCAL, formatDate, formatLocal, isInRange, parseDate, parseLocal } from './local-time.ts'
+import { formatDate, formatLocal, isInRange, parseDate, parseLocal } from './local-time.ts'
 import { accepted, refused, type Outcome } from './outcome.ts'
-import { compact, expandedRules, parseRule, withDays, type RecurrenceRule, type Until } from './recurrence-rule.ts'
+import { parseRule, type RecurrenceRule, type Until } from './recurrence-rule.ts'
+import { DayBudget, MOST_DAYS, localTimes, patternOf, type Pattern } from './rule-days.ts'
 import { localAt, schedule, type ScheduledTime } from './wall-clock.ts'
 import { checkTimeZone, zoneRules, type ZoneRules } from './zones.ts'
 
@@ -22,10 +22,7 @@ export interface Recurrence {
   readonly anchor: number
   readonly timezone: string
   readonly rule: RecurrenceRule
-  /** What is given to the library: RRULEs that together give the days of the rule. */
-  readonly expanded: readonly string[]
-  /** Days of the month that the rule names, also those that some months do not have. */
-  readonly monthDays: readonly number[]
+  readonly pattern: Pattern
   /** Local times that are left out. */
   readonly excluded: ReadonlySet<number>
   /** Days on which every occurrence is left out, as local times of their midnights. */
@@ -56,9 +53,11 @@ export interface Occurrences {
   readonly occurrences: readonly Occurrence[]
   /**
    * Why there are no more occurrences, or null if there are. `horizon`: there is none before the end of 2100, or it is
-   * too rare to be found.
+   * too rare to be found within `MOST_DAYS`.
    */
   readonly ended: 'count' | 'until' | 'horizon' | null
+  /** What the search cost. */
+  readonly daysLookedAt: number
 }
 
 /** The maximum number of exceptions, and of added times. */
@@ -82,8 +81,6 @@ export function parseRecurrence(
   if (past(rule.value.until, start, zone.value, zoneRules) > 0) {
     return refused('rrule', 'rrule_never_matches', `UNTIL is before the first post at ${formatLocal(start)}.`)
   }
-  const expanded = expandedRules(rule.value, start)
-  if (!expanded.ok) return expanded
   const exceptions = parseExceptions(input.exdates ?? [])
   if (!exceptions.ok) return exceptions
   const added = parseAdded(input.rdates ?? [])
@@ -92,8 +89,7 @@ export function parseRecurrence(
     anchor: start,
     timezone: zone.value,
     rule: rule.value,
-    expanded: expanded.value,
-    monthDays: withDays(rule.value, start).monthDays,
+    pattern: patternOf(rule.value, start),
     added: added.value,
     ...exceptions.value,
   }
@@ -113,22 +109,27 @@ export function occurrences(
 ): Occurrences {
   const after = options.after?.getTime() ?? Number.NEGATIVE_INFINITY
   const found: Occurrence[] = []
-  for (const occurrence of inOrder(placed(recurrence, after, rules))) {
+  const budget = new DayBudget()
+  for (const occurrence of inOrder(placed(recurrence, after, rules, budget))) {
     if (occurrence.instant.getTime() <= after) continue
-    if (found.length >= options.limit) return { occurrences: found, ended: null }
+    if (found.length >= options.limit) return { occurrences: found, ended: null, daysLookedAt: budget.spent }
     found.push(occurrence)
   }
-  const { count, until } = recurrence.rule
-  return { occurrences: found, ended: count !== null ? 'count' : until !== null ? 'until' : 'horizon' }
+  return { occurrences: found, ended: whyEnded(recurrence.rule, budget), daysLookedAt: budget.spent }
+}
+
+function whyEnded({ count, until }: RecurrenceRule, budget: DayBudget): Occurrences['ended'] {
+  if (budget.isSpent) return 'horizon'
+  return count !== null ? 'count' : until !== null ? 'until' : 'horizon'
 }
 
 /** Occurrences in the order of their wall clocks, from somewhat before `after` on. */
-function* placed(recurrence: Recurrence, after: number, rules: ZoneRules): Generator<Occurrence> {
+function* placed(recurrence: Recurrence, after: number, rules: ZoneRules, budget: DayBudget): Generator<Occurrence> {
   const { timezone, excluded, excludedDays } = recurrence
   // A missing hour can move an occurrence by a day (Pacific/Apia in 2011), so occurrences of a day before matter.
   const from = Number.isFinite(after) ? localAt(after, timezone, rules) - DAY - HOUR : Number.NEGATIVE_INFINITY
   let last: number | undefined
-  for (const local of merged(ruled(recurrence, from, rules), recurrence.added)) {
+  for (const local of merged(ruled(recurrence, from, rules, budget), recurrence.added)) {
     if (local === last || local < from || !isInRange(local)) continue
     last = local
     if (excluded.has(local) || excludedDays.has(Math.floor(local / DAY) * DAY)) continue
@@ -138,15 +139,14 @@ function* placed(recurrence: Recurrence, after: number, rules: ZoneRules): Gener
 }
 
 /** The local times of the rule, with the anchor first, bounded by COUNT and UNTIL. */
-function* ruled(recurrence: Recurrence, from: number, rules: ZoneRules): Generator<number> {
+function* ruled(recurrence: Recurrence, from: number, rules: ZoneRules, budget: DayBudget): Generator<number> {
   const { anchor, rule, timezone } = recurrence
   // COUNT is counted from the first occurrence, so all before `from` have to be found too.
   const start = rule.count === null ? Math.max(anchor, from) : anchor
-  const searches = recurrence.expanded.map((text) => search(text, anchor, start))
   let count = 0
   let last: number | undefined
-  for (const local of merged(start === anchor ? [anchor] : [], mergedAll(searches))) {
-    if (local === last) continue
+  for (const local of merged(start === anchor ? [anchor] : [], localTimes(recurrence.pattern, start, budget))) {
+    if (local === last || local < start) continue
     last = local
     const beyond = local === anchor ? 0 : past(rule.until, local, timezone, rules)
     // A missing hour is moved past a later one, so only more than a day beyond UNTIL is certainly the end.
@@ -162,42 +162,23 @@ function* ruled(recurrence: Recurrence, from: number, rules: ZoneRules): Generat
 function past(until: Until | null, local: number, timezone: string, rules: ZoneRules): number {
   if (until === null) return Number.NEGATIVE_INFINITY
   if (until.kind === 'local') return local - until.local
+  // Zones are at most a day from UTC, so times far from the end need no look at the rules of the zone.
+  const distance = local - until.instant
+  if (Math.abs(distance) > 3 * DAY) return distance
   return schedule(local, timezone, rules).instant.getTime() - until.instant
 }
 
-/** The local times of an RRULE, from `start` on. UTC stands for the local time, so that the library skips no hour. */
-function* search(text: string, anchor: number, start: number): Generator<number> {
-  // The library's own bounds are kept: with others, it takes 20 times as long.
-  const rule = new RRuleTemporal({ rruleString: `DTSTART;TZID=UTC:${compact(anchor)}\nRRULE:${text}` })
-  let next = find(rule, start - SECOND)
-  while (next !== undefined) {
-    yield next
-    next = find(rule, next)
-  }
-}
-
-function find(rule: RRuleTemporal, after: number): number | undefined {
-  if (after >= LAST_LOCAL) return undefined
-  try {
-    return rule.next(new Date(after))?.epochMilliseconds
-  } catch (error) {
-    // What the library throws at its bounds. `parseRecurrence` has found an occurrence, so there are only rare ones.
-    if (error instanceof Error && /exceeded|out-of-bounds/i.test(error.message)) return undefined
-    throw error
-  }
-}
-
 /** The explanation, if the rule gives no occurrence but the first one. */
-function neverMatches({ expanded, anchor, rule }: Recurrence): string | undefined {
+function neverMatches({ anchor, pattern, rule }: Recurrence): string | undefined {
   if (rule.count === 1) return undefined
-  for (const local of mergedAll(expanded.map((text) => search(text, anchor, anchor)))) {
-    if (local > anchor) return undefined
-  }
-  return `The rule gives no date between ${formatDate(anchor)} and the end of 2100, or too few to be found. Check INTERVAL and the BY parts, which all must match.`
+  const budget = new DayBudget()
+  for (const local of localTimes(pattern, anchor, budget)) if (local > anchor) return undefined
+  const searched = budget.isSpent ? `the ${MOST_DAYS} days that are looked at` : 'the time up to the end of 2100'
+  return `The rule has too few occurrences: none after ${formatDate(anchor)} in ${searched}. Check INTERVAL and the BY parts, which all must match.`
 }
 
 /** The date that the rule named, if the month of `local` does not have it. */
-function requestedFor({ monthDays, anchor }: Recurrence, local: number): string | undefined {
+function requestedFor({ pattern: { monthDays }, anchor }: Recurrence, local: number): string | undefined {
   if (local === anchor) return undefined
   const date = new Date(local)
   const lastDay = new Date(Date.UTC(date.getUTCFullYear(), date.getUTCMonth() + 1, 0)).getUTCDate()
@@ -239,10 +220,6 @@ function tooMany(field: string) {
 
 function notLocal(field: string, text: string, form: string) {
   return refused(field, 'invalid_time', `"${text.slice(0, 64)}" must be ${form}, without an offset.`)
-}
-
-function mergedAll(lists: readonly Iterable<number>[]): Iterable<number> {
-  return lists.reduce((all, list) => merged(all, list), [])
 }
 
 /** Merges two sorted lists into one. */

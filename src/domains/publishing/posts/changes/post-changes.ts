@@ -17,17 +17,17 @@ import {
   type PostSnapshot,
   type TargetSnapshot,
 } from './snapshot.ts'
-import { diffWords } from './words.ts'
+import { diffWords, DiffBudget } from './words.ts'
 
 const TEXTS = ['content', 'title', 'link', 'firstComment'] as const
 const CONTENT_FIELDS = [...TEXTS, 'media', 'thread', 'tags'] as const
 
-/** The difference between two versions of a post. */
-export function changesOf(before: PostSnapshot, after: PostSnapshot): PostChanges {
-  const content = contentChanges(before, after)
+/** The difference between two versions of a post. Its texts share one budget, whatever their number. */
+export function changesOf(before: PostSnapshot, after: PostSnapshot, budget = new DiffBudget()): PostChanges {
+  const content = contentChanges(before, after, budget)
   const labels = listChange(before.labels, after.labels)
   const scheduledFor = timeChange(before, after)
-  const targets = targetChanges(before.targets ?? [], after.targets ?? [])
+  const targets = targetChanges(before.targets ?? [], after.targets ?? [], budget)
   const late = { before: before.lateMinutes ?? null, after: after.lateMinutes ?? null }
   const changes: Omit<PostChanges, 'parts'> = {
     ...content,
@@ -55,16 +55,16 @@ function partsOf(changes: Omit<PostChanges, 'parts'>): PostPart[] {
   return (Object.keys(parts) as PostPart[]).filter((part) => parts[part])
 }
 
-function contentChanges(before: ContentSnapshot, after: ContentSnapshot): ContentChanges {
+function contentChanges(before: ContentSnapshot, after: ContentSnapshot, budget: DiffBudget): ContentChanges {
   const changes: ContentChanges = {}
   for (const field of TEXTS) {
     const old = before[field] ?? ''
     const now = after[field] ?? ''
-    if (old !== now) changes[field] = diffWords(old, now)
+    if (old !== now) changes[field] = diffWords(old, now, budget)
   }
   const media = mediaChange(before.media ?? [], after.media ?? [])
   if (media !== undefined) changes.media = media
-  const thread = threadChange(before.thread ?? [], after.thread ?? [])
+  const thread = threadChange(before.thread ?? [], after.thread ?? [], budget)
   if (thread.length > 0) changes.thread = thread
   const tags = listChange(before.tags, after.tags)
   if (tags !== undefined) changes.tags = tags
@@ -74,12 +74,13 @@ function contentChanges(before: ContentSnapshot, after: ContentSnapshot): Conten
 function threadChange(
   before: NonNullable<ContentSnapshot['thread']>,
   after: NonNullable<ContentSnapshot['thread']>,
+  budget: DiffBudget,
 ): ThreadChange {
   const changes: ThreadChange = []
   for (let index = 0; index < Math.max(before.length, after.length); index += 1) {
     const old = before[index]
     const now = after[index]
-    const { content, media } = contentChanges(old ?? {}, now ?? {})
+    const { content, media } = contentChanges(old ?? {}, now ?? {}, budget)
     const kind = old === undefined ? 'added' : now === undefined ? 'removed' : 'changed'
     if (kind === 'changed' && content === undefined && media === undefined) continue
     changes.push({ index, kind, ...(content && { content }), ...(media && { media }) })
@@ -173,6 +174,7 @@ function isAlike(before: unknown, after: unknown): boolean {
 function targetChanges(
   before: readonly TargetSnapshot[],
   after: readonly TargetSnapshot[],
+  budget: DiffBudget,
 ): PostChanges['targets'] | undefined {
   const old = new Map(before.map((target) => [target.accountId, target]))
   const now = new Map(after.map((target) => [target.accountId, target]))
@@ -180,7 +182,7 @@ function targetChanges(
   const removed = [...old.keys()].filter((id) => !now.has(id))
   const changed = [...now.values()].flatMap(({ accountId, override }) => {
     const was = old.get(accountId)
-    const change = was && overrideChange(accountId, was.override ?? {}, override ?? {})
+    const change = was && overrideChange(accountId, was.override ?? {}, override ?? {}, budget)
     return change === undefined ? [] : [change]
   })
   return added.length + removed.length + changed.length === 0 ? undefined : { added, removed, changed }
@@ -190,10 +192,11 @@ function overrideChange(
   accountId: string,
   before: OverrideSnapshot,
   after: OverrideSnapshot,
+  budget: DiffBudget,
 ): TargetChange | undefined {
   const replaced = CONTENT_FIELDS.filter((field) => before[field] === undefined && after[field] !== undefined)
   const restored = CONTENT_FIELDS.filter((field) => before[field] !== undefined && after[field] === undefined)
-  const content = contentChanges(before, after)
+  const content = contentChanges(before, after, budget)
   const scheduledFor = timeChange(before, after)
   const options = optionChanges(before.options ?? {}, after.options ?? {})
   const fields = {

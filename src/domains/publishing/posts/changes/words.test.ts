@@ -1,6 +1,6 @@
 import * as fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import { applyWords, diffWords, textOf } from './words.ts'
+import { applyWords, DiffBudget, diffWords, textOf } from './words.ts'
 
 /** Another seed gives other cases. */
 const SEED = 20261130
@@ -42,6 +42,63 @@ describe('differences by words', () => {
   })
 })
 
+describe('the effort for a difference is bounded', () => {
+  const numbered = (count: number, word: string) =>
+    Array.from({ length: count }, (_, index) => `${word}${(index * 7919) % count}`)
+
+  test('texts that differ in more than the budget allows are compared by sentences, and by words within them', () => {
+    const sentences = numbered(2_000, 'This is sentence ').map((text) => `${text}.`)
+    const middle = sentences[1_000]?.replace('is sentence', 'was sentence') ?? ''
+    const before = sentences.join(' ')
+    const after = sentences.with(0, 'Another start.').with(1_000, middle).with(1_999, 'End!').join(' ')
+    const budget = new DiffBudget()
+    const list = diffWords(before, after, budget)
+    expect(applyWords(before, list) === after).toBe(true)
+    const changed = list.filter(({ kind }) => kind !== 'equal').map(({ text }) => text)
+    expect(changed.every((text) => text.length < 40)).toBe(true)
+    expect(changed).toEqual(expect.arrayContaining(['is', 'was']))
+    expect(budget.wordCharacters).toBeGreaterThan(15_000)
+  })
+
+  test('texts that are compared together share a budget, and the last ones are replaced', () => {
+    const budget = new DiffBudget()
+    const pairs = Array.from({ length: 40 }, (_, index) => [
+      numbered(1_000, `old${index} `).join('. '),
+      numbered(1_000, `new${index} `).join('. '),
+    ])
+    const lists = pairs.map(([before = '', after = '']) => diffWords(before, after, budget))
+    expect(budget.wordCharacters).toBeGreaterThanOrEqual(0)
+    expect(budget.sentenceCharacters).toBeGreaterThanOrEqual(0)
+    expect(
+      lists
+        .at(-1)
+        ?.filter(({ kind }) => kind !== 'equal')
+        .map(({ kind }) => kind),
+    ).toEqual(['delete', 'insert'])
+  })
+
+  test('words that repeat do not take more comparisons than the budget has', () => {
+    const budget = new DiffBudget()
+    const before = numbered(3_000, '')
+      .map((one) => (Number(one) % 3 === 0 ? 'a' : 'b'))
+      .join(' ')
+    const after = numbered(3_000, '')
+      .map((one) => (Number(one) % 5 === 0 ? 'a' : 'b'))
+      .join(' ')
+    expect(applyWords(before, diffWords(before, after, budget)) === after).toBe(true)
+    // The last round of comparisons has at most two for each edit.
+    expect(budget.steps).toBeGreaterThan(-20_000)
+  })
+
+  test('without a budget, a difference is one replacement', () => {
+    expect(diffWords('one two', 'one three', DiffBudget.none())).toEqual([
+      { kind: 'equal', text: 'one' },
+      { kind: 'delete', text: ' two' },
+      { kind: 'insert', text: ' three' },
+    ])
+  })
+})
+
 const words = fc.array(
   fc.constantFrom('a', 'b', 'c', 'the', 'fox', ' ', ' ', '\n', '.', '日', '本', '👍🏽', 'é', 'e\u0301'),
   {
@@ -65,6 +122,19 @@ test('a difference gives the new text from the old one, and the old one from the
         expect(next).not.toBe(kind)
         expect(kind === 'insert' && next === 'delete').toBe(false)
       }
+    }),
+    { numRuns: 2_000, seed: SEED },
+  )
+})
+
+test('a difference with hardly a budget does so too', () => {
+  fc.assert(
+    fc.property(texts, texts, fc.nat({ max: 60 }), fc.nat({ max: 200 }), (before, after, characters, steps) => {
+      const budget = Object.assign(new DiffBudget(), { wordCharacters: characters, steps })
+      const list = diffWords(before, after, budget)
+      expect(applyWords(before, list)).toBe(after)
+      expect(list.every(({ text }) => text !== '')).toBe(true)
+      for (const [index, { kind }] of list.entries()) expect(list[index + 1]?.kind).not.toBe(kind)
     }),
     { numRuns: 2_000, seed: SEED },
   )

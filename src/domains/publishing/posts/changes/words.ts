@@ -7,8 +7,29 @@ export interface WordRun {
 /** Edits that are looked for between two places that are alike. Beyond it, the words between them are replaced. */
 const MOST_EDITS = 200
 
-/** Tokens that are compared between two such places. Texts that repeat a few words would otherwise take long. */
-const MOST_STEPS = 2_000_000
+/**
+ * Bounds the effort for the texts that are compared together, such as those of two versions. When a part of it is spent,
+ * the differences of the rest are coarser: by sentences instead of words, then one replacement of the whole.
+ */
+export class DiffBudget {
+  /** Characters that are divided into words. */
+  wordCharacters = 16_000
+  /** Characters that are divided into sentences. */
+  sentenceCharacters = 150_000
+  /** Comparisons of two words or sentences. */
+  steps = 100_000
+
+  /** For comparisons whose differences do not matter, only whether there are any. */
+  static none(): DiffBudget {
+    return Object.assign(new DiffBudget(), { wordCharacters: 0, sentenceCharacters: 0, steps: 0 })
+  }
+}
+
+/** How many comparisons it costs to look a word up. */
+const LOOKUP_STEPS = 5
+
+/** Tokens of a text that are compared. */
+const MOST_TOKENS = 5_000
 
 /** Scripts that are written without spaces between words. */
 const SPACELESS = String.raw`[\p{scx=Han}\p{scx=Hira}\p{scx=Kana}\p{scx=Thai}\p{scx=Lao}\p{scx=Khmr}\p{scx=Mymr}]`
@@ -28,27 +49,92 @@ const TOKEN = new RegExp(
   'gv',
 )
 
+/** Sentences and lines, with the white space after them. */
+const SENTENCE = /[^\n.!?。！？]*[\n.!?。！？]+[ \t]*|[^\n.!?。！？]+/g
+
 /**
  * The difference of two texts by words. The runs are in the order of the text; without those of `insert` they make up
  * the old text, without those of `delete` the new one. Two runs that follow each other are of different kinds.
  *
  * The effort is bounded: words that occur once in both texts divide them first, as in patience diff, and the rest is
  * compared by the algorithm of Myers with at most `MOST_EDITS` edits. So texts with little in common can have a longer
- * difference than the shortest one.
+ * difference than the shortest one. Texts that differ in more than the budget allows are compared by sentences first,
+ * and by words within sentences that were replaced.
  */
-export function diffWords(before: string, after: string): WordRun[] {
+export function diffWords(before: string, after: string, budget = new DiffBudget()): WordRun[] {
   const start = commonStart(before, after)
   const end = commonEnd(before, after, start)
+  const old = before.slice(start, before.length - end)
+  const now = after.slice(start, after.length - end)
+  const inside = byWords(old, now, budget) ?? bySentences(old, now, budget)
+  return between(before.slice(0, start), inside, before.slice(before.length - end))
+}
+
+/** Undefined if the budget is too small. */
+function byWords(before: string, after: string, budget: DiffBudget): WordRun[] | undefined {
+  const characters = before.length + after.length
+  if (characters > budget.wordCharacters) return undefined
+  budget.wordCharacters -= characters
+  return byTokens(before, after, TOKEN, budget)
+}
+
+function bySentences(before: string, after: string, budget: DiffBudget): WordRun[] {
+  const characters = before.length + after.length
+  if (characters > budget.sentenceCharacters) return replacement(before, after)
+  budget.sentenceCharacters -= characters
+  const list = byTokens(before, after, SENTENCE, budget)
+  const refined: WordRun[] = []
+  for (let index = 0; index < list.length; index += 1) {
+    const [run, next] = [list[index], list[index + 1]]
+    if (run?.kind === 'delete' && next?.kind === 'insert') {
+      refined.push(...(byWords(run.text, next.text, budget) ?? [run, next]))
+      index += 1
+    } else if (run !== undefined) refined.push(run)
+  }
+  return joined(refined)
+}
+
+function replacement(before: string, after: string): WordRun[] {
+  const runs: WordRun[] = [
+    { kind: 'delete', text: before },
+    { kind: 'insert', text: after },
+  ]
+  return runs.filter(({ text }) => text !== '')
+}
+
+/** Joins runs of one kind that follow each other. */
+function joined(list: readonly WordRun[]): WordRun[] {
+  const whole: { kind: WordRun['kind']; text: string }[] = []
+  for (const { kind, text } of list) {
+    const last = whole.at(-1)
+    if (last?.kind === kind) last.text += text
+    else whole.push({ kind, text })
+  }
+  return whole
+}
+
+function byTokens(before: string, after: string, token: RegExp, budget: DiffBudget): WordRun[] {
   const numbers = new Map<string, number>()
   const numbered = (text: string) => {
-    const tokens = text.slice(start, text.length - end).match(TOKEN) ?? []
-    return { tokens, ids: Int32Array.from(tokens, (token) => numberOf(token, numbers)) }
+    const tokens = tokensOf(text, token)
+    return { tokens, ids: Int32Array.from(tokens, (one) => numberOf(one, numbers)) }
   }
   const old = numbered(before)
   const now = numbered(after)
-  const matches = matchAll(old.ids, now.ids)
-  const inside = runs(old.tokens, now.tokens, matches)
-  return between(before.slice(0, start), inside, before.slice(before.length - end))
+  return runs(old.tokens, now.tokens, matchAll(old.ids, now.ids, budget))
+}
+
+/** The tokens of a text. What is after the first `MOST_TOKENS` is one token. */
+function tokensOf(text: string, token: RegExp): string[] {
+  const tokens: string[] = []
+  let end = 0
+  for (const [one] of text.matchAll(token)) {
+    if (tokens.length === MOST_TOKENS) break
+    tokens.push(one)
+    end += one.length
+  }
+  if (end < text.length) tokens.push(text.slice(end))
+  return tokens
 }
 
 /** How many characters both texts begin with, up to white space, where no word is cut. */
@@ -96,7 +182,7 @@ function numberOf(token: string, numbers: Map<string, number>): number {
 }
 
 /** For each token of the old text, the index of its equal in the new one, or -1. Ascending. */
-function matchAll(a: Int32Array, b: Int32Array): Int32Array {
+function matchAll(a: Int32Array, b: Int32Array, budget: DiffBudget): Int32Array {
   const matches = new Int32Array(a.length).fill(-1)
   const open = [{ aStart: 0, aEnd: a.length, bStart: 0, bEnd: b.length }]
   for (let part = open.pop(); part !== undefined; part = open.pop()) {
@@ -104,9 +190,12 @@ function matchAll(a: Int32Array, b: Int32Array): Int32Array {
     while (aStart < aEnd && bStart < bEnd && a[aStart] === b[bStart]) matches[aStart++] = bStart++
     while (aStart < aEnd && bStart < bEnd && a[aEnd - 1] === b[bEnd - 1]) matches[--aEnd] = --bEnd
     if (aStart === aEnd || bStart === bEnd) continue
+    budget.steps -= LOOKUP_STEPS * (aEnd - aStart + bEnd - bStart)
+    if (budget.steps < 0) break
     const anchors = uniqueMatches(a, b, { aStart, aEnd, bStart, bEnd })
     if (anchors.length === 0) {
-      shortestEdit(a.subarray(aStart, aEnd), b.subarray(bStart, bEnd), (x, y) => (matches[aStart + x] = bStart + y))
+      const match = (x: number, y: number) => (matches[aStart + x] = bStart + y)
+      shortestEdit(a.subarray(aStart, aEnd), b.subarray(bStart, bEnd), match, budget)
       continue
     }
     for (const [x, y] of anchors) {
@@ -167,13 +256,12 @@ function longestAscending(pairs: readonly [number, number][]): [number, number][
 
 /**
  * Reports the equal tokens of a shortest edit script (Myers, “An O(ND) Difference Algorithm”, 1986), or none if it has
- * more than `MOST_EDITS` edits or takes more than `MOST_STEPS` steps.
+ * more than `MOST_EDITS` edits or the budget is spent.
  */
-function shortestEdit(a: Int32Array, b: Int32Array, match: (x: number, y: number) => void): void {
+function shortestEdit(a: Int32Array, b: Int32Array, match: (x: number, y: number) => void, budget: DiffBudget): void {
   const most = Math.min(a.length + b.length, MOST_EDITS)
   const furthest = new Int32Array(2 * most + 3)
   const steps: Int32Array[] = []
-  let compared = 0
   for (let edits = 0; edits <= most; edits += 1) {
     steps.push(furthest.slice(most + 1 - edits - 1, most + 1 + edits + 2))
     for (let diagonal = -edits; diagonal <= edits; diagonal += 2) {
@@ -188,10 +276,10 @@ function shortestEdit(a: Int32Array, b: Int32Array, match: (x: number, y: number
         y += 1
       }
       furthest[at] = x
-      compared += x - start
+      budget.steps -= x - start + 1
       if (x >= a.length && y >= b.length) return goBack(steps, a.length, b.length, match)
     }
-    if (compared > MOST_STEPS) return
+    if (budget.steps < 0) return
   }
 }
 

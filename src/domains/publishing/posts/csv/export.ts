@@ -1,33 +1,50 @@
 import { stringify } from 'csv-stringify/sync'
+import { Slices } from '../../../../core/slices.ts'
 import { escapeCell, writeList } from './cells.ts'
 import { ACCOUNTS, COLUMNS, OVERRIDE } from './columns.ts'
 import type { SheetPost } from './sheet-post.ts'
 
+/** Columns that are written even if no post uses them, beside that of the accounts. */
+const ALWAYS = new Set<string>(['content', 'scheduledFor'])
+
 /**
- * Writes posts as CSV that `importSheet` reads as the same posts, and that Excel opens: UTF-8 with a byte order mark,
- * CRLF, every cell in quotation marks, and nothing that Excel executes. Columns that no post uses are left out, but not
- * `content`, `accounts` and `scheduledFor`.
+ * Writes posts in slices as CSV that `importSheet` reads as the same posts, and that Excel opens: UTF-8 with a byte
+ * order mark, CRLF, every cell in quotation marks, and nothing that Excel executes. Columns that no post uses are left
+ * out, but not `content`, `accounts` and `scheduledFor`.
  */
-export function exportSheet(posts: readonly SheetPost[]): Buffer {
-  const always = new Set<string>(['content', 'scheduledFor'])
-  const used = COLUMNS.filter(
-    (column) =>
-      always.has(column.name) || posts.some((post) => post[column.name] === null || column.write(post) !== ''),
-  )
-  const overridden = new Set(
-    posts.flatMap(({ targets = [] }) => targets.flatMap(({ accountId, override }) => (override ? [accountId] : []))),
-  )
-  const header = [...used.map(({ name }) => name), ACCOUNTS, ...[...overridden].map((id) => `${OVERRIDE}${id}`)]
-  const rows = posts.map((post) => {
+export async function exportSheet(posts: readonly SheetPost[], slices = new Slices()): Promise<Buffer> {
+  const { overridden, used } = await columnsOf(posts, slices)
+  const header = [...used.map(({ name }) => name), ACCOUNTS, ...overridden.map((id) => `${OVERRIDE}${id}`)]
+  const pieces = [Buffer.from(stringify([header], { ...FORMAT, bom: true }))]
+  for (const post of posts) {
     const targets = post.targets ?? []
-    return [
+    const overrides = new Map(targets.map(({ accountId, override }) => [accountId, override]))
+    const cells = [
       ...used.map((column) => column.write(post)),
       targets.length === 0 ? '' : writeList(targets.map(({ accountId }) => accountId)),
-      ...[...overridden].map((id) => {
-        const override = targets.find(({ accountId }) => accountId === id)?.override
+      ...overridden.map((id) => {
+        const override = overrides.get(id)
         return override === undefined ? '' : JSON.stringify(override)
       }),
-    ].map(escapeCell)
-  })
-  return Buffer.from(stringify([header, ...rows], { bom: true, record_delimiter: 'windows', quoted: true }))
+    ]
+    pieces.push(Buffer.from(stringify([cells.map(escapeCell)], FORMAT)))
+    await slices.pause()
+  }
+  return Buffer.concat(pieces)
+}
+
+const FORMAT = { record_delimiter: 'windows', quoted: true } as const
+
+/** The columns that posts use, and the accounts that have overrides. */
+async function columnsOf(posts: readonly SheetPost[], slices: Slices) {
+  const names = new Set(ALWAYS)
+  const overridden = new Set<string>()
+  for (const post of posts) {
+    for (const { name, write } of COLUMNS) {
+      if (!names.has(name) && (post[name] === null || write(post) !== '')) names.add(name)
+    }
+    for (const { accountId, override } of post.targets ?? []) if (override) overridden.add(accountId)
+    await slices.pause()
+  }
+  return { used: COLUMNS.filter(({ name }) => names.has(name)), overridden: [...overridden] }
 }

@@ -1,16 +1,16 @@
-import { CsvError, parse } from 'csv-parse/sync'
 import leven from 'leven'
+import { Slices } from '../../../../core/slices.ts'
 import { MOST_CELL, readList, readObject, unescapeCell } from './cells.ts'
 import { ACCOUNTS, COLUMN_NAMES, COLUMN_OF, OVERRIDE, columnKey, type Column } from './columns.ts'
 import { decodeSheet } from './decode.ts'
+import { MOST_COLUMNS, readRecords, type Separator } from './records.ts'
 import type { SheetPost, SheetTarget } from './sheet-post.ts'
 import type { DateOrder } from './times.ts'
 
 /** The maximum number of posts in a file. */
 export const MOST_ROWS = 500
-const MOST_COLUMNS = 300
-/** The maximum number of rows with empty ones, which sheets can have many of. */
-const MOST_RECORDS = 20_000
+/** The maximum number of accounts of a row. */
+const MOST_ACCOUNTS = 100
 
 /** The maximum number of errors of one row, and of the header. */
 const MOST_ERRORS = 20
@@ -47,20 +47,24 @@ export interface ImportOptions {
   readonly dateOrder?: DateOrder | undefined
 }
 
-/** Reads a CSV file of posts. `columns.ts` describes the columns. */
-export function importSheet(bytes: Uint8Array, options: ImportOptions): Sheet {
+/** Reads a CSV file of posts in slices. `columns.ts` describes the columns. */
+export async function importSheet(bytes: Uint8Array, options: ImportOptions, slices = new Slices()): Promise<Sheet> {
   const decoded = decodeSheet(bytes)
   if ('problem' in decoded) return failed('unreadable_file', decoded.problem)
   const { body, separator } = separatorOf(decoded.text)
-  const records = recordsOf(body, separator)
-  if ('problem' in records) return failed('invalid_csv', records.problem)
+  const records = await readRecords(body, separator, slices)
+  if ('problem' in records) return failed(records.code, records.problem)
   const [names = [], ...rest] = records.records
   const header = readHeader(names, options)
   if (!header.ok) return header
   const filled = rest.map((cells, index) => ({ cells, row: index + 2 })).filter(({ cells }) => cells.some(isFilled))
   if (filled.length === 0) return failed('no_rows', 'The file has no posts. The first row names the columns.')
   if (filled.length > MOST_ROWS) return failed('too_many_rows', `A file can have at most ${MOST_ROWS} posts. Split it.`)
-  const rows = filled.map(({ cells, row }) => readRow(row, cells, header.fields, options))
+  const rows: SheetRow[] = []
+  for (const { cells, row } of filled) {
+    rows.push(readRow(row, cells, header.fields, options))
+    await slices.pause()
+  }
   return { ok: true, rows, warnings: decoded.warning === null ? [] : [decoded.warning] }
 }
 
@@ -72,8 +76,7 @@ function failed(code: string, message: string): { ok: false; errors: CellError[]
   return { ok: false, errors: [{ column: null, code, message }] }
 }
 
-const SEPARATORS = [',', ';', '\t'] as const
-type Separator = (typeof SEPARATORS)[number]
+const SEPARATORS: readonly Separator[] = [',', ';', '\t']
 
 /** The separator that gives the most known columns, or the one of Excel's first line `sep=;`. */
 function separatorOf(text: string): { body: string; separator: Separator } {
@@ -81,31 +84,13 @@ function separatorOf(text: string): { body: string; separator: Separator } {
   const separator = SEPARATORS.find((one) => one === given?.[1])
   if (given && separator !== undefined) return { body: text.slice(given[0].length), separator }
   const head = /^[^\r\n]*/.exec(text)?.[0] ?? ''
+  // One column more than there can be shows that there are too many.
+  const names = (one: Separator) => head.split(one, MOST_COLUMNS + 1)
   const known = (one: Separator) =>
-    head.split(one).filter((name) => COLUMN_OF.has(columnKey(name.replaceAll('"', '')))).length
-  const parts = (one: Separator) => head.split(one).length
+    names(one).filter((name) => COLUMN_OF.has(columnKey(name.slice(0, MOST_SHOWN).replaceAll('"', '')))).length
+  const parts = (one: Separator) => names(one).length
   const [best = ','] = SEPARATORS.toSorted((a, b) => known(b) - known(a) || parts(b) - parts(a))
   return { body: text, separator: best }
-}
-
-function recordsOf(text: string, delimiter: Separator): { records: string[][] } | { problem: string } {
-  try {
-    const records = parse(text, { delimiter, relax_column_count: true, to: MOST_RECORDS })
-    return records.length < MOST_RECORDS ? { records } : { problem: `The file has more than ${MOST_RECORDS - 1} rows.` }
-  } catch (error) {
-    if (!(error instanceof CsvError)) throw error
-    return { problem: csvProblem(error) }
-  }
-}
-
-function csvProblem(error: CsvError): string {
-  const row = typeof error['records'] === 'number' ? error['records'] + 1 : undefined
-  const where = row === undefined ? 'The file' : `Row ${row}`
-  if (error.code === 'CSV_QUOTE_NOT_CLOSED') return `${where} opens a quotation mark that is never closed.`
-  if (error.code.includes('QUOTE')) {
-    return `${where} has a quotation mark inside of a cell. Put the cell in quotation marks and double those inside of it: "5"" screen".`
-  }
-  return `${where} is not valid CSV: ${error.message}`
 }
 
 /** What a column is for. */
@@ -120,24 +105,25 @@ type Header =
   | { readonly ok: false; readonly errors: CellError[] }
 
 function readHeader(names: readonly string[], options: ImportOptions): Header {
-  if (names.length > MOST_COLUMNS) return failed('too_many_columns', `A file can have at most ${MOST_COLUMNS} columns.`)
   const errors: CellError[] = []
   const seen = new Set<string>()
-  const fields = names.map((name): Field => {
+  const fields: Field[] = []
+  for (const name of names) {
+    if (errors.length >= MOST_ERRORS) break
     const field = fieldOf(name.trim(), options)
     const column = name.trim().slice(0, MOST_SHOWN)
     if ('problem' in field) {
       errors.push({ column, code: field.code, message: field.problem })
-      return { kind: 'empty' }
+      continue
     }
     const key = field.kind === 'column' ? field.column.name : field.kind === 'override' ? field.accountId : field.kind
     if (field.kind !== 'empty' && seen.has(key)) {
       errors.push({ column, code: 'duplicate_column', message: `Another column is for ${key} as well.` })
     }
     seen.add(key)
-    return field
-  })
-  return errors.length === 0 ? { ok: true, fields } : { ok: false, errors: errors.slice(0, MOST_ERRORS) }
+    fields.push(field)
+  }
+  return errors.length === 0 ? { ok: true, fields } : { ok: false, errors }
 }
 
 function fieldOf(name: string, options: ImportOptions): Field | { readonly code: string; readonly problem: string } {
@@ -219,6 +205,9 @@ function columnName(field: Field): string | null {
 function readAccounts(cell: string, options: ImportOptions): { accountIds: string[]; problems: string[] } {
   const list = readList(cell)
   if ('problem' in list) return { accountIds: [], problems: [list.problem] }
+  if (list.value.length > MOST_ACCOUNTS) {
+    return { accountIds: [], problems: [`The cell lists more than ${MOST_ACCOUNTS} accounts.`] }
+  }
   const found = list.value.map((reference) => options.account(reference))
   const accountIds = found.flatMap((one) => ('accountId' in one ? [one.accountId] : []))
   const problems = found.flatMap((one) => ('problem' in one ? [one.problem] : []))

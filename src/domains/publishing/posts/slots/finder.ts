@@ -1,4 +1,5 @@
 import { DAY, MINUTE, type Clock } from '../../../../core/clock.ts'
+import { Slices } from '../../../../core/slices.ts'
 import type { Sql } from '../../../../core/sql.ts'
 import { timeZoneOf } from '../../../workspace/workspaces/index.ts'
 import { explainShortage, HORIZON_DAYS, isFree, slotsAfter, type FreeSlot, type FreeSlots } from '../calendar/queue.ts'
@@ -98,9 +99,11 @@ export class SlotFinder {
     let isSkipped = false
     let ahead = 2 * DAY
     let loadedTo = Number.NEGATIVE_INFINITY
+    const slices = new Slices()
     for (const slot of slotsAfter(queue, wish, new Date(after), horizon)) {
       const at = slot.instant.getTime()
       examined += 1
+      await slices.pause()
       if (at + reach > loadedTo) {
         loadedTo = at + reach + ahead
         await reservations.load(accountIds, at - reach, loadedTo)

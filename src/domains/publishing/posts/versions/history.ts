@@ -2,21 +2,26 @@ import { NotFound } from '../../../../core/errors.ts'
 import { pageOf, type PageRequest } from '../../../../core/page.ts'
 import { requireVersion, type IfMatch } from '../../../../core/precondition.ts'
 import type { PageResult } from '../../../../core/reply.ts'
+import { Slices } from '../../../../core/slices.ts'
 import type { Sql } from '../../../../core/sql.ts'
 import type { Turn } from '../../../../core/turn.ts'
 import { findActors, type Actor } from '../actors.ts'
 import type { PostAuthor } from '../author.ts'
-import { changesOf } from '../changes/post-changes.ts'
-import type { PostSnapshot as ComparedSnapshot } from '../changes/snapshot.ts'
+import type { PostChanges } from '../changes/schemas.ts'
 import type { PostChangeInput, PostData } from '../schemas.ts'
 import { loadPost, type LoadedPost } from '../store.ts'
 import { posts, postVersions, type PostSnapshot, type VersionRow } from '../tables.ts'
 import type { PostVersionData } from './schemas.ts'
+import { VersionChanges } from './version-changes.ts'
+
+/** Characters of the versions of one page. */
+const MOST_PAGE_CHARACTERS = 1_000_000
 
 /** The versions of posts. */
 export class PostHistory {
   readonly #sql: Sql
   readonly #author: PostAuthor
+  readonly #changes = new VersionChanges()
 
   constructor(sql: Sql, author: PostAuthor) {
     this.#sql = sql
@@ -31,13 +36,20 @@ export class PostHistory {
       this.#sql,
       rows.map(({ authorId }) => authorId),
     )
+    const limit = shownCount(rows, page.limit)
+    const changes = new Map<string, PostChanges>()
+    const slices = new Slices()
     // The page has one row more than it shows, which is the one before the last.
-    const before = new Map(rows.slice(1).map((row, index) => [rows[index]?.id, row]))
+    for (const [index, row] of rows.slice(0, limit).entries()) {
+      const before = rows[index + 1]
+      if (before !== undefined) changes.set(row.id, this.#changes.of(row, before))
+      await slices.pause()
+    }
     return pageOf(
-      rows,
-      page.limit,
+      rows.slice(0, limit + 1),
+      limit,
       ({ createdAt, id }) => ({ createdAt, id }),
-      (row) => versionView(row, before.get(row.id), actors),
+      (row) => versionView(row, changes.get(row.id) ?? null, actors),
     )
   }
 
@@ -81,7 +93,7 @@ function inputOf({ targets, ...snapshot }: PostSnapshot, { targets: now }: Loade
 
 function versionView(
   row: VersionRow,
-  before: VersionRow | undefined,
+  changes: PostChanges | null,
   actors: ReadonlyMap<string, Actor>,
 ): PostVersionData {
   const { localTime, scheduledAt, targets, timeZone, ...snapshot } = row.snapshot
@@ -98,20 +110,19 @@ function versionView(
     localTime,
     timezone: timeZone,
     targets: targets.map(({ accountId, override, scheduledAt: own }) => ({ accountId, override, scheduledFor: own })),
-    changes: before === undefined ? null : changesOf(compared(before.snapshot), compared(row.snapshot)),
+    changes,
   }
   return view as unknown as PostVersionData
 }
 
-/** A snapshot as the comparison takes it: with the names of the API, and own times in the overrides. */
-function compared({ scheduledAt, targets, timeZone, ...snapshot }: PostSnapshot): ComparedSnapshot {
-  return {
-    ...snapshot,
-    scheduledFor: scheduledAt,
-    timezone: timeZone,
-    targets: targets.map(({ accountId, override, scheduledAt: own }) => ({
-      accountId,
-      override: { ...override, ...(own !== null && { scheduledFor: own }) },
-    })),
-  }
+/**
+ * How many of the rows a page shows. It ends early where the texts of long posts would make a reply of many megabytes.
+ */
+function shownCount(rows: readonly VersionRow[], limit: number): number {
+  let size = 0
+  const end = rows.findIndex(({ snapshot }, index) => {
+    size += JSON.stringify(snapshot).length
+    return index > 0 && size > MOST_PAGE_CHARACTERS
+  })
+  return end === -1 ? limit : Math.min(end, limit)
 }

@@ -13,7 +13,8 @@ const id = EXAMPLE.postId
 export const getPostVersions = operation({
   route: 'GET /api/posts/{id}/versions',
   summary: 'List the versions of a post',
-  description: 'Newest first. `changes` is the difference from the version before; null for the first one.',
+  description:
+    'Newest first. `changes` is the difference from the version before; null for the first one. Long texts that differ in many places are compared by sentences, or replaced as a whole. A page ends early when its texts have more than a million characters.',
   access: 'posts:read',
   workspace: owner('posts'),
   path: PostPath,
