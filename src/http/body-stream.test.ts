@@ -17,11 +17,10 @@ function open(limit = 100 * MB) {
   let take: ((chunk: ArrayBuffer, isLast: boolean) => void) | undefined
   const state = { paused: false }
   const response = {
-    onData: (handler: typeof take) => (take = handler),
     pause: () => (state.paused = true),
     resume: () => (state.paused = false),
   } as unknown as HttpResponse
-  const body = new BodyStream(response, limit, new ReceiveBuffers(folder))
+  const body = new BodyStream(response, limit, new ReceiveBuffers(folder), (handler) => (take = handler))
   const bring = (content: Buffer, isLast = false) => {
     const memory = new Uint8Array(content).buffer
     take?.(memory, isLast)

@@ -30,14 +30,20 @@ export class BodyStream extends Readable {
   #cut: Error | undefined
   #wake: (() => void) | undefined
 
-  constructor(response: HttpResponse, limit: number, buffers: ReceiveBuffers) {
+  /** @param onData registers the receiver of the chunks */
+  constructor(
+    response: HttpResponse,
+    limit: number,
+    buffers: ReceiveBuffers,
+    onData: (receive: (chunk: ArrayBuffer, isLast: boolean) => void) => void,
+  ) {
     super({ highWaterMark: 0 })
     this.#response = response
     this.#limit = limit
     this.#queue = new ByteQueue(buffers)
     // The stream may fail before the handler has added its own listener.
     this.on('error', () => {})
-    response.onData((chunk, isLast) => this.#take(chunk, isLast))
+    onData((chunk, isLast) => this.#take(chunk, isLast))
     response.pause()
   }
 

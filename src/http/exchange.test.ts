@@ -123,7 +123,7 @@ beforeEach(() => {
   allowed = true
   over = 0
   const take = () => ({ allowed, limit: 1, windowSeconds: 1, remaining: 0, resetSeconds: 1 })
-  bounds = new ClientBounds(clock, { take }, metrics)
+  bounds = new ClientBounds(clock, { take }, metrics, false)
 })
 afterEach(() => void vi.useRealTimers())
 

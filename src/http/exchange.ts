@@ -5,6 +5,7 @@ import { Overloaded, RequestTimeout } from '../core/errors.ts'
 import { BodyChunks } from './body-chunks.ts'
 import { BodyStream, tooLarge } from './body-stream.ts'
 import type { ClientBounds } from './client-bounds.ts'
+import { peerOf } from './incomplete-headers.ts'
 import type { ReceiveBuffers } from './receive-buffers.ts'
 import { HttpHeaders, type HeaderNeeds, type RequestHeaders } from './request-headers.ts'
 import { STATUS_LINES } from './status-lines.ts'
@@ -33,6 +34,7 @@ export class HttpExchange {
   readonly #bounds: ClientBounds
   readonly #trustedProxies: number
   readonly #forwarded: string
+  readonly #isChunked: boolean
   #remoteAddress: string | undefined
   #ended = false
   aborted = false
@@ -69,6 +71,7 @@ export class HttpExchange {
   ) {
     this.#response = response
     this.#bounds = bounds
+    bounds.headers.begun()
     this.query = request.getQuery() ?? ''
     this.headers = new HttpHeaders(request, needs)
     this.#trustedProxies = trustedProxies
@@ -77,6 +80,7 @@ export class HttpExchange {
       needs.extra.length === 0
         ? NO_EXTRA
         : Object.fromEntries(needs.extra.map((name) => [name, request.getHeader(name)]))
+    this.#isChunked = needs.body && request.getHeader('transfer-encoding') !== ''
     // The client may disconnect while the body is still arriving; its address is unavailable after that.
     if (needs.body) void this.remoteAddress
   }
@@ -108,7 +112,7 @@ export class HttpExchange {
 
   /** Empty once the connection is closed, because uWS no longer knows the address. */
   #peer(): string {
-    return this.aborted ? '' : Buffer.from(this.#response.getRemoteAddressAsText()).toString('latin1')
+    return this.aborted ? '' : peerOf(this.#response)
   }
 
   /** Whether the reply was sent or can no longer be sent. */
@@ -140,7 +144,7 @@ export class HttpExchange {
         reject(reason === 'slow' ? RequestTimeout() : Overloaded({ retryAfter: 1 }))
       })
       this.#transfer = transfer
-      this.#response.onData((chunk, isLast) => {
+      this.#onData((chunk, isLast) => {
         transfer.bytes += chunk.byteLength
         chunks.take(chunk)
         this.#endless ||= chunks.size > MOST_DROPPED
@@ -164,8 +168,15 @@ export class HttpExchange {
       this.#endless = announced > MOST_DROPPED
       throw tooLarge(limit)
     }
-    this.#body = new BodyStream(this.#response, limit, buffers)
+    this.#body = new BodyStream(this.#response, limit, buffers, (receive) => this.#onData(receive))
     return this.#body
+  }
+
+  /** Call it before uWS's handler returns. */
+  #onData(receive: (chunk: ArrayBuffer, isLast: boolean) => void): void {
+    const { headers } = this.#bounds
+    if (headers.count === 0) this.#response.onData(receive)
+    else headers.receive(this.#response, this.#peer(), this.#isChunked, receive)
   }
 
   /** Sends the status and the headers of a file's reply, without the file. */

@@ -27,6 +27,8 @@ export class HttpMetrics {
   readonly #byCode = new Map<string, Durations[]>()
   /** Requests in flight. The server sets it. */
   inFlight: () => number = () => 0
+  /** Connections without a complete header. The server sets it. */
+  headers: () => number = () => 0
   /** Incomplete bodies. The server sets it. */
   bodies: () => number = () => 0
   /** Replies that their clients have not read yet. */
@@ -54,11 +56,12 @@ export class HttpMetrics {
     }
     registry.registerMetric(metric as unknown as Histogram)
     watch(registry, 'crier_http_in_flight', 'Requests in flight', () => this.inFlight())
+    watch(registry, 'crier_http_headers_pending', 'Connections without a complete header', () => this.headers())
     watch(registry, 'crier_http_bodies_pending', 'Requests with an incomplete body', () => this.bodies())
     watch(registry, 'crier_http_replies_pending', 'Replies that clients have not read yet', () => this.replies())
     this.cut = new Counter({
       name: 'crier_http_cut_total',
-      help: 'Bodies and replies closed because the client was too slow (slow) or had too many (crowded)',
+      help: 'Headers, bodies and replies closed because the client was too slow (slow) or had too many (crowded)',
       labelNames: ['what', 'reason'],
       registers: [registry],
     })

@@ -19,6 +19,7 @@ import type { Cors, RequestHosts } from './cors.ts'
 import { errorReply } from './error-reply.ts'
 import { allOf, HttpExchange } from './exchange.ts'
 import { framingFault } from './framing.ts'
+import { peerOf } from './incomplete-headers.ts'
 import type { HttpMetrics } from './metrics.ts'
 import { knows } from './entity-tag.ts'
 import { PAGE, PLAIN_GET, type HeaderNeeds } from './request-headers.ts'
@@ -93,7 +94,8 @@ export class HttpServer {
   constructor(options: ServerOptions) {
     this.#options = options
     this.app = uWS.App()
-    this.#bounds = new ClientBounds(options.clock, options.limiter, options.metrics)
+    this.#bounds = new ClientBounds(options.clock, options.limiter, options.metrics, options.trustedProxies > 0)
+    this.#bounds.headers.watch(this.app)
     this.#gate = new WorkGate(options.mostInFlight)
     options.metrics.inFlight = () => this.#gate.count
     const methods = new Map<string, AllowedMethod[]>()
@@ -139,6 +141,11 @@ export class HttpServer {
   /** Refuses HTTP requests on a path that only serves WebSockets. */
   refuseHttp(pattern: string, error: () => AppError): void {
     this.app.any(pattern, (response, request) => this.#refuse(response, request, error, [['Upgrade', 'websocket']]))
+  }
+
+  /** Call it before a handler that is not of this server uses a request. @param response the one of uWS */
+  usedElsewhere(response: object): void {
+    this.#bounds.headers.unsure(peerOf(response as HttpResponse))
   }
 
   /** Replies 404 on all other paths. Call it last, because sockets add their own routes before. */
