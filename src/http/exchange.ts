@@ -34,7 +34,6 @@ export class HttpExchange {
   readonly #bounds: ClientBounds
   readonly #trustedProxies: number
   readonly #forwarded: string
-  readonly #isChunked: boolean
   #remoteAddress: string | undefined
   #ended = false
   aborted = false
@@ -71,7 +70,7 @@ export class HttpExchange {
   ) {
     this.#response = response
     this.#bounds = bounds
-    bounds.headers.begun()
+    bounds.headers.began(response, request)
     this.query = request.getQuery() ?? ''
     this.headers = new HttpHeaders(request, needs)
     this.#trustedProxies = trustedProxies
@@ -80,7 +79,6 @@ export class HttpExchange {
       needs.extra.length === 0
         ? NO_EXTRA
         : Object.fromEntries(needs.extra.map((name) => [name, request.getHeader(name)]))
-    this.#isChunked = needs.body && request.getHeader('transfer-encoding') !== ''
     // The client may disconnect while the body is still arriving; its address is unavailable after that.
     if (needs.body) void this.remoteAddress
   }
@@ -174,9 +172,7 @@ export class HttpExchange {
 
   /** Call it before uWS's handler returns. */
   #onData(receive: (chunk: ArrayBuffer, isLast: boolean) => void): void {
-    const { headers } = this.#bounds
-    if (headers.count === 0) this.#response.onData(receive)
-    else headers.receive(this.#response, this.#peer(), this.#isChunked, receive)
+    this.#bounds.headers.receive(this.#response, receive)
   }
 
   /** Sends the status and the headers of a file's reply, without the file. */

@@ -19,7 +19,6 @@ import type { Cors, RequestHosts } from './cors.ts'
 import { errorReply } from './error-reply.ts'
 import { allOf, HttpExchange } from './exchange.ts'
 import { framingFault } from './framing.ts'
-import { peerOf } from './incomplete-headers.ts'
 import type { HttpMetrics } from './metrics.ts'
 import { knows } from './entity-tag.ts'
 import { PAGE, PLAIN_GET, type HeaderNeeds } from './request-headers.ts'
@@ -145,7 +144,7 @@ export class HttpServer {
 
   /** Call it before a handler that is not of this server uses a request. @param response the one of uWS */
   usedElsewhere(response: object): void {
-    this.#bounds.headers.unsure(peerOf(response as HttpResponse))
+    this.#bounds.headers.lost(response as HttpResponse)
   }
 
   /** Replies 404 on all other paths. Call it last, because sockets add their own routes before. */
@@ -203,6 +202,7 @@ export class HttpServer {
   close(): void {
     this.#options.pipeline.requestLog.flush()
     this.#options.cors.flush()
+    this.#bounds.headers.stop()
     this.app.close()
   }
 

@@ -30,11 +30,13 @@ function share(state: RequestState, { thread }: PipelineOptions, tenant: string)
     hold(state, entered)
     return
   }
-  return entered.then((reserved) => {
-    hold(state, reserved)
-    // Nobody waits for the reply.
-    if (state.exchange.aborted) throw Overloaded({ retryAfter: 1 })
-  })
+  return holdLater(state, entered)
+}
+
+async function holdLater(state: RequestState, entered: Promise<Reservation | undefined>): Promise<void> {
+  hold(state, await entered)
+  // Nobody waits for the reply.
+  if (state.exchange.aborted) throw Overloaded({ retryAfter: 1 })
 }
 
 function hold(state: RequestState, reserved: Reservation | undefined): void {
