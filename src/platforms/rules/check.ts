@@ -1,6 +1,6 @@
 import type { PostContent } from '../content.ts'
 import type { Platform } from '../platform.ts'
-import { countText, fitsForSure } from './counting.ts'
+import { countUpTo, fitsForSure } from './counting.ts'
 import { numberOf, type Limit, type Limits } from './limits.ts'
 import { breach, general, shown, type Problem } from './problem.ts'
 import type { CountingMethod, RuleId } from './rule.ts'
@@ -59,7 +59,7 @@ export function checkLength(check: Check, id: RuleId, { fix, pointer, text, what
   if (limit === undefined) return
   const counting = id.endsWith('Bytes') ? 'bytes' : (limit.counting ?? 'characters')
   if (fitsForSure(counting, text, limit.value)) return
-  const actual = countText(counting, text)
+  const { isLeast, length: actual } = countUpTo(counting, text, limit.value)
   if (actual <= limit.value) return
   const unit = LENGTH_UNITS[counting]
   check.problems.push(
@@ -67,7 +67,7 @@ export function checkLength(check: Check, id: RuleId, { fix, pointer, text, what
       actual,
       unit,
       pointer,
-      message: `${what} has ${shown(actual)} ${unit}; ${check.title} allows ${shown(limit.value)}.`,
+      message: `${what} has ${isLeast ? 'more than ' : ''}${shown(actual)} ${unit}; ${check.title} allows ${shown(limit.value)}.`,
       fix,
     }),
   )

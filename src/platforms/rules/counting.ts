@@ -21,6 +21,9 @@ export const AFTER_LINK = /(?<![!*"'「」;:=,.$%[\]~|@?)])[!*"'「」;:=,.$%[\]
 /** Emoji, with everything that makes one of several code points: tones, joiners, flags, keycaps. */
 const EMOJI = /\p{RGI_Emoji}|\p{Emoji_Presentation}|\p{Extended_Pictographic}\uFE0F?/gv
 
+/** Whether a text can have emoji. The search for whole ones takes a microsecond for each character of other scripts. */
+const MAYBE_EMOJI = /[\p{Emoji_Presentation}\p{Extended_Pictographic}\p{Regional_Indicator}\u{20E3}]/v
+
 /** Longer than any host name can be (253, RFC 1035). */
 const NO_HOST = /[\w.\-\u00C0-\u052F]{300,}/g
 
@@ -38,6 +41,7 @@ const METHODS: Readonly<Record<CountingMethod, (text: string) => number>> = {
     ),
   threads: (text) => {
     let length = codePoints(text)
+    if (!MAYBE_EMOJI.test(text)) return length
     for (const [emoji] of text.matchAll(EMOJI)) length += Buffer.byteLength(emoji, 'utf8') - codePoints(emoji)
     return length
   },
@@ -46,6 +50,39 @@ const METHODS: Readonly<Record<CountingMethod, (text: string) => number>> = {
 /** The length of a text as a platform counts it. */
 export function countText(counting: CountingMethod, text: string): number {
   return METHODS[counting](text)
+}
+
+/** A length of a text. */
+export interface Counted {
+  readonly length: number
+  /** Whether the text is longer than that: only its start was counted. */
+  readonly isLeast: boolean
+}
+
+/** Methods that take time for a long text. The others are as fast as the text is read. */
+const SLOW: readonly CountingMethod[] = ['graphemes', 'x_weighted', 'mastodon', 'threads']
+
+/** Units that are counted of a text in any case. */
+const SURELY_COUNTED = 4_000
+
+/** The last length, because a post is checked for one account after the other. */
+let last: (Counted & { readonly counting: CountingMethod; readonly text: string }) | undefined
+
+/**
+ * The length of a text for a comparison with a limit. Of a text that is far longer than the limit, only the start is
+ * counted.
+ */
+export function countUpTo(counting: CountingMethod, text: string, limit: number): Counted {
+  const most = SURELY_COUNTED + 8 * limit
+  if (text.length > most && SLOW.includes(counting)) {
+    // The cut can make a link of what is none, which counts more.
+    const length = countUpTo(counting, text.slice(0, most), limit).length - URL_LENGTH
+    if (length > limit) return { length, isLeast: true }
+  }
+  if (last?.counting !== counting || last.text !== text) {
+    last = { counting, text, length: countText(counting, text), isLeast: false }
+  }
+  return last
 }
 
 /** The most that a UTF-16 unit can count, for methods that do not depend on links. */

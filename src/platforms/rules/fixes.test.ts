@@ -1,7 +1,7 @@
 import * as fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import type { PostContent, PostMedia } from '../content.ts'
-import { countText } from './counting.ts'
+import { countText, countUpTo } from './counting.ts'
 import { check } from './engine.ts'
 import { applyFix, fixesOf } from './fixes.ts'
 import { effectiveLimits } from './limits.ts'
@@ -60,10 +60,66 @@ function placesOf(whole: string, parts: readonly string[]): number[] {
   return places
 }
 
+const EMPTY: PostContent = { text: '', media: [], options: {} }
+const textLimits = (most: number) =>
+  effectiveLimits({
+    rules: [
+      { id: 'text.max', value: most, counting: 'graphemes', ...SOURCE },
+      { id: 'thread.max', value: 25, ...SOURCE },
+    ],
+  })
+
 /** The texts of the parts. */
 function textsOf(whole: string, options: SplitOptions): string[] | undefined {
   return splitText(whole, options)?.map((part) => textOf(whole, part))
 }
+
+describe('the work for a long text is bounded', () => {
+  const long = 'Lorem ipsum dolor sit amet. '.repeat(2_000)
+
+  it('a split looks at the parts and not at the rest of the text', () => {
+    let looked = 0
+    const fits = (part: string) => {
+      looked += part.length
+      return part.length <= 280
+    }
+    expect(splitText(long, { fits, mostParts: 25 })).toBeUndefined()
+    // About 20 looks at each part, of which a few are too long.
+    expect(looked).toBeLessThan(25 * 280 * 40)
+  })
+
+  it('only the first part is looked for if others do not matter', () => {
+    let looks = 0
+    const fits = (part: string) => {
+      looks += 1
+      return part.length <= 280
+    }
+    expect(splitText(long, { fits, mostParts: long.length, firstOnly: true })).toHaveLength(1)
+    expect(looks).toBeLessThan(40)
+  })
+
+  it('only the start of a text that is far too long is counted', () => {
+    expect(countUpTo('x_weighted', long, 280)).toEqual({ isLeast: true, length: 4_000 + 8 * 280 - 23 })
+    expect(countUpTo('graphemes', 'e\u0301'.repeat(10_000), 300)).toMatchObject({ isLeast: true })
+    // Whatever is counted as little, is counted to the end.
+    expect(countUpTo('graphemes', `e${'\u0301'.repeat(20_000)}`, 300)).toMatchObject({ isLeast: false, length: 1 })
+    expect(countUpTo('characters', long, 280)).toMatchObject({ isLeast: false, length: long.length })
+    const [problem] = check({ title: 'X' }, textLimits(280), { ...EMPTY, text: long })
+    expect(problem?.message).toBe('The text has more than 6,217 graphemes; X allows 280.')
+  })
+
+  it('a text that is too long to be split gets no such offer', () => {
+    const content = { ...EMPTY, text: 'word '.repeat(7_000) }
+    const of = (text: string) => {
+      const given = { ...content, text }
+      return check({ title: 'X' }, textLimits(2_000), given).flatMap((problem) =>
+        fixesOf({ title: 'X' }, textLimits(2_000), given, problem),
+      )
+    }
+    expect(of(content.text)).toEqual([])
+    expect(of(content.text.slice(0, 20_000)).map(({ kind }) => kind)).toEqual(['split'])
+  })
+})
 
 describe('splitting a text', () => {
   it('gives parts within the limit that make up the text, and cuts no link, mention, hashtag or grapheme', () => {

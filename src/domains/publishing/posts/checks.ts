@@ -1,4 +1,5 @@
 import { ValidationFailed } from '../../../core/errors.ts'
+import { Slices } from '../../../core/slices.ts'
 import type { Sql } from '../../../core/sql.ts'
 import type { PlatformDirectory } from '../../../platforms/directory.ts'
 import { check } from '../../../platforms/rules/engine.ts'
@@ -98,11 +99,18 @@ export class PostChecks {
     return this.#checked(body, wanted, resources).map(({ view }) => view)
   }
 
-  /** The same, with the changes that remove problems without the user. */
-  checkWithFixes(body: PostBody, wanted: readonly Wanted[], resources: Resources) {
-    return this.#checked(body, wanted, resources).map(({ content, limits, platform, problems, view }) => {
-      return { ...view, fixes: fixViews(platform, limits, content, problems) }
-    })
+  /** The same, with the changes that remove problems without the user. Runs in slices. */
+  async checkWithFixes(body: PostBody, wanted: readonly Wanted[], resources: Resources) {
+    const slices = new Slices()
+    const views: (TargetCheckData & { fixes: ReturnType<typeof fixViews> })[] = []
+    for (const one of wanted) {
+      for (const { content, limits, platform, problems, view } of this.#checked(body, [one], resources)) {
+        await slices.pause()
+        views.push({ ...view, fixes: fixViews(platform, limits, content, problems) })
+        await slices.pause()
+      }
+    }
+    return views
   }
 
   #checked(body: PostBody, wanted: readonly Wanted[], { accounts, files }: Resources) {

@@ -302,7 +302,11 @@ export const PlatformValidationFailure = named(
     allowed: Nullable(
       Type.Union([Type.Number(), Type.Array(Type.String())], { description: 'The limit. Null if the rule has none' }),
     ),
-    actual: Nullable(Type.Union([Type.Number(), Type.String()], { description: 'The value in the post' })),
+    actual: Nullable(
+      Type.Union([Type.Number(), Type.String()], {
+        description: 'The value in the post. Of a text that is far too long, the length of the part that was counted',
+      }),
+    ),
     unit: Type.String({ description: 'The unit of `allowed` and `actual`' }),
     path: Type.String({ description: 'JSON pointer into the content of the target' }),
     message: Type.String(),

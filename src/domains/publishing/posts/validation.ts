@@ -56,7 +56,7 @@ export class PostValidation {
     const body = bodyOf(input)
     const untimed = wantedTargets(input.targets ?? [], null, zone)
     const resources = await checks.resources({ sql, workspaceId }, body, untimed)
-    const targets = checks.checkWithFixes(body, untimed, resources)
+    const targets = await checks.checkWithFixes(body, untimed, resources)
     const isAccepted = targets.every(({ isValid }) => isValid)
     const refusal = await quota.check(sql, workspaceId)
     const planned = refusal === undefined ? [] : [problemOf(refusal)]

@@ -66,11 +66,17 @@ function withoutWords(text: string, words: readonly string[]): string {
   for (const word of words) {
     const pattern = wordPattern(word)
     if (pattern === undefined) continue
-    // Removing one can join the parts of another.
-    for (let before = ''; before !== left; left = left.replace(pattern, ' ')) before = left
+    // Removing one can join the parts of another. A text in which that goes on is none that anybody would publish.
+    for (let round = 0; pattern.test(left); round += 1) {
+      if (round === MOST_ROUNDS) return ''
+      left = left.replaceAll(pattern, ' ')
+    }
   }
   return left
 }
+
+/** How often a text is searched for a word that is not wanted. */
+const MOST_ROUNDS = 10
 
 /** Whether a text contains a word that the workspace does not want. */
 export function isBanned(text: string, words: readonly string[]): boolean {
@@ -93,7 +99,7 @@ function wordPattern(word: string): RegExp | undefined {
   const spaced =
     !/[\p{Script=Han}\p{Script=Hiragana}\p{Script=Katakana}\p{Script=Thai}\p{Script=Khmer}\p{Script=Lao}]/u.test(word)
   const [before, after] = spaced ? ['(?<![\\p{L}\\p{N}\\p{M}])', '(?![\\p{L}\\p{N}\\p{M}])'] : ['', '']
-  return new RegExp(before + parts.join('\\s+') + after, 'iu')
+  return new RegExp(before + parts.join('\\s+') + after, 'giu')
 }
 
 function limitEmoji(text: string, { emoji }: CaptionRules): string {

@@ -35,6 +35,12 @@ describe('the rules of a workspace', () => {
 
   test('a caption of nothing but banned words is none', () => {
     expect(polished('synergy!', { bannedWords: ['synergy'] })?.text ?? '').not.toContain('synergy')
+    const many = polished(`Live ${'now '.repeat(4_000)}soon`, { bannedWords: ['now'] })
+    expect(many?.text).toBe('Live soon')
+    const nested = (depth: number) => `Live ${'free '.repeat(depth)}${'stuff '.repeat(depth)}soon`
+    expect(polished(nested(5), { bannedWords: ['free stuff'] })?.text).toBe('Live soon')
+    // It would take as many rounds as the text has words.
+    expect(polished(nested(2_000), { bannedWords: ['free stuff'] })).toBeUndefined()
   })
 
   test('hashtags are unique, counted and never banned, also those within the text', () => {

@@ -1,5 +1,6 @@
 import { expect, test } from 'vitest'
-import { newPrints, printsOf } from './prints.ts'
+import { Slices } from '../../../../core/slices.ts'
+import { newPrints, printsInSlices, printsOf } from './prints.ts'
 
 const TEXT = 'Nine trucks, four days and one very tired drummer: that is how a tour begins. Come and hear it.'
 const shares = (one: string, other: string) => {
@@ -45,4 +46,12 @@ test('leaves out what was there before', () => {
 test('a very long text has a bounded number', () => {
   const words = Array.from({ length: 60_000 }, (_, index) => `w${index}${index % 40 === 39 ? '.' : ''}`)
   expect(printsOf(words.join(' ')).length).toBeLessThan(20_100)
+})
+
+test('long texts are read in slices, with the same fingerprints', async () => {
+  let pauses = 0
+  const slices = new Slices({ now: () => 0, monotonic: () => (pauses += 1) && 0 })
+  const long = Array.from({ length: 6_000 }, (_, index) => `word${(index * 7919) % 6_000}`).join(' ')
+  expect(await printsInSlices([long, TEXT], slices)).toEqual([...new Set([...printsOf(long), ...printsOf(TEXT)])])
+  expect(pauses).toBeGreaterThan(20)
 })

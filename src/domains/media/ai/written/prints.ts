@@ -1,4 +1,5 @@
 import { hash } from 'node:crypto'
+import { Slices } from '../../../../core/slices.ts'
 
 /** Words in a run that gets a fingerprint. */
 const RUN = 8
@@ -21,17 +22,42 @@ const WORDS = new Intl.Segmenter('en', { granularity: 'word' })
  * not count. Runs are sampled by winnowing (Schleimer, Wilkerson, Aiken: Winnowing, SIGMOD 2003).
  */
 export function printsOf(text: string): string[] {
-  const words: string[] = []
   const prints = new Set<string>()
+  for (const _ of printing(text, prints));
+  return [...prints]
+}
+
+/** The fingerprints of texts, made in slices: those of a long text take 50 ms. */
+export async function printsInSlices(texts: readonly string[], slices = new Slices()): Promise<string[]> {
+  const prints = new Set<string>()
+  for (const text of texts) for (const _ of printing(text, prints)) await slices.pause()
+  return [...prints]
+}
+
+/** How many words are read, or runs are hashed, between two pauses. */
+const STEP = 500
+
+/** Adds the fingerprints of a text to a set. Yields where it can pause. */
+function* printing(text: string, prints: Set<string>): Generator<undefined> {
+  const words: string[] = []
   for (const sentence of sentencesOf(text)) {
-    const own = wordsOf(sentence)
-    if (own.length >= SENTENCE.least && own.length <= SENTENCE.most) prints.add(printOf(own))
-    words.push(...own)
+    const first = words.length
+    for (const { isWordLike, segment } of WORDS.segment(sentence)) {
+      if (isWordLike !== true) continue
+      words.push(segment)
+      if (words.length % STEP === 0) yield
+    }
+    const length = words.length - first
+    if (length >= SENTENCE.least && length <= SENTENCE.most) prints.add(printOf(words.slice(first)))
     if (words.length > MOST_WORDS) break
   }
   if (words.length >= LEAST_WORDS) prints.add(printOf(words))
-  for (const print of winnowed(runsOf(words))) prints.add(print)
-  return [...prints]
+  const runs: string[] = []
+  for (let at = 0; at + RUN <= words.length; at += 1) {
+    runs.push(printOf(words.slice(at, at + RUN)))
+    if (at % STEP === 0) yield
+  }
+  for (const print of winnowed(runs)) prints.add(print)
 }
 
 /** Fingerprints of texts without those of texts that were there before. */
@@ -48,16 +74,8 @@ function sentencesOf(text: string): string[] {
   return plain.split(/(?<=[.!?…])\s|(?<=。)|\n/u)
 }
 
-function wordsOf(sentence: string): string[] {
-  return [...WORDS.segment(sentence)].flatMap(({ isWordLike, segment }) => (isWordLike === true ? segment : []))
-}
-
 function printOf(words: readonly string[]): string {
   return hash('sha1', words.join(' '), 'base64url').slice(0, 10)
-}
-
-function runsOf(words: readonly string[]): string[] {
-  return Array.from({ length: Math.max(0, words.length - RUN + 1) }, (_, at) => printOf(words.slice(at, at + RUN)))
 }
 
 /** The smallest fingerprint of each window. */

@@ -5,7 +5,7 @@ import type { MemoryKey, Turn } from '../../../../core/turn.ts'
 import { query } from '../../../../db/query.ts'
 import type { ModelTexts, PlanningScope } from '../../../publishing/posts/index.ts'
 import { aiTexts, type AiJobRow } from '../tables.ts'
-import { printsOf } from './prints.ts'
+import { printsInSlices } from './prints.ts'
 
 /** Whether a model ever wrote for the workspace. Undefined before the first look. */
 const WROTE: MemoryKey<{ any: boolean | undefined }> = { name: 'ai.wrote', make: () => ({ any: undefined }) }
@@ -53,7 +53,7 @@ export class WrittenTexts implements ModelTexts {
     const memory = scope.memory(WROTE)
     memory.any ??= await aiTexts.exists(scope.sql, { workspaceId: scope.workspaceId })
     if (!memory.any) return undefined
-    const prints = [...new Set(texts.flatMap(printsOf))]
+    const prints = await printsInSlices(texts)
     const found = await withPrints.rows(scope.sql, { workspaceId: scope.workspaceId, prints })
     if (found.length === 0) return undefined
     return { aiJobIds: found.map((one) => one.aiJobId), models: [...new Set(found.map(({ model }) => model))] }

@@ -1,4 +1,4 @@
-import { expect, test } from 'vitest'
+import { expect, test, vi } from 'vitest'
 import { withoutQuotedText } from './quoted-text.ts'
 
 test.each([
@@ -23,4 +23,16 @@ test.each([
   ['a list from: and to:', 'from: the left\nit goes: to the right'],
 ])('keeps %s', (_what, mail) => {
   expect(withoutQuotedText(mail)).toBe(mail.trim())
+})
+
+test('any number of introductions is read once, and only the start of a long mail', () => {
+  // Each could begin a quote, but the last line is no part of one.
+  const text = `Hello\n${'__________\n'.repeat(1_000)}> quoted\nmy answer`
+  const looks = vi.spyOn(String.prototype, 'startsWith')
+  const written = withoutQuotedText(text)
+  const count = looks.mock.calls.length
+  looks.mockRestore()
+  expect(written).toBe(text)
+  expect(count).toBeLessThan(5_000)
+  expect(withoutQuotedText(`Hello\n${'word '.repeat(1_000_000)}`).length).toBeLessThanOrEqual(100_000)
 })

@@ -17,6 +17,12 @@ const INTRODUCTIONS = [
 /** How many lines an introduction can be broken into. */
 const MOST_LINES = 4
 
+/** What an introduction begins with. Most lines need no other look. */
+const BEGINNING = /^(?:[-_]{2}|(?:on|am|le|el|il|op)\b)/i
+
+/** Characters of a mail that are read. A message of a ticket has far fewer. */
+const MOST_READ = 100_000
+
 /** Header lines of a quoted mail, as Outlook writes them. */
 const FROM = /^\*?(from|von|de|da|van)\s?:\*?\s.*(@|<|\w)/i
 const SENT = /^\*?(sent|gesendet|date|datum|envoyé|enviado|inviato|verzonden|to|an|à|para|a|aan)\s?:/i
@@ -26,7 +32,7 @@ const SENT = /^\*?(sent|gesendet|date|datum|envoyé|enviado|inviato|verzonden|to
  * stays, because the writer has answered below it. If nothing is left, the whole text is kept.
  */
 export function withoutQuotedText(text: string): string {
-  const lines = text.replaceAll(/\r\n?/g, '\n').split('\n')
+  const lines = text.slice(0, MOST_READ).replaceAll(/\r\n?/g, '\n').split('\n')
   const end = quoteStart(lines)
   const kept = withoutTrailingQuotes(lines.slice(0, end))
   const written = kept.join('\n').trim()
@@ -35,11 +41,12 @@ export function withoutQuotedText(text: string): string {
 
 /** The index of the first line that belongs to the quoted mail; the number of lines without one. */
 function quoteStart(lines: readonly string[]): number {
+  const quotes = quotesOf(lines)
   for (let index = 0; index < lines.length; index += 1) {
     const line = bare(lines[index])
     if (REPLY_LINES.some((own) => line.includes(own))) return introducedAt(lines, index)
     if (FROM.test(line) && lines.slice(index + 1, index + 4).some((next) => SENT.test(bare(next)))) return index
-    if (isIntroduction(lines, index) && isFollowedByQuotesOnly(lines, index)) return index
+    if (isIntroduction(lines, index) && isFollowedByQuotesOnly(lines, index, quotes)) return index
   }
   return lines.length
 }
@@ -53,7 +60,7 @@ function introducedAt(lines: readonly string[], index: number): number {
 }
 
 function isIntroduction(lines: readonly string[], index: number): boolean {
-  if (bare(lines[index]) === '') return false
+  if (!BEGINNING.test(bare(lines[index]))) return false
   for (let count = 1; count <= MOST_LINES; count += 1) {
     const joined = lines
       .slice(index, index + count)
@@ -64,19 +71,39 @@ function isIntroduction(lines: readonly string[], index: number): boolean {
   return false
 }
 
+/** What follows each line, found once, so that any number of introductions takes one look at each line. */
+interface Quotes {
+  /** The first quoted line after a line; the number of lines if there is none. */
+  readonly next: Uint32Array
+  /** The first line from which on all lines are quoted or empty. */
+  readonly onlyFrom: number
+}
+
+function quotesOf(lines: readonly string[]): Quotes {
+  const next = new Uint32Array(lines.length + 1)
+  let first = lines.length
+  for (let index = lines.length - 1; index >= 0; index -= 1) {
+    next[index] = first
+    if (isQuote(lines[index])) first = index
+  }
+  return { next, onlyFrom: withoutTrailingQuotes(lines).length }
+}
+
+function isQuote(line: string | undefined): boolean {
+  return line?.trimStart().startsWith('>') ?? false
+}
+
 /** Whether no own text follows an introduction, as it does when the writer answers between the quoted lines. */
-function isFollowedByQuotesOnly(lines: readonly string[], index: number): boolean {
-  const rest = lines.slice(index + 1)
-  const firstQuote = rest.findIndex((line) => line.trimStart().startsWith('>'))
+function isFollowedByQuotesOnly(lines: readonly string[], index: number, { next, onlyFrom }: Quotes): boolean {
+  const firstQuote = next[index] ?? lines.length
   // Without quotation marks, all that follows is the quoted mail, if the introduction has a date or an address. Otherwise
   // it can be a sentence of the writer.
-  if (firstQuote === -1) return /\d|@|^[-_]{2}/.test(bare(lines[index]))
-  return rest.slice(firstQuote).every((line) => line.trim() === '' || line.trimStart().startsWith('>'))
+  return firstQuote === lines.length ? /\d|@|^[-_]{2}/.test(bare(lines[index])) : firstQuote >= onlyFrom
 }
 
 function withoutTrailingQuotes(lines: readonly string[]): readonly string[] {
   let end = lines.length
-  while (end > 0 && (lines[end - 1]?.trim() === '' || lines[end - 1]?.trimStart().startsWith('>'))) end -= 1
+  while (end > 0 && (lines[end - 1]?.trim() === '' || isQuote(lines[end - 1]))) end -= 1
   return lines.slice(0, end)
 }
 
