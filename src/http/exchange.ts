@@ -7,8 +7,9 @@ import { BodyStream, tooLarge } from './body-stream.ts'
 import type { ClientBounds } from './client-bounds.ts'
 import { peerOf } from './incomplete-headers.ts'
 import type { ReceiveBuffers } from './receive-buffers.ts'
-import { HttpHeaders, type HeaderNeeds, type RequestHeaders } from './request-headers.ts'
+import { allOf, HttpHeaders, type HeaderNeeds, type RequestHeaders } from './request-headers.ts'
 import { STATUS_LINES } from './status-lines.ts'
+import { textOf } from './header-text.ts'
 import { Departure, dropSource, sendChunks, sendRest, sendWhole } from './send-chunks.ts'
 import type { Transfer } from './transfers.ts'
 import type { WorkGate } from './work-gate.ts'
@@ -233,29 +234,15 @@ export class HttpExchange {
   }
 
   /**
-   * One call into uWS writes all headers, because a call costs as much as the text of ten. The loop uses an index,
-   * because it runs for every reply and destructuring pairs from an iterator costs as much as writing them. Browsers
-   * must not sniff content types. Replies without a Cache-Control header are not stored, because they may contain
-   * tokens and private data.
+   * One call into uWS writes all headers, because a call costs as much as the text of ten. Browsers must not sniff content
+   * types.
    * @param last text after the last header
    */
   #writeHead(status: number, headers: readonly (readonly [string, string])[], last = ''): void {
     const response = this.#response
     // Headers that uWS writes itself.
     if (status !== 200) response.writeStatus(STATUS_LINES[status] ?? String(status))
-    let rest = 'nosniff'
-    let saysWhoStores = false
-    for (let index = 0; index < headers.length; index += 1) {
-      const header = headers[index] as readonly [string, string]
-      rest += `\r\n${header[0]}: ${header[1]}`
-      saysWhoStores ||= header[0] === 'Cache-Control'
-    }
-    if (!saysWhoStores) rest += '\r\nCache-Control: no-store'
-    for (let index = 0; index < this.corsHeaders.length; index += 1) {
-      const header = this.corsHeaders[index] as readonly [string, string]
-      rest += `\r\n${header[0]}: ${header[1]}`
-    }
-    response.writeHeader('X-Content-Type-Options', rest + last)
+    response.writeHeader('X-Content-Type-Options', `nosniff${textOf(headers, this.corsHeaders)}${last}`)
   }
 
   /** Drops the rest of a streamed body, within bounds. */
@@ -409,16 +396,3 @@ const isWithoutLength = (status: number): boolean => status === 204 || status ==
 
 /** How many bytes of an oversized body are read and dropped before the connection is closed instead. */
 const MOST_DROPPED = 16_000_000
-
-/**
- * The values of all headers of this name, joined by commas: some proxies append to an existing header, others add a new
- * one. Call it before uWS's handler returns.
- * @param header in lower case
- */
-export function allOf(request: HttpRequest, header: string): string {
-  const values: string[] = []
-  request.forEach((name, value) => {
-    if (name === header) values.push(value)
-  })
-  return values.join(',')
-}

@@ -75,3 +75,16 @@ export class HttpHeaders implements RequestHeaders {
     this.#request = undefined
   }
 }
+
+/**
+ * The values of all headers of this name, joined by commas: some proxies append to an existing header, others add a new
+ * one. Call it before uWS's handler returns.
+ * @param header in lower case
+ */
+export function allOf(request: HttpRequest, header: string): string {
+  const values: string[] = []
+  request.forEach((name, value) => {
+    if (name === header) values.push(value)
+  })
+  return values.join(',')
+}

@@ -173,10 +173,9 @@ export class Gateway {
   }
 
   #serve(app: object) {
-    const { polling } = this.#options
     const io = new Server<never, never, never, SocketData>({
       serveClient: false,
-      transports: polling ? ['polling', 'websocket'] : ['websocket'],
+      transports: this.#options.polling ? ['polling', 'websocket'] : ['websocket'],
       maxHttpBufferSize: SOCKET_LIMITS.messageBytes,
       connectTimeout: SOCKET_LIMITS.authenticateWithinMs,
       pingInterval: 25_000,
@@ -192,9 +191,7 @@ export class Gateway {
     refuseOnce(io.engine)
     io.engine.on('connection', (connection: RequestedConnection) => this.#watch(connection))
     keepFastPath(io.of('/').adapter)
-    io.use((socket, next) => {
-      void this.#authorize(socket, next)
-    })
+    io.use((socket, next) => void this.#authorize(socket, next))
     io.on('connection', (socket) => this.#join(socket as unknown as UserSocket))
     return io
   }
