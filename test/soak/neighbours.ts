@@ -53,6 +53,10 @@ interface Row {
   readonly seen: SteadyFigures
 }
 
+/** An interrupted run (Ctrl-C, SIGTERM) reports the rows that it has. */
+let isInterrupted = false
+for (const signal of ['SIGINT', 'SIGTERM'] as const) process.on(signal, () => (isInterrupted = true))
+
 const folder = mkdtempSync(join(tmpdir(), 'crier-neighbours-'))
 const directory = await openDataDirectory(join(folder, 'postgres'))
 const postgres = await startEmbeddedPostgres({ dataDirectory: directory, log: createLog({ level: 'silent' }) })
@@ -79,6 +83,7 @@ try {
     }
   }
   for (const op of walk(api)) {
+    if (isInterrupted) break
     if (ONLY.length > 0 && !ONLY.some((word) => op.name.includes(word))) continue
     if (Object.values(op.returns as Record<string, { live?: true } | null>).some((reply) => reply?.live)) continue
     const stage = await stageOf(app, world, op.access === 'admin')
