@@ -1,4 +1,5 @@
 import { systemClock, type Clock } from './clock.ts'
+import { resumed } from './work-time.ts'
 
 /** How long a computation may hold the event loop before others get a turn. */
 export const SLICE_MS = 5
@@ -58,6 +59,7 @@ export class Slices {
 
   async #next(): Promise<void> {
     await lane.next()
+    resumed()
     this.#since = this.#clock.monotonic()
   }
 }

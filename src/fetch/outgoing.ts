@@ -9,6 +9,7 @@ import { Agent as HttpsAgent, request as httpsRequest } from 'node:https'
 import { isIP, type LookupFunction } from 'node:net'
 import type { Readable } from 'node:stream'
 import { pipeline } from 'node:stream/promises'
+import { resumed } from '../core/work-time.ts'
 import { findTarget, OPEN_RULES, type Target, type TargetRules } from './target.ts'
 
 /** A body of known size that is read once. */
@@ -119,7 +120,9 @@ export class Outgoing {
   async send(request: OutgoingRequest, rules: TargetRules = this.#rules): Promise<OutgoingReply> {
     const { end, fault, reply } = await this.#begin(request, rules)
     try {
-      return { status: reply.statusCode ?? 0, headers: reply.headers, bytes: await read(reply, request) }
+      const bytes = await read(reply, request)
+      resumed()
+      return { status: reply.statusCode ?? 0, headers: reply.headers, bytes }
     } catch (error) {
       throw fault(error)
     } finally {

@@ -1,6 +1,7 @@
 import { Readable } from 'node:stream'
 import type { HttpResponse } from 'uWebSockets.js'
 import { BadRequest, PayloadTooLarge } from '../core/errors.ts'
+import { resumed } from '../core/work-time.ts'
 import { ByteQueue } from './byte-queue.ts'
 import type { ReceiveBuffers } from './receive-buffers.ts'
 
@@ -98,6 +99,7 @@ export class BodyStream extends Readable {
       await new Promise<void>((resolve) => {
         this.#wake = resolve
       })
+      resumed()
     }
   }
 

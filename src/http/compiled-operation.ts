@@ -17,6 +17,8 @@ export interface CompiledOperation {
   readonly ratePolicy: string
   /** The policy's name in the RateLimit header. */
   readonly rateName: string
+  /** Whether its handler has always replied without waiting. Undefined before its first request. */
+  neverWaits: boolean | undefined
 }
 
 export function compiledOperation(op: NamedOperation, checkReplies: boolean): CompiledOperation {
@@ -29,5 +31,6 @@ export function compiledOperation(op: NamedOperation, checkReplies: boolean): Co
     checker: checkReplies ? new ReplyChecker(op, pipelineErrors(op)) : undefined,
     ratePolicy: policy ? `"${limit}";q=${policy.burst};w=${policy.windowSeconds}` : '',
     rateName: `"${limit}"`,
+    neverWaits: undefined,
   }
 }

@@ -1,4 +1,5 @@
 import type { Reply } from '../core/reply.ts'
+import { inWork, measured } from '../core/work-time.ts'
 import type { IdempotencyClaim } from '../turns/payload.ts'
 import type { IdempotencyKeys } from './idempotency.ts'
 import type { PipelineOptions } from './pipeline.ts'
@@ -49,17 +50,30 @@ function setReply(state: RequestState, reply: Reply): void {
 function run(state: RequestState, options: PipelineOptions, claim?: IdempotencyClaim): Reply | Promise<Reply> {
   const { before } = state.compiled.op
   if (before === undefined) return runHandler(state, options, claim)
-  return before(options.context(state.data)).then((prepared) => {
+  return inWork(state, () => before(options.context(state.data))).then((prepared) => {
     state.prepared = prepared
-    return runHandler(state, options, claim)
+    return measured(state, () => runHandler(state, options, claim))
   })
 }
 
 function runHandler(state: RequestState, options: PipelineOptions, claim?: IdempotencyClaim): Reply | Promise<Reply> {
   const { op } = state.compiled
-  if (!op.turn) return op.handle(options.context(state.data))
+  if (!op.turn) return runInline(state, options)
   const payload = { kind: 'operation' as const, operation: op.name, audited: op.audit !== false, context: state.data }
   return options.turns.operation(claim === undefined ? payload : { ...payload, idempotency: claim })
+}
+
+/**
+ * Runs a handler so that what it does after waits counts as the work of its request, which costs more than some handlers.
+ * So an operation whose handler has never waited is called directly.
+ */
+function runInline(state: RequestState, options: PipelineOptions): Reply | Promise<Reply> {
+  const { compiled } = state
+  const handleIt = () => compiled.op.handle(options.context(state.data))
+  const reply = compiled.neverWaits === true ? handleIt() : inWork(state, handleIt)
+  if (reply instanceof Promise) compiled.neverWaits = false
+  else compiled.neverWaits ??= true
+  return reply
 }
 
 /** Runs a request that holds a claim on its idempotency key. A turn stores its reply itself, in its transaction. */

@@ -5,6 +5,7 @@ import { ManualClock } from '../core/clock.ts'
 import { contextFactory } from '../core/context.ts'
 import { CredentialExpired, Forbidden, InvalidCredential } from '../core/errors.ts'
 import { createLog } from '../core/log.ts'
+import { MainThread } from '../core/main-thread.ts'
 import { from, operation, owner, walk, type NamedOperation } from '../core/operation.ts'
 import type { Credential, RateDecision } from '../core/ports.ts'
 import { FileBody, LiveBody, RawBody, type Reply } from '../core/reply.ts'
@@ -103,6 +104,7 @@ function options(): PipelineOptions {
     } as PipelineOptions['turns'],
     context: contextFactory({} as Services),
     requestLog: new RequestLog(createLog({ level: 'info', destination }), new HttpMetrics(new Registry())),
+    thread: new MainThread({ onHeld: () => undefined }),
     buffers: {} as PipelineOptions['buffers'],
     uploads: new UploadSlots(),
     publicUrl: 'https://crier.example',
@@ -619,4 +621,57 @@ test('a cookie is read only if the operation declares it', async () => {
   expect((await send(page)).text).toContain('"none"')
   const { cookie: _, ...without } = page
   expect((await send(named(without), { http: { extra: { cookie: 'state=x; undefined=y' } } })).text).toContain('"none"')
+})
+
+describe('the share of the main thread', () => {
+  /** An operation that computes for longer than a tenant is allowed beyond its share. */
+  const slow = named(
+    operation({
+      ...base,
+      route: 'POST /api/slow',
+      access: 'user',
+      body: Input({ ms: Type.Integer() }),
+      handle: ({ body: { ms } }) => {
+        const until = performance.now() + ms
+        while (performance.now() < until);
+        return ok('slow')
+      },
+    }),
+  )
+
+  test('heavy requests of one account wait for each other, and others are answered between them', async () => {
+    const given = options()
+    const users: Caller[] = [ADA, ADA, ADA, { ...ADA, userId: 'bob' }, { ...ADA, userId: 'bob' }]
+    const callers = users.values()
+    const pipeline = {
+      ...given,
+      authenticator: { ...given.authenticator, authenticate: () => callers.next().value as Caller },
+    }
+    const handle = compileOperation(slow, pipeline)
+    const order: string[] = []
+    const all = users.map(async ({ userId }, index) => {
+      const body = JSON.stringify({ ms: index < 3 ? 60 : 0 })
+      const sent = await sendTo(handle, { body, headers: { ...SIGNED_IN, contentType: 'application/json' } })
+      order.push(`${userId} ${sent?.status}`)
+    })
+    await Promise.all(all)
+    expect(order).toEqual(['ada 200', 'bob 200', 'bob 200', 'ada 200', 'ada 200'])
+  })
+
+  test('a stranger does not use up the share of a workspace, and its members do', async () => {
+    const spent: (readonly string[])[] = []
+    const thread = new MainThread({ onHeld: () => undefined })
+    thread.spent = (_name, tenants) => void spent.push(tenants)
+    const busy = (ms: number) => {
+      const until = performance.now() + ms
+      while (performance.now() < until);
+    }
+    const pipeline = { ...options(), thread, memberships: { find: () => (busy(5), member) } }
+    const handle = compileOperation(note, pipeline)
+    member = undefined
+    expect((await sendTo(handle, { parameters: [NOTE] }))?.status).toBe(404)
+    member = MEMBER
+    expect((await sendTo(handle, { parameters: [NOTE] }))?.status).toBe(200)
+    expect(spent).toEqual([['ada'], ['ada', WORKSPACE]])
+  })
 })

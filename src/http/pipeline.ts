@@ -1,8 +1,10 @@
 import type { AppError } from '../core/error.ts'
 import type { ContextFactory } from '../core/context.ts'
+import type { MainThread } from '../core/main-thread.ts'
 import type { NamedOperation } from '../core/operation.ts'
 import type { Authenticator, Memberships, Owners, RateLimiter, Switches, Tickets, Workers } from '../core/ports.ts'
 import type { SignedLinks } from '../core/signed-links.ts'
+import { measured } from '../core/work-time.ts'
 import type { Turns } from '../turns/turn-runner.ts'
 import { authenticate, authorize, limitRate } from './admission.ts'
 import { sendError, sendReply } from './send-reply.ts'
@@ -18,6 +20,7 @@ import type { RequestLog } from './request-log.ts'
 import { ReadyReplies } from './ready-replies.ts'
 import { requestIdOf, RequestState } from './request-state.ts'
 import { requireSwitchedOn } from './switched-on.ts'
+import { shareOfSender, shareOfWorkspace } from './thread-share.ts'
 import type { UploadSlots } from './upload-slots.ts'
 
 /** The dependencies of the pipeline. */
@@ -34,6 +37,8 @@ export interface PipelineOptions {
   readonly turns: Turns
   readonly context: ContextFactory
   readonly requestLog: RequestLog
+  /** Shares the main thread among tenants. */
+  readonly thread: MainThread
   /** Buffers for files that arrive faster than they are read. */
   readonly buffers: ReceiveBuffers
   readonly uploads: UploadSlots
@@ -58,9 +63,11 @@ const STEPS: readonly Step[] = [
   authenticate, // 401
   limitRate, // 429
   requireSwitchedOn, // 503
+  shareOfSender, // 503 of an account or network whose requests keep the main thread
   openBody, // 400 of a body that cannot be read, 429 of too many uploads
   readFields, // 400
   authorize, // 404 of another tenant's resource, 403
+  shareOfWorkspace, // the same of a workspace
   claimIdempotencyKey, // the stored reply, 409
   handle, // 402, 409 and the operation's own errors
 ]
@@ -77,10 +84,14 @@ export function compileOperation(op: NamedOperation, options: PipelineOptions): 
   const ready = ReadyReplies.of(op)
   return (exchange, parameters) => {
     if (ready !== undefined && sendReady(ready, op, options, exchange, parameters)) return
-    const state = new RequestState(compiled, exchange, parameters)
+    const state = new RequestState(compiled, exchange, parameters, options.thread)
     try {
       const waiting = runSteps(state, options, 0)
-      if (waiting instanceof Promise) return answerLater(state, options, waiting)
+      if (waiting instanceof Promise) {
+        state.waited = true
+        state.spent(performance.now() - state.startedAt)
+        return answerLater(state, options, waiting)
+      }
       if (ready !== undefined && exchange.http !== undefined && state.reply !== undefined) {
         ready.keep(exchange.http, parameters, state.reply)
       }
@@ -123,14 +134,16 @@ const ANONYMOUS = {
 function runSteps(state: RequestState, options: PipelineOptions, first: number): void | Promise<void> {
   for (let index = first; index < STEPS.length && state.reply === undefined; index += 1) {
     const waiting = STEPS[index]!(state, options)
-    if (waiting instanceof Promise) return waiting.then(() => runSteps(state, options, index + 1))
+    if (waiting instanceof Promise) {
+      return waiting.then(() => measured(state, () => runSteps(state, options, index + 1)))
+    }
   }
 }
 
 async function answerLater(state: RequestState, options: PipelineOptions, waiting: Promise<void>): Promise<void> {
   try {
     await waiting
-    await answer(state, options)
+    await measured(state, () => answer(state, options))
   } catch (error) {
     fail(state, options, error)
   }
@@ -156,10 +169,13 @@ function finish(state: RequestState, { requestLog }: PipelineOptions, status: nu
   state.upload?.stream.destroy()
   state.leaveUploads?.()
   state.leaveUploads = undefined
+  const ms = performance.now() - state.startedAt
+  if (!state.waited) state.spent(ms)
+  if (state.reservations !== undefined) state.leaveThread()
   requestLog.write({
     op: state.compiled.op.name,
     status,
-    ms: performance.now() - state.startedAt,
+    ms,
     requestId: state.requestId,
     userId: state.caller?.userId,
     via: state.caller?.via,

@@ -1,4 +1,5 @@
 import { expect, test } from 'vitest'
+import { MainThread } from '../core/main-thread.ts'
 import type { NamedOperation } from '../core/operation.ts'
 import type { CompiledOperation } from './compiled-operation.ts'
 import type { Exchange } from './exchange.ts'
@@ -9,7 +10,8 @@ const NONE = { authorization: '', requestId: '', userAgent: '', idempotencyKey: 
 function stateOf(headers: Partial<typeof NONE>, op: Partial<NamedOperation> = {}, extra: Record<string, string> = {}) {
   const exchange = { headers: { ...NONE, ...headers }, remoteAddress: '192.0.2.7', http: { extra } }
   const compiled = { op: { method: 'POST', ...op } }
-  return new RequestState(compiled as unknown as CompiledOperation, exchange as unknown as Exchange, [])
+  const thread = new MainThread({ onHeld: () => undefined })
+  return new RequestState(compiled as unknown as CompiledOperation, exchange as unknown as Exchange, [], thread)
 }
 
 test('the id of a request is that of the client if it is short and plain', () => {

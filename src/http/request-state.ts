@@ -1,11 +1,14 @@
 import type { WorkerGrant } from '../core/worker-grant.ts'
 import type { Caller, Member } from '../core/caller.ts'
 import type { RequestData } from '../core/context.ts'
+import { networkOf } from '../core/client-address.ts'
 import { requestId as newRequestId } from '../core/id.ts'
+import { NOTABLE_MS, type MainThread, type Reservation } from '../core/main-thread.ts'
 import type { RateDecision } from '../core/ports.ts'
 import { readIfMatch, type IfMatch } from '../core/precondition.ts'
 import type { Reply } from '../core/reply.ts'
 import type { Upload } from '../core/upload.ts'
+import type { Work } from '../core/work-time.ts'
 import type { BodyStream } from './body-stream.ts'
 import type { CompiledOperation } from './compiled-operation.ts'
 import type { DigestedUpload } from './content-digest.ts'
@@ -16,7 +19,7 @@ import type { IdempotencyClaim } from '../turns/payload.ts'
  * The state of one request in the pipeline. Each step reads what earlier steps have set and adds its own part; the log
  * line is written from it. The constructor sets every field, so that all requests have the same object shape.
  */
-export class RequestState {
+export class RequestState implements Work {
   readonly compiled: CompiledOperation
   readonly exchange: Exchange
   /** Raw path parameters, in the order of the pattern. */
@@ -58,8 +61,16 @@ export class RequestState {
   replayed = false
   /** The reply. Once a step sets it, no further step runs. */
   reply: Reply | undefined
+  /** The request has waited for something, so that the time since `startedAt` is not the time that it spent. */
+  waited = false
+  /** How long it kept the main thread, in milliseconds. */
+  spentMs = 0
+  /** Its expected time, counted against its tenants until it is over. */
+  reservations: Reservation[] | undefined
+  readonly #thread: MainThread
 
-  constructor(compiled: CompiledOperation, exchange: Exchange, parameters: readonly string[]) {
+  constructor(compiled: CompiledOperation, exchange: Exchange, parameters: readonly string[], thread: MainThread) {
+    this.#thread = thread
     this.compiled = compiled
     this.exchange = exchange
     this.parameters = parameters
@@ -98,6 +109,26 @@ export class RequestState {
 
   get remoteAddress(): string {
     return this.exchange.remoteAddress
+  }
+
+  /** The account, or the network of a request without one. */
+  get sender(): string {
+    return this.caller?.userId ?? networkOf(this.remoteAddress)
+  }
+
+  /** Counts a piece of work of this request. */
+  spent(ms: number): void {
+    this.spentMs += ms
+    if (ms < NOTABLE_MS) return
+    // Only a member's requests count against a workspace, because a stranger could name any.
+    const tenants = this.member === undefined ? [this.sender] : [this.sender, this.member.workspaceId]
+    this.#thread.spent(this.compiled.op.name, tenants, ms)
+  }
+
+  /** The request no longer counts against its tenants. */
+  leaveThread(): void {
+    this.#thread.over(this.compiled.op.name, this.spentMs)
+    for (const reservation of this.reservations ?? []) this.#thread.leave(reservation)
   }
 
   /** Whether the request uses an idempotency key. */

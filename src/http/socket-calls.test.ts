@@ -2,6 +2,7 @@ import { Registry } from 'prom-client'
 import { beforeEach, describe, expect, test } from 'vitest'
 import { contextFactory } from '../core/context.ts'
 import { createLog } from '../core/log.ts'
+import { MainThread } from '../core/main-thread.ts'
 import { operation, walk, type AnyOperation } from '../core/operation.ts'
 import { Envelope, Input, Type } from '../core/schema.ts'
 import type { Services } from '../core/services.ts'
@@ -67,6 +68,7 @@ beforeEach(() => {
     switches: { isOn: () => true },
     context: contextFactory({} as Services),
     requestLog: new RequestLog(createLog({ level: 'info', destination }), new HttpMetrics(new Registry())),
+    thread: new MainThread({ onHeld: () => undefined }),
     publicUrl: 'https://crier.example',
     checkReplies: false,
   } as unknown as PipelineOptions)

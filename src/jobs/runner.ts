@@ -3,7 +3,9 @@ import type { Clock } from '../core/clock.ts'
 import { uuidv7 } from '../core/id.ts'
 import { AttemptLostError, UnrecoverableError, JOB_DEFAULTS, type AnyJob, type Attempt } from '../core/job.ts'
 import type { Logger } from '../core/log.ts'
+import type { MainThread } from '../core/main-thread.ts'
 import type { Services } from '../core/services.ts'
+import { working } from '../core/work-time.ts'
 import type { Database } from '../db/database.ts'
 import type { Verdict } from './backend.ts'
 import type { Holding } from './holding.ts'
@@ -32,6 +34,8 @@ export interface RunnerOptions {
   readonly clock: Clock
   readonly log: Logger
   readonly services: () => Services
+  /** Counts how long jobs keep the main thread. */
+  readonly thread?: MainThread
   /** Called when a job of a fair queue has started or an attempt has ended, so that the dispatcher can add another one. */
   readonly onLine: () => void
   /** Called after every attempt. */
@@ -252,8 +256,12 @@ export class Runner {
         completed = true
       },
     })
+    // The tenant has not asked for it now, so its requests do not wait for it.
+    const work = { spent: (ms: number) => this.#options.thread?.spent(row.name, [], ms) }
     try {
-      await stop.within(declared.timeoutMs ?? JOB_DEFAULTS.timeoutMs, async () => declared.run(context))
+      await stop.within(declared.timeoutMs ?? JOB_DEFAULTS.timeoutMs, async () =>
+        working(work, () => declared.run(context)),
+      )
     } finally {
       over = true
     }

@@ -3,6 +3,7 @@ import type { Coordination } from '../coordination/coordination.ts'
 import type { Clock } from '../core/clock.ts'
 import { QUEUE_NAMES, type QueueBounds, type QueueName } from '../core/job.ts'
 import type { Logger } from '../core/log.ts'
+import type { MainThread } from '../core/main-thread.ts'
 import type { Services } from '../core/services.ts'
 import type { Database } from '../db/database.ts'
 import { Backend, BACKEND_TIMES, type BackendTimes } from './backend.ts'
@@ -49,6 +50,8 @@ export interface JobRuntimeOptions {
   readonly log: Logger
   readonly jobs: JobService
   readonly services: () => Services
+  /** Counts how long jobs keep the main thread. */
+  readonly thread?: MainThread
   readonly store: StoreChoice
   readonly switches: HoldingOptions['switches']
   readonly serviceOf: HoldingOptions['serviceOf']

@@ -171,10 +171,9 @@ export class Gateway {
   }
 
   #serve(app: object) {
-    const { polling } = this.#options
     const io = new Server<never, never, never, SocketData>({
       serveClient: false,
-      transports: polling ? ['polling', 'websocket'] : ['websocket'],
+      transports: this.#options.polling ? ['polling', 'websocket'] : ['websocket'],
       maxHttpBufferSize: SOCKET_LIMITS.messageBytes,
       connectTimeout: SOCKET_LIMITS.authenticateWithinMs,
       pingInterval: 25_000,
@@ -186,13 +185,13 @@ export class Gateway {
         decide(full ? 'the server is full or stopping: try again in a moment' : null, !full)
       },
     })
-    io.attachApp(appForEngine(app, { polling }), { maxBackpressure: SOCKET_LIMITS.waitingBytesHard } as never)
+    io.attachApp(appForEngine(app, { polling: this.#options.polling }), {
+      maxBackpressure: SOCKET_LIMITS.waitingBytesHard,
+    } as never)
     refuseOnce(io.engine)
     io.engine.on('connection', (connection: RequestedConnection) => this.#watch(connection))
     keepFastPath(io.of('/').adapter)
-    io.use((socket, next) => {
-      void this.#authorize(socket, next)
-    })
+    io.use((socket, next) => void this.#authorize(socket, next))
     io.on('connection', (socket) => this.#join(socket as unknown as UserSocket))
     return io
   }

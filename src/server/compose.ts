@@ -1,6 +1,7 @@
 import type { Actors } from '../../actors/index.ts'
 import { contextFactory, type ContextFactory } from '../core/context.ts'
 import type { AnyJob } from '../core/job.ts'
+import type { MainThread } from '../core/main-thread.ts'
 import { walk, type NamedOperation, type Registry } from '../core/operation.ts'
 import type { Authenticator, Channels, Memberships, Owners } from '../core/ports.ts'
 import type { Services } from '../core/services.ts'
@@ -36,6 +37,7 @@ export interface Composition {
   readonly turnAuthorizer: TurnAuthorizer
   readonly idempotency: IdempotencyKeys
   readonly jobs: JobService
+  readonly thread: MainThread
   /** Resolves when turns can run. */
   readonly ready: Promise<void>
   /** Prepares the domains. Await it before the first request. */
@@ -89,6 +91,7 @@ export function compose(
     owners: foundation.owners,
     idempotency,
     jobs,
+    thread: layers.thread,
     ready: layers.ready,
     authenticator: auth.authenticator,
     links: foundation.links,

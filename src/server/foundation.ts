@@ -7,6 +7,7 @@ import type { Clock } from '../core/clock.ts'
 import type { WorkspaceEvent } from '../core/event.ts'
 import { jobsByName, type AnyJob } from '../core/job.ts'
 import type { Logger } from '../core/log.ts'
+import type { MainThread } from '../core/main-thread.ts'
 import type { NamedOperation } from '../core/operation.ts'
 import { SealedBox } from '../core/sealed-box.ts'
 import { SealedStream } from '../core/sealed-stream.ts'
@@ -33,6 +34,7 @@ import { workspaceLogs } from '../turns/workspace-logs.ts'
 import { previewOpener, whepLink } from './media-preview.ts'
 import { iceLinks, whipAsker } from './media-whip.ts'
 import { mediaWorkOf } from './media-work.ts'
+import { mainThread } from './main-thread.ts'
 import { FfmpegMissing } from '../content/errors.ts'
 import type { FfmpegSearch } from '../setup/ffmpeg.ts'
 
@@ -69,6 +71,7 @@ export interface Layers {
   readonly ready: Promise<void>
   readonly idempotency: IdempotencyKeys
   readonly mediaWork: ReturnType<typeof mediaWorkOf>
+  readonly thread: MainThread
 }
 
 /** What the lower layers need to know about the domains. */
@@ -104,6 +107,7 @@ export function buildLayers(resources: NodeResources, declared: Declarations): L
     missed: (workspaceId) => coordination.publish(`missed:${workspaceId}`, {}),
   })
   const turnOutcomes = new TurnOutcomes(database, clock, new SealedStream(secret, 'outcomes of turns'))
+  const thread = mainThread(log, metrics)
   const executor = new TurnExecutor({
     database,
     clock,
@@ -115,6 +119,7 @@ export function buildLayers(resources: NodeResources, declared: Declarations): L
     jobs,
     keepReply: (turn, operation, claim, reply) => idempotency.keepWithTurn(turn, operation, claim, reply),
     turnAuthorizer: declared.turnAuthorizer,
+    thread,
     ...(shared && { outcomes: turnOutcomes }),
   })
   const { actors, ready } = actorDriver({
@@ -171,5 +176,6 @@ export function buildLayers(resources: NodeResources, declared: Declarations): L
     ready,
     idempotency,
     mediaWork,
+    thread,
   }
 }

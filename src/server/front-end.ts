@@ -54,6 +54,7 @@ export function createHttpServer(resources: NodeResources, composition: Composit
     turns: composition.turns,
     context: composition.context,
     requestLog: new RequestLog(log, httpMetrics),
+    thread: composition.thread,
     buffers: new ReceiveBuffers(resources.scratch),
     uploads: new UploadSlots(),
     publicUrl: config.PUBLIC_URL,

@@ -12,13 +12,14 @@ export function startJobs(
   times: Partial<JobTimes> = {},
 ): JobRuntime {
   const { database, jobStore } = resources
-  const { jobs, services } = composition
+  const { jobs, services, thread } = composition
   const log = resources.log.child({ part: 'jobs' })
   const observer = new JobObserver({ ...resources, sql: database, declared: jobs.declared, log })
   return new JobRuntime({
     ...resources,
     log,
     jobs,
+    thread,
     services: () => services,
     store: jobStore,
     switches: services.switches,

@@ -13,12 +13,14 @@ import { isAway, OutcomeUnknown } from '../core/errors.ts'
 import type { ContextFactory } from '../core/context.ts'
 import type { WorkspaceEvent } from '../core/event.ts'
 import type { Logger } from '../core/log.ts'
+import type { MainThread } from '../core/main-thread.ts'
 import type { NamedOperation } from '../core/operation.ts'
 import type { Reply } from '../core/reply.ts'
 import type { Services } from '../core/services.ts'
 import type { AnySystemTurn } from '../core/system-turn.ts'
 import type { MemoryKey, Turn } from '../core/turn.ts'
 import { uuidv7 } from '../core/id.ts'
+import { working, type Work } from '../core/work-time.ts'
 import type { Database } from '../db/database.ts'
 import type { PreparedSql } from '../db/prepared-sql.ts'
 import { query } from '../db/query.ts'
@@ -50,6 +52,8 @@ export interface TurnExecutorOptions {
   readonly keepReply: (turn: Turn, operation: string, claim: IdempotencyClaim, reply: Reply) => void
   /** Set with several nodes: the outcomes of turns whose node died before it replied. */
   readonly outcomes?: TurnOutcomes
+  /** Counts how long turns keep the main thread. */
+  readonly thread?: MainThread
   /** Authorizes the caller of each turn again. */
   readonly turnAuthorizer?: TurnAuthorizer
 }
@@ -319,14 +323,23 @@ export class TurnExecutor implements ActorHost {
     if (payload.kind === 'system') {
       const declared = this.#options.systemTurns.get(payload.name)
       if (declared === undefined) throw new Error(`there is no system turn ${payload.name}`)
-      return declared.run({ ...this.#served().services, turn, input: payload.input })
+      const { services } = this.#served()
+      return working(this.#work(turn, payload), () => declared.run({ ...services, turn, input: payload.input }))
     }
     const operation = this.#options.operations.get(payload.operation)
     if (operation === undefined) throw new Error(`there is no operation ${payload.operation}`)
     const { turnAuthorizer } = this.#options
     const authorizes = turnAuthorizer !== undefined && needsMember(operation, payload)
     const member = authorizes ? await turnAuthorizer.member(operation, payload.context.caller, turn) : undefined
-    return operation.handle(this.#served().context(payload.context, turn, member))
+    const { context } = this.#served()
+    return working(this.#work(turn, payload), () => operation.handle(context(payload.context, turn, member)))
+  }
+
+  /** The turn as work of its workspace and its caller. Nobody waits for the share of a system turn. */
+  #work({ workspaceId }: Turn, payload: TurnPayload): Work {
+    const [name, tenants] =
+      payload.kind === 'system' ? [payload.name, []] : [payload.operation, [workspaceId, payload.context.caller.userId]]
+    return { spent: (ms) => this.#options.thread?.spent(name, tenants, ms) }
   }
 
   #served(): { readonly services: Services; readonly context: ContextFactory } {
