@@ -116,6 +116,10 @@ export class RedisCoordination implements Coordination {
     return () => this.#recovered.delete(listener)
   }
 
+  readAgain(): void {
+    for (const listener of this.#recovered) listener()
+  }
+
   async ping(): Promise<number> {
     const start = performance.now()
     try {
@@ -144,7 +148,7 @@ export class RedisCoordination implements Coordination {
       return
     }
     this.#linked = true
-    if (this.#everLinked) for (const listener of this.#recovered) listener()
+    if (this.#everLinked) this.readAgain()
     this.#everLinked = true
   }
 

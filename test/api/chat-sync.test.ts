@@ -58,7 +58,7 @@ async function caughtUp(channel: TestChannel, from: ChannelState, log: ChatLog):
   const member = { workspaceId: channel.path.workspaceId, userId: world.id('ada') }
   let state = from
   for (;;) {
-    const page: SyncData = await log.changesAfter(member, channel.id, state.seq)
+    const page: SyncData = await log.changesAfter(member, channel.id, { after: state.seq })
     state = page.snapshot === null ? after(state, page.changes) : fromSnapshot(page.snapshot)
     if (!page.hasMore) return state
   }
@@ -286,7 +286,7 @@ describe('pruning the log', () => {
       },
     }
     const member = { workspaceId: world.id('acme'), userId: world.id('ada') }
-    const page = await new ChatLog(pruning).changesAfter(member, channel.id, 0)
+    const page = await new ChatLog(pruning).changesAfter(member, channel.id, { after: 0 })
     expect([page.changes, page.snapshot?.seq]).toEqual([[], 4])
   })
 })
