@@ -156,6 +156,48 @@ describe.skipIf(!hasServers)('after the promotion of a standby', () => {
     expect(app.logs.filter(({ msg }) => msg?.startsWith('another PostgreSQL server has taken over'))).toHaveLength(1)
   })
 
+  test('slots, credentials and idempotency keys that it lacks are not used from memory', async () => {
+    const pair = await startPair()
+    const app = await startNode(pair)
+    const world = new World(app)
+    await world.user('ada', { plan: 'business' })
+    const workspaceId = await world.workspace('acme', 'ada')
+    const ada = world.as('ada')
+    const account = { workspaceId, platform: 'mastodon', sandbox: true }
+    const accountId = (await ada.call('POST /api/social-accounts', { body: account })).body.data._id
+    const slotsAt = async (time: string) => {
+      const slots = ['monday', 'tuesday'].map((weekday) => ({ weekday, time }))
+      const set = await ada.call('PUT /api/posts/queue', { body: { workspaceId, timezone: 'UTC', slots } })
+      expect(set.status, set.text).toBe(200)
+    }
+    const queued = async (content: string, key: Record<string, string> = {}) => {
+      const body = { workspaceId, content, queue: true, targets: [{ accountId }] }
+      const made = await ada.call('POST /api/posts', { body, headers: key })
+      expect(made.status, made.text).toBe(201)
+      return made.body.data
+    }
+    await slotsAt('09:00')
+    const once = { 'Idempotency-Key': 'one-key' }
+    const kept = await queued('kept')
+    await pair.disconnect()
+    const lost = await queued('lost', once)
+    expect(lost.scheduledFor > kept.scheduledFor).toBe(true)
+    await slotsAt('17:00')
+    await queued('lost too')
+    const created = await ada.call('POST /api/users/me/api-keys', { body: { name: 'lost' } })
+    const withLostKey = () => app.send('GET /api/users/me', { apiKey: created.body.data.apiKey })
+    expect((await withLostKey()).status).toBe(200)
+    await pair.killPrimary()
+    await pair.promote()
+    // Remembered until the node connects to the new primary.
+    await waitFor(async () => (await withLostKey()).status === 401, { what: 'the lost key to be refused' })
+    const again = await queued('lost', once)
+    expect(again._id).not.toBe(lost._id)
+    expect(again.scheduledFor).toBe(lost.scheduledFor)
+    const { body } = await ada.call('GET /api/posts', { query: { workspaceId } })
+    expect(body.data.map(({ content }: { content: string }) => content).sort()).toEqual(['kept', 'lost'])
+  })
+
   test('another node takes over from one that remembers what is lost', async () => {
     const pair = await startPair()
     const redis = await startRedis()

@@ -52,11 +52,16 @@ export class PostgresPair {
     const pair = new PostgresPair(folder, await server(folder, 'primary'), await server(folder, 'standby'))
     const { primary } = pair.#servers
     const settings = { listen_addresses: '127.0.0.1', unix_socket_directories: '', fsync: 'off', timezone: 'UTC' }
-    const set = Object.entries(settings).map(([name, value]) => `echo "${name} = '${value}'" >> "$PGDATA/postgresql.conf"`)
+    const set = Object.entries(settings).map(
+      ([name, value]) => `echo "${name} = '${value}'" >> "$PGDATA/postgresql.conf"`,
+    )
     await shell(
       primary,
-      ['initdb --username crier --auth trust --encoding UTF8 --locale C --no-sync', ...set, 'pg_ctl start --log "$PGDATA/server.log" --wait']
-        .join('\n'),
+      [
+        'initdb --username crier --auth trust --encoding UTF8 --locale C --no-sync',
+        ...set,
+        'pg_ctl start --log "$PGDATA/server.log" --wait',
+      ].join('\n'),
     )
     await shell(primary, 'createdb --host 127.0.0.1 --username crier crier')
     await pair.#commands('primary', 'standby-allow')
