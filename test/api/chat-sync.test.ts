@@ -201,7 +201,24 @@ test('sends one snapshot to a client that is ahead of the server (Mattermost #30
     (await world.as('ada').call(chat.syncChannel, { path: channel.path, query: { after: from } })).body.data as SyncData
   const first = await sync(500)
   expect([first.changes, first.hasMore, first.snapshot?.seq]).toEqual([[], false, 2])
-  expect(await sync(first.seq)).toEqual({ seq: 2, hasMore: false, changes: [], snapshot: null })
+  const { generation } = first
+  expect(await sync(first.seq)).toEqual({ seq: 2, generation, hasMore: false, changes: [], snapshot: null })
+})
+
+test('sends a snapshot to a client whose number is of another history, although the channel has passed it', async () => {
+  const channel = await privateChannel()
+  await channel.send('bob', 'one')
+  await channel.send('bob', 'two')
+  const { body } = await world.as('ada').call(chat.listMessages, { path: channel.path })
+  const { socket } = await sockets.connect(world.key('ada'))
+  const sync = async (generation: string) => {
+    const query = { after: 2, generation }
+    const rest = (await world.as('ada').call(chat.syncChannel, { path: channel.path, query })).body.data as SyncData
+    expect((await socket.timeout(10_000).emitWithAck('sync', { ...channel.path, ...query })).body.data).toEqual(rest)
+    return [rest.changes.map(({ seq }) => seq), rest.snapshot?.seq, rest.generation]
+  }
+  expect(await sync(body.generation)).toEqual([[3], undefined, body.generation])
+  expect(await sync('other')).toEqual([[], 3, body.generation])
 })
 
 describe('pruning the log', () => {

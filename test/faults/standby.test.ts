@@ -156,7 +156,7 @@ describe.skipIf(!hasServers)('after the promotion of a standby', () => {
     expect(app.logs.filter(({ msg }) => msg?.startsWith('another PostgreSQL server has taken over'))).toHaveLength(1)
   })
 
-  test('slots, credentials and idempotency keys that it lacks are not used from memory', async () => {
+  test('slots, credentials and idempotency keys that it lacks are not used from memory, and jobs go on', async () => {
     const pair = await startPair()
     const app = await startNode(pair)
     const world = new World(app)
@@ -196,6 +196,8 @@ describe.skipIf(!hasServers)('after the promotion of a standby', () => {
     expect(again.scheduledFor).toBe(lost.scheduledFor)
     const { body } = await ada.call('GET /api/posts', { query: { workspaceId } })
     expect(body.data.map(({ content }: { content: string }) => content).sort()).toEqual(['kept', 'lost'])
+    // A job sends the mail that confirms an address.
+    await world.user('bob')
   })
 
   test('another node takes over from one that remembers what is lost', async () => {
