@@ -28,10 +28,11 @@ declare module '../../../core/services.ts' {
 
 /** Builds the services of the domain. */
 export function composeAnalytics(
-  { clock, config, database: sql, jobs, log, mediaWork, scratch, storage }: Foundation,
+  { clock, config, coordination, database: sql, jobs, log, mediaWork, scratch, storage }: Foundation,
   { assets, plans, socialAccounts: { calls, directory } }: Pick<Services, 'assets' | 'plans' | 'socialAccounts'>,
 ) {
   const partitions = new SamplePartitions(clock)
+  const stopForgetting = coordination.onRecovered(() => partitions.forget())
   const retention = new SampleRetention({ sql, clock, log, jobs, plans, partitions })
   const recorder = new SampleRecorder(clock, partitions)
   assets.housekeeping.keep(findContentPictures)
@@ -64,7 +65,10 @@ export function composeAnalytics(
         preparePartitions: (on: Sql) => partitions.prepare(on),
       },
     },
-    close: () => printer.close(),
+    close: () => {
+      stopForgetting()
+      return printer.close()
+    },
     start: () => sql.transaction((tx) => partitions.prepare(tx)),
   }
 }
