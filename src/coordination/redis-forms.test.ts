@@ -55,15 +55,16 @@ test('TLS with an authority of its own', async () => {
   )
 })
 
-test('sentinels, through a failover', async () => {
+test.for(['kill', 'hang'] as const)('sentinels, through a failover after a %s of the primary', async (how) => {
   const { servers, url } = await started('sentinels')
   const node = await expectToWork(url)
   const [primary, replica] = servers as [TestRedis, TestRedis]
-  await primary.kill()
+  const recovered = new Promise<void>((resolve) => node.onRecovered(resolve))
+  await primary[how]()
   await waitForRole(replica, 'role:master')
-  await waitFor(() => node.linked)
+  await recovered
   await expectToWork(url)
-  expect(await node.commands.set('after', 'failover')).toBe('OK')
+  await waitFor(async () => (await node.commands.set('after', 'failover')) === 'OK')
 })
 
 test('a cluster of three', async () => {
