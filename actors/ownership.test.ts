@@ -130,6 +130,23 @@ describe('an owner', () => {
     expect(owner.size).toBe(0)
   })
 
+  it('is this node when the store has removed its session, while it has a lease and knows no other node', async () => {
+    locate = async () => undefined
+    const owner = ownership()
+    expect(await owner.find('ws:1')).toEqual(node(ME))
+    expect(owner.has('ws:1')).toBe(true)
+    lease.live = false
+    expect(await owner.find('ws:2')).toBeUndefined()
+    lease.live = true
+    lease.nodes = [node(ME), node('other')]
+    expect(await owner.find('ws:2')).toBeUndefined()
+    lease.nodes = [node('other')]
+    expect(await owner.find('ws:2')).toBeUndefined()
+    lease.nodes = [node(ME)]
+    locate = () => Promise.reject(new Error('no connection'))
+    expect(await owner.find('ws:2')).toBeUndefined()
+  })
+
   it('is another node after that has taken the actor, and this node gives the actor up', async () => {
     const owner = ownership()
     await owner.find('ws:1')

@@ -216,7 +216,9 @@ export class Ownership {
       this.#options.onError(error)
       return undefined
     }
-    if (place === undefined || inc !== this.#lease.inc) return undefined
+    if (inc !== this.#lease.inc) return undefined
+    place ??= candidates.has(inc) ? this.#alone() : undefined
+    if (place === undefined) return undefined
     if (place.inc === inc) {
       if (this.#handing.has(actor)) return undefined
       if (!this.#owned.has(actor)) this.#owned.set(actor, this.#options.clock.monotonic())
@@ -225,6 +227,15 @@ export class Ownership {
       this.#remember(actor, place)
     }
     return place
+  }
+
+  /**
+   * This node, if the store has removed the session that this node holds, and the node knows no other one. A Redis with a
+   * policy other than noeviction does so when it is full. The epoch in the database decides, should there be others.
+   */
+  #alone(): NodeEntry | undefined {
+    const { inc, live, nodes } = this.#lease
+    return live && nodes.length === 1 ? nodes.find((node) => node.inc === inc) : undefined
   }
 
   #remember(actor: string, place: NodeEntry): void {

@@ -16,6 +16,8 @@ export const LEASE_CONNECTION: RedisOptions = {
   maxRetriesPerRequest: 1,
   commandTimeout: 1_000,
   connectTimeout: 1_000,
+  // A server that hangs keeps its connections. The next one may reach another server.
+  socketTimeout: 2_000,
   keepAlive: 1_000,
   noDelay: true,
   retryStrategy: (tries) => Math.min(500, 25 * 2 ** Math.min(tries, 5)),

@@ -8,8 +8,10 @@ export interface Coordination {
   publish(channel: string, message: unknown): void
   /** Subscribes to one channel, or, with a `*` at the end, to all channels with this prefix. */
   subscribe(channel: string, listener: Listener): () => void
-  /** Adds a listener that is called after notices may have been missed. */
+  /** Adds a listener that is called after notices may have been missed, and by `readAgain`. */
   onRecovered(listener: () => void): () => void
+  /** Calls the listeners of `onRecovered` on this node, because what they have read may have changed without a notice. */
+  readAgain(): void
   /** Whether this node is connected to the others. Always true in-process. */
   readonly linked: boolean
   /** Measures a round trip, in milliseconds. @throws AppError redis_unavailable */

@@ -6,6 +6,7 @@ export class InProcessCoordination implements Coordination {
   readonly kind = 'in-process'
   readonly linked = true
   readonly #listeners: Listeners
+  readonly #recovered = new Set<() => void>()
 
   constructor(log: Logger) {
     this.#listeners = new Listeners((error, channel) => log.error({ error, channel }, 'a listener failed'))
@@ -19,8 +20,13 @@ export class InProcessCoordination implements Coordination {
     return this.#listeners.add(channel, listener)
   }
 
-  onRecovered(): () => void {
-    return () => undefined
+  onRecovered(listener: () => void): () => void {
+    this.#recovered.add(listener)
+    return () => this.#recovered.delete(listener)
+  }
+
+  readAgain(): void {
+    for (const listener of this.#recovered) listener()
   }
 
   ping(): Promise<number> {

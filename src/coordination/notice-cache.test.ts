@@ -27,6 +27,10 @@ class CuttableCoordination implements Coordination {
 
   recover(): void {
     this.linked = true
+    this.readAgain()
+  }
+
+  readAgain(): void {
     for (const listener of this.#recovered) listener()
   }
 

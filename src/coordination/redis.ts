@@ -16,6 +16,11 @@ export const RedisUnavailable = defineError({
 /** All notices match one Redis channel pattern, so that a node subscribes once. */
 const PREFIX = 'crier:n:'
 
+/** A connection on which a reply is late by this much is replaced: its server may hang or be unreachable. */
+const SILENCE_MS = 4_000
+/** How often a reply is asked for on the connection that otherwise only listens. */
+const PING_MS = 2_000
+
 /**
  * A connection that never runs a command late: commands are not queued while it is down, and not sent twice. The defaults
  * of ioredis would do both.
@@ -27,6 +32,7 @@ export function redisConnection(url: string, log: Logger): RedisClient {
     maxRetriesPerRequest: 1,
     commandTimeout: 2_000,
     connectTimeout: 2_000,
+    socketTimeout: SILENCE_MS,
     retryStrategy: (tries) => Math.min(2_000, 50 * 2 ** Math.min(tries, 6)),
     autoResubscribe: false,
     lazyConnect: true,
@@ -59,6 +65,7 @@ export class RedisCoordination implements Coordination {
   readonly #recovered = new Set<() => void>()
   readonly #node = secretToken(9)
   readonly #log: Logger
+  readonly #timer: NodeJS.Timeout
   #linked = false
   #everLinked = false
 
@@ -72,6 +79,7 @@ export class RedisCoordination implements Coordination {
     this.#subscriber.on('close', () => {
       this.#linked = false
     })
+    this.#timer = setInterval(() => void this.#subscriber.ping().catch(() => undefined), PING_MS).unref()
     this.#subscriber.on('pmessage', (_pattern: string, channel: string, text: string) => this.#receive(channel, text))
   }
 
@@ -116,6 +124,10 @@ export class RedisCoordination implements Coordination {
     return () => this.#recovered.delete(listener)
   }
 
+  readAgain(): void {
+    for (const listener of this.#recovered) listener()
+  }
+
   async ping(): Promise<number> {
     const start = performance.now()
     try {
@@ -131,6 +143,7 @@ export class RedisCoordination implements Coordination {
   }
 
   async close(): Promise<void> {
+    clearInterval(this.#timer)
     this.#commands.disconnect()
     this.#subscriber.disconnect()
   }
@@ -144,7 +157,7 @@ export class RedisCoordination implements Coordination {
       return
     }
     this.#linked = true
-    if (this.#everLinked) for (const listener of this.#recovered) listener()
+    if (this.#everLinked) this.readAgain()
     this.#everLinked = true
   }
 

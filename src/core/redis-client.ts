@@ -37,7 +37,7 @@ export function redisClient(url: string, options: RedisOptions): RedisClient {
       db: database,
       sentinels: [...servers],
       name: primary,
-      failoverDetector: true,
+      // Without `failoverDetector`: when it acts during a reconnection, ioredis ends the connection for good.
       ...(tls && { enableTLSForSentinelMode: true, sentinelTLS: all.tls }),
     })
   }

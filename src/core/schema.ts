@@ -52,6 +52,16 @@ export function Sequence(options: object = {}) {
   return Type.Integer({ minimum: 0, maximum: Number.MAX_SAFE_INTEGER, ...options })
 }
 
+/**
+ * Names the history that numbers such as `seq` belong to. It changes when another database has taken over, which may lack
+ * changes that clients have seen, and gives their numbers to other changes.
+ */
+export const Generation = Type.String({
+  maxLength: 40,
+  description:
+    'Names the history that the numbers belong to. It changes when a backup was restored or a standby has taken over. Keep it with your number, and send both',
+})
+
 /** Trimmed text of `min` to `max` characters. */
 export function Text(min: number, max: number, options: object = {}) {
   return Type.String({ minLength: min, maxLength: max, ...options })

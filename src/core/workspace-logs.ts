@@ -81,6 +81,8 @@ export interface WorkspaceLogs {
   events(sql: Sql, range: EventRange): Promise<LoggedEvent[]>
   /** The sequence number of the newest event; 0 if there are none. */
   newestEvent(sql: Sql, workspaceId: string): Promise<number>
+  /** The same, with its `Generation`. */
+  newestPosition(sql: Sql, workspaceId: string): Promise<{ readonly seq: number; readonly generation: string }>
   /** The same for several workspaces, by workspace. */
   newestEvents(sql: Sql, workspaceIds: readonly string[]): Promise<ReadonlyMap<string, number>>
   /** The sequence number of the oldest stored event. */

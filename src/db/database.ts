@@ -5,6 +5,7 @@ import type { Logger } from '../core/log.ts'
 import type { Sql, SqlValue, Transaction } from '../core/sql.ts'
 import { migrations } from './migrations/index.ts'
 import { MIGRATIONS, openOrm } from './orm.ts'
+import { DatabaseHistory } from './history.ts'
 import { openPool } from './pool.ts'
 import { PreparedSql, translate, withoutPool } from './prepared-sql.ts'
 import { boundEntityManager } from './bound-entity-manager.ts'
@@ -64,19 +65,30 @@ export class Database implements Sql {
   readonly url: string
   readonly #options: DatabaseOptions
   readonly #pool: Pool
+  readonly #history: DatabaseHistory
   readonly #sql: PreparedSql
   #opened: MikroORM | undefined
 
-  private constructor(options: DatabaseOptions, pool: Pool) {
+  private constructor(options: DatabaseOptions, pool: Pool, history: DatabaseHistory) {
     this.url = options.url
     this.#options = options
     this.#pool = pool
+    this.#history = history
     this.#sql = new PreparedSql(pool)
   }
 
   /** Connects. It does not migrate. @throws Error if the server does not accept a connection */
   static async connect(options: DatabaseOptions): Promise<Database> {
-    return new Database(options, await openPool(options))
+    const history = new DatabaseHistory()
+    return new Database(options, await openPool({ ...options, history }), history)
+  }
+
+  /**
+   * Adds a listener that runs when another server has taken over, such as a promoted standby, before anything is read
+   * from it. It may lack what was committed before.
+   */
+  onHistoryChange(listener: () => void): void {
+    this.#history.onChange(listener)
   }
 
   /**

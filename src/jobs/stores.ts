@@ -79,6 +79,7 @@ async function redisStore(url: string, installation: string, log: Logger): Promi
     maxRetriesPerRequest: null,
     commandTimeout: 5_000,
     connectTimeout: 2_000,
+    socketTimeout: 10_000,
     retryStrategy,
     lazyConnect: true,
   })
@@ -87,7 +88,10 @@ async function redisStore(url: string, installation: string, log: Logger): Promi
       log.debug({ error: error.message }, 'error of the Redis connection of the job queues'),
     )
   await orClose(quiet(connection).connect(), () => connection.disconnect())
-  const workerConnection = quiet(redisClient(url, { maxRetriesPerRequest: null, connectTimeout: 2_000, retryStrategy }))
+  const workerConnection = quiet(
+    // Longer than a worker blocks.
+    redisClient(url, { maxRetriesPerRequest: null, connectTimeout: 2_000, socketTimeout: 30_000, retryStrategy }),
+  )
   const prefix = `{crier:${installation}}`
   // Only `wasEmptied` sets the marker. A node that starts after the store was emptied must not hide that.
   const mark = `${prefix}:filled`

@@ -34,6 +34,7 @@ class Wire {
         own.recovered.add(listener)
         return () => own.recovered.delete(listener)
       },
+      readAgain: () => undefined,
       warnings: async () => [],
       ping: async () => 0,
       close: async () => undefined,

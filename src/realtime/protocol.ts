@@ -1,5 +1,5 @@
 import { EXAMPLE } from '../core/example-ids.ts'
-import { Id, Input, OneOf, Text, Timestamp, Type } from '../core/schema.ts'
+import { Generation, Id, Input, OneOf, Text, Timestamp, Type } from '../core/schema.ts'
 import { ServiceStatus } from '../core/service-switch.ts'
 import type { SocketMessageType } from '../core/socket-protocol.ts'
 import { SOCKET_LIMITS, UNAUTHENTICATED_LIMITS, TYPING_LIMITS, VIEWING_LIMITS } from './limits.ts'
@@ -67,11 +67,12 @@ export const clientMessages: readonly SocketMessageType[] = [
     name: 'sync',
     summary: 'Get changes of a channel after a number',
     description:
-      'Changes of a channel are numbered without gaps. Send the last number that you have seen, and apply the changes to reach the current state. The newest 1,000 changes of the last 90 days are kept. If yours is older than these, or newer than the server’s, you get a snapshot.',
+      'Changes of a channel are numbered without gaps. Send the last number that you have seen, and apply the changes to reach the current state. The newest 1,000 changes of the last 90 days are kept. If yours is older than these, newer than the server’s or of another `generation`, you get a snapshot.',
     data: Input({
       workspaceId: Id,
       channelId: Id,
       after: Type.Integer({ minimum: 0, description: 'Number of the last change that you have seen; 0 for none' }),
+      generation: Type.Optional(Generation),
     }),
     ack: 'reply',
     example: { workspaceId, channelId, after: 41 },
@@ -84,6 +85,7 @@ export const clientMessages: readonly SocketMessageType[] = [
     data: Input({
       workspaceId: Id,
       after: Type.Integer({ minimum: 0, description: 'Number of the last event that you have seen' }),
+      generation: Type.Optional(Generation),
       limit: Type.Optional(Type.Integer({ minimum: 1, maximum: 100 })),
     }),
     ack: 'reply',
@@ -131,7 +133,7 @@ export const serverMessages: readonly SocketMessageType[] = [
     name: 'missed',
     summary: 'Events may have been missed although the socket stayed open',
     description:
-      'A connection between nodes was down, or a node has died. Get what you missed with `resume` and `sync`, as after a reconnect.',
+      'A connection between nodes was down, a node has died, or another database has taken over. Get what you missed with `resume` and `sync`, as after a reconnect.',
     data: Type.Object({ at: Timestamp }),
     example: { at: '2026-11-21T05:00:00.000Z' },
   },

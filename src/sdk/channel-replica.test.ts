@@ -12,6 +12,7 @@ const channel = { _id: channelId, memberIds: [] as string[] } as unknown as Chan
 class Log {
   readonly changes: ChangeData[] = []
   state: ChannelState = { ...EMPTY, channel }
+  generation = 'first'
 
   add(kind: 'message' | 'edit' | 'delete' | 'react', pick: number): void {
     const seq = this.changes.length + 1
@@ -29,23 +30,44 @@ class Log {
     this.state = applyChange(this.state, change)
   }
 
-  /** A page, or a snapshot for a client that is far behind or ahead. */
-  after(after: number): { changes: ChangeData[]; snapshot: SnapshotData | null; hasMore: boolean } {
+  /** A page, or a snapshot for a client that is far behind, ahead or of another generation. */
+  after(after: number, known = this.generation): Page {
     const top = this.changes.length
-    if (after > top || top - after > 40) {
+    const { generation } = this
+    if (after > top || top - after > 40 || known !== generation) {
       const { messages, pins, seq } = this.state
-      return { changes: [], snapshot: { channel, seq, messages: [...messages], pins: [...pins] }, hasMore: false }
+      const snapshot = { channel, seq, messages: [...messages], pins: [...pins] }
+      return { changes: [], snapshot, generation, hasMore: false }
     }
     const changes = this.changes.slice(after, after + 7)
-    return { changes, snapshot: null, hasMore: after + changes.length < top }
+    return { changes, snapshot: null, generation, hasMore: after + changes.length < top }
+  }
+
+  /** A standby takes over that lacks the newest changes. */
+  promoted(lost: number): Log {
+    const other = new Log()
+    other.generation = 'second'
+    other.changes.push(...this.changes.slice(0, -lost))
+    for (const change of other.changes) other.state = applyChange(other.state, change)
+    return other
   }
 }
 
+interface Page {
+  readonly changes: ChangeData[]
+  readonly snapshot: SnapshotData | null
+  readonly generation: string
+  readonly hasMore: boolean
+}
+
+let said = 0
+
 function message(seq: number): MessageData {
+  said += 1
   return {
     _id: `m${seq}`,
     seq,
-    body: `said at ${seq}`,
+    body: `said as number ${said} at ${seq}`,
     clientId: null,
     replyTo: null,
     thread: { replyCount: 0, lastReplySeq: null, lastReplyAt: null },
@@ -59,10 +81,11 @@ function message(seq: number): MessageData {
  */
 function catchUp(replica: ChannelReplica, log: Log): number {
   for (let asked = 1; ; asked += 1) {
-    const { seq } = replica.state
-    const page = log.after(seq)
+    const { generation, seq } = replica.state
+    const page = log.after(seq, generation)
     replica.take(page, seq)
-    if (!page.hasMore || asked > 1_000) return asked
+    const isOther = generation !== undefined && generation !== page.generation
+    if ((!page.hasMore && !isOther) || asked > 1_000) return asked
   }
 }
 
@@ -134,9 +157,49 @@ test('a snapshot does not undo live changes that are newer', () => {
   const log = new Log()
   for (let count = 0; count < 50; count += 1) log.add('message', 0)
   const replica = new ChannelReplica({ ...log.state, seq: 48, messages: log.state.messages.slice(0, 48) })
-  const late = { changes: [], snapshot: log.after(0).snapshot as SnapshotData }
+  const late = { changes: [], generation: log.generation, snapshot: log.after(0).snapshot as SnapshotData }
   log.add('message', 0)
   for (const change of log.changes.slice(48)) replica.receive(change)
   expect(replica.take(late, 48)).toEqual([])
   expect(stateHash(replica.state)).toBe(stateHash(log.state))
+})
+
+test('after a promotion a client has exactly the changes of the new server, whatever it has received in between', () => {
+  const counts = { min: 1, max: 30 }
+  const cases = fc.record({
+    before: fc.integer(counts),
+    lost: fc.integer(counts),
+    early: fc.integer({ min: 0, max: 5 }),
+    after: fc.integer({ min: 0, max: 70 }),
+    live: fc.infiniteStream(fc.boolean()),
+  })
+  fc.assert(
+    fc.property(cases, ({ after, before, early, live, lost }) => {
+      const old = new Log()
+      for (let count = 0; count < before + lost; count += 1) old.add('message', count)
+      const replica = new ChannelReplica({ ...EMPTY, channel })
+      catchUp(replica, old)
+      // The last changes of the old server arrive out of order, and some never.
+      old.add('message', 0)
+      for (let count = 0; count < early; count += 1) {
+        old.add('message', 0)
+        replica.receive(old.changes.at(-1) as ChangeData)
+      }
+      const log = old.promoted(lost + early + 1)
+      const hear = () => {
+        log.add('message', 0)
+        if (live.next().value === true) replica.receive(log.changes.at(-1) as ChangeData)
+      }
+      for (let count = 0; count < after; count += 1) hear()
+      // The reply arrives after changes that it does not contain.
+      const { generation, seq } = replica.state
+      const page = log.after(seq, generation)
+      hear()
+      replica.take(page, seq)
+      expect(catchUp(replica, log)).toBe(1)
+      expect(stateHash(replica.state)).toBe(stateHash(log.state))
+      expect(replica.hasGap).toBe(false)
+    }),
+    { numRuns: 400 },
+  )
 })

@@ -40,20 +40,23 @@ export class ChannelReplica {
   /**
    * Applies the reply to a request for the changes after `asked`. A snapshot replaces the state, even if its number is
    * smaller, because a server that was restored from a backup is right. It is applied only once, so that a client that
-   * is ahead does not keep requesting.
+   * is ahead does not keep requesting. One of another generation also replaces live changes, which may have been applied to
+   * a state that the server no longer has; the changes after it must then be requested.
    */
-  take(page: Pick<SyncData, 'changes' | 'snapshot'>, asked: number): readonly ChangeData[] {
-    const { changes, snapshot } = page
+  take(page: Pick<SyncData, 'changes' | 'generation' | 'snapshot'>, asked: number): readonly ChangeData[] {
+    const { changes, generation, snapshot } = page
+    const isOther = this.#state.generation !== undefined && this.#state.generation !== generation
     if (snapshot !== null) {
       // Live changes have already moved the state beyond it.
-      if (snapshot.seq <= this.#state.seq && this.#state.seq > asked && snapshot.seq >= asked) return []
-      if (snapshot.seq < this.#state.seq) this.#early.clear()
-      this.#state = fromSnapshot(snapshot)
+      if (!isOther && snapshot.seq <= this.#state.seq && this.#state.seq > asked && snapshot.seq >= asked) return []
+      if (isOther || snapshot.seq < this.#state.seq) this.#early.clear()
+      this.#state = { ...fromSnapshot(snapshot), generation }
       for (const seq of this.#early.keys()) if (seq <= snapshot.seq) this.#early.delete(seq)
       return this.#advance()
     }
     const moved: ChangeData[] = []
     for (const change of changes) moved.push(...this.receive(change))
+    this.#state = { ...this.#state, generation }
     return moved
   }
 

@@ -146,13 +146,22 @@ export class FollowedChannel {
   async #catchUp(): Promise<void> {
     const { channelId, workspaceId } = this
     for (let more = true; more;) {
-      const after = this.#replica.state.seq
-      const page = (await this.#caller.ask('sync', { workspaceId, channelId, after })) as SyncData
+      const { generation, seq: after } = this.#replica.state
+      const position = { after, ...(generation !== undefined && { generation }) }
+      const page = (await this.#caller.ask('sync', { workspaceId, channelId, ...position })) as SyncData
       const moved = this.#replica.take(page, after)
+      const isOther = generation !== undefined && page.generation !== generation
+      if (isOther) this.#sendAgain()
       this.#settle(moved)
       if (moved.length > 0 || page.snapshot !== null) this.#tell(moved)
-      more = page.hasMore
+      more = page.hasMore || isOther
     }
+  }
+
+  /** The server may have lost what it has acknowledged. It knows from `clientId` what it still has. */
+  #sendAgain(): void {
+    for (const one of this.#outgoing) delete one.seq
+    void this.#sendAll()
   }
 
   /** A message in the log was sent, even if its reply has not arrived. */

@@ -14,13 +14,19 @@ interface Page {
   readonly after: number
   readonly hasMore: boolean
   readonly reset: boolean
+  readonly generation: string
 }
 
 export interface EventsOptions {
   /** The sequence number of the last event that was received; without it, only new events are delivered. */
   readonly after?: number
+  /** The `generation` that came with `after`. */
+  readonly generation?: string
   readonly onEvent: (event: NumberedEvent) => void
-  /** Called when the server has fewer events than this client: all data must be loaded again. */
+  /**
+   * Called when the server no longer has the events after the client's last one, or another database has taken over that
+   * may lack events which the client has: all data must be loaded again.
+   */
   readonly onReset?: () => void
 }
 
@@ -33,6 +39,7 @@ export class EventFollower {
   readonly #workspaceId: string
   readonly #options: EventsOptions
   #after: number | undefined
+  #generation: string | undefined
   /** Events up to this number are not requested. */
   #from: number
   /** The numbers of the last delivered events. */
@@ -45,12 +52,18 @@ export class EventFollower {
     this.#workspaceId = workspaceId
     this.#options = options
     this.#after = options.after
+    this.#generation = options.generation
     this.#from = options.after ?? 0
   }
 
   /** The number to continue from. */
   get after(): number | undefined {
     return this.#after
+  }
+
+  /** What `after` belongs to, as the server has named it. */
+  get generation(): string | undefined {
+    return this.#generation
   }
 
   receive(event: NumberedEvent): void {
@@ -78,9 +91,13 @@ export class EventFollower {
   async #catchUp(): Promise<void> {
     for (let more = true; more;) {
       const after = this.#after ?? Number.MAX_SAFE_INTEGER
-      const page = (await this.#caller.ask('resume', { workspaceId: this.#workspaceId, after, limit: 100 })) as Page & {
-        readonly lastSeq: number
-      }
+      const position = { after, ...(this.#generation !== undefined && { generation: this.#generation }) }
+      const page = (await this.#caller.ask('resume', {
+        workspaceId: this.#workspaceId,
+        ...position,
+        limit: 100,
+      })) as Page & { readonly lastSeq: number }
+      this.#generation = page.generation
       if (page.reset) {
         this.#seen.clear()
         const isFirst = this.#after === undefined

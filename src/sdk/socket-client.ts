@@ -135,17 +135,25 @@ export class SocketClient {
 
   /**
    * Follows the events of a workspace. None is lost or delivered twice.
-   * @returns a function that stops it, and the current position
+   * @returns a function that stops it, and the current position: the options `after` and `generation` of a later call
    */
   events(
     workspaceId: string,
     options: EventsOptions,
-  ): { readonly stop: () => void; readonly after: () => number | undefined } {
+  ): {
+    readonly stop: () => void
+    readonly after: () => number | undefined
+    readonly generation: () => string | undefined
+  } {
     const follower = new EventFollower(this.#caller, workspaceId, options)
     const followers = this.#followers.get(workspaceId) ?? new Set()
     this.#followers.set(workspaceId, followers.add(follower))
     if (this.isConnected) void resumed(follower)
-    return { stop: () => void followers.delete(follower), after: () => follower.after }
+    return {
+      stop: () => void followers.delete(follower),
+      after: () => follower.after,
+      generation: () => follower.generation,
+    }
   }
 
   /** Closes the connection permanently. */

@@ -79,6 +79,12 @@ export function compose(
   health.register('actors', () => actorHealth(actors))
   if (config.ROLES.has('jobs')) health.register('mediaWork', mediaWork.probe)
   const stopForgetting = memberships.onChange((workspaceId) => executor.forget(workspaceId))
+  const { coordination, database, log } = resources
+  database.onHistoryChange(() => {
+    log.error({}, 'another PostgreSQL server has taken over: everything in memory is read again')
+    executor.forget(undefined)
+    coordination.readAgain()
+  })
   const context = contextFactory(services)
   executor.serve(services, context)
 

@@ -2,6 +2,7 @@ import { sql as raw } from 'kysely'
 import { uuidv7 } from '../core/id.ts'
 import type { EventRange, LoggedEvent, NewAuditRecord, WorkspaceLogs } from '../core/workspace-logs.ts'
 import { anyOf } from '../db/condition.ts'
+import { generation } from '../db/history.ts'
 import { isOneOf, query, values, type Values } from '../db/query.ts'
 import { actorOf, workspaceOf } from './actor-name.ts'
 import { actorFence, auditLog, workspaceEvents } from './tables.ts'
@@ -33,6 +34,13 @@ const auditPage = query({ auditLog }, (db, $: AuditPage) => {
   if ($.createdBefore === undefined) return found
   return found.where(raw<boolean>`(created_at, id) < (${$.createdBefore}::timestamptz, ${$.idBefore}::uuid)`)
 })
+
+const newest = query({ actorFence }, (db, $: { key: string }) =>
+  db.selectNoFrom((e) => [
+    e.fn.coalesce(e.selectFrom('actorFence').select('seq').where('key', '=', $.key), e.lit(0)).as('seq'),
+    generation.as('generation'),
+  ]),
+)
 
 const eventsInRange = query({ workspaceEvents }, (db, $: EventRange) =>
   db
@@ -148,6 +156,12 @@ export const workspaceLogs: WorkspaceLogs = {
   async newestEvent(sql, workspaceId) {
     const row = await actorFence.first(sql, { key: actorOf(workspaceId) }, { columns: ['seq'] })
     return row?.seq ?? 0
+  },
+
+  async newestPosition(sql, workspaceId) {
+    const row = await newest.row(sql, { key: actorOf(workspaceId) })
+    if (row === undefined) throw new Error('the newest position returned no row')
+    return row
   },
 
   async newestEvents(sql, workspaceIds) {

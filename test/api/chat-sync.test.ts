@@ -58,7 +58,7 @@ async function caughtUp(channel: TestChannel, from: ChannelState, log: ChatLog):
   const member = { workspaceId: channel.path.workspaceId, userId: world.id('ada') }
   let state = from
   for (;;) {
-    const page: SyncData = await log.changesAfter(member, channel.id, state.seq)
+    const page: SyncData = await log.changesAfter(member, channel.id, { after: state.seq })
     state = page.snapshot === null ? after(state, page.changes) : fromSnapshot(page.snapshot)
     if (!page.hasMore) return state
   }
@@ -201,7 +201,24 @@ test('sends one snapshot to a client that is ahead of the server (Mattermost #30
     (await world.as('ada').call(chat.syncChannel, { path: channel.path, query: { after: from } })).body.data as SyncData
   const first = await sync(500)
   expect([first.changes, first.hasMore, first.snapshot?.seq]).toEqual([[], false, 2])
-  expect(await sync(first.seq)).toEqual({ seq: 2, hasMore: false, changes: [], snapshot: null })
+  const { generation } = first
+  expect(await sync(first.seq)).toEqual({ seq: 2, generation, hasMore: false, changes: [], snapshot: null })
+})
+
+test('sends a snapshot to a client whose number is of another history, although the channel has passed it', async () => {
+  const channel = await privateChannel()
+  await channel.send('bob', 'one')
+  await channel.send('bob', 'two')
+  const { body } = await world.as('ada').call(chat.listMessages, { path: channel.path })
+  const { socket } = await sockets.connect(world.key('ada'))
+  const sync = async (generation: string) => {
+    const query = { after: 2, generation }
+    const rest = (await world.as('ada').call(chat.syncChannel, { path: channel.path, query })).body.data as SyncData
+    expect((await socket.timeout(10_000).emitWithAck('sync', { ...channel.path, ...query })).body.data).toEqual(rest)
+    return [rest.changes.map(({ seq }) => seq), rest.snapshot?.seq, rest.generation]
+  }
+  expect(await sync(body.generation)).toEqual([[3], undefined, body.generation])
+  expect(await sync('other')).toEqual([[], 3, body.generation])
 })
 
 describe('pruning the log', () => {
@@ -286,7 +303,7 @@ describe('pruning the log', () => {
       },
     }
     const member = { workspaceId: world.id('acme'), userId: world.id('ada') }
-    const page = await new ChatLog(pruning).changesAfter(member, channel.id, 0)
+    const page = await new ChatLog(pruning).changesAfter(member, channel.id, { after: 0 })
     expect([page.changes, page.snapshot?.seq]).toEqual([[], 4])
   })
 })

@@ -148,6 +148,7 @@ describe('events', () => {
       events: [],
       after: 100,
       lastSeq: 100,
+      generation: expect.any(String),
       hasMore: false,
       reset: false,
     })
@@ -159,6 +160,7 @@ describe('events', () => {
       events: [],
       after: 0,
       lastSeq: 0,
+      generation: expect.any(String),
       hasMore: false,
       reset: false,
     })
@@ -169,6 +171,20 @@ describe('events', () => {
       events: [],
       after: 0,
       lastSeq: 100,
+      generation: expect.any(String),
+      hasMore: false,
+      reset: true,
+    })
+  })
+
+  test('make a client reset whose number is of another history, although the workspace has passed it', async () => {
+    const { generation } = await sync('b1', { after: 99 }, 'busy')
+    expect((await sync('b1', { after: 99, generation }, 'busy')).events).toHaveLength(1)
+    expect(await sync('b1', { after: 99, generation: 'other' }, 'busy')).toEqual({
+      events: [],
+      after: 100,
+      lastSeq: 100,
+      generation,
       hasMore: false,
       reset: true,
     })

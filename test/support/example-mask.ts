@@ -63,6 +63,7 @@ const MOST_ITEMS = 2
 /** Fields that differ in every recording, with the values to show. */
 const CHANGING: Readonly<Record<string, unknown>> = {
   uptimeSeconds: 86_400,
+  generation: '0123456789ab-16432',
   removedCount: 12,
   otp: '123456',
   scriptUrl: 'https://js.stripe.com/endive/stripe.js',

@@ -6,6 +6,9 @@ import { readFileSync } from 'node:fs'
  */
 export function codeBlocks(file: string, language: string): string[] {
   const text = readFileSync(new URL(`../../docs/${file}`, import.meta.url), 'utf8')
-  const blocks = [...text.matchAll(/^```([^\n]+)\n(.*?)^```$/gms)]
-  return blocks.filter(([, info]) => info === language).map(([, , code = '']) => code)
+  // Blocks in lists are indented.
+  const blocks = [...text.matchAll(/^( *)```([^\n]+)\n(.*?)^\1```$/gms)]
+  return blocks
+    .filter(([, , info]) => info === language)
+    .map(([, indent = '', , code = '']) => code.replaceAll(new RegExp(`^${indent}`, 'gm'), ''))
 }

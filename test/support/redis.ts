@@ -10,6 +10,8 @@ import { waitFor } from './wait.ts'
 
 export interface TestRedis {
   readonly url: string
+  /** Stops it without closing its connections, like a machine that hangs. It ends with `stop`. */
+  hang(): void
   /** Kills it without a shutdown, like a crash. */
   kill(): Promise<void>
   /** Restarts it empty on the same port. */
@@ -42,6 +44,7 @@ export async function startRedis(more: Readonly<Record<string, string>> = {}): P
   await start()
   return {
     url: `redis://127.0.0.1:${port}`,
+    hang: () => void running?.kill('SIGSTOP'),
     kill,
     restart: start,
     stop: async () => {

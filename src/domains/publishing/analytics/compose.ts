@@ -29,7 +29,7 @@ declare module '../../../core/services.ts' {
 
 /** Builds the services of the domain. */
 export function composeAnalytics(
-  { clock, config, database: sql, jobs, log, mediaWork, scratch, storage }: Foundation,
+  { clock, config, coordination, database: sql, jobs, log, mediaWork, scratch, storage }: Foundation,
   {
     assets,
     plans,
@@ -38,6 +38,7 @@ export function composeAnalytics(
   }: Pick<Services, 'assets' | 'plans' | 'posts' | 'socialAccounts'>,
 ) {
   const partitions = new SamplePartitions(clock)
+  const stopForgetting = coordination.onRecovered(() => partitions.forget())
   const retention = new SampleRetention({ sql, clock, log, jobs, plans, partitions })
   const recorder = new SampleRecorder(clock, partitions)
   assets.housekeeping.keep(findContentPictures)
@@ -71,7 +72,10 @@ export function composeAnalytics(
         preparePartitions: (on: Sql) => partitions.prepare(on),
       },
     },
-    close: () => printer.close(),
+    close: () => {
+      stopForgetting()
+      return printer.close()
+    },
     start: () => sql.transaction((tx) => partitions.prepare(tx)),
   }
 }

@@ -58,6 +58,15 @@ test('a node that starts while a service is off knows it', async () => {
   expect(switches.off()).toMatchObject([{ key: 'posts', enabled: false, status: 'disabled' }])
 })
 
+test('a service is on when another database takes over that does not know it is off', async () => {
+  const { heard, switches } = start()
+  await switches.toggle('chat', false)
+  await database.run(`delete from service_switches where key = 'chat'`)
+  await switches.refresh()
+  expect(switches.isOn('chat')).toBe(true)
+  expect(heard.filter(({ key }) => key === 'chat').at(-1)).toEqual({ key: 'chat', enabled: true })
+})
+
 test.each(['auth', 'services', 'health'])('%s cannot be switched off', async (key) => {
   const { switches } = start()
   await expect(switches.toggle(key, false)).rejects.toMatchObject({ code: 'conflict' })

@@ -114,9 +114,13 @@ export class ServiceSwitches implements WatchedSwitches {
 
   async #read(): Promise<void> {
     const changed: string[] = []
-    for (const row of await serviceSwitches.find(this.#sql, {})) {
-      if (row.enabled !== this.isOn(row.key)) changed.push(row.key)
-      this.#rows.set(row.key, row)
+    const rows = new Map((await serviceSwitches.find(this.#sql, {})).map((row) => [row.key, row]))
+    // Rows are never deleted, but another database may have taken over that does not have one.
+    for (const key of new Set([...this.#rows.keys(), ...rows.keys()])) {
+      const row = rows.get(key)
+      if ((row?.enabled ?? true) !== this.isOn(key)) changed.push(key)
+      if (row === undefined) this.#rows.delete(key)
+      else this.#rows.set(key, row)
     }
     for (const key of changed) {
       this.#log.info({ service: key, enabled: this.isOn(key) }, 'a service was switched')

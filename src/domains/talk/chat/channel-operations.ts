@@ -168,7 +168,7 @@ export const syncChannel = operation({
   route: 'GET /api/team/{workspaceId}/channels/{channelId}/changes',
   summary: 'List changes of a channel',
   description:
-    'Every change of a channel (message, edit, deletion, reaction, pin, the channel itself) has a number, without gaps. Apply the changes after the last number you have, page by page while `hasMore` is true, and you have the same state as a client that never left. The newest 1,000 changes are kept, for up to 90 days. If you are behind them, or ahead of the channel (after a restored backup), you get a snapshot instead. An edit has the current text of the message.',
+    'Every change of a channel (message, edit, deletion, reaction, pin, the channel itself) has a number, without gaps. Apply the changes after the last number you have, page by page while `hasMore` is true, and you have the same state as a client that never left. The newest 1,000 changes are kept, for up to 90 days. If you are behind them, or ahead of the channel or of another `generation` (after a restored backup), you get a snapshot instead. An edit has the current text of the message.',
   access: 'chat:read',
   workspace: from.path('workspaceId'),
   socket: 'sync',
@@ -177,5 +177,5 @@ export const syncChannel = operation({
   returns: { 200: Envelope(SyncPage) },
   example: { path: { workspaceId, channelId }, query: { after: 0 } },
   handle: async ({ member, path, query, chat }) =>
-    ok('Changes', await chat.log.changesAfter(member, path.channelId, query.after)),
+    ok('Changes', await chat.log.changesAfter(member, path.channelId, query)),
 })

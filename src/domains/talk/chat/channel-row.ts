@@ -1,5 +1,6 @@
 import { expressionBuilder, sql } from 'kysely'
 import type { Sql } from '../../../core/sql.ts'
+import { generation } from '../../../db/history.ts'
 import { query } from '../../../db/query.ts'
 import type { Row } from '../../../db/row.ts'
 import type { ChannelData } from './schemas.ts'
@@ -101,18 +102,21 @@ export const channelRows = query(
 const loggedRange = query(chatTables, (db, $: { workspaceId: string; userId: string; channelId: string }) =>
   db
     .selectFrom('channels as c')
-    .select([lowSeq.as('low'), topSeq.as('top')])
+    .select([lowSeq.as('low'), topSeq.as('top'), generation.as('generation')])
     .where('c.workspaceId', '=', $.workspaceId)
     .where('c.id', '=', $.channelId)
     .where(visibleTo($.userId)),
 )
 
-/** The first and the last number in the log of a channel. Undefined for a channel that the user may not see. */
+/**
+ * The first and the last number in the log of a channel, and their `Generation`. Undefined for a channel that the user may
+ * not see.
+ */
 export function findRange(
   database: Sql,
   workspaceId: string,
   userId: string,
   channelId: string,
-): Promise<{ low: number; top: number } | undefined> {
+): Promise<{ low: number; top: number; generation: string } | undefined> {
   return loggedRange.row(database, { workspaceId, userId, channelId })
 }

@@ -1,13 +1,15 @@
 import { sql } from 'kysely'
 import type { Member } from '../../../core/caller.ts'
 import { NotFound } from '../../../core/errors.ts'
+import type { Static } from '../../../core/schema.ts'
 import type { Sql } from '../../../core/sql.ts'
+import { generation } from '../../../db/history.ts'
 import { query } from '../../../db/query.ts'
 import type { Row } from '../../../db/row.ts'
 import { CHANNEL, channelState, findRange, topSeq, visibleTo } from './channel-row.ts'
 import { CHAT_LOG_KEPT } from './log-retention.ts'
 import { asSent, MESSAGE, messageView, type MessageRow } from './message-row.ts'
-import type { ChangeData, MessageData, SnapshotData, SyncData } from './schemas.ts'
+import type { ChangeData, MessageData, SnapshotData, SyncData, SyncQuery } from './schemas.ts'
 import { byCode, WINDOW } from './state.ts'
 import { chatMessages, chatTables, type ChatChange } from './tables.ts'
 
@@ -43,7 +45,7 @@ type Nulls<T> = { [K in keyof T]: T[K] | null }
 const snapshots = query(chatTables, (db, $: { workspaceId: string; userId: string; channelId: string }) =>
   db
     .selectFrom('channels as c')
-    .select([...CHANNEL, topSeq.as('seq')])
+    .select([...CHANNEL, topSeq.as('seq'), generation.as('generation')])
     .select((e) => {
       const ofChannel = e.selectFrom('chatMessages as m').whereRef('m.channelId', '=', 'c.id')
       const newest = ofChannel.select(MESSAGE).orderBy('m.seq', 'desc').limit(e.lit(WINDOW))
@@ -73,40 +75,45 @@ export class ChatLog {
 
   /**
    * The changes after a number, in order and without a gap. A client that is behind the log, or ahead of the channel
-   * (after a restored backup), gets a snapshot. Applying all pages, or the snapshot, leads to the state of a client
-   * that was never away.
+   * or of another generation (after a restored backup), gets a snapshot. Applying all pages, or the snapshot, leads to the
+   * state of a client that was never away.
    * @throws AppError not_found
    */
   async changesAfter(
     { userId, workspaceId }: Pick<Member, 'userId' | 'workspaceId'>,
     channelId: string,
-    after: number,
+    { after, generation: known }: Static<typeof SyncQuery>,
   ): Promise<SyncData> {
     const range = await findRange(this.#sql, workspaceId, userId, channelId)
     if (range === undefined) throw NotFound()
-    const { low, top } = range
-    const isServed = after <= top && top - after <= this.#limits.tooFar && after >= low - 1
-    if (!isServed) return this.#snapshot(workspaceId, userId, channelId)
+    const { generation: current, low, top } = range
+    const isWithin = after <= top && top - after <= this.#limits.tooFar && after >= low - 1
+    if (!isWithin || (known !== undefined && known !== current)) return this.#snapshot(workspaceId, userId, channelId)
     const rows = await changes.rows(this.#sql, { channelId, after, limit: this.#limits.page })
     // Changes were removed between the two statements.
     if (rows[0] !== undefined && rows[0].changeSeq !== after + 1) return this.#snapshot(workspaceId, userId, channelId)
     const page = rows.map((row) => changeOf(workspaceId, channelId, row))
     const reached = page.at(-1)?.seq ?? after
     const seq = Math.max(top, reached)
-    return { seq, hasMore: reached < seq, changes: page, snapshot: null }
+    return { seq, generation: current, hasMore: reached < seq, changes: page, snapshot: null }
   }
 
   async #snapshot(workspaceId: string, userId: string, channelId: string): Promise<SyncData> {
-    const snapshot = await this.snapshot(workspaceId, userId, channelId)
-    return { seq: snapshot.seq, hasMore: false, changes: [], snapshot }
+    const { generation: current, ...snapshot } = await this.snapshot(workspaceId, userId, channelId)
+    return { seq: snapshot.seq, generation: current, hasMore: false, changes: [], snapshot }
   }
 
-  /** The current state of a channel. @throws AppError not_found */
-  async snapshot(workspaceId: string, userId: string, channelId: string): Promise<SnapshotData> {
+  /** The current state of a channel, and its `Generation`. @throws AppError not_found */
+  async snapshot(
+    workspaceId: string,
+    userId: string,
+    channelId: string,
+  ): Promise<SnapshotData & { readonly generation: string }> {
     const row = await snapshots.row(this.#sql, { workspaceId, userId, channelId })
     if (row === undefined) throw NotFound()
     return {
       channel: channelState(row),
+      generation: row.generation,
       seq: row.seq,
       messages: (row.messages ?? []).map((json) =>
         messageView({ ...chatMessages.fromColumns(json), reactions: json.reactions }),

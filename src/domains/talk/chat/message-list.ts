@@ -21,6 +21,7 @@ export interface MessagePage {
   readonly nextCursor: string | null
   /** Number of the newest change that these messages include. */
   readonly seq: number
+  readonly generation: string
 }
 
 interface PageRow extends MessageRow {
@@ -91,6 +92,8 @@ export class MessageList {
       limit,
       nextCursor: next && encodePlace(next),
       seq: rows[0]?.top ?? range.top,
+      // Not that of the rows: if another server took over in between, the client must not take its numbers for the old ones.
+      generation: range.generation,
       messages: asked.history ? await this.#withHistory(listed) : listed,
     }
   }

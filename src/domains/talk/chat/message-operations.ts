@@ -35,9 +35,9 @@ export const listMessages = operation({
   errors: [ValidationFailed],
   example: { path: { workspaceId, channelId }, query: { before: 43, limit: 50 } },
   handle: async ({ member, path, query, chat }) => {
-    const { limit, messages, nextCursor, seq } = await chat.messageList.list(member, path.channelId, query)
+    const { generation, limit, messages, nextCursor, seq } = await chat.messageList.list(member, path.channelId, query)
     const { body } = list('Messages', { items: messages, limit, nextCursor })
-    return reply(200, { ...body, seq })
+    return reply(200, { ...body, seq, generation })
   },
 })
 

@@ -1,5 +1,6 @@
 import { pageFields } from '../../../core/page.ts'
 import {
+  Generation,
   Id,
   Input,
   named,
@@ -223,6 +224,7 @@ export const MessageList = Type.Object({
   seq: Type.Integer({
     description: 'Sequence number of the channel’s newest change. Continue with the changes after it',
   }),
+  generation: Generation,
 })
 
 export const ReadMarker = Input(
@@ -344,12 +346,14 @@ export type SnapshotData = Static<typeof Snapshot>
 
 export const SyncQuery = Input({
   after: Sequence({ description: '`seq` of the last change that the client has applied. 0 for none' }),
+  generation: Type.Optional(Generation),
 })
 
 export const SyncPage = named(
   'ChatSync',
   Type.Object({
     seq: Type.Integer({ description: 'Sequence number of the newest change of the channel' }),
+    generation: Generation,
     hasMore: Type.Boolean({
       description: 'Whether there are more changes. Request them with the last `seq` as `after`',
     }),

@@ -9,6 +9,8 @@ export const WINDOW = 100
 
 export interface ChannelState {
   readonly seq: number
+  /** What `seq` belongs to, as the server has named it. Undefined before its first reply. */
+  readonly generation?: string
   /** Null before the first change. */
   readonly channel: ChannelData | null
   /** The newest `WINDOW`, by ascending `seq`. */
@@ -147,9 +149,9 @@ export function byCode(a: string, b: string): number {
   return a < b ? -1 : 1
 }
 
-/** A hash of a state that does not depend on the order of fields (FNV-1a, 64 bits, hex). */
+/** A hash of a state without its generation that does not depend on the order of fields (FNV-1a, 64 bits, hex). */
 export function stateHash(state: ChannelState): string {
-  const text = canonical(state)
+  const text = canonical({ ...state, generation: undefined })
   let hash = 0xcbf29ce484222325n
   for (let index = 0; index < text.length; index += 1) {
     hash = BigInt.asUintN(64, (hash ^ BigInt(text.charCodeAt(index))) * 0x100000001b3n)

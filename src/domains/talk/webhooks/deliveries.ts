@@ -98,7 +98,7 @@ export class Deliveries {
           'The member in `readerId`, whose permissions decide which events are sent, has left the workspace. To take their place, PATCH the webhook with its `events`.',
       })
     const { events: wanted } = webhook
-    const page = await this.#workspaces.eventLog.read(reader, after, SPAN, (type) => isWanted(wanted, type))
+    const page = await this.#workspaces.eventLog.read(reader, { after }, SPAN, (type) => isWanted(wanted, type))
     const now = this.#foundation.clock.now()
     const rows = page.events
       .filter(({ seq }) => seq <= until)

@@ -87,7 +87,7 @@ export class Upcoming {
     const isShared = shared !== undefined && (shared.reset || shared.after > cursor)
     const heard = served.newest
     const read = (member: Member) =>
-      this.#workspaces.eventLog.read(member, cursor, PAGE, (type) => isWanted(events, type))
+      this.#workspaces.eventLog.read(member, { after: cursor }, PAGE, (type) => isWanted(events, type))
     let page = isShared ? shared : await read(reader)
     // The page may have events from after a change that the cache of members does not know yet, such as the one that removed
     // the reader. Without a look at the database, it would be sent, and nothing later would stop the webhook.
@@ -116,7 +116,7 @@ export class Upcoming {
     const key = [workspaceId, readerId, readerScopes?.join() ?? '', cursor].join(' ')
     const known = this.#pages.get(key)
     if (known !== undefined) return known
-    const reading = this.#workspaces.eventLog.read(reader, cursor, PAGE)
+    const reading = this.#workspaces.eventLog.read(reader, { after: cursor }, PAGE)
     this.#pages.set(key, reading)
     const forget = () => void (this.#pages.get(key) === reading && this.#pages.delete(key))
     // An empty page says nothing about what is committed later.

@@ -13,6 +13,12 @@ const WINDOW = 2_000
 /** A page of events, as `SyncPage` describes it. */
 type EventPage = Omit<Static<typeof SyncPage>, 'events'> & { readonly events: LoggedEvent[] }
 
+/** Events after a number. The number is meaningless in another generation than the given one. */
+interface Place {
+  readonly after: number
+  readonly generation?: string | undefined
+}
+
 /** The past events of a workspace, for clients that were away. */
 export class EventLog {
   /** Who is in which channel. */
@@ -28,8 +34,8 @@ export class EventLog {
   }
 
   /** Events after a number that the member may see, in order. A client that applies all pages has the current state. */
-  async after(member: Member, after: number, limit: number): Promise<Static<typeof SyncPage>> {
-    const { events, ...page } = await this.read(member, after, limit)
+  async after(member: Member, place: Place, limit: number): Promise<Static<typeof SyncPage>> {
+    const { events, ...page } = await this.read(member, place, limit)
     return { ...page, events: events.map(({ at, data, seq, type }) => ({ seq, type, data, at })) }
   }
 
@@ -39,18 +45,21 @@ export class EventLog {
    */
   async read(
     member: Member,
-    after: number,
+    place: Place,
     limit: number,
     wanted: (type: string) => boolean = () => true,
   ): Promise<EventPage> {
     const { userId, workspaceId } = member
+    const { after } = place
     const sql = this.#sql
     const logs = this.#logs
     // Read before the events, so that events committed in between are left for the next page and not skipped.
-    const lastSeq = await logs.newestEvent(sql, workspaceId)
-    if (after > lastSeq) return { events: [], after: 0, lastSeq, hasMore: false, reset: true }
-    if (after < lastSeq && (await this.#isPruned(workspaceId, after + 1))) {
-      return { events: [], after: lastSeq, lastSeq, hasMore: false, reset: true }
+    const { generation, seq: lastSeq } = await logs.newestPosition(sql, workspaceId)
+    const none = { events: [], lastSeq, generation, hasMore: false, reset: true }
+    if (after > lastSeq) return { ...none, after: 0 }
+    const isOther = place.generation !== undefined && place.generation !== generation
+    if (isOther || (after < lastSeq && (await this.#isPruned(workspaceId, after + 1)))) {
+      return { ...none, after: lastSeq }
     }
     const until = Math.min(lastSeq, after + WINDOW)
     const events = await logs.events(sql, {
@@ -63,7 +72,7 @@ export class EventLog {
       limit,
     })
     const reached = events.length === limit ? (events.at(-1)?.seq ?? until) : until
-    return { events, after: reached, lastSeq, hasMore: reached < lastSeq, reset: false }
+    return { events, after: reached, lastSeq, generation, hasMore: reached < lastSeq, reset: false }
   }
 
   /** Whether a member may see events of a type. Nobody may see a type that is not declared. */

@@ -151,5 +151,5 @@ export const syncEvents = operation({
   returns: { 200: Envelope(SyncPage) },
   example: { path: inPath, query: { after: 0, limit: 50 } },
   handle: async ({ member, query, workspaces }) =>
-    ok('Events', await workspaces.eventLog.after(member, query.after ?? 0, query.limit ?? 30)),
+    ok('Events', await workspaces.eventLog.after(member, { ...query, after: query.after ?? 0 }, query.limit ?? 30)),
 })

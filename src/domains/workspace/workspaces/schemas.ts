@@ -1,5 +1,6 @@
 import { PageQuery } from '../../../core/page.ts'
 import {
+  Generation,
   Id,
   Input,
   InstantInput,
@@ -171,6 +172,7 @@ export const AuditEntry = named(
 
 export const SyncQuery = Input({
   after: Type.Optional(Sequence({ default: 0, description: 'The last sequence number that the client has' })),
+  generation: Type.Optional(Generation),
   limit: PageQuery.properties.limit,
 })
 
@@ -192,10 +194,11 @@ export const SyncPage = named(
     }),
     after: Type.Integer({ description: 'The `after` of the next request' }),
     lastSeq: Type.Integer({ description: 'The number of the newest event of the workspace' }),
+    generation: Generation,
     hasMore: Type.Boolean({ description: 'There are more events. Request them with the new `after`' }),
     reset: Type.Boolean({
       description:
-        '`after` is ahead of the workspace, or later events have been deleted. Reload all data, then continue with the new `after`',
+        '`after` is ahead of the workspace or of another `generation`, or later events have been deleted. Reload all data, then continue with the new `after`',
     }),
   }),
 )

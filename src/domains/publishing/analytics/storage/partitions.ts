@@ -45,6 +45,11 @@ export class SamplePartitions {
     for (const at of times) if (at > oldest) this.#known.add(new Date(at).toISOString().slice(0, 7))
   }
 
+  /** Looks all months up again, because another database has taken over, which may not have them. */
+  forget(): void {
+    this.#known.clear()
+  }
+
   /** The partitions of months that have ended before a time. */
   async endedBefore(sql: Sql, at: number): Promise<string[]> {
     // Written by hand, like the statements below: PostgreSQL's catalog, locks and definitions of tables.
