@@ -37,7 +37,7 @@ export const publishing = [
   'create index posts_by_asset on posts using gin (asset_ids)',
   'create index posts_by_text on posts using gin (chat_terms(workspace_id, search_text))',
   'create index posts_by_deletion on posts (deleted_at) where deleted_at is not null',
-  'create index posts_without_time on posts (workspace_id) where deleted_at is null and scheduled_at is null',
+  'create index posts_of_workspace on posts (workspace_id)',
   'create index posts_deleted on posts (workspace_id, id) where deleted_at is not null',
   'create index posts_by_batch on posts (batch_id) where batch_id is not null',
   'create unique index posts_by_series on posts (series_id, occurrence) where series_id is not null',
@@ -112,6 +112,7 @@ export const publishing = [
       updated_at timestamptz not null,
       constraint post_segments_position_key unique (target_id, position)
     )`,
+  'create index post_segments_by_workspace on post_segments (workspace_id)',
   `
     create table post_attempts (
       id uuid primary key,

@@ -45,11 +45,8 @@ export const Post = defineEntity({
       name: 'posts_by_deletion',
       expression: 'create index posts_by_deletion on posts (deleted_at) where deleted_at is not null',
     },
-    {
-      name: 'posts_without_time',
-      expression:
-        'create index posts_without_time on posts (workspace_id) where deleted_at is null and scheduled_at is null',
-    },
+    // The others are partial, so a deletion of the workspace would not use them.
+    { name: 'posts_of_workspace', properties: ['workspaceId'] },
     {
       name: 'posts_deleted',
       expression: 'create index posts_deleted on posts (workspace_id, id) where deleted_at is not null',
@@ -203,6 +200,7 @@ export const PostSegment = defineEntity({
   name: 'PostSegment',
   tableName: 'post_segments',
   uniques: [{ name: 'post_segments_position_key', properties: ['targetId', 'position'] }],
+  indexes: [{ name: 'post_segments_by_workspace', properties: ['workspaceId'] }],
   properties: {
     /** Also the key of the part at the platform, so it is the same for all attempts. */
     id: p.uuid().primary(),
