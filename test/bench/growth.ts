@@ -24,7 +24,7 @@ import { stageExample } from '../support/matrix.ts'
 import type { SendOptions } from '../support/send.ts'
 import type { Stage } from '../support/stage.ts'
 import { World } from '../support/world.ts'
-import { fill } from './growth/fill.ts'
+import { Fill } from './growth/fill.ts'
 import { StatementRecorder } from './growth/recorder.ts'
 import { explain, type Cost } from './growth/explain.ts'
 import { machine } from './support/process.ts'
@@ -53,7 +53,6 @@ interface Side {
 
 interface Measured {
   readonly status: number
-  readonly ms: number
   readonly costs: ReadonlyMap<string, Cost>
 }
 
@@ -94,17 +93,15 @@ try {
     }
     if (process.env['FILL'] !== '0') {
       const began = performance.now()
-      const member = world.id('large-member')
-      await fill(direct, { workspaceId: large.workspaceId, userId: member, scale: SCALE })
+      const [userId, ownerId] = [world.id('large-member'), world.id('large-owner')]
+      await new Fill(direct, { workspaceId: large.workspaceId, userId, ownerId, scale: SCALE }).run()
       console.log(`Filled in ${((performance.now() - began) / 1_000).toFixed(0)} s at scale ${SCALE}.\n`)
     }
     const big = await largeTables(direct)
     const measure = async (op: NamedOperation, send: SendOptions): Promise<Measured> => {
       const call = () => app.send(op.route as string, send)
       await call()
-      const began = performance.now()
       const { result, statements } = await recorder.during(call)
-      const ms = performance.now() - began
       const costs = new Map<string, Cost>()
       const isSearch = statements.some(({ text }) => text.includes('force_custom_plan'))
       for (const { text, values } of statements) {
@@ -112,7 +109,7 @@ try {
         const before = costs.get(text)
         if (cost !== undefined && (before === undefined || before.blocks < cost.blocks)) costs.set(text, cost)
       }
-      return { status: result.status, ms, costs }
+      return { status: result.status, costs }
     }
     console.log('| operation | statement | small → large | rows | why |\n|---|---|---|---|---|')
     let listed = 0

@@ -21,8 +21,15 @@ export class StatementRecorder {
     } as typeof Client.prototype.query
   }
 
-  /** The statements of `work`, each text and values once. */
+  /** The statements of `work`, each text and values once. It runs twice, to leave out what jobs do meanwhile. */
   async during<T>(work: () => Promise<T>): Promise<{ result: T; statements: Recorded[] }> {
+    const { statements: before } = await this.#once(work)
+    const { result, statements } = await this.#once(work)
+    const repeated = new Set(before.map(({ text }) => text))
+    return { result, statements: statements.filter(({ text }) => repeated.has(text)) }
+  }
+
+  async #once<T>(work: () => Promise<T>): Promise<{ result: T; statements: Recorded[] }> {
     const found: Recorded[] = []
     this.#recorded = found
     try {
