@@ -1,6 +1,7 @@
 import { Migration } from '@mikro-orm/migrations'
 import { analytics } from './baseline/analytics.ts'
 import { ai } from './baseline/ai.ts'
+import { assetCounts } from './baseline/asset-counts.ts'
 import { billing } from './baseline/billing.ts'
 import { content } from './baseline/content.ts'
 import { identity } from './baseline/identity.ts'
@@ -30,6 +31,7 @@ export class Baseline extends Migration {
       searchFunctions,
       talk,
       media,
+      assetCounts,
       live,
       social,
       publishing,

@@ -3,6 +3,7 @@ import { GuardedFetcher } from '../../../fetch/guarded-fetch.ts'
 import type { Foundation } from '../../../foundation.ts'
 import { findPictures } from '../../identity/users/index.ts'
 import { AssetUploads } from './asset-uploads.ts'
+import { countsOfAssets } from './count-check.ts'
 import { AssetDownloads } from './downloads.ts'
 import { AssetExaminer } from './examiner.ts'
 import { AssetFolders } from './folders.ts'
@@ -32,7 +33,11 @@ declare module '../../../core/services.ts' {
 /** Builds the services of the media library and of uploads. */
 export function composeAssets(
   foundation: Foundation,
-  { plans, socialAccounts, workspaces: { memberships } }: Pick<Services, 'plans' | 'socialAccounts' | 'workspaces'>,
+  {
+    plans,
+    socialAccounts,
+    workspaces: { counts, memberships },
+  }: Pick<Services, 'plans' | 'socialAccounts' | 'workspaces'>,
 ) {
   const { clock, config, coordination, database, links, storage } = foundation
   const { checkFitness } = foundation.media
@@ -61,6 +66,7 @@ export function composeAssets(
   })
   const housekeeping = new AssetHousekeeping(database, clock, storage)
   housekeeping.keep(findPictures)
+  counts.register(countsOfAssets)
   const assets = {
     library,
     intake,

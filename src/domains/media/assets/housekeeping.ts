@@ -26,7 +26,8 @@ const unusedFiles = query(mediaTables, (db, $: { before: string; limit: number }
         .selectFrom('assetFiles as f')
         .select('f.id')
         .where('f.updatedAt', '<', $.before)
-        .where((e) => e.not(e.exists(e.selectFrom('assets as a').select('a.id').whereRef('a.fileId', '=', 'f.id'))))
+        .where(sql<boolean>`f.asset_count = 0`)
+        .orderBy('f.updatedAt')
         .limit($.limit)
         .forUpdate()
         .skipLocked(),

@@ -4,6 +4,7 @@ import { isUuid } from '../../../core/page.ts'
 import type { PageResult } from '../../../core/reply.ts'
 import type { Sql } from '../../../core/sql.ts'
 import { query } from '../../../db/query.ts'
+import type { Kind } from '../../../content/types.ts'
 import type { AssetData, AssetFilter } from './schemas.ts'
 import { ASSET } from './store.ts'
 import { mediaTables, type MediaDatabase } from './tables.ts'
@@ -39,7 +40,7 @@ const ORDERS: Readonly<Record<Sort, Order>> = {
   newest: { direction: 'desc' },
   oldest: { direction: 'asc' },
   name: { direction: 'asc', key: { expression: sql`lower(a.name)`, type: 'text' } },
-  largest: { direction: 'desc', key: { expression: e.ref('f.size'), type: 'bigint' } },
+  largest: { direction: 'desc', key: { expression: e.ref('a.size'), type: 'bigint' } },
 }
 
 /** Checks the sort key in a cursor, so that PostgreSQL accepts its value. */
@@ -55,7 +56,7 @@ function conditions($: Filters): Expression<SqlBool>[] {
   if ($.folderId !== undefined) found.push(e('a.folderId', '=', $.folderId))
   if ($.atRoot !== undefined) found.push(e('a.folderId', 'is', null))
   if ($.tag !== undefined) found.push(hasTag(sql`${$.workspaceId}::uuid`, sql`${$.tag}`))
-  if ($.kind !== undefined) found.push(sql<SqlBool>`f.kind = ${$.kind}`)
+  if ($.kind !== undefined) found.push(e('a.kind', '=', sql<Kind>`${$.kind}`))
   if ($.pattern !== undefined) {
     found.push(sql<SqlBool>`asset_text(a.name, a.alt_text, a.tags) ilike ${$.pattern}`)
   }

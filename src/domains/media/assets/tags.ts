@@ -2,7 +2,7 @@ import { sql, type Expression, type SqlBool } from 'kysely'
 import type { Sql } from '../../../core/sql.ts'
 import { query } from '../../../db/query.ts'
 import type { PlanService } from '../../money/plans/index.ts'
-import { mediaTables } from './tables.ts'
+import { assetTags, mediaTables } from './tables.ts'
 
 /** Whether an asset `a` of a workspace has a tag, as a condition that the index `assets_by_tag` serves. */
 export function hasTag(workspaceId: Expression<unknown>, tag: Expression<unknown>): Expression<SqlBool> {
@@ -17,33 +17,22 @@ const countNew = query(mediaTables, (db, $: { workspaceId: string; tags: readonl
       e.not(
         e.exists(
           e
-            .selectFrom('assets as a')
-            .select('a.id')
-            .where('a.workspaceId', '=', $.workspaceId)
-            .where('a.deletedAt', 'is', null)
-            .where(hasTag(sql`${$.workspaceId}::uuid`, sql`given.tag`)),
+            .selectFrom('assetTags as t')
+            .select('t.tag')
+            .where('t.workspaceId', '=', $.workspaceId)
+            .whereRef('t.tag', '=', 'given.tag'),
         ),
       ),
     ),
 )
 
-const countExisting = query(mediaTables, (db, $: { workspaceId: string }) =>
-  db
-    .selectFrom(['assets as a', sql<{ tag: string }>`unnest(a.tags)`.as<'t'>(sql`t (tag)`)])
-    .select((e) => e.fn.count<number>('t.tag').distinct().as('count'))
-    .where('a.workspaceId', '=', $.workspaceId)
-    .where('a.deletedAt', 'is', null),
-)
-
 const mostUsed = query(mediaTables, (db, $: { workspaceId: string; limit: number }) =>
   db
-    .selectFrom(['assets as a', sql<{ tag: string }>`unnest(a.tags)`.as<'t'>(sql`t (tag)`)])
-    .select(['t.tag', sql<number>`count(*)`.as('assetCount')])
-    .where('a.workspaceId', '=', $.workspaceId)
-    .where('a.deletedAt', 'is', null)
-    .groupBy('t.tag')
-    .orderBy(sql`count(*)`, 'desc')
-    .orderBy('t.tag')
+    .selectFrom('assetTags')
+    .select(['tag', 'assetCount'])
+    .where('workspaceId', '=', $.workspaceId)
+    .orderBy('assetCount', 'desc')
+    .orderBy('tag')
     .limit($.limit),
 )
 
@@ -76,7 +65,6 @@ export class AssetTags {
     if (tags.length === 0) return
     const added = await countNew.row(database, { workspaceId, tags: tagsOf(tags) })
     if (added === undefined || added.count === 0) return
-    const existing = await countExisting.row(database, { workspaceId })
-    await this.#plans.requireRoom(workspaceId, 'tags', existing?.count ?? 0, added.count)
+    await this.#plans.requireRoom(workspaceId, 'tags', await assetTags.count(database, { workspaceId }), added.count)
   }
 }

@@ -29,3 +29,11 @@ export const pruneWorkspaceLogs = schedule({
   timeoutMs: 30 * 60_000,
   run: async ({ workspaces, signal }) => workspaces.logRetention.prune(signal),
 })
+
+export const checkCounts = schedule({
+  name: 'workspaces.check-counts',
+  summary: 'Compare the counts that triggers keep with the rows, and count again where they differ',
+  cron: '34 2 * * *',
+  timeoutMs: 6 * 3_600_000,
+  run: async ({ workspaces, signal }) => workspaces.counts.run(signal),
+})
