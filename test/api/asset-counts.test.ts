@@ -206,7 +206,7 @@ describe('a list of assets', () => {
     const largest = [203, 239, 201, 205].toSorted((a, b) => (sizes.get(b) ?? 0) - (sizes.get(a) ?? 0))
     const found = await shades({ sort: 'largest' })
     expect(found.map((shade) => sizes.get(shade))).toEqual(largest.map((shade) => sizes.get(shade)))
-    expect(found.toSorted()).toEqual(largest.toSorted())
+    expect(new Set(found)).toEqual(new Set(largest))
   })
 
   test('combines filters and orders', async () => {

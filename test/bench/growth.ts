@@ -34,8 +34,8 @@ const GROWS = 3
 const MOST_MS = 50
 /** Blocks that any request may touch, whatever it returns. */
 const FEW_BLOCKS = 100
-/** Blocks for each returned row: its page, its large values, and pages of an index. */
-const BLOCKS_PER_ROW = 8
+/** Blocks for each returned row: its page, its large values, pages of indexes, and rows that belong to it. */
+const BLOCKS_PER_ROW = 16
 
 const folder = mkdtempSync(join(tmpdir(), 'crier-growth-'))
 const directory = await openDataDirectory(join(folder, 'postgres'))

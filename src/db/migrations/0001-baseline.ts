@@ -11,6 +11,7 @@ import { media } from './baseline/media.ts'
 import { money } from './baseline/money.ts'
 import { notifications } from './baseline/notifications.ts'
 import { payments } from './baseline/payments.ts'
+import { postCounts } from './baseline/post-counts.ts'
 import { publishing } from './baseline/publishing.ts'
 import { searchFunctions } from './baseline/search-functions.ts'
 import { social } from './baseline/social.ts'
@@ -35,6 +36,7 @@ export class Baseline extends Migration {
       live,
       social,
       publishing,
+      postCounts,
       notifications,
       analytics,
       ai,

@@ -28,7 +28,7 @@ const SMALL_WORKSPACES = 10_000
 /**
  * Fills the database by SQL: copies rows of the large workspace, or of its member, which the fixtures have made, so that
  * copies are valid without knowledge of each column. Foreign keys and triggers are off meanwhile; the changes keep
- * references valid, and the caller counts what triggers count.
+ * references valid, and the functions that repair counts count what triggers count.
  */
 export class Fill {
   readonly #client: Client
@@ -50,6 +50,8 @@ export class Fill {
     await this.#jobs()
     await this.#analytics()
     await this.#smallWorkspaces()
+    await this.#client.query('select asset_recount(array(select id from workspaces))')
+    await this.#client.query('select post_recount(array(select id from workspaces))')
     await this.#client.query(`set session_replication_role = origin`)
     await this.#client.query('vacuum analyze')
   }

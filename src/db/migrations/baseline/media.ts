@@ -4,10 +4,6 @@ export const media = [
   `
     create function asset_text(name text, alt_text text, tags text[]) returns text language sql immutable parallel safe
   return name || e'\\n' || alt_text || e'\\n' || array_to_string(tags, e'\\n')`,
-  // Each term starts with its workspace, so that a filter reads no entries of others.
-  `
-    create function asset_tag_terms(workspace uuid, tags text[]) returns text[] language sql immutable parallel safe
-  return (select array_agg(chat_term_prefix(workspace) || tag) from unnest(tags) as tag)`,
   `
     create table asset_folders (
       id uuid primary key,
@@ -66,7 +62,7 @@ export const media = [
   'create index assets_by_kind on assets (workspace_id, kind, id) where deleted_at is null',
   'create index assets_by_size on assets (workspace_id, size, id) where deleted_at is null',
   'create index assets_by_name on assets (workspace_id, lower(name), id) where deleted_at is null',
-  'create index assets_by_tag on assets using gin (asset_tag_terms(workspace_id, tags))',
+  'create index assets_by_tag on assets using gin (workspace_terms(workspace_id, tags))',
   `create index assets_by_text on assets using gist (workspace_id, asset_text(name, alt_text, tags) gist_trgm_ops (siglen='64'))`,
   'create index assets_by_file on assets (file_id)',
   'create index assets_in_bin on assets (deleted_at) where deleted_at is not null',

@@ -112,7 +112,7 @@ export const Asset = defineEntity({
     },
     {
       name: 'assets_by_tag',
-      expression: 'create index assets_by_tag on assets using gin (asset_tag_terms(workspace_id, tags))',
+      expression: 'create index assets_by_tag on assets using gin (workspace_terms(workspace_id, tags))',
     },
     {
       name: 'assets_by_text',

@@ -6,7 +6,7 @@ import { assetTags, mediaTables } from './tables.ts'
 
 /** Whether an asset `a` of a workspace has a tag, as a condition that the index `assets_by_tag` serves. */
 export function hasTag(workspaceId: Expression<unknown>, tag: Expression<unknown>): Expression<SqlBool> {
-  return sql<SqlBool>`asset_tag_terms(a.workspace_id, a.tags) @> asset_tag_terms(${workspaceId}, array[${tag}]::text[])`
+  return sql<SqlBool>`workspace_terms(a.workspace_id, a.tags) @> workspace_terms(${workspaceId}, array[${tag}]::text[])`
 }
 
 const countNew = query(mediaTables, (db, $: { workspaceId: string; tags: readonly string[] }) =>

@@ -36,6 +36,9 @@ interface ListParameters extends Omit<PostFilter, 'q' | 'sort'> {
   readonly limit: number
 }
 
+const terms = (column: 'labels' | 'platforms') => sql`workspace_terms(workspace_id, ${sql.ref(column)})`
+const termOf = (workspaceId: string, term: string) => sql`workspace_terms(${workspaceId}::uuid, array[${term}::text])`
+
 const findPosts = query({ posts }, (db, $: ListParameters) => {
   let found = db
     .selectFrom('posts')
@@ -48,7 +51,8 @@ const findPosts = query({ posts }, (db, $: ListParameters) => {
       ? found.orderBy('id', 'desc')
       : found.where('scheduledAt', 'is not', null).orderBy('scheduledAt').orderBy('id')
   if ($.status !== undefined) found = found.where('status', '=', $.status)
-  if ($.platform !== undefined) found = found.where(sql<boolean>`platforms @> array[${$.platform}::text]`)
+  if ($.platform !== undefined)
+    found = found.where(sql<boolean>`${terms('platforms')} @> ${termOf($.workspaceId, $.platform)}`)
   if ($.accountId !== undefined) {
     // A calendar reads its range in order. With an index of the account, all of its posts would be read and sorted.
     const isCalendar = $.byTime !== undefined && ($.from !== undefined || $.to !== undefined)
@@ -58,7 +62,7 @@ const findPosts = query({ posts }, (db, $: ListParameters) => {
         : sql<boolean>`account_ids @> array[${$.accountId}::uuid]`,
     )
   }
-  if ($.label !== undefined) found = found.where(sql<boolean>`labels @> array[${$.label}::text]`)
+  if ($.label !== undefined) found = found.where(sql<boolean>`${terms('labels')} @> ${termOf($.workspaceId, $.label)}`)
   if ($.batchId !== undefined) found = found.where('batchId', '=', $.batchId)
   if ($.seriesId !== undefined) found = found.where('seriesId', '=', $.seriesId)
   if ($.from !== undefined) found = found.where('scheduledAt', '>=', $.from)
@@ -87,7 +91,7 @@ export class PostReader {
     this.#searches = searches
   }
 
-  /** A page of posts. @throws AppError search_too_broad, overloaded for a search */
+  /** A page of posts. @throws AppError search_too_broad, overloaded for a search, or a filter by label or platform */
   async list(asked: PostFilter, { after, limit }: PageRequest): Promise<PageResult<StoredJson<PostData>>> {
     const { from, q, sort, to, ...filter } = asked
     const words = q?.split(/\s+/).filter(Boolean) ?? []
@@ -101,8 +105,9 @@ export class PostReader {
       limit: limit + 1,
     }
     const read = (on: Sql) => findPosts.rows(on, parameters)
-    // The effort of a search depends on how frequent its words are.
-    const rows = await (words.length > 0 ? this.#searches.run(filter.workspaceId, read) : read(this.#sql))
+    // The effort depends on how frequent the words, the label or the platform are.
+    const isSearch = words.length > 0 || filter.label !== undefined || filter.platform !== undefined
+    const rows = await (isSearch ? this.#searches.run(filter.workspaceId, read) : read(this.#sql))
     return pageOf(
       rows,
       limit,
