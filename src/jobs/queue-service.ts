@@ -7,6 +7,7 @@ import type { Logger } from '../core/log.ts'
 import { pageOf, pageRequest } from '../core/page.ts'
 import type { PageResult } from '../core/reply.ts'
 import { anyOf, atMost, type Where } from '../db/condition.ts'
+import { deleteInBatches, inBatches } from '../db/delete-in-batches.ts'
 import type { Database } from '../db/database.ts'
 import type { RowInput } from '../db/row.ts'
 import { announce } from './announce.ts'
@@ -23,8 +24,6 @@ export const JOBS_REMOVED = 'jobs.removed'
 const FINISHED_KEPT_MS = DAY
 const DEAD_KEPT_MS = 30 * DAY
 const REMOVED = 'deleted by an administrator'
-/** Maximum number of jobs that one statement deletes, and that a notice names. */
-const AT_ONCE = 1_000
 
 export interface QueueServiceOptions {
   readonly database: Database
@@ -130,7 +129,7 @@ export class QueueService {
     const { database } = this.#options
     if (queue !== undefined) await forgetPeriods(database, queue, before)
     const where = { ...(queue && { queue }), ...(before && { finishedAt: atMost(before) }) }
-    return inBatches(signal, async () => (await finishedJobs.deleteSome(database, where, AT_ONCE, ['id'])).length)
+    return deleteInBatches(finishedJobs, database, where, signal)
   }
 
   /** Deletes jobs. Members who follow one of them get an event that it is dead. @returns how many */
@@ -141,12 +140,12 @@ export class QueueService {
     signal?: AbortSignal,
   ): Promise<number> {
     const all = { ...where, ...(queue && { queue }), ...(before && { updatedAt: atMost(before) }) }
-    return inBatches(signal, () => this.#removeSome(all))
+    return inBatches((limit) => this.#removeSome(all, limit), signal)
   }
 
-  async #removeSome(where: Where<RowInput<typeof OutboxRow>>): Promise<number> {
+  async #removeSome(where: Where<RowInput<typeof OutboxRow>>, limit: number): Promise<readonly unknown[]> {
     const { coordination, database, log } = this.#options
-    const rows = await outbox.deleteSome(database, where, AT_ONCE, ['id', 'name', 'queue', 'workspaceId', 'state'])
+    const rows = await outbox.deleteSome(database, where, limit, ['id', 'name', 'queue', 'workspaceId', 'state'])
     for (const [name, some] of Map.groupBy(rows, (row) => row.queue)) {
       log.info({ queue: name, count: some.length }, 'jobs were deleted')
       coordination.publish(JOBS_REMOVED, { queue: name, ids: some.map(({ id }) => id) })
@@ -154,7 +153,7 @@ export class QueueService {
     for (const row of rows) {
       if (row.state !== 'dead') announce(this.#options, row, jobFinished, { state: 'dead', error: REMOVED })
     }
-    return rows.length
+    return rows
   }
 
   #view(row: JobRow): Static<typeof JobView> {
@@ -164,15 +163,6 @@ export class QueueService {
 
   #now(): Date {
     return new Date(this.#options.clock.now())
-  }
-}
-
-/** Calls until fewer than a batch are left, or the signal is aborted. @returns the total */
-async function inBatches(signal: AbortSignal | undefined, some: () => Promise<number>): Promise<number> {
-  for (let total = 0; ;) {
-    const count = await some()
-    total += count
-    if (count < AT_ONCE || signal?.aborted === true) return total
   }
 }
 

@@ -49,12 +49,14 @@ const eventsInRange = query({ workspaceEvents }, (db, $: EventRange) =>
     .limit($.limit),
 )
 
-/** Rows of each workspace that one statement deletes. */
-const ROWS = 2_000
+/** Rows that one statement deletes, about the same number of each workspace. */
+const ROWS = 1_000
 
 interface Old {
   readonly workspaceIds: readonly string[]
   readonly before: Date
+  /** Rows of each workspace. */
+  readonly rows: number
 }
 
 function workspacesOf($: Old) {
@@ -74,7 +76,7 @@ const pruneEvents = query({ workspaceEvents }, (db, $: Old) =>
             .select(['workspaceId', 'seq', 'at'])
             .whereRef('workspaceId', '=', 'w.id')
             .orderBy('seq')
-            .limit(raw.lit(ROWS))
+            .limit($.rows)
             .as('oldest'),
         )
         .select(['oldest.workspaceId', 'oldest.seq'])
@@ -99,7 +101,7 @@ const pruneAudit = query({ auditLog }, (db, $: Old) =>
             .where('createdAt', '<', raw<string>`${$.before}`)
             .orderBy('createdAt')
             .orderBy('id')
-            .limit(raw.lit(ROWS))
+            .limit($.rows)
             .as('old'),
         )
         .select('old.id')
@@ -107,6 +109,10 @@ const pruneAudit = query({ auditLog }, (db, $: Old) =>
     )
     .whereRef('a.id', '=', 'gone.id'),
 )
+
+function rowsOf(workspaceIds: readonly string[]): number {
+  return Math.ceil(ROWS / Math.max(1, workspaceIds.length))
+}
 
 /** The logs of workspaces in PostgreSQL. */
 export const workspaceLogs: WorkspaceLogs = {
@@ -161,8 +167,9 @@ export const workspaceLogs: WorkspaceLogs = {
     return row?.seq
   },
 
-  pruneEvents: (sql, workspaceIds, before) => pruneEvents.run(sql, { workspaceIds, before }),
-  pruneAudit: (sql, workspaceIds, before) => pruneAudit.run(sql, { workspaceIds, before }),
+  pruneEvents: (sql, workspaceIds, before) =>
+    pruneEvents.run(sql, { workspaceIds, before, rows: rowsOf(workspaceIds) }),
+  pruneAudit: (sql, workspaceIds, before) => pruneAudit.run(sql, { workspaceIds, before, rows: rowsOf(workspaceIds) }),
 
   // Without foreign keys, because their check would take a lock on the workspace's row with every batch of turns.
   async forget(sql, workspaceIds) {

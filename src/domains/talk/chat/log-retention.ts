@@ -11,44 +11,46 @@ import { channels, chatTables } from './tables.ts'
  */
 export const CHAT_LOG_KEPT = { changes: 1_000, days: 90 } as const
 
-/** Channels per statement, and changes that it removes of each. */
-const [CHANNELS, CHANGES] = [50, 2_000]
+/** Channels per statement, and changes that it removes, about the same number of each channel. */
+const [CHANNELS, CHANGES] = [50, 1_000]
 
-const forget = query(chatTables, (db, $: { channelIds: readonly string[]; kept: number; before: string }) =>
-  db
-    .deleteFrom('chatLog as l')
-    .using(
-      db
-        .selectFrom(sql<{ id: string }>`unnest(${$.channelIds}::uuid[])`.as<'c'>(sql`c (id)`))
-        .innerJoinLateral(
-          (e) =>
-            e
-              .selectFrom('chatLog as one')
-              .select((one) => one.fn.max('one.seq').as('seq'))
-              .whereRef('one.channelId', '=', 'c.id')
-              .as('newest'),
-          (join) => join.onTrue(),
-        )
-        .innerJoinLateral(
-          (e) =>
-            e
-              .selectFrom('chatLog as one')
-              .select(['one.channelId', 'one.seq'])
-              .whereRef('one.channelId', '=', 'c.id')
-              .whereRef('one.seq', '<', 'newest.seq')
-              .where((one) =>
-                one.or([one('one.seq', '<=', one('newest.seq', '-', $.kept)), one('one.at', '<', $.before)]),
-              )
-              .orderBy('one.seq')
-              .limit(CHANGES)
-              .as('old'),
-          (join) => join.onTrue(),
-        )
-        .select(['old.channelId', 'old.seq'])
-        .as('gone'),
-    )
-    .whereRef('l.channelId', '=', 'gone.channelId')
-    .whereRef('l.seq', '=', 'gone.seq'),
+const forget = query(
+  chatTables,
+  (db, $: { channelIds: readonly string[]; kept: number; before: string; rows: number }) =>
+    db
+      .deleteFrom('chatLog as l')
+      .using(
+        db
+          .selectFrom(sql<{ id: string }>`unnest(${$.channelIds}::uuid[])`.as<'c'>(sql`c (id)`))
+          .innerJoinLateral(
+            (e) =>
+              e
+                .selectFrom('chatLog as one')
+                .select((one) => one.fn.max('one.seq').as('seq'))
+                .whereRef('one.channelId', '=', 'c.id')
+                .as('newest'),
+            (join) => join.onTrue(),
+          )
+          .innerJoinLateral(
+            (e) =>
+              e
+                .selectFrom('chatLog as one')
+                .select(['one.channelId', 'one.seq'])
+                .whereRef('one.channelId', '=', 'c.id')
+                .whereRef('one.seq', '<', 'newest.seq')
+                .where((one) =>
+                  one.or([one('one.seq', '<=', one('newest.seq', '-', $.kept)), one('one.at', '<', $.before)]),
+                )
+                .orderBy('one.seq')
+                .limit($.rows)
+                .as('old'),
+            (join) => join.onTrue(),
+          )
+          .select(['old.channelId', 'old.seq'])
+          .as('gone'),
+      )
+      .whereRef('l.channelId', '=', 'gone.channelId')
+      .whereRef('l.seq', '=', 'gone.seq'),
 )
 
 /** Removes old changes from the log. */
@@ -68,10 +70,17 @@ export class ChatLogRetention {
   async prune(signal: AbortSignal, kept: { readonly changes: number; readonly days: number } = CHAT_LOG_KEPT) {
     const before = new Date(this.#clock.now() - kept.days * DAY).toISOString()
     let removed = 0
+    const some = async (channelIds: readonly string[]) => {
+      const rows = Math.ceil(CHANGES / Math.max(1, channelIds.length))
+      const count = await forget.run(this.#sql, { channelIds, kept: kept.changes, before, rows })
+      removed += count
+      return count
+    }
     for (let last: string | undefined; !signal.aborted;) {
       const ids = await this.#channelsAfter(last)
-      for (let some = 1; some > 0 && !signal.aborted; removed += some) {
-        some = await forget.run(this.#sql, { channelIds: ids, kept: kept.changes, before })
+      // Together, and if something was old, each by itself until nothing is left.
+      if ((await some(ids)) > 0) {
+        for (const id of ids) while (!signal.aborted && (await some([id])) > 0);
       }
       last = ids.at(-1)
       if (ids.length < CHANNELS) break

@@ -29,17 +29,27 @@ export class WorkspaceLogRetention {
     const audit = new Date(now - this.#days.audit * DAY)
     for (let last: string | undefined; !signal.aborted;) {
       const ids = await workspaceIds(sql, last)
-      await repeat(() => logs.pruneEvents(sql, ids, events), signal)
-      await repeat(() => logs.pruneAudit(sql, ids, audit), signal)
+      await prune(ids, (some) => logs.pruneEvents(sql, some, events), signal)
+      await prune(ids, (some) => logs.pruneAudit(sql, some, audit), signal)
       last = ids.at(-1)
       if (ids.length < WORKSPACES) break
     }
   }
 }
 
-/** Calls until nothing is left to delete. */
-async function repeat(prune: () => Promise<number>, signal: AbortSignal): Promise<void> {
-  for (let count = 1; count > 0 && !signal.aborted;) count = await prune()
+/**
+ * Prunes workspaces together, and if something was old, each by itself until nothing is left.
+ * @param some deletes about a thousand rows
+ */
+async function prune(
+  ids: readonly string[],
+  some: (ids: readonly string[]) => Promise<number>,
+  signal: AbortSignal,
+): Promise<void> {
+  if (ids.length === 0 || (await some(ids)) === 0) return
+  for (const id of ids) {
+    for (let count = 1; count > 0 && !signal.aborted;) count = await some([id])
+  }
 }
 
 /** Ids of the next workspaces, in order. */
