@@ -36,3 +36,25 @@ export async function inBatches(
     if (length < BATCH || signal?.aborted === true) return total
   }
 }
+
+/**
+ * Deletes rows of several owners with each statement, about a thousand rows in all, until none is left or the signal is
+ * aborted. When few owners have rows left, the statements delete more of each.
+ * @param some deletes at most this many rows of each owner, and returns how many rows it deleted
+ * @returns how many
+ */
+export async function inSharedBatches(
+  owners: number,
+  some: (rowsOfEach: number) => Promise<number>,
+  signal: AbortSignal,
+): Promise<number> {
+  let total = 0
+  for (let rows = Math.ceil(BATCH / Math.max(1, owners)); !signal.aborted;) {
+    const count = await some(rows)
+    if (count === 0) break
+    total += count
+    // Owners with more rows than that deleted `rows` each, so the next statement deletes no more than a batch of theirs.
+    rows = Math.min(BATCH, Math.ceil((rows * BATCH) / count))
+  }
+  return total
+}

@@ -2,6 +2,7 @@ import { sql as raw } from 'kysely'
 import { uuidv7 } from '../core/id.ts'
 import type { EventRange, LoggedEvent, NewAuditRecord, WorkspaceLogs } from '../core/workspace-logs.ts'
 import { anyOf } from '../db/condition.ts'
+import { inSharedBatches } from '../db/delete-in-batches.ts'
 import { query } from '../db/query.ts'
 import { actorOf, workspaceOf } from './actor-name.ts'
 import { actorFence, auditLog, workspaceEvents } from './tables.ts'
@@ -48,9 +49,6 @@ const eventsInRange = query({ workspaceEvents }, (db, $: EventRange) =>
     .orderBy('seq')
     .limit($.limit),
 )
-
-/** Rows that one statement deletes, about the same number of each workspace. */
-const ROWS = 1_000
 
 interface Old {
   readonly workspaceIds: readonly string[]
@@ -110,9 +108,8 @@ const pruneAudit = query({ auditLog }, (db, $: Old) =>
     .whereRef('a.id', '=', 'gone.id'),
 )
 
-function rowsOf(workspaceIds: readonly string[]): number {
-  return Math.ceil(ROWS / Math.max(1, workspaceIds.length))
-}
+/** Later than every row. */
+const FAR = new Date('9999-12-31T00:00:00Z')
 
 /** The logs of workspaces in PostgreSQL. */
 export const workspaceLogs: WorkspaceLogs = {
@@ -167,9 +164,14 @@ export const workspaceLogs: WorkspaceLogs = {
     return row?.seq
   },
 
-  pruneEvents: (sql, workspaceIds, before) =>
-    pruneEvents.run(sql, { workspaceIds, before, rows: rowsOf(workspaceIds) }),
-  pruneAudit: (sql, workspaceIds, before) => pruneAudit.run(sql, { workspaceIds, before, rows: rowsOf(workspaceIds) }),
+  pruneEvents: (sql, workspaceIds, before, rows) => pruneEvents.run(sql, { workspaceIds, before, rows }),
+  pruneAudit: (sql, workspaceIds, before, rows) => pruneAudit.run(sql, { workspaceIds, before, rows }),
+
+  async clear(sql, workspaceId, signal = new AbortController().signal) {
+    const all = { workspaceIds: [workspaceId], before: FAR }
+    await inSharedBatches(1, (rows) => pruneEvents.run(sql, { ...all, rows }), signal)
+    await inSharedBatches(1, (rows) => pruneAudit.run(sql, { ...all, rows }), signal)
+  },
 
   // Without foreign keys, because their check would take a lock on the workspace's row with every batch of turns.
   async forget(sql, workspaceIds) {

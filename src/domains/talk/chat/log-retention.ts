@@ -2,6 +2,7 @@ import { sql } from 'kysely'
 import { DAY, type Clock } from '../../../core/clock.ts'
 import type { Sql } from '../../../core/sql.ts'
 import { greaterThan } from '../../../db/condition.ts'
+import { inSharedBatches } from '../../../db/delete-in-batches.ts'
 import { query } from '../../../db/query.ts'
 import { channels, chatTables } from './tables.ts'
 
@@ -11,8 +12,8 @@ import { channels, chatTables } from './tables.ts'
  */
 export const CHAT_LOG_KEPT = { changes: 1_000, days: 90 } as const
 
-/** Channels per statement, and changes that it removes, about the same number of each channel. */
-const [CHANNELS, CHANGES] = [50, 1_000]
+/** Channels per statement. */
+const CHANNELS = 50
 
 const forget = query(
   chatTables,
@@ -70,20 +71,12 @@ export class ChatLogRetention {
   async prune(signal: AbortSignal, kept: { readonly changes: number; readonly days: number } = CHAT_LOG_KEPT) {
     const before = new Date(this.#clock.now() - kept.days * DAY).toISOString()
     let removed = 0
-    const some = async (channelIds: readonly string[]) => {
-      const rows = Math.ceil(CHANGES / Math.max(1, channelIds.length))
-      const count = await forget.run(this.#sql, { channelIds, kept: kept.changes, before, rows })
-      removed += count
-      return count
-    }
     for (let last: string | undefined; !signal.aborted;) {
-      const ids = await this.#channelsAfter(last)
-      // Together, and if something was old, each by itself until nothing is left.
-      if ((await some(ids)) > 0) {
-        for (const id of ids) while (!signal.aborted && (await some([id])) > 0);
-      }
-      last = ids.at(-1)
-      if (ids.length < CHANNELS) break
+      const channelIds = await this.#channelsAfter(last)
+      const some = (rows: number) => forget.run(this.#sql, { channelIds, kept: kept.changes, before, rows })
+      removed += await inSharedBatches(channelIds.length, some, signal)
+      last = channelIds.at(-1)
+      if (channelIds.length < CHANNELS) break
     }
     return removed
   }

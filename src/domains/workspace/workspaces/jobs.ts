@@ -17,8 +17,9 @@ export const purgeWorkspaces = schedule({
   name: 'workspaces.purge',
   summary: 'Purge deleted workspaces whose grace period is over',
   cron: '7 * * * *',
+  timeoutMs: 6 * 3_600_000,
   run: async ({ workspaces, signal }) => {
-    while (!signal.aborted && (await workspaces.service.purgeDue()) > 0);
+    while (!signal.aborted && (await workspaces.service.purgeDue(signal)) > 0);
   },
 })
 

@@ -1,6 +1,7 @@
 import { DAY } from '../../../core/clock.ts'
 import type { Sql } from '../../../core/sql.ts'
 import { greaterThan } from '../../../db/condition.ts'
+import { inSharedBatches } from '../../../db/delete-in-batches.ts'
 import type { Foundation } from '../../../foundation.ts'
 import { workspaces } from './tables.ts'
 
@@ -29,26 +30,11 @@ export class WorkspaceLogRetention {
     const audit = new Date(now - this.#days.audit * DAY)
     for (let last: string | undefined; !signal.aborted;) {
       const ids = await workspaceIds(sql, last)
-      await prune(ids, (some) => logs.pruneEvents(sql, some, events), signal)
-      await prune(ids, (some) => logs.pruneAudit(sql, some, audit), signal)
+      await inSharedBatches(ids.length, (rows) => logs.pruneEvents(sql, ids, events, rows), signal)
+      await inSharedBatches(ids.length, (rows) => logs.pruneAudit(sql, ids, audit, rows), signal)
       last = ids.at(-1)
       if (ids.length < WORKSPACES) break
     }
-  }
-}
-
-/**
- * Prunes workspaces together, and if something was old, each by itself until nothing is left.
- * @param some deletes about a thousand rows
- */
-async function prune(
-  ids: readonly string[],
-  some: (ids: readonly string[]) => Promise<number>,
-  signal: AbortSignal,
-): Promise<void> {
-  if (ids.length === 0 || (await some(ids)) === 0) return
-  for (const id of ids) {
-    for (let count = 1; count > 0 && !signal.aborted;) count = await some([id])
   }
 }
 
