@@ -166,6 +166,16 @@ test('a purge empties tables in small statements before it deletes the workspace
      select id, $2, id, 'image', 1, 'a.png', '', '{}', id, 1, now(), now() from unnest($1::uuid[]) id`,
     [ids, workspaceId],
   )
+  // A member with a role of the workspace, which the foreign key of the membership does not let go before.
+  const [roleId, member] = [uuidv7(newSerial()), await world.user('manymember')]
+  await app.database.run(
+    `insert into roles (id, workspace_id, name, scopes, created_at, updated_at) values ($1, $2, 'x', '{}', now(), now())`,
+    [roleId, workspaceId],
+  )
+  await app.database.run(
+    `insert into workspace_members (workspace_id, user_id, role_id, joined_at, updated_at) values ($2, $3, $1, now(), now())`,
+    [roleId, workspaceId, member.id],
+  )
   await world.as(owner).call(deleteWorkspace, { path: { workspaceId }, body: { name: 'many' } })
   clock.advance(30 * DAY)
   const statements: string[] = []

@@ -5,7 +5,7 @@ import type { KeptCounts } from '../../workspace/workspaces/index.ts'
 import { assetCounts, assetFolders, assetTags } from './tables.ts'
 
 /** Assets or files that one statement reads. */
-const PAGE = 1_000
+const PAGE = 500
 
 interface AssetPage {
   readonly last: string | null

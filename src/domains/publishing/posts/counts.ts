@@ -32,7 +32,7 @@ export async function countPosts(sql: Sql, counted: Counted): Promise<number> {
 }
 
 /** Posts that one statement reads. */
-const PAGE = 1_000
+const PAGE = 500
 
 interface CountPage {
   readonly last: string | null

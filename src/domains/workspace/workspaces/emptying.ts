@@ -8,7 +8,9 @@ interface Emptied {
   readonly statement: string
 }
 
-interface CascadingKey {
+interface ForeignKey {
+  /** Whether it deletes the rows with those that they refer to. Otherwise it refuses that. */
+  readonly cascades: boolean
   readonly table: string
   readonly column: string
   readonly parent: string
@@ -17,18 +19,18 @@ interface CascadingKey {
   readonly byWorkspace: boolean
 }
 
-/** The foreign keys that delete rows with others, and whether their tables have an index of workspaces. */
+/** The foreign keys, and whether their tables have an index of workspaces. */
 const KEYS = `
-  select t.relname as table, a.attname as column, p.relname as parent, pa.attname as "parentColumn",
+  select f.confdeltype = 'c' as cascades, t.relname as table, a.attname as column, p.relname as parent, pa.attname as "parentColumn",
     exists (
       select 1 from pg_index i join pg_attribute w on w.attrelid = i.indrelid and w.attnum = i.indkey[0]
       where i.indrelid = t.oid and i.indpred is null and w.attname = 'workspace_id') as "byWorkspace"
   from pg_constraint f
     join pg_class t on t.oid = f.conrelid join pg_attribute a on a.attrelid = t.oid and a.attnum = f.conkey[1]
     join pg_class p on p.oid = f.confrelid join pg_attribute pa on pa.attrelid = p.oid and pa.attnum = f.confkey[1]
-  where f.contype = 'f' and f.confdeltype = 'c' and t.relkind = 'r' and not t.relispartition
+  where f.contype = 'f' and t.relkind = 'r' and not t.relispartition
     and t.relnamespace = current_schema()::regnamespace
-  order by cardinality(f.conkey), 1, 2`
+  order by cardinality(f.conkey), t.relname, a.attname`
 
 /** How long a statement should take, in milliseconds. */
 const WANTED_MS = 20
@@ -70,13 +72,13 @@ export class WorkspaceEmptying {
 
   /** The tables, those that refer to others first. Rows without an index of workspaces or of their parent are left. */
   async #read(): Promise<readonly Emptied[]> {
-    const keys = await this.#sql.rows<CascadingKey>(KEYS)
+    const keys = await this.#sql.rows<ForeignKey>(KEYS)
     const conditions = new Map<string, string>([['workspaces', 'id = $1']])
     for (let before = 0; before < conditions.size;) {
       before = conditions.size
-      for (const { byWorkspace, column, parent, parentColumn, table } of keys) {
+      for (const { byWorkspace, cascades, column, parent, parentColumn, table } of keys) {
         const ofParent = conditions.get(parent)
-        if (ofParent === undefined || conditions.has(table)) continue
+        if (!cascades || ofParent === undefined || conditions.has(table)) continue
         const inParent = `${column} in (select ${parentColumn} from ${parent} where ${ofParent})`
         conditions.set(table, byWorkspace ? 'workspace_id = $1' : inParent)
       }
@@ -92,7 +94,7 @@ export class WorkspaceEmptying {
 }
 
 /** Each table after those that refer to it. */
-function inOrder(tables: readonly string[], keys: readonly CascadingKey[]): string[] {
+function inOrder(tables: readonly string[], keys: readonly ForeignKey[]): string[] {
   const found = new Set<string>()
   const visit = (table: string, above: readonly string[]) => {
     if (found.has(table) || above.includes(table)) return
