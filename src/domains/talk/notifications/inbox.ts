@@ -20,7 +20,7 @@ const KEPT_DAYS = 90
 /** Notifications that a user keeps. */
 const MOST = 1_000
 /** Rows that one statement deletes. */
-const ROWS = 1_000
+const ROWS = 250
 /** Users whose notifications one statement counts. */
 const USERS = 50
 
