@@ -179,10 +179,10 @@ test('a purge empties tables in small statements before it deletes the workspace
   await world.as(owner).call(deleteWorkspace, { path: { workspaceId }, body: { name: 'many' } })
   clock.advance(30 * DAY)
   const statements: string[] = []
-  const { run } = app.database
+  const run = app.database.run.bind(app.database)
   app.database.run = (text, values) => {
     statements.push(text)
-    return run.call(app.database, text, values)
+    return run(text, values)
   }
   try {
     expect(await app.composition.services.workspaces.service.purgeDue()).toBeGreaterThan(0)

@@ -60,7 +60,8 @@ export class WorkspaceEmptying {
   async empty(workspaceId: string, signal?: AbortSignal): Promise<void> {
     this.#tables ??= this.#read()
     for (const { statement } of await this.#tables) {
-      for (let rows = FIRST; signal?.aborted !== true;) {
+      for (let rows = FIRST; ;) {
+        if (signal?.aborted === true) return
         const before = this.#clock.monotonic()
         const deleted = await this.#sql.run(statement, [workspaceId, rows])
         if (deleted < rows) break
