@@ -37,6 +37,7 @@ export const media = [
       updated_at timestamptz not null
     )`,
   'create unique index asset_files_content_key on asset_files (workspace_id, sha256)',
+  `create index asset_files_pending on asset_files (id) where thumbnail_state = 'pending'`,
   'create index asset_files_unused on asset_files (updated_at) where asset_count = 0',
   `
     create table assets (
@@ -87,6 +88,7 @@ export const media = [
       updated_at timestamptz not null,
       job_id uuid
     )`,
+  `create index asset_renditions_pending on asset_renditions (id) where state = 'pending'`,
   'create index asset_renditions_by_workspace on asset_renditions (workspace_id)',
   'create unique index asset_renditions_spec_key on asset_renditions (asset_id, spec)',
   `

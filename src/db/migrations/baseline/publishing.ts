@@ -97,6 +97,9 @@ export const publishing = [
   'create index post_targets_by_account on post_targets (account_id, scheduled_at)',
   `create index post_targets_due on post_targets (scheduled_at) where status in ('scheduled', 'publishing', 'unconfirmed')`,
   `create index post_targets_next on post_targets (workspace_id, coalesce(next_attempt_at, scheduled_at)) where status in ('scheduled', 'publishing', 'unconfirmed')`,
+  `create index post_targets_stuck on post_targets
+    ((case when status = 'scheduled' then coalesce(next_attempt_at, scheduled_at) else timestamptz '-infinity' end))
+    where status in ('scheduled', 'publishing') or status = 'unconfirmed' and (next_attempt_at is not null or attempt_id is not null)`,
   'create index post_targets_by_workspace on post_targets (workspace_id, scheduled_at, post_id) include (status, platform)',
   'create index post_targets_by_platform on post_targets (platform, scheduled_at)',
   `

@@ -52,6 +52,10 @@ export const AssetFile = defineEntity({
   uniques: [{ name: 'asset_files_content_key', properties: ['workspaceId', 'sha256'] }],
   indexes: [
     {
+      name: 'asset_files_pending',
+      expression: `create index asset_files_pending on asset_files (id) where thumbnail_state = 'pending'`,
+    },
+    {
       name: 'asset_files_unused',
       expression: 'create index asset_files_unused on asset_files (updated_at) where asset_count = 0',
     },
@@ -185,7 +189,13 @@ const AssetTag = defineEntity({
 const AssetRendition = defineEntity({
   name: 'AssetRendition',
   tableName: 'asset_renditions',
-  indexes: [{ name: 'asset_renditions_by_workspace', properties: ['workspaceId'] }],
+  indexes: [
+    { name: 'asset_renditions_by_workspace', properties: ['workspaceId'] },
+    {
+      name: 'asset_renditions_pending',
+      expression: `create index asset_renditions_pending on asset_renditions (id) where state = 'pending'`,
+    },
+  ],
   uniques: [{ name: 'asset_renditions_spec_key', properties: ['assetId', 'spec'] }],
   properties: {
     id: p.uuid().primary(),

@@ -177,6 +177,13 @@ export const PostTarget = defineEntity({
       expression:
         "create index post_targets_next on post_targets (workspace_id, coalesce(next_attempt_at, scheduled_at)) where status in ('scheduled', 'publishing', 'unconfirmed')",
     },
+    {
+      name: 'post_targets_stuck',
+      expression: `create index post_targets_stuck on post_targets
+        ((case when status = 'scheduled' then coalesce(next_attempt_at, scheduled_at) else timestamptz '-infinity' end))
+        where status in ('scheduled', 'publishing') or status = 'unconfirmed'
+          and (next_attempt_at is not null or attempt_id is not null)`,
+    },
     // Dashboards count targets in the index alone.
     {
       name: 'post_targets_by_workspace',
