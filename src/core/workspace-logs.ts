@@ -88,12 +88,14 @@ export interface WorkspaceLogs {
   /** The sequence number of the oldest stored event. */
   oldestEvent(sql: Sql, workspaceId: string): Promise<number | undefined>
   /**
-   * Deletes a bounded number of old events per workspace.
+   * Deletes at most `rows` old events of each workspace.
    * @returns how many were deleted; call it again until it returns 0
    */
-  pruneEvents(sql: Sql, workspaceIds: readonly string[], before: Date): Promise<number>
+  pruneEvents(sql: Sql, workspaceIds: readonly string[], before: Date, rows: number): Promise<number>
   /** The same for audit entries. */
-  pruneAudit(sql: Sql, workspaceIds: readonly string[], before: Date): Promise<number>
+  pruneAudit(sql: Sql, workspaceIds: readonly string[], before: Date, rows: number): Promise<number>
+  /** Deletes all events and audit entries of a workspace in small statements. Stops early when the signal is aborted. */
+  clear(sql: Sql, workspaceId: string, signal?: AbortSignal): Promise<void>
   /** Deletes all logs of workspaces that are being purged. */
   forget(sql: Sql, workspaceIds: readonly string[]): Promise<void>
 }

@@ -49,3 +49,18 @@ test('the database of a development version is refused with instructions', async
   await database.run(`update migrations set name = '0001-foundation'`)
   await expect(database.migrate()).rejects.toThrow(/development version before 0\.1\.0.*empty DATA_DIR/)
 })
+
+test('an index leads with each foreign key that follows a deletion, so that it reads no other rows', async () => {
+  const made = await createDatabase()
+  ends.push(() => made.drop())
+  const database = await connect(made)
+  const rows = await database.rows<{ key: string }>(`
+    select c.conrelid::regclass || ' (' || a.attname || ')' as key
+    from pg_constraint c join pg_attribute a on a.attrelid = c.conrelid and a.attnum = c.conkey[1]
+    where c.contype = 'f' and c.confdeltype in ('c', 'n') and c.conparentid = 0
+      and c.connamespace = 'public'::regnamespace and not exists (
+      select 1 from pg_index i where i.indrelid = c.conrelid and i.indkey[0] = c.conkey[1]
+        and (i.indpred is null or pg_get_expr(i.indpred, i.indrelid) = '(' || a.attname || ' IS NOT NULL)'))
+    order by 1`)
+  expect(rows.map(({ key }) => key)).toEqual([])
+})

@@ -174,6 +174,18 @@ test('updates can increment and return rows, and upserts change existing rows', 
   expect(await books.delete(database, { id: row.id })).toBe(0)
 })
 
+test('some of the matching rows are deleted, without those that are locked', async () => {
+  await books.insertAll(database, [book('Emma'), book('Emma'), book('Emma'), book('Ulysses')])
+  await database.transaction(async (tx) => {
+    await books.first(tx, { title: 'Emma' }, { lock: 'for update' })
+    expect(await books.deleteSome(database, { title: 'Emma' }, 1, ['title'])).toEqual([{ title: 'Emma' }])
+    expect(await books.deleteSome(database, { title: 'Emma' }, 9, ['title'])).toEqual([{ title: 'Emma' }])
+    expect(await books.deleteSome(database, { title: 'Emma' }, 9, ['title'])).toEqual([])
+  })
+  expect(await books.count(database, {})).toBe(2)
+  await expect(async () => books.deleteSome(database, {}, 9, ['id'])).rejects.toThrow('without a condition')
+})
+
 test('rows that are inserted together must have the same properties', async () => {
   const rows = [book('Emma'), book('Ulysses', { status: 'lent' })]
   await expect(async () => books.insertAll(database, rows)).rejects.toThrow('different properties')

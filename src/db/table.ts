@@ -1,12 +1,11 @@
-import { JsonType } from '@mikro-orm/core'
 import type { PageRequest } from '../core/page.ts'
 import type { Sql, SqlValue } from '../core/sql.ts'
 import type { RowToInsert } from '../core/turn.ts'
 import { comparisonOf, conditionText, lessThan, takesParameter, type Where } from './condition.ts'
 import { Increment } from './increment.ts'
-import { columnName } from './naming.ts'
 import type { AnyEntity, NewRow, Row, RowInput } from './row.ts'
 import { RowShapes } from './row-shape.ts'
+import { columnsOf } from './table-columns.ts'
 
 type Direction = 'asc' | 'desc'
 
@@ -217,6 +216,26 @@ export class Table<E extends AnyEntity> {
     return sql.rows<Pick<Row<E>, K>>(statement, values)
   }
 
+  /**
+   * Deletes at most `limit` of the matching rows, so that no statement takes long. Skips rows that another transaction
+   * has locked.
+   * @returns the deleted rows with the named properties
+   */
+  async deleteSome<K extends keyof Row<E> & string>(
+    sql: Sql,
+    where: Where<RowInput<E>>,
+    limit: number,
+    columns: readonly K[],
+  ): Promise<Pick<Row<E>, K>[]> {
+    const { key, values, text } = this.#where(where)
+    this.#requireConditions(key, 'delete')
+    const statement = this.#text(`delete some ${key} ${columns.join()}`, () => {
+      const some = `select ctid from ${this.name}${text(1)} limit $${values.length + 1} for update skip locked`
+      return `delete from ${this.name} where ctid = any(array(${some}))${this.#returning(columns)}`
+    })
+    return sql.rows<Pick<Row<E>, K>>(statement, [...values, limit])
+  }
+
   /** All properties of a row, for typed statements that select or return whole rows. */
   get properties(): readonly (keyof Row<E> & string)[] {
     return [...this.#columns.keys()] as (keyof Row<E> & string)[]
@@ -358,36 +377,4 @@ export function table<E extends AnyEntity>(entity: E): Table<E> {
 
 function places(count: number): string {
   return Array.from({ length: count }, (_, index) => `$${index + 1}`).join(', ')
-}
-
-interface Column {
-  readonly property: string
-  readonly column: string
-  readonly json: boolean
-  readonly time: boolean
-}
-
-/** The columns that an entity declares, before MikroORM's discovery. */
-function columnsOf(entity: AnyEntity): Column[] {
-  const properties = entity.meta.properties as Record<string, ColumnMeta>
-  return Object.entries(properties)
-    .filter(([, meta]) => meta.persist !== false && (meta.kind === undefined || meta.kind === 'scalar' || meta.mapToPk))
-    .map(([property, meta]) => ({
-      property,
-      column: meta.fieldName ?? meta.joinColumn ?? meta.fieldNames?.[0] ?? columnName(property),
-      json: meta.type === JsonType,
-      time: meta.columnType === 'timestamptz' || meta.columnTypes?.[0] === 'timestamptz',
-    }))
-}
-
-interface ColumnMeta {
-  readonly persist?: boolean
-  readonly kind?: string
-  readonly mapToPk?: boolean
-  readonly fieldName?: string
-  readonly fieldNames?: readonly string[]
-  readonly joinColumn?: string
-  readonly columnType?: string
-  readonly columnTypes?: readonly string[]
-  readonly type?: unknown
 }

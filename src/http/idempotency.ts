@@ -7,6 +7,7 @@ import type { Sql } from '../core/sql.ts'
 import type { SealedBox } from '../core/sealed-box.ts'
 import type { Turn } from '../core/turn.ts'
 import { lessThan } from '../db/condition.ts'
+import { deleteInBatches } from '../db/delete-in-batches.ts'
 import { isUniqueViolation } from '../db/prepared-sql.ts'
 import { query } from '../db/query.ts'
 import type { IdempotencyClaim } from '../turns/payload.ts'
@@ -142,7 +143,7 @@ export class IdempotencyKeys {
 
   /** Deletes expired keys. */
   async sweep(): Promise<number> {
-    return idempotencyKeys.delete(this.#sql, { expiresAt: lessThan(new Date(this.#clock.now())) })
+    return deleteInBatches(idempotencyKeys, this.#sql, { expiresAt: lessThan(new Date(this.#clock.now())) })
   }
 
   #kept({ keepMs }: IdempotencyClaim, reply: Reply) {

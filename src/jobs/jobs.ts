@@ -9,7 +9,7 @@ declare module '../core/services.ts' {
 
 export const forgetJobs = schedule({
   name: 'jobs.forget',
-  summary: 'Delete records of done jobs after a day, and dead jobs after a month',
+  summary: 'Count done jobs, delete their records after a day, and delete dead jobs after a month',
   cron: '*/10 * * * *',
-  run: async ({ queues }) => queues.forget(),
+  run: async ({ queues, signal }) => queues.forget(signal),
 })

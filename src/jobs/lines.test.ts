@@ -3,7 +3,7 @@ import { createDatabase, type TestDatabase } from '../../test/support/postgres.t
 import { systemClock } from '../core/clock.ts'
 import { createLog } from '../core/log.ts'
 import { Database } from '../db/database.ts'
-import { CLAIM, Lines } from './lines.ts'
+import { CLAIM_FROM, FIRST_LINE, Lines } from './lines.ts'
 
 interface Plan {
   readonly 'Shared Hit Blocks': number
@@ -45,8 +45,8 @@ test.each([
   await fill(ROWS, line, `now() - n * interval '1 second'`)
   await database.run('analyze outbox')
   const row = await database.row<{ 'QUERY PLAN': [{ Plan: Plan }] }>(
-    `explain (analyze, buffers, format json) ${CLAIM}`,
-    ['media', null, new Date(), 4, []],
+    `explain (analyze, buffers, format json) ${CLAIM_FROM}`,
+    ['media', FIRST_LINE, new Date(), 4, []],
   )
   const plan = row?.['QUERY PLAN'][0].Plan
   // Four rows are read and written, with their indexes. A scan of the table takes more blocks.
@@ -66,6 +66,13 @@ test('serves lines round robin, and skips a line without due rows', async () => 
   expect(await lines.claim()).toEqual([])
   await database.run(`update outbox set state = 'running' where state = 'queued'`)
   expect(await Promise.all((await lines.claim()).map(({ id }) => lineOfRow(id)))).toEqual(['1', '1', '1', '1'])
+})
+
+test('serves the line of jobs without a workspace', async () => {
+  await database.run('truncate outbox')
+  await fill(2, `'${FIRST_LINE}'`, `now() - interval '1 hour'`)
+  await fill(2, lineOf('1'), `now() - interval '1 hour'`)
+  expect(await new Lines(database, systemClock, { media: { concurrency: 9 } }).claim()).toHaveLength(4)
 })
 
 test('leaves a worker to other lines, also while the jobs of a line run', async () => {

@@ -42,17 +42,20 @@ const givenByQueue = query({ outbox }, (db, $: { queues: readonly string[] }) =>
     .where((e) => e.exists(inLine.select('o.id').where(sql<boolean>`state = 'waiting'`)))
 })
 
+/** No line sorts before it. It is a line itself: that of jobs without a workspace. */
+export const FIRST_LINE = '00000000-0000-0000-0000-000000000000'
+
 const NEXT_LINE = `
   select line from outbox where queue = $1 and state = 'waiting' and line is not null`
 
 /**
- * The oldest due row of each line after `$2`, in the order of lines, at most `$4`. Each line is found by one lookup in
+ * The oldest due row of each line from `$2` on, or after it, in the order of lines, at most `$4`. Each line is found by one lookup in
  * the index, however many rows it has. The lines `$5` are skipped. Written by hand, because typed statements hide how the
  * recursion walks through the index (`npm run bench:jobs`).
  */
-export const CLAIM = `
+const claim = (from: '>' | '>=') => `
   with recursive lines (line) as (
-    (${NEXT_LINE} and ($2::uuid is null or line > $2) order by line limit 1)
+    (${NEXT_LINE} and line ${from} $2 order by line limit 1)
     union all
     select (${NEXT_LINE} and line > lines.line order by line limit 1) from lines where lines.line is not null
   ), due as (
@@ -64,6 +67,9 @@ export const CLAIM = `
   update outbox o set state = 'queued', added = o.added + 1, updated_at = $3 from due
   where o.id = due.id and o.state = 'waiting'
   returning ${DUE_COLUMNS}, o.line`
+
+export const CLAIM_FROM = claim('>=')
+const CLAIM_AFTER = claim('>')
 
 const dissolveLines = query({ outbox }, (db, $: { fair: readonly string[] }) =>
   db
@@ -161,9 +167,9 @@ export class Lines {
     const claimed: DueRow[] = []
     while (claimed.length < room) {
       const last = this.#last.get(queue)
-      const rows = await tx.rows<LineRow>(CLAIM, [
+      const rows = await tx.rows<LineRow>(last === undefined ? CLAIM_FROM : CLAIM_AFTER, [
         queue,
-        last ?? null,
+        last ?? FIRST_LINE,
         new Date(this.#clock.now()),
         room - claimed.length,
         this.#busyLines(queue),

@@ -5,7 +5,7 @@ import { announce, type AnnounceOptions } from './announce.ts'
 import { jobFinished, jobProgress } from './events.ts'
 import type { StartedRow } from './ledger.ts'
 import type { EndedJob } from './outbox.ts'
-import { countsByQueue } from './queue-rows.ts'
+import { countsByQueue } from './queue-counts.ts'
 import type { JobRun } from './runner.ts'
 
 const PROGRESS_EVERY_MS = 500
@@ -82,12 +82,12 @@ function measures({ clock, log, metrics, sql }: ObserverOptions) {
   const registers = [metrics]
   void new Gauge({
     name: 'crier_jobs_held',
-    help: 'Jobs that are not done, by queue and state',
+    help: 'Jobs that are not done, by queue and state, at most 10,000 each',
     labelNames: ['queue', 'state'],
     registers,
     async collect() {
       try {
-        const rows = await countsByQueue.rows(sql, { now: new Date(clock.now()) })
+        const rows = await countsByQueue(sql, clock.now())
         this.reset()
         for (const row of rows) {
           for (const state of ['waiting', 'held', 'delayed', 'active', 'dead'] as const) {

@@ -26,7 +26,7 @@ export const getQueueStats = operation({
   route: 'GET /api/queue/stats',
   summary: 'Get queue statistics',
   description:
-    'Counts by queue and state, throughput, and latencies of the last 15 minutes: from due time to start, and of the run.',
+    'Counts by queue and state, at most 10,000 each, throughput, and latencies of the newest 1,000 jobs of the last 15 minutes: from due time to start, and of the run.',
   access: 'admin',
   returns: { 200: Envelope(Type.Array(QueueStats)) },
   example: {},

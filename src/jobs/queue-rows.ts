@@ -1,4 +1,3 @@
-import { sql } from 'kysely'
 import type { Static } from 'typebox'
 import { mergedPages, type PageRequest } from '../core/page.ts'
 import type { Sql } from '../core/sql.ts'
@@ -83,71 +82,6 @@ function stateOf({ state, runAt }: Row<typeof OutboxRow>, now: Date): JobState {
   if (state === 'running') return 'active'
   return Date.parse(runAt) > now.getTime() ? 'delayed' : 'waiting'
 }
-
-/** How many jobs of each queue are in each state, and for how many seconds the oldest waiting job has been due. */
-export const countsByQueue = query({ outbox }, (db, $: { now: Date }) => {
-  const now = sql<string>`${$.now}::timestamptz`
-  return db
-    .selectFrom('outbox')
-    .select('queue')
-    .select((e) => {
-      const open = e('state', 'in', ['waiting', 'queued'])
-      const isDue = e.and([open, e('runAt', '<=', now)])
-      const all = e.fn.countAll<number>()
-      return [
-        all.filterWhere(isDue).as('waiting'),
-        all.filterWhere('state', '=', 'held').as('held'),
-        all.filterWhere(e.and([open, e('runAt', '>', now)])).as('delayed'),
-        all.filterWhere('state', '=', 'running').as('active'),
-        all.filterWhere('state', '=', 'dead').as('dead'),
-        sql<number | null>`extract(epoch from ${now} - ${e.fn.min('runAt').filterWhere(isDue)})`.as('oldest'),
-      ]
-    })
-    .groupBy('queue')
-})
-
-interface Since {
-  readonly dayAgo: Date
-  readonly hourAgo: Date
-  readonly minuteAgo: Date
-}
-
-/** How many jobs of each queue have finished. Reads only the index `finished_jobs_by_queue`. */
-export const finishedByQueue = query({ finishedJobs }, (db, $: Since) =>
-  db
-    .selectFrom('finishedJobs')
-    .select('queue')
-    .select((e) => {
-      const since = (time: Date) => e('finishedAt', '>', sql<string>`${time}`)
-      const all = e.fn.countAll<number>()
-      return [
-        all.as('day'),
-        all.filterWhere(since($.hourAgo)).as('hour'),
-        all.filterWhere(since($.minuteAgo)).as('minute'),
-      ]
-    })
-    .where('finishedAt', '>', sql<string>`${$.dayAgo}`)
-    .groupBy('queue'),
-)
-
-/** How long the jobs of each queue that finished after `since` waited and ran: 50, 95 and 99 %, in milliseconds. */
-export const latenciesByQueue = query({ finishedJobs }, (db, $: { since: Date }) =>
-  db
-    .selectFrom('finishedJobs')
-    .select('queue')
-    .select((e) => {
-      const percentiles = (ms: ReturnType<typeof sql<number>>) =>
-        e.fn
-          .agg<number[] | null>('percentile_cont', [sql`array[0.5, 0.95, 0.99]::double precision[]`])
-          .withinGroupOrderBy(ms)
-      return [
-        percentiles(sql`greatest(0, extract(epoch from started_at - run_at)) * 1000`).as('waitMs'),
-        percentiles(sql`extract(epoch from finished_at - started_at) * 1000`).as('runMs'),
-      ]
-    })
-    .where('finishedAt', '>', sql<string>`${$.since}`)
-    .groupBy('queue'),
-)
 
 export function jobView(
   row: JobRow,

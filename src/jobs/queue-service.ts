@@ -1,27 +1,19 @@
 import type { Static } from 'typebox'
 import type { Coordination } from '../coordination/coordination.ts'
-import { DAY, HOUR, MINUTE, type Clock } from '../core/clock.ts'
+import { DAY, type Clock } from '../core/clock.ts'
 import { Conflict, NotFound } from '../core/errors.ts'
 import { JOB_DEFAULTS, QUEUES, QUEUE_NAMES, type AnyJob, type QueueBounds, type QueueName } from '../core/job.ts'
 import type { Logger } from '../core/log.ts'
 import { pageOf, pageRequest } from '../core/page.ts'
 import type { PageResult } from '../core/reply.ts'
 import { anyOf, atMost, type Where } from '../db/condition.ts'
+import { deleteInBatches, inBatches } from '../db/delete-in-batches.ts'
 import type { Database } from '../db/database.ts'
 import type { RowInput } from '../db/row.ts'
 import { announce } from './announce.ts'
 import { jobFinished } from './events.ts'
-import {
-  conditionOf,
-  countsByQueue,
-  findJob,
-  finishedByQueue,
-  jobView,
-  latenciesByQueue,
-  listJobs,
-  WAITING,
-  type JobRow,
-} from './queue-rows.ts'
+import { countPeriods, countsByQueue, forgetPeriods, latenciesByQueue, throughputByQueue } from './queue-counts.ts'
+import { conditionOf, findJob, jobView, listJobs, WAITING, type JobRow } from './queue-rows.ts'
 import type { CleanBody, JobQuery, JobView, QueueStats } from './schemas.ts'
 import { JOBS_ADDED } from './service.ts'
 import { outbox, finishedJobs, type OutboxRow } from './tables.ts'
@@ -32,8 +24,6 @@ export const JOBS_REMOVED = 'jobs.removed'
 const FINISHED_KEPT_MS = DAY
 const DEAD_KEPT_MS = 30 * DAY
 const REMOVED = 'deleted by an administrator'
-/** Maximum number of jobs in a notice. Other deleted jobs are skipped when a worker gets them. */
-const TOLD_AT_ONCE = 1_000
 
 export interface QueueServiceOptions {
   readonly database: Database
@@ -67,13 +57,9 @@ export class QueueService {
     const { clock, database } = this.#options
     const now = clock.now()
     const [counts, finished, latencies] = await Promise.all([
-      countsByQueue.rows(database, { now: new Date(now) }),
-      finishedByQueue.rows(database, {
-        dayAgo: new Date(now - DAY),
-        hourAgo: new Date(now - HOUR),
-        minuteAgo: new Date(now - MINUTE),
-      }),
-      latenciesByQueue.rows(database, { since: new Date(now - 15 * MINUTE) }),
+      countsByQueue(database, now),
+      throughputByQueue(database, now),
+      latenciesByQueue(database, now),
     ])
     return QUEUE_NAMES.map((queue) => {
       const { concurrency, summary } = { ...QUEUES[queue], ...this.#options.bounds?.[queue] }
@@ -130,38 +116,44 @@ export class QueueService {
     return this.#view(row)
   }
 
-  /** Deletes old records of done and dead jobs. */
-  async forget(): Promise<void> {
+  /** Counts finished jobs, and deletes old records of done and dead jobs. Stops early when the signal is aborted. */
+  async forget(signal?: AbortSignal): Promise<void> {
     const now = this.#options.clock.now()
-    await this.#forgetFinished(undefined, new Date(now - FINISHED_KEPT_MS))
-    await this.#remove(undefined, { state: 'dead' }, new Date(now - DEAD_KEPT_MS))
+    await countPeriods(this.#options.database, now)
+    await this.#forgetFinished(undefined, new Date(now - FINISHED_KEPT_MS), signal)
+    await this.#remove(undefined, { state: 'dead' }, new Date(now - DEAD_KEPT_MS), signal)
   }
 
-  async #forgetFinished(queue?: QueueName, before?: Date): Promise<number> {
+  /** @returns how many */
+  async #forgetFinished(queue?: QueueName, before?: Date, signal?: AbortSignal): Promise<number> {
     const { database } = this.#options
-    return finishedJobs.delete(database, { ...(queue && { queue }), ...(before && { finishedAt: atMost(before) }) })
+    if (queue !== undefined) await forgetPeriods(database, queue, before)
+    const where = { ...(queue && { queue }), ...(before && { finishedAt: atMost(before) }) }
+    return deleteInBatches(finishedJobs, database, where, signal)
   }
 
-  /** Deletes jobs. Members who follow one of them get an event that it is dead. */
+  /** Deletes jobs. Members who follow one of them get an event that it is dead. @returns how many */
   async #remove(
     queue: QueueName | undefined,
     where: Where<RowInput<typeof OutboxRow>>,
     before?: Date,
+    signal?: AbortSignal,
   ): Promise<number> {
+    const all = { ...where, ...(queue && { queue }), ...(before && { updatedAt: atMost(before) }) }
+    return inBatches((limit) => this.#removeSome(all, limit), signal)
+  }
+
+  async #removeSome(where: Where<RowInput<typeof OutboxRow>>, limit: number): Promise<readonly unknown[]> {
     const { coordination, database, log } = this.#options
-    const rows = await outbox.deleteReturning(
-      database,
-      { ...where, ...(queue && { queue }), ...(before && { updatedAt: atMost(before) }) },
-      ['id', 'name', 'queue', 'workspaceId', 'state'],
-    )
+    const rows = await outbox.deleteSome(database, where, limit, ['id', 'name', 'queue', 'workspaceId', 'state'])
     for (const [name, some] of Map.groupBy(rows, (row) => row.queue)) {
       log.info({ queue: name, count: some.length }, 'jobs were deleted')
-      coordination.publish(JOBS_REMOVED, { queue: name, ids: some.slice(0, TOLD_AT_ONCE).map(({ id }) => id) })
+      coordination.publish(JOBS_REMOVED, { queue: name, ids: some.map(({ id }) => id) })
     }
     for (const row of rows) {
       if (row.state !== 'dead') announce(this.#options, row, jobFinished, { state: 'dead', error: REMOVED })
     }
-    return rows.length
+    return rows
   }
 
   #view(row: JobRow): Static<typeof JobView> {

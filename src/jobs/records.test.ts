@@ -44,7 +44,7 @@ beforeEach(() => {
   service = serviceOf(clock)
   queues = new QueueService({ database, clock, log, ...parts() })
 })
-afterEach(() => database.run('truncate outbox, finished_jobs, job_schedules'))
+afterEach(() => database.run('truncate outbox, finished_jobs, finished_job_counts, job_schedules'))
 afterAll(async () => {
   await database.close()
   await made.drop()
@@ -346,4 +346,28 @@ test('times that missed count once, and a time from a clock that was ahead is co
   clock.advance(-5 * HOUR)
   expect(await schedules.run()).toBe(0)
   expect(await next()).toBe('2026-11-01T13:00:00.000Z')
+})
+
+test('throughput is the same before and after finished jobs are counted by periods', async () => {
+  const ages = [30_000, 5 * MINUTE, 25 * MINUTE, 55 * MINUTE, 65 * MINUTE, 5 * HOUR, DAY - MINUTE, DAY + MINUTE]
+  for (const age of ages) {
+    await database.run(
+      `insert into finished_jobs (id, name, queue, attempts, run_at, started_at, finished_at, created_at)
+       values ($1, 'test.plain', 'mail', 1, $2, $2, $2, $2)`,
+      [uuidv7(clock.now() - age), new Date(clock.now() - age)],
+    )
+  }
+  const throughput = async () => (await queues.stats()).find(({ queue }) => queue === 'mail')?.throughput
+  const expected = { lastMinute: 1, lastHour: 4, lastDay: 7 }
+  expect(await throughput()).toEqual(expected)
+  await queues.forget()
+  const { count } = (await database.row<{ count: number }>(
+    `select sum(job_count)::integer as count from finished_job_counts where queue = 'mail'`,
+  )) as { count: number }
+  expect(count).toBeGreaterThan(3)
+  expect(await throughput()).toEqual(expected)
+  await queues.forget()
+  expect(await throughput()).toEqual(expected)
+  await queues.clear('mail')
+  expect(await throughput()).toEqual({ lastMinute: 0, lastHour: 0, lastDay: 0 })
 })

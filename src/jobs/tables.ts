@@ -29,6 +29,14 @@ export const OutboxRow = defineEntity({
       expression: `create index outbox_given on outbox (updated_at) where state in ('queued', 'running')`,
     },
     {
+      name: 'outbox_open',
+      expression: `create index outbox_open on outbox (queue, run_at) where state in ('waiting', 'queued')`,
+    },
+    {
+      name: 'outbox_parked',
+      expression: `create index outbox_parked on outbox (queue, state, updated_at) where state in ('held', 'dead')`,
+    },
+    {
       name: 'outbox_held',
       expression: `create index outbox_held on outbox (name) where state = 'held'`,
     },
@@ -86,6 +94,13 @@ export const FinishedJob = defineEntity({
   },
 })
 
+/** How many jobs finished in ten minutes, without the jobs of the last ten to twenty minutes. */
+const FinishedJobCount = defineEntity({
+  name: 'FinishedJobCount',
+  tableName: 'finished_job_counts',
+  properties: { startAt: timestamp().primary(), queue: p.text().primary(), jobCount: p.integer() },
+})
+
 export const JobSchedule = defineEntity({
   name: 'JobSchedule',
   tableName: 'job_schedules',
@@ -94,6 +109,7 @@ export const JobSchedule = defineEntity({
 
 export const outbox = table(OutboxRow)
 export const finishedJobs = table(FinishedJob)
+export const finishedJobCounts = table(FinishedJobCount)
 export const jobSchedules = table(JobSchedule)
 
-export const jobEntities = [OutboxRow, FinishedJob, JobSchedule]
+export const jobEntities = [OutboxRow, FinishedJob, FinishedJobCount, JobSchedule]

@@ -4,6 +4,7 @@ import { defineError } from '../core/error.ts'
 import { uuidv7 } from '../core/id.ts'
 import type { Sql } from '../core/sql.ts'
 import { lessThan } from '../db/condition.ts'
+import { deleteInBatches } from '../db/delete-in-batches.ts'
 import { query } from '../db/query.ts'
 import { mailLog } from './tables.ts'
 
@@ -135,7 +136,7 @@ export class MailLimits {
 
   /** Deletes mails that no longer count. */
   async sweep(): Promise<void> {
-    await mailLog.delete(this.#sql, { sentAt: lessThan(new Date(this.#clock.now() - LONGEST_MS)) })
+    await deleteInBatches(mailLog, this.#sql, { sentAt: lessThan(new Date(this.#clock.now() - LONGEST_MS)) })
   }
 
   async #reached(sql: Sql, mail: MailRequest): Promise<{ limit: MailLimit; retryAfter: number } | undefined> {

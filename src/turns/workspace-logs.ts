@@ -2,6 +2,7 @@ import { sql as raw } from 'kysely'
 import { uuidv7 } from '../core/id.ts'
 import type { EventRange, LoggedEvent, NewAuditRecord, WorkspaceLogs } from '../core/workspace-logs.ts'
 import { anyOf } from '../db/condition.ts'
+import { inSharedBatches } from '../db/delete-in-batches.ts'
 import { generation } from '../db/history.ts'
 import { isOneOf, query, values, type Values } from '../db/query.ts'
 import { actorOf, workspaceOf } from './actor-name.ts'
@@ -57,12 +58,11 @@ const eventsInRange = query({ workspaceEvents }, (db, $: EventRange) =>
     .limit($.limit),
 )
 
-/** Rows of each workspace that one statement deletes. */
-const ROWS = 2_000
-
 interface Old {
   readonly workspaceIds: readonly string[]
   readonly before: Date
+  /** Rows of each workspace. */
+  readonly rows: number
 }
 
 function workspacesOf($: Old) {
@@ -82,7 +82,7 @@ const pruneEvents = query({ workspaceEvents }, (db, $: Old) =>
             .select(['workspaceId', 'seq', 'at'])
             .whereRef('workspaceId', '=', 'w.id')
             .orderBy('seq')
-            .limit(raw.lit(ROWS))
+            .limit($.rows)
             .as('oldest'),
         )
         .select(['oldest.workspaceId', 'oldest.seq'])
@@ -107,7 +107,7 @@ const pruneAudit = query({ auditLog }, (db, $: Old) =>
             .where('createdAt', '<', raw<string>`${$.before}`)
             .orderBy('createdAt')
             .orderBy('id')
-            .limit(raw.lit(ROWS))
+            .limit($.rows)
             .as('old'),
         )
         .select('old.id')
@@ -115,6 +115,9 @@ const pruneAudit = query({ auditLog }, (db, $: Old) =>
     )
     .whereRef('a.id', '=', 'gone.id'),
 )
+
+/** Later than every row. */
+const FAR = new Date('9999-12-31T00:00:00Z')
 
 /** The logs of workspaces in PostgreSQL. */
 export const workspaceLogs: WorkspaceLogs = {
@@ -175,8 +178,14 @@ export const workspaceLogs: WorkspaceLogs = {
     return row?.seq
   },
 
-  pruneEvents: (sql, workspaceIds, before) => pruneEvents.run(sql, { workspaceIds, before }),
-  pruneAudit: (sql, workspaceIds, before) => pruneAudit.run(sql, { workspaceIds, before }),
+  pruneEvents: (sql, workspaceIds, before, rows) => pruneEvents.run(sql, { workspaceIds, before, rows }),
+  pruneAudit: (sql, workspaceIds, before, rows) => pruneAudit.run(sql, { workspaceIds, before, rows }),
+
+  async clear(sql, workspaceId, signal = new AbortController().signal) {
+    const all = { workspaceIds: [workspaceId], before: FAR }
+    await inSharedBatches(1, (rows) => pruneEvents.run(sql, { ...all, rows }), signal)
+    await inSharedBatches(1, (rows) => pruneAudit.run(sql, { ...all, rows }), signal)
+  },
 
   // Without foreign keys, because their check would take a lock on the workspace's row with every batch of turns.
   async forget(sql, workspaceIds) {

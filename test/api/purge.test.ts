@@ -157,6 +157,45 @@ test('a purge deletes the rows of the workspace in every table, and no others', 
   expect(await count(stays)).toEqual(each)
 })
 
+test('a purge empties tables in small statements before it deletes the workspace', async () => {
+  const owner = 'manyowner'
+  const workspaceId = await world.workspace('many', owner)
+  const ids = Array.from({ length: 450 }, () => uuidv7(newSerial()))
+  await app.database.run(
+    `insert into assets (id, workspace_id, file_id, kind, size, name, alt_text, tags, uploaded_by, version, created_at, updated_at)
+     select id, $2, id, 'image', 1, 'a.png', '', '{}', id, 1, now(), now() from unnest($1::uuid[]) id`,
+    [ids, workspaceId],
+  )
+  // A member with a role of the workspace, which the foreign key of the membership does not let go before.
+  const [roleId, member] = [uuidv7(newSerial()), await world.user('manymember')]
+  await app.database.run(
+    `insert into roles (id, workspace_id, name, scopes, created_at, updated_at) values ($1, $2, 'x', '{}', now(), now())`,
+    [roleId, workspaceId],
+  )
+  await app.database.run(
+    `insert into workspace_members (workspace_id, user_id, role_id, joined_at, updated_at) values ($2, $3, $1, now(), now())`,
+    [roleId, workspaceId, member.id],
+  )
+  await world.as(owner).call(deleteWorkspace, { path: { workspaceId }, body: { name: 'many' } })
+  clock.advance(30 * DAY)
+  const statements: string[] = []
+  const run = app.database.run.bind(app.database)
+  app.database.run = (text, values) => {
+    statements.push(text)
+    return run(text, values)
+  }
+  try {
+    expect(await app.composition.services.workspaces.service.purgeDue()).toBeGreaterThan(0)
+  } finally {
+    app.database.run = run
+  }
+  const of = (table: string) => statements.findLastIndex((text) => text.startsWith(`delete from ${table} `))
+  expect(statements.filter((text) => text.startsWith('delete from assets ')).length).toBeGreaterThan(1)
+  expect(of('chat_log')).toBeLessThan(of('channels'))
+  expect(of('post_segments')).toBeLessThan(of('posts'))
+  expect([of('social_accounts'), of('workspaces')]).toEqual([-1, -1])
+})
+
 test('turns of a recording whose workspace was purged are refused', async () => {
   const owner = 'lateowner'
   await world.workspace('late', owner)

@@ -1,6 +1,7 @@
 import { Migration } from '@mikro-orm/migrations'
 import { analytics } from './baseline/analytics.ts'
 import { ai } from './baseline/ai.ts'
+import { assetCounts } from './baseline/asset-counts.ts'
 import { billing } from './baseline/billing.ts'
 import { content } from './baseline/content.ts'
 import { identity } from './baseline/identity.ts'
@@ -10,6 +11,7 @@ import { media } from './baseline/media.ts'
 import { money } from './baseline/money.ts'
 import { notifications } from './baseline/notifications.ts'
 import { payments } from './baseline/payments.ts'
+import { postCounts } from './baseline/post-counts.ts'
 import { publishing } from './baseline/publishing.ts'
 import { searchFunctions } from './baseline/search-functions.ts'
 import { social } from './baseline/social.ts'
@@ -30,9 +32,11 @@ export class Baseline extends Migration {
       searchFunctions,
       talk,
       media,
+      assetCounts,
       live,
       social,
       publishing,
+      postCounts,
       notifications,
       analytics,
       ai,

@@ -67,6 +67,7 @@ export const analytics = [
       constraint analytics_content_remote_key unique (account_id, remote_id)
     )`,
   'create index analytics_content_by_time on analytics_content (workspace_id, published_at, id) where deleted_at is null',
+  'create index analytics_content_by_workspace on analytics_content (workspace_id)',
   'create index analytics_content_due on analytics_content (account_id, next_at) where deleted_at is null and next_at is not null',
   'create index analytics_content_by_post on analytics_content (post_id) where post_id is not null',
   'create index analytics_content_by_picture on analytics_content (picture_id) where picture_id is not null',
@@ -212,4 +213,5 @@ export const analytics = [
       updated_at timestamptz not null
     )`,
   'create index report_deliveries_by_report on report_deliveries (report_id)',
+  'create index report_deliveries_by_address on report_deliveries (address_id)',
 ]

@@ -97,6 +97,8 @@ export const infrastructure = [
   `create index outbox_lines on outbox (queue, line, run_at) where (state = 'waiting') and (line is not null)`,
   `create index outbox_lines_due on outbox (run_at) where (state = 'waiting') and (line is not null)`,
   'create index outbox_by_name on outbox (name, id)',
+  `create index outbox_open on outbox (queue, run_at) where state in ('waiting', 'queued')`,
+  `create index outbox_parked on outbox (queue, state, updated_at) where state in ('held', 'dead')`,
   `create index outbox_held on outbox (name) where state = 'held'`,
   `create index outbox_lines_given on outbox (queue) where (state = 'queued') and (line is not null)`,
   `
@@ -117,6 +119,13 @@ export const infrastructure = [
       started_at timestamptz not null,
       finished_at timestamptz not null,
       created_at timestamptz not null
+    )`,
+  `
+    create table finished_job_counts (
+      start_at timestamptz not null,
+      queue text not null,
+      job_count integer not null,
+      primary key (start_at, queue)
     )`,
   'create index finished_jobs_by_time on finished_jobs (finished_at)',
   'create index finished_jobs_by_name on finished_jobs (name, id)',

@@ -4,16 +4,13 @@ export const media = [
   `
     create function asset_text(name text, alt_text text, tags text[]) returns text language sql immutable parallel safe
   return name || e'\\n' || alt_text || e'\\n' || array_to_string(tags, e'\\n')`,
-  // Each term starts with its workspace, so that a filter reads no entries of others.
-  `
-    create function asset_tag_terms(workspace uuid, tags text[]) returns text[] language sql immutable parallel safe
-  return (select array_agg(chat_term_prefix(workspace) || tag) from unnest(tags) as tag)`,
   `
     create table asset_folders (
       id uuid primary key,
       workspace_id uuid not null references workspaces (id) on delete cascade,
       parent_id uuid,
       name text not null,
+      asset_count integer not null default 0,
       created_at timestamptz not null,
       updated_at timestamptz not null
     )`,
@@ -34,15 +31,21 @@ export const media = [
       thumbnail_error text,
       thumbnails jsonb not null,
       blurhash text,
+      asset_count integer not null default 0,
+      use_count integer not null default 0,
       created_at timestamptz not null,
       updated_at timestamptz not null
     )`,
   'create unique index asset_files_content_key on asset_files (workspace_id, sha256)',
+  `create index asset_files_pending on asset_files (id) where thumbnail_state = 'pending'`,
+  'create index asset_files_unused on asset_files (updated_at) where asset_count = 0',
   `
     create table assets (
       id uuid primary key,
       workspace_id uuid not null references workspaces (id) on delete cascade,
       file_id uuid not null,
+      kind text not null,
+      size bigint not null,
       folder_id uuid references asset_folders (id) on delete set null,
       name text not null,
       alt_text text not null,
@@ -55,9 +58,12 @@ export const media = [
       updated_at timestamptz not null
     )`,
   'create index assets_by_uploader on assets (uploaded_by, id)',
-  'create index assets_by_folder on assets (folder_id) where folder_id is not null',
+  'create index assets_by_folder on assets (folder_id, id) where folder_id is not null',
+  'create index assets_at_root on assets (workspace_id, id) where folder_id is null and deleted_at is null',
+  'create index assets_by_kind on assets (workspace_id, kind, id) where deleted_at is null',
+  'create index assets_by_size on assets (workspace_id, size, id) where deleted_at is null',
   'create index assets_by_name on assets (workspace_id, lower(name), id) where deleted_at is null',
-  'create index assets_by_tag on assets using gin (asset_tag_terms(workspace_id, tags))',
+  'create index assets_by_tag on assets using gin (workspace_terms(workspace_id, tags))',
   `create index assets_by_text on assets using gist (workspace_id, asset_text(name, alt_text, tags) gist_trgm_ops (siglen='64'))`,
   'create index assets_by_file on assets (file_id)',
   'create index assets_in_bin on assets (deleted_at) where deleted_at is not null',
@@ -82,6 +88,7 @@ export const media = [
       updated_at timestamptz not null,
       job_id uuid
     )`,
+  `create index asset_renditions_pending on asset_renditions (id) where state = 'pending'`,
   'create index asset_renditions_by_workspace on asset_renditions (workspace_id)',
   'create unique index asset_renditions_spec_key on asset_renditions (asset_id, spec)',
   `

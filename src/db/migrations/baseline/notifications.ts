@@ -27,6 +27,7 @@ export const notifications = [
   'create index notifications_unread on notifications (user_id) where in_app and read_at is null',
   'create unique index notifications_open_group on notifications (user_id, group_key) where read_at is null and group_key is not null',
   'create index notifications_by_workspace on notifications (workspace_id)',
+  'create index notifications_by_user_and_age on notifications (user_id, latest_at, id)',
   'create index notifications_by_age on notifications (latest_at)',
   `
     create table notification_mails (

@@ -33,11 +33,16 @@ export const publishing = [
   'create index posts_by_workspace on posts (workspace_id, id) where deleted_at is null',
   'create index posts_by_time on posts (workspace_id, scheduled_at, id) where deleted_at is null and scheduled_at is not null',
   'create index posts_by_status on posts (workspace_id, status, id) where deleted_at is null',
+  'create index posts_by_status_and_time on posts (workspace_id, status, scheduled_at, id) where deleted_at is null',
+  `create index posts_in_stage on posts (workspace_id, ((approval ->> 'stage')::integer), scheduled_at, id) where deleted_at is null and status = 'in_review'`,
+  `create index posts_to_change on posts (workspace_id, scheduled_at, id) where deleted_at is null and status = 'draft' and approval ->> 'status' = 'changes_requested'`,
+  `create index posts_submitted on posts (workspace_id, scheduled_at, id) where deleted_at is null and approval is not null and status in ('in_review', 'ready', 'scheduled', 'publishing', 'published')`,
+  'create index posts_by_term on posts using gin (workspace_terms(workspace_id, labels), workspace_terms(workspace_id, platforms))',
   'create index posts_by_account on posts using gin (account_ids)',
   'create index posts_by_asset on posts using gin (asset_ids)',
   'create index posts_by_text on posts using gin (chat_terms(workspace_id, search_text))',
   'create index posts_by_deletion on posts (deleted_at) where deleted_at is not null',
-  'create index posts_without_time on posts (workspace_id) where deleted_at is null and scheduled_at is null',
+  'create index posts_of_workspace on posts (workspace_id)',
   'create index posts_deleted on posts (workspace_id, id) where deleted_at is not null',
   'create index posts_by_batch on posts (batch_id) where batch_id is not null',
   'create unique index posts_by_series on posts (series_id, occurrence) where series_id is not null',
@@ -92,6 +97,9 @@ export const publishing = [
   'create index post_targets_by_account on post_targets (account_id, scheduled_at)',
   `create index post_targets_due on post_targets (scheduled_at) where status in ('scheduled', 'publishing', 'unconfirmed')`,
   `create index post_targets_next on post_targets (workspace_id, coalesce(next_attempt_at, scheduled_at)) where status in ('scheduled', 'publishing', 'unconfirmed')`,
+  `create index post_targets_stuck on post_targets
+    ((case when status = 'scheduled' then coalesce(next_attempt_at, scheduled_at) else timestamptz '-infinity' end))
+    where status in ('scheduled', 'publishing') or status = 'unconfirmed' and (next_attempt_at is not null or attempt_id is not null)`,
   'create index post_targets_by_workspace on post_targets (workspace_id, scheduled_at, post_id) include (status, platform)',
   'create index post_targets_by_platform on post_targets (platform, scheduled_at)',
   `
@@ -112,6 +120,7 @@ export const publishing = [
       updated_at timestamptz not null,
       constraint post_segments_position_key unique (target_id, position)
     )`,
+  'create index post_segments_by_workspace on post_segments (workspace_id)',
   `
     create table post_attempts (
       id uuid primary key,

@@ -31,4 +31,8 @@ export const searchFunctions = [
     from unnest(words) with ordinality as given (word, place),
       unnest(tsvector_to_array(to_tsvector('simple', word))) as lexeme
   )`,
+  // Each term starts with its workspace, so that a filter reads no entries of others.
+  `
+    create function workspace_terms(workspace uuid, tags text[]) returns text[] language sql immutable parallel safe
+  return (select array_agg(chat_term_prefix(workspace) || tag) from unnest(tags) as tag)`,
 ]

@@ -119,4 +119,5 @@ export const social = [
     )`,
   'create index social_sign_ins_by_person on social_sign_ins (user_id)',
   'create index social_sign_ins_by_expiry on social_sign_ins (expires_at)',
+  'create index social_sign_ins_by_workspace on social_sign_ins (workspace_id)',
 ]

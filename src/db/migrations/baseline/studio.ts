@@ -47,5 +47,6 @@ export const studio = [
     )`,
   'create index studio_renders_by_creator on studio_renders (created_by, id)',
   'create index studio_renders_by_project on studio_renders (project_id, id)',
+  'create index studio_renders_by_workspace on studio_renders (workspace_id)',
   `create index studio_renders_open on studio_renders (workspace_id, id) where status in ('queued', 'running')`,
 ]

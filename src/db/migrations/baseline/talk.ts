@@ -55,7 +55,7 @@ export const talk = [
       workspace_id uuid not null
     )`,
   'create index chat_messages_by_author on chat_messages (author_id, id)',
-  'create unique index chat_messages_seq_key on chat_messages (channel_id, seq)',
+  'create unique index chat_messages_seq_key on chat_messages (channel_id, seq) include (author_id, created_at, deleted_at, mentions_all)',
   'create index chat_messages_by_thread on chat_messages (reply_to, seq) where reply_to is not null',
   'create index chat_messages_pinned on chat_messages (channel_id, pinned_at) where pinned_at is not null',
   'create index chat_messages_to_all on chat_messages (channel_id, seq) where mentions_all',

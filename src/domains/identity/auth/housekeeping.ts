@@ -1,6 +1,7 @@
 import { DAY, type Clock } from '../../../core/clock.ts'
 import type { Sql } from '../../../core/sql.ts'
 import { lessThan } from '../../../db/condition.ts'
+import { deleteInBatches } from '../../../db/delete-in-batches.ts'
 import { oneTimeCodes, passwordResets, sessions, usedNonces } from './tables.ts'
 import type { AttemptThrottle } from './throttle.ts'
 
@@ -24,10 +25,10 @@ export class AuthHousekeeping {
     const ended = new Date(now - ENDED_SESSIONS_KEPT_MS)
     await this.#throttle.sweep()
     const expired = { expiresAt: lessThan(new Date(now)) }
-    await oneTimeCodes.delete(this.#sql, expired)
-    await passwordResets.delete(this.#sql, expired)
-    await usedNonces.delete(this.#sql, expired)
-    await sessions.delete(this.#sql, { expiresAt: lessThan(ended) })
-    await sessions.delete(this.#sql, { revokedAt: lessThan(ended) })
+    await deleteInBatches(oneTimeCodes, this.#sql, expired)
+    await deleteInBatches(passwordResets, this.#sql, expired)
+    await deleteInBatches(usedNonces, this.#sql, expired)
+    await deleteInBatches(sessions, this.#sql, { expiresAt: lessThan(ended) })
+    await deleteInBatches(sessions, this.#sql, { revokedAt: lessThan(ended) })
   }
 }

@@ -3,6 +3,7 @@ import { sql as raw } from 'kysely'
 import { HOUR, MINUTE, SECOND, type Clock } from '../../../core/clock.ts'
 import type { Sql } from '../../../core/sql.ts'
 import { anyOf, lessThan } from '../../../db/condition.ts'
+import { deleteInBatches } from '../../../db/delete-in-batches.ts'
 import { increment } from '../../../db/increment.ts'
 import { query } from '../../../db/query.ts'
 import { TooManyAttempts } from './errors.ts'
@@ -116,7 +117,7 @@ export class AttemptThrottle {
   /** Deletes counts that no longer apply. */
   async sweep(): Promise<void> {
     const before = new Date(this.#clock.now() - FORGET_MS - MINUTE)
-    await loginThrottles.delete(this.#sql, { lastFailedAt: lessThan(before) })
+    await deleteInBatches(loginThrottles, this.#sql, { lastFailedAt: lessThan(before) })
   }
 
   #name(guarded: Guarded, email: string, source: AttemptSource): string {

@@ -24,6 +24,7 @@ async function playableAsset(stage: Stage): Promise<string> {
   const { database } = stage.app
   const file = await assets.first(database, { id }, { columns: ['fileId'] })
   await assetFiles.update(database, { id: file!.fileId }, { kind: 'video', probe: probe as never })
+  await assets.update(database, { id }, { kind: 'video' })
   return id
 }
 

@@ -3,6 +3,7 @@ import { GuardedFetcher } from '../../../fetch/guarded-fetch.ts'
 import type { Foundation } from '../../../foundation.ts'
 import { findPictures } from '../../identity/users/index.ts'
 import { AssetUploads } from './asset-uploads.ts'
+import { countsOfAssets } from './count-check.ts'
 import { AssetDownloads } from './downloads.ts'
 import { AssetExaminer } from './examiner.ts'
 import { AssetFolders } from './folders.ts'
@@ -36,7 +37,7 @@ export function composeAssets(
     planUses,
     plans,
     socialAccounts,
-    workspaces: { memberships },
+    workspaces: { counts, memberships },
   }: Pick<Services, 'planUses' | 'plans' | 'socialAccounts' | 'workspaces'>,
 ) {
   const { clock, config, coordination, database, links, storage } = foundation
@@ -66,6 +67,7 @@ export function composeAssets(
   })
   const housekeeping = new AssetHousekeeping(database, clock, storage)
   housekeeping.keep(findPictures)
+  counts.register(countsOfAssets)
   const assets = {
     library,
     intake,

@@ -8,6 +8,7 @@ import type { Foundation } from '../../../foundation.ts'
 import { fileKey } from './intake.ts'
 import { examineAsset } from './jobs.ts'
 import { localCopy } from './local-copy.ts'
+import { pendingFiles } from './store.ts'
 import { assetFiles } from './tables.ts'
 import { recordExamination } from './turns.ts'
 
@@ -56,7 +57,7 @@ export class AssetExaminer {
   /** Marks files as failed whose job was lost several times or removed. */
   async failAbandoned(): Promise<void> {
     const { database: sql, turns } = this.#foundation
-    const pending = await assetFiles.find(sql, { thumbnailState: 'pending' }, { columns: ['id', 'workspaceId'] })
+    const pending = await pendingFiles(sql)
     const open = await valuesInOpenJobs(
       sql,
       examineAsset,

@@ -33,17 +33,7 @@ interface FolderFilter {
 const find = query(mediaTables, (db, $: FolderFilter) => {
   const found = db
     .selectFrom('assetFolders as f')
-    .select(['f.id', 'f.parentId', 'f.name', 'f.createdAt', 'f.updatedAt'])
-    .select((e) =>
-      e
-        .selectFrom('assets as a')
-        .select(sql<number>`count(*)`.as('count'))
-        .whereRef('a.folderId', '=', 'f.id')
-        .where('a.deletedAt', 'is', null)
-        .$asScalar()
-        .$notNull()
-        .as('assetCount'),
-    )
+    .select(['f.id', 'f.parentId', 'f.name', 'f.assetCount', 'f.createdAt', 'f.updatedAt'])
     .where('f.workspaceId', '=', $.workspaceId)
     .orderBy((e) => e.fn<string>('lower', ['f.name']))
     .orderBy('f.id')

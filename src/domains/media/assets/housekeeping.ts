@@ -2,6 +2,7 @@ import { sql } from 'kysely'
 import { DAY, HOUR, type Clock } from '../../../core/clock.ts'
 import type { Sql } from '../../../core/sql.ts'
 import { anyOf, lessThan } from '../../../db/condition.ts'
+import { deleteInBatches } from '../../../db/delete-in-batches.ts'
 import { query } from '../../../db/query.ts'
 import type { Storage } from '../../../storage/storage.ts'
 import { fileKey } from './intake.ts'
@@ -26,7 +27,8 @@ const unusedFiles = query(mediaTables, (db, $: { before: string; limit: number }
         .selectFrom('assetFiles as f')
         .select('f.id')
         .where('f.updatedAt', '<', $.before)
-        .where((e) => e.not(e.exists(e.selectFrom('assets as a').select('a.id').whereRef('a.fileId', '=', 'f.id'))))
+        .where(sql<boolean>`f.asset_count = 0`)
+        .orderBy('f.updatedAt')
         .limit($.limit)
         .forUpdate()
         .skipLocked(),
@@ -112,7 +114,7 @@ export class AssetHousekeeping {
   async sweep(signal?: AbortSignal): Promise<void> {
     const now = this.#clock.now()
     const expiresAt = lessThan(new Date(now))
-    await storageReservations.delete(this.#database, { expiresAt })
+    await deleteInBatches(storageReservations, this.#database, { expiresAt }, signal)
     const expired = await uploads.updateReturning(
       this.#database,
       { state: anyOf(['open', 'received'] as const), expiresAt },

@@ -81,7 +81,7 @@ const upsertFile = query(mediaTables, (db, { now, ...$ }: NewFile) =>
     .insertInto('assetFiles')
     .values({ ...$, thumbnailState: 'pending', thumbnails: sql`'[]'::jsonb`, createdAt: now, updatedAt: now })
     .onConflict((conflict) => conflict.columns(['workspaceId', 'sha256']).doUpdateSet({ updatedAt: now }))
-    .returning('id'),
+    .returning(['id', 'kind', 'size']),
 )
 
 /** Changes the media library, in turns of the workspace. */
@@ -129,13 +129,15 @@ export class AssetLibrary {
    */
   async add(turn: Turn, added: NewAsset): Promise<{ asset: AssetData; fileId: string }> {
     const now = new Date(this.#clock.now())
-    const fileId = await this.#upsertFile(turn, added.file, now)
+    const { id: fileId, kind, size } = await this.#upsertFile(turn, added.file, now)
     const id = uuidv7(now.getTime())
     const folderId = await this.#existingFolder(turn, added.folderId)
     await assets.insert(turn.sql, {
       id,
       workspaceId: turn.workspaceId,
       fileId,
+      kind,
+      size,
       folderId,
       name: added.name,
       altText: added.altText ?? '',
@@ -304,8 +306,8 @@ export class AssetLibrary {
     turn.emit(assetDeleted, { assetIds: [...ids] })
   }
 
-  /** Finds the file with this content, or adds it and a job that examines it. @returns its id */
-  async #upsertFile(turn: Turn, file: ReceivedFile, now: Date): Promise<string> {
+  /** Finds the file with this content, or adds it and a job that examines it. */
+  async #upsertFile(turn: Turn, file: ReceivedFile, now: Date): Promise<Pick<NewFile, 'id' | 'kind' | 'size'>> {
     const stored = await upsertFile.row(turn.sql, {
       id: file.fileId,
       workspaceId: turn.workspaceId,
@@ -318,9 +320,8 @@ export class AssetLibrary {
       now,
     })
     if (stored === undefined) throw new Error('the upsert of a file returned no row')
-    const { id } = stored
-    if (id === file.fileId) turn.job(examineAsset, { fileId: id })
-    return id
+    if (stored.id === file.fileId) turn.job(examineAsset, { fileId: stored.id })
+    return stored
   }
 
   async #row(turn: Turn, id: string, find = findAsset): Promise<AssetRow> {

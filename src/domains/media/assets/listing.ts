@@ -39,7 +39,7 @@ const ORDERS: Readonly<Record<Sort, Order>> = {
   newest: { direction: 'desc' },
   oldest: { direction: 'asc' },
   name: { direction: 'asc', key: { expression: sql`lower(a.name)`, type: 'text' } },
-  largest: { direction: 'desc', key: { expression: e.ref('f.size'), type: 'bigint' } },
+  largest: { direction: 'desc', key: { expression: e.ref('a.size'), type: 'bigint' } },
 }
 
 /** Checks the sort key in a cursor, so that PostgreSQL accepts its value. */
@@ -58,7 +58,7 @@ function conditions($: Filters): Expression<SqlBool>[] {
   ]
   if (places.length > 0) found.push(e.or(places))
   if ($.tag !== undefined) found.push(hasOneOfTags(sql`${$.workspaceId}::uuid`, $.tag))
-  if ($.kind !== undefined) found.push(isOneOf('f.kind', $.kind))
+  if ($.kind !== undefined) found.push(isOneOf('a.kind', $.kind))
   if ($.pattern !== undefined) {
     found.push(sql<SqlBool>`asset_text(a.name, a.alt_text, a.tags) ilike ${$.pattern}`)
   }

@@ -15,29 +15,19 @@ const RESERVATION_MS = 6 * HOUR
 
 /** Bytes that count against the plan: files and renditions of assets that are not in the bin, and open reservations. */
 const usedIn = query(mediaTables, (db, $: { workspaceIds: readonly string[]; now: Date }) => {
-  const files = db
-    .selectFrom('assetFiles as f')
-    .select(sum('f.size'))
-    .where('f.workspaceId', '=', anyIn($.workspaceIds))
-    .where((e) =>
-      e.exists(
-        e.selectFrom('assets as a').select('a.id').whereRef('a.fileId', '=', 'f.id').where('a.deletedAt', 'is', null),
-      ),
-    )
-  const renditions = db
-    .selectFrom('assetRenditions as r')
-    .innerJoin('assets as a', 'a.id', 'r.assetId')
-    .select(sum('r.size'))
-    .where('r.workspaceId', '=', anyIn($.workspaceIds))
-    .where('a.deletedAt', 'is', null)
+  const counted = (bytes: string) =>
+    db
+      .selectFrom('assetCounts as c')
+      .select(sql<number>`coalesce(sum(${sql.raw(bytes)}), 0)::bigint`.as('bytes'))
+      .where('c.workspaceId', '=', anyIn($.workspaceIds))
   const held = db
     .selectFrom('storageReservations as s')
     .select(sum('s.bytes'))
     .where('s.workspaceId', '=', anyIn($.workspaceIds))
     .where('s.expiresAt', '>', sql<string>`${$.now}`)
   return db.selectNoFrom([
-    files.$asScalar().$notNull().as('files'),
-    renditions.$asScalar().$notNull().as('renditions'),
+    counted('image_bytes + video_bytes + audio_bytes + document_bytes').$asScalar().$notNull().as('files'),
+    counted('rendition_bytes').$asScalar().$notNull().as('renditions'),
     held.$asScalar().$notNull().as('held'),
   ])
 })
@@ -50,15 +40,7 @@ const neededBy = query(mediaTables, (db, $: { assetId: string }) =>
     .select((e) => [
       e
         .case()
-        .when(
-          e.exists(
-            e
-              .selectFrom('assets as b')
-              .select('b.id')
-              .whereRef('b.fileId', '=', 'a.fileId')
-              .where('b.deletedAt', 'is', null),
-          ),
-        )
+        .when(e('f.useCount', '>', 0))
         .then(0)
         .else(sql<number>`f.size`)
         .end()
@@ -74,7 +56,7 @@ const neededBy = query(mediaTables, (db, $: { assetId: string }) =>
     .where('a.id', '=', $.assetId),
 )
 
-function sum(column: 'f.size' | 'r.size' | 's.bytes') {
+function sum(column: 'r.size' | 's.bytes') {
   return sql<number>`coalesce(sum(${sql.ref(column)}), 0)::bigint`.as('bytes')
 }
 

@@ -1,7 +1,5 @@
-import { sql } from 'kysely'
 import { NotFound } from '../../../core/errors.ts'
 import type { PageResult } from '../../../core/reply.ts'
-import { query } from '../../../db/query.ts'
 import type { Foundation } from '../../../foundation.ts'
 import type { PlanService } from '../../money/plans/index.ts'
 import { payerOf } from '../../workspace/workspaces/index.ts'
@@ -10,7 +8,7 @@ import { listAssets } from './listing.ts'
 import type { Quota } from './quota.ts'
 import type { AssetData, AssetFilter } from './schemas.ts'
 import { findAsset, findAssets, renditionsOf, type AssetRow } from './store.ts'
-import { assets, mediaTables } from './tables.ts'
+import { assetCounts } from './tables.ts'
 import { listTags } from './tags.ts'
 import { useView, type AssetUses } from './uses.ts'
 import type { AssetViews } from './views.ts'
@@ -23,28 +21,16 @@ type Dependencies = Pick<Foundation, 'database' | 'searches'> & {
   readonly views: AssetViews
 }
 
-/** Bytes by kind of the files used by assets outside of the bin. */
-const bytesByKind = query(mediaTables, (db, $: { workspaceId: string }) =>
-  db
-    .selectFrom('assetFiles as f')
-    .select(['f.kind', sql<number>`sum(f.size)::bigint`.as('bytes')])
-    .where('f.workspaceId', '=', $.workspaceId)
-    .where((e) =>
-      e.exists(
-        e.selectFrom('assets as a').select('a.id').whereRef('a.fileId', '=', 'f.id').where('a.deletedAt', 'is', null),
-      ),
-    )
-    .groupBy('f.kind'),
-)
-
-const renditionBytes = query(mediaTables, (db, $: { workspaceId: string }) =>
-  db
-    .selectFrom('assetRenditions as r')
-    .innerJoin('assets as a', 'a.id', 'r.assetId')
-    .select(sql<number>`coalesce(sum(r.size), 0)::bigint`.as('bytes'))
-    .where('r.workspaceId', '=', $.workspaceId)
-    .where('a.deletedAt', 'is', null),
-)
+/**
+ * Whether an index has the assets in their order. Other combinations are searches: how many assets match is known only
+ * for given values, so their plans are made for them.
+ */
+function isListed({ bin, folderId, q, sort = 'newest', tag, type }: AssetFilter): boolean {
+  if (q !== undefined || tag !== undefined) return false
+  const filters = [folderId, type].filter((value) => value !== undefined).length
+  const byTime = sort === 'newest' || sort === 'oldest'
+  return bin === true ? byTime && filters === 0 : filters === 0 || (byTime && filters === 1)
+}
 
 /** Reads the media library. */
 export class AssetReader {
@@ -54,11 +40,10 @@ export class AssetReader {
     this.#dependencies = dependencies
   }
 
-  /** @throws AppError validation_failed. For a search, or a filter by tag, also search_too_broad and overloaded */
+  /** @throws AppError validation_failed. For a search, a filter by tag, or several filters, also search_too_broad and overloaded */
   list(filter: AssetFilter): Promise<PageResult<AssetData>> {
     const { searches, database, views } = this.#dependencies
-    // How many assets match is known only for a given text or tag, so their plans are made for it.
-    if (filter.q === undefined && filter.tag === undefined) return listAssets(database, views, filter)
+    if (isListed(filter)) return listAssets(database, views, filter)
     return searches.run(filter.workspaceId, (search) => listAssets(search, views, filter))
   }
 
@@ -102,21 +87,24 @@ export class AssetReader {
     const { plans, quota, database } = this.#dependencies
     const owner = await payerOf(database, workspaceId)
     if (owner === undefined) throw NotFound()
-    const [kinds, renditions, assetCount, used, { storageBytes: limit }] = await Promise.all([
-      bytesByKind.rows(database, { workspaceId }),
-      renditionBytes.row(database, { workspaceId }),
-      assets.count(database, { workspaceId, deletedAt: null }),
+    const [counts, used, { storageBytes: limit }] = await Promise.all([
+      assetCounts.first(database, { workspaceId }),
       quota.usedBy(database, owner),
       plans.limitsOf(owner),
     ])
-    const byKind = { image: 0, video: 0, audio: 0, document: 0, renditions: renditions?.bytes ?? 0 }
-    for (const { bytes, kind } of kinds) byKind[kind] = bytes
+    const byKind = {
+      image: counts?.imageBytes ?? 0,
+      video: counts?.videoBytes ?? 0,
+      audio: counts?.audioBytes ?? 0,
+      document: counts?.documentBytes ?? 0,
+      renditions: counts?.renditionBytes ?? 0,
+    }
     const total = used.files + used.renditions
     return {
       workspaceId,
       bytes: Object.values(byKind).reduce((sum, bytes) => sum + bytes, 0),
       byKind,
-      assetCount,
+      assetCount: counts?.assetCount ?? 0,
       quota: { limit, used: total, held: used.held, left: Math.max(0, limit - total - used.held) },
     }
   }

@@ -14,7 +14,7 @@ import { fileKey } from './intake.ts'
 import { localCopy } from './local-copy.ts'
 import type { Quota } from './quota.ts'
 import type { RenditionSpec } from './rendition-settings.ts'
-import { PLAYLIST_TYPE, PREVIEW_MEDIA_TYPE, renditionKeys } from './store.ts'
+import { pendingRenditions, PLAYLIST_TYPE, PREVIEW_MEDIA_TYPE, renditionKeys } from './store.ts'
 import { assetRenditions, mediaTables } from './tables.ts'
 import { recordRendition } from './turns.ts'
 
@@ -96,7 +96,7 @@ export class RenditionMaker {
   /** Marks pending renditions as failed whose job was lost several times or removed. */
   async failAbandoned(): Promise<void> {
     const { database: sql, turns } = this.#dependencies
-    const pending = await assetRenditions.find(sql, { state: 'pending' }, { columns: ['id', 'workspaceId', 'jobId'] })
+    const pending = await pendingRenditions(sql)
     const open = await openJobs(
       sql,
       pending.flatMap(({ jobId }) => jobId ?? []),

@@ -134,3 +134,27 @@ export function renditionKeys(workspaceId: string, id: string, type: string | nu
 export function renditionsOf(database: Sql, assetId: string): Promise<RenditionRow[]> {
   return assetRenditions.find(database, { assetId }, { orderBy: ['id asc'] })
 }
+
+// The states are literals, because PostgreSQL does not use the partial indexes with parameters.
+const pendingFilesQuery = query(mediaTables, (db) =>
+  db
+    .selectFrom('assetFiles')
+    .select(['id', 'workspaceId'])
+    .where(sql<boolean>`thumbnail_state = 'pending'`),
+)
+const pendingRenditionsQuery = query(mediaTables, (db) =>
+  db
+    .selectFrom('assetRenditions')
+    .select(['id', 'workspaceId', 'jobId'])
+    .where(sql<boolean>`state = 'pending'`),
+)
+
+/** The files that wait for their examination. */
+export function pendingFiles(database: Sql): Promise<{ id: string; workspaceId: string }[]> {
+  return pendingFilesQuery.rows(database, {})
+}
+
+/** The renditions that are still to be made. */
+export function pendingRenditions(database: Sql): Promise<{ id: string; workspaceId: string; jobId: string | null }[]> {
+  return pendingRenditionsQuery.rows(database, {})
+}

@@ -38,6 +38,8 @@ const AssetFolder = defineEntity({
     workspaceId: ofWorkspace('asset_folders_workspace_id_fkey'),
     parentId: p.uuid().nullable(),
     name: p.text(),
+    /** Assets in it, without those in the bin. Triggers keep this and the other counts (`baseline/asset-counts.ts`). */
+    assetCount: p.integer().default(0),
     createdAt: timestamp(),
     updatedAt: timestamp(),
   },
@@ -48,6 +50,16 @@ export const AssetFile = defineEntity({
   name: 'AssetFile',
   tableName: 'asset_files',
   uniques: [{ name: 'asset_files_content_key', properties: ['workspaceId', 'sha256'] }],
+  indexes: [
+    {
+      name: 'asset_files_pending',
+      expression: `create index asset_files_pending on asset_files (id) where thumbnail_state = 'pending'`,
+    },
+    {
+      name: 'asset_files_unused',
+      expression: 'create index asset_files_unused on asset_files (updated_at) where asset_count = 0',
+    },
+  ],
   properties: {
     id: p.uuid().primary(),
     workspaceId: ofWorkspace('asset_files_workspace_id_fkey'),
@@ -64,6 +76,9 @@ export const AssetFile = defineEntity({
     thumbnailError: p.text().nullable(),
     thumbnails: p.json<readonly StoredThumbnail[]>(),
     blurhash: p.text().nullable(),
+    /** Assets that use it, and those of them that are not in the bin. */
+    assetCount: p.integer().default(0),
+    useCount: p.integer().default(0),
     createdAt: timestamp(),
     updatedAt: timestamp(),
   },
@@ -80,7 +95,20 @@ export const Asset = defineEntity({
     },
     {
       name: 'assets_by_folder',
-      expression: 'create index assets_by_folder on assets (folder_id) where folder_id is not null',
+      expression: 'create index assets_by_folder on assets (folder_id, id) where folder_id is not null',
+    },
+    {
+      name: 'assets_at_root',
+      expression:
+        'create index assets_at_root on assets (workspace_id, id) where folder_id is null and deleted_at is null',
+    },
+    {
+      name: 'assets_by_kind',
+      expression: 'create index assets_by_kind on assets (workspace_id, kind, id) where deleted_at is null',
+    },
+    {
+      name: 'assets_by_size',
+      expression: 'create index assets_by_size on assets (workspace_id, size, id) where deleted_at is null',
     },
     {
       name: 'assets_by_name',
@@ -88,7 +116,7 @@ export const Asset = defineEntity({
     },
     {
       name: 'assets_by_tag',
-      expression: 'create index assets_by_tag on assets using gin (asset_tag_terms(workspace_id, tags))',
+      expression: 'create index assets_by_tag on assets using gin (workspace_terms(workspace_id, tags))',
     },
     {
       name: 'assets_by_text',
@@ -108,6 +136,9 @@ export const Asset = defineEntity({
     id: p.uuid().primary(),
     workspaceId: ofWorkspace('assets_workspace_id_fkey'),
     fileId: p.uuid(),
+    /** Those of the file, for the indexes of lists. */
+    kind: p.text().$type<Kind>(),
+    size: bytes(),
     folderId: references(AssetFolder, { name: 'assets_folder_id_fkey', onDelete: 'set null' }).nullable(),
     name: p.text(),
     altText: p.text(),
@@ -123,10 +154,48 @@ export const Asset = defineEntity({
   },
 })
 
+/** What a workspace stores, without the bin. A file counts once, however many assets use it. */
+const AssetCount = defineEntity({
+  name: 'AssetCount',
+  tableName: 'asset_counts',
+  properties: {
+    workspaceId: ofWorkspace('asset_counts_workspace_id_fkey').primary(),
+    assetCount: p.integer().default(0),
+    imageBytes: bytes().defaultRaw('0'),
+    videoBytes: bytes().defaultRaw('0'),
+    audioBytes: bytes().defaultRaw('0'),
+    documentBytes: bytes().defaultRaw('0'),
+    renditionBytes: bytes().defaultRaw('0'),
+  },
+})
+
+/** How many assets outside of the bin have a tag. */
+const AssetTag = defineEntity({
+  name: 'AssetTag',
+  tableName: 'asset_tags',
+  indexes: [
+    {
+      name: 'asset_tags_by_count',
+      expression: 'create index asset_tags_by_count on asset_tags (workspace_id, asset_count desc, tag)',
+    },
+  ],
+  properties: {
+    workspaceId: ofWorkspace('asset_tags_workspace_id_fkey').primary(),
+    tag: p.text().primary(),
+    assetCount: p.integer(),
+  },
+})
+
 const AssetRendition = defineEntity({
   name: 'AssetRendition',
   tableName: 'asset_renditions',
-  indexes: [{ name: 'asset_renditions_by_workspace', properties: ['workspaceId'] }],
+  indexes: [
+    { name: 'asset_renditions_by_workspace', properties: ['workspaceId'] },
+    {
+      name: 'asset_renditions_pending',
+      expression: `create index asset_renditions_pending on asset_renditions (id) where state = 'pending'`,
+    },
+  ],
   uniques: [{ name: 'asset_renditions_spec_key', properties: ['assetId', 'spec'] }],
   properties: {
     id: p.uuid().primary(),
@@ -193,11 +262,22 @@ const StorageReservation = defineEntity({
   },
 })
 
-export const assetEntities = [AssetFolder, AssetFile, Asset, AssetRendition, Upload, StorageReservation]
+export const assetEntities = [
+  AssetFolder,
+  AssetFile,
+  Asset,
+  AssetCount,
+  AssetTag,
+  AssetRendition,
+  Upload,
+  StorageReservation,
+]
 
 export const assetFolders = table(AssetFolder)
 export const assetFiles = table(AssetFile)
 export const assets = table(Asset)
+export const assetCounts = table(AssetCount)
+export const assetTags = table(AssetTag)
 export const assetRenditions = table(AssetRendition)
 export const uploads = table(Upload)
 export const storageReservations = table(StorageReservation)
@@ -205,5 +285,14 @@ export const storageReservations = table(StorageReservation)
 export type RenditionRow = Row<typeof AssetRendition>
 export type UploadRow = Row<typeof Upload>
 
-export const mediaTables = { assetFolders, assetFiles, assets, assetRenditions, uploads, storageReservations }
+export const mediaTables = {
+  assetFolders,
+  assetFiles,
+  assets,
+  assetCounts,
+  assetTags,
+  assetRenditions,
+  uploads,
+  storageReservations,
+}
 export type MediaDatabase = DatabaseOf<typeof mediaTables>

@@ -2,17 +2,17 @@ import { sql, type Expression, type SqlBool } from 'kysely'
 import type { Sql } from '../../../core/sql.ts'
 import { isSeveral, query, type Values } from '../../../db/query.ts'
 import type { PlanService } from '../../money/plans/index.ts'
-import { mediaTables } from './tables.ts'
+import { assetTags, mediaTables } from './tables.ts'
 
 /** Whether an asset `a` of a workspace has a tag, as a condition that the index `assets_by_tag` serves. */
 export function hasTag(workspaceId: Expression<unknown>, tag: Expression<unknown>): Expression<SqlBool> {
-  return sql<SqlBool>`asset_tag_terms(a.workspace_id, a.tags) @> asset_tag_terms(${workspaceId}, array[${tag}]::text[])`
+  return sql<SqlBool>`workspace_terms(a.workspace_id, a.tags) @> workspace_terms(${workspaceId}, array[${tag}]::text[])`
 }
 
 /** Whether an asset `a` of a workspace has one of the tags, as a condition that the same index serves. */
 export function hasOneOfTags(workspaceId: Expression<unknown>, tags: Values<string>): Expression<SqlBool> {
   if (!isSeveral(tags)) return hasTag(workspaceId, sql`${tags}`)
-  return sql<SqlBool>`asset_tag_terms(a.workspace_id, a.tags) && asset_tag_terms(${workspaceId}, ${tags}::text[])`
+  return sql<SqlBool>`workspace_terms(a.workspace_id, a.tags) && workspace_terms(${workspaceId}, ${tags}::text[])`
 }
 
 const countNew = query(mediaTables, (db, $: { workspaceId: string; tags: readonly string[] }) =>
@@ -23,33 +23,22 @@ const countNew = query(mediaTables, (db, $: { workspaceId: string; tags: readonl
       e.not(
         e.exists(
           e
-            .selectFrom('assets as a')
-            .select('a.id')
-            .where('a.workspaceId', '=', $.workspaceId)
-            .where('a.deletedAt', 'is', null)
-            .where(hasTag(sql`${$.workspaceId}::uuid`, sql`given.tag`)),
+            .selectFrom('assetTags as t')
+            .select('t.tag')
+            .where('t.workspaceId', '=', $.workspaceId)
+            .whereRef('t.tag', '=', 'given.tag'),
         ),
       ),
     ),
 )
 
-const countExisting = query(mediaTables, (db, $: { workspaceId: string }) =>
-  db
-    .selectFrom(['assets as a', sql<{ tag: string }>`unnest(a.tags)`.as<'t'>(sql`t (tag)`)])
-    .select((e) => e.fn.count<number>('t.tag').distinct().as('count'))
-    .where('a.workspaceId', '=', $.workspaceId)
-    .where('a.deletedAt', 'is', null),
-)
-
 const mostUsed = query(mediaTables, (db, $: { workspaceId: string; limit: number }) =>
   db
-    .selectFrom(['assets as a', sql<{ tag: string }>`unnest(a.tags)`.as<'t'>(sql`t (tag)`)])
-    .select(['t.tag', sql<number>`count(*)`.as('assetCount')])
-    .where('a.workspaceId', '=', $.workspaceId)
-    .where('a.deletedAt', 'is', null)
-    .groupBy('t.tag')
-    .orderBy(sql`count(*)`, 'desc')
-    .orderBy('t.tag')
+    .selectFrom('assetTags')
+    .select(['tag', 'assetCount'])
+    .where('workspaceId', '=', $.workspaceId)
+    .orderBy('assetCount', 'desc')
+    .orderBy('tag')
     .limit($.limit),
 )
 
@@ -82,7 +71,6 @@ export class AssetTags {
     if (tags.length === 0) return
     const added = await countNew.row(database, { workspaceId, tags: tagsOf(tags) })
     if (added === undefined || added.count === 0) return
-    const existing = await countExisting.row(database, { workspaceId })
-    await this.#plans.requireRoom(workspaceId, 'tags', existing?.count ?? 0, added.count)
+    await this.#plans.requireRoom(workspaceId, 'tags', await assetTags.count(database, { workspaceId }), added.count)
   }
 }

@@ -50,6 +50,7 @@ const StudioRender = defineEntity({
   indexes: [
     { name: 'studio_renders_by_creator', properties: ['createdBy', 'id'] },
     { name: 'studio_renders_by_project', properties: ['projectId', 'id'] },
+    { name: 'studio_renders_by_workspace', properties: ['workspaceId'] },
     {
       name: 'studio_renders_open',
       expression:

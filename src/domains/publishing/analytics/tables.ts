@@ -91,6 +91,7 @@ export const AnalyticsContent = defineEntity({
       expression:
         'create index analytics_content_by_time on analytics_content (workspace_id, published_at, id) where deleted_at is null',
     },
+    { name: 'analytics_content_by_workspace', properties: ['workspaceId'] },
     {
       name: 'analytics_content_due',
       expression:

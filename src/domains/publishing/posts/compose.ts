@@ -13,6 +13,7 @@ import { PostBatches } from './bulk/batches.ts'
 import { PostExporter } from './bulk/exporter.ts'
 import { PostImporter } from './bulk/importer.ts'
 import { RoomPlanner } from './budgets/planner.ts'
+import { countsOfPosts } from './counts.ts'
 import { PostChecks } from './checks.ts'
 import { PostComments } from './comments/comments.ts'
 import { PublicationClaims } from './publication/claims.ts'
@@ -75,6 +76,7 @@ export function composePosts(
     'assets' | 'health' | 'mailer' | 'notifications' | 'plans' | 'socialAccounts' | 'switches' | 'workspaces'
   >,
 ) {
+  workspaces.counts.register(countsOfPosts)
   const checks = new PostChecks(socialAccounts.directory)
   const approvals = new Provided<ApprovalGate>('approvals of posts')
   const queues = new PostQueues(sql, clock)

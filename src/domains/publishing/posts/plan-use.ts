@@ -5,20 +5,20 @@ import type { WorkspaceUse } from '../../social/accounts/index.ts'
 import { OPEN } from './quota.ts'
 import { ONGOING } from './series/desk.ts'
 import { postSeries } from './series/tables.ts'
-import { posts } from './tables.ts'
+import { postCounts } from './tables.ts'
 
 interface Parameters {
   readonly workspaceIds: readonly string[]
   readonly statuses: readonly string[]
 }
 
-const openPosts = query({ posts }, (db, $: Parameters) =>
+const openPosts = query({ postCounts }, (db, $: Parameters) =>
   db
-    .selectFrom('posts')
-    .select(['workspaceId', raw<number>`count(*)::integer`.as('used')])
+    .selectFrom('postCounts')
+    .select(['workspaceId', raw<number>`sum(post_count)::integer`.as('used')])
     .where(raw<boolean>`workspace_id = any(${$.workspaceIds}::uuid[])`)
     .where(raw<boolean>`status = any(${$.statuses}::text[])`)
-    .where('deletedAt', 'is', null)
+    .where('postCount', '>', 0)
     .groupBy('workspaceId'),
 )
 

@@ -3,10 +3,9 @@ import { dropOldest } from '../../../core/drop-oldest.ts'
 import type { AppError } from '../../../core/error.ts'
 import type { Sql } from '../../../core/sql.ts'
 import type { MemoryKey, Turn } from '../../../core/turn.ts'
-import { anyOf } from '../../../db/condition.ts'
 import type { PlanService } from '../../money/plans/index.ts'
+import { countPosts } from './counts.ts'
 import type { TargetStatus } from './state.ts'
-import { posts } from './tables.ts'
 
 /** Posts in these states count for the plan. What is published or has failed does not. */
 export const OPEN: readonly TargetStatus[] = ['draft', 'in_review', 'ready', 'scheduled']
@@ -87,5 +86,5 @@ export class PostQuota {
 }
 
 function countOpen(sql: Sql, workspaceId: string): Promise<number> {
-  return posts.count(sql, { workspaceId, status: anyOf(OPEN), deletedAt: null })
+  return countPosts(sql, { workspaceId, statuses: OPEN })
 }

@@ -4,7 +4,7 @@ import { instant } from '../../../core/instant.ts'
 import { pageOf, type PageRequest } from '../../../core/page.ts'
 import type { PageResult, StoredJson } from '../../../core/reply.ts'
 import type { Sql } from '../../../core/sql.ts'
-import { hasOneOf, isOneOf, query, values, type Values } from '../../../db/query.ts'
+import { hasOneOf, isOneOf, isSeveral, query, values, type Values } from '../../../db/query.ts'
 import type { Searches } from '../../../db/searches.ts'
 import type { PostData } from './schemas.ts'
 import type { TargetStatus } from './state.ts'
@@ -41,6 +41,14 @@ interface ListParameters extends Pick<PostFilter, 'workspaceId' | 'from' | 'to'>
   readonly limit: number
 }
 
+/** Whether a list of a post has one of these terms, as a condition that an index of all workspaces serves. */
+function hasOneOfTerms(column: 'labels' | 'platforms', workspaceId: string, wanted: Values<string>) {
+  const terms = sql`workspace_terms(workspace_id, ${sql.ref(column)})`
+  return isSeveral(wanted)
+    ? sql<boolean>`${terms} && workspace_terms(${workspaceId}::uuid, ${wanted}::text[])`
+    : sql<boolean>`${terms} @> workspace_terms(${workspaceId}::uuid, array[${wanted}::text])`
+}
+
 const findPosts = query({ posts }, (db, $: ListParameters) => {
   let found = db
     .selectFrom('posts')
@@ -53,14 +61,14 @@ const findPosts = query({ posts }, (db, $: ListParameters) => {
       ? found.orderBy('id', 'desc')
       : found.where('scheduledAt', 'is not', null).orderBy('scheduledAt').orderBy('id')
   if ($.status !== undefined) found = found.where(isOneOf('status', $.status))
-  if ($.platform !== undefined) found = found.where(hasOneOf('platforms', $.platform, 'text'))
+  if ($.platform !== undefined) found = found.where(hasOneOfTerms('platforms', $.workspaceId, $.platform))
   if ($.accountId !== undefined) {
     // A calendar reads its range in order. With an index of the account, all of its posts would be read and sorted.
     const isCalendar = $.byTime !== undefined && ($.from !== undefined || $.to !== undefined)
     const hasAccount = hasOneOf('accountIds', $.accountId, 'uuid')
     found = found.where(isCalendar ? sql<boolean>`(${hasAccount}) is true` : hasAccount)
   }
-  if ($.label !== undefined) found = found.where(hasOneOf('labels', $.label, 'text'))
+  if ($.label !== undefined) found = found.where(hasOneOfTerms('labels', $.workspaceId, $.label))
   if ($.batchId !== undefined) found = found.where(isOneOf('batchId', $.batchId))
   if ($.seriesId !== undefined) found = found.where(isOneOf('seriesId', $.seriesId))
   if ($.from !== undefined) found = found.where('scheduledAt', '>=', $.from)
@@ -89,7 +97,7 @@ export class PostReader {
     this.#searches = searches
   }
 
-  /** A page of posts. @throws AppError search_too_broad, overloaded for a search */
+  /** A page of posts. @throws AppError search_too_broad, overloaded for a search, or a filter by label or platform */
   async list(asked: PostFilter, { after, limit }: PageRequest): Promise<PageResult<StoredJson<PostData>>> {
     const { from, q, sort, to, workspaceId } = asked
     const words = q?.split(/\s+/).filter(Boolean) ?? []
@@ -104,8 +112,9 @@ export class PostReader {
       limit: limit + 1,
     }
     const read = (on: Sql) => findPosts.rows(on, parameters)
-    // The effort of a search depends on how frequent its words are.
-    const rows = await (words.length > 0 ? this.#searches.run(workspaceId, read) : read(this.#sql))
+    // The effort depends on how frequent the words, the label or the platform are.
+    const isSearch = words.length > 0 || parameters.label !== undefined || parameters.platform !== undefined
+    const rows = await (isSearch ? this.#searches.run(workspaceId, read) : read(this.#sql))
     return pageOf(
       rows,
       limit,

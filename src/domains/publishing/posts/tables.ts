@@ -35,6 +35,32 @@ export const Post = defineEntity({
       name: 'posts_by_status',
       expression: 'create index posts_by_status on posts (workspace_id, status, id) where deleted_at is null',
     },
+    {
+      name: 'posts_by_status_and_time',
+      expression:
+        'create index posts_by_status_and_time on posts (workspace_id, status, scheduled_at, id) where deleted_at is null',
+    },
+    {
+      name: 'posts_in_stage',
+      expression: `create index posts_in_stage on posts (workspace_id, ((approval ->> 'stage')::integer), scheduled_at, id)
+        where deleted_at is null and status = 'in_review'`,
+    },
+    {
+      name: 'posts_to_change',
+      expression: `create index posts_to_change on posts (workspace_id, scheduled_at, id)
+        where deleted_at is null and status = 'draft' and approval ->> 'status' = 'changes_requested'`,
+    },
+    {
+      name: 'posts_submitted',
+      expression: `create index posts_submitted on posts (workspace_id, scheduled_at, id)
+        where deleted_at is null and approval is not null
+          and status in ('in_review', 'ready', 'scheduled', 'publishing', 'published')`,
+    },
+    {
+      name: 'posts_by_term',
+      expression:
+        'create index posts_by_term on posts using gin (workspace_terms(workspace_id, labels), workspace_terms(workspace_id, platforms))',
+    },
     { name: 'posts_by_account', expression: 'create index posts_by_account on posts using gin (account_ids)' },
     { name: 'posts_by_asset', expression: 'create index posts_by_asset on posts using gin (asset_ids)' },
     {
@@ -45,11 +71,8 @@ export const Post = defineEntity({
       name: 'posts_by_deletion',
       expression: 'create index posts_by_deletion on posts (deleted_at) where deleted_at is not null',
     },
-    {
-      name: 'posts_without_time',
-      expression:
-        'create index posts_without_time on posts (workspace_id) where deleted_at is null and scheduled_at is null',
-    },
+    // The others are partial, so a deletion of the workspace would not use them.
+    { name: 'posts_of_workspace', properties: ['workspaceId'] },
     {
       name: 'posts_deleted',
       expression: 'create index posts_deleted on posts (workspace_id, id) where deleted_at is not null',
@@ -103,7 +126,24 @@ export const Post = defineEntity({
   },
 })
 
+/** How many posts a workspace has with a state, without deleted ones. Triggers keep it (`baseline/post-counts.ts`). */
+export const PostCount = defineEntity({
+  name: 'PostCount',
+  tableName: 'post_counts',
+  properties: {
+    workspaceId: inWorkspace('post_counts_workspace_id_fkey').primary(),
+    status: p.text().$type<TargetStatus>().primary(),
+    hasTime: p.boolean().primary(),
+    /** The status of the approval; empty without one. */
+    approval: p.text().primary(),
+    /** The open stage of the approval; 0 without one. */
+    stage: p.integer().primary(),
+    postCount: p.integer(),
+  },
+})
+
 export const posts = table(Post)
+export const postCounts = table(PostCount)
 export type PostRow = Row<typeof Post>
 
 /** Why a target has its state, for people and programs. */
@@ -136,6 +176,13 @@ export const PostTarget = defineEntity({
       name: 'post_targets_next',
       expression:
         "create index post_targets_next on post_targets (workspace_id, coalesce(next_attempt_at, scheduled_at)) where status in ('scheduled', 'publishing', 'unconfirmed')",
+    },
+    {
+      name: 'post_targets_stuck',
+      expression: `create index post_targets_stuck on post_targets
+        ((case when status = 'scheduled' then coalesce(next_attempt_at, scheduled_at) else timestamptz '-infinity' end))
+        where status in ('scheduled', 'publishing') or status = 'unconfirmed'
+          and (next_attempt_at is not null or attempt_id is not null)`,
     },
     // Dashboards count targets in the index alone.
     {
@@ -203,6 +250,7 @@ export const PostSegment = defineEntity({
   name: 'PostSegment',
   tableName: 'post_segments',
   uniques: [{ name: 'post_segments_position_key', properties: ['targetId', 'position'] }],
+  indexes: [{ name: 'post_segments_by_workspace', properties: ['workspaceId'] }],
   properties: {
     /** Also the key of the part at the platform, so it is the same for all attempts. */
     id: p.uuid().primary(),
@@ -310,4 +358,4 @@ export const PublicationBeat = defineEntity({
 
 export const publicationBeats = table(PublicationBeat)
 
-export const postEntities = [PublicationBeat, Post, PostTarget, PostSegment, PostAttempt, PostVersion]
+export const postEntities = [PublicationBeat, Post, PostCount, PostTarget, PostSegment, PostAttempt, PostVersion]

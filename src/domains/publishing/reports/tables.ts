@@ -129,7 +129,10 @@ export type ReportRow = Row<typeof Report>
 export const ReportDelivery = defineEntity({
   name: 'ReportDelivery',
   tableName: 'report_deliveries',
-  indexes: [{ name: 'report_deliveries_by_report', properties: ['reportId'] }],
+  indexes: [
+    { name: 'report_deliveries_by_report', properties: ['reportId'] },
+    { name: 'report_deliveries_by_address', properties: ['addressId'] },
+  ],
   properties: {
     id: p.uuid().primary(),
     reportId: references(Report, { name: 'report_deliveries_report_id_fkey', onDelete: 'cascade' }),

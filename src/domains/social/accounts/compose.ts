@@ -68,7 +68,7 @@ export function composeSocialAccounts(
   const calls = new AccountCalls(sql, turns, { budgets, capabilities, directory, keeper })
   const children = new AccountChildren(sql, clock, { keeper, directory, vault, accounts, seats, capabilities })
   const purgedGrants = new PurgedGrants({ sql, jobs, log: platformLog, directory, vault, accounts })
-  service.onPurge((tx, workspaceIds) => purgedGrants.keep(tx, workspaceIds))
+  service.onPurge((tx, workspaceIds) => purgedGrants.keep(tx, workspaceIds), ['social_accounts', 'social_credentials'])
   return {
     services: {
       socialAccounts: {

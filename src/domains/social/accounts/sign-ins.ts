@@ -9,6 +9,7 @@ import { SealedBox } from '../../../core/sealed-box.ts'
 import type { Sql } from '../../../core/sql.ts'
 import type { TurnRunner } from '../../../core/system-turn.ts'
 import { lessThan } from '../../../db/condition.ts'
+import { deleteInBatches } from '../../../db/delete-in-batches.ts'
 import type { AccountChildren } from './children/service.ts'
 import type { PlatformDirectory } from '../../../platforms/directory.ts'
 import type { CallbackOutcome, SignInSecrets } from '../../../platforms/platform.ts'
@@ -220,7 +221,8 @@ export class SignIns {
   /** Deletes attempts a day after they expired. Until then, a late callback gets an explanation. */
   async purge(): Promise<number> {
     const { clock, sql } = this.#options
-    return signInAttempts.delete(sql, { expiresAt: lessThan(new Date(clock.now() - 24 * 60 * MINUTE).toISOString()) })
+    const expiresAt = lessThan(new Date(clock.now() - 24 * 60 * MINUTE).toISOString())
+    return deleteInBatches(signInAttempts, sql, { expiresAt })
   }
 
   #requireOwnOrigin(redirectUri: string | undefined): void {

@@ -169,6 +169,7 @@ export const SignInAttempt = defineEntity({
   indexes: [
     { name: 'social_sign_ins_by_person', properties: ['userId'] },
     { name: 'social_sign_ins_by_expiry', properties: ['expiresAt'] },
+    { name: 'social_sign_ins_by_workspace', properties: ['workspaceId'] },
   ],
   properties: {
     id: p.uuid().primary(),

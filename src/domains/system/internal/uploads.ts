@@ -7,6 +7,7 @@ import type { Sql } from '../../../core/sql.ts'
 import type { Upload } from '../../../core/upload.ts'
 import type { WorkerGrant } from '../../../core/worker-grant.ts'
 import { anyOf, lessThan } from '../../../db/condition.ts'
+import { deleteInBatches, inBatches } from '../../../db/delete-in-batches.ts'
 import type { Foundation } from '../../../foundation.ts'
 import { WorkerContentWrong } from './errors.ts'
 import { MAX_UPLOAD_BYTES, type StoredUploadData } from './schemas.ts'
@@ -61,10 +62,12 @@ export class WorkerUploads {
   async sweep(): Promise<void> {
     const { clock, database, storage } = this.#foundation
     const expiresAt = lessThan(new Date(clock.now()))
-    await workerRequests.delete(database, { expiresAt })
-    for (const { id, ownerId } of await workerUploads.deleteReturning(database, { expiresAt }, ['id', 'ownerId'])) {
-      await storage.delete(`${ownerId}/${id}`)
-    }
+    await deleteInBatches(workerRequests, database, { expiresAt })
+    await inBatches(async (limit) => {
+      const deleted = await workerUploads.deleteSome(database, { expiresAt }, limit, ['id', 'ownerId'])
+      for (const { id, ownerId } of deleted) await storage.delete(`${ownerId}/${id}`)
+      return deleted
+    })
   }
 }
 

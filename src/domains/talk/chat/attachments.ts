@@ -10,6 +10,7 @@ import type { Sql } from '../../../core/sql.ts'
 import type { Turn } from '../../../core/turn.ts'
 import type { Upload } from '../../../core/upload.ts'
 import { anyOf, lessThan } from '../../../db/condition.ts'
+import { deleteInBatches } from '../../../db/delete-in-batches.ts'
 import { query } from '../../../db/query.ts'
 import type { Row } from '../../../db/row.ts'
 import { contentOf } from '../../../storage/stored-file.ts'
@@ -130,7 +131,7 @@ export class ChatAttachments {
   /** Deletes the rows of files that were never sent. The storage sweep deletes their files. */
   async forgetLoose(): Promise<number> {
     const before = new Date(this.#clock.now() - LOOSE_MS)
-    return chatAttachments.delete(this.#sql, { messageId: null, createdAt: lessThan(before) })
+    return deleteInBatches(chatAttachments, this.#sql, { messageId: null, createdAt: lessThan(before) })
   }
 }
 

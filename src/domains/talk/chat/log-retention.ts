@@ -2,6 +2,7 @@ import { sql } from 'kysely'
 import { DAY, type Clock } from '../../../core/clock.ts'
 import type { Sql } from '../../../core/sql.ts'
 import { greaterThan } from '../../../db/condition.ts'
+import { inSharedBatches } from '../../../db/delete-in-batches.ts'
 import { query } from '../../../db/query.ts'
 import { channels, chatTables } from './tables.ts'
 
@@ -11,44 +12,46 @@ import { channels, chatTables } from './tables.ts'
  */
 export const CHAT_LOG_KEPT = { changes: 1_000, days: 90 } as const
 
-/** Channels per statement, and changes that it removes of each. */
-const [CHANNELS, CHANGES] = [50, 2_000]
+/** Channels per statement. */
+const CHANNELS = 50
 
-const forget = query(chatTables, (db, $: { channelIds: readonly string[]; kept: number; before: string }) =>
-  db
-    .deleteFrom('chatLog as l')
-    .using(
-      db
-        .selectFrom(sql<{ id: string }>`unnest(${$.channelIds}::uuid[])`.as<'c'>(sql`c (id)`))
-        .innerJoinLateral(
-          (e) =>
-            e
-              .selectFrom('chatLog as one')
-              .select((one) => one.fn.max('one.seq').as('seq'))
-              .whereRef('one.channelId', '=', 'c.id')
-              .as('newest'),
-          (join) => join.onTrue(),
-        )
-        .innerJoinLateral(
-          (e) =>
-            e
-              .selectFrom('chatLog as one')
-              .select(['one.channelId', 'one.seq'])
-              .whereRef('one.channelId', '=', 'c.id')
-              .whereRef('one.seq', '<', 'newest.seq')
-              .where((one) =>
-                one.or([one('one.seq', '<=', one('newest.seq', '-', $.kept)), one('one.at', '<', $.before)]),
-              )
-              .orderBy('one.seq')
-              .limit(CHANGES)
-              .as('old'),
-          (join) => join.onTrue(),
-        )
-        .select(['old.channelId', 'old.seq'])
-        .as('gone'),
-    )
-    .whereRef('l.channelId', '=', 'gone.channelId')
-    .whereRef('l.seq', '=', 'gone.seq'),
+const forget = query(
+  chatTables,
+  (db, $: { channelIds: readonly string[]; kept: number; before: string; rows: number }) =>
+    db
+      .deleteFrom('chatLog as l')
+      .using(
+        db
+          .selectFrom(sql<{ id: string }>`unnest(${$.channelIds}::uuid[])`.as<'c'>(sql`c (id)`))
+          .innerJoinLateral(
+            (e) =>
+              e
+                .selectFrom('chatLog as one')
+                .select((one) => one.fn.max('one.seq').as('seq'))
+                .whereRef('one.channelId', '=', 'c.id')
+                .as('newest'),
+            (join) => join.onTrue(),
+          )
+          .innerJoinLateral(
+            (e) =>
+              e
+                .selectFrom('chatLog as one')
+                .select(['one.channelId', 'one.seq'])
+                .whereRef('one.channelId', '=', 'c.id')
+                .whereRef('one.seq', '<', 'newest.seq')
+                .where((one) =>
+                  one.or([one('one.seq', '<=', one('newest.seq', '-', $.kept)), one('one.at', '<', $.before)]),
+                )
+                .orderBy('one.seq')
+                .limit($.rows)
+                .as('old'),
+            (join) => join.onTrue(),
+          )
+          .select(['old.channelId', 'old.seq'])
+          .as('gone'),
+      )
+      .whereRef('l.channelId', '=', 'gone.channelId')
+      .whereRef('l.seq', '=', 'gone.seq'),
 )
 
 /** Removes old changes from the log. */
@@ -69,12 +72,11 @@ export class ChatLogRetention {
     const before = new Date(this.#clock.now() - kept.days * DAY).toISOString()
     let removed = 0
     for (let last: string | undefined; !signal.aborted;) {
-      const ids = await this.#channelsAfter(last)
-      for (let some = 1; some > 0 && !signal.aborted; removed += some) {
-        some = await forget.run(this.#sql, { channelIds: ids, kept: kept.changes, before })
-      }
-      last = ids.at(-1)
-      if (ids.length < CHANNELS) break
+      const channelIds = await this.#channelsAfter(last)
+      const some = (rows: number) => forget.run(this.#sql, { channelIds, kept: kept.changes, before, rows })
+      removed += await inSharedBatches(channelIds.length, some, signal)
+      last = channelIds.at(-1)
+      if (channelIds.length < CHANNELS) break
     }
     return removed
   }

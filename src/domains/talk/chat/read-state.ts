@@ -1,7 +1,7 @@
 import { expressionBuilder, type SelectQueryBuilder } from 'kysely'
 import type { ChatDatabase } from './tables.ts'
 
-/** The maximum number of messages that are counted. */
+/** The newest messages that are counted, with those of the user, which do not count. */
 const MOST_COUNTED = 1_000
 
 type Database = ChatDatabase & { c: ChatDatabase['channels']; rd: ChatDatabase['chatReads'] }
@@ -15,14 +15,19 @@ const e = expressionBuilder<Database, 'c' | 'rd'>()
 export function readState({ joinedAt, userId }: { readonly joinedAt: string; readonly userId: string }) {
   const readSeq = e.fn.coalesce('rd.seq', e.lit(0))
 
-  const later = e
-    .selectFrom('chatMessages as m')
-    .select('m.seq')
-    .whereRef('m.channelId', '=', 'c.id')
-    .where('m.seq', '>', readSeq)
-    .where('m.authorId', '!=', userId)
-    .where((m) => m.or([m('rd.seq', '>', m.lit(0)), m('m.createdAt', '>=', joinedAt)]))
+  const newest = e
+    .selectFrom('chatMessages as n')
+    .select(['n.seq', 'n.authorId', 'n.createdAt', 'n.deletedAt', 'n.mentionsAll'])
+    .whereRef('n.channelId', '=', 'c.id')
+    .where('n.seq', '>', readSeq)
+    .orderBy('n.seq', 'desc')
     .limit(e.lit(MOST_COUNTED))
+  const byOthers = (of: typeof newest) =>
+    e
+      .selectFrom(of.as('m'))
+      .select('m.seq')
+      .where('m.authorId', '!=', userId)
+      .where((m) => m.or([m('rd.seq', '>', m.lit(0)), m('m.createdAt', '>=', joinedAt)]))
   const byName = e
     .selectFrom('chatMentions as mt')
     .select('mt.seq')
@@ -30,12 +35,12 @@ export function readState({ joinedAt, userId }: { readonly joinedAt: string; rea
     .whereRef('mt.channelId', '=', 'c.id')
     .where('mt.seq', '>', readSeq)
     .limit(e.lit(MOST_COUNTED))
-  const unread = later.where('m.deletedAt', 'is', null)
+  const unread = byOthers(newest).where('m.deletedAt', 'is', null)
   // Each in its own subquery. Otherwise a `limit` applies to the whole union.
   const mentions = e
     .selectFrom(byName.as('named'))
     .select('named.seq')
-    .union(e.selectFrom(later.where((m) => m.ref('m.mentionsAll')).as('told')).select('told.seq'))
+    .union(e.selectFrom(byOthers(newest.where((n) => n.ref('n.mentionsAll'))).as('told')).select('told.seq'))
 
   return [
     readSeq.as('readSeq'),

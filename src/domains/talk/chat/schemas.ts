@@ -114,7 +114,9 @@ export const ChannelView = named(
     seq: Type.Integer({ description: 'Sequence number of the newest change' }),
     readSeq: Type.Integer({ description: 'Sequence number up to which the caller has read' }),
     muted: Type.Boolean({ description: 'Whether the caller has muted the channel' }),
-    unreadCount: Type.Integer({ description: 'Messages by other users after `readSeq`, at most 1,000' }),
+    unreadCount: Type.Integer({
+      description: 'Messages by other users after `readSeq`, of the newest 1,000',
+    }),
     mentionCount: Type.Integer({ description: 'Unread messages that mention the caller, at most 1,000' }),
     lastMessage: Nullable(MessageView),
   }),
@@ -241,7 +243,9 @@ export const ReadState = named(
     channelId: Id,
     readSeq: Type.Integer({ description: 'Sequence number up to which the user has read' }),
     muted: Type.Boolean({ description: 'Whether the user has muted the channel' }),
-    unreadCount: Type.Integer({ description: 'Messages by other users after `readSeq`, at most 1,000' }),
+    unreadCount: Type.Integer({
+      description: 'Messages by other users after `readSeq`, of the newest 1,000',
+    }),
     mentionCount: Type.Integer({ description: 'Unread messages that mention the user, at most 1,000' }),
   }),
 )

@@ -67,9 +67,14 @@ export const ChannelMember = defineEntity({
 export const ChatMessage = defineEntity({
   name: 'ChatMessage',
   tableName: 'chat_messages',
-  uniques: [{ name: 'chat_messages_seq_key', properties: ['channelId', 'seq'] }],
   indexes: [
     { name: 'chat_messages_by_author', properties: ['authorId', 'id'] },
+    // Unread messages are counted in the index alone.
+    {
+      name: 'chat_messages_seq_key',
+      expression:
+        'create unique index chat_messages_seq_key on chat_messages (channel_id, seq) include (author_id, created_at, deleted_at, mentions_all)',
+    },
     {
       name: 'chat_messages_client_key',
       expression:

@@ -111,7 +111,7 @@ export class IdeaLists {
   async similar({ boardId, exceptId, title, workspaceId }: SimilarFilter) {
     const wanted = matchText(title)
     if (wanted.length < 3) return []
-    const found = await this.#sql.rows<Similar>(SIMILAR, [workspaceId, wanted, boardId ?? null, exceptId ?? null])
+    const found = await this.#sql.rows<Similar>(SIMILAR, [workspaceId, wanted, boardId ?? null, exceptId ?? NO_IDEA])
     return found.map(({ id, ...idea }) => ({ _id: id, ...idea }))
   }
 
@@ -120,6 +120,8 @@ export class IdeaLists {
     return board?.columns.map(({ _id }) => _id) ?? []
   }
 }
+
+const NO_IDEA = '00000000-0000-0000-0000-000000000000'
 
 interface Similar {
   readonly id: string
@@ -146,7 +148,7 @@ const SIMILAR = `
         case when length(i.match_text) >= 8 then word_similarity(i.match_text, $2) else 0 end) as similarity
     from near n join ideas i on i.id = n.id
     where i.status <> 'duplicate' and i.match_text <> ''
-      and ($3::uuid[] is null or i.board_id = any($3)) and ($4::uuid[] is null or i.id <> all($4))
+      and i.board_id = any(coalesce($3::uuid[], array[i.board_id])) and i.id <> all(coalesce($4::uuid[], '{}'))
   )
   select * from measured where similarity >= 0.3 order by similarity desc, score desc, id limit 5`
 

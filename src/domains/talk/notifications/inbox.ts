@@ -5,6 +5,7 @@ import type { EventData, EventType } from '../../../core/event.ts'
 import { instant } from '../../../core/instant.ts'
 import { pageOf, type PageRequest } from '../../../core/page.ts'
 import type { PageResult } from '../../../core/reply.ts'
+import { greaterThan } from '../../../db/condition.ts'
 import { isOneOf, query, values, type Values } from '../../../db/query.ts'
 import type { Foundation } from '../../../foundation.ts'
 import { publishToUser } from '../../../coordination/personal.ts'
@@ -19,7 +20,9 @@ const KEPT_DAYS = 90
 /** Notifications that a user keeps. */
 const MOST = 1_000
 /** Rows that one statement deletes. */
-const ROWS = 5_000
+const ROWS = 250
+/** Users whose notifications one statement counts. */
+const USERS = 50
 
 /** Deletes old notifications. The limit bounds the time of the statement. */
 const pruneOld = query({ notifications }, (db, $: { before: string }) =>
@@ -35,22 +38,34 @@ const pruneOld = query({ notifications }, (db, $: { before: string }) =>
     ),
 )
 
-/** Deletes the oldest notifications of users who have very many. */
-const pruneMany = query({ notificationBoxes, notifications }, (db) =>
+/** The newest notification of each user that is too much. */
+const firstTooMuch = query({ notifications }, (db, $: { userIds: readonly string[] }) =>
+  db
+    .selectFrom(raw<{ id: string }>`unnest(${$.userIds}::uuid[])`.as<'u'>(raw`u (id)`))
+    .crossJoinLateral((from) =>
+      from
+        .selectFrom('notifications')
+        .select(['userId', 'latestAt', 'id'])
+        .whereRef('userId', '=', 'u.id')
+        .orderBy('latestAt', 'desc')
+        .orderBy('id', 'desc')
+        .offset(raw.lit(MOST))
+        .limit(raw.lit(1))
+        .as('n'),
+    )
+    .select(['n.userId', raw<string>`n.latest_at::text`.as('latestAt'), 'n.id']),
+)
+
+/** Deletes a notification of a user, and older ones. */
+const pruneFrom = query({ notifications }, (db, $: { userId: string; latestAt: string; id: string }) =>
   db.deleteFrom('notifications').where('id', 'in', (e) =>
     e
-      .selectFrom('notificationBoxes as b')
-      .crossJoinLateral((from) =>
-        from
-          .selectFrom('notifications')
-          .select('id')
-          .whereRef('userId', '=', 'b.userId')
-          .orderBy('latestAt', 'desc')
-          .orderBy('id', 'desc')
-          .offset(raw.lit(MOST))
-          .as('n'),
-      )
-      .select('n.id')
+      .selectFrom('notifications')
+      .select('id')
+      .where('userId', '=', $.userId)
+      .where(raw<boolean>`(latest_at, id) <= (${$.latestAt}::text::timestamptz, ${$.id}::uuid)`)
+      .orderBy('latestAt', 'desc')
+      .orderBy('id', 'desc')
       .limit(raw.lit(ROWS)),
   ),
 )
@@ -206,7 +221,19 @@ export class Inbox {
     const { clock, database } = this.#foundation
     const before = new Date(clock.now() - KEPT_DAYS * DAY).toISOString()
     while (!signal.aborted && (await pruneOld.run(database, { before })) === ROWS) continue
-    while (!signal.aborted && (await pruneMany.run(database, {})) === ROWS) continue
+    for (let last: string | undefined; !signal.aborted;) {
+      const where = last === undefined ? {} : { userId: greaterThan(last) }
+      const boxes = await notificationBoxes.find(database, where, {
+        columns: ['userId'],
+        orderBy: ['userId asc'],
+        limit: USERS,
+      })
+      for (const from of await firstTooMuch.rows(database, { userIds: boxes.map(({ userId }) => userId) })) {
+        while (!signal.aborted && (await pruneFrom.run(database, from)) === ROWS) continue
+      }
+      last = boxes.at(-1)?.userId
+      if (boxes.length < USERS) break
+    }
   }
 
   #announceRead(userId: string, unread: UnreadData, notificationId: string | null, at: string): void {

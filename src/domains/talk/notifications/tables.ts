@@ -29,6 +29,7 @@ export const Notification = defineEntity({
         'create unique index notifications_open_group on notifications (user_id, group_key) where read_at is null and group_key is not null',
     },
     { name: 'notifications_by_workspace', properties: ['workspaceId'] },
+    { name: 'notifications_by_user_and_age', properties: ['userId', 'latestAt', 'id'] },
     { name: 'notifications_by_age', properties: ['latestAt'] },
   ],
   properties: {

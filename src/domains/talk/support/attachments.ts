@@ -10,6 +10,7 @@ import { file } from '../../../core/reply.ts'
 import type { Sql } from '../../../core/sql.ts'
 import type { Upload } from '../../../core/upload.ts'
 import { anyOf, lessThan } from '../../../db/condition.ts'
+import { deleteInBatches } from '../../../db/delete-in-batches.ts'
 import { query } from '../../../db/query.ts'
 import { contentOf } from '../../../storage/stored-file.ts'
 import type { Storage } from '../../../storage/storage.ts'
@@ -131,7 +132,7 @@ export class TicketAttachments {
   /** Deletes the rows of files that were never sent. The storage sweep deletes their files. */
   async forgetLoose(): Promise<number> {
     const before = new Date(this.#clock.now() - LOOSE_MS)
-    return supportAttachments.delete(this.#sql, { messageId: null, createdAt: lessThan(before) })
+    return deleteInBatches(supportAttachments, this.#sql, { messageId: null, createdAt: lessThan(before) })
   }
 }
 

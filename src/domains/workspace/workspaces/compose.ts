@@ -1,6 +1,7 @@
 import type { Services } from '../../../core/services.ts'
 import type { Foundation } from '../../../foundation.ts'
 import { AuditLog } from './audit-log.ts'
+import { CountChecks } from './count-checks.ts'
 import { EventLog } from './event-log.ts'
 import { WorkspaceLogRetention } from './log-retention.ts'
 import { MemberCache } from './memberships.ts'
@@ -27,6 +28,7 @@ export function composeWorkspaces(foundation: Foundation, { auth, plans }: Pick<
     memberships,
     auditLog: new AuditLog(database, logs, searches),
     eventLog: new EventLog(database, logs, declared.eventTypes),
+    counts: new CountChecks(foundation),
     logRetention: new WorkspaceLogRetention(foundation, days),
   }
   return { services: { workspaces }, close: () => memberships.close() }

@@ -1,5 +1,6 @@
 import { domain } from '../../../domain.ts'
 import { composeWorkspaces } from './compose.ts'
+import { recountTurn } from './count-checks.ts'
 import { workspaceEntities } from './tables.ts'
 import * as events from './events.ts'
 import * as jobs from './jobs.ts'
@@ -13,6 +14,7 @@ export const workspaces = domain({
   operations,
   events,
   jobs,
+  turns: [recountTurn],
   entities: workspaceEntities,
   compose: composeWorkspaces,
 })

@@ -13,6 +13,7 @@ export {
   scopesOfOtherGroups,
   type GroupRow,
 } from './group-store.ts'
+export type { KeptCounts } from './count-checks.ts'
 export {
   addMember,
   changeGrant,

@@ -17,8 +17,9 @@ export const purgeWorkspaces = schedule({
   name: 'workspaces.purge',
   summary: 'Purge deleted workspaces whose grace period is over',
   cron: '7 * * * *',
+  timeoutMs: 6 * 3_600_000,
   run: async ({ workspaces, signal }) => {
-    while (!signal.aborted && (await workspaces.service.purgeDue()) > 0);
+    while (!signal.aborted && (await workspaces.service.purgeDue(signal)) > 0);
   },
 })
 
@@ -28,4 +29,12 @@ export const pruneWorkspaceLogs = schedule({
   cron: '12 4 * * *',
   timeoutMs: 30 * 60_000,
   run: async ({ workspaces, signal }) => workspaces.logRetention.prune(signal),
+})
+
+export const checkCounts = schedule({
+  name: 'workspaces.check-counts',
+  summary: 'Compare the counts that triggers keep with the rows, and count again where they differ',
+  cron: '34 2 * * *',
+  timeoutMs: 6 * 3_600_000,
+  run: async ({ workspaces, signal }) => workspaces.counts.run(signal),
 })

@@ -1,6 +1,7 @@
 import { DAY } from '../../../core/clock.ts'
 import type { Sql } from '../../../core/sql.ts'
 import { greaterThan } from '../../../db/condition.ts'
+import { inSharedBatches } from '../../../db/delete-in-batches.ts'
 import type { Foundation } from '../../../foundation.ts'
 import { workspaces } from './tables.ts'
 
@@ -29,17 +30,12 @@ export class WorkspaceLogRetention {
     const audit = new Date(now - this.#days.audit * DAY)
     for (let last: string | undefined; !signal.aborted;) {
       const ids = await workspaceIds(sql, last)
-      await repeat(() => logs.pruneEvents(sql, ids, events), signal)
-      await repeat(() => logs.pruneAudit(sql, ids, audit), signal)
+      await inSharedBatches(ids.length, (rows) => logs.pruneEvents(sql, ids, events, rows), signal)
+      await inSharedBatches(ids.length, (rows) => logs.pruneAudit(sql, ids, audit, rows), signal)
       last = ids.at(-1)
       if (ids.length < WORKSPACES) break
     }
   }
-}
-
-/** Calls until nothing is left to delete. */
-async function repeat(prune: () => Promise<number>, signal: AbortSignal): Promise<void> {
-  for (let count = 1; count > 0 && !signal.aborted;) count = await prune()
 }
 
 /** Ids of the next workspaces, in order. */

@@ -17,6 +17,7 @@ import { anyOf, atMost } from '../../../db/condition.ts'
 import { increment } from '../../../db/increment.ts'
 import { query } from '../../../db/query.ts'
 import type { PlanService } from '../../money/plans/index.ts'
+import { WorkspaceEmptying } from './emptying.ts'
 import { workspaceDeleted, workspaceUpdated } from './events.ts'
 import { startSecondFactor } from './jobs.ts'
 import { SCOPE_SOURCES, type ScopeSources } from './membership-store.ts'
@@ -36,6 +37,8 @@ type View = Static<typeof WorkspaceView>
 
 /** How long the data of a deleted workspace is kept. */
 const GRACE_MS = 30 * DAY
+/** Workspaces that one transaction purges. */
+const PURGED_AT_ONCE = 10
 
 /** How much the clocks of nodes may differ. A time that is this long ago on one node has passed on all nodes. */
 const CLOCK_SKEW_MS = 1_000
@@ -121,6 +124,7 @@ export class WorkspaceService {
   readonly #members: MemberCache
   readonly #deleteHooks: DeleteHook[] = []
   readonly #purgeHooks: PurgeHook[] = []
+  readonly #emptying: WorkspaceEmptying
 
   constructor({
     clock,
@@ -137,6 +141,7 @@ export class WorkspaceService {
   }) {
     this.#database = database
     this.#clock = clock
+    this.#emptying = new WorkspaceEmptying(database, clock)
     this.#logs = logs
     this.#plans = plans
     this.#members = members
@@ -262,9 +267,13 @@ export class WorkspaceService {
     this.#deleteHooks.push(hook)
   }
 
-  /** Registers what a domain does before the data of workspaces is deleted for good. */
-  onPurge(hook: PurgeHook): void {
+  /**
+   * Registers what a domain does before the data of workspaces is deleted for good.
+   * @param reads the tables that the hook reads. Others are empty by then
+   */
+  onPurge(hook: PurgeHook, reads: readonly string[]): void {
     this.#purgeHooks.push(hook)
+    for (const table of reads) this.#emptying.keep(table)
   }
 
   /** The workspaces that a user is a member of, oldest first. */
@@ -279,16 +288,22 @@ export class WorkspaceService {
   }
 
   /**
-   * Deletes some of the workspaces whose grace period is over. Foreign keys delete their data with them.
+   * Deletes some of the workspaces whose grace period is over: their rows in small statements, and what is left with the
+   * workspaces, by foreign keys. Stops early when the signal is aborted.
    * @returns how many
    */
-  async purgeDue(): Promise<number> {
+  async purgeDue(signal?: AbortSignal): Promise<number> {
+    const isDue = { purgeAt: atMost(new Date(this.#clock.now())) }
+    const some = { columns: ['id'], orderBy: ['purgeAt asc'], limit: PURGED_AT_ONCE } as const
+    const found = await workspaces.find(this.#database, isDue, some)
+    for (const { id } of found) {
+      await this.#logs.clear(this.#database, id, signal)
+      await this.#emptying.empty(id, signal)
+    }
+    if (found.length === 0 || signal?.aborted === true) return 0
     return this.#database.transaction(async (tx) => {
-      const due = await workspaces.find(
-        tx,
-        { purgeAt: atMost(new Date(this.#clock.now())) },
-        { columns: ['id'], orderBy: ['purgeAt asc'], limit: 100, lock: 'for update skip locked' },
-      )
+      const where = { ...isDue, id: anyOf(found.map(({ id }) => id)) }
+      const due = await workspaces.find(tx, where, { ...some, lock: 'for update skip locked' })
       const ids = due.map(({ id }) => id)
       if (ids.length === 0) return 0
       for (const hook of this.#purgeHooks) await hook(tx, ids)

@@ -1,6 +1,7 @@
-import { sql } from 'kysely'
+import { sql, type RawBuilder } from 'kysely'
 import type { Sql } from '../../../../core/sql.ts'
 import { query } from '../../../../db/query.ts'
+import { countPosts } from '../counts.ts'
 import type { PostData } from '../schemas.ts'
 import { posts, postVersions, type PostSnapshot } from '../tables.ts'
 
@@ -25,25 +26,39 @@ export type BoardStatus = 'in_review' | 'ready' | 'changes_requested'
 
 interface BoardParameters {
   readonly workspaceId: string
-  readonly status: 'in_review' | 'ready' | 'draft'
   readonly stage?: number
   readonly limit: number
 }
 
-const boardRows = query({ posts }, (db, $: BoardParameters) => {
-  let found = db
-    .selectFrom('posts')
-    .select(['view', sql<number>`count(*) over ()::int`.as('total')])
-    .where('workspaceId', '=', $.workspaceId)
-    .where('status', '=', $.status)
-    .where('deletedAt', 'is', null)
-    .orderBy(sql`scheduled_at nulls last`)
-    .orderBy('id')
-    .limit($.limit)
-  if ($.status === 'draft') found = found.where(sql<boolean>`approval ->> 'status' = 'changes_requested'`)
-  if ($.stage !== undefined) found = found.where(sql<boolean>`(approval ->> 'stage')::int = ${$.stage}::int`)
-  return found
-})
+/** The conditions are literals, so that they match partial indexes. */
+const CONDITIONS: Readonly<Record<BoardStatus, RawBuilder<boolean>>> = {
+  in_review: sql`status = 'in_review'`,
+  ready: sql`status = 'ready'`,
+  changes_requested: sql`status = 'draft' and approval ->> 'status' = 'changes_requested'`,
+}
+
+function boardRows(status: BoardStatus) {
+  return query({ posts }, (db, $: BoardParameters) => {
+    const found = db
+      .selectFrom('posts')
+      .select('view')
+      .where('workspaceId', '=', $.workspaceId)
+      .where('deletedAt', 'is', null)
+      .where(CONDITIONS[status])
+      .orderBy('scheduledAt')
+      .orderBy('id')
+      .limit($.limit)
+    return $.stage === undefined
+      ? found
+      : found.where(sql<boolean>`(approval ->> 'stage')::integer = ${$.stage}::integer`)
+  })
+}
+
+const BOARD = {
+  in_review: boardRows('in_review'),
+  ready: boardRows('ready'),
+  changes_requested: boardRows('changes_requested'),
+}
 
 /** A column of the board of approvals: the next posts, and how many there are. */
 export async function boardColumn(
@@ -51,13 +66,18 @@ export async function boardColumn(
   workspaceId: string,
   { limit, stage, status }: { status: BoardStatus; stage?: number; limit: number },
 ): Promise<{ postCount: number; posts: PostData[] }> {
-  const rows = await boardRows.rows(on, {
-    workspaceId,
-    status: status === 'changes_requested' ? 'draft' : status,
-    ...(stage !== undefined && { stage }),
-    limit,
-  })
-  return { postCount: rows[0]?.total ?? 0, posts: rows.map(({ view }) => view) }
+  const inStage = stage === undefined ? {} : { stage }
+  const isChanged = status === 'changes_requested'
+  const [postCount, rows] = await Promise.all([
+    countPosts(on, {
+      workspaceId,
+      statuses: [isChanged ? 'draft' : status],
+      ...(isChanged && { approval: 'changes_requested' }),
+      ...inStage,
+    }),
+    BOARD[status].rows(on, { workspaceId, limit, ...inStage }),
+  ])
+  return { postCount, posts: rows.map(({ view }) => view) }
 }
 
 interface SubmittedFilter {
@@ -77,12 +97,15 @@ const calendarRows = query({ posts }, (db, $: SubmittedFilter) => {
     .where(
       sql<boolean>`approval is not null and status in ('in_review', 'ready', 'scheduled', 'publishing', 'published')`,
     )
-    .orderBy(sql`scheduled_at nulls last`)
+    .orderBy('scheduledAt')
     .orderBy('id')
     .limit($.limit)
   if ($.postId !== undefined) found = found.where('id', '=', $.postId)
   if ($.accountId !== undefined) found = found.where(sql<boolean>`account_ids @> array[${$.accountId}::uuid]`)
-  if ($.label !== undefined) found = found.where(sql<boolean>`labels @> array[${$.label}::text]`)
+  if ($.label !== undefined)
+    found = found.where(
+      sql<boolean>`workspace_terms(workspace_id, labels) @> workspace_terms(${$.workspaceId}::uuid, array[${$.label}::text])`,
+    )
   return found
 })
 

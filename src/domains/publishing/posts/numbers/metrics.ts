@@ -4,8 +4,8 @@ import { instant } from '../../../../core/instant.ts'
 import type { Sql } from '../../../../core/sql.ts'
 import { timeZoneOf } from '../../../workspace/workspaces/index.ts'
 import { dayBounds, dayKey } from '../calendar/days.ts'
+import { countPosts } from '../counts.ts'
 import type { TargetStatus } from '../state.ts'
-import { posts } from '../tables.ts'
 import type { MetricsData } from './schemas.ts'
 import type { UpcomingPosts } from './upcoming.ts'
 
@@ -63,7 +63,7 @@ export class PostMetrics {
     const bounds = [workspaceId, isoOf(days.map(({ start }) => start)), isoOf(days.map(({ end }) => end))]
     const [counted, unscheduledCount, nextUp] = await Promise.all([
       this.#sql.rows<Counted>(COUNT, bounds),
-      posts.count(this.#sql, { workspaceId, deletedAt: null, scheduledAt: null }),
+      countPosts(this.#sql, { workspaceId, hasTime: false }),
       this.#upcoming.list(workspaceId, NEXT_UP.days, { limit: NEXT_UP.count, after: undefined }),
     ])
     return {

@@ -24,19 +24,21 @@ const stuckTargets = query({ posts, postTargets }, (db, $: { now: string }) =>
   db
     .selectFrom('postTargets as t')
     .select((e) => ['t.workspaceId', e.fn.countAll<number>().as('count')])
-    // Literals, because PostgreSQL does not use the partial index with parameters.
-    .where(raw<boolean>`t.status in ('scheduled', 'publishing', 'unconfirmed')`)
+    // Literals, as in the index `post_targets_stuck`: PostgreSQL does not use it with parameters.
+    .where(
+      raw<boolean>`(t.status in ('scheduled', 'publishing') or t.status = 'unconfirmed'
+        and (t.next_attempt_at is not null or t.attempt_id is not null))`,
+    )
+    .where(
+      raw<boolean>`case when t.status = 'scheduled' then coalesce(t.next_attempt_at, t.scheduled_at)
+        else timestamptz '-infinity' end < ${$.now}::timestamptz - ${raw.lit(OVERDUE_MS)} * interval '1 millisecond'`,
+    )
     .where((e) => {
       const at = e.fn.coalesce('t.nextAttemptAt', 't.scheduledAt')
       // Before its time, only a preparation has a lease.
       const lease = e.case().when('t.status', '<>', 'scheduled').then(e.ref('t.leaseUntil')).end()
       return e.and([
         e(e.fn.coalesce(lease, raw<string>`${at} + ${OVERDUE_MS} * interval '1 millisecond'`), '<', $.now),
-        e.or([
-          e('t.status', '<>', 'unconfirmed'),
-          e('t.nextAttemptAt', 'is not', null),
-          e('t.attemptId', 'is not', null),
-        ]),
         e.exists(
           e.selectFrom('posts as p').select('p.id').whereRef('p.id', '=', 't.postId').where('p.deletedAt', 'is', null),
         ),
