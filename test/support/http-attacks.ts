@@ -77,30 +77,6 @@ export async function slowBodies(options: SlowBodiesOptions): Promise<Attack> {
   }
 }
 
-export interface SlowHeadersOptions extends Origin {
-  /** The interval between bytes, in milliseconds; sends only the request line when absent. */
-  readonly everyMs?: number
-  /** What is sent before, such as a complete request. */
-  readonly before?: string
-}
-
-/** Sends requests whose headers arrive a byte at a time, or never. */
-export async function slowHeaders({ before = '', everyMs, ...origin }: SlowHeadersOptions): Promise<Attack> {
-  const connections = await openMany(origin)
-  for (const { socket } of connections) socket.write(`${before}GET /api/health HTTP/1.1\r\nHost: crier\r\nX-Slow: `)
-  const drip = () => {
-    for (const { socket } of connections) if (!socket.closed) socket.write('a')
-  }
-  const timer = everyMs === undefined ? undefined : setInterval(drip, everyMs)
-  return {
-    connections,
-    stop: () => {
-      clearInterval(timer)
-      destroyAll(connections)
-    },
-  }
-}
-
 export interface UnreadPipelineOptions extends Origin {
   /** Requests that each connection sends at once. */
   readonly requests: number
