@@ -111,7 +111,7 @@ export class IdeaLists {
   async similar({ boardId, exceptId, title, workspaceId }: SimilarFilter) {
     const wanted = matchText(title)
     if (wanted.length < 3) return []
-    const found = await this.#sql.rows<Similar>(SIMILAR, [workspaceId, wanted, boardId ?? null, exceptId ?? NO_IDEA])
+    const found = await this.#sql.rows<Similar>(SIMILAR, [workspaceId, wanted, boardId ?? null, exceptId ?? null])
     return found.map(({ id, ...idea }) => ({ _id: id, ...idea }))
   }
 
@@ -120,8 +120,6 @@ export class IdeaLists {
     return board?.columns.map(({ _id }) => _id) ?? []
   }
 }
-
-const NO_IDEA = '00000000-0000-0000-0000-000000000000'
 
 interface Similar {
   readonly id: string
