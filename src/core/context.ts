@@ -24,6 +24,8 @@ export interface RequestData {
   readonly cookie?: string | undefined
   /** The value of the header that signs the body. It never crosses to another node. */
   readonly signature?: string | undefined
+  /** The Accept-Language header, if the operation declares that it reads it. It never crosses to another node. */
+  readonly acceptLanguage?: string | undefined
   /** The result of the operation's `before`. */
   readonly prepared?: unknown
   /** An incoming file. It never crosses to another node, because turns cannot declare an upload. */
@@ -79,6 +81,10 @@ export function contextFactory(services: Services): ContextFactory {
 
     get signature(): string | undefined {
       return this.#data.signature
+    }
+
+    get acceptLanguage(): string | undefined {
+      return this.#data.acceptLanguage
     }
 
     get worker(): WorkerGrant | undefined {

@@ -55,6 +55,11 @@ export const parameters: Json = {
       type: 'string',
     },
   ),
+  AcceptLanguage: header(
+    'Accept-Language',
+    'The languages of the reader (RFC 9110, 12.5.4). Without one that the server has texts in, the language of your settings applies.',
+    { type: 'string' },
+  ),
   Range: header(
     'Range',
     'One range of bytes, such as `bytes=0-1023`. The reply is 206, or 416 if the range is not in the file.',
@@ -92,6 +97,8 @@ export const headers: Json = {
   Link: text('`rel="ice-server"`: STUN and TURN servers for the client'),
   'Accept-Ranges': text('`bytes`'),
   'Content-Range': text('The range of a 206 reply'),
+  'Content-Language': text('The language of the document'),
+  Vary: text('What else the reply depends on: the request headers that select it'),
   'Content-Disposition': text('The file name, and whether to show or to save the file'),
   'Idempotent-Replayed': text('`true` when the reply repeats an earlier one'),
   RateLimit: text('The remaining requests, and the seconds until the limit is fully restored: `"write";r=57;t=12`'),

@@ -147,6 +147,7 @@ function headerParameters(op: NamedOperation): Json[] {
   if (op.etag === true && op.method === 'GET') names.push('IfNoneMatch')
   if (returnsFile(op)) names.push('IfNoneMatch', 'Range', 'IfRange')
   if (op.upload?.ranges) names.push('ContentRange')
+  if (op.languages) names.push('AcceptLanguage')
   const references = names.map((name): Json => ({ $ref: `#/components/parameters/${name}` }))
   if (op.signature === undefined) return references
   const description = 'Signs the body, and is checked against it'

@@ -74,6 +74,8 @@ export interface RequestContext<P, Q, B, Prepared = undefined> {
   readonly cookie: string | undefined
   /** The value of the declared `signature` header; undefined without one. */
   readonly signature: string | undefined
+  /** The Accept-Language header, if the operation declares `languages`; undefined without one. */
+  readonly acceptLanguage: string | undefined
   /** The result of `before`. */
   readonly prepared: Prepared
 }
@@ -157,6 +159,8 @@ export interface OperationDeclaration<
    * `signature` and must check it against the body as it was sent, so the operation needs a `bodyType` or a raw upload.
    */
   readonly signature?: Lowercase<string>
+  /** Reads Accept-Language, for a reply in the language of the reader. */
+  readonly languages?: true
   /** The limit of the body in bytes; 100 kB when absent. */
   readonly bodyLimit?: number
   /** Accepts a file, which the handler gets as a stream. `body` then describes the other fields of a multipart body. */

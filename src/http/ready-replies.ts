@@ -27,7 +27,7 @@ export class ReadyReplies {
   static of(op: NamedOperation): ReadyReplies | undefined {
     const isPlain =
       op.method === 'GET' && op.access === 'public' && op.etag === true && limitClassOf(op) === 'none' && !op.before
-    const asksMore = op.bearer ?? op.cookie ?? op.signature ?? op.ticket ?? op.link ?? op.upload
+    const asksMore = op.bearer ?? op.cookie ?? op.signature ?? op.languages ?? op.ticket ?? op.link ?? op.upload
     return isPlain && asksMore === undefined ? new ReadyReplies() : undefined
   }
 

@@ -92,6 +92,10 @@ export class RequestState {
     return signature === undefined ? undefined : this.exchange.http?.extra[signature] || undefined
   }
 
+  get acceptLanguage(): string | undefined {
+    return this.exchange.http?.extra['accept-language'] || undefined
+  }
+
   get remoteAddress(): string {
     return this.exchange.remoteAddress
   }

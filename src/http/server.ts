@@ -362,6 +362,7 @@ function headersOf(op: NamedOperation): HeaderNeeds {
       ...(file ? ['range', 'if-range'] : []),
       ...(op.cookie === undefined ? [] : ['cookie']),
       ...(op.signature === undefined ? [] : [op.signature]),
+      ...(op.languages ? ['accept-language'] : []),
       ...(op.upload?.ranges ? ['content-range'] : []),
     ],
   }

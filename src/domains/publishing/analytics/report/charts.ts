@@ -2,6 +2,7 @@ import { BarChart, LineChart } from 'echarts/charts'
 import { GridComponent, LegendComponent } from 'echarts/components'
 import { init, use } from 'echarts/core'
 import { SVGRenderer } from 'echarts/renderers'
+import { reportWords, type ReportLanguageName } from './language.ts'
 import type { ReportChart } from './model.ts'
 
 use([BarChart, GridComponent, LegendComponent, LineChart, SVGRenderer])
@@ -21,7 +22,7 @@ export const COLORS = ['#0b5cad', '#c2410c', '#15803d', '#7e22ce', '#b91c1c', '#
 const FONT = 'Libertinus Serif, Georgia, serif'
 
 /** The chart as SVG, with texts as text. A gap is an interruption of the line, never a zero and never a line across. */
-export function chartSvg({ kind, labels, series }: ReportChart): string {
+export function chartSvg({ kind, labels, series }: ReportChart, language: ReportLanguageName): string {
   const legend = series.length > 1 ? legendOf(series.map(({ name }) => name)) : undefined
   const top = legend === undefined ? 16 : legend.height + 12
   const height = HEIGHT + (legend?.height ?? 0)
@@ -52,7 +53,7 @@ export function chartSvg({ kind, labels, series }: ReportChart): string {
       type: 'value',
       scale: kind === 'line',
       minInterval: 1,
-      axisLabel: text,
+      axisLabel: { ...text, formatter: reportWords(language).number },
       splitNumber: 4,
       splitLine: { lineStyle: { color: INK.line } },
     },
