@@ -18,7 +18,8 @@ const MOST_CHARTS = 3
 /** Rows of the tables: the newest sessions. */
 const MOST_ROWS = 30
 
-interface Shown {
+/** A session and its figures over time. */
+export interface ShownSession {
   readonly session: SessionInSpan
   readonly series: SessionSeriesData
 }
@@ -36,19 +37,20 @@ export function liveSection(sql: Sql, figures: SessionFigures): ReportSection {
         limit: MOST_SESSIONS,
       })
       if (sessions.length === 0) return undefined
-      const rows: Shown[] = []
+      const rows: ShownSession[] = []
       for (const session of sessions.slice(0, MOST_ROWS)) {
         rows.push({ session, series: await figures.series(session, session.destinations) })
       }
-      return partOf(span, sessions, rows)
+      return livePart(span, sessions, rows)
     },
   }
 }
 
-function partOf(
+/** The part about sessions, of which `rows` are those to show one by one. */
+export function livePart(
   { buckets, words, zone }: ReportSpan,
   sessions: readonly SessionInSpan[],
-  rows: readonly Shown[],
+  rows: readonly ShownSession[],
 ): ReportPart {
   const { number, percent, say } = words
   const when = words.timesIn(zone)
@@ -113,7 +115,7 @@ function minutesChart(
   }
 }
 
-function chartsOf({ series, session }: Shown, words: ReportWords, zone: string): ReportChart[] {
+function chartsOf({ series, session }: ShownSession, words: ReportWords, zone: string): ReportChart[] {
   const { destinations, points } = series
   if (points.every(({ viewers }) => viewers === null)) return []
   const { say } = words
@@ -149,7 +151,7 @@ function chartsOf({ series, session }: Shown, words: ReportWords, zone: string):
   return charts
 }
 
-function gapOf({ series: { points, stepSeconds }, session }: Shown, words: ReportWords, zone: string): string[] {
+function gapOf({ series: { points, stepSeconds }, session }: ShownSession, words: ReportWords, zone: string): string[] {
   const missing = points.filter(({ gap }) => gap?.code === 'not_measured').length
   if (missing === 0) return []
   const seconds = { missing: missing * stepSeconds, seconds: points.length * stepSeconds }

@@ -9,30 +9,26 @@ import type { Scope } from '../../../../core/scope.ts'
 import type { Sql } from '../../../../core/sql.ts'
 import { RawBody, reply } from '../../../../core/reply.ts'
 import type { ContentRecordData } from '../content-schemas.ts'
-import { CONTENT_FIGURES, type FigureName } from '../figures.ts'
+import { ENGAGEMENTS } from '../figures.ts'
 import type { ContentRecords } from '../reads/content.ts'
 import type { AccountAudiences } from '../reads/audience.ts'
 import type { AnalyticsTimeSeries } from '../reads/series.ts'
 import { bucketsOf, spanOf, timesOf, type Interval, type Span } from '../reads/span.ts'
 import type { PlatformStatistics } from '../reads/stats.ts'
 import type { WatchedAccounts } from '../reads/watched.ts'
-import type { PlatformStatsData, PointData, ReportFilter, ReportRequest } from '../schemas.ts'
+import type { ReportFilter, ReportRequest } from '../schemas.ts'
 import type { Foundation } from '../../../../foundation.ts'
 import { importedPictures } from './pictures.ts'
-import { audienceGaps, audienceTables } from './audience.ts'
+import { modelOf } from './content.ts'
 import { reportLanguage, reportWords, type ReportLanguageName, type ReportWords } from './language.ts'
-import type { ReportChart, ReportModel, ReportPost, ReportTable } from './model.ts'
+import type { ReportModel } from './model.ts'
 import type { ReportPrinter } from './printer.ts'
 import { boundsOf, dayText } from '../storage/zone-days.ts'
 import { ReportSections } from './sections.ts'
-import { gapLines, sentencesOf } from './words.ts'
 
-/** Lines in one chart. More cannot be told apart; the tables have all accounts. */
-const MOST_LINES = 8
 const MOST_POSTS = 10
 /** Points of a chart. Longer spans are shown by week. */
 const MOST_DAILY = 62
-const METHOD = ['reports', 'gains', 'engagements', 'rate', 'audience', 'comparison', 'gaps'] as const
 
 interface Needs {
   readonly sql: Sql
@@ -110,7 +106,7 @@ export class Reports {
     const [followers, engagements, posts, names, audience, parts] = await Promise.all([
       series.followers({ ...asked, ...span, interval }),
       Promise.all(
-        (['likes', 'comments', 'shares', 'saves'] as const).map(async (figure) => ({
+        ENGAGEMENTS.map(async (figure) => ({
           figure,
           accounts: (await series.ofAccounts({ ...asked, ...span, figure, interval })).accounts,
         })),
@@ -125,39 +121,21 @@ export class Reports {
     ])
     const top = posts.items.filter((post) => post.engagements !== null)
     const [brand, pictures] = await Promise.all([branding.brandOf(workspaceId), this.#pictures(workspaceId, top)])
-    return {
-      language,
-      title: words.say('title'),
-      workspace: names.get(workspaceId) ?? '',
-      ...span,
-      span: words.span(span.from, span.to),
-      previousSpan: figures.previousSpan === null ? '' : words.span(figures.previousSpan.from, figures.previousSpan.to),
-      timezone: figures.timezone,
-      createdAt: new Date(clock.now()).toISOString(),
-      sentences: [...sentencesOf(figures, top[0], words), ...parts.flatMap((part) => part.sentences)],
-      charts: [
-        followersChart(followers, interval, words),
-        ...engagementsChart(engagements, interval, words),
-        ...parts.flatMap((part) => part.charts),
-      ],
-      tables: [
-        accountsTable(figures, words),
-        totalsTable(figures, words),
-        ...audienceTables(audience, words),
-        ...parts.flatMap((part) => part.tables),
-      ],
-      posts: top.map((post) => postView(post, pictures.get(post._id) ?? null, words)),
-      gaps: [
-        ...gapLines(figures, followers, interval, words),
-        ...audienceGaps(audience, words),
-        ...parts.flatMap((part) => part.gaps),
-      ],
-      method: [
-        ...METHOD.map((name) => [words.say(`method.${name}`), words.say(`method.${name}.text`)] as const),
-        ...parts.flatMap((part) => part.method),
-      ],
-      brand,
-    }
+    return modelOf(
+      {
+        workspace: names.get(workspaceId) ?? '',
+        createdAt: new Date(clock.now()).toISOString(),
+        interval,
+        figures,
+        followers: followers.accounts,
+        engagements,
+        audience,
+        posts: top.map((post) => ({ ...post, picture: pictures.get(post._id) ?? null })),
+        parts,
+        brand,
+      },
+      words,
+    )
   }
 
   async #languageOf(
@@ -207,117 +185,4 @@ function headersOf({ from, language, to }: ReportModel, extension: string) {
     Vary: 'Accept-Language',
     'Content-Security-Policy': "default-src 'none'; style-src 'unsafe-inline'; img-src data:",
   }
-}
-
-interface SeriesOfAccount {
-  readonly accountId: string
-  readonly accountName: string
-  readonly platform: string
-  readonly points: readonly PointData[]
-}
-
-function followersChart(
-  { accounts }: { readonly accounts: readonly (SeriesOfAccount & { readonly value: number | null })[] },
-  interval: string,
-  { day, say }: ReportWords,
-): ReportChart {
-  const shown = accounts
-    .filter(({ points }) => points.some(({ value }) => value !== null))
-    .toSorted((one, other) => (other.value ?? 0) - (one.value ?? 0))
-    .slice(0, MOST_LINES)
-  const names = shown.map(nameOf)
-  return {
-    title: say('figure.followers'),
-    kind: 'line',
-    alt: say('followersChart', { interval, names: names.length === 0 ? say('noNames') : names.join(', ') }),
-    labels: (accounts[0]?.points ?? []).map(({ from }) => day(from)),
-    series: shown.map((account, index) => ({
-      name: names[index] ?? '',
-      values: account.points.map(({ value }) => value),
-    })),
-  }
-}
-
-function engagementsChart(
-  all: readonly { readonly figure: FigureName; readonly accounts: readonly SeriesOfAccount[] }[],
-  interval: string,
-  { day, say, within }: ReportWords,
-): ReportChart[] {
-  const labels = (all[0]?.accounts[0]?.points ?? []).map(({ from }) => day(from))
-  const series = all.flatMap(({ accounts, figure }) => {
-    const values = labels.map((_, index) => {
-      const gains = accounts.flatMap(({ points }) => points[index]?.gained ?? [])
-      return gains.length === 0 ? null : gains.reduce((sum, one) => sum + one, 0)
-    })
-    return values.every((value) => value === null) ? [] : [{ name: say(`figure.${figure}`), values }]
-  })
-  if (series.length === 0) return []
-  const names = series.map(({ name }) => within(name)).join(', ')
-  const alt = say('engagementsChart', { interval, names })
-  return [{ title: say('engagementsOfPosts'), kind: 'bar', alt, labels, series }]
-}
-
-const NONE = '–'
-
-function accountsTable({ accounts }: PlatformStatsData, words: ReportWords): ReportTable {
-  const { difference, number, percent, say } = words
-  const columns = ['account', 'figure.followers', 'change', 'publishedPosts', 'engagementsColumn', 'rate'] as const
-  return {
-    title: say('accounts'),
-    columns: columns.map((column) => say(column)),
-    rows: accounts.map((account) => {
-      const followers = account.figures.find(({ figure }) => figure === 'followers')
-      const rate = account.rates.find((one) => one.rate === 'engagementRateByFollowers')?.value ?? null
-      return [
-        nameOf(account),
-        reported(followers?.value ?? null, words),
-        followers?.change == null ? NONE : difference(followers.change),
-        number(account.publishedCount),
-        reported(account.engagements, words),
-        rate === null ? NONE : percent(rate),
-      ]
-    }),
-  }
-}
-
-function totalsTable({ accounts, totals }: PlatformStatsData, words: ReportWords): ReportTable {
-  const { change, say } = words
-  const shown = totals.filter(({ previousValue, value }) => value !== null || previousValue !== null)
-  const columns = ['figure', 'thisTime', 'before', 'change', 'reportedBy'] as const
-  return {
-    title: say('together'),
-    columns: columns.map((column) => say(column)),
-    rows: shown.map(({ accountCount, figure, previousValue, value }) => [
-      say(`figure.${figure}`),
-      reported(value, words),
-      reported(previousValue, words),
-      value === null || previousValue === null || previousValue === 0
-        ? NONE
-        : change((value - previousValue) / previousValue),
-      say('reportedBy.accounts', { count: accountCount, total: accounts.length }),
-    ]),
-  }
-}
-
-function reported(value: number | null, { number, say }: ReportWords): string {
-  return value === null ? say('noReport') : number(value)
-}
-
-function postView(post: ContentRecordData, picture: string | null, { day, number, say }: ReportWords): ReportPost {
-  const known = CONTENT_FIGURES.flatMap((figure) => {
-    const value = post.figures.find((one) => one.figure === figure)?.value
-    return value == null ? [] : [`${say(`figure.${figure}`)}: ${number(value)}`]
-  })
-  return {
-    text: Array.from(post.text).slice(0, 140).join(''),
-    where: nameOf(post),
-    published: day(post.publishedAt.slice(0, 10)),
-    url: post.url,
-    figures: known.join(', '),
-    picture,
-  }
-}
-
-function nameOf({ accountName, platform }: { readonly accountName: string; readonly platform: string }): string {
-  return `${accountName} (${platform})`
 }

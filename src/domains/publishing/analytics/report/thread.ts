@@ -1,5 +1,5 @@
 import { readFileSync } from 'node:fs'
-import { NodeCompiler } from '@myriaddreamin/typst-ts-node-compiler'
+import { NodeCompiler, type CompileDocArgs } from '@myriaddreamin/typst-ts-node-compiler'
 import { fontsFor } from '../../../../language/script-fonts.ts'
 import { accentColors } from '../branding/contrast.ts'
 import { chartSvg } from './charts.ts'
@@ -30,7 +30,20 @@ const KEPT_RESULTS = 2
 let usual: NodeCompiler | undefined
 
 /** The report as a tagged PDF with bookmarks. */
-export async function reportPdf(model: ReportModel): Promise<Buffer> {
+export function reportPdf(model: ReportModel): Promise<Buffer> {
+  const creationTimestamp = Math.floor(Date.parse(model.createdAt) / 1_000)
+  return compiled(model, (compiler, source) => compiler.pdf(source, { creationTimestamp }))
+}
+
+/** The pages of the PDF as one SVG, one below the other. For tests of where things are. */
+export function reportPages(model: ReportModel): Promise<string> {
+  return compiled(model, (compiler, source) => compiler.svg(source))
+}
+
+async function compiled<T>(
+  model: ReportModel,
+  print: (compiler: NodeCompiler, source: CompileDocArgs) => T,
+): Promise<T> {
   const { day, say } = reportWords(model.language)
   const from = model.brand.companyName ?? model.workspace
   const { previousSpan: span, timezone } = model
@@ -56,7 +69,7 @@ export async function reportPdf(model: ReportModel): Promise<Buffer> {
     fonts.length === 0 ? (usual ??= NodeCompiler.create({})) : NodeCompiler.create({ fontArgs: [{ fontBlobs: fonts }] })
   const source = { mainFileContent: TEMPLATE, inputs: { view: data } }
   try {
-    return compiler.pdf(source, { creationTimestamp: Math.floor(Date.parse(model.createdAt) / 1_000) })
+    return print(compiler, source)
   } catch (error) {
     // The compiler throws objects that are no errors.
     throw new Error(String(error), { cause: error })

@@ -21,7 +21,7 @@ export function sentencesOf(
 
 type Figures = Pick<PlatformStatsData, 'accounts' | 'totals'>
 
-function followers({ accounts, totals }: Figures, { number, percent, say }: ReportWords): string {
+function followers({ accounts, totals }: Figures, { percent, say }: ReportWords): string {
   const total = totals.find(({ figure }) => figure === 'followers')
   if (total?.value == null) return say('noFollowers')
   const changes = accounts.flatMap(({ figures }) => figures.find(({ figure }) => figure === 'followers')?.change ?? [])
@@ -31,7 +31,7 @@ function followers({ accounts, totals }: Figures, { number, percent, say }: Repo
     followers: total.value,
     accounts: total.accountCount,
     change: changes.length === 0 ? 'unknown' : by === 0 ? 'same' : by > 0 ? 'more' : 'fewer',
-    by: number(Math.abs(by)),
+    by: Math.abs(by),
     rate: before > 0 ? ` (${percent(Math.abs(by / before))})` : '',
   })
 }
@@ -61,13 +61,11 @@ function bestPost(best: ContentRecordData | undefined, { say }: ReportWords): st
 /** What is missing, by account, with its reason. */
 export function gapLines(
   { accounts }: PlatformStatsData,
-  followersOf: {
-    readonly accounts: readonly { readonly accountId: string; readonly points: readonly PointData[] }[]
-  },
+  followersOf: readonly { readonly accountId: string; readonly points: readonly PointData[] }[],
   interval: 'day' | 'week',
   { day, say, within }: ReportWords,
 ): string[] {
-  const byId = new Map(followersOf.accounts.map(({ accountId, points }) => [accountId, points]))
+  const byId = new Map(followersOf.map(({ accountId, points }) => [accountId, points]))
   return accounts.flatMap(({ accountId, accountName, figures, platform }) => {
     const account = `${accountName} (${platform})`
     const missing = figures.filter(({ gap }) => gap?.code === 'not_reported').map(({ figure }) => figure)
