@@ -49,12 +49,13 @@ async function overlaps(selector: string): Promise<string[]> {
   return page.evaluate(`(${OVERLAPS})(${JSON.stringify(selector)})`)
 }
 
-/** Texts of a chart that are cut off by its edges. */
+/** Texts of a chart that are cut off by its edges, and words of its own that are shortened. */
 const CUT = `[...document.querySelectorAll('svg')].flatMap((svg) => {
   const outer = svg.getBoundingClientRect()
   return [...svg.querySelectorAll('text')]
     .filter((text) => {
       const box = text.getBoundingClientRect()
+      if (/\\.\\.\\.$|…$/.test(text.textContent) && !text.textContent.startsWith('Lorem ipsum')) return true
       return box.left < outer.left - 1 || box.right > outer.right + 1 || box.top < outer.top - 1 || box.bottom > outer.bottom + 1
     })
     .map((text) => text.textContent)

@@ -115,7 +115,7 @@ p{margin:.3rem 0}.kind{font-weight:bold}.kind span{background:var(--accent);colo
 figure{margin:0;overflow-x:auto}svg{width:100%;min-width:34rem;height:auto}a{color:var(--accent-text)}
 .scroll{overflow-x:auto}table{border-collapse:collapse;width:100%;font-size:.92rem}
 th,td{padding:.35rem .6rem;border-bottom:1px solid var(--line);text-align:right;white-space:nowrap;font-variant-numeric:tabular-nums}
-tbody th:first-child{white-space:normal}th:first-child{text-align:left}thead th{border-bottom:2px solid var(--quiet)}
+tbody th:first-child{white-space:normal;min-width:9rem}th:first-child{text-align:left}thead th{border-bottom:2px solid var(--quiet)}
 dt{font-weight:bold;margin-top:.6rem}dd{margin:0}summary{cursor:pointer;padding:.4rem 0;color:var(--accent-text)}
 li{margin:.8rem 0}li::after{content:"";display:block;clear:both}li img{float:right;width:5rem;height:auto;margin-left:1rem}.logo{max-width:10rem;max-height:5rem}
 footer{border-top:1px solid var(--line);margin-top:2rem;padding-top:1rem}
