@@ -11,10 +11,16 @@ const WIDTH = 720
 /** Without the legend. */
 const HEIGHT = 276
 /** A row is as high as an icon and the gap below it. Two items of the longest text fit side by side. */
-const LEGEND = { row: 26, icon: 32, gap: 12, mostText: 322 } as const
+const LEGEND = { row: 30, icon: 32, gap: 12, mostText: 322 } as const
 const FONT_SIZE = 13
-/** The width of characters in parts of the size of the font: of the widest serif font of browsers, and of emoji and CJK. */
-const [NARROW, WIDE] = [0.63, 1.3] as const
+/** Widths of characters in parts of the size of the font, in the widest serif font of browsers. The last is of emoji and CJK. */
+const WIDTHS: readonly (readonly [of: RegExp, width: number])[] = [
+  [/[ ijlft.,:;'’()|!]/, 0.42],
+  [/[mwMW@%]/, 0.98],
+  [/\p{Lu}/u, 0.78],
+  [/[\0-\u10ff]/, 0.65],
+  [/[^]/, 1.3],
+]
 /** Colors of texts, lines of the axes and lines across, which the page replaces in dark mode. */
 export const INK = { text: '#1f2937', axis: '#6b7280', line: '#d1d5db' } as const
 /** Each has a contrast of at least 3 to 1 with white, and with its neighbours in greyscale. */
@@ -29,7 +35,7 @@ setPlatformAPI({
 
 /** The width of a text in pixels, at most. */
 function widthOf(text: string, fontSize: number): number {
-  const parts = Array.from(text, (character) => ((character.codePointAt(0) ?? 0) < 0x1100 ? NARROW : WIDE))
+  const parts = Array.from(text, (character) => WIDTHS.find(([of]) => of.test(character))?.[1] ?? 0)
   return parts.reduce((sum, part) => sum + part, 0) * fontSize
 }
 
@@ -73,7 +79,13 @@ export function chartSvg({ kind, labels, series }: ReportChart, language: Report
       type: kind,
       name,
       // A single report between two gaps is a point.
-      ...(kind === 'line' && { connectNulls: false, showSymbol: true, symbolSize: 4, lineStyle: { width: 2 } }),
+      ...(kind === 'line' && {
+        connectNulls: false,
+        showSymbol: true,
+        symbol: 'circle',
+        symbolSize: 5,
+        lineStyle: { width: 2 },
+      }),
       ...(kind === 'bar' && { stack: 'all' }),
       data: values.map((value) => value ?? '-'),
     })),

@@ -12,23 +12,23 @@ export type ReportTextKey = TextKey extends infer K ? (K extends `socialReport.$
 export interface ReportWords {
   readonly language: ReportLanguageName
   /** A text by its name without `socialReport.`. */
-  say(key: ReportTextKey, values?: TextValues): string
-  number(value: number): string
+  readonly say: (key: ReportTextKey, values?: TextValues) => string
+  readonly number: (value: number) => string
   /** @param share 0.05 is 5 %. */
-  percent(share: number): string
+  readonly percent: (share: number) => string
   /** The same with a sign. */
-  change(share: number): string
+  readonly change: (share: number) => string
   /** A number with a sign. */
-  difference(value: number): string
+  readonly difference: (value: number) => string
   /** @param date `YYYY-MM-DD` */
-  day(date: string): string
-  span(from: string, to: string): string
+  readonly day: (date: string) => string
+  readonly span: (from: string, to: string) => string
   /** A name within a sentence: English writes nouns in lower case. */
-  within(name: string): string
+  readonly within: (name: string) => string
   /** Days with times in a zone. */
-  timesIn(zone: string): (at: string) => string
+  readonly timesIn: (zone: string) => (at: string) => string
   /** Times of day in a zone, with seconds. */
-  clockIn(zone: string): (at: string) => string
+  readonly clockIn: (zone: string) => (at: string) => string
 }
 
 /** English days are written as in Britain, where the day comes first: `10 Mar 2026` is read everywhere. */
