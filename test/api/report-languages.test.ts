@@ -23,7 +23,7 @@ afterAll(async () => {
 /** Words of the other language, which no report in this one has. `de` has no name of a product in it. */
 const FOREIGN = {
   en: /\b(?:der|die|das|und|nicht|ist|sind|wurde|ein|eine|mit|von|bis|keine?|Konto|Beitr\w+|Zeit\w*|Zahlen)\b|[äöüß„]/i,
-  de: /\b(?:the|and|you|not|this|with|is|are|of|to|for|has|it|from|no|report(?:s|ed)?|posts?|accounts?|followers|figures|change|before|measured|engagements?|shares?|comments?|views|streams|viewers|minutes|compared|made|days|on|by|country|city|age|gender|women|men|Germany|France)\b|(?:^|\s)“/i,
+  de: /\b(?:the|and|you|not|this|with|is|are|of|to|for|has|it|from|no|report(?:s|ed)?|posts?|accounts?|followers|figures|change|before|measured|engagements?|shares?|comments?|views|streams|viewers|minutes|summary|method|missing|without|numbers|charts?|tables?|picture|newest|destinations?|received|bitrate|compared|made|days|on|by|country|city|age|gender|women|men|Germany|France)\b|(?:^|\s)“/i,
 } as const
 
 /** Where texts are: pairs that overlap, and those outside of the page. A pixel is tolerated, and what is clipped in a legend. */
@@ -81,7 +81,7 @@ async function pdfText(pdf: Buffer): Promise<string> {
 
 /** What is in the text of a report that should not be. */
 function wrongIn(text: string, language: 'en' | 'de'): string[] {
-  const found = [FOREIGN[language], /[{}]|\b(?:undefined|null|NaN|Invalid Date)\b|\[object|socialReport\./]
+  const found = [FOREIGN[language], /[{}]|\b(?:undefined|null|NaN|Invalid Date)\b|\[object|∞|socialReport\./]
   return found.flatMap((pattern) => pattern.exec(text)?.[0] ?? [])
 }
 

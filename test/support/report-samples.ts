@@ -83,7 +83,7 @@ function contentOf(
     })),
     audience: { accounts: all.map((account, index) => ({ ...account, dimensions: dimensionsOf(index) })) },
     posts,
-    parts: isEmpty === true ? [] : [livePartOf(language, accounts)],
+    parts: isEmpty === true || accounts === 0 ? [] : [livePartOf(language, accounts)],
     brand: { accentColor: null, companyName: null, website: 'ipsum.example', footerText: 'Lorem ipsum', logo: PIXEL },
   }
 }

@@ -57,7 +57,7 @@ export function modelOf(content: ReportContent, words: ReportWords): ReportModel
     createdAt,
     sentences: [...sentencesOf(figures, posts[0], words), ...parts.flatMap((part) => part.sentences)],
     charts: [
-      followersChart(followers, interval, words),
+      ...followersChart(followers, interval, words),
       ...engagementsChart(engagements, interval, words),
       ...parts.flatMap((part) => part.charts),
     ],
@@ -85,22 +85,25 @@ function followersChart(
   accounts: readonly FollowersOfAccount[],
   interval: string,
   { day, say }: ReportWords,
-): ReportChart {
+): ReportChart[] {
   const shown = accounts
     .filter(({ points }) => points.some(({ value }) => value !== null))
     .toSorted((one, other) => (other.value ?? 0) - (one.value ?? 0))
     .slice(0, MOST_LINES)
+  if (shown.length === 0) return []
   const names = shown.map(nameOf)
-  return {
-    title: say('figure.followers'),
-    kind: 'line',
-    alt: say('followersChart', { interval, names: names.length === 0 ? say('noNames') : names.join(', ') }),
-    labels: (accounts[0]?.points ?? []).map(({ from }) => day(from)),
-    series: shown.map((account, index) => ({
-      name: names[index] ?? '',
-      values: account.points.map(({ value }) => value),
-    })),
-  }
+  return [
+    {
+      title: say('figure.followers'),
+      kind: 'line',
+      alt: say('followersChart', { interval, names: names.join(', ') }),
+      labels: (accounts[0]?.points ?? []).map(({ from }) => day(from)),
+      series: shown.map((account, index) => ({
+        name: names[index] ?? '',
+        values: account.points.map(({ value }) => value),
+      })),
+    },
+  ]
 }
 
 function engagementsChart(
