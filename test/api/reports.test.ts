@@ -285,3 +285,61 @@ test('refusals say what to change', async () => {
   const forged = await world.app.send('GET /api/report-files/{token}', { path: { token: 'ZmlsZSB4.AAAA' } })
   expect([forged.status, forged.text.includes('not valid any more')]).toEqual([404, true])
 })
+
+test('a report is in the language of the request, of the reader, or of its schedule', async () => {
+  const mine = await workspace('language')
+  const { workspaceId } = mine
+  const read = async (query: object, headers: Record<string, string> = {}) => {
+    const reply = await mine.send('GET /api/analytics/report.html', { query: { workspaceId, ...query }, headers })
+    expect(reply.headers.get('vary')).toContain('Accept-Language')
+    return [reply.headers.get('content-language'), /<html lang="(\w+)"/.exec(reply.text)?.[1]]
+  }
+  const [english, german] = [
+    ['en', 'en'],
+    ['de', 'de'],
+  ]
+  expect(await read({}, { 'Accept-Language': 'de-AT,de;q=0.9,en;q=0.5' })).toEqual(german)
+  expect(await read({ language: 'en' }, { 'Accept-Language': 'de' })).toEqual(english)
+  expect(await read({}, { 'Accept-Language': 'pl' })).toEqual(english)
+  const settings = await mine.send('PATCH /api/users/me/settings/ui', { body: { language: 'de-CH' } })
+  expect(settings.status, settings.text).toBe(200)
+  expect(await read({}, { 'Accept-Language': 'pl' })).toEqual(german)
+  expect(await read({}, { 'Accept-Language': '*' })).toEqual(german)
+  expect(await read({}, { 'Accept-Language': 'en-US' })).toEqual(english)
+  const pdf = await mine.send('GET /api/analytics/report.pdf', { query: { workspaceId, language: 'de' } })
+  expect(pdf.headers.get('content-language')).toBe('de')
+  expect(pdf.text).toMatch(/\/Lang\s*\(de\)/)
+  expect((await mine.send('GET /api/analytics/report.pdf', { query: { workspaceId, language: 'fr' } })).status).toBe(
+    400,
+  )
+
+  const asked = await mine.send('POST /api/analytics/reports', { body: { workspaceId, format: 'html' } })
+  expect(asked.body.data.language).toBe('de')
+  // Another language is another report.
+  const other = await mine.send('POST /api/analytics/reports', {
+    body: { workspaceId, format: 'html', language: 'en' },
+  })
+  expect(other.body.data._id).not.toBe(asked.body.data._id)
+
+  const made = await schedule(mine, { interval: 'day', format: 'html', recipientEmails: ['leser@example.org'] })
+  expect(made.language).toBe('de')
+  const question = await world.app.outbox.newest('leser@example.org', /./)
+  const path = pathOf(question.text ?? '', 'report-mails')
+  expect((await world.app.send('GET /api/report-mails/{token}', { path })).text).toContain('<html lang="de"')
+  await world.app.send('POST /api/report-mails/{token}', { path })
+  world.clock.advance(2 * DAY)
+  await startDue(mine)
+  await waitFor(async () => (await reportsOf(mine, made._id))[0]?.reportDeliveries[0]?.status === 'sent')
+  const [report] = await reportsOf(mine, made._id)
+  const file = await mine.send('GET /api/analytics/reports/{id}/file', { path: { id: report._id } })
+  expect(file.text).toContain('<html lang="de">')
+  const mail = await world.app.outbox.newest('leser@example.org', /^Weekly: /)
+  expect(mail.text).toContain('Bericht')
+
+  expect((await change(mine, made._id, { language: 'en' })).body.data.language).toBe('en')
+  expect((await world.app.send('GET /api/report-mails/{token}', { path })).text).toContain('<html lang="en"')
+  // Nobody knows whose link this is.
+  const wrong = { path: { token: 'x.y' }, headers: { 'Accept-Language': 'de' } }
+  expect((await world.app.send('GET /api/report-mails/{token}', wrong)).text).toContain('<html lang="de"')
+  expect((await world.app.send('GET /api/report-files/{token}', wrong)).text).toContain('<html lang="de"')
+})

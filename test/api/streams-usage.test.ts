@@ -269,8 +269,8 @@ describe('figures of a session', () => {
       (await app.send('GET /api/analytics/report.html', { apiKey: world.key(name), query })).text
     const html = await report_('ada')
     expect(html).toContain('There was one live stream with 2 minutes of media. The preview had at most 4 viewers')
-    expect(html).toContain('Bitrate of “Engines live” on 2026-11-10 11:00')
-    expect(html).toContain('<th scope="row">Engines live: Harbour</th><td>2026-11-10 11:00</td><td>58.3 %</td>')
+    expect(html).toContain('Bitrate of “Engines live” on 10 Nov 2026, 11:00')
+    expect(html).toContain('<th scope="row">Engines live: Harbour</th><td>10 Nov 2026, 11:00</td><td>58.3%</td>')
     expect(html).toContain('about 30 seconds of 60 were not measured')
     expect(await report_('bob')).not.toContain('Engines live')
   })

@@ -1,6 +1,12 @@
 import { MINUTE } from '../../../core/clock.ts'
 import type { Sql } from '../../../core/sql.ts'
-import type { ReportChart, ReportPart, ReportSection, ReportSpan } from '../../publishing/analytics/index.ts'
+import type {
+  ReportChart,
+  ReportPart,
+  ReportSection,
+  ReportSpan,
+  ReportWords,
+} from '../../publishing/analytics/index.ts'
 import { sessionsBetween, type SessionInSpan } from '../streams/index.ts'
 import type { SessionSeriesData } from './schemas.ts'
 import type { SessionFigures } from './series.ts'
@@ -12,7 +18,8 @@ const MOST_CHARTS = 3
 /** Rows of the tables: the newest sessions. */
 const MOST_ROWS = 30
 
-interface Shown {
+/** A session and its figures over time. */
+export interface ShownSession {
   readonly session: SessionInSpan
   readonly series: SessionSeriesData
 }
@@ -30,138 +37,140 @@ export function liveSection(sql: Sql, figures: SessionFigures): ReportSection {
         limit: MOST_SESSIONS,
       })
       if (sessions.length === 0) return undefined
-      const rows: Shown[] = []
+      const rows: ShownSession[] = []
       for (const session of sessions.slice(0, MOST_ROWS)) {
         rows.push({ session, series: await figures.series(session, session.destinations) })
       }
-      return partOf(span, sessions, rows)
+      return livePart(span, sessions, rows)
     },
   }
 }
 
-function partOf({ buckets, zone }: ReportSpan, sessions: readonly SessionInSpan[], rows: readonly Shown[]): ReportPart {
-  const when = new Intl.DateTimeFormat('sv-SE', { timeZone: zone, dateStyle: 'short', timeStyle: 'short' })
-  const minutes = (ms: number) => Math.round(ms / MINUTE)
+/** The part about sessions, of which `rows` are those to show one by one. */
+export function livePart(
+  { buckets, words, zone }: ReportSpan,
+  sessions: readonly SessionInSpan[],
+  rows: readonly ShownSession[],
+): ReportPart {
+  const { number, percent, say } = words
+  const when = words.timesIn(zone)
   const all = sessions.reduce((sum, { liveMs }) => sum + liveMs, 0)
   const peak = Math.max(...sessions.map(({ peakViewers }) => peakViewers))
   const longest = rows.toSorted((one, other) => other.session.liveMs - one.session.liveMs).slice(0, MOST_CHARTS)
-  const left = sessions.length - rows.length
+  const counts = { rows: rows.length, sessions: sessions.length }
+  const [sessionColumns, destinationColumns] = [
+    ['live.stream', 'live.start', 'live.minutes', 'live.mostViewers', 'live.bitrate'] as const,
+    ['live.destination', 'live.start', 'live.live', 'live.bitrate', 'live.dropped', 'live.reconnects'] as const,
+  ]
   return {
-    sentences: [
-      `There ${sessions.length === 1 ? 'was one live stream' : `were ${text(sessions.length)} live streams`} with ${count(minutes(all), 'minute')} of media.${
-        peak === 0 ? '' : ` The preview had at most ${count(peak, 'viewer')} at the same time.`
-      }`,
-    ],
-    charts: [
-      {
-        title: 'Minutes of live streams',
-        kind: 'bar',
-        alt: 'Bars of the minutes of all live streams by the day or week in which they began. The table has the numbers.',
-        labels: buckets.map(({ label }) => label),
-        series: [
-          {
-            name: 'Minutes',
-            values: buckets.map(({ end, start }) =>
-              minutes(
-                sessions
-                  .filter(({ startedAt }) => Date.parse(startedAt) >= start && Date.parse(startedAt) < end)
-                  .reduce((sum, { liveMs }) => sum + liveMs, 0),
-              ),
-            ),
-          },
-        ],
-      },
-      ...longest.flatMap((one) => chartsOf(one, when, zone)),
-    ],
+    sentences: [say('live.summary', { sessions: sessions.length, minutes: minutes(all), peak })],
+    charts: [minutesChart(buckets, sessions, words), ...longest.flatMap((one) => chartsOf(one, words, zone))],
     tables: [
       {
-        title:
-          left === 0 ? 'Live streams' : `Live streams: the newest ${text(rows.length)} of ${text(sessions.length)}`,
-        columns: ['Stream', 'Start', 'Minutes', 'Most viewers', 'Bitrate'],
+        title: counts.rows === counts.sessions ? say('live.streams') : say('live.newest', counts),
+        columns: sessionColumns.map((column) => say(column)),
         rows: rows.map(({ series, session }) => [
           session.title,
-          when.format(Date.parse(session.startedAt)),
-          text(minutes(session.liveMs)),
-          text(session.peakViewers),
-          bitrate(series.bitrate),
+          when(session.startedAt),
+          number(minutes(session.liveMs)),
+          number(session.peakViewers),
+          bitrate(series.bitrate, words),
         ]),
       },
       {
-        title: 'Destinations of live streams',
-        columns: ['Destination', 'Start', 'Live', 'Bitrate', 'Dropped', 'Reconnects'],
+        title: say('live.destinations'),
+        columns: destinationColumns.map((column) => say(column)),
         rows: rows.flatMap(({ series, session }) =>
           series.destinations.map((one) => [
-            `${session.title}: ${nameOf(one)}`,
-            when.format(Date.parse(session.startedAt)),
-            one.liveShare === null
-              ? 'not measured'
-              : `${(one.liveShare * 100).toLocaleString('en', { maximumFractionDigits: 1 })} %`,
-            bitrate(one.bitrate),
-            text(one.droppedVideo + one.droppedAudio),
-            text(one.reconnects),
+            `${session.title}: ${nameOf(one, words)}`,
+            when(session.startedAt),
+            one.liveShare === null ? say('live.notMeasured') : percent(one.liveShare),
+            bitrate(one.bitrate, words),
+            number(one.droppedVideo + one.droppedAudio),
+            number(one.reconnects),
           ]),
         ),
       },
     ].filter(({ rows: { length } }) => length > 0),
-    gaps: rows.flatMap(({ series, session }) => gapOf(series, session, when)),
-    method: [
-      [
-        'Live streams',
-        'Counted by the day in which they began, in minutes with media. Viewers are those of the preview: platforms do not report theirs over RTMP. A destination is live while its server acknowledges the media. Dropped are messages of video and audio that a destination was too slow for.',
-      ],
-    ],
+    gaps: rows.flatMap((one) => gapOf(one, words, zone)),
+    method: [[say('live.streams'), say('live.method.text')]],
   }
 }
 
-function chartsOf({ series, session }: Shown, when: Intl.DateTimeFormat, zone: string): ReportChart[] {
+function minutesChart(
+  buckets: ReportSpan['buckets'],
+  sessions: readonly SessionInSpan[],
+  { say }: ReportWords,
+): ReportChart {
+  const values = buckets.map(({ end, start }) => {
+    const begun = sessions.filter(({ startedAt }) => Date.parse(startedAt) >= start && Date.parse(startedAt) < end)
+    return minutes(begun.reduce((sum, { liveMs }) => sum + liveMs, 0))
+  })
+  return {
+    title: say('live.minutesChart'),
+    kind: 'bar',
+    alt: say('live.minutesChart.alt'),
+    labels: buckets.map(({ label }) => label),
+    series: [{ name: say('live.minutes'), values }],
+  }
+}
+
+function chartsOf({ series, session }: ShownSession, words: ReportWords, zone: string): ReportChart[] {
   const { destinations, points } = series
   if (points.every(({ viewers }) => viewers === null)) return []
-  const clock = new Intl.DateTimeFormat('sv-SE', { timeZone: zone, timeStyle: 'medium' })
-  const labels = points.map(({ at }) => clock.format(Date.parse(at)))
-  const name = `“${session.title}” on ${when.format(Date.parse(session.startedAt))}`
+  const { say } = words
+  const clock = words.clockIn(zone)
+  const labels = points.map(({ at }) => clock(at))
+  const name = titleOf(session, words, zone)
   const kilobits = (value: number | null) => (value === null ? null : Math.round(value / 1_000))
   const lines = [
-    { name: 'Received', values: points.map((point) => kilobits(point.bitrate)) },
-    ...destinations.map((one) => ({ name: nameOf(one), values: one.points.map((point) => kilobits(point.bitrate)) })),
+    { name: say('live.received'), values: points.map((point) => kilobits(point.bitrate)) },
+    ...destinations.map((one) => ({
+      name: nameOf(one, words),
+      values: one.points.map((point) => kilobits(point.bitrate)),
+    })),
   ]
   const charts: ReportChart[] = [
     {
-      title: `Bitrate of ${name}`,
+      title: say('live.bitrateOf', { session: name }),
       kind: 'line',
-      alt: `Lines of the kilobits per second that were received, and sent to ${count(destinations.length, 'destination')}. The table has the numbers.`,
+      alt: say('live.bitrateOf.alt', { destinations: destinations.length }),
       labels,
       series: lines.slice(0, 8),
     },
   ]
   if (series.peakViewers > 0) {
     charts.push({
-      title: `Viewers of ${name}`,
+      title: say('live.viewersOf', { session: name }),
       kind: 'line',
-      alt: 'A line of the viewers of the preview. The table has the numbers.',
+      alt: say('live.viewersOf.alt'),
       labels,
-      series: [{ name: 'Viewers', values: points.map(({ viewers }) => viewers) }],
+      series: [{ name: say('live.viewers'), values: points.map(({ viewers }) => viewers) }],
     })
   }
   return charts
 }
 
-function gapOf(
-  { points, stepSeconds }: SessionSeriesData,
-  { startedAt, title }: SessionInSpan,
-  when: Intl.DateTimeFormat,
-) {
+function gapOf({ series: { points, stepSeconds }, session }: ShownSession, words: ReportWords, zone: string): string[] {
   const missing = points.filter(({ gap }) => gap?.code === 'not_measured').length
   if (missing === 0) return []
-  return [
-    `“${title}” on ${when.format(Date.parse(startedAt))}: about ${count(missing * stepSeconds, 'second')} of ${text(points.length * stepSeconds)} were not measured. No media node reported this time.`,
-  ]
+  const seconds = { missing: missing * stepSeconds, seconds: points.length * stepSeconds }
+  return [words.say('live.gap', { session: titleOf(session, words, zone), ...seconds })]
 }
 
-const text = (value: number) => value.toLocaleString('en')
-const count = (value: number, one: string) => `${text(value)} ${value === 1 ? one : `${one}s`}`
-const bitrate = (value: number | null) =>
-  value === null ? 'not measured' : `${text(Math.round(value / 1_000))} kbit/s`
+function titleOf({ startedAt, title }: SessionInSpan, words: ReportWords, zone: string): string {
+  return words.say('live.session', { title, time: words.timesIn(zone)(startedAt) })
+}
 
-function nameOf({ name, platform }: { readonly name: string; readonly platform: string }): string {
-  return name === '' ? 'Removed destination' : platform === 'custom' ? name : `${name} (${platform})`
+const minutes = (ms: number) => Math.round(ms / MINUTE)
+
+function bitrate(value: number | null, { number, say }: ReportWords): string {
+  return value === null ? say('live.notMeasured') : `${number(Math.round(value / 1_000))} kbit/s`
+}
+
+function nameOf(
+  { name, platform }: { readonly name: string; readonly platform: string },
+  { say }: ReportWords,
+): string {
+  return name === '' ? say('live.removed') : platform === 'custom' ? name : `${name} (${platform})`
 }

@@ -232,7 +232,13 @@ export const setReportBranding = operation({
   handle: async ({ analytics, body, turn }) => ok('Look of reports set', await analytics.branding.set(turn, body)),
 })
 
-const REPORT_HEADERS = ['Content-Disposition', 'Cache-Control', 'Content-Security-Policy'] as const
+const REPORT_HEADERS = [
+  'Content-Disposition',
+  'Cache-Control',
+  'Content-Language',
+  'Vary',
+  'Content-Security-Policy',
+] as const
 
 export const exportReportHtml = operation({
   ...READ,
@@ -244,8 +250,9 @@ export const exportReportHtml = operation({
   returns: { 200: { contentType: 'text/html; charset=utf-8' } },
   headers: REPORT_HEADERS,
   errors: [NotFound, ValidationFailed],
+  languages: true,
   example: { query: { workspaceId } },
-  handle: async ({ analytics, member, query }) => analytics.reports.html(query, member.scopes),
+  handle: async ({ acceptLanguage, analytics, member, query }) => analytics.reports.html(query, member, acceptLanguage),
 })
 
 export const exportReportPdf = operation({
@@ -258,6 +265,7 @@ export const exportReportPdf = operation({
   returns: { 200: { contentType: 'application/pdf' } },
   headers: REPORT_HEADERS,
   errors: [NotFound, ValidationFailed],
+  languages: true,
   example: { query: { workspaceId } },
-  handle: async ({ analytics, member, query }) => analytics.reports.pdf(query, member.scopes),
+  handle: async ({ acceptLanguage, analytics, member, query }) => analytics.reports.pdf(query, member, acceptLanguage),
 })

@@ -2,6 +2,7 @@ import { Id, Input, named, Nullable, OneOf, States, Timestamp, Type, type Static
 import { WEEK_STARTS } from '../../identity/users/index.ts'
 import { PlatformKey } from '../../social/accounts/index.ts'
 import { FIGURES, GapCodeSchema } from './figures.ts'
+import { REPORT_LANGUAGES } from './report/language.ts'
 
 const DateText = (description: string) => Type.String({ format: 'date', maxLength: 10, description })
 export const count = (description: string) => Type.Integer({ description })
@@ -64,8 +65,20 @@ export type SeriesFilter = Static<typeof SeriesQuery>
 export const FollowersQuery = Input({ workspaceId: Id, ...accountsField, ...spanFields, ...intervalField })
 export type FollowersFilter = Static<typeof FollowersQuery>
 
-export const ReportQuery = Input({ workspaceId: Id, ...accountsField, ...spanFields })
-export type ReportFilter = Static<typeof ReportQuery>
+const reportFilter = { workspaceId: Id, ...accountsField, ...spanFields }
+export type ReportFilter = Omit<ReportRequest, 'language'>
+
+/** A language of reports. @param description a sentence on what it is the language of */
+export const ReportLanguage = (description: string) =>
+  OneOf(REPORT_LANGUAGES, { description: `\`en\` for English, or \`de\` for German. ${description}` })
+
+export const ReportQuery = Input({
+  ...reportFilter,
+  language: Type.Optional(
+    ReportLanguage('By default the one that Accept-Language prefers, or else the language of your settings'),
+  ),
+})
+export type ReportRequest = Static<typeof ReportQuery>
 
 export const AudienceQuery = Input({ workspaceId: Id, ...accountsField })
 export const ReportDataQuery = Input({ workspaceId: Id })

@@ -6,10 +6,10 @@ import type { Turn } from '../../../core/turn.ts'
 import type { Foundation } from '../../../foundation.ts'
 import { textsFor } from '../../../language/texts.ts'
 import { MailRefusedError, type Mail, type Mailer } from '../../../mail/mailer.ts'
-import { findReaders } from '../../identity/users/index.ts'
 import { findNames, requireStillMember } from '../../workspace/workspaces/index.ts'
+import { reportWords } from '../analytics/index.ts'
 import type { ReportLinks } from './links.ts'
-import { pageReply } from './page.ts'
+import { invalidPage } from './page.ts'
 import { reportMail } from './report-mails.ts'
 import { fileKey, fileName, fileReply, type ReportDesk } from './reports.ts'
 import {
@@ -79,7 +79,8 @@ export class ReportCourier {
     const member = await requireStillMember(turn, row.createdBy, 'chat:write')
     const caller: Caller = { userId: row.createdBy, email: '', isAdmin: false, emailVerified: true, via: 'ticket' }
     const name = await this.#nameOf(row)
-    const body = [`${name}: ${row.fromDay} – ${row.toDay}`, ...row.summary].join('\n')
+    const span = reportWords(row.language).span(row.fromDay, row.toDay)
+    const body = [`${name}: ${span}`, ...row.summary].join('\n')
     await this.#parts.chat.messages.send(turn, caller, member, delivery.channelId, {
       // Texts of posts must not mention anyone.
       body: Array.from(body.replaceAll(/<(?=[@!])/g, '‹'))
@@ -91,16 +92,13 @@ export class ReportCourier {
     await this.#parts.desk.delivered(turn, deliveryId, null)
   }
 
-  /** The file behind a link of a mail. */
-  async open(token: string) {
+  /** The file behind a link of a mail. @param accepted the Accept-Language header */
+  async open(token: string, accepted: string | undefined) {
     const { database } = this.#foundation
     const link = this.#parts.links.read(token)
     const delivery = link?.purpose === 'file' ? await reportDeliveries.first(database, { id: link.id }) : undefined
     const row = delivery && (await reports.first(database, { id: delivery.reportId }))
-    if (row === undefined || row.fileId === null || row.size === null) {
-      const texts = textsFor('en')
-      return pageReply(404, texts, texts.say('reportMails.invalid'))
-    }
+    if (row === undefined || row.fileId === null || row.size === null) return invalidPage(accepted)
     return fileReply(this.#foundation, { ...row, fileId: row.fileId, size: row.size })
   }
 
@@ -120,15 +118,12 @@ export class ReportCourier {
     const { database } = this.#foundation
     if (email === null || addressId === null) return undefined
     if (!(await reportRecipients.exists(database, { id: addressId, status: 'confirmed' }))) return undefined
-    const [[reader], names] = await Promise.all([
-      findReaders(database, [row.createdBy]),
-      findNames(database, [row.workspaceId]),
-    ])
+    const names = await findNames(database, [row.workspaceId])
     const { branding, links } = this.#parts
     const domain = await branding.linkDomain(row.workspaceId)
     return reportMail({
       to: email,
-      texts: textsFor(reader?.language ?? 'en'),
+      texts: textsFor(row.language),
       schedule: await this.#nameOf(row),
       workspace: names.get(row.workspaceId) ?? '',
       fromDay: row.fromDay,
@@ -139,10 +134,10 @@ export class ReportCourier {
     })
   }
 
-  async #nameOf({ scheduleId }: ReportRow): Promise<string> {
+  async #nameOf({ language, scheduleId }: ReportRow): Promise<string> {
     const schedule =
       scheduleId === null ? undefined : await reportSchedules.first(this.#foundation.database, { id: scheduleId })
-    return schedule?.name ?? 'Report'
+    return schedule?.name ?? reportWords(language).say('title')
   }
 }
 

@@ -14,8 +14,9 @@ export const openReportMail = operation({
   access: 'public',
   path: TokenPath,
   returns: { 200: PAGE, 404: PAGE },
+  languages: true,
   example: { path },
-  handle: async ({ path: { token }, reports }) => reports.recipients.page(token),
+  handle: async ({ acceptLanguage, path: { token }, reports }) => reports.recipients.page(token, acceptLanguage),
 })
 
 export const answerReportMail = operation({
@@ -26,8 +27,9 @@ export const answerReportMail = operation({
   access: 'public',
   path: TokenPath,
   returns: { 200: PAGE, 404: PAGE },
+  languages: true,
   example: { path },
-  handle: async ({ path: { token }, reports }) => reports.recipients.apply(token),
+  handle: async ({ acceptLanguage, path: { token }, reports }) => reports.recipients.apply(token, acceptLanguage),
 })
 
 export const openMailedReport = operation({
@@ -37,6 +39,7 @@ export const openMailedReport = operation({
   access: 'public',
   path: TokenPath,
   returns: { 200: FILE, 404: PAGE },
+  languages: true,
   example: { path },
-  handle: async ({ path: { token }, reports }) => reports.courier.open(token),
+  handle: async ({ acceptLanguage, path: { token }, reports }) => reports.courier.open(token, acceptLanguage),
 })

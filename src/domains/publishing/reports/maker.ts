@@ -63,11 +63,12 @@ export class ReportMaker {
     step: (percent: number, detail: string) => Promise<void>,
   ): Promise<ReportOutcome> {
     const { analytics } = this.#services
-    const { accountIds, format, fromDay: from, toDay: to, workspaceId } = row
+    const { accountIds, format, fromDay: from, language, toDay: to, workspaceId } = row
     const scopes = await this.#scopesOf(row)
     if (scopes === undefined) return { error: 'The member who asked for it can no longer see analytics.' }
     await step(10, 'Reading figures')
-    const model = await analytics.reports.model({ workspaceId, from, to, ...(accountIds && { accountIds }) }, scopes)
+    const filter = { workspaceId, from, to, ...(accountIds && { accountIds }) }
+    const model = await analytics.reports.model(filter, scopes, language)
     signal.throwIfAborted()
     await step(50, 'Drawing')
     const content = Buffer.from(await analytics.reports.print(model, format))

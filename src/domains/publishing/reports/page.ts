@@ -1,6 +1,13 @@
 import { escapeHtml } from '../../../core/html.ts'
 import { htmlPage } from '../../../core/html-page.ts'
-import type { Texts } from '../../../language/texts.ts'
+import { acceptedLanguage } from '../../../language/accepted.ts'
+import { textsFor, type Texts } from '../../../language/texts.ts'
+
+/** The page of a link that does not work. @param accepted the Accept-Language header */
+export function invalidPage(accepted: string | undefined) {
+  const texts = textsFor(acceptedLanguage(accepted, 'en'))
+  return pageReply(404, texts, texts.say('reportMails.invalid'))
+}
 
 /** A page of a link in a mail: a sentence, and a button if there is something to decide. */
 export function pageReply<S extends 200 | 404>(status: S, texts: Texts, sentence: string, button?: string) {

@@ -6,14 +6,14 @@ import type { TurnRunner } from '../../../core/system-turn.ts'
 import type { Turn } from '../../../core/turn.ts'
 import { anyOf } from '../../../db/condition.ts'
 import type { Foundation } from '../../../foundation.ts'
-import { textsFor, type Texts } from '../../../language/texts.ts'
+import { textsFor } from '../../../language/texts.ts'
 import { sendMail } from '../../../mail/jobs.ts'
 import type { MailLimits } from '../../../mail/limits.ts'
 import { plainName, quotedName } from '../../../mail/user-text.ts'
 import { findReaders, findUserByEmail, normalizeEmail } from '../../identity/users/index.ts'
 import { findMembership, findNames } from '../../workspace/workspaces/index.ts'
 import type { LinkPurpose, ReportLinks } from './links.ts'
-import { pageReply } from './page.ts'
+import { invalidPage, pageReply } from './page.ts'
 import { reportConfirmationMail } from './report-mails.ts'
 import { reportRecipients, reportSchedules, type RecipientRow, type ScheduleRow } from './tables.ts'
 import { answerRecipient } from './turns.ts'
@@ -49,10 +49,13 @@ export class ReportRecipients {
     for (const email of wanted) if (!before.has(email)) await this.#add(turn, schedule, email, askedBy)
   }
 
-  /** The page of a link to confirm or to unsubscribe. It changes nothing: mail scanners open links too. */
-  async page(token: string) {
+  /**
+   * The page of a link to confirm or to unsubscribe. It changes nothing: mail scanners open links too.
+   * @param accepted the Accept-Language header
+   */
+  async page(token: string, accepted: string | undefined) {
     const found = await this.#find(token)
-    if (found === undefined) return invalid()
+    if (found === undefined) return invalidPage(accepted)
     const { names, purpose, texts } = found
     const [question, button] =
       purpose === 'confirm'
@@ -61,10 +64,10 @@ export class ReportRecipients {
     return pageReply(200, texts, texts.say(question, names), texts.say(button))
   }
 
-  /** Confirms or unsubscribes an address. A repetition has no further effect. */
-  async apply(token: string) {
+  /** Confirms or unsubscribes an address. A repetition has no further effect. @param accepted as for `page` */
+  async apply(token: string, accepted: string | undefined) {
     const found = await this.#find(token)
-    if (found === undefined) return invalid()
+    if (found === undefined) return invalidPage(accepted)
     const { purpose, recipient, schedule, texts } = found
     const status = purpose === 'confirm' ? ('confirmed' as const) : ('unsubscribed' as const)
     await this.#parts.turns.system(schedule.workspaceId, answerRecipient, { recipientId: recipient.id, status })
@@ -95,7 +98,7 @@ export class ReportRecipients {
     const domain = await branding.linkDomain(turn.workspaceId, turn.sql)
     const mail = reportConfirmationMail({
       to: email,
-      texts: textsFor(from?.language ?? 'en'),
+      texts: textsFor(schedule.language),
       from: from?.name ?? '',
       workspace: (await findNames(turn.sql, [turn.workspaceId])).get(turn.workspaceId) ?? '',
       schedule: schedule.name,
@@ -112,11 +115,8 @@ export class ReportRecipients {
     if (recipient === undefined) return undefined
     const schedule = await reportSchedules.first(sql, { id: recipient.scheduleId })
     if (schedule === undefined) return undefined
-    const [[reader], names] = await Promise.all([
-      findReaders(sql, [schedule.createdBy]),
-      findNames(sql, [schedule.workspaceId]),
-    ])
-    const texts: Texts = textsFor(reader?.language ?? 'en')
+    const names = await findNames(sql, [schedule.workspaceId])
+    const texts = textsFor(schedule.language)
     const workspace = quotedName(texts, names.get(schedule.workspaceId) ?? '')
     return {
       recipient,
@@ -126,9 +126,4 @@ export class ReportRecipients {
       names: { schedule: plainName(schedule.name), workspace },
     }
   }
-}
-
-function invalid() {
-  const texts = textsFor('en')
-  return pageReply(404, texts, texts.say('reportMails.invalid'))
 }

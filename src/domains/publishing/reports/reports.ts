@@ -10,7 +10,9 @@ import type { Turn } from '../../../core/turn.ts'
 import { anyOf, lessThan, oneOf } from '../../../db/condition.ts'
 import type { Foundation } from '../../../foundation.ts'
 import { contentOf } from '../../../storage/stored-file.ts'
+import { findReaders } from '../../identity/users/index.ts'
 import { notify } from '../../talk/notifications/index.ts'
+import { reportLanguage, type ReportLanguageName } from '../analytics/index.ts'
 import { ReportNotReady, TooManyReports } from './errors.ts'
 import { reportCreated, reportDeleted, reportUpdated } from './events.ts'
 import { deliverReport, makeReport } from './jobs.ts'
@@ -42,7 +44,7 @@ export type ReportOutcome =
   | { readonly fileId: string; readonly size: number; readonly summary: readonly string[] }
   | { readonly error: string }
 
-interface Request extends Pick<ReportRow, 'accountIds' | 'format' | 'createdBy' | 'readerScopes'> {
+interface Request extends Pick<ReportRow, 'accountIds' | 'format' | 'language' | 'createdBy' | 'readerScopes'> {
   readonly from: string
   readonly to: string
   readonly schedule?: { readonly id: string; readonly dueAt: string }
@@ -59,10 +61,15 @@ export class ReportDesk {
   }
 
   /**
-   * Requests a report. Returns the open report of the member with the same days, accounts and format, if there is one.
+   * Requests a report. Returns the open report of the member with the same days, accounts, format and language, if
+   * there is one.
    * @throws AppError not_found, validation_failed, too_many_reports
    */
-  async create(turn: Turn, member: Member, { format = 'pdf', ...filter }: NewReportInput): Promise<ReportData> {
+  async create(
+    turn: Turn,
+    member: Member,
+    { format = 'pdf', language, ...filter }: NewReportInput,
+  ): Promise<ReportData> {
     const days = await this.#analytics.reports.daysOf(filter)
     const accountIds = filter.accountIds ? [...filter.accountIds] : null
     const where = { workspaceId: turn.workspaceId, status: anyOf(OPEN), scheduleId: null }
@@ -71,6 +78,7 @@ export class ReportDesk {
       ...days,
       accountIds,
       format,
+      language: language ?? (await languageOf(turn, member)),
       createdBy: member.userId,
       readerScopes: member.key === 'limited' ? [...member.scopes] : null,
     }
@@ -259,6 +267,12 @@ export async function findReportFiles(sql: Sql, ids: readonly string[]): Promise
   return rows.flatMap(({ fileId }) => fileId ?? [])
 }
 
+/** The language of the settings of a member. */
+export async function languageOf(turn: Turn, { userId }: Member): Promise<ReportLanguageName> {
+  const [reader] = await findReaders(turn.sql, [userId])
+  return reportLanguage(reader?.language ?? 'en')
+}
+
 function notifyFailed(turn: Turn, row: ReportRow, schedule: ScheduleRow, reason: string): void {
   notify(turn, reportFailedNotification, {
     to: [schedule.createdBy],
@@ -266,6 +280,6 @@ function notifyFailed(turn: Turn, row: ReportRow, schedule: ScheduleRow, reason:
   })
 }
 
-function keyOf({ accountIds, createdBy, format, from, readerScopes, to }: Request): string {
-  return JSON.stringify([from, to, accountIds?.toSorted(), format, createdBy, readerScopes?.toSorted()])
+function keyOf({ accountIds, createdBy, format, from, language, readerScopes, to }: Request): string {
+  return JSON.stringify([from, to, accountIds?.toSorted(), format, language, createdBy, readerScopes?.toSorted()])
 }

@@ -15,7 +15,7 @@ import { ownerIds, requireStillMember, timeZoneOf } from '../../workspace/worksp
 import { reportScheduleCreated, reportScheduleDeleted, reportScheduleUpdated } from './events.ts'
 import { reportSchedulePausedNotification } from './notifications.ts'
 import type { ReportRecipients } from './recipients.ts'
-import type { ReportDesk } from './reports.ts'
+import { languageOf, type ReportDesk } from './reports.ts'
 import { lastTime, spanBefore, timeAfter, type Rhythm } from './rhythm.ts'
 import type { NewScheduleInput, ScheduleChangeInput, ScheduleData, SchedulePauseReason } from './schemas.ts'
 import { reportRecipients, reportSchedules, type ScheduleRow } from './tables.ts'
@@ -62,6 +62,7 @@ export class ReportSchedules {
       ...rhythm,
       accountIds: body.accountIds ? [...body.accountIds] : null,
       format: body.format ?? 'pdf',
+      language: body.language ?? (await languageOf(turn, member)),
       channelIds: [...(body.channelIds ?? [])],
       ...readerOf(member),
       pausedReason: null,
@@ -177,6 +178,7 @@ export class ReportSchedules {
       ...spanBefore(row, dueAt),
       accountIds: row.accountIds,
       format: row.format,
+      language: row.language,
       createdBy: row.createdBy,
       readerScopes: row.readerScopes,
       schedule: { id, dueAt: new Date(dueAt).toISOString() },

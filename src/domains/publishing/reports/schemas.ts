@@ -15,7 +15,7 @@ import {
 } from '../../../core/schema.ts'
 import { Several } from '../../../core/several.ts'
 import { EmailInput } from '../../identity/users/index.ts'
-import { accountsField, spanFields } from '../analytics/index.ts'
+import { accountsField, ReportLanguage, spanFields } from '../analytics/index.ts'
 
 export const FORMATS = ['pdf', 'html'] as const
 export type ReportFormat = (typeof FORMATS)[number]
@@ -60,6 +60,7 @@ export const ReportView = named(
     to: Type.String({ format: 'date', description: 'The last day' }),
     accountIds: Nullable(Type.Array(Id, { description: 'Only these accounts. Null for all of the workspace' })),
     format: Format,
+    language: ReportLanguage('The language of the file'),
     status: ReportStatus,
     percent: Type.Number({ description: 'How much of it is made, from 0 to 100' }),
     jobId: Nullable(Type.String({ ...Id, description: 'The job that makes it. `job.progress` reports its progress' })),
@@ -71,7 +72,13 @@ export const ReportView = named(
 )
 export type ReportData = Static<typeof ReportView>
 
-export const NewReport = Input({ workspaceId: Id, ...accountsField, ...spanFields, format: Type.Optional(Format) })
+export const NewReport = Input({
+  workspaceId: Id,
+  ...accountsField,
+  ...spanFields,
+  format: Type.Optional(Format),
+  language: Type.Optional(ReportLanguage('By default the language of your settings')),
+})
 export type NewReportInput = Static<typeof NewReport>
 export const ReportsQuery = Input({
   workspaceId: Id,
@@ -111,6 +118,9 @@ const scheduleFields = {
   monthDay: Type.Integer({ minimum: 1, maximum: 28, description: 'The day of a monthly report. 1 by default' }),
   time: Type.String({ ...TimeOfDay, description: 'The time in the zone of the workspace, such as 08:00' }),
   format: Format,
+  language: ReportLanguage(
+    'The language of the reports, their mails and the pages of their links. By default that of the settings of the member who creates the schedule',
+  ),
   recipientEmails: Type.Array(EmailInput, {
     maxItems: MOST_RECIPIENTS,
     uniqueItems: true,
@@ -133,6 +143,7 @@ export const NewSchedule = Input({
   time: Type.Optional(scheduleFields.time),
   ...accountsField,
   format: Type.Optional(scheduleFields.format),
+  language: Type.Optional(scheduleFields.language),
   recipientEmails: Type.Optional(scheduleFields.recipientEmails),
   channelIds: Type.Optional(scheduleFields.channelIds),
 })
@@ -147,6 +158,7 @@ export const ScheduleChange = Input(
     time: Type.Optional(scheduleFields.time),
     accountIds: Type.Optional(Nullable(accountsField.accountIds)),
     format: Type.Optional(scheduleFields.format),
+    language: Type.Optional(scheduleFields.language),
     recipientEmails: Type.Optional(scheduleFields.recipientEmails),
     channelIds: Type.Optional(scheduleFields.channelIds),
     status: Type.Optional(ScheduleStatus),
@@ -168,6 +180,7 @@ export const ScheduleView = named(
     timezone: Type.String({ description: 'The zone of the workspace' }),
     accountIds: Nullable(Type.Array(Id, { description: 'Only these accounts. Null for all of the workspace' })),
     format: Format,
+    language: ReportLanguage('The language of the reports, their mails and the pages of their links'),
     recipients: Type.Array(
       Type.Object({ email: Type.String({ description: 'The address' }), status: RecipientStatus }),
       {

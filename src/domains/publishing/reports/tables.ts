@@ -5,6 +5,7 @@ import { references, timestamp } from '../../../db/columns.ts'
 import type { Row } from '../../../db/row.ts'
 import { table } from '../../../db/table.ts'
 import { Workspace } from '../../workspace/workspaces/index.ts'
+import type { ReportLanguageName } from '../analytics/index.ts'
 import type { Rhythm } from './rhythm.ts'
 import type {
   DeliveryStatusName,
@@ -48,6 +49,7 @@ export const ReportSchedule = defineEntity({
     zone: p.text(),
     accountIds: accounts(),
     format: p.text().$type<ReportFormat>(),
+    language: p.text().$type<ReportLanguageName>(),
     channelIds: p.array().columnType('uuid[]'),
     createdBy: p.uuid(),
     readerScopes: scopes(),
@@ -107,6 +109,7 @@ export const Report = defineEntity({
     toDay: p.text(),
     accountIds: accounts(),
     format: p.text().$type<ReportFormat>(),
+    language: p.text().$type<ReportLanguageName>(),
     status: p.text().$type<ReportStatusName>(),
     percent: p.integer(),
     jobId: p.uuid().nullable(),

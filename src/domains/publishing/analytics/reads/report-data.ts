@@ -21,11 +21,6 @@ const ABOUT: Readonly<Record<FigureName, readonly [title: string, description: s
   watchSeconds: ['Watch time', 'How long videos were watched'],
 }
 
-/** The title of a figure, for people. */
-export function titleOf(figure: FigureName): string {
-  return ABOUT[figure][0]
-}
-
 const PATH = '/api/analytics'
 const STATS = `${PATH}/platforms`
 const SERIES = `${PATH}/platforms/series?figure=views`

@@ -1,16 +1,20 @@
 import { escapeHtml as e } from '../../../../core/html.ts'
 import { accentColors } from '../branding/contrast.ts'
+import { chartTable } from './chart-table.ts'
 import { chartSvg, COLORS, INK } from './charts.ts'
+import { reportWords, type ReportWords } from './language.ts'
 import type { ReportChart, ReportModel, ReportPost, ReportTable } from './model.ts'
 
 /** The report as one file without scripts and without addresses of other files. */
 export function reportHtml(model: ReportModel): string {
   const { brand, charts, createdAt, gaps, method, posts, previousSpan, sentences, span, tables, timezone, title } =
     model
+  const words = reportWords(model.language)
+  const { day, say } = words
   const from = brand.companyName ?? model.workspace
   const { accent, onDark, text, upon } = accentColors(brand.accentColor)
   return `<!doctype html>
-<html lang="en">
+<html lang="${model.language}">
 <head>
 <meta charset="utf-8">
 <meta name="viewport" content="width=device-width, initial-scale=1">
@@ -19,26 +23,26 @@ export function reportHtml(model: ReportModel): string {
 </head>
 <body>
 <header>
-${brand.logo === null ? '' : `<img class="logo" alt="Logo of ${e(from)}" src="data:image/webp;base64,${e(brand.logo)}">`}
+${brand.logo === null ? '' : `<img class="logo" alt="${e(say('logo', { from }))}" src="data:image/webp;base64,${e(brand.logo)}">`}
 <p class="kind"><span>${e(title)}</span></p>
 <h1>${e(from)}</h1>
 <p>${e(span)}</p>
-<p class="quiet">Compared with ${e(previousSpan)}. Days of ${e(timezone)}. Made on ${e(createdAt.slice(0, 10))}.</p>
+<p class="quiet">${e(say('compared', { span: previousSpan, timezone, day: day(createdAt) }))}</p>
 ${brand.website === null ? '' : `<p class="quiet"><a href="https://${e(brand.website)}">${e(brand.website)}</a></p>`}
 </header>
 <main>
-<section aria-labelledby="summary"><h2 id="summary">Summary</h2>
+<section aria-labelledby="summary"><h2 id="summary">${e(say('summary'))}</h2>
 ${sentences.map((sentence) => `<p>${e(sentence)}</p>`).join('\n')}
 </section>
-${charts.map(chartHtml).join('\n')}
-${tables.map((table) => `<section><h2>${e(table.title)}</h2>${tableHtml(table)}</section>`).join('\n')}
-<section><h2>Posts with the most engagements</h2>
-${posts.length === 0 ? '<p>No post of this time has figures.</p>' : `<ol>${posts.map(postHtml).join('\n')}</ol>`}
+${charts.map((chart) => chartHtml(chart, words)).join('\n')}
+${tables.map((table) => `<section><h2>${e(table.title)}</h2>${tableHtml(table, words)}</section>`).join('\n')}
+<section><h2>${e(say('bestPosts'))}</h2>
+${posts.length === 0 ? `<p>${e(say('noPosts'))}</p>` : `<ol>${posts.map((post) => postHtml(post, words)).join('\n')}</ol>`}
 </section>
-<section><h2>Missing figures</h2>
-${gaps.length === 0 ? '<p>None.</p>' : `<ul>${gaps.map((gap) => `<li>${e(gap)}</li>`).join('')}</ul>`}
+<section><h2>${e(say('gaps'))}</h2>
+${gaps.length === 0 ? `<p>${e(say('noGaps'))}</p>` : `<ul>${gaps.map((gap) => `<li>${e(gap)}</li>`).join('')}</ul>`}
 </section>
-<section><h2>Method</h2>
+<section><h2>${e(say('method'))}</h2>
 <dl>${method.map(([term, text]) => `<dt>${e(term)}</dt><dd>${e(text)}</dd>`).join('\n')}</dl>
 </section>
 </main>
@@ -48,17 +52,14 @@ ${brand.footerText === null ? '' : `<footer class="quiet">${e(brand.footerText)}
 `
 }
 
-function chartHtml(chart: ReportChart): string {
+function chartHtml(chart: ReportChart, words: ReportWords): string {
+  const { language, say } = words
+  const { alt, title } = chart
   // The picture is one image for screen readers; the table behind it has the numbers.
-  const svg = themed(chartSvg(chart)).replace('<svg ', `<svg role="img" aria-label="${e(chart.alt)}" `)
-  const rows = chart.labels.map((label, index) => [
-    label,
-    ...chart.series.map(({ values }) => values[index]?.toLocaleString('en') ?? 'no report'),
-  ])
-  const table = { title: chart.title, columns: ['From', ...chart.series.map(({ name }) => name)], rows }
-  return `<section><h2>${e(chart.title)}</h2>
-<figure tabindex="0" role="group" aria-label="Chart: ${e(chart.title)}">${svg}</figure>
-<details><summary>Numbers of “${e(chart.title)}”</summary>${tableHtml(table)}</details>
+  const svg = themed(chartSvg(chart, language)).replace('<svg ', `<svg role="img" aria-label="${e(alt)}" `)
+  return `<section><h2>${e(title)}</h2>
+<figure tabindex="0" role="group" aria-label="${e(say('chart', { title }))}">${svg}</figure>
+<details><summary>${e(say('numbers', { title }))}</summary>${tableHtml(chartTable(chart, language), words)}</details>
 </section>`
 }
 
@@ -67,17 +68,17 @@ function themed(svg: string): string {
   return Object.entries(LIGHT).reduce((text, [name, color]) => text.replaceAll(color, `var(--${name})`), svg)
 }
 
-function tableHtml({ columns, rows, title }: ReportTable): string {
+function tableHtml({ columns, rows, title }: ReportTable, { say }: ReportWords): string {
   const cells = (row: readonly string[]) =>
     row.map((cell, index) => (index === 0 ? `<th scope="row">${e(cell)}</th>` : `<td>${e(cell)}</td>`)).join('')
-  return `<div class="scroll" role="region" aria-label="Table: ${e(title)}" tabindex="0"><table>
+  return `<div class="scroll" role="region" aria-label="${e(say('table', { title }))}" tabindex="0"><table>
 <thead><tr>${columns.map((column) => `<th scope="col">${e(column)}</th>`).join('')}</tr></thead>
 <tbody>${rows.map((row) => `<tr>${cells(row)}</tr>`).join('\n')}</tbody>
 </table></div>`
 }
 
-function postHtml({ figures, picture, published, text, url, where }: ReportPost): string {
-  const shown = e(text === '' ? 'Without text' : text)
+function postHtml({ figures, picture, published, text, url, where }: ReportPost, { say }: ReportWords): string {
+  const shown = e(text === '' ? say('withoutText') : text)
   const isSafe = url !== null && /^https?:\/\//.test(url)
   // The text beside it says what the post is about.
   const image = picture === null ? '' : `<img alt="" src="data:image/webp;base64,${e(picture)}">`
@@ -114,7 +115,7 @@ p{margin:.3rem 0}.kind{font-weight:bold}.kind span{background:var(--accent);colo
 figure{margin:0;overflow-x:auto}svg{width:100%;min-width:34rem;height:auto}a{color:var(--accent-text)}
 .scroll{overflow-x:auto}table{border-collapse:collapse;width:100%;font-size:.92rem}
 th,td{padding:.35rem .6rem;border-bottom:1px solid var(--line);text-align:right;white-space:nowrap;font-variant-numeric:tabular-nums}
-tbody th:first-child{white-space:normal}th:first-child{text-align:left}thead th{border-bottom:2px solid var(--quiet)}
+tbody th:first-child{white-space:normal;min-width:9rem}th:first-child{text-align:left}thead th{border-bottom:2px solid var(--quiet)}
 dt{font-weight:bold;margin-top:.6rem}dd{margin:0}summary{cursor:pointer;padding:.4rem 0;color:var(--accent-text)}
 li{margin:.8rem 0}li::after{content:"";display:block;clear:both}li img{float:right;width:5rem;height:auto;margin-left:1rem}.logo{max-width:10rem;max-height:5rem}
 footer{border-top:1px solid var(--line);margin-top:2rem;padding-top:1rem}

@@ -1,7 +1,14 @@
+import type { ReportLanguageName } from './language.ts'
+
 /** A report as both of its forms show it: plain data that a thread makes pages of. Numbers are those of the API. */
 export interface ReportModel {
+  readonly language: ReportLanguageName
   readonly title: string
   readonly workspace: string
+  /** The first and the last day: `YYYY-MM-DD`. */
+  readonly from: string
+  readonly to: string
+  /** The days, as the report writes them. */
   readonly span: string
   readonly previousSpan: string
   readonly timezone: string

@@ -11,8 +11,11 @@ const labels = Array.from({ length: 30 }, (_, day) => new Date(Date.UTC(2026, 9,
 const values = labels.map((_, day) => ((day > 8 && day < 13) || day === 20 || day === 22 ? null : 1_000 + day * 7))
 
 const model: ReportModel = {
+  language: 'en',
   title: 'Social media report',
   workspace: 'Engines & Sons <GmbH>',
+  from: '2026-10-24',
+  to: '2026-11-22',
   span: '2026-10-24 to 2026-11-22',
   previousSpan: '2026-09-24 to 2026-10-23',
   timezone: 'Europe/Berlin',
@@ -40,7 +43,7 @@ const model: ReportModel = {
 test('a gap interrupts the line', () => {
   /** In how many pieces the line is drawn. */
   const pieces = (series: readonly (number | null)[]) => {
-    const svg = chartSvg({ ...model.charts[0]!, series: [{ name: 'Ada', values: series }] })
+    const svg = chartSvg({ ...model.charts[0]!, series: [{ name: 'Ada', values: series }] }, 'en')
     const [, path = ''] = /<path d="(M[^"]*)" fill="none"[^>]*stroke="#0b5cad" stroke-width="2"/.exec(svg) ?? []
     return path.split('M').filter((piece) => piece.includes('L')).length
   }
@@ -131,7 +134,7 @@ function edgesOf(svg: string) {
 test.each([1, 2, 4, 8])('the legend of %i accounts ends above the axis', (count) => {
   const names = Array.from({ length: count }, (_, index) => `Account ${index} with a long name 🎉 (mastodon)`)
   const series = names.map((name, index) => ({ name, values: labels.map(() => index + 1) }))
-  const { axis, legend } = edgesOf(chartSvg({ title: 'Followers', kind: 'line', alt: '', labels, series }))
+  const { axis, legend } = edgesOf(chartSvg({ title: 'Followers', kind: 'line', alt: '', labels, series }, 'en'))
   if (count === 1) expect(legend).toBe(-Infinity)
   else expect(legend + 10).toBeLessThan(axis)
 })
@@ -139,7 +142,7 @@ test.each([1, 2, 4, 8])('the legend of %i accounts ends above the axis', (count)
 test('an axis of counts has no fractions', () => {
   const series = [{ name: 'Likes', values: labels.map((_, day) => day % 2) }]
   for (const kind of ['bar', 'line'] as const) {
-    const { numbers } = edgesOf(chartSvg({ title: 'Likes', kind, alt: '', labels, series }))
+    const { numbers } = edgesOf(chartSvg({ title: 'Likes', kind, alt: '', labels, series }, 'en'))
     expect(numbers.length).toBeGreaterThan(1)
     expect(numbers.filter((text) => text?.includes('.'))).toEqual([])
   }

@@ -1,52 +1,34 @@
 import type { Clock } from '../../../../core/clock.ts'
 import { findPostView } from '../../posts/index.ts'
 import type { ReportBranding } from '../branding/branding.ts'
+import { acceptedLanguage } from '../../../../language/accepted.ts'
+import { findReaders } from '../../../identity/users/index.ts'
 import { findNames } from '../../../workspace/workspaces/index.ts'
+import type { Member } from '../../../../core/caller.ts'
 import type { Scope } from '../../../../core/scope.ts'
 import type { Sql } from '../../../../core/sql.ts'
 import { RawBody, reply } from '../../../../core/reply.ts'
 import type { ContentRecordData } from '../content-schemas.ts'
-import { CONTENT_FIGURES, type FigureName } from '../figures.ts'
+import { ENGAGEMENTS } from '../figures.ts'
 import type { ContentRecords } from '../reads/content.ts'
 import type { AccountAudiences } from '../reads/audience.ts'
-import { titleOf } from '../reads/report-data.ts'
 import type { AnalyticsTimeSeries } from '../reads/series.ts'
 import { bucketsOf, spanOf, timesOf, type Interval, type Span } from '../reads/span.ts'
 import type { PlatformStatistics } from '../reads/stats.ts'
 import type { WatchedAccounts } from '../reads/watched.ts'
-import type { PlatformStatsData, PointData, ReportFilter } from '../schemas.ts'
+import type { ReportFilter, ReportRequest } from '../schemas.ts'
 import type { Foundation } from '../../../../foundation.ts'
 import { importedPictures } from './pictures.ts'
-import { audienceGaps, audienceTables } from './audience.ts'
-import type { ReportChart, ReportModel, ReportPost, ReportTable } from './model.ts'
+import { modelOf } from './content.ts'
+import { reportLanguage, reportWords, type ReportLanguageName, type ReportWords } from './language.ts'
+import type { ReportModel } from './model.ts'
 import type { ReportPrinter } from './printer.ts'
 import { boundsOf, dayText } from '../storage/zone-days.ts'
 import { ReportSections } from './sections.ts'
-import { gapLines, sentencesOf } from './words.ts'
 
-/** Lines in one chart. More cannot be told apart; the tables have all accounts. */
-const MOST_LINES = 8
 const MOST_POSTS = 10
 /** Points of a chart. Longer spans are shown by week. */
 const MOST_DAILY = 62
-const METHOD = [
-  [
-    'Reports',
-    'Figures are those that the platforms reported. Platforms count differently, so compare each with itself.',
-  ],
-  [
-    'Gains',
-    'What posts gained is the difference between two reports, counted on the day of the second one. It can be negative when a platform corrects its figures. What a post had before it was first read is not counted.',
-  ],
-  ['Engagements', 'Likes, comments, shares and saves that the platform reports.'],
-  ['Engagement rate', 'Engagements divided by the followers that were last reported, or by reach.'],
-  [
-    'Audience',
-    'What the platform last reported of followers. It does not know everyone, so groups are shares of those.',
-  ],
-  ['Comparison', 'With as many days directly before.'],
-  ['Gaps', 'A time without a report is a gap in lines and tables. It is never shown as zero.'],
-] as const
 
 interface Needs {
   readonly sql: Sql
@@ -71,16 +53,22 @@ export class Reports {
     this.#needs = needs
   }
 
-  /** @throws AppError validation_failed, not_found */
-  async html(filter: ReportFilter, scopes: ReadonlySet<Scope>) {
-    const model = await this.model(filter, scopes)
+  /**
+   * @param accepted the Accept-Language header
+   * @throws AppError validation_failed, not_found
+   */
+  async html(filter: ReportRequest, member: Member, accepted: string | undefined) {
+    const model = await this.model(filter, member.scopes, await this.#languageOf(filter, member, accepted))
     const body = new RawBody('text/html; charset=utf-8', await this.#needs.printer.html(model))
     return reply(200, body, headersOf(model, 'html'))
   }
 
-  /** @throws AppError validation_failed, not_found */
-  async pdf(filter: ReportFilter, scopes: ReadonlySet<Scope>) {
-    const model = await this.model(filter, scopes)
+  /**
+   * @param accepted the Accept-Language header
+   * @throws AppError validation_failed, not_found
+   */
+  async pdf(filter: ReportRequest, member: Member, accepted: string | undefined) {
+    const model = await this.model(filter, member.scopes, await this.#languageOf(filter, member, accepted))
     return reply(200, new RawBody('application/pdf', await this.#needs.printer.pdf(model)), headersOf(model, 'pdf'))
   }
 
@@ -98,7 +86,12 @@ export class Reports {
   }
 
   /** What a report says to a reader with these scopes. */
-  async model({ accountIds, from, to, workspaceId }: ReportFilter, scopes: ReadonlySet<Scope>): Promise<ReportModel> {
+  async model(
+    { accountIds, from, to, workspaceId }: ReportFilter,
+    scopes: ReadonlySet<Scope>,
+    language: ReportLanguageName,
+  ): Promise<ReportModel> {
+    const words = reportWords(language)
     const { audiences, branding, clock, content, series, sql, stats } = this.#needs
     const asked = {
       workspaceId,
@@ -113,7 +106,7 @@ export class Reports {
     const [followers, engagements, posts, names, audience, parts] = await Promise.all([
       series.followers({ ...asked, ...span, interval }),
       Promise.all(
-        (['likes', 'comments', 'shares', 'saves'] as const).map(async (figure) => ({
+        ENGAGEMENTS.map(async (figure) => ({
           figure,
           accounts: (await series.ofAccounts({ ...asked, ...span, figure, interval })).accounts,
         })),
@@ -122,36 +115,37 @@ export class Reports {
       findNames(sql, [workspaceId]),
       audiences.of({ workspaceId, ...(accountIds && { accountIds }) }),
       this.sections.make(
-        { workspaceId, zone: figures.timezone, ...timesOf(days), buckets: labelled(days, interval) },
+        { workspaceId, zone: figures.timezone, words, ...timesOf(days), buckets: labelled(days, interval, words) },
         scopes,
       ),
     ])
     const top = posts.items.filter((post) => post.engagements !== null)
     const [brand, pictures] = await Promise.all([branding.brandOf(workspaceId), this.#pictures(workspaceId, top)])
-    return {
-      title: 'Social media report',
-      workspace: names.get(workspaceId) ?? '',
-      span: spanText(figures.span),
-      previousSpan: figures.previousSpan === null ? '' : spanText(figures.previousSpan),
-      timezone: figures.timezone,
-      createdAt: new Date(clock.now()).toISOString(),
-      sentences: [...sentencesOf(figures, top[0]), ...parts.flatMap((part) => part.sentences)],
-      charts: [
-        followersChart(followers, interval),
-        ...engagementsChart(engagements, interval),
-        ...parts.flatMap((part) => part.charts),
-      ],
-      tables: [
-        accountsTable(figures),
-        totalsTable(figures),
-        ...audienceTables(audience),
-        ...parts.flatMap((part) => part.tables),
-      ],
-      posts: top.map((post) => postView(post, pictures.get(post._id) ?? null)),
-      gaps: [...gapLines(figures, followers), ...audienceGaps(audience), ...parts.flatMap((part) => part.gaps)],
-      method: [...METHOD, ...parts.flatMap((part) => part.method)],
-      brand,
-    }
+    return modelOf(
+      {
+        workspace: names.get(workspaceId) ?? '',
+        createdAt: new Date(clock.now()).toISOString(),
+        interval,
+        figures,
+        followers: followers.accounts,
+        engagements,
+        audience,
+        posts: top.map((post) => ({ ...post, picture: pictures.get(post._id) ?? null })),
+        parts,
+        brand,
+      },
+      words,
+    )
+  }
+
+  async #languageOf(
+    { language }: ReportRequest,
+    { userId }: Member,
+    accepted: string | undefined,
+  ): Promise<ReportLanguageName> {
+    if (language !== undefined) return language
+    const [reader] = await findReaders(this.#needs.sql, [userId])
+    return reportLanguage(acceptedLanguage(accepted, reader?.language ?? 'en'))
   }
 
   /** Small pictures of posts by record: those of files that Crier has published, and those of imported posts. */
@@ -175,132 +169,20 @@ export class Reports {
   }
 }
 
-function labelled(span: Span, interval: Interval) {
+function labelled(span: Span, interval: Interval, { day }: ReportWords) {
   return bucketsOf(span, interval).map(({ first, last }) => ({
-    label: dayText(first),
+    label: day(dayText(first)),
     start: boundsOf(first, span.zone).start,
     end: boundsOf(last, span.zone).end,
   }))
 }
 
-function headersOf({ span }: ReportModel, extension: string) {
-  const name = `report ${span.replaceAll(' to ', ' ')}.${extension}`.replaceAll(' ', '-')
+function headersOf({ from, language, to }: ReportModel, extension: string) {
   return {
-    'Content-Disposition': `attachment; filename="${name}"`,
+    'Content-Disposition': `attachment; filename="report-${from}-${to}.${extension}"`,
     'Cache-Control': 'private',
+    'Content-Language': language,
+    Vary: 'Accept-Language',
     'Content-Security-Policy': "default-src 'none'; style-src 'unsafe-inline'; img-src data:",
   }
-}
-
-function spanText({ from, to }: { readonly from: string; readonly to: string }): string {
-  return `${from} to ${to}`
-}
-
-interface SeriesOfAccount {
-  readonly accountId: string
-  readonly accountName: string
-  readonly platform: string
-  readonly points: readonly PointData[]
-}
-
-function followersChart(
-  { accounts }: { readonly accounts: readonly (SeriesOfAccount & { readonly value: number | null })[] },
-  interval: string,
-): ReportChart {
-  const shown = accounts
-    .filter(({ points }) => points.some(({ value }) => value !== null))
-    .toSorted((one, other) => (other.value ?? 0) - (one.value ?? 0))
-    .slice(0, MOST_LINES)
-  const names = shown.map(nameOf)
-  return {
-    title: 'Followers',
-    kind: 'line',
-    alt: `Lines of the followers by ${interval}: ${names.length === 0 ? 'no account has a report' : names.join(', ')}. The table has the numbers.`,
-    labels: (accounts[0]?.points ?? []).map(({ from }) => from),
-    series: shown.map((account, index) => ({
-      name: names[index] ?? '',
-      values: account.points.map(({ value }) => value),
-    })),
-  }
-}
-
-function engagementsChart(
-  all: readonly { readonly figure: FigureName; readonly accounts: readonly SeriesOfAccount[] }[],
-  interval: string,
-): ReportChart[] {
-  const labels = (all[0]?.accounts[0]?.points ?? []).map(({ from }) => from)
-  const series = all.flatMap(({ accounts, figure }) => {
-    const values = labels.map((_, index) => {
-      const gains = accounts.flatMap(({ points }) => points[index]?.gained ?? [])
-      return gains.length === 0 ? null : gains.reduce((sum, one) => sum + one, 0)
-    })
-    return values.every((value) => value === null) ? [] : [{ name: titleOf(figure), values }]
-  })
-  if (series.length === 0) return []
-  const names = series.map(({ name }) => name.toLowerCase()).join(', ')
-  return [
-    {
-      title: 'Engagements of posts',
-      kind: 'bar',
-      alt: `Bars of what all posts gained by ${interval}: ${names}. The table has the numbers.`,
-      labels,
-      series,
-    },
-  ]
-}
-
-const number = (value: number | null) => (value === null ? 'no report' : value.toLocaleString('en'))
-const percent = (value: number | null) =>
-  value === null ? '–' : `${value > 0 ? '+' : ''}${(value * 100).toLocaleString('en', { maximumFractionDigits: 1 })} %`
-
-function accountsTable({ accounts }: PlatformStatsData): ReportTable {
-  return {
-    title: 'Accounts',
-    columns: ['Account', 'Followers', 'Change', 'Published', 'Engagements', 'Rate'],
-    rows: accounts.map((account) => {
-      const followers = account.figures.find(({ figure }) => figure === 'followers')
-      const rate = account.rates.find((one) => one.rate === 'engagementRateByFollowers')?.value ?? null
-      return [
-        nameOf(account),
-        number(followers?.value ?? null),
-        followers?.change == null ? '–' : `${followers.change > 0 ? '+' : ''}${number(followers.change)}`,
-        number(account.publishedCount),
-        number(account.engagements),
-        rate === null ? '–' : percent(rate).replace('+', ''),
-      ]
-    }),
-  }
-}
-
-function totalsTable({ accounts, totals }: PlatformStatsData): ReportTable {
-  const shown = totals.filter(({ previousValue, value }) => value !== null || previousValue !== null)
-  return {
-    title: 'All accounts together',
-    columns: ['Figure', 'This time', 'Before', 'Change', 'Reported by'],
-    rows: shown.map(({ accountCount, figure, previousValue, value }) => {
-      const change =
-        value === null || previousValue === null || previousValue === 0 ? null : (value - previousValue) / previousValue
-      const reported = `${number(accountCount)} of ${number(accounts.length)}`
-      return [titleOf(figure), number(value), number(previousValue), percent(change), reported]
-    }),
-  }
-}
-
-function postView(post: ContentRecordData, picture: string | null): ReportPost {
-  const known = CONTENT_FIGURES.flatMap((figure) => {
-    const value = post.figures.find((one) => one.figure === figure)?.value
-    return value == null ? [] : [`${titleOf(figure)}: ${number(value)}`]
-  })
-  return {
-    text: Array.from(post.text).slice(0, 140).join(''),
-    where: nameOf(post),
-    published: post.publishedAt.slice(0, 10),
-    url: post.url,
-    figures: known.join(', '),
-    picture,
-  }
-}
-
-function nameOf({ accountName, platform }: { readonly accountName: string; readonly platform: string }): string {
-  return `${accountName} (${platform})`
 }

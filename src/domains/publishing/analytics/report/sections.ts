@@ -1,10 +1,12 @@
 import type { Scope } from '../../../../core/scope.ts'
+import type { ReportWords } from './language.ts'
 import type { ReportChart, ReportTable } from './model.ts'
 
 /** The span of a report, for domains that add to it. */
 export interface ReportSpan {
   readonly workspaceId: string
   readonly zone: string
+  readonly words: ReportWords
   /** Milliseconds since the epoch. */
   readonly start: number
   readonly end: number

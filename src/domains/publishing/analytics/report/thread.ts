@@ -1,8 +1,10 @@
 import { readFileSync } from 'node:fs'
-import { NodeCompiler } from '@myriaddreamin/typst-ts-node-compiler'
+import { NodeCompiler, type CompileDocArgs } from '@myriaddreamin/typst-ts-node-compiler'
 import { fontsFor } from '../../../../language/script-fonts.ts'
 import { accentColors } from '../branding/contrast.ts'
 import { chartSvg } from './charts.ts'
+import { chartTable } from './chart-table.ts'
+import { reportWords, type ReportTextKey } from './language.ts'
 import type { ReportModel } from './model.ts'
 
 /** Runs in a thread. */
@@ -11,25 +13,52 @@ export { scoreSlots } from '../best-times/slots.ts'
 export { reportHtml } from './html.ts'
 
 const TEMPLATE = readFileSync(new URL('template.typ', import.meta.url), 'utf8')
+/** Texts of the template that need no values. */
+const TEXTS = [
+  'summary',
+  'bestPosts',
+  'noPosts',
+  'withoutText',
+  'picture',
+  'gaps',
+  'noGaps',
+  'method',
+  'chartNumbers',
+] as const satisfies readonly ReportTextKey[]
 /** How many compilations unused results stay in memory. */
 const KEPT_RESULTS = 2
 let usual: NodeCompiler | undefined
 
 /** The report as a tagged PDF with bookmarks. */
-export async function reportPdf(model: ReportModel): Promise<Buffer> {
-  const charts = model.charts.map((chart) => ({
-    title: chart.title,
-    alt: chart.alt,
-    svg: chartSvg(chart),
-    columns: ['From', ...chart.series.map(({ name }) => name)],
-    rows: chart.labels.map((label, index) => [
-      label,
-      ...chart.series.map(({ values }) => values[index]?.toLocaleString('en') ?? 'no report'),
-    ]),
-  }))
+export function reportPdf(model: ReportModel): Promise<Buffer> {
+  const creationTimestamp = Math.floor(Date.parse(model.createdAt) / 1_000)
+  return compiled(model, (compiler, source) => compiler.pdf(source, { creationTimestamp }))
+}
+
+/** The pages of the PDF as one SVG, one below the other. For tests of where things are. */
+export function reportPages(model: ReportModel): Promise<string> {
+  return compiled(model, (compiler, source) => compiler.svg(source))
+}
+
+async function compiled<T>(
+  model: ReportModel,
+  print: (compiler: NodeCompiler, source: CompileDocArgs) => T,
+): Promise<T> {
+  const { day, say } = reportWords(model.language)
+  const from = model.brand.companyName ?? model.workspace
+  const { previousSpan: span, timezone } = model
   const view = {
     ...model,
-    charts,
+    texts: {
+      ...Object.fromEntries(TEXTS.map((key) => [key, say(key)])),
+      logo: say('logo', { from }),
+      compared: say('compared', { span, timezone, day: day(model.createdAt) }),
+    },
+    charts: model.charts.map((chart) => ({
+      ...chartTable(chart, model.language),
+      alt: chart.alt,
+      svg: chartSvg(chart, model.language),
+    })),
     brand: { ...model.brand, colors: accentColors(model.brand.accentColor), logo: bytesOf(model.brand.logo) },
     posts: model.posts.map((post) => ({ ...post, picture: bytesOf(post.picture) })),
   }
@@ -40,7 +69,7 @@ export async function reportPdf(model: ReportModel): Promise<Buffer> {
     fonts.length === 0 ? (usual ??= NodeCompiler.create({})) : NodeCompiler.create({ fontArgs: [{ fontBlobs: fonts }] })
   const source = { mainFileContent: TEMPLATE, inputs: { view: data } }
   try {
-    return compiler.pdf(source, { creationTimestamp: Math.floor(Date.parse(model.createdAt) / 1_000) })
+    return print(compiler, source)
   } catch (error) {
     // The compiler throws objects that are no errors.
     throw new Error(String(error), { cause: error })
