@@ -154,6 +154,7 @@ async function heaviestOf(
 ): Promise<Heaviest | undefined> {
   let heaviest: Heaviest | undefined
   for (const candidate of candidates) {
+    if (isInterrupted) break
     await sender.load(await rawRequest(app!.url, op.route as string, candidate.send))
     const first = await alone()
     // The first request of an operation compiles its schemas.

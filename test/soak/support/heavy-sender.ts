@@ -67,7 +67,8 @@ export class HeavySender {
   readonly #child: ChildProcess
 
   constructor() {
-    this.#child = fork(fileURLToPath(import.meta.url), ['send'])
+    // In a process group of its own, so that it does not get the signal that interrupts the soak.
+    this.#child = fork(fileURLToPath(import.meta.url), ['send'], { detached: true })
   }
 
   async load(request: RawRequest): Promise<void> {
