@@ -27,9 +27,8 @@ import { example, stageExample } from '../support/matrix.ts'
 import type { SendOptions } from '../support/send.ts'
 import type { Stage } from '../support/stage.ts'
 import { World } from '../support/world.ts'
-import { accepted, refused, type Candidate } from './support/heaviest.ts'
 import { heavyCases } from './support/heavy-cases.ts'
-import { HeavySender, rawRequest, type Sent } from './support/heavy-sender.ts'
+import { HeavySender, type Generated, type Sent } from './support/heavy-sender.ts'
 import { SteadyUser, type SteadyFigures } from './support/steady-user.ts'
 
 const SECONDS = Number(process.env['SECONDS'] ?? 1)
@@ -60,7 +59,7 @@ for (const signal of ['SIGINT', 'SIGTERM'] as const) process.on(signal, () => (i
 const folder = mkdtempSync(join(tmpdir(), 'crier-neighbours-'))
 const directory = await openDataDirectory(join(folder, 'postgres'))
 const postgres = await startEmbeddedPostgres({ dataDirectory: directory, log: createLog({ level: 'silent' }) })
-const sender = new HeavySender()
+let sender: HeavySender | undefined
 let user: SteadyUser | undefined
 let app: App | undefined
 try {
@@ -70,6 +69,7 @@ try {
     dataDir: join(folder, 'crier'),
     env: { CHECK_REPLIES: '0', DATABASE_POOL: '10', MEDIA_NICENESS: '10' },
   })
+  sender = new HeavySender(app.url)
   const world = new World(app)
   user = await steadyUser(app, world)
   const quiet = await quietRow()
@@ -79,7 +79,8 @@ try {
     for (const { name, prepare, route } of heavyCases) {
       const stage = await stageOf(app, world, false)
       const send = { apiKey: stage.caller.apiKey, ...(await prepare(stage)) }
-      rows.push(await row(name, 'fixed', { what: name, send }, route))
+      await sender.load(route, send)
+      rows.push(await row(name, 'fixed', (await alone()).aloneMs))
     }
   }
   for (const op of walk(api)) {
@@ -89,21 +90,19 @@ try {
     const stage = await stageOf(app, world, op.access === 'admin')
     const { note, send } = await prepared(op, stage)
     if (note !== '') names.add(`${op.name}: ${note}`)
-    const wanted = [
-      { kind: 'accepted', candidates: accepted(op, send), fits: (status: number) => status < 400 },
-      { kind: 'refused', candidates: refused(op, send), fits: (status: number) => status >= 400 },
-    ]
-    for (const { candidates, fits, kind } of wanted) {
-      const heaviest = await heaviestOf(op, candidates, fits)
+    const generated = await sender.generate(op.name, send)
+    for (const kind of ['accepted', 'refused'] as const) {
+      const heaviest = await heaviestOf(generated, kind)
       if (heaviest === undefined) continue
-      rows.push(await row(op.name, `${kind}: ${heaviest.what}`, heaviest, op.route as string))
+      await sender.use(heaviest.index)
+      rows.push(await row(op.name, `${kind}: ${generated[heaviest.index]?.what}`, heaviest.aloneMs))
     }
     if (op.name === 'toggleService') await switchOn(app, stage)
   }
   report(quiet, rows, names)
 } finally {
   await user?.stop()
-  await sender.stop()
+  await sender?.stop()
   await app?.stop()
   await postgres.stop()
   directory.close()
@@ -144,21 +143,21 @@ async function prepared(op: NamedOperation, stage: Stage): Promise<{ send: SendO
   }
 }
 
-type Heaviest = Candidate & { readonly aloneMs: number }
-
-/** The candidate with a fitting status that keeps the main thread busy for longest; undefined if none has one. */
+/** The request of this kind that keeps the main thread busy for longest; undefined if none is of the kind. */
 async function heaviestOf(
-  op: NamedOperation,
-  candidates: readonly Candidate[],
-  fits: (status: number) => boolean,
-): Promise<Heaviest | undefined> {
-  let heaviest: Heaviest | undefined
-  for (const candidate of candidates) {
-    await sender.load(await rawRequest(app!.url, op.route as string, candidate.send))
+  generated: readonly Generated[],
+  kind: Generated['kind'],
+): Promise<{ readonly index: number; readonly aloneMs: number } | undefined> {
+  let heaviest: { readonly index: number; readonly aloneMs: number } | undefined
+  for (const [index, one] of generated.entries()) {
+    if (isInterrupted) break
+    if (one.kind !== kind) continue
+    await sender!.use(index)
+    const fits = (status: number) => status < 400 === (kind === 'accepted')
     const first = await alone()
     // The first request of an operation compiles its schemas.
     const { aloneMs, status } = fits(first.status) && first.aloneMs < LONG_MS ? await alone() : first
-    if (fits(status) && aloneMs > (heaviest?.aloneMs ?? -1)) heaviest = { ...candidate, aloneMs }
+    if (fits(status) && aloneMs > (heaviest?.aloneMs ?? -1)) heaviest = { index, aloneMs }
   }
   return heaviest
 }
@@ -166,7 +165,7 @@ async function heaviestOf(
 /** Sends the loaded request once. */
 async function alone(): Promise<{ aloneMs: number; status: number }> {
   const before = performance.eventLoopUtilization()
-  const { statuses } = await sender.burst(1, 0)
+  const { statuses } = await sender!.burst(1, 0)
   const { active } = performance.eventLoopUtilization(before)
   return { aloneMs: active, status: Number(Object.keys(statuses)[0] ?? Number.NaN) }
 }
@@ -179,11 +178,10 @@ async function quietRow(): Promise<Row> {
   return { name: 'nothing', what: '', aloneMs: 0, sent: { statuses: {}, maxMs: 0 }, seen }
 }
 
-async function row(name: string, what: string, candidate: Candidate | Heaviest, route: string): Promise<Row> {
-  await sender.load(await rawRequest(app!.url, route, candidate.send))
-  const { aloneMs } = 'aloneMs' in candidate ? candidate : await alone()
+/** Sends the loaded request ten at once. */
+async function row(name: string, what: string, aloneMs: number): Promise<Row> {
   await user!.figures()
-  const sent = await sender.burst(AT_ONCE, SECONDS)
+  const sent = await sender!.burst(AT_ONCE, SECONDS)
   const seen = await user!.figures()
   const one = { name, what, aloneMs, sent, seen }
   if (ONLY.length > 0 || seen.p99Ms > P99_MS) console.log(lineOf(one))

@@ -2,15 +2,22 @@ import { fork, type ChildProcess } from 'node:child_process'
 import { once } from 'node:events'
 import { Agent, request as httpRequest } from 'node:http'
 import { fileURLToPath } from 'node:url'
+import { walk, type NamedOperation } from '../../../src/core/operation.ts'
 import type { SendOptions } from '../../support/send.ts'
+import { accepted, refused, type Candidate } from './heaviest.ts'
 
-/** A request as bytes, which one process can send to another. */
-export interface RawRequest {
+/** A request as bytes. */
+interface RawRequest {
   readonly url: string
   readonly method: string
   readonly headers: Readonly<Record<string, string>>
-  /** In base64. */
-  readonly body: string
+  readonly body: Buffer
+}
+
+/** A generated request of an operation. */
+export interface Generated {
+  readonly kind: 'accepted' | 'refused'
+  readonly what: string
 }
 
 export interface Sent {
@@ -21,12 +28,17 @@ export interface Sent {
 }
 
 type Order =
-  | { readonly load: RawRequest }
-  /** Sends `atOnce` requests at once, and again when all have replies, until the time is over. */
+  /** Generates the requests of an operation. */
+  | { readonly generate: string; readonly url: string; readonly send: SendOptions }
+  /** Loads one of them. */
+  | { readonly use: number }
+  /** Loads another request. */
+  | { readonly load: string; readonly url: string; readonly send: SendOptions }
+  /** Sends the loaded request `atOnce` times at once, and again when all have replies, until the time is over. */
   | { readonly atOnce: number; readonly seconds: number }
 
 /** Makes the bytes of a request. @param route such as `GET /api/streams/{id}` */
-export async function rawRequest(url: string, route: string, send: SendOptions): Promise<RawRequest> {
+async function rawRequest(url: string, route: string, send: SendOptions): Promise<RawRequest> {
   const [method = 'GET', pattern = '/'] = route.split(' ')
   const path = pattern.replace(/\{(\w+)\}/g, (_, name: string) => encodeURIComponent(send.path?.[name] ?? 'x'))
   const query = new URLSearchParams()
@@ -51,7 +63,7 @@ export async function rawRequest(url: string, route: string, send: SendOptions):
       ...(send.token === undefined ? {} : { Authorization: `Bearer ${send.token}` }),
       ...send.headers,
     },
-    body: bytes.toString('base64'),
+    body: bytes,
   }
 }
 
@@ -62,28 +74,45 @@ function formOf(fields: Readonly<Record<string, unknown>> = {}, file: NonNullabl
   return form
 }
 
-/** Sends heavy requests from a separate process, so that its work does not count as the server's. */
+/**
+ * Generates and sends heavy requests in a separate process, so that neither its work nor its garbage counts as the
+ * server's.
+ */
 export class HeavySender {
   readonly #child: ChildProcess
+  readonly #url: string
 
-  constructor() {
-    this.#child = fork(fileURLToPath(import.meta.url), ['send'])
+  constructor(url: string) {
+    this.#url = url
+    // In a process group of its own, so that it does not get the signal that interrupts the soak.
+    this.#child = fork(fileURLToPath(import.meta.url), ['send'], { detached: true, serialization: 'advanced' })
   }
 
-  async load(request: RawRequest): Promise<void> {
-    await this.#order({ load: request })
+  /** Generates the requests of an operation. @param send its example, with everything that it needs */
+  generate(operation: string, send: SendOptions): Promise<readonly Generated[]> {
+    return this.#order({ generate: operation, url: this.#url, send }) as Promise<readonly Generated[]>
+  }
+
+  /** Loads one of the generated requests. */
+  async use(index: number): Promise<void> {
+    await this.#order({ use: index })
+  }
+
+  /** Loads another request. */
+  async load(route: string, send: SendOptions): Promise<void> {
+    await this.#order({ load: route, url: this.#url, send })
   }
 
   /** Sends the loaded request `atOnce` times at once, and again until `seconds` have passed. 0 sends once. */
   burst(atOnce: number, seconds: number): Promise<Sent> {
-    return this.#order({ atOnce, seconds })
+    return this.#order({ atOnce, seconds }) as Promise<Sent>
   }
 
-  async #order(order: Order): Promise<Sent> {
+  async #order(order: Order): Promise<unknown> {
     const answered = once(this.#child, 'message')
     this.#child.send(order)
-    const [sent] = (await answered) as [Sent]
-    return sent
+    const [answer] = (await answered) as [unknown]
+    return answer
   }
 
   async stop(): Promise<void> {
@@ -95,15 +124,16 @@ export class HeavySender {
 
 const TIMEOUT_MS = 60_000
 
-function run(): void {
+async function run(): Promise<void> {
+  const operations = new Map(walk((await import('../../../src/registry/api.ts')).api).map((op) => [op.name, op]))
   const agent = new Agent({ keepAlive: true, maxSockets: 64, timeout: 4_000 })
-  let loaded: { readonly request: RawRequest; readonly body: Buffer } | undefined
+  let generated: { readonly url: string; readonly route: string; readonly candidates: readonly Candidate[] } | undefined
+  let loaded: RawRequest | undefined
 
   const sendOne = () =>
     new Promise<string>((resolve) => {
-      const { body, request } = loaded!
+      const { body, headers, method, url } = loaded!
       const signal = AbortSignal.timeout(TIMEOUT_MS)
-      const { headers, method, url } = request
       const sent = httpRequest(url, { method, headers, agent, signal }, (response) => {
         response.once('error', () => resolve('none'))
         response.resume().once('end', () => resolve(String(response.statusCode)))
@@ -128,14 +158,28 @@ function run(): void {
     return { statuses, maxMs }
   }
 
-  process.on('message', (order: Order) => {
+  const obey = async (order: Order): Promise<unknown> => {
+    if ('atOnce' in order) return burst(order.atOnce, order.seconds)
     if ('load' in order) {
-      loaded = { request: order.load, body: Buffer.from(order.load.body, 'base64') }
-      process.send?.({ statuses: {}, maxMs: 0 })
-      return
+      loaded = await rawRequest(order.url, order.load, order.send)
+      return undefined
     }
-    void burst(order.atOnce, order.seconds).then((sent) => process.send?.(sent))
+    if ('use' in order) {
+      const { candidates, route, url } = generated!
+      loaded = await rawRequest(url, route, candidates[order.use]!.send)
+      return undefined
+    }
+    const op = operations.get(order.generate) as NamedOperation
+    const [good, bad] = [accepted(op, order.send), refused(op, order.send)]
+    generated = { url: order.url, route: op.route as string, candidates: [...good, ...bad] }
+    return [
+      ...good.map(({ what }): Generated => ({ kind: 'accepted', what })),
+      ...bad.map(({ what }): Generated => ({ kind: 'refused', what })),
+    ]
+  }
+  process.on('message', (order: Order) => {
+    void obey(order).then((answer) => process.send?.(answer ?? {}))
   })
 }
 
-if (process.argv[1] === fileURLToPath(import.meta.url)) run()
+if (process.argv[1] === fileURLToPath(import.meta.url)) await run()

@@ -39,7 +39,8 @@ export class SteadyUser {
   readonly #child: ChildProcess
 
   constructor(job: SteadyJob) {
-    this.#child = fork(fileURLToPath(import.meta.url), [JSON.stringify(job)])
+    // In a process group of its own, so that it can still report when the soak is interrupted.
+    this.#child = fork(fileURLToPath(import.meta.url), [JSON.stringify(job)], { detached: true })
   }
 
   /** Waits for the replies to all requests so far, reports them, and begins to count from zero. */

@@ -1,4 +1,5 @@
 import { Piscina } from 'piscina'
+import { resumed } from '../../../../core/work-time.ts'
 import type { Achievement, SlotScores } from '../best-times/slots.ts'
 import type { ReportModel } from './model.ts'
 
@@ -27,7 +28,7 @@ export class ReportPrinter {
     await this.#pool?.destroy()
   }
 
-  #run<T>(input: unknown, name: string): Promise<T> {
+  async #run<T>(input: unknown, name: string): Promise<T> {
     this.#pool ??= new Piscina({
       filename: new URL('thread.ts', import.meta.url).href,
       minThreads: 0,
@@ -35,6 +36,8 @@ export class ReportPrinter {
       maxQueue: MOST_WAITING,
       idleTimeout: IDLE_MS,
     })
-    return this.#pool.run(input, { name, signal: AbortSignal.timeout(TIMEOUT_MS) }) as Promise<T>
+    const result = (await this.#pool.run(input, { name, signal: AbortSignal.timeout(TIMEOUT_MS) })) as T
+    resumed()
+    return result
   }
 }
