@@ -1,5 +1,5 @@
 import type { MeasuredNode, Node } from '@takumi-rs/core'
-import { BOX_PADDING_EM, LINE_HEIGHT, textNode, type FittedText } from './nodes.ts'
+import { BOX_PADDING_EM, BOX_PADDING_TOP_EM, LINE_HEIGHT, measurableNode, type FittedText } from './nodes.ts'
 import type { TextLayer } from './scene.ts'
 import { hyphenated, SOFT_HYPHEN, withThaiBreaks } from './words.ts'
 
@@ -22,8 +22,6 @@ export interface TextLine {
   readonly text: string
   readonly left: number
   readonly right: number
-  /** Of its middle. */
-  readonly y: number
 }
 
 interface Tried {
@@ -58,7 +56,7 @@ export class TextFitter {
   async #kept(layer: TextLayer, whole: Way, first: Tried): Promise<FittedText> {
     const { fontSize } = layer
     const room = roomOf(layer, whole.text, fontSize)
-    const overflows = ({ lines }: Tried) => lines.some((line) => widthOf(line, fontSize) > room)
+    const overflows = ({ lines }: Tried) => lines.some((line) => widthOf(line) > room)
     if (!overflows(first)) return this.#finished(layer, whole, fontSize, first)
     const hyphens = await this.#hyphens(whole)
     if (hyphens !== undefined) {
@@ -103,15 +101,15 @@ export class TextFitter {
   async #try(layer: TextLayer, { overflowWrap, text }: Way, fontSize: number, width = layer.width): Promise<Tried> {
     // A line that ends with a soft hyphen becomes longer by the hyphen.
     const room = text.includes(SOFT_HYPHEN) ? Math.max(1, width - HYPHEN_EM * fontSize) : width
-    const measured = await this.#measure(textNode(layer, { text, fontSize, width: room, overflowWrap }))
-    const lines = linesOf(measured, fontSize * (layer.lineHeight ?? LINE_HEIGHT))
-    const widest = Math.max(0, ...lines.map((line) => widthOf(line, fontSize)))
+    const measured = textOf(await this.#measure(measurableNode(layer, { text, fontSize, width: room, overflowWrap })))
+    const lines = linesOf(measured, layer, fontSize)
+    const widest = Math.max(0, ...lines.map(widthOf))
     const fits = measured.height <= layer.height && widest <= roomOf(layer, text, fontSize) && measured.width <= width
     return { lines, fits }
   }
 
   async #finished(layer: TextLayer, way: Way, fontSize: number, { lines }: Tried): Promise<FittedText> {
-    const widths = lines.map((line) => widthOf(line, fontSize))
+    const widths = lines.map(widthOf)
     const padding = layer.boxColor === undefined ? 0 : 2 * BOX_PADDING_EM * fontSize
     // A box is as wide as its longest line, not as the width at which lines break.
     const around = (all: readonly number[]) => Math.ceil(Math.max(...all) + padding) + 1
@@ -120,19 +118,25 @@ export class TextFitter {
     // The lines of a hyphenated text are fixed.
     if (way.text.includes(SOFT_HYPHEN)) return { ...drawn, text: withHyphens(way.text, lines) }
     if (isNarrower) drawn.width = Math.min(layer.width, around(widths))
-    if (!endsShort(lines, fontSize) || way.text.includes('\n')) return drawn
+    if (!endsShort(lines) || way.text.includes('\n')) return drawn
     const mean = widths.reduce((sum, width) => sum + width, 0) / lines.length
     for (const factor of BALANCED) {
       const width = Math.ceil(mean * factor + padding)
       if (width >= layer.width) break
       const { lines: balanced } = await this.#try(layer, { ...way, overflowWrap: 'normal' }, fontSize, width)
       const room = width - padding
-      if (balanced.length !== lines.length || balanced.some((line) => widthOf(line, fontSize) > room)) continue
-      if (endsShort(balanced, fontSize)) continue
-      return { ...drawn, width: around(balanced.map((line) => widthOf(line, fontSize))) }
+      if (balanced.length !== lines.length || balanced.some((line) => widthOf(line) > room)) continue
+      if (endsShort(balanced)) continue
+      return { ...drawn, width: around(balanced.map(widthOf)) }
     }
     return drawn
   }
+}
+
+/** The measured text of a layer. @throws Error if the renderer has left it out */
+export function textOf({ children: [text] }: MeasuredNode): MeasuredNode {
+  if (text === undefined) throw new Error('The renderer measured no text.')
+  return text
 }
 
 /** The width of a layer without the padding of a box. */
@@ -141,25 +145,24 @@ function roomOf({ boxColor, width }: TextLayer, text: string, fontSize: number):
   return width - padding - (text.includes(SOFT_HYPHEN) ? HYPHEN_EM * fontSize : 0)
 }
 
-function widthOf({ left, right, text }: TextLine, fontSize: number): number {
-  const spaces = text.length - text.trimEnd().length
-  return right - left - (text.endsWith('\n') ? 0 : spaces * SPACE_EM * fontSize)
+function widthOf({ left, right }: TextLine): number {
+  return right - left
 }
 
-function endsShort(lines: readonly TextLine[], fontSize: number): boolean {
+function endsShort(lines: readonly TextLine[]): boolean {
   const last = lines.at(-1)
   if (last === undefined || lines.length < 2) return false
-  const widest = Math.max(...lines.map((line) => widthOf(line, fontSize)))
-  return widthOf(last, fontSize) < SHORT_LINE * widest
+  const widest = Math.max(...lines.map(widthOf))
+  return widthOf(last) < SHORT_LINE * widest
 }
 
-/** The lines of a measured text. Fonts of a line differ in height, but hardly in their middles. @param height of a line */
-export function linesOf({ runs }: MeasuredNode, height: number): TextLine[] {
+/** The lines of a measured text, without spaces at their ends. Fonts of a line differ in height, but hardly in their middles. */
+function linesOf({ runs }: MeasuredNode, { lineHeight = LINE_HEIGHT }: TextLayer, fontSize: number): TextLine[] {
   const lines: { text: string; left: number; right: number; y: number }[] = []
   for (const run of runs) {
     const y = run.y + run.height / 2
     const line = lines.at(-1)
-    if (line === undefined || Math.abs(line.y - y) > height / 2) {
+    if (line === undefined || Math.abs(line.y - y) > (fontSize * lineHeight) / 2) {
       lines.push({ text: run.text, left: run.x, right: run.x + run.width, y })
       continue
     }
@@ -167,7 +170,12 @@ export function linesOf({ runs }: MeasuredNode, height: number): TextLine[] {
     line.left = Math.min(line.left, run.x)
     line.right = Math.max(line.right, run.x + run.width)
   }
-  return lines
+  return lines.map(({ left, right, text }) => {
+    // Runs are in the order in which they are seen: a text from right to left ends on the left.
+    const [before = '', after = ''] = [/^ */.exec(text)?.[0], / *(?=\n?$)/.exec(text)?.[0]]
+    const space = SPACE_EM * fontSize
+    return { text, left: left + before.length * space, right: right - after.length * space }
+  })
 }
 
 /** Makes the line breaks of a text permanent, with hyphens where words are divided. */
@@ -186,4 +194,39 @@ function withHyphens(text: string, lines: readonly TextLine[]): string {
     else result += `${own.trimEnd()}${isDivided ? '-' : ''}\n`
   }
   return result
+}
+
+interface Area {
+  readonly left: number
+  readonly top: number
+  readonly right: number
+  readonly bottom: number
+}
+
+/** A text as it is laid out. Areas are in pixels of the page. */
+export interface TextBlock {
+  readonly layer: TextLayer
+  readonly fontSize: number
+  /** Without spaces at their ends. As high as the line height. */
+  readonly lines: readonly (Area & { readonly text: string })[]
+  /** With the padding of a box. */
+  readonly area: Area
+}
+
+/** @param measured the layer, with the text as its only child */
+export function blockOf(layer: TextLayer, { fontSize }: FittedText, measured: MeasuredNode): TextBlock {
+  const node = textOf(measured)
+  const [left, top] = [node.transform[4], node.transform[5]]
+  const height = fontSize * (layer.lineHeight ?? LINE_HEIGHT)
+  // Lines are measured without the padding of a box.
+  const padding = layer.boxColor === undefined ? 0 : fontSize
+  const [x, y] = [left + BOX_PADDING_EM * padding, top + BOX_PADDING_TOP_EM * padding]
+  const lines = linesOf(node, layer, fontSize).map((line, index) => ({
+    text: line.text,
+    left: x + line.left,
+    right: x + line.right,
+    top: y + index * height,
+    bottom: y + (index + 1) * height,
+  }))
+  return { layer, fontSize, lines, area: { left, top, right: left + node.width, bottom: top + node.height } }
 }

@@ -33,9 +33,10 @@ export interface Content {
 const BAR_GAP = 0.4
 
 export const LINE_HEIGHT = 1.2
-/** On the left and right of a text with a box, as a multiple of its size. */
+/** At the sides of a text with a box, and above and below it, as multiples of its size. */
 export const BOX_PADDING_EM = 0.4
-const BOX_PADDING = `0.12em ${BOX_PADDING_EM}em`
+export const BOX_PADDING_TOP_EM = 0.12
+const BOX_PADDING = `${BOX_PADDING_TOP_EM}em ${BOX_PADDING_EM}em`
 const BOX_RADIUS = '0.2em'
 
 /** The part of a page that is drawn. */
@@ -138,8 +139,15 @@ function rounded(radius = 0) {
   return radius > 0 ? { borderRadius: radius, overflow: 'hidden' as const } : {}
 }
 
-/** The text of a layer, without its place. Also measured by itself. */
-export function textNode(layer: TextLayer, fitted: FittedText): Node {
+/** A text by itself, to be measured: the only child of its layer, which is as high as it needs. */
+export function measurableNode(layer: TextLayer, fitted: FittedText): Node {
+  // Without a parent, a text with a box would be measured as one line.
+  const style = { display: 'flex', flexDirection: 'column', width: layer.width } as const
+  return { type: 'container', style, children: [textNode(layer, fitted)] }
+}
+
+/** The text of a layer, without its place. */
+function textNode(layer: TextLayer, fitted: FittedText): Node {
   const { align = 'start', boxColor, color, fontWeight = 'normal', lineHeight = LINE_HEIGHT } = layer
   const { fontSize, overflowWrap = 'anywhere', text, width } = fitted
   const direction = directionOf(layer.text)

@@ -3,11 +3,19 @@ import { MediaWorkError } from '../errors.ts'
 import type { WorkContext } from '../process/context.ts'
 import { imageError } from '../thumbnails/image.ts'
 import { Clip, clipSize } from './clip.ts'
-import { TextFitter } from './fitting.ts'
+import { blockOf, textOf, TextFitter, type TextBlock } from './fitting.ts'
 import { charactersWithoutFont, FontShelf } from './fonts.ts'
 import { barsAt, levelsOf, type Bars } from './levels.ts'
 import { isShown, spanOf } from './motion.ts'
-import { canvasNode, textNode, wholeOf, type Canvas, type Content, type FittedText, type Pixels } from './nodes.ts'
+import {
+  canvasNode,
+  measurableNode,
+  wholeOf,
+  type Canvas,
+  type Content,
+  type FittedText,
+  type Pixels,
+} from './nodes.ts'
 import { openPictures } from './pictures.ts'
 import type { Scene, SceneLayer, ScenePage, ShownLayer, TextLayer, VideoLayer, WaveformLayer } from './scene.ts'
 import { cropped, type Bitmap, type Sprite } from './sprite.ts'
@@ -104,6 +112,19 @@ export class PagePainter {
     return { ...this.page, data }
   }
 
+  /** Where the renderer draws the lines of the texts of the page, also those that a video shows later. */
+  async textBlocks(): Promise<TextBlock[]> {
+    const layers = this.page.layers.filter((layer) => layer.kind === 'text')
+    const content = { media: this.#media, texts: this.#texts, bars: new Map() }
+    const { height, width } = this.page
+    const node = canvasNode(wholeOf(this.page), layers, content)
+    const measured = await this.#renderer.measure(node, { width, height, signal: this.#context.signal })
+    return layers.flatMap((layer, index) => {
+      const node = measured.children[index]
+      return node === undefined ? [] : [blockOf(layer, this.#texts.get(layer) ?? layer, node)]
+    })
+  }
+
   /** A layer that moves, also the parts that are outside of the page. Undefined if it is fully transparent. */
   async solo(layer: ShownLayer, bars?: Bars): Promise<Sprite | undefined> {
     const canvas = await this.#canvasOf(layer)
@@ -143,8 +164,8 @@ export class PagePainter {
   }
 
   async #measure(layer: TextLayer): Promise<{ width: number; height: number }> {
-    const node = textNode(layer, this.#texts.get(layer) ?? layer)
-    const { height, runs, width } = await this.#renderer.measure(node, { signal: this.#context.signal })
+    const node = measurableNode(layer, this.#texts.get(layer) ?? layer)
+    const { height, runs, width } = textOf(await this.#renderer.measure(node, { signal: this.#context.signal }))
     return { height, width: Math.max(width, ...runs.map((run) => run.width)) }
   }
 }
