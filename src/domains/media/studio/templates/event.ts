@@ -4,8 +4,8 @@ import { box, picture, type Place, type Style, type Template } from './template.
 
 /** Shares of the page that the picture can have. It makes room for long texts. */
 const SHARES = {
-  tall: { picture: [0.46, 0.4, 0.34, 0.28, 0.22], color: [0.3, 0.22, 0.16] },
-  wide: { picture: [0.44, 0.36, 0.3], color: [0.08] },
+  tall: { picture: [0.46, 0.4, 0.34, 0.28, 0.22, 0.16], color: [0.3, 0.22, 0.16] },
+  wide: { picture: [0.44, 0.36, 0.28, 0.2], color: [0.08] },
 } as const
 /** Texts may become as small as this share of their size before the picture makes room. */
 const LEAST_SCALE = 0.85
@@ -60,9 +60,9 @@ interface Texts {
 /** Texts below a picture, with the time on its lower edge and the place at the bottom. */
 function below({ about, place, title, when }: Texts, share: number, { height, margin, unit, width }: Style) {
   const wide = width - 2 * margin
-  const edge = Math.round(height * share)
   const whenScale = scaleOf([when], wide, 220 * unit)
   const label = heightOf([when], wide, whenScale)
+  const edge = Math.round(Math.max(height * share, margin + label / 2))
   const items = [title, ...about]
   const top = edge + label / 2 + title.gap
   const rest = height - margin - top

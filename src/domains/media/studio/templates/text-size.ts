@@ -53,9 +53,9 @@ export interface TextStyle {
 /** The width of a text on one line, in multiples of its size. */
 function emsOf(text: string): number {
   let ems = 0
-  for (const character of text.normalize('NFD')) {
+  for (const character of text.normalize('NFC')) {
     ems +=
-      ASCII.get(character) ??
+      ASCII.get(character.normalize('NFD').charAt(0)) ??
       (character === ' ' ? SPACE : (SCRIPTS.find(([script]) => script.test(character))?.[1] ?? OTHER))
   }
   return ems
