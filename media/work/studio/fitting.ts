@@ -13,8 +13,9 @@ const WORTH_DIVIDING = 2
 /** The width of a hyphen and of a space in Noto Sans, in multiples of the font size, rounded up. */
 const HYPHEN_EM = 0.34
 const SPACE_EM = 0.26
-/** A last line that is shorter than this share of the longest line is balanced with the others. */
+/** A last line is balanced with the others if it is shorter than this share of the longest one, or one word shorter than that. */
 const SHORT_LINE = 0.33
+const SHORT_WORD = 0.55
 /** Widths that are tried to balance lines, as multiples of the mean width of a line. */
 const BALANCED = [1.05, 1.14, 1.25, 1.4]
 
@@ -153,7 +154,7 @@ function endsShort(lines: readonly TextLine[]): boolean {
   const last = lines.at(-1)
   if (last === undefined || lines.length < 2) return false
   const widest = Math.max(...lines.map(widthOf))
-  return widthOf(last) < SHORT_LINE * widest
+  return widthOf(last) < (/\s/.test(last.text.trim()) ? SHORT_LINE : SHORT_WORD) * widest
 }
 
 /** The lines of a measured text, without spaces at their ends. Fonts of a line differ in height, but hardly in their middles. */
