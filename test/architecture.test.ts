@@ -107,6 +107,8 @@ const EXCEPTIONS: readonly string[] = [
   'src/core/token-bucket.ts → media/token-bucket.ts',
   // One way to count repeated log lines, over HTTP, sockets, RTMP and WHIP.
   'src/core/tally-log.ts → media/tally-log.ts',
+  // A template places bars and quotation marks by the direction in which the text is drawn.
+  'src/domains/media/studio/templates/mirror.ts → media/work/studio/characters.ts',
   // The same list of presets is used to request renditions and to make them.
   'src/domains/media/assets/rendition-settings.ts → media/work/transcode/presets.ts',
 ]

@@ -2,7 +2,7 @@ import type { Node } from '@takumi-rs/core'
 import { directionOf } from './characters.ts'
 import { familiesFor } from './fonts.ts'
 import type { Bars } from './levels.ts'
-import type { ScenePage, ShownLayer, TextLayer, WaveformLayer } from './scene.ts'
+import type { BoxLayer, ScenePage, ShownLayer, TextLayer, WaveformLayer } from './scene.ts'
 
 /** Decoded pixels of a picture, in the size of its layer. */
 export interface Pixels {
@@ -11,20 +11,32 @@ export interface Pixels {
   readonly data: Buffer
 }
 
+/** A text as it is drawn. */
+export interface FittedText {
+  /** With hyphens and line breaks, if words are divided. */
+  readonly text: string
+  readonly fontSize: number
+  /** At which lines break, in pixels. At most the width of the layer. */
+  readonly width: number
+  readonly overflowWrap?: 'normal' | 'anywhere'
+}
+
 /** What layers show at a moment, besides their own fields. */
 export interface Content {
   /** Of layers that show media. */
   readonly media: ReadonlyMap<ShownLayer, Pixels>
-  /** The sizes of shrunk texts. */
-  readonly sizes: ReadonlyMap<ShownLayer, number>
+  readonly texts: ReadonlyMap<ShownLayer, FittedText>
   readonly bars: ReadonlyMap<ShownLayer, Bars>
 }
 
 /** The space between two bars of a waveform, as a share of their distance. */
 const BAR_GAP = 0.4
 
-const LINE_HEIGHT = 1.2
-const BOX_PADDING = '0.12em 0.4em'
+export const LINE_HEIGHT = 1.2
+/** At the sides of a text with a box, and above and below it, as multiples of its size. */
+export const BOX_PADDING_EM = 0.4
+export const BOX_PADDING_TOP_EM = 0.12
+const BOX_PADDING = `${BOX_PADDING_TOP_EM}em ${BOX_PADDING_EM}em`
 const BOX_RADIUS = '0.2em'
 
 /** The part of a page that is drawn. */
@@ -62,7 +74,7 @@ export function canvasNode(canvas: Canvas, layers: readonly ShownLayer[], conten
   }
 }
 
-function layerNode(layer: ShownLayer, canvas: Canvas, { bars, media, sizes }: Content): Node {
+function layerNode(layer: ShownLayer, canvas: Canvas, { bars, media, texts }: Content): Node {
   const { height, left, opacity = 1, rotation = 0, top, width } = layer
   const placed = {
     position: 'absolute',
@@ -76,7 +88,7 @@ function layerNode(layer: ShownLayer, canvas: Canvas, { bars, media, sizes }: Co
   } as const
   switch (layer.kind) {
     case 'box':
-      return { type: 'container', style: { ...placed, backgroundColor: layer.color, ...rounded(layer.radius) } }
+      return { type: 'container', style: { ...placed, ...filled(layer), ...rounded(layer.radius) } }
     case 'waveform':
       return { type: 'container', style: placed, children: barNodes(layer, bars.get(layer)) }
     case 'picture':
@@ -89,7 +101,7 @@ function layerNode(layer: ShownLayer, canvas: Canvas, { bars, media, sizes }: Co
       return {
         type: 'container',
         style: { ...placed, flexDirection: 'column', justifyContent: JUSTIFY[layer.verticalAlign ?? 'top'] },
-        children: [textNode(layer, layer.width, sizes.get(layer))],
+        children: [textNode(layer, texts.get(layer) ?? layer)],
       }
   }
 }
@@ -118,14 +130,27 @@ function barNodes({ color, height, restColor, width }: WaveformLayer, bars: Bars
 
 const JUSTIFY = { top: 'flex-start', middle: 'center', bottom: 'flex-end' } as const
 
+function filled({ color, endColor }: BoxLayer) {
+  if (endColor === undefined) return { backgroundColor: color }
+  return { backgroundImage: `linear-gradient(to bottom, ${color}, ${endColor})` }
+}
+
 function rounded(radius = 0) {
   return radius > 0 ? { borderRadius: radius, overflow: 'hidden' as const } : {}
 }
 
-/** The text of a layer, without its place. Also measured by itself. */
-export function textNode(layer: TextLayer, width: number, fontSize = layer.fontSize): Node {
-  const { align = 'start', boxColor, color, fontWeight = 'normal', lineHeight = LINE_HEIGHT, text } = layer
-  const direction = directionOf(text)
+/** A text by itself, to be measured: the only child of its layer, which is as high as it needs. */
+export function measurableNode(layer: TextLayer, fitted: FittedText): Node {
+  // Without a parent, a text with a box would be measured as one line.
+  const style = { display: 'flex', flexDirection: 'column', width: layer.width } as const
+  return { type: 'container', style, children: [textNode(layer, fitted)] }
+}
+
+/** The text of a layer, without its place. */
+function textNode(layer: TextLayer, fitted: FittedText): Node {
+  const { align = 'start', boxColor, color, fontWeight = 'normal', lineHeight = LINE_HEIGHT } = layer
+  const { fontSize, overflowWrap = 'anywhere', text, width } = fitted
+  const direction = directionOf(layer.text)
   // The axis of the column ignores the direction of its text.
   const side = align === 'center' ? 'center' : (align === 'start') === (direction === 'ltr') ? 'flex-start' : 'flex-end'
   return {
@@ -137,22 +162,17 @@ export function textNode(layer: TextLayer, width: number, fontSize = layer.fontS
       direction,
       lineHeight,
       fontWeight: fontWeight === 'bold' ? 700 : 400,
-      fontFamily: familiesFor(text)
+      fontFamily: familiesFor(layer.text)
         .map((name) => `"${name}"`)
         .join(', '),
       textAlign: align,
       whiteSpace: 'pre-wrap',
-      overflowWrap: 'anywhere',
+      overflowWrap,
       flexShrink: 0,
+      alignSelf: side,
       ...(boxColor === undefined
         ? { width }
-        : {
-            alignSelf: side,
-            maxWidth: width,
-            backgroundColor: boxColor,
-            padding: BOX_PADDING,
-            borderRadius: BOX_RADIUS,
-          }),
+        : { maxWidth: width, backgroundColor: boxColor, padding: BOX_PADDING, borderRadius: BOX_RADIUS }),
     },
   }
 }

@@ -1,20 +1,25 @@
-import { Renderer } from '@takumi-rs/core'
+import { Renderer, type Node } from '@takumi-rs/core'
 import { MediaWorkError } from '../errors.ts'
 import type { WorkContext } from '../process/context.ts'
 import { imageError } from '../thumbnails/image.ts'
 import { Clip, clipSize } from './clip.ts'
+import { blockOf, textOf, TextFitter, type TextBlock } from './fitting.ts'
 import { charactersWithoutFont, FontShelf } from './fonts.ts'
 import { barsAt, levelsOf, type Bars } from './levels.ts'
 import { isShown, spanOf } from './motion.ts'
-import { canvasNode, textNode, wholeOf, type Canvas, type Content, type Pixels } from './nodes.ts'
+import {
+  canvasNode,
+  measurableNode,
+  wholeOf,
+  type Canvas,
+  type Content,
+  type FittedText,
+  type Pixels,
+} from './nodes.ts'
 import { openPictures } from './pictures.ts'
 import type { Scene, SceneLayer, ScenePage, ShownLayer, TextLayer, VideoLayer, WaveformLayer } from './scene.ts'
 import { cropped, type Bitmap, type Sprite } from './sprite.ts'
 
-/** The size to which a text shrinks at most. */
-const LEAST_FONT_SIZE = 4
-/** Steps of the search for the size of a shrunk text: the result is at most 1/64 of its range too small. */
-const SIZE_STEPS = 6
 const CACHE_BYTES = 32 * 2 ** 20
 const MOST_LISTED = 5
 /** Pixels of a layer that is drawn by itself. */
@@ -23,14 +28,14 @@ const MOST_SPRITE_PIXELS = 40_000_000
 let renderer: Renderer | undefined
 let shelf: FontShelf | undefined
 
-/** A page with everything that its pixels need: fonts, decoded pictures, levels of sound, and the sizes of shrunk texts. */
+/** A page with everything that its pixels need: fonts, decoded pictures, levels of sound, and how its texts fit. */
 export class PagePainter {
   readonly page: ScenePage
   readonly #pointer: string
   readonly #renderer: Renderer
   readonly #context: WorkContext
   readonly #media = new Map<ShownLayer, Pixels>()
-  readonly #sizes = new Map<ShownLayer, number>()
+  readonly #texts = new Map<ShownLayer, FittedText>()
   readonly #levels = new Map<ShownLayer, readonly number[]>()
 
   private constructor(page: ScenePage, pointer: string, shared: Renderer, context: WorkContext) {
@@ -55,7 +60,9 @@ export class PagePainter {
     const texts = layers.filter((layer) => layer.kind === 'text')
     for (const layer of texts) checkFonts(layer, `${this.pointerOf(layer)}/text`)
     await fonts.require(texts.map(({ text }) => text))
-    for (const layer of texts) if (layer.shrink === true) this.#sizes.set(layer, await this.#fittingSize(layer))
+    const measure = (node: Node) => this.#renderer.measure(node, { signal: this.#context.signal })
+    const fitter = new TextFitter(measure, texts.map(({ text }) => text).join('\n'))
+    await Promise.all(texts.map(async (layer) => this.#texts.set(layer, await fitter.fit(layer))))
     for (const [layer, pixels] of await openPictures(this.page, this.#pointer, this.#context)) {
       this.#media.set(layer, pixels)
     }
@@ -105,6 +112,19 @@ export class PagePainter {
     return { ...this.page, data }
   }
 
+  /** Where the renderer draws the lines of the texts of the page, also those that a video shows later. */
+  async textBlocks(): Promise<TextBlock[]> {
+    const layers = this.page.layers.filter((layer) => layer.kind === 'text')
+    const content = { media: this.#media, texts: this.#texts, bars: new Map() }
+    const { height, width } = this.page
+    const node = canvasNode(wholeOf(this.page), layers, content)
+    const measured = await this.#renderer.measure(node, { width, height, signal: this.#context.signal })
+    return layers.flatMap((layer, index) => {
+      const node = measured.children[index]
+      return node === undefined ? [] : [blockOf(layer, this.#texts.get(layer) ?? layer, node)]
+    })
+  }
+
   /** A layer that moves, also the parts that are outside of the page. Undefined if it is fully transparent. */
   async solo(layer: ShownLayer, bars?: Bars): Promise<Sprite | undefined> {
     const canvas = await this.#canvasOf(layer)
@@ -125,14 +145,14 @@ export class PagePainter {
 
   #paint(canvas: Canvas, layers: readonly ShownLayer[], bars: Content['bars'] = new Map()): Promise<Buffer> {
     const { height, width } = canvas
-    const node = canvasNode(canvas, layers, { media: this.#media, sizes: this.#sizes, bars })
+    const node = canvasNode(canvas, layers, { media: this.#media, texts: this.#texts, bars })
     return this.#renderer.render(node, { width, height, format: 'raw', signal: this.#context.signal })
   }
 
   /** The area that a rotated layer covers. A text can be larger than its layer. */
   async #canvasOf(layer: ShownLayer): Promise<Canvas> {
     const { rotation = 0 } = layer
-    const size = layer.kind === 'text' ? await this.#measure(layer, this.#sizes.get(layer)) : layer
+    const size = layer.kind === 'text' ? await this.#measure(layer) : layer
     const width = layer.width + 2 * Math.max(0, size.width - layer.width)
     const height = layer.height + 2 * Math.max(0, size.height - layer.height)
     const angle = (rotation * Math.PI) / 180
@@ -143,26 +163,10 @@ export class PagePainter {
     return { left, top, width: Math.ceil(centerX + halfX) + 1 - left, height: Math.ceil(centerY + halfY) + 1 - top }
   }
 
-  async #measure(layer: TextLayer, fontSize?: number): Promise<{ width: number; height: number }> {
-    const node = textNode(layer, layer.width, fontSize)
-    const { height, runs, width } = await this.#renderer.measure(node, { signal: this.#context.signal })
+  async #measure(layer: TextLayer): Promise<{ width: number; height: number }> {
+    const node = measurableNode(layer, this.#texts.get(layer) ?? layer)
+    const { height, runs, width } = textOf(await this.#renderer.measure(node, { signal: this.#context.signal }))
     return { height, width: Math.max(width, ...runs.map((run) => run.width)) }
-  }
-
-  /** The largest size, up to its own, in which a text fits the height and width of its layer. */
-  async #fittingSize(layer: TextLayer): Promise<number> {
-    const fits = async (fontSize: number) => {
-      const { height, width } = await this.#measure(layer, fontSize)
-      return height <= layer.height && width <= layer.width
-    }
-    if (await fits(layer.fontSize)) return layer.fontSize
-    let [least, most] = [Math.min(LEAST_FONT_SIZE, layer.fontSize), layer.fontSize]
-    for (let step = 0; step < SIZE_STEPS; step += 1) {
-      const middle = (least + most) / 2
-      if (await fits(middle)) least = middle
-      else most = middle
-    }
-    return least
   }
 }
 

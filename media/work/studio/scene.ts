@@ -79,6 +79,8 @@ export interface PictureLayer extends Placed {
 export interface BoxLayer extends Placed {
   readonly kind: 'box'
   readonly color: string
+  /** Of the lower edge, if the color changes evenly from the upper edge to it. */
+  readonly endColor?: string | undefined
   readonly radius?: number | undefined
 }
 

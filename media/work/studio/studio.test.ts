@@ -81,6 +81,20 @@ const SCENES: Record<string, SceneLayer[]> = {
   cjk: [text('今日は骨\n오늘 라이브\n们来这里说话\n這裡說話', { fontSize: 28 })],
   thai: [text('สวัสดีชาวโลก น้ำ\nनमस्ते दुनिया', { fontSize: 36 })],
   emoji: [text('🎉 👩🏽‍🚀 🇺🇦 ❤️ 👨‍👩‍👧 ok 1️⃣', { fontSize: 36 })],
+  divided: [
+    text('Die Verkehrsinfrastrukturfinanzierungsgesellschaft lädt zur Jahreshauptversammlung ein', {
+      width: 170,
+      height: 190,
+      top: 5,
+    }),
+    text('Достопримечательности', { left: 210, width: 180, height: 72, shrink: true }),
+    text('คอนเสิร์ตการกุศลจัดขึ้นที่หอประชุมใหญ่', { left: 210, top: 90, width: 180, height: 100 }),
+  ],
+  balanced: [
+    text('The last line is never a single word.', { width: 330, height: 80 }),
+    text('A caption is balanced with its box too', { top: 110, width: 360, boxColor: '#ffe119', height: 80 }),
+  ],
+  shade: [{ kind: 'box', left: 0, top: 0, width: 400, height: 200, color: '#4363d8ff', endColor: '#4363d800' }],
   boxed: [
     text('A caption', { boxColor: '#000000', color: '#ffffff', align: 'center', verticalAlign: 'bottom' }),
     text('It shrinks until the whole text fits the layer, however long it is.', {

@@ -15,7 +15,7 @@ const FIELDS: Readonly<
     optional: [...SHOWN, 'fontWeight', 'align', 'verticalAlign', 'lineHeight', 'shrink', 'boxColor'],
   },
   picture: { required: [...PLACE, 'assetId'], optional: [...SHOWN, 'fit', 'radius'] },
-  box: { required: [...PLACE, 'color'], optional: [...SHOWN, 'radius'] },
+  box: { required: [...PLACE, 'color'], optional: [...SHOWN, 'radius', 'endColor'] },
   video: { required: [...PLACE, 'assetId'], optional: [...SHOWN, 'fit', 'radius', 'fromSeconds', 'volume'] },
   waveform: {
     required: [...PLACE, 'assetId', 'color', 'restColor'],

@@ -108,6 +108,10 @@ const StudioLayer = named(
       description:
         'Of a text or box, or of the bars of a waveform up to the present moment. `#rrggbb`, or `#rrggbbaa` with opacity',
     }),
+    endColor: Type.Optional({
+      ...Color,
+      description: 'Of the lower edge of a box. The color changes evenly from `color` at the upper edge to it',
+    }),
     restColor: Type.Optional({ ...Color, description: 'Of the bars of a waveform after the present moment' }),
     barCount: Type.Optional(
       Type.Integer({ minimum: 4, maximum: 200, description: 'How many bars a waveform has. 60 by default' }),
@@ -118,7 +122,12 @@ const StudioLayer = named(
           'Whether the bars of a waveform show all that is played while it is shown, which is the default, or the four seconds around the present moment. The loudest bar of all is as high as the layer',
       }),
     ),
-    text: Type.Optional(Text(1, 5_000, { description: 'The text of a text layer' })),
+    text: Type.Optional(
+      Text(1, 5_000, {
+        description:
+          'The text of a text layer. A long word is hyphenated if it does not fit a line, or if this keeps the text from getting much smaller. Lines of Thai end between words',
+      }),
+    ),
     fontSize: Type.Optional(Type.Number({ minimum: 4, maximum: 1_000, description: 'Pixels. Of a text layer' })),
     fontWeight: Type.Optional(OneOf(['normal', 'bold'], { description: 'Of a text layer' })),
     align: Type.Optional(

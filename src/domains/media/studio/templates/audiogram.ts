@@ -1,5 +1,7 @@
+import { column, heightOf, scaleOf, textItem } from './column.ts'
+import { readableOn } from './contrast.ts'
 import { partsOf, subtitles } from './subtitle-layers.ts'
-import { given, picture, place, text, type Template } from './template.ts'
+import { picture, place, text, type Template } from './template.ts'
 
 export const audiogram: Template = {
   name: 'Audiogram',
@@ -9,31 +11,38 @@ export const audiogram: Template = {
   required: ['soundAssetId', 'title'],
   optional: ['author', 'pictureAssetIds', 'transcriptId'],
   colors: { backgroundColor: '#1d1e3a', textColor: '#ffffff', accentColor: '#7bdff2' },
-  build: ({ seconds, segments, values }, { accentColor, height, margin, page, textColor, unit, width }) => {
+  build: ({ seconds, segments, values }, style) => {
+    const { accentColor, backgroundColor, height, margin, page, textColor, unit, width } = style
     const { author, pictureAssetIds = [], soundAssetId = '', title = '' } = values
     const wide = width - 2 * margin
     const cover = 220 * unit
     const [assetId] = pictureAssetIds
     const indent = assetId === undefined ? 0 : cover + 50 * unit
+    const items = [
+      textItem(title, 0, { fontSize: 64 * unit, color: textColor, fontWeight: 'bold', lineHeight: 1.1 }),
+      ...(author === undefined
+        ? []
+        : [
+            textItem(
+              author,
+              16 * unit,
+              { fontSize: 40 * unit, color: readableOn(backgroundColor, accentColor, textColor) },
+              0.3,
+            ),
+          ]),
+    ]
+    // A short heading is as high as the picture beside it, a long one reaches down to the waveform.
+    const high = height * 0.36 - margin - 30 * unit
+    const scale = scaleOf(items, wide - indent, high)
+    const needed = Math.min(high, Math.max(cover, heightOf(items, wide - indent, scale)))
+    const heading = column(items, [margin + indent, margin, wide - indent, needed], 'middle', scale)
     return partsOf(segments, seconds).map((part) => ({
       ...page,
       seconds: part.seconds,
       layers: [
         { kind: 'sound', assetId: soundAssetId, fromSeconds: part.from },
         ...picture(assetId, [margin, margin, cover, cover], { radius: 30 * unit }),
-        text(title, [margin + indent, margin, wide - indent, 150 * unit], {
-          fontSize: 64 * unit,
-          color: textColor,
-          fontWeight: 'bold',
-          verticalAlign: 'middle',
-          lineHeight: 1.1,
-        }),
-        ...given(author, (name) =>
-          text(name, [margin + indent, margin + 160 * unit, wide - indent, 60 * unit], {
-            fontSize: 40 * unit,
-            color: accentColor,
-          }),
-        ),
+        ...heading.layers,
         {
           kind: 'waveform',
           assetId: soundAssetId,

@@ -1,4 +1,6 @@
-import { box, given, picture, text, type Template } from './template.ts'
+import { column, textItem } from './column.ts'
+import { readableOn, shadeFor } from './contrast.ts'
+import { box, picture, text, type Template } from './template.ts'
 
 export const carousel: Template = {
   name: 'Carousel',
@@ -8,44 +10,59 @@ export const carousel: Template = {
   required: ['title', 'bulletTexts'],
   optional: ['author', 'pictureAssetIds'],
   colors: { backgroundColor: '#0b3d3a', textColor: '#f4f1de', accentColor: '#f2cc8f' },
-  build: ({ values }, { accentColor, backgroundColor, height, margin, page, textColor, unit, width }) => {
-    const { author, bulletTexts = [], pictureAssetIds = [], title = '' } = values
+  build: ({ values }, style) => {
+    const { accentColor, backgroundColor, height, isWide, margin, page, textColor, unit, width } = style
+    const { author, bulletTexts = [], pictureAssetIds: [cover] = [], title = '' } = values
     const wide = width - 2 * margin
+    const end = height - margin - 50 * unit
     const barOf = (share: number) => [
       box([margin, height - margin, wide, 12 * unit], `${textColor.slice(0, 7)}40`, { radius: 6 * unit }),
       box([margin, height - margin, wide * share, 12 * unit], accentColor, { radius: 6 * unit }),
     ]
-    const [cover] = pictureAssetIds
+    const shade = shadeFor(textColor, backgroundColor)
+    // On a picture, the color has to be readable on its shade only: without opacity, the picture would show.
+    const names =
+      author === undefined
+        ? []
+        : [
+            textItem(author, 0, {
+              fontSize: 42 * unit,
+              color: cover === undefined ? readableOn(backgroundColor, accentColor, textColor) : textColor,
+            }),
+          ]
+    const name = column(names, [margin, margin, wide, 160 * unit])
+    const titleTop = names.length === 0 ? margin : name.bottom + 40 * unit
     const first = {
       ...page,
       layers: [
         ...picture(cover, [0, 0, width, height]),
-        ...(cover === undefined ? [] : [box([0, 0, width, height], `${backgroundColor.slice(0, 7)}b0`)]),
-        text(title, [margin, height * 0.2, wide, height * 0.5], {
+        ...(cover === undefined ? [] : [box([0, 0, width, height], shade)]),
+        text(title, [margin, titleTop, wide, end - titleTop], {
           fontSize: 130 * unit,
           color: textColor,
           fontWeight: 'bold',
           lineHeight: 1.1,
           verticalAlign: 'middle',
         }),
-        ...given(author, (name) =>
-          text(name, [margin, margin, wide, 60 * unit], { fontSize: 42 * unit, color: accentColor }),
-        ),
+        ...name.layers,
         ...barOf(1 / (bulletTexts.length + 1)),
       ],
     }
+    const circle = 150 * unit
+    // Beside the number on wide pages, below it on the others.
+    const [x, y] = isWide ? [circle + 60 * unit, 0] : [0, circle + 50 * unit]
     const others = bulletTexts.map((item, index) => ({
       ...page,
       layers: [
-        box([margin, margin, 150 * unit, 150 * unit], accentColor, { radius: 75 * unit }),
-        text(String(index + 1), [margin, margin, 150 * unit, 150 * unit], {
+        box([margin, margin, circle, circle], accentColor, { radius: circle / 2 }),
+        text(String(index + 1), [margin, margin, circle, circle], {
           fontSize: 80 * unit,
-          color: backgroundColor,
+          color: readableOn(accentColor, backgroundColor, textColor),
           fontWeight: 'bold',
           align: 'center',
           verticalAlign: 'middle',
         }),
-        text(item, [margin, margin + 200 * unit, wide, height - 2 * margin - 280 * unit], {
+        text(item, [margin + x, margin + y, wide - x, end - margin - y], {
           fontSize: 84 * unit,
           color: textColor,
           verticalAlign: 'middle',

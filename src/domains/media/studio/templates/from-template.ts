@@ -13,6 +13,7 @@ import {
 } from '../schemas.ts'
 import { fieldsOf } from './catalog.ts'
 import { TEMPLATES, type TemplateKey } from './index.ts'
+import { inDirection } from './mirror.ts'
 import { styleOf, type Template, type TemplateInput } from './template.ts'
 
 const VALUES = '/body/values'
@@ -48,7 +49,8 @@ export async function projectOf(
 export function buildProject(template: Template, input: TemplateInput): ProjectData {
   const { soundAssetId } = input.values
   const isPlayed = template.hasSound === true && soundAssetId !== undefined
-  const pages = template.build(input, styleOf(template, input.values))
+  const style = styleOf(template, input.values)
+  const pages = inDirection(template.build(input, style), style.direction)
   return { schemaVersion: 1, pages, ...(isPlayed && { sound: { assetId: soundAssetId } }) }
 }
 

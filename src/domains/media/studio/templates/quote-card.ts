@@ -1,4 +1,9 @@
-import { box, given, picture, text, type Template } from './template.ts'
+import { boxItem, column, textItem } from './column.ts'
+import { shadeFor } from './contrast.ts'
+import { box, picture, text, type Template } from './template.ts'
+
+/** Marks have no mirrored forms: the one that opens a text from right to left closes one from left to right. */
+const OPENING = { ltr: '“', rtl: '”' } as const
 
 export const quoteCard: Template = {
   name: 'Quote card',
@@ -8,36 +13,40 @@ export const quoteCard: Template = {
   required: ['text'],
   optional: ['author', 'pictureAssetIds'],
   colors: { backgroundColor: '#14213d', textColor: '#ffffff', accentColor: '#fca311' },
-  build: ({ values }, { accentColor, backgroundColor, height, margin, page, textColor, unit, width }) => {
-    const [assetId] = values.pictureAssetIds ?? []
-    const wide = width - 2 * margin
-    const foot = 150 * unit
+  build: ({ values }, style) => {
+    const { accentColor, backgroundColor, direction, height, isWide, margin, page, textColor, unit, width } = style
+    const { author, pictureAssetIds: [assetId] = [] } = values
+    const mark = { width: 160 * unit, height: 130 * unit }
+    // Beside the text on wide pages, above it on the others.
+    const indent = isWide ? mark.width : 0
+    const above = isWide ? 0 : mark.height
+    const items = [
+      textItem(values.text ?? '', 0, {
+        fontSize: 84 * unit,
+        color: textColor,
+        fontWeight: 'bold',
+        verticalAlign: 'middle',
+      }),
+      boxItem(48 * unit, [120 * unit, 10 * unit], accentColor, 5 * unit),
+      ...(author === undefined ? [] : [textItem(author, 32 * unit, { fontSize: 42 * unit, color: textColor }, 0.4)]),
+    ]
+    const place = [margin + indent, margin + above, width - 2 * margin - indent, height - 2 * margin - above] as const
+    const { layers, top } = column(items, place, 'middle')
     return [
       {
         ...page,
         layers: [
           ...picture(assetId, [0, 0, width, height]),
-          ...(assetId === undefined ? [] : [box([0, 0, width, height], `${backgroundColor.slice(0, 7)}b8`)]),
-          text('“', [margin, margin * 0.5, wide, 230 * unit], {
+          ...(assetId === undefined ? [] : [box([0, 0, width, height], shadeFor(textColor, backgroundColor))]),
+          text(OPENING[direction], [margin, top - above + (isWide ? 36 * unit : 0), mark.width, mark.height], {
             fontSize: 260 * unit,
             color: accentColor,
-            lineHeight: 1,
+            // The mark is in the upper half of its line.
+            lineHeight: 0.5,
             fontWeight: 'bold',
+            shrink: false,
           }),
-          text(values.text ?? '', [margin, margin + 200 * unit, wide, height - 2 * margin - 230 * unit - foot], {
-            fontSize: 84 * unit,
-            color: textColor,
-            fontWeight: 'bold',
-            verticalAlign: 'middle',
-          }),
-          ...given(values.author, (author) =>
-            text(author, [margin, height - margin - 60 * unit, wide, 60 * unit], {
-              fontSize: 42 * unit,
-              color: textColor,
-              verticalAlign: 'bottom',
-            }),
-          ),
-          box([margin, height - margin - foot + 30 * unit, 120 * unit, 10 * unit], accentColor, { radius: 5 * unit }),
+          ...layers,
         ],
       },
     ]

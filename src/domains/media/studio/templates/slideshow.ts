@@ -1,3 +1,4 @@
+import { shadeFor } from './contrast.ts'
 import { picture, text, type Template } from './template.ts'
 
 const SECONDS = 4
@@ -26,10 +27,10 @@ export const slideshow: Template = {
         ...(index > 0 || title === undefined
           ? []
           : [
-              text(title, [margin, height - margin - 200 * unit, width - 2 * margin, 200 * unit], {
+              text(title, [margin, height * 0.5, width - 2 * margin, height * 0.5 - margin], {
                 fontSize: 90 * unit,
                 color: textColor,
-                boxColor: `${accentColor.slice(0, 7)}a0`,
+                boxColor: shadeFor(textColor, accentColor),
                 fontWeight: 'bold',
                 verticalAlign: 'bottom',
                 enter: { effect: 'slide', seconds: Math.min(0.8, seconds / 2), side: 'left' },

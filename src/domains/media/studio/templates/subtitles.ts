@@ -1,4 +1,5 @@
 import { partsOf, subtitles as layersOf } from './subtitle-layers.ts'
+import { shadeFor } from './contrast.ts'
 import { place, text, type Template } from './template.ts'
 
 export const subtitles: Template = {
@@ -22,10 +23,10 @@ export const subtitles: Template = {
           ...place([0, 0, width, height]),
         },
         ...layersOf(part.segments, (words) =>
-          text(words, [margin, height * 0.64, width - 2 * margin, height * 0.2], {
+          text(words, [margin, height * 0.5, width - 2 * margin, height * 0.34], {
             fontSize: 60 * unit,
             color: textColor,
-            boxColor: `${accentColor.slice(0, 7)}c0`,
+            boxColor: shadeFor(textColor, accentColor),
             fontWeight: 'bold',
             align: 'center',
             verticalAlign: 'bottom',

@@ -1,6 +1,8 @@
 import type { Segment } from '../../ai/index.ts'
 import { sizeOf, type PageFormat, type PageSize } from '../page-formats.ts'
 import type { ProjectData, StudioLayerData, TemplateValues } from '../schemas.ts'
+import { directionOfValues, type Direction } from './mirror.ts'
+import { lineHeightOf } from './text-size.ts'
 
 /** The input of a template: the values of the caller, and facts about the files that they name. */
 export interface TemplateInput {
@@ -43,7 +45,13 @@ export interface Style extends Colors, PageSize {
   readonly unit: number
   /** The distance of texts from the edges. */
   readonly margin: number
+  /** Whether pictures are better beside texts than above them. */
+  readonly isWide: boolean
+  /** Pages from right to left are mirrored after they are built. */
+  readonly direction: Direction
 }
+
+const WIDE = 1.2
 
 export function styleOf(template: Template, values: TemplateValues): Style {
   const { pageFormat = template.pageFormat } = values
@@ -54,10 +62,19 @@ export function styleOf(template: Template, values: TemplateValues): Style {
     accentColor: values.accentColor ?? template.colors.accentColor,
   }
   const unit = Math.min(size.width, size.height) / 1000
-  return { ...size, ...colors, page: { pageFormat, background: colors.backgroundColor }, unit, margin: 80 * unit }
+  return {
+    ...size,
+    ...colors,
+    page: { pageFormat, background: colors.backgroundColor },
+    unit,
+    margin: 80 * unit,
+    isWide: size.width > WIDE * size.height,
+    direction: directionOfValues(values),
+  }
 }
 
-type Place = readonly [left: number, top: number, width: number, height: number]
+/** Pixels of the page. */
+export type Place = readonly [left: number, top: number, width: number, height: number]
 
 /** Lengths in whole pixels. */
 export function place([left, top, width, height]: Place) {
@@ -71,7 +88,9 @@ export function text(
   at: Place,
   rest: Partial<StudioLayerData> & { readonly fontSize: number; readonly color: string },
 ): StudioLayerData {
-  return { kind: 'text', text: content, shrink: true, ...place(at), ...rest, fontSize: Math.round(rest.fontSize) }
+  const lineHeight = lineHeightOf(content, rest.lineHeight ?? 1.2)
+  const fontSize = Math.round(rest.fontSize)
+  return { kind: 'text', text: content, shrink: true, ...place(at), ...rest, fontSize, lineHeight }
 }
 
 export function box(at: Place, color: string, rest: Partial<StudioLayerData> = {}): StudioLayerData {
