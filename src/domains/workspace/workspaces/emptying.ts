@@ -33,7 +33,7 @@ const KEYS = `
   order by cardinality(f.conkey), t.relname, a.attname`
 
 /** How long a statement should take, in milliseconds. */
-const WANTED_MS = 20
+const WANTED_MS = 10
 const [FEWEST, FIRST, MOST] = [10, 1, 5_000]
 
 /**
