@@ -69,52 +69,44 @@ function workspacesOf($: Old) {
   return raw<{ id: string }>`unnest(${$.workspaceIds}::uuid[])`.as<'w'>(raw`w (id)`)
 }
 
-/** Numbers are in the order of times, so only the oldest events of a workspace are looked at. */
-const pruneEvents = query({ workspaceEvents }, (db, $: Old) =>
-  db
-    .deleteFrom('workspaceEvents as e')
-    .using(
-      db
-        .selectFrom(workspacesOf($))
-        .crossJoinLateral((e) =>
-          e
-            .selectFrom('workspaceEvents')
-            .select(['workspaceId', 'seq', 'at'])
-            .whereRef('workspaceId', '=', 'w.id')
-            .orderBy('seq')
-            .limit($.rows)
-            .as('oldest'),
-        )
-        .select(['oldest.workspaceId', 'oldest.seq'])
-        .where('oldest.at', '<', raw<string>`${$.before}`)
-        .as('gone'),
-    )
-    .whereRef('e.workspaceId', '=', 'gone.workspaceId')
-    .whereRef('e.seq', '=', 'gone.seq'),
-)
+// Both delete by the places of the rows. A join could read the whole table, because its plan does not depend on how many
+// rows are deleted.
 
-const pruneAudit = query({ auditLog }, (db, $: Old) =>
-  db
-    .deleteFrom('auditLog as a')
-    .using(
-      db
-        .selectFrom(workspacesOf($))
-        .crossJoinLateral((e) =>
-          e
-            .selectFrom('auditLog')
-            .select('id')
-            .whereRef('workspaceId', '=', 'w.id')
-            .where('createdAt', '<', raw<string>`${$.before}`)
-            .orderBy('createdAt')
-            .orderBy('id')
-            .limit($.rows)
-            .as('old'),
-        )
-        .select('old.id')
-        .as('gone'),
+/** Numbers are in the order of times, so only the oldest events of a workspace are looked at. */
+const pruneEvents = query({ workspaceEvents }, (db, $: Old) => {
+  const old = db
+    .selectFrom(workspacesOf($))
+    .crossJoinLateral((e) =>
+      e
+        .selectFrom('workspaceEvents as one')
+        .select([raw`one.ctid`.as('place'), 'one.at'])
+        .whereRef('one.workspaceId', '=', 'w.id')
+        .orderBy('one.seq')
+        .limit($.rows)
+        .as('oldest'),
     )
-    .whereRef('a.id', '=', 'gone.id'),
-)
+    .select('oldest.place')
+    .where('oldest.at', '<', raw<string>`${$.before}`)
+  return db.deleteFrom('workspaceEvents').where(raw<boolean>`ctid = any(array(${old}))`)
+})
+
+const pruneAudit = query({ auditLog }, (db, $: Old) => {
+  const old = db
+    .selectFrom(workspacesOf($))
+    .crossJoinLateral((e) =>
+      e
+        .selectFrom('auditLog as one')
+        .select(raw`one.ctid`.as('place'))
+        .whereRef('one.workspaceId', '=', 'w.id')
+        .where('one.createdAt', '<', raw<string>`${$.before}`)
+        .orderBy('one.createdAt')
+        .orderBy('one.id')
+        .limit($.rows)
+        .as('old'),
+    )
+    .select('old.place')
+  return db.deleteFrom('auditLog').where(raw<boolean>`ctid = any(array(${old}))`)
+})
 
 /** Later than every row. */
 const FAR = new Date('9999-12-31T00:00:00Z')

@@ -15,44 +15,44 @@ export const CHAT_LOG_KEPT = { changes: 1_000, days: 90 } as const
 /** Channels per statement. */
 const CHANNELS = 50
 
-const forget = query(
-  chatTables,
-  (db, $: { channelIds: readonly string[]; kept: number; before: string; rows: number }) =>
-    db
-      .deleteFrom('chatLog as l')
-      .using(
-        db
-          .selectFrom(sql<{ id: string }>`unnest(${$.channelIds}::uuid[])`.as<'c'>(sql`c (id)`))
-          .innerJoinLateral(
-            (e) =>
-              e
-                .selectFrom('chatLog as one')
-                .select((one) => one.fn.max('one.seq').as('seq'))
-                .whereRef('one.channelId', '=', 'c.id')
-                .as('newest'),
-            (join) => join.onTrue(),
-          )
-          .innerJoinLateral(
-            (e) =>
-              e
-                .selectFrom('chatLog as one')
-                .select(['one.channelId', 'one.seq'])
-                .whereRef('one.channelId', '=', 'c.id')
-                .whereRef('one.seq', '<', 'newest.seq')
-                .where((one) =>
-                  one.or([one('one.seq', '<=', one('newest.seq', '-', $.kept)), one('one.at', '<', $.before)]),
-                )
-                .orderBy('one.seq')
-                .limit($.rows)
-                .as('old'),
-            (join) => join.onTrue(),
-          )
-          .select(['old.channelId', 'old.seq'])
-          .as('gone'),
-      )
-      .whereRef('l.channelId', '=', 'gone.channelId')
-      .whereRef('l.seq', '=', 'gone.seq'),
-)
+interface Forgotten {
+  readonly channelIds: readonly string[]
+  /** Newest changes of each channel that are kept. */
+  readonly kept: number
+  readonly before: string
+  /** Changes of each channel. */
+  readonly rows: number
+}
+
+/** By the places of the rows: a join could read the whole log, because its plan does not depend on how many are deleted. */
+const forget = query(chatTables, (db, $: Forgotten) => {
+  const old = db
+    .selectFrom(sql<{ id: string }>`unnest(${$.channelIds}::uuid[])`.as<'c'>(sql`c (id)`))
+    .innerJoinLateral(
+      (e) =>
+        e
+          .selectFrom('chatLog as one')
+          .select((one) => one.fn.max('one.seq').as('seq'))
+          .whereRef('one.channelId', '=', 'c.id')
+          .as('newest'),
+      (join) => join.onTrue(),
+    )
+    .innerJoinLateral(
+      (e) =>
+        e
+          .selectFrom('chatLog as one')
+          .select(sql`one.ctid`.as('place'))
+          .whereRef('one.channelId', '=', 'c.id')
+          .whereRef('one.seq', '<', 'newest.seq')
+          .where((one) => one.or([one('one.seq', '<=', one('newest.seq', '-', $.kept)), one('one.at', '<', $.before)]))
+          .orderBy('one.seq')
+          .limit($.rows)
+          .as('old'),
+      (join) => join.onTrue(),
+    )
+    .select('old.place')
+  return db.deleteFrom('chatLog').where(sql<boolean>`ctid = any(array(${old}))`)
+})
 
 /** Removes old changes from the log. */
 export class ChatLogRetention {

@@ -26,16 +26,14 @@ const USERS = 50
 
 /** Deletes old notifications. The limit bounds the time of the statement. */
 const pruneOld = query({ notifications }, (db, $: { before: string }) =>
-  db
-    .deleteFrom('notifications')
-    .where('id', 'in', (e) =>
-      e
-        .selectFrom('notifications')
-        .select('id')
-        .where('latestAt', '<', $.before)
-        .orderBy('latestAt')
-        .limit(raw.lit(ROWS)),
-    ),
+  db.deleteFrom('notifications').where(
+    raw<boolean>`ctid = any(array(${db
+      .selectFrom('notifications')
+      .select(raw`ctid`.as('place'))
+      .where('latestAt', '<', $.before)
+      .orderBy('latestAt')
+      .limit(raw.lit(ROWS))}))`,
+  ),
 )
 
 /** The newest notification of each user that is too much. */

@@ -33,8 +33,8 @@ const KEYS = `
   order by cardinality(f.conkey), t.relname, a.attname`
 
 /** How long a statement should take, in milliseconds. */
-const WANTED_MS = 20
-const [FEWEST, FIRST, MOST] = [20, 50, 5_000]
+const WANTED_MS = 10
+const [FEWEST, FIRST, MOST] = [10, 1, 5_000]
 
 /**
  * Deletes the rows of workspaces in small statements, each in its own transaction. One statement for a large workspace
