@@ -60,10 +60,7 @@ describe('a multipart body', () => {
   async function sendParts(op: NamedOperation, parts: readonly (readonly [string, string | Blob])[]) {
     const form = new FormData()
     for (const [name, value] of parts) form.append(name, value)
-    const path = op.pattern.replaceAll(
-      /\{(\w+)\}/g,
-      (_all, name: string) => op.example.path?.[name] ?? name,
-    )
+    const path = op.pattern.replaceAll(/\{(\w+)\}/g, (_all, name: string) => op.example.path?.[name] ?? name)
     const headers = { 'X-API-Key': world.key(op.access === 'admin' ? 'admin' : 'owner') }
     const reply = await fetch(app.url + path, { method: op.method, headers, body: form })
     return { status: reply.status, body: (await reply.json()) as { message: string; errors?: { path: string }[] } }

@@ -202,7 +202,9 @@ describe('one trial', () => {
     expect((await as('nora').call('GET /api/users/me/payment-methods')).body.data).toEqual([])
     await desk.saveCard('nora')
     // The webhook of the refused card changes nothing either.
-    for (const event of desk.stripe.bank.state.events.filter(({ type }) => type === 'setup_intent.succeeded').slice(-3)) {
+    for (const event of desk.stripe.bank.state.events
+      .filter(({ type }) => type === 'setup_intent.succeeded')
+      .slice(-3)) {
       const signed = desk.stripe.signed(event)
       const reply = await desk.app.send('POST /api/payments/webhooks/{gateway}', {
         path: { gateway: 'stripe' },
