@@ -109,6 +109,7 @@ test.each(COUNTED)('enforces the plan limit on %s, even with concurrent requests
       used: BOUND,
       plan: 'free',
       nextPlan: expect.any(String) as string,
+      isTrial: false,
     })
     expect(error.message).toContain(`allows ${BOUND} `)
   }

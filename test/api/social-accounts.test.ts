@@ -242,7 +242,7 @@ describe('accounts with credentials', () => {
     expect(await accounts()).toHaveLength(5)
     expect([reply.status, reply.body.details]).toEqual([
       402,
-      { limit: 'socialAccounts', value: 5, used: 5, plan: 'free', nextPlan: 'starter' },
+      { limit: 'socialAccounts', value: 5, used: 5, plan: 'free', nextPlan: 'starter', isTrial: false },
     ])
   })
 

@@ -179,7 +179,7 @@ describe('a stream', () => {
     expect(reply.status).toBe(400)
     expect(reply.body.errors).toEqual([{ path, code: expect.any(String), message: expect.stringMatching(message) }])
     expect(reply.body.message).toBe(
-      `${path.slice('/body/'.length).replaceAll('/', '.')} ${reply.body.errors[0].message}.`,
+      `The field ${path.slice('/body/'.length).replaceAll('/', '.')} ${reply.body.errors[0].message}.`,
     )
   })
 
@@ -205,6 +205,7 @@ describe('a stream', () => {
       used: 11,
       plan: 'free',
       nextPlan: 'starter',
+      isTrial: false,
     })
     const { _id } = await stream({ platforms: to(...eleven.slice(0, 10)) })
     const body = { title: 'x', platforms: to(...eleven) }
@@ -527,6 +528,7 @@ describe('going live', () => {
       used: 4,
       plan: 'free',
       nextPlan: 'starter',
+      isTrial: false,
     })
     for (const { _id } of ids) await stop(_id)
     const { _id } = await stream({ platforms: to(one) })

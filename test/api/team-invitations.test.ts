@@ -354,7 +354,14 @@ describe('seats', () => {
       ...Array.from({ length: 4 }, () => '402 plan_limit_reached'),
     ])
     const refused = replies.find((reply) => reply.status === 402)
-    expect(refused?.body.details).toEqual({ limit: 'members', value: 5, used: 5, plan: 'free', nextPlan: 'starter' })
+    expect(refused?.body.details).toEqual({
+      limit: 'members',
+      value: 5,
+      used: 5,
+      plan: 'free',
+      nextPlan: 'starter',
+      isTrial: false,
+    })
     // A revoked or expired invitation frees its seat. Resending an expired one needs a seat.
     const [first, second] = replies.filter((reply) => reply.status === 201).map((reply) => reply.body.data._id)
     await world.as('fred').call(team.revokeInvitation, item(first, 'small'))
