@@ -78,6 +78,8 @@ const LONG = [
   'src/jobs/jobs.test.ts',
   // Renders every template.
   'src/domains/media/studio/templates/templates.test.ts',
+  // Lays out every template in every format.
+  'src/domains/media/studio/templates/layout.test.ts',
   // Starts and stops many servers.
   'src/setup/embedded-postgres.test.ts',
 ]

@@ -18,7 +18,7 @@ const WIDTHS: readonly (readonly [width: number, characters: string])[] = [
   [97, '%@MWm'],
 ]
 const ASCII = new Map(
-  WIDTHS.flatMap(([width, characters]) => Array.from(characters).map((one) => [one, width / 100] as const)),
+  WIDTHS.flatMap(([width, characters]) => characters.split('').map((one) => [one, width / 100] as const)),
 )
 const SPACE = 0.26
 /** Of a normal text, compared with a bold one. */
