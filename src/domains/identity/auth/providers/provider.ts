@@ -39,7 +39,11 @@ export function refuse(why: string, cause?: unknown): never {
 
 /** The provider does not respond properly. @param cause logged, never sent */
 export function unavailable(label: string, cause: unknown): never {
-  throw ProviderUnavailable({ message: `The sign-in provider ${label} is currently unavailable.`, retryAfter: 5, cause })
+  throw ProviderUnavailable({
+    message: `The sign-in provider ${label} is currently unavailable.`,
+    retryAfter: 5,
+    cause,
+  })
 }
 
 /** The parts of a code exchange. @throws AppError validation_failed that names what is missing */
