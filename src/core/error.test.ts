@@ -20,7 +20,7 @@ test.each([
 test('a reply lists at most 20 invalid fields, and says how many there are', () => {
   const error = ValidationFailed({ errors: Array.from({ length: 1_000 }, (_, index) => field(`/body/f${index}`)) })
   expect(error.errors).toHaveLength(20)
-  expect(error.message).toBe('f0 must be a number (and 999 more).')
+  expect(error.message).toBe('The field f0 must be a number (and 999 more).')
 })
 
 test('a custom message takes precedence over the field errors, and these over the message of the table', () => {
