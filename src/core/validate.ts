@@ -138,7 +138,9 @@ function trimFields(
   const shown = branch(resource, 'object')?.properties ?? {}
   const keys = known !== undefined && unknown.length >= MOST_FIELD_ERRORS ? [] : Object.keys(value)
   const most = only(schema, 'object')?.maxProperties
-  if (most !== undefined && keys.length > most) return tooLong('maxProperties', most, at, found, {})
+  // Of fields with names, read-only ones do not count, and unknown ones are reported up to a bound.
+  if (known === undefined && most !== undefined && keys.length > most)
+    return tooLong('maxProperties', most, at, found, {})
   const result: Record<string, unknown> = {}
   const read = (key: string) => {
     const path = `${at}/${escape(key)}`
