@@ -48,8 +48,8 @@ export class StatementRecorder {
 
   /** The statements of `work`, each text and values once. It runs twice, to leave out what jobs do meanwhile. */
   async during<T>(work: () => Promise<T>): Promise<{ result: T; statements: Recorded[] }> {
-    const { statements: before } = await this.#once(work)
-    const { result, statements } = await this.#once(work)
+    const { statements: before } = await this.once(work)
+    const { result, statements } = await this.once(work)
     const repeated = new Set(before.map(({ text }) => text))
     return { result, statements: statements.filter(({ text }) => repeated.has(text)) }
   }
@@ -66,7 +66,8 @@ export class StatementRecorder {
     }
   }
 
-  async #once<T>(work: () => Promise<T>): Promise<{ result: T; statements: Recorded[] }> {
+  /** The statements of one run of `work`, each text and values once. */
+  async once<T>(work: () => Promise<T>): Promise<{ result: T; statements: Recorded[] }> {
     const found: Recorded[] = []
     this.#recorded = found
     try {
