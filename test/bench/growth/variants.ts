@@ -22,7 +22,17 @@ interface Schema {
 }
 
 /** Parameters that ask for more or sign a request, rather than filter it. */
-const OTHERS = new Set(['workspaceId', 'limit', 'cursor', 'generation', 'expires', 'signature', 'token', 'code', 'state'])
+const OTHERS = new Set([
+  'workspaceId',
+  'limit',
+  'cursor',
+  'generation',
+  'expires',
+  'signature',
+  'token',
+  'code',
+  'state',
+])
 const MANY_VALUES = 12
 const DAY = 86_400_000
 /** A text that nothing has, which makes a search read the most. */
@@ -53,7 +63,11 @@ const SECOND_PAGE: Variant = {
 function valuesOf(name: string, schema: Schema): unknown[] {
   if (schema.anyOf !== undefined) return schema.anyOf.flatMap((option) => valuesOf(name, option)).slice(0, MANY_VALUES)
   if (schema.enum !== undefined) return schema.enum.slice(0, MANY_VALUES)
-  if (schema.items !== undefined) return valuesOf(name, schema.items)
+  if (schema.items !== undefined) {
+    const values = valuesOf(name, schema.items)
+    // Several values have a statement of their own.
+    return [...values, [values[0], values[1] ?? values[0]]]
+  }
   switch (schema.type) {
     case 'boolean':
       return [true, false]
