@@ -254,7 +254,8 @@ function reasonsFor(name: string, text: string, base: Cost | undefined, cost: Co
 
 /** Prints what is measured beside the reads. @returns how much of it took too long */
 async function measureRest({ small, large }: Staged): Promise<number> {
-  console.log(`\nA server starts in ${(await startSeconds(postgres.url, dataDir)).toFixed(1)} s.`)
+  const started = await startSeconds(postgres.url, dataDir)
+  console.log(`\nA server starts in ${started.seconds.toFixed(1)} s, with ${started.cpu.toFixed(1)} s of a processor.`)
   const databaseUrl = KEEP === undefined ? postgres.url : await copied()
   return withApp(databaseUrl, (app) =>
     connected(async (direct) => {
