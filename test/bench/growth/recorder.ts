@@ -33,7 +33,7 @@ export class StatementRecorder {
 
   constructor() {
     const note = (client: Client, text: string, began: number | undefined) => {
-      if (began !== undefined) this.#timed?.push({ text, ms: backendMs(client) - began })
+      if (began !== undefined) this.#timed?.push({ text, ms: Math.max(0, backendMs(client) - began) })
     }
     const record = (config: unknown): string | undefined => {
       const { text, values } = (config ?? {}) as { text?: unknown; values?: readonly unknown[] }
