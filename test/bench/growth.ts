@@ -71,6 +71,11 @@ const BOUNDED: readonly { readonly of: RegExp; readonly text: RegExp; readonly w
     why: 'reads all targets of each post that it returns',
   },
   {
+    of: /^(listPosts|exportPosts)\?q=/,
+    text: /"matches"/,
+    why: 'looks at the first 500 posts before it asks the index of words',
+  },
+  {
     of: /^getTicketStats/,
     text: /count\(\*\)|percentile_cont/,
     why: 'counts tickets in an index, and times the newest 10,000',
