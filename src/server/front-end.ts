@@ -93,6 +93,7 @@ export function createGateway(resources: NodeResources, composition: Composition
   if (!config.SOCKET_POLLING) front.server.refuseHttp('/socket.io/', WebSocketRequired)
   const gateway = new Gateway({
     app: front.server.app,
+    onRequest: (response) => front.server.requestedElsewhere(response),
     calls: front.calls,
     memberships: composition.memberships,
     sql: database,
