@@ -216,6 +216,7 @@ export class HttpServer {
   close(): void {
     this.#options.pipeline.requestLog.flush()
     this.#options.cors.flush()
+    void this.#options.pipeline.json.close()
     this.app.close()
   }
 
