@@ -15,7 +15,7 @@ test('only large bodies with few fields are parsed in a thread', () => {
 })
 
 test('the value is that of JSON.parse, several at once', async () => {
-  const values = [
+  const values: unknown[] = [
     { text: LONG, list: [1, null, true, { deep: [LONG] }] },
     LONG,
     [LONG],
