@@ -5,7 +5,7 @@ import type { UploadDeclaration } from '../core/upload.ts'
 import type { BodyStream } from './body-stream.ts'
 import { digested } from './content-digest.ts'
 import { decode, mostMarks } from './json-body.ts'
-import type { JsonParser } from './json-parser.ts'
+import { LARGE_BODY, type JsonParser } from './json-parser.ts'
 import type { PipelineOptions } from './pipeline.ts'
 import type { RequestState } from './request-state.ts'
 import { openUpload, takeBody } from './upload.ts'
@@ -45,7 +45,7 @@ export function openBody(state: RequestState, { json, uploads }: PipelineOptions
   const { op } = compiled
   if (op.upload === undefined || stream === undefined) {
     if (bytes === undefined) return
-    if (op.bodyType === undefined && json.takes(bytes, mostMarks(op))) return parseLarge(state, bytes, json)
+    if (op.bodyType === undefined && bytes.length >= LARGE_BODY) return parseLarge(state, bytes, json)
     state.text = decode(bytes)
     return
   }

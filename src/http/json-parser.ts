@@ -1,8 +1,8 @@
 import { Piscina } from 'piscina'
 import { MINUTE, SECOND } from '../core/clock.ts'
 import { BadRequest, Overloaded, PayloadTooLarge } from '../core/errors.ts'
-import { DEFAULT_JSON_MARKS } from '../core/json-size.ts'
 import { resumed } from '../core/work-time.ts'
+import { decode, parseJson } from './json-body.ts'
 import type { ParsedBody } from './json-thread.ts'
 
 /** Longer than any body takes. */
@@ -14,18 +14,16 @@ export const LARGE_BODY = 256_000
 
 /**
  * Parses large JSON bodies in a thread, which starts with the first one and ends when there are none. To decode and parse
- * 8 MB takes up to 100 ms. A body with many fields is better parsed where it is used, because copying its value to
- * another thread takes longer than parsing it.
+ * 8 MB takes up to 100 ms. A valid body with many fields is then parsed on the main thread again, because copying its
+ * value from another thread takes longer than parsing it.
  */
 export class JsonParser {
   #pool: Piscina | undefined
 
-  /** @param most how many fields and items it may have */
-  takes(bytes: Uint8Array, most: number): boolean {
-    return bytes.length >= LARGE_BODY && most <= DEFAULT_JSON_MARKS
-  }
-
-  /** @throws AppError bad_request, payload_too_large, overloaded */
+  /**
+   * @param most how many fields and items it may have
+   * @throws AppError bad_request, payload_too_large, overloaded
+   */
   async parse(bytes: Uint8Array, most: number): Promise<unknown> {
     this.#pool ??= new Piscina({
       filename: new URL('json-thread.ts', import.meta.url).href,
@@ -39,6 +37,7 @@ export class JsonParser {
     const parsed = (await this.#pool.run(task, { signal: AbortSignal.timeout(TIMEOUT_MS) })) as ParsedBody
     resumed()
     if ('value' in parsed) return parsed.value
+    if ('isValid' in parsed) return parseJson(decode(bytes), most)
     const { code, message } = parsed.refusal
     throw code === 'payload_too_large' ? PayloadTooLarge({ message }) : BadRequest({ message })
   }
