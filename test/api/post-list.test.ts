@@ -82,7 +82,7 @@ test('a search of many posts finds frequent and rare words, page by page', async
   await world.app.database.run(
     `insert into posts (${names.join(', ')}) select ${names.map((name) => changes[name] ?? `p.${name}`).join(', ')}
      from posts p, generate_series(1, 1200) k where p.id = $1`,
-    [ids['draft']],
+    [ids['draft'] ?? ''],
   )
   const pages = async (q: string) => {
     const sizes: number[] = []
