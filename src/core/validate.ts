@@ -308,9 +308,11 @@ function limitIn(
   for (const error of found) {
     const index = /\/anyOf\/(\d+)(\/\w+)?$/.exec(error.schemaPath)?.[1]
     const option = union?.anyOf?.[Number(index)]
-    if (error.instancePath !== instancePath || !LIMITS.has(error.keyword) || option === undefined) continue
-    // `alternatives` names the format.
-    if (option.format !== undefined) return undefined
+    if (error.instancePath !== instancePath || option === undefined) continue
+    const explains = option.format === 'iana-time-zone' && error.keyword === 'format'
+    if (!explains && !LIMITS.has(error.keyword)) continue
+    // `alternatives` names any other format.
+    if (option.format !== undefined && !explains) return undefined
     return { error, option: { ...option, description: option.description ?? union?.description } as JsonSchema }
   }
   return undefined

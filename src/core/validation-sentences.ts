@@ -1,3 +1,5 @@
+import { timeZoneFault } from './time-zone.ts'
+
 /** The keywords that the schemas of requests use. */
 export interface JsonSchema {
   readonly type?: string
@@ -58,6 +60,9 @@ export function sentence(
     case 'uniqueItems':
       return 'must not contain the same item twice'
     case 'format':
+      if (params['format'] === TIME_ZONE && typeof value === 'string' && value !== '') {
+        return `must be ${FORMATS[TIME_ZONE]}: ${timeZoneFault(value)}`
+      }
       return `must be ${FORMATS[String(params['format'])] ?? `a valid ${String(params['format'])}`}`
     case 'pattern':
       if (schema?.format === 'uuid') return 'must be a UUID in lowercase'
@@ -69,12 +74,14 @@ export function sentence(
   }
 }
 
+const TIME_ZONE = 'iana-time-zone'
+
 const FORMATS: Readonly<Record<string, string>> = {
   'date-time': 'an ISO 8601 date and time with an offset, such as 2026-11-21T18:00:00Z',
   'bcp-47': 'a language tag (BCP 47), such as en or pt-BR',
   date: 'a date such as 2026-11-21',
   email: 'an email address',
-  'iana-time-zone': 'a time zone of the IANA database, such as Europe/Berlin',
+  [TIME_ZONE]: 'the name of an area in the IANA time zone database, or UTC',
   uri: 'an absolute URL',
   uuid: 'a UUID',
 }

@@ -30,6 +30,7 @@ import { ledger } from '../domains/money/ledger/domain.ts'
 import { payments } from '../domains/money/payments/domain.ts'
 import { plans } from '../domains/money/plans/domain.ts'
 import { analytics } from '../domains/publishing/analytics/domain.ts'
+import { calendarFeeds } from '../domains/publishing/calendar-feeds/domain.ts'
 import { approvals } from '../domains/publishing/approvals/domain.ts'
 import { reports } from '../domains/publishing/reports/domain.ts'
 import { posts } from '../domains/publishing/posts/domain.ts'
@@ -78,6 +79,7 @@ export const domains = [
   books,
   posts,
   approvals,
+  calendarFeeds,
   analytics,
   ai,
   studio,

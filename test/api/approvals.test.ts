@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
-import { HOUR, ManualClock, MINUTE } from '../../src/core/clock.ts'
+import { HOUR, ManualClock, MINUTE, SECOND } from '../../src/core/clock.ts'
 import type { PostData } from '../../src/domains/publishing/posts/index.ts'
 import { startApp, type App } from '../support/app.ts'
 import { QUICK } from '../support/jobs.ts'
@@ -179,6 +179,32 @@ describe('review', () => {
     await reached(now._id, 'published')
   })
 
+  test('says where a post is that was to be published or rescheduled', async () => {
+    await flow(by(ann))
+    const draft = await create('a draft to publish')
+    const first = await act(owner, 'publish', draft._id)
+    expect(first.body.message).toBe('Post is in review, and is published once it is approved')
+    const waiting = await create('waits at its time', later())
+    const again = await act(owner, 'publish', waiting._id)
+    expect(again.body).toMatchObject({
+      message: 'Post went back into review, and is published once it is approved',
+      data: { status: 'in_review', approval: { publishWhenApproved: true } },
+    })
+    const body = { scheduledFor: new Date(clock.now() + 2 * HOUR).toISOString() }
+    const moved = await act(owner, 'reschedule', waiting._id, body)
+    expect(moved.body).toMatchObject({
+      message: 'Post went back into review, and is published at its time once it is approved',
+      data: { status: 'in_review', approval: { publishWhenApproved: false } },
+    })
+    await flow({ ...by(ann), autoSchedule: false, parts: ['text'] })
+    const held = await create('is held', later())
+    await decide(ann, held._id)
+    expect((await act(owner, 'publish', held._id)).body).toMatchObject({
+      message: 'Post is approved, and waits to be released',
+      data: { status: 'ready' },
+    })
+  })
+
   test('needs no approval in a workspace without a flow', async () => {
     const post = await create('no flow', {}, owner)
     const reply = await act(owner, 'submit', post._id)
@@ -271,17 +297,13 @@ describe('review', () => {
 })
 
 describe('rules', () => {
-  test('all: waits for everybody, and for nobody who cannot decide any more', async () => {
+  test('all: waits for everybody', async () => {
     await flow({ ...by(ann, bob), rule: 'all' })
     const post = await create('all of them', later())
-    const other = await create('only one left', later())
     expect((await decide(ann, post._id)).body.data.approval).toMatchObject({
       stages: [{ neededCount: 2, approvedCount: 1 }],
     })
-    expect((await decide(ann, other._id)).body.data.status).toBe('in_review')
     expect((await decide(bob, post._id)).body.data.status).toBe('scheduled')
-    await as(owner, 'DELETE /api/team/{workspaceId}/members/{userId}', { path: { userId: bob.id } })
-    await reached(other._id, 'scheduled')
   })
 
   test('a number: two approvals at once pass the stage once', async () => {
@@ -430,15 +452,12 @@ describe('changes', () => {
     await flow({ ...by(ann), name: 'Renamed' }, by(owner))
     expect((await get(post._id)).approval).toMatchObject({ stage: 2, approverIds: [owner.id] })
     await flow(by(ann))
-    expect(await get(post._id)).toMatchObject({ status: 'scheduled', approval: { status: 'approved' } })
-  })
-
-  test('deleting the flow returns open posts to draft', async () => {
-    await flow(by(ann))
-    const post = await create('orphan', later())
-    await as(owner, 'DELETE /api/approvals/{workspaceId}/flow')
-    expect(await get(post._id)).toMatchObject({ status: 'draft', approval: { status: 'withdrawn' } })
-    expect((await decide(ann, post._id)).status).toBe(409)
+    const waiting = await get(post._id)
+    expect(waiting).toMatchObject({ status: 'in_review', approval: { stage: 1, isFallback: true } })
+    expect((await decide(owner, post._id)).body.data).toMatchObject({
+      status: 'scheduled',
+      approval: { status: 'approved' },
+    })
   })
 
   test('cancelling a post ends its review', async () => {
@@ -447,6 +466,147 @@ describe('changes', () => {
     expect((await act(writer, 'cancel', post._id)).body.data).toMatchObject({
       status: 'cancelled',
       approval: { status: 'withdrawn', stage: null },
+    })
+  })
+})
+
+describe('an approver who can no longer decide', () => {
+  const member = { path: () => ({ userId: bob.id }) }
+  const remove = () => as(owner, 'DELETE /api/team/{workspaceId}/members/{userId}', { path: member.path() })
+
+  /** A post that waits for bob alone. */
+  async function waitingForBob(content: string, extra: object = later()): Promise<PostData> {
+    const post = await create(content, extra)
+    expect((await decide(ann, post._id)).body.data.status).toBe('in_review')
+    return post
+  }
+
+  const held = (id: string) =>
+    waitFor(async () => {
+      const post = await get(id)
+      return post.approval?.isFallback === true ? post : undefined
+    })
+
+  test.each([
+    ['a removed member', async () => flow({ ...by(ann, bob), rule: 'all' }), remove],
+    [
+      'a member with another role',
+      async () => flow({ approvers: { roleIds: ['editor'] }, rule: 2 }),
+      () =>
+        as(owner, 'PATCH /api/team/{workspaceId}/members/{userId}', {
+          path: member.path(),
+          body: { role: 'contributor' },
+        }),
+    ],
+    [
+      'a deleted group',
+      async () => {
+        const group = await as(owner, 'POST /api/team/{workspaceId}/groups', {
+          body: { name: 'Legal', memberIds: [bob.id], scopes: [] },
+        })
+        expect(group.status, group.text).toBe(201)
+        groupId = group.body.data._id
+        await flow({ approvers: { userIds: [ann.id], groupIds: [groupId] }, rule: 'all' })
+      },
+      () => as(owner, 'DELETE /api/team/{workspaceId}/groups/{id}', { path: { id: groupId } }),
+    ],
+  ])('%s publishes nothing: the post waits with the reason for a manager', async (what, start, leave) => {
+    await start()
+    const timed = await waitingForBob(`timed without ${what}`)
+    const immediate = await waitingForBob(`immediate without ${what}`, { publishNow: true })
+    const gone = await leave()
+    expect(gone.status, gone.text).toBeLessThan(300)
+    for (const { _id } of [timed, immediate]) {
+      const post = await held(_id)
+      expect(post).toMatchObject({
+        status: 'in_review',
+        approval: { status: 'open', stage: 1, approverIds: [owner.id], stages: [{ status: 'open' }] },
+        targets: [{ statusReason: { code: 'no_approver', whoActs: 'user' } }],
+      })
+      expect(post.targets[0]?.statusReason?.message).toBe(post.approval?.message)
+    }
+    clock.advance(HOUR + MINUTE)
+    expect((await decide(owner, timed._id)).body.data.status).not.toBe('in_review')
+    expect((await decide(owner, immediate._id)).body.data.status).not.toBe('in_review')
+    const sent = await waitFor(async () => {
+      // Posts that are late go out one per second.
+      clock.advance(SECOND)
+      const posts = await published(`without ${what}`)
+      return posts.length === 2 ? posts : undefined
+    })
+    expect(sent).toHaveLength(2)
+  })
+  let groupId = ''
+
+  test('can be replaced: the post waits for the new one', async () => {
+    await flow({ ...by(ann, bob), rule: 'all' })
+    const post = await waitingForBob('replaced approver')
+    await remove()
+    await held(post._id)
+    await seedMember(app, workspaceId, bob, { role: 'editor' })
+    await flow({ ...by(ann, bob), rule: 'all' })
+    expect((await get(post._id)).approval).toMatchObject({ isFallback: false, approverIds: [bob.id] })
+    expect((await decide(bob, post._id)).body.data.status).toBe('scheduled')
+  })
+
+  test('does not let the deadline of the stage publish the post', async () => {
+    await flow({ ...by(ann, bob), rule: 'all', deadlineHours: 5, afterDeadline: 'skip' })
+    const post = await waitingForBob('deadline without approver', {
+      scheduledFor: new Date(clock.now() + 72 * HOUR).toISOString(),
+    })
+    await remove()
+    await held(post._id)
+    clock.advance(5 * HOUR + 1)
+    await waitFor(async () => (await get(post._id)).approval?.remindedAt)
+    expect((await get(post._id)).status).toBe('in_review')
+  })
+})
+
+describe('a deleted flow', () => {
+  const drop = () => as(owner, 'DELETE /api/approvals/{workspaceId}/flow')
+
+  test('keeps the times of posts in review, and asks to release them', async () => {
+    await flow(by(ann))
+    const approved = await create('approved before', later())
+    await decide(ann, approved._id)
+    const post = await create('orphan', later())
+    const immediate = await create('an immediate orphan', { publishNow: true })
+    const gone = await drop()
+    expect(gone.body.message).toBe('Approval flow deleted. 2 posts that were in review wait to be released')
+    expect((await get(approved._id)).status).toBe('scheduled')
+    for (const { _id, scheduledFor } of [post, immediate]) {
+      expect(await get(_id)).toMatchObject({
+        status: 'ready',
+        scheduledFor,
+        approval: { status: 'ready', message: expect.stringContaining('flow was deleted') },
+        targets: [{ statusReason: { code: 'approval_flow_deleted', nextStep: expect.stringContaining('Release') } }],
+      })
+    }
+    expect((await decide(ann, post._id)).status).toBe(409)
+    const notices = await waitFor(async () => {
+      const { data } = (await as(writer, 'GET /api/notifications', { query: { limit: 50 } })).body
+      return JSON.stringify(data).includes('waits to be released, because the approval flow was deleted')
+    })
+    expect(notices).toBe(true)
+    const edited = await edit(writer, post._id, { content: 'orphan, edited' })
+    expect(edited.body.data.status).toBe('ready')
+    expect((await act(owner, 'release', post._id)).body.data).toMatchObject({
+      status: 'scheduled',
+      scheduledFor: post.scheduledFor,
+    })
+    clock.advance(HOUR + 1)
+    await reached(post._id, 'published')
+    expect(await published('an immediate orphan')).toEqual([])
+  })
+
+  test('does not get a post past the next flow', async () => {
+    await flow(by(ann))
+    const post = await create('between two flows', later())
+    await drop()
+    await flow(by(bob))
+    expect((await act(owner, 'release', post._id)).body.data).toMatchObject({
+      status: 'in_review',
+      approval: { approverIds: [bob.id] },
     })
   })
 })

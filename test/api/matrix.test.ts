@@ -110,11 +110,13 @@ function insider(op: NamedOperation): SendOptions {
 
 /** Turns whose example causes no event and no change of a channel, each with its reason. */
 const WITHOUT_EVENTS: Readonly<Record<string, string>> = {
+  createCalendarFeed: 'the link of a member concerns nobody else',
   createPinterestBoard: 'the board is at the platform',
   deleteAssets: 'there is no such asset',
   markChannelRead: 'only sends an event to the clients of the same user',
   replayWebhookDelivery: 'an event about a delivery would be delivered',
   replayWebhookEvents: 'an event about a delivery would be delivered',
+  revokeCalendarFeed: 'the link of a member concerns nobody else',
   testWebhook: 'an event about a delivery would be delivered',
   retryDestination: 'only the result causes an event',
   unreactToMessage: 'there is no reaction to remove',

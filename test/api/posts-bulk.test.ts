@@ -85,6 +85,21 @@ describe('a CSV file', () => {
     expect([second?.content, draft?.content, draft?.status]).toEqual(['second', 'a draft', 'draft'])
   })
 
+  test('takes times as spreadsheets and calendars write them', async () => {
+    const csv = [
+      'content\tscheduledFor\ttimezone\taccounts',
+      `narrow\t12/13/2026, 9:00\u202FPM\tEurope/Berlin\t${accountId}`,
+      `offset\t2026-12-13T09:00:00+0530\tAsia/Kolkata\t${accountId}`,
+    ].join('\n')
+    const dry = await bulk({ csv, dryRun: true })
+    expect(dry.status, dry.text).toBe(200)
+    const rows = dry.body.data.rows as BulkResultData['rows']
+    expect(rows.map(({ errors, localTime, scheduledFor }) => [localTime, scheduledFor, errors])).toEqual([
+      ['2026-12-13T21:00:00', '2026-12-13T20:00:00.000Z', []],
+      ['2026-12-13T09:00:00', '2026-12-13T03:30:00.000Z', []],
+    ])
+  })
+
   test('can be uploaded as a file', async () => {
     const reply = await upload(`\uFEFF${sheet()}`)
     expect(reply.status).toBe(201)

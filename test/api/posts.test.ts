@@ -194,6 +194,68 @@ describe('times', () => {
     })
   })
 
+  describe('a time in the past', () => {
+    const ago = (minutes: number) => new Date(clock.now() - minutes * MINUTE).toISOString()
+
+    const refusal = (now: string) => ({
+      code: 'time_in_past',
+      message: expect.stringMatching(
+        new RegExp(`^must not be in the past: it is .* publish the post now with .*${now}`),
+      ),
+    })
+
+    test('is refused in each request, with how to publish now', async () => {
+      const accountId = await account()
+      const own = { accountId, override: { scheduledFor: ago(6) } }
+      const post = await create({ content: 'a draft', targets: [{ accountId }] })
+      const on = (route: string, body: object) => app.send(route, { ...as(), path: { id: post._id }, body })
+      const fresh = { workspaceId, content: 'late', targets: [{ accountId }] }
+      const replies = [
+        await app.send('POST /api/posts', { ...as(), body: { ...fresh, scheduledFor: ago(6) } }),
+        await app.send('POST /api/posts', { ...as(), body: { ...fresh, scheduledFor: ago(6), onFull: 'move' } }),
+        await app.send('POST /api/posts', { ...as(), body: { ...fresh, targets: [own] } }),
+        await app.send('POST /api/posts/validate', { ...as(), body: { ...fresh, scheduledFor: ago(6) } }),
+        await on('PATCH /api/posts/{id}', { scheduledFor: ago(6) }),
+        await on('PATCH /api/posts/{id}', { targets: [own] }),
+        await on('POST /api/posts/{id}/reschedule', { scheduledFor: ago(6) }),
+      ]
+      expect(replies.map(({ status }) => status)).toEqual(replies.map(() => 400))
+      const faults = replies.map(({ body }) => body.errors[0])
+      expect(faults.map(({ path }) => path)).toEqual(
+        [0, 0, 1, 0, 0, 1, 0].map((isOwn) => `/body/${isOwn ? 'targets/0/override/' : ''}scheduledFor`),
+      )
+      for (const fault of faults.slice(0, 4)) expect(fault).toMatchObject(refusal('publishNow: true'))
+      for (const fault of faults.slice(4)) expect(fault).toMatchObject(refusal('POST /api/posts/{id}/publish'))
+      const rows = (
+        await app.send('POST /api/posts/bulk', {
+          ...as(),
+          body: {
+            workspaceId,
+            posts: [{ content: 'late', targets: [{ accountId }], scheduledFor: ago(6) }],
+            dryRun: true,
+          },
+        })
+      ).body.data.rows
+      expect(rows[0].errors[0]).toMatchObject(refusal('publishNow: true'))
+    })
+
+    test('is accepted within five minutes, and published', async () => {
+      const accountId = await account()
+      const post = await create({ content: 'just now', targets: [{ accountId }], scheduledFor: ago(4) })
+      await ended(post._id, 'published')
+    })
+
+    test('that a published post has can be sent back with a change of its labels', async () => {
+      const accountId = await account()
+      const post = await create({ content: 'sent back', targets: [{ accountId }], publishNow: true })
+      const { scheduledFor } = await ended(post._id, 'published')
+      await clock.advance(HOUR)
+      const body = { scheduledFor, labels: ['done'] }
+      const reply = await app.send('PATCH /api/posts/{id}', { ...as(), path: { id: post._id }, body })
+      expect(reply.status, reply.text).toBe(200)
+    })
+  })
+
   test('an unknown zone and an impossible date are refused with what to write', async () => {
     const accountId = await account()
     const send = (fields: object) =>

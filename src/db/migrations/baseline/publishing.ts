@@ -194,6 +194,19 @@ export const publishing = [
     )`,
   'create index approval_guests_by_workspace on approval_guests (workspace_id, id)',
   `
+    create table calendar_feeds (
+      id uuid primary key,
+      workspace_id uuid not null references workspaces (id) on delete cascade,
+      user_id uuid not null references users (id) on delete cascade,
+      name text not null,
+      token_hash text not null,
+      created_at timestamptz not null,
+      updated_at timestamptz not null,
+      constraint calendar_feeds_token_key unique (token_hash)
+    )`,
+  'create index calendar_feeds_by_member on calendar_feeds (workspace_id, user_id, id)',
+  'create index calendar_feeds_by_user on calendar_feeds (user_id, id)',
+  `
     create table post_batches (
       id uuid primary key,
       workspace_id uuid not null references workspaces (id) on delete cascade,

@@ -20,7 +20,7 @@ import { NoApprovalFlow, PingedRecently } from './errors.ts'
 import { flowOf } from './flows.ts'
 import { guestsFor } from './guests/store.ts'
 import { notifyApprovers, notifyAuthors } from './notices.ts'
-import { isReviewed, withApproval, type Reviewed, type Reviews } from './reviews.ts'
+import { isPassed, isReviewed, withApproval, type Reviewed, type Reviews } from './reviews.ts'
 import type { DecisionInputData } from './schemas.ts'
 import type { FlowRow } from './tables.ts'
 import type { GuestDecision } from './turns.ts'
@@ -174,14 +174,20 @@ export class ApprovalDesk {
   }
 
   /**
-   * Schedules an approved post that is held, or publishes it if its time has passed.
+   * Schedules an approved post that is held, or publishes it if its time has passed. A post that is ready because its flow
+   * was deleted goes into the flow that the workspace has now, if any.
    * @throws AppError not_found, post_state_conflict
    */
-  async release(turn: Turn, id: string): Promise<PostData> {
+  async release(turn: Turn, id: string, userId: string): Promise<PostData> {
     const before = await loadPost(turn.sql, id)
     const isReady = before.targets.some(({ status }) => status === 'ready')
-    if (!isReady || !isReviewed(before)) throw impossible('schedule', before)
+    if (!isReady) throw impossible('schedule', before)
     await this.#checks.requireStored(turn.sql, before)
+    const flow = await flowOf(turn)
+    if (flow !== undefined && !(isReviewed(before) && isPassed(before.post.approval))) {
+      const submitted = await this.#reviews.submit(turn, flow, before, { userId, publishNow: false })
+      return this.#save(turn, before, submitted, {})
+    }
     const released = this.#reviews.release(turn, before, ({ status }) => status === 'ready')
     const contentHash = await seenHash(turn.sql, released)
     const approved = { status: 'approved', message: 'It was released.', contentHash } as const
@@ -199,7 +205,8 @@ export class ApprovalDesk {
     if (approval.opening !== opening || Date.parse(approval.deadlineAt ?? '') > this.#clock.now()) return
     const message = `Nobody has decided at the stage “${stage.name}” within ${stage.deadlineHours} hours.`
     const comment = null
-    if (stage.afterDeadline === 'remind') {
+    // A stage without approvers does not pass by itself: a person must decide.
+    if (stage.afterDeadline === 'remind' || (stage.afterDeadline === 'skip' && approval.isFallback)) {
       this.#remind(turn, before)
       const remindedAt = new Date(this.#clock.now()).toISOString()
       await savePost(turn, before, withApproval(before, { remindedAt, message, deadlineAt: null }))
@@ -255,7 +262,7 @@ export class ApprovalDesk {
 
   /** Brings the stage up to date first, because members may have changed since the post was last saved. */
   async #canDecide(turn: Turn, flow: FlowRow, open: Reviewed, userId: string | null): Promise<boolean> {
-    const now = await this.#reviews.settle(turn, flow, open)
+    const now = await this.#reviews.settle(turn, flow, open, { holds: true })
     const { approverIds = [], stage = null } = now.post.approval ?? {}
     return stage === open.post.approval.stage && userId !== null && approverIds.includes(userId)
   }
@@ -312,7 +319,7 @@ async function requireSame(turn: Turn, open: Reviewed, seen: string | undefined)
   throw Conflict({ message, details: stateOf(open) })
 }
 
-/** A post in review always has a flow: posts return to draft when it is deleted. */
+/** A post in review always has a flow: reviews end when it is deleted. */
 async function requireFlow(turn: Turn): Promise<FlowRow> {
   const flow = await flowOf(turn)
   if (flow === undefined) throw NoApprovalFlow()

@@ -25,7 +25,7 @@ export const replaceApprovalFlow = operation({
   route: 'PUT /api/approvals/{workspaceId}/flow',
   summary: 'Add or replace the approval flow',
   description:
-    'While a workspace has a flow, every post goes into review before it is scheduled or published, and keeps its time. Only resolveApprovalStage skips a stage, and it requires a reason. Posts that were scheduled before stay scheduled until they change. Posts in review continue in the new flow: they stay where they are if that stage and those before it have the same approvers and rule, and otherwise go back to the first stage that differs.',
+    'While a workspace has a flow, every post goes into review before it is scheduled or published, and keeps its time. Only resolveApprovalStage skips a stage, and it requires a reason. Posts that were scheduled before stay scheduled until they change. Posts in review continue in the new flow: they stay where they are if that stage and those before it have the same approvers and rule, and otherwise go back to the first stage that differs. A post never passes because its stage was removed: it waits at the last stage until a holder of `approvals:manage` confirms it.',
   access: 'approvals:manage',
   workspace: from.path('workspaceId'),
   turn: true,
@@ -43,7 +43,7 @@ export const deleteApprovalFlow = operation({
   route: 'DELETE /api/approvals/{workspaceId}/flow',
   summary: 'Delete the approval flow',
   description:
-    'Posts in review are drafts again and keep their times. Posts that are ready can still be released, and approved posts stay scheduled.',
+    'Nothing is published because of this, and nothing leaves the schedule. Posts in review keep their times and become `ready`: releasePost publishes them at their times, and their authors are asked to. Approved posts stay scheduled.',
   access: 'approvals:manage',
   workspace: from.path('workspaceId'),
   turn: true,
@@ -52,7 +52,8 @@ export const deleteApprovalFlow = operation({
   errors: [NotFound, PreconditionFailed],
   example: { path },
   handle: async ({ approvals, ifMatch, turn }) => {
-    await approvals.flows.delete(turn, ifMatch)
-    return done('Approval flow deleted')
+    const count = await approvals.flows.delete(turn, ifMatch)
+    const posts = count === 1 ? '1 post that was in review waits' : `${count} posts that were in review wait`
+    return done(count === 0 ? 'Approval flow deleted' : `Approval flow deleted. ${posts} to be released`)
   },
 })

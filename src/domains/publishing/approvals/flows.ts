@@ -75,18 +75,20 @@ export class ApprovalFlows {
   }
 
   /**
-   * Deletes the flow. Posts in review are drafts again; posts that are ready can still be released.
+   * Deletes the flow. Posts in review keep their times, and wait with those that are ready to be released.
+   * @returns how many posts were in review
    * @throws AppError not_found, precondition_failed
    */
-  async delete(turn: Turn, ifMatch: IfMatch): Promise<void> {
+  async delete(turn: Turn, ifMatch: IfMatch): Promise<number> {
     const old = await approvalFlows.first(turn.sql, { workspaceId: turn.workspaceId })
     if (old === undefined) throw NotFound()
     requireVersion(ifMatch, old.version)
     await approvalFlows.delete(turn.sql, { workspaceId: turn.workspaceId })
     this.#forget(turn)
-    const count = await this.#reviews.withdrawAll(turn)
+    const count = await this.#reviews.endAll(turn)
     turn.emit(flowDeleted, { approvalFlowId: turn.workspaceId })
-    turn.audit({ kind: 'approval_flow', id: turn.workspaceId, details: { returnedPosts: count } })
+    turn.audit({ kind: 'approval_flow', id: turn.workspaceId, details: { waitingPosts: count } })
+    return count
   }
 
   #forget(turn: Turn): void {

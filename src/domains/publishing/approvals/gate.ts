@@ -12,14 +12,18 @@ import {
   type GatedChange,
   type LoadedPost,
   type PlanningScope,
+  type PostApprovalData,
   type TargetRow,
 } from '../posts/index.ts'
 import { flowOf } from './flows.ts'
-import { isReviewed, withApproval, type Reviewed, type Reviews } from './reviews.ts'
+import { isPassed, isReviewed, withApproval, type Reviewed, type Reviews } from './reviews.ts'
 import type { FlowRow } from './tables.ts'
 
-/** The states of an approval that a change can reopen. */
-const CURRENT = ['open', 'ready', 'approved']
+/** Whether a change can reopen an approval. One that ended with its flow, before every stage had passed, begins anew. */
+function isCurrent(approval: PostApprovalData): boolean {
+  const { status } = approval
+  return status === 'open' || status === 'approved' || (status === 'ready' && isPassed(approval))
+}
 
 /**
  * Decides what a change of a post means for its approval. The flow applies to everybody, owners included; only an
@@ -44,7 +48,7 @@ export class PostGate implements ApprovalGate {
     const chosen = chosenIn(before, after)
     const isWaiting = after.targets.some(({ status }) => ['in_review', 'ready', 'scheduled'].includes(status))
     if (chosen.size === 0 && !isWaiting) return after
-    if (!isReviewed(after) || !CURRENT.includes(after.post.approval.status)) {
+    if (!isReviewed(after) || !isCurrent(after.post.approval)) {
       // It was scheduled before there was a flow, and approvers would see no difference.
       const isSame = before !== undefined && chosen.size === 0 && changedParts(before, after).every(isUnseen)
       return isSame ? after : this.#reviews.submit(turn, flow, submitted(after, chosen), { userId, publishNow })

@@ -40,7 +40,11 @@ const TOLD: readonly PostApprovalData['status'][] = ['approved', 'ready', 'chang
  * Notifies the creator and the submitter of a post of the result of its review, except the user who ended the review
  * and users who have left.
  */
-export async function notifyAuthors(turn: Turn, decided: Decided): Promise<void> {
+export async function notifyAuthors(
+  turn: Turn,
+  decided: Decided,
+  outcome: PostApprovalData['status'] | 'flow_deleted' = decided.post.approval.status,
+): Promise<void> {
   const { approval, body, createdBy, id } = decided.post
   if (!TOLD.includes(approval.status)) return
   const last = approval.decisions.findLast(({ isCurrent }) => isCurrent)
@@ -52,7 +56,7 @@ export async function notifyAuthors(turn: Turn, decided: Decided): Promise<void>
     data: {
       postId: id,
       post: postName(body),
-      outcome: approval.status,
+      outcome,
       reason: approval.message ?? '',
       hasComment: comment === '' ? 'no' : 'yes',
       comment,

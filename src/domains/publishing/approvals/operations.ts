@@ -116,7 +116,8 @@ export const releasePost = operation({
   returns: { 200: Envelope(PostView) },
   errors: [NotFound, PostNotPossible, PlatformRefusesPost, AccountNotUsable, ModelTextNotReleased],
   example: EXAMPLE_PATH,
-  handle: async ({ approvals, path, turn }) => ok('Post released', await approvals.desk.release(turn, path.id)),
+  handle: async ({ approvals, caller, path, turn }) =>
+    ok('Post released', await approvals.desk.release(turn, path.id, caller.userId)),
 })
 
 export const resolveApprovalStage = operation({

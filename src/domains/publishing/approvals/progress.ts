@@ -8,6 +8,8 @@ export interface Progress {
   readonly isPassed: boolean
   readonly neededCount: number
   readonly approvedCount: number
+  /** Holders of `approvals:manage` who can decide and have not. */
+  readonly managerIds: readonly string[]
   /** Members who can decide and have not. */
   readonly approverIds: readonly string[]
   readonly guestIds: readonly string[]
@@ -34,8 +36,8 @@ export function decisionsAt({ decisions }: Pick<PostApprovalData, 'decisions'>, 
 }
 
 /**
- * How far a stage is, from those who can decide now. An approval that somebody gave before they left still counts. So
- * `all` and numbers never wait for people who cannot decide.
+ * How far a stage is, from those who can decide now. An approval that somebody gave before they left still counts, and
+ * `all` and numbers never wait for people who cannot decide. Only a decision passes a stage (`Reviews.settle`).
  * @param number of the stage, from 1
  */
 export function progressOf(stage: StageData, number: number, { approval, flow, guests, members }: Situation): Progress {
@@ -46,7 +48,8 @@ export function progressOf(stage: StageData, number: number, { approval, flow, g
   const named = members.filter((one) => one.canApprove && isNamed(stage.approvers, one) && mayDecide(one))
   const guestIds = stage.approvers.guests ? guests.map(({ id }) => id) : []
   const isFallback = named.length + guestIds.length === 0
-  const deciders = isFallback ? members.filter((one) => one.canManage && mayDecide(one)) : named
+  const managers = members.filter((one) => one.canManage && mayDecide(one))
+  const deciders = isFallback ? managers : named
   const decided = new Set(current.map(({ guestId, userId }) => userId ?? guestId))
   const pending = deciders.map(({ userId }) => userId).filter((id) => !decided.has(id))
   const pendingGuests = guestIds.filter((id) => !decided.has(id))
@@ -57,6 +60,7 @@ export function progressOf(stage: StageData, number: number, { approval, flow, g
     isPassed: isForced || approvals.length >= neededCount,
     neededCount,
     approvedCount: approvals.length,
+    managerIds: managers.map(({ userId }) => userId).filter((id) => !decided.has(id)),
     approverIds: pending,
     guestIds: pendingGuests,
     isFallback,

@@ -15,6 +15,7 @@ import {
   type LoadedPost,
   type PostApprovalData,
   type PostDecisionData,
+  type TargetProblem,
   type TargetRow,
 } from '../posts/index.ts'
 import { candidatesOf } from './approvers.ts'
@@ -80,7 +81,7 @@ export class Reviews {
       opening: old?.opening ?? 0,
     }
     const reviewed = { post: { ...post, approval }, targets: targets.map((target) => this.#inReview(target)) }
-    return this.settle(turn, flow, reviewed, true)
+    return this.settle(turn, flow, reviewed, { opens: true })
   }
 
   /**
@@ -96,42 +97,60 @@ export class Reviews {
       contentHash: await seenHash(turn.sql, { post, targets }),
     }
     const reviewed = { post: { ...post, approval }, targets: targets.map((target) => this.#inReview(target)) }
-    return this.settle(turn, flow, reviewed, true)
+    return this.settle(turn, flow, reviewed, { opens: true })
   }
 
   /**
    * Brings an open review up to date: passes the stages that have what they need, and counts again who can decide.
    * @param opens whether the open stage has just been opened
+   * @param holds nobody has decided, so the open stage must not pass. If it has all approvals of those who are left, it
+   *   waits for a holder of `approvals:manage` to confirm it.
    */
-  async settle(turn: Turn, flow: FlowRow, loaded: Reviewed, opens = false): Promise<LoadedPost> {
+  async settle(
+    turn: Turn,
+    flow: FlowRow,
+    loaded: Reviewed,
+    { holds = false, opens = false }: { readonly opens?: boolean; readonly holds?: boolean } = {},
+  ): Promise<LoadedPost> {
     const members = await candidatesOf(turn)
     const hasGuests = flow.stages.some(({ approvers }) => approvers.guests)
     const guests = hasGuests ? await guestsFor(turn.sql, loaded, this.#now()) : []
     const situation = { flow, approval: loaded.post.approval, members, guests }
     const all = flow.stages.map((stage, index) => progressOf(stage, index + 1, situation))
     const first = loaded.post.approval.stage ?? 1
-    const next = all.findIndex(({ isPassed }, index) => index + 1 >= first && !isPassed)
+    const isHeld = holds && all[first - 1]?.isPassed === true
+    const next = isHeld ? first - 1 : all.findIndex(({ isPassed }, index) => index + 1 >= first && !isPassed)
     const stages = flow.stages.map(({ name, rule }, index) => {
       const { approvedCount = 0, neededCount = 1 } = all[index] ?? {}
       const status = next === -1 || index < next ? 'passed' : index === next ? 'open' : 'waiting'
-      return { name, rule, status, neededCount, approvedCount } as const
+      const isWaiting = isHeld && index === next
+      return { name, rule, status, neededCount: isWaiting ? approvedCount + 1 : neededCount, approvedCount } as const
     })
     const reviewed = withApproval(loaded, { stages })
     const stage = flow.stages[next]
     const progress = all[next]
     if (stage === undefined || progress === undefined) return this.#finish(turn, flow, reviewed)
-    const { approverIds, isFallback } = progress
-    const message = isFallback
-      ? `Nobody of the stage “${stage.name}” can decide any more. Holders of approvals:manage decide in their place.`
-      : `It waits for the stage “${stage.name}”.`
-    const open = withApproval(reviewed, {
-      stage: next + 1,
-      stageName: stage.name,
-      approverIds: [...approverIds],
-      isFallback,
-      message,
-    })
-    return opens || next + 1 !== first ? this.#open(turn, stage, open) : open
+    const isFallback = isHeld || progress.isFallback
+    const approverIds = isHeld ? progress.managerIds : progress.approverIds
+    const message = isHeld
+      ? `The approvals that the stage “${stage.name}” waited for cannot be given any more, because approvers were removed or the flow has changed. A holder of approvals:manage must confirm the post.`
+      : isFallback
+        ? `Nobody of the stage “${stage.name}” can decide any more. Holders of approvals:manage decide in their place.`
+        : `It waits for the stage “${stage.name}”.`
+    const reason = isFallback ? noApprover(message) : null
+    const targets = reviewed.targets.map((target) => withReason(target, reason))
+    const open = withApproval(
+      { ...reviewed, targets },
+      {
+        stage: next + 1,
+        stageName: stage.name,
+        approverIds: [...approverIds],
+        isFallback,
+        message,
+      },
+    )
+    const isNewlyHeld = isHeld && !loaded.post.approval.isFallback
+    return opens || next + 1 !== first || isNewlyHeld ? this.#open(turn, stage, open) : open
   }
 
   /** Ends a review without an approval. The targets are drafts again and keep their times. */
@@ -188,22 +207,37 @@ export class Reviews {
     const kept = differs === -1 ? flow.stages.length : differs
     await this.#each(turn, async (loaded) => {
       const { approval } = loaded.post
-      const stage = Math.min(approval.stage ?? 1, kept + 1)
+      // Without the stage that it is at, a post waits at the last one. Nobody has decided that it is published.
+      const stage = Math.min(approval.stage ?? 1, kept + 1, flow.stages.length)
       const opens = stage !== approval.stage || stage > kept
       const decisions = approval.decisions.map((one) => (one.stage <= kept ? one : { ...one, isCurrent: false }))
-      return this.settle(turn, flow, withApproval(loaded, { stage, decisions }), opens)
+      return this.settle(turn, flow, withApproval(loaded, { stage, decisions }), { opens, holds: true })
     })
   }
 
-  /** Returns all posts in review to their authors. @returns how many */
-  withdrawAll(turn: Turn): Promise<number> {
-    const ending = { status: 'withdrawn', message: 'The approval flow was deleted.' } as const
-    return this.#each(turn, async (loaded) => this.close(loaded, ending))
+  /**
+   * Ends the reviews of all posts, because their flow was deleted. They keep their times, and wait for somebody to release
+   * them.
+   * @returns how many
+   */
+  endAll(turn: Turn): Promise<number> {
+    const ending = { ...ENDED, status: 'ready', message: FLOW_DELETED.message } as const
+    return this.#each(turn, async (loaded) => {
+      const updatedAt = this.#now()
+      const targets = loaded.targets.map((target) =>
+        target.status === 'in_review'
+          ? act(target, 'approve', { plan: target.plan + 1, problem: FLOW_DELETED, updatedAt })
+          : target,
+      )
+      const ended = withApproval({ ...loaded, targets }, ending)
+      await notifyAuthors(turn, ended, 'flow_deleted')
+      return ended
+    })
   }
 
   /** Counts again who can decide, after members, roles, groups or links have changed. */
   async recheck(turn: Turn, flow: FlowRow): Promise<void> {
-    await this.#each(turn, (loaded) => this.settle(turn, flow, loaded))
+    await this.#each(turn, (loaded) => this.settle(turn, flow, loaded, { holds: true }))
   }
 
   async #each(turn: Turn, change: (loaded: Reviewed) => Promise<LoadedPost>): Promise<number> {
@@ -260,6 +294,44 @@ export class Reviews {
   #now(): string {
     return new Date(this.#clock.now()).toISOString()
   }
+}
+
+const NO_APPROVER = 'no_approver'
+
+/** Why a post waits whose stage has lost its approvers. */
+function noApprover(message: string): TargetProblem {
+  return {
+    code: NO_APPROVER,
+    message,
+    whoActs: 'user',
+    nextStep: 'A holder of approvals:manage approves or rejects the post, or names other approvers in the flow.',
+    kind: null,
+    platformCode: null,
+    platformMessage: null,
+  }
+}
+
+/** A target in review with the reason, or without a reason that is no longer true. */
+function withReason(target: TargetRow, reason: TargetProblem | null): TargetRow {
+  if (target.status !== 'in_review') return target
+  if (reason !== null) return { ...target, problem: reason }
+  return target.problem?.code === NO_APPROVER ? { ...target, problem: null } : target
+}
+
+/** Why a post waits whose flow was deleted. */
+const FLOW_DELETED: TargetProblem = {
+  code: 'approval_flow_deleted',
+  message: 'The approval flow was deleted before the post was approved, so it waits to be released.',
+  whoActs: 'user',
+  nextStep: 'Release the post to publish it at its time, or take it from the schedule.',
+  kind: null,
+  platformCode: null,
+  platformMessage: null,
+}
+
+/** Whether every stage has approved a post. One whose flow was deleted can be ready without that. */
+export function isPassed({ status, stages }: PostApprovalData): boolean {
+  return status !== 'open' && stages.every((stage) => stage.status === 'passed')
 }
 
 /** Fields of a review without an open stage. */

@@ -20,7 +20,7 @@ import { labelOf } from './slots/wish.ts'
 import { statusOfPost, type TargetAction } from './state.ts'
 import { deletePost, loadPost, savePost, type LoadedPost } from './store.ts'
 import type { TargetRow } from './tables.ts'
-import { plannedTime, type PlannedTime } from './time.ts'
+import { plannedTime, PUBLISH, requireToCome, type PlannedTime } from './time.ts'
 
 interface ActionNeeds {
   readonly clock: Clock
@@ -59,7 +59,7 @@ export class PostActions {
     id: string,
     input: RescheduleInput,
     { ifMatch, userId }: { userId: string; ifMatch: IfMatch },
-  ): Promise<PostData> {
+  ): Promise<TimedPost> {
     const before = await loadPost(turn.sql, id)
     requireVersion(ifMatch, before.post.version)
     const isMeant = ({ ownTime }: TargetRow) => !ownTime
@@ -67,14 +67,15 @@ export class PostActions {
     const planned = await this.#scheduleAll(turn, before, timeFor, isMeant)
     const change = { before, after: planned, userId, publishNow: false }
     const after = await this.#approvals.get().changed(turn, change)
-    return this.#author.saveVersion(turn, before, after, { kind: 'rescheduled', authorId: userId })
+    const post = await this.#author.saveVersion(turn, before, after, { kind: 'rescheduled', authorId: userId })
+    return { post, waits: waitsFor(before, after, 'published at its time') }
   }
 
   /**
    * Publishes a draft, a scheduled or a missed post now.
    * @throws AppError not_found, platform_validation_failed, account_not_usable, post_state_conflict
    */
-  async publish(turn: Turn, id: string, userId: string): Promise<PostData> {
+  async publish(turn: Turn, id: string, userId: string): Promise<TimedPost> {
     const before = await loadPost(turn.sql, id)
     const zone = before.post.timeZone ?? (await timeZoneOf(turn.sql, turn.workspaceId))
     const time = plannedTime(new Date(this.#clock.now()).toISOString(), zone)
@@ -84,7 +85,7 @@ export class PostActions {
     }
     const planned = await this.#scheduleAll(turn, before, timeFor, () => true)
     const after = await this.#approvals.get().changed(turn, { before, after: planned, userId, publishNow: true })
-    return this.#save(turn, before, after)
+    return { post: await this.#save(turn, before, after), waits: waitsFor(before, after, 'published') }
   }
 
   /**
@@ -157,6 +158,7 @@ export class PostActions {
     if (scheduledFor !== undefined) {
       const zone = timezone ?? before.post.timeZone ?? (await timeZoneOf(turn.sql, turn.workspaceId))
       const time = plannedTime(scheduledFor, zone)
+      requireToCome(time, new Date(this.#clock.now()).toISOString(), PUBLISH)
       if (onFull === 'move') return this.#room.moved(turn, withTime(planned, time), time)
       await this.#room.require(turn, withTime(planned, time))
       return time
@@ -196,6 +198,23 @@ export class PostActions {
     turn.audit({ kind: 'post', id: before.post.id })
     return savePost(turn, before, { ...after, post: { ...after.post, updatedAt } })
   }
+}
+
+/** A post that got a time. */
+export interface TimedPost {
+  readonly post: PostData
+  /** Says that the post waits for an approval instead. */
+  readonly waits: string | undefined
+}
+
+/** What a post waits for that got a time and is not scheduled. @param then what happens after the approval */
+function waitsFor(before: LoadedPost, { post, targets }: LoadedPost, then: string): string | undefined {
+  const has = (status: TargetRow['status']) => targets.some((target) => target.status === status)
+  if (has('ready')) return 'Post is approved, and waits to be released'
+  if (!has('in_review')) return undefined
+  const isReopened = before.post.approval !== null && before.post.approval.opening !== post.approval?.opening
+  const verb = isReopened ? 'went back into review' : 'is in review'
+  return `Post ${verb}, and is ${then} once it is approved`
 }
 
 /** What is to be scheduled, before it has a time. */

@@ -22,6 +22,7 @@ import { released } from './text-origin/release.ts'
 import type { TextOrigins } from './text-origin/text-origins.ts'
 import { postSegments, postVersions, type TargetRow, type VersionKind } from './tables.ts'
 import { anyOf } from '../../../db/condition.ts'
+import { requireNewTimesToCome } from './new-times.ts'
 import type { PlannedTime } from './time.ts'
 import { loadOf } from './reservations/load.ts'
 import { reservationsOf } from './reservations/turn-reservations.ts'
@@ -287,6 +288,7 @@ export class PostAuthor {
         ? before.targets.map((target) => wantedOf(target, time))
         : wantedTargets(input.targets, time, zone)
     requireEditable(before, wanted)
+    requireNewTimesToCome(before, { input, time, wanted }, at)
     const resources = await this.#checks.resources(turn, body, wanted)
     if (time !== null) requireTargets(wanted)
     this.#checks.require(body, wanted, resources)

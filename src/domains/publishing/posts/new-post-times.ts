@@ -6,7 +6,7 @@ import type { PlanningScope } from './planning-scope.ts'
 import type { NewPostInput, PostBody } from './schemas.ts'
 import type { SlotFinder } from './slots/finder.ts'
 import { labelOf } from './slots/wish.ts'
-import { plannedTime, type PlannedTime } from './time.ts'
+import { plannedTime, requireToCome, type PlannedTime } from './time.ts'
 import { requireTargets } from './wanted-time.ts'
 
 /** What decides the time of a new post. */
@@ -43,6 +43,9 @@ export class NewPostTimes {
     { at, body, resources, untimed, userId, workspaceZone, zone }: Timing,
   ): Promise<PlannedTime | null> {
     const label = labelOf(input.queue)
+    for (const [index, { ownTime, time: own }] of untimed.entries()) {
+      if (ownTime) requireToCome(own, at, INSTEAD, `/body/targets/${index}/override`)
+    }
     if (input.queue !== undefined) {
       const queued = untimed.filter(({ ownTime }) => !ownTime)
       requireTargets(queued)
@@ -52,6 +55,7 @@ export class NewPostTimes {
       return this.#slots.next(scope, { accountIds, label, hasRoom, userId }, workspaceZone)
     }
     const time = input.publishNow === true ? plannedTime(at, zone) : timeOf(input.scheduledFor, zone)
+    requireToCome(time, at, INSTEAD)
     const targets = untimed.map((target) => (target.ownTime ? target : { ...target, time }))
     const planned = { body, resources, targets, label }
     if (time !== null && input.onFull === 'move') return this.#room.moved(scope, planned, time)
@@ -59,6 +63,9 @@ export class NewPostTimes {
     return time
   }
 }
+
+/** What a new post has instead of a time that has passed. */
+const INSTEAD = '`publishNow: true` in place of `scheduledFor`'
 
 /** The accounts of a request, each with its own time or that of the post. @throws AppError validation_failed */
 export function wantedTargets(

@@ -12,6 +12,7 @@ import { pageRequest } from '../../../core/page.ts'
 import { accepted, created, done, ok, storedList } from '../../../core/reply.ts'
 import { Done, Envelope, ListOf } from '../../../core/schema.ts'
 import { ModelTextNotReleased, PostNotPossible, SCHEDULING_ERRORS, QueueFull } from './errors.ts'
+import type { TimedPost } from './actions.ts'
 import { DeletePostQuery } from './remote/schemas.ts'
 import { NewPost, PostChange, PostCheck, PostListQuery, PostPath, PostView, Reschedule } from './schemas.ts'
 
@@ -36,7 +37,7 @@ export const createPost = operation({
   route: 'POST /api/posts',
   summary: 'Create a post',
   description:
-    'Set `scheduledFor` to publish the post at that time, `queue` to publish it at the next free slot, or `publishNow` to publish it immediately. Without any of these, the post is a draft. With `recurrence`, the post repeats, and each occurrence is a separate post. What the request leaves out comes from your publishing settings: the time zone, the first comment (at accounts that take comments), and campaign parameters in links. The reply shows them. If platforms would refuse the post, `details.targets` of the error lists them. With an API key, a post whose text a model wrote for the workspace can only be a draft or go into review, unless the AI settings allow more.',
+    'Set `scheduledFor` to publish the post at that time, `queue` to publish it at the next free slot, or `publishNow` to publish it immediately. Without any of these, the post is a draft. A time that is more than five minutes in the past is refused: use `publishNow`. With `recurrence`, the post repeats, and each occurrence is a separate post. What the request leaves out comes from your publishing settings: the time zone, the first comment (at accounts that take comments), and campaign parameters in links. The reply shows them. If platforms would refuse the post, `details.targets` of the error lists them. With an API key, a post whose text a model wrote for the workspace can only be a draft or go into review, unless the AI settings allow more.',
   access: 'posts:write',
   workspace: from.body('workspaceId'),
   turn: true,
@@ -136,7 +137,7 @@ export const reschedulePost = operation({
   route: 'POST /api/posts/{id}/reschedule',
   summary: 'Reschedule a post',
   description:
-    'Gives a post a time, or with `queue` the next free slot. Schedules drafts, and cancelled, failed and missed posts as well. Targets with their own time keep it.',
+    'Gives a post a time, or with `queue` the next free slot. Schedules drafts, and cancelled, failed and missed posts as well. Targets with their own time keep it. A time that is more than five minutes in the past is refused: use publishPost. In a workspace with an approval flow, the post goes into review first, and the message says so.',
   access: 'posts:write',
   workspace: owner('posts'),
   turn: true,
@@ -146,12 +147,14 @@ export const reschedulePost = operation({
   errors: [NotFound, PreconditionFailed, ...SCHEDULING_ERRORS, QueueFull],
   example: { ...EXAMPLE_PATH, body: { scheduledFor: '2026-11-30T09:00', timezone: 'Europe/Berlin' } },
   handle: async ({ body, caller: { userId }, ifMatch, path, posts, turn }) =>
-    ok('Post scheduled', await posts.actions.reschedule(turn, path.id, body, { userId, ifMatch })),
+    changedReply('Post scheduled', await posts.actions.reschedule(turn, path.id, body, { userId, ifMatch })),
 })
 
 export const publishPost = operation({
   route: 'POST /api/posts/{id}/publish',
   summary: 'Publish a post now',
+  description:
+    'In a workspace with an approval flow, the post goes into review first, or back into it, and is published when it is approved. The message says so.',
   access: 'posts:publish',
   workspace: owner('posts'),
   turn: true,
@@ -160,7 +163,7 @@ export const publishPost = operation({
   errors: [NotFound, ...SCHEDULING_ERRORS],
   example: EXAMPLE_PATH,
   handle: async ({ caller, path, posts, turn }) =>
-    ok('Post is being published', await posts.actions.publish(turn, path.id, caller.userId)),
+    changedReply('Post is being published', await posts.actions.publish(turn, path.id, caller.userId)),
 })
 
 export const cancelPost = operation({
@@ -192,3 +195,8 @@ export const retryPost = operation({
   example: EXAMPLE_PATH,
   handle: async ({ path, posts, turn }) => ok('Post is retried', await posts.actions.retry(turn, path.id)),
 })
+
+/** The reply for a post that got a time. It never says that a post is scheduled that waits for an approval. */
+function changedReply(message: string, { post, waits }: TimedPost) {
+  return ok(waits ?? message, post)
+}

@@ -12,6 +12,7 @@ import {
   Type,
   type Static,
 } from '../../../core/schema.ts'
+import { TimeZone as AnyTimeZone } from '../../../core/time-zone.ts'
 import { Several, SeveralTexts } from '../../../core/several.ts'
 import { pageFields } from '../../../core/page.ts'
 import { ERROR_KINDS, type ErrorKind } from '../../../platforms/error-kinds.ts'
@@ -88,9 +89,10 @@ export const ScheduledFor = Text(10, 40, {
     'When to publish: a date and time with an offset or Z, or a local time such as `2026-11-30T09:00` in `timezone`',
   examples: ['2026-11-30T09:00'],
 })
-export const TimeZone = Text(1, 64, {
+export const TimeZone = Type.String({
+  ...AnyTimeZone,
   description:
-    'IANA time zone, such as `Europe/Berlin`. By default that of your publishing settings, or of the workspace',
+    'IANA time zone of an area, such as `Europe/Berlin`, or `UTC`. By default that of your publishing settings, or of the workspace',
 })
 
 export const OverrideInput = Input({

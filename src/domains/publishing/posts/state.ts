@@ -4,7 +4,7 @@ import { States } from '../../../core/schema.ts'
 export const TargetStatusSchema = States('PostTargetStatus', 'Where a post stands at one account', {
   draft: 'It has no time, or waits for its author',
   in_review: 'It waits for a decision of its approvers',
-  ready: 'It is approved, and waits to be released',
+  ready: 'It waits to be released: it is approved, or its approval flow was deleted',
   scheduled: 'It is published at `scheduledFor`',
   publishing: 'It is being published, or waits for another attempt at `nextAttemptAt`',
   published: 'The platform has published all of it',

@@ -1,3 +1,4 @@
+import { MINUTE } from '../../../core/clock.ts'
 import { ValidationFailed } from '../../../core/errors.ts'
 import type { TimeAdjustment } from './calendar/schemas.ts'
 import { scheduledTime } from './calendar/wall-clock.ts'
@@ -27,4 +28,29 @@ export function plannedTime(scheduledFor: string, timezone: string, path = '/bod
   }
   const { adjustment, instant, timezone: timeZone, wallClock } = read.value
   return { localTime: wallClock, timeZone, scheduledAt: instant.toISOString(), adjustment }
+}
+
+/** What publishes a stored post now. */
+export const PUBLISH = 'POST /api/posts/{id}/publish'
+
+/** How far in the past a time may be: requests take a while, and clocks of clients are late. */
+export const PAST_MINUTES = 5
+
+/**
+ * Refuses a time of a request that has passed. It would publish the post at once, which a mistyped year or a file that
+ * is imported twice does not mean.
+ * @param now ISO 8601
+ * @param instead what publishes the post now
+ * @param path of the object that has the field
+ * @throws AppError validation_failed
+ */
+export function requireToCome(
+  time: Pick<PlannedTime, 'scheduledAt'> | null,
+  now: string,
+  instead: string,
+  path = '/body',
+): void {
+  if (time === null || Date.parse(time.scheduledAt) >= Date.parse(now) - PAST_MINUTES * MINUTE) return
+  const message = `must not be in the past: it is ${time.scheduledAt}, and now it is ${now}. Choose a later time, or publish the post now with ${instead}`
+  throw ValidationFailed({ errors: [{ path: `${path}/scheduledFor`, code: 'time_in_past', message }] })
 }

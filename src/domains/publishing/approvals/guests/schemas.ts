@@ -9,8 +9,9 @@ import {
   named,
   type Static,
 } from '../../../../core/schema.ts'
+import { TimeZone } from '../../../../core/time-zone.ts'
 
-const Zone = Text(1, 64, { description: 'IANA time zone in which the page shows times' })
+const Zone = Type.String({ ...TimeZone, description: 'IANA time zone in which the page shows times' })
 
 export const NewGuest = Input({
   name: Text(1, 80, { description: 'Who gets the link. Decisions are shown under this name' }),

@@ -38,12 +38,12 @@ export const PostApproval = named(
     {
       status: States('PostApprovalStatus', 'Where a post stands in its approval', {
         open: 'A stage waits for its approvers',
-        ready: 'Every stage has passed. The post waits to be released',
+        ready: 'The post waits to be released: every stage has passed, or its flow was deleted',
         approved: 'Every stage has passed',
         changes_requested: 'An approver has asked for changes. The post is a draft again',
         rejected:
           'An approver has rejected it. The post is a draft again, and must change before it is submitted again',
-        withdrawn: 'It was taken back, or its flow was deleted',
+        withdrawn: 'It was taken back',
       }),
       message: Nullable(Type.String({ description: 'What has happened last, or what the approval waits for' })),
       stage: Nullable(Type.Integer({ description: 'The number of the open stage, from 1' })),
@@ -64,7 +64,7 @@ export const PostApproval = named(
       approverIds: Type.Array(Id, { description: 'The members who can still decide at the open stage' }),
       isFallback: Type.Boolean({
         description:
-          'Whether the open stage has nobody left who can decide, so that holders of `approvals:manage` decide in their place',
+          'Whether the open stage has nobody left who can give what it needs, so that holders of `approvals:manage` decide in their place. A stage never passes because approvers were removed',
       }),
       decisions: Type.Array(PostDecision, { description: 'The newest 50 decisions, oldest first' }),
       contentHash: Type.String({

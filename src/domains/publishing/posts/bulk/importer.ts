@@ -1,5 +1,4 @@
 import type { Clock } from '../../../../core/clock.ts'
-import { MINUTE } from '../../../../core/clock.ts'
 import { AppError } from '../../../../core/error.ts'
 import { ValidationFailed } from '../../../../core/errors.ts'
 import { uuidv7 } from '../../../../core/id.ts'
@@ -170,23 +169,12 @@ export class PostImporter {
         known: { settings, accounts: known.accounts },
       })
       const prepared = await this.#author.build(turn, body, origin)
-      const { lateMinutes, scheduledAt } = prepared.post
-      if (input.publishNow !== true && scheduledAt !== null) {
-        const late = this.#clock.now() - Date.parse(scheduledAt)
-        // Otherwise a file of posts that were published once would be published again at once.
-        if (late > lateMinutes * MINUTE) throw tooLate(lateMinutes)
-      }
       return { wanted, prepared, errors: [] }
     } catch (error) {
       if (!(error instanceof AppError)) throw error
       return { wanted, prepared: undefined, errors: faultsOf(error, wanted) }
     }
   }
-}
-
-function tooLate(lateMinutes: number): AppError {
-  const message = `is more than ${lateMinutes} minutes in the past`
-  return ValidationFailed({ errors: [{ path: '/body/scheduledFor', code: 'time_in_past', message }] })
 }
 
 /** The accounts and files of all rows, to load them at once. */

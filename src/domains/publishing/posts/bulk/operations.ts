@@ -30,7 +30,7 @@ const RULES =
 export const createPostsBulk = operation({
   route: 'POST /api/posts/bulk',
   summary: 'Create many posts',
-  description: `Up to 500 posts, as JSON or as the text of a CSV file. ${RULES} A row of JSON that does not fit the schema is refused like any other, and the rest is still checked. A time that is past the late limit of its post is refused. What a post leaves out comes from your publishing settings, as for createPost.`,
+  description: `Up to 500 posts, as JSON or as the text of a CSV file. ${RULES} A row of JSON that does not fit the schema is refused like any other, and the rest is still checked. A time that is more than five minutes in the past is refused. What a post leaves out comes from your publishing settings, as for createPost.`,
   access: 'posts:write',
   workspace: from.body('workspaceId'),
   turn: true,

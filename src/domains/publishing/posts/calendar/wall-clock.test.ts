@@ -127,17 +127,11 @@ describe('names of zones', () => {
     },
   )
 
-  test.each([
-    ['Berlin', 'Did you mean Europe/Berlin?'],
-    ['Europe/Berln', 'Did you mean Europe/Berlin?'],
-    ['America/New York', 'Did you mean America/New_York?'],
-    ['+02:00', 'is an offset, not a time zone'],
-    ['UTC+2', 'is an offset, not a time zone'],
-    ['Mars/Olympus_Mons_Base', 'Write an IANA name'],
-    ['', 'Write an IANA name'],
-  ])('%s is refused with help', (name, help) => {
-    const outcome = checkTimeZone(name)
-    expect(outcome.ok ? '' : outcome.problem.message).toContain(help)
+  test('another name is refused with help', () => {
+    const outcome = checkTimeZone('Europe/Berln')
+    expect(outcome.ok ? '' : outcome.problem.message).toBe(
+      '"Europe/Berln" is not a time zone. Did you mean Europe/Berlin?',
+    )
   })
 })
 

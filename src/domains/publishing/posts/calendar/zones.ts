@@ -1,6 +1,5 @@
-import leven from 'leven'
 import { DAY, MINUTE, SECOND } from '../../../../core/clock.ts'
-import { isTimeZone } from '../../../../core/time-zone.ts'
+import { isKnownZone, timeZoneFault, zoneNames } from '../../../../core/time-zone.ts'
 import { accepted, refused, type Outcome } from './outcome.ts'
 
 /** The rules of time zones. A port, so that tests can change the rules as a new version of tzdata does. */
@@ -95,52 +94,21 @@ const known = new Map<string, string>()
 const MOST_KNOWN = 4_096
 
 /**
- * Checks the name of a time zone. Links such as `Asia/Calcutta` are accepted and kept as they are; upper and lower case
- * are corrected where `Intl` lists the name.
+ * Checks the name of a time zone, of a request or stored. Links such as `Asia/Calcutta` are accepted and kept as they are;
+ * upper and lower case are corrected where `Intl` lists the name. Abbreviations such as `EST` were accepted in the past,
+ * so that a stored one keeps its meaning. The schemas of requests refuse them (`src/core/time-zone.ts`).
  * @param field the field of the input, for the error
  */
 export function checkTimeZone(name: string, field = 'timezone'): Outcome<string> {
   const found = known.get(name)
   if (found !== undefined) return accepted(found)
-  if (name.length > 64 || !isTimeZone(name)) return refused(field, 'unknown_timezone', unknownZone(name))
+  if (name.length > 64 || !isKnownZone(name)) {
+    const fault = timeZoneFault(name)
+    return refused(field, 'unknown_timezone', fault.endsWith('?') ? fault : `${fault}.`)
+  }
   const lower = name.toLowerCase()
   const spelled = lower === 'utc' ? 'UTC' : (zoneNames().find((zone) => zone.toLowerCase() === lower) ?? name)
   if (known.size >= MOST_KNOWN) known.clear()
   known.set(name, spelled)
   return accepted(spelled)
-}
-
-function unknownZone(name: string): string {
-  const shown = name.slice(0, 64)
-  if (/^(?:utc|gmt)?[+-]\d/i.test(name)) {
-    return `"${shown}" is an offset, not a time zone. Write the name of the zone, such as Europe/Berlin, so that daylight-saving time is applied.`
-  }
-  const near = nearestZones(shown)
-  return near.length === 0
-    ? `"${shown}" is not a time zone. Write an IANA name, such as Europe/Berlin or America/New_York.`
-    : `"${shown}" is not a time zone. Did you mean ${near.join(' or ')}?`
-}
-
-/** Up to two names like a text: those of the same city first, then those with the fewest different characters. */
-function nearestZones(text: string): string[] {
-  const wanted = text.trim().toLowerCase().replaceAll(' ', '_')
-  if (wanted === '') return []
-  const city = wanted.slice(wanted.lastIndexOf('/') + 1)
-  return zoneNames()
-    .map((zone) => {
-      const lower = zone.toLowerCase()
-      const far = Math.min(leven(wanted, lower), leven(city, lower.slice(lower.lastIndexOf('/') + 1)))
-      return { zone, far, whole: leven(wanted, lower) }
-    })
-    .filter(({ far }) => far <= Math.max(1, Math.floor(city.length / 4)))
-    .toSorted((a, b) => a.far - b.far || a.whole - b.whole)
-    .slice(0, 2)
-    .map(({ zone }) => zone)
-}
-
-let names: readonly string[] | undefined
-
-function zoneNames(): readonly string[] {
-  names ??= Intl.supportedValuesOf('timeZone')
-  return names
 }

@@ -114,7 +114,7 @@ export const COLUMNS: readonly Column[] = [
     name: 'recurrence',
     aliases: ['rrule', 'repeat'],
     about: 'An RRULE, such as FREQ=WEEKLY;BYDAY=MO, or JSON with rrule, exdates and rdates',
-    read: (cell) => (cell.trimStart().startsWith('{') ? readObject(cell) : { value: { rrule: cell.trim() } }),
+    read: (cell) => (cell.trimStart().startsWith('{') ? readObject(cell) : { value: { rrule: ruleOf(cell) } }),
     write: ({ recurrence }) => writeRecurrence(recurrence),
   },
   {
@@ -210,9 +210,14 @@ function readQueue(cell: string): Cell<{ label?: string }> {
   return label === undefined ? { problem: 'must be "next", or "label:" and a label' } : { value: { label } }
 }
 
+/** Calendars write a semicolon after the last part of a rule, too. */
+function ruleOf(cell: string): string {
+  return cell.trim().replace(/[;\s]+$/, '')
+}
+
 function writeRecurrence(recurrence: SheetPost['recurrence']): string {
   if (recurrence === undefined) return ''
   const { rrule } = recurrence
-  const isPlain = typeof rrule === 'string' && Object.keys(recurrence).length === 1 && rrule.trim() === rrule
+  const isPlain = typeof rrule === 'string' && Object.keys(recurrence).length === 1 && ruleOf(rrule) === rrule
   return isPlain && rrule !== '' && !rrule.startsWith('{') ? rrule : JSON.stringify(recurrence)
 }

@@ -9,7 +9,10 @@ export type DateOrder = 'dmy' | 'mdy'
 const ISO = /^(\d{4})[-/](\d{1,2})[-/](\d{1,2})(?:[T ]+(.*))?$/i
 const DOTS = /^(\d{1,2})\.(\d{1,2})\.(\d{4})(?:,? +(.*))?$/
 const SLASHES = /^(\d{1,2})[/-](\d{1,2})[/-](\d{4})(?:,? +(.*))?$/
-const CLOCK = /^(\d{1,2}):(\d\d)(?::(\d\d)(?:\.\d{1,9})?)? ?([ap]m)?(z|[+-]\d\d:\d\d)?$/i
+const CLOCK = /^(\d{1,2}):(\d\d)(?::(\d\d)(?:\.\d{1,9})?)? ?(?:([ap])\.? ?m\.?)? ?(?:(z)|([+-]\d\d)(?::?(\d\d))?)?$/i
+
+/** Marks of the direction of writing, which some programs put around times. */
+const MARKS = /[\u200E\u200F\u202A-\u202E\u2066-\u2069]/g
 const SERIAL = /^\d{5}(?:[.,]\d+)?$/
 
 /** Longer than any date and time. */
@@ -28,10 +31,13 @@ const EXCEL_EPOCH = Date.UTC(1899, 11, 30)
  * - `11/30/2026 9:00 AM`, `30/11/2026 09:00`: with slashes, only if the day is larger than 12 or `order` is given.
  *   Otherwise the date is ambiguous and refused.
  *
+ * An offset may be `+05:30`, `+0530` or `+05`. Spaces may be of any kind: current programs write a narrow no-break space
+ * (U+202F) before AM and PM.
+ *
  * Excel's numbers of days are refused: they do not say in which calendar of the two that Excel has.
  */
 export function readTime(text: string, order?: DateOrder): Cell<string> {
-  const trimmed = text.trim()
+  const trimmed = text.replaceAll(MARKS, '').replaceAll(/\s+/g, ' ').trim()
   if (trimmed.length > LONGEST) return { problem: notATime(trimmed) }
   if (SERIAL.test(trimmed)) return { problem: serialProblem(trimmed) }
   const iso = ISO.exec(trimmed)
@@ -86,13 +92,15 @@ function timeOf(year: Digits, month: Digits, day: Digits, clock: Digits, text: s
 
 /** `HH:MM:SS`, with the offset if there is one. */
 function clockOf(text: string): string | undefined {
-  const [, hour = '', minute = '', second = '00', half, offset = ''] = CLOCK.exec(text.trim()) ?? []
+  const [, hour = '', minute = '', second = '00', half, zulu, offsetHours, offsetMinutes = '00'] =
+    CLOCK.exec(text.trim()) ?? []
   if (hour === '') return undefined
   const number = Number(hour)
   if (half !== undefined && (number < 1 || number > 12)) return undefined
-  const hours = half === undefined ? number : (number % 12) + (half.toLowerCase() === 'pm' ? 12 : 0)
+  const hours = half === undefined ? number : (number % 12) + (half.toLowerCase() === 'p' ? 12 : 0)
   const time = `${two(hours)}:${minute}:${second}`
-  return parseLocal(`2000-01-01T${time}`) === undefined ? undefined : `${time}${offset.toUpperCase()}`
+  const offset = zulu === undefined ? (offsetHours === undefined ? '' : `${offsetHours}:${offsetMinutes}`) : 'Z'
+  return parseLocal(`2000-01-01T${time}`) === undefined ? undefined : `${time}${offset}`
 }
 
 function notATime(text: string): string {
