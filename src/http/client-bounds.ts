@@ -1,4 +1,5 @@
-import { networkOf } from '../core/client-address.ts'
+import type { HttpResponse } from 'uWebSockets.js'
+import { canonicalAddress, networkOf } from '../core/client-address.ts'
 import { SECOND, type Clock } from '../core/clock.ts'
 import type { RateDecision } from '../core/ports.ts'
 import type { HttpMetrics } from './metrics.ts'
@@ -46,6 +47,24 @@ export class ClientBounds {
     metrics.replies = () => this.replies.count
   }
 
+  /**
+   * A connection was opened, and is closed if its network has too many. uWS's response may refer to freed memory later,
+   * so it is not kept.
+   */
+  opened(response: HttpResponse): void {
+    if (!this.newConnections.opened(networkOf(peerOf(response)))) response.close()
+  }
+
+  /** A request arrived. */
+  requested(response: HttpResponse): void {
+    if (this.newConnections.count > 0) this.newConnections.requested(networkOf(peerOf(response)))
+  }
+
+  /** Whether a reply of 429 must close its connection, which is still open. */
+  mustClose(response: HttpResponse): boolean {
+    return this.newConnections.count > 0 && this.newConnections.mustClose(networkOf(peerOf(response)))
+  }
+
   /** Takes a token for a page, or for a request refused before it reached an operation. */
   takePage(address: string): RateDecision {
     return this.#limiter.take('page', networkOf(address))
@@ -58,4 +77,9 @@ export class ClientBounds {
   allowsBodiless(address: string): boolean {
     return this.#limiter.take('bodiless', networkOf(address)).allowed
   }
+}
+
+/** The address of the other end of an open connection, which may be a proxy. */
+export function peerOf(response: HttpResponse): string {
+  return canonicalAddress(Buffer.from(response.getRemoteAddressAsText()).toString('latin1')) ?? ''
 }

@@ -1,12 +1,11 @@
 import type { Readable } from 'node:stream'
 import type { HttpRequest, HttpResponse } from 'uWebSockets.js'
-import { canonicalAddress } from '../../media/network-address.ts'
 import { clientAddress, networkOf } from '../core/client-address.ts'
 import type { AppError } from '../core/error.ts'
 import { Overloaded, RequestTimeout } from '../core/errors.ts'
 import { BodyChunks } from './body-chunks.ts'
 import { BodyStream, tooLarge } from './body-stream.ts'
-import type { ClientBounds } from './client-bounds.ts'
+import { peerOf, type ClientBounds } from './client-bounds.ts'
 import { dropLeftover, lastReply, MOST_DROPPED } from './leftover.ts'
 import type { ReceiveBuffers } from './receive-buffers.ts'
 import { headText, isWithoutLength } from './reply-head.ts'
@@ -78,7 +77,7 @@ export class HttpExchange {
     this.query = request.getQuery() ?? ''
     this.headers = new HttpHeaders(request, needs)
     this.#trustedProxies = trustedProxies
-    if (bounds.newConnections.count > 0) bounds.newConnections.requested(networkOf(this.#peer()))
+    bounds.requested(response)
     this.#forwarded = trustedProxies > 0 ? allOf(request, 'x-forwarded-for') : ''
     this.extra =
       needs.extra.length === 0
@@ -265,14 +264,9 @@ export class HttpExchange {
     this.#leaveBody()
     this.#sending = true
     this.#answered()
-    if (close || this.#endless || this.#isOneOfTooMany(status)) this.#sendLast(status, headers, body)
+    if (close || this.#endless || (status === 429 && this.#bounds.mustClose(this.#response)))
+      this.#sendLast(status, headers, body)
     else this.#write(() => this.#writeReply(status, headers, body))
-  }
-
-  /** Whether this was refused for its rate, and its network has many connections without a request (`NewConnections`). */
-  #isOneOfTooMany(status: number): boolean {
-    const { newConnections } = this.#bounds
-    return status === 429 && newConnections.count > 0 && newConnections.mustClose(networkOf(this.#peer()))
   }
 
   /** Sends a reply with all headers as one text. @returns false if it needs more than that; nothing was sent then */
@@ -403,9 +397,4 @@ export class HttpExchange {
     this.#answered()
     this.onOver?.()
   }
-}
-
-/** The address of the other end of an open connection, which may be a proxy. */
-export function peerOf(response: HttpResponse): string {
-  return canonicalAddress(Buffer.from(response.getRemoteAddressAsText()).toString('latin1')) ?? ''
 }

@@ -187,9 +187,7 @@ export class Gateway {
         decide(full ? 'the server is full or stopping: try again in a moment' : null, !full)
       },
     })
-    io.attachApp(appForEngine(app, this.#options), {
-      maxBackpressure: SOCKET_LIMITS.waitingBytesHard,
-    } as never)
+    io.attachApp(appForEngine(app, this.#options), { maxBackpressure: SOCKET_LIMITS.waitingBytesHard } as never)
     refuseOnce(io.engine)
     io.engine.on('connection', (connection: RequestedConnection) => this.#watch(connection))
     keepFastPath(io.of('/').adapter)
