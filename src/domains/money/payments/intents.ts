@@ -3,6 +3,8 @@ import type { Clock } from '../../../core/clock.ts'
 import { ValidationFailed } from '../../../core/errors.ts'
 import { uuidv7 } from '../../../core/id.ts'
 import type { Transaction } from '../../../core/sql.ts'
+import { acceptedTag } from '../../../language/accepted.ts'
+import { findReaders } from '../../identity/users/index.ts'
 import type { PlanService } from '../plans/index.ts'
 import { AmountTooSmall } from './errors.ts'
 import type { Gateway } from './gateways/gateway.ts'
@@ -18,6 +20,8 @@ export interface PaymentRequest {
   readonly input: PurposeInput
   /** The same key is the same payment, whatever becomes of it. */
   readonly key?: string | undefined
+  /** The Accept-Language header, for the description of the payment. */
+  readonly accepted?: string | undefined
 }
 
 interface How {
@@ -45,13 +49,15 @@ export class Intents {
    * @throws AppError of the purpose; validation_failed for a currency that the gateway does not take; amount_too_small
    */
   async write(tx: Transaction, request: PaymentRequest, how: How, config?: Gateway['config']): Promise<PaymentRow> {
-    const { input, key = null, purpose: kind, userId } = request
+    const { accepted, input, key = null, purpose: kind, userId } = request
     await this.#plans.lockLimitsOf(tx, userId)
     const known = key === null ? undefined : await payments.first(tx, { requestKey: key })
     if (known !== undefined) return known
     const now = this.#clock.now()
     const purpose = this.#purposes.get(kind)
-    const quote = await purpose.quote(tx, { userId, input, at: now })
+    const [reader] = await findReaders(tx, [userId])
+    const language = acceptedTag(accepted, reader?.language ?? 'en')
+    const quote = await purpose.quote(tx, { userId, input, at: now, language })
     checkQuote(quote)
     const { amount, currency } = quote.total
     if (config !== undefined && !config.currencies.includes(currency)) {

@@ -62,6 +62,7 @@ export const initializePayment = operation({
     'Records the payment, and prepares it at the gateway. The payer completes it in the browser with `clientSecret` and `publicKey`, or by a transfer as in `instructions`. The price comes from the server. Send an Idempotency-Key to repeat the request safely.',
   access: 'user',
   body: InitializePayment,
+  languages: true,
   returns: { 201: Envelope(PaymentStart) },
   errors: [
     BillingProfileNeeded,
@@ -73,10 +74,10 @@ export const initializePayment = operation({
     Conflict,
   ],
   example: { body: { ...TOP_UP, gateway: 'stripe' } },
-  handle: async ({ body, caller: { userId }, payments }) => {
+  handle: async ({ acceptLanguage: accepted, body, caller: { userId }, payments }) => {
     const { gateway, purpose, saveMethod, ...input } = body
     const how = { gateway, ...(saveMethod !== undefined && { saveMethod }) }
-    return created('Payment begun', await payments.charges.initialize({ userId, purpose, input }, how))
+    return created('Payment begun', await payments.charges.initialize({ userId, purpose, input, accepted }, how))
   },
 })
 
@@ -99,11 +100,12 @@ export const payWithWallet = operation({
   description: 'The wallet never goes below zero, whatever runs at the same time.',
   access: 'user',
   body: WalletPayment,
+  languages: true,
   returns: { 201: Envelope(PaymentView) },
   errors: [BillingProfileNeeded, InsufficientFunds, PurposeUnavailable, Conflict],
   example: { body: { purpose: 'credits', creditCount: 500 } },
-  handle: async ({ body: { purpose, ...input }, caller: { userId }, payments }) =>
-    created('Paid', await payments.charges.payWithWallet({ userId, purpose, input })),
+  handle: async ({ acceptLanguage: accepted, body: { purpose, ...input }, caller: { userId }, payments }) =>
+    created('Paid', await payments.charges.payWithWallet({ userId, purpose, input, accepted })),
 })
 
 export const chargeSavedMethod = operation({
@@ -113,6 +115,7 @@ export const chargeSavedMethod = operation({
     'The status `requires_action` means that the bank wants a confirmation: complete the payment in the browser with `clientSecret`. Send an Idempotency-Key to repeat the request safely.',
   access: 'user',
   body: MethodCharge,
+  languages: true,
   returns: { 201: Envelope(PaymentStart) },
   errors: [
     NotFound,
@@ -125,10 +128,10 @@ export const chargeSavedMethod = operation({
     Conflict,
   ],
   example: { body: TOP_UP },
-  handle: async ({ body, caller: { userId }, payments }) => {
+  handle: async ({ acceptLanguage: accepted, body, caller: { userId }, payments }) => {
     const { paymentMethodId, purpose, ...input } = body
     const more = paymentMethodId === undefined ? {} : { paymentMethodId }
-    return created('Charged', await payments.charges.chargeSaved({ userId, purpose, input, ...more }))
+    return created('Charged', await payments.charges.chargeSaved({ userId, purpose, input, accepted, ...more }))
   },
 })
 
@@ -139,12 +142,13 @@ export const createCryptoInvoice = operation({
     'Creates an invoice for a payment to the wallet in a cryptocurrency. Each invoice has its own address, an amount in coins, and a time at which the exchange rate expires. Underpayments, overpayments and late payments are credited to the wallet at the amount received.',
   access: 'user',
   body: CryptoInvoice,
+  languages: true,
   returns: { 201: Envelope(PaymentStart) },
   errors: [GatewayNotConfigured, GatewayUnavailable],
   example: { body: { amount: 2_500, currency: 'USD', coin: 'ltc' } },
-  handle: async ({ body: { coin, ...input }, caller: { userId }, payments }) => {
+  handle: async ({ acceptLanguage: accepted, body: { coin, ...input }, caller: { userId }, payments }) => {
     const how = { gateway: payments.gateways.forCoin(coin).key, coin }
-    return created('Payment begun', await payments.charges.initialize({ userId, purpose: 'wallet', input }, how))
+    return created('Payment begun', await payments.charges.initialize({ userId, purpose: 'wallet', input, accepted }, how))
   },
 })
 
