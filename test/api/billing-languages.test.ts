@@ -16,8 +16,12 @@ beforeAll(async () => {
   desk = await startBillingDesk('2026-03-01T10:00:00Z', {
     env: { SELLER_COUNTRY: 'DE', SELLER_VAT_NUMBER: 'DE136695976', BANK_TRANSFER_INSTRUCTIONS: 'Example Ltd' },
   })
-  const body = { code: 'TEN', percent: 12.5 }
-  expect((await desk.world.as('root').call(createCoupon, { body })).status).toBe(201)
+  for (const body of [
+    { code: 'TEN', percent: 12.5 },
+    { code: 'SCARCE', percent: 10, maxUses: 3 },
+  ]) {
+    expect((await desk.world.as('root').call(createCoupon, { body })).status).toBe(201)
+  }
   browser = await sharedBrowser()
 })
 afterAll(async () => {
@@ -41,6 +45,13 @@ interface Shown {
 }
 const textsOf = ({ lines, taxes }: Shown) => [...lines, ...taxes].map(({ description }) => description)
 
+interface Answer {
+  readonly quote: Shown
+  readonly payment: { readonly description: string }
+  readonly description: string
+  readonly instructions: string
+}
+
 async function post(name: string, path: string, body: object, language?: string) {
   const headers = {
     'X-API-Key': desk.world.key(name),
@@ -49,7 +60,7 @@ async function post(name: string, path: string, body: object, language?: string)
   }
   const reply = await fetch(`${desk.app.url}${path}`, { method: 'POST', headers, body: JSON.stringify(body) })
   expect(reply.ok, `${path} ${reply.status}`).toBe(true)
-  return ((await reply.json()) as { data: { quote: Shown; payment: { description: string }; description: string } }).data
+  return ((await reply.json()) as { data: Answer }).data
 }
 const preview = async (name: string, body: object, language?: string) =>
   textsOf((await post(name, '/api/billing/proration-preview', body, language)).quote)
@@ -128,8 +139,10 @@ test('a payment is described in the language of its request, or else in the paye
   expect((await post('dora', '/api/payments/charge', topUp, 'en')).payment.description).toBe('Money for the wallet')
   const credits = { purpose: 'credits', creditCount: 1_500 }
   expect((await post('dora', '/api/payments/wallet', credits)).description).toBe('1.500 KI-Credits')
-  const plan = { purpose: 'subscription', planName: 'starter', gateway: 'manual' }
-  expect((await post('dora', '/api/payments/initialize', plan)).payment.description).toBe('Starter, ein Monat')
+  const plan = { purpose: 'subscription', planName: 'starter', gateway: 'manual', couponCode: 'scarce' }
+  const transfer = await post('dora', '/api/payments/initialize', plan)
+  expect(transfer.payment.description).toBe('Starter, ein Monat')
+  expect(transfer.instructions).toMatch(/^Example Ltd\n\nVerwendungszweck: CR-\S+\n\nDer Gutschein ist bis 11. März 2026/)
   await post('dora', '/api/billing/upgrade', { planName: 'starter' })
   await as('dora').call(renewSubscription, { body: { terms: 1 } })
   const listed = await desk.payments('dora')

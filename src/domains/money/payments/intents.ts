@@ -3,12 +3,11 @@ import type { Clock } from '../../../core/clock.ts'
 import { ValidationFailed } from '../../../core/errors.ts'
 import { uuidv7 } from '../../../core/id.ts'
 import type { Transaction } from '../../../core/sql.ts'
-import { acceptedTag } from '../../../language/accepted.ts'
-import { findReaders } from '../../identity/users/index.ts'
 import type { PlanService } from '../plans/index.ts'
 import { AmountTooSmall } from './errors.ts'
 import type { Gateway } from './gateways/gateway.ts'
 import { FIRST_CHECK_MS } from './known.ts'
+import { payerLanguage } from './payer-language.ts'
 import { checkQuote, type PurposeInput, type PurposeKind, type Purposes } from './purposes.ts'
 import { recordChange } from './settlement.ts'
 import { payments, type PaymentRow } from './tables.ts'
@@ -49,14 +48,13 @@ export class Intents {
    * @throws AppError of the purpose; validation_failed for a currency that the gateway does not take; amount_too_small
    */
   async write(tx: Transaction, request: PaymentRequest, how: How, config?: Gateway['config']): Promise<PaymentRow> {
-    const { accepted, input, key = null, purpose: kind, userId } = request
+    const { input, key = null, purpose: kind, userId } = request
     await this.#plans.lockLimitsOf(tx, userId)
     const known = key === null ? undefined : await payments.first(tx, { requestKey: key })
     if (known !== undefined) return known
     const now = this.#clock.now()
     const purpose = this.#purposes.get(kind)
-    const [reader] = await findReaders(tx, [userId])
-    const language = acceptedTag(accepted, reader?.language ?? 'en')
+    const language = await payerLanguage(tx, request)
     const quote = await purpose.quote(tx, { userId, input, at: now, language })
     checkQuote(quote)
     const { amount, currency } = quote.total
