@@ -142,7 +142,9 @@ test('a payment is described in the language of its request, or else in the paye
   const plan = { purpose: 'subscription', planName: 'starter', gateway: 'manual', couponCode: 'scarce' }
   const transfer = await post('dora', '/api/payments/initialize', plan)
   expect(transfer.payment.description).toBe('Starter, ein Monat')
-  expect(transfer.instructions).toMatch(/^Example Ltd\n\nVerwendungszweck: CR-\S+\n\nDer Gutschein ist bis 11. März 2026/)
+  expect(transfer.instructions).toMatch(
+    /^Example Ltd\n\nVerwendungszweck: CR-\S+\n\nDer Gutschein ist bis 11. März 2026/,
+  )
   await post('dora', '/api/billing/upgrade', { planName: 'starter' })
   await as('dora').call(renewSubscription, { body: { terms: 1 } })
   const listed = await desk.payments('dora')

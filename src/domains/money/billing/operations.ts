@@ -32,7 +32,8 @@ export const getSubscription = operation({
 export const listBillingCycles = operation({
   route: 'GET /api/billing/cycles',
   summary: 'List your billing cycles',
-  description: 'Newest first. A change in mid-cycle ends a cycle early and adds another one for the rest of the time. Quotes are in the language of Accept-Language, or else in yours.',
+  description:
+    'Newest first. A change in mid-cycle ends a cycle early and adds another one for the rest of the time. Quotes are in the language of Accept-Language, or else in yours.',
   access: 'user',
   query: PageQuery,
   languages: true,

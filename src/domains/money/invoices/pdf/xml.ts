@@ -181,7 +181,9 @@ function party(
       ...optional('ram:CityName', city),
       ...optional('ram:CountryID', country),
     ),
-    ...(email === null ? [] : [group('ram:URIUniversalCommunication', element('ram:URIID', { schemeID: 'EM' }, email))]),
+    ...(email === null
+      ? []
+      : [group('ram:URIUniversalCommunication', element('ram:URIID', { schemeID: 'EM' }, email))]),
     ...registered('FC', taxNumber),
     ...registered('VA', hidesVatNumber ? null : vatNumber),
   )
