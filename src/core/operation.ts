@@ -163,6 +163,8 @@ export interface OperationDeclaration<
   readonly languages?: true
   /** The limit of the body in bytes; 100 kB when absent. */
   readonly bodyLimit?: number
+  /** How many fields and list items a JSON body may have; `DEFAULT_JSON_MARKS` when absent. See `hasTooManyMarks`. */
+  readonly bodyMarks?: number
   /** Accepts a file, which the handler gets as a stream. `body` then describes the other fields of a multipart body. */
   readonly upload?: U
   readonly returns: R

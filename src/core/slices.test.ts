@@ -40,3 +40,16 @@ test('in each turn of the event loop, one slice of one computation runs, and the
   expect(slices.join('')).toBe('abababa')
   expect(slices.slice(1).every((slice) => slice.length <= 1)).toBe(true)
 })
+
+test('inside of a transaction, a statement is sent every second, so that PostgreSQL does not end it as idle', async () => {
+  const clock = new ManualClock()
+  const statements: string[] = []
+  const run = async (text: string) => statements.push(text)
+  const sql = { run, row: async () => undefined, rows: async () => [] }
+  const slices = new Slices(clock, sql)
+  for (let step = 0; step < 700; step += 1) {
+    clock.advance(SLICE_MS)
+    await slices.pause()
+  }
+  expect(statements).toEqual(['select 1', 'select 1', 'select 1'])
+})

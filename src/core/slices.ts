@@ -1,4 +1,5 @@
-import { systemClock, type Clock } from './clock.ts'
+import { SECOND, systemClock, type Clock } from './clock.ts'
+import type { Sql } from './sql.ts'
 import { resumed } from './work-time.ts'
 
 /** How long a computation may hold the event loop before others get a turn. */
@@ -42,14 +43,21 @@ const lane = new Lane()
  *       check(row)
  *       await slices.pause()
  *     }
+ *
+ * Inside of a transaction, pass it: PostgreSQL ends a transaction that sends no statement for three seconds, which a
+ * computation of many slices on a busy node reaches.
  */
 export class Slices {
   readonly #clock: Clock
+  readonly #transaction: Sql | undefined
   #since: number
+  #lastStatement: number
 
-  constructor(clock: Clock = systemClock) {
+  constructor(clock: Clock = systemClock, transaction?: Sql) {
     this.#clock = clock
+    this.#transaction = transaction
     this.#since = clock.monotonic()
+    this.#lastStatement = this.#since
   }
 
   /** Lets others run if a slice is over. Otherwise returns undefined, so that a short computation does not wait. */
@@ -61,5 +69,8 @@ export class Slices {
     await lane.next()
     resumed()
     this.#since = this.#clock.monotonic()
+    if (this.#transaction === undefined || this.#since - this.#lastStatement < SECOND) return
+    this.#lastStatement = this.#since
+    await this.#transaction.run('select 1')
   }
 }

@@ -77,6 +77,24 @@ describe('the work for a value is bounded by its schema', () => {
     expect([ids, either, map, inner].map(({ reads }) => reads.count)).toEqual([0, 0, 0, 0])
   })
 
+  test('an object or a list in place of something else is reported, and not read', () => {
+    const read: string[] = []
+    const unread = (name: string) =>
+      new Proxy({ [name]: 1 }, { ownKeys: (target) => (read.push(name), Reflect.ownKeys(target)) })
+    const schema = Type.Object({ names: Type.Array(Type.String(), { uniqueItems: true }), count: Type.Integer() })
+    const checked = validator(schema, '/body')({ names: [unread('a'), unread('b'), []], count: unread('c') })
+    expect(checked).toEqual({
+      ok: false,
+      errors: [
+        { path: '/body/names/0', code: 'type', message: 'must be a string, not an object' },
+        { path: '/body/names/1', code: 'type', message: 'must be a string, not an object' },
+        { path: '/body/names/2', code: 'type', message: 'must be a string, not an array' },
+        { path: '/body/count', code: 'type', message: 'must be an integer, not an object' },
+      ],
+    })
+    expect(read).toEqual([])
+  })
+
   test('a list of as many items as are allowed is valid', () => {
     const check = validator(Input({ ids: Type.Array(Text(1, 5), { maxItems: 3 }) }), '/body')
     expect(check({ ids: ['a', 'b', 'c'] }).ok).toBe(true)

@@ -32,7 +32,7 @@ const compile = memoize((schema: TSchema) => Compile(schema))
  * Makes a validator. Its schema is compiled when it is first used, because a process uses few of all operations at once.
  *
  * The work is bounded by the schema, not by the size of the value: what is longer than `maxItems`, `maxProperties` or
- * `maxLength` allows is reported without looking into it, and the search ends at 20 errors.
+ * `maxLength` allows, or is a list or an object in place of something else, is reported without looking into it, and the search ends at 20 errors.
  * @param at where the value is: `/body`, `/query` or `/path`
  * @param resource the edited resource, as replies show it. Its fields that `schema` does not have are read-only. They
  * are dropped, so that a client can send back what it received.
@@ -110,6 +110,13 @@ function trim(
     faults.push({ path: at, ...TOO_DEEP })
     found.tooDeep = true
     return value
+  }
+  const type = Array.isArray(value) ? 'array' : 'object'
+  if (schema?.type !== undefined && schema.type !== type) {
+    const message = sentence({ keyword: 'type', params: { type: schema.type } }, schema, value)
+    faults.push({ path: at, code: 'type', message })
+    // Different for each, so that a list of them is not also reported as repetitive.
+    return at
   }
   if (!Array.isArray(value)) return trimFields(value as Record<string, unknown>, schema, resource, at, found, level)
   const most = only(schema, 'array')?.maxItems

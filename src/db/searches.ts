@@ -42,9 +42,10 @@ export class Searches {
     return this.#gate.run(workspaceId, async () => {
       try {
         return await this.#database.transaction(async (tx) => {
-          // Written by hand: Kysely has no settings.
+          // Written by hand: Kysely has no settings. To start parallel workers takes longer than most searches.
           await tx.rows(
-            `select set_config('statement_timeout', $1, true), set_config('plan_cache_mode', 'force_custom_plan', true)`,
+            `select set_config('statement_timeout', $1, true), set_config('plan_cache_mode', 'force_custom_plan', true),
+              set_config('max_parallel_workers_per_gather', '0', true)`,
             [String(this.#statementMs)],
           )
           return search(tx)

@@ -18,7 +18,7 @@ export class BodyChunks {
     this.size += chunk.byteLength
     if (this.isTooLarge) this.drop()
     // uWS reuses the memory of a chunk after its callback.
-    else if (chunk.byteLength > 0 && !this.#isDropped) this.#chunks.push(Buffer.from(new Uint8Array(chunk.slice(0))))
+    else if (chunk.byteLength > 0 && !this.#isDropped) this.#chunks.push(Buffer.from(chunk.slice(0)))
   }
 
   /** Discards the body because it is no longer needed. */

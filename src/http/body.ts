@@ -1,10 +1,11 @@
-import { isUtf8 } from 'node:buffer'
 import { networkOf } from '../core/client-address.ts'
-import { BadRequest, UnsupportedMediaType } from '../core/errors.ts'
+import { UnsupportedMediaType } from '../core/errors.ts'
 import { DEFAULT_BODY_LIMIT } from '../core/limits.ts'
 import type { UploadDeclaration } from '../core/upload.ts'
 import type { BodyStream } from './body-stream.ts'
 import { digested } from './content-digest.ts'
+import { decode, mostMarks } from './json-body.ts'
+import { LARGE_BODY, type JsonParser } from './json-parser.ts'
 import type { PipelineOptions } from './pipeline.ts'
 import type { RequestState } from './request-state.ts'
 import { openUpload, takeBody } from './upload.ts'
@@ -35,18 +36,26 @@ async function readBytes(state: RequestState): Promise<void> {
 }
 
 /**
- * Step: decodes the body: as text, or as the fields and the file of an upload, which takes an upload slot.
+ * Step: decodes the body: as text, or as the fields and the file of an upload, which takes an upload slot. Parses a large
+ * JSON body, too, in a thread.
  * @throws AppError bad_request, payload_too_large, too_many_uploads, overloaded
  */
-export function openBody(state: RequestState, { uploads }: PipelineOptions): void | Promise<void> {
+export function openBody(state: RequestState, { json, uploads }: PipelineOptions): void | Promise<void> {
   const { bytes, compiled, stream } = state
   const { op } = compiled
   if (op.upload === undefined || stream === undefined) {
-    if (bytes !== undefined) state.text = decode(bytes)
+    if (bytes === undefined) return
+    if (op.bodyType === undefined && bytes.length >= LARGE_BODY) return parseLarge(state, bytes, json)
+    state.text = decode(bytes)
     return
   }
   state.leaveUploads = uploads.enter(state.caller?.userId ?? networkOf(state.remoteAddress))
   return openFile(state, op.upload, stream)
+}
+
+async function parseLarge(state: RequestState, bytes: Buffer, json: JsonParser): Promise<void> {
+  state.body = await json.parse(bytes, mostMarks(state.compiled.op))
+  state.isParsed = true
 }
 
 async function openFile(state: RequestState, declaration: UploadDeclaration, stream: BodyStream): Promise<void> {
@@ -62,13 +71,4 @@ async function openFile(state: RequestState, declaration: UploadDeclaration, str
 /** A media type without its parameters. */
 function bareType(contentType: string): string {
   return contentType.split(';', 1)[0]!.trim().toLowerCase()
-}
-
-/**
- * The body as text.
- * @throws AppError bad_request
- */
-export function decode(bytes: Buffer): string {
-  if (!isUtf8(bytes)) throw BadRequest({ message: 'The body is not valid UTF-8. Encode it as UTF-8.' })
-  return bytes.toString('utf8')
 }

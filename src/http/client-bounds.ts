@@ -2,6 +2,7 @@ import { networkOf } from '../core/client-address.ts'
 import { SECOND, type Clock } from '../core/clock.ts'
 import type { RateDecision } from '../core/ports.ts'
 import type { HttpMetrics } from './metrics.ts'
+import { NewConnections } from './new-connections.ts'
 import { Transfers } from './transfers.ts'
 
 /** Rate limits of a network on this node only. */
@@ -18,11 +19,18 @@ const REPLIES = { perNetwork: 256, total: 1_024, graceMs: 20 * SECOND, bytesPerS
 /** Bodies that still arrive after their reply. nginx waits as long for them (`lingering_time`, `lingering_timeout`). */
 const LEFTOVERS = { perNetwork: 256, total: 1_024, graceMs: 5 * SECOND, longestMs: 30 * SECOND, bytesPerSecond: 2_000 }
 
+/**
+ * Connections without a request. uWS closes them after 30 seconds. The kernel passes on up to 512 at a time (the backlog
+ * of uWS), so more than those can be open before the first of them is read.
+ */
+const NEW_CONNECTIONS = { perNetwork: 256, atOnce: 1_024, total: 1_024, graceMs: 2 * SECOND, longestMs: 30 * SECOND }
+
 /** Limits of what clients can make the server hold before they are authenticated. */
 export class ClientBounds {
   readonly bodies: Transfers
   readonly replies: Transfers
   readonly leftovers: Transfers
+  readonly newConnections: NewConnections
   readonly #limiter: NodeLimiter
 
   constructor(clock: Clock, limiter: NodeLimiter, metrics: HttpMetrics) {
@@ -30,6 +38,10 @@ export class ClientBounds {
     this.bodies = new Transfers(BODIES, clock, (reason) => metrics.cut.inc({ what: 'body', reason }))
     this.replies = new Transfers(REPLIES, clock, (reason) => metrics.cut.inc({ what: 'reply', reason }))
     this.leftovers = new Transfers(LEFTOVERS, clock, (reason) => metrics.cut.inc({ what: 'leftover', reason }))
+    this.newConnections = new NewConnections(NEW_CONNECTIONS, clock, () =>
+      metrics.cut.inc({ what: 'connection', reason: 'crowded' }),
+    )
+    metrics.newConnections = () => this.newConnections.count
     metrics.bodies = () => this.bodies.count
     metrics.replies = () => this.replies.count
   }

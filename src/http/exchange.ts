@@ -1,5 +1,6 @@
 import type { Readable } from 'node:stream'
 import type { HttpRequest, HttpResponse } from 'uWebSockets.js'
+import { canonicalAddress } from '../../media/network-address.ts'
 import { clientAddress, networkOf } from '../core/client-address.ts'
 import type { AppError } from '../core/error.ts'
 import { Overloaded, RequestTimeout } from '../core/errors.ts'
@@ -77,6 +78,7 @@ export class HttpExchange {
     this.query = request.getQuery() ?? ''
     this.headers = new HttpHeaders(request, needs)
     this.#trustedProxies = trustedProxies
+    if (bounds.newConnections.count > 0) bounds.newConnections.requested(networkOf(this.#peer()))
     this.#forwarded = trustedProxies > 0 ? allOf(request, 'x-forwarded-for') : ''
     this.extra =
       needs.extra.length === 0
@@ -113,7 +115,7 @@ export class HttpExchange {
 
   /** Empty once the connection is closed, because uWS no longer knows the address. */
   #peer(): string {
-    return this.aborted ? '' : Buffer.from(this.#response.getRemoteAddressAsText()).toString('latin1')
+    return this.aborted ? '' : peerOf(this.#response)
   }
 
   /** Whether the reply was sent or can no longer be sent. */
@@ -263,8 +265,14 @@ export class HttpExchange {
     this.#leaveBody()
     this.#sending = true
     this.#answered()
-    if (close || this.#endless) this.#sendLast(status, headers, body)
+    if (close || this.#endless || this.#isOneOfTooMany(status)) this.#sendLast(status, headers, body)
     else this.#write(() => this.#writeReply(status, headers, body))
+  }
+
+  /** Whether this was refused for its rate, and its network has many connections without a request (`NewConnections`). */
+  #isOneOfTooMany(status: number): boolean {
+    const { newConnections } = this.#bounds
+    return status === 429 && newConnections.count > 0 && newConnections.mustClose(networkOf(this.#peer()))
   }
 
   /** Sends a reply with all headers as one text. @returns false if it needs more than that; nothing was sent then */
@@ -395,4 +403,9 @@ export class HttpExchange {
     this.#answered()
     this.onOver?.()
   }
+}
+
+/** The address of the other end of an open connection, which may be a proxy. */
+export function peerOf(response: HttpResponse): string {
+  return canonicalAddress(Buffer.from(response.getRemoteAddressAsText()).toString('latin1')) ?? ''
 }

@@ -9,6 +9,7 @@ const addNote: AnyOperation = operation({
   summary: 'Add a note',
   access: 'public',
   bodyLimit: 8_000_000,
+  bodyMarks: MOST_JSON_MARKS,
   body: Input({ any: Type.Unknown() }),
   returns: { 200: Done },
   example: { body: { any: 1 } },

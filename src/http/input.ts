@@ -1,9 +1,9 @@
 import type { AppError, FieldError } from '../core/error.ts'
-import { BadRequest, NotFound, PayloadTooLarge, ValidationFailed } from '../core/errors.ts'
-import { hasTooManyMarks, MOST_JSON_MARKS } from '../core/json-size.ts'
+import { NotFound, ValidationFailed } from '../core/errors.ts'
 import type { NamedOperation } from '../core/operation.ts'
 import { errorsOfParameters, queryReader, type QueryValues } from '../core/query-reader.ts'
 import { validator, type Validator } from '../core/validate.ts'
+import { mostMarks, parseJson, requireText } from './json-body.ts'
 import type { RequestState } from './request-state.ts'
 
 /** The parsers and validators of one operation's input. */
@@ -58,9 +58,9 @@ export function readFields(state: RequestState): void {
   }
   let body: unknown
   if (reader.checkBody) {
-    if (text === '' && reader.op.bodyOptional) body = undefined
+    if (text === '' && !state.isParsed && reader.op.bodyOptional) body = undefined
     else {
-      const checked = reader.checkBody(reader.parse(text))
+      const checked = reader.checkBody(state.isParsed ? state.body : reader.parse(text))
       if (checked.ok) body = checked.value
       else errors.push(...(reader.op.upload ? checked.errors.map(beforeFile) : checked.errors))
     }
@@ -100,26 +100,5 @@ function parserOf(op: NamedOperation): InputReader['parse'] {
       return values
     }
   }
-  return op.bodyType === undefined ? parseJson : requireText
-}
-
-function requireText(text: string): string {
-  if (text !== '') return text
-  throw ValidationFailed({
-    message: 'The request has no body. Send the body that /docs describes for this operation.',
-    errors: [{ path: '/body', code: 'required', message: 'is required' }],
-  })
-}
-
-function parseJson(text: string): unknown {
-  requireText(text)
-  if (hasTooManyMarks(text)) {
-    const message = `The body has more than ${MOST_JSON_MARKS} fields and list items. Send it in several requests.`
-    throw PayloadTooLarge({ message })
-  }
-  try {
-    return JSON.parse(text) as unknown
-  } catch (error) {
-    throw BadRequest({ message: `The body is not valid JSON: ${(error as Error).message}.` })
-  }
+  return op.bodyType === undefined ? (text) => parseJson(text, mostMarks(op)) : requireText
 }

@@ -29,6 +29,8 @@ export class HttpMetrics {
   inFlight: () => number = () => 0
   /** Incomplete bodies. The server sets it. */
   bodies: () => number = () => 0
+  /** Connections without a request. The server sets it. */
+  newConnections: () => number = () => 0
   /** Replies that their clients have not read yet. */
   replies: () => number = () => 0
   readonly refused: Counter
@@ -56,9 +58,12 @@ export class HttpMetrics {
     watch(registry, 'crier_http_in_flight', 'Requests in flight', () => this.inFlight())
     watch(registry, 'crier_http_bodies_pending', 'Requests with an incomplete body', () => this.bodies())
     watch(registry, 'crier_http_replies_pending', 'Replies that clients have not read yet', () => this.replies())
+    watch(registry, 'crier_http_connections_pending', 'Connections that have sent no request yet', () =>
+      this.newConnections(),
+    )
     this.cut = new Counter({
       name: 'crier_http_cut_total',
-      help: 'Bodies and replies closed because the client was too slow (slow), took too long (long) or had too many (crowded)',
+      help: 'Bodies, replies and new connections closed because the client was too slow (slow), took too long (long) or had too many (crowded)',
       labelNames: ['what', 'reason'],
       registers: [registry],
     })

@@ -15,6 +15,7 @@ import { SignedLinks } from '../core/signed-links.ts'
 import type { OperationTurn } from '../turns/payload.ts'
 import { UploadSlots } from './upload-slots.ts'
 import type { Exchange } from './exchange.ts'
+import { JsonParser } from './json-parser.ts'
 import { HttpMetrics } from './metrics.ts'
 import { compileOperation, type PipelineOptions, type RequestHandler } from './pipeline.ts'
 import { RequestLog } from './request-log.ts'
@@ -107,6 +108,7 @@ function options(): PipelineOptions {
     thread: new MainThread({ onHeld: () => undefined }),
     buffers: {} as PipelineOptions['buffers'],
     uploads: new UploadSlots(),
+    json: new JsonParser(),
     publicUrl: 'https://crier.example',
     checkReplies: false,
   }

@@ -15,6 +15,7 @@ import type { Exchange } from './exchange.ts'
 import { claimIdempotencyKey, handle } from './handle.ts'
 import type { IdempotencyKeys } from './idempotency.ts'
 import { readFields } from './input.ts'
+import type { JsonParser } from './json-parser.ts'
 import type { ReceiveBuffers } from './receive-buffers.ts'
 import type { RequestLog } from './request-log.ts'
 import { ReadyReplies } from './ready-replies.ts'
@@ -42,6 +43,8 @@ export interface PipelineOptions {
   /** Buffers for files that arrive faster than they are read. */
   readonly buffers: ReceiveBuffers
   readonly uploads: UploadSlots
+  /** Parses large bodies. */
+  readonly json: JsonParser
   readonly publicUrl: string
   /** Checks all replies and errors against the declaration. */
   readonly checkReplies: boolean

@@ -48,6 +48,8 @@ export class RequestState implements Work {
   path: unknown
   query: unknown
   body: unknown
+  /** `body` is the value of the JSON, before it is validated. */
+  isParsed = false
   ifMatch: IfMatch
   workspaceId: string | undefined
   member: Member | undefined

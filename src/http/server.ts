@@ -1,6 +1,7 @@
 import { createServer } from 'node:net'
 import * as uWS from 'uWebSockets.js'
 import type { HttpRequest, HttpResponse, TemplatedApp, us_listen_socket } from 'uWebSockets.js'
+import { networkOf } from '../core/client-address.ts'
 import type { Clock } from '../core/clock.ts'
 import type { AppError } from '../core/error.ts'
 import {
@@ -17,7 +18,7 @@ import { returnsFile, type Method, type NamedOperation } from '../core/operation
 import { ClientBounds, type NodeLimiter } from './client-bounds.ts'
 import type { Cors, RequestHosts } from './cors.ts'
 import { errorReply } from './error-reply.ts'
-import { HttpExchange } from './exchange.ts'
+import { HttpExchange, peerOf } from './exchange.ts'
 import { framingFault } from './framing.ts'
 import type { HttpMetrics } from './metrics.ts'
 import { knows } from './entity-tag.ts'
@@ -95,6 +96,7 @@ export class HttpServer {
     this.app = uWS.App()
     this.#bounds = new ClientBounds(options.clock, options.limiter, options.metrics)
     this.#gate = new WorkGate(options.mostInFlight)
+    this.#limitNewConnections()
     options.metrics.inFlight = () => this.#gate.count
     const methods = new Map<string, AllowedMethod[]>()
     const accepted = new Map<string, Header[]>()
@@ -120,6 +122,21 @@ export class HttpServer {
       const bodies = accepted.get(pattern) ?? []
       this.app.options(pattern, (response, request) => this.#preflight(response, request, allowHeader(allowed), bodies))
     }
+  }
+
+  /** A response that is passed to `filter` is used at once only: it may refer to freed memory later. */
+  #limitNewConnections(): void {
+    this.app.filter((response, change) => {
+      // The types say that `change` is an object.
+      if ((change as unknown as number) < 0) return
+      if (!this.#bounds.newConnections.opened(networkOf(peerOf(response)))) response.close()
+    })
+  }
+
+  /** Call it before a handler that is not of this server handles a request. @param response the one of uWS */
+  requestedElsewhere(response: object): void {
+    const { newConnections } = this.#bounds
+    if (newConnections.count > 0) newConnections.requested(networkOf(peerOf(response as HttpResponse)))
   }
 
   /**
@@ -199,6 +216,7 @@ export class HttpServer {
   close(): void {
     this.#options.pipeline.requestLog.flush()
     this.#options.cors.flush()
+    void this.#options.pipeline.json.close()
     this.app.close()
   }
 

@@ -7,6 +7,7 @@ import { operation, walk, type AnyOperation } from '../core/operation.ts'
 import { Envelope, Input, Type } from '../core/schema.ts'
 import type { Services } from '../core/services.ts'
 import type { SocketClient } from '../core/socket-calls.ts'
+import { JsonParser } from './json-parser.ts'
 import { HttpMetrics } from './metrics.ts'
 import type { PipelineOptions } from './pipeline.ts'
 import { RequestLog } from './request-log.ts'
@@ -69,6 +70,7 @@ beforeEach(() => {
     context: contextFactory({} as Services),
     requestLog: new RequestLog(createLog({ level: 'info', destination }), new HttpMetrics(new Registry())),
     thread: new MainThread({ onHeld: () => undefined }),
+    json: new JsonParser(),
     publicUrl: 'https://crier.example',
     checkReplies: false,
   } as unknown as PipelineOptions)

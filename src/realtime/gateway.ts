@@ -38,6 +38,8 @@ import { appForEngine } from './uws-app.ts'
 export interface GatewayOptions {
   /** The uWS application of the HTTP server, before its catch-all route is added. */
   readonly app: object
+  /** Called with uWS's response before a request on this path is handled. */
+  readonly onRequest: (response: object) => void
   /** Whether a page of this origin may connect. `hosts` returns the names of this server in the request. */
   readonly allowsOrigin: (origin: string, hosts: () => { host: string; forwarded: string }) => boolean
   readonly authenticator: Authenticator
@@ -185,7 +187,7 @@ export class Gateway {
         decide(full ? 'the server is full or stopping: try again in a moment' : null, !full)
       },
     })
-    io.attachApp(appForEngine(app, { polling: this.#options.polling }), {
+    io.attachApp(appForEngine(app, this.#options), {
       maxBackpressure: SOCKET_LIMITS.waitingBytesHard,
     } as never)
     refuseOnce(io.engine)

@@ -25,15 +25,19 @@ type Method = (...parameters: unknown[]) => unknown
  * - Replies get `X-Content-Type-Options: nosniff`, like all others of this server.
  * - A socket closes when `maxBackpressure` is exceeded, instead of silently dropping messages. Its client then
  *   reconnects and requests what it missed.
+ * - `onRequest` is called before each request of engine.io is handled.
  */
-export function appForEngine<A extends object>(app: A, { polling }: { readonly polling: boolean }): A {
+export function appForEngine<A extends object>(
+  app: A,
+  { onRequest, polling }: { readonly polling: boolean; readonly onRequest: (response: object) => void },
+): A {
   const proxy: A = new Proxy(app, {
     get: (target, key) => {
       const value: unknown = Reflect.get(target, key, target)
       if (typeof value !== 'function') return value
       return (...parameters: unknown[]) => {
         if (key === 'any' && !polling) return proxy
-        const amended = amendRoute(key, parameters)
+        const amended = amendRoute(key, parameters, onRequest)
         const result = (value as Method).apply(target, amended)
         // Methods can be chained, so the next call must go through the proxy as well.
         return result === target ? proxy : result
@@ -43,17 +47,21 @@ export function appForEngine<A extends object>(app: A, { polling }: { readonly p
   return proxy
 }
 
-function amendRoute(key: string | symbol, [pattern, handler]: unknown[]): unknown[] {
-  if (key === 'ws') return [pattern, amend(handler as SocketBehavior)]
-  return key === 'any' ? [pattern, withoutSniffing(handler as Handler)] : [pattern, handler]
+function amendRoute(
+  key: string | symbol,
+  [pattern, handler]: unknown[],
+  onRequest: (response: object) => void,
+): unknown[] {
+  if (key === 'ws') return [pattern, amend(handler as SocketBehavior, onRequest)]
+  return key === 'any' ? [pattern, withoutSniffing(handler as Handler, onRequest)] : [pattern, handler]
 }
 
-function amend(behavior: SocketBehavior): SocketBehavior {
+function amend(behavior: SocketBehavior, onRequest: (response: object) => void): SocketBehavior {
   const { message, upgrade } = behavior
   return {
     ...behavior,
     closeOnBackpressureLimit: true,
-    ...(upgrade && { upgrade: withoutSniffing(upgrade) }),
+    ...(upgrade && { upgrade: withoutSniffing(upgrade, onRequest) }),
     ...(message && {
       message: (socket: unknown, data: ArrayBuffer, isBinary: boolean) =>
         message(socket, isBinary ? data.slice(0) : data, isBinary),
@@ -62,8 +70,9 @@ function amend(behavior: SocketBehavior): SocketBehavior {
 }
 
 /** Adds the header along with the status. engine.io writes replies in many places, each with at most one status. */
-function withoutSniffing(handler: Handler): Handler {
+function withoutSniffing(handler: Handler, onRequest: (response: object) => void): Handler {
   return (response, ...rest) => {
+    onRequest(response)
     const end = response.end.bind(response)
     const writeStatus = response.writeStatus.bind(response)
     let hasHeader = false

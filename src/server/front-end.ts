@@ -3,6 +3,7 @@ import { Cors } from '../http/cors.ts'
 import { billingPages } from '../pages/billing-pages.ts'
 import { documentPages } from '../pages/documents.ts'
 import { mailLinkPages } from '../pages/mail-link-pages.ts'
+import { JsonParser } from '../http/json-parser.ts'
 import { HttpMetrics } from '../http/metrics.ts'
 import { HttpServer } from '../http/server.ts'
 import { previewPages } from '../pages/preview-pages.ts'
@@ -57,6 +58,7 @@ export function createHttpServer(resources: NodeResources, composition: Composit
     thread: composition.thread,
     buffers: new ReceiveBuffers(resources.scratch),
     uploads: new UploadSlots(),
+    json: new JsonParser(),
     publicUrl: config.PUBLIC_URL,
     checkReplies: config.CHECK_REPLIES,
   }
@@ -93,6 +95,7 @@ export function createGateway(resources: NodeResources, composition: Composition
   if (!config.SOCKET_POLLING) front.server.refuseHttp('/socket.io/', WebSocketRequired)
   const gateway = new Gateway({
     app: front.server.app,
+    onRequest: (response) => front.server.requestedElsewhere(response),
     calls: front.calls,
     memberships: composition.memberships,
     sql: database,

@@ -66,3 +66,38 @@ test('a calendar is sorted by time, page by page', async () => {
   expect(await found({ ...query, cursor: first.pagination.nextCursor })).toEqual(['late'])
   expect(await found({ sort: 'scheduledFor', q: 'tour' })).toEqual(['early', 'late'])
 })
+
+test('a search of many posts finds frequent and rare words, page by page', async () => {
+  // The posts are newer than the others. Each tenth has a frequent word, and the oldest three a rare one.
+  const rows = await world.app.database.rows<{ attname: string }>(
+    `select attname from pg_attribute where attrelid = 'posts'::regclass and attnum > 0 and not attisdropped and attgenerated = ''`,
+  )
+  const id = `('01ffffff-0000-7000-8000-' || lpad(k::text, 12, '0'))`
+  const changes: Record<string, string> = {
+    id: `${id}::uuid`,
+    view: `jsonb_set(p.view::jsonb, '{_id}', to_jsonb(${id}))::text::json`,
+    search_text: `'copy ' || case when k % 10 = 0 then 'often' else '' end || case when k <= 3 then ' seldom' else '' end`,
+  }
+  const names = rows.map(({ attname }) => attname)
+  await world.app.database.run(
+    `insert into posts (${names.join(', ')}) select ${names.map((name) => changes[name] ?? `p.${name}`).join(', ')}
+     from posts p, generate_series(1, 1200) k where p.id = $1`,
+    [ids['draft']],
+  )
+  const pages = async (q: string) => {
+    const sizes: number[] = []
+    const seen: string[] = []
+    let cursor: string | undefined
+    do {
+      const query = { workspaceId: world.workspaceId, q, limit: 20, ...(cursor && { cursor }) }
+      const { body } = await world.send('GET /api/posts', { query })
+      sizes.push(body.data.length)
+      seen.push(...body.data.map(({ _id }: { _id: string }) => _id))
+      cursor = body.pagination.nextCursor ?? undefined
+    } while (cursor !== undefined)
+    return { sizes, distinct: new Set(seen).size }
+  }
+  expect(await pages('often')).toEqual({ sizes: [20, 20, 20, 20, 20, 20], distinct: 120 })
+  expect(await pages('seldom')).toEqual({ sizes: [3], distinct: 3 })
+  expect(await pages('nowhere')).toEqual({ sizes: [0], distinct: 0 })
+})

@@ -1,4 +1,4 @@
-import { setFlagsFromString } from 'node:v8'
+import '../../src/setup/v8-flags.ts'
 import { loadConfig } from '../../src/config/config.ts'
 import { createLog } from '../../src/core/log.ts'
 import { startNode } from '../../src/server/node.ts'
@@ -6,7 +6,6 @@ import { releaseStartMemory } from '../../src/server/start-memory.ts'
 
 /** A node like that of `main.ts`, with all users on the largest plan. */
 
-setFlagsFromString('--no-allocation-site-pretenuring')
 const config = loadConfig(process.env)
 const node = await startNode(config, createLog({ level: 'warn' }))
 await node.resources.database.run(`update subscriptions set plan = 'business'`)

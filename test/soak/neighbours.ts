@@ -12,6 +12,7 @@
  * Environment: SECONDS for each row (1), ONLY operations whose names contain one of these words, separated by commas
  * (all; `cases` stands for the fixed ones), P99_MS (150; raise it on a busy machine), WORST rows to print (10).
  */
+import '../../src/setup/v8-flags.ts'
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'

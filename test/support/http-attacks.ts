@@ -77,6 +77,33 @@ export async function slowBodies(options: SlowBodiesOptions): Promise<Attack> {
   }
 }
 
+export interface SlowHeadersOptions extends Origin {
+  /** Sent on each connection before the incomplete header. */
+  readonly before?: string
+  /** The interval between bytes, in milliseconds; sends only the beginning when absent. */
+  readonly everyMs?: number
+}
+
+/** Sends requests whose headers arrive a byte at a time, or never. */
+export async function slowHeaders({ before = '', everyMs, ...origin }: SlowHeadersOptions): Promise<Attack> {
+  const connections = await openMany(origin)
+  for (const { socket } of connections) {
+    socket.on('error', () => undefined)
+    socket.write(`${before}GET /api/health HTTP/1.1\r\nHost: crier\r\nX-Slow: `)
+  }
+  const drip = () => {
+    for (const { socket } of connections) if (!socket.closed) socket.write('a')
+  }
+  const timer = everyMs === undefined ? undefined : setInterval(drip, everyMs)
+  return {
+    connections,
+    stop: () => {
+      clearInterval(timer)
+      destroyAll(connections)
+    },
+  }
+}
+
 export interface UnreadPipelineOptions extends Origin {
   /** Requests that each connection sends at once. */
   readonly requests: number

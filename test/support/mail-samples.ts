@@ -5,7 +5,7 @@ import { notificationMail } from '../../src/domains/talk/notifications/notificat
 import { render } from '../../src/domains/talk/notifications/render.ts'
 import { ticketMail, type TicketMailText } from '../../src/domains/talk/support/ticket-mail.ts'
 import { invitationMail } from '../../src/domains/workspace/team/mail.ts'
-import { rawTexts, textsFor, type Texts } from '../../src/language/texts.ts'
+import { rawTexts, textsFor, type Texts, type TextValues } from '../../src/language/texts.ts'
 import type { Mail } from '../../src/mail/mailer.ts'
 import {
   accountDeletionMail,
@@ -140,23 +140,28 @@ function otherMails(language: string): MailSample[] {
   }
   const report = { to, texts, workspace: WRITTEN, schedule: WRITTEN, url: LINK }
   const days = { fromDay: '2026-11-01', toDay: '2026-11-30', until: '2026-12-30' }
-  const ticket = [
-    'created',
-    'repliedByTeam',
-    'repliedByUser',
-    'assigned',
-    'closed',
-  ] satisfies (TicketMailText extends `mail.support.${infer T}` ? T : never)[]
+  const unverified = { address: `${'a'.repeat(60)}@example.com` }
+  const tickets: Readonly<Record<TicketMailText, TextValues | undefined>> = {
+    'mail.support.created': undefined,
+    'mail.support.createdUnverified': unverified,
+    'mail.support.repliedByTeam': undefined,
+    'mail.support.repliedToUnverified': undefined,
+    'mail.support.repliedByUser': undefined,
+    'mail.support.addedUnverified': unverified,
+    'mail.support.assigned': undefined,
+    'mail.support.closed': undefined,
+  }
   return [
     { name: 'invitation', mail: invitationMail(invitation) },
     { name: 'report confirmation', mail: reportConfirmationMail({ ...report, from: WRITTEN }) },
     { name: 'report', mail: reportMail({ ...report, ...days, unsubscribeUrl: LINK }) },
-    ...ticket.map((text) => ({
-      name: `ticket ${text}`,
+    ...(Object.keys(tickets) as TicketMailText[]).map((text) => ({
+      name: `ticket ${text.replace('mail.support.', '')}`,
       mail: ticketMail({
         to,
         texts,
-        text: `mail.support.${text}`,
+        text,
+        values: tickets[text],
         ticket: WRITTEN,
         content: `${WRITTEN}\n${WRITTEN}`,
         replyTo: 'reply@example.com',

@@ -66,7 +66,7 @@ export async function startSentinel(primaryUrl: string): Promise<{ readonly url:
 bind 127.0.0.1
 dir ${folder}
 sentinel monitor crier 127.0.0.1 ${new URL(primaryUrl).port} 1
-sentinel down-after-milliseconds crier 500
+sentinel down-after-milliseconds crier 3000
 sentinel failover-timeout crier 3000
 `,
   )

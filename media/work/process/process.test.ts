@@ -32,10 +32,14 @@ beforeAll(async () => {
   const moving = ['-f', 'lavfi', '-i', 'testsrc2=size=1280x720:rate=25:duration=10', '-c:v', 'libx264']
   await runFfmpeg(...moving, '-preset', 'ultrafast', '-pix_fmt', 'yuv420p', '-f', 'mp4', path('part'))
   await runFfmpeg('-stream_loop', '11', '-i', path('part'), '-c', 'copy', '-f', 'mp4', path('long'))
-  // Decoding a progressive JPEG of this size takes long enough to be interrupted.
+  // Decoding a progressive JPEG of this size takes a while, and of noise long enough to be interrupted on any machine.
   await sharp({ create: { width: 6000, height: 4000, channels: 3, background: '#f80' } })
     .jpeg({ progressive: true })
     .toFile(path('image'))
+  const noise = { type: 'gaussian', mean: 128, sigma: 40 } as const
+  await sharp({ create: { width: 6000, height: 4000, channels: 3, background: '#f80', noise } })
+    .jpeg({ progressive: true, quality: 95 })
+    .toFile(path('noise'))
   await sharp({ create: { width: 8, height: 8, channels: 3, background: '#f80' } })
     .png()
     .toFile(path('small'))
@@ -188,7 +192,7 @@ describe('cancels a job', () => {
   })
 
   function makeCancellableThumbnail(signal: AbortSignal) {
-    return work.thumbnails(path('image'), path('out'), { sizes, signal })
+    return work.thumbnails(path('noise'), path('out'), { sizes, signal })
   }
 })
 

@@ -3,7 +3,7 @@ import { createLog } from '../../../src/core/log.ts'
 import { jobs } from '../../../src/registry/jobs.ts'
 import { freeLoopbackPort } from '../../../src/setup/free-port.ts'
 import type { App } from '../../support/app.ts'
-import { start } from '../support/process.ts'
+import { cpuSeconds, start } from '../support/process.ts'
 import { START_ENV, START_FLAGS } from '../support/start-settings.ts'
 import type { StatementRecorder, Timed } from './recorder.ts'
 
@@ -11,8 +11,11 @@ import type { StatementRecorder, Timed } from './recorder.ts'
 const MOST_MS = 50
 const TIMEOUT_MS = 20 * 60_000
 
-/** Seconds until a server on this database is ready. */
-export async function startSeconds(databaseUrl: string, dataDir: string): Promise<number> {
+/** Seconds until a server on this database is ready, and its processor time until then. */
+export async function startSeconds(
+  databaseUrl: string,
+  dataDir: string,
+): Promise<{ readonly seconds: number; readonly cpu: number }> {
   const began = performance.now()
   const server = await start(
     [...START_FLAGS, new URL('../../../src/main.ts', import.meta.url).pathname],
@@ -29,8 +32,9 @@ export async function startSeconds(databaseUrl: string, dataDir: string): Promis
     },
   )
   const seconds = (performance.now() - began) / 1_000
+  const cpu = cpuSeconds(server.pid)
   await server.stop()
-  return seconds
+  return { seconds, cpu }
 }
 
 /** Runs each schedule once. Prints its statements, and returns how many took too long. */

@@ -300,6 +300,11 @@ export const talk = [
   'create index support_tickets_by_user on support_tickets (user_id, id)',
   `create index support_tickets_by_claimed_user on support_tickets (claimed_user_id)
     where claimed_user_id is not null`,
+  'create index support_tickets_by_status on support_tickets (status, id)',
+  'create index support_tickets_by_priority on support_tickets (priority, id)',
+  'create index support_tickets_by_category on support_tickets (category, id)',
+  'create index support_tickets_by_assignee on support_tickets (assignee_id, id) where assignee_id is not null',
+  'create index support_tickets_unverified on support_tickets (id) where user_id is null',
   `
     create table support_messages (
       id uuid primary key,

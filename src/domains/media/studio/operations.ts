@@ -1,5 +1,6 @@
 import { EXAMPLE } from '../../../core/example-ids.ts'
 import { Conflict, NotFound, PlanLimit, PreconditionFailed, ValidationFailed } from '../../../core/errors.ts'
+import { MOST_JSON_MARKS } from '../../../core/json-size.ts'
 import { from, operation, owner } from '../../../core/operation.ts'
 import { pageRequest } from '../../../core/page.ts'
 import { accepted, created, done, FILE, list, ok } from '../../../core/reply.ts'
@@ -78,6 +79,7 @@ export const createStudioProject = operation({
   workspace: from.body('workspaceId'),
   turn: true,
   bodyLimit: MOST_PROJECT_BYTES,
+  bodyMarks: MOST_JSON_MARKS,
   body: NewProject,
   returns: { 201: Envelope(ProjectView) },
   errors: [Conflict, ValidationFailed],
@@ -108,6 +110,7 @@ export const updateStudioProject = operation({
   turn: true,
   path: ProjectPath,
   bodyLimit: MOST_PROJECT_BYTES,
+  bodyMarks: MOST_JSON_MARKS,
   body: ProjectEdit,
   etag: true,
   returns: { 200: Envelope(ProjectView) },

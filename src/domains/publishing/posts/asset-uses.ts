@@ -9,7 +9,8 @@ const usingPosts = query({ posts }, (db, $: { workspaceId: string; assetIds: rea
   db
     .selectFrom('posts')
     .select(['id', 'status', 'assetIds', raw<string>`left(search_text, 80)`.as('title')])
-    .where('workspaceId', '=', $.workspaceId)
+    // In this form no index of workspaces serves it: all posts of a large one would be read.
+    .where(raw<boolean>`(workspace_id = ${$.workspaceId}) is true`)
     .where(raw<boolean>`asset_ids && ${$.assetIds}::uuid[]`)
     .where('deletedAt', 'is', null)
     .orderBy('id'),

@@ -1,14 +1,14 @@
-import { sql } from 'kysely'
+import { sql, type Expression, type Kysely, type SelectQueryBuilder } from 'kysely'
 import { NotFound } from '../../../core/errors.ts'
 import { instant } from '../../../core/instant.ts'
 import { pageOf, type PageRequest } from '../../../core/page.ts'
 import type { PageResult, StoredJson } from '../../../core/reply.ts'
 import type { Sql } from '../../../core/sql.ts'
-import { hasOneOf, isOneOf, isSeveral, query, values, type Values } from '../../../db/query.ts'
+import { hasOneOf, isOneOf, isSeveral, query, values, type DatabaseOf, type Values } from '../../../db/query.ts'
 import type { Searches } from '../../../db/searches.ts'
 import type { PostData } from './schemas.ts'
 import type { TargetStatus } from './state.ts'
-import { posts } from './tables.ts'
+import { posts, type PostRow } from './tables.ts'
 
 export interface PostFilter {
   readonly workspaceId: string
@@ -49,17 +49,12 @@ function hasOneOfTerms(column: 'labels' | 'platforms', workspaceId: string, want
     : sql<boolean>`${terms} @> workspace_terms(${workspaceId}::uuid, array[${wanted}::text])`
 }
 
-const findPosts = query({ posts }, (db, $: ListParameters) => {
-  let found = db
-    .selectFrom('posts')
-    .select(['id', 'createdAt', 'scheduledAt', sql<StoredJson<PostData>>`view::text`.as('json')])
-    .where('workspaceId', '=', $.workspaceId)
-    .where('deletedAt', 'is', null)
-    .limit($.limit)
-  found =
-    $.byTime === undefined
-      ? found.orderBy('id', 'desc')
-      : found.where('scheduledAt', 'is not', null).orderBy('scheduledAt').orderBy('id')
+type Posts = Kysely<DatabaseOf<{ posts: typeof posts }>>
+
+/** The posts that match all filters but the words, after the last one of the page before. */
+function filtered(db: Posts, $: ListParameters) {
+  let found = db.selectFrom('posts').where('workspaceId', '=', $.workspaceId).where('deletedAt', 'is', null)
+  if ($.byTime !== undefined) found = found.where('scheduledAt', 'is not', null)
   if ($.status !== undefined) found = found.where(isOneOf('status', $.status))
   if ($.platform !== undefined) found = found.where(hasOneOfTerms('platforms', $.workspaceId, $.platform))
   if ($.accountId !== undefined) {
@@ -73,11 +68,6 @@ const findPosts = query({ posts }, (db, $: ListParameters) => {
   if ($.seriesId !== undefined) found = found.where(isOneOf('seriesId', $.seriesId))
   if ($.from !== undefined) found = found.where('scheduledAt', '>=', $.from)
   if ($.to !== undefined) found = found.where('scheduledAt', '<', $.to)
-  if ($.words !== undefined) {
-    found = found.where(
-      sql<boolean>`chat_terms(workspace_id, search_text) @@ chat_terms_query(${$.workspaceId}::uuid, ${$.words}::text[])`,
-    )
-  }
   if ($.lastId !== undefined) {
     found =
       $.lastTime === undefined
@@ -85,7 +75,59 @@ const findPosts = query({ posts }, (db, $: ListParameters) => {
         : found.where(sql<boolean>`(scheduled_at, id) > (${$.lastTime}::timestamptz, ${$.lastId}::uuid)`)
   }
   return found
+}
+
+/** The condition that a post has all words, which the index `posts_by_text` serves. */
+function hasWords($: Pick<ListParameters, 'workspaceId' | 'words'>) {
+  return sql<boolean>`chat_terms(workspace_id, search_text) @@ chat_terms_query(${$.workspaceId}::uuid, ${$.words}::text[])`
+}
+
+/** Sorts a list. @param from the table or expression whose columns these are */
+function sorted<DB, TB extends keyof DB, O>(found: SelectQueryBuilder<DB, TB, O>, $: ListParameters, from: string) {
+  const [time, id] = [sql.ref(`${from}.scheduledAt`), sql.ref(`${from}.id`)]
+  return $.byTime === undefined ? found.orderBy(id, 'desc') : found.orderBy(time).orderBy(id)
+}
+
+const COLUMNS = ['posts.id', 'posts.createdAt', 'posts.scheduledAt'] as const
+const json = () => sql<StoredJson<PostData>>`posts.view::text`.as('json')
+
+const findPosts = query({ posts }, (db, $: ListParameters) =>
+  sorted(filtered(db, $), $, 'posts').select(COLUMNS).select(json()).limit($.limit),
+)
+
+/** How many posts of a list are looked at for frequent words. */
+const LOOKED_AT = 500
+
+/** Searches the first posts of a list. They fill a page if the words are frequent. */
+const findAmongFirst = query({ posts }, (db, $: ListParameters) => {
+  const first = sorted(filtered(db, $), $, 'posts')
+    .select(['id', 'scheduledAt', 'workspaceId', 'searchText'])
+    .limit(sql.lit(LOOKED_AT))
+  return pageAmong(db, $, db.selectFrom(first.as('first')).select(['id', 'scheduledAt']).where(hasWords($)))
 })
+
+/**
+ * Searches all posts by the index. PostgreSQL cannot know how many posts have a word, and would rather walk a list until a
+ * page is full, which reads all posts for a rare word.
+ */
+const findByWords = query({ posts }, (db, $: ListParameters) =>
+  pageAmong(db, $, filtered(db, $).where(hasWords($)).select(['id', 'scheduledAt'])),
+)
+
+/** A page of posts that are found before anything is sorted. */
+function pageAmong(db: Posts, $: ListParameters, matches: Expression<Pick<PostRow, 'id' | 'scheduledAt'>>) {
+  const page = db
+    .with(
+      (cte) => cte('matches').materialized(),
+      () => matches,
+    )
+    .with('page', (from) =>
+      sorted(from.selectFrom('matches').select(['id', 'scheduledAt']), $, 'matches').limit($.limit),
+    )
+    .selectFrom('page')
+    .innerJoin('posts', 'posts.id', 'page.id')
+  return sorted(page, $, 'page').select(COLUMNS).select(json())
+}
 
 /** Reads posts. Any node reads them from the database. */
 export class PostReader {
@@ -97,7 +139,7 @@ export class PostReader {
     this.#searches = searches
   }
 
-  /** A page of posts. @throws AppError search_too_broad, overloaded for a search, or a filter by label or platform */
+  /** A page of posts. @throws AppError search_too_broad, overloaded for a search or a filter by label, platform or account */
   async list(asked: PostFilter, { after, limit }: PageRequest): Promise<PageResult<StoredJson<PostData>>> {
     const { from, q, sort, to, workspaceId } = asked
     const words = q?.split(/\s+/).filter(Boolean) ?? []
@@ -111,9 +153,14 @@ export class PostReader {
       ...(after !== undefined && { lastId: after.id, ...(isByTime && { lastTime: after.createdAt }) }),
       limit: limit + 1,
     }
-    const read = (on: Sql) => findPosts.rows(on, parameters)
-    // The effort depends on how frequent the words, the label or the platform are.
-    const isSearch = words.length > 0 || parameters.label !== undefined || parameters.platform !== undefined
+    const read = async (on: Sql) => {
+      if (words.length === 0) return findPosts.rows(on, parameters)
+      const first = await findAmongFirst.rows(on, parameters)
+      return first.length > limit ? first : findByWords.rows(on, parameters)
+    }
+    // The plan depends on how frequent the words, the label, the platform or the account are.
+    const { accountId, label, platform } = parameters
+    const isSearch = words.length > 0 || [label, platform, accountId].some((filter) => filter !== undefined)
     const rows = await (isSearch ? this.#searches.run(workspaceId, read) : read(this.#sql))
     return pageOf(
       rows,

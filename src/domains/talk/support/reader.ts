@@ -71,10 +71,13 @@ function counted(db: Kysely<DatabaseOf<{ supportTickets: typeof supportTickets }
   return userId === undefined ? all : all.where('userId', '=', userId)
 }
 
+/** Older tickets are not timed: the times show how the team works now, and to read all would take ever longer. */
+const MOST_TIMED = 10_000
+
 const timesOfResponses = timesOf('firstResponseAt')
 const timesOfResolutions = timesOf('resolvedAt')
 
-/** How long something took, and how often its target was met. */
+/** How long something took, and how often its target was met, among the newest tickets. */
 function timesOf(done: 'firstResponseAt' | 'resolvedAt') {
   return query({ supportTickets }, (db, $: { hours: string; now: string }) =>
     db
@@ -86,6 +89,8 @@ function timesOf(done: 'firstResponseAt' | 'resolvedAt') {
             const hours = raw`(${$.hours}::jsonb ->> ${row.ref('priority')})::float8`
             return raw<string>`${row.ref('createdAt')} + ${hours} * interval '1 hour'`.as('dueAt')
           })
+          .orderBy('id', 'desc')
+          .limit(raw.lit(MOST_TIMED))
           .as('target'),
       )
       .select((e) => {

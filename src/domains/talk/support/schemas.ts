@@ -116,11 +116,14 @@ export const TicketQuery = Input({
 export type TicketFilter = Static<typeof TicketQuery>
 
 const count = Type.Integer()
-const Times = Type.Object({
-  medianSeconds: Nullable(Type.Number({ description: 'Null if there was none yet' })),
-  metCount: Type.Integer({ description: 'How many met their target' }),
-  missedCount: Type.Integer({ description: 'How many were too late, including those that are still open' }),
-})
+const Times = Type.Object(
+  {
+    medianSeconds: Nullable(Type.Number({ description: 'Null if there was none yet' })),
+    metCount: Type.Integer({ description: 'How many met their target' }),
+    missedCount: Type.Integer({ description: 'How many were too late, including those that are still open' }),
+  },
+  { description: 'Of the newest 10,000 tickets' },
+)
 
 export const TicketStats = named(
   'TicketStats',

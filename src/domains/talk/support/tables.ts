@@ -16,6 +16,19 @@ const SupportTicket = defineEntity({
       expression:
         'create index support_tickets_by_claimed_user on support_tickets (claimed_user_id) where claimed_user_id is not null',
     },
+    // Each filter of the team's list, in its order.
+    { name: 'support_tickets_by_status', properties: ['status', 'id'] },
+    { name: 'support_tickets_by_priority', properties: ['priority', 'id'] },
+    { name: 'support_tickets_by_category', properties: ['category', 'id'] },
+    {
+      name: 'support_tickets_by_assignee',
+      expression:
+        'create index support_tickets_by_assignee on support_tickets (assignee_id, id) where assignee_id is not null',
+    },
+    {
+      name: 'support_tickets_unverified',
+      expression: 'create index support_tickets_unverified on support_tickets (id) where user_id is null',
+    },
   ],
   checks: [
     {

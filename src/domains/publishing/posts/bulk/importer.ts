@@ -72,7 +72,7 @@ export class PostImporter {
 
   /** @throws AppError validation_failed, bulk_refused with the verdict of each row */
   async run(turn: Turn, request: BulkRequest, userId: string): Promise<BulkResultData> {
-    const slices = new Slices()
+    const slices = new Slices(undefined, turn.sql)
     const { rows, warnings } = await this.#read(turn, request, slices)
     const batchId = uuidv7(this.#clock.now())
     const judged = await this.#judge(turn, rows, { userId, batchId }, slices)

@@ -1,6 +1,7 @@
 import { buffer } from 'node:stream/consumers'
 import { EXAMPLE } from '../../../../core/example-ids.ts'
 import { Conflict, NotFound, PlanLimit, ValidationFailed } from '../../../../core/errors.ts'
+import { MOST_JSON_MARKS } from '../../../../core/json-size.ts'
 import { from, operation, owner } from '../../../../core/operation.ts'
 import { pageFields, pageRequest } from '../../../../core/page.ts'
 import { file, FILE, list, ok } from '../../../../core/reply.ts'
@@ -34,6 +35,7 @@ export const createPostsBulk = operation({
   workspace: from.body('workspaceId'),
   turn: true,
   bodyLimit: MOST_IMPORT_BYTES,
+  bodyMarks: MOST_JSON_MARKS,
   body: BulkPosts,
   returns: { 200: Envelope(BulkResult), 201: Envelope(BulkResult) },
   errors: [ValidationFailed, BulkRefused, PlanLimit],

@@ -81,7 +81,14 @@ export function* localTimes(pattern: Pattern, from: number, budget: DayBudget): 
 }
 
 /** The periods of a rule from the one of a day on: their first days, and the days after their last ones. */
-function* periods({ first, frequency, interval, weekStart }: Pattern, from: number): Generator<[number, number]> {
+function* periods(pattern: Pattern, from: number): Generator<[number, number]> {
+  const { first, frequency, interval, positions, weekStart } = pattern
+  // Every day of a month in one period: it names the same days, and skips months that the rule leaves out.
+  if (frequency === 'DAILY' && interval === 1 && positions.length === 0) {
+    for (let at = from, month = monthOf(from) + 1; at <= LAST_LOCAL; at = startOfMonth(month), month += 1)
+      yield [at, startOfMonth(month)]
+    return
+  }
   if (frequency === 'DAILY' || frequency === 'WEEKLY') {
     const length = frequency === 'DAILY' ? DAY : 7 * DAY
     const start = frequency === 'DAILY' ? first : first - ((weekdayOf(first) - weekStart + 7) % 7) * DAY

@@ -20,34 +20,41 @@ interface WatchdogNeeds {
   readonly heartbeat: SchedulerHeartbeat
 }
 
-const stuckTargets = query({ posts, postTargets }, (db, $: { now: string }) =>
-  db
+/** How many targets one run looks at, the oldest first. */
+const MOST_TARGETS = 5_000
+
+const stuckTargets = query({ posts, postTargets }, (db, $: { now: string }) => {
+  const waiting = raw<string>`case when t.status = 'scheduled' then coalesce(t.next_attempt_at, t.scheduled_at)
+    else timestamptz '-infinity' end`
+  // The order and the limit let PostgreSQL read the start of `post_targets_stuck`. It cannot know how few targets are late.
+  const late = db
     .selectFrom('postTargets as t')
-    .select((e) => ['t.workspaceId', e.fn.countAll<number>().as('count')])
-    // Literals, as in the index `post_targets_stuck`: PostgreSQL does not use it with parameters.
+    .select((e) => ['t.workspaceId', 't.postId', e.fn.coalesce('t.nextAttemptAt', 't.scheduledAt').as('at')])
+    // Literals, as in the index: PostgreSQL does not use it with parameters.
     .where(
       raw<boolean>`(t.status in ('scheduled', 'publishing') or t.status = 'unconfirmed'
         and (t.next_attempt_at is not null or t.attempt_id is not null))`,
     )
-    .where(
-      raw<boolean>`case when t.status = 'scheduled' then coalesce(t.next_attempt_at, t.scheduled_at)
-        else timestamptz '-infinity' end < ${$.now}::timestamptz - ${raw.lit(OVERDUE_MS)} * interval '1 millisecond'`,
-    )
+    .where(raw<boolean>`${waiting} < ${$.now}::timestamptz - ${raw.lit(OVERDUE_MS)} * interval '1 millisecond'`)
     .where((e) => {
       const at = e.fn.coalesce('t.nextAttemptAt', 't.scheduledAt')
       // Before its time, only a preparation has a lease.
       const lease = e.case().when('t.status', '<>', 'scheduled').then(e.ref('t.leaseUntil')).end()
-      return e.and([
-        e(e.fn.coalesce(lease, raw<string>`${at} + ${OVERDUE_MS} * interval '1 millisecond'`), '<', $.now),
-        e.exists(
-          e.selectFrom('posts as p').select('p.id').whereRef('p.id', '=', 't.postId').where('p.deletedAt', 'is', null),
-        ),
-      ])
+      return e(e.fn.coalesce(lease, raw<string>`${at} + ${OVERDUE_MS} * interval '1 millisecond'`), '<', $.now)
     })
-    .groupBy('t.workspaceId')
-    .orderBy((e) => e.fn.min(e.fn.coalesce('t.nextAttemptAt', 't.scheduledAt')))
-    .limit(MOST),
-)
+    .orderBy(waiting)
+    .limit(raw.lit(MOST_TARGETS))
+  return (
+    db
+      .selectFrom(late.as('late'))
+      .select((e) => ['late.workspaceId', e.fn.countAll<number>().as('count')])
+      // Of each target alone. As a join, it could read all posts.
+      .where(raw<boolean>`(select p.deleted_at is null from posts p where p.id = late.post_id)`)
+      .groupBy('late.workspaceId')
+      .orderBy((e) => e.fn.min('late.at'))
+      .limit(MOST)
+  )
+})
 
 /** Finds targets that are due and make no progress: their job was lost, or the node of their publisher. */
 export class TargetWatchdog {

@@ -15,7 +15,8 @@ import { moveTimes } from './turns.ts'
 const NAME = 'posts'
 /** A node with older rules can write a time after the check, while a new version is rolled out. */
 const AGAIN_MS = DAY
-const PAGE = 1_000
+/** Posts that one statement reads, whether or not they are still to come: to look for those could read all posts. */
+const PAGE = 500
 
 /** A time of a post, or of one of its targets, that the rules of its zone have moved. */
 export interface MovedTime {
@@ -76,7 +77,7 @@ export class ZoneWatch {
   async *#moved(now: number): AsyncGenerator<{ postId: string; workspaceId: string; moved: MovedTime[] }> {
     let last = FIRST_ID
     for (;;) {
-      const rows = await upcomingTimes.rows(this.#needs.sql, { now: new Date(now).toISOString(), last })
+      const rows = await timesOfPosts.rows(this.#needs.sql, { now: new Date(now).toISOString(), last })
       for (const { at, id: postId, local, targets, workspaceId, zone } of rows) {
         const times: Time[] = [{ target: null, local, zone, at }, ...targets]
         const moved = times.flatMap((time) => this.#movedTime(time, now))
@@ -109,8 +110,8 @@ interface Time {
   readonly at: string | null
 }
 
-/** A page of posts that have a time after `now`, or a target with one. */
-const upcomingTimes = query({ posts, postTargets }, (db, $: { now: string; last: string }) =>
+/** A page of all posts, with their targets whose time is after `now`. */
+const timesOfPosts = query({ posts, postTargets }, (db, $: { now: string; last: string }) =>
   db
     .selectFrom('posts as p')
     .select((e) => {
@@ -130,18 +131,6 @@ const upcomingTimes = query({ posts, postTargets }, (db, $: { now: string; last:
     })
     .where('p.id', '>', $.last)
     .where('p.deletedAt', 'is', null)
-    .where((e) =>
-      e.or([
-        e('p.scheduledAt', '>', $.now),
-        e.exists(
-          e
-            .selectFrom('postTargets as t')
-            .select('t.id')
-            .whereRef('t.postId', '=', 'p.id')
-            .where('t.scheduledAt', '>', $.now),
-        ),
-      ]),
-    )
     .orderBy('p.id')
     .limit(PAGE),
 )

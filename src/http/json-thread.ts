@@ -1,0 +1,22 @@
+import { AppError } from '../core/error.ts'
+import { DEFAULT_JSON_MARKS, hasTooManyMarks } from '../core/json-size.ts'
+import { decode, parseJson } from './json-body.ts'
+
+/** What a thread makes of a body. Errors lose their class between threads, so it returns what the main thread throws. */
+export type ParsedBody =
+  | { readonly value: unknown }
+  /** It is valid JSON, but to copy its value to another thread takes longer than to parse it there. */
+  | { readonly isValid: true }
+  | { readonly refusal: { readonly code: string; readonly message: string } }
+
+/** Decodes and parses a JSON body, in a thread of `JsonParser`. */
+export default function parse({ bytes, most }: { readonly bytes: Uint8Array; readonly most: number }): ParsedBody {
+  try {
+    const text = decode(bytes)
+    const value = parseJson(text, most)
+    return hasTooManyMarks(text, DEFAULT_JSON_MARKS) ? { isValid: true } : { value }
+  } catch (error) {
+    if (!(error instanceof AppError)) throw error
+    return { refusal: { code: error.code, message: error.message } }
+  }
+}
