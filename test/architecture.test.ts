@@ -109,6 +109,8 @@ const EXCEPTIONS: readonly string[] = [
   'src/core/tally-log.ts → media/tally-log.ts',
   // A template places bars and quotation marks by the direction in which the text is drawn.
   'src/domains/media/studio/templates/mirror.ts → media/work/studio/characters.ts',
+  // One writer of XML, for feeds, invoices and the pictures of waveforms.
+  'media/work/thumbnails/waveform.ts → src/core/xml.ts',
   // The same list of presets is used to request renditions and to make them.
   'src/domains/media/assets/rendition-settings.ts → media/work/transcode/presets.ts',
 ]
@@ -185,6 +187,19 @@ test('only src/http imports uWebSockets.js', () => {
   expect(
     users.filter(({ from, typeOnly }) => !from.startsWith('src/http/') && !typeOnly).map(({ from }) => from),
   ).toEqual([])
+})
+
+/** What a reader of HTML or XML takes as markup, as the second argument of `replace`, or as a value of a table. */
+const ESCAPES = /[,:]\s*(['"`])&(?:amp|lt|gt|quot|apos|#3[489]|#6[02]|#x2[267]|#x3[ce]);\1(?!\s*:)/i
+/** XML in a text. In the patterns of readers, the question mark is escaped. */
+const WRITTEN_XML = /<\?xml|<[\w:]+ [^>]*\bxmlns/
+
+test('one writer of XML, and one escaping function for HTML', () => {
+  expect(imports.filter(({ to }) => to === 'fast-xml-builder').map(({ from }) => from)).toEqual(['src/core/xml.ts'])
+  const found = (pattern: RegExp) => sources.filter((path) => pattern.test(texts.get(path) ?? ''))
+  expect(found(ESCAPES)).toEqual(['src/core/html.ts'])
+  // The configuration of fontconfig is the same for everybody. Its document type is more than the writer writes.
+  expect(found(WRITTEN_XML)).toEqual(['src/core/xml.ts', 'src/setup/unpacked-programs.ts'])
 })
 
 test('only media/whip/child/rtc.ts imports node-datachannel', () => {

@@ -5,7 +5,12 @@ export function withoutTags(html: string): string {
   return html.slice(0, end).replaceAll(/<[^>]*>/g, '') + html.slice(end)
 }
 
-/** Escapes text for HTML, including attributes. */
+/** Escapes text for HTML, including attributes. For XML, see xml.ts. */
 export function escapeHtml(text: string): string {
-  return text.replaceAll('&', '&amp;').replaceAll('<', '&lt;').replaceAll('>', '&gt;').replaceAll('"', '&quot;')
+  return escapeText(text).replaceAll('"', '&quot;')
+}
+
+/** Escapes text between tags only, for readers that know few entities, such as players of WebVTT. */
+export function escapeText(text: string): string {
+  return text.replaceAll('&', '&amp;').replaceAll('<', '&lt;').replaceAll('>', '&gt;')
 }

@@ -14,3 +14,9 @@ export function acceptedLanguage(accepted: string | undefined, own: string): str
     accepted === undefined ? [] : new Negotiator({ headers: { 'accept-language': accepted } }).languages(known)
   return language
 }
+
+/** The same as a language tag with the region of the reader, such as `de-AT`, if that is the reader's language. */
+export function acceptedTag(accepted: string | undefined, own: string): string {
+  const language = acceptedLanguage(accepted, own)
+  return own.startsWith(`${language}-`) ? own : language
+}

@@ -1,5 +1,7 @@
 import { afterAll, beforeAll, expect, test } from 'vitest'
+import { createCoupon } from '../../src/domains/money/billing/coupon-operations.ts'
 import * as billing from '../../src/domains/money/billing/operations.ts'
+import { renewSubscription } from '../../src/domains/money/billing/purchase-operations.ts'
 import { addMonths } from '../../src/domains/money/plans/index.ts'
 import { DAY } from '../../src/core/clock.ts'
 import { startBillingDesk, type BillingDesk } from '../support/customer.ts'
@@ -7,7 +9,8 @@ import { attachedXml, brokenRules, serviceDays } from '../support/en16931.ts'
 
 /**
  * A year of a customer whose trial ends normally, for each way to pay and for sign-ups on days that months do not have:
- * each month has one charge, one cycle and one invoice with its period, and nothing else happens.
+ * each month has one charge, one cycle and one invoice with its period, and nothing else happens. Some pay one of the
+ * cycles ahead with a coupon of one cycle, which takes nothing off the others.
  */
 
 let desk: BillingDesk
@@ -15,12 +18,17 @@ beforeAll(async () => {
   desk = await startBillingDesk('2026-01-10T10:00:00Z', {
     env: { SELLER_COUNTRY: 'DE', SELLER_VAT_NUMBER: 'DE136695976' },
   })
+  const body = { code: 'HALF', percent: 50, cycles: 1 }
+  expect((await desk.world.as('root').call(createCoupon, { body })).status).toBe(201)
 })
 afterAll(() => desk?.stop())
 
-const NET = 1_900
-const TOTAL = 2_261
+const PRICE = { net: 1_900, total: 2_261 }
+/** Half of it, with 19 % rounded to even. */
+const HALF = { net: 950, total: 1_130 }
 const TRIAL_DAYS = 14
+/** How long before its beginning a cycle is paid ahead. */
+const AHEAD = 4 * DAY
 const MONTHS = 12
 
 interface Year {
@@ -28,6 +36,8 @@ interface Year {
   readonly way: 'card' | 'wallet'
   /** When the trial begins. */
   readonly start: string
+  /** The month that is paid some days ahead, with the coupon. */
+  readonly coupon?: number
 }
 
 /** The anchor is the end of the trial: the 24th, the 31st, 29 February, and midnight of the 1st. */
@@ -36,6 +46,8 @@ const YEARS: readonly Year[] = [
   { name: 'bob', way: 'wallet', start: '2027-01-17T23:59:59Z' },
   { name: 'cleo', way: 'card', start: '2028-02-15T06:30:00Z' },
   { name: 'dan', way: 'wallet', start: '2029-03-18T00:00:00Z' },
+  { name: 'eli', way: 'card', start: '2030-05-01T12:00:00Z', coupon: 0 },
+  { name: 'fay', way: 'wallet', start: '2031-08-20T18:15:00Z', coupon: 5 },
 ]
 /** Months whose document is looked at. The list of invoices has the same period each month. */
 const PRINTED = [0, 1, 11]
@@ -65,22 +77,37 @@ async function until(name: string, time: number): Promise<void> {
 
 /** The years follow each other, because there is one clock. */
 test.each(YEARS)(
-  'by $way, with a trial from $start',
-  async ({ name, start, way }) => {
+  'by $way, with a trial from $start and a coupon in month $coupon',
+  async ({ coupon, name, start, way }) => {
+    const priceOf = (month: number) => (month === coupon ? HALF : PRICE)
+    const months = Array.from({ length: MONTHS }, (_, month) => month)
+    const costOf = (some: readonly number[]) => some.reduce((sum, month) => sum + priceOf(month).total, 0)
     if (desk.clock.now() < Date.parse(start)) desk.advanceTo(start)
     const begin = desk.clock.now()
     await desk.world.user(name)
     expect((await as(name).call(billing.selectPlan, { body: { planName: 'starter' } })).status).toBe(200)
     if (way === 'card') await desk.saveCard(name)
-    else await desk.topUp(name, TOTAL * MONTHS)
+    else await desk.topUp(name, costOf(months))
     const anchor = begin + TRIAL_DAYS * DAY
 
-    await until(name, anchor - 1_000)
+    await until(name, anchor - (coupon === 0 ? AHEAD : 1_000))
     expect(await current(name)).toMatchObject({ status: 'trialing', creditsPerMonth: 50 })
     expect([await desk.payments(name), await invoicesOf(name)]).toEqual([[], []])
 
-    for (let month = 0; month < MONTHS; month += 1) {
+    for (const month of months) {
       const [from, to] = [addMonths(anchor, month), addMonths(anchor, month + 1)]
+      const { net, total } = priceOf(month)
+      if (month === coupon) {
+        await until(name, from - AHEAD)
+        const body = { terms: 1, couponCode: 'half' }
+        const preview = await as(name).call(billing.previewProration, { body })
+        expect(preview.body.data).toMatchObject({
+          startsAt: new Date(from).toISOString(),
+          endsAt: new Date(to).toISOString(),
+          quote: { net, total, discount: PRICE.net - net },
+        })
+        expect((await as(name).call(renewSubscription, { body })).status).toBe(200)
+      }
       await until(name, from)
       // Running again charges nothing.
       await desk.advance(name)
@@ -98,7 +125,7 @@ test.each(YEARS)(
       expect(payments[0]).toMatchObject({
         status: 'succeeded',
         settledTo: 'purpose',
-        amount: TOTAL,
+        amount: total,
         gateway: way === 'card' ? 'stripe' : 'wallet',
       })
       const cycles = await cyclesOf(name)
@@ -108,21 +135,21 @@ test.each(YEARS)(
         status: 'current',
         startsAt: new Date(from).toISOString(),
         endsAt: new Date(to).toISOString(),
-        netAmount: NET,
+        netAmount: net,
         transactionId: payments[0]?._id,
       })
       const invoices = await invoicesOf(name)
       expect(invoices).toHaveLength(month + 1)
       expect(invoices[0]).toMatchObject({
         kind: 'invoice',
-        net: NET,
-        total: TOTAL,
+        net,
+        total,
         transactionId: payments[0]?._id,
         startsAt: new Date(from).toISOString(),
         endsAt: new Date(to).toISOString(),
       })
-      expect(await desk.wallet(name)).toBe(way === 'card' ? 0 : TOTAL * (MONTHS - 1 - month))
-      if (!PRINTED.includes(month)) continue
+      expect(await desk.wallet(name)).toBe(way === 'card' ? 0 : costOf(months.slice(month + 1)))
+      if (!PRINTED.includes(month) && month !== coupon) continue
       const xml = await xmlOf(name, invoices[0]._id)
       expect(brokenRules(xml)).toEqual([])
       expect(serviceDays(xml)).toEqual([compact(from), compact(to - 1)])

@@ -1,5 +1,6 @@
 import { join } from 'node:path'
 import sharp from 'sharp'
+import { element, xmlOf } from '../../../src/core/xml.ts'
 import type { WorkContext } from '../process/context.ts'
 import type { TimedMedia } from '../probe/timed.ts'
 import type { ImageSource } from './image.ts'
@@ -38,12 +39,22 @@ function draw(peaks: readonly number[], edge: number): ImageSource {
   const step = WIDTH / peaks.length
   const bars = peaks.map((peak, index) => {
     const height = Math.max(4, peak * (HEIGHT - 40))
-    const position = `x="${index * step + 1}" y="${(HEIGHT - height) / 2}"`
-    return `<rect ${position} width="${step - 2}" height="${height}" rx="${step / 2 - 1}"/>`
+    const [x, y] = [index * step + 1, (HEIGHT - height) / 2].map(String)
+    return element('rect', { x, y, width: String(step - 2), height: String(height), rx: String(step / 2 - 1) })
   })
-  const svg =
-    `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 ${WIDTH} ${HEIGHT}" width="${WIDTH}" height="${HEIGHT}">` +
-    `<rect width="100%" height="100%" fill="${BACKGROUND}"/><g fill="${FOREGROUND}">${bars.join('')}</g></svg>`
+  const svg = xmlOf(
+    element(
+      'svg',
+      {
+        xmlns: 'http://www.w3.org/2000/svg',
+        viewBox: `0 0 ${WIDTH} ${HEIGHT}`,
+        width: String(WIDTH),
+        height: String(HEIGHT),
+      },
+      element('rect', { width: '100%', height: '100%', fill: BACKGROUND }),
+      element('g', { fill: FOREGROUND }, ...bars),
+    ),
+  )
   const scale = Math.max(1, edge / WIDTH)
   const options = { density: 72 * scale }
   return {

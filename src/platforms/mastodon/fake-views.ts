@@ -1,3 +1,5 @@
+import { escapeText } from '../../core/html.ts'
+
 /** The entities of Mastodon 4.3 as its API shows them (docs.joinmastodon.org/entities, 2026-11). */
 
 export interface Person {
@@ -82,7 +84,7 @@ export function statusView({ base, media, people, statuses }: Shown, status: Sta
 }
 
 function htmlOf(text: string): string {
-  return text.replaceAll('&', '&amp;').replaceAll('<', '&lt;').replaceAll('\n', '<br>')
+  return escapeText(text).replaceAll('\n', '<br>')
 }
 
 export function mediaView(base: string, { description, id, pending, type }: Media) {

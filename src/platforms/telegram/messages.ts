@@ -1,3 +1,4 @@
+import { escapeText } from '../../core/html.ts'
 import { textWithLink, type PostMedia } from '../content.ts'
 import { PlatformError } from '../error-kinds.ts'
 import type { FilePart } from '../http/multipart.ts'
@@ -88,7 +89,7 @@ function shownAs({ options }: PublishPart, file: PostMedia): Params {
 /** The text with its link, which must not be read as markup. */
 function markedText({ link = '', options, text }: PublishPart): string {
   const mode = options['parse_mode']
-  if (mode === 'HTML') return textWithLink({ text, link: link.replaceAll('&', '&amp;').replaceAll('<', '&lt;') })
+  if (mode === 'HTML') return textWithLink({ text, link: escapeText(link) })
   // All characters that MarkdownV2 reserves (core.telegram.org/bots/api#markdownv2-style, 2026-11).
   if (mode === 'MarkdownV2')
     return textWithLink({ text, link: link.replaceAll(/[_*[\]()~`>#+\-=|{}.!\\]/g, String.raw`\$&`) })

@@ -1,4 +1,5 @@
 import twitterText from 'twitter-text'
+import { escapeText } from '../../core/html.ts'
 import {
   json,
   type Fake,
@@ -195,7 +196,7 @@ export function xFake({ clock, state }: FakeOptions<State>): Fake<State> {
       created_at: new Date(post.at).toISOString(),
       ...(refers.length > 0 && { referenced_tweets: refers }),
       ...(post.media.length > 0 && { attachments: { media_keys: post.media.map((id) => keyOf(kept.media[id]!)) } }),
-      ...(isLong(post.text) && { note_tweet: { text: escaped(post.text) } }),
+      ...(isLong(post.text) && { note_tweet: { text: escapeText(post.text) } }),
       public_metrics: {
         retweet_count: 0,
         reply_count: replies,
@@ -308,9 +309,5 @@ function shownText({ id, media, text }: Post): string {
     (url) => `https://t.co/${Buffer.from(url).toString('hex').slice(0, 10)}`,
   )
   const cut = isLong(text) ? `${Array.from(short).slice(0, 270).join('')}… https://t.co/${id.slice(-10)}` : short
-  return escaped(media.length > 0 ? `${cut} https://t.co/${id.slice(-10)}`.trim() : cut)
-}
-
-function escaped(text: string): string {
-  return text.replaceAll('&', '&amp;').replaceAll('<', '&lt;').replaceAll('>', '&gt;')
+  return escapeText(media.length > 0 ? `${cut} https://t.co/${id.slice(-10)}`.trim() : cut)
 }

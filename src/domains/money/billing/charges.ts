@@ -3,13 +3,12 @@ import type { BillingRequest } from './pricing.ts'
 /** How a charge went. What it pays for is applied by the settlement of the payment, not by the caller. */
 export interface ChargeOutcome {
   /**
+   * `unprofiled`: the billing profile is not complete. Nothing was tried.
    * `unavailable`: there is no payment method, and too little in the wallet. Nothing was tried.
    * `too_small`: the gateway takes no amount this small, and the wallet has too little.
    * `superseded`: it was paid, but the subscription had changed, so the money is in the wallet.
    */
-  readonly status: 'succeeded' | 'pending' | 'failed' | 'unavailable' | 'too_small' | 'superseded'
-  /** Why it did not succeed, as a sentence for the customer. */
-  readonly message: string
+  readonly status: 'succeeded' | 'pending' | 'failed' | 'unprofiled' | 'unavailable' | 'too_small' | 'superseded'
 }
 
 /** Charges customers without them: the default payment method, or else the wallet. */

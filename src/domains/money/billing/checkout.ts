@@ -40,11 +40,7 @@ interface Dependencies {
   readonly transactionOf: (sql: Sql, id: string) => Promise<PaidTransaction | undefined>
 }
 
-const OK: ChargeOutcome = { status: 'succeeded', message: '' }
-const UNAVAILABLE: ChargeOutcome = {
-  status: 'unavailable',
-  message: 'There is no payment method, and your wallet has too little money.',
-}
+const OK: ChargeOutcome = { status: 'succeeded' }
 
 /** Charges changes of subscriptions: the default payment method, or the wallet of customers who have none. */
 export class Checkout implements Charger {
@@ -57,10 +53,11 @@ export class Checkout implements Charger {
   /**
    * Buys a change now. The same request at the same time is one purchase: the key of its payment follows from the
    * request and the version of the subscription.
+   * @param accepted the Accept-Language header, for the description of the payment
    * @throws AppError billing_profile_needed, payment_declined, payment_needed, payment_unfinished, conflict,
    *   coupon_not_valid
    */
-  async buy(userId: string, request: BillingRequest): Promise<void> {
+  async buy(userId: string, request: BillingRequest, accepted?: string): Promise<void> {
     const { charges, coupons, database, methods, pricing, settlement } = this.#dependencies
     const due = await database.transaction(async (tx) => {
       const { change, row } = await pricing.price(tx, userId, request, { lock: true })
@@ -75,7 +72,7 @@ export class Checkout implements Charger {
     })
     if (due === undefined) return
     const { hasMethod, key, ...price } = due
-    const payment = { userId, purpose: 'subscription' as const, input: inputOf(request), key }
+    const payment = { userId, purpose: 'subscription' as const, input: inputOf(request), key, accepted }
     let tooSmall: AppError | undefined
     if (hasMethod) {
       try {
@@ -108,14 +105,14 @@ export class Checkout implements Charger {
         return OK
       }
       const { payment: made } = await charges.chargeSaved(payment)
-      if (made.status !== 'succeeded') return { status: 'pending', message: 'The payment is not finished.' }
-      return made.settledTo === 'purpose' ? OK : { status: 'superseded', message: superseded().message }
+      if (made.status !== 'succeeded') return { status: 'pending' }
+      return made.settledTo === 'purpose' ? OK : { status: 'superseded' }
     } catch (error) {
-      if (isError(error, PaymentDeclined)) return this.#fallBack(payment, 'failed', error.message)
-      if (isError(error, AmountTooSmall)) return this.#fallBack(payment, 'too_small', error.message)
+      if (isError(error, PaymentDeclined)) return this.#fallBack(payment, 'failed')
+      if (isError(error, AmountTooSmall)) return this.#fallBack(payment, 'too_small')
       if (isError(error, BillingProfileNeeded)) return this.#unprofiled(userId, request, hasMethod)
       if (!isError(error, InsufficientFunds)) throw error
-      return UNAVAILABLE
+      return { status: 'unavailable' }
     }
   }
 
@@ -124,18 +121,14 @@ export class Checkout implements Charger {
     const { balanceOf, database, pricing } = this.#dependencies
     const { change } = await pricing.price(database, userId, request)
     const { currency, total } = change.quote
-    if (!hasMethod && (await balanceOf(database, userId, currency)) < total) return UNAVAILABLE
-    return {
-      status: 'failed',
-      message: 'Your invoice address is not complete. Add it, with your country, at /billing.',
-    }
+    if (!hasMethod && (await balanceOf(database, userId, currency)) < total) return { status: 'unavailable' }
+    return { status: 'unprofiled' }
   }
 
   /** When a card cannot pay, the money in the wallet does. */
   async #fallBack(
     payment: PaymentRequest & { readonly key: string },
     status: 'failed' | 'too_small',
-    message: string,
   ): Promise<ChargeOutcome> {
     try {
       await this.#dependencies.charges.payWithWallet({ ...payment, key: `${payment.key} wallet` })
@@ -143,7 +136,7 @@ export class Checkout implements Charger {
     } catch (error) {
       // The refusal may have ended the subscription, so that there is nothing to pay any more.
       if (!isError(error, InsufficientFunds) && !isError(error, Conflict)) throw error
-      return { status, message }
+      return { status }
     }
   }
 

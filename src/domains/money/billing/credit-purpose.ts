@@ -2,12 +2,12 @@ import { ValidationFailed } from '../../../core/errors.ts'
 import type { Transaction } from '../../../core/sql.ts'
 import { addMonths } from '../plans/index.ts'
 import type { Clock } from '../../../core/clock.ts'
-import type { BillingProfiles, Invoices } from '../invoices/index.ts'
+import { languageOf, type BillingProfiles, type Invoices } from '../invoices/index.ts'
 import { houseAccount, type Ledger } from '../ledger/index.ts'
 import type { Purpose, PurposePayment, PurposeQuote, PurposeRefund, PurposeRequest } from '../payments/index.ts'
 import { CURRENCY } from './currency.ts'
 import type { TaxesOf } from './pricing.ts'
-import { credits } from './descriptions.ts'
+import { credits, quoteLineText } from './descriptions.ts'
 import { invoiceLines, paidThrough } from './invoice-lines.ts'
 import { quoteOf, type Quote } from './quote.ts'
 import type { Sql } from '../../../core/sql.ts'
@@ -44,7 +44,7 @@ export class CreditPurpose implements Purpose {
     this.#taxesOf = taxesOf
   }
 
-  async quote(sql: Sql, { at, input, userId }: PurposeRequest): Promise<PurposeQuote> {
+  async quote(sql: Sql, { at, input, language, userId }: PurposeRequest): Promise<PurposeQuote> {
     const { creditCount } = input
     if (typeof creditCount !== 'number') {
       throw ValidationFailed({ errors: [{ path: '/body/creditCount', code: 'required', message: 'is required' }] })
@@ -56,7 +56,7 @@ export class CreditPurpose implements Purpose {
     const details: Details = { creditCount, quote }
     return {
       total: { amount: quote.total, currency: quote.currency },
-      description: described.description,
+      description: quoteLineText(described, languageOf(language)),
       credits: [
         { account: houseAccount('revenue', CURRENCY), amount: quote.net },
         { account: houseAccount('tax', CURRENCY), amount: quote.tax },

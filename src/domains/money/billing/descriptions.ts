@@ -1,99 +1,94 @@
-import { lastDay, type LineText } from '../invoices/index.ts'
 import type { PlanName } from '../../identity/users/index.ts'
+import {
+  formatDay,
+  languageOf,
+  lastDay,
+  lineText,
+  type DocumentLanguage,
+  type LineText,
+  type ServicePeriod,
+} from '../invoices/index.ts'
 import { PLANS, type Term } from '../plans/index.ts'
 import type { Period } from './cycles.ts'
 
 /** The texts of quotes and invoices. Times are UTC, to the second, as proration is. */
 
-const TERM_NAMES: Readonly<Record<Term, string>> = { month: 'one month', quarter: 'three months', year: 'one year' }
-
-/** `12 Mar 2026, 10:15:00` */
-const moment = new Intl.DateTimeFormat('en-GB', {
-  timeZone: 'UTC',
-  day: 'numeric',
-  month: 'short',
-  year: 'numeric',
-  hour: '2-digit',
-  minute: '2-digit',
-  second: '2-digit',
-  hourCycle: 'h23',
-})
-
-const day = new Intl.DateTimeFormat('en-GB', { timeZone: 'UTC', day: 'numeric', month: 'short', year: 'numeric' })
-
 export function planTitle(plan: PlanName): string {
   return PLANS[plan].title
 }
 
-/** What a line is for: in English, as previews show it, and for invoices in any language. */
+/** What a line is for, in any language. */
 export interface Described {
+  /** In English. */
   readonly description: string
   readonly text: LineText
+  /** The time that quotes name. Absent where it is not known before the settlement. */
+  readonly named?: ServicePeriod
+}
+
+/** Lines of a whole term. Invoices have its days in a column of their own, so that only quotes name them. */
+const WHOLE: readonly LineText['key'][] = ['invoice.line.plan', 'invoice.line.accounts']
+/** Lines whose text needs a time. */
+const TIMED: readonly LineText['key'][] = [
+  'invoice.line.planRest',
+  'invoice.line.accountsRest',
+  'invoice.line.unused',
+  'invoice.line.unusedWithAccounts',
+]
+
+const ENGLISH = languageOf('en')
+
+/** What a line of a quote is for. Lines that were stored before they had texts for all languages are in English. */
+export function quoteLineText(
+  { description, named, text }: Pick<Described, 'description' | 'named'> & { readonly text?: LineText },
+  language: DocumentLanguage,
+): string {
+  if (text === undefined || (named === undefined && TIMED.includes(text.key))) return description
+  const line = lineText({ description, text, ...named }, language)
+  if (named === undefined || !WHOLE.includes(text.key)) return line
+  const [from, to] = [named.from, lastDay(named)].map((at) => formatDay(at, language.locale))
+  return language.texts.say('quote.withDays', { line, from: from ?? '', to: to ?? '' })
 }
 
 export function fullPlan(plan: PlanName, term: Term, period?: Period): Described {
-  return {
-    description: `${planTitle(plan)}, ${TERM_NAMES[term]}${period === undefined ? '' : `, ${days(period)}`}`,
-    text: { key: 'invoice.line.plan', values: { plan: planTitle(plan), term } },
-  }
+  return described('plan', { plan: planTitle(plan), term }, period)
 }
 
 export function fullExtras(count: number, term: Term, period?: Period): Described {
-  return {
-    description: `${accounts(count)}, ${TERM_NAMES[term]}${period === undefined ? '' : `, ${days(period)}`}`,
-    text: { key: 'invoice.line.accounts', values: { count, term } },
-  }
+  return described('accounts', { count, term }, period)
 }
 
 export function restOf(plan: PlanName, period: Period): Described {
-  return {
-    description: `${planTitle(plan)}, ${seconds(period)}`,
-    text: { key: 'invoice.line.planRest', values: { plan: planTitle(plan) } },
-  }
+  return described('planRest', { plan: planTitle(plan) }, period)
 }
 
 export function restOfExtras(count: number, period: Period): Described {
-  return {
-    description: `${accounts(count)}, ${seconds(period)}`,
-    text: { key: 'invoice.line.accountsRest', values: { count } },
-  }
+  return described('accountsRest', { count }, period)
 }
 
 export function unusedPart(plan: PlanName, count: number, period: Period): Described {
   const values = { plan: planTitle(plan), count }
-  return {
-    description: `Unused time of ${planTitle(plan)}${count === 0 ? '' : ` with ${accounts(count)}`}, ${seconds(period)}`,
-    text: { key: count === 0 ? 'invoice.line.unused' : 'invoice.line.unusedWithAccounts', values },
-  }
+  return described(count === 0 ? 'unused' : 'unusedWithAccounts', values, period)
 }
 
 export function credits(count: number): Described {
-  return { description: `${count} AI credits`, text: { key: 'invoice.line.credits', values: { count } } }
+  return described('credits', { count })
 }
 
 /** @param percent null for an amount */
 export function couponOff(code: string, percent: number | null): Described {
-  return percent === null
-    ? { description: `Coupon ${code}`, text: { key: 'invoice.line.coupon', values: { code } } }
-    : {
-        description: `Coupon ${code} (${percent} %)`,
-        text: { key: 'invoice.line.couponPercent', values: { code, percent } },
-      }
+  return percent === null ? described('coupon', { code }) : described('couponPercent', { code, percent })
 }
 
 export function belowSmallest(): Described {
-  return { description: 'Below the smallest charge', text: { key: 'invoice.line.waived', values: {} } }
+  return described('waived', {})
 }
 
-function accounts(count: number): string {
-  return count === 1 ? '1 extra social account' : `${count} extra social accounts`
-}
+type Short<K> = K extends `invoice.line.${infer Name}` ? Name : never
 
-function days({ end, start }: Period): string {
-  const [from, to] = [new Date(start).toISOString(), new Date(end).toISOString()]
-  return `${day.format(start)} to ${day.format(Date.parse(lastDay({ from, to })))}`
-}
-
-function seconds({ end, start }: Period): string {
-  return `${moment.format(start)} to ${moment.format(end)} UTC`
+function described(name: Short<LineText['key']>, values: LineText['values'], period?: Period): Described {
+  const text = { key: `invoice.line.${name}` as const, values }
+  const named = period && { from: new Date(period.start).toISOString(), to: new Date(period.end).toISOString() }
+  const line = { text, ...(named !== undefined && { named }) }
+  return { description: quoteLineText({ description: '', ...line }, ENGLISH), ...line }
 }

@@ -2,6 +2,9 @@ import { EXAMPLE_TIME } from '../../../core/example-ids.ts'
 import { notificationType } from '../../../core/notification.ts'
 import { Type } from '../../../core/schema.ts'
 
+/** Why a charge failed, in the texts of the mail. */
+export type FailureReason = 'declined' | 'address' | 'money'
+
 /** Their mails are part of the contract with the customer, so they cannot be switched off. */
 
 export const trialEnding = notificationType({
@@ -25,8 +28,15 @@ export const chargeFailed = notificationType({
   summary: 'A charge for your plan has failed, and is repeated',
   mandatory: true,
   urgent: true,
-  data: Type.Object({ plan: Type.String(), reason: Type.String(), day: Type.String() }),
-  example: { plan: 'Pro', reason: 'The card was declined.', day: EXAMPLE_TIME },
+  data: Type.Object({
+    plan: Type.String(),
+    reason: Type.String({
+      description:
+        '`declined`: the payment method was declined. `address`: the invoice address is not complete. `money`: there is no payment method, and too little in the wallet. Notifications of before have a sentence.',
+    }),
+    day: Type.String(),
+  }),
+  example: { plan: 'Pro', reason: 'declined', day: EXAMPLE_TIME },
 })
 
 export const planEnded = notificationType({

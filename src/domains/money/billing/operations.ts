@@ -32,13 +32,15 @@ export const getSubscription = operation({
 export const listBillingCycles = operation({
   route: 'GET /api/billing/cycles',
   summary: 'List your billing cycles',
-  description: 'Newest first. A change in mid-cycle ends a cycle early and adds another one for the rest of the time.',
+  description:
+    'Newest first. A change in mid-cycle ends a cycle early and adds another one for the rest of the time. Quotes are in the language of Accept-Language, or else in yours.',
   access: 'user',
   query: PageQuery,
+  languages: true,
   returns: { 200: ListOf(CycleView) },
   example: { query: { limit: 20 } },
-  handle: async ({ billing, caller, query }) =>
-    list('Billing cycles', await billing.reader.cycles(caller.userId, query)),
+  handle: async ({ acceptLanguage, billing, caller, query }) =>
+    list('Billing cycles', await billing.reader.cycles(caller.userId, query, acceptLanguage)),
 })
 
 export const getBillingUsage = operation({
@@ -70,14 +72,15 @@ export const previewProration = operation({
   route: 'POST /api/billing/proration-preview',
   summary: 'Preview what an upgrade or a renewal costs now',
   description:
-    'Unused time of the current cycle counts, to the second. The charge is calculated in the same way at the moment of the upgrade.',
+    'Unused time of the current cycle counts, to the second. The charge is calculated in the same way at the moment of the upgrade. The lines of the quote are in the language of Accept-Language, or else in yours.',
   access: 'user',
   body: PreviewInput,
+  languages: true,
   returns: { 200: Envelope(ProrationView) },
   errors: [Conflict, CouponNotValid],
   example: { body: { planName: 'pro', term: 'month' } },
-  handle: async ({ billing, body, caller }) =>
-    ok('Proration', await billing.reader.preview(caller.userId, wantedOf(body))),
+  handle: async ({ acceptLanguage, billing, body, caller }) =>
+    ok('Proration', await billing.reader.preview(caller.userId, wantedOf(body), acceptLanguage)),
 })
 
 /** @throws AppError validation_failed for a renewal that would change something */
@@ -92,14 +95,18 @@ function wantedOf({ terms, ...wish }: Static<typeof PreviewInput>): BillingReque
 export const previewCoupon = operation({
   route: 'POST /api/billing/coupon-preview',
   summary: 'Preview what a coupon takes off',
-  description: 'The coupon is not used by this.',
+  description:
+    'The coupon is not used by this. The lines of the quote are in the language of Accept-Language, or else in yours.',
   access: 'user',
   body: CouponPreviewInput,
+  languages: true,
   returns: { 200: Envelope(ProrationView) },
   errors: [Conflict, CouponNotValid],
   example: { body: { code: 'WELCOME', planName: 'pro', term: 'year' } },
-  handle: async ({ billing, body: { code, ...wish }, caller }) =>
-    ok('Coupon', await billing.reader.preview(caller.userId, { kind: 'upgrade', ...wish, couponCode: code })),
+  handle: async ({ acceptLanguage, billing, body: { code, ...wish }, caller }) => {
+    const request: BillingRequest = { kind: 'upgrade', ...wish, couponCode: code }
+    return ok('Coupon', await billing.reader.preview(caller.userId, request, acceptLanguage))
+  },
 })
 
 export const cancelSubscription = operation({

@@ -34,11 +34,12 @@ export const upgradeSubscription = operation({
   description: `Unused time of the current cycle counts, to the second. ${HOW}`,
   access: 'user',
   body: Input({ planName: Plan }),
+  languages: true,
   returns: { 200: null },
   errors: PAYMENT_ERRORS,
   example: { body: { planName: 'pro' } },
-  handle: async ({ billing, body, caller }) => {
-    await billing.checkout.buy(caller.userId, { kind: 'upgrade', planName: body.planName })
+  handle: async ({ acceptLanguage, billing, body, caller }) => {
+    await billing.checkout.buy(caller.userId, { kind: 'upgrade', planName: body.planName }, acceptLanguage)
     return empty()
   },
 })
@@ -49,11 +50,12 @@ export const upgradeCycles = operation({
   description: `All paid cycles change. POST /api/billing/proration-preview has the price. ${HOW}`,
   access: 'user',
   body: ProrationInput,
+  languages: true,
   returns: { 200: Envelope(SubscriptionView) },
   errors: [...PAYMENT_ERRORS, CouponNotValid],
   example: { body: { planName: 'pro', term: 'year' } },
-  handle: async ({ billing, body, caller }) => {
-    await billing.checkout.buy(caller.userId, { kind: 'upgrade', ...body })
+  handle: async ({ acceptLanguage, billing, body, caller }) => {
+    await billing.checkout.buy(caller.userId, { kind: 'upgrade', ...body }, acceptLanguage)
     return ok('Subscription upgraded', await billing.reader.subscription(caller.userId))
   },
 })
@@ -70,12 +72,13 @@ export const renewSubscription = operation({
     couponCode: Type.Optional(CouponCode),
   }),
   bodyOptional: true,
+  languages: true,
   returns: { 200: Envelope(SubscriptionView) },
   errors: [...PAYMENT_ERRORS, CouponNotValid],
   example: { body: { terms: 1 } },
-  handle: async ({ billing, body, caller }) => {
+  handle: async ({ acceptLanguage, billing, body, caller }) => {
     const { couponCode, terms = 1 } = body ?? {}
-    await billing.checkout.buy(caller.userId, { kind: 'renewal', terms, couponCode })
+    await billing.checkout.buy(caller.userId, { kind: 'renewal', terms, couponCode }, acceptLanguage)
     return ok('Subscription renewed', await billing.reader.subscription(caller.userId))
   },
 })
@@ -86,12 +89,13 @@ export const addExtraAccounts = operation({
   description: `The limit of social accounts rises at once. ${HOW}`,
   access: 'user',
   body: Input({ count: Type.Integer({ minimum: 1, maximum: MOST_EXTRA_ACCOUNTS }) }),
+  languages: true,
   returns: { 200: Envelope(ExtraAccountsView) },
   errors: PAYMENT_ERRORS,
   example: { body: { count: 2 } },
-  handle: async ({ billing, body, caller: { userId } }) => {
+  handle: async ({ acceptLanguage, billing, body, caller: { userId } }) => {
     const { extraAccounts } = await billing.reader.extraAccounts(userId, 0)
-    await billing.checkout.buy(userId, { kind: 'upgrade', extraAccounts: extraAccounts + body.count })
+    await billing.checkout.buy(userId, { kind: 'upgrade', extraAccounts: extraAccounts + body.count }, acceptLanguage)
     return ok('Extra accounts added', await billing.reader.extraAccounts(userId, await billing.usedAccounts(userId)))
   },
 })
@@ -102,9 +106,12 @@ export const createCyclesFromTransaction = operation({
   description: 'Returns them if they exist already. It is safe to repeat.',
   access: 'admin',
   body: Input({ transactionId: Id }),
+  languages: true,
   returns: { 200: Envelope(Type.Array(CycleView)) },
   errors: [NotFound, Conflict],
   example: { body: { transactionId: EXAMPLE.paymentId } },
-  handle: async ({ billing, body }) =>
-    ok('Cycles', billing.reader.show(await billing.checkout.cyclesOf(body.transactionId))),
+  handle: async ({ acceptLanguage, billing, body, caller }) => {
+    const cycles = await billing.checkout.cyclesOf(body.transactionId)
+    return ok('Cycles', await billing.reader.show(caller.userId, cycles, acceptLanguage))
+  },
 })

@@ -2,7 +2,7 @@ import { AppError } from '../../../core/error.ts'
 import { ValidationFailed } from '../../../core/errors.ts'
 import type { Sql, Transaction } from '../../../core/sql.ts'
 import { PLAN_NAMES } from '../../identity/users/index.ts'
-import type { BillingProfiles, Invoices } from '../invoices/index.ts'
+import { languageOf, type BillingProfiles, type Invoices } from '../invoices/index.ts'
 import { houseAccount } from '../ledger/index.ts'
 import type {
   Purpose,
@@ -14,6 +14,7 @@ import type {
 } from '../payments/index.ts'
 import { TERMS, type PlanService } from '../plans/index.ts'
 import type { Coupons } from './coupons.ts'
+import { quoteLineText } from './descriptions.ts'
 import { CouponNotValid } from './errors.ts'
 import type { PricedChange } from './priced-change.ts'
 import type { BillingRequest, Pricing } from './pricing.ts'
@@ -61,7 +62,7 @@ export class SubscriptionPurpose implements Purpose {
     this.#dependencies = dependencies
   }
 
-  async quote(sql: Sql, { input, userId }: PurposeRequest): Promise<PurposeQuote> {
+  async quote(sql: Sql, { input, language, userId }: PurposeRequest): Promise<PurposeQuote> {
     const { coupons, pricing, profiles } = this.#dependencies
     const request = await this.#requestOf(sql, userId, input)
     const isOwn = input['request'] !== undefined
@@ -74,9 +75,10 @@ export class SubscriptionPurpose implements Purpose {
     await profiles.require(sql, userId)
     const couponHeldUntil = await refusedInBody(isOwn, () => coupons.hold(sql, userId, change))
     const details: Details = { change, version: row.version, isAutomatic: input['isAutomatic'] === true }
+    const [first] = lines
     return {
       total: { amount: total, currency },
-      description: lines[0]?.description ?? '',
+      description: first === undefined ? '' : quoteLineText(first, languageOf(language)),
       credits: [
         { account: houseAccount('revenue', currency), amount: net },
         { account: houseAccount('tax', currency), amount: tax },
@@ -124,7 +126,7 @@ export class SubscriptionPurpose implements Purpose {
     const { amount, currency } = payment.total
     const isCovered =
       payment.gateway !== 'wallet' && (await this.#dependencies.balanceOf(tx, userId, currency)) >= amount
-    if (!isCovered) await renewals.failed(tx, userId, version, 'Your payment method was declined.')
+    if (!isCovered) await renewals.failed(tx, userId, version, 'declined')
   }
 
   /** A refund gives money back. It does not change the plan. */

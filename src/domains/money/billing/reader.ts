@@ -3,11 +3,13 @@ import { pageOf, pageRequest } from '../../../core/page.ts'
 import type { PageResult } from '../../../core/reply.ts'
 import type { Static } from '../../../core/schema.ts'
 import type { Database } from '../../../db/database.ts'
-import type { BillingProfiles } from '../invoices/index.ts'
+import { findReaders } from '../../identity/users/index.ts'
+import { documentLanguage, taxText, type BillingProfiles, type DocumentLanguage } from '../invoices/index.ts'
 import type { Ledger } from '../ledger/index.ts'
 import { PLANS, type PlanService } from '../plans/index.ts'
 import type { Pricing, BillingRequest } from './pricing.ts'
 import { cycleFrom } from './cycles.ts'
+import { quoteLineText } from './descriptions.ts'
 import type { CycleData, ExtraAccountsView, ProrationView, QuoteView, SubscriptionViewData } from './schemas.ts'
 import type { Quote } from './quote.ts'
 import { billingCycles, type CycleRow } from './tables.ts'
@@ -67,26 +69,39 @@ export class BillingReader {
     }
   }
 
-  async cycles(userId: string, query: { limit?: number; cursor?: string }): Promise<PageResult<CycleData>> {
+  /** @param accepted the Accept-Language header */
+  async cycles(
+    userId: string,
+    query: { limit?: number; cursor?: string },
+    accepted?: string,
+  ): Promise<PageResult<CycleData>> {
+    const language = await this.#languageOf(userId, accepted)
     const page = pageRequest(query)
     const rows = await billingCycles.page(this.#database, { userId }, page)
     return pageOf(
       rows,
       page.limit,
       (row) => row,
-      (row) => cycleView(row, this.#clock.now()),
+      (row) => cycleView(row, this.#clock.now(), language),
     )
   }
 
-  show(rows: readonly CycleRow[]): CycleData[] {
-    return rows.map((row) => cycleView(row, this.#clock.now()))
+  /** @param accepted the Accept-Language header of the reader, who need not be the customer */
+  async show(readerId: string, rows: readonly CycleRow[], accepted?: string): Promise<CycleData[]> {
+    const language = await this.#languageOf(readerId, accepted)
+    return rows.map((row) => cycleView(row, this.#clock.now(), language))
   }
 
-  /** What a change would cost now. @throws AppError conflict, coupon_not_valid */
-  async preview(userId: string, request: BillingRequest): Promise<Static<typeof ProrationView>> {
-    const [{ change, row }, missing] = await Promise.all([
+  /**
+   * What a change would cost now.
+   * @param accepted the Accept-Language header
+   * @throws AppError conflict, coupon_not_valid
+   */
+  async preview(userId: string, request: BillingRequest, accepted?: string): Promise<Static<typeof ProrationView>> {
+    const [{ change, row }, missing, language] = await Promise.all([
       this.#pricing.price(this.#database, userId, request),
       this.#profiles.missing(this.#database, userId),
+      this.#languageOf(userId, accepted),
     ])
     const now = this.#clock.now()
     const periods = change.cycles.map(({ period, term }) => period ?? cycleFrom(now, now, term))
@@ -96,7 +111,7 @@ export class BillingReader {
       extraAccounts: change.extraAccounts,
       startsAt: new Date(periods[0]?.start ?? now).toISOString(),
       endsAt: new Date(periods.at(-1)?.end ?? now).toISOString(),
-      quote: quoteView(change.quote),
+      quote: quoteView(change.quote, language),
       // Without a charge there is no invoice.
       missingProfileFields: change.quote.total === 0 ? [] : missing,
     }
@@ -116,10 +131,16 @@ export class BillingReader {
       term,
     }
   }
+
+  /** The language of quotes: the one that the request prefers, or else that of the reader. */
+  async #languageOf(userId: string, accepted: string | undefined): Promise<DocumentLanguage> {
+    const [reader] = await findReaders(this.#database, [userId])
+    return documentLanguage(accepted, reader?.language ?? 'en')
+  }
 }
 
 /** A cycle as the API shows it. */
-function cycleView(row: CycleRow, now: number): CycleData {
+function cycleView(row: CycleRow, now: number, language: DocumentLanguage): CycleData {
   const [start, end] = [Date.parse(row.startsAt), Date.parse(row.endsAt)]
   const inTime = end <= now ? 'ended' : start > now ? 'upcoming' : 'current'
   return {
@@ -135,17 +156,17 @@ function cycleView(row: CycleRow, now: number): CycleData {
     netAmount: row.net,
     currency: row.currency,
     transactionId: row.paymentId,
-    quote: row.quote === null ? null : quoteView(row.quote),
+    quote: row.quote === null ? null : quoteView(row.quote, language),
     createdAt: row.createdAt,
     updatedAt: row.updatedAt,
   }
 }
 
 /** Without what only invoices need of lines and taxes. */
-function quoteView({ lines, taxes, ...quote }: Quote): Static<typeof QuoteView> {
+function quoteView({ lines, taxes, ...quote }: Quote, language: DocumentLanguage): Static<typeof QuoteView> {
   return {
     ...quote,
-    lines: lines.map(({ amount, description, kind }) => ({ kind, description, amount })),
-    taxes: taxes.map(({ amount, description }) => ({ description, amount })),
+    lines: lines.map((line) => ({ kind: line.kind, description: quoteLineText(line, language), amount: line.amount })),
+    taxes: taxes.map((tax) => ({ description: taxText(tax, language.texts), amount: tax.amount })),
   }
 }

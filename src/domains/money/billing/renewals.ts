@@ -8,7 +8,7 @@ import type { PlanService, SubscriptionRow } from '../plans/index.ts'
 import type { Charger } from './charges.ts'
 import { notifyIn } from '../../talk/notifications/index.ts'
 import { planTitle } from './descriptions.ts'
-import { chargeFailed, planEnded, trialEnding } from './notifications.ts'
+import { chargeFailed, planEnded, trialEnding, type FailureReason } from './notifications.ts'
 import { waived } from './priced-change.ts'
 import type { BillingRequest, Pricing } from './pricing.ts'
 import type { Settlement } from './settlement.ts'
@@ -57,11 +57,12 @@ export class Renewals {
     const outcome = await charger.charge(userId, RENEWAL, due.key)
     log.info({ userId, status: outcome.status }, 'a renewal was charged')
     // A trial without any means to pay simply ends.
-    if (outcome.status === 'failed') {
-      await database.transaction((tx) => this.#declined(tx, userId, due.version, outcome.message))
+    if (outcome.status === 'failed' || outcome.status === 'unprofiled') {
+      const reason = outcome.status === 'failed' ? 'declined' : 'address'
+      await database.transaction((tx) => this.#declined(tx, userId, due.version, reason))
     } else if (outcome.status === 'unavailable') {
       await database.transaction((tx) =>
-        due.isTrial ? this.expire(tx, userId, due.version) : this.failed(tx, userId, due.version, outcome.message),
+        due.isTrial ? this.expire(tx, userId, due.version) : this.failed(tx, userId, due.version, 'money'),
       )
     } else if (outcome.status === 'too_small') {
       await database.transaction((tx) => this.#waive(tx, userId, due.version))
@@ -84,7 +85,7 @@ export class Renewals {
    * A charge of the cycle that is due has failed, in the transaction that records it. It is repeated after some days, and
    * the subscription ends after the last time.
    */
-  async failed(tx: Transaction, userId: string, version: number, reason: string): Promise<void> {
+  async failed(tx: Transaction, userId: string, version: number, reason: FailureReason): Promise<void> {
     const { clock, plans } = this.#options
     const row = await plans.subscription(tx, userId, { lock: true })
     const now = clock.now()
@@ -160,7 +161,7 @@ export class Renewals {
    * Records that both the card and the wallet have failed to pay. A failed card payment has already recorded it, unless
    * the wallet had enough money at that moment.
    */
-  async #declined(tx: Transaction, userId: string, version: number, reason: string): Promise<void> {
+  async #declined(tx: Transaction, userId: string, version: number, reason: FailureReason): Promise<void> {
     const { clock, plans } = this.#options
     const { dueAt } = await plans.subscription(tx, userId, { lock: true })
     if (dueAt !== null && Date.parse(dueAt) <= clock.now()) await this.failed(tx, userId, version, reason)

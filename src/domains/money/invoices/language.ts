@@ -1,5 +1,5 @@
-import Negotiator from 'negotiator'
-import { LANGUAGES, textsFor, type Texts } from '../../../language/texts.ts'
+import { acceptedTag } from '../../../language/accepted.ts'
+import { textsFor, type Texts } from '../../../language/texts.ts'
 import { readableLocale } from './money-format.ts'
 
 /** The language of a document, and how it writes amounts and days. */
@@ -18,17 +18,12 @@ const USUAL: Readonly<Record<string, string>> = { en: 'en-GB' }
  * @param own the language tag of the buyer's settings
  */
 export function documentLanguage(accepted: string | undefined, own: string): DocumentLanguage {
-  const { language: fallback } = textsFor(own)
-  // The first of them stands for `*`.
-  const known = [fallback, ...LANGUAGES.filter((language) => language !== fallback)]
-  const [language = fallback] =
-    accepted === undefined ? [] : new Negotiator({ headers: { 'accept-language': accepted } }).languages(known)
-  return languageOf(language, own)
+  return languageOf(acceptedTag(accepted, own))
 }
 
-/** A language with texts, in the region of the buyer's language tag if that is the same language. */
-export function languageOf(language: string, own = language): DocumentLanguage {
-  const texts = textsFor(language)
-  const isRegional = own.startsWith(`${texts.language}-`)
-  return { texts, locale: readableLocale(isRegional ? own : (USUAL[texts.language] ?? texts.language)) }
+/** A language with texts. @param tag a language tag (BCP 47), with the region by which amounts and days are written */
+export function languageOf(tag: string): DocumentLanguage {
+  const texts = textsFor(tag)
+  const isRegional = tag.startsWith(`${texts.language}-`)
+  return { texts, locale: readableLocale(isRegional ? tag : (USUAL[texts.language] ?? texts.language)) }
 }

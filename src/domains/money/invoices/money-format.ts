@@ -30,13 +30,33 @@ export function formatMoney(amount: number, currency: string, locale: string): s
 
 /** A day as a reader of a language writes it, in UTC. */
 export function formatDay(at: string, locale: string): string {
-  return new Intl.DateTimeFormat(locale, { dateStyle: 'medium', timeZone: 'UTC' }).format(new Date(at))
+  return formatsOf(locale).day.format(new Date(at))
 }
 
 /** A moment to the second as a reader of a language writes it, in UTC. */
 export function formatMoment(at: string, locale: string): string {
-  const format = new Intl.DateTimeFormat(locale, { dateStyle: 'medium', timeStyle: 'medium', timeZone: 'UTC' })
-  return format.format(new Date(at))
+  return formatsOf(locale).moment.format(new Date(at))
+}
+
+interface Formats {
+  readonly locale: string
+  readonly day: Intl.DateTimeFormat
+  readonly moment: Intl.DateTimeFormat
+}
+
+/** Making a format takes much longer than using it, so the last one is kept. */
+let newest: Formats | undefined
+
+function formatsOf(locale: string): Formats {
+  if (newest?.locale === locale) return newest
+  const format = (options: Intl.DateTimeFormatOptions) =>
+    new Intl.DateTimeFormat(locale, { ...options, timeZone: 'UTC' })
+  newest = {
+    locale,
+    day: format({ dateStyle: 'medium' }),
+    moment: format({ dateStyle: 'medium', timeStyle: 'medium' }),
+  }
+  return newest
 }
 
 /** A language tag that `Intl` knows, or English. */

@@ -4,10 +4,11 @@ import { Conflict, NotFound, ValidationFailed } from '../../../core/errors.ts'
 import type { Database } from '../../../db/database.ts'
 import { PaymentDeclined } from './errors.ts'
 import type { Gateways } from './gateways/directory.ts'
-import { GatewayRefusal, type Gateway, type GatewayPayment } from './gateways/gateway.ts'
+import { GatewayRefusal, type Gateway, type GatewayPayment, type NewGatewayPayment } from './gateways/gateway.ts'
 import type { Intents, PaymentRequest } from './intents.ts'
 import { isWatched, knownOf } from './known.ts'
 import type { PaymentMethods } from './methods.ts'
+import { payerLanguage } from './payer-language.ts'
 import type { PaymentData, PaymentStartData } from './schemas.ts'
 import type { Cause, Settlement } from './settlement.ts'
 import { isOpen } from './states.ts'
@@ -53,7 +54,9 @@ export class Charges {
     return this.#refusable(row, async () => {
       const { vault } = gateway
       const customer = vault && (await methods.customer(row.userId, gateway.key, vault))
+      const language = await payerLanguage(database, request)
       const seen = await this.#create(gateway, row, {
+        language,
         ...(customer && { customer }),
         ...(how.coin && { coin: how.coin }),
       })
@@ -194,7 +197,7 @@ export class Charges {
   async #create(
     gateway: Gateway,
     row: PaymentRow,
-    more: { readonly customer?: string; readonly method?: string; readonly coin?: string },
+    more: Pick<NewGatewayPayment, 'customer' | 'method' | 'coin' | 'language'>,
   ): Promise<GatewayPayment> {
     const { amount, couponHeldUntil, currency, description, id, offSession, reference, saveMethod, userId } = row
     const total = { amount, currency }

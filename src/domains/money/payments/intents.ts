@@ -7,6 +7,7 @@ import type { PlanService } from '../plans/index.ts'
 import { AmountTooSmall } from './errors.ts'
 import type { Gateway } from './gateways/gateway.ts'
 import { FIRST_CHECK_MS } from './known.ts'
+import { payerLanguage } from './payer-language.ts'
 import { checkQuote, type PurposeInput, type PurposeKind, type Purposes } from './purposes.ts'
 import { recordChange } from './settlement.ts'
 import { payments, type PaymentRow } from './tables.ts'
@@ -18,6 +19,8 @@ export interface PaymentRequest {
   readonly input: PurposeInput
   /** The same key is the same payment, whatever becomes of it. */
   readonly key?: string | undefined
+  /** The Accept-Language header, for the description of the payment. */
+  readonly accepted?: string | undefined
 }
 
 interface How {
@@ -51,7 +54,8 @@ export class Intents {
     if (known !== undefined) return known
     const now = this.#clock.now()
     const purpose = this.#purposes.get(kind)
-    const quote = await purpose.quote(tx, { userId, input, at: now })
+    const language = await payerLanguage(tx, request)
+    const quote = await purpose.quote(tx, { userId, input, at: now, language })
     checkQuote(quote)
     const { amount, currency } = quote.total
     if (config !== undefined && !config.currencies.includes(currency)) {

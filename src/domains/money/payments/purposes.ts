@@ -19,13 +19,15 @@ export interface PurposeRequest {
   readonly input: PurposeInput
   /** When the request was made, in milliseconds since the epoch. */
   readonly at: number
+  /** The language tag of the payer, such as `de-AT`, for `description`. */
+  readonly language: string
 }
 
 /** The price of what a payer asks for. It is kept with the payment and never computed again. */
 export interface PurposeQuote {
   /** What the payer pays, tax included. More than 0. */
   readonly total: Money
-  /** One line for the payer's list of transactions, such as `Pro, one month`. */
+  /** One line for the payer's list of transactions, such as `Pro, one month`, in the payer's language. */
   readonly description: string
   /**
    * Where the money goes: positive amounts that add up to `total`, such as revenue and tax. The settlement posts them

@@ -1,5 +1,6 @@
 import { expressionBuilder, sql } from 'kysely'
 import type { Member } from '../../../core/caller.ts'
+import { escapeHtml } from '../../../core/html.ts'
 import { encodeCursor, pageOf, type PageRequest } from '../../../core/page.ts'
 import type { PageResult } from '../../../core/reply.ts'
 import type { Static } from '../../../core/schema.ts'
@@ -222,22 +223,10 @@ export function snippetOf(body: string, terms: readonly string[]): string {
   let html = start > 0 ? '…' : ''
   let end = 0
   for (const match of shown.matchAll(found)) {
-    html += `${escaped(shown.slice(end, match.index))}<mark>${escaped(match[0])}</mark>`
+    html += `${escapeHtml(shown.slice(end, match.index))}<mark>${escapeHtml(match[0])}</mark>`
     end = match.index + match[0].length
   }
-  return html + escaped(shown.slice(end)) + (first + AFTER < body.length ? '…' : '')
+  return html + escapeHtml(shown.slice(end)) + (first + AFTER < body.length ? '…' : '')
 }
 
 const pattern = (term: string) => term.replace(/[\\^$.*+?()[\]{}|/]/g, String.raw`\$&`)
-
-const ENTITIES: Readonly<Record<string, string>> = {
-  '&': '&amp;',
-  '<': '&lt;',
-  '>': '&gt;',
-  '"': '&quot;',
-  "'": '&#39;',
-}
-
-function escaped(text: string): string {
-  return text.replace(/[&<>"']/g, (character) => ENTITIES[character] ?? character)
-}

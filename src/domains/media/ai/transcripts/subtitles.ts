@@ -1,4 +1,4 @@
-import { withoutTags } from '../../../../core/html.ts'
+import { escapeText, withoutTags } from '../../../../core/html.ts'
 import { plain, type Segment } from './segments.ts'
 
 /** Two lines of the length that subtitles usually have. */
@@ -19,8 +19,8 @@ export function toSrt(segments: readonly Segment[]): string {
 export function toVtt(segments: readonly Segment[], note?: string): string {
   const cues = cuesOf(segments).map(({ endSeconds, speaker, startSeconds, text }) => {
     const time = `${timeOf(startSeconds, '.')} --> ${timeOf(endSeconds, '.')}`
-    const voice = speaker === null ? '' : `<v ${escaped(speaker)}>`
-    return `${time}\n${voice}${escaped(text)}\n`
+    const voice = speaker === null ? '' : `<v ${escapeText(speaker)}>`
+    return `${time}\n${voice}${escapeText(text)}\n`
   })
   const comment = note === undefined ? [] : [`NOTE ${withoutArrow(plain(note))}\n`]
   return ['WEBVTT\n', ...comment, ...cues].join('\n')
@@ -86,10 +86,6 @@ function secondsOf(time: string): number {
 /** An arrow in the text would look like the times of a cue. */
 function withoutArrow(text: string): string {
   return text.replaceAll('-->', '→')
-}
-
-function escaped(text: string): string {
-  return text.replaceAll('&', '&amp;').replaceAll('<', '&lt;').replaceAll('>', '&gt;')
 }
 
 function unescaped(text: string): string {

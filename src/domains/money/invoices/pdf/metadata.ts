@@ -1,3 +1,5 @@
+import { element, xmlOf, type XmlElement } from '../../../../core/xml.ts'
+
 /** The metadata that makes a PDF with an invoice as XML a Factur-X document (Factur-X 1.0, section 5.4). */
 
 const NAMESPACE = 'urn:factur-x:pdfa:CrossIndustryDocument:invoice:1p0#'
@@ -9,22 +11,41 @@ const FIELDS = {
   ConformanceLevel: ['EN 16931', 'The conformance level of the XML document'],
 } as const
 
-/** Describes the fields, as PDF/A requires for metadata that it does not know. */
-const SCHEMA =
-  '<rdf:li rdf:parseType="Resource"><pdfaSchema:schema>Factur-X PDFA Extension Schema</pdfaSchema:schema>' +
-  `<pdfaSchema:namespaceURI>${NAMESPACE}</pdfaSchema:namespaceURI><pdfaSchema:prefix>fx</pdfaSchema:prefix>` +
-  `<pdfaSchema:property><rdf:Seq>${Object.entries(FIELDS)
-    .map(
-      ([name, [, description]]) =>
-        '<rdf:li rdf:parseType="Resource"><pdfaProperty:category>external</pdfaProperty:category>' +
-        `<pdfaProperty:description>${description}</pdfaProperty:description><pdfaProperty:name>${name}` +
-        '</pdfaProperty:name><pdfaProperty:valueType>Text</pdfaProperty:valueType></rdf:li>',
-    )
-    .join('')}</rdf:Seq></pdfaSchema:property></rdf:li>`
+/** An item of a list that is a resource itself. */
+const item = (...children: readonly XmlElement[]) => element('rdf:li', { 'rdf:parseType': 'Resource' }, ...children)
 
-const VALUES = `<rdf:Description rdf:about="" xmlns:fx="${NAMESPACE}">${Object.entries(FIELDS)
-  .map(([name, [value]]) => `<fx:${name}>${value}</fx:${name}>`)
-  .join('')}</rdf:Description>`
+/** Describes the fields, as PDF/A requires for metadata that it does not know. */
+const SCHEMA = xmlOf(
+  item(
+    element('pdfaSchema:schema', {}, 'Factur-X PDFA Extension Schema'),
+    element('pdfaSchema:namespaceURI', {}, NAMESPACE),
+    element('pdfaSchema:prefix', {}, 'fx'),
+    element(
+      'pdfaSchema:property',
+      {},
+      element(
+        'rdf:Seq',
+        {},
+        ...Object.entries(FIELDS).map(([name, [, description]]) =>
+          item(
+            element('pdfaProperty:category', {}, 'external'),
+            element('pdfaProperty:description', {}, description),
+            element('pdfaProperty:name', {}, name),
+            element('pdfaProperty:valueType', {}, 'Text'),
+          ),
+        ),
+      ),
+    ),
+  ),
+)
+
+const VALUES = xmlOf(
+  element(
+    'rdf:Description',
+    { 'rdf:about': '', 'xmlns:fx': NAMESPACE },
+    ...Object.entries(FIELDS).map(([name, [value]]) => element(`fx:${name}`, {}, value)),
+  ),
+)
 
 /**
  * Adds the metadata of Factur-X by an incremental update: a new version of the metadata object, a cross-reference table

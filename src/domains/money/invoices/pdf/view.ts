@@ -1,10 +1,11 @@
 import type { Texts } from '../../../../language/texts.ts'
-import type { InvoiceContent, InvoiceLine, Party } from '../content.ts'
+import type { InvoiceContent, Party } from '../content.ts'
 import type { InvoiceRow } from '../invoices.ts'
 import type { DocumentLanguage } from '../language.ts'
-import { formatDay, formatMoney, formatMoment } from '../money-format.ts'
+import { lineText, taxText } from '../line-text.ts'
+import { formatDay, formatMoney } from '../money-format.ts'
 import { lastDay, periodOf, wholePeriod, type ServicePeriod } from '../service-period.ts'
-import { countryName, type Tax } from '../tax/tax.ts'
+import { countryName } from '../tax/tax.ts'
 
 /** What the template shows. Everything is text that is ready to print. */
 export interface DocumentView {
@@ -82,25 +83,6 @@ export function documentView(row: InvoiceRow, number: string, language: Document
       .join(' · '),
     day: [issuedAt.getUTCFullYear(), issuedAt.getUTCMonth() + 1, issuedAt.getUTCDate()],
   }
-}
-
-/** What a line is for. */
-export function lineText(line: InvoiceLine, { locale, texts }: DocumentLanguage): string {
-  const { description, text } = line
-  if (text === undefined) return description
-  const period = periodOf(line)
-  const times =
-    period === undefined
-      ? {}
-      : { from: formatMoment(period.from, locale), to: `${formatMoment(period.to, locale)} UTC` }
-  return texts.say(text.key, { ...text.values, ...times })
-}
-
-function taxText({ basisPoints, country, treatment }: Tax, texts: Texts): string {
-  if (treatment === 'outside') return texts.say('invoice.tax.outside')
-  if (treatment === 'reverse_charge') return texts.say('invoice.tax.reverse')
-  const name = countryName(country ?? '', texts.language)
-  return texts.say('invoice.tax.standard', { rate: basisPoints / 100, country: name })
 }
 
 function partyLines({ city, country, name, postalCode, street, vatNumber }: Party, texts: Texts): string[] {

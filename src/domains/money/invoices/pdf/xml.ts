@@ -1,8 +1,9 @@
+import { element, xmlDocument, type XmlElement } from '../../../../core/xml.ts'
 import type { Party } from '../content.ts'
 import type { InvoiceRow } from '../invoices.ts'
 import { decimalOf } from '../money-format.ts'
-import { lineText } from './view.ts'
 import type { DocumentLanguage } from '../language.ts'
+import { lineText } from '../line-text.ts'
 import { lastDay, periodOf, wholePeriod, type ServicePeriod } from '../service-period.ts'
 import type { Tax, TaxTreatment } from '../tax/tax.ts'
 
@@ -26,51 +27,48 @@ export function invoiceXml(row: InvoiceRow, number: string, language: DocumentLa
   const taxes: readonly TaxPart[] = content.taxes.length === 0 ? [{ ...NO_TAX, net }] : content.taxes
   const [first] = taxes
   const isOutside = first?.treatment === 'outside'
-  return [
-    '<?xml version="1.0" encoding="UTF-8"?>',
+  return xmlDocument(
     element(
-      `rsm:CrossIndustryInvoice ${NAMESPACES}`,
-      element(
+      'rsm:CrossIndustryInvoice',
+      NAMESPACES,
+      group(
         'rsm:ExchangedDocumentContext',
-        element('ram:GuidelineSpecifiedDocumentContextParameter', element('ram:ID', 'urn:cen.eu:en16931:2017')),
+        group('ram:GuidelineSpecifiedDocumentContextParameter', text('ram:ID', 'urn:cen.eu:en16931:2017')),
       ),
-      element(
+      group(
         'rsm:ExchangedDocument',
-        element('ram:ID', text(number)),
-        element('ram:TypeCode', kind === 'credit_note' ? '381' : '380'),
-        element('ram:IssueDateTime', day('udt', createdAt)),
-        ...(credits === undefined ? [] : [element('ram:IncludedNote', element('ram:Content', text(credits.reason)))]),
+        text('ram:ID', number),
+        text('ram:TypeCode', kind === 'credit_note' ? '381' : '380'),
+        group('ram:IssueDateTime', day('udt', createdAt)),
+        ...(credits === undefined ? [] : [group('ram:IncludedNote', text('ram:Content', credits.reason))]),
       ),
-      element(
+      group(
         'rsm:SupplyChainTradeTransaction',
         ...lines.map((line, index) => {
           const { amount } = line
           const linePeriod = periodOf(line)
-          return element(
+          return group(
             'ram:IncludedSupplyChainTradeLineItem',
-            element('ram:AssociatedDocumentLineDocument', element('ram:LineID', String(index + 1))),
-            element('ram:SpecifiedTradeProduct', element('ram:Name', text(lineText(line, language)))),
+            group('ram:AssociatedDocumentLineDocument', text('ram:LineID', String(index + 1))),
+            group('ram:SpecifiedTradeProduct', text('ram:Name', lineText(line, language))),
             // A price is never negative, so the quantity is.
-            element(
+            group(
               'ram:SpecifiedLineTradeAgreement',
-              element('ram:NetPriceProductTradePrice', element('ram:ChargeAmount', money(Math.abs(amount)))),
+              group('ram:NetPriceProductTradePrice', text('ram:ChargeAmount', money(Math.abs(amount)))),
             ),
-            element(
+            group(
               'ram:SpecifiedLineTradeDelivery',
-              element('ram:BilledQuantity unitCode="C62"', amount < 0 ? '-1' : '1'),
+              element('ram:BilledQuantity', { unitCode: 'C62' }, amount < 0 ? '-1' : '1'),
             ),
-            element(
+            group(
               'ram:SpecifiedLineTradeSettlement',
               ...taxes.slice(0, 1).map((part) => taxElement('ram:ApplicableTradeTax', part)),
               ...(linePeriod === undefined ? [] : [period(linePeriod)]),
-              element(
-                'ram:SpecifiedTradeSettlementLineMonetarySummation',
-                element('ram:LineTotalAmount', money(amount)),
-              ),
+              group('ram:SpecifiedTradeSettlementLineMonetarySummation', text('ram:LineTotalAmount', money(amount))),
             ),
           )
         }),
-        element(
+        group(
           'ram:ApplicableHeaderTradeAgreement',
           party('ram:SellerTradeParty', seller, {
             isSeller: true,
@@ -79,89 +77,78 @@ export function invoiceXml(row: InvoiceRow, number: string, language: DocumentLa
           }),
           party('ram:BuyerTradeParty', buyer, { isSeller: false, taxNumber: null, hidesVatNumber: isOutside }),
         ),
-        element(
+        group(
           'ram:ApplicableHeaderTradeDelivery',
-          element('ram:ActualDeliverySupplyChainEvent', element('ram:OccurrenceDateTime', day('udt', createdAt))),
+          group('ram:ActualDeliverySupplyChainEvent', group('ram:OccurrenceDateTime', day('udt', createdAt))),
         ),
-        element(
+        group(
           'ram:ApplicableHeaderTradeSettlement',
-          element('ram:InvoiceCurrencyCode', currency),
+          text('ram:InvoiceCurrencyCode', currency),
           ...taxes.map((part) => taxElement('ram:ApplicableTradeTax', part, money)),
           ...(whole === undefined ? [] : [period(whole)]),
-          element(
+          group(
             'ram:SpecifiedTradeSettlementHeaderMonetarySummation',
-            element('ram:LineTotalAmount', money(net)),
-            element('ram:TaxBasisTotalAmount', money(net)),
-            element(`ram:TaxTotalAmount currencyID="${currency}"`, money(tax)),
-            element('ram:GrandTotalAmount', money(total)),
-            element('ram:TotalPrepaidAmount', money(total)),
-            element('ram:DuePayableAmount', money(0)),
+            text('ram:LineTotalAmount', money(net)),
+            text('ram:TaxBasisTotalAmount', money(net)),
+            element('ram:TaxTotalAmount', { currencyID: currency }, money(tax)),
+            text('ram:GrandTotalAmount', money(total)),
+            text('ram:TotalPrepaidAmount', money(total)),
+            text('ram:DuePayableAmount', money(0)),
           ),
           ...(credits === undefined
             ? []
             : [
-                element(
+                group(
                   'ram:InvoiceReferencedDocument',
-                  element('ram:IssuerAssignedID', text(credits.number)),
-                  element('ram:FormattedIssueDateTime', day('qdt', credits.createdAt)),
+                  text('ram:IssuerAssignedID', credits.number),
+                  group('ram:FormattedIssueDateTime', day('qdt', credits.createdAt)),
                 ),
               ]),
         ),
       ),
     ),
-    '',
-  ].join('\n')
+  )
 }
 
 type TaxPart = Pick<Tax, 'treatment' | 'basisPoints' | 'net' | 'amount'>
 
 const NO_TAX = { treatment: 'outside', basisPoints: 0, amount: 0 } as const
 
-const NAMESPACES = [
-  'xmlns:rsm="urn:un:unece:uncefact:data:standard:CrossIndustryInvoice:100"',
-  'xmlns:ram="urn:un:unece:uncefact:data:standard:ReusableAggregateBusinessInformationEntity:100"',
-  'xmlns:qdt="urn:un:unece:uncefact:data:standard:QualifiedDataType:100"',
-  'xmlns:udt="urn:un:unece:uncefact:data:standard:UnqualifiedDataType:100"',
-].join(' ')
-
-function element(name: string, ...content: readonly string[]): string {
-  return `<${name}>${content.join('')}</${name.split(' ', 1)[0]}>`
+const NAMESPACES = {
+  'xmlns:rsm': 'urn:un:unece:uncefact:data:standard:CrossIndustryInvoice:100',
+  'xmlns:ram': 'urn:un:unece:uncefact:data:standard:ReusableAggregateBusinessInformationEntity:100',
+  'xmlns:qdt': 'urn:un:unece:uncefact:data:standard:QualifiedDataType:100',
+  'xmlns:udt': 'urn:un:unece:uncefact:data:standard:UnqualifiedDataType:100',
 }
 
-/** Text in XML. Characters that XML cannot contain are left out. */
-function text(value: string): string {
-  return value
-    .replaceAll(/[^\t\n\r\u{20}-\u{D7FF}\u{E000}-\u{FFFD}\u{10000}-\u{10FFFF}]/gu, '')
-    .replaceAll('&', '&amp;')
-    .replaceAll('<', '&lt;')
-    .replaceAll('>', '&gt;')
-}
+const group = (name: string, ...children: readonly XmlElement[]) => element(name, {}, ...children)
+const text = (name: string, value: string) => element(name, {}, value)
 
-function day(prefix: 'udt' | 'qdt', at: string): string {
-  return element(`${prefix}:DateTimeString format="102"`, at.slice(0, 10).replaceAll('-', ''))
+function day(prefix: 'udt' | 'qdt', at: string): XmlElement {
+  return element(`${prefix}:DateTimeString`, { format: '102' }, at.slice(0, 10).replaceAll('-', ''))
 }
 
 /** The period of a line (BT-134, BT-135), or of the whole document (BT-73, BT-74). */
-function period(of: ServicePeriod): string {
-  return element(
+function period(of: ServicePeriod): XmlElement {
+  return group(
     'ram:BillingSpecifiedPeriod',
-    element('ram:StartDateTime', day('udt', of.from)),
-    element('ram:EndDateTime', day('udt', lastDay(of))),
+    group('ram:StartDateTime', day('udt', of.from)),
+    group('ram:EndDateTime', day('udt', lastDay(of))),
   )
 }
 
 /** @param money writes the amounts of the tax; a line has none */
-function taxElement(name: string, part: TaxPart, money?: (amount: number) => string): string {
+function taxElement(name: string, part: TaxPart, money?: (amount: number) => string): XmlElement {
   const { code, reason, reasonCode } = CATEGORIES[part.treatment]
-  return element(
+  return group(
     name,
-    ...(money === undefined ? [] : [element('ram:CalculatedAmount', money(part.amount))]),
-    element('ram:TypeCode', 'VAT'),
-    ...(money === undefined || reason === undefined ? [] : [element('ram:ExemptionReason', reason)]),
-    ...(money === undefined ? [] : [element('ram:BasisAmount', money(part.net))]),
-    element('ram:CategoryCode', code),
-    ...(money === undefined || reasonCode === undefined ? [] : [element('ram:ExemptionReasonCode', reasonCode)]),
-    ...(code === 'O' ? [] : [element('ram:RateApplicablePercent', String(part.basisPoints / 100))]),
+    ...(money === undefined ? [] : [text('ram:CalculatedAmount', money(part.amount))]),
+    text('ram:TypeCode', 'VAT'),
+    ...(money === undefined || reason === undefined ? [] : [text('ram:ExemptionReason', reason)]),
+    ...(money === undefined ? [] : [text('ram:BasisAmount', money(part.net))]),
+    text('ram:CategoryCode', code),
+    ...(money === undefined || reasonCode === undefined ? [] : [text('ram:ExemptionReasonCode', reasonCode)]),
+    ...(code === 'O' ? [] : [text('ram:RateApplicablePercent', String(part.basisPoints / 100))]),
   )
 }
 
@@ -176,19 +163,18 @@ function party(
   name: string,
   { city, country, name: of, postalCode, street, vatNumber, email }: Party,
   { hidesVatNumber, isSeller, taxNumber }: PartyRules,
-): string {
-  const optional = (tag: string, value: string | null) =>
-    value === null || value === '' ? [] : [element(tag, text(value))]
-  const registered = (scheme: string, value: string | null) =>
+): XmlElement {
+  const optional = (tag: string, value: string | null) => (value === null || value === '' ? [] : [text(tag, value)])
+  const registered = (schemeID: string, value: string | null) =>
     value === null || value === ''
       ? []
-      : [element('ram:SpecifiedTaxRegistration', element(`ram:ID schemeID="${scheme}"`, text(value)))]
-  return element(
+      : [group('ram:SpecifiedTaxRegistration', element('ram:ID', { schemeID }, value))]
+  return group(
     name,
     // Without a VAT number, the seller needs an identifier of another kind (BR-CO-26).
     ...optional('ram:ID', hidesVatNumber && isSeller ? (taxNumber ?? vatNumber) : null),
-    element('ram:Name', text(of)),
-    element(
+    text('ram:Name', of),
+    group(
       'ram:PostalTradeAddress',
       ...optional('ram:PostcodeCode', postalCode),
       ...optional('ram:LineOne', street),
@@ -197,7 +183,7 @@ function party(
     ),
     ...(email === null
       ? []
-      : [element('ram:URIUniversalCommunication', element('ram:URIID schemeID="EM"', text(email)))]),
+      : [group('ram:URIUniversalCommunication', element('ram:URIID', { schemeID: 'EM' }, email))]),
     ...registered('FC', taxNumber),
     ...registered('VA', hidesVatNumber ? null : vatNumber),
   )

@@ -67,6 +67,8 @@ export interface NewGatewayPayment {
   readonly userId: string
   readonly total: Money
   readonly description: string
+  /** The language tag in which the payer reads. English without one. */
+  readonly language?: string
   readonly customer?: string
   /** Keeps the payer's method for later charges. */
   readonly saveMethod: boolean

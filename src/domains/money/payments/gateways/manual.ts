@@ -1,5 +1,5 @@
 import { DAY, type Clock } from '../../../../core/clock.ts'
-import { textsFor } from '../../../../language/texts.ts'
+import { textsFor, type Texts } from '../../../../language/texts.ts'
 import type { Gateway, GatewayPayment, KnownPayment, NewGatewayPayment } from './gateway.ts'
 
 /** How long a transfer can take. What arrives later is credited to the wallet. */
@@ -27,12 +27,12 @@ export class ManualGateway implements Gateway {
     }
   }
 
-  async create({ couponHeldUntil, reference, total }: NewGatewayPayment): Promise<GatewayPayment> {
+  async create({ couponHeldUntil, language = 'en', reference, total }: NewGatewayPayment): Promise<GatewayPayment> {
+    const texts = textsFor(language)
+    const own = [texts.say('payment.transfer.reference', { reference }), ...deadline(couponHeldUntil, texts)]
     return {
       ...open(reference, { total }),
-      data: {
-        instructions: [this.#instructions, `Reference: ${reference}`, ...deadline(couponHeldUntil)].join('\n\n'),
-      },
+      data: { instructions: [this.#instructions, ...own].join('\n\n') },
       expiresAt: this.#clock.now() + OPEN_MS,
     }
   }
@@ -51,10 +51,8 @@ export class ManualGateway implements Gateway {
 }
 
 /** What payers must know if a coupon is held for them. */
-function deadline(until: number | undefined): string[] {
-  if (until === undefined) return []
-  const time = textsFor('en').time(until)
-  return [`The coupon is held for you until ${time}. Money that arrives later goes to your wallet.`]
+function deadline(until: number | undefined, texts: Texts): string[] {
+  return until === undefined ? [] : [texts.say('payment.transfer.coupon', { time: texts.time(until) })]
 }
 
 function open(reference: string, { total }: Pick<KnownPayment, 'total'>): GatewayPayment {
