@@ -96,7 +96,9 @@ export class HttpServer {
     this.#bounds = new ClientBounds(options.clock, options.limiter, options.metrics)
     this.#gate = new WorkGate(options.mostInFlight)
     // The types say that `change` is an object. It is -1 when a connection closes.
-    this.app.filter((response, change) => (change as unknown as number) > 0 && this.#bounds.opened(response))
+    this.app.filter((response, change) => {
+      if ((change as unknown as number) > 0) this.#bounds.opened(response)
+    })
     options.metrics.inFlight = () => this.#gate.count
     const methods = new Map<string, AllowedMethod[]>()
     const accepted = new Map<string, Header[]>()

@@ -39,7 +39,8 @@ function draw(peaks: readonly number[], edge: number): ImageSource {
   const step = WIDTH / peaks.length
   const bars = peaks.map((peak, index) => {
     const height = Math.max(4, peak * (HEIGHT - 40))
-    const [x, y] = [index * step + 1, (HEIGHT - height) / 2].map(String)
+    const x = String(index * step + 1)
+    const y = String((HEIGHT - height) / 2)
     return element('rect', { x, y, width: String(step - 2), height: String(height), rx: String(step / 2 - 1) })
   })
   const svg = xmlOf(
