@@ -73,5 +73,5 @@ test('characters that XML cannot contain are refused in a profile, and left out 
 async function storedRow(): Promise<InvoiceRow> {
   const row = await desk.app.database.row<InvoiceRow>('select * from invoices limit 1')
   if (row === undefined) throw new Error('there is no invoice')
-  return { ...row, net: Number(row.net), tax: Number(row.tax), total: Number(row.total) }
+  return row
 }

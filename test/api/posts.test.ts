@@ -249,7 +249,7 @@ describe('times', () => {
       const accountId = await account()
       const post = await create({ content: 'sent back', targets: [{ accountId }], publishNow: true })
       const { scheduledFor } = await ended(post._id, 'published')
-      await clock.advance(HOUR)
+      clock.advance(HOUR)
       const body = { scheduledFor, labels: ['done'] }
       const reply = await app.send('PATCH /api/posts/{id}', { ...as(), path: { id: post._id }, body })
       expect(reply.status, reply.text).toBe(200)

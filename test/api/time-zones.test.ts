@@ -15,8 +15,7 @@ beforeAll(async () => {
 })
 afterAll(() => world.stop())
 
-const send = (route: string, sent: object = {}) =>
-  world.app.send(route, { apiKey: world.owner.apiKey, ...sent } as never)
+const send = (route: string, sent: object = {}) => world.app.send(route, { apiKey: world.owner.apiKey, ...sent })
 
 interface Schema {
   readonly format?: string
@@ -61,7 +60,12 @@ test.each([
   ['PATCH /api/users/me/settings/publishing', {}, { defaultTimezone: 'EST' }, '/body/defaultTimezone'],
   ['PATCH /api/users/me/settings/notifications', {}, { quietHours: { timezone: 'EST' } }, '/body/quietHours/timezone'],
   ['PATCH /api/workspaces/{workspaceId}', { path: 'workspaceId' }, { timezone: 'EST' }, '/body/timezone'],
-  ['POST /api/approvals/{workspaceId}/guests', { path: 'workspaceId' }, { name: 'Grace', timezone: 'EST' }, '/body/timezone'],
+  [
+    'POST /api/approvals/{workspaceId}/guests',
+    { path: 'workspaceId' },
+    { name: 'Grace', timezone: 'EST' },
+    '/body/timezone',
+  ],
   ['PUT /api/posts/queue', {}, { slots: [], timezone: 'EST' }, '/body/timezone'],
   ['POST /api/posts', {}, { content: 'a', ...time }, '/body/timezone'],
   [

@@ -148,7 +148,10 @@ export const createCryptoInvoice = operation({
   example: { body: { amount: 2_500, currency: 'USD', coin: 'ltc' } },
   handle: async ({ acceptLanguage: accepted, body: { coin, ...input }, caller: { userId }, payments }) => {
     const how = { gateway: payments.gateways.forCoin(coin).key, coin }
-    return created('Payment begun', await payments.charges.initialize({ userId, purpose: 'wallet', input, accepted }, how))
+    return created(
+      'Payment begun',
+      await payments.charges.initialize({ userId, purpose: 'wallet', input, accepted }, how),
+    )
   },
 })
 

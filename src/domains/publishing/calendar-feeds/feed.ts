@@ -87,6 +87,6 @@ function eventOf(post: FeedPost, id: string, at: string, platforms: readonly str
 
 /** Text without what iCalendar cannot hold. */
 function plain(text: string, most: number): string {
-  const characters = [...cleanText(text).replaceAll(/\r\n?|[\u0085\u2028\u2029]/g, '\n')]
+  const characters = Array.from(cleanText(text).replaceAll(/\r\n?|[\u0085\u2028\u2029]/g, '\n'))
   return characters.length > most ? `${characters.slice(0, most - 1).join('')}…` : characters.join('')
 }
