@@ -100,6 +100,7 @@ export const headers: Json = {
   'Content-Language': text('The language of the document'),
   Vary: text('What else the reply depends on: the request headers that select it'),
   'Content-Disposition': text('The file name, and whether to show or to save the file'),
+  'X-Robots-Tag': text('Asks search engines not to index the reply'),
   'Idempotent-Replayed': text('`true` when the reply repeats an earlier one'),
   RateLimit: text('The remaining requests, and the seconds until the limit is fully restored: `"write";r=57;t=12`'),
   'RateLimit-Policy': text('The limit: `"write";q=300;w=60` allows 300 requests in 60 seconds'),

@@ -154,7 +154,7 @@ test('binary data arrives complete even after uWebSockets.js has reused the memo
   for (const transports of [['websocket'], ['polling']]) {
     const ada = await sockets.connect(world.key('ada'), { transports })
     // Each is a separate frame. The first waits for the others while uWebSockets.js reuses its memory.
-    const bytes = [3, 1_000, 20_000].map((length) => Buffer.alloc(length, `of ${length}`))
+    const bytes = [3, 1_000, 15_000].map((length) => Buffer.alloc(length, `of ${length}`))
     const { body, status } = await call(ada, { operation: 'echo', path: inAcme(), body: { text: 'bytes', bytes } })
     expect(status).toBe(201)
     expect(body.data.bytes.map(({ data }: { data: number[] }) => Buffer.from(data))).toEqual(bytes)
