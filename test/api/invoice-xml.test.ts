@@ -55,9 +55,9 @@ test('a buyer whose name is markup gets a valid invoice that says the name', asy
   expect(await buyerOf(xml)).toEqual([HOSTILE, HOSTILE])
 })
 
-test('characters that XML cannot contain are refused in a profile, and left out of the XML of older ones', async () => {
+test('characters that XML cannot contain are left out of it; a profile with NUL or half a character is refused', async () => {
   const body = { kind: 'person', street: '', postalCode: '', city: '', country: 'DE', vatNumber: null }
-  for (const name of ['a\u0001b', 'a\uD800b', 'a\uFFFEb']) {
+  for (const name of ['a\u0000b', 'a\uD800b']) {
     const refused = await desk.world.as('ada').call('PUT /api/billing/profile', { body: { ...body, name } })
     expect([name, refused.status]).toEqual([name, 400])
   }
