@@ -71,7 +71,9 @@ test('links and tags of a post at Bluesky', () => {
 })
 
 test.each(['2026-01-01', '1.1.2026', '1/1/2026'])('a cell of a sheet that begins with %s', (date) => {
-  expect(readTime(`${date}${long(' ')}\nx`)).toEqual({ problem: expect.stringMatching(/is not a date and time|has no time that exists/) })
+  expect(readTime(`${date}${long(' ')}\nx`)).toEqual({
+    problem: expect.stringMatching(/is not a date and time|has no time that exists/),
+  })
 })
 
 test('subtitles with an open tag', () => {

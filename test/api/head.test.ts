@@ -62,6 +62,8 @@ const NO_EFFECT = new Set([
   // Keys of the server, made when they are first read.
   'platform_keys',
   'push_keys',
+  // Which segments of publication a node serves. It says so again when a lease is lost on a busy machine.
+  'publication_beats',
   // What was last read from a platform: a cache.
   'social_account_reports',
   // Positions of deliveries, which run in the background.
