@@ -62,7 +62,7 @@ const NO_EFFECT = new Set([
   // Keys of the server, made when they are first read.
   'platform_keys',
   'push_keys',
-  // Which segments of publication a node serves. It says so again when a lease is lost on a busy machine.
+  // When the scheduler of publications last ran.
   'publication_beats',
   // What was last read from a platform: a cache.
   'social_account_reports',
