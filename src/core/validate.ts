@@ -32,7 +32,8 @@ const compile = memoize((schema: TSchema) => Compile(schema))
  * Makes a validator. Its schema is compiled when it is first used, because a process uses few of all operations at once.
  *
  * The work is bounded by the schema, not by the size of the value: what is longer than `maxItems`, `maxProperties` or
- * `maxLength` allows, or is a list or an object in place of something else, is reported without looking into it, and the search ends at 20 errors.
+ * `maxLength` allows, or is a list or an object in place of something else, is reported without looking into it, and
+ * the search ends at 20 errors.
  * @param at where the value is: `/body`, `/query` or `/path`
  * @param resource the edited resource, as replies show it. Its fields that `schema` does not have are read-only. They
  * are dropped, so that a client can send back what it received.

@@ -1,5 +1,5 @@
 import type { HttpResponse } from 'uWebSockets.js'
-import { canonicalAddress, networkOf } from '../core/client-address.ts'
+import { networkOf } from '../core/client-address.ts'
 import { SECOND, type Clock } from '../core/clock.ts'
 import type { RateDecision } from '../core/ports.ts'
 import type { HttpMetrics } from './metrics.ts'
@@ -81,5 +81,5 @@ export class ClientBounds {
 
 /** The address of the other end of an open connection, which may be a proxy. */
 export function peerOf(response: HttpResponse): string {
-  return canonicalAddress(Buffer.from(response.getRemoteAddressAsText()).toString('latin1')) ?? ''
+  return Buffer.from(response.getRemoteAddressAsText()).toString('latin1')
 }

@@ -33,8 +33,13 @@ export class JsonParser {
       idleTimeout: MINUTE,
     })
     if (this.#pool.queueSize >= MOST_WAITING) throw Overloaded({ retryAfter: 1 })
-    const task = { bytes, most }
-    const parsed = (await this.#pool.run(task, { signal: AbortSignal.timeout(TIMEOUT_MS) })) as ParsedBody
+    const signal = AbortSignal.timeout(TIMEOUT_MS)
+    const parsed = await this.#pool.run({ bytes, most }, { signal }).then(
+      (result) => result as ParsedBody,
+      (error: unknown) => {
+        throw signal.aborted ? Overloaded({ retryAfter: 1 }) : error
+      },
+    )
     resumed()
     if ('value' in parsed) return parsed.value
     if ('isValid' in parsed) return parseJson(decode(bytes), most)

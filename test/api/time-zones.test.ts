@@ -4,7 +4,7 @@ import { workspaces } from '../../src/domains/workspace/workspaces/tables.ts'
 import { api } from '../../src/registry/api.ts'
 import { PostWorld } from '../support/post-world.ts'
 
-/** Time zones of requests: names of areas and UTC, wherever a zone is read. */
+/** Every request that takes a time zone accepts names of areas and UTC, and nothing else. */
 
 let world: PostWorld
 let accountId: string

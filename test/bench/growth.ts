@@ -116,7 +116,7 @@ function client(url: string): Client {
   return new Client({ connectionString: url, options: '-c timezone=UTC' })
 }
 
-/** Runs work with a connection of its own. */
+/** Opens a connection for `work`, and closes it afterwards. */
 async function connected<T>(work: (direct: Client) => Promise<T>, url = postgres.url): Promise<T> {
   const direct = client(url)
   await direct.connect()
@@ -127,7 +127,7 @@ async function connected<T>(work: (direct: Client) => Promise<T>, url = postgres
   }
 }
 
-/** Runs work with a server that has no jobs, so that only what is measured runs. */
+/** Starts a server without jobs for `work`, so that only what is measured runs. */
 async function withApp<T>(databaseUrl: string, work: (app: App) => Promise<T>): Promise<T> {
   const app = await startApp({ databaseUrl, dataDir, env: { ROLES: 'api' } })
   try {

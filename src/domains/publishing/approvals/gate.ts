@@ -19,7 +19,10 @@ import { flowOf } from './flows.ts'
 import { isPassed, isReviewed, withApproval, type Reviewed, type Reviews } from './reviews.ts'
 import type { FlowRow } from './tables.ts'
 
-/** Whether a change can reopen an approval. One that ended with its flow, before every stage had passed, begins anew. */
+/**
+ * Whether a change can reopen an approval. An approval whose flow was deleted before every stage passed starts over
+ * instead.
+ */
 function isCurrent(approval: PostApprovalData): boolean {
   const { status } = approval
   return status === 'open' || status === 'approved' || (status === 'ready' && isPassed(approval))

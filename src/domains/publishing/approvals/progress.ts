@@ -36,7 +36,7 @@ export function decisionsAt({ decisions }: Pick<PostApprovalData, 'decisions'>, 
 }
 
 /**
- * How far a stage is, from those who can decide now. An approval that somebody gave before they left still counts, and
+ * The progress of a stage, given who can decide now. An approval still counts after its author has left, and
  * `all` and numbers never wait for people who cannot decide. Only a decision passes a stage (`Reviews.settle`).
  * @param number of the stage, from 1
  */

@@ -103,8 +103,8 @@ export class Reviews {
   /**
    * Brings an open review up to date: passes the stages that have what they need, and counts again who can decide.
    * @param opens whether the open stage has just been opened
-   * @param holds nobody has decided, so the open stage must not pass. If it has all approvals of those who are left, it
-   *   waits for a holder of `approvals:manage` to confirm it.
+   * @param holds keeps the open stage from passing, because nobody has made a decision. If everyone who is left has
+   *   approved, the stage waits until a member with `approvals:manage` confirms it.
    */
   async settle(
     turn: Turn,

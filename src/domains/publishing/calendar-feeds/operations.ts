@@ -21,7 +21,7 @@ export const createCalendarFeed = operation({
   route: 'POST /api/posts/calendar-feeds',
   summary: 'Create a link to the calendar of posts',
   description:
-    'A calendar program that subscribes to the link shows the posts of the workspace. The link is yours: it shows what you may see, and ends when you leave the workspace or lose `posts:read`. It is shown only once. Whoever has it can read the posts, so revoke it if it gets into other hands.',
+    'Subscribe to the link in a calendar program to see the posts of the workspace. The link shows what you are allowed to see, and stops working when you leave the workspace or lose `posts:read`. It is returned only once. Whoever has it can read the posts, so revoke it if it gets into other hands.',
   access: 'posts:read',
   workspace: from.body('workspaceId'),
   turn: true,
@@ -67,7 +67,7 @@ export const readCalendarFeed = operation({
   route: 'GET /api/calendar-feeds/{token}',
   summary: 'Read the calendar of posts as iCalendar',
   description:
-    'For calendar programs (RFC 5545). Each post is an event, from 30 days ago on, and at most 1,000 of them. An account with its own time has an event of its own. Times are in UTC. An event keeps its UID when its post is rescheduled, and has a higher SEQUENCE. A cancelled post, and for 30 days a deleted one, is an event with the status CANCELLED. Send If-None-Match to get 304 while nothing has changed.',
+    'For calendar programs (RFC 5545). Returns up to 1,000 events, starting 30 days ago: one for each post, and another for each account that has its own time. Times are in UTC. An event keeps its UID when its post is rescheduled, and has a higher SEQUENCE. A cancelled post, and for 30 days a deleted one, is an event with the status CANCELLED. Send If-None-Match to get 304 while nothing has changed.',
   access: 'public',
   limit: 'auth',
   path: FeedTokenPath,
