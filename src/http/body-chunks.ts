@@ -1,13 +1,21 @@
+/** The memory of a body is reserved when this share of its announced length has arrived, so that a header alone reserves nothing. */
+const RESERVED_FROM = 1 / 8
+
 /** The chunks of a body that is read as a whole, at most `limit` bytes. A larger body is discarded. */
 export class BodyChunks {
   readonly #limit: number
+  readonly #announced: number
   #chunks: Buffer[] = []
+  /** Memory for the whole body, which threads can read without a copy. */
+  #reserved: Buffer | undefined
   #isDropped = false
   /** Bytes received, including discarded ones. */
   size = 0
 
-  constructor(limit: number) {
+  /** @param announced the value of Content-Length; NaN without one */
+  constructor(limit: number, announced = Number.NaN) {
     this.#limit = limit
+    this.#announced = announced
   }
 
   get isTooLarge(): boolean {
@@ -15,19 +23,41 @@ export class BodyChunks {
   }
 
   take(chunk: ArrayBuffer): void {
+    const at = this.size
     this.size += chunk.byteLength
     if (this.isTooLarge) this.drop()
-    // uWS reuses the memory of a chunk after its callback.
-    else if (chunk.byteLength > 0 && !this.#isDropped) this.#chunks.push(Buffer.from(chunk.slice(0)))
+    else if (chunk.byteLength > 0 && !this.#isDropped) this.#keep(new Uint8Array(chunk), at)
+  }
+
+  /** Copies a chunk, because uWS reuses its memory after the callback. */
+  #keep(chunk: Uint8Array, at: number): void {
+    if (this.#reserved === undefined) this.#reserve(chunk.byteLength)
+    if (this.#reserved) this.#reserved.set(chunk, at)
+    else this.#chunks.push(Buffer.from(chunk))
+  }
+
+  /** A body of several chunks is copied once, not again when it is complete. @param arriving bytes of this chunk */
+  #reserve(arriving: number): void {
+    const isReserved = arriving < this.#announced && this.size >= this.#announced * RESERVED_FROM
+    if (!isReserved || this.size > this.#announced) return
+    this.#reserved = Buffer.from(new SharedArrayBuffer(this.#announced))
+    let at = 0
+    for (const chunk of this.#chunks) {
+      this.#reserved.set(chunk, at)
+      at += chunk.length
+    }
+    this.#chunks = []
   }
 
   /** Discards the body because it is no longer needed. */
   drop(): void {
     this.#isDropped = true
     this.#chunks = []
+    this.#reserved = undefined
   }
 
   whole(): Buffer {
+    if (this.#reserved) return this.#reserved.subarray(0, this.size)
     return this.#chunks.length === 1 && this.#chunks[0] ? this.#chunks[0] : Buffer.concat(this.#chunks)
   }
 }

@@ -60,6 +60,20 @@ test('a body of up to its limit is kept, and a larger one is counted and discard
   expect([single.size, single.whole().length]).toEqual([6, 0])
 })
 
+test('a body of an announced length is assembled in shared memory, once an eighth has arrived', () => {
+  const chunks = new BodyChunks(100, 16)
+  chunks.take(bytes('a'))
+  expect(chunks.whole().buffer).not.toBeInstanceOf(SharedArrayBuffer)
+  for (const text of ['bc', 'def', '', 'ghijklmnop']) chunks.take(bytes(text))
+  expect(chunks.whole().buffer).toBeInstanceOf(SharedArrayBuffer)
+  expect(chunks.whole().toString()).toBe('abcdefghijklmnop')
+  const cut = new BodyChunks(100, 16)
+  for (const text of ['abc', 'def']) cut.take(bytes(text))
+  expect(cut.whole().toString()).toBe('abcdef')
+  cut.drop()
+  expect(cut.whole().length).toBe(0)
+})
+
 test('a gate admits as many requests as it may, and one more for each that leaves', () => {
   const gate = new WorkGate(2)
   expect([gate.enter(), gate.isFull, gate.enter(), gate.isFull]).toEqual([true, false, true, true])

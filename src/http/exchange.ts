@@ -132,7 +132,7 @@ export class HttpExchange {
     const announced = Number(this.headers.contentLength)
     if (announced > limit) return Promise.reject(this.#refuseBody(limit, announced))
     return new Promise((resolve, reject) => {
-      const chunks = new BodyChunks(limit)
+      const chunks = new BodyChunks(limit, announced)
       let isSettled = false
       const transfer = this.#bounds.bodies.begin(networkOf(this.remoteAddress), (reason) => {
         // The rest is not awaited.
