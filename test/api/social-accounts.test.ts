@@ -131,6 +131,16 @@ describe('sign-in at a platform', () => {
     expect([reply.status, await reply.text()]).toEqual([400, expect.stringContaining('longer than ten minutes')])
   })
 
+  test.each([
+    ['NN', ['anna']],
+    ['@dor', ['dora']],
+    ['an', ['anna']],
+    ['nobody', []],
+    ['%', []],
+  ])('lists the accounts with %s in their name or handle', async (q, expected) => {
+    expect((await accounts({ q })).map(({ name }) => name)).toEqual(expected)
+  })
+
   test('refuses an unknown state', async () => {
     const reply = await open(new URL(`${app.url}/api/social-accounts/oauth/mastodon/callback?code=x&state=y`), '')
     expect([reply.status, await reply.text()]).toEqual([400, expect.stringContaining('unknown')])

@@ -2,6 +2,7 @@ import { sql as raw } from 'kysely'
 import type { Sql } from '../../../core/sql.ts'
 import { anyOf, atLeast } from '../../../db/condition.ts'
 import { increment } from '../../../db/increment.ts'
+import { containing } from '../../../db/like.ts'
 import { query } from '../../../db/query.ts'
 import type { FindOptions } from '../../../db/table.ts'
 import { normalizeEmail } from './email-address.ts'
@@ -37,8 +38,7 @@ const usersWithText = query({ users }, (db, $: { ids: readonly string[]; pattern
 
 /** Which of the users have a text in their name or email address. */
 export async function searchUsers(sql: Sql, ids: readonly string[], text: string): Promise<string[]> {
-  const pattern = `%${text.replaceAll(/[\\%_]/g, String.raw`\$&`)}%`
-  return (await usersWithText.rows(sql, { ids, pattern })).map(({ id }) => id)
+  return (await usersWithText.rows(sql, { ids, pattern: containing(text) })).map(({ id }) => id)
 }
 
 /** The user with an email address, in any spelling. */

@@ -3,6 +3,7 @@ import { ValidationFailed } from '../../../core/errors.ts'
 import { isUuid } from '../../../core/page.ts'
 import type { PageResult } from '../../../core/reply.ts'
 import type { Sql } from '../../../core/sql.ts'
+import { containing } from '../../../db/like.ts'
 import { isOneOf, query, values, type Values } from '../../../db/query.ts'
 import type { AssetData, AssetFilter } from './schemas.ts'
 import { ASSET } from './store.ts'
@@ -115,7 +116,7 @@ export async function listAssets(
     atRoot: filter.folderId?.includes('root') ? true : undefined,
     tag: values(filter.tag?.map((tag) => tag.normalize())),
     kind: values(filter.type),
-    pattern: filter.q && `%${filter.q.normalize().replaceAll(/[\\%_]/g, (sign) => `\\${sign}`)}%`,
+    pattern: filter.q && containing(filter.q.normalize()),
     afterKey: hasKey ? after?.[0] : undefined,
     afterId: after?.[1],
   })

@@ -79,6 +79,7 @@ export const AccountQuery = Input({
   workspaceId: Id,
   platform: Several(PlatformKey),
   status: Several(AccountStatusSchema),
+  q: Type.Optional(Text(1, 100, { description: 'Part of the name or the handle' })),
   ...pageFields,
 })
 
