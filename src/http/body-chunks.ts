@@ -1,4 +1,4 @@
-/** The memory of a body is reserved when this share of its announced length has arrived, so that a header alone reserves nothing. */
+/** The share of the announced length that must have arrived before its memory is reserved: a header alone reserves nothing. */
 const RESERVED_FROM = 1 / 8
 
 /** The chunks of a body that is read as a whole, at most `limit` bytes. A larger body is discarded. */
@@ -12,7 +12,7 @@ export class BodyChunks {
   /** Bytes received, including discarded ones. */
   size = 0
 
-  /** @param announced the value of Content-Length; NaN without one */
+  /** @param announced the value of Content-Length, which uWS never exceeds; NaN without one */
   constructor(limit: number, announced = Number.NaN) {
     this.#limit = limit
     this.#announced = announced
@@ -38,9 +38,10 @@ export class BodyChunks {
 
   /** A body of several chunks is copied once, not again when it is complete. @param arriving bytes of this chunk */
   #reserve(arriving: number): void {
-    const isReserved = arriving < this.#announced && this.size >= this.#announced * RESERVED_FROM
-    if (!isReserved || this.size > this.#announced) return
-    this.#reserved = Buffer.from(new SharedArrayBuffer(this.#announced))
+    const announced = this.#announced
+    const isWorthIt = arriving < announced && this.size >= announced * RESERVED_FROM
+    if (!isWorthIt) return
+    this.#reserved = Buffer.from(new SharedArrayBuffer(announced))
     let at = 0
     for (const chunk of this.#chunks) {
       this.#reserved.set(chunk, at)
