@@ -45,6 +45,7 @@ test('no filter is a pattern, unless an index of trigrams or a bounded set of ro
     "src/domains/identity/users/accounts.ts: 'ilike'": 'of the members of a workspace, by their ids',
     'src/domains/media/assets/listing.ts: a.tags) ilike ${$.pattern}': 'the index assets_by_text, in a search',
     "src/domains/money/ledger/credit-uses.ts: 'like'": 'not a filter',
+    "src/domains/social/accounts/account-list.ts: 'ilike'": 'of the accounts of a workspace, which its plan limits',
   })
 })
 
