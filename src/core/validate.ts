@@ -3,6 +3,7 @@ import { Settings } from 'typebox/system'
 import type { TSchema } from 'typebox'
 import { MOST_FIELD_ERRORS, type FieldError } from './error.ts'
 import { memoize } from './memoize.ts'
+import { branch, closedProperties, only, own, within } from './schema-members.ts'
 import { unknownField } from './unknown-field.ts'
 import { sentence, type JsonSchema, type SchemaError } from './validation-sentences.ts'
 
@@ -197,36 +198,6 @@ function isLonger(text: string, most: number): boolean {
 }
 
 const UNSAFE = `must be a whole number between ${Number.MIN_SAFE_INTEGER} and ${Number.MAX_SAFE_INTEGER}`
-
-const VERBATIM: JsonSchema = { 'x-verbatim': true }
-
-/** The schema of what is in a value without further description: texts in free-form JSON are verbatim too. */
-function within(schema: JsonSchema | undefined): JsonSchema | undefined {
-  return schema?.['x-verbatim'] ? VERBATIM : undefined
-}
-
-function own(properties: JsonSchema['properties'], key: string): JsonSchema | undefined {
-  return properties && Object.hasOwn(properties, key) ? properties[key] : undefined
-}
-
-/** The fields of an object that allows no others; undefined if it allows others, or if it is a union. */
-function closedProperties(schema: JsonSchema | undefined): JsonSchema['properties'] {
-  if ((schema?.anyOf ?? []).filter((option) => option.type === 'object').length > 1) return undefined
-  const object = branch(schema, 'object')
-  return object?.additionalProperties === false ? (object.properties ?? {}) : undefined
-}
-
-function branch(schema: JsonSchema | undefined, type: string): JsonSchema | undefined {
-  if (schema?.type === type || !schema?.anyOf) return schema
-  return schema.anyOf.find((option) => option.type === type)
-}
-
-/** What a value of a type is checked against; undefined if several members of a union or none allow the type. */
-function only(schema: JsonSchema | undefined, type: string): JsonSchema | undefined {
-  if (schema?.anyOf === undefined) return schema?.type === type ? schema : undefined
-  const members = schema.anyOf.filter((member) => member.type === type || member.type === undefined)
-  return members.length === 1 && members[0]?.type === type ? members[0] : undefined
-}
 
 function escape(key: string): string {
   return key.replaceAll('~', '~0').replaceAll('/', '~1')

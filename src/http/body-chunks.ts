@@ -1,3 +1,5 @@
+import type { BodyMemory } from './body-memory.ts'
+
 /** The share of the announced length that must have arrived before its memory is reserved: a header alone reserves nothing. */
 const RESERVED_FROM = 1 / 8
 
@@ -5,16 +7,18 @@ const RESERVED_FROM = 1 / 8
 export class BodyChunks {
   readonly #limit: number
   readonly #announced: number
+  readonly #memory: BodyMemory
   #chunks: Buffer[] = []
   /** Memory for the whole body, which threads can read without a copy. */
-  #reserved: Buffer | undefined
+  #reserved: Buffer<SharedArrayBuffer> | undefined
   #isDropped = false
   /** Bytes received, including discarded ones. */
   size = 0
 
   /** @param announced the value of Content-Length, which uWS never exceeds; NaN without one */
-  constructor(limit: number, announced = Number.NaN) {
+  constructor(limit: number, memory: BodyMemory, announced = Number.NaN) {
     this.#limit = limit
+    this.#memory = memory
     this.#announced = announced
   }
 
@@ -41,7 +45,7 @@ export class BodyChunks {
     const announced = this.#announced
     const isWorthIt = arriving < announced && this.size >= announced * RESERVED_FROM
     if (!isWorthIt) return
-    this.#reserved = Buffer.from(new SharedArrayBuffer(announced))
+    this.#reserved = Buffer.from(this.#memory.take(announced))
     let at = 0
     for (const chunk of this.#chunks) {
       this.#reserved.set(chunk, at)
@@ -50,10 +54,11 @@ export class BodyChunks {
     this.#chunks = []
   }
 
-  /** Discards the body because it is no longer needed. */
+  /** Discards the body because it is no longer needed. Nobody may read `whole()` any more. */
   drop(): void {
     this.#isDropped = true
     this.#chunks = []
+    if (this.#reserved) this.#memory.give(this.#reserved.buffer)
     this.#reserved = undefined
   }
 

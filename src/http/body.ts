@@ -54,7 +54,8 @@ export function openBody(state: RequestState, { json, uploads }: PipelineOptions
 }
 
 async function parseLarge(state: RequestState, bytes: Buffer, json: JsonParser): Promise<void> {
-  state.body = await json.parse(bytes, mostMarks(state.compiled.op))
+  const { op } = state.compiled
+  state.body = await json.parse(bytes, mostMarks(op), op.body)
   state.isParsed = true
 }
 

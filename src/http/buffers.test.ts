@@ -1,9 +1,10 @@
 import { existsSync, mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
-import { afterAll, expect, test } from 'vitest'
+import { afterAll, expect, test, vi } from 'vitest'
 import { waitFor } from '../../test/support/wait.ts'
 import { BodyChunks } from './body-chunks.ts'
+import { BodyMemory } from './body-memory.ts'
 import { ReceiveBuffers } from './receive-buffers.ts'
 import { SpillFile } from './spill-file.ts'
 import { WorkGate } from './work-gate.ts'
@@ -11,6 +12,7 @@ import { WorkGate } from './work-gate.ts'
 const folder = mkdtempSync(join(tmpdir(), 'crier-buffers-'))
 afterAll(() => rmSync(folder, { recursive: true, force: true }))
 
+const memory = new BodyMemory()
 const bytes = (text: string) => Uint8Array.from(Buffer.from(text)).buffer
 
 test('the blocks of all bodies take 16 MB, and are used again', () => {
@@ -46,12 +48,12 @@ test('bytes on disk are read in order, and the file is used again once it was re
 })
 
 test('a body of up to its limit is kept, and a larger one is counted and discarded', () => {
-  const chunks = new BodyChunks(6)
+  const chunks = new BodyChunks(6, memory)
   for (const text of ['one', '', 'two']) chunks.take(bytes(text))
   expect([chunks.size, chunks.isTooLarge, chunks.whole().toString()]).toEqual([6, false, 'onetwo'])
   chunks.take(bytes('!'))
   expect([chunks.size, chunks.isTooLarge, chunks.whole().length]).toEqual([7, true, 0])
-  const single = new BodyChunks(6)
+  const single = new BodyChunks(6, memory)
   expect(single.whole().length).toBe(0)
   single.take(bytes('one'))
   expect(single.whole().toString()).toBe('one')
@@ -61,17 +63,49 @@ test('a body of up to its limit is kept, and a larger one is counted and discard
 })
 
 test('a body of an announced length is assembled in shared memory, once an eighth has arrived', () => {
-  const chunks = new BodyChunks(100, 16)
+  const chunks = new BodyChunks(100, memory, 16)
   chunks.take(bytes('a'))
   expect(chunks.whole().buffer).not.toBeInstanceOf(SharedArrayBuffer)
   for (const text of ['bc', 'def', '', 'ghijklmnop']) chunks.take(bytes(text))
   expect(chunks.whole().buffer).toBeInstanceOf(SharedArrayBuffer)
   expect(chunks.whole().toString()).toBe('abcdefghijklmnop')
-  const cut = new BodyChunks(100, 16)
+  const cut = new BodyChunks(100, memory, 16)
   for (const text of ['abc', 'def']) cut.take(bytes(text))
   expect(cut.whole().toString()).toBe('abcdef')
   cut.drop()
   expect(cut.whole().length).toBe(0)
+})
+
+const KB = 1024
+const MB = 1024 * KB
+
+test('the memory of a body is used again by one of about its size, and is freed after a minute', () => {
+  vi.useFakeTimers()
+  const pool = new BodyMemory()
+  const large = pool.take(5 * MB)
+  expect(large.byteLength).toBe(8 * MB)
+  pool.give(large)
+  expect(pool.kept).toBe(8 * MB)
+  expect(pool.take(4 * MB).byteLength).toBe(4 * MB)
+  expect(pool.take(7 * MB)).toBe(large)
+  expect([pool.kept, pool.take(7 * MB) === large]).toEqual([0, false])
+  pool.give(pool.take(100 * KB))
+  expect(pool.kept).toBe(0)
+  for (let block = 0; block < 10; block += 1) pool.give(new SharedArrayBuffer(8 * MB))
+  expect(pool.kept).toBe(64 * MB)
+  vi.advanceTimersByTime(60_000)
+  expect(pool.kept).toBe(0)
+  vi.useRealTimers()
+})
+
+test('a discarded body gives its memory back once', () => {
+  const pool = new BodyMemory()
+  const chunks = new BodyChunks(2 * MB, pool, MB)
+  chunks.take(new ArrayBuffer(300 * KB))
+  chunks.take(new ArrayBuffer(300 * KB))
+  chunks.drop()
+  chunks.drop()
+  expect(pool.kept).toBe(MB)
 })
 
 test('a gate admits as many requests as it may, and one more for each that leaves', () => {

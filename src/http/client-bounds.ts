@@ -2,6 +2,7 @@ import type { HttpResponse } from 'uWebSockets.js'
 import { networkOf } from '../core/client-address.ts'
 import { SECOND, type Clock } from '../core/clock.ts'
 import type { RateDecision } from '../core/ports.ts'
+import { BodyMemory } from './body-memory.ts'
 import type { HttpMetrics } from './metrics.ts'
 import { NewConnections } from './new-connections.ts'
 import { Transfers } from './transfers.ts'
@@ -29,6 +30,7 @@ const NEW_CONNECTIONS = { perNetwork: 256, atOnce: 1_024, total: 1_024, graceMs:
 /** Limits of what clients can make the server hold before they are authenticated. */
 export class ClientBounds {
   readonly bodies: Transfers
+  readonly bodyMemory = new BodyMemory()
   readonly replies: Transfers
   readonly leftovers: Transfers
   readonly newConnections: NewConnections

@@ -18,7 +18,7 @@ import type { WorkGate } from './work-gate.ts'
 const NO_EXTRA: Readonly<Record<string, string>> = {}
 
 /** What the pipeline needs of a request and its reply, over HTTP or a socket. */
-export type Exchange = Pick<HttpExchange, 'query' | 'remoteAddress' | 'aborted' | 'body' | 'send'> & {
+export type Exchange = Pick<HttpExchange, 'query' | 'remoteAddress' | 'aborted' | 'body' | 'releaseBody' | 'send'> & {
   readonly headers: RequestHeaders
   /** Set if the transport can carry files; undefined on a socket. */
   readonly http?: HttpExchange
@@ -57,6 +57,7 @@ export class HttpExchange {
   /** Headers that only some operations read, by name. */
   readonly extra: Readonly<Record<string, string>>
   #body: BodyStream | undefined
+  #chunks: BodyChunks | undefined
   /** An incomplete body, or a reply that the client has not read. */
   #transfer: Transfer | undefined
   /** The reply has started. */
@@ -95,6 +96,8 @@ export class HttpExchange {
     this.#response.onAborted(() => {
       const wasOver = this.over
       this.aborted = true
+      // The rest of a body does not arrive, so no step is reading it.
+      if (this.#transfer !== undefined && !this.#sending) this.releaseBody()
       this.#endTransfer()
       this.#body?.abort()
       this.#departure?.announce()
@@ -132,7 +135,8 @@ export class HttpExchange {
     const announced = Number(this.headers.contentLength)
     if (announced > limit) return Promise.reject(this.#refuseBody(limit, announced))
     return new Promise((resolve, reject) => {
-      const chunks = new BodyChunks(limit, announced)
+      const chunks = new BodyChunks(limit, this.#bounds.bodyMemory, announced)
+      this.#chunks = chunks
       let isSettled = false
       const transfer = this.#bounds.bodies.begin(networkOf(this.remoteAddress), (reason) => {
         // The rest is not awaited.
@@ -154,6 +158,12 @@ export class HttpExchange {
         else resolve(chunks.whole())
       })
     })
+  }
+
+  /** Frees the memory of the body for other requests. Nothing may read it any more. */
+  releaseBody(): void {
+    this.#chunks?.drop()
+    this.#chunks = undefined
   }
 
   /**

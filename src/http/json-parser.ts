@@ -2,8 +2,9 @@ import { Piscina } from 'piscina'
 import { MINUTE, SECOND } from '../core/clock.ts'
 import { BadRequest, Overloaded, PayloadTooLarge } from '../core/errors.ts'
 import { resumed } from '../core/work-time.ts'
+import type { JsonSchema } from '../core/validation-sentences.ts'
 import { decode, parseJson } from './json-body.ts'
-import type { ParsedBody } from './json-thread.ts'
+import type { ParsedBody, UnparsedBody } from './json-thread.ts'
 
 /** Longer than any body takes. */
 const TIMEOUT_MS = 10 * SECOND
@@ -22,9 +23,10 @@ export class JsonParser {
 
   /**
    * @param most how many fields and items it may have
+   * @param schema what the value will be validated against; texts that it refuses are cut
    * @throws AppError bad_request, payload_too_large, overloaded
    */
-  async parse(bytes: Uint8Array, most: number): Promise<unknown> {
+  async parse(bytes: Uint8Array, most: number, schema?: JsonSchema): Promise<unknown> {
     this.#pool ??= new Piscina({
       filename: new URL('json-thread.ts', import.meta.url).href,
       minThreads: 0,
@@ -34,7 +36,8 @@ export class JsonParser {
     })
     if (this.#pool.queueSize >= MOST_WAITING) throw Overloaded({ retryAfter: 1 })
     const signal = AbortSignal.timeout(TIMEOUT_MS)
-    const parsed = await this.#pool.run({ bytes, most }, { signal }).then(
+    const body: UnparsedBody = { bytes, most, schema }
+    const parsed = await this.#pool.run(body, { signal }).then(
       (result) => result as ParsedBody,
       (error: unknown) => {
         throw signal.aborted ? Overloaded({ retryAfter: 1 }) : error

@@ -160,6 +160,7 @@ async function sendTo(handle: RequestHandler, given: Given): Promise<Sent | unde
     query,
     remoteAddress: '192.0.2.7',
     aborted: false,
+    releaseBody: () => undefined,
     body: async (limit) => {
       limits.push(limit)
       return Buffer.from(body)

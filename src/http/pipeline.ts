@@ -170,6 +170,7 @@ function fail(state: RequestState, options: PipelineOptions, error: unknown): vo
 /** Releases what the request held and writes its log line. */
 function finish(state: RequestState, { requestLog }: PipelineOptions, status: number, failure?: AppError): void {
   state.upload?.stream.destroy()
+  state.exchange.releaseBody()
   state.leaveUploads?.()
   state.leaveUploads = undefined
   const ms = performance.now() - state.startedAt

@@ -57,6 +57,9 @@ export class SocketExchange implements Exchange {
     throw PayloadTooLarge({ message: `The body is larger than the limit of ${limit} bytes. Send a smaller one.` })
   }
 
+  /** The body is part of the message, whose memory is collected. */
+  releaseBody(): void {}
+
   send(status: number, headers: readonly (readonly [string, string])[], body: string | Uint8Array): void {
     const named: Record<string, string> = {}
     for (const [name, value] of headers) named[name.toLowerCase()] = value
