@@ -150,7 +150,7 @@ function enlarged(schema: Schema, value: Fields, room: number, level = 0): { wha
 /** Requests that the schema refuses, each heavy in another way. */
 export function refused(op: NamedOperation, send: SendOptions): Candidate[] {
   const query = queries(op, send)
-  if (op.upload) return [...files(send), ...query]
+  if (op.upload) return [...files(op, send), ...query]
   if (op.body === undefined) return query
   const room = bodyRoom(op)
   if (op.bodyType !== undefined) return [{ what: 'text', send: { ...send, body: textOf(Math.floor(room / 1.2)) } }]
@@ -242,12 +242,13 @@ function queries(op: NamedOperation, send: SendOptions): Candidate[] {
   ]
 }
 
-function files(send: SendOptions): Candidate[] {
+function files({ upload }: NamedOperation, send: SendOptions): Candidate[] {
+  const room = Math.min(FILE_ROOM, upload?.maxBytes ?? FILE_ROOM)
   const contents = [
-    { what: 'a file of commas', content: Buffer.alloc(FILE_ROOM, 'x,') },
-    { what: 'a file of lines', content: Buffer.alloc(FILE_ROOM, 'content,draft\nx,true\n') },
-    { what: 'a file of quotes', content: Buffer.alloc(FILE_ROOM, '"') },
-    { what: 'a file of zeros', content: Buffer.alloc(FILE_ROOM) },
+    { what: 'a file of commas', content: Buffer.alloc(room, 'x,') },
+    { what: 'a file of lines', content: Buffer.alloc(room, 'content,draft\nx,true\n') },
+    { what: 'a file of quotes', content: Buffer.alloc(room, '"') },
+    { what: 'a file of zeros', content: Buffer.alloc(room) },
   ]
   return contents.map(({ content, what }) =>
     send.file === undefined

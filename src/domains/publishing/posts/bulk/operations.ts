@@ -7,6 +7,7 @@ import { pageFields, pageRequest } from '../../../../core/page.ts'
 import { file, FILE, list, ok } from '../../../../core/reply.ts'
 import { Envelope, Id, Input, ListOf } from '../../../../core/schema.ts'
 import { describeColumns } from '../csv/columns.ts'
+import { MOST_BYTES as MOST_CSV_BYTES } from '../csv/decode.ts'
 import { BulkRefused } from '../errors.ts'
 import { bulkReply, exportFile } from './replies.ts'
 import {
@@ -53,7 +54,7 @@ export const importPosts = operation({
   access: 'posts:write',
   workspace: from.body('workspaceId'),
   body: ImportFields,
-  upload: { kind: 'multipart', maxBytes: MOST_IMPORT_BYTES },
+  upload: { kind: 'multipart', maxBytes: MOST_CSV_BYTES },
   returns: { 200: Envelope(BulkResult), 201: Envelope(BulkResult) },
   errors: [ValidationFailed, BulkRefused, PlanLimit],
   example: { body: { workspaceId, dryRun: true } },

@@ -12,11 +12,12 @@ import {
   Type,
   type Static,
 } from '../../../../core/schema.ts'
+import { MOST_BYTES as MOST_CSV_BYTES } from '../csv/decode.ts'
 import { MOST_ROWS } from '../csv/import.ts'
 import { newPostFields, PostListFilter, PostView } from '../schemas.ts'
 import { TargetStatusSchema } from '../state.ts'
 
-/** The largest file or body of an import, in bytes. */
+/** The largest JSON body of an import, in bytes. */
 export const MOST_IMPORT_BYTES = 8_000_000
 
 /** A post of a bulk request: the body of createPost without the workspace. */
@@ -43,7 +44,7 @@ export const BulkPosts = Input(
   {
     ...options,
     posts: Type.Optional(Judged(BulkPost, { minItems: 1, maxItems: MOST_ROWS })),
-    csv: Type.Optional(Text(1, MOST_IMPORT_BYTES, { description: 'The text of a CSV file' })),
+    csv: Type.Optional(Text(1, MOST_CSV_BYTES, { description: 'The text of a CSV file' })),
     ...sheetOptions,
   },
   { description: 'Either `posts` or `csv`' },
