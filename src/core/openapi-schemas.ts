@@ -41,6 +41,8 @@ export class ComponentSchemas {
 
   #write(schema: Json): Json {
     if (isObject(schema['x-judged'])) return this.#write(schema['x-judged'])
+    // Described more precisely than it is validated.
+    if (isObject(schema['x-shown'])) return { description: schema['description'], ...this.#write(schema['x-shown']) }
     const name = nameOf(schema) ?? this.#names.get(JSON.stringify(schema))
     if (name === undefined) return this.#inner(schema)
     if (!this.#components.has(name)) {

@@ -1,8 +1,10 @@
 import * as fc from 'fast-check'
+import { Type } from 'typebox'
 import { describe, expect, it } from 'vitest'
 import { DAY } from '../core/clock.ts'
 import { FakePlatform, partOf } from '../../test/support/fake-platform.ts'
 import { drafts, mediaOf, type Draft } from '../../test/support/drafts.ts'
+import { optionDrafts } from '../../test/support/option-drafts.ts'
 import type { PostContent } from './content.ts'
 import { PlatformError } from './error-kinds.ts'
 import type { PublishContext, PublishPart, RemotePost } from './publishing.ts'
@@ -22,6 +24,8 @@ const LEAST_RUNS = 400
 /** Another number for a longer or shorter run. */
 const RUNS = Number(process.env['AGREEMENT_RUNS'] ?? USUAL_RUNS)
 const RUNS_OF_A_FAKE = 200
+const OPTION_RUNS = 400
+const NO_OPTIONS = Type.Object({})
 /** Another seed gives other posts. */
 const SEED = 20_261_122
 
@@ -92,6 +96,31 @@ describe.each(publishers.map((platform) => [platform.title, platform] as const))
     if (RUNS >= USUAL_RUNS) expect(measured.map(({ id }) => id).filter((id) => !broken.has(id))).toEqual([])
     expect(accepted).toBeGreaterThan(runs / 10)
     expect(accepted).toBeLessThan(runs * 0.95)
+    await peer.stop()
+  })
+
+  it('takes the options that the engine accepts', { timeout: 120_000 }, async () => {
+    let peer = await FakePlatform.direct(platform)
+    const limits = await limitsOf(peer)
+    const disagreements = new Map<string, string>()
+    const posts = fc.record({ draft: drafts(limits), options: optionDrafts(platform.options ?? NO_OPTIONS) })
+    let accepted = 0
+    for (const [index, { draft, options }] of fc.sample(posts, { numRuns: OPTION_RUNS, seed: SEED }).entries()) {
+      if (index % RUNS_OF_A_FAKE === 0) {
+        await peer.stop()
+        peer = await FakePlatform.direct(platform)
+      }
+      const plain = contentOf(peer, draft)
+      const content = { ...plain, options: { ...plain.options, ...options } }
+      if (check(platform, limits, content).some(({ severity }) => severity === 'error')) continue
+      const refusal = await outcome(peer, content)
+      if (refusal === undefined) accepted += 1
+      else if (!disagreements.has(refusal.detail ?? refusal.message)) {
+        disagreements.set(refusal.detail ?? refusal.message, JSON.stringify([options, summaryOf(draft)]).slice(0, 600))
+      }
+    }
+    expect([...disagreements].slice(0, 10)).toEqual([])
+    expect(accepted).toBeGreaterThan(OPTION_RUNS / 20)
     await peer.stop()
   })
 

@@ -34,7 +34,7 @@ export interface CallOptions {
 }
 
 /** What limits an account beside the rules of its platform. */
-type AccountLimits = Pick<LiveCapabilities, 'limits' | 'blocked' | 'learned'>
+type AccountLimits = Pick<LiveCapabilities, 'limits' | 'blocked' | 'choices' | 'learned'>
 
 interface DirectoryOptions {
   readonly settings: Readonly<Record<string, PlatformSettings>>
@@ -102,12 +102,12 @@ export class PlatformDirectory {
     const { clock } = this.#options
     if (live?.learned !== undefined && currentLearned(live, clock.now()) === undefined) {
       const { learned: _, ...current } = live
-      return { byId: this.#limitsById(platform, overrides, current), blocked: live.blocked }
+      return { byId: this.#limitsById(platform, overrides, current), ...ownOf(live) }
     }
     const owner = live ?? platform
     const known = this.#limits.get(owner)
     if (known !== undefined && known.overrides === overrides) return known.limits
-    const limits = { byId: this.#limitsById(platform, overrides, live), blocked: live?.blocked ?? {} }
+    const limits = { byId: this.#limitsById(platform, overrides, live), ...ownOf(live) }
     this.#limits.set(owner, { overrides, limits })
     return limits
   }
@@ -183,4 +183,9 @@ export class PlatformDirectory {
       ...(signal && { signal }),
     }
   }
+}
+
+/** What accounts with the same limits do not share. */
+function ownOf(live: AccountLimits | undefined): Pick<Limits, 'blocked' | 'choices'> {
+  return { blocked: live?.blocked ?? {}, choices: live?.choices ?? {} }
 }

@@ -4,6 +4,7 @@ import type { Analytics } from './analytics.ts'
 import type { PostContent } from './content.ts'
 import type { PlatformHttp, ReplyReader } from './http/platform-http.ts'
 import type { Publishing } from './publishing.ts'
+import type { Limits } from './rules/limits.ts'
 import type { Confidence, Rule } from './rules/rule.ts'
 import type { TextPart } from './rules/split.ts'
 import type { FakeFactory } from './sandbox/fake.ts'
@@ -143,10 +144,27 @@ export interface LiveCapabilities {
    * only shown.
    */
   readonly blocked: Readonly<Record<string, string>>
+  /** What the account can choose of an option, by the name of the option: its boards, subreddits or categories. */
+  readonly choices?: Readonly<Record<string, readonly Choice[]>>
   /** The platform's own reply, for callers that know its format (privacy options, maximum duration). */
   readonly details: Readonly<Record<string, unknown>>
   /** Not part of a reply. Crier adds it. */
   readonly learned?: LearnedLimit
+}
+
+/** Why a platform refuses a content. */
+export interface ContentRefusal {
+  /** JSON Pointer (RFC 6901) into the `PostContent`. */
+  readonly pointer: string
+  readonly message: string
+  /** What the user can do. */
+  readonly fix: string
+}
+
+/** A value of an option, and what users call it. */
+export interface Choice {
+  readonly value: string
+  readonly title: string
 }
 
 /** A limit that a platform does not state, learned from the refusal of a file. */
@@ -312,6 +330,8 @@ export interface Platform {
   readonly analytics: Analytics
   /** The options of a post that only this platform has: a schema of `PostContent.options`. */
   readonly options?: TObject
+  /** What the platform refuses that is no limit, such as options that exclude each other. */
+  readonly refusals?: (content: PostContent, limits: Limits) => readonly ContentRefusal[]
   /**
    * A text without the markup that these options name, because the platform counts what is left. Absent where there is no
    * markup.

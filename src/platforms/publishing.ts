@@ -100,8 +100,9 @@ export interface Publishing {
   readonly commits: (state: PublishState) => boolean
   /**
    * Whether a step that commits can be repeated without a second post, because the platform recognizes the repetition.
+   * A function of the state where that depends on the server of the account.
    */
-  readonly repeatable: boolean
+  readonly repeatable: boolean | ((state: PublishState) => boolean)
   /** How long the platform recognizes a repetition, in milliseconds. For ever when absent. */
   readonly repeatableMs?: number
   /** Absent if there is nothing to prepare. Preparing twice must be harmless, as everything before the commit. */

@@ -139,12 +139,15 @@ export interface ColumnPeer {
 export class Column {
   readonly #platform: string
   readonly #peer: () => ColumnPeer
+  readonly #label: string
   #posts = 0
   #shapes: Promise<Shapes> | undefined
 
-  constructor(platform: string, peer: () => ColumnPeer) {
+  /** @param label tells its texts from those of another column of the platform */
+  constructor(platform: string, peer: () => ColumnPeer, label = '') {
     this.#platform = platform
     this.#peer = peer
+    this.#label = label
   }
 
   /**
@@ -257,7 +260,7 @@ export class Column {
     const hasTitle = platform !== undefined && numberOf(effectiveLimits(platform), 'title.required') === 1
     const media = shape.media === undefined ? [] : [this.#file(shape.media)]
     return shape.roles.map((role, position): Part => {
-      const text = `marker${this.#posts}part${position}end`
+      const text = `marker${this.#label}${this.#posts}part${position}end`
       return {
         role,
         text,

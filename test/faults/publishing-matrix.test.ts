@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { PLATFORMS } from '../../src/platforms/registry.ts'
 import { PublicationStage } from '../support/publication.ts'
-import { addFault, sandboxPosts } from '../support/sandbox-faults.ts'
+import { addFault, sandboxPosts, setSoftware } from '../support/sandbox-faults.ts'
 import { cellsOf, Column } from './publishing-cells.ts'
 
 /**
@@ -37,6 +37,15 @@ const rows = publishers.map((platform, index) => ({ ...platform, cells: cellsOf(
 
 describe.each(rows)('$title', ({ cells, key }) => {
   test.each(cells)('$fault $name', (cell) => columns.get(key)?.check(cell))
+})
+
+// Servers whose protocol has a lever against duplicates that they ignore. The other platforms' levers are services of one
+// company, or what the protocol itself does: at Bluesky, a second record with the same key replaces the first.
+describe('Mastodon API of a server that ignores Idempotency-Key', () => {
+  const keyless = new Column('mastodon', () => peerOf('mastodon'), 'keyless')
+  beforeAll(() => setSoftware(stage.app, 'pixelfed'))
+  afterAll(() => setSoftware(stage.app, 'mastodon'))
+  test.each(cellsOf(publishers.length, SHARE))('$fault $name', (cell) => keyless.check(cell))
 })
 
 const renewing = publishers.filter(({ oauth }) => oauth?.refresh !== undefined && oauth.refreshStyle !== 'exchange')

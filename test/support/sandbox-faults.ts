@@ -16,6 +16,16 @@ export function refuseNext(app: App, platform: string, path: string): Promise<vo
   return addFault(app, platform, { path, kind: 'status', status: 422, times: 1 })
 }
 
+/** What the sandbox of Mastodon says that its software is. `pixelfed` ignores Idempotency-Keys. */
+export async function setSoftware(app: App, name: string): Promise<void> {
+  const reply = await fetch(`${sandboxUrl(app, 'mastodon')}/_software`, {
+    method: 'POST',
+    headers: { 'content-type': 'application/json' },
+    body: JSON.stringify({ name }),
+  })
+  if (reply.status !== 200) throw new Error(`the software of Mastodon: ${reply.status}`)
+}
+
 export interface SandboxPost {
   readonly id: string
   readonly account: string

@@ -1,5 +1,6 @@
 import { platform } from '../platform.ts'
 import { TITLE } from './call.ts'
+import { refusals } from './embeds.ts'
 import { options } from './options.ts'
 import { capabilities, connect, Fields, profileOf } from './profile.ts'
 import { publishing } from './publishing.ts'
@@ -29,6 +30,7 @@ export const discord = platform({
       audience: 'Crier reads no audience from this platform.',
     },
   },
+  refusals,
   rules,
   reader,
   profile: profileOf,

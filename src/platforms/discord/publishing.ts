@@ -6,6 +6,7 @@ import { multipart } from '../http/multipart.ts'
 import type { AccountContext } from '../platform.ts'
 import type { PublishContext, Publishing, PublishPart, PublishState, Reconciled, RemotePost } from '../publishing.ts'
 import { call, TITLE, webhookOf } from './call.ts'
+import { embedsOf, refusals } from './embeds.ts'
 import { placeOf } from './rights.ts'
 
 /** A message and its files go in one call. */
@@ -27,17 +28,8 @@ interface Message {
   readonly reactions?: readonly { readonly count: number }[]
 }
 
-interface Embed {
-  readonly title?: string
-  readonly description?: string
-  readonly author?: { readonly name: string }
-  readonly footer?: { readonly text: string }
-  readonly fields?: readonly { readonly name: string; readonly value: string }[]
-}
-
 const UPLOAD_TIMEOUT_MS = 300_000
 const LISTED = 50
-const EMBED_CHARACTERS = 6_000
 const SUPPRESS_EMBEDS = 4
 /** Clock tolerance in milliseconds: Discord's time of a call can be this much earlier than ours. */
 const CLOCK_SKEW_MS = 120_000
@@ -54,13 +46,10 @@ export const publishing: Publishing = {
         mayHaveHappened: false,
       })
     }
-    const length = embedsOf(options).reduce((sum, embed) => sum + lengthOf(embed), 0)
-    if (length > EMBED_CHARACTERS) {
-      throw new PlatformError('validation', TITLE, {
-        code: 'embeds',
-        detail: `The embeds have ${length} characters together. Discord takes ${EMBED_CHARACTERS}.`,
-        mayHaveHappened: false,
-      })
+    const [refusal] = refusals({ options })
+    if (refusal !== undefined) {
+      const detail = refusal.message
+      throw new PlatformError('validation', TITLE, { code: 'embeds', detail, mayHaveHappened: false })
     }
     return { step: 'send', nonce: createHash('sha256').update(key).digest('base64url').slice(0, 25) }
   },
@@ -148,22 +137,6 @@ function messagesPath({ credential }: AccountContext, what: 'all' | 'one'): stri
   const webhook = webhookOf(credential)
   if (webhook === undefined) return `/channels/${String(credential['channel'])}/messages`
   return `/webhooks/${webhook.id}/${webhook.token}${what === 'one' ? '/messages' : ''}`
-}
-
-function embedsOf(options: PublishPart['options']): readonly Embed[] {
-  return (options['embeds'] as readonly Embed[] | undefined) ?? []
-}
-
-/** The characters that count for the limit of all embeds. */
-function lengthOf({ author, description = '', fields = [], footer, title = '' }: Embed): number {
-  const texts = [
-    title,
-    description,
-    author?.name ?? '',
-    footer?.text ?? '',
-    ...fields.flatMap(({ name, value }) => [name, value]),
-  ]
-  return texts.reduce((sum, text) => sum + Array.from(text).length, 0)
 }
 
 function remoteOf(context: AccountContext, { channel_id: channel, id }: Message): RemotePost {

@@ -7,6 +7,7 @@ import { oauth } from './oauth.ts'
 import { options } from './options.ts'
 import { profileOf } from './profile.ts'
 import { publishing } from './publishing.ts'
+import { refusals } from './refusals.ts'
 import { rules } from './rules.ts'
 
 /** Business and creator accounts of Instagram, by Instagram Login: without a page of Facebook. */
@@ -23,6 +24,7 @@ export const instagram = platform({
   options,
   publishing,
   analytics,
+  refusals,
   rules,
   reader: graphReader,
   profile: profileOf,

@@ -132,7 +132,8 @@ async function publish(context: PublishContext, part: PublishPart, { media }: St
 }
 
 function contentOf({ link, media: files, options }: PublishPart, media: readonly string[]) {
-  const { linkDescription = '', title } = options
+  const { linkDescription = '', title: given } = options
+  const title = typeof given === 'string' && given.trim() !== '' ? given : undefined
   const [file] = files
   if (file === undefined) {
     if (link === undefined) return undefined

@@ -20,6 +20,8 @@ interface State {
   readonly statuses: Status[]
   /** Ids of statuses by account and Idempotency-Key, with the time. */
   readonly sent: Record<string, { readonly id: string; readonly at: number }>
+  /** What NodeInfo says that the server is. `pixelfed` ignores Idempotency-Keys. */
+  software?: string
   next: number
 }
 
@@ -33,6 +35,8 @@ const IMAGE_PIXELS = 33_177_600
 const MOST_CALLS = 300
 const WINDOW_MS = 300_000
 const IDEMPOTENCY_MS = 3_600_000
+/** The path that changes the software, for tests. */
+const SOFTWARE_PATH = '/_software'
 /** How often a video is still being processed. */
 const VIDEO_POLLS = 2
 const TYPES = [
@@ -45,7 +49,7 @@ const MOST_LISTED = 40
 
 /**
  * The client API of a Mastodon 4.3 server: apps, OAuth with PKCE, accounts, media, statuses with Idempotency-Key
- * (docs.joinmastodon.org, 2026-11).
+ * (docs.joinmastodon.org, 2026-11), and NodeInfo. As `pixelfed`, it ignores the key.
  */
 export function mastodonFake({ clock, state }: FakeOptions<State>): Fake<State> {
   const kept: State = state ?? {
@@ -144,7 +148,7 @@ export function mastodonFake({ clock, state }: FakeOptions<State>): Fake<State> 
   const publish = (request: FakeRequest, { account, scopes }: TokenHolder): FakeReply => {
     const { body, headers } = request
     if (!allows(scopes, 'write:statuses')) return OUTSIDE_SCOPES
-    const header = headers['idempotency-key']
+    const header = kept.software === 'pixelfed' ? undefined : headers['idempotency-key']
     const key = header === undefined ? undefined : `${account} ${textOf(header)}`
     const sent = key === undefined ? undefined : kept.sent[key]
     const known = kept.statuses.find(({ id }) => id === sent?.id)
@@ -300,6 +304,17 @@ export function mastodonFake({ clock, state }: FakeOptions<State>): Fake<State> 
           scopes_supported: KNOWN_SCOPES,
           code_challenge_methods_supported: ['S256'],
         })
+      }
+      if (path === '/.well-known/nodeinfo') {
+        const rel = 'http://nodeinfo.diaspora.software/ns/schema/2.0'
+        return json(200, { links: [{ rel, href: `${base}/nodeinfo/2.0` }] })
+      }
+      if (path === '/nodeinfo/2.0') {
+        return json(200, { version: '2.0', software: { name: kept.software ?? 'mastodon', version: '4.3.0' } })
+      }
+      if (method === 'POST' && path === SOFTWARE_PATH) {
+        kept.software = textOf(request.body['name'], 'mastodon')
+        return json(200, {})
       }
       if (path === '/api/v2/instance') {
         const account = oauth.holder(request)?.account

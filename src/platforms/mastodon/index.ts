@@ -5,6 +5,7 @@ import { options } from './options.ts'
 import { profileOf } from './profile.ts'
 import { publishing } from './publishing.ts'
 import { reader } from './replies.ts'
+import { refusals } from './refusals.ts'
 import { rules } from './rules.ts'
 import { serverOf } from './server.ts'
 
@@ -18,6 +19,7 @@ export const mastodon = platform({
   options,
   publishing,
   analytics,
+  refusals,
   rules,
   reader,
   profile: (context) => profileOf(context, context.credential),

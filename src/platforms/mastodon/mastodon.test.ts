@@ -2,7 +2,8 @@ import { createOAuthAPIClient, createRestAPIClient, MastoHttpError } from 'masto
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { FakePlatform, partOf } from '../../../test/support/fake-platform.ts'
 import { PlatformError } from '../error-kinds.ts'
-import type { PublishContext } from '../publishing.ts'
+import type { PublishContext, PublishState } from '../publishing.ts'
+import type { Fault } from '../sandbox/faults.ts'
 import { mastodon } from './index.ts'
 
 let peer: FakePlatform
@@ -41,6 +42,44 @@ test('a publishing call that is repeated after a lost reply makes one post', asy
   await expect(peer.publish(account, part, state)).rejects.toMatchObject({ kind: 'network', mayHaveHappened: true })
   const post = await peer.publish(account, part, state)
   expect(posts().filter(({ text }) => text === 'Only once')).toMatchObject([{ id: post.id }])
+})
+
+const isRepeatable = (state: PublishState) => {
+  const repeatable = mastodon.publishing?.repeatable
+  return typeof repeatable === 'function' ? repeatable(state) : repeatable
+}
+
+test('a publishing call is repeatable only where the software is known to keep Idempotency-Keys', async () => {
+  const software = (name: string) =>
+    fetch(`${peer.running.url}/_software`, {
+      method: 'POST',
+      headers: { 'content-type': 'application/json' },
+      body: JSON.stringify({ name }),
+    })
+  const part = partOf('Keyless', { key: 'keyless' })
+  const state = () => peer.prepare(account, part)
+  try {
+    expect(isRepeatable(await state())).toBe(true)
+    await software('Hometown')
+    expect(isRepeatable(await state())).toBe(true)
+    await software('pixelfed')
+    const keyless = await state()
+    expect(isRepeatable(keyless)).toBe(false)
+    // Such a server makes a second status of a repeated call, as the search would have shown.
+    const first = await peer.publish(account, part, keyless)
+    expect(await mastodon.publishing?.reconcile?.(account, part, keyless)).toEqual({ kind: 'published', post: first })
+    expect((await peer.publish(account, part, keyless)).id).not.toBe(first.id)
+  } finally {
+    await software('mastodon')
+  }
+})
+
+test.each<[string, Fault]>([
+  ['has no NodeInfo', { path: '/nodeinfo', kind: 'status', status: 404, times: 1 }],
+  ['does not answer', { path: '/nodeinfo', kind: 'refuse', times: 1 }],
+])('a server that %s is not known to keep Idempotency-Keys', async (_, fault) => {
+  peer.running.faults.add(fault)
+  expect(isRepeatable(await peer.prepare(account, partOf('Unknown', { key: 'unknown' })))).toBe(false)
 })
 
 test('a lost post is found, and a post that was never made is absent', async () => {

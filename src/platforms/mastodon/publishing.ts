@@ -12,13 +12,18 @@ import type {
   RemotePost,
   StepResult,
 } from '../publishing.ts'
-import { serverOf } from './server.ts'
+import { serverOf, softwareOf } from './server.ts'
 
-/** Uploads one file per step, waits until all are processed, then publishes with an Idempotency-Key. */
+/**
+ * Uploads one file per step, waits until all are processed, asks the server for its software, then publishes with an
+ * Idempotency-Key.
+ */
 interface State extends PublishState {
-  readonly step: 'upload' | 'process' | 'publish'
+  readonly step: 'upload' | 'process' | 'software' | 'publish'
   /** Ids of the uploaded files. */
   readonly media: readonly string[]
+  /** Whether the server is known to keep Idempotency-Keys. Others may make a second status of a repeated call. */
+  readonly keepsKey: boolean
 }
 
 export interface Status {
@@ -41,22 +46,28 @@ const UPLOAD_TIMEOUT_MS = 120_000
 /** Clock tolerance in milliseconds: the server's time of a call can be this much earlier than ours. */
 const CLOCK_SKEW_MS = 120_000
 /**
- * Servers remember an Idempotency-Key for an hour. The value is lower, because the call takes time and clocks differ.
+ * Software, by its name in NodeInfo, that keeps Idempotency-Keys (app/services/post_status_service.rb of Mastodon and its
+ * forks since 1.3, 2026-11). Pixelfed and older versions of GoToSocial ignore them, so others are asked for the status.
+ */
+const KEEPS_KEYS: readonly string[] = ['mastodon', 'hometown']
+/**
+ * Mastodon remembers an Idempotency-Key for an hour. The value is lower, because the call takes time and clocks differ.
  */
 const KEY_LIFE_MS = 50 * 60_000
 
 /** Publishing to Mastodon (docs.joinmastodon.org/methods/statuses, /methods/media, 2026-11). */
 export const publishing: Publishing = {
-  repeatable: true,
+  repeatable: (state) => (state as State).keepsKey,
   repeatableMs: KEY_LIFE_MS,
-  start: ({ media }): State => ({ step: media.length > 0 ? 'upload' : 'publish', media: [] }),
+  start: ({ media }): State => ({ step: media.length > 0 ? 'upload' : 'software', media: [], keepsKey: false }),
   // Servers keep files that no status has for at least an hour.
-  preparation: { lifeMs: 3_600_000, replies: true },
+  preparation: { lifeMs: 3_600_000, texts: true, replies: true },
   commits: ({ step }) => step === 'publish',
   step: (context, part, state) => {
     const known = state as State
     if (known.step === 'upload') return upload(context, part, known)
-    return known.step === 'process' ? awaitProcessing(context, known) : publish(context, part, known)
+    if (known.step === 'process') return awaitProcessing(context, known)
+    return known.step === 'software' ? askSoftware(context, known) : publish(context, part, known)
   },
   reconcile: async (context, part) => {
     const { text } = part
@@ -89,9 +100,10 @@ export function insightsOf(status: Status): Insights {
   }
 }
 
-async function upload(context: PublishContext, { media }: PublishPart, { media: ids }: State): Promise<StepResult> {
+async function upload(context: PublishContext, { media }: PublishPart, state: State): Promise<StepResult> {
+  const { media: ids } = state
   const file = media[ids.length]
-  if (file === undefined) return { kind: 'next', state: { step: 'process', media: ids } }
+  if (file === undefined) return { kind: 'next', state: { ...state, step: 'process' } }
   const { altText, bytes, id, name, type } = file
   const form = multipart({ description: altText }, [
     { field: 'file', filename: name, type, body: await context.media.read(id, 0, bytes) },
@@ -101,7 +113,7 @@ async function upload(context: PublishContext, { media }: PublishPart, { media: 
     ...form,
     timeoutMs: UPLOAD_TIMEOUT_MS,
   })) as { id: string }
-  return { kind: 'next', state: { step: 'upload', media: [...ids, uploaded.id] } }
+  return { kind: 'next', state: { ...state, media: [...ids, uploaded.id] } }
 }
 
 async function awaitProcessing(context: PublishContext, state: State): Promise<StepResult> {
@@ -109,7 +121,12 @@ async function awaitProcessing(context: PublishContext, state: State): Promise<S
     const { status } = await send(context, `/api/v1/media/${id}`)
     if (status === 206) return { kind: 'next', state, waitMs: POLL_MS }
   }
-  return { kind: 'next', state: { step: 'publish', media: state.media } }
+  return { kind: 'next', state: { ...state, step: 'software' } }
+}
+
+async function askSoftware(context: PublishContext, state: State): Promise<StepResult> {
+  const software = await softwareOf(context, serverOf(context, context.credential.server ?? ''))
+  return { kind: 'next', state: { ...state, step: 'publish', keepsKey: KEEPS_KEYS.includes(software ?? '') } }
 }
 
 async function publish(context: PublishContext, part: PublishPart, { media }: State): Promise<StepResult> {

@@ -1,3 +1,4 @@
+import { choicesOf } from '../choices.ts'
 import type { AccountContext, LiveCapabilities, NewPlace, Place } from '../platform.ts'
 import { call } from './api.ts'
 
@@ -40,12 +41,13 @@ export async function createPlace(context: AccountContext, place: NewPlace): Pro
 
 /** Whether the account can publish. Pinterest reports no limits. */
 export async function capabilities(context: AccountContext): Promise<LiveCapabilities> {
-  const { items = [] } = (await call(context, '/boards', { query: { page_size: 1 } })) as Page
+  const boards = await places(context)
   const isSandbox = new URL(context.settings.apiUrl).hostname.includes('sandbox')
   return {
     limits: {},
     blocked:
-      items.length > 0 ? {} : { publish: 'The account has no board. Create one, because each Pin needs a board.' },
+      boards.length > 0 ? {} : { publish: 'The account has no board. Create one, because each Pin needs a board.' },
+    choices: { board_id: choicesOf(boards) },
     details: {
       ...(isSandbox && { sandbox: 'This server uses the sandbox of Pinterest: only its author sees a Pin.' }),
     },

@@ -91,7 +91,8 @@ describe('access', () => {
   })
 
   test('an account without a board cannot publish', async () => {
-    expect(await pinterest.capabilities(account)).toEqual({ limits: {}, blocked: {}, details: {} })
+    const choices = { board_id: expect.arrayContaining([{ value: expect.any(String), title: 'First board' }]) }
+    expect(await pinterest.capabilities(account)).toEqual({ limits: {}, blocked: {}, choices, details: {} })
     const { credential } = await peer.signIn({ account: 'without_board' })
     const live = await pinterest.capabilities(peer.as(credential))
     expect(live.blocked['publish']).toContain('no board')

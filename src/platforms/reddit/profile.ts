@@ -1,3 +1,4 @@
+import { choicesIn } from '../choices.ts'
 import type { AccountContext, LiveCapabilities, Place, PlatformContext, Profile } from '../platform.ts'
 import { call, type Listing } from './call.ts'
 
@@ -46,6 +47,7 @@ export async function capabilities(context: AccountContext): Promise<LiveCapabil
   } = await call<Me>(context, '/api/v1/me')
   return {
     limits: {},
+    choices: await choicesIn(context, 'subreddit', places),
     blocked: is_suspended === true ? { publish: 'Reddit has suspended this account.' } : {},
     details: {
       ...(isVerified !== undefined && { verifiedEmail: isVerified }),

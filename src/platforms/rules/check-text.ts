@@ -11,6 +11,9 @@ const OF_SPANS: readonly RuleId[] = ['hashtags.max', 'mentions.max', 'links.max'
 /** Rules of platforms that publish the link of a post. */
 const OF_LINKS: readonly RuleId[] = ['link.max', 'link.card', 'link.inText']
 
+/** Rules of platforms that publish the title of a post. */
+const TITLES: readonly RuleId[] = ['title.max', 'title.maxWithImages']
+
 /** Checks the text of one part. @param at the pointer of the part: empty, or `/thread/0` */
 export function checkText(check: Check, { media, text }: PartContent, at: string): void {
   const pointer = `${at}/text`
@@ -169,7 +172,10 @@ function checkTitle(check: Check, title: string): void {
 function checkRequired(check: Check): void {
   const { content, problems, title: platform } = check
   const isBlank = content.text.trim() === ''
-  if (isBlank && content.media.length === 0 && (content.title ?? '').trim() === '' && (content.link ?? '') === '') {
+  // A title or a link makes a post only where the platform publishes it.
+  const hasTitle = (content.title ?? '').trim() !== '' && TITLES.some((id) => has(check, id))
+  const hasLink = (content.link ?? '') !== '' && OF_LINKS.some((id) => has(check, id))
+  if (isBlank && content.media.length === 0 && !hasTitle && !hasLink) {
     problems.push(
       general('content.empty', 'error', {
         pointer: '/text',

@@ -6,7 +6,7 @@ import { breach, general, shown, type Problem } from './problem.ts'
 import type { CountingMethod, RuleId } from './rule.ts'
 
 /** What a check needs of a platform, beside its limits. */
-export type RuledPlatform = Pick<Platform, 'title' | 'options' | 'plainText' | 'partsOf'>
+export type RuledPlatform = Pick<Platform, 'title' | 'options' | 'refusals' | 'plainText' | 'partsOf'>
 
 /** What a check knows besides the content. */
 export interface CheckContext {

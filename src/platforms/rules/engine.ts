@@ -24,6 +24,7 @@ export function check(
   checkMedia(one, content, '')
   checkThread(one)
   checkOptions(one)
+  checkContent(one)
   checkSchedule(one)
   checkRates(one)
   return problems.length < 2
@@ -103,6 +104,12 @@ function checkThread(one: Check): void {
     checkText(one, part, at)
     checkMedia(one, part, at)
   }
+}
+
+/** Checks what no rule with a value describes. */
+function checkContent({ content, limits, platform, problems }: Check): void {
+  for (const found of platform.refusals?.(content, limits) ?? [])
+    problems.push(general('content.refused', 'error', found))
 }
 
 const MINUTE = 60_000

@@ -1,5 +1,5 @@
 import { DAY } from '../../core/clock.ts'
-import type { LearnedLimit, LiveCapabilities, Platform } from '../platform.ts'
+import type { Choice, LearnedLimit, LiveCapabilities, Platform } from '../platform.ts'
 import { RULE_IDS, type Confidence, type CountingMethod, type RuleId } from './rule.ts'
 
 /** Where a limit comes from. */
@@ -28,6 +28,8 @@ export interface Limits {
   readonly byId: ReadonlyMap<RuleId, Limit>
   /** Why the account cannot do something, by capability. */
   readonly blocked: Readonly<Record<string, string>>
+  /** What the account can choose of an option, as its platform lists it. */
+  readonly choices: Readonly<Record<string, readonly Choice[]>>
 }
 
 /** The values of one platform in the operator's file, by rule id. */
@@ -44,7 +46,7 @@ const NO_OVERRIDES: PlatformOverrides = new Map()
 export function effectiveLimits(
   { rules }: Pick<Platform, 'rules'>,
   overrides: PlatformOverrides = NO_OVERRIDES,
-  live?: Pick<LiveCapabilities, 'limits' | 'blocked' | 'learned'>,
+  live?: Pick<LiveCapabilities, 'limits' | 'blocked' | 'choices' | 'learned'>,
 ): Limits {
   const byId = new Map<RuleId, Limit>()
   for (const { confidence, counting, effect, id, note, seen, source: title, value } of rules) {
@@ -55,7 +57,7 @@ export function effectiveLimits(
     if (isRuleId(id)) byId.set(id, replaced(byId.get(id), id, value, LIVE))
   }
   if (live?.learned !== undefined) addLearned(byId, live.learned)
-  return { byId, blocked: live?.blocked ?? {} }
+  return { byId, blocked: live?.blocked ?? {}, choices: live?.choices ?? {} }
 }
 
 /** The refusal of a file counts for a week. After that, the limit may have been raised. */

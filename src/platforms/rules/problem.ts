@@ -5,6 +5,7 @@ import type { RuleId } from './rule.ts'
 export const GENERAL_RULES = {
   'account.blocked': 'what the account can do at the platform',
   'content.empty': 'a post has a text or a file',
+  'content.refused': 'what the platform takes together',
   'field.unused': 'the platform has such a field',
   'link.invalid': 'the link is an http or https URL',
   'media.unexamined': 'what is known of a file',

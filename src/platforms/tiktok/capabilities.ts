@@ -12,6 +12,13 @@ interface CreatorInfo {
   readonly max_video_post_duration_sec?: number
 }
 
+const PRIVACY_TITLES: Readonly<Record<string, string>> = {
+  PUBLIC_TO_EVERYONE: 'Everyone',
+  MUTUAL_FOLLOW_FRIENDS: 'Friends',
+  FOLLOWER_OF_CREATOR: 'Followers',
+  SELF_ONLY: 'Only you',
+}
+
 /**
  * What the creator can do now. TikTok requires that this is asked before a post is composed
  * (developers.tiktok.com/doc/content-posting-api-reference-query-creator-info, 2026-11).
@@ -32,6 +39,7 @@ export async function capabilities(context: AccountContext): Promise<LiveCapabil
           public: 'TikTok does not offer public posts here: the account is private, or TikTok has not audited the app.',
         }),
     },
+    choices: { privacy_level: options.map((value) => ({ value, title: PRIVACY_TITLES[value] ?? value })) },
     details: { ...data },
   }
 }

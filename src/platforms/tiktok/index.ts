@@ -6,6 +6,7 @@ import { oauth, profileOf, revoke } from './oauth.ts'
 import { options } from './options.ts'
 import { publishing } from './publishing.ts'
 import { reader } from './replies.ts'
+import { refusals } from './refusals.ts'
 import { rules } from './rules.ts'
 
 /** TikTok, by its Content Posting API. */
@@ -31,6 +32,7 @@ export const tiktok = platform({
       audience: 'Crier reads no audience from this platform.',
     },
   },
+  refusals,
   rules,
   reader,
   profile: profileOf,

@@ -5,6 +5,7 @@ import { connect, Fields } from './password.ts'
 import { capabilities, places, profileOf, revoke } from './profile.ts'
 import { publishing } from './publishing.ts'
 import { reader } from './replies.ts'
+import { refusals } from './refusals.ts'
 import { rules } from './rules.ts'
 import { TITLE } from './site.ts'
 
@@ -33,6 +34,7 @@ export const wordpress = platform({
       audience: 'Crier reads no audience from this platform.',
     },
   },
+  refusals,
   rules,
   reader,
   profile: profileOf,

@@ -1,3 +1,4 @@
+import { choicesIn } from '../choices.ts'
 import type { AccountContext, LiveCapabilities, Place, Profile } from '../platform.ts'
 import { call, send, type SiteContext } from './api.ts'
 import type { SiteIndex } from './site.ts'
@@ -49,6 +50,7 @@ export async function capabilities(context: AccountContext): Promise<LiveCapabil
   const files = `The role “${role}” may not upload files. An administrator of the site can grant another role.`
   return {
     limits: {},
+    choices: await choicesIn(context, 'categories', places),
     blocked: {
       ...(!may('publish_posts') && {
         publish: `The role “${role}” may not publish posts. An administrator of the site can grant the role “author”.`,

@@ -6,6 +6,7 @@ import { prices } from './prices.ts'
 import { capabilities, profileOf } from './profile.ts'
 import { publishing } from './publishing.ts'
 import { reader } from './replies.ts'
+import { refusals } from './refusals.ts'
 import { rules } from './rules.ts'
 import { TITLE } from './call.ts'
 
@@ -23,6 +24,7 @@ export const x = platform({
   options,
   publishing,
   analytics,
+  refusals,
   rules,
   prices,
   reader,

@@ -6,6 +6,7 @@ import { oauth, revoke } from './oauth.ts'
 import { options } from './options.ts'
 import { publishing } from './publishing.ts'
 import { reader } from './replies.ts'
+import { refusals } from './refusals.ts'
 import { rules } from './rules.ts'
 
 /** YouTube, by the Data API. */
@@ -22,6 +23,7 @@ export const youtube = platform({
   options,
   publishing,
   analytics,
+  refusals,
   rules,
   reader,
   profile: profileOf,

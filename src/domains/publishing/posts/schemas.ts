@@ -16,6 +16,7 @@ import { TimeZone as AnyTimeZone } from '../../../core/time-zone.ts'
 import { Several, SeveralTexts } from '../../../core/several.ts'
 import { pageFields } from '../../../core/page.ts'
 import { ERROR_KINDS, type ErrorKind } from '../../../platforms/error-kinds.ts'
+import { optionsOfAnyPlatform } from '../../../platforms/options-schema.ts'
 import { PlatformKey } from '../../social/accounts/index.ts'
 import { PostApproval } from './approval/schemas.ts'
 import { TargetStatusSchema } from './state.ts'
@@ -44,8 +45,14 @@ const Labels = Type.Array(Text(1, 50), {
   uniqueItems: true,
   description: 'To find posts again. Platforms do not see them',
 })
-const PlatformOptions = Type.Record(Type.String({ maxLength: 100 }), Type.Unknown(), {
+const platformOptions = {
   description: 'Options of the account’s platform. GET /api/platforms/{platform} describes them',
+}
+const PlatformOptions = Type.Record(Type.String({ maxLength: 100 }), Type.Unknown(), platformOptions)
+/** Checked by the rules of the account’s platform, because drafts may break them. */
+const PlatformOptionsInput = Type.Record(Type.String({ maxLength: 100 }), Type.Unknown(), {
+  ...platformOptions,
+  'x-shown': optionsOfAnyPlatform(),
 })
 
 export const MediaItem = named(
@@ -97,7 +104,7 @@ export const TimeZone = Type.String({
 
 export const OverrideInput = Input({
   ...contentInput,
-  options: Type.Optional(PlatformOptions),
+  options: Type.Optional(PlatformOptionsInput),
   scheduledFor: Type.Optional(Nullable(ScheduledFor)),
   timezone: Type.Optional(Nullable(TimeZone)),
 })

@@ -64,6 +64,18 @@ const AccountNowView = Type.Object({
     }),
     { description: 'What the account cannot do at the moment' },
   ),
+  choices: Type.Array(
+    Type.Object({
+      option: Type.String({ description: 'The name of an option' }),
+      values: Type.Array(
+        Type.Object({ value: Type.String(), title: Type.String({ description: 'What users call it' }) }),
+      ),
+    }),
+    {
+      description:
+        'What the account can choose of an option: its boards, subreddits or categories, at most 500. Empty if the platform lists nothing or has not replied',
+    },
+  ),
   details: Nullable(
     Type.Record(Type.String(), Type.Unknown(), {
       description: 'Further facts in the platform’s own terms. Null if the platform has none or has not replied',
@@ -106,6 +118,10 @@ export const PlatformDetails = named(
       description: 'The scopes that the consent page requests',
     }),
     rules: Type.Array(RuleView, { description: 'The limits of the platform, or of the account with `accountId`' }),
+    options: Type.Record(Type.String(), Type.Unknown(), {
+      description:
+        'JSON Schema (2020-12) of `options` in the `override` of a target. Each field has a title and a description',
+    }),
     callPrices: Type.Array(PriceView, {
       description: 'What the platform charges the operator of this server. Empty if it is free',
     }),

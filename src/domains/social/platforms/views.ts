@@ -1,6 +1,7 @@
 import type { TObject } from 'typebox'
 import type { ConfiguredPlatform } from '../../../platforms/directory.ts'
 import type { Limit, Limits } from '../../../platforms/rules/limits.ts'
+import { optionsSchemaOf } from '../../../platforms/options-schema.ts'
 import { COUNTING, RULE_IDS } from '../../../platforms/rules/rule.ts'
 import type { AccountNow } from '../accounts/index.ts'
 import type { AccountNowData, PlatformDetailsData, PlatformSummaryData } from './schemas.ts'
@@ -40,6 +41,7 @@ export function detailsOf(entry: ConfiguredPlatform, rules: Limits['byId']): Omi
           },
     scopes: (oauth?.scopes ?? []).map((scope) => ({ scope, purpose: purposes[scope] ?? 'read the profile' })),
     rules: [...rules.values()].map(ruleView),
+    options: optionsSchemaOf(entry.platform),
     callPrices: [...prices],
   }
 }
@@ -58,6 +60,7 @@ export function accountView({ accountId, budgets, error, limits, live, liveAt, s
     status,
     canPublish: limits.blocked['publish'] === undefined,
     unavailable: Object.entries(limits.blocked).map(([capability, reason]) => ({ capability, reason })),
+    choices: Object.entries(live?.choices ?? {}).map(([option, values]) => ({ option, values: [...values] })),
     // What was learned from a refused file is not a reply of the platform.
     details: live === null || liveAt === null ? null : { ...live.details },
     checkedAt: liveAt,

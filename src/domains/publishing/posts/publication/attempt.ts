@@ -177,10 +177,12 @@ export class Attempt {
   }
 
   /** Whether a call whose outcome is unknown can be made again. */
-  #canRepeat({ publishing }: Site, { calledAt }: LiveSegment): boolean {
+  #canRepeat({ publishing }: Site, { calledAt, state }: LiveSegment): boolean {
     const now = this.#needs.clock.now()
     const { held, isCheck, startBy } = this.#claim
-    if (!publishing.repeatable || held !== null) return false
+    const { repeatable } = publishing
+    const isRepeatable = typeof repeatable === 'boolean' ? repeatable : state !== null && repeatable(state)
+    if (!isRepeatable || held !== null) return false
     if (now - (calledAt ?? now) >= (publishing.repeatableMs ?? GIVE_UP_MS)) return false
     return publishing.reconcile === undefined || !(isCheck || now > startBy)
   }

@@ -1,0 +1,60 @@
+import { expect, test } from 'vitest'
+import type { PostContent, PostMedia } from './content.ts'
+import { findPlatform } from './registry.ts'
+import { check } from './rules/engine.ts'
+import { effectiveLimits } from './rules/limits.ts'
+
+/** Posts that platforms refuse for a reason that is no limit. `agreement.test.ts` finds others by generated posts. */
+
+const image: PostMedia = {
+  id: 'a',
+  kind: 'image',
+  type: 'image/jpeg',
+  name: 'a.jpg',
+  bytes: 1_000,
+  width: 1_080,
+  height: 1_080,
+}
+const video: PostMedia = {
+  ...image,
+  kind: 'video',
+  type: 'video/mp4',
+  name: 'a.mp4',
+  height: 1_920,
+  seconds: 10,
+  fps: 30,
+  videoCodec: 'h264',
+  audioCodec: 'aac',
+}
+const embed = { description: 'x'.repeat(2_000) }
+
+const cases: readonly (readonly [platform: string, content: Partial<PostContent>, message: string])[] = [
+  ...['x', 'mastodon', 'threads', 'linkedin', 'telegram', 'discord'].map(
+    (platform) => [platform, { title: 'Only a title' }, 'The post is empty.'] as const,
+  ),
+  ['youtube', { title: 'a < b', media: [video] }, 'The title has < or >, which YouTube refuses.'],
+  ['youtube', { title: 'A', text: 'a > b', media: [video] }, 'The text has < or >, which YouTube refuses.'],
+  ['youtube', { title: 'A', tags: ['ok', '<b>'], media: [video] }, 'The tag “<b>” has < or >, which YouTube refuses.'],
+  ['discord', { text: 'A', options: { embeds: Array(4).fill(embed) } }, 'The embeds have 8000 characters together'],
+  [
+    'tiktok',
+    { media: [video], options: { privacy_level: 'SELF_ONLY', brand_content_toggle: true } },
+    'TikTok refuses a paid partnership that only the creator sees.',
+  ],
+  ['x', { text: 'A', media: [image], options: { quote_tweet_id: '1' } }, 'X takes no files in a post that quotes'],
+  ['instagram', { media: [video, video], options: { placement: 'story' } }, 'The story has 2 files'],
+  ['wordpress', { text: 'A', title: 'A', firstComment: 'B', options: { comment_status: 'closed' } }, 'no comments'],
+]
+
+test.each(cases)('%s refuses %j', (key, content, message) => {
+  const platform = findPlatform(key)!
+  const post = { text: '', media: [], options: {}, ...content }
+  const errors = check(platform, effectiveLimits(platform), post).filter(({ severity }) => severity === 'error')
+  expect(errors.map((error) => error.message)).toEqual([expect.stringContaining(message)])
+})
+
+test('a title is a post where the platform publishes it', () => {
+  const platform = findPlatform('reddit')!
+  const post = { title: 'Only a title', text: '', media: [], options: { subreddit: 'pics' } }
+  expect(check(platform, effectiveLimits(platform), post)).toEqual([])
+})
