@@ -35,7 +35,11 @@ const cases: readonly (readonly [platform: string, content: Partial<PostContent>
   ['youtube', { title: 'a < b', media: [video] }, 'The title has < or >, which YouTube refuses.'],
   ['youtube', { title: 'A', text: 'a > b', media: [video] }, 'The text has < or >, which YouTube refuses.'],
   ['youtube', { title: 'A', tags: ['ok', '<b>'], media: [video] }, 'The tag “<b>” has < or >, which YouTube refuses.'],
-  ['discord', { text: 'A', options: { embeds: Array(4).fill(embed) } }, 'The embeds have 8000 characters together'],
+  [
+    'discord',
+    { text: 'A', options: { embeds: [embed, embed, embed, embed] } },
+    'The embeds have 8000 characters together',
+  ],
   [
     'tiktok',
     { media: [video], options: { privacy_level: 'SELF_ONLY', brand_content_toggle: true } },

@@ -87,6 +87,36 @@ test('anyone can read the rules of a platform, with the limits of the operator',
   expect(ruleOf(body.data, 'hashtags.max')).toMatchObject({ value: 5, origin: 'operator' })
 })
 
+test('the options of a platform are described as JSON Schema', async () => {
+  const { body } = await get('tiktok')
+  expect(body.data.options).toMatchObject({
+    $schema: 'https://json-schema.org/draft/2020-12/schema',
+    type: 'object',
+    required: ['privacy_level'],
+    additionalProperties: false,
+    properties: {
+      privacy_level: { title: 'Privacy level', type: 'string', enum: expect.arrayContaining(['SELF_ONLY']) },
+      photo_cover_index: { title: 'Photo cover index', type: 'integer', minimum: 0 },
+    },
+  })
+})
+
+test.each([
+  ['pinterest', 'board_id'],
+  ['reddit', 'subreddit'],
+  ['wordpress', 'categories'],
+  ['tiktok', 'privacy_level'],
+])('an account of %s lists what it can choose of %s', async (platform, option) => {
+  const id = await connect(platform)
+  const { body } = await get(platform, { accountId: id }, owner.apiKey)
+  const [first] = body.data.account.choices as { option: string; values: { value: string; title: string }[] }[]
+  expect(first).toMatchObject({
+    option,
+    values: expect.arrayContaining([expect.objectContaining({ title: expect.any(String) })]),
+  })
+  expect(body.data.options.properties).toHaveProperty(option)
+})
+
 test('replies have a tag, and who knows it gets no body', async () => {
   for (const path of [{}, { platform: 'mastodon' }, { platform: 'mastodon', accountId }]) {
     const route = 'platform' in path ? 'GET /api/platforms/{platform}' : 'GET /api/platforms'
