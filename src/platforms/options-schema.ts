@@ -5,11 +5,16 @@ import type { Platform } from './platform.ts'
 import { PLATFORMS } from './registry.ts'
 
 /** The options of a platform, without others. */
-const closed = memoize(({ key, options, title }: Platform): TObject => {
-  const { properties = {} } = options ?? {}
-  const about = { additionalProperties: false, description: `The options of ${title}` }
-  return named(`${key.charAt(0).toUpperCase()}${key.slice(1)}Options`, Type.Object(properties, about))
+const closed = memoize((platform: Platform): TObject => {
+  const { properties = {} } = platform.options ?? {}
+  const about = { additionalProperties: false, description: `The options of ${platform.title}` }
+  return named(optionsName(platform), Type.Object(properties, about))
 })
+
+/** The name of the schema of a platform's options, such as `DiscordOptions`. */
+export function optionsName({ key }: Platform): string {
+  return `${key.charAt(0).toUpperCase()}${key.slice(1)}Options`
+}
 
 /** The options of any platform, for the description of requests. Only the rules of the account's platform apply. */
 export function optionsOfAnyPlatform(): TSchema {

@@ -6,6 +6,8 @@ import { openApiText } from '../../src/pages/documents.ts'
 import { asyncApiText } from '../../src/pages/socket-pages.ts'
 import { DOMAINS } from '../../src/registry/domains.ts'
 import { socketProtocol } from '../../src/server/front-end.ts'
+import { PLATFORMS } from '../../src/platforms/registry.ts'
+import { optionsName } from '../../src/platforms/options-schema.ts'
 import { VERSION } from '../../src/config/version.ts'
 
 /** Checks both API documents against the vocabulary in CONTRIBUTING.md. */
@@ -37,7 +39,11 @@ const documents = [
   ) as Document,
   JSON.parse(asyncApiText(socketProtocol({ operations }))) as Document,
 ]
-const uses = documents.flatMap((document) => usesIn(document, document, ''))
+/** The options of a platform have the platform's own names. */
+const optionSchemas = new Set(PLATFORMS.map(optionsName))
+const uses = documents
+  .flatMap((document) => usesIn(document, document, ''))
+  .filter(({ where }) => !optionSchemas.has(where))
 
 /** @param isQuery whether the node is the query of a call over a socket */
 function usesIn(document: Document, node: unknown, where: string, isQuery = false): Use[] {
@@ -131,6 +137,7 @@ const TWO_TYPES: Readonly<Record<string, string>> = {
   before: 'the contract has it as the idea beside which another one is placed; in a log it is a number',
   after: 'the contract has it as the idea beside which another one is placed; in a log it is a number',
   pages: 'of a list it is their number; of a studio project they are its pages',
+  values: 'by field of a template; of an option of a platform they are a list of choices',
   queue: 'of a post it is the wish for the next free slot; of a job it is the queue of the job',
 }
 
