@@ -23,6 +23,7 @@ export const EXAMPLE = {
   studioProjectId: '01939e5c-7a10-7c3e-8f21-3c5a9b2d4fa3',
   jobId: '01939e5c-7a10-7c3e-8f21-3c5a9b2d4eb1',
   accountId: '01939e5c-7a10-7c3e-8f21-3c5a9b2d4ec1',
+  bulkChangeId: '01939e5c-7a10-7c3e-8f21-3c5a9b2d4ed9',
   batchId: '01939e5c-7a10-7c3e-8f21-3c5a9b2d4ed4',
   seriesId: '01939e5c-7a10-7c3e-8f21-3c5a9b2d4ed5',
   postId: '01939e5c-7a10-7c3e-8f21-3c5a9b2d4ed1',

@@ -54,6 +54,17 @@ export interface Turn {
   /** Runs after this turn has succeeded and before the next turn of the batch. Change `memory` here. */
   settled(action: () => void): void
   /**
+   * Runs a part of the turn that may fail alone, behind a savepoint. If it throws, everything that it did is undone: its
+   * statements, rows, events, jobs and audit targets. The error is thrown again, and the turn can go on.
+   * @param options.undo undoes the part also if it succeeds, to learn what it would do
+   */
+  attempt<T>(part: () => Promise<T>, options?: { readonly undo?: boolean }): Promise<T>
+  /**
+   * Adds state that the turn keeps in memory, so that `attempt` can undo its changes.
+   * @param take called when a part begins, and at once inside a part. It returns what restores the state
+   */
+  restorable(take: () => () => void): void
+  /**
    * Sends an event to the members who may see it.
    * @param only narrows the recipients to a private channel's members, or to one user
    */

@@ -38,6 +38,9 @@ export class RunningTurn implements Turn {
   #numbered = 0
   readonly #after: (() => void | Promise<void>)[] = []
   readonly #settled: (() => void)[] = []
+  readonly #restorable: (() => () => void)[] = []
+  /** For each part that runs, the outer one first: what restores the state that it has found. */
+  readonly #parts: (() => void)[][] = []
   #em: EntityManager | undefined
   #withJobs = false
 
@@ -78,6 +81,47 @@ export class RunningTurn implements Turn {
 
   settled(action: () => void): void {
     this.#settled.push(action)
+  }
+
+  async attempt<T>(part: () => Promise<T>, { undo = false }: { readonly undo?: boolean } = {}): Promise<T> {
+    if (this.#em !== undefined) throw new Error('A turn with a unit of work cannot be undone in part')
+    // Inserts the rows that wait, so that those that wait later are of this part.
+    await this.sql.run('savepoint part')
+    this.#parts.push([this.#mark(), ...this.#restorable.map((take) => take())])
+    try {
+      const result = await part()
+      if (undo) await this.#undo()
+      else await this.sql.run('release savepoint part')
+      return result
+    } catch (error) {
+      await this.#undo()
+      throw error
+    } finally {
+      this.#parts.pop()
+    }
+  }
+
+  restorable(take: () => () => void): void {
+    this.#restorable.push(take)
+    for (const part of this.#parts) part.push(take())
+  }
+
+  /** @returns what forgets everything that the turn has collected since */
+  #mark(): () => void {
+    const lists: unknown[][] = [this.#events, this.audits, this.#after, this.#settled, this.#restorable]
+    const lengths = lists.map(({ length }) => length)
+    const numbered = this.#numbered
+    return () => {
+      for (const [index, list] of lists.entries()) list.length = lengths[index] as number
+      this.#numbered = numbered
+    }
+  }
+
+  async #undo(): Promise<void> {
+    this.own.take()
+    await this.sql.run('rollback to savepoint part')
+    await this.sql.run('release savepoint part')
+    for (const restore of this.#parts.at(-1) ?? []) restore()
   }
 
   emit(type: EventType, data: unknown, only?: Audience): void {

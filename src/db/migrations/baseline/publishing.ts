@@ -220,6 +220,21 @@ export const publishing = [
   'create index post_batches_by_creator on post_batches (created_by, id)',
   'create index post_batches_by_workspace on post_batches (workspace_id, id)',
   `
+    create table post_bulk_changes (
+      id uuid primary key,
+      workspace_id uuid not null references workspaces (id) on delete cascade,
+      action text not null,
+      changed_count integer not null,
+      before jsonb not null,
+      created_by uuid not null,
+      undone_at timestamptz,
+      created_at timestamptz not null,
+      updated_at timestamptz not null
+    )`,
+  'create index post_bulk_changes_by_creator on post_bulk_changes (created_by, id)',
+  'create index post_bulk_changes_by_time on post_bulk_changes (created_at)',
+  'create index post_bulk_changes_by_workspace on post_bulk_changes (workspace_id, id)',
+  `
     create table post_series (
       id uuid primary key,
       workspace_id uuid not null references workspaces (id) on delete cascade,

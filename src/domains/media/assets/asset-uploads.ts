@@ -32,7 +32,11 @@ export class AssetUploads {
   }
 
   /** Adds a file that is uploaded in one request. @throws AppError not_found (the folder), plan_limit_reached, storage_limit_reached, ffmpeg_missing, errors of the inspection */
-  async upload(fields: Static<typeof NewAssetFields>, userId: string, upload: Upload): Promise<AssetData> {
+  async upload(
+    fields: Static<typeof NewAssetFields>,
+    userId: string,
+    upload: Pick<Upload, 'stream' | 'name' | 'announced'>,
+  ): Promise<AssetData> {
     const { clock, folders, intake, library, quota, database: sql, turns } = this.#dependencies
     const { altText, folderId, tags, workspaceId } = fields
     await folders.require(sql, workspaceId, folderId)

@@ -1,5 +1,6 @@
 import type { Services } from '../../../core/services.ts'
 import { GuardedFetcher } from '../../../fetch/guarded-fetch.ts'
+import { Outgoing } from '../../../fetch/outgoing.ts'
 import type { Foundation } from '../../../foundation.ts'
 import { findPictures } from '../../identity/users/index.ts'
 import { AssetUploads } from './asset-uploads.ts'
@@ -20,6 +21,7 @@ import { UploadFinishing } from './uploads/finishing.ts'
 import { UploadProgress } from './uploads/progress.ts'
 import { UploadSignatures } from './uploads/signature.ts'
 import { Uploads } from './uploads/uploads.ts'
+import { UrlImports } from './url-imports.ts'
 import { UrlCheck } from './uploads/url-check.ts'
 import { AssetUses } from './uses.ts'
 import { AssetViews } from './views.ts'
@@ -65,6 +67,8 @@ export function composeAssets(
     finishing: new UploadFinishing({ ...foundation, quota, intake }),
     progress: new UploadProgress(coordination, clock),
   })
+  const assetUploads = new AssetUploads({ ...foundation, quota, intake, folders, library, uploads, views })
+  const outgoing = Outgoing.of(config.ALLOW_PRIVATE_ADDRESSES)
   const housekeeping = new AssetHousekeeping(database, clock, storage)
   housekeeping.keep(findPictures)
   counts.register(countsOfAssets)
@@ -75,7 +79,8 @@ export function composeAssets(
     reader: new AssetReader({ ...foundation, downloads, quota, plans, uses, views }),
     folders,
     uses,
-    assetUploads: new AssetUploads({ ...foundation, quota, intake, folders, library, uploads, views }),
+    assetUploads,
+    urlImports: new UrlImports(outgoing, assetUploads),
     examiner: new AssetExaminer(foundation),
     renditions,
     renditionMaker: new RenditionMaker({ ...foundation, quota }),
@@ -86,5 +91,11 @@ export function composeAssets(
       socialAccounts.directory.limits({ platform }),
     ),
   }
-  return { services: { assets } }
+  return {
+    services: { assets },
+    close: () => {
+      outgoing.close()
+      return Promise.resolve()
+    },
+  }
 }

@@ -9,6 +9,7 @@ import {
 import { from, operation, owner } from '../../../core/operation.ts'
 import { accepted, created, done, FILE, list, ok } from '../../../core/reply.ts'
 import { Done, Envelope, Id, Input, ListOf, Type } from '../../../core/schema.ts'
+import { UrlRefused, UrlUnreachable } from '../../../fetch/errors.ts'
 import { StorageFull, StorageUnavailable } from '../../../storage/errors.ts'
 import { OPENING } from './uploads/opening.ts'
 import { MAX_FILE_BYTES, UploadPath } from './uploads/schemas.ts'
@@ -33,6 +34,7 @@ import {
   DeletedRow,
   FileQuery,
   NewAssetFields,
+  NewAssetFromUrl,
   RenditionView,
   ResolvedAsset,
   StorageUsageView,
@@ -101,6 +103,34 @@ export const uploadAsset = operation({
   example: { body: { workspaceId: WORKSPACE, tags: ['launch'] } },
   handle: async ({ body, caller, upload, assets }) =>
     created('Asset added', await assets.assetUploads.upload(body, caller.userId, upload)),
+})
+
+export const importAsset = operation({
+  route: 'POST /api/assets/import-url',
+  summary: 'Add a file from a URL',
+  description:
+    'Fetches a file of at most 1 GB, within ten minutes, and adds it to the library like an upload. Addresses that are not public are refused, including those reached by DNS or a redirect. The name is that of the URL.',
+  access: 'media:write',
+  workspace: from.body('workspaceId'),
+  body: NewAssetFromUrl,
+  returns: { 201: Envelope(AssetView) },
+  errors: [
+    UrlRefused,
+    UrlUnreachable,
+    NotFound,
+    UnsupportedFile,
+    UnsafeFile,
+    DamagedFile,
+    EmptyFile,
+    ImageTooLarge,
+    FfmpegMissing,
+    PlanLimit,
+    StorageLimit,
+    StorageFull,
+    StorageUnavailable,
+  ],
+  example: { body: { workspaceId: WORKSPACE, url: 'https://www.example.com/photo.jpg', tags: ['launch'] } },
+  handle: async ({ body, caller, assets }) => created('Asset added', await assets.urlImports.add(body, caller.userId)),
 })
 
 export const createSignedUpload = operation({

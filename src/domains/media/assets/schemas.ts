@@ -159,6 +159,11 @@ export const NewAssetFields = Input({
   name: Type.Optional(FileName),
 })
 
+export const NewAssetFromUrl = Input({
+  ...NewAssetFields.properties,
+  url: Text(1, 2_048, { description: 'http or https. Anyone on the internet can open it' }),
+})
+
 export const AssetEdit = Input({
   name: Type.Optional(FileName),
   altText: Type.Optional(Text(0, 1_500)),

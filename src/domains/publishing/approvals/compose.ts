@@ -1,6 +1,7 @@
 import type { Services } from '../../../core/services.ts'
 import type { Foundation } from '../../../foundation.ts'
 import { ApprovalBoard } from './board.ts'
+import { BulkApprovals } from './bulk.ts'
 import { ApprovalDesk } from './desk.ts'
 import { ApprovalFlows } from './flows.ts'
 import { PostGate } from './gate.ts'
@@ -29,9 +30,11 @@ export function composeApprovals(
   const publicUrl = config.PUBLIC_URL
   const guests = new GuestLinks({ sql, clock, secret, publicUrl, hasher: auth.hasher })
   const guestPosts = new GuestPosts(sql, assets.postFiles)
+  const desk = new ApprovalDesk(clock, reviews, posts.checks, logs)
   const approvals = {
+    bulk: new BulkApprovals(desk, posts.bulkChanges),
     flows: new ApprovalFlows(sql, clock, reviews),
-    desk: new ApprovalDesk(clock, reviews, posts.checks, logs),
+    desk,
     board: new ApprovalBoard(sql),
     guests,
     visits: new GuestVisits({ sql, clock, logs, turns, links: guests, posts: guestPosts, publicUrl }),

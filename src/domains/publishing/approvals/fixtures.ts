@@ -27,6 +27,18 @@ export const fixtures: Fixtures<typeof operations> = {
     const id = await post(stage)
     return { path: { id }, once: true }
   },
+  submitPosts: async (stage) => {
+    await flow(stage)
+    return { body: { ...inWorkspace(stage), postIds: [await post(stage)] } }
+  },
+  decideApprovals: async (stage) => ({
+    body: { ...inWorkspace(stage), postIds: [await submitted(stage)], decision: 'approve' },
+  }),
+  undoDecisions: async (stage) => {
+    const body = { ...inWorkspace(stage), postIds: [await submitted(stage)], decision: 'approve' }
+    const reply = await stage.app.send('POST /api/posts/bulk/approval', { apiKey: stage.caller.apiKey, body })
+    return { path: { changeId: (reply.body.data as { changeId: string }).changeId }, once: true }
+  },
   withdrawFromApproval: async (stage) => ({ path: { id: await submitted(stage) }, once: true }),
   decideApproval: async (stage) => ({ path: { id: await submitted(stage) }, once: true }),
   getApprovalChanges: async (stage) => ({ path: { id: await ready(stage) } }),

@@ -1,3 +1,4 @@
+import { Conflict } from '../../../core/errors.ts'
 import type { Turn } from '../../../core/turn.ts'
 import {
   act,
@@ -63,6 +64,14 @@ export class PostGate implements ApprovalGate {
     const stage = await firstAffected(turn, flow, authored)
     if (stage === undefined) return this.#kept(turn, authored, chosen)
     return this.#reviews.reopen(turn, flow, submitted(authored, chosen), stage)
+  }
+
+  async restored(turn: Turn, loaded: LoadedPost, since: string): Promise<LoadedPost> {
+    const flow = await flowOf(turn)
+    const isOther = flow === undefined ? loaded.post.approval !== null : flow.updatedAt > since
+    if (isOther) throw Conflict({ message: 'The approval flow has changed since, so the post stays as it is.' })
+    if (flow === undefined || !isReviewed(loaded) || loaded.post.approval.status !== 'open') return loaded
+    return this.#reviews.resume(turn, flow, loaded)
   }
 
   async refused(turn: Turn, found: LoadedPost, targetId: string): Promise<LoadedPost | undefined> {

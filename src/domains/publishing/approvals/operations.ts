@@ -1,23 +1,37 @@
 import { EXAMPLE } from '../../../core/example-ids.ts'
-import { Conflict, Forbidden, NotFound } from '../../../core/errors.ts'
+import { Conflict, Forbidden, NotFound, SearchTooBroad, ValidationFailed } from '../../../core/errors.ts'
 import { from, operation, owner } from '../../../core/operation.ts'
 import { ok } from '../../../core/reply.ts'
 import { Envelope } from '../../../core/schema.ts'
 import {
   AccountNotUsable,
+  BULK_RULES,
+  BulkChangePath,
+  BulkChangeReply,
   ModelTextNotReleased,
   PlatformRefusesPost,
   PostNotPossible,
   PostPath,
   PostView,
+  selectedIds,
+  SelectedPosts,
 } from '../posts/index.ts'
 import { NoApprovalFlow, PingedRecently } from './errors.ts'
-import { ApprovalChangesView, BoardQuery, BoardView, DecisionInput, ResolveInput, ResolvePath } from './schemas.ts'
+import {
+  ApprovalChangesView,
+  BoardQuery,
+  BoardView,
+  BulkDecision,
+  DecisionInput,
+  ResolveInput,
+  ResolvePath,
+} from './schemas.ts'
 
 export * from './flow-operations.ts'
 export * from './guests/operations.ts'
 
 const EXAMPLE_PATH = { path: { id: EXAMPLE.postId } }
+const EXAMPLE_SELECTION = { body: { workspaceId: EXAMPLE.workspaceId, postIds: [EXAMPLE.postId] } }
 
 export const getApprovalBoard = operation({
   route: 'GET /api/posts/approval-board',
@@ -76,6 +90,54 @@ export const decideApproval = operation({
   example: { ...EXAMPLE_PATH, body: { decision: 'approve' } },
   handle: async ({ approvals, body, caller: { userId }, path, turn }) =>
     ok('Decision recorded', await approvals.desk.decide(turn, path.id, { userId }, body)),
+})
+
+export const submitPosts = operation({
+  route: 'POST /api/posts/bulk/submit',
+  summary: 'Submit many posts for approval',
+  description: `The approvers get one mail for all. ${BULK_RULES}`,
+  access: 'posts:write',
+  workspace: from.body('workspaceId'),
+  turn: true,
+  body: SelectedPosts,
+  returns: { 200: Envelope(BulkChangeReply) },
+  errors: [ValidationFailed, SearchTooBroad],
+  example: EXAMPLE_SELECTION,
+  before: ({ body, posts }) => selectedIds(posts.reader, body),
+  handle: async ({ approvals, body, caller: { userId }, prepared: ids, turn }) =>
+    ok('Posts submitted', await approvals.bulk.submit(turn, ids, body, userId)),
+})
+
+export const decideApprovals = operation({
+  route: 'POST /api/posts/bulk/approval',
+  summary: 'Decide on many posts',
+  description: `The same decision for each post, at its open stage. ${BULK_RULES} Send the \`contentHash\` of each post that you have seen, so that nobody decides on a post that has changed.`,
+  access: 'posts:approve',
+  workspace: from.body('workspaceId'),
+  turn: true,
+  body: BulkDecision,
+  returns: { 200: Envelope(BulkChangeReply) },
+  errors: [ValidationFailed, SearchTooBroad],
+  example: { body: { ...EXAMPLE_SELECTION.body, decision: 'approve' } },
+  before: ({ body, posts }) => selectedIds(posts.reader, body),
+  handle: async ({ approvals, body, caller: { userId }, prepared: ids, turn }) =>
+    ok('Decisions recorded', await approvals.bulk.decide(turn, ids, body, userId)),
+})
+
+export const undoDecisions = operation({
+  route: 'POST /api/posts/bulk/approval/{changeId}/undo',
+  summary: 'Undo decisions on many posts',
+  description:
+    'Restores the reviews of the posts as they were before decideApprovals. Only the person who has decided can undo it, within a day, and once. A post that has changed or begun to be published since stays as it is; `results` says which.',
+  access: 'posts:approve',
+  workspace: owner('post_bulk_changes', 'changeId'),
+  turn: true,
+  path: BulkChangePath,
+  returns: { 200: Envelope(BulkChangeReply) },
+  errors: [NotFound, Forbidden, Conflict],
+  example: { path: { changeId: EXAMPLE.bulkChangeId } },
+  handle: async ({ caller: { userId }, path, posts, turn }) =>
+    ok('Decisions undone', await posts.bulkChanges.undo(turn, path.changeId, { userId, actions: ['decide'] })),
 })
 
 export const getApprovalChanges = operation({

@@ -153,6 +153,14 @@ export class Reviews {
     return opens || next + 1 !== first || isNewlyHeld ? this.#open(turn, stage, open) : open
   }
 
+  /** Continues a review that was open before: counts again who can decide, and waits for its deadline. */
+  resume(turn: Turn, flow: FlowRow, loaded: Reviewed): Promise<LoadedPost> {
+    const { deadlineAt, opening } = loaded.post.approval
+    // The job of the deadline may have run in the meantime.
+    if (deadlineAt !== null) turn.job(endStage, { postId: loaded.post.id, opening }, { runAt: new Date(deadlineAt) })
+    return this.settle(turn, flow, loaded, { holds: true })
+  }
+
   /** Ends a review without an approval. The targets are drafts again and keep their times. */
   close(loaded: Reviewed, ending: Ending): Reviewed {
     const now = this.#now()

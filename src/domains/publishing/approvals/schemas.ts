@@ -1,5 +1,5 @@
 import { Id, Input, Nullable, OneOf, States, Text, Timestamp, Type, named, type Static } from '../../../core/schema.ts'
-import { APPROVAL_DECISIONS, ApprovalRule, PostChanges, PostView } from '../posts/index.ts'
+import { APPROVAL_DECISIONS, ApprovalRule, PostChanges, PostView, selectionFields } from '../posts/index.ts'
 
 export const MOST_STAGES = 10
 const MOST_APPROVERS = 50
@@ -123,6 +123,23 @@ export const DecisionInput = Input({
   ),
 })
 export type DecisionInputData = Static<typeof DecisionInput>
+
+export const BulkDecision = Input(
+  {
+    ...selectionFields,
+    decision: Decision,
+    comment: Type.Optional(Comment),
+    contentHashes: Type.Optional(
+      Type.Record(Id, Type.String({ pattern: '^[0-9a-f]{64}$' }), {
+        description:
+          'By post: the `contentHash` that you have seen, such as that of a dry run. A post that has changed since is refused',
+        maxProperties: 200,
+      }),
+    ),
+  },
+  { description: 'A decision, for `postIds` or a `filter`' },
+)
+export type BulkDecisionData = Static<typeof BulkDecision>
 
 export const ResolveInput = Input({ decision: Type.Optional(Decision), reason: Text(3, 2_000) })
 export const ResolvePath = Input({ workspaceId: Id, postId: Id })

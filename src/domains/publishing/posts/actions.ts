@@ -1,4 +1,4 @@
-import type { Clock } from '../../../core/clock.ts'
+import { DAY, MINUTE, type Clock } from '../../../core/clock.ts'
 import { ValidationFailed } from '../../../core/errors.ts'
 import type { IfMatch } from '../../../core/precondition.ts'
 import type { Provided } from '../../../core/provided.ts'
@@ -6,7 +6,8 @@ import { requireVersion } from '../../../core/precondition.ts'
 import type { Turn } from '../../../core/turn.ts'
 import { timeZoneOf } from '../../workspace/workspaces/index.ts'
 import type { ApprovalGate } from './approval/gate.ts'
-import type { PostAuthor } from './author.ts'
+import { timeOfPost, type PostAuthor } from './author.ts'
+import { formatLocal, parseLocal } from './calendar/local-time.ts'
 import { calledTargets } from './called.ts'
 import type { Planned, RoomPlanner } from './budgets/planner.ts'
 import type { PostChecks, Resources } from './checks.ts'
@@ -14,10 +15,10 @@ import { postDeleted } from './events.ts'
 import { act, canAct, notPossible, scheduled, startBy, timed, timesOf } from './planning.ts'
 import { tryAgainAt } from './publication/wake.ts'
 import { reservationsOf } from './reservations/turn-reservations.ts'
-import type { PostBody, PostData, RescheduleInput } from './schemas.ts'
+import { MOST_LABELS, type PostBody, type PostData, type RescheduleInput } from './schemas.ts'
 import type { SlotFinder } from './slots/finder.ts'
 import { labelOf } from './slots/wish.ts'
-import { statusOfPost, type TargetAction } from './state.ts'
+import { statusOfPost, type TargetAction, type TargetStatus } from './state.ts'
 import { deletePost, loadPost, savePost, type LoadedPost } from './store.ts'
 import type { TargetRow } from './tables.ts'
 import { plannedTime, PUBLISH, requireToCome, type PlannedTime } from './time.ts'
@@ -30,6 +31,15 @@ interface ActionNeeds {
   readonly room: RoomPlanner
   readonly approvals: Provided<ApprovalGate>
 }
+
+/** How far a post is moved. */
+interface Shift {
+  readonly days?: number
+  readonly minutes?: number
+}
+
+/** Targets in these states can be moved. Others have ended, or begun. */
+const MOVABLE: readonly TargetStatus[] = ['draft', 'in_review', 'ready', 'scheduled']
 
 /** What users do with posts beside writing them, in turns. */
 export class PostActions {
@@ -69,6 +79,76 @@ export class PostActions {
     const after = await this.#approvals.get().changed(turn, change)
     const post = await this.#author.saveVersion(turn, before, after, { kind: 'rescheduled', authorId: userId })
     return { post, waits: waitsFor(before, after, 'published at its time') }
+  }
+
+  /**
+   * Moves a post that has a time, with the own times of its targets. A draft stays a draft, and what waits goes on waiting.
+   * @param shift days on the calendar of its zone, then minutes
+   * @throws AppError not_found, validation_failed, platform_validation_failed, account_not_usable, post_state_conflict,
+   *   budget_exceeded
+   */
+  async shift(turn: Turn, id: string, shift: Shift, userId: string): Promise<TimedPost> {
+    const before = await loadPost(turn.sql, id)
+    const moved = new Map(before.targets.map((target) => [target.id, this.#moved(target, shift)]))
+    const isMoved = ({ id: targetId, status }: TargetRow) => MOVABLE.includes(status) && moved.get(targetId) != null
+    const chosen = before.targets.filter((target) => isMoved(target))
+    const time = this.#moved(before.post, shift)
+    if (chosen.length === 0 && (time === null || before.targets.length > 0)) {
+      const status = statusOfPost(before.targets.map((target) => target.status))
+      throw notPossible('schedule', status, before.targets, 'It has no time that could be moved.')
+    }
+    const planned = chosen.filter(({ status }) => status !== 'draft')
+    const { body, lateMinutes } = before.post
+    const resources = await this.#checks.resources(turn, body, planned)
+    this.#checks.require(body, planned, resources)
+    this.#checks.requireUsable(planned, resources)
+    // Their own times do not keep them from new ones.
+    reservationsOf(turn).change(planned, [])
+    const wanted = planned.map((target) => ({ ...target, time: moved.get(target.id) ?? null }))
+    await this.#room.require(turn, { body, resources, targets: wanted, label: null })
+    const at = new Date(this.#clock.now()).toISOString()
+    const place = (await this.#approvals.get().applies(turn)) ? timed : scheduled
+    const targets = before.targets.map((target) => {
+      const to = moved.get(target.id)
+      if (!isMoved(target) || to == null) return target
+      if (target.status === 'draft')
+        return { ...target, ...timesOf(to), startBy: startBy(to, lateMinutes), updatedAt: at }
+      const next = { time: to, lateMinutes, at }
+      // It waits until somebody releases it.
+      if (target.status === 'ready') return { ...timed(turn, target, next), problem: target.problem }
+      return place(turn, target, next)
+    })
+    const post = { ...before.post, ...(time !== null && timesOf(time)), updatedAt: at }
+    const change = { before, after: { post, targets }, userId, publishNow: false }
+    const after = await this.#approvals.get().changed(turn, change)
+    const view = await this.#author.saveVersion(turn, before, after, { kind: 'rescheduled', authorId: userId })
+    return { post: view, waits: waitsFor(before, after, 'published at its time') }
+  }
+
+  /**
+   * Adds and removes labels, which platforms do not see.
+   * @returns undefined if the post has them already
+   * @throws AppError not_found, validation_failed for too many labels
+   */
+  async label(
+    turn: Turn,
+    id: string,
+    { add, remove }: { readonly add: readonly string[]; readonly remove: readonly string[] },
+    userId: string,
+  ): Promise<PostData | undefined> {
+    const before = await loadPost(turn.sql, id)
+    const old = before.post.labels
+    const labels = [...new Set([...old, ...add])].filter((label) => !remove.includes(label))
+    if (labels.length === old.length && labels.every((label) => old.includes(label))) return undefined
+    if (labels.length > MOST_LABELS) {
+      const message = `would give the post ${labels.length} labels, and it can have ${MOST_LABELS}`
+      throw ValidationFailed({ errors: [{ path: '/body/add', code: 'too_many', message }] })
+    }
+    const updatedAt = new Date(this.#clock.now()).toISOString()
+    const labelled = { ...before, post: { ...before.post, labels, updatedAt } }
+    const change = { before, after: labelled, userId, publishNow: false }
+    const after = await this.#approvals.get().changed(turn, change)
+    return this.#author.saveVersion(turn, before, after, { kind: 'edited', authorId: userId })
   }
 
   /**
@@ -167,6 +247,18 @@ export class PostActions {
     const wishes = this.#room.wishes({ ...planned, targets: planned.chosen })
     const hasRoom = (at: number) => this.#room.hasRoom(turn, wishes, at)
     return this.#slots.next(turn, { accountIds, label: labelOf(queue), hasRoom })
+  }
+
+  /** The time of a post or target after a shift; null without one. @throws AppError validation_failed */
+  #moved(row: Parameters<typeof timeOfPost>[0], { days = 0, minutes = 0 }: Shift): PlannedTime | null {
+    const time = timeOfPost(row)
+    const local = time === null ? undefined : parseLocal(time.localTime)
+    if (time === null || local === undefined) return null
+    const onDay = days === 0 ? time : plannedTime(formatLocal(local + days * DAY), time.timeZone)
+    const at = new Date(Date.parse(onDay.scheduledAt) + minutes * MINUTE).toISOString()
+    const moved = minutes === 0 ? onDay : plannedTime(at, time.timeZone)
+    requireToCome(moved, new Date(this.#clock.now()).toISOString(), PUBLISH)
+    return moved
   }
 
   /** Schedules the targets that can be, and checks them first. */

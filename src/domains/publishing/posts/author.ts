@@ -14,7 +14,7 @@ import type { PostChecks, Resources, Wanted } from './checks.ts'
 import { bodyOf } from './content.ts'
 import { postCreated } from './events.ts'
 import { canAct, notPossible, scheduled, startBy, timed, timesOf } from './planning.ts'
-import type { NewPostInput, PostBody, PostChangeInput, PostData } from './schemas.ts'
+import type { NewPostInput, PostBody, PostChangeInput, PostCopyInput, PostData } from './schemas.ts'
 import { snapshotOf } from './snapshot.ts'
 import { statusOfPost } from './state.ts'
 import { insertPost, loadPost, savePost, type LoadedPost } from './store.ts'
@@ -119,6 +119,43 @@ export class PostAuthor {
       await this.build(turn, await this.completed(turn, input, userId), { userId }),
       input.publishNow,
     )
+  }
+
+  /**
+   * Makes a new post of another one: a draft, unless the request has a time.
+   * @returns the copy, and the names of accounts that it lacks because they no longer exist
+   * @throws AppError not_found, and as `create`
+   */
+  async copy(
+    turn: Turn,
+    id: string,
+    { accountIds, ...times }: PostCopyInput,
+    userId: string,
+  ): Promise<{ post: PostData; leftOut: readonly string[] }> {
+    const { post, targets } = await loadPost(turn.sql, id)
+    const overrides = new Map(targets.map(({ accountId, override }) => [accountId, override]))
+    const wanted = accountIds ?? targets.map(({ accountId }) => accountId)
+    const accounts = await postingAccounts(turn.sql, turn.workspaceId, wanted)
+    const isGone = (accountId: string) => overrides.has(accountId) && !isConnected(accounts.get(accountId))
+    const input: NewPostInput = {
+      workspaceId: turn.workspaceId,
+      ...post.body,
+      media: [...post.body.media],
+      thread: post.body.thread.map(({ content, media }) => ({ content, media: [...media] })),
+      tags: [...post.body.tags],
+      labels: [...post.labels],
+      lateMinutes: post.lateMinutes,
+      targets: wanted
+        .filter((accountId) => !isGone(accountId))
+        .map((accountId) => ({ accountId, override: (overrides.get(accountId) ?? null) as Override })),
+      ...times,
+    }
+    // A draft may break rules of its platforms.
+    const given = hasTime(input) ? input : { ...input, draft: true }
+    const copy = await this.add(turn, await this.build(turn, given, { userId }))
+    const named = targets.filter(({ accountId }) => wanted.includes(accountId) && isGone(accountId))
+    const leftOut = named.map(({ accountId, platform }) => accounts.get(accountId)?.name ?? `${platform} ${accountId}`)
+    return { post: copy, leftOut }
   }
 
   /** A request with what the settings of its author add. */
@@ -357,6 +394,12 @@ export class PostAuthor {
     const time = timeOfPost(target)
     return time === null ? target : place(turn, target, { time, ...now })
   }
+}
+
+type Override = Exclude<NonNullable<NewPostInput['targets']>[number]['override'], undefined>
+
+function isConnected(account: PostingAccount | undefined): boolean {
+  return account !== undefined && account.status !== 'removed'
 }
 
 /** The accounts that the posts of a batch name. */

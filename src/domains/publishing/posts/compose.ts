@@ -9,6 +9,9 @@ import type { ApprovalGate } from './approval/gate.ts'
 import { assetUses } from './asset-uses.ts'
 import { AuthorSettings } from './author-settings.ts'
 import { PostAuthor } from './author.ts'
+import { PostBulkActions } from './bulk-changes/actions.ts'
+import { BulkChanges } from './bulk-changes/changes.ts'
+import { PostRestorer } from './bulk-changes/restorer.ts'
 import { PostBatches } from './bulk/batches.ts'
 import { PostExporter } from './bulk/exporter.ts'
 import { PostImporter } from './bulk/importer.ts'
@@ -16,6 +19,7 @@ import { RoomPlanner } from './budgets/planner.ts'
 import { countsOfPosts } from './counts.ts'
 import { PostChecks } from './checks.ts'
 import { PostComments } from './comments/comments.ts'
+import { MediaFetcher } from './media-urls/fetched-media.ts'
 import { PublicationClaims } from './publication/claims.ts'
 import { PublicationEvidence } from './publication/evidence.ts'
 import { SchedulerHeartbeat } from './publication/heartbeat.ts'
@@ -100,6 +104,11 @@ export function composePosts(
     settings,
   })
   const actions = new PostActions({ clock, author, checks, slots, room, approvals })
+  const bulkChanges = new BulkChanges({
+    sql,
+    clock,
+    restorer: new PostRestorer({ clock, author, checks, room, approvals }),
+  })
   const reader = new PostReader(sql, searches)
   const validation = new PostValidation({ sql, clock, checks, times, settings, quota, origins })
   const { seriesRunner, seriesWatch, ...series } = composeSeries(
@@ -133,13 +142,16 @@ export function composePosts(
         author,
         settings,
         actions,
+        bulkActions: new PostBulkActions(actions, bulkChanges),
+        bulkChanges,
         series,
         seriesRunner,
         seriesWatch,
         timeMover: new TimeMover(clock, author),
         zoneWatch: new ZoneWatch({ sql, clock, turns, rules: zoneRules, version: process.versions.tz ?? '' }),
         queues,
-        importer: new PostImporter({ clock, author, checks, quota, settings }),
+        mediaFetcher: new MediaFetcher(assets.urlImports, assets.urlCheck),
+        importer: new PostImporter({ clock, author, checks, quota, settings, series: series.desk }),
         exporter: new PostExporter(reader),
         batches: new PostBatches(sql, clock),
         slots,

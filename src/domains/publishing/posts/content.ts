@@ -1,4 +1,5 @@
 import type { PostContent, PostMedia } from '../../../platforms/content.ts'
+import { ValidationFailed } from '../../../core/errors.ts'
 import { refKey, type PostFile } from '../../media/assets/index.ts'
 import type { MediaRef, NewPostInput, PostBody, PostChangeInput, TargetOverride } from './schemas.ts'
 
@@ -44,10 +45,19 @@ function blankToNull(text: string | null): string | null {
   return text === '' ? null : text
 }
 
+/** @throws AppError validation_failed for a file without an asset */
 function refsOf(media: MediaInput): MediaRef[] {
-  return media.map((item) => {
-    const { altText = null, assetId, renditionId = null } = typeof item === 'string' ? { assetId: item } : item
-    return { assetId, renditionId, altText }
+  return media.map((item, index) => {
+    if (typeof item === 'string') return { assetId: item, renditionId: null, altText: null }
+    const { altText = null, assetId, renditionId = null, url } = item
+    if (assetId !== undefined && url === undefined) return { assetId, renditionId, altText }
+    const [field, message] =
+      url === undefined
+        ? ['assetId', 'is required, or url']
+        : assetId === undefined
+          ? ['url', 'cannot be used here. Add the file with POST /api/assets/import-url first']
+          : ['url', 'cannot be combined with assetId']
+    throw ValidationFailed({ errors: [{ path: `/body/media/${index}/${field}`, code: 'media', message }] })
   })
 }
 

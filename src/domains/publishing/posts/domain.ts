@@ -2,6 +2,8 @@ import { domain } from '../../../domain.ts'
 import * as commentEvents from './comments/events.ts'
 import * as comments from './comments/operations.ts'
 import { PostComment } from './comments/tables.ts'
+import * as bulkChangeOperations from './bulk-changes/operations.ts'
+import { PostBulkChange } from './bulk-changes/tables.ts'
 import * as bulkOperations from './bulk/operations.ts'
 import { PostBatch } from './bulk/tables.ts'
 import { importFile } from './bulk/turns.ts'
@@ -45,6 +47,7 @@ export const posts = domain({
     ...comments,
     ...queueOperations,
     ...bulkOperations,
+    ...bulkChangeOperations,
     ...publication,
     ...remote,
     ...numbers,
@@ -72,7 +75,7 @@ export const posts = domain({
     ...Object.values(zoneTurns),
     importFile,
   ],
-  entities: [...postEntities, PostComment, PostQueue, PostBatch, RemoteChange, PostSeries, ZoneCheck],
-  resources: ['posts', 'post_batches', 'post_series'],
+  entities: [...postEntities, PostComment, PostQueue, PostBatch, PostBulkChange, RemoteChange, PostSeries, ZoneCheck],
+  resources: ['posts', 'post_batches', 'post_bulk_changes', 'post_series'],
   compose: composePosts,
 })

@@ -11,6 +11,7 @@ import {
 } from '../../../../test/support/stage.ts'
 import { addFault, refuseNext } from '../../../../test/support/sandbox-faults.ts'
 import { waitFor } from '../../../../test/support/wait.ts'
+import type * as bulkChanges from './bulk-changes/operations.ts'
 import type * as bulkOperations from './bulk/operations.ts'
 import type * as comments from './comments/operations.ts'
 import type * as numbers from './numbers/operations.ts'
@@ -25,6 +26,7 @@ import type * as versions from './versions/operations.ts'
 
 type Operations = typeof operations &
   typeof bulkOperations &
+  typeof bulkChanges &
   typeof comments &
   typeof publication &
   typeof queueOperations &
@@ -36,6 +38,7 @@ type Operations = typeof operations &
 export const rows: Rows = {
   posts: (stage) => post(stage),
   post_batches: (stage) => batch(stage),
+  post_bulk_changes: (stage) => bulkChange(stage),
   post_series: (stage) => recurring(stage),
 }
 
@@ -43,6 +46,7 @@ export const lists: Lists<Operations> = {
   listPosts: times((stage) => post(stage)),
   listPostSeries: times((stage) => recurring(stage)),
   listBulkBatches: times((stage) => batch(stage)),
+  listBulkChanges: times((stage) => bulkChange(stage)),
   getPostVersions: async (stage, count) => {
     const id = await post(stage)
     for (let made = 1; made < count; made += 1) {
@@ -73,6 +77,15 @@ export const fixtures: Fixtures<Operations> = {
   createPost: async (stage) => ({ body: { ...inWorkspace(stage), ...(await content(stage)) } }),
   createPostsBulk: async (stage) => ({ body: { ...inWorkspace(stage), posts: [await content(stage)] } }),
   undoBulkBatch: async (stage) => ({ path: { batchId: await batch(stage) }, once: true }),
+  reschedulePosts: async (stage) => ({
+    body: { ...inWorkspace(stage), postIds: [await post(stage, LATER)], shift: { days: 1 } },
+  }),
+  cancelPosts: async (stage) => ({ body: { ...inWorkspace(stage), postIds: [await post(stage, LATER)] } }),
+  labelPosts: async (stage) => ({
+    body: { ...inWorkspace(stage), postIds: [await post(stage)], add: [newName('board')] },
+  }),
+  undoBulkChange: async (stage) => ({ path: { changeId: await bulkChange(stage, stage.caller.apiKey) }, once: true }),
+  copyPost: async (stage) => ({ path: { id: await post(stage) } }),
   updatePost: async (stage) => ({ path: { id: await post(stage) } }),
   validatePost: async (stage) => ({ body: { ...inWorkspace(stage), ...(await content(stage)) } }),
   reschedulePost: async (stage) => ({ path: { id: await post(stage) }, body: LATER }),
@@ -122,6 +135,14 @@ async function batch(stage: Stage): Promise<string> {
   const reply = await app.send('POST /api/posts/bulk', { apiKey: owner.apiKey, body })
   if (reply.status !== 201) throw new Error(`a batch for a fixture: ${reply.text}`)
   return (reply.body.data as { batchId: string }).batchId
+}
+
+/** A bulk change of one post. */
+async function bulkChange(stage: Stage, apiKey = stage.owner.apiKey): Promise<string> {
+  const body = { ...inWorkspace(stage), postIds: [await post(stage)], add: [newName('board')] }
+  const reply = await stage.app.send('POST /api/posts/bulk/label', { apiKey, body })
+  if (reply.status !== 200) throw new Error(`a bulk change for a fixture: ${reply.text}`)
+  return (reply.body.data as { changeId: string }).changeId
 }
 
 async function post(stage: Stage, extra: object = {}): Promise<string> {

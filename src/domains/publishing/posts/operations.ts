@@ -13,8 +13,10 @@ import { accepted, created, done, ok, storedList } from '../../../core/reply.ts'
 import { Done, Envelope, ListOf } from '../../../core/schema.ts'
 import { ModelTextNotReleased, PostNotPossible, SCHEDULING_ERRORS, QueueFull } from './errors.ts'
 import type { TimedPost } from './actions.ts'
+import { withFetched } from './media-urls/fetched-media.ts'
+import { urlsIn } from './media-urls/urls-in.ts'
 import { DeletePostQuery } from './remote/schemas.ts'
-import { NewPost, PostChange, PostCheck, PostListQuery, PostPath, PostView, Reschedule } from './schemas.ts'
+import { NewPost, PostChange, PostCheck, PostCopy, PostListQuery, PostPath, PostView, Reschedule } from './schemas.ts'
 
 const { accountId, postId, workspaceId } = EXAMPLE
 const EXAMPLE_PATH = { path: { id: postId } }
@@ -45,14 +47,17 @@ export const createPost = operation({
   returns: { 201: Envelope(PostView) },
   errors: [...SCHEDULING_ERRORS, QueueFull, PlanLimit],
   example: { body: EXAMPLE_BODY },
+  before: ({ body, member, posts }) => posts.mediaFetcher.fetch(urlsIn(body), { member }),
   prelude: (requests, batch) => batch.posts.author.prepare(requests, batch),
-  handle: async ({ body, caller, posts, turn }) =>
-    created(
+  handle: async ({ body: given, caller, posts, prepared, turn }) => {
+    const body = withFetched(given, prepared)
+    return created(
       'Post created',
       body.recurrence === undefined
         ? await posts.author.create(turn, body, caller.userId)
         : await posts.series.desk.create(turn, body, body.recurrence, caller.userId),
-    ),
+    )
+  },
 })
 
 export const validatePost = operation({
@@ -103,7 +108,9 @@ export const updatePost = operation({
   returns: { 200: Envelope(PostView) },
   errors: [NotFound, PreconditionFailed, Conflict, ...SCHEDULING_ERRORS, PlanLimit],
   example: { ...EXAMPLE_PATH, body: { content: 'We are live on Friday at one.' } },
-  handle: async ({ body, caller: { userId }, ifMatch, path, posts, turn }) => {
+  before: ({ body, member, posts }) => posts.mediaFetcher.fetch(urlsIn(body), { member }),
+  handle: async ({ body: given, caller: { userId }, ifMatch, path, posts, prepared, turn }) => {
+    const body = withFetched(given, prepared)
     const { recurrence } = body
     const by = { userId, ifMatch }
     const changed =
@@ -111,6 +118,27 @@ export const updatePost = operation({
         ? await posts.author.update(turn, path.id, body, by)
         : await posts.series.desk.attach(turn, path.id, { ...body, recurrence }, by)
     return ok('Post changed', changed)
+  },
+})
+
+export const copyPost = operation({
+  route: 'POST /api/posts/{id}/copy',
+  summary: 'Copy a post',
+  description:
+    'Makes a new post with the content, the files, the labels, the options and the accounts of another one, whatever its state. Times, approvals, comments and the series are not copied: the copy is a draft, or gets the time of the request. Accounts that no longer exist are left out, and the message names them.',
+  access: 'posts:write',
+  workspace: owner('posts'),
+  turn: true,
+  path: PostPath,
+  body: PostCopy,
+  bodyOptional: true,
+  returns: { 201: Envelope(PostView) },
+  errors: [NotFound, ...SCHEDULING_ERRORS, QueueFull, PlanLimit],
+  example: { ...EXAMPLE_PATH, body: {} },
+  handle: async ({ body, caller: { userId }, path, posts, turn }) => {
+    const { leftOut, post } = await posts.author.copy(turn, path.id, body ?? {}, userId)
+    const without = leftOut.length === 0 ? '' : `, without accounts that no longer exist: ${leftOut.join(', ')}`
+    return created(`Post copied${without}`, post)
   },
 })
 

@@ -22,6 +22,11 @@ export const personal = {
     export: { file: 'post-batches' },
     deletion: { kept: 'It belongs to the workspace and its other members.' },
   },
+  'post_bulk_changes.created_by': {
+    about: 'Posts that you have changed together',
+    export: { file: 'post-bulk-changes' },
+    deletion: { kept: 'It is deleted after a week.' },
+  },
   'post_series.created_by': {
     about: 'Series of posts that you have created',
     export: { file: 'post-series' },

@@ -2,7 +2,7 @@ import type { Sql } from '../../../core/sql.ts'
 import type { MemoryKey, Turn } from '../../../core/turn.ts'
 
 /** Where times are planned: a turn, or a read that finds out what a turn would do. */
-export type PlanningScope = Pick<Turn, 'workspaceId' | 'sql' | 'memory' | 'settled'>
+export type PlanningScope = Pick<Turn, 'workspaceId' | 'sql' | 'memory' | 'settled' | 'restorable'>
 
 /** Where it is decided whether a text may be published: with who asks. */
 export type DecisionScope = PlanningScope & Pick<Turn, 'caller'>
@@ -18,5 +18,6 @@ export function dryScope(sql: Sql, workspaceId: string): PlanningScope {
       return values.get(name) as T
     },
     settled: () => undefined,
+    restorable: () => undefined,
   }
 }

@@ -31,7 +31,7 @@ export const MOST_TEXT = 65_000
 const MOST_MEDIA = 35
 const MOST_THREAD = 50
 const MOST_TARGETS = 50
-const MOST_LABELS = 20
+export const MOST_LABELS = 20
 
 const Content = Text(0, MOST_TEXT, { description: 'The text' })
 const Title = Text(0, 300, { description: 'For platforms that have titles, such as YouTube' })
@@ -64,13 +64,19 @@ export const MediaItem = named(
   }),
 )
 const MediaItemInput = Input({
-  assetId: Id,
+  assetId: Type.Optional(Id),
+  url: Type.Optional(
+    Text(1, 2_048, {
+      description:
+        'Instead of `assetId`: a public address. createPost, updatePost, createPostsBulk and importPosts fetch the file into the media library, which needs `media:write`',
+    }),
+  ),
   renditionId: Type.Optional(Nullable(Id)),
   altText: Type.Optional(Nullable(Text(0, 10_000, { description: 'Replaces the alt text of the asset' }))),
 })
 const MediaInput = Type.Array(Type.Union([Id, MediaItemInput]), {
   maxItems: MOST_MEDIA,
-  description: 'Assets of the media library: their ids, or objects with `assetId`',
+  description: 'Assets of the media library: their ids, or objects with `assetId` or `url`',
 })
 export const MediaView = Type.Array(MediaItem, { description: 'The files, in the order in which they are shown' })
 
@@ -171,16 +177,30 @@ export const PostChange = Input({
 })
 export type PostChangeInput = Static<typeof PostChange>
 
-export const Reschedule = Input(
-  {
-    scheduledFor: Type.Optional(ScheduledFor),
-    timezone: Type.Optional(Nullable(TimeZone)),
-    queue: Type.Optional(QueueWish),
-    onFull: Type.Optional(OnFull),
-  },
-  { description: 'Either `scheduledFor` or `queue`' },
-)
+export const rescheduleFields = {
+  scheduledFor: Type.Optional(ScheduledFor),
+  timezone: Type.Optional(Nullable(TimeZone)),
+  queue: Type.Optional(QueueWish),
+  onFull: Type.Optional(OnFull),
+}
+export const Reschedule = Input(rescheduleFields, { description: 'Either `scheduledFor` or `queue`' })
 export type RescheduleInput = Static<typeof Reschedule>
+
+export const PostCopy = Input(
+  {
+    accountIds: Type.Optional(
+      Type.Array(Id, {
+        maxItems: MOST_TARGETS,
+        uniqueItems: true,
+        description:
+          'Other accounts for the copy. What an account of the post publishes differently is kept. Those of the post by default',
+      }),
+    ),
+    ...rescheduleFields,
+  },
+  { description: 'Without `scheduledFor` or `queue` the copy is a draft' },
+)
+export type PostCopyInput = Static<typeof PostCopy>
 
 /** The content of a post, normalized. */
 export interface PostBody {

@@ -23,6 +23,12 @@ export interface ApprovalGate {
   /** Puts a changed post into review, leaves it there, or schedules it if its approval still covers it. */
   changed(turn: Turn, change: GatedChange): Promise<LoadedPost>
   /**
+   * Brings a post that has got an earlier approval back up to date: who can decide, and its deadline.
+   * @param since when the earlier approval was replaced
+   * @throws AppError conflict if the flow has changed since then
+   */
+  restored(turn: Turn, loaded: LoadedPost, since: string): Promise<LoadedPost>
+  /**
    * Checks a target that is about to be published against what was approved.
    * @returns the post back in review if they differ; undefined if it may be published
    */

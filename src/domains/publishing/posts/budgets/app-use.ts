@@ -22,6 +22,8 @@ const LOCK = 7_158_203
 interface Loaded {
   readonly uses: Promise<readonly AppUse[]>
   readonly isLocked: boolean
+  /** How many reservations the turn had released by then. It counts those of the database no more. */
+  readonly releasedCount: number
 }
 
 /** By turn, platform and day: what the database had when the turn first asked. */
@@ -36,12 +38,12 @@ export async function appUses(
   scope: PlanningScope,
   { allowed, at, platform }: { readonly platform: string; readonly at: number; readonly allowed: number },
 ): Promise<readonly AppUse[]> {
-  const days = loaded.get(scope) ?? new Map<string, Loaded>()
-  loaded.set(scope, days)
+  const days = loadedBy(scope)
+  const { releasedCount } = reservationsOf(scope)
   const day = Math.floor(at / DAY)
   const key = `${platform}/${day}`
   const read = async (isLocked: boolean) => {
-    const entry: Loaded = { isLocked, uses: readUses(scope, platform, day) }
+    const entry: Loaded = { isLocked, releasedCount, uses: readUses(scope, platform, day) }
     days.set(key, entry)
     return entry.uses
   }
@@ -49,10 +51,27 @@ export async function appUses(
   const own = ownUses(scope, platform)
   const all = [...(known === undefined ? await read(false) : await known.uses), ...own]
   const isNear = sum(all) + MOST_AT_ONCE > allowed
-  if (!isNear || days.get(key)?.isLocked === true) return all
+  const last = days.get(key)
+  if (!isNear || (last?.isLocked === true && last.releasedCount === releasedCount)) return all
   // Written by hand: Kysely has no advisory locks.
   await scope.sql.rows('select pg_advisory_xact_lock($1)', [LOCK])
   return [...(await read(true)), ...own]
+}
+
+function loadedBy(scope: PlanningScope): Map<string, Loaded> {
+  const known = loaded.get(scope)
+  if (known !== undefined) return known
+  const days = new Map<string, Loaded>()
+  loaded.set(scope, days)
+  // With a part of the turn, its lock is undone.
+  scope.restorable(() => {
+    const before = [...days]
+    return () => {
+      days.clear()
+      for (const [key, entry] of before) days.set(key, entry)
+    }
+  })
+  return days
 }
 
 /** What the turn itself has reserved. The database may have it or not. */

@@ -4,6 +4,7 @@ import { ValidationFailed } from '../../../../core/errors.ts'
 import { uuidv7 } from '../../../../core/id.ts'
 import { Slices } from '../../../../core/slices.ts'
 import type { Turn } from '../../../../core/turn.ts'
+import type { PostFile } from '../../../media/assets/index.ts'
 import { namedAccounts } from '../../../social/accounts/index.ts'
 import { publishingSettingsOf, type PublishingSettingsData } from '../../../identity/users/index.ts'
 import { timeZoneOf } from '../../../workspace/workspaces/index.ts'
@@ -14,7 +15,11 @@ import { allRefs, bodyOf, overrideOf } from '../content.ts'
 import type { DateOrder } from '../csv/times.ts'
 import { BulkRefused } from '../errors.ts'
 import { reservationsOf } from '../reservations/turn-reservations.ts'
+import { assetsOf, NO_MEDIA, unfetched, type FetchedMedia } from '../media-urls/fetched-media.ts'
+import { urlsIn, withAssets } from '../media-urls/urls-in.ts'
 import type { PostQuota } from '../quota.ts'
+import type { PostData } from '../schemas.ts'
+import type { SeriesDesk } from '../series/desk.ts'
 import type { LoadedPost } from '../store.ts'
 import type { BulkPostInput, BulkResultData, BulkRowData } from './schemas.ts'
 import { readPosts, readSheet, type RowFault, type WantedRow } from './sheet-reader.ts'
@@ -25,6 +30,8 @@ export interface BulkRequest {
   /** Unchecked. */
   readonly posts?: readonly unknown[]
   readonly csv?: string
+  /** The files that its posts name by their addresses. */
+  readonly fetched?: FetchedMedia
   /** The bytes of a file, in base64. */
   readonly file?: string
   readonly dateOrder?: DateOrder
@@ -34,7 +41,9 @@ export interface BulkRequest {
 
 interface Verdict {
   readonly wanted: WantedRow
+  /** The post, before it is stored. A recurring post is stored with its series already. */
   readonly prepared: LoadedPost | undefined
+  readonly recurring?: PostData
   readonly errors: readonly RowFault[]
 }
 
@@ -44,6 +53,7 @@ interface Needs {
   readonly checks: PostChecks
   readonly quota: PostQuota
   readonly settings: AuthorSettings
+  readonly series: Pick<SeriesDesk, 'create'>
 }
 
 /** What all rows of a request share. */
@@ -60,8 +70,10 @@ export class PostImporter {
   readonly #checks: PostChecks
   readonly #quota: PostQuota
   readonly #settings: AuthorSettings
+  readonly #series: Needs['series']
 
-  constructor({ author, checks, clock, quota, settings }: Needs) {
+  constructor({ author, checks, clock, quota, series, settings }: Needs) {
+    this.#series = series
     this.#settings = settings
     this.#clock = clock
     this.#author = author
@@ -71,17 +83,21 @@ export class PostImporter {
 
   /** @throws AppError validation_failed, bulk_refused with the verdict of each row */
   async run(turn: Turn, request: BulkRequest, userId: string): Promise<BulkResultData> {
+    return turn.attempt(() => this.#run(turn, request, userId), { undo: request.dryRun === true })
+  }
+
+  async #run(turn: Turn, request: BulkRequest, userId: string): Promise<BulkResultData> {
     const slices = new Slices(undefined, turn.sql)
     const { rows, warnings } = await this.#read(turn, request, slices)
     const batchId = uuidv7(this.#clock.now())
-    const judged = await this.#judge(turn, rows, { userId, batchId }, slices)
+    const fetched = request.fetched ?? NO_MEDIA
+    const judged = await this.#judge(turn, rows, { userId, batchId, fetched }, slices)
     // An all-or-nothing request is refused as a whole, with the numbers of the plan.
     const isJudgedByRow = request.dryRun === true || request.partial === true
     const verdicts = isJudgedByRow ? await this.#withinPlan(turn, judged) : judged
     const refusedCount = verdicts.filter(({ errors }) => errors.length > 0).length
     const notes = [...warnings]
     if (request.dryRun === true) {
-      reservationsOf(turn).discard()
       const shown = verdicts.map((verdict) => rowView(verdict, 'valid'))
       return { batchId: null, createdCount: 0, refusedCount, notes, rows: shown }
     }
@@ -140,15 +156,17 @@ export class PostImporter {
   async #judge(
     turn: Turn,
     rows: readonly WantedRow[],
-    origin: { userId: string; batchId: string },
+    origin: { userId: string; batchId: string; fetched: FetchedMedia },
     slices: Slices,
   ): Promise<readonly Verdict[]> {
-    const inputs = rows.flatMap(({ input }) => input ?? [])
-    const known = await this.#checks.load(turn.sql, turn.workspaceId, namesIn(inputs))
+    const wantedRows = rows.map((row) => withFiles(row, origin.fetched))
+    const inputs = wantedRows.flatMap(({ input }) => input ?? [])
+    const loaded = await this.#checks.load(turn.sql, turn.workspaceId, namesIn(inputs))
+    const known = { ...loaded, files: new Map([...loaded.files, ...filesOf(origin.fetched)]) }
     const workspaceZone = await timeZoneOf(turn.sql, turn.workspaceId)
     const settings = await publishingSettingsOf(turn.sql, [origin.userId])
     const verdicts: Verdict[] = []
-    for (const wanted of rows) {
+    for (const wanted of wantedRows) {
       const { errors, input } = wanted
       verdicts.push(
         input === undefined
@@ -164,6 +182,11 @@ export class PostImporter {
     try {
       const { known, settings, userId } = origin
       const given = { ...input, workspaceId: turn.workspaceId }
+      const { recurrence } = input
+      if (recurrence !== undefined) {
+        const create = () => this.#series.create(turn, given, recurrence, userId, origin.batchId)
+        return { wanted, prepared: undefined, recurring: await turn.attempt(create), errors: [] }
+      }
       const body = await this.#settings.apply(given, userId, {
         sql: turn.sql,
         known: { settings, accounts: known.accounts },
@@ -195,15 +218,33 @@ function faultsOf(error: AppError, { columnOf }: WantedRow): readonly RowFault[]
   })
 }
 
-function rowView({ errors, prepared, wanted }: Verdict, good: 'created' | 'valid'): BulkRowData {
+function rowView({ errors, prepared, recurring, wanted }: Verdict, good: 'created' | 'valid'): BulkRowData {
   const { id = null, localTime = null, scheduledAt = null, timeZone = null } = prepared?.post ?? {}
+  const times = { scheduledFor: scheduledAt, localTime, timezone: timeZone }
   return {
     row: wanted.row,
     status: errors.length > 0 ? 'refused' : good,
-    postId: good === 'created' ? id : null,
-    scheduledFor: scheduledAt,
-    localTime,
-    timezone: timeZone,
+    postId: good === 'created' ? (recurring?._id ?? id) : null,
+    ...(recurring === undefined ? times : timesIn(recurring)),
     errors: [...errors],
   }
+}
+
+function timesIn({ localTime, scheduledFor, timezone }: PostData) {
+  return { scheduledFor, localTime, timezone }
+}
+
+/** A row with the assets of its addresses, or with the reasons why it has none. */
+function withFiles(row: WantedRow, fetched: FetchedMedia): WantedRow {
+  const urls = row.input === undefined ? [] : urlsIn(row.input)
+  if (row.input === undefined || urls.length === 0) return row
+  const errors = unfetched(urls, fetched, '/media').map((error) => ({ ...error, column: row.columnOf('/media') }))
+  return errors.length > 0
+    ? { ...row, input: undefined, errors }
+    : { ...row, input: withAssets(row.input, assetsOf(fetched)) }
+}
+
+/** The files of a dry run, which are not in the library. */
+function* filesOf(fetched: FetchedMedia): Generator<[string, PostFile]> {
+  for (const one of Object.values(fetched)) if ('assetId' in one && one.file) yield [one.assetId, one.file]
 }

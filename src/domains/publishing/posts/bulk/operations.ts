@@ -22,6 +22,7 @@ import {
   UndoneBatch,
 } from './schemas.ts'
 import { importFile } from './turns.ts'
+import { urlsInRequest } from './urls.ts'
 
 const { accountId, batchId, workspaceId } = EXAMPLE
 const PATH = { path: { batchId } }
@@ -31,7 +32,7 @@ const RULES =
 export const createPostsBulk = operation({
   route: 'POST /api/posts/bulk',
   summary: 'Create many posts',
-  description: `Up to 500 posts, as JSON or as the text of a CSV file. ${RULES} A row of JSON that does not fit the schema is refused like any other, and the rest is still checked. A time that is more than five minutes in the past is refused. What a post leaves out comes from your publishing settings, as for createPost.`,
+  description: `Up to 500 posts, as JSON or as the text of a CSV file. ${RULES} A row of JSON that does not fit the schema is refused like any other, and the rest is still checked. A time that is more than five minutes in the past is refused. What a post leaves out comes from your publishing settings, as for createPost. Files that posts name by \`url\` are added to the media library first; with \`dryRun\`, only their beginning is looked at.`,
   access: 'posts:write',
   workspace: from.body('workspaceId'),
   turn: true,
@@ -43,8 +44,10 @@ export const createPostsBulk = operation({
   example: {
     body: { workspaceId, posts: [{ content: 'We are live on Friday at noon.', targets: [{ accountId }] }] },
   },
-  handle: async ({ body, caller, posts, turn }) =>
-    bulkReply(body.dryRun, await posts.importer.run(turn, body, caller.userId)),
+  before: async ({ body, member, posts }) =>
+    posts.mediaFetcher.fetch(await urlsInRequest(body), { member, dryRun: body.dryRun === true }),
+  handle: async ({ body, caller, posts, prepared: fetched, turn }) =>
+    bulkReply(body.dryRun, await posts.importer.run(turn, { ...body, fetched }, caller.userId)),
 })
 
 export const importPosts = operation({
@@ -58,9 +61,11 @@ export const importPosts = operation({
   returns: { 200: Envelope(BulkResult), 201: Envelope(BulkResult) },
   errors: [ValidationFailed, BulkRefused, PlanLimit],
   example: { body: { workspaceId, dryRun: true } },
-  handle: async ({ body: { workspaceId: id, ...options }, caller: { userId }, turns, upload }) => {
-    const bytes = await buffer(upload.stream)
-    const request = { ...options, file: bytes.toString('base64'), userId }
+  handle: async ({ body: { workspaceId: id, ...options }, caller: { userId }, member, posts, turns, upload }) => {
+    const file = (await buffer(upload.stream)).toString('base64')
+    const urls = await urlsInRequest({ file })
+    const fetched = await posts.mediaFetcher.fetch(urls, { member, dryRun: options.dryRun === true })
+    const request = { ...options, file, fetched, userId }
     return bulkReply(options.dryRun, await turns.system(id, importFile, request))
   },
 })

@@ -14,14 +14,14 @@ import {
 } from '../../../../core/schema.ts'
 import { MOST_BYTES as MOST_CSV_BYTES } from '../csv/decode.ts'
 import { MOST_ROWS } from '../csv/import.ts'
-import { newPostFields, PostListFilter, PostView } from '../schemas.ts'
+import { newPostFields, PostListFilter, PostView, RecurrenceInput } from '../schemas.ts'
 import { TargetStatusSchema } from '../state.ts'
 
 /** The largest JSON body of an import, in bytes. */
 export const MOST_IMPORT_BYTES = 8_000_000
 
 /** A post of a bulk request: the body of createPost without the workspace. */
-export const BulkPost = Input(newPostFields)
+export const BulkPost = Input({ ...newPostFields, recurrence: Type.Optional(RecurrenceInput) })
 export type BulkPostInput = Static<typeof BulkPost>
 
 const options = {

@@ -47,7 +47,8 @@ export const COLUMNS: readonly Column[] = [
   {
     name: 'media',
     aliases: ['assets', 'assetids', 'mediaids', 'images', 'files'],
-    about: 'Ids of assets, separated by commas, or a JSON list of objects with assetId and altText',
+    about:
+      'Ids of assets or public URLs, separated by commas, or a JSON list of objects with assetId or url, and altText',
     read: readMedia,
     write: ({ media = [] }) => {
       const ids = media.filter((item) => typeof item === 'string')
@@ -169,13 +170,20 @@ export function columnOfPath(path: string, post: SheetPost): string | null {
 }
 
 function readMedia(cell: string): Cell<SheetMedia[]> {
-  if (!cell.trimStart().startsWith('[')) return readList(cell)
+  if (!cell.trimStart().startsWith('[')) {
+    const list = readList(cell)
+    return 'value' in list ? { value: list.value.map(byUrl) } : list
+  }
   const json = readJson(cell)
   if ('problem' in json) return json
   const isMedia = (item: unknown) =>
-    typeof item === 'string' || (item !== null && typeof item === 'object' && 'assetId' in item)
-  if (Array.isArray(json.value) && json.value.every(isMedia)) return { value: json.value }
-  return { problem: 'must be a list of ids, or of objects with assetId' }
+    typeof item === 'string' || (item !== null && typeof item === 'object' && ('assetId' in item || 'url' in item))
+  if (Array.isArray(json.value) && json.value.every(isMedia)) return { value: json.value.map(byUrl) }
+  return { problem: 'must be a list of ids or URLs, or of objects with assetId or url' }
+}
+
+function byUrl(item: SheetMedia): SheetMedia {
+  return typeof item === 'string' && /^https?:\/\//i.test(item) ? { url: item } : item
 }
 
 function listOf(items: readonly string[]): string {

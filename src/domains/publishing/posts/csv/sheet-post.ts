@@ -22,7 +22,7 @@ export interface SheetPost {
   readonly draft?: boolean
 }
 
-/** An asset, or an object with `assetId` from a JSON cell. */
+/** An asset, or an object with `assetId` or `url`. */
 export type SheetMedia = string | Readonly<Record<string, unknown>>
 
 export interface SheetTarget {

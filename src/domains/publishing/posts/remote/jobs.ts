@@ -19,10 +19,11 @@ export const changeRemote = job({
 
 export const purgePosts = schedule({
   name: 'posts.purge',
-  summary: 'Permanently delete posts that were deleted over 30 days ago',
+  summary: 'Permanently delete posts that were deleted over 30 days ago, and old bulk changes',
   cron: '23 3 * * *',
   timeoutMs: 30 * MINUTE,
   run: async ({ posts, signal }) => {
     await posts.bin.purge(signal)
+    await posts.bulkChanges.purge(signal)
   },
 })

@@ -33,6 +33,7 @@ export function reservationsOf(turn: PlanningScope): TurnReservations {
   opened.set(turn, made)
   // The memory changes only if the turn succeeds.
   turn.settled(() => made.apply())
+  turn.restorable(() => made.mark())
   return made
 }
 
@@ -110,9 +111,7 @@ export class TurnReservations implements TakenTimes {
       if (next === undefined) continue
       this.#drop(target.id)
       this.#set(target.id, next)
-      const added = this.#added.get(next.accountId) ?? new Window()
-      added.add(next)
-      this.#added.set(next.accountId, added)
+      this.#addedTo(next.accountId).add(next)
     }
   }
 
@@ -126,13 +125,29 @@ export class TurnReservations implements TakenTimes {
     this.#searches.set(search, until)
   }
 
-  /** Forgets the changes of this turn, which has only tried them. */
-  discard(): void {
-    this.#changed.clear()
-    this.#marks.clear()
-    this.#added.clear()
-    this.#released.length = 0
-    this.#searches.clear()
+  /** How many reservations of the database this turn has released. */
+  get releasedCount(): number {
+    return this.#released.length
+  }
+
+  /** @returns what forgets the changes that the turn has made since */
+  mark(): () => void {
+    const changed = [...this.#changed]
+    const released = [...this.#released]
+    const searches = [...this.#searches]
+    return () => {
+      this.#changed.clear()
+      this.#marks.clear()
+      this.#added.clear()
+      this.#released.length = 0
+      this.#searches.clear()
+      this.#released.push(...released)
+      for (const [search, until] of searches) this.#searches.set(search, until)
+      for (const [targetId, reservation] of changed) {
+        this.#set(targetId, reservation)
+        if (reservation !== null) this.#addedTo(reservation.accountId).add(reservation)
+      }
+    }
   }
 
   /** Writes the changes into the memory of the actor, after the turn has succeeded. */
@@ -151,6 +166,12 @@ export class TurnReservations implements TakenTimes {
     }
     if (isFreed) this.#book.forgetSearches()
     else for (const [search, until] of this.#searches) this.#book.noteSearch(search, until)
+  }
+
+  #addedTo(accountId: string): Window {
+    const added = this.#added.get(accountId) ?? new Window()
+    this.#added.set(accountId, added)
+    return added
   }
 
   #window(key: string): Window | undefined {

@@ -65,11 +65,18 @@ export class SeriesDesk {
    * Creates a post that recurs: it is the first occurrence.
    * @throws AppError as `PostAuthor.create`
    */
-  async create(turn: Turn, input: NewPostInput, recurrence: RecurrenceInputData, userId: string): Promise<PostData> {
+  async create(
+    turn: Turn,
+    input: NewPostInput,
+    recurrence: RecurrenceInputData,
+    userId: string,
+    batchId?: string,
+  ): Promise<PostData> {
     const completed = await this.#needs.author.completed(turn, input, userId)
     requireTime(completed)
     const series = { seriesId: uuidv7(this.#needs.clock.now()), occurrence: null }
-    const built = await this.#needs.author.build(turn, completed, { userId, series })
+    const origin = { userId, series, ...(batchId !== undefined && { batchId }) }
+    const built = await this.#needs.author.build(turn, completed, origin)
     const first = { ...built, post: { ...built.post, occurrence: built.post.localTime } }
     await this.#begin(turn, first, recurrence, userId)
     return this.#needs.author.add(turn, first)
