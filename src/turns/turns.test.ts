@@ -17,6 +17,7 @@ import { Done, Envelope, Id, Input, Type } from '../core/schema.ts'
 import { SealedBox } from '../core/sealed-box.ts'
 import type { Services } from '../core/services.ts'
 import { systemTurn } from '../core/system-turn.ts'
+import type { Turn } from '../core/turn.ts'
 import { Database } from '../db/database.ts'
 import { isUniqueViolation } from '../db/prepared-sql.ts'
 import { IdempotencyKeys } from '../http/idempotency.ts'
@@ -62,6 +63,8 @@ type Way =
   | 'add-job'
   | 'count'
   | 'who'
+  | 'in-parts'
+  | 'try'
 
 const makeIndex = job({
   name: 'notes.index',
@@ -88,6 +91,8 @@ const write = systemTurn<{ text: string; way?: Way }, string>({
     if (way === 'settle' || way === 'settle-then-refuse') turn.settled(() => void runs.push(`settled ${text}`))
     if (way === 'refuse' || way === 'settle-then-refuse') throw Conflict()
     if (way === 'fail-in-read') await turn.sql.row('select 1 / $1::int', [0])
+    if (way === 'in-parts') return inParts(turn, text)
+    if (way === 'try') return turn.attempt(() => noteAll(turn, text), { undo: true })
     if (way === 'who') return turn.caller?.userId ?? 'nobody'
     if (way === 'count') {
       const count = turn.memory(COUNT)
@@ -134,6 +139,51 @@ const write = systemTurn<{ text: string; way?: Way }, string>({
     return text
   },
 })
+
+/** Does everything that a part can do. @returns what the turn sees then */
+async function noteAll(turn: Turn, text: string): Promise<string> {
+  const list = turn.memory(LIST)
+  turn.restorable(() => {
+    const before = [...list]
+    return () => void list.splice(0, list.length, ...before)
+  })
+  list.push(text)
+  turn.emit(noted, { text })
+  turn.audit({ kind: 'note', id: text })
+  turn.settled(() => void runs.push(`settled ${text}`))
+  turn.afterCommit(() => void runs.push(`after ${text}`))
+  turn.job(makeIndex, { text })
+  await turn.sql.run('insert into notes (workspace_id, text) values ($1, $2)', [turn.workspaceId, text])
+  turn.insert('notes', { workspace_id: turn.workspaceId, text: `${text} waits` })
+  return list.join(', ')
+}
+
+const LIST = { name: 'list', make: (): string[] => [] }
+
+/** Parts that succeed, are refused, break a statement, and are refused inside of another one. */
+async function inParts(turn: Turn, text: string): Promise<string> {
+  const refused = async (part: () => Promise<unknown>) => {
+    await expect(turn.attempt(part)).rejects.toThrow()
+  }
+  turn.insert('notes', { workspace_id: turn.workspaceId, text: `${text} before` })
+  await turn.attempt(() => noteAll(turn, `${text} first`))
+  await refused(async () => {
+    await noteAll(turn, `${text} refused`)
+    throw Conflict()
+  })
+  await refused(async () => {
+    await noteAll(turn, `${text} broken`)
+    await turn.sql.row('select 1 / $1::int', [0])
+  })
+  await turn.attempt(async () => {
+    await noteAll(turn, `${text} outer`)
+    await refused(async () => {
+      await noteAll(turn, `${text} inner`)
+      throw Conflict()
+    })
+  })
+  return turn.memory(LIST).join(', ')
+}
 
 const writeNote = operation({
   route: 'POST /api/notes',
@@ -311,6 +361,27 @@ describe('one transaction', () => {
     })
     expect([await texts(), await events(), one.published, await seq()]).toEqual([[], [], [], 0])
     expect(runs).toEqual(['bad'])
+  })
+
+  it('undoes a part that fails, and keeps the others', async () => {
+    fresh()
+    const one = await runtime()
+    const kept = ['a first', 'a outer']
+    await expect(one.turns.system(workspaceId, write, { text: 'a', way: 'in-parts' })).resolves.toBe(kept.join(', '))
+    const stored = await texts()
+    expect(stored.toSorted()).toEqual(
+      ['a before', ...kept.flatMap((text) => [text, `${text} waits`, `job ${text}`])].toSorted(),
+    )
+    expect(await events()).toEqual(['a', ...kept].map((text, index) => ({ seq: index + 1, text })))
+    expect(runs.filter((run) => run.startsWith('settled'))).toEqual(kept.map((text) => `settled ${text}`))
+    expect(runs.filter((run) => run.startsWith('after'))).toEqual(['after a', ...kept.map((text) => `after ${text}`)])
+  })
+
+  it('tells what a part would do, and does nothing', async () => {
+    fresh()
+    const one = await runtime()
+    await expect(one.turns.system(workspaceId, write, { text: 'a', way: 'try' })).resolves.toBe('a')
+    expect([await texts(), await events()]).toEqual([[], [{ seq: 1, text: 'a' }]])
   })
 
   it('writes what a turn has changed in its unit of work, without being told to', async () => {

@@ -64,8 +64,9 @@ function filtered(db: Posts, $: ListParameters) {
     found = found.where(isCalendar ? sql<boolean>`(${hasAccount}) is true` : hasAccount)
   }
   if ($.label !== undefined) found = found.where(hasOneOfTerms('labels', $.workspaceId, $.label))
-  if ($.batchId !== undefined) found = found.where(isOneOf('batchId', $.batchId))
-  if ($.seriesId !== undefined) found = found.where(isOneOf('seriesId', $.seriesId))
+  // Their indexes have no posts without one, and a list of ids does not tell PostgreSQL that none is asked for.
+  if ($.batchId !== undefined) found = found.where(isOneOf('batchId', $.batchId)).where('batchId', 'is not', null)
+  if ($.seriesId !== undefined) found = found.where(isOneOf('seriesId', $.seriesId)).where('seriesId', 'is not', null)
   if ($.from !== undefined) found = found.where('scheduledAt', '>=', $.from)
   if ($.to !== undefined) found = found.where('scheduledAt', '<', $.to)
   if ($.lastId !== undefined) {
