@@ -66,7 +66,7 @@ async function get({ _id: id }: Pick<PostData, '_id'>): Promise<PostData> {
 }
 
 const ids = (posts: readonly PostData[]) => posts.map(({ _id }) => _id)
-const results = ({ results: all }: BulkChangeReplyData) => all.map(({ error, result }) => error?.code ?? result)
+const results = ({ results: all }: BulkChangeReplyData) => all.map(({ outcome, refusal }) => refusal?.code ?? outcome)
 
 /** What a restored post has in common with the post before: all but its numbers and times of change. */
 function lasting(post: PostData) {
@@ -98,7 +98,7 @@ describe('posts are rescheduled', () => {
     const reply = await change('reschedule', { postIds: ids([timed, draft]), shift: { minutes: -90 } })
     expect(results(reply)).toEqual(['changed', 'post_state_conflict'])
     expect(reply.results[0]?.localTime).toBe('2026-12-24T16:30:00')
-    expect(reply.results[1]?.error?.message).toContain('It has no time that could be moved.')
+    expect(reply.results[1]?.refusal?.message).toContain('It has no time that could be moved.')
     expect((await get(draft)).scheduledFor).toBeNull()
   })
 
@@ -191,7 +191,7 @@ describe('posts are cancelled', () => {
     clock.advance(20 * MINUTE)
     const undone = await undo(reply.changeId)
     expect(results(undone)).toEqual(['conflict', 'conflict'])
-    expect(undone.results.map(({ error }) => error?.message)).toEqual([
+    expect(undone.results.map(({ refusal }) => refusal?.message)).toEqual([
       'The earlier time of the post passed 10 minutes ago, so it stays as it is.',
       'The post has changed since, so it stays as it is.',
     ])
@@ -203,7 +203,7 @@ describe('posts are labelled', () => {
   test('also if they are published, and get their labels back', async () => {
     const made = [await create({ labels: ['a', 'b'] }), await create({ publishNow: true, labels: ['b'] })]
     await waitFor(async () => (await get(made[1]!)).status === 'published')
-    const reply = await change('label', { postIds: ids(made), add: ['b', 'c'], remove: ['a'] })
+    const reply = await change('label', { postIds: ids(made), addLabels: ['b', 'c'], removeLabels: ['a'] })
     expect(results(reply)).toEqual(['changed', 'changed'])
     expect([(await get(made[0]!)).labels, (await get(made[1]!)).labels]).toEqual([
       ['b', 'c'],
@@ -216,7 +216,7 @@ describe('posts are labelled', () => {
   test('unless they have the labels, or would have too many', async () => {
     const many = Array.from({ length: 20 }, (_, index) => `label ${index}`)
     const made = [await create({ labels: ['a'] }), await create({ labels: many })]
-    const reply = await change('label', { postIds: ids(made), add: ['a'] })
+    const reply = await change('label', { postIds: ids(made), addLabels: ['a'] })
     expect(results(reply)).toEqual(['unchanged', 'validation_failed'])
     expect(reply.changeId).toBeNull()
   })

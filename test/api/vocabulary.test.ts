@@ -64,7 +64,7 @@ function usesIn(document: Document, node: unknown, where: string, isQuery = fals
   for (const [key, value] of Object.entries(node)) {
     if (key === 'example' || key === 'examples') continue
     const inner = areNamed || ['schemas', 'messages', 'webhooks'].includes(key) ? key : here
-    found.push(...usesIn(document, value, inner, key === 'query'))
+    found.push(...usesIn(document, value, inner, key === 'query' || key === 'filter'))
   }
   return found
 }

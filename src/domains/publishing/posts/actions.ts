@@ -142,7 +142,7 @@ export class PostActions {
     if (labels.length === old.length && labels.every((label) => old.includes(label))) return undefined
     if (labels.length > MOST_LABELS) {
       const message = `would give the post ${labels.length} labels, and it can have ${MOST_LABELS}`
-      throw ValidationFailed({ errors: [{ path: '/body/add', code: 'too_many', message }] })
+      throw ValidationFailed({ errors: [{ path: '/body/addLabels', code: 'too_many', message }] })
     }
     const updatedAt = new Date(this.#clock.now()).toISOString()
     const labelled = { ...before, post: { ...before.post, labels, updatedAt } }

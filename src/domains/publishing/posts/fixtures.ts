@@ -82,7 +82,7 @@ export const fixtures: Fixtures<Operations> = {
   }),
   cancelPosts: async (stage) => ({ body: { ...inWorkspace(stage), postIds: [await post(stage, LATER)] } }),
   labelPosts: async (stage) => ({
-    body: { ...inWorkspace(stage), postIds: [await post(stage)], add: [newName('board')] },
+    body: { ...inWorkspace(stage), postIds: [await post(stage)], addLabels: [newName('board')] },
   }),
   undoBulkChange: async (stage) => ({ path: { changeId: await bulkChange(stage, stage.caller.apiKey) }, once: true }),
   copyPost: async (stage) => ({ path: { id: await post(stage) } }),
@@ -139,7 +139,7 @@ async function batch(stage: Stage): Promise<string> {
 
 /** A bulk change of one post. */
 async function bulkChange(stage: Stage, apiKey = stage.owner.apiKey): Promise<string> {
-  const body = { ...inWorkspace(stage), postIds: [await post(stage)], add: [newName('board')] }
+  const body = { ...inWorkspace(stage), postIds: [await post(stage)], addLabels: [newName('board')] }
   const reply = await stage.app.send('POST /api/posts/bulk/label', { apiKey, body })
   if (reply.status !== 200) throw new Error(`a bulk change for a fixture: ${reply.text}`)
   return (reply.body.data as { changeId: string }).changeId

@@ -47,7 +47,7 @@ export const createPost = operation({
   returns: { 201: Envelope(PostView) },
   errors: [...SCHEDULING_ERRORS, QueueFull, PlanLimit],
   example: { body: EXAMPLE_BODY },
-  before: ({ body, member, posts }) => posts.mediaFetcher.fetch(urlsIn(body), { member }),
+  before: ({ body, member, posts }) => posts.mediaFetcher.resolve(urlsIn(body), { member }),
   prelude: (requests, batch) => batch.posts.author.prepare(requests, batch),
   handle: async ({ body: given, caller, posts, prepared, turn }) => {
     const body = withFetched(given, prepared)
@@ -108,7 +108,7 @@ export const updatePost = operation({
   returns: { 200: Envelope(PostView) },
   errors: [NotFound, PreconditionFailed, Conflict, ...SCHEDULING_ERRORS, PlanLimit],
   example: { ...EXAMPLE_PATH, body: { content: 'We are live on Friday at one.' } },
-  before: ({ body, member, posts }) => posts.mediaFetcher.fetch(urlsIn(body), { member }),
+  before: ({ body, member, posts }) => posts.mediaFetcher.resolve(urlsIn(body), { member }),
   handle: async ({ body: given, caller: { userId }, ifMatch, path, posts, prepared, turn }) => {
     const body = withFetched(given, prepared)
     const { recurrence } = body

@@ -69,16 +69,18 @@ export class PostBulkActions {
   async label(
     turn: Turn,
     ids: readonly string[],
-    { add = [], dryRun = false, remove = [] }: Static<typeof PostsToLabel>,
+    { addLabels: add = [], dryRun = false, removeLabels: remove = [] }: Static<typeof PostsToLabel>,
     userId: string,
   ): Promise<BulkChangeReplyData> {
     const both = add.find((label) => remove.includes(label))
     if (both !== undefined) {
-      const message = `has “${both}”, which is also in remove`
-      throw ValidationFailed({ errors: [{ path: '/body/add', code: 'conflict', message }] })
+      const message = `has “${both}”, which is also in removeLabels`
+      throw ValidationFailed({ errors: [{ path: '/body/addLabels', code: 'conflict', message }] })
     }
     if (add.length + remove.length === 0) {
-      throw ValidationFailed({ errors: [{ path: '/body/add', code: 'required', message: 'is required, or `remove`' }] })
+      throw ValidationFailed({
+        errors: [{ path: '/body/addLabels', code: 'required', message: 'is required, or `removeLabels`' }],
+      })
     }
     return this.#changes.run(turn, { action: 'label', ids, userId, dryRun }, async (id) => {
       const post = await this.#actions.label(turn, id, { add, remove }, userId)

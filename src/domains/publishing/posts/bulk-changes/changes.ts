@@ -138,7 +138,7 @@ export class BulkChanges {
       }
       results.push(await judged(turn, before.postId, loaded, restore))
     }
-    const changedCount = results.filter(({ result }) => result === 'changed').length
+    const changedCount = results.filter(({ outcome }) => outcome === 'changed').length
     const at = new Date(now).toISOString()
     // A change of which nothing could be restored can be undone later.
     if (changedCount > 0) await postBulkChanges.update(turn.sql, { id: changeId }, { undoneAt: at, updatedAt: at })
@@ -162,7 +162,7 @@ export class BulkChanges {
       results.set(id, await judged(turn, id, loaded, changed))
     }
     const all = ids.flatMap((id) => results.get(id) ?? [])
-    const changedIds = all.flatMap(({ postId, result }) => (result === 'changed' ? postId : []))
+    const changedIds = all.flatMap(({ outcome, postId }) => (outcome === 'changed' ? postId : []))
     if (dryRun || changedIds.length === 0) return replyOf(null, all)
     const after = await foundIn(turn, changedIds)
     const changeId = uuidv7(this.#clock.now())
@@ -213,14 +213,14 @@ async function judged(
 ): Promise<ChangedPostData> {
   try {
     const changed = await turn.attempt(change)
-    if (changed === undefined) return { ...stateOf(postId, before), result: 'unchanged', note: null, error: null }
+    if (changed === undefined) return { ...stateOf(postId, before), outcome: 'unchanged', note: null, refusal: null }
     const { note = null, post } = changed
     const { approval, localTime, scheduledFor, status, timezone } = post
     const contentHash = approval?.contentHash ?? null
-    return { postId, result: 'changed', status, scheduledFor, localTime, timezone, contentHash, note, error: null }
+    return { postId, outcome: 'changed', status, scheduledFor, localTime, timezone, contentHash, note, refusal: null }
   } catch (error) {
     if (!(error instanceof AppError)) throw error
-    return { ...stateOf(postId, before), result: 'refused', note: null, error: problemOf(error) }
+    return { ...stateOf(postId, before), outcome: 'refused', note: null, refusal: problemOf(error) }
   }
 }
 
@@ -237,7 +237,7 @@ function stateOf(postId: string, loaded: (LoadedPost & { readonly status?: PostD
 }
 
 function replyOf(changeId: string | null, results: readonly ChangedPostData[]): BulkChangeReplyData {
-  const count = (wanted: ChangedPostData['result']) => results.filter(({ result }) => result === wanted).length
+  const count = (wanted: ChangedPostData['outcome']) => results.filter(({ outcome }) => outcome === wanted).length
   return { changeId, changedCount: count('changed'), refusedCount: count('refused'), results: [...results] }
 }
 

@@ -63,7 +63,7 @@ export const labelPosts = operation({
   body: PostsToLabel,
   returns: { 200: Envelope(BulkChangeReply) },
   errors: [ValidationFailed, SearchTooBroad],
-  example: { body: { workspaceId, postIds: [postId], add: ['Launch'] } },
+  example: { body: { workspaceId, postIds: [postId], addLabels: ['Launch'] } },
   before: ({ body, posts }) => selectedIds(posts.reader, body),
   handle: async ({ body, caller: { userId }, posts, prepared: ids, turn }) =>
     ok('Posts labelled', await posts.bulkActions.label(turn, ids, body, userId)),

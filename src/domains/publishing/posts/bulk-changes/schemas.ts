@@ -72,8 +72,8 @@ const LabelList = Type.Array(Text(1, 50), { minItems: 1, maxItems: 20, uniqueIte
 export const PostsToLabel = Input(
   {
     ...selectionFields,
-    add: Type.Optional({ ...LabelList, description: 'Labels to add' }),
-    remove: Type.Optional({ ...LabelList, description: 'Labels to remove' }),
+    addLabels: Type.Optional({ ...LabelList, description: 'Labels to add' }),
+    removeLabels: Type.Optional({ ...LabelList, description: 'Labels to remove' }),
   },
   { description: 'Labels to add, to remove, or both, for `postIds` or a `filter`' },
 )
@@ -94,10 +94,10 @@ const ChangedPost = named(
   'BulkChangedPost',
   Type.Object({
     postId: Id,
-    result: States('BulkChangeResult', 'What a bulk change did with a post', {
+    outcome: States('BulkChangeResult', 'What a bulk change did with a post', {
       changed: 'The post was changed. In a dry run: it would be changed',
       unchanged: 'The post is already as it would be',
-      refused: 'The post was not changed. `error` says why',
+      refused: 'The post was not changed. `refusal` says why',
     }),
     status: Nullable(TargetStatusSchema),
     scheduledFor: Nullable(Timestamp),
@@ -107,7 +107,7 @@ const ChangedPost = named(
       Type.String({ description: 'What the approvers of the post see, as in its approval. Null if it has none' }),
     ),
     note: Nullable(Type.String({ description: 'What the post waits for now, such as an approval' })),
-    error: Nullable(
+    refusal: Nullable(
       Type.Object({
         code: Type.String({ description: 'The code of the error that the operation for one post replies with' }),
         message: Type.String(),

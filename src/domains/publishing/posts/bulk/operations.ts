@@ -45,7 +45,7 @@ export const createPostsBulk = operation({
     body: { workspaceId, posts: [{ content: 'We are live on Friday at noon.', targets: [{ accountId }] }] },
   },
   before: async ({ body, member, posts }) =>
-    posts.mediaFetcher.fetch(await urlsInRequest(body), { member, dryRun: body.dryRun === true }),
+    posts.mediaFetcher.resolve(await urlsInRequest(body), { member, dryRun: body.dryRun === true }),
   handle: async ({ body, caller, posts, prepared: fetched, turn }) =>
     bulkReply(body.dryRun, await posts.importer.run(turn, { ...body, fetched }, caller.userId)),
 })
@@ -64,7 +64,7 @@ export const importPosts = operation({
   handle: async ({ body: { workspaceId: id, ...options }, caller: { userId }, member, posts, turns, upload }) => {
     const file = (await buffer(upload.stream)).toString('base64')
     const urls = await urlsInRequest({ file })
-    const fetched = await posts.mediaFetcher.fetch(urls, { member, dryRun: options.dryRun === true })
+    const fetched = await posts.mediaFetcher.resolve(urls, { member, dryRun: options.dryRun === true })
     const request = { ...options, file, fetched, userId }
     return bulkReply(options.dryRun, await turns.system(id, importFile, request))
   },

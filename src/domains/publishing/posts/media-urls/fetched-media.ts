@@ -36,7 +36,7 @@ export class MediaFetcher {
    * @param dryRun adds nothing: looks at the beginning of each file, and makes up an asset
    * @throws AppError forbidden, validation_failed
    */
-  async fetch(
+  async resolve(
     urls: readonly string[],
     { dryRun = false, member }: { readonly member: Member; readonly dryRun?: boolean },
   ): Promise<FetchedMedia> {
