@@ -44,7 +44,7 @@ const names = new Set(files.map((path) => basename(path)))
 const sources = files.filter(
   (path) => /\.(?:ts|mjs|js|json|yml|html|css)$/.test(path) && path !== 'test/documents.test.ts',
 )
-const code = [...sources, 'package.json', '.env.example', 'openapi.json']
+const code = [...sources, 'package.json', '.env.example']
   .filter((path) => statSync(join(ROOT, path)).isFile())
   .map(read)
   .join('\n')

@@ -7,25 +7,34 @@ import { eventTypes } from './events.ts'
 import { openApiText } from '../pages/documents.ts'
 import { VERSION } from '../config/version.ts'
 
+interface GeneratedFile {
+  readonly name: string
+  readonly make: () => string
+  /** Whether it is in git. The description of the API is not: it has megabytes, and would conflict with each merge. */
+  readonly isCommitted: boolean
+}
+
 /**
- * Writes the files of the repository that come from the sources, or with --check says which are out of date:
+ * Writes the files that come from the sources, or with --check says which of those in git are out of date:
  *
  *     node src/registry/generate.ts [openapi] [env] [--check]
  */
-const FILES = {
-  openapi: [
-    'openapi.json',
-    () => openApiText(walk(api), { version: VERSION, domains: DOMAINS, events: [...eventTypes.values()] }),
-  ],
-  env: ['.env.example', environmentExample],
-} as const
+const FILES: Readonly<Record<string, GeneratedFile>> = {
+  openapi: {
+    name: 'openapi.json',
+    make: () => openApiText(walk(api), { version: VERSION, domains: DOMAINS, events: [...eventTypes.values()] }),
+    isCommitted: false,
+  },
+  env: { name: '.env.example', make: environmentExample, isCommitted: true },
+}
 
 const words = process.argv.slice(2)
 const check = words.includes('--check')
 const wanted = words.filter((word) => word !== '--check')
 
-for (const [key, [name, make]] of Object.entries(FILES)) {
+for (const [key, { isCommitted, make, name }] of Object.entries(FILES)) {
   if (wanted.length > 0 && !wanted.includes(key)) continue
+  if (check && !isCommitted) continue
   const file = new URL(`../../${name}`, import.meta.url)
   const text = make()
   if (!check) writeFileSync(file, text)
