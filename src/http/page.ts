@@ -35,7 +35,7 @@ export const STRICT = {
 }
 
 /** Below this size, compression saves less than the headers cost. */
-const WORTH_COMPRESSING = 1_400
+export const WORTH_COMPRESSING = 1_400
 
 /** A page with an ETag of its content. Text is also stored compressed. */
 export function page(

@@ -18,6 +18,7 @@ import { readFields } from './input.ts'
 import type { JsonParser } from './json-parser.ts'
 import type { ReceiveBuffers } from './receive-buffers.ts'
 import type { RequestLog } from './request-log.ts'
+import { takesGzip } from './page.ts'
 import { ReadyReplies } from './ready-replies.ts'
 import { requestIdOf, RequestState } from './request-state.ts'
 import { requireSwitchedOn } from './switched-on.ts'
@@ -118,7 +119,9 @@ function sendReady(
   if (found === undefined) return false
   const startedAt = performance.now()
   const requestId = requestIdOf(http)
-  if (!http.sendReady(`\r\nX-Request-Id: ${requestId}${found.head}`, found.bytes)) return false
+  const isCompressed = found.compressed !== undefined && takesGzip(http.headers.acceptEncoding)
+  const { bytes, head } = (isCompressed ? found.compressed : undefined) ?? found
+  if (!http.sendReady(`\r\nX-Request-Id: ${requestId}${head}`, bytes)) return false
   const ms = performance.now() - startedAt
   requestLog.write({ ...ANONYMOUS, op: op.name, status: 200, ms, requestId, aborted: false })
   return true

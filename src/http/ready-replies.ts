@@ -1,7 +1,9 @@
+import { gzipSync } from 'node:zlib'
 import { limitClassOf } from '../core/limits.ts'
 import type { NamedOperation } from '../core/operation.ts'
 import { RawBody, type Reply } from '../core/reply.ts'
 import type { HttpExchange } from './exchange.ts'
+import { WORTH_COMPRESSING } from './page.ts'
 
 /** Requests of one operation whose replies are known. */
 const MOST = 1_000
@@ -13,6 +15,8 @@ interface ReadyReply {
   readonly bytes: Uint8Array
   /** Headers after the first one: each begins with a line break. */
   readonly head: string
+  /** The same compressed, if it is worth it. */
+  readonly compressed?: { readonly bytes: Uint8Array; readonly head: string }
   readonly isFresh: () => boolean
 }
 
@@ -51,7 +55,12 @@ export class ReadyReplies {
       .map(([name, value]) => `\r\n${name}: ${value}`)
       .join('')
     const bytes = typeof body.content === 'string' ? Buffer.from(body.content) : body.content
-    this.#known.set(key, { bytes, head, isFresh })
+    if (bytes.length < WORTH_COMPRESSING) this.#known.set(key, { bytes, head, isFresh })
+    else {
+      const varied = `${head}\r\nVary: Accept-Encoding`
+      const compressed = { bytes: gzipSync(bytes), head: `${varied}\r\nContent-Encoding: gzip` }
+      this.#known.set(key, { bytes, head: varied, compressed, isFresh })
+    }
   }
 }
 

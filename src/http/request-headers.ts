@@ -48,6 +48,7 @@ export class HttpHeaders implements RequestHeaders {
   readonly ifMatch: string
   #request: HttpRequest | undefined
   #accept: string | undefined
+  #acceptEncoding: string | undefined
 
   constructor(request: HttpRequest, { body, entityTag }: HeaderNeeds) {
     this.authorization = request.getHeader('authorization')
@@ -62,6 +63,7 @@ export class HttpHeaders implements RequestHeaders {
     this.ifMatch = body ? request.getHeader('if-match') : ''
     this.#request = request
     this.#accept = undefined
+    this.#acceptEncoding = undefined
   }
 
   get accept(): string {
@@ -69,9 +71,15 @@ export class HttpHeaders implements RequestHeaders {
     return this.#accept
   }
 
+  get acceptEncoding(): string {
+    this.#acceptEncoding ??= this.#request?.getHeader('accept-encoding') ?? ''
+    return this.#acceptEncoding
+  }
+
   /** Reads the remaining headers before uWS's handler returns. */
   readOut(): void {
     void this.accept
+    void this.acceptEncoding
     this.#request = undefined
   }
 }

@@ -1,5 +1,7 @@
 import type { AppError } from '../core/error.ts'
+import type { NamedOperation } from '../core/operation.ts'
 import { FileBody, LiveBody, PreparedBody, RawBody, StoredList, type Reply } from '../core/reply.ts'
+import { sendText } from './compress-reply.ts'
 import { errorReply } from './error-reply.ts'
 import { knows } from './entity-tag.ts'
 import { sendFile } from './file-reply.ts'
@@ -45,25 +47,39 @@ export function sendReply(state: RequestState, reply: Reply): number | Promise<n
     http.sendLive(headers, source)
     return reply.status
   }
-  if (reply.body === undefined) exchange.send(reply.status, headers, '')
-  else if (reply.body instanceof RawBody) {
-    headers.push(['Content-Type', reply.body.contentType])
-    exchange.send(reply.status, headers, reply.body.content)
-  } else if (reply.body instanceof StoredList) {
-    headers.push(['Content-Type', 'application/json'])
-    exchange.send(reply.status, headers, reply.body.text)
-  } else if (reply.body instanceof PreparedBody) {
-    const { bytes } = reply.body
-    headers.push(['Content-Type', 'application/json'])
-    // Over a socket, it is a part of a message in JSON.
-    exchange.send(reply.status, headers, exchange.http ? bytes : Buffer.from(bytes).toString('utf8'))
-  } else {
-    const serialize = compiled.serializers.get(reply.status)
-    if (serialize === undefined) throw new Error(`${op.name} replied with ${reply.status}, which it does not declare`)
-    headers.push(['Content-Type', 'application/json'])
-    exchange.send(reply.status, headers, serialize(reply.body))
+  if (reply.body === undefined) {
+    exchange.send(reply.status, headers, '')
+    return reply.status
   }
-  return reply.status
+  const { contentType, text } = textOf(state, reply)
+  headers.push(['Content-Type', contentType])
+  if (exchange.http === undefined || !isCompressible(op, contentType)) {
+    exchange.send(reply.status, headers, text)
+    return reply.status
+  }
+  return sendText(exchange.http, reply.status, headers, text)?.then(() => reply.status) ?? reply.status
+}
+
+/** The body of a reply that is sent as a whole. */
+function textOf({ compiled, exchange }: RequestState, { body, status }: Reply) {
+  if (body instanceof RawBody) return { contentType: body.contentType, text: body.content }
+  const contentType = 'application/json'
+  if (body instanceof StoredList) return { contentType, text: body.text }
+  if (body instanceof PreparedBody) {
+    // Over a socket, it is a part of a message in JSON.
+    return { contentType, text: exchange.http ? body.bytes : Buffer.from(body.bytes).toString('utf8') }
+  }
+  const serialize = compiled.serializers.get(status)
+  if (serialize === undefined) throw new Error(`${compiled.op.name} replied with ${status}, which it does not declare`)
+  return { contentType, text: serialize(body) }
+}
+
+/**
+ * Whether replies of an operation may be compressed. Not those with tokens: the size of a compressed reply tells of a
+ * secret beside text that an attacker has chosen (BREACH).
+ */
+function isCompressible({ limit }: NamedOperation, contentType: string): boolean {
+  return limit !== 'auth' && /^(?:text\/|application\/(?:json|xml|.*\+(?:json|xml)))/.test(contentType)
 }
 
 /** What identifies the state of a resource: the tag of a prepared text, or the version of the resource. */
