@@ -46,6 +46,11 @@ const cases: readonly (readonly [platform: string, content: Partial<PostContent>
     'TikTok refuses a paid partnership that only the creator sees.',
   ],
   ['x', { text: 'A', media: [image], options: { quote_tweet_id: '1' } }, 'X takes no files in a post that quotes'],
+  [
+    'x',
+    { text: 'A', options: { quote_tweet_id: '1', poll: { options: ['a', 'b'] } } },
+    'X takes no poll in a post that quotes another one.',
+  ],
   ['instagram', { media: [video, video], options: { placement: 'story' } }, 'The story has 2 files'],
   ['wordpress', { text: 'A', title: 'A', firstComment: 'B', options: { comment_status: 'closed' } }, 'no comments'],
 ]
