@@ -51,6 +51,11 @@ const cases: readonly (readonly [platform: string, content: Partial<PostContent>
     { text: 'A', options: { quote_tweet_id: '1', poll: { options: ['a', 'b'] } } },
     'X takes no poll in a post that quotes another one.',
   ],
+  [
+    'telegram',
+    { text: 'A', options: { parse_mode: 'HTML', poll: { options: ['a', 'b'] } } },
+    'The question of a poll at Telegram has no markup.',
+  ],
   ['instagram', { media: [video, video], options: { placement: 'story' } }, 'The story has 2 files'],
   ['wordpress', { text: 'A', title: 'A', firstComment: 'B', options: { comment_status: 'closed' } }, 'no comments'],
 ]

@@ -8,6 +8,14 @@ export interface ImageSize {
 /** Markers of JPEG that a frame begins with: SOF0 to SOF15, without DHT, JPG and DAC (ITU-T T.81, B.1.1.3). */
 const FRAME = (marker: number) => marker >= 0xc0 && marker <= 0xcf && ![0xc4, 0xc8, 0xcc].includes(marker)
 
+/** The media type of a PNG, GIF or JPEG, by its first bytes. Undefined for other files. */
+export function imageType(bytes: Buffer): string | undefined {
+  const head = bytes.toString('latin1', 0, 8)
+  if (head === '\x89PNG\r\n\x1a\n') return 'image/png'
+  if (/^GIF8[79]a/.test(head)) return 'image/gif'
+  return head.startsWith('\xff\xd8\xff') ? 'image/jpeg' : undefined
+}
+
 /**
  * Width and height of a picture: those that a generated file states, or those in the header of a PNG, GIF or JPEG.
  * Undefined for other files.
@@ -15,14 +23,14 @@ const FRAME = (marker: number) => marker >= 0xc0 && marker <= 0xcf && ![0xc4, 0x
 export function imageSize(bytes: Buffer): ImageSize | undefined {
   const { height, width } = mediaFacts(bytes)
   if (width !== undefined && height !== undefined) return { width, height }
-  const head = bytes.toString('latin1', 0, 8)
-  if (head === '\x89PNG\r\n\x1a\n' && bytes.length >= 24) {
+  const type = imageType(bytes)
+  if (type === 'image/png' && bytes.length >= 24) {
     return { width: bytes.readUInt32BE(16), height: bytes.readUInt32BE(20) }
   }
-  if (/^GIF8[79]a/.test(head) && bytes.length >= 10) {
+  if (type === 'image/gif' && bytes.length >= 10) {
     return { width: bytes.readUInt16LE(6), height: bytes.readUInt16LE(8) }
   }
-  return head.startsWith('\xff\xd8\xff') ? sizeOfJpeg(bytes) : undefined
+  return type === 'image/jpeg' ? sizeOfJpeg(bytes) : undefined
 }
 
 function sizeOfJpeg(bytes: Buffer): ImageSize | undefined {
