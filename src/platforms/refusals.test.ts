@@ -56,6 +56,17 @@ const cases: readonly (readonly [platform: string, content: Partial<PostContent>
     { text: 'A', options: { parse_mode: 'HTML', poll: { options: ['a', 'b'] } } },
     'The question of a poll at Telegram has no markup.',
   ],
+  [
+    'linkedin',
+    { text: 'A', link: 'https://example.com/', options: { poll: { question: 'Which?', options: ['a', 'b'] } } },
+    'LinkedIn has no card of a link in a post with a poll.',
+  ],
+  [
+    'discord',
+    { text: 'A', options: { thread_id: '100000000000000002', thread_name: 'B' } },
+    'A message at Discord goes to a thread or begins one.',
+  ],
+  ['discord', { text: 'A', options: { applied_tags: ['100000000000000002'] } }, 'Only a new post in a forum has tags'],
   ['instagram', { media: [video, video], options: { placement: 'story' } }, 'The story has 2 files'],
   ['wordpress', { text: 'A', title: 'A', firstComment: 'B', options: { comment_status: 'closed' } }, 'no comments'],
 ]
