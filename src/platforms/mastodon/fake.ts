@@ -132,6 +132,7 @@ export function mastodonFake({ clock, state }: FakeOptions<State>): Fake<State> 
     const file = parts.find(({ name }) => name === 'file')
     const description = parts.find(({ name }) => name === 'description')?.bytes.toString('utf8') ?? null
     const isVideo = file?.type?.startsWith('video/') === true
+    const isLater = isVideo && request.path.startsWith('/api/v2/')
     if (file === undefined || !TYPES.includes(file.type ?? '')) {
       return json(422, { error: 'Validation failed: File content type is not supported' })
     }
@@ -150,12 +151,13 @@ export function mastodonFake({ clock, state }: FakeOptions<State>): Fake<State> 
       person: account,
       type: file.type ?? '',
       description,
-      pending: isVideo ? VIDEO_POLLS : 0,
+      // The first version replies when the file is processed.
+      pending: isLater ? VIDEO_POLLS : 0,
       size: imageSize(file.bytes) ?? null,
       status: null,
     }
     kept.media[media.id] = media
-    return json(isVideo ? 202 : 200, mediaView(request.base, media))
+    return json(isLater ? 202 : 200, mediaView(request.base, media))
   }
 
   const publish = (request: FakeRequest, { account, scopes }: TokenHolder): FakeReply => {
@@ -366,7 +368,7 @@ export function mastodonFake({ clock, state }: FakeOptions<State>): Fake<State> 
       const own = kept.statuses.filter((status) => status.person === holder.account)
       return json(200, accountView(base, kept.people[holder.account], own.length))
     }
-    if (method === 'POST' && path === '/api/v2/media') return upload(request, holder)
+    if (method === 'POST' && /^\/api\/v[12]\/media$/.test(path)) return upload(request, holder)
     if (method === 'POST' && path === '/api/v1/statuses') return publish(request, holder)
     const [, kind, id, edge] =
       /^\/api\/v1\/(media|statuses|polls|scheduled_statuses)(?:\/(\d+)(?:\/(context|votes))?)?$/.exec(path) ?? []
@@ -404,8 +406,10 @@ export function mastodonFake({ clock, state }: FakeOptions<State>): Fake<State> 
   return {
     state: kept,
     handle: (incoming) => {
-      const request = { ...incoming, body: nestedParams(incoming) }
-      const { base, method, path } = request
+      // Rails takes paths with and without a slash at the end, and forms with nested names.
+      const path = incoming.path.replace(/(?<=.)\/$/, '')
+      const request = { ...incoming, path, body: nestedParams(incoming) }
+      const { base, method } = request
       for (const { at, params, person: author } of scheduled.due()) made(params, author, at)
       if (path === '/.well-known/oauth-authorization-server') {
         return json(200, {

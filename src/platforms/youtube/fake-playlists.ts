@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto'
 import type { FakeReply, FakeRequest } from '../sandbox/fake.ts'
-import { fault, type Video } from './fake-videos.ts'
+import { fault, listed, type Video } from './fake-videos.ts'
 
 /** A playlist of a channel. */
 export interface FakePlaylist {
@@ -45,7 +45,7 @@ export class Playlists {
       }
       return { status: 200, body: this.#view(this.add(channel, title, privacyStatus)) }
     }
-    const asked = query.get('id')?.split(',')
+    const asked = query.has('id') ? listed(query, 'id') : undefined
     const all = Object.values(this.#state.playlists)
     if (method === 'DELETE') {
       const found = all.find(({ id }) => id === query.get('id'))

@@ -87,6 +87,11 @@ export function fault(status: number, reason: string, message: string, domain = 
   return { status, body: { error: { code: status, message, errors } } }
 }
 
+/** The values of a parameter, which clients repeat or separate by commas. */
+export function listed(query: URLSearchParams, name: string): string[] {
+  return query.getAll(name).flatMap((value) => value.split(','))
+}
+
 /** Resumable uploads and thumbnails (developers.google.com/youtube/v3, 2026-11). */
 export class Videos {
   readonly #state: VideosState
@@ -135,7 +140,7 @@ export class Videos {
     const refused = this.#refusal(metadata, { type, size: file.bytes.length }, channel)
     if (refused !== undefined) return refused
     const video = this.#add({ channel, metadata, type, fault: this.#faultOf(file.bytes) })
-    return { status: 200, body: this.view(video, (query.get('part') ?? 'snippet,status').split(',')) }
+    return { status: 200, body: this.view(video, listed(query, 'part')) }
   }
 
   #refusal(metadata: Metadata, { size, type }: { type: string; size: number }, channel: string): FakeReply | undefined {

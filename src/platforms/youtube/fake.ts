@@ -2,7 +2,7 @@ import { randomBytes } from 'node:crypto'
 import type { Fake, FakeOptions, FakeReply, FakeRequest, SandboxPost } from '../sandbox/fake.ts'
 import { FakeOAuth, newOAuthState, type OAuthState, type TokenHolder } from '../sandbox/oauth-server.ts'
 import { Playlists, type PlaylistsState } from './fake-playlists.ts'
-import { fault, Videos, type VideosState } from './fake-videos.ts'
+import { fault, listed, Videos, type VideosState } from './fake-videos.ts'
 
 interface Channel {
   readonly id: string
@@ -97,7 +97,7 @@ export function youtubeFake({ clock, state }: FakeOptions<State>): Fake<State> {
     const pageInfo = { totalResults: 0, resultsPerPage: 5 }
     // Google leaves out an empty list.
     if (known?.exists !== true) return { status: 200, body: { kind: 'youtube#channelListResponse', pageInfo } }
-    const parts = (query.get('part') ?? '').split(',')
+    const parts = listed(query, 'part')
     const snippet = {
       title: known.handle,
       customUrl: `@${known.handle}`,
@@ -126,8 +126,8 @@ export function youtubeFake({ clock, state }: FakeOptions<State>): Fake<State> {
     const { method, query } = request
     if (method === 'PUT') return videos.update(request, account)
     if (method === 'DELETE') return videos.remove(query.get('id'), account)
-    const parts = (query.get('part') ?? '').split(',')
-    const found = (query.get('id') ?? '').split(',').flatMap((id) => videos.find(id) ?? [])
+    const parts = listed(query, 'part')
+    const found = listed(query, 'id').flatMap((id) => videos.find(id) ?? [])
     if (parts.includes('status')) for (const video of found) videos.process(video)
     const items = found.map((video) => videos.view(video, parts))
     return { status: 200, body: { kind: 'youtube#videoListResponse', items } }
