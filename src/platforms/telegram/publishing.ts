@@ -100,7 +100,9 @@ async function pin(context: PublishContext, part: PublishPart, post: RemotePost)
   } catch (error) {
     if (!(error instanceof PlatformError) || error.retry !== 'never') throw error
     const pinRefused = error.detail ?? error.message
-    return { kind: 'published', post: { ...post, ids: { ...post.ids, pinRefused } } }
+    const message = `Telegram did not pin the message: ${pinRefused}`
+    const note = { code: 'partly_refused', message, nextStep: 'Pin it at Telegram, if you can.' }
+    return { kind: 'published', post: { ...post, ids: { ...post.ids, pinRefused }, note } }
   }
 }
 

@@ -296,7 +296,15 @@ export function postOf(id: string, refused: Readonly<Record<string, string | und
   const ids = Object.fromEntries(
     Object.entries(refused).flatMap(([name, reason]) => (reason === undefined ? [] : [[name, reason]])),
   ) as Record<string, string>
-  return { id, url: `https://www.youtube.com/watch?v=${id}`, ...(Object.keys(ids).length > 0 && { ids }) }
+  const url = `https://www.youtube.com/watch?v=${id}`
+  if (Object.keys(ids).length === 0) return { id, url }
+  const { playlistRefused, thumbnailRefused } = ids
+  const reasons = [
+    ...(thumbnailRefused === undefined ? [] : [`YouTube refused the thumbnail: ${thumbnailRefused}`]),
+    ...(playlistRefused === undefined ? [] : [`YouTube did not add the video to the playlist: ${playlistRefused}`]),
+  ]
+  const note = { code: 'partly_refused', message: reasons.join(' '), nextStep: 'Do it at YouTube, if you can.' }
+  return { id, url, ids, note }
 }
 
 function commentOf(id: string, video: string): RemotePost {
