@@ -67,6 +67,14 @@ const cases: readonly (readonly [platform: string, content: Partial<PostContent>
     'A message at Discord goes to a thread or begins one.',
   ],
   ['discord', { text: 'A', options: { applied_tags: ['100000000000000002'] } }, 'Only a new post in a forum has tags'],
+  ['facebook', { media: [image, image], options: { placement: 'story' } }, 'The story has 2 files'],
+  ['facebook', { text: 'A', options: { placement: 'story' } }, 'The story has no file'],
+  ['facebook', { media: [{ ...video, seconds: 61 }], options: { placement: 'story' } }, 'The video has 61 seconds'],
+  [
+    'facebook',
+    { media: [video], firstComment: 'A', options: { placement: 'story' } },
+    'Stories of Facebook have no comm',
+  ],
   ['instagram', { media: [video, video], options: { placement: 'story' } }, 'The story has 2 files'],
   ['wordpress', { text: 'A', title: 'A', firstComment: 'B', options: { comment_status: 'closed' } }, 'no comments'],
 ]
