@@ -1,4 +1,4 @@
-import { Type, type TOptional, type TSchema } from 'typebox'
+import { Type, type TOptional } from 'typebox'
 
 /** A poll of a post, as the option `poll` has it at every platform with polls. */
 export interface Poll {
@@ -29,7 +29,7 @@ interface PollFields {
  * The option `poll`. It has the same fields everywhere, without those that a platform does not have. The rules `poll.*`
  * of the platform have the limits, because servers and accounts differ in them.
  */
-export function pollOption({ endless = false, multiple = false, question = false }: PollFields): TOptional<TSchema> {
+export function pollOption({ endless = false, multiple = false, question = false }: PollFields): TOptional {
   const duration = endless ? 'It stays open if absent.' : 'A day if absent.'
   return Type.Optional(
     Type.Object(

@@ -36,7 +36,7 @@ export function pollDrafts(platform: Platform, limits: Limits): fc.Arbitrary<Pol
       ...(fields['multiple'] !== undefined && { multiple: fc.boolean() }),
     },
     { requiredKeys: ['options', ...(fields['question'] === undefined ? [] : ['question' as never])] },
-  ) as fc.Arbitrary<Poll>
+  )
 }
 
 /** Mostly within two limits, which the engine and the platform both know. */

@@ -1,5 +1,6 @@
-import { json, type FakeReply, type FakeRequest } from '../sandbox/fake.ts'
+import type { FakeReply, FakeRequest } from '../sandbox/fake.ts'
 import { partsOf } from '../sandbox/multipart.ts'
+import { failure, invalid } from './fake-failures.ts'
 import { pollRefusal, pollView, type FakePoll } from './fake-polls.ts'
 
 /** A message of a channel. */
@@ -115,15 +116,6 @@ function charactersOf(embed: object): number {
     if (Array.isArray(value)) return sum + value.reduce((all: number, one: object) => all + charactersOf(one), 0)
     return typeof value === 'object' && value !== null ? sum + charactersOf(value as object) : sum
   }, 0)
-}
-
-export function failure(status: number, code: number, message: string): FakeReply {
-  return json(status, { message, code })
-}
-
-export function invalid(field: string, message: string): FakeReply {
-  const errors = { [field]: { _errors: [{ code: 'BASE_TYPE_MAX_LENGTH', message }] } }
-  return json(400, { message: 'Invalid Form Body', code: 50_035, errors })
 }
 
 /** A message as the API shows it. */

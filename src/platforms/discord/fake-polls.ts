@@ -1,5 +1,5 @@
 import type { FakeReply } from '../sandbox/fake.ts'
-import { invalid } from './fake-messages.ts'
+import { invalid } from './fake-failures.ts'
 
 /** A poll of a message, as the request has it. */
 export interface FakePoll {

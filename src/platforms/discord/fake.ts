@@ -8,7 +8,8 @@ import {
   type SandboxPost,
 } from '../sandbox/fake.ts'
 import { limited, type FakeBuckets } from './fake-limits.ts'
-import { draftOf, failure, invalid, messageView, refusalOf, type Draft, type FakeMessage } from './fake-messages.ts'
+import { failure, invalid } from './fake-failures.ts'
+import { draftOf, messageView, refusalOf, type Draft, type FakeMessage } from './fake-messages.ts'
 
 interface Bot {
   readonly id: string
