@@ -4,6 +4,7 @@ import { describe, expect, it } from 'vitest'
 import { DAY } from '../core/clock.ts'
 import { FakePlatform, partOf } from '../../test/support/fake-platform.ts'
 import { drafts, mediaOf, type Draft } from '../../test/support/drafts.ts'
+import { pollDrafts } from '../../test/support/poll-drafts.ts'
 import { optionDrafts } from '../../test/support/option-drafts.ts'
 import type { PostContent } from './content.ts'
 import { PlatformError } from './error-kinds.ts'
@@ -25,6 +26,9 @@ const LEAST_RUNS = 400
 const RUNS = Number(process.env['AGREEMENT_RUNS'] ?? USUAL_RUNS)
 const RUNS_OF_A_FAKE = 200
 const OPTION_RUNS = 400
+const POLL_RUNS = 400
+/** Rules about polls, each of which some generated posts break. */
+const POLL_RULES = /^poll\./
 const NO_OPTIONS = Type.Object({})
 /** Another seed gives other posts. */
 const SEED = 20_261_122
@@ -123,6 +127,44 @@ describe.each(publishers.map((platform) => [platform.title, platform] as const))
     expect(accepted).toBeGreaterThan(OPTION_RUNS / 20)
     await peer.stop()
   })
+
+  it.runIf(platform.options?.properties['poll'] !== undefined)(
+    'takes the polls that the engine accepts, and refuses what it refuses',
+    { timeout: 120_000 },
+    async () => {
+      let peer = await FakePlatform.direct(platform)
+      const limits = await limitsOf(peer)
+      const polls = pollDrafts(platform, limits)
+      if (polls === undefined) throw new Error('a platform with polls has no limits of polls')
+      const posts = fc.record({ draft: drafts(limits), poll: polls })
+      const disagreements = new Map<string, string>()
+      const broken = new Set<string>()
+      let accepted = 0
+      for (const [index, { draft, poll }] of fc.sample(posts, { numRuns: POLL_RUNS, seed: SEED }).entries()) {
+        if (index % RUNS_OF_A_FAKE === 0) {
+          await peer.stop()
+          peer = await FakePlatform.direct(platform)
+        }
+        // Most posts have only a short text, so that the poll decides.
+        const post = index % 8 === 0 ? draft : { text: `Question ${index}?`, media: [] }
+        const plain = contentOf(peer, post)
+        const content = { ...plain, options: { ...plain.options, poll } }
+        const errors = check(platform, limits, content).filter(({ severity }) => severity === 'error')
+        for (const { rule } of errors) broken.add(rule)
+        const refusal = await outcome(peer, content)
+        if (refusal === undefined) accepted += 1
+        if ((refusal !== undefined) === errors.length > 0) continue
+        const engine = errors.map(({ message, pointer }) => `${message} (${pointer})`).join(' ') || 'accepts'
+        const what = `engine: ${engine}; fake: ${refusal?.detail ?? 'accepts'}`
+        if (!disagreements.has(what)) disagreements.set(what, JSON.stringify([poll, summaryOf(post)]).slice(0, 600))
+      }
+      expect([...disagreements].slice(0, 10)).toEqual([])
+      const unbroken = [...limits.byId.keys()].filter((id) => POLL_RULES.test(id) && !broken.has(id))
+      expect(unbroken).toEqual([])
+      expect(accepted).toBeGreaterThan(POLL_RUNS / 20)
+      await peer.stop()
+    },
+  )
 
   it('takes files up to the exact limit', { timeout: 120_000 }, async () => {
     const peer = await FakePlatform.direct(platform)

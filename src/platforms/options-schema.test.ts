@@ -34,8 +34,10 @@ test('each option of each platform has a title, a type and a description', () =>
 })
 
 test('required options and choices are those of the platform', () => {
-  const tiktok = optionsSchemaOf(findPlatform('tiktok')!) as { required?: string[]; properties: Record<string, object> }
-  expect(tiktok.required).toEqual(['privacy_level'])
+  const schemaOf = (key: string) =>
+    optionsSchemaOf(findPlatform(key)!) as { required?: string[]; properties: Record<string, object> }
+  expect(schemaOf('pinterest').required).toEqual(['board_id'])
+  const tiktok = schemaOf('tiktok')
   expect(tiktok.properties['privacy_level']).toMatchObject({
     type: 'string',
     enum: expect.arrayContaining(['SELF_ONLY']),
@@ -49,5 +51,5 @@ test('the OpenAPI document names the options of each platform', () => {
   const written = schemas.write(shown) as { properties: { options: { anyOf: { $ref: string }[] } } }
   expect(written.properties.options.anyOf).toHaveLength(PLATFORMS.length)
   expect(written.properties.options.anyOf[0]).toEqual({ $ref: '#/components/schemas/XOptions' })
-  expect(schemas.components()['TiktokOptions']).toMatchObject({ required: ['privacy_level'] })
+  expect(schemas.components()['PinterestOptions']).toMatchObject({ required: ['board_id'] })
 })

@@ -140,8 +140,8 @@ export interface LiveCapabilities {
   readonly limits: Readonly<Record<string, number>>
   /**
    * The reasons for missing capabilities, by capability. The rule engine refuses posts that need `publish` (all posts),
-   * `text` (posts without media), `image`, `gif`, `video`, `document`, `thread`, `comment` or `link`. Other names are
-   * only shown.
+   * `text` (posts without media), `image`, `gif`, `video`, `document`, `thread`, `comment`, `link` or
+   * `poll`. Other names are only shown.
    */
   readonly blocked: Readonly<Record<string, string>>
   /** What the account can choose of an option, by the name of the option: its boards, subreddits or categories. */
@@ -159,6 +159,8 @@ export interface ContentRefusal {
   readonly message: string
   /** What the user can do. */
   readonly fix: string
+  /** `warning`: the platform takes the content, and the message says what it does with it. `error` when absent. */
+  readonly severity?: 'error' | 'warning'
 }
 
 /** A value of an option, and what users call it. */

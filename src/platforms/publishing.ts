@@ -8,6 +8,17 @@ export interface RemotePost {
   readonly url: string | null
   /** Further ids that replies, edits and deletion need, such as the `cid` of a record. */
   readonly ids?: Readonly<Record<string, string>>
+  /** What the user must know of it, although it is published. */
+  readonly note?: PostNote
+}
+
+/** Something that the platform has left out of a post, or that only the user can do. */
+export interface PostNote {
+  /** A stable snake_case word. */
+  readonly code: string
+  readonly message: string
+  /** What to do next; null if nothing needs to be done. */
+  readonly nextStep: string | null
 }
 
 /** One part of a post: the post itself, a reply of its thread, or its first comment. */

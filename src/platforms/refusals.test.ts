@@ -46,6 +46,35 @@ const cases: readonly (readonly [platform: string, content: Partial<PostContent>
     'TikTok refuses a paid partnership that only the creator sees.',
   ],
   ['x', { text: 'A', media: [image], options: { quote_tweet_id: '1' } }, 'X takes no files in a post that quotes'],
+  [
+    'x',
+    { text: 'A', options: { quote_tweet_id: '1', poll: { options: ['a', 'b'] } } },
+    'X takes no poll in a post that quotes another one.',
+  ],
+  [
+    'telegram',
+    { text: 'A', options: { parse_mode: 'HTML', poll: { options: ['a', 'b'] } } },
+    'The question of a poll at Telegram has no markup.',
+  ],
+  [
+    'linkedin',
+    { text: 'A', link: 'https://example.com/', options: { poll: { question: 'Which?', options: ['a', 'b'] } } },
+    'LinkedIn has no card of a link in a post with a poll.',
+  ],
+  [
+    'discord',
+    { text: 'A', options: { thread_id: '100000000000000002', thread_name: 'B' } },
+    'A message at Discord goes to a thread or begins one.',
+  ],
+  ['discord', { text: 'A', options: { applied_tags: ['100000000000000002'] } }, 'Only a new post in a forum has tags'],
+  ['facebook', { media: [image, image], options: { placement: 'story' } }, 'The story has 2 files'],
+  ['facebook', { text: 'A', options: { placement: 'story' } }, 'The story has no file'],
+  ['facebook', { media: [{ ...video, seconds: 61 }], options: { placement: 'story' } }, 'The video has 61 seconds'],
+  [
+    'facebook',
+    { media: [video], firstComment: 'A', options: { placement: 'story' } },
+    'Stories of Facebook have no comm',
+  ],
   ['instagram', { media: [video, video], options: { placement: 'story' } }, 'The story has 2 files'],
   ['wordpress', { text: 'A', title: 'A', firstComment: 'B', options: { comment_status: 'closed' } }, 'no comments'],
 ]

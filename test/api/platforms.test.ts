@@ -92,7 +92,6 @@ test('the options of a platform are described as JSON Schema', async () => {
   expect(body.data.options).toMatchObject({
     $schema: 'https://json-schema.org/draft/2020-12/schema',
     type: 'object',
-    required: ['privacy_level'],
     additionalProperties: false,
     properties: {
       privacy_level: { title: 'Privacy level', type: 'string', enum: expect.arrayContaining(['SELF_ONLY']) },

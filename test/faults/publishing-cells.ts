@@ -84,6 +84,36 @@ export function cellsOf(column: number, share: number): readonly Cell[] {
   return IS_WHOLE ? CELLS : CELLS.filter((_cell, index) => (index + column) % share === 0)
 }
 
+/** The same for a column whose posts set options: the steps of one part, and those of an upload if they have a file. */
+export function cellsOfVariant({ media }: Variant, column: number, share: number): readonly Cell[] {
+  const shapes = media === undefined ? ['one'] : ['one', 'media']
+  return cellsOf(column, share).filter(({ shape }) => shapes.includes(shape))
+}
+
+type Options = Readonly<Record<string, unknown>>
+
+/** What the options of a variant can name. */
+interface Places {
+  /** The first value that the account can choose of an option. */
+  readonly choice: (option: string) => Promise<string>
+  /** The id of another post of the account. */
+  readonly post: () => Promise<string>
+}
+
+/** A sort of posts that options make: polls, stories, drafts, quotes. */
+export interface Variant {
+  readonly platform: string
+  readonly name: string
+  readonly media?: 'image' | 'video'
+  readonly options: Options | ((places: Places) => Promise<Options>)
+  /** Whether the platform gets no text, so that its posts are counted instead. */
+  readonly isTextless?: boolean
+  /** Milliseconds between two posts, if the platform limits them by the day. */
+  readonly pauseMs?: number
+  /** The reason that a published post has. */
+  readonly note?: string
+}
+
 /** What a post consists of. */
 interface Shape {
   readonly media?: 'image' | 'video'
@@ -140,14 +170,17 @@ export class Column {
   readonly #platform: string
   readonly #peer: () => ColumnPeer
   readonly #label: string
+  readonly #variant: Variant | undefined
+  #options: Options | undefined
   #posts = 0
   #shapes: Promise<Shapes> | undefined
 
   /** @param label tells its texts from those of another column of the platform */
-  constructor(platform: string, peer: () => ColumnPeer, label = '') {
+  constructor(platform: string, peer: () => ColumnPeer, label = '', variant?: Variant) {
     this.#platform = platform
     this.#peer = peer
     this.#label = label
+    this.#variant = variant
   }
 
   /**
@@ -160,6 +193,8 @@ export class Column {
     const shape = (await this.#shapes)[name]
     if (shape === undefined) return
     const parts = await this.#partsOf(shape)
+    const isTextless = this.#variant?.isTextless === true
+    const earlier = isTextless ? (await texts()).length : 0
     const targetId = await stage.target(this.#platform, parts)
     const incident = this.#incidentOf(fault, targetId)
     // A platform that processes files for long publishes in a later attempt.
@@ -167,14 +202,18 @@ export class Column {
     const until = () => incident.happened()
     expectShown(await stage.finish(targetId, { incident: { point, counts: writes, ...incident }, until }))
     const target = await stage.finish(targetId)
-    stage.clock.advance(3 * HOUR)
+    stage.clock.advance(this.#variant?.pauseMs ?? 3 * HOUR)
     // Every post has these steps. An upload can have fewer than two.
     if (name !== 'media') expect(incident.happened()).toBe(true)
     if (!incident.happened()) return
     const published = await texts()
-    const counts = parts.map(({ text }) => published.filter((one) => one.includes(text)).length)
-    if (target.status === 'published') expect(counts).toEqual(parts.map(() => 1))
-    else {
+    const counts = isTextless
+      ? [published.length - earlier]
+      : parts.map(({ text }) => published.filter((one) => one.includes(text)).length)
+    if (target.status === 'published') {
+      expect(counts).toEqual(parts.map(() => 1))
+      expect(target.problem?.code).toBe(this.#variant?.note)
+    } else {
       // The user decides, if the platform lets nobody look up posts.
       expect({ status: target.status, problem: target.problem }).toMatchObject({
         status: 'unconfirmed',
@@ -225,6 +264,12 @@ export class Column {
 
   /** What the platform can publish, found out by publishing it. */
   async #findShapes(): Promise<Shapes> {
+    if (this.#variant !== undefined) {
+      const { media } = this.#variant
+      const one: Shape = { roles: ['post'], ...(media !== undefined && { media }) }
+      if (!(await this.#isPublished(one))) throw new Error(`${this.#variant.name} is not published`)
+      return { one, two: undefined, media: one }
+    }
     const one = await this.#firstPublished([
       { roles: ['post'] },
       { roles: ['post'], media: 'image' },
@@ -247,7 +292,7 @@ export class Column {
   async #isPublished(shape: Shape): Promise<boolean> {
     const { stage } = this.#peer()
     const target = await stage.finish(await stage.target(this.#platform, await this.#partsOf(shape)))
-    stage.clock.advance(3 * HOUR)
+    stage.clock.advance(this.#variant?.pauseMs ?? 3 * HOUR)
     return target.status === 'published'
   }
 
@@ -256,7 +301,11 @@ export class Column {
     this.#posts += 1
     const platform = PLATFORMS.find(({ key }) => key === this.#platform)
     const place = PLACES[this.#platform]
-    const options = { ...OPTIONS[this.#platform], ...(place !== undefined && { [place]: await this.#place() }) }
+    const options = {
+      ...OPTIONS[this.#platform],
+      ...(place !== undefined && { [place]: await this.#place() }),
+      ...(await this.#optionsOfVariant()),
+    }
     const hasTitle = platform !== undefined && numberOf(effectiveLimits(platform), 'title.required') === 1
     const media = shape.media === undefined ? [] : [this.#file(shape.media)]
     return shape.roles.map((role, position): Part => {
@@ -275,6 +324,33 @@ export class Column {
     const { image, stage } = this.#peer()
     const { content, ...file } = (kind === 'image' ? image : undefined) ?? FILES[kind]
     return { ...file, id: stage.file(content), bytes: typeof content === 'number' ? content : content.length }
+  }
+
+  async #optionsOfVariant(): Promise<Options> {
+    const { options = {} } = this.#variant ?? {}
+    this.#options ??= typeof options === 'function' ? await options(this.#places()) : options
+    return this.#options
+  }
+
+  #places(): Places {
+    const { stage } = this.#peer()
+    return {
+      choice: async (option) => {
+        const account = await stage.account(this.#platform)
+        return stage.services.socialAccounts.calls.run(account, {}, async ({ context, platform }) => {
+          const [first] = (await platform.capabilities?.(context))?.choices?.[option] ?? []
+          if (first === undefined) throw new Error(`${platform.title} has no ${option} to choose`)
+          return first.value
+        })
+      },
+      post: async () => {
+        const text = `another${this.#label}`
+        const part: Part = { role: 'post', text, media: [], options: OPTIONS[this.#platform] ?? {} }
+        const { remoteId } = await stage.finish(await stage.target(this.#platform, [part]))
+        stage.clock.advance(3 * HOUR)
+        return remoteId ?? ''
+      },
+    }
   }
 
   async #place(): Promise<string | undefined> {

@@ -2,7 +2,8 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { PLATFORMS } from '../../src/platforms/registry.ts'
 import { PublicationStage } from '../support/publication.ts'
 import { addFault, sandboxPosts, setSoftware } from '../support/sandbox-faults.ts'
-import { cellsOf, Column } from './publishing-cells.ts'
+import { DAY } from '../../src/core/clock.ts'
+import { cellsOf, cellsOfVariant, Column, type Variant } from './publishing-cells.ts'
 
 /**
  * Each platform × each step of a publication × each fault: the platform has exactly one post, the state is true, and
@@ -46,6 +47,67 @@ describe('Mastodon API of a server that ignores Idempotency-Key', () => {
   beforeAll(() => setSoftware(stage.app, 'pixelfed'))
   afterAll(() => setSoftware(stage.app, 'mastodon'))
   test.each(cellsOf(publishers.length, SHARE))('$fault $name', (cell) => keyless.check(cell))
+})
+
+const ANSWERS = ['Cats', 'Dogs']
+const asked = { options: ANSWERS, durationMinutes: 60 }
+const variants: readonly Variant[] = [
+  { platform: 'mastodon', name: 'polls', options: { poll: asked } },
+  { platform: 'x', name: 'polls', options: { poll: asked } },
+  { platform: 'telegram', name: 'polls', options: { poll: asked } },
+  { platform: 'linkedin', name: 'polls', options: { poll: { question: 'Which?', options: ANSWERS } } },
+  { platform: 'discord', name: 'polls', options: { poll: { question: 'Which?', ...asked } } },
+  {
+    platform: 'discord',
+    name: 'threads',
+    options: async ({ choice }) => ({ thread_id: await choice('thread_id') }),
+  },
+  { platform: 'bluesky', name: 'quotes', options: async ({ post }) => ({ quote: await post() }) },
+  {
+    platform: 'youtube',
+    name: 'playlists',
+    media: 'video',
+    options: async ({ choice }) => ({ playlistId: await choice('playlistId') }),
+  },
+  {
+    platform: 'tiktok',
+    name: 'drafts of videos',
+    media: 'video',
+    options: { mode: 'draft' },
+    isTextless: true,
+    // A creator has at most five drafts of a day.
+    pauseMs: DAY,
+    note: 'in_inbox',
+  },
+  {
+    platform: 'tiktok',
+    name: 'drafts of photos',
+    media: 'image',
+    options: { mode: 'draft' },
+    pauseMs: DAY,
+    note: 'in_inbox',
+  },
+  {
+    platform: 'facebook',
+    name: 'stories of photos',
+    media: 'image',
+    options: { placement: 'story' },
+    isTextless: true,
+  },
+  {
+    platform: 'facebook',
+    name: 'stories of videos',
+    media: 'video',
+    options: { placement: 'story' },
+    isTextless: true,
+  },
+]
+
+describe.each(variants)('$platform, $name', (variant) => {
+  const label = variant.name.replaceAll(' ', '')
+  const column = new Column(variant.platform, () => peerOf(variant.platform), label, variant)
+  const cells = cellsOfVariant(variant, publishers.length + 1 + variants.indexOf(variant), SHARE)
+  test.each(cells)('$fault $name', (cell) => column.check(cell))
 })
 
 const renewing = publishers.filter(({ oauth }) => oauth?.refresh !== undefined && oauth.refreshStyle !== 'exchange')

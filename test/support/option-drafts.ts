@@ -3,8 +3,12 @@ import type { TObject } from 'typebox'
 
 type Schema = Readonly<Record<string, unknown>>
 
-/** Options whose values exist at the platform: posts, places, flairs, users. What a fake does not have, it refuses. */
-const REFERENCES = /(?:_id|_ids|Id)$|^(?:subreddit|flair_text|collaborators|categories)$/
+/**
+ * Options whose values exist at the platform: posts, places, flairs, users. What a fake does not have, it refuses. Polls
+ * have drafts of their own, and posts of forums need another account.
+ */
+const REFERENCES =
+  /(?:_id|_ids|Id)$|^(?:subreddit|flair_text|collaborators|categories|quote|thread_name|applied_tags|poll)$/
 
 /** Options that fit the schema of a platform, beside those that name something there. */
 export function optionDrafts(schema: TObject): fc.Arbitrary<Readonly<Record<string, unknown>>> {

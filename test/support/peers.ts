@@ -11,7 +11,7 @@ import { fileURLToPath } from 'node:url'
 export const PEERS = ['pds', 'anvil'] as const
 
 /** Those that only scripts use. They are installed on first use. */
-type ScriptPeer = 'prism'
+type ScriptPeer = 'prism' | 'google'
 export type Peer = (typeof PEERS)[number] | ScriptPeer
 
 const SOURCES = fileURLToPath(new URL('../peers', import.meta.url))
@@ -21,10 +21,10 @@ const CACHE = fileURLToPath(new URL('../../node_modules/.cache/crier-peers', imp
  * The arguments that start a peer in Node, and the folder to start it in, which has its packages.
  * @throws {Error} when it is not installed; `npm test` installs it
  */
-export function peerProgram(peer: Peer): { readonly args: readonly string[]; readonly cwd: string } {
+export function peerProgram(peer: Peer, file = 'peer.mjs'): { readonly args: readonly string[]; readonly cwd: string } {
   const cwd = peerFolder(peer)
   // As text, because Node looks for the packages of a file beside the file.
-  return { args: ['--input-type=module', '--eval', readFileSync(join(SOURCES, peer, 'peer.mjs'), 'utf8')], cwd }
+  return { args: ['--input-type=module', '--eval', readFileSync(join(SOURCES, peer, file), 'utf8')], cwd }
 }
 
 /** The folder that has the packages of a peer. @throws {Error} when it is not installed; `npm test` installs it */
@@ -42,6 +42,29 @@ export function installedPeer(peer: ScriptPeer): string {
     if (failure !== undefined) throw new Error(failure)
   }
   return folderOf(peer)
+}
+
+/**
+ * The Python that has the clients in `test/peers/python/requirements.txt`. Installs them in an environment of their own
+ * if they are not there. @throws {Error} when that fails, such as without python3
+ */
+export function installedPython(): string {
+  const requirements = join(SOURCES, 'python', 'requirements.txt')
+  const hash = createHash('sha256').update(readFileSync(requirements)).digest('hex').slice(0, 12)
+  const folder = join(CACHE, `python-${hash}`)
+  const python = join(folder, 'bin', 'python')
+  if (existsSync(join(folder, 'complete'))) return python
+  console.log('Installing clients in Python …')
+  rmSync(folder, { recursive: true, force: true })
+  mkdirSync(CACHE, { recursive: true })
+  const run = (program: string, args: readonly string[]) => {
+    const { error, status, stderr, stdout } = spawnSync(program, args, { encoding: 'utf8', maxBuffer: 100_000_000 })
+    if (status !== 0) throw new Error(error?.message ?? `${stdout}${stderr}`.slice(-4_000))
+  }
+  run('python3', ['-m', 'venv', folder])
+  run(python, ['-m', 'pip', 'install', '--quiet', '--disable-pip-version-check', '--requirement', requirements])
+  mkdirSync(join(folder, 'complete'))
+  return python
 }
 
 /** The peers that are not installed. */

@@ -101,6 +101,43 @@ describe('publishing', () => {
     ])
   })
 
+  test('a post is quoted by its address or at-uri, beside files and cards', async () => {
+    const quoted = await peer.publish(account, partOf('To quote', { key: 'quoted' }))
+    const ref = { uri: quoted.id, cid: quoted.ids?.['cid'] }
+    const byUrl = await peer.publish(account, partOf('By URL', { key: 'url', options: { quote: quoted.url } }))
+    const plain = { $type: 'app.bsky.embed.record', record: ref }
+    expect((await recordOf(byUrl.id))['embed']).toEqual(plain)
+    const media = [peer.file({ kind: 'image', type: 'image/png' })]
+    const options = { quote: quoted.id }
+    const withImage = await peer.publish(account, partOf('With an image', { key: 'image', media, options }))
+    expect((await recordOf(withImage.id))['embed']).toMatchObject({
+      $type: 'app.bsky.embed.recordWithMedia',
+      record: plain,
+      media: { $type: 'app.bsky.embed.images' },
+    })
+    const link = 'https://example.com/'
+    const withCard = await peer.publish(account, partOf('With a card', { key: 'card', link, options }))
+    expect((await recordOf(withCard.id))['embed']).toMatchObject({
+      record: plain,
+      media: { $type: 'app.bsky.embed.external' },
+    })
+    const handle = quoted.url?.replace(/did:plc:[a-z2-7]+/, 'grace.test') ?? ''
+    const gone = peer.publish(account, partOf('Gone', { key: 'gone', options: { quote: handle } }))
+    await expect(gone).rejects.toMatchObject({ kind: 'validation', code: 'quote_not_found' })
+  })
+
+  test('what is quoted is looked up once, and only the first part quotes it', async () => {
+    const quoted = await peer.publish(account, partOf('Quoted once', { key: 'quoted once' }))
+    const part = partOf('Quotes', { key: 'quotes', options: { quote: quoted.id } })
+    const state = await peer.prepare(account, part)
+    await bluesky.publishing?.remove?.(account, quoted)
+    const post = await peer.publish(account, part, state)
+    expect((await recordOf(post.id))['embed']).toMatchObject({ record: { uri: quoted.id } })
+    const reply = { key: 'quote reply', role: 'reply', parent: post, root: post } as const
+    const second = await peer.publish(account, partOf('Second', { ...reply, options: { quote: quoted.id } }))
+    expect(await recordOf(second.id)).not.toHaveProperty('embed')
+  })
+
   test('a put that is repeated after a lost reply makes one post', async () => {
     const part = partOf('Only once', { key: 'once' })
     const state = await peer.prepare(account, part)

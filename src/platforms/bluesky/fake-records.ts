@@ -143,6 +143,16 @@ export class FakeRepos {
       }
       case 'app.bsky.embed.video':
         return this.#blobProblem(embed['video'], did, /^video\/mp4$/, 300_000_000)
+      case 'app.bsky.embed.record':
+        return isStrongRef(embed['record']) ? undefined : bad('Missing required key')
+      case 'app.bsky.embed.recordWithMedia': {
+        const { media, record } = embed as { media?: Json; record?: Json }
+        const kinds = ['images', 'video', 'external'].map((kind) => `app.bsky.embed.${kind}`)
+        if (!kinds.includes(textOf(media?.['$type'])) || !isStrongRef(record?.['record'])) {
+          return bad('Missing required key')
+        }
+        return this.#embedProblem(media ?? {}, did)
+      }
       case 'app.bsky.embed.external': {
         const { description, title, uri } = (embed['external'] ?? {}) as Json
         const complete = URL.canParse(textOf(uri)) && typeof title === 'string' && typeof description === 'string'
@@ -192,4 +202,10 @@ export class FakeRepos {
     }
     return { exhausted, headers }
   }
+}
+
+/** The lexicon com.atproto.repo.strongRef. */
+function isStrongRef(value: unknown): boolean {
+  const { cid, uri } = (value ?? {}) as Json
+  return textOf(uri).startsWith('at://') && textOf(cid) !== ''
 }

@@ -1,4 +1,5 @@
 import { Type } from 'typebox'
+import { QUOTE_PATTERN } from './quotes.ts'
 
 /** What a post can set at Bluesky (lexicons app.bsky.feed.post and app.bsky.feed.threadgate, 2026-11). */
 export const options = Type.Object({
@@ -18,6 +19,13 @@ export const options = Type.Object({
     Type.Array(Type.Enum(['mentioned', 'followers', 'following']), {
       maxItems: 3,
       description: 'Who can reply to the post. Everybody if absent, nobody if empty.',
+    }),
+  ),
+  quote: Type.Optional(
+    Type.String({
+      pattern: QUOTE_PATTERN,
+      maxLength: 700,
+      description: 'The post that this one quotes: its address, or its at-uri.',
     }),
   ),
   cardTitle: Type.Optional(Type.String({ maxLength: 300, description: 'The title of the card of the link.' })),

@@ -12,6 +12,7 @@ import type {
 } from '../publishing.ts'
 import { mentionsOf } from './facets.ts'
 import { resolveHandle } from './identity.ts'
+import { quotedBy, withQuote } from './quotes.ts'
 import { GATE, gateOf, POST, recordOf } from './record.ts'
 import { TITLE } from './servers.ts'
 import { tidOf } from './tid.ts'
@@ -143,7 +144,7 @@ const STEPS: Readonly<Record<State['step'], Step>> = {
     const dids = Object.fromEntries(
       handles.flatMap((handle, index) => (found[index] === undefined ? [] : [[handle, found[index]]])),
     ) as Record<string, string>
-    const record = recordOf(part, state.blobs, dids)
+    const record = withQuote(recordOf(part, state.blobs, dids), await quotedBy(context, part))
     const hasGate = gateOf(part, uriOf(context, state.rkey)) !== undefined
     return next({ ...state, step: hasGate ? 'gate' : 'publish', record })
   },

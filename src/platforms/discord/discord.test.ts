@@ -97,7 +97,7 @@ describe('capabilities', () => {
     expect(await discord.capabilities(bot)).toMatchObject({ blocked: {}, limits: {}, details: { missing: [] } })
     channel().deny = String(Number(ATTACH) + Number(HISTORY))
     const { blocked, details } = await discord.capabilities(bot)
-    expect(Object.keys(blocked)).toEqual(['media', 'thread'])
+    expect(Object.keys(blocked)).toEqual(['media', 'thread', 'forum'])
     expect(details).toMatchObject({ missing: ['Attach Files', 'Read Message History'] })
   })
 
@@ -185,6 +185,79 @@ describe('a lost reply', () => {
   })
 })
 
+describe('threads, forums and polls', () => {
+  const inState = (type: number) => Object.entries(state().channels).filter(([, one]) => one.type === type)
+  const lastMessage = () =>
+    (peer.running.fake.state as { messages: { channel: string; poll: unknown }[] }).messages.at(-1)
+  const webhookAt = (place: string) => {
+    const { id, token } = Object.values(state().webhooks).findLast((one) => one.channel === place)!
+    return peer.as({ accessToken: token, webhook: id, guild: 'guild' }, id)
+  }
+
+  test('a bot publishes to a thread, which it can choose, and finds the message there again', async () => {
+    const { choices = {} } = await discord.capabilities(bot)
+    expect(choices['thread_id']).toEqual([{ value: expect.any(String), title: 'Questions' }])
+    const thread = choices['thread_id']?.[0]?.value ?? ''
+    const part = draft('In a thread', { options: { thread_id: thread } })
+    const before = publishing.start(part, bot)
+    expect(await publishing.reconcile?.(bot, part, before)).toEqual({ kind: 'absent' })
+    const post = await peer.publish(bot, part)
+    expect(post.url).toContain(`/${thread}/`)
+    expect(lastMessage()).toMatchObject({ channel: thread })
+    expect(await publishing.reconcile?.(bot, part, before)).toEqual({ kind: 'published', post })
+    await publishing.edit?.(bot, post, { ...part, text: 'Edited there' })
+    expect(posts().at(-1)?.text).toBe('Edited there')
+    await publishing.remove?.(bot, post)
+    expect(posts().some(({ id }) => id === post.id)).toBe(false)
+  })
+
+  test('a webhook publishes to a thread of its channel, and edits and removes the message', async () => {
+    const [thread = ''] = inState(11).findLast(([, one]) => (one as { parent?: string }).parent === bot.remoteId) ?? []
+    const hook = webhookAt(bot.remoteId)
+    const part = draft('By a webhook', { options: { thread_id: thread } })
+    const post = await peer.publish(hook, part)
+    expect(lastMessage()).toMatchObject({ channel: thread })
+    await publishing.edit?.(hook, post, { ...part, text: 'Edited by it' })
+    expect(posts().at(-1)?.text).toBe('Edited by it')
+    await publishing.remove?.(hook, post)
+    expect(posts().some(({ id }) => id === post.id)).toBe(false)
+    const elsewhere = peer.publish(hook, draft('Lost', { options: { thread_id: '100000000000000002' } }))
+    await expect(elsewhere).rejects.toMatchObject({ code: '10003' })
+  })
+
+  test('the webhook of a forum begins a post with a title and tags', async () => {
+    const [forum = '', about] = inState(15).at(-1) ?? []
+    const [tag = ''] = Object.keys((about as { tags?: object } | undefined)?.tags ?? {})
+    const hook = webhookAt(forum)
+    const part = draft('A question', { options: { thread_name: 'How?', applied_tags: [tag] } })
+    const post = await peer.publish(hook, part)
+    const thread = lastMessage()?.channel ?? ''
+    expect(state().channels[thread]).toMatchObject({ name: 'How?', parent: forum, type: 11 })
+    expect(post).toMatchObject({ url: `https://discord.com/channels/guild/${thread}/${post.id}`, ids: { thread } })
+    await publishing.edit?.(hook, post, { ...part, text: 'A better question' })
+    expect(posts().at(-1)?.text).toBe('A better question')
+    await expect(peer.publish(hook, draft('No title'))).rejects.toMatchObject({ kind: 'validation', code: '220001' })
+    const inChannel = peer.publish(webhookAt(bot.remoteId), draft('No forum', { options: { thread_name: 'How?' } }))
+    await expect(inChannel).rejects.toMatchObject({ kind: 'unsupported', code: '220003' })
+    const asBot = peer.publish(bot, draft('A bot', { options: { thread_name: 'How?' } }))
+    await expect(asBot).rejects.toMatchObject({ kind: 'validation', code: 'forum' })
+  })
+
+  test('a poll is published below the text, and not edited', async () => {
+    const poll = { question: 'Which ones?', options: ['Cats', 'Dogs'], durationMinutes: 120, multiple: true }
+    const part = draft('Tell us', { options: { poll } })
+    const before = publishing.start(part, bot)
+    const post = await peer.publish(bot, part)
+    expect(lastMessage()?.poll).toMatchObject({
+      question: { text: 'Which ones?' },
+      duration: 2,
+      allow_multiselect: true,
+    })
+    expect(await publishing.reconcile?.(bot, part, before)).toEqual({ kind: 'published', post })
+    await expect(publishing.edit?.(bot, post, part)).rejects.toMatchObject({ kind: 'unsupported', code: 'poll' })
+  })
+})
+
 describe('errors', () => {
   const fail = (part: ReturnType<typeof draft>) => expect(peer.publish(bot, part)).rejects.toMatchObject
 
@@ -245,6 +318,20 @@ test('the client of discord.js works with the fake', async () => {
   const query = new URLSearchParams({ wait: 'true' })
   const executed = await rest.post(`/webhooks/${id}/${token}`, { auth: false, query, body: { content: 'Hook' } })
   expect(executed).toMatchObject({ content: 'Hook', webhook_id: id })
+  const poll = { question: { text: 'Which?' }, answers: [{ poll_media: { text: 'Cats' } }], duration: 1 }
+  expect(await rest.post(path, { body: { poll } })).toMatchObject({
+    content: '',
+    poll: { question: { text: 'Which?' }, answers: [{ answer_id: 1, poll_media: { text: 'Cats' } }] },
+  })
+  await expect(rest.post(path, { body: { poll: { ...poll, duration: 769 } } })).rejects.toMatchObject({ code: 50_035 })
+  const { threads } = (await rest.get(`/guilds/${channel().guild}/threads/active`)) as { threads: { id: string }[] }
+  const inThread = new URLSearchParams({ wait: 'true', thread_id: threads[0]?.id ?? '' })
+  const below = await rest.post(`/webhooks/${id}/${token}`, {
+    auth: false,
+    query: inThread,
+    body: { content: 'Below' },
+  })
+  expect(below).toMatchObject({ channel_id: threads[0]?.id })
   await expect(rest.get('/channels/1')).rejects.toMatchObject({ code: 10_003, status: 404 })
   await rest.delete(`${path}/${sent.id}`)
   expect(posts().some((post) => post.id === sent.id)).toBe(false)

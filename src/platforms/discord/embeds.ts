@@ -30,7 +30,7 @@ function lengthOf({ author, description = '', fields = [], footer, title = '' }:
 }
 
 /** Embeds have a limit together, beside those of their fields. */
-export function refusals({ options }: Pick<PostContent, 'options'>): readonly ContentRefusal[] {
+export function embedRefusals({ options }: Pick<PostContent, 'options'>): readonly ContentRefusal[] {
   const embeds = options['embeds']
   // What is no list of embeds is refused by the schema of the options.
   if (!Array.isArray(embeds) || embeds.some((embed) => !isEmbed(embed))) return []

@@ -1,5 +1,7 @@
-import { json, type FakeReply, type FakeRequest } from '../sandbox/fake.ts'
+import type { FakeReply, FakeRequest } from '../sandbox/fake.ts'
 import { partsOf } from '../sandbox/multipart.ts'
+import { failure, invalid } from './fake-failures.ts'
+import { pollRefusal, pollView, type FakePoll } from './fake-polls.ts'
 
 /** A message of a channel. */
 export interface FakeMessage {
@@ -11,6 +13,7 @@ export interface FakeMessage {
   content: string
   readonly embeds: readonly object[]
   readonly files: readonly FakeFile[]
+  readonly poll?: FakePoll | null
   readonly replyTo: string | null
   readonly nonce: string | null
   readonly at: number
@@ -32,6 +35,9 @@ export interface Draft {
   readonly mustExist: boolean
   readonly nonce: string | null
   readonly isNonceEnforced: boolean
+  readonly poll: FakePoll | null
+  readonly threadName: string | null
+  readonly tags: readonly string[]
 }
 
 const CONTENT = 2_000
@@ -77,13 +83,16 @@ export function draftOf(request: FakeRequest): { draft: Draft } | { refusal: Fak
       mustExist: reference?.fail_if_not_exists !== false,
       nonce: typeof nonce === 'string' || typeof nonce === 'number' ? String(nonce) : null,
       isNonceEnforced: body['enforce_nonce'] === true,
+      poll: (body['poll'] as FakePoll | null | undefined) ?? null,
+      threadName: typeof body['thread_name'] === 'string' ? body['thread_name'] : null,
+      tags: (body['applied_tags'] as string[] | null | undefined) ?? [],
     },
   }
 }
 
 /** The first rule that a message breaks. */
-export function refusalOf({ content, embeds, files, nonce }: Draft, fileBytes: number): FakeReply | undefined {
-  if (content === '' && embeds.length === 0 && files.length === 0) return EMPTY
+export function refusalOf({ content, embeds, files, nonce, poll }: Draft, fileBytes: number): FakeReply | undefined {
+  if (content === '' && embeds.length === 0 && files.length === 0 && poll === null) return EMPTY
   if (Array.from(content).length > CONTENT) return invalid('content', `Must be ${CONTENT} or fewer in length.`)
   if (embeds.length > EMBEDS) return invalid('embeds', `Must be ${EMBEDS} or fewer in length.`)
   if (embeds.reduce((sum, embed) => sum + charactersOf(embed), 0) > EMBED_CHARACTERS) {
@@ -94,6 +103,8 @@ export function refusalOf({ content, embeds, files, nonce }: Draft, fileBytes: n
   if (files.some(({ description }) => Array.from(description ?? '').length > DESCRIPTION)) {
     return invalid('attachments', `Must be ${DESCRIPTION} or fewer in length.`)
   }
+  const refused = poll === null ? undefined : pollRefusal(poll)
+  if (refused !== undefined) return refused
   return nonce !== null && nonce.length > NONCE ? invalid('nonce', `Must be ${NONCE} or fewer in length.`) : undefined
 }
 
@@ -107,18 +118,9 @@ function charactersOf(embed: object): number {
   }, 0)
 }
 
-export function failure(status: number, code: number, message: string): FakeReply {
-  return json(status, { message, code })
-}
-
-export function invalid(field: string, message: string): FakeReply {
-  const errors = { [field]: { _errors: [{ code: 'BASE_TYPE_MAX_LENGTH', message }] } }
-  return json(400, { message: 'Invalid Form Body', code: 50_035, errors })
-}
-
 /** A message as the API shows it. */
 export function messageView(base: string, message: FakeMessage, name: string) {
-  const { at, author, channel, content, embeds, files, id, isWebhook, nonce, replyTo } = message
+  const { at, author, channel, content, embeds, files, id, isWebhook, nonce, poll, replyTo } = message
   return {
     id,
     type: replyTo === null ? 0 : 19,
@@ -159,6 +161,7 @@ export function messageView(base: string, message: FakeMessage, name: string) {
     timestamp: new Date(at).toISOString(),
     edited_timestamp: null,
     reactions: [],
+    ...(poll && { poll: pollView(poll, at) }),
     ...(nonce !== null && { nonce }),
     ...(isWebhook && { webhook_id: author }),
     ...(replyTo !== null && { message_reference: { type: 0, channel_id: channel, message_id: replyTo } }),

@@ -8,7 +8,8 @@ import {
   type SandboxPost,
 } from '../sandbox/fake.ts'
 import { limited, type FakeBuckets } from './fake-limits.ts'
-import { draftOf, failure, invalid, messageView, refusalOf, type FakeMessage } from './fake-messages.ts'
+import { failure, invalid } from './fake-failures.ts'
+import { draftOf, messageView, refusalOf, type Draft, type FakeMessage } from './fake-messages.ts'
 
 interface Bot {
   readonly id: string
@@ -22,6 +23,10 @@ interface Channel {
   readonly guild: string
   /** Permissions that the channel takes from everyone, as bits. */
   deny: string
+  /** The channel that a thread is in. */
+  readonly parent?: string
+  /** The tags that posts in a forum can have, by id. */
+  readonly tags?: Readonly<Record<string, string>>
 }
 
 interface Guild {
@@ -55,6 +60,10 @@ const ATTACH = 1n << 15n
 const HISTORY = 1n << 16n
 /** View, send, embed, attach, read history, send in threads. */
 const GRANTED = VIEW | SEND | (1n << 14n) | ATTACH | HISTORY | (1n << 38n)
+/** Send messages in threads. */
+const SEND_IN_THREADS = 1n << 38n
+const THREAD = 11
+const FORUM = 15
 const MIB = 1_048_576
 const FILE_BYTES: Readonly<Record<number, number>> = { 2: 50 * MIB, 3: 100 * MIB }
 const NONCE_MS = 300_000
@@ -87,29 +96,64 @@ export function discordFake({ clock, state }: FakeOptions<State>): Fake<State> {
     const token = `${Buffer.from(bot.id).toString('base64url')}.${randomBytes(4).toString('hex').slice(0, 6)}.${randomBytes(20).toString('hex')}`
     const guild: Guild = { id: nextId(), name: `Sandbox server ${kept.next}`, bots: [bot.id], premiumTier: 0 }
     const channel: Channel = { id: nextId(), type: 0, name: 'news', guild: guild.id, deny: '0' }
+    const thread: Channel = { ...channel, id: nextId(), type: THREAD, name: 'Questions', parent: channel.id }
+    const forum: Channel = { ...channel, id: nextId(), type: FORUM, name: 'help', tags: { [nextId()]: 'News' } }
+    const forumHook = { id: nextId(), token: randomBytes(51).toString('base64url'), channel: forum.id, name: 'Help' }
     const webhook = { id: nextId(), token: randomBytes(51).toString('base64url'), channel: channel.id, name: 'News' }
     kept.bots[token] = bot
     kept.guilds[guild.id] = guild
-    kept.channels[channel.id] = channel
-    kept.webhooks[webhook.id] = webhook
+    for (const one of [thread, forum, channel]) kept.channels[one.id] = one
+    for (const one of [forumHook, webhook]) kept.webhooks[one.id] = one
     return { accessToken: token, channel: channel.id, guild: guild.id }
   }
 
-  const allows = ({ deny }: Channel, permission: bigint) => (GRANTED & ~BigInt(deny) & permission) !== 0n
+  /** A thread has the permissions of its channel. */
+  const allows = (channel: Channel, permission: bigint): boolean => {
+    const { deny } = kept.channels[channel.parent ?? ''] ?? channel
+    const asked = permission === SEND && channel.type === THREAD ? SEND_IN_THREADS : permission
+    return (GRANTED & ~BigInt(deny) & asked) !== 0n
+  }
+
+  /** The channel that a message of a webhook goes to: its own, one of its threads, or a new post of a forum. */
+  const placeOf = (own: Channel, thread: string | null, { tags, threadName }: Draft): Channel | FakeReply => {
+    if (thread !== null && threadName !== null) {
+      return failure(400, 220_002, 'Webhooks posted to forum channels cannot have both a thread_name and thread_id')
+    }
+    if (thread !== null) {
+      const found = kept.channels[thread]
+      return found?.parent === own.id ? found : UNKNOWN_CHANNEL
+    }
+    if (own.type !== FORUM) {
+      if (threadName === null && tags.length === 0) return own
+      return failure(400, 220_003, 'Webhooks can only create threads in forum channels')
+    }
+    if (threadName === null) {
+      return failure(400, 220_001, 'Webhooks posted to forum channels must have a thread_name or thread_id')
+    }
+    if (threadName.trim() === '' || Array.from(threadName).length > 100) {
+      return invalid('thread_name', 'Must be between 1 and 100 in length.')
+    }
+    if (tags.length > 5 || tags.some((tag) => own.tags?.[tag] === undefined)) {
+      return invalid('applied_tags', 'Unknown tag, or more than 5 tags.')
+    }
+    return { ...own, id: nextId(), type: THREAD, name: threadName, parent: own.id }
+  }
 
   const view = (base: string, message: FakeMessage) => {
     const bot = Object.values(kept.bots).find(({ id }) => id === message.author)
     return messageView(base, message, bot?.username ?? kept.webhooks[message.author]?.name ?? '')
   }
 
-  const create = (request: FakeRequest, channel: Channel, author: string, isWebhook: boolean): FakeReply => {
+  const create = (request: FakeRequest, own: Channel, author: string, isWebhook: boolean): FakeReply => {
     const read = draftOf(request)
     if ('refusal' in read) return read.refusal
     const { draft } = read
-    const { content, embeds, files, isNonceEnforced, mustExist, nonce } = draft
-    const tier = kept.guilds[channel.guild]?.premiumTier ?? 0
+    const { content, embeds, files, isNonceEnforced, mustExist, nonce, poll } = draft
+    const tier = kept.guilds[own.guild]?.premiumTier ?? 0
     const refusal = refusalOf(draft, FILE_BYTES[tier] ?? 10 * MIB)
     if (refusal !== undefined) return refusal
+    const channel = isWebhook ? placeOf(own, request.query.get('thread_id'), draft) : own
+    if ('status' in channel) return channel
     if (files.length > 0 && !isWebhook && !allows(channel, ATTACH)) return NO_PERMISSION
     const now = clock.now()
     const known = isNonceEnforced
@@ -131,10 +175,12 @@ export function discordFake({ clock, state }: FakeOptions<State>): Fake<State> {
       content,
       embeds,
       files,
+      poll,
       replyTo: exists ? replyTo : null,
       nonce,
       at: now,
     }
+    kept.channels[channel.id] ??= channel
     kept.messages.push(message)
     const isSilent = isWebhook && request.query.get('wait') !== 'true'
     return isSilent ? { status: 204 } : json(200, view(request.base, message))
@@ -150,6 +196,7 @@ export function discordFake({ clock, state }: FakeOptions<State>): Fake<State> {
       kept.messages.splice(index, 1)
       return { status: 204 }
     }
+    if (message.poll) return failure(400, 520_003, 'Cannot edit a poll message')
     const content = typeof body['content'] === 'string' ? body['content'] : ''
     if (Array.from(content).length > 2_000) return invalid('content', 'Must be 2000 or fewer in length.')
     message.content = content
@@ -160,9 +207,19 @@ export function discordFake({ clock, state }: FakeOptions<State>): Fake<State> {
     const { base, method, query } = request
     if (!kept.guilds[channel.guild]?.bots.includes(bot.id) || !allows(channel, VIEW)) return NO_ACCESS
     if (rest === '' && method === 'GET') {
-      const { deny, guild, id, name, type } = channel
+      const { deny, guild, id, name, parent = null, tags, type } = channel
       const overwrites = deny === '0' ? [] : [{ id: guild, type: 0, allow: '0', deny }]
-      return json(200, { id, type, name, guild_id: guild, parent_id: null, permission_overwrites: overwrites })
+      return json(200, {
+        id,
+        type,
+        name,
+        guild_id: guild,
+        parent_id: parent,
+        permission_overwrites: overwrites,
+        ...(tags && {
+          available_tags: Object.entries(tags).map(([tag, title]) => ({ id: tag, name: title, moderated: false })),
+        }),
+      })
     }
     if (rest === '/messages' && method === 'POST') {
       return allows(channel, SEND) ? create(request, channel, bot.id, false) : NO_PERMISSION
@@ -188,6 +245,13 @@ export function discordFake({ clock, state }: FakeOptions<State>): Fake<State> {
     if (bot === undefined) return UNAUTHORIZED
     if (path === '/users/@me')
       return json(200, { ...bot, global_name: null, avatar: null, discriminator: '0000', bot: true })
+    const active = /^\/guilds\/(\d+)\/threads\/active$/.exec(path)?.[1]
+    if (active !== undefined && kept.guilds[active]?.bots.includes(bot.id)) {
+      const threads = Object.values(kept.channels)
+        .filter((one) => one.guild === active && one.type === THREAD)
+        .map(({ guild, id, name, parent, type }) => ({ id, type, name, guild_id: guild, parent_id: parent }))
+      return json(200, { threads, members: [] })
+    }
     const [, guildId = '', member] = /^\/guilds\/(\d+)(?:\/members\/(\d+))?$/.exec(path) ?? []
     const guild = kept.guilds[guildId]
     if (guild?.bots.includes(bot.id)) {
@@ -224,7 +288,7 @@ export function discordFake({ clock, state }: FakeOptions<State>): Fake<State> {
     const message = /^\/messages\/(\d+)$/.exec(rest)?.[1]
     return message === undefined
       ? failure(405, 0, '405: Method Not Allowed')
-      : ofMessage(request, channel.id, message, id)
+      : ofMessage(request, request.query.get('thread_id') ?? channel.id, message, id)
   }
 
   return {
@@ -240,10 +304,10 @@ export function discordFake({ clock, state }: FakeOptions<State>): Fake<State> {
     },
     newAccount,
     posts: () =>
-      kept.messages.map(({ at, author, channel, content, files, id, replyTo }): SandboxPost => ({
+      kept.messages.map(({ at, author, channel, content, files, id, poll, replyTo }): SandboxPost => ({
         id,
         account: kept.webhooks[author]?.name ?? `#${kept.channels[channel]?.name}`,
-        text: content,
+        text: content === '' ? (poll?.question?.text ?? '') : content,
         media: files.map(({ type }) => type),
         replyTo,
         publishedAt: new Date(at).toISOString(),

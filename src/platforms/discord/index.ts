@@ -1,11 +1,12 @@
 import { platform } from '../platform.ts'
 import { TITLE } from './call.ts'
-import { refusals } from './embeds.ts'
+import { embedRefusals } from './embeds.ts'
 import { options } from './options.ts'
 import { capabilities, connect, Fields, profileOf } from './profile.ts'
 import { publishing } from './publishing.ts'
 import { reader } from './replies.ts'
 import { rules } from './rules.ts'
+import { threadRefusals } from './threads.ts'
 
 /** Discord: a bot that publishes to one channel, or a webhook. Disconnecting leaves both as they are. */
 export const discord = platform({
@@ -30,7 +31,7 @@ export const discord = platform({
       audience: 'Crier reads no audience from this platform.',
     },
   },
-  refusals,
+  refusals: (content, limits) => [...embedRefusals(content), ...threadRefusals(content, limits)],
   rules,
   reader,
   profile: profileOf,

@@ -1,6 +1,9 @@
 import { Type } from 'typebox'
+import { pollOption } from '../polls.ts'
 
 const Text = (maxLength: number) => Type.Optional(Type.String({ maxLength }))
+/** An id (docs.discord.com/developers/reference#snowflakes, 2026-11). */
+const SNOWFLAKE = String.raw`^\d{15,20}$`
 
 /** What a message can set at Discord (docs.discord.com, Create Message and Execute Webhook, 2026-11). */
 export const options = Type.Object({
@@ -35,4 +38,26 @@ export const options = Type.Object({
   ),
   username: Type.Optional(Type.String({ maxLength: 80, description: 'Another name, for webhooks.' })),
   avatar_url: Type.Optional(Type.String({ format: 'uri', description: 'Another picture, for webhooks.' })),
+  thread_id: Type.Optional(
+    Type.String({
+      pattern: SNOWFLAKE,
+      description: 'The thread of the channel to publish to. Its main part if absent.',
+    }),
+  ),
+  thread_name: Type.Optional(
+    Type.String({
+      minLength: 1,
+      maxLength: 100,
+      pattern: String.raw`\S`,
+      description: 'The title of a new post in a forum, for the webhook of a forum channel.',
+    }),
+  ),
+  applied_tags: Type.Optional(
+    Type.Array(Type.String({ pattern: SNOWFLAKE }), {
+      maxItems: 5,
+      uniqueItems: true,
+      description: 'Ids of the tags of a new post in a forum.',
+    }),
+  ),
+  poll: pollOption({ question: true, multiple: true }),
 })

@@ -1,8 +1,10 @@
 import { Type, type Static } from 'typebox'
 import { PlatformError } from '../error-kinds.ts'
 import type { AccountContext, Credential, Grant, LiveCapabilities, PlatformContext, Profile } from '../platform.ts'
+import { choicesIn } from '../choices.ts'
 import { call, TITLE, webhookOf, type Webhook } from './call.ts'
 import { placeOf, requireSending, type BotPlace } from './rights.ts'
+import { NO_FORUM, threadsOf } from './threads.ts'
 
 const MIB = 1_048_576
 /** Largest file by the boosts of a server (support.discord.com, Server Boosting, 2026-11). */
@@ -112,7 +114,8 @@ export async function capabilities(context: AccountContext): Promise<LiveCapabil
       bytes === undefined
         ? {}
         : { 'image.maxBytes': bytes, 'gif.maxBytes': bytes, 'video.maxBytes': bytes, 'document.maxBytes': bytes },
-    blocked: blockedOf(place),
+    blocked: { ...blockedOf(place), forum: NO_FORUM },
+    choices: await choicesIn(context, 'thread_id', threadsOf),
     details: { bot: bot.username, server: guild.name, rights, missing },
   }
 }

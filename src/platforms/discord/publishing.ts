@@ -4,10 +4,12 @@ import { PlatformError } from '../error-kinds.ts'
 import { isSameText } from '../fingerprint.ts'
 import { multipart } from '../http/multipart.ts'
 import type { AccountContext } from '../platform.ts'
+import { pollMinutes, pollOf, type Poll } from '../polls.ts'
 import type { PublishContext, Publishing, PublishPart, PublishState, Reconciled, RemotePost } from '../publishing.ts'
 import { call, TITLE, webhookOf } from './call.ts'
-import { embedsOf, refusals } from './embeds.ts'
+import { embedRefusals, embedsOf } from './embeds.ts'
 import { placeOf } from './rights.ts'
+import { NO_FORUM, threadIn, threadOf, threadRefusals } from './threads.ts'
 
 /** A message and its files go in one call. */
 interface State extends PublishState {
@@ -46,28 +48,33 @@ export const publishing: Publishing = {
         mayHaveHappened: false,
       })
     }
-    const [refusal] = refusals({ options })
-    if (refusal !== undefined) {
-      const detail = refusal.message
-      throw new PlatformError('validation', TITLE, { code: 'embeds', detail, mayHaveHappened: false })
-    }
+    if (options['thread_name'] !== undefined && webhookOf(credential) === undefined) throw refused('forum', NO_FORUM)
+    const [embeds] = embedRefusals({ options })
+    if (embeds !== undefined) throw refused('embeds', embeds.message)
+    const [thread] = threadRefusals({ options })
+    if (thread !== undefined) throw refused('thread', thread.message)
     return { step: 'send', nonce: createHash('sha256').update(key).digest('base64url').slice(0, 25) }
   },
   commits: () => true,
   step: async (context, part, state) => {
     const message = await send(context, part, (state as State).nonce)
-    return { kind: 'published', post: remoteOf(context, message) }
+    return { kind: 'published', post: remoteOf(context, part, message) }
   },
   reconcile,
-  remove: async (context, { id }) => {
-    await call(context, `${messagesPath(context, 'one')}/${id}`, { method: 'DELETE', expect: [404] })
+  remove: async (context, post) => {
+    await callFor(context, post, { method: 'DELETE', expect: [404] })
   },
-  edit: async (context, { id }, { text }) => {
-    const path = `${messagesPath(context, 'one')}/${id}`
-    return remoteOf(context, await call<Message>(context, path, { method: 'PATCH', json: { content: text } }))
+  edit: async (context, post, part) => {
+    if (pollIn(part) !== undefined) {
+      // Error 520003 (docs.discord.com, JSON error codes, 2026-11).
+      const detail = 'Discord does not change a message with a poll.'
+      throw new PlatformError('unsupported', TITLE, { code: 'poll', detail, mayHaveHappened: false })
+    }
+    await callFor(context, post, { method: 'PATCH', json: { content: part.text } })
+    return post
   },
-  insights: async (context, { id }) => {
-    const { reactions = [] } = await call<Message>(context, `${messagesPath(context, 'one')}/${id}`)
+  insights: async (context, post) => {
+    const { reactions = [] } = (await callFor(context, post)) as Message
     return { likes: reactions.reduce((sum, { count }) => sum + count, 0) }
   },
 }
@@ -77,13 +84,21 @@ async function send(context: PublishContext, part: PublishPart, nonce: string): 
   const text = textWithLink(part)
   const isWebhook = webhookOf(context.credential) !== undefined
   const embeds = embedsOf(options)
+  const poll = pollIn(part)
+  const thread = threadIn(options)
   const payload = {
     ...(text !== '' && { content: text }),
     ...(embeds.length > 0 && { embeds }),
+    ...(poll && { poll: requestOf(poll) }),
     ...(options['suppress_embeds'] === true && { flags: SUPPRESS_EMBEDS }),
     allowed_mentions: { parse: options['mentions'] ?? ['users', 'roles'] },
     ...(isWebhook
-      ? { username: options['username'], avatar_url: options['avatar_url'] }
+      ? {
+          username: options['username'],
+          avatar_url: options['avatar_url'],
+          thread_name: options['thread_name'],
+          applied_tags: options['applied_tags'],
+        }
       : { nonce, enforce_nonce: true, ...(parent && { message_reference: { message_id: parent.id } }) }),
     ...(media.length > 0 && {
       attachments: media.map(({ altText, name }, index) => ({
@@ -101,25 +116,43 @@ async function send(context: PublishContext, part: PublishPart, nonce: string): 
       body: await context.media.read(id, 0, bytes),
     })),
   )
-  return call<Message>(context, messagesPath(context, 'all'), {
+  return call<Message>(context, messagesPath(context, 'all', thread), {
     method: 'POST',
     // Without it, a webhook replies before the message exists, and without its id.
-    ...(isWebhook && { query: { wait: true } }),
+    ...(isWebhook && { query: { wait: true, thread_id: thread } }),
     ...(files.length > 0 ? multipart({ payload_json: JSON.stringify(payload) }, files) : { json: payload }),
     timeoutMs: UPLOAD_TIMEOUT_MS,
   })
 }
 
-/** Looks through the newest messages of the channel, which only a bot with the right to read them can. */
+/** The poll of a post. Replies have none. */
+function pollIn({ options, role }: PublishPart): Poll | undefined {
+  return role === 'post' ? pollOf(options) : undefined
+}
+
+/** A poll as Discord takes it (docs.discord.com, Poll Create Request Object, 2026-11). */
+function requestOf(poll: Poll) {
+  return {
+    question: { text: poll.question },
+    answers: poll.options.map((text) => ({ poll_media: { text } })),
+    duration: pollMinutes(poll) / 60,
+    allow_multiselect: poll.multiple ?? false,
+  }
+}
+
+/** Looks through the newest messages of the channel or thread, which only a bot with the right to read them can. */
 async function reconcile(context: AccountContext, part: PublishPart): Promise<Reconciled> {
   if (webhookOf(context.credential) !== undefined) {
     return { kind: 'unknown', reason: 'A webhook cannot list the messages of its channel.' }
   }
-  const { bot, rights } = await placeOf(context, String(context.credential['channel']))
+  const thread = threadIn(part.options)
+  const { bot, rights } = await placeOf(context, thread ?? String(context.credential['channel']))
   if (!rights.readMessageHistory) {
     return { kind: 'unknown', reason: 'The bot lacks the permission Read Message History.' }
   }
-  const messages = await call<readonly Message[]>(context, messagesPath(context, 'all'), { query: { limit: LISTED } })
+  const messages = await call<readonly Message[]>(context, messagesPath(context, 'all', thread), {
+    query: { limit: LISTED },
+  })
   const found = messages.find(
     ({ attachments, author, content, embeds, message_reference: reference, timestamp }) =>
       author.id === bot.id &&
@@ -129,17 +162,41 @@ async function reconcile(context: AccountContext, part: PublishPart): Promise<Re
       isSameText(part.text, content) &&
       Date.parse(timestamp) >= part.createdAt - CLOCK_SKEW_MS,
   )
-  return found === undefined ? { kind: 'absent' } : { kind: 'published', post: remoteOf(context, found) }
+  return found === undefined ? { kind: 'absent' } : { kind: 'published', post: remoteOf(context, part, found) }
+}
+
+/** Calls the path of one message. A webhook names the thread of the message beside it. */
+function callFor(
+  context: AccountContext,
+  post: RemotePost,
+  options: Parameters<typeof call>[2] = {},
+): Promise<unknown> {
+  const thread = threadOf(post)
+  return call(context, `${messagesPath(context, 'one', thread)}/${post.id}`, {
+    ...options,
+    ...(webhookOf(context.credential) !== undefined && { query: { thread_id: thread } }),
+  })
 }
 
 /** @param what `one`: the path below which single messages are */
-function messagesPath({ credential }: AccountContext, what: 'all' | 'one'): string {
+function messagesPath({ credential }: AccountContext, what: 'all' | 'one', thread?: string): string {
   const webhook = webhookOf(credential)
-  if (webhook === undefined) return `/channels/${String(credential['channel'])}/messages`
+  // A thread is a channel for a bot.
+  if (webhook === undefined) return `/channels/${thread ?? String(credential['channel'])}/messages`
   return `/webhooks/${webhook.id}/${webhook.token}${what === 'one' ? '/messages' : ''}`
 }
 
-function remoteOf(context: AccountContext, { channel_id: channel, id }: Message): RemotePost {
+function remoteOf(context: AccountContext, { options }: PublishPart, { channel_id: channel, id }: Message): RemotePost {
   const guild = context.credential['guild']
-  return { id, url: typeof guild === 'string' ? `https://discord.com/channels/${guild}/${channel}/${id}` : null }
+  // A post in a forum is the first message of a new thread, whose id the reply has.
+  const isInThread = options['thread_name'] !== undefined || threadIn(options) !== undefined
+  return {
+    id,
+    url: typeof guild === 'string' ? `https://discord.com/channels/${guild}/${channel}/${id}` : null,
+    ...(isInThread && { ids: { thread: channel } }),
+  }
+}
+
+function refused(code: string, detail: string): PlatformError {
+  return new PlatformError('validation', TITLE, { code, detail, mayHaveHappened: false })
 }

@@ -68,6 +68,11 @@ const CODES: Readonly<Record<number, ErrorKind>> = {
   50278: 'policy_rejected',
   160_005: 'unsupported',
   200_000: 'policy_rejected',
+  // A forum without a thread, a thread and a new one, and a new thread where there is no forum.
+  220_001: 'validation',
+  220_002: 'validation',
+  520_002: 'unsupported',
+  520_003: 'unsupported',
   200_001: 'policy_rejected',
   220_003: 'unsupported',
   240_000: 'policy_rejected',

@@ -2,6 +2,7 @@ import type { Rule } from '../rules/rule.ts'
 
 const API = { source: 'discord/discord-api-spec, OpenAPI description', seen: '2026-11', confidence: 'read' } as const
 const FILES = { source: 'discord/discord-api-docs, Uploading Files', seen: '2026-11', confidence: 'read' } as const
+const POLLS = { source: 'discord-api-docs, Poll Resource', seen: '2026-11', confidence: 'read' } as const
 const BUCKET = { source: 'discord-api-docs, issues on rate limits', seen: '2026-11', confidence: 'reported' } as const
 const BOOST = 'Servers with boosts take 50 or 100 MiB.'
 const MIB = 1_048_576
@@ -48,6 +49,11 @@ export const rules: readonly Rule[] = [
   { id: 'document.max', value: 10, ...API },
   { id: 'document.mixed', value: 1, ...API },
   { id: 'document.maxBytes', value: 10 * MIB, ...FILES, note: BOOST },
+  { id: 'poll.maxOptions', value: 10, ...API },
+  { id: 'poll.optionMax', value: 55, counting: 'characters', ...POLLS },
+  { id: 'poll.questionMax', value: 300, counting: 'characters', ...POLLS },
+  { id: 'poll.stepMinutes', value: 60, ...API, note: 'Discord counts hours.' },
+  { id: 'poll.maxMinutes', value: 46_080, ...API, note: '32 days.' },
   {
     id: 'posts.perHour',
     value: 3_600,

@@ -162,6 +162,33 @@ test('a reel is uploaded, processed and then published', async () => {
   expect(posts().at(-1)).toMatchObject({ id: post.id, text: 'A reel', media: ['video/mp4'] })
 })
 
+const STORY = { placement: 'story' }
+
+test('a story of a photo is published without text, and found again by its photo', async () => {
+  const media = [peer.file({ kind: 'image', type: 'image/jpeg' })]
+  const part = partOf('', { media, options: STORY })
+  const before = await peer.prepare(page, part)
+  expect(await publishing.reconcile?.(page, part, before)).toEqual({ kind: 'absent' })
+  peer.running.faults.add({ path: '/photo_stories', method: 'POST', kind: 'cut', times: 1 })
+  await expect(peer.publish(page, part, before)).rejects.toMatchObject({ kind: 'network', mayHaveHappened: true })
+  const { id } = posts().at(-1)!
+  expect(await publishing.reconcile?.(page, part, before)).toMatchObject({ kind: 'published', post: { id } })
+  expect(state().stories.filter((one) => one.page === page.remoteId)).toHaveLength(1)
+})
+
+test('a story of a video is found again while it is processed, and neither edited nor deleted', async () => {
+  const part = partOf('', { media: [video()], options: STORY })
+  const before = await peer.prepare(page, part)
+  expect(await publishing.reconcile?.(page, part, before)).toEqual({ kind: 'absent' })
+  const post = await peer.publish(page, part, before)
+  expect(post).toMatchObject({ url: expect.stringContaining('/stories/') as string, ids: { kind: 'story' } })
+  expect(posts().at(-1)).toMatchObject({ id: post.id, text: '', media: ['video/mp4'] })
+  expect(await publishing.reconcile?.(page, part, before)).toEqual({ kind: 'published', post })
+  expect(await publishing.insights?.(page, post)).toEqual({})
+  await expect(publishing.edit?.(page, post, part)).rejects.toMatchObject({ kind: 'unsupported' })
+  await expect(publishing.remove?.(page, post)).rejects.toMatchObject({ kind: 'unsupported' })
+})
+
 test('an upload that was cut continues where the server stopped', async () => {
   const file = video(9_000)
   const part = partOf('A long reel', { media: [file] })

@@ -4,7 +4,7 @@ import { json, type FakeReply, type FakeRequest, type SandboxPost } from '../san
 import { breachOf, mediaFacts, type MediaBounds } from '../sandbox/media-facts.ts'
 import { partsOf } from '../sandbox/multipart.ts'
 import type { TokenHolder } from '../sandbox/oauth-server.ts'
-import type { FakeComment, FakePage, FakePost, FakeVideo, State } from './fake-state.ts'
+import type { FakeComment, FakePage, FakePost, FakeStory, FakeVideo, State } from './fake-state.ts'
 
 interface ContentOptions {
   readonly clock: Clock
@@ -30,6 +30,8 @@ const REEL: MediaBounds = {
   height: [960, Infinity],
   ratio: [0.56, 0.57],
 }
+/** Page Stories, 2026-11: a shorter reel. */
+const STORY: MediaBounds = { ...REEL, seconds: [3, 60] }
 const DAY_MS = 86_400_000
 /** How often a reel is still being processed. */
 const REEL_POLLS = 2
@@ -80,8 +82,9 @@ export class FakeContent {
     }
     if (offset !== video.received) return uploadError('OffsetInvalidError', `Expected offset ${video.received}`)
     if (offset === 0) {
-      const fault = breachOf(mediaFacts(bytes), REEL)
-      if (fault !== undefined) video.failure = `The video is not a reel: ${fault}`
+      const fault = breachOf(mediaFacts(bytes), video.isStory === true ? STORY : REEL)
+      if (fault !== undefined)
+        video.failure = `The video is not a ${video.isStory === true ? 'story' : 'reel'}: ${fault}`
     }
     video.size = size
     video.received += bytes.length
@@ -92,10 +95,10 @@ export class FakeContent {
   }
 
   posts(): SandboxPost[] {
-    const { comments, pages, photos, posts, videos } = this.#state
+    const { comments, pages, photos, posts, stories, videos } = this.#state
     const name = (page: string) => pages[page]?.name ?? page
-    const reels = Object.values(videos).flatMap(({ description, id, page, publishedAt }) =>
-      publishedAt === null
+    const reels = Object.values(videos).flatMap(({ description, id, isStory = false, page, publishedAt }) =>
+      publishedAt === null || isStory
         ? []
         : [{ id, page, text: description, media: ['video/mp4'], replyTo: null, at: publishedAt }],
     )
@@ -115,7 +118,15 @@ export class FakeContent {
       replyTo: object,
       at,
     }))
-    return [...shown, ...reels, ...answers]
+    const shortLived = stories.map(({ at, id, page, type }) => ({
+      id,
+      page,
+      text: '',
+      media: [type],
+      replyTo: null,
+      at,
+    }))
+    return [...shown, ...reels, ...answers, ...shortLived]
       .toSorted((one, other) => one.at - other.at)
       .map(({ at, page, ...post }) => ({ ...post, account: name(page), publishedAt: new Date(at).toISOString() }))
   }
@@ -126,6 +137,14 @@ export class FakeContent {
       if (edge === 'feed') return this.#post(params, page)
       if (edge === 'photos') return this.#photo(request, page)
       if (edge === 'video_reels') return this.#reel(request, params, page)
+      if (edge === 'photo_stories') return this.#photoStory(params, page)
+      if (edge === 'video_stories') return this.#videoStory(request, params, page)
+    } else if (edge === 'stories') {
+      const own = this.#state.stories.filter((story) => story.page === page.id).toReversed()
+      return listPage(
+        own.map((story) => storyView(request.base, story)),
+        params,
+      )
     } else if (edge === 'feed' || edge === 'posts' || edge === 'published_posts') {
       const since = Number(params['since'] ?? 0) * 1_000
       const own = this.#state.posts.filter((post) => post.page === page.id && post.at >= since).toReversed()
@@ -225,24 +244,63 @@ export class FakeContent {
     return json(200, { id, post_id: post })
   }
 
+  /** Publishes an unpublished photo as a story (developers.facebook.com, Page Stories, 2026-11). */
+  #photoStory(params: Params, page: FakePage): FakeReply {
+    const photo = this.#state.photos[params['photo_id'] ?? '']
+    if (photo?.page !== page.id) return graphError(100, '(#100) Invalid parameter: photo_id')
+    if (photo.post !== null) return graphError(100, 'Invalid parameter', { user: 'This photo was already posted.' })
+    const id = this.#addStory(page, photo.id, photo.type)
+    photo.post = id
+    return json(200, { success: true, post_id: id })
+  }
+
+  /** Starts and finishes the upload of a video that becomes a story. */
+  #videoStory({ base }: FakeRequest, params: Params, page: FakePage): FakeReply {
+    const phase = (params['upload_phase'] ?? '').toLowerCase()
+    if (phase === 'start') return this.#startVideo(base, page, true)
+    const video = this.#state.videos[params['video_id'] ?? '']
+    if (phase !== 'finish' || video?.page !== page.id || video.isStory !== true) {
+      return graphError(100, '(#100) Invalid parameter')
+    }
+    if (video.size === null || video.received < video.size) {
+      return graphError(6_000, 'There was a problem uploading your video file. Please try again.', {
+        subcode: 1_363_130,
+      })
+    }
+    video.publishedAt ??= this.#clock.now()
+    const known = this.#state.stories.find(({ media }) => media === video.id)
+    const id = known?.id ?? (video.failure === null ? this.#addStory(page, video.id, 'video/mp4') : this.#nextId())
+    return json(200, { success: true, post_id: id })
+  }
+
+  #addStory(page: FakePage, media: string, type: string): string {
+    const id = this.#nextId()
+    this.#state.stories.push({ id, page: page.id, media, type, at: this.#clock.now() })
+    return id
+  }
+
+  #startVideo(base: string, page: FakePage, isStory: boolean): FakeReply {
+    const id = this.#nextId()
+    this.#state.videos[id] = {
+      id,
+      page: page.id,
+      size: null,
+      received: 0,
+      description: '',
+      pending: REEL_POLLS,
+      failure: null,
+      isStory,
+      publishedAt: null,
+    }
+    return json(200, { video_id: id, upload_url: `${base}/video-upload/v24.0/${id}` })
+  }
+
   #reel({ base }: FakeRequest, params: Params, page: FakePage): FakeReply {
     const phase = (params['upload_phase'] ?? '').toLowerCase()
-    if (phase === 'start') {
-      const id = this.#nextId()
-      this.#state.videos[id] = {
-        id,
-        page: page.id,
-        size: null,
-        received: 0,
-        description: '',
-        pending: REEL_POLLS,
-        failure: null,
-        publishedAt: null,
-      }
-      return json(200, { video_id: id, upload_url: `${base}/video-upload/v24.0/${id}` })
-    }
+    if (phase === 'start') return this.#startVideo(base, page, false)
     const video = this.#state.videos[params['video_id'] ?? '']
-    if (phase !== 'finish' || video?.page !== page.id) return graphError(100, '(#100) Invalid parameter')
+    if (phase !== 'finish' || video?.page !== page.id || video.isStory === true)
+      return graphError(100, '(#100) Invalid parameter')
     if (video.size === null || video.received < video.size) {
       return graphError(6_000, 'There was a problem uploading your video file. Please try again.', {
         subcode: 1_363_130,
@@ -368,6 +426,17 @@ export class FakeContent {
       comments: { data: [], summary: { total_count: count } },
       shares: { count: 0 },
     }
+  }
+}
+
+function storyView(base: string, { at, id, media, type }: FakeStory) {
+  return {
+    post_id: id,
+    status: 'PUBLISHED',
+    creation_time: String(Math.floor(at / 1_000)),
+    media_type: type.startsWith('video/') ? 'video' : 'photo',
+    media_id: media,
+    url: `${base}/stories/${id}`,
   }
 }
 

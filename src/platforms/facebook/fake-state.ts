@@ -39,6 +39,8 @@ export interface FakeVideo {
   pending: number
   /** Why processing fails; null when it does not. */
   failure: string | null
+  /** Whether the upload is for a story. */
+  readonly isStory?: boolean
   /** When it was published, in milliseconds since the epoch. */
   publishedAt: number | null
 }
@@ -60,6 +62,16 @@ export interface FakeComment {
   readonly at: number
 }
 
+/** A story of a page. */
+export interface FakeStory {
+  readonly id: string
+  readonly page: string
+  /** The photo or video. */
+  readonly media: string
+  readonly type: string
+  readonly at: number
+}
+
 export interface State {
   readonly oauth: OAuthState
   readonly users: Record<string, FakeUser>
@@ -70,6 +82,7 @@ export interface State {
   readonly videos: Record<string, FakeVideo>
   readonly posts: FakePost[]
   readonly comments: FakeComment[]
+  readonly stories: FakeStory[]
   readonly usage: UsageState
   next: number
 }
@@ -84,6 +97,7 @@ export function newState(): State {
     videos: {},
     posts: [],
     comments: [],
+    stories: [],
     usage: { since: 0, calls: 0 },
     next: 100_000_000,
   }

@@ -44,7 +44,7 @@ const DATA_ACCESS = 7_776_000
  * photos, reels and comments (developers.facebook.com, 2026-11). A user has two pages, and analyzes a third.
  */
 export function facebookFake({ clock, state }: FakeOptions<State>): Fake<State> {
-  const kept = state ?? newState()
+  const kept = { ...newState(), ...state }
   const nextId = () => String((kept.next += 1))
   const seconds = (milliseconds: number) => Math.floor(milliseconds / 1_000)
 

@@ -5,9 +5,11 @@ import { platform } from '../platform.ts'
 import { capabilities } from './capabilities.ts'
 import { call, TITLE } from './graph.ts'
 import { oauth } from './oauth.ts'
+import { options } from './options.ts'
 import { pages } from './pages.ts'
 import { pageOf, profileOf } from './profile.ts'
 import { publishing } from './publishing.ts'
+import { refusals } from './refusals.ts'
 import { rules } from './rules.ts'
 
 /** Pages of Facebook. The login of a user is an account too; its pages are its children. */
@@ -21,8 +23,10 @@ export const facebook = platform({
   defaults: { apiUrl: 'https://graph.facebook.com', authUrl: 'https://www.facebook.com' },
   fake: async () => (await import('./fake.ts')).facebookFake,
   oauth,
+  options,
   publishing,
   analytics,
+  refusals,
   rules,
   reader: graphReader,
   profile: profileOf,

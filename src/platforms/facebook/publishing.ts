@@ -13,11 +13,12 @@ import type {
 } from '../publishing.ts'
 import { call, TITLE } from './graph.ts'
 import { pageOf } from './profile.ts'
+import { findStory, publishPhotoStory } from './stories.ts'
 import { confirmReel, finishReel, reconcileReel, startReel, uploadReel, type ReelState } from './reels.ts'
 
-/** Uploads one photo per step, unpublished, then publishes a post with all of them. */
+/** Uploads one photo per step, unpublished, then publishes a post with all of them, or a story with the only one. */
 interface PostState extends PublishState {
-  readonly step: 'photo' | 'post' | 'comment'
+  readonly step: 'photo' | 'post' | 'story' | 'comment'
   readonly photos: readonly string[]
 }
 
@@ -44,7 +45,7 @@ export interface Figures {
 }
 
 const PHOTO_TIMEOUT_MS = 120_000
-const COMMITTING = ['post', 'comment', 'finish']
+const COMMITTING = ['post', 'story', 'comment', 'finish']
 
 /**
  * Publishing to pages (developers.facebook.com, Pages API posts and Reels Publishing API, 2026-11). Videos are reels.
@@ -52,13 +53,15 @@ const COMMITTING = ['post', 'comment', 'finish']
 export const publishing: Publishing = {
   // Facebook refuses some repetitions, but does not return the first post.
   repeatable: false,
-  start: ({ media, role }, { credential }): State => {
+  start: ({ media, options, role }, { credential }): State => {
     if (pageOf(credential) === undefined) throw unsupported('A login cannot publish. Choose pages of it.')
     if (role === 'reply') throw unsupported('Facebook has no threads.')
     if (role === 'comment') return { step: 'comment', photos: [] }
+    const isStory = options['placement'] === 'story'
+    if (isStory && media.length !== 1) throw unsupported('A story has one photo or video.')
     if (media.some(({ kind }) => kind === 'video')) {
       if (media.length > 1) throw unsupported('A reel has one video and no other files.')
-      return { step: 'start' }
+      return { step: 'start', isStory }
     }
     return { step: media.length > 0 ? 'photo' : 'post', photos: [] }
   },
@@ -72,10 +75,12 @@ export const publishing: Publishing = {
         return uploadPhoto(context, part, known)
       case 'post':
         return post(context, part, known)
+      case 'story':
+        return publishPhotoStory(context, known.photos[0] ?? '')
       case 'comment':
         return comment(context, part)
       case 'start':
-        return startReel(context)
+        return startReel(context, known.isStory)
       case 'upload':
         return uploadReel(context, part, known)
       case 'finish':
@@ -87,15 +92,22 @@ export const publishing: Publishing = {
   reconcile: async (context, part, state) => {
     const known = state as State
     if (known.step === 'finish') return reconcileReel(context, known)
+    if (known.step === 'story') return findStory(context, known.photos[0] ?? '')
     return known.step === 'comment' ? findComment(context, part) : findPost(context, part, known as PostState)
   },
-  remove: (context, { id }) => ignoreMissing(call(context, id, { method: 'DELETE' })),
+  remove: async (context, { id, ids }) => {
+    if (ids?.['kind'] === 'story')
+      throw unsupported('Facebook documents no way to delete a story. It ends after 24 hours.')
+    await ignoreMissing(call(context, id, { method: 'DELETE' }))
+  },
   edit: async (context, remote, { text }) => {
+    if (remote.ids?.['kind'] === 'story') throw unsupported('A story cannot be edited.')
     const isReel = remote.ids?.['kind'] === 'reel'
     await call(context, remote.id, { method: 'POST', form: isReel ? { description: text } : { message: text } })
     return remote
   },
   insights: async (context, { id, ids }): Promise<Insights> => {
+    if (ids?.['kind'] === 'story') return {}
     const summary = (edge: string) => `${edge}.summary(total_count).limit(0)`
     const last = ids?.['kind'] === 'reel' ? 'views' : 'shares'
     const fields = `${summary('reactions')},${summary('comments')},${last}`
@@ -112,11 +124,13 @@ export const publishing: Publishing = {
 
 async function uploadPhoto(
   context: PublishContext,
-  { media }: PublishPart,
+  { media, options }: PublishPart,
   { photos }: PostState,
 ): Promise<StepResult> {
   const file = media[photos.length]
-  if (file === undefined) return { kind: 'next', state: { step: 'post', photos } }
+  if (file === undefined) {
+    return { kind: 'next', state: { step: options['placement'] === 'story' ? 'story' : 'post', photos } }
+  }
   const { altText, bytes, id, name, type } = file
   const form = multipart({ published: 'false', alt_text_custom: altText }, [
     { field: 'source', filename: name, type, body: await context.media.read(id, 0, bytes) },

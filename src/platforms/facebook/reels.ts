@@ -3,17 +3,22 @@ import { pollDelay } from '../meta/polling.ts'
 import type { AccountContext } from '../platform.ts'
 import type { PublishContext, PublishPart, PublishState, Reconciled, RemotePost, StepResult } from '../publishing.ts'
 import { call, TITLE } from './graph.ts'
+import { findStory, storyOf } from './stories.ts'
 
 interface UploadState extends PublishState {
   readonly step: 'upload' | 'finish' | 'confirm'
   readonly video: string
   readonly uploadUrl: string
+  /** Whether the video becomes a story. It is uploaded in the same way. */
+  readonly isStory: boolean
+  /** The id of the story, if the reply was not lost. */
+  readonly story?: string
   /** How often the status was read. */
   readonly polls: number
 }
 
 /** Opens an upload session, uploads the file, publishes it, and waits until it is visible. */
-export type ReelState = (PublishState & { readonly step: 'start' }) | UploadState
+export type ReelState = (PublishState & { readonly step: 'start'; readonly isStory: boolean }) | UploadState
 
 interface Phase {
   readonly status?: 'not_started' | 'in_progress' | 'complete' | 'error'
@@ -39,12 +44,12 @@ interface Video {
 const UPLOAD_TIMEOUT_MS = 3_600_000
 
 /** Opens an upload session. A session that is not used ends by itself. */
-export async function startReel(context: PublishContext): Promise<StepResult> {
-  const { upload_url: uploadUrl, video_id: video } = (await call(context, `${context.remoteId}/video_reels`, {
+export async function startReel(context: PublishContext, isStory: boolean): Promise<StepResult> {
+  const { upload_url: uploadUrl, video_id: video } = (await call(context, edgeOf(context, isStory), {
     method: 'POST',
     form: { upload_phase: 'start' },
   })) as { upload_url: string; video_id: string }
-  return { kind: 'next', state: { step: 'upload', video, uploadUrl, polls: 0 } }
+  return { kind: 'next', state: { step: 'upload', video, uploadUrl, isStory, polls: 0 } }
 }
 
 /**
@@ -80,17 +85,24 @@ export async function uploadReel(
   return { kind: 'next', state: { ...state, step: 'finish' } }
 }
 
-/** Publishes the reel. It is visible when it is processed. */
+/** Publishes the reel or story. It is visible when it is processed. */
 export async function finishReel(
   context: PublishContext,
   { text }: PublishPart,
   state: UploadState,
 ): Promise<StepResult> {
-  await call(context, `${context.remoteId}/video_reels`, {
+  const { isStory, video } = state
+  const more = isStory ? {} : { video_state: 'PUBLISHED', description: text }
+  const { post_id: story } = (await call(context, edgeOf(context, isStory), {
     method: 'POST',
-    form: { upload_phase: 'finish', video_id: state.video, video_state: 'PUBLISHED', description: text },
-  })
-  return { kind: 'next', state: { ...state, step: 'confirm' } }
+    form: { upload_phase: 'finish', video_id: video, ...more },
+  })) as { post_id?: string }
+  const known = isStory && story !== undefined ? { story } : {}
+  return { kind: 'next', state: { ...state, ...known, step: 'confirm' } }
+}
+
+function edgeOf({ remoteId }: PublishContext, isStory: boolean): string {
+  return `${remoteId}/${isStory ? 'video_stories' : 'video_reels'}`
 }
 
 export async function confirmReel(context: PublishContext, state: UploadState): Promise<StepResult> {
@@ -105,18 +117,30 @@ export async function confirmReel(context: PublishContext, state: UploadState): 
       mayHaveHappened: false,
     })
   }
-  if (publishing?.status === 'complete') return { kind: 'published', post: postOf(context, video) }
+  if (publishing?.status === 'complete') {
+    if (!state.isStory) return { kind: 'published', post: postOf(context, video) }
+    const found = await findStory(context, state.video)
+    if (found.kind === 'published') return found
+    return { kind: 'published', post: storyOf({ post_id: state.story ?? state.video }) }
+  }
   return { kind: 'next', state: { ...state, polls: state.polls + 1 }, waitMs: pollDelay(state.polls) }
 }
 
 /** A session is one reel, whose status says whether it was published. */
-export async function reconcileReel(context: AccountContext, { video: id }: UploadState): Promise<Reconciled> {
+export async function reconcileReel(context: AccountContext, state: UploadState): Promise<Reconciled> {
+  const { isStory, video: id } = state
+  if (isStory) {
+    const found = await findStory(context, id)
+    if (found.kind === 'published') return found
+  }
   const video = await videoOf(context, id)
   const { processing_phase: processing, publishing_phase: publishing } = video.status ?? {}
   const wasReceived =
     publishing?.publish_status === 'published' ||
     [processing, publishing].some((phase) => phase?.status === 'in_progress' || phase?.status === 'complete')
-  return wasReceived ? { kind: 'published', post: postOf(context, video) } : { kind: 'absent' }
+  if (!wasReceived) return { kind: 'absent' }
+  // A story is listed when it is processed.
+  return isStory ? { kind: 'pending' } : { kind: 'published', post: postOf(context, video) }
 }
 
 async function videoOf(context: AccountContext, id: string): Promise<Video> {

@@ -1,5 +1,6 @@
 import type { Clock } from '../../core/clock.ts'
 import type { FakeReply, FakeRequest } from '../sandbox/fake.ts'
+import { isPoll, pollProblem, type FakePoll } from './fake-polls.ts'
 import { fault, inputFault } from './fake-replies.ts'
 import type { Uploads } from './fake-uploads.ts'
 
@@ -9,6 +10,7 @@ export interface Post {
   commentary: string
   readonly media: readonly string[]
   readonly link: string | null
+  readonly poll?: FakePoll | null
   readonly at: number
 }
 
@@ -30,6 +32,7 @@ interface Content {
   readonly media?: { readonly id?: string; readonly title?: string; readonly altText?: string }
   readonly multiImage?: { readonly images?: readonly { readonly id?: string; readonly altText?: string }[] }
   readonly article?: { readonly source?: string; readonly title?: string }
+  readonly poll?: FakePoll
 }
 
 const DAY_MS = 86_400_000
@@ -74,7 +77,9 @@ export class Posts {
     if (images?.some(({ id }) => !this.#uploads.isPicture(id ?? '')) === true) {
       return inputFault(400, 'INVALID_VALUE', 'multiImage takes images only')
     }
-    const { article, media: single } = content
+    const { article, media: single, poll } = content
+    const problem = isPoll(content) ? pollProblem(content) : undefined
+    if (problem !== undefined) return problem
     if ([...(images ?? []), single].some((one) => (one?.altText ?? '').length > MOST_IN_ALT)) {
       return inputFault(400, 'FIELD_LENGTH_TOO_LONG', 'altText is too long')
     }
@@ -90,7 +95,15 @@ export class Posts {
     if (refused !== undefined) return refused
     const kind = media.some((urn) => urn.startsWith('urn:li:video:')) ? 'ugcPost' : 'share'
     const id = `urn:li:${kind}:7${String((this.#state.next += 1)).padStart(18, '0')}`
-    this.#state.posts.push({ id, author, commentary, media, link: article?.source ?? null, at: this.#clock.now() })
+    this.#state.posts.push({
+      id,
+      author,
+      commentary,
+      media,
+      link: article?.source ?? null,
+      poll: poll ?? null,
+      at: this.#clock.now(),
+    })
     return { status: 201, headers: { 'x-restli-id': id, Location: `/posts/${encodeURIComponent(id)}` } }
   }
 
@@ -100,7 +113,7 @@ export class Posts {
 
   listOf(author: string, count: number): FakeReply {
     const own = this.#state.posts.filter((post) => post.author === author).toReversed()
-    const elements = own.slice(0, count).map(({ at, commentary, id }) => ({
+    const elements = own.slice(0, count).map(({ at, commentary, id, poll }) => ({
       id,
       author,
       commentary,
@@ -108,6 +121,7 @@ export class Posts {
       publishedAt: at,
       lifecycleState: 'PUBLISHED',
       visibility: 'PUBLIC',
+      ...(poll && { content: { poll: { ...poll, uniqueVotersCount: 0 } } }),
     }))
     return { status: 200, body: { paging: { start: 0, count, links: [] }, elements } }
   }

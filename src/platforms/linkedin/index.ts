@@ -3,6 +3,7 @@ import { TITLE } from './api.ts'
 import { oauth, revoke } from './oauth.ts'
 import { options } from './options.ts'
 import { capabilities, childrenOf, profileOf } from './profile.ts'
+import { refusals } from './polls.ts'
 import { publishing } from './publishing.ts'
 import { reader } from './replies.ts'
 import { rules } from './rules.ts'
@@ -30,6 +31,7 @@ export const linkedin = platform({
       audience: 'Crier reads no audience from this platform.',
     },
   },
+  refusals,
   rules,
   reader,
   profile: profileOf,

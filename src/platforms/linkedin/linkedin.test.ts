@@ -134,6 +134,19 @@ describe('publishing', () => {
     expect(post.url).toBe(`https://www.linkedin.com/feed/update/${post.id}/`)
   })
 
+  test('a poll is published, and found again at an organization', async () => {
+    const poll = { question: 'Which ones?', options: ['Cats', 'Dogs'], durationMinutes: 4_320 }
+    const part = partOf('Tell us', { options: { poll } })
+    const state = await peer.prepare(page, part)
+    const post = await peer.publish(page, part, state)
+    expect((stateOf()['posts'] as { poll: unknown }[]).at(-1)?.poll).toEqual({
+      question: 'Which ones?',
+      options: [{ text: 'Cats' }, { text: 'Dogs' }],
+      settings: { duration: 'THREE_DAYS', voteSelectionType: 'SINGLE_VOTE', isVoterVisibleToAuthor: true },
+    })
+    expect(await linkedin.publishing.reconcile?.(page, part, state)).toEqual({ kind: 'published', post })
+  })
+
   test('one image, several images, a video, a document and a link are published', async () => {
     await peer.publish(page, partOf('One', { media: [image({ altText: 'A cat' })] }))
     expect(posts().filter(({ text }) => text === 'One')[0]?.media).toHaveLength(1)

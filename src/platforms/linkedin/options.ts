@@ -1,4 +1,5 @@
 import { Type } from 'typebox'
+import { pollOption } from '../polls.ts'
 
 /** What a post can set at LinkedIn (learn.microsoft.com, Posts API, 2026-11). */
 export const options = Type.Object({
@@ -14,4 +15,5 @@ export const options = Type.Object({
   linkDescription: Type.Optional(
     Type.String({ maxLength: 4_086, description: 'The description on the card of the link.' }),
   ),
+  poll: pollOption({ question: true }),
 })

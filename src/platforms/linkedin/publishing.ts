@@ -2,6 +2,7 @@ import { textWithLink } from '../content.ts'
 import { PlatformError } from '../error-kinds.ts'
 import { isSameText } from '../fingerprint.ts'
 import type { AccountContext } from '../platform.ts'
+import { pollOf } from '../polls.ts'
 import type {
   Insights,
   PublishContext,
@@ -14,6 +15,7 @@ import type {
 } from '../publishing.ts'
 import { call, createdId, encoded, isOrganization, TITLE } from './api.ts'
 import { littleText, plainText } from './little-text.ts'
+import { pollContent } from './polls.ts'
 import { finalize, initialize, isAvailable, sendPart, type Upload } from './uploads.ts'
 
 /** Each file: `initialize`, one `part` after the other, for videos `finalize`. Then `process` and `publish`. */
@@ -113,7 +115,9 @@ async function awaitProcessing(context: PublishContext, part: PublishPart, state
 
 async function publish(context: PublishContext, part: PublishPart, { media }: State): Promise<StepResult> {
   const { visibility = 'PUBLIC', isReshareDisabledByAuthor = false } = part.options
-  const content = contentOf(part, media)
+  const poll = pollOf(part.options)
+  // LinkedIn refuses a poll beside another content.
+  const content = poll === undefined ? contentOf(part, media) : { ...contentOf(part, media), poll: pollContent(poll) }
   // A post has either files or the card of a link.
   const text = media.length > 0 ? textWithLink(part) : part.text
   const reply = await call(context, '/rest/posts', {

@@ -1,4 +1,5 @@
 import type { Rule } from '../rules/rule.ts'
+import { DURATIONS } from './polls.ts'
 
 /** The pages of the Posts, Images and Videos APIs could not be read in full, only what other vendors quote. */
 const POSTS = { source: 'learn.microsoft.com, LinkedIn Posts API', seen: '2026-11', confidence: 'vendor' } as const
@@ -18,6 +19,7 @@ const DOCUMENTS = {
   seen: '2024-11',
   confidence: 'read',
 } as const
+const POLLS = { source: 'learn.microsoft.com, LinkedIn Poll API', seen: '2026-11', confidence: 'vendor' } as const
 const MB = 1_000_000
 
 export const rules: readonly Rule[] = [
@@ -85,6 +87,12 @@ export const rules: readonly Rule[] = [
     ],
     ...DOCUMENTS,
   },
+  { id: 'poll.minOptions', value: 2, ...POLLS },
+  { id: 'poll.maxOptions', value: 4, ...POLLS },
+  { id: 'poll.optionMax', value: 30, counting: 'utf16', ...POLLS },
+  { id: 'poll.questionMax', value: 140, counting: 'utf16', ...POLLS },
+  { id: 'poll.durations', value: Object.keys(DURATIONS), ...POLLS, note: '1, 3, 7 or 14 days.' },
+  { id: 'poll.withMedia', value: 0, ...POLLS },
   {
     id: 'posts.perDay',
     value: 150,

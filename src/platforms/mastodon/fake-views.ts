@@ -16,6 +16,8 @@ export interface Media {
   description: string | null
   /** How often the server still says that it processes the file. */
   pending: number
+  /** Of a picture, if its header states it. */
+  readonly size?: { readonly width: number; readonly height: number } | null
   /** The status that the file is attached to. */
   status: string | null
 }
@@ -29,6 +31,8 @@ export interface Status {
   readonly visibility: string
   language: string | null
   media: readonly string[]
+  /** The id of its poll. */
+  poll?: string | null
   readonly replyTo: string | null
   readonly at: number
   editedAt: number | null
@@ -79,7 +83,6 @@ export function statusView({ base, media, people, statuses }: Shown, status: Sta
     tags: [],
     emojis: [],
     card: null,
-    poll: null,
   }
 }
 
@@ -87,17 +90,18 @@ function htmlOf(text: string): string {
   return escapeText(text).replaceAll('\n', '<br>')
 }
 
-export function mediaView(base: string, { description, id, pending, type }: Media) {
+export function mediaView(base: string, { description, id, pending, size, type }: Media) {
   const url = pending > 0 ? null : `${base}/media/${id}`
   return {
     id,
-    type: type.split('/')[0],
+    // An animated image becomes a video without a sound (docs.joinmastodon.org/entities/MediaAttachment, 2026-11).
+    type: type === 'image/gif' ? 'gifv' : type.split('/')[0],
     url,
     preview_url: url,
     remote_url: null,
     preview_remote_url: null,
     text_url: null,
-    meta: {},
+    meta: size ? { original: { ...size, size: `${size.width}x${size.height}`, aspect: size.width / size.height } } : {},
     description,
     blurhash: null,
   }

@@ -50,6 +50,13 @@ interface Instance {
       readonly video_size_limit?: number
       readonly description_limit?: number
     }
+    readonly polls?: {
+      readonly max_options?: number
+      readonly max_characters_per_option?: number
+      /** Seconds. */
+      readonly min_expiration?: number
+      readonly max_expiration?: number
+    }
   }
   readonly version?: string
 }
@@ -64,7 +71,9 @@ async function capabilities(context: AccountContext): Promise<LiveCapabilities> 
     userHost: server.userHost,
     signal: context.signal,
   })
-  const { configuration: { media_attachments: media = {}, statuses = {} } = {}, version } = json as Instance
+  const { configuration = {}, version } = json as Instance
+  const { media_attachments: media = {}, polls = {}, statuses = {} } = configuration
+  const { max_expiration: longest, min_expiration: shortest } = polls
   const limits = {
     'text.max': statuses.max_characters,
     'comment.max': statuses.max_characters,
@@ -74,6 +83,10 @@ async function capabilities(context: AccountContext): Promise<LiveCapabilities> 
     'image.maxPixels': media.image_matrix_limit,
     'video.maxBytes': media.video_size_limit,
     'alt.max': media.description_limit,
+    'poll.maxOptions': polls.max_options,
+    'poll.optionMax': polls.max_characters_per_option,
+    'poll.minMinutes': shortest === undefined ? undefined : Math.ceil(shortest / 60),
+    'poll.maxMinutes': longest === undefined ? undefined : Math.floor(longest / 60),
   }
   const known = Object.entries(limits).flatMap(([id, value]) => (typeof value === 'number' ? [[id, value]] : []))
   return {

@@ -116,6 +116,42 @@ test('an edit keeps the files, the warning and the language', async () => {
   expect(statuses.at(-1)).toMatchObject({ spoiler: 'Cats', isSensitive: true, language: 'de' })
 })
 
+test('a poll is published, found again, and kept by an edit', async () => {
+  const options = { poll: { options: ['Cats', 'Dogs'], durationMinutes: 60, multiple: true } }
+  const part = partOf('Which ones?', { key: 'poll', options, createdAt: peer.clock.now() })
+  const state = await peer.prepare(account, part)
+  const post = await peer.publish(account, part, state)
+  expect(await mastodon.publishing?.reconcile?.(account, part, state)).toEqual({ kind: 'published', post })
+  const pollsOf = () => Object.values((peer.running.fake.state as { polls: object }).polls) as { until: number }[]
+  const until = peer.clock.now() + 60 * 60_000
+  expect(pollsOf().at(-1)).toMatchObject({ options: ['Cats', 'Dogs'], multiple: true, until })
+  peer.clock.advance(10 * 60_000)
+  await mastodon.publishing?.edit?.(account, post, partOf('Which one?', { options }))
+  expect(posts().at(-1)?.text).toBe('Which one?')
+  expect(pollsOf().at(-1)).toMatchObject({ options: ['Cats', 'Dogs'], multiple: true, until })
+  peer.clock.advance(51 * 60_000)
+  const late = mastodon.publishing?.edit?.(account, post, partOf('Too late', { options }))
+  await expect(late).rejects.toMatchObject({ kind: 'unsupported', code: 'poll_ended' })
+})
+
+test('only the first part of a thread has the poll', async () => {
+  const options = { poll: { options: ['Cats', 'Dogs'] } }
+  const parent = await peer.publish(account, partOf('Which ones? 1', { key: 'poll 1', options }))
+  await peer.publish(account, partOf('And why?', { key: 'poll 2', options, role: 'reply', parent, root: parent }))
+  const { statuses } = peer.running.fake.state as { statuses: { poll: string | null }[] }
+  expect(statuses.slice(-2).map(({ poll }) => poll === null)).toEqual([false, true])
+})
+
+test('the limits of polls are those of the server', async () => {
+  const { limits } = await mastodon.capabilities(account)
+  expect(limits).toMatchObject({
+    'poll.maxOptions': 4,
+    'poll.optionMax': 50,
+    'poll.minMinutes': 5,
+    'poll.maxMinutes': 43_829,
+  })
+})
+
 test('a missing scope is reported as such', async () => {
   const { credential } = await peer.signIn({ without: ['write:statuses'] })
   const error = await peer
@@ -199,6 +235,47 @@ test('the client of masto.js works with the fake', async () => {
     pages.push(page.map(({ id }) => id))
   }
   expect(pages.filter((page) => page.length > 0)).toEqual([[reply.id], [status.id]])
+
+  expect(instance.apiVersions).toEqual({ mastodon: 2 })
+  expect(instance.configuration.polls).toMatchObject({ maxOptions: 4, maxCharactersPerOption: 50, minExpiration: 300 })
+  const context = await masto.v1.statuses.$select(status.id).context.fetch()
+  expect(context).toMatchObject({ ancestors: [], descendants: [{ id: reply.id }] })
+  expect((await masto.v1.statuses.$select(reply.id).context.fetch()).ancestors).toMatchObject([{ id: status.id }])
+
+  const poll = { options: ['Cats', 'Dogs'], expiresIn: 3_600, multiple: false }
+  const asked = await masto.v1.statuses.create({ status: 'Which?', poll })
+  expect(asked.poll).toMatchObject({
+    expired: false,
+    multiple: false,
+    votesCount: 0,
+    options: [{ title: 'Cats' }, { title: 'Dogs' }],
+  })
+  const pollId = asked.poll?.id ?? ''
+  expect(await masto.v1.polls.$select(pollId).votes.create({ choices: [1] })).toMatchObject({
+    voted: true,
+    ownVotes: [1],
+  })
+  expect(await masto.v1.polls.$select(pollId).fetch()).toMatchObject({
+    options: [{ votesCount: 0 }, { votesCount: 1 }],
+  })
+  await expect(masto.v1.polls.$select(pollId).votes.create({ choices: [0] })).rejects.toMatchObject({ statusCode: 422 })
+  const withFile = { status: 'Which?', poll, mediaIds: [clip.id] } as unknown as { status: string }
+  await expect(masto.v1.statuses.create(withFile)).rejects.toMatchObject({ statusCode: 422 })
+  await masto.v1.statuses.$select(asked.id).remove()
+
+  const scheduledAt = new Date(peer.clock.now() + 3_600_000).toISOString()
+  const later = await masto.v1.statuses.create({ status: 'Later', mediaIds: [clip.id], scheduledAt })
+  expect(later).toMatchObject({
+    scheduledAt,
+    params: { text: 'Later' },
+    mediaAttachments: [{ id: clip.id, type: 'video' }],
+  })
+  expect(await masto.v1.scheduledStatuses.list()).toMatchObject([{ id: later.id }])
+  const soon = { scheduledAt: new Date(peer.clock.now() + 60_000).toISOString() }
+  await expect(masto.v1.scheduledStatuses.$select(later.id).update(soon)).rejects.toMatchObject({ statusCode: 422 })
+  peer.clock.advance(3_600_000)
+  expect(await masto.v1.scheduledStatuses.list()).toEqual([])
+  expect(posts().at(-1)).toMatchObject({ text: 'Later', media: ['video/mp4'] })
 
   const removed = await masto.v1.statuses.$select(reply.id).remove()
   expect(removed).toMatchObject({ id: reply.id, text: 'A better reply' })

@@ -3,6 +3,7 @@ import { isSameText, textOfHtml } from '../fingerprint.ts'
 import { multipart } from '../http/multipart.ts'
 import type { PlatformRequest } from '../http/platform-http.ts'
 import type { AccountContext } from '../platform.ts'
+import { pollMinutes, pollOf, withoutPoll } from '../polls.ts'
 import type {
   Insights,
   PublishContext,
@@ -39,6 +40,11 @@ export interface Status {
   readonly spoiler_text?: string
   readonly sensitive?: boolean
   readonly language?: string | null
+  readonly poll?: {
+    readonly options: readonly { readonly title: string }[]
+    readonly expires_at: string | null
+    readonly multiple: boolean
+  } | null
 }
 
 const POLL_MS = 2_000
@@ -138,21 +144,44 @@ async function publish(context: PublishContext, part: PublishPart, { media }: St
       status: text,
       ...(media.length > 0 && { media_ids: media }),
       ...(parent && { in_reply_to_id: parent.id }),
-      ...options,
+      ...withoutPoll(options),
+      ...pollIn(part),
     },
   })) as Status
   return { kind: 'published', post: postOf(status) }
 }
 
-/** What an edit does not name is removed: files, warning and language (app/services/update_status_service.rb, 4.3). */
+/** The poll of a post. Replies have none. */
+function pollIn({ options, role }: PublishPart) {
+  const poll = role === 'post' ? pollOf(options) : undefined
+  if (poll === undefined) return {}
+  return { poll: { options: poll.options, expires_in: pollMinutes(poll) * 60, multiple: poll.multiple ?? false } }
+}
+
+/** The shortest poll, in seconds (app/validators/poll_expiration_validator.rb, 4.3). */
+const SHORTEST_POLL = 300
+
+/**
+ * The poll that a status has, for the edit that would remove it. It ends when it would have, unless it would end within
+ * the next minutes. @throws PlatformError unsupported when it has ended, because an edit would open it again
+ */
+function keptPoll({ poll }: Status, now: number) {
+  if (poll === undefined || poll === null) return {}
+  const { expires_at: end, multiple, options } = poll
+  const seconds = end === null ? SHORTEST_POLL : Math.ceil((Date.parse(end) - now) / 1_000)
+  if (seconds <= 0) {
+    const detail = 'The poll has ended, and Mastodon would open it again.'
+    throw new PlatformError('unsupported', 'Mastodon', { code: 'poll_ended', detail, mayHaveHappened: false })
+  }
+  const titles = options.map(({ title }) => title)
+  return { poll: { options: titles, expires_in: Math.max(SHORTEST_POLL, seconds), multiple } }
+}
+
+/** What an edit does not name is removed: files, poll, warning, language (app/services/update_status_service.rb, 4.3). */
 async function edit(context: AccountContext, { id }: RemotePost, { options, text }: PublishPart): Promise<RemotePost> {
   const path = `/api/v1/statuses/${id}`
-  const {
-    language,
-    media_attachments: media = [],
-    sensitive,
-    spoiler_text: warning,
-  } = (await call(context, path)) as Status
+  const status = (await call(context, path)) as Status
+  const { language, media_attachments: media = [], sensitive, spoiler_text: warning } = status
   const { language: newLanguage, sensitive: newSensitive, spoiler_text: newWarning } = options
   const json = {
     status: text,
@@ -160,6 +189,7 @@ async function edit(context: AccountContext, { id }: RemotePost, { options, text
     spoiler_text: newWarning ?? warning,
     sensitive: newSensitive ?? sensitive,
     language: newLanguage ?? language,
+    ...keptPoll(status, context.clock.now()),
   }
   return postOf((await call(context, path, { method: 'PUT', json })) as Status)
 }

@@ -10,6 +10,12 @@ const CODE = {
   seen: '2026-11',
   confidence: 'read',
 } as const
+/** The answers are counted without white space around them (app/models/poll.rb, prepare_options). */
+const POLLS = {
+  source: 'mastodon/mastodon, poll_options_validator.rb and poll_expiration_validator.rb',
+  seen: '2026-11',
+  confidence: 'read',
+} as const
 const INSTANCE = 'The instance decides. This is the default of Mastodon.'
 const MIB = 1_048_576
 
@@ -32,5 +38,11 @@ export const rules: readonly Rule[] = [
   { id: 'video.max', value: 1, ...DOCS },
   { id: 'video.maxBytes', value: 99 * MIB, ...DOCS, note: INSTANCE },
   { id: 'video.types', value: ['video/mp4', 'video/quicktime', 'video/webm'], ...DOCS },
+  { id: 'poll.minOptions', value: 2, ...POLLS },
+  { id: 'poll.maxOptions', value: 4, ...POLLS, note: INSTANCE },
+  { id: 'poll.optionMax', value: 50, counting: 'graphemes', ...POLLS, note: INSTANCE },
+  { id: 'poll.minMinutes', value: 5, ...POLLS, note: INSTANCE },
+  { id: 'poll.maxMinutes', value: 43_829, ...POLLS, note: 'A month, 2,629,746 seconds. The instance decides.' },
+  { id: 'poll.withMedia', value: 0, ...DOCS },
   { id: 'posts.perHour', value: 100, ...CODE, note: '300 statuses in three hours.' },
 ]

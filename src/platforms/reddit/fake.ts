@@ -57,7 +57,8 @@ const WINDOW_MS = 600_000
 const WINDOW_CALLS = 1_000
 const PENDING_READS = 2
 const NEVER = 1_000_000
-const USER_AGENT = /^[\w.-]+:[\w.-]+:v?[\w.]+ \(.+\)$/
+/** Libraries add their names to that of the client: `… (by /u/name) PRAW/8.0.3 prawcore/4.0.0`. */
+const USER_AGENT = /^[\w.-]+:[\w.-]+:v?[\w.]+ \(.+?\)(?: [\w.-]+(?:\/[\w.+-]+)?)*$/
 const FORBIDDEN = { message: 'Forbidden', error: 403 }
 
 /**
@@ -235,6 +236,15 @@ export function redditFake({ clock, state }: FakeOptions<State>): Fake<State> {
     return json(200, { kind: 'Listing', data: { after: null, before: null, children } })
   }
 
+  /** A post with its comments: two listings (reddit.com/dev/api, GET /comments/article, 2026-11). */
+  const commentsOf = (query: URLSearchParams, id: string): FakeReply => {
+    const post = kept.things.find(({ name }) => name === `t3_${id}`)
+    if (post === undefined) return NOT_FOUND
+    const below = kept.things.filter(({ parent }) => parent === post.name).toReversed()
+    const [one, comments] = [listing([post], query), listing(below, query)]
+    return json(200, [one.body, comments.body])
+  }
+
   const ofUser = ({ query }: FakeRequest, name: string, what: string): FakeReply => {
     const owner = Object.values(kept.users).find((one) => one.name === name)
     if (owner === undefined) return json(404, { message: 'Not Found', error: 404 })
@@ -282,6 +292,8 @@ export function redditFake({ clock, state }: FakeOptions<State>): Fake<State> {
           query,
         )
       }
+      const [, article] = /^\/comments\/(\w+)$/.exec(path) ?? []
+      if (article !== undefined) return commentsOf(query, article)
       const [, name = '', what] = /^\/user\/([\w-]+)\/(submitted|comments)$/.exec(path) ?? []
       const owner = name === 'me' ? (kept.users[holder.account]?.name ?? '') : name
       return what === undefined ? (ofSubreddit(path) ?? NOT_FOUND) : ofUser(request, owner, what)
@@ -319,7 +331,9 @@ export function redditFake({ clock, state }: FakeOptions<State>): Fake<State> {
 
   return {
     state: kept,
-    handle: (request) => {
+    handle: (incoming) => {
+      // Reddit takes paths with and without a slash at the end.
+      const request = { ...incoming, path: incoming.path.replace(/(?<=.)\/$/, '') }
       const { headers, method, path } = request
       if (path === '/api/v1/authorize') return authorize(request)
       if (method === 'POST' && path === '/storage') return storage.store(request)
@@ -356,7 +370,7 @@ function scopeOf(path: string): string {
   if (path.startsWith('/user/')) return 'history'
   if (path.endsWith('link_flair_v2')) return 'flair'
   if (path === '/api/editusertext' || path === '/api/del') return 'edit'
-  return path === '/api/info' || path.endsWith('post_requirements') ? 'read' : 'submit'
+  return path === '/api/info' || path.startsWith('/comments/') || path.endsWith('post_requirements') ? 'read' : 'submit'
 }
 
 function fieldsOf({ body, path }: FakeRequest): SubmitFields {

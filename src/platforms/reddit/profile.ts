@@ -1,6 +1,7 @@
 import { choicesIn } from '../choices.ts'
 import type { AccountContext, LiveCapabilities, Place, PlatformContext, Profile } from '../platform.ts'
 import { call, type Listing } from './call.ts'
+import { choosableFlairs } from './requirements.ts'
 
 interface Me {
   readonly id: string
@@ -45,9 +46,12 @@ export async function capabilities(context: AccountContext): Promise<LiveCapabil
     is_suspended,
     total_karma,
   } = await call<Me>(context, '/api/v1/me')
+  const joined = places(context)
+  const subreddits = await choicesIn(context, 'subreddit', () => joined)
+  const flairs = await choicesIn(context, 'flair_id', async () => flairsOf(context, await joined))
   return {
     limits: {},
-    choices: await choicesIn(context, 'subreddit', places),
+    choices: { ...subreddits, ...flairs },
     blocked: is_suspended === true ? { publish: 'Reddit has suspended this account.' } : {},
     details: {
       ...(isVerified !== undefined && { verifiedEmail: isVerified }),
@@ -72,6 +76,20 @@ export async function places(context: AccountContext): Promise<readonly Place[]>
       if (subreddit.user_is_banned !== true) found.push(placeOf(subreddit))
     after = data.after
     if (after === null) break
+  }
+  return found
+}
+
+/** Each subreddit costs a call, of 100 that Reddit allows a minute. */
+const MOST_WITH_FLAIRS = 10
+
+/** The flairs of the first subreddits that the account has joined. Their names say which subreddit has them. */
+async function flairsOf(context: AccountContext, joined: readonly Place[]): Promise<readonly Place[]> {
+  const subreddits = joined.filter(({ kind }) => kind === 'subreddit').slice(0, MOST_WITH_FLAIRS)
+  const found: Place[] = []
+  for (const { id: subreddit, name, url } of subreddits) {
+    const all = (await choosableFlairs(context, subreddit)) ?? []
+    found.push(...all.map(({ id, text }) => ({ id, name: `${name}: ${text}`, kind: 'flair', url })))
   }
   return found
 }

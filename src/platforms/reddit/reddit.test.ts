@@ -92,7 +92,10 @@ test('an account is revoked, twice without an error', async () => {
 })
 
 test('a suspended account cannot publish', async () => {
-  expect(await reddit.capabilities(account)).toMatchObject({ blocked: {}, details: { karma: 1, verifiedEmail: true } })
+  const { choices = {}, ...found } = await reddit.capabilities(account)
+  expect(found).toMatchObject({ blocked: {}, details: { karma: 1, verifiedEmail: true } })
+  expect(choices['subreddit']).toContainEqual({ value: 'flaired', title: 'r/flaired' })
+  expect(choices['flair_id']).toEqual([{ value: expect.any(String), title: 'r/flaired: News' }])
   state().users[account.remoteId]!.isSuspended = true
   expect((await reddit.capabilities(account)).blocked).toHaveProperty('publish')
   await fail('Suspended')({ kind: 'account_restricted', code: 'suspended' })
@@ -294,4 +297,15 @@ test('a text is edited, figures are read, and a post is deleted twice without an
   await publishing.remove?.(account, post)
   expect(posts().some(({ id }) => id === post.id)).toBe(false)
   await expect(publishing.insights?.(account, post)).rejects.toMatchObject({ kind: 'unsupported' })
+})
+
+test.each([
+  ['server:id:v0.1 (by /u/ada)', 401],
+  // PRAW, snoowrap and others add what they are.
+  ['server:id:v0.1 (by /u/ada) PRAW/8.0.3 prawcore/4.0.0', 401],
+  ['server:id:v0.1 by /u/ada (snoowrap)', 429],
+  ['python-requests/2.34.2', 429],
+])('a client with the User-Agent %s gets %i without a token', async (agent, status) => {
+  const reply = await fetch(`${peer.running.url}/api/v1/me`, { headers: { 'User-Agent': agent } })
+  expect(reply.status).toBe(status)
 })

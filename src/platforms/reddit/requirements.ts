@@ -20,7 +20,8 @@ interface Requirements {
   readonly guidelines_text?: string | null
 }
 
-interface Flair {
+/** A flair of a subreddit (reddit.com/dev/api, GET /r/subreddit/api/link_flair_v2, 2026-11). */
+export interface Flair {
   readonly id: string
   readonly text: string
   readonly mod_only?: boolean
@@ -88,11 +89,21 @@ function allowsDomain(rules: Requirements, link: string | undefined): boolean {
   return rules.link_restriction_policy !== 'blacklist' || !isIn(rules.domain_blacklist)
 }
 
+/** The flairs of a subreddit that a user can choose; undefined if Reddit does not list them for the account. */
+export async function choosableFlairs(
+  context: AccountContext,
+  subreddit: string,
+): Promise<readonly Flair[] | undefined> {
+  const path = `/r/${subreddit}/api/link_flair_v2`
+  const flairs = await call<readonly Flair[]>(context, path, { expect: [403, 404] })
+  if (!Array.isArray(flairs)) return undefined
+  return (flairs as readonly Flair[]).filter(({ mod_only: isForModerators }) => isForModerators !== true)
+}
+
 /** The flairs that a user can choose, for the message. */
 async function flairsOf(context: AccountContext, subreddit: string): Promise<string> {
-  const flairs = await call<readonly Flair[]>(context, `/r/${subreddit}/api/link_flair_v2`, { expect: [403] })
-  if (!Array.isArray(flairs)) return 'Set `flair_id`.'
-  const named = (flairs as readonly Flair[]).filter(({ mod_only: isForModerators }) => isForModerators !== true)
+  const named = await choosableFlairs(context, subreddit)
+  if (named === undefined) return 'Set `flair_id`.'
   const list = named.slice(0, NAMED_FLAIRS).map(({ id, text }) => `${text} (${id})`)
   return `Set \`flair_id\` to one of: ${list.join(', ')}.`
 }

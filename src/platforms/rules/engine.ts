@@ -2,6 +2,7 @@ import type { PostContent } from '../content.ts'
 import { numericLimit, type Check, type CheckContext, type RuledPlatform } from './check.ts'
 import { checkMedia } from './check-media.ts'
 import { checkOptions } from './check-options.ts'
+import { checkPoll } from './check-poll.ts'
 import { checkFields, checkText } from './check-text.ts'
 import type { Limits } from './limits.ts'
 import { breach, counted, general, missing, shown, type Problem } from './problem.ts'
@@ -24,6 +25,7 @@ export function check(
   checkMedia(one, content, '')
   checkThread(one)
   checkOptions(one)
+  checkPoll(one)
   checkContent(one)
   checkSchedule(one)
   checkRates(one)
@@ -41,7 +43,7 @@ export function isAccepted(problems: readonly Problem[]): boolean {
 }
 
 /** What a post needs of the account, as `LiveCapabilities.blocked` names it. */
-function* needsOf({ firstComment, link, media, text, thread = [] }: PostContent): Generator<[string, string]> {
+function* needsOf({ firstComment, link, media, options, text, thread = [] }: PostContent): Generator<[string, string]> {
   yield ['publish', '']
   if (media.length === 0 && text !== '') yield ['text', '/text']
   const kinds = new Set<string>()
@@ -52,6 +54,7 @@ function* needsOf({ firstComment, link, media, text, thread = [] }: PostContent)
   if (thread.length > 0) yield ['thread', '/thread']
   if ((firstComment ?? '') !== '') yield ['comment', '/firstComment']
   if ((link ?? '') !== '') yield ['link', '/link']
+  if (options['poll'] !== undefined) yield ['poll', '/options/poll']
 }
 
 function checkBlocked({ content, limits, problems, title }: Check): void {
@@ -109,7 +112,7 @@ function checkThread(one: Check): void {
 /** Checks what no rule with a value describes. */
 function checkContent({ content, limits, platform, problems }: Check): void {
   for (const found of platform.refusals?.(content, limits) ?? [])
-    problems.push(general('content.refused', 'error', found))
+    problems.push(general('content.refused', found.severity ?? 'error', found))
 }
 
 const MINUTE = 60_000

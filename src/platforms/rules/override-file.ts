@@ -116,7 +116,7 @@ function isValue(id: RuleId, value: unknown): value is number | readonly string[
 }
 
 function isList(id: RuleId): boolean {
-  return id.endsWith('.types') || id.endsWith('.codecs')
+  return id.endsWith('.types') || id.endsWith('.codecs') || id === 'poll.durations'
 }
 
 function isObject(value: unknown): value is Readonly<Record<string, unknown>> {

@@ -40,7 +40,7 @@ export type CountingMethod = keyof typeof COUNTING
 
 /**
  * Every rule that the engine knows, with its unit. A platform supports only what it has a rule for: without `title.max`
- * it has no titles, without `thread.max` no threads, and without any `document` rule no documents. If a platform
+ * it has no titles, without `thread.max` no threads, without `poll.maxOptions` no polls, and without any `document` rule no documents. If a platform
  * supports something but a limit is missing (`video.maxSeconds`), the source states no limit.
  */
 export const RULE_IDS = {
@@ -102,6 +102,15 @@ export const RULE_IDS = {
   'document.maxPages': 'pages of a document',
   'document.types': 'media types',
   'document.mixed': '1 when documents can be mixed with other files',
+  'poll.minOptions': 'answers of a poll',
+  'poll.maxOptions': 'answers of a poll',
+  'poll.optionMax': 'length of an answer of a poll',
+  'poll.questionMax': 'length of the question of a poll',
+  'poll.minMinutes': 'minutes of a poll',
+  'poll.maxMinutes': 'minutes of a poll',
+  'poll.stepMinutes': 'minutes of which the duration of a poll is a multiple',
+  'poll.durations': 'minutes that a poll can last, where there are only some',
+  'poll.withMedia': '0 when a post with a poll can have no files',
   'schedule.minMinutes': 'minutes from now, where the platform itself schedules',
   'schedule.maxDays': 'days from now, where the platform itself schedules',
   'posts.perDay': 'posts of an account in 24 hours',

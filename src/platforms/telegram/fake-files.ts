@@ -1,4 +1,5 @@
 import type { FakeRequest } from '../sandbox/fake.ts'
+import { imageSize, imageType } from '../sandbox/image-size.ts'
 import { mediaFacts } from '../sandbox/media-facts.ts'
 import { partsOf, type ReceivedPart } from '../sandbox/multipart.ts'
 import { Refusal, type FakeFile, type FakeState } from './fake-state.ts'
@@ -45,7 +46,8 @@ export function fileOf(
   const text = typeof value === 'string' ? value : ''
   const name = text.startsWith('attach://') ? text.slice('attach://'.length) : text === '' ? field : undefined
   if (name === undefined) {
-    const known = state.files[text]
+    // Each size of a photo has an id of its own.
+    const known = state.files[text] ?? state.files[text.replace(/-[a-z]$/, '')]
     if (/^https?:/.test(text)) throw new Refusal(400, 'Bad Request: failed to get HTTP URL content')
     if (known === undefined) throw new Refusal(400, 'Bad Request: wrong file identifier/HTTP URL specified')
     return known
@@ -59,8 +61,9 @@ export function fileOf(
 
 function received(state: FakeState, field: Field, { bytes, filename, type: stated }: ReceivedPart): FakeFile {
   const size = bytes.length
-  const type = typeOf(filename, stated)
-  const { height = 0, seconds = 0, width = 0 } = mediaFacts(bytes)
+  const type = typeOf(filename, stated) ?? imageType(bytes) ?? ANY_TYPE
+  const { seconds = 0, ...facts } = mediaFacts(bytes)
+  const { height = 0, width = 0 } = imageSize(bytes) ?? facts
   if (size === 0) throw new Refusal(400, 'Bad Request: file must be non-empty')
   if (size > FILE_BYTES) throw new Refusal(413, 'Request Entity Too Large')
   if (field === 'photo') {
@@ -85,19 +88,45 @@ function received(state: FakeState, field: Field, { bytes, filename, type: state
   }
 }
 
-/** Telegram looks into files. The fake believes the stated type, or the name. */
-function typeOf(filename: string | null, stated: string | null): string {
+/** Telegram looks into files. The fake believes the stated type or the name, and then looks for pictures. */
+function typeOf(filename: string | null, stated: string | null): string | undefined {
   if (stated !== null && stated !== ANY_TYPE) return stated
-  return TYPES[filename?.split('.').at(-1)?.toLowerCase() ?? ''] ?? ANY_TYPE
+  return TYPES[filename?.split('.').at(-1)?.toLowerCase() ?? '']
 }
 
 /** The part of a message that shows its file. */
 export function fileView({ bytes, field, height, id, name, seconds, type, width }: FakeFile) {
   const file = { file_id: id, file_unique_id: `u${id}`, file_size: bytes }
-  if (field === 'photo') return { photo: [{ ...file, width, height }] }
+  if (field === 'photo') return { photo: sizesOf(file, width, height) }
   const named = { ...file, file_name: name, mime_type: type }
   if (field === 'document') return { document: named }
   const moving = { ...named, width, height, duration: Math.round(seconds) }
   // Bots get an animation as a document too.
   return field === 'video' ? { video: moving } : { animation: moving, document: named }
+}
+
+/** Photos are kept in several sizes, by the longest side of each (core.telegram.org/api/files#image-thumbnail-types, 2026-11). */
+const SIDES = [
+  ['s', 90],
+  ['m', 320],
+  ['x', 800],
+  ['y', 1_280],
+  ['w', 2_560],
+] as const
+/** Of a picture whose header the fake cannot read. */
+const UNKNOWN_SIDE = 90
+
+/** The sizes of a photo, from the smallest. The last one has the id of the file. */
+function sizesOf(file: { readonly file_id: string; readonly file_unique_id: string }, width: number, height: number) {
+  const [wide, high] = width > 0 && height > 0 ? [width, height] : [UNKNOWN_SIDE, UNKNOWN_SIDE]
+  const longest = Math.max(wide, high)
+  const needed = SIDES.findIndex(([, side]) => side >= longest)
+  const sizes = SIDES.slice(0, needed === -1 ? SIDES.length : needed + 1)
+  return sizes.map(([letter, side], index) => {
+    const share = Math.min(1, side / longest)
+    const shape = { width: Math.max(1, Math.round(wide * share)), height: Math.max(1, Math.round(high * share)) }
+    if (index === sizes.length - 1) return { ...file, ...shape }
+    const { file_id: id, file_unique_id: unique } = file
+    return { file_id: `${id}-${letter}`, file_unique_id: `${unique}${letter}`, ...shape }
+  })
 }

@@ -1,7 +1,8 @@
 import type { Clock } from '../../core/clock.ts'
 import type { ReceivedPart } from '../sandbox/multipart.ts'
-import { withoutMarkup } from './fake-entities.ts'
+import { readMarkup, type FakeEntity, type Marked } from './fake-entities.ts'
 import { fileOf, fileView } from './fake-files.ts'
+import { pollIn, pollView, type FakePoll } from './fake-polls.ts'
 import {
   chatOf,
   chatView,
@@ -27,9 +28,9 @@ export interface FakeCall {
   readonly uploads: readonly ReceivedPart[]
 }
 
-interface Draft {
-  readonly text: string
+interface Draft extends Marked {
   readonly file: FakeFile | null
+  readonly poll?: FakePoll
 }
 
 /** core.telegram.org/bots/api#replyparameters, 2026-11. */
@@ -55,11 +56,17 @@ const RIGHTS = {
   video: ['can_send_videos', 'videos'],
   animation: ['can_send_other_messages', 'animations'],
   document: ['can_send_documents', 'documents'],
+  poll: ['can_send_polls', 'polls'],
 } as const
 
 export function sendMessage(call: FakeCall) {
-  const text = textOf(call, call.params['text'])
-  return messageView(call, send(call, [{ text, file: null }])[0])
+  return messageView(call, send(call, [{ ...textOf(call, call.params['text']), file: null }])[0])
+}
+
+export function sendPoll(call: FakeCall) {
+  placeOf(call, 'poll')
+  const poll = pollIn(call.params, String((call.state.next += 1)))
+  return messageView(call, send(call, [{ text: poll.question, entities: [], file: null, poll }])[0])
 }
 
 /** sendPhoto, sendVideo, sendAnimation and sendDocument. */
@@ -67,8 +74,18 @@ export function sendFile(call: FakeCall, field: FakeFile['field']) {
   const { params, state, uploads } = call
   placeOf(call)
   const missing = `Bad Request: there is no ${field} in the request`
-  const file = fileOf(state, uploads, { field, value: params[field], missing })
-  return messageView(call, send(call, [{ text: captionOf(params['caption'], params['parse_mode']), file }])[0])
+  const found = fileOf(state, uploads, { field, value: params[field], missing })
+  const stated = (name: string, known: number) => Number(params[name] ?? 0) || known
+  const moves = field === 'video' || field === 'animation'
+  const file: FakeFile = moves
+    ? {
+        ...found,
+        width: stated('width', found.width),
+        height: stated('height', found.height),
+        seconds: stated('duration', found.seconds),
+      }
+    : found
+  return messageView(call, send(call, [{ ...captionOf(params), file }])[0])
 }
 
 export function sendMediaGroup(call: FakeCall) {
@@ -88,24 +105,27 @@ export function sendMediaGroup(call: FakeCall) {
     throw new Refusal(400, "Bad Request: document can't be mixed with other media types")
   }
   const missing = "Bad Request: can't parse InputMedia: media not found"
-  const drafts = items.map(({ caption, media, parse_mode: mode, type }) => {
+  const drafts = items.map((item) => {
+    const { media, type } = item
     if (media === undefined || media === '') throw new Refusal(400, missing)
     const file = fileOf(state, uploads, { field: type as FakeFile['field'], value: media, missing })
-    return { text: captionOf(caption, mode), file }
+    return { ...captionOf(item), file }
   })
   return send(call, drafts).map((message) => messageView(call, message))
 }
 
 export function editMessageText(call: FakeCall) {
   const message = ownMessage(call)
-  if (message.file !== null) throw new Refusal(400, 'Bad Request: there is no text in the message to edit')
+  if (message.file !== null || message.poll) {
+    throw new Refusal(400, 'Bad Request: there is no text in the message to edit')
+  }
   return edited(call, message, textOf(call, call.params['text']))
 }
 
 export function editMessageCaption(call: FakeCall) {
   const message = ownMessage(call)
   if (message.file === null) throw new Refusal(400, 'Bad Request: there is no caption in the message to edit')
-  return edited(call, message, captionOf(call.params['caption'], call.params['parse_mode']))
+  return edited(call, message, captionOf(call.params))
 }
 
 export function deleteMessage(call: FakeCall) {
@@ -153,18 +173,20 @@ function mayDo(chat: FakeChat, { rights, status }: FakeMember, right: string): b
 /** Makes the messages of a call, all or none. */
 function send(call: FakeCall, drafts: readonly Draft[]): FakeMessage[] {
   const { bot, clock, params, state } = call
-  const places = drafts.map(({ file }) => placeOf(call, file?.field))
+  const places = drafts.map(({ file, poll }) => placeOf(call, poll === undefined ? file?.field : 'poll'))
   const chat = places[0] ?? placeOf(call)
   const topic = topicOf(chat, params['message_thread_id'])
   const replyTo = replyOf(call, chat)
   requireRate(call, chat, drafts.length)
   const album = drafts.length > 1 ? String((state.next += 1)) : null
-  const messages = drafts.map(({ file, text }) => ({
+  const messages = drafts.map(({ entities, file, poll, text }) => ({
     id: (state.next += 1),
     chat: chat.id,
     bot: bot.id,
     text,
+    entities,
     file,
+    poll: poll ?? null,
     album,
     replyTo,
     topic,
@@ -212,17 +234,23 @@ function requireRate({ bot, clock, state }: FakeCall, chat: FakeChat, added: num
 }
 
 /** Telegram counts code points, without markup and without white space at the ends. */
-function textOf({ params }: FakeCall, value: unknown): string {
-  const text = withoutMarkup(plainOf(value), params['parse_mode']).trim()
-  if (text === '') throw new Refusal(400, 'Bad Request: message text is empty')
-  if (Array.from(text).length > TEXT) throw new Refusal(400, 'Bad Request: message is too long')
-  return text
+function textOf({ params }: FakeCall, value: unknown): Marked {
+  const marked = readMarkup(plainOf(value), params['parse_mode'])
+  if (marked.text === '') throw new Refusal(400, 'Bad Request: message text is empty')
+  if (Array.from(marked.text).length > TEXT) throw new Refusal(400, 'Bad Request: message is too long')
+  return { ...marked, entities: givenOr(params['entities'], marked) }
 }
 
-function captionOf(value: unknown, mode: unknown): string {
-  const text = withoutMarkup(plainOf(value), mode).trim()
-  if (text.length > CAPTION) throw new Refusal(400, 'Bad Request: message caption is too long')
-  return text
+function captionOf(params: Readonly<Record<string, unknown>>): Marked {
+  const { caption, caption_entities: given, parse_mode: mode } = params
+  const marked = readMarkup(plainOf(caption), mode)
+  if (marked.text.length > CAPTION) throw new Refusal(400, 'Bad Request: message caption is too long')
+  return { ...marked, entities: givenOr(given, marked) }
+}
+
+/** Clients can list the entities themselves, in place of markup. */
+function givenOr(given: unknown, { entities }: Marked): readonly FakeEntity[] {
+  return entities.length > 0 ? entities : ((objectOf(given) as readonly FakeEntity[] | undefined) ?? [])
 }
 
 function ownMessage({ bot, params, state }: FakeCall): FakeMessage {
@@ -233,19 +261,20 @@ function ownMessage({ bot, params, state }: FakeCall): FakeMessage {
   return message
 }
 
-function edited(call: FakeCall, message: FakeMessage, text: string) {
-  if (text === message.text) {
+function edited(call: FakeCall, message: FakeMessage, { entities, text }: Marked) {
+  if (text === message.text && JSON.stringify(entities) === JSON.stringify(message.entities ?? [])) {
     const why = 'specified new message content and reply markup are exactly the same as a current content'
     throw new Refusal(400, `Bad Request: message is not modified: ${why} and reply markup of the message`)
   }
   message.text = text
+  message.entities = entities
   return { ...messageView(call, message), edit_date: Math.floor(call.clock.now() / 1_000) }
 }
 
 /** A message as the API shows it (core.telegram.org/bots/api#message, 2026-11). */
-function messageView({ bot, state }: FakeCall, message: FakeMessage | undefined) {
+function messageView({ bot, clock, state }: FakeCall, message: FakeMessage | undefined) {
   if (message === undefined) throw new Error('no message was sent')
-  const { album, chat: id, date, file, isProtected, replyTo, text, topic } = message
+  const { album, chat: id, date, entities = [], file, isProtected, poll, replyTo, text, topic } = message
   const chat = chatView(findChat(state.chats, id))
   const sender =
     chat.type === 'channel'
@@ -257,7 +286,15 @@ function messageView({ bot, state }: FakeCall, message: FakeMessage | undefined)
     ...sender,
     chat,
     date: Math.floor(date / 1_000),
-    ...(file === null ? { text } : { ...fileView(file), ...(text !== '' && { caption: text }) }),
+    ...(poll
+      ? { poll: pollView(poll, date, clock.now()) }
+      : file === null
+        ? { text, ...(entities.length > 0 && { entities }) }
+        : {
+            ...fileView(file),
+            ...(text !== '' && { caption: text }),
+            ...(entities.length > 0 && { caption_entities: entities }),
+          }),
     ...(album !== null && { media_group_id: album }),
     ...(topic !== null && { message_thread_id: topic, is_topic_message: true }),
     ...(isProtected && { has_protected_content: true }),

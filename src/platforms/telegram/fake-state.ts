@@ -1,4 +1,6 @@
 import { json, type FakeReply } from '../sandbox/fake.ts'
+import type { FakeEntity } from './fake-entities.ts'
+import type { FakePoll } from './fake-polls.ts'
 
 export interface FakeBot {
   readonly id: number
@@ -43,7 +45,9 @@ export interface FakeMessage {
   readonly chat: number
   readonly bot: number
   text: string
+  entities?: readonly FakeEntity[]
   readonly file: FakeFile | null
+  readonly poll?: FakePoll | null
   readonly album: string | null
   readonly replyTo: number | null
   readonly topic: number | null
@@ -69,6 +73,7 @@ export const ALL_PERMISSIONS = {
   can_send_photos: true,
   can_send_videos: true,
   can_send_documents: true,
+  can_send_polls: true,
   can_send_other_messages: true,
 }
 

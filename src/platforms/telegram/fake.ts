@@ -9,6 +9,7 @@ import {
   sendFile,
   sendMediaGroup,
   sendMessage,
+  sendPoll,
   type FakeCall,
 } from './fake-messages.ts'
 import { ALL_PERMISSIONS, chatView, findChat, Refusal, result, type FakeChat, type FakeState } from './fake-state.ts'
@@ -32,6 +33,7 @@ const METHODS: Readonly<Record<string, (call: FakeCall) => unknown>> = {
   sendanimation: (call) => sendFile(call, 'animation'),
   senddocument: (call) => sendFile(call, 'document'),
   sendmediagroup: sendMediaGroup,
+  sendpoll: sendPoll,
   editmessagetext: editMessageText,
   editmessagecaption: editMessageCaption,
   deletemessage: deleteMessage,

@@ -4,6 +4,7 @@ import { options } from './options.ts'
 import { partsOf, plainText } from './markup.ts'
 import { capabilities, connect, Fields, profile } from './profile.ts'
 import { publishing } from './publishing.ts'
+import { refusals } from './refusals.ts'
 import { reader } from './replies.ts'
 import { rules } from './rules.ts'
 
@@ -33,6 +34,7 @@ export const telegram = platform({
       audience: 'Crier reads no audience from this platform.',
     },
   },
+  refusals,
   rules,
   reader,
   profile,

@@ -2,6 +2,7 @@ import { escapeText } from '../../core/html.ts'
 import { textWithLink, type PostMedia } from '../content.ts'
 import { PlatformError } from '../error-kinds.ts'
 import type { FilePart } from '../http/multipart.ts'
+import { pollOf } from '../polls.ts'
 import type { MediaSource, PublishPart } from '../publishing.ts'
 import { TITLE, type Params } from './call.ts'
 
@@ -31,6 +32,20 @@ export function sendingOf(part: PublishPart, chat: string): Sending {
     ...(parent && { reply_parameters: { message_id: Number(parent.id) } }),
   }
   const [only] = media
+  const poll = part.role === 'post' ? pollOf(options) : undefined
+  if (poll !== undefined) {
+    if (only !== undefined) throw refusal('poll', 'Crier sends no files beside a poll at Telegram.')
+    const { durationMinutes, multiple, options: answers } = poll
+    const params = {
+      ...common,
+      // Markup is not read here, so the link is not escaped either.
+      question: textWithLink(part),
+      options: answers.map((text) => ({ text })),
+      allows_multiple_answers: multiple,
+      ...(durationMinutes !== undefined && { open_period: durationMinutes * 60 }),
+    }
+    return { method: 'sendPoll', params, files: undefined }
+  }
   if (only === undefined) {
     const params = { ...common, ...textOf(part), link_preview_options: options['link_preview_options'] }
     return { method: 'sendMessage', params, files: undefined }
@@ -117,8 +132,11 @@ function requireAlbum(media: readonly PostMedia[]): void {
     : documents > 0 && documents < media.length
       ? 'Documents cannot be sent together with photos or videos.'
       : undefined
-  if (refused === undefined) return
-  throw new PlatformError('validation', TITLE, { code: 'album', detail: refused, mayHaveHappened: false })
+  if (refused !== undefined) throw refusal('album', refused)
+}
+
+function refusal(code: string, detail: string): PlatformError {
+  return new PlatformError('validation', TITLE, { code, detail, mayHaveHappened: false })
 }
 
 function isDocument({ kind }: PostMedia): boolean {

@@ -1,4 +1,5 @@
 import { Type } from 'typebox'
+import { pollOption } from '../polls.ts'
 
 /** What a message can set at Telegram (core.telegram.org/bots/api#sendmessage, 2026-11). */
 export const options = Type.Object({
@@ -37,4 +38,5 @@ export const options = Type.Object({
   pin: Type.Optional(
     Type.Boolean({ description: 'Pins the message. If the bot may not pin, it is published without.' }),
   ),
+  poll: pollOption({ multiple: true, endless: true }),
 })

@@ -1,7 +1,8 @@
 import { PlatformError } from '../error-kinds.ts'
 import type { AccountContext } from '../platform.ts'
 import type { PublishContext, Publishing, PublishPart, PublishState, RemotePost, StepResult } from '../publishing.ts'
-import { call, type Params } from './call.ts'
+import { pollOf } from '../polls.ts'
+import { call, TITLE, type Params } from './call.ts'
 import { captionedAt, captionOf, sendingOf, textOf } from './messages.ts'
 import { commentRefused } from './profile.ts'
 import { NOT_FOUND, NOT_MODIFIED } from './replies.ts'
@@ -50,6 +51,10 @@ export const publishing: Publishing = {
     }
   },
   edit: async (context, post, part) => {
+    if (post.ids?.['poll'] !== undefined) {
+      const detail = 'Telegram does not change the question of a poll.'
+      throw new PlatformError('unsupported', TITLE, { code: 'poll', detail, mayHaveHappened: false })
+    }
     const place = { chat_id: chatOf(context, post), message_id: Number(post.ids?.['text'] ?? post.id) }
     const isCaption = post.ids?.['isCaption'] === 'true'
     const { link_preview_options: preview, show_caption_above_media: above } = part.options
@@ -95,7 +100,9 @@ async function pin(context: PublishContext, part: PublishPart, post: RemotePost)
   } catch (error) {
     if (!(error instanceof PlatformError) || error.retry !== 'never') throw error
     const pinRefused = error.detail ?? error.message
-    return { kind: 'published', post: { ...post, ids: { ...post.ids, pinRefused } } }
+    const message = `Telegram did not pin the message: ${pinRefused}`
+    const note = { code: 'partly_refused', message, nextStep: 'Pin it at Telegram, if you can.' }
+    return { kind: 'published', post: { ...post, ids: { ...post.ids, pinRefused }, note } }
   }
 }
 
@@ -104,7 +111,7 @@ function callFor(context: AccountContext, method: string, params: Params): Promi
 }
 
 /** The id is that of the first message. An album has one message per file. */
-function postOf({ media }: PublishPart, messages: readonly Message[]): RemotePost {
+function postOf({ media, options, role }: PublishPart, messages: readonly Message[]): RemotePost {
   const [first] = messages
   if (first === undefined) throw new Error('Telegram sent no messages')
   const { chat, message_id: id } = first
@@ -119,6 +126,7 @@ function postOf({ media }: PublishPart, messages: readonly Message[]): RemotePos
         text: String(messages[captionedAt(media)]?.message_id ?? id),
         isCaption: 'true',
       }),
+      ...(role === 'post' && pollOf(options) !== undefined && { poll: 'true' }),
     },
   }
 }

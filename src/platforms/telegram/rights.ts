@@ -4,6 +4,7 @@ interface Permissions {
   readonly can_send_photos?: boolean
   readonly can_send_videos?: boolean
   readonly can_send_documents?: boolean
+  readonly can_send_polls?: boolean
   /** Animations too. */
   readonly can_send_other_messages?: boolean
 }
@@ -43,6 +44,7 @@ const KINDS = [
   ['video', 'videos', 'can_send_videos'],
   ['gif', 'animations', 'can_send_other_messages'],
   ['document', 'documents', 'can_send_documents'],
+  ['poll', 'polls', 'can_send_polls'],
 ] as const
 
 /** What a bot may do in its chat. Administrators may send everything; others what the group or their restriction allows. */

@@ -61,5 +61,10 @@ export const rules: readonly Rule[] = [
   { id: 'video.types', value: ['video/mp4'], ...API, effect: 'sends the video as a file to download' },
   { id: 'document.max', value: 10, ...API },
   { id: 'document.maxBytes', value: 50 * MB, ...API, note: OWN_SERVER },
+  { id: 'poll.maxOptions', value: 12, ...API },
+  { id: 'poll.optionMax', value: 100, counting: 'characters', ...API },
+  { id: 'poll.questionMax', value: 300, counting: 'characters', ...API },
+  { id: 'poll.maxMinutes', value: 43_800, ...API },
+  { id: 'poll.withMedia', value: 0, ...API, note: 'Telegram takes a file beside a poll. Crier sends none.' },
   { id: 'posts.perHour', value: 1_200, ...FAQ, note: '20 messages a minute in one group.' },
 ]

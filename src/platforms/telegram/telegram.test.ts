@@ -1,4 +1,5 @@
 import { Api, GrammyError, InputFile, InputMediaBuilder } from 'grammy'
+import sharp from 'sharp'
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import { FakePlatform, partOf } from '../../../test/support/fake-platform.ts'
 import { HOUR, MINUTE } from '../../core/clock.ts'
@@ -333,6 +334,34 @@ test('a group that has become a supergroup is still the same account', async () 
   expect(before.ids).toMatchObject({ chat: group.remoteId })
 })
 
+describe('a poll', () => {
+  const poll = { options: ['Cats', 'Dogs'], durationMinutes: 10, multiple: true }
+
+  test('has the text as its question, and no text that could be edited', async () => {
+    const post = await send('Which ones?', { options: { poll } })
+    expect(messages().at(-1)).toMatchObject({
+      poll: { question: 'Which ones?', options: ['Cats', 'Dogs'], multiple: true, openPeriod: 600 },
+    })
+    const edit = publishing.edit?.(channel, post, partOf('Which one?', { options: { poll } }))
+    await expect(edit).rejects.toMatchObject({ kind: 'unsupported', code: 'poll' })
+  })
+
+  test('without a duration stays open', async () => {
+    await send('Which one?', { options: { poll: { options: ['Cats', 'Dogs'] } } })
+    expect(messages().at(-1)?.poll).toMatchObject({ multiple: false, openPeriod: null })
+  })
+
+  test('is refused before publication where members may send none', async () => {
+    chatOf(group).permissions['can_send_polls'] = false
+    const { blocked } = await telegram.capabilities(group)
+    expect(blocked).toEqual({ poll: `@${bot().username} may not send polls to this chat.` })
+    const limits = effectiveLimits(telegram, undefined, { limits: {}, blocked })
+    const content = { text: 'Which?', media: [], options: { poll } }
+    expect(check(telegram, limits, content)).toMatchObject([{ rule: 'account.blocked', pointer: '/options/poll' }])
+    await fail(partOf('Which?', { options: { poll } }), group)({ kind: 'scope_missing' })
+  })
+})
+
 describe('errors', () => {
   test('of content', async () => {
     await fail(partOf(''))({ kind: 'validation', code: '400', mayHaveHappened: false })
@@ -418,6 +447,48 @@ test('the client of grammY works with the fake', async () => {
   expect((await api.sendVideo(chat, file(), { duration: 3 })).video.file_size).toBe(100)
   expect((await api.sendAnimation(chat, file())).animation.file_size).toBe(100)
   expect((await api.sendDocument(chat, file())).document.file_size).toBe(100)
+  const html =
+    '<b>Bold <i>both</i></b> &amp; <a href="https://example.com/?a=1&amp;b=2">link</a> 👍 <pre><code class="language-ts">1</code></pre>'
+  const marked = await api.sendMessage(chat, html, { parse_mode: 'HTML' })
+  expect(marked).toMatchObject({
+    text: 'Bold both & link 👍 1',
+    entities: [
+      { type: 'bold', offset: 0, length: 9 },
+      { type: 'italic', offset: 5, length: 4 },
+      { type: 'text_link', offset: 12, length: 4, url: 'https://example.com/?a=1&b=2' },
+      // An emoji has two UTF-16 units.
+      { type: 'pre', offset: 20, length: 1, language: 'ts' },
+    ],
+  })
+  const png = await sharp({ create: { width: 640, height: 480, channels: 3, background: 'red' } })
+    .png()
+    .toBuffer()
+  const jpeg = await sharp(png).jpeg().toBuffer()
+  for (const picture of [png, jpeg]) {
+    const sent = await api.sendPhoto(chat, new InputFile(picture, 'p'), {
+      caption: '<i>A photo</i>',
+      parse_mode: 'HTML',
+    })
+    expect(sent.caption_entities).toEqual([{ type: 'italic', offset: 0, length: 7 }])
+    expect(sent.photo.map(({ height, width }) => [width, height])).toEqual([
+      [90, 68],
+      [320, 240],
+      [640, 480],
+    ])
+    // Any size of the photo can be sent again.
+    expect((await api.sendPhoto(chat, sent.photo[0]?.file_id ?? '')).photo).toHaveLength(3)
+  }
+  const clip = await api.sendVideo(chat, file(), { width: 320, height: 240, duration: 3 })
+  expect(clip.video).toMatchObject({ width: 320, height: 240, duration: 3 })
+  const asked = await api.sendPoll(chat, 'Which?', ['Cats', { text: 'Dogs' }], { open_period: 600 })
+  expect(asked.poll).toMatchObject({
+    question: 'Which?',
+    is_closed: false,
+    open_period: 600,
+    options: [{ text: 'Cats' }, { text: 'Dogs' }],
+  })
+  const many = Array.from({ length: 13 }, (_, index) => String(index))
+  await expect(api.sendPoll(chat, 'Which?', many)).rejects.toBeInstanceOf(GrammyError)
   const album = await api.sendMediaGroup(chat, [
     InputMediaBuilder.photo(file(), { caption: 'An album' }),
     InputMediaBuilder.video(file()),

@@ -14,6 +14,8 @@ export interface Publication {
   /** How often the status is still “processing”. */
   pending: number
   failReason: string | null
+  /** Whether it goes to the inbox of the account as a draft. */
+  readonly isDraft: boolean
   /** The post, once it is published. */
   post: string | null
 }
@@ -44,6 +46,8 @@ export interface Post {
   readonly text: string
   readonly media: readonly string[]
   readonly isPublic: boolean
+  /** Whether it waits in the inbox of its creator. */
+  readonly isDraft?: boolean
   readonly at: number
 }
 
@@ -90,6 +94,8 @@ const FAIL_REASONS: Readonly<Record<string, string>> = {
 const HOUR_MS = 3_600_000
 const DAY_MS = 24 * HOUR_MS
 const MOST_POSTS_A_DAY = 15
+/** Drafts of a creator within 24 hours that are not posted (developers.tiktok.com, Upload Video, 2026-11). */
+const MOST_PENDING = 5
 const POLLS = 2
 const VIDEO_TYPES = new Set(['video/mp4', 'video/quicktime', 'video/webm'])
 
@@ -127,10 +133,13 @@ export class Publications {
     this.#clock = clock
   }
 
-  initVideo({ base, body }: FakeRequest, person: string): FakeReply {
+  initVideo({ base, body, path }: FakeRequest, person: string): FakeReply {
     const info = (body['post_info'] ?? {}) as PostInfo
     const source = (body['source_info'] ?? {}) as Record<string, unknown>
-    const problem = this.#problemOf(info, person) ?? tooLong('title', info.title, 2_200)
+    const isDraft = path.includes('/inbox/')
+    const problem = isDraft
+      ? this.#draftProblem(person)
+      : (this.#problemOf(info, person) ?? tooLong('title', info.title, 2_200))
     if (problem !== undefined) return problem
     if (source['source'] !== 'FILE_UPLOAD') return invalid('source_info.source is not supported by the sandbox')
     const size = Number(source['video_size'])
@@ -142,11 +151,11 @@ export class Publications {
     if (chunks > 1 && chunkSize > 64 * MIB) return invalid('The chunk size is invalid')
     if (chunks === 1 && size > 64 * MIB) return invalid('The chunk size is invalid')
     if (chunks !== Math.floor(size / chunkSize) || chunks > 1_000) return invalid('The total chunk count is invalid')
-    const id = `v_pub_file~v2-1.${this.#nextId()}`
+    const id = `v_${isDraft ? 'inbox' : 'pub'}_file~v2-1.${this.#nextId()}`
     const token = randomBytes(16).toString('hex')
     const until = this.#clock.now() + HOUR_MS
     const upload = { token, size, chunkSize, chunks, until, received: 0, chunk: 0, type: '' }
-    this.#add(id, person, info, [], upload)
+    this.#add({ id, person, info: isDraft ? {} : info, photos: [], upload, isDraft })
     const url = `${base}/upload/?upload_id=${encodeURIComponent(id)}&upload_token=${token}`
     return ok({ publish_id: id, upload_url: url })
   }
@@ -155,13 +164,14 @@ export class Publications {
     const info = (body['post_info'] ?? {}) as PostInfo
     const source = (body['source_info'] ?? {}) as Record<string, unknown>
     const photos = (source['photo_images'] ?? []) as string[]
+    const isDraft = body['post_mode'] === 'MEDIA_UPLOAD'
     const problem =
-      this.#problemOf(info, person) ??
+      (isDraft ? this.#draftProblem(person) : this.#problemOf(info, person)) ??
       tooLong('title', info.title, 90) ??
       tooLong('description', info.description, 4_000)
     if (problem !== undefined) return problem
     if (body['media_type'] !== 'PHOTO') return invalid('media_type must be PHOTO')
-    if (body['post_mode'] !== 'DIRECT_POST') return invalid('post_mode must be DIRECT_POST')
+    if (!isDraft && body['post_mode'] !== 'DIRECT_POST') return invalid('post_mode is invalid')
     if (source['source'] !== 'PULL_FROM_URL') return invalid('Photos can only be pulled from a URL')
     if (photos.length < 1 || photos.length > 35) return invalid('The number of photos must be 1 to 35')
     const cover = Number(source['photo_cover_index'])
@@ -173,7 +183,8 @@ export class Publications {
     if (photos.some(isUnverified)) {
       return reply(403, 'url_ownership_unverified', 'Please review our URL ownership verification rules.')
     }
-    const publication = this.#add(`p_pub_url~v2.${this.#nextId()}`, person, info, photos, null)
+    const id = `p_${isDraft ? 'inbox' : 'pub'}_url~v2.${this.#nextId()}`
+    const publication = this.#add({ id, person, info, photos, upload: null, isDraft })
     const failed = photos.map(photoFault).find((reason) => reason !== null)
     if (failed === undefined) this.#publish(publication)
     else publication.failReason = failed
@@ -219,6 +230,7 @@ export class Publications {
     }
     if (failReason !== null) return ok({ status: 'FAILED', fail_reason: failReason })
     const post = this.#state.posts.find(({ id }) => id === publication.post)
+    if (post?.isDraft === true) return ok({ status: 'SEND_TO_USER_INBOX' })
     const logId = randomBytes(16).toString('hex')
     const ids = post?.isPublic === true ? `[${post.id}]` : '[]'
     // The id is a number beyond the precision of JavaScript, so the reply is written by hand.
@@ -229,13 +241,12 @@ export class Publications {
     }
   }
 
-  #add(id: string, person: string, info: PostInfo, photos: readonly string[], upload: Upload | null): Publication {
-    const publication = { id, person, info, photos, upload, pending: POLLS, failReason: null, post: null }
-    return (this.#state.publications[id] = publication)
+  #add(given: Pick<Publication, 'id' | 'person' | 'info' | 'photos' | 'upload' | 'isDraft'>): Publication {
+    return (this.#state.publications[given.id] = { ...given, pending: POLLS, failReason: null, post: null })
   }
 
   #publish(publication: Publication): void {
-    const { failReason, info, person, photos, upload } = publication
+    const { failReason, info, isDraft, person, photos, upload } = publication
     if (failReason !== null) return
     if (this.#state.failNext !== null) {
       publication.failReason = this.#state.failNext
@@ -248,9 +259,17 @@ export class Publications {
       person,
       text: upload === null ? (info.description ?? '') : (info.title ?? ''),
       media: upload === null ? photos : [upload.type],
-      isPublic: info.privacy_level === 'PUBLIC_TO_EVERYONE',
+      isPublic: !isDraft && info.privacy_level === 'PUBLIC_TO_EVERYONE',
+      isDraft,
       at: this.#clock.now(),
     })
+  }
+
+  #draftProblem(account: string): FakeReply | undefined {
+    const since = this.#clock.now() - DAY_MS
+    const waiting = this.#state.posts.filter((one) => one.person === account && one.isDraft === true && one.at > since)
+    const message = 'The maximum of pending shares within 24 hours is reached for the current user.'
+    return waiting.length < MOST_PENDING ? undefined : reply(403, 'spam_risk_too_many_pending_share', message)
   }
 
   #problemOf(info: PostInfo, account: string): FakeReply | undefined {
@@ -271,7 +290,7 @@ export class Publications {
       return invalid('Branded content cannot be private')
     }
     const since = this.#clock.now() - DAY_MS
-    const today = this.#state.posts.filter((post) => post.person === account && post.at > since)
+    const today = this.#state.posts.filter((post) => post.person === account && !post.isDraft && post.at > since)
     return today.length >= MOST_POSTS_A_DAY
       ? reply(403, 'spam_risk_too_many_posts', 'The daily post cap from the API is reached for the current user.')
       : undefined

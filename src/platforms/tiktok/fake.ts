@@ -32,6 +32,7 @@ const MINUTE_MS = 60_000
 const RATES: Readonly<Record<string, number>> = {
   '/v2/post/publish/creator_info/query/': 20,
   '/v2/post/publish/video/init/': 6,
+  '/v2/post/publish/inbox/video/init/': 6,
   '/v2/post/publish/content/init/': 6,
   '/v2/post/publish/status/fetch/': 30,
 }
@@ -165,13 +166,14 @@ export function tiktokFake({ clock, state }: FakeOptions<State>): Fake<State> {
   const asAccount = (request: FakeRequest, holder: TokenHolder): FakeReply => {
     const { base, body, path } = request
     const { account, scopes } = holder
-    if (!scopes.includes(NEEDED[path] ?? 'video.publish')) return scopeMissing()
+    if (!scopes.includes(scopeFor(path, body))) return scopeMissing()
     if (isOverRate(path, account)) {
       return reply(429, 'rate_limit_exceeded', 'The API rate limit was exceeded. Please try again later.')
     }
     if (path === '/v2/user/info/') return userInfo(request, holder)
     if (path === '/v2/post/publish/creator_info/query/') return creatorInfo(base, account)
-    if (path === '/v2/post/publish/video/init/') return publications.initVideo(request, account)
+    if (path === '/v2/post/publish/video/init/' || path === '/v2/post/publish/inbox/video/init/')
+      return publications.initVideo(request, account)
     if (path === '/v2/post/publish/content/init/') return publications.initPhotos(request, account)
     if (path === '/v2/post/publish/status/fetch/') {
       const publication = kept.publications[String(body['publish_id'])]
@@ -203,15 +205,22 @@ export function tiktokFake({ clock, state }: FakeOptions<State>): Fake<State> {
       return { ...oauth.grant(openId), username }
     },
     posts: () =>
-      kept.posts.map(({ at, id, media, person: author, text }): SandboxPost => ({
+      kept.posts.map(({ at, id, isDraft = false, media, person: author, text }): SandboxPost => ({
         id,
         account: kept.people[author]?.username ?? author,
-        text,
+        text: isDraft ? `Draft in the inbox: ${text}` : text,
         media,
         replyTo: null,
         publishedAt: new Date(at).toISOString(),
       })),
   }
+}
+
+/** Drafts have a scope of their own. Both show the status of their publications. */
+function scopeFor(path: string, body: FakeRequest['body']): string {
+  const isDraft = path.includes('/inbox/') || body['post_mode'] === 'MEDIA_UPLOAD'
+  const isOfDraft = /^[vp]_inbox_/.test(String(body['publish_id']))
+  return NEEDED[path] ?? (isDraft || isOfDraft ? 'video.upload' : 'video.publish')
 }
 
 function scopeMissing(): FakeReply {

@@ -15,7 +15,7 @@ export const tiktok = platform({
   title: TITLE,
   registration: {
     url: 'https://developers.tiktok.com/apps',
-    hint: 'add Login Kit with the redirect URI <PUBLIC_URL>/api/social-accounts/oauth/tiktok/callback, and the Content Posting API with Direct Post; verify the domain of PUBLIC_URL for photos',
+    hint: 'add Login Kit with the redirect URI <PUBLIC_URL>/api/social-accounts/oauth/tiktok/callback, and the Content Posting API with Direct Post and Upload; verify the domain of PUBLIC_URL for photos',
   },
   defaults: { apiUrl: 'https://open.tiktokapis.com', authUrl: 'https://www.tiktok.com' },
   fake: async () => (await import('./fake.ts')).tiktokFake,

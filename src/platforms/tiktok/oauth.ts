@@ -3,7 +3,7 @@ import type { AccountContext, OAuthSupport, PlatformContext, Profile } from '../
 import { PlatformError } from '../error-kinds.ts'
 import { call, TITLE } from './api.ts'
 
-const SCOPES = ['user.info.basic', 'user.info.profile', 'video.publish', 'video.list'] as const
+const SCOPES = ['user.info.basic', 'user.info.profile', 'video.publish', 'video.upload', 'video.list'] as const
 
 /**
  * OAuth of TikTok: `client_key` for the client id, scopes separated by commas, access for two hours, and a refresh token
@@ -15,6 +15,7 @@ export const oauth: OAuthSupport = {
   scopePurposes: {
     'user.info.profile': 'show the user name and link to posts',
     'video.publish': 'publish videos and photos',
+    'video.upload': 'put drafts into the inbox of the account',
     'video.list': 'read figures of posts, and check whether a post of photos was published',
   },
   pkce: true,

@@ -109,14 +109,17 @@ async function init(context: PublishContext, part: PublishPart, state: State): P
   if (state.media === 'video' && media.length > 1) {
     throw refusal('validation', 'one_video', 'A post at TikTok has one video, or only photos.')
   }
-  if (options['privacy_level'] === undefined) {
+  const isDraft = options['mode'] === 'draft'
+  if (!isDraft && options['privacy_level'] === undefined) {
     throw refusal('validation', 'privacy_level', 'Choose who can see the post: TikTok requires it.')
   }
-  const { photo_cover_index: cover = 0, ...rest } = options
+  const { mode: _mode, photo_cover_index: cover = 0, ...rest } = options
   if (state.media === 'video') {
-    const { data } = await call(context, '/v2/post/publish/video/init/', {
+    // A draft of a video has no text and no settings: the creator adds them in the app.
+    const path = isDraft ? '/v2/post/publish/inbox/video/init/' : '/v2/post/publish/video/init/'
+    const { data } = await call(context, path, {
       json: {
-        post_info: { title: text, ...rest },
+        ...(!isDraft && { post_info: { title: text, ...rest } }),
         source_info: {
           source: 'FILE_UPLOAD',
           video_size: media[0]?.bytes,
@@ -132,8 +135,8 @@ async function init(context: PublishContext, part: PublishPart, state: State): P
   const { data } = await call(context, '/v2/post/publish/content/init/', {
     json: {
       media_type: 'PHOTO',
-      post_mode: 'DIRECT_POST',
-      post_info: { ...(title !== undefined && { title }), description: text, ...rest },
+      post_mode: isDraft ? 'MEDIA_UPLOAD' : 'DIRECT_POST',
+      post_info: { ...(title !== undefined && { title }), description: text, ...(!isDraft && rest) },
       source_info: { source: 'PULL_FROM_URL', photo_images: urls, photo_cover_index: cover },
     },
   })
@@ -181,8 +184,8 @@ async function resume(context: PublishContext, state: State): Promise<StepResult
 async function awaitOutcome(context: PublishContext, state: State): Promise<StepResult> {
   const { status, text } = await statusOf(context, state)
   if (status.status === 'FAILED') throw failure(status.fail_reason ?? 'unknown')
-  if (status.status !== 'PUBLISH_COMPLETE') return { kind: 'next', state, waitMs: POLL_MS }
-  return { kind: 'published', post: postOf(context, state, text) }
+  const post = deliveredPost(context, state, status, text)
+  return post === undefined ? { kind: 'next', state, waitMs: POLL_MS } : { kind: 'published', post }
 }
 
 async function statusOf(context: AccountContext, { publishId }: State) {
@@ -190,6 +193,32 @@ async function statusOf(context: AccountContext, { publishId }: State) {
     json: { publish_id: publishId },
   })
   return { status: data as Status, text }
+}
+
+/**
+ * The post, or the draft in the inbox of the account. A draft counts as delivered, because only its creator can post it
+ * (developers.tiktok.com, Get Post Status, 2026-11).
+ * @returns undefined while TikTok processes it
+ */
+function deliveredPost(
+  context: AccountContext,
+  state: State,
+  { status }: Status,
+  text: string,
+): RemotePost | undefined {
+  if (status === 'PUBLISH_COMPLETE') return postOf(context, state, text)
+  if (status !== 'SEND_TO_USER_INBOX') return undefined
+  const { publishId = '' } = state
+  return {
+    id: publishId,
+    url: null,
+    ids: { publishId },
+    note: {
+      code: 'in_inbox',
+      message: 'TikTok has put it into the inbox of the account as a draft.',
+      nextStep: 'Open the notification in TikTok, complete the draft, and post it.',
+    },
+  }
 }
 
 /**
@@ -213,13 +242,17 @@ function postOf({ credential }: AccountContext, { media, publishId = '' }: State
  */
 async function findPublication(context: AccountContext, { media }: PublishPart, state: State): Promise<Reconciled> {
   const { status, text } = await statusOf(context, state)
-  if (status.status === 'PUBLISH_COMPLETE') return { kind: 'published', post: postOf(context, state, text) }
+  const post = deliveredPost(context, state, status, text)
+  if (post !== undefined) return { kind: 'published', post }
   const isReceived = (status.uploaded_bytes ?? 0) >= (media[0]?.bytes ?? 0)
   return status.status === 'PROCESSING_UPLOAD' && isReceived ? { kind: 'pending' } : { kind: 'absent' }
 }
 
 /** Looks for photos when the reply to `init` was lost, so the `publish_id` is unknown. */
 async function findPhotos(context: AccountContext, part: PublishPart): Promise<Reconciled> {
+  if (part.options['mode'] === 'draft') {
+    return { kind: 'unknown', reason: 'TikTok does not list the drafts in the inbox of an account.' }
+  }
   const { data } = await call(context, '/v2/video/list/', {
     query: { fields: 'id,title,video_description,create_time,share_url' },
     json: { max_count: 20 },

@@ -1,8 +1,12 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import { FakePlatform, partOf } from '../../../test/support/fake-platform.ts'
 import type { Credential } from '../platform.ts'
+import type { PostContent } from '../content.ts'
 import type { PublishContext, PublishPart } from '../publishing.ts'
+import { check } from '../rules/engine.ts'
+import { effectiveLimits } from '../rules/limits.ts'
 import { tiktok } from './index.ts'
+import { publishing } from './publishing.ts'
 import { reader } from './replies.ts'
 
 let peer: FakePlatform
@@ -49,7 +53,7 @@ describe('access', () => {
 
   test('a denied scope is missing from the grant and ends calls that need it', async () => {
     const { credential, profile, scopes } = await peer.signIn({ without: ['video.publish', 'user.info.profile'] })
-    expect(scopes).toEqual(['user.info.basic', 'video.list'])
+    expect(scopes).toEqual(['user.info.basic', 'video.upload', 'video.list'])
     expect(profile.handle).toBeNull()
     await expect(peer.publish(peer.as(credential), video('No'))).rejects.toMatchObject({ kind: 'scope_missing' })
   })
@@ -98,6 +102,48 @@ describe('access', () => {
 })
 
 describe('publishing', () => {
+  test('a draft of a video goes to the inbox of the account, and the post says so', async () => {
+    const part = video('Left out', { options: { mode: 'draft' } }, 11 * MIB)
+    const from = peer.running.requests.length
+    const state = await peer.prepare(account, part)
+    expect(await publishing.reconcile?.(account, part, state)).toEqual({ kind: 'absent' })
+    const post = await peer.publish(account, part, state)
+    expect(post).toMatchObject({ url: null, note: { code: 'in_inbox', nextStep: expect.any(String) as string } })
+    expect(posts().at(-1)).toMatchObject({ text: 'Draft in the inbox: ', media: ['video/mp4'] })
+    const sent = { ...state, publishId: post.id }
+    expect(await publishing.reconcile?.(account, part, sent)).toEqual({ kind: 'published', post })
+    expect(peer.running.requests.slice(from)).not.toContain('POST /v2/post/publish/video/init/')
+  })
+
+  test('a draft of photos has its text, and an outcome that nobody can look up', async () => {
+    const part = photos('A description', { title: 'A title', options: { mode: 'draft', photo_cover_index: 1 } })
+    const post = await peer.publish(account, part)
+    expect(post.note?.code).toBe('in_inbox')
+    expect(posts().at(-1)).toMatchObject({ text: 'Draft in the inbox: A description' })
+    const start = publishing.start(part, account)
+    expect(await publishing.reconcile?.(account, part, start)).toMatchObject({ kind: 'unknown' })
+  })
+
+  test('drafts have a scope and a limit of their own', async () => {
+    const { credential } = await peer.signIn({ without: ['video.upload'] })
+    const draft = (text: string) => photos(text, { options: { mode: 'draft' } })
+    await expect(peer.publish(peer.as(credential), draft('No'))).rejects.toMatchObject({ kind: 'scope_missing' })
+    for (let count = 0; count < 5; count += 1) await peer.publish(account, draft(`Draft ${count}`))
+    peer.clock.advance(60_000)
+    await expect(peer.publish(account, draft('Sixth'))).rejects.toMatchObject({ kind: 'quota_exhausted' })
+  })
+
+  test('a draft needs no audience, and warns of what it leaves out', () => {
+    const limits = effectiveLimits(tiktok)
+    const content = { ...video('A text'), options: { mode: 'draft', disable_duet: true } }
+    const found = (one: PostContent) => check(tiktok, limits, one).filter(({ rule }) => rule === 'content.refused')
+    expect(found(content)).toMatchObject([
+      { severity: 'warning', pointer: '/text' },
+      { severity: 'warning', pointer: '/options/disable_duet' },
+    ])
+    expect(found({ ...content, options: {} })).toMatchObject([{ severity: 'error', pointer: '/options/privacy_level' }])
+  })
+
   test('a video is sent in chunks, in order, and linked by its long id', async () => {
     const from = peer.running.requests.length
     const post = await peer.publish(account, video('Three chunks', {}, 31 * MIB + 5))

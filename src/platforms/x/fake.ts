@@ -11,6 +11,7 @@ import {
 import { FakeOAuth, newOAuthState, SANDBOX_APP, type OAuthState, type TokenHolder } from '../sandbox/oauth-server.ts'
 import { limited, type FakeWindows } from './fake-limits.ts'
 import { FakeUploads, keyOf, type FakeMedia } from './fake-media.ts'
+import { pollIn, pollProblem, type FakePoll } from './fake-polls.ts'
 import * as problems from './fake-problems.ts'
 
 interface User {
@@ -30,6 +31,7 @@ interface Post {
   readonly media: readonly string[]
   readonly replyTo: string | null
   readonly quotes: string | null
+  readonly poll?: FakePoll | null
   readonly at: number
   /** Set by tests. */
   likes?: number
@@ -114,16 +116,18 @@ export function xFake({ clock, state }: FakeOptions<State>): Fake<State> {
     const { media_ids: ids = [] } = (body['media'] ?? {}) as { media_ids?: string[] }
     const { in_reply_to_tweet_id: replyTo = null } = (body['reply'] ?? {}) as { in_reply_to_tweet_id?: string }
     const quotes = (body['quote_tweet_id'] as string | undefined) ?? null
+    const poll = pollIn(body)
     const refusal =
       (author.isLocked ? problems.LOCKED : undefined) ??
       problemOfFields(body) ??
       problemOfMedia(ids, author, quotes) ??
-      problemOfText(text, ids, author)
+      problemOfText(text, ids, author) ??
+      (poll === null ? undefined : pollProblem(poll, ids.length > 0 || quotes !== null))
     if (refusal !== undefined) return refusal
     if (replyTo !== null && !kept.posts.some(({ id }) => id === replyTo)) return problems.NO_REPLY
     if (quotes !== null && !kept.posts.some(({ id }) => id === quotes)) return problems.NOT_PERMITTED
     if (!pay(twitterText.extractUrls(text).length > 0 ? 0.2 : 0.015)) return problems.NO_CREDITS
-    const post = { id: nextId(), author: account, text, media: ids, replyTo, quotes, at: clock.now() }
+    const post = { id: nextId(), author: account, text, media: ids, replyTo, quotes, poll, at: clock.now() }
     kept.posts.push(post)
     return json(201, { data: { id: post.id, text: shownText(post), edit_history_tweet_ids: [post.id] } })
   }
@@ -196,6 +200,7 @@ export function xFake({ clock, state }: FakeOptions<State>): Fake<State> {
       created_at: new Date(post.at).toISOString(),
       ...(refers.length > 0 && { referenced_tweets: refers }),
       ...(post.media.length > 0 && { attachments: { media_keys: post.media.map((id) => keyOf(kept.media[id]!)) } }),
+      ...(post.poll && { attachments: { poll_ids: [`${post.id}1`] } }),
       ...(isLong(post.text) && { note_tweet: { text: escapeText(post.text) } }),
       public_metrics: {
         retweet_count: 0,
@@ -268,7 +273,7 @@ function problemOfFields(body: FakeRequest['body']): FakeReply | undefined {
   if (settings !== undefined && !REPLY_SETTINGS.includes(settings)) {
     return problems.invalid('reply_settings', `${settings} is not one of the allowed values.`)
   }
-  const known = ['text', 'media', 'reply', 'quote_tweet_id', 'reply_settings', 'community_id', 'share_with_followers']
+  const known = 'text media reply quote_tweet_id poll reply_settings community_id share_with_followers'.split(' ')
   const unknown = Object.keys(body).find((name) => !known.includes(name))
   return unknown === undefined ? undefined : problems.invalid(unknown, `The field ${unknown} is not known.`)
 }

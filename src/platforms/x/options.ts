@@ -1,4 +1,5 @@
 import { Type } from 'typebox'
+import { pollOption } from '../polls.ts'
 
 /** What a post can set at X (docs.x.com, Create Post, 2026-11). */
 export const options = Type.Object({
@@ -20,4 +21,5 @@ export const options = Type.Object({
   tagged_user_ids: Type.Optional(
     Type.Array(Type.String({ pattern: '^[0-9]{1,19}$' }), { maxItems: 10, description: 'Users tagged in the media.' }),
   ),
+  poll: pollOption({}),
 })

@@ -2,6 +2,7 @@ import { PlatformError } from '../error-kinds.ts'
 import { isSameText, textOfHtml } from '../fingerprint.ts'
 import { multipart } from '../http/multipart.ts'
 import type { AccountContext } from '../platform.ts'
+import { pollMinutes, pollOf, withoutPoll } from '../polls.ts'
 import type {
   Insights,
   PublishContext,
@@ -151,8 +152,9 @@ const STEPS: Readonly<Record<State['step'], Step>> = {
     return afterUpload(part, state)
   },
   publish: async (context, part, { media }) => {
-    const { options, parent } = part
-    const { tagged_user_ids: tagged, ...others } = options
+    const { options, parent, role } = part
+    const { tagged_user_ids: tagged, ...others } = withoutPoll(options)
+    const poll = role === 'post' ? pollOf(options) : undefined
     const text = textWithLink(part)
     const { data } = await call<{ data: { id: string } }>(context, '/2/tweets', {
       method: 'POST',
@@ -162,6 +164,7 @@ const STEPS: Readonly<Record<State['step'], Step>> = {
           media: { media_ids: media, ...(tagged !== undefined && { tagged_user_ids: tagged }) },
         }),
         ...(parent && { reply: { in_reply_to_tweet_id: parent.id } }),
+        ...(poll && { poll: { options: poll.options, duration_minutes: pollMinutes(poll) } }),
         ...others,
       },
     })

@@ -60,6 +60,12 @@ export const rules: readonly Rule[] = [
   { id: 'video.maxFps', value: 60, ...MEDIA },
   { id: 'video.types', value: ['video/mp4', 'video/quicktime'], ...API },
   { id: 'video.codecs', value: ['h264'], ...MEDIA, note: 'The page recommends it and names no other.' },
+  { id: 'poll.minOptions', value: 2, ...API },
+  { id: 'poll.maxOptions', value: 4, ...API },
+  { id: 'poll.optionMax', value: 25, counting: 'characters', ...API },
+  { id: 'poll.minMinutes', value: 5, ...API },
+  { id: 'poll.maxMinutes', value: 10_080, ...API },
+  { id: 'poll.withMedia', value: 0, ...API },
   { id: 'posts.perHour', value: 400, ...RATES, note: '100 posts of a user in 15 minutes.' },
   { id: 'app.postsPerDay', value: 10_000, ...RATES, note: 'All users of the app of this server together.' },
 ]

@@ -113,6 +113,17 @@ describe('capabilities', () => {
 })
 
 describe('publishing', () => {
+  test('a poll, which only the first part of a thread has and which is found again', async () => {
+    const options = { poll: { options: ['Cats', 'Dogs'], durationMinutes: 60 } }
+    const part = partOf('Which ones?', { options })
+    const before = publishing.start(part, account)
+    const post = await peer.publish(account, part)
+    await publish('And why?', { options, role: 'reply', parent: post, root: post })
+    const { posts: kept } = state() as unknown as { posts: { poll: unknown }[] }
+    expect(kept.slice(-2).map(({ poll }) => poll)).toEqual([{ options: ['Cats', 'Dogs'], minutes: 60 }, null])
+    expect(await publishing.reconcile?.(account, part, before)).toEqual({ kind: 'published', post })
+  })
+
   test('a text', async () => {
     const post = await publish('Hello', { options: { reply_settings: 'following' } })
     expect(posts().at(-1)).toMatchObject({ id: post.id, text: 'Hello', replyTo: null })

@@ -1,6 +1,8 @@
+import { choicesIn } from '../choices.ts'
 import { PlatformError } from '../error-kinds.ts'
 import type { AccountContext, LiveCapabilities, Profile } from '../platform.ts'
 import { list, TITLE } from './api.ts'
+import { playlistsOf } from './playlists.ts'
 
 interface Channel {
   readonly id: string
@@ -49,6 +51,7 @@ export async function capabilities(context: AccountContext): Promise<LiveCapabil
               : 'YouTube does not allow this channel to upload videos over 15 minutes.',
         }
       : {},
+    choices: await choicesIn(context, 'playlistId', playlistsOf),
     details: {
       ...status,
       appAudit:

@@ -2,6 +2,7 @@ import { randomBytes } from 'node:crypto'
 import type { Clock } from '../../core/clock.ts'
 import type { FakeReply, FakeRequest } from '../sandbox/fake.ts'
 import { breachOf, mediaFacts, type MediaBounds } from '../sandbox/media-facts.ts'
+import { relatedPartsOf } from '../sandbox/multipart.ts'
 
 export interface Video {
   readonly id: string
@@ -86,6 +87,11 @@ export function fault(status: number, reason: string, message: string, domain = 
   return { status, body: { error: { code: status, message, errors } } }
 }
 
+/** The values of a parameter, which clients repeat or separate by commas. */
+export function listed(query: URLSearchParams, name: string): string[] {
+  return query.getAll(name).flatMap((value) => value.split(','))
+}
+
 /** Resumable uploads and thumbnails (developers.google.com/youtube/v3, 2026-11). */
 export class Videos {
   readonly #state: VideosState
@@ -100,12 +106,44 @@ export class Videos {
     return this.#state.videos.find((video) => video.id === id)
   }
 
-  openSession({ base, body, headers, query }: FakeRequest, channel: string): FakeReply {
-    if (query.get('uploadType') !== 'resumable')
-      return fault(400, 'badRequest', 'uploadType must be resumable', 'global')
+  /** Opens a session, or takes the whole video with its metadata in one request, as small clients send it. */
+  upload(request: FakeRequest, channel: string): FakeReply {
+    const { base, body, headers, query } = request
+    const uploadType = query.get('uploadType')
+    if (uploadType === 'multipart') return this.#uploadWhole(request, channel)
+    if (uploadType !== 'resumable') return fault(400, 'badRequest', 'uploadType must be resumable', 'global')
     const metadata = body as Metadata
     const size = Number(headers['x-upload-content-length'])
     const type = String(headers['x-upload-content-type'] ?? '')
+    const refused = this.#refusal(metadata, { type, size }, channel)
+    if (refused !== undefined) return refused
+    const id = randomBytes(24).toString('base64url')
+    const until = this.#clock.now() + WEEK_MS
+    this.#state.sessions[id] = { channel, size, type, metadata, until, received: 0, video: null, fault: null }
+    const url = `${base}/upload/youtube/v3/videos?uploadType=resumable&part=snippet,status&upload_id=${id}`
+    return { status: 200, headers: { Location: url } }
+  }
+
+  /** developers.google.com/youtube/v3/guides, multipart upload of Google APIs: JSON, then the file (2026-11). */
+  #uploadWhole({ bytes, headers, query }: FakeRequest, channel: string): FakeReply {
+    const [json, file, ...more] = relatedPartsOf(headers['content-type'], bytes)
+    if (json === undefined || file === undefined || more.length > 0) {
+      return fault(400, 'badContent', 'A multipart upload has metadata and one file.', 'global')
+    }
+    let metadata: Metadata
+    try {
+      metadata = JSON.parse(json.bytes.toString('utf8')) as Metadata
+    } catch {
+      return fault(400, 'parseError', 'The metadata is not JSON.', 'global')
+    }
+    const type = file.type ?? ''
+    const refused = this.#refusal(metadata, { type, size: file.bytes.length }, channel)
+    if (refused !== undefined) return refused
+    const video = this.#add({ channel, metadata, type, fault: this.#faultOf(file.bytes) })
+    return { status: 200, body: this.view(video, listed(query, 'part')) }
+  }
+
+  #refusal(metadata: Metadata, { size, type }: { type: string; size: number }, channel: string): FakeReply | undefined {
     if (!type.startsWith('video/') && type !== 'application/octet-stream') {
       return fault(400, 'badContent', `Media type '${type}' is not supported.`, 'global')
     }
@@ -115,11 +153,14 @@ export class Videos {
     if (!PRIVACY.has(metadata.status?.privacyStatus ?? 'public')) {
       return fault(400, 'invalidVideoMetadata', 'The privacy status is invalid.')
     }
-    const id = randomBytes(24).toString('base64url')
-    const until = this.#clock.now() + WEEK_MS
-    this.#state.sessions[id] = { channel, size, type, metadata, until, received: 0, video: null, fault: null }
-    const url = `${base}/upload/youtube/v3/videos?uploadType=resumable&part=snippet,status&upload_id=${id}`
-    return { status: 200, headers: { Location: url } }
+    return undefined
+  }
+
+  /** Why YouTube cannot take a file, by its beginning. */
+  #faultOf(bytes: Buffer): string | null {
+    const most = this.#state.phoneVerified ? LONGEST : LONGEST_UNVERIFIED
+    const found = breachOf(mediaFacts(bytes), { ...VIDEO, seconds: [0, most] })
+    return found === undefined ? null : found === 'seconds' ? 'length' : 'invalidFile'
   }
 
   /** Receives a piece of a video, or a query for the position of the upload. */
@@ -138,11 +179,7 @@ export class Videos {
     if (end < session.size && bytes.length % UNIT !== 0) {
       return fault(400, 'badRequest', 'Pieces must be multiples of 256 KB', 'global')
     }
-    if (Number(from) === 0) {
-      const most = this.#state.phoneVerified ? LONGEST : LONGEST_UNVERIFIED
-      const fault = breachOf(mediaFacts(bytes), { ...VIDEO, seconds: [0, most] })
-      session.fault = fault === undefined ? null : fault === 'seconds' ? 'length' : 'invalidFile'
-    }
+    if (Number(from) === 0) session.fault = this.#faultOf(bytes)
     session.received = end
     if (end < session.size) return incomplete(session)
     const video = this.#add(session)
@@ -218,7 +255,7 @@ export class Videos {
     else video.uploadStatus = FAILURES.includes(video.rejectionReason) ? 'failed' : 'rejected'
   }
 
-  #add({ channel, fault: reason, metadata, type }: Session): Video {
+  #add({ channel, fault: reason, metadata, type }: Pick<Session, 'channel' | 'fault' | 'metadata' | 'type'>): Video {
     const { snippet = {}, status = {} } = metadata
     const video: Video = {
       id: randomBytes(8).toString('base64url'),

@@ -1,7 +1,8 @@
 import { randomBytes } from 'node:crypto'
 import type { Fake, FakeOptions, FakeReply, FakeRequest, SandboxPost } from '../sandbox/fake.ts'
 import { FakeOAuth, newOAuthState, type OAuthState, type TokenHolder } from '../sandbox/oauth-server.ts'
-import { fault, Videos, type VideosState } from './fake-videos.ts'
+import { Playlists, type PlaylistsState } from './fake-playlists.ts'
+import { fault, listed, Videos, type VideosState } from './fake-videos.ts'
 
 interface Channel {
   readonly id: string
@@ -22,7 +23,7 @@ interface Comment {
   readonly at: number
 }
 
-interface State extends VideosState {
+interface State extends VideosState, PlaylistsState {
   readonly oauth: OAuthState
   readonly channels: Record<string, Channel>
   readonly comments: Comment[]
@@ -39,10 +40,11 @@ const MOST_IN_COMMENT = 10_000
 
 /** Google’s OAuth and the YouTube Data API v3 (developers.google.com/youtube/v3, 2026-11). */
 export function youtubeFake({ clock, state }: FakeOptions<State>): Fake<State> {
-  const kept: State = state ?? {
+  const kept: State = {
     oauth: newOAuthState(),
     channels: {},
     videos: [],
+    playlists: {},
     sessions: {},
     comments: [],
     audited: true,
@@ -51,6 +53,7 @@ export function youtubeFake({ clock, state }: FakeOptions<State>): Fake<State> {
     rejectNext: null,
     testing: false,
     next: 0,
+    ...state,
   }
   const channel = (handle: string): Channel => {
     const known = Object.values(kept.channels).find((one) => one.handle === handle)
@@ -72,6 +75,7 @@ export function youtubeFake({ clock, state }: FakeOptions<State>): Fake<State> {
     repeatsRefreshToken: false,
   })
   const videos = new Videos(kept, clock)
+  const playlists = new Playlists(kept, () => clock.now())
 
   const token = (request: FakeRequest): FakeReply => {
     const { code, refresh_token: refreshToken = '' } = request.body as Record<string, string | undefined>
@@ -93,7 +97,7 @@ export function youtubeFake({ clock, state }: FakeOptions<State>): Fake<State> {
     const pageInfo = { totalResults: 0, resultsPerPage: 5 }
     // Google leaves out an empty list.
     if (known?.exists !== true) return { status: 200, body: { kind: 'youtube#channelListResponse', pageInfo } }
-    const parts = (query.get('part') ?? '').split(',')
+    const parts = listed(query, 'part')
     const snippet = {
       title: known.handle,
       customUrl: `@${known.handle}`,
@@ -122,26 +126,11 @@ export function youtubeFake({ clock, state }: FakeOptions<State>): Fake<State> {
     const { method, query } = request
     if (method === 'PUT') return videos.update(request, account)
     if (method === 'DELETE') return videos.remove(query.get('id'), account)
-    const parts = (query.get('part') ?? '').split(',')
-    const found = (query.get('id') ?? '').split(',').flatMap((id) => videos.find(id) ?? [])
+    const parts = listed(query, 'part')
+    const found = listed(query, 'id').flatMap((id) => videos.find(id) ?? [])
     if (parts.includes('status')) for (const video of found) videos.process(video)
     const items = found.map((video) => videos.view(video, parts))
     return { status: 200, body: { kind: 'youtube#videoListResponse', items } }
-  }
-
-  const playlistItems = ({ query }: FakeRequest): FakeReply => {
-    const owner = (query.get('playlistId') ?? '').replace(/^UU/, 'UC')
-    if (kept.channels[owner] === undefined) return fault(404, 'playlistNotFound', 'The playlist cannot be found.')
-    const most = Number(query.get('maxResults') ?? 5)
-    if (most > 50) return fault(400, 'invalidParameter', 'maxResults is at most 50')
-    const own = kept.videos.filter((video) => video.channel === owner).toReversed()
-    const first = Number(query.get('pageToken') ?? 0)
-    const items = own.slice(first, first + most).map(({ at, id, title }) => ({
-      kind: 'youtube#playlistItem',
-      snippet: { title, publishedAt: new Date(at).toISOString(), resourceId: { kind: 'youtube#video', videoId: id } },
-    }))
-    const next = first + most < own.length ? { nextPageToken: String(first + most) } : {}
-    return { status: 200, body: { kind: 'youtube#playlistItemListResponse', items, ...next } }
   }
 
   const threadView = ({ at, channel: author, id, text, video }: Comment) => ({
@@ -214,10 +203,11 @@ export function youtubeFake({ clock, state }: FakeOptions<State>): Fake<State> {
     if (kept.channels[holder.account]?.exists !== true) {
       return fault(401, 'youtubeSignupRequired', 'Unauthorized', 'youtube.header')
     }
-    if (isUpload) return videos.openSession(request, holder.account)
+    if (isUpload) return videos.upload(request, holder.account)
     if (path === '/upload/youtube/v3/thumbnails/set') return videos.thumbnail(request, holder.account)
     if (path === '/youtube/v3/videos') return ofVideos(request, holder)
-    if (path === '/youtube/v3/playlistItems') return playlistItems(request)
+    if (path === '/youtube/v3/playlists') return playlists.handle(request, holder.account)
+    if (path === '/youtube/v3/playlistItems') return playlists.items(request, holder.account)
     if (path === '/youtube/v3/commentThreads') return threads(request, holder)
     return path === '/youtube/v3/comments' ? comments(request, holder) : fault(404, 'notFound', 'Not Found', 'global')
   }
@@ -235,7 +225,11 @@ export function youtubeFake({ clock, state }: FakeOptions<State>): Fake<State> {
         ? fault(401, 'authError', 'Invalid Credentials', 'global')
         : asAccount(request, holder)
     },
-    newAccount: () => oauth.grant(channel(`sandbox_${(kept.next += 1)}`).id),
+    newAccount: () => {
+      const { id } = channel(`sandbox_${(kept.next += 1)}`)
+      playlists.add(id, 'Sandbox playlist')
+      return oauth.grant(id)
+    },
     posts: () => [
       ...kept.videos.map(({ at, channel: author, id, thumbnail, title, type }): SandboxPost => ({
         id,

@@ -23,4 +23,10 @@ export const options = Type.Object({
   defaultLanguage: Type.Optional(
     Type.String({ minLength: 2, maxLength: 15, description: 'The language of title and description, BCP 47.' }),
   ),
+  playlistId: Type.Optional(
+    Type.String({
+      pattern: '^[A-Za-z0-9_-]{10,50}$',
+      description: 'The playlist that the video is added to. If YouTube refuses that, the video is published without.',
+    }),
+  ),
 })

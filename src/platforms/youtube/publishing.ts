@@ -12,11 +12,12 @@ import type {
   StepResult,
 } from '../publishing.ts'
 import { call, list, refusal, TITLE } from './api.ts'
+import { addToPlaylist } from './playlists.ts'
 import { openSession, sendPiece, sessionState, PIECE_BYTES } from './upload.ts'
 
-/** `session`, one `upload` per piece, of which the last one publishes, `thumbnail`, `process`. Comments: `comment`. */
+/** `session`, one `upload` per piece, of which the last publishes, `thumbnail`, `process`, `playlist`. Comments: `comment`. */
 interface State extends PublishState {
-  readonly step: 'session' | 'upload' | 'thumbnail' | 'process' | 'comment'
+  readonly step: 'session' | 'upload' | 'thumbnail' | 'process' | 'playlist' | 'comment'
   /** The address of the upload, which makes at most one video. */
   readonly session?: string
   /** Bytes that YouTube has received. */
@@ -78,7 +79,8 @@ export const publishing: Publishing = {
     if (known.step === 'comment') return comment(context, part)
     if (known.step === 'session') return start(context, part)
     if (known.step === 'upload') return upload(context, part, known)
-    return known.step === 'thumbnail' ? setThumbnail(context, part, known) : awaitProcessing(context, known)
+    if (known.step === 'playlist') return intoPlaylist(context, part, known)
+    return known.step === 'thumbnail' ? setThumbnail(context, part, known) : awaitProcessing(context, part, known)
   },
   reconcile: async (context, part, state) => {
     if (state.step === 'comment') return findComment(context, part)
@@ -136,7 +138,13 @@ async function start(context: PublishContext, part: PublishPart): Promise<StepRe
   if (part.title === undefined || part.title.trim() === '') {
     throw refusal('validation', 'title_required', 'A video at YouTube needs a title.')
   }
-  const { categoryId = DEFAULT_CATEGORY, defaultLanguage, notifySubscribers, ...status } = part.options
+  const {
+    categoryId = DEFAULT_CATEGORY,
+    defaultLanguage,
+    notifySubscribers,
+    playlistId: _later,
+    ...status
+  } = part.options
   const session = await openSession(context, video, notifySubscribers as boolean | undefined, {
     snippet: {
       title: part.title,
@@ -182,7 +190,7 @@ async function setThumbnail(context: PublishContext, part: PublishPart, state: S
   return { kind: 'next', state: next }
 }
 
-async function awaitProcessing(context: PublishContext, state: State): Promise<StepResult> {
+async function awaitProcessing(context: PublishContext, { options }: PublishPart, state: State): Promise<StepResult> {
   const { polls, thumbnailRefused, video: id = '' } = state
   const [video] = await list(context, 'videos', { part: 'status', id })
   const { failureReason, rejectionReason, uploadStatus } = (video as Video | undefined)?.status ?? {}
@@ -191,7 +199,15 @@ async function awaitProcessing(context: PublishContext, state: State): Promise<S
   if (uploadStatus === 'uploaded' && polls < MOST_POLLS) {
     return { kind: 'next', state: { ...state, polls: polls + 1 }, waitMs: POLL_MS }
   }
-  return { kind: 'published', post: postOf(id, thumbnailRefused) }
+  if (options['playlistId'] !== undefined) return { kind: 'next', state: { ...state, step: 'playlist' } }
+  return { kind: 'published', post: postOf(id, { thumbnailRefused }) }
+}
+
+/** The video is public already, so a refused playlist does not make the publication a failure. */
+async function intoPlaylist(context: PublishContext, part: PublishPart, state: State): Promise<StepResult> {
+  const { thumbnailRefused, video: id = '' } = state
+  const playlistRefused = await addToPlaylist(context, String(part.options['playlistId']), id)
+  return { kind: 'published', post: postOf(id, { thumbnailRefused, playlistRefused }) }
 }
 
 function failure(uploadStatus: string, reason = 'unknown'): PlatformError {
@@ -275,12 +291,20 @@ function isRecent(at: string, createdAt: number): boolean {
   return Date.parse(at) >= createdAt - CLOCK_SKEW_MS
 }
 
-export function postOf(id: string, thumbnailRefused?: string): RemotePost {
-  return {
-    id,
-    url: `https://www.youtube.com/watch?v=${id}`,
-    ...(thumbnailRefused !== undefined && { ids: { thumbnailRefused } }),
-  }
+/** @param refused what YouTube refused of a video that it has published, with its reasons */
+export function postOf(id: string, refused: Readonly<Record<string, string | undefined>> = {}): RemotePost {
+  const ids = Object.fromEntries(
+    Object.entries(refused).flatMap(([name, reason]) => (reason === undefined ? [] : [[name, reason]])),
+  ) as Record<string, string>
+  const url = `https://www.youtube.com/watch?v=${id}`
+  if (Object.keys(ids).length === 0) return { id, url }
+  const { playlistRefused, thumbnailRefused } = ids
+  const reasons = [
+    ...(thumbnailRefused === undefined ? [] : [`YouTube refused the thumbnail: ${thumbnailRefused}`]),
+    ...(playlistRefused === undefined ? [] : [`YouTube did not add the video to the playlist: ${playlistRefused}`]),
+  ]
+  const note = { code: 'partly_refused', message: reasons.join(' '), nextStep: 'Do it at YouTube, if you can.' }
+  return { id, url, ids, note }
 }
 
 function commentOf(id: string, video: string): RemotePost {

@@ -1,7 +1,8 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import { FakePlatform, partOf } from '../../../test/support/fake-platform.ts'
 import type { Credential } from '../platform.ts'
-import type { PublishContext, PublishPart } from '../publishing.ts'
+import { PlatformError } from '../error-kinds.ts'
+import type { PublishContext, PublishPart, PublishState } from '../publishing.ts'
 import { check } from '../rules/engine.ts'
 import { effectiveLimits } from '../rules/limits.ts'
 import { youtube } from './index.ts'
@@ -144,6 +145,41 @@ describe('publishing', () => {
     })
     expect(titled('Plain')).toMatchObject([{ id: post.id, media: ['video/mp4'] }])
     expect(post.ids?.['thumbnailRefused']).toContain('permissions')
+  })
+
+  const playlistItems = (id: string) => {
+    const lists = stateOf()['playlists'] as Record<string, { items: { video: string }[] }>
+    return lists[id]?.items.map((item) => item.video)
+  }
+
+  test('a video is added once to a playlist that the channel has', async () => {
+    const { choices = {} } = await youtube.capabilities(account)
+    const [choice] = choices['playlistId'] ?? []
+    expect(choice?.title).toBe('Sandbox playlist')
+    const playlistId = choice?.value ?? ''
+    const part = video('In a playlist', { options: { playlistId } })
+    // The reply to the call that adds it is lost, and the step is repeated.
+    peer.running.faults.add({ path: '/youtube/v3/playlistItems', method: 'POST', kind: 'cut', times: 1 })
+    const states: PublishState[] = []
+    let state = publishing.start(part, account)
+    const post = await (async () => {
+      for (;;) {
+        const result = await publishing.step(account, part, state).catch((error: unknown) => error as PlatformError)
+        if (result instanceof PlatformError) expect([state.step, result.kind]).toEqual(['playlist', 'network'])
+        else if (result.kind === 'published') return result.post
+        else states.push((state = result.state))
+      }
+    })()
+    expect(playlistItems(playlistId)).toEqual([post.id])
+    expect(states.map(({ step }) => step)).toContain('playlist')
+    expect(post.ids).toBeUndefined()
+  })
+
+  test('a playlist that refuses the video does not take it back, and is reported', async () => {
+    const part = video('Without a playlist', { options: { playlistId: 'PLunknownunknown' } })
+    const post = await peer.publish(account, part)
+    expect(post.ids).toEqual({ playlistRefused: 'The playlist cannot be found.' })
+    expect(titled('Without a playlist')).toHaveLength(1)
   })
 
   test('an app without an audit publishes in private', async () => {

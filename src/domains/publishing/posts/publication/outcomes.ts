@@ -158,11 +158,17 @@ function withinAttempts(outcome: Outcome, { attemptCount }: TargetRow, most: num
   return { kind: 'failed', problem: PROBLEMS.noMoreRetries(most, outcome.problem) }
 }
 
+/** What the user must know of what was published. */
+function notedOf(segments: readonly SegmentRow[]): TargetProblem | null {
+  const note = segments.find(({ remote }) => remote?.note !== undefined)?.remote?.note
+  return note === undefined ? null : PROBLEMS.noted(note)
+}
+
 function endingOf(loaded: LoadedPost, target: TargetRow, segments: readonly SegmentRow[], outcome: Outcome): Ending {
   const isStarted = segments.some(({ status }) => status === 'published')
   switch (outcome.kind) {
     case 'published':
-      return { action: 'publish', problem: null }
+      return { action: 'publish', problem: notedOf(segments) }
     case 'failed': {
       // An earlier call may have published it.
       if (isCalling(segments)) return endingOf(loaded, target, segments, { ...outcome, kind: 'unconfirmed', at: null })

@@ -1,4 +1,5 @@
 import type { PlatformError } from '../../../../platforms/error-kinds.ts'
+import type { PostNote } from '../../../../platforms/publishing.ts'
 import type { TargetProblem } from '../tables.ts'
 
 const NEXT_STEPS = {
@@ -95,6 +96,8 @@ export const PROBLEMS = {
     code: 'not_prepared',
     message: `What can be sent ahead could not be sent: ${why.message} It is tried again at the time of the post.`,
   }),
+  /** Of a target that is published. */
+  noted: ({ code, message, nextStep }: PostNote) => plain(code, message, nextStep, 'user'),
   internal: plain('internal', 'This server has a problem at the moment. It tries again.', null, 'us'),
   processing: (title: string) => plain('processing', `${title} is processing the files.`, null, 'nobody'),
 } as const
