@@ -2,7 +2,7 @@
 
 export { findActors, type Actor } from './actors.ts'
 export type { ApprovalGate, GatedChange } from './approval/gate.ts'
-export { boardColumn, postsInReview, submittedPosts, versionOf } from './approval/reviewed.ts'
+export { boardColumn, postsInReview, submittedPosts, versionOf, type SubmittedStatus } from './approval/reviewed.ts'
 export { APPROVAL_DECISIONS, ApprovalRule, type PostApprovalData, type PostDecisionData } from './approval/schemas.ts'
 export { changedParts, changesBetween, seenHash } from './approval/seen.ts'
 export { dayBounds, dayKey } from './calendar/days.ts'
