@@ -144,9 +144,10 @@ export class FakeRepos {
       case 'app.bsky.embed.video':
         return this.#blobProblem(embed['video'], did, /^video\/mp4$/, 300_000_000)
       case 'app.bsky.embed.external': {
-        const { description, title, uri } = (embed['external'] ?? {}) as Json
+        const { description, thumb, title, uri } = (embed['external'] ?? {}) as Json
         const complete = URL.canParse(textOf(uri)) && typeof title === 'string' && typeof description === 'string'
-        return complete ? undefined : bad('Missing required key')
+        if (!complete) return bad('Missing required key')
+        return thumb === undefined ? undefined : this.#blobProblem(thumb, did, /^image\//, 1_000_000)
       }
       default:
         return undefined
