@@ -20,10 +20,13 @@ const CONTROLS = [
 const ALL = CONTROLS.join('')
 
 describe('a text for a platform', () => {
-  test.each(CONTROLS.map((one) => [`U+${one.charCodeAt(0).toString(16).padStart(4, '0')}`, one]))('has no %s', (_, one) => {
-    const left = one === '\t' ? '\t' : '\n\r\u0085'.includes(one) ? '\n' : ''
-    expect(publicText(`a${one}b`)).toBe(`a${left}b`)
-  })
+  test.each(CONTROLS.map((one) => [`U+${one.charCodeAt(0).toString(16).padStart(4, '0')}`, one]))(
+    'has no %s',
+    (_, one) => {
+      const left = one === '\t' ? '\t' : '\n\r\u0085'.includes(one) ? '\n' : ''
+      expect(publicText(`a${one}b`)).toBe(`a${left}b`)
+    },
+  )
 
   test('keeps everything else, and has one kind of line end', () => {
     const text = 'Ü 👨‍👩‍👧 \u200D\u00AD\u202E\t\n\n\u{1F600}\uFFFD'
@@ -47,7 +50,8 @@ const OPTIONS: Readonly<Record<string, Readonly<Record<string, unknown>>>> = {
 }
 const TITLED = ['youtube', 'reddit', 'pinterest', 'wordpress']
 /** Such characters in JSON, where most are escaped. */
-const ESCAPED = /\\u(?:00(?:0[0-8bcef]|1[\da-f]|[89][\da-f]|7f)|d[89a-f]..|fff[ef])|\\[bfr]|[\u007F-\u009F\uFFFE\uFFFF]/i
+const ESCAPED =
+  /\\u(?:00(?:0[0-8bcef]|1[\da-f]|[89][\da-f]|7f)|d[89a-f]..|fff[ef])|\\[bfr]|[\u007F-\u009F\uFFFE\uFFFF]/i
 
 test('there are 14 platforms', () => {
   expect(PLATFORMS).toHaveLength(14)

@@ -73,7 +73,7 @@ const send = (path: string, fields: Record<string, string>, cookie = '') =>
 const approveAll = async (path: string, html: string, language = 'en') => {
   const fields = [...html.matchAll(/<input type="hidden" name="(form|approve)" value="([^"]*)">/g)]
   const read = (value: string) => value.replaceAll('&lt;', '<').replaceAll('&gt;', '>')
-  const body = new URLSearchParams(fields.map(([, name = '', value = '']) => [name, read(value)]))
+  const body = new URLSearchParams(fields.map(([, name = '', value = '']): [string, string] => [name, read(value)]))
   const reply = await fetch(app.url + path, { method: 'POST', body, headers: { 'Accept-Language': language } })
   return { status: reply.status, html: await reply.text() }
 }

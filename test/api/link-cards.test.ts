@@ -13,7 +13,9 @@ let base: string
 
 beforeAll(async () => {
   // Noise cannot be compressed, so that the picture must be made smaller.
-  const noise = { create: { width: 2_400, height: 1_600, channels: 3, noise: { type: 'gaussian', mean: 128, sigma: 60 } } }
+  const noise = {
+    create: { width: 2_400, height: 1_600, channels: 3, noise: { type: 'gaussian', mean: 128, sigma: 60 } },
+  }
   const picture = await sharp(noise as never)
     .webp({ quality: 90 })
     .toBuffer()
@@ -45,7 +47,7 @@ test('a link in the text has a card with a smaller picture at Bluesky', async ()
   const target = await published('bluesky', `Read ${base}/article.`)
   const [, , repo, collection, rkey] = target?.remoteId?.split('/') ?? []
   const query = new URLSearchParams({ repo: repo ?? '', collection: collection ?? '', rkey: rkey ?? '' })
-  const reply = await fetch(`${sandboxUrl(world.app, 'bluesky')}/xrpc/com.atproto.repo.getRecord?${query}`)
+  const reply = await fetch(`${sandboxUrl(world.app, 'bluesky')}/xrpc/com.atproto.repo.getRecord?${query.toString()}`)
   const { value } = (await reply.json()) as { value: { embed?: { external?: { thumb?: { size: number } } } } }
   expect(value).toMatchObject({
     embed: {

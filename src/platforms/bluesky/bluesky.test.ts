@@ -191,7 +191,10 @@ describe('publishing', () => {
       expect(await external('card text', `Read (${link}), and https://example.com/other.`)).toMatchObject(card)
       expect(await external('card domain', 'Read example.com/article!')).toMatchObject(card)
       const own = { cardTitle: 'Mine', cardDescription: '' }
-      expect(await external('card own', 'Read', { link, options: own })).toMatchObject({ title: 'Mine', description: '' })
+      expect(await external('card own', 'Read', { link, options: own })).toMatchObject({
+        title: 'Mine',
+        description: '',
+      })
       const root = await peer.publish(account, partOf('Root', { key: 'card root' }))
       const reply = { role: 'reply', root, parent: root } as const
       expect(await external('card reply', `And ${link}`, reply)).toMatchObject({ ...card, thumb })

@@ -20,6 +20,10 @@ export const options = Type.Object({
       description: 'Who can reply to the post. Everybody if absent, nobody if empty.',
     }),
   ),
-  cardTitle: Type.Optional(Type.String({ maxLength: 300, description: 'The title of the card of the link.' })),
-  cardDescription: Type.Optional(Type.String({ maxLength: 1_000, description: 'The text of the card of the link.' })),
+  cardTitle: Type.Optional(
+    Type.String({ maxLength: 300, description: 'The title of the card of the link. That of the page if absent.' }),
+  ),
+  cardDescription: Type.Optional(
+    Type.String({ maxLength: 1_000, description: 'The text of the card of the link. That of the page if absent.' }),
+  ),
 })

@@ -31,7 +31,12 @@ export interface PostsState {
 interface Content {
   readonly media?: { readonly id?: string; readonly title?: string; readonly altText?: string }
   readonly multiImage?: { readonly images?: readonly { readonly id?: string; readonly altText?: string }[] }
-  readonly article?: { readonly source?: string; readonly title?: string; readonly description?: string; readonly thumbnail?: string }
+  readonly article?: {
+    readonly source?: string
+    readonly title?: string
+    readonly description?: string
+    readonly thumbnail?: string
+  }
 }
 
 const DAY_MS = 86_400_000

@@ -47,10 +47,7 @@ function collectionOf({ kind }: Pick<PostMedia, 'kind'>): Collection {
 }
 
 /** Requests the upload of a file. For a video, LinkedIn chooses the byte ranges of the parts. */
-export async function initialize(
-  context: PublishContext,
-  file: Pick<PostMedia, 'kind' | 'bytes'>,
-): Promise<Upload> {
+export async function initialize(context: PublishContext, file: Pick<PostMedia, 'kind' | 'bytes'>): Promise<Upload> {
   const { json } = await call(context, `/rest/${collectionOf(file)}?action=initializeUpload`, {
     method: 'POST',
     json: {

@@ -122,40 +122,43 @@ export function notice(text: string): string {
 
 // The forms name `?` as their address, because the list has a query that only its GET takes.
 
-export function passcodeForm({ say }: Texts, formProof: string): string {
+export function passcodeForm(texts: Texts, formProof: string): string {
   return `<form method="post" action="?">
 ${hiddenFields({ form: formProof })}
-<label>${e(say('guestPage.passcode'))} <input type="password" name="passcode" autocomplete="off" required></label>
-<button class="main">${e(say('guestPage.open'))}</button>
+<label>${e(texts.say('guestPage.passcode'))} <input type="password" name="passcode" autocomplete="off" required></label>
+<button class="main">${e(texts.say('guestPage.open'))}</button>
 </form>`
 }
 
 /** A button that leads back to the posts. */
-export function backForm({ say }: Texts): string {
-  return `<form method="get"><button>${e(say('guestPage.back'))}</button></form>`
+export function backForm(texts: Texts): string {
+  return `<form method="get"><button>${e(texts.say('guestPage.back'))}</button></form>`
 }
 
 /** What waits for the guest comes first, then what comes next. What was published is folded. */
 export function postsHtml(texts: Texts, posts: readonly ShownPost[], formProof: string): string {
-  const { say } = texts
   const waiting = posts.filter(isWaiting)
   const later = posts.filter((post) => !isWaiting(post) && !post.isPublished)
   const published = posts.filter(({ isPublished }) => isPublished)
   const articles = (some: readonly ShownPost[]) => some.map((post) => postHtml(texts, post, formProof)).join('\n')
   const all =
-    waiting.length > 1 ? `<a class="button" href="?view=approve_all">${e(say('guestPage.approveAll'))}</a>\n` : ''
+    waiting.length > 1 ? `<a class="button" href="?view=approve_all">${e(texts.say('guestPage.approveAll'))}</a>\n` : ''
   return [
     ...(waiting.length === 0
-      ? [notice(say('guestPage.nothing'))]
+      ? [notice(texts.say('guestPage.nothing'))]
       : [
-          `<section><h2>${e(say('guestPage.waiting', { count: waiting.length }))}</h2>\n${all}${articles(waiting)}</section>`,
-          ...(waiting.length < MOST_WAITING ? [] : [`<p>${e(say('guestPage.more', { count: MOST_WAITING }))}</p>`]),
+          `<section><h2>${e(texts.say('guestPage.waiting', { count: waiting.length }))}</h2>\n${all}${articles(waiting)}</section>`,
+          ...(waiting.length < MOST_WAITING
+            ? []
+            : [`<p>${e(texts.say('guestPage.more', { count: MOST_WAITING }))}</p>`]),
         ]),
-    ...(later.length === 0 ? [] : [`<section><h2>${e(say('guestPage.later'))}</h2>\n${articles(later)}</section>`]),
+    ...(later.length === 0
+      ? []
+      : [`<section><h2>${e(texts.say('guestPage.later'))}</h2>\n${articles(later)}</section>`]),
     ...(published.length === 0
       ? []
       : [
-          `<details><summary>${e(say('guestPage.published', { count: published.length }))}</summary>\n${articles(published)}</details>`,
+          `<details><summary>${e(texts.say('guestPage.published', { count: published.length }))}</summary>\n${articles(published)}</details>`,
         ]),
   ].join('\n')
 }
@@ -165,14 +168,14 @@ export function isWaiting(post: ShownPost): post is WaitingPost {
 }
 
 /** The list of posts that one button approves. Each is bound to what the guest has seen. */
-export function approveAllHtml({ say }: Texts, posts: readonly WaitingPost[], formProof: string): string {
+export function approveAllHtml(texts: Texts, posts: readonly WaitingPost[], formProof: string): string {
   const listed = posts.map(({ contentHash, id, name }) => ['approve', [id, contentHash, name].join('.')] as const)
-  return `<p>${e(say('guestPage.askAll'))}</p>
+  return `<p>${e(texts.say('guestPage.askAll'))}</p>
 <ol>${posts.map(({ name, targets, when }) => `<li><strong>${e(name)}</strong><br>${e(when)}<br>${e(targets.map(({ title }) => title).join(', '))}</li>`).join('\n')}</ol>
 <form method="post" action="?">
 ${hiddenFields({ form: formProof })}
 ${listed.map(([name, value]) => hiddenField(name, value)).join('\n')}
-<button class="main">${e(say('guestPage.approveListed', { count: posts.length }))}</button>
+<button class="main">${e(texts.say('guestPage.approveListed', { count: posts.length }))}</button>
 </form>`
 }
 
@@ -182,14 +185,13 @@ export function outcomesHtml(outcomes: readonly { readonly name: string; readonl
 }
 
 function postHtml(texts: Texts, post: ShownPost, formProof: string): string {
-  const { say } = texts
   const { changes, contentHash, history, id, state, targets, when } = post
   return `<article>
 <h3>${e(when)}</h3>
 <p>${e(state)}</p>
 ${targets.map(targetHtml).join('\n')}
-${changes.length === 0 ? '' : `<h4>${e(say('guestPage.changed'))}</h4><p class="text">${changes.map(runHtml).join('')}</p>`}
-${history.length === 0 ? '' : `<h4>${e(say('guestPage.history'))}</h4><ul>${history.map((line) => `<li>${e(line)}</li>`).join('')}</ul>`}
+${changes.length === 0 ? '' : `<h4>${e(texts.say('guestPage.changed'))}</h4><p class="text">${changes.map(runHtml).join('')}</p>`}
+${history.length === 0 ? '' : `<h4>${e(texts.say('guestPage.history'))}</h4><ul>${history.map((line) => `<li>${e(line)}</li>`).join('')}</ul>`}
 ${contentHash === null ? '' : formHtml(texts, { id, contentHash }, formProof)}
 </article>`
 }
@@ -211,13 +213,13 @@ function runHtml({ kind, text }: ShownPost['changes'][number]): string {
   return kind === 'equal' ? safe : kind === 'insert' ? `<ins>${safe}</ins>` : `<del>${safe}</del>`
 }
 
-function formHtml({ say }: Texts, { contentHash, id }: Pick<WaitingPost, 'id' | 'contentHash'>, formProof: string) {
+function formHtml(texts: Texts, { contentHash, id }: Pick<WaitingPost, 'id' | 'contentHash'>, formProof: string) {
   return `<form method="post" action="?">
 ${hiddenFields({ form: formProof, post: id, seen: contentHash })}
-<label>${e(say('guestPage.comment'))} <textarea name="comment" rows="3" maxlength="2000"></textarea></label>
-<button class="main" name="decision" value="approve">${e(say('guestPage.approve'))}</button>
-<button name="decision" value="request_changes">${e(say('guestPage.requestChanges'))}</button>
-<button name="decision" value="reject">${e(say('guestPage.reject'))}</button>
+<label>${e(texts.say('guestPage.comment'))} <textarea name="comment" rows="3" maxlength="2000"></textarea></label>
+<button class="main" name="decision" value="approve">${e(texts.say('guestPage.approve'))}</button>
+<button name="decision" value="request_changes">${e(texts.say('guestPage.requestChanges'))}</button>
+<button name="decision" value="reject">${e(texts.say('guestPage.reject'))}</button>
 </form>`
 }
 

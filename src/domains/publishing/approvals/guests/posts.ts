@@ -73,9 +73,7 @@ export class GuestPosts {
   }
 
   async #waiting(guest: GuestRow, flow: FlowRow | undefined): Promise<PostData[]> {
-    const stages = (flow?.stages ?? []).flatMap(({ approvers }, index) =>
-      approvers.guests === true ? [index + 1] : [],
-    )
+    const stages = (flow?.stages ?? []).flatMap(({ approvers }, index) => (approvers.guests ? [index + 1] : []))
     if (stages.length === 0) return []
     // Posts on which the guest has decided can be among them, while the stage waits for others.
     const limit = MOST_WAITING * 2

@@ -245,8 +245,8 @@ function refusalOf(
   seen: string | undefined,
   { error, texts }: { readonly error: AppError; readonly texts: Texts },
 ): Refusal {
-  const status = error.status === 403 || error.status === 404 ? error.status : 409
-  const because = (key: TextKey, isApproved = false) => ({ status, text: texts.say(key), isApproved })
+  const status = error.status === 403 ? 403 : error.status === 404 ? 404 : 409
+  const because = (key: TextKey, isApproved = false): Refusal => ({ status, text: texts.say(key), isApproved })
   if (post === undefined) return because('guestPage.gone')
   if (post.decidedHash !== null && post.decidedHash === seen && post.contentHash === null) {
     return because('guestPage.decidedBefore', post.decided === 'approve')

@@ -15,6 +15,8 @@ import type { DateOrder } from '../csv/times.ts'
 import { BulkRefused } from '../errors.ts'
 import { reservationsOf } from '../reservations/turn-reservations.ts'
 import type { PostQuota } from '../quota.ts'
+import { textsOf, warningsOfMany } from '../repeated-texts.ts'
+import type { PostWarningData } from '../schemas.ts'
 import type { LoadedPost } from '../store.ts'
 import type { BulkPostInput, BulkResultData, BulkRowData } from './schemas.ts'
 import { readPosts, readSheet, type RowFault, type WantedRow } from './sheet-reader.ts'
@@ -36,6 +38,7 @@ interface Verdict {
   readonly wanted: WantedRow
   readonly prepared: LoadedPost | undefined
   readonly errors: readonly RowFault[]
+  readonly warnings?: readonly PostWarningData[]
 }
 
 interface Needs {
@@ -77,17 +80,19 @@ export class PostImporter {
     const judged = await this.#judge(turn, rows, { userId, batchId }, slices)
     // An all-or-nothing request is refused as a whole, with the numbers of the plan.
     const isJudgedByRow = request.dryRun === true || request.partial === true
-    const verdicts = isJudgedByRow ? await this.#withinPlan(turn, judged) : judged
-    const refusedCount = verdicts.filter(({ errors }) => errors.length > 0).length
+    const planned = isJudgedByRow ? await this.#withinPlan(turn, judged) : judged
+    const refusedCount = planned.filter(({ errors }) => errors.length > 0).length
+    const createdCount = rows.length - refusedCount
+    const isRefused = createdCount === 0 || (refusedCount > 0 && request.partial !== true)
+    const isStored = request.dryRun !== true && !isRefused
+    const verdicts = await this.#warned(turn, planned, { isStored, slices })
+    const shown = verdicts.map((verdict) => rowView(verdict, isStored ? 'created' : 'valid'))
     const notes = [...warnings]
     if (request.dryRun === true) {
       reservationsOf(turn).discard()
-      const shown = verdicts.map((verdict) => rowView(verdict, 'valid'))
       return { batchId: null, createdCount: 0, refusedCount, notes, rows: shown }
     }
-    const createdCount = rows.length - refusedCount
-    if (createdCount === 0 || (refusedCount > 0 && request.partial !== true)) {
-      const shown = verdicts.map((verdict) => rowView(verdict, 'valid'))
+    if (isRefused) {
       const message = `${refusedCount} of ${rows.length} rows are refused, so no post was created.`
       throw BulkRefused({ message, details: { refusedCount, notes, rows: shown } })
     }
@@ -107,7 +112,22 @@ export class PostImporter {
       await slices.pause()
     }
     turn.audit({ kind: 'post_batch', id: batchId, details: { createdCount, refusedCount } })
-    return { batchId, createdCount, refusedCount, notes, rows: verdicts.map((verdict) => rowView(verdict, 'created')) }
+    return { batchId, createdCount, refusedCount, notes, rows: shown }
+  }
+
+  /** The verdicts, with warnings of texts that an account gets twice. Asks the database once. */
+  async #warned(
+    turn: Turn,
+    verdicts: readonly Verdict[],
+    { isStored, slices }: { readonly isStored: boolean; readonly slices: Slices },
+  ): Promise<readonly Verdict[]> {
+    const many = verdicts.map(({ prepared, wanted: { row } }) => ({
+      row,
+      postId: isStored ? (prepared?.post.id ?? null) : null,
+      texts: prepared === undefined ? [] : textsOf(prepared.post.body, prepared.targets),
+    }))
+    const warnings = await warningsOfMany(turn.sql, many, slices)
+    return verdicts.map((verdict, index) => ({ ...verdict, warnings: warnings[index] ?? [] }))
   }
 
   /** The verdicts. Rows for which the plan has no room are refused. */
@@ -195,7 +215,7 @@ function faultsOf(error: AppError, { columnOf }: WantedRow): readonly RowFault[]
   })
 }
 
-function rowView({ errors, prepared, wanted }: Verdict, good: 'created' | 'valid'): BulkRowData {
+function rowView({ errors, prepared, wanted, warnings = [] }: Verdict, good: 'created' | 'valid'): BulkRowData {
   const { id = null, localTime = null, scheduledAt = null, timeZone = null } = prepared?.post ?? {}
   return {
     row: wanted.row,
@@ -205,5 +225,6 @@ function rowView({ errors, prepared, wanted }: Verdict, good: 'created' | 'valid
     localTime,
     timezone: timeZone,
     errors: [...errors],
+    warnings: [...warnings],
   }
 }

@@ -52,7 +52,12 @@ test('a page says its title, text and picture, also after a redirect', async () 
 })
 
 test.each([
-  ['a plain title and description', '<title>One\n line</title><meta name="description" content="Two">', 'One line', 'Two'],
+  [
+    'a plain title and description',
+    '<title>One\n line</title><meta name="description" content="Two">',
+    'One line',
+    'Two',
+  ],
   ['those for X', '<meta name="twitter:title" content="X"><title>Plain</title>', 'X', undefined],
   ['the first title', '<title>One</title><svg><title>Icon</title></svg>', 'One', undefined],
   ['nothing in the body', '<body><title>Icon</title><meta property="og:title" content="No">', undefined, undefined],

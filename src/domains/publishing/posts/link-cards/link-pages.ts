@@ -77,19 +77,20 @@ export class GuardedLinkPages implements LinkPages {
   }
 
   /** Waits for a place. @returns false if none became free in time */
-  #enter(): Promise<boolean> {
-    return new Promise((resolve) => {
-      let isWaiting = true
-      const late = setTimeout(() => {
-        isWaiting = false
-        resolve(false)
-      }, this.#times.waitMs)
-      void this.#room.take(1).then(() => {
-        clearTimeout(late)
-        if (isWaiting) resolve(true)
-        else this.#room.give(1)
-      })
+  async #enter(): Promise<boolean> {
+    const wait = { isOver: false }
+    const late = Promise.withResolvers<boolean>()
+    const timer = setTimeout(() => {
+      wait.isOver = true
+      late.resolve(false)
+    }, this.#times.waitMs)
+    const entered = this.#room.take(1).then(() => {
+      // A place that comes too late goes to the next one.
+      if (wait.isOver) this.#room.give(1)
+      clearTimeout(timer)
+      return !wait.isOver
     })
+    return Promise.race([entered, late.promise])
   }
 }
 

@@ -43,13 +43,14 @@ async function metaOf(html: string): Promise<ReadonlyMap<string, string>> {
   const note = (name: string, value: string) => {
     if (NAMES.has(name) && !found.has(name) && value.trim() !== '') found.set(name, value)
   }
-  let isOver = false
+  // An object, because the callbacks of the parser change it during the loop.
+  const head = { isOver: false }
   let title: string | undefined
   const parser = new Parser({
     onopentag: (name, { content, name: own, property }) => {
-      if (name === 'body') isOver = true
+      if (name === 'body') head.isOver = true
       // What a picture or a comment of a reader calls itself is not the page.
-      if (isOver) return
+      if (head.isOver) return
       if (name === 'title') title = ''
       if (name === 'meta' && content !== undefined) note((property ?? own ?? '').toLowerCase(), content)
     },
@@ -58,14 +59,14 @@ async function metaOf(html: string): Promise<ReadonlyMap<string, string>> {
     },
     onclosetag: (name) => {
       if (name === 'title' && title !== undefined) {
-        if (!isOver) note('title', title)
+        if (!head.isOver) note('title', title)
         title = undefined
       }
-      if (name === 'head') isOver = true
+      if (name === 'head') head.isOver = true
     },
   })
   const slices = new Slices()
-  for (let at = 0; at < html.length && !isOver; at += PIECE) {
+  for (let at = 0; at < html.length && !head.isOver; at += PIECE) {
     parser.write(html.slice(at, at + PIECE))
     await slices.pause()
   }
