@@ -13,6 +13,20 @@ export function cleanText(text: string): string {
   return text.toWellFormed().replaceAll(UNUSABLE, '')
 }
 
+/** What `publicText` may have to change. */
+// oxlint-disable-next-line no-control-regex
+const TO_CLEAN = /[\u0000-\u0008\u000B-\u001F\u007F-\u009F\uFFFE\uFFFF]/
+
+/**
+ * Cleans text for others, such as social networks: without control characters but for tab and line feed, without unpaired
+ * surrogates and noncharacters. Every line end becomes a line feed.
+ */
+export function publicText(text: string): string {
+  // Nearly all texts are clean already.
+  if (!TO_CLEAN.test(text) && text.isWellFormed()) return text
+  return cleanText(text.replaceAll(/\p{Surrogate}/gu, '').replaceAll(/\r\n?|\u0085/g, '\n'))
+}
+
 /** How unusable characters can stand in JSON: escaped, or as they are. */
 // oxlint-disable-next-line no-control-regex
 const SUSPICIOUS = /\\[bf]|\\u(?:00[0189]|[dD][89a-fA-F]|[fF]{3}[eEfF])|[\u007F-\u009F\uFFFE\uFFFF]/

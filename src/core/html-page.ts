@@ -8,6 +8,8 @@ export interface HtmlPage {
   readonly title: string
   /** The title of the tab; `title` when absent. */
   readonly tabTitle?: string
+  /** HTML above the heading. */
+  readonly header?: string
   /** HTML below the heading. */
   readonly body: string
   /** BCP 47; English when absent. */
@@ -25,7 +27,7 @@ const STYLE =
 
 /** A page that an operation returns. It has no scripts, loads nothing, and can only send forms to this server. */
 export function htmlPage<S extends number>(status: S, page: HtmlPage) {
-  const { appearance, body, headers, language = 'en', style = STYLE, title } = page
+  const { appearance, body, header = '', headers, language = 'en', style = STYLE, title } = page
   const shown = appearance && ` data-theme="${appearance.theme}" data-density="${appearance.density}"`
   const html = `<!doctype html>
 <html lang="${language}"${shown ?? ''}>
@@ -37,7 +39,7 @@ export function htmlPage<S extends number>(status: S, page: HtmlPage) {
 <title>${escapeHtml(page.tabTitle ?? title)}</title>
 <style>${style}</style>
 </head>
-<body><main><h1>${escapeHtml(title)}</h1>
+<body>${header}<main><h1>${escapeHtml(title)}</h1>
 ${body}
 </main></body>
 </html>

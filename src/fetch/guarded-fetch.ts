@@ -11,6 +11,8 @@ export interface FetchLimits {
   /** The timeout for everything including redirects, in milliseconds. */
   readonly timeoutMs: number
   readonly signal?: AbortSignal
+  /** Added to the usual headers, or sent instead of them. */
+  readonly headers?: Readonly<Record<string, string>>
 }
 
 /** The first bytes of a URL's content. */
@@ -46,14 +48,14 @@ export class GuardedFetcher {
   }
 
   /** @throws AppError url_refused, url_unreachable */
-  async get(url: string, { maxBytes, signal: given, timeoutMs }: FetchLimits): Promise<Fetched> {
+  async get(url: string, { headers = {}, maxBytes, signal: given, timeoutMs }: FetchLimits): Promise<Fetched> {
     const timeout = AbortSignal.timeout(timeoutMs)
     const signal = given ? AbortSignal.any([given, timeout]) : timeout
     let next = url
     try {
       for (let hop = 0; hop <= MOST_REDIRECTS; hop += 1) {
         const target = await raced(findTarget(next, this.#rules), signal)
-        const reply = await send(target, maxBytes, signal)
+        const reply = await send(target, { headers, maxBytes, signal })
         const { location } = reply.headers
         if (!REDIRECTS.has(reply.statusCode ?? 0) || location === undefined) {
           return await read(reply, target, maxBytes)
@@ -70,7 +72,10 @@ export class GuardedFetcher {
   }
 }
 
-function send(target: Target, maxBytes: number, signal: AbortSignal): Promise<IncomingMessage> {
+function send(
+  target: Target,
+  { headers, maxBytes, signal }: Required<Pick<FetchLimits, 'headers' | 'maxBytes' | 'signal'>>,
+): Promise<IncomingMessage> {
   const { url } = target
   const secure = url.protocol === 'https:'
   return new Promise((resolve, reject) => {
@@ -86,6 +91,7 @@ function send(target: Target, maxBytes: number, signal: AbortSignal): Promise<In
         'Accept-Encoding': 'identity',
         Range: `bytes=0-${maxBytes - 1}`,
         Connection: 'close',
+        ...headers,
       },
     })
     request.on('response', resolve)

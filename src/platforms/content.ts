@@ -1,3 +1,5 @@
+import { publicText } from '../core/clean-text.ts'
+
 /** A media file of a post, with the facts that the rules and the uploads need. */
 export interface PostMedia {
   /** The id of the asset. */
@@ -35,6 +37,18 @@ export interface PostContent extends PartContent {
   readonly firstComment?: string
   /** Options that only this platform has, as `Platform.options` describes them. */
   readonly options: Readonly<Record<string, unknown>>
+}
+
+/** A content with all its texts as platforms may get them (`publicText`), those in its options too. */
+export function publicContent(content: PostContent): PostContent {
+  return cleaned(content) as PostContent
+}
+
+function cleaned(value: unknown): unknown {
+  if (typeof value === 'string') return publicText(value)
+  if (Array.isArray(value)) return value.map(cleaned)
+  if (typeof value !== 'object' || value === null) return value
+  return Object.fromEntries(Object.entries(value).map(([name, inner]) => [name, cleaned(inner)]))
 }
 
 /** The text of a post with its link at the end, for platforms that have no field for a link. */

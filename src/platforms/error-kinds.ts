@@ -165,3 +165,8 @@ export class PlatformError extends Error {
     return ERROR_KINDS[this.kind].whoActs
   }
 }
+
+/** Whether a platform refuses a file, so that the post can go without it, rather than the account or the call. */
+export function isPictureRefused(error: unknown): boolean {
+  return error instanceof PlatformError && ['validation', 'media_processing', 'unsupported'].includes(error.kind)
+}

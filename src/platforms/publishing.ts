@@ -1,5 +1,6 @@
 import type { PartContent } from './content.ts'
 import type { StreamBody } from '../fetch/outgoing.ts'
+import type { LinkPages } from './link-card.ts'
 import type { AccountContext } from './platform.ts'
 
 /** A post as its platform identifies it. Plain JSON. */
@@ -48,6 +49,7 @@ export interface MediaSource {
 
 export interface PublishContext extends AccountContext {
   readonly media: MediaSource
+  readonly pages: LinkPages
 }
 
 /**
@@ -87,8 +89,8 @@ export type Insights = Partial<
 export interface Preparation {
   /** How long uploads and containers can be used after the last step, in milliseconds. */
   readonly lifeMs: number
-  /** Whether posts without files have such steps as well. */
-  readonly texts?: true
+  /** Whether posts without files have such steps as well: all of them, or those with a link. */
+  readonly texts?: true | 'links'
   /**
    * Whether the parts of a thread can be prepared as well. The part that they answer is not published by then, so steps
    * that need it have to wait.

@@ -1,6 +1,7 @@
+import axe from 'axe-core'
 import type { Browser } from 'playwright-core'
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { DAY, HOUR, ManualClock, MINUTE } from '../../src/core/clock.ts'
+import { DAY, HOUR, ManualClock, MINUTE, SECOND } from '../../src/core/clock.ts'
 import type { PostData } from '../../src/domains/publishing/posts/index.ts'
 import { startApp, type App } from '../support/app.ts'
 import { closePages, foreignRequests, sharedBrowser } from '../support/browser.ts'
@@ -63,8 +64,40 @@ async function link(extra: object = {}): Promise<{ id: string; path: string }> {
 
 const get = async (id: string): Promise<PostData> => (await as('GET /api/posts/{id}', { path: { id } })).body.data
 const look = (path: string, cookie = '') => fetch(app.url + path, { headers: cookie === '' ? {} : { cookie } })
+const lookInGerman = async (path: string) =>
+  (await fetch(app.url + path, { headers: { 'Accept-Language': 'de-AT,de;q=0.9,en;q=0.5' } })).text()
 const send = (path: string, fields: Record<string, string>, cookie = '') =>
   fetch(app.url + path, { method: 'POST', body: new URLSearchParams(fields), headers: cookie === '' ? {} : { cookie } })
+
+/** Sends the form of the list, with its fields as a browser sends them. */
+const approveAll = async (path: string, html: string, language = 'en') => {
+  const fields = [...html.matchAll(/<input type="hidden" name="(form|approve)" value="([^"]*)">/g)]
+  const read = (value: string) => value.replaceAll('&lt;', '<').replaceAll('&gt;', '>')
+  const body = new URLSearchParams(fields.map(([, name = '', value = '']): [string, string] => [name, read(value)]))
+  const reply = await fetch(app.url + path, { method: 'POST', body, headers: { 'Accept-Language': language } })
+  return { status: reply.status, html: await reply.text() }
+}
+
+const PHONE = { viewport: { width: 360, height: 740 }, isMobile: true, locale: 'de-DE' }
+
+/** Nothing is wider than the phone, and axe accepts the page in light and in dark. `SCREENSHOTS` names a folder for pictures. */
+async function inspect({ name, path }: { readonly name: string; readonly path: string }): Promise<void> {
+  // axe needs scripts. The page itself has none.
+  const page = await browser.newPage({ ...PHONE, bypassCSP: true })
+  await page.goto(app.url + path)
+  expect(await page.evaluate('document.documentElement.scrollWidth'), name).toBeLessThanOrEqual(360)
+  const folder = process.env['SCREENSHOTS']
+  await page.evaluate(axe.source)
+  for (const colorScheme of ['light', 'dark'] as const) {
+    await page.emulateMedia({ colorScheme })
+    if (folder !== undefined) await page.screenshot({ path: `${folder}/${name}-${colorScheme}.png`, fullPage: true })
+    const { violations } = await page.evaluate(() =>
+      (globalThis as unknown as { axe: { run: () => Promise<{ violations: { id: string }[] }> } }).axe.run(),
+    )
+    expect(violations, `${name}, ${colorScheme}`).toEqual([])
+  }
+  await page.close()
+}
 
 /** The value of a hidden field of a page. */
 const hidden = (html: string, name: string) => new RegExp(`name="${name}" value="([^"]+)"`).exec(html)?.[1] ?? ''
@@ -101,8 +134,8 @@ test('a guest decides on a phone, without an account and without scripts', async
   await page.goto(app.url + path)
   await page.getByText('See you on stage <b>tonight</b>').waitFor()
   expect(await page.getByText('For somebody else').count()).toBe(0)
-  expect(await page.getByRole('heading', { level: 2 }).innerText()).toContain('05:00 (America/New_York)')
-  expect(await page.getByRole('heading', { level: 3 }).first().innerText()).toContain('Mastodon')
+  expect(await page.getByRole('heading', { level: 3 }).innerText()).toContain('05:00 (America/New_York)')
+  expect(await page.getByRole('heading', { level: 4 }).first().innerText()).toContain('Mastodon')
   const image = page.getByRole('img')
   await waitFor(() => image.evaluate((one) => (one as unknown as { naturalWidth: number }).naturalWidth > 0))
   const width = await page.evaluate('document.documentElement.scrollWidth')
@@ -214,4 +247,138 @@ test('a stage waits for no guest whose link was revoked', async () => {
     return approval?.isFallback === true ? approval : undefined
   })
   expect(waiting.message).toContain('approvals:manage')
+})
+
+test('what waits comes first, then what comes next, and what was published is folded', async () => {
+  const labels = ['order']
+  const { path } = await link({ label: 'order' })
+  const published = await create('Out already', { labels })
+  const approve = async (post: PostData) => {
+    const html = await (await look(path)).text()
+    const fields = { form: hidden(html, 'form'), post: post._id, seen: post.approval?.contentHash ?? '' }
+    expect((await send(path, { ...fields, decision: 'approve' })).status).toBe(200)
+  }
+  await approve(published)
+  clock.advance(2 * HOUR)
+  await waitFor(
+    async () => {
+      // Posts of an account that are late together are published one after the other.
+      clock.advance(SECOND)
+      return (await get(published._id)).status === 'published'
+    },
+    { intervalMs: 100 },
+  )
+  const scheduled = await create('Decided already', { labels })
+  await approve(scheduled)
+  await create('Decide on me, please', { labels })
+  await create('And on me, with https://crier.example/a/rather/long/address/that/is/wider/than/any/phone', { labels })
+
+  const uploaded = await as('POST /api/assets/upload', {
+    path: {},
+    body: { workspaceId },
+    file: { name: 'logo.png', content: PIXEL, type: 'image/png' },
+  })
+  const logoAssetId = uploaded.body.data._id
+  const logo = async () => (await as('GET /api/assets/{id}', { path: { id: logoAssetId } })).body.data
+  await waitFor(async () => (await logo()).thumbnail?.status === 'ready')
+  const branding = { workspaceId, logoAssetId, accentColor: '#ffcc00', companyName: 'Northwind & Söhne' }
+  expect((await as('PUT /api/analytics/report-branding', { path: {}, body: branding })).status).toBe(200)
+
+  const context = await browser.newContext({ ...PHONE, javaScriptEnabled: false })
+  const page = await context.newPage()
+  await page.goto(app.url + path)
+  const texts = await page.getByRole('heading').allInnerTexts()
+  const order = ['2 Beiträge warten auf deine Entscheidung', 'Demnächst']
+  expect(texts.filter((text) => order.includes(text))).toEqual(order)
+  expect(texts.join(), 'days are German').toMatch(/Montag|Dienstag|Mittwoch|Donnerstag|Freitag|Samstag|Sonntag/)
+  expect(await page.locator('html').getAttribute('lang')).toBe('de')
+  expect(await page.locator('header').innerText()).toBe('Northwind & Söhne')
+  expect(await page.locator('header img').getAttribute('src')).toMatch(/^data:image\/webp;base64,/)
+  const html = await page.content()
+  const places = ['Decide on me, please', 'Decided already', 'Out already'].map((text) => html.indexOf(text))
+  expect(places, 'all are there, in this order').toEqual(places.toSorted((a, b) => a - b))
+  expect(places[0]).toBeGreaterThan(0)
+  expect(await page.getByText('Decided already').isVisible()).toBe(true)
+  expect(await page.getByText('Out already').isVisible(), 'folded').toBe(false)
+  await page.getByText('1 veröffentlichter Beitrag').click()
+  expect(await page.getByText('Out already').isVisible()).toBe(true)
+  await page.getByText('1 veröffentlichter Beitrag').click()
+  await inspect({ name: 'guest-posts', path })
+
+  await page.getByRole('link', { name: 'Alle freigeben' }).click()
+  expect(await page.getByRole('listitem').count()).toBe(2)
+  expect(await page.getByRole('listitem').first().innerText()).toContain('Decide on me, please')
+  expect(await page.getByRole('button', { name: 'freigeben' }).count(), 'one button').toBe(1)
+  await inspect({ name: 'guest-list', path: `${path}?view=approve_all` })
+  await page.getByRole('button', { name: 'Alle 2 Beiträge freigeben' }).click()
+  await page.getByRole('heading', { name: '2 von 2 Beiträgen freigegeben' }).waitFor()
+  await page.getByRole('button', { name: 'Zurück' }).click()
+  await page.getByText('Im Moment gibt es nichts freizugeben.').waitFor()
+  await context.close()
+})
+
+test('of a list, each post has its own result, and one that has changed since is named and not approved', async () => {
+  const labels = ['list']
+  const same = await create('Stays the same', { labels })
+  const edited = await create('Before the <edit>', { labels })
+  const withdrawn = await create('Taken back', { labels })
+  const decided = await create('Decided in another tab', { labels })
+  const { path } = await link({ label: 'list' })
+  const list = await (await look(`${path}?view=approve_all`)).text()
+  expect(list).toContain('Before the &lt;edit&gt;')
+  expect(list, 'nothing is decided by looking').not.toContain('name="decision"')
+  expect((await get(same._id)).status).toBe('in_review')
+
+  await as('PATCH /api/posts/{id}', { path: { id: edited._id }, body: { content: 'After the edit' } })
+  await as('POST /api/posts/{id}/withdraw', { path: { id: withdrawn._id } })
+  const one = { form: hidden(list, 'form'), post: decided._id, seen: decided.approval?.contentHash ?? '' }
+  expect((await send(path, { ...one, decision: 'approve' })).status).toBe(200)
+  // A post that was made after the list is not in it.
+  const later = await create('Made later', { labels })
+
+  const { html, status } = await approveAll(path, list)
+  expect(status).toBe(200)
+  expect(html).toContain('2 of 4 posts approved')
+  const results = [...html.matchAll(/<li><strong>(.*?)<\/strong><br>(.*?)<\/li>/g)].map(([, ...parts]) => parts)
+  expect(results).toEqual([
+    ['Before the &lt;edit&gt;', expect.stringContaining('has changed')],
+    ['Taken back', expect.stringContaining('not up for approval any more')],
+    ['Stays the same', 'Approved'],
+    ['Decided in another tab', 'You have decided on it before.'],
+  ])
+  expect((await get(same._id)).status).toBe('scheduled')
+  expect((await get(edited._id)).approval).toMatchObject({ status: 'open', decisions: [] })
+  expect((await get(withdrawn._id)).status).toBe('draft')
+  expect((await get(later._id)).status).toBe('in_review')
+
+  const again = await approveAll(path, list, 'de')
+  expect(again.html, 'a repetition changes nothing').toContain('2 von 4 Beiträgen freigegeben')
+  expect((await get(same._id)).approval?.decisions).toHaveLength(1)
+})
+
+test('a list of another site, with another post or of nonsense approves nothing', async () => {
+  const mine = await create('In the list', { labels: ['in-list'] })
+  const other = await create('Not in the list', { labels: ['not-in-list'] })
+  const { path } = await link({ label: 'in-list' })
+  const form = hidden(await (await look(path)).text(), 'form')
+  const value = (post: PostData) => `${post._id}.${post.approval?.contentHash ?? ''}.${post.content}`
+  expect((await send(path, { form: 'forged', approve: value(mine) })).status).toBe(403)
+  expect((await send(path, { form, approve: 'nonsense' })).status).toBe(400)
+  const refused = await send(path, { form, approve: value(other) })
+  expect(refused.status).toBe(409)
+  expect(await refused.text()).toContain('not up for approval any more')
+  expect((await get(mine._id)).status).toBe('in_review')
+  expect((await get(other._id)).status).toBe('in_review')
+  const closed = await link({ label: 'in-list', passcode: 'open sesame' })
+  const locked = hidden(await (await look(closed.path)).text(), 'form')
+  expect((await send(closed.path, { form: locked, approve: value(mine) })).status, 'without the passcode').toBe(403)
+  expect(await (await look(`${closed.path}?view=approve_all`)).text()).not.toContain('In the list')
+  expect((await get(mine._id)).status).toBe('in_review')
+})
+
+test('the page speaks the language of the reader', async () => {
+  const { path } = await link({ label: 'nobody-yet' })
+  expect(await lookInGerman(path)).toContain('Im Moment gibt es nichts freizugeben.')
+  expect(await (await look(path)).text()).toContain('There is nothing to approve at the moment.')
+  expect(await lookInGerman('/api/guests/UNKNOWN-UNKNOWN-UNKNOWN')).toContain('Dieser Link funktioniert nicht.')
 })

@@ -1,11 +1,13 @@
 import type { AtpAgent } from '@atproto/api'
 import { Readable } from 'node:stream'
+import sharp from 'sharp'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { HOUR, ManualClock, systemClock } from '../../src/core/clock.ts'
 import { bluesky } from '../../src/platforms/bluesky/index.ts'
 import type { PublishContext, PublishPart, PublishState, RemotePost } from '../../src/platforms/publishing.ts'
 import { startApp, type App } from '../support/app.ts'
 import { partOf } from '../support/fake-platform.ts'
+import { PLAIN_PAGES } from '../support/link-pages.ts'
 import { consentAt, startPds, type Pds, type PdsAccount } from '../support/pds.ts'
 import { PIXEL } from '../support/pixel.ts'
 import { seedUser, seedWorkspace, type SeededUser } from '../support/seed.ts'
@@ -205,7 +207,7 @@ async function opened(id: string): Promise<PublishContext> {
   const row = await rowOf(id)
   const credential = await keeper.credentialOf(row)
   const call = directory.context(directory.require('bluesky'))
-  return { ...call, credential, remoteId: row.remoteId, media: mediaOf({}) }
+  return { ...call, credential, remoteId: row.remoteId, media: mediaOf({}), pages: PLAIN_PAGES }
 }
 
 describe('publishing to a real PDS', () => {
@@ -246,6 +248,25 @@ describe('publishing to a real PDS', () => {
     const link = 'https://example.com/article'
     const card = await publish(withFiles, partOf('Card', { ...at, key: 'card', link }))
     expect(await recordOf(carl, card)).toMatchObject({ embed: { external: { uri: link, title: 'example.com' } } })
+    const picture = await sharp({ create: { width: 40, height: 20, channels: 3, background: 'red' } })
+      .jpeg()
+      .toBuffer()
+    const pages = {
+      card: () => Promise.resolve({ title: 'An article', description: 'About', imageUrl: 'https://example.com/a.jpg' }),
+      picture: () => Promise.resolve({ bytes: picture, type: 'image/jpeg' as const }),
+    }
+    const rich = await publish({ ...context, pages }, partOf('See example.com/a.', { ...at, key: 'rich card' }))
+    expect(await recordOf(carl, rich)).toMatchObject({
+      facets: [{ features: [{ uri: 'https://example.com/a' }] }],
+      embed: {
+        external: {
+          uri: 'https://example.com/a',
+          title: 'An article',
+          description: 'About',
+          thumb: { $type: 'blob', mimeType: 'image/jpeg', size: picture.length },
+        },
+      },
+    })
     for (const post of [second, root, root]) await bluesky.publishing.remove?.(context, post)
     const { data } = await carl.agent.com.atproto.repo.listRecords({ repo: carl.did, collection: 'app.bsky.feed.post' })
     expect(data.records.map(({ uri }) => uri)).not.toContain(root.id)
@@ -266,7 +287,7 @@ describe('publishing to a real PDS', () => {
     const fields = { handle: account.handle, appPassword: await account.appPassword('publishing') }
     const { credential } = await bluesky.credentials.connect(call, fields)
     // The PDS has the real time, and refuses tokens for a time too far ahead of it.
-    return { ...call, clock: systemClock, credential, remoteId: account.did, media: mediaOf({}) }
+    return { ...call, clock: systemClock, credential, remoteId: account.did, media: mediaOf({}), pages: PLAIN_PAGES }
   }
 })
 

@@ -9,6 +9,7 @@ import type { MediaSources } from '../../src/domains/publishing/posts/publicatio
 import { ProgressLedger } from '../../src/domains/publishing/posts/publication/progress-ledger.ts'
 import { Publisher } from '../../src/domains/publishing/posts/publication/publisher.ts'
 import { postSegments, postTargets } from '../../src/domains/publishing/posts/tables.ts'
+import { PLAIN_PAGES } from '../support/link-pages.ts'
 import { PublicationStage } from '../support/publication.ts'
 import { sandboxPosts } from '../support/sandbox-faults.ts'
 
@@ -82,6 +83,7 @@ function publisher(
     switches,
     calls: socialAccounts.calls,
     media,
+    pages: PLAIN_PAGES,
     times: LEASE,
     wait,
   })

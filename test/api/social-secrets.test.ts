@@ -12,6 +12,7 @@ import type { Platform } from '../../src/platforms/platform.ts'
 import type { PublishState } from '../../src/platforms/publishing.ts'
 import { PLATFORMS } from '../../src/platforms/registry.ts'
 import { SANDBOX_APP } from '../../src/platforms/sandbox/oauth-server.ts'
+import { PLAIN_PAGES } from '../support/link-pages.ts'
 import { startApp, type App } from '../support/app.ts'
 import { partOf } from '../support/fake-platform.ts'
 import { startRedis, type TestRedis } from '../support/redis.ts'
@@ -159,7 +160,7 @@ async function directly(platform: Platform, id: string): Promise<void> {
         if (publishing === undefined) return
         let state = publishing.start(part, context)
         for (let step = 0; step < MOST_STEPS; step += 1) {
-          const result = await publishing.step({ ...context, media: FILES }, part, state)
+          const result = await publishing.step({ ...context, media: FILES, pages: PLAIN_PAGES }, part, state)
           if (result.kind === 'published') return
           // The service stores the state between the steps.
           const stored = JSON.stringify(result.state)

@@ -3,6 +3,7 @@ import { ManualClock } from '../../src/core/clock.ts'
 import { Outgoing, type OutgoingReply, type OutgoingRequest } from '../../src/fetch/outgoing.ts'
 import type { PostMedia } from '../../src/platforms/content.ts'
 import { PlatformDirectory } from '../../src/platforms/directory.ts'
+import { plainCard, type CardPicture, type LinkCard, type LinkPages } from '../../src/platforms/link-card.ts'
 import type { BudgetReport, LoggedCall } from '../../src/platforms/http/platform-http.ts'
 import type {
   AppRegistrations,
@@ -124,7 +125,26 @@ export class FakePlatform {
 
   /** The context of an account with this credential. */
   as(credential: Credential, remoteId = ''): PublishContext {
-    return { ...this.context, credential, remoteId, media: this.media }
+    return { ...this.context, credential, remoteId, media: this.media, pages: this.pages }
+  }
+
+  /** What links lead to, by their addresses. Other pages cannot be read. */
+  readonly links = new Map<string, Partial<LinkCard>>()
+  /** Pictures of cards, by their addresses. */
+  readonly pictures = new Map<string, CardPicture>()
+  /** The pages and pictures that were asked for. */
+  readonly read: string[] = []
+
+  readonly pages: LinkPages = {
+    card: (url) => {
+      this.read.push(url)
+      return Promise.resolve({ ...plainCard(url), ...this.links.get(url) })
+    },
+    picture: (url, mostBytes) => {
+      this.read.push(url)
+      const picture = this.pictures.get(url)
+      return Promise.resolve(picture !== undefined && picture.bytes.length <= mostBytes ? picture : undefined)
+    },
   }
 
   readonly media = {

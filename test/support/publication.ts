@@ -10,11 +10,13 @@ import type { ProgressWrite } from '../../src/domains/publishing/posts/publicati
 import { Publisher } from '../../src/domains/publishing/posts/publication/publisher.ts'
 import { isFinal } from '../../src/domains/publishing/posts/state.ts'
 import { postTargets, type TargetRow } from '../../src/domains/publishing/posts/tables.ts'
+import type { LinkPages } from '../../src/platforms/link-card.ts'
 import type { PublishPart } from '../../src/platforms/publishing.ts'
 import type { Services } from '../../src/core/services.ts'
 import { jobs } from '../../src/registry/jobs.ts'
 import { startApp, type App } from './app.ts'
 import { QUICK } from './jobs.ts'
+import { PLAIN_PAGES } from './link-pages.ts'
 import { seedUser, seedWorkspace, type SeededUser } from './seed.ts'
 
 /** What a publisher is about to store, or has just stored. */
@@ -58,6 +60,8 @@ export class PublicationStage {
   readonly clock: ManualClock
   readonly owner: SeededUser
   readonly workspaceId: string
+  /** What publishers read of links. */
+  pages: LinkPages = PLAIN_PAGES
   readonly #platformTime: () => number
   readonly #accounts = new Map<string, string>()
   /** The files that parts name. */
@@ -167,6 +171,7 @@ export class PublicationStage {
       turns: life.turns(turns),
       calls: socialAccounts.calls,
       media: this.#media(),
+      pages: this.pages,
       times: LEASE,
       random: () => 0.5,
       wait: (ms) => Promise.resolve(this.clock.advance(ms)),

@@ -39,6 +39,7 @@ export async function sandboxPosts(app: App, platform: string): Promise<readonly
   return (await reply.json()) as SandboxPost[]
 }
 
-function sandboxUrl({ node }: App, platform: string): string {
+/** The address of the sandbox of a platform. */
+export function sandboxUrl({ node }: App, platform: string): string {
   return node.resources.config.PLATFORMS[platform]?.sandboxUrl ?? ''
 }

@@ -2,7 +2,7 @@ import { AtpAgent, RichText } from '@atproto/api'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { FakePlatform, partOf } from '../../../test/support/fake-platform.ts'
 import { DAY, HOUR } from '../../core/clock.ts'
-import type { PublishContext } from '../publishing.ts'
+import type { PublishContext, PublishPart } from '../publishing.ts'
 import { connect, refreshSession } from './app-password.ts'
 import { facetsOf, mentionsOf } from './facets.ts'
 import { bluesky } from './index.ts'
@@ -209,6 +209,64 @@ describe('publishing', () => {
     expect(() => peer.publishing.start(partOf('x', { media: mixed }), account)).toThrow(/accept/)
   })
 
+  describe('the card of a link', () => {
+    const link = 'https://example.com/article'
+    const imageUrl = 'https://example.com/picture.jpg'
+    const external = async (key: string, text: string, more: Partial<PublishPart> = {}) => {
+      const post = await peer.publish(account, partOf(text, { key, ...more }))
+      return ((await recordOf(post.id))['embed'] as { external?: Record<string, unknown> } | undefined)?.external
+    }
+    beforeAll(() => {
+      peer.links.set(link, { title: 'Its title', description: 'Its text', imageUrl })
+      peer.pictures.set(imageUrl, { bytes: Buffer.alloc(1_000_000, 7), type: 'image/jpeg' })
+    })
+
+    test('has title, text and picture of the page, also for a link in the text', async () => {
+      const card = { uri: link, title: 'Its title', description: 'Its text' }
+      const thumb = { $type: 'blob', mimeType: 'image/jpeg', size: 1_000_000 }
+      expect(await external('card field', 'Read', { link })).toMatchObject({ ...card, thumb })
+      expect(await external('card text', `Read (${link}), and https://example.com/other.`)).toMatchObject(card)
+      expect(await external('card domain', 'Read example.com/article!')).toMatchObject(card)
+      const own = { cardTitle: 'Mine', cardDescription: '' }
+      expect(await external('card own', 'Read', { link, options: own })).toMatchObject({
+        title: 'Mine',
+        description: '',
+      })
+      const root = await peer.publish(account, partOf('Root', { key: 'card root' }))
+      const reply = { role: 'reply', root, parent: root } as const
+      expect(await external('card reply', `And ${link}`, reply)).toMatchObject({ ...card, thumb })
+    })
+
+    test('is plain for a page or a picture that cannot be read, and never prevents the post', async () => {
+      expect(await external('card gone', 'Read https://gone.example/x')).toEqual({
+        uri: 'https://gone.example/x',
+        title: 'gone.example',
+        description: '',
+      })
+      peer.links.set('https://example.com/large', { title: 'Large', imageUrl: `${imageUrl}?large` })
+      peer.pictures.set(`${imageUrl}?large`, { bytes: Buffer.alloc(1_000_001, 7), type: 'image/jpeg' })
+      expect(await external('card large', 'https://example.com/large')).not.toHaveProperty('thumb')
+      peer.running.faults.add({ path: 'uploadBlob', kind: 'status', status: 400, times: 1 })
+      expect(await external('card refused', link)).not.toHaveProperty('thumb')
+      expect(await external('no card', 'Without a link, e.g. this')).toBeUndefined()
+      const media = [peer.file({ kind: 'image', type: 'image/png' })]
+      const files = await peer.publish(account, partOf(`Files ${link}`, { key: 'files', media }))
+      expect((await recordOf(files.id))['embed']).toMatchObject({ $type: 'app.bsky.embed.images' })
+    })
+
+    test('is read once, so that a repeated attempt puts the same record', async () => {
+      const part = partOf(`Once ${link}`, { key: 'card once' })
+      const state = await peer.prepare(account, part)
+      const reads = peer.read.length
+      peer.links.set(link, { title: 'Changed', description: '' })
+      const post = await peer.publish(account, part, state)
+      expect(await peer.publish(account, part, state)).toEqual(post)
+      expect(peer.read).toHaveLength(reads)
+      expect(posts().filter(({ id }) => id === post.id)).toHaveLength(1)
+      expect((await recordOf(post.id))['embed']).toMatchObject({ external: { title: 'Its title' } })
+    })
+  })
+
   test('a thread refers to its root and parent by content, and replies can be limited', async () => {
     const options = { replies: ['mentioned'], langs: ['en'], labels: ['nudity'] }
     const root = await peer.publish(account, partOf('First', { key: 'first', options }))
@@ -344,6 +402,10 @@ test('facets are those of the reference implementation', async () => {
     'a@b.test @ada.test. (@ada.test)',
     '👩‍🚀 #ü @ada.test https://ä.example/ö?x=#y',
     'x#no http://localhost:1/a;b',
+    'example.com, (example.org/a?b=1) and sub.example.co.uk/path#x.',
+    'Node.js e.g. this, 3.14, v1.2.3, some.thing, me@example.com, my-site.com, README.md',
+    'bücher.de EXAMPLE.com @ada.test example.com: ada.test',
+    '$ www.example.com\nexample.dev',
   ]) {
     const rt = new RichText({ text })
     await rt.detectFacets(agent)

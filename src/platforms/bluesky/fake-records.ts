@@ -154,9 +154,10 @@ export class FakeRepos {
         return this.#embedProblem(media ?? {}, did)
       }
       case 'app.bsky.embed.external': {
-        const { description, title, uri } = (embed['external'] ?? {}) as Json
+        const { description, thumb, title, uri } = (embed['external'] ?? {}) as Json
         const complete = URL.canParse(textOf(uri)) && typeof title === 'string' && typeof description === 'string'
-        return complete ? undefined : bad('Missing required key')
+        if (!complete) return bad('Missing required key')
+        return thumb === undefined ? undefined : this.#blobProblem(thumb, did, /^image\//, 1_000_000)
       }
       default:
         return undefined

@@ -28,6 +28,10 @@ export const options = Type.Object({
       description: 'The post that this one quotes: its address, or its at-uri.',
     }),
   ),
-  cardTitle: Type.Optional(Type.String({ maxLength: 300, description: 'The title of the card of the link.' })),
-  cardDescription: Type.Optional(Type.String({ maxLength: 1_000, description: 'The text of the card of the link.' })),
+  cardTitle: Type.Optional(
+    Type.String({ maxLength: 300, description: 'The title of the card of the link. That of the page if absent.' }),
+  ),
+  cardDescription: Type.Optional(
+    Type.String({ maxLength: 1_000, description: 'The text of the card of the link. That of the page if absent.' }),
+  ),
 })

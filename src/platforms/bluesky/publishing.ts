@@ -1,6 +1,7 @@
+import { Readable } from 'node:stream'
 import { SECOND } from '../../core/clock.ts'
 import type { PostMedia } from '../content.ts'
-import { PlatformError } from '../error-kinds.ts'
+import { isPictureRefused, PlatformError } from '../error-kinds.ts'
 import type {
   Insights,
   PublishContext,
@@ -13,21 +14,23 @@ import type {
 import { mentionsOf } from './facets.ts'
 import { resolveHandle } from './identity.ts'
 import { quotedBy, withQuote } from './quotes.ts'
-import { GATE, gateOf, POST, recordOf } from './record.ts'
+import { cardLinkOf, GATE, gateOf, POST, recordOf, type Card } from './record.ts'
 import { TITLE } from './servers.ts'
 import { tidOf } from './tid.ts'
 import { finishUpload, processed, sendPart, startUpload, type Blob, type VideoUpload } from './video.ts'
 import { didOf, procedure, query, send } from './xrpc.ts'
 
 /**
- * Uploads one file per step, builds the record, then puts it under a key that follows from the post. A repeated put of
+ * Uploads one file per step, or reads the card of its link, builds the record, then puts it under a key that follows from the post. A repeated put of
  * the same record changes nothing.
  */
 interface State extends PublishState {
-  readonly step: 'upload' | 'video' | 'compose' | 'gate' | 'publish'
+  readonly step: 'upload' | 'video' | 'card' | 'thumb' | 'compose' | 'gate' | 'publish'
   readonly rkey: string
   readonly blobs: readonly Blob[]
   readonly video?: VideoUpload
+  /** Read once, so that every attempt puts the same record. */
+  readonly card?: Card
   readonly record?: unknown
 }
 
@@ -46,6 +49,8 @@ export interface PostView {
 
 const POLL_MS = 3 * SECOND
 const UPLOAD_TIMEOUT_MS = 120 * SECOND
+/** The lexicon app.bsky.embed.external. */
+const THUMB_BYTES = 1_000_000
 
 /** Publishing to Bluesky (lexicons of @atproto/api 0.21.0, 2026-11). */
 export const publishing: Publishing = {
@@ -66,11 +71,13 @@ export const publishing: Publishing = {
         mayHaveHappened: false,
       })
     }
-    return { step: media.length > 0 ? 'upload' : 'compose', rkey: tidOf(key, createdAt), blobs: [] }
+    const step = media.length > 0 ? 'upload' : cardLinkOf(part) === undefined ? 'compose' : 'card'
+    return { step, rkey: tidOf(key, createdAt), blobs: [] }
   },
   // Servers keep blobs that no record names for at least an hour.
   preparation: {
     lifeMs: 50 * 60_000,
+    texts: 'links',
     replies: true,
     // The record of a reply names the record that it answers.
     waits: ({ step }, { role }) => step === 'gate' || (step === 'compose' && role !== 'post'),
@@ -138,13 +145,24 @@ const STEPS: Readonly<Record<State['step'], Step>> = {
     const blob = await processed(context, state.video)
     return blob === undefined ? { kind: 'next', state, waitMs: POLL_MS } : next(withBlob(state, blob))
   },
+  card: async ({ pages, signal }, part, state) => {
+    const uri = cardLinkOf(part)
+    if (uri === undefined) return next({ ...state, step: 'compose' })
+    const card = { uri, ...(await pages.card(uri, signal)) }
+    return next({ ...state, step: card.imageUrl === undefined ? 'compose' : 'thumb', card })
+  },
+  thumb: async (context, _part, { card, ...state }) => {
+    const thumb = card?.imageUrl === undefined ? undefined : await thumbOf(context, card.imageUrl)
+    return next({ ...state, step: 'compose', ...(card && { card: { ...card, ...(thumb && { thumb }) } }) })
+  },
   compose: async (context, part, state) => {
     const handles = mentionsOf(part.text)
     const found = await Promise.all(handles.map((handle) => resolveHandle(context, handle)))
     const dids = Object.fromEntries(
       handles.flatMap((handle, index) => (found[index] === undefined ? [] : [[handle, found[index]]])),
     ) as Record<string, string>
-    const record = withQuote(recordOf(part, state.blobs, dids), await quotedBy(context, part))
+    const bare = recordOf(part, { blobs: state.blobs, dids, card: state.card })
+    const record = withQuote(bare, await quotedBy(context, part))
     const hasGate = gateOf(part, uriOf(context, state.rkey)) !== undefined
     return next({ ...state, step: hasGate ? 'gate' : 'publish', record })
   },
@@ -176,6 +194,25 @@ async function uploadBlob(context: PublishContext, { bytes, id, type }: PostMedi
     timeoutMs: UPLOAD_TIMEOUT_MS,
   })
   return (json as { blob: Blob }).blob
+}
+
+/** The picture of a card. One that the server refuses is left out. */
+async function thumbOf(context: PublishContext, url: string): Promise<Blob | undefined> {
+  const picture = await context.pages.picture(url, THUMB_BYTES, context.signal)
+  if (picture === undefined) return undefined
+  const { bytes, type } = picture
+  try {
+    const { json } = await send(context, 'com.atproto.repo.uploadBlob', {
+      method: 'POST',
+      headers: { 'Content-Type': type },
+      body: () => Promise.resolve({ stream: Readable.from([bytes]), size: bytes.length }),
+      timeoutMs: UPLOAD_TIMEOUT_MS,
+    })
+    return (json as { blob: Blob }).blob
+  } catch (error) {
+    if (isPictureRefused(error)) return undefined
+    throw error
+  }
 }
 
 function put(context: PublishContext, collection: string, rkey: string, record: unknown): Promise<Put> {

@@ -1,6 +1,6 @@
 import { PlatformError } from '../error-kinds.ts'
 import type { PublishPart, RemotePost } from '../publishing.ts'
-import { facetsOf } from './facets.ts'
+import { facetsOf, firstLink } from './facets.ts'
 import { TITLE } from './servers.ts'
 import type { Blob } from './video.ts'
 
@@ -9,15 +9,31 @@ export const GATE = 'app.bsky.feed.threadgate'
 
 type Json = Readonly<Record<string, unknown>>
 
-/**
- * The record of a post (lexicon app.bsky.feed.post, 2026-11). The same part always makes the same record.
- * @param dids the DIDs of the mentioned handles
- */
-export function recordOf(part: PublishPart, blobs: readonly Blob[], dids: Readonly<Record<string, string>>): Json {
+/** What a record needs beside its part. */
+interface Found {
+  /** The files, in order. */
+  readonly blobs: readonly Blob[]
+  /** The DIDs of the mentioned handles. */
+  readonly dids: Readonly<Record<string, string>>
+  readonly card: Card | undefined
+}
+
+/** The card of the link of a part without files. */
+export interface Card {
+  readonly uri: string
+  readonly title: string
+  readonly description: string
+  readonly imageUrl?: string
+  /** The picture, once it is uploaded. */
+  readonly thumb?: Blob
+}
+
+/** The record of a post (lexicon app.bsky.feed.post, 2026-11). The same part and findings always make the same record. */
+export function recordOf(part: PublishPart, { blobs, card, dids }: Found): Json {
   const { createdAt, options, parent, root, tags = [], text } = part
   const facets = facetsOf(text, dids)
   const labels = (options['labels'] as readonly string[] | undefined) ?? []
-  const embed = embedOf(part, blobs)
+  const embed = embedOf(part, blobs, card)
   return {
     $type: POST,
     text,
@@ -59,7 +75,11 @@ function refOf({ id, ids }: RemotePost): Json {
   return { uri: id, cid }
 }
 
-function embedOf({ link, media, options, title }: PublishPart, blobs: readonly Blob[]): Json | undefined {
+function embedOf(
+  { media, options, title }: PublishPart,
+  blobs: readonly Blob[],
+  card: Card | undefined,
+): Json | undefined {
   const [first] = media
   if (first?.kind === 'video') {
     const alt = first.altText === undefined ? {} : { alt: first.altText }
@@ -69,14 +89,21 @@ function embedOf({ link, media, options, title }: PublishPart, blobs: readonly B
     const images = media.map((file, index) => ({ alt: file.altText ?? '', image: blobs[index], ...aspectOf(file) }))
     return { $type: 'app.bsky.embed.images', images }
   }
-  if (link === undefined) return undefined
+  if (card === undefined) return undefined
   const text = (name: string) => (typeof options[name] === 'string' ? options[name] : undefined)
   const external = {
-    uri: link,
-    title: text('cardTitle') ?? title ?? new URL(link).host,
-    description: text('cardDescription') ?? '',
+    uri: card.uri,
+    title: text('cardTitle') ?? title ?? card.title,
+    description: text('cardDescription') ?? card.description,
+    ...(card.thumb && { thumb: card.thumb }),
   }
   return { $type: 'app.bsky.embed.external', external }
+}
+
+/** The link of a part that gets a card: its own, or else the first one in its text. */
+export function cardLinkOf({ link, media, text }: PublishPart): string | undefined {
+  if (media.length > 0) return undefined
+  return link === undefined || link === '' ? firstLink(text) : link
 }
 
 function aspectOf({ height, width }: { width?: number; height?: number }): Json {

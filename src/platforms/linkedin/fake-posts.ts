@@ -11,6 +11,8 @@ export interface Post {
   readonly media: readonly string[]
   readonly link: string | null
   readonly poll?: FakePoll | null
+  /** The rest of the card of the link. */
+  readonly card?: { readonly title?: string; readonly description?: string; readonly thumbnail?: string }
   readonly at: number
 }
 
@@ -31,7 +33,12 @@ export interface PostsState {
 interface Content {
   readonly media?: { readonly id?: string; readonly title?: string; readonly altText?: string }
   readonly multiImage?: { readonly images?: readonly { readonly id?: string; readonly altText?: string }[] }
-  readonly article?: { readonly source?: string; readonly title?: string }
+  readonly article?: {
+    readonly source?: string
+    readonly title?: string
+    readonly description?: string
+    readonly thumbnail?: string
+  }
   readonly poll?: FakePoll
 }
 
@@ -87,7 +94,10 @@ export class Posts {
     if (single?.id?.startsWith('urn:li:document:') === true && !single.title) return missing('content.media.title')
     const media = [...(images ?? []), ...(single === undefined ? [] : [single])].map(({ id }) => id ?? '')
     if (text.trim() === '' && media.length === 0 && article === undefined) return missing('commentary')
-    for (const urn of media) {
+    if (article?.thumbnail !== undefined && !this.#uploads.isPicture(article.thumbnail)) {
+      return inputFault(400, 'INVALID_VALUE', 'thumbnail takes an image')
+    }
+    for (const urn of [...media, ...(article?.thumbnail === undefined ? [] : [article.thumbnail])]) {
       const problem = this.#uploads.problemOf(urn, author)
       if (problem !== undefined) return problem
     }
@@ -95,12 +105,14 @@ export class Posts {
     if (refused !== undefined) return refused
     const kind = media.some((urn) => urn.startsWith('urn:li:video:')) ? 'ugcPost' : 'share'
     const id = `urn:li:${kind}:7${String((this.#state.next += 1)).padStart(18, '0')}`
+    const { source: link = null, ...card } = article ?? {}
     this.#state.posts.push({
       id,
       author,
       commentary,
       media,
-      link: article?.source ?? null,
+      link,
+      card,
       poll: poll ?? null,
       at: this.#clock.now(),
     })

@@ -2,7 +2,7 @@ import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import { FakePlatform, partOf } from '../../../test/support/fake-platform.ts'
 import type { PostMedia } from '../content.ts'
 import type { Credential } from '../platform.ts'
-import type { PublishContext } from '../publishing.ts'
+import type { PublishContext, PublishPart } from '../publishing.ts'
 import { linkedin } from './index.ts'
 import { littleText, plainText } from './little-text.ts'
 import { reader } from './replies.ts'
@@ -162,6 +162,52 @@ describe('publishing', () => {
     expect(withText('Link')).toHaveLength(1)
     await peer.publish(page, partOf('Both', { link: 'https://example.com/a', media: [image()] }))
     expect(withText('Both\nhttps://example.com/a')).toHaveLength(1)
+  })
+
+  describe('the card of a link', () => {
+    const link = 'https://example.com/card'
+    const imageUrl = 'https://example.com/card.jpg'
+    const cardOf = async (text: string, more: Partial<PublishPart> = {}) => {
+      const post = await peer.publish(page, partOf(text, more))
+      return (stateOf()['posts'] as readonly Stored[]).find(({ id }) => id === post.id)
+    }
+    interface Stored {
+      readonly id: string
+      readonly link: string | null
+      readonly card?: Readonly<Record<string, string>>
+    }
+    beforeAll(() => {
+      peer.links.set(link, { title: 'Its title', description: 'Its text', imageUrl })
+      peer.pictures.set(imageUrl, { bytes: Buffer.alloc(5_000, 7), type: 'image/jpeg' })
+    })
+
+    test('has title, text and picture of the page, also for a link in the text', async () => {
+      const card = { title: 'Its title', description: 'Its text', thumbnail: expect.stringMatching(/^urn:li:image:/) }
+      expect(await cardOf('A field', { link })).toMatchObject({ link, card })
+      expect(await cardOf(`In a text: ${link}.`)).toMatchObject({ link, card })
+      const options = { title: 'Mine', linkDescription: '' }
+      expect(await cardOf('My own', { link, options })).toMatchObject({ card: { title: 'Mine', description: '' } })
+      expect(await cardOf('A domain: example.com/card')).toMatchObject({ link: null })
+    })
+
+    test('is plain for a page or a picture that cannot be had', async () => {
+      const gone = 'https://gone.example/x'
+      const plain = await cardOf('Gone', { link: gone })
+      expect(plain).toMatchObject({ link: gone, card: { title: 'gone.example', description: '' } })
+      expect(plain?.card).not.toHaveProperty('thumbnail')
+      peer.running.faults.add({ path: 'images', kind: 'status', status: 400, times: 1 })
+      const refused = await cardOf(`Refused ${link}`)
+      expect(refused).toMatchObject({ link, card: { title: 'Its title' } })
+      expect(refused?.card).not.toHaveProperty('thumbnail')
+    })
+
+    test('is read once', async () => {
+      const part = partOf(`Once ${link}`)
+      const state = await peer.prepare(page, part)
+      const reads = peer.read.length
+      await peer.publish(page, part, state)
+      expect(peer.read).toHaveLength(reads)
+    })
   })
 
   test('a part whose reply was lost is sent again', async () => {

@@ -10,10 +10,16 @@ export const options = Type.Object({
   ),
   isReshareDisabledByAuthor: Type.Optional(Type.Boolean({ description: 'Nobody can repost it.' })),
   title: Type.Optional(
-    Type.String({ maxLength: 400, description: 'The title of the card of a link, of a document or of a video.' }),
+    Type.String({
+      maxLength: 400,
+      description: 'The title of the card of a link, of a document or of a video. That of the page if absent.',
+    }),
   ),
   linkDescription: Type.Optional(
-    Type.String({ maxLength: 4_086, description: 'The description on the card of the link.' }),
+    Type.String({
+      maxLength: 4_086,
+      description: 'The description on the card of the link. That of the page if absent.',
+    }),
   ),
   poll: pollOption({ question: true }),
 })

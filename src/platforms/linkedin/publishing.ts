@@ -1,8 +1,9 @@
 import { textWithLink } from '../content.ts'
-import { PlatformError } from '../error-kinds.ts'
+import { isPictureRefused, PlatformError } from '../error-kinds.ts'
 import { isSameText } from '../fingerprint.ts'
 import type { AccountContext } from '../platform.ts'
 import { pollOf } from '../polls.ts'
+import { firstUrl } from '../rules/spans.ts'
 import type {
   Insights,
   PublishContext,
@@ -16,15 +17,32 @@ import type {
 import { call, createdId, encoded, isOrganization, TITLE } from './api.ts'
 import { littleText, plainText } from './little-text.ts'
 import { pollContent } from './polls.ts'
-import { finalize, initialize, isAvailable, sendPart, type Upload } from './uploads.ts'
+import { finalize, initialize, isAvailable, sendPart, sendPicture, type Upload } from './uploads.ts'
 
-/** Each file: `initialize`, one `part` after the other, for videos `finalize`. Then `process` and `publish`. */
+/**
+ * Each file: `initialize`, one `part` after the other, for videos `finalize`. Then `process` and `publish`. Without
+ * files, the card of a link: `card`, `thumb`, `check` until the picture is processed, and `publish`.
+ */
 interface State extends PublishState {
-  readonly step: 'initialize' | 'part' | 'finalize' | 'process' | 'publish'
+  readonly step: 'initialize' | 'part' | 'finalize' | 'process' | 'card' | 'thumb' | 'check' | 'publish'
   /** URNs of the files that were sent. */
   readonly media: readonly string[]
   /** The one that is being sent. */
   readonly upload?: Upload
+  /** Read once, so that every attempt sends the same card. */
+  readonly card?: Card
+}
+
+/** The card of a link. LinkedIn does not read pages itself. */
+interface Card {
+  readonly source: string
+  readonly title: string
+  readonly description: string
+  readonly imageUrl?: string
+  /** The URN of the picture, once it was sent. */
+  readonly thumbnail?: string
+  /** How often LinkedIn was asked whether it has processed the picture. */
+  readonly checks?: number
 }
 
 interface Post {
@@ -43,20 +61,37 @@ interface Comment {
 
 const POLL_MS = 3_000
 const CLOCK_SKEW_MS = 120_000
+const THUMBNAIL_BYTES = 2_000_000
+/** Pictures are usually there at the first look. */
+const MOST_CHECKS = 5
 
 /** Publishing to LinkedIn (learn.microsoft.com, Posts API and Comments API, 2026-11). */
 export const publishing: Publishing = {
   repeatable: false,
-  start: ({ media }): State => ({ step: media.length > 0 ? 'initialize' : 'publish', media: [] }),
+  start: (part): State => {
+    const step = part.media.length > 0 ? 'initialize' : cardLinkOf(part) === undefined ? 'publish' : 'card'
+    return { step, media: [] }
+  },
   // Nothing is documented.
-  preparation: { lifeMs: 3_600_000 },
+  preparation: { lifeMs: 3_600_000, texts: 'links' },
   commits: ({ step }) => step === 'publish',
   step: (context, part, state) => {
     if (part.role === 'reply') throw refusal('thread', 'LinkedIn has no threads.')
     const known = state as State
-    if (known.step === 'publish')
-      return part.role === 'comment' ? comment(context, part) : publish(context, part, known)
-    return known.step === 'process' ? awaitProcessing(context, part, known) : upload(context, part, known)
+    switch (known.step) {
+      case 'publish':
+        return part.role === 'comment' ? comment(context, part) : publish(context, part, known)
+      case 'process':
+        return awaitProcessing(context, part, known)
+      case 'card':
+        return readCard(context, part)
+      case 'thumb':
+        return sendThumbnail(context, known)
+      case 'check':
+        return checkThumbnail(context, known)
+      default:
+        return upload(context, part, known)
+    }
   },
   reconcile: (context, part) => {
     if (!isOrganization(context.remoteId)) {
@@ -113,11 +148,62 @@ async function awaitProcessing(context: PublishContext, part: PublishPart, state
   return { kind: 'next', state: { step: 'publish', media: state.media } }
 }
 
-async function publish(context: PublishContext, part: PublishPart, { media }: State): Promise<StepResult> {
+/** The link that gets a card: that of the post, or else the first one in its text. Comments have none. */
+function cardLinkOf({ link, media, role, text }: PublishPart): string | undefined {
+  if (media.length > 0 || role === 'comment') return undefined
+  return link === undefined || link === '' ? firstUrl(text) : link
+}
+
+async function readCard({ pages, signal }: PublishContext, part: PublishPart): Promise<StepResult> {
+  const source = cardLinkOf(part)
+  if (source === undefined) return cardDone(undefined)
+  const card = { source, ...(await pages.card(source, signal)) }
+  return card.imageUrl === undefined
+    ? cardDone(card)
+    : { kind: 'next', state: { step: 'thumb', media: [], card } satisfies State }
+}
+
+/** Sends the picture of a card. A repetition sends it again under another URN, and the first one stays unused. */
+async function sendThumbnail(context: PublishContext, { card }: State): Promise<StepResult> {
+  if (card?.imageUrl === undefined) return cardDone(card)
+  const picture = await context.pages.picture(card.imageUrl, THUMBNAIL_BYTES, context.signal)
+  if (picture === undefined) return cardDone(card)
+  try {
+    const thumbnail = await sendPicture(context, picture)
+    const state: State = { step: 'check', media: [], card: { ...card, thumbnail, checks: 0 } }
+    return { kind: 'next', state, waitMs: POLL_MS }
+  } catch (error) {
+    if (isPictureRefused(error)) return cardDone(card)
+    throw error
+  }
+}
+
+/** A picture that LinkedIn cannot process, or not in time, is left out. */
+async function checkThumbnail(context: PublishContext, { card }: State): Promise<StepResult> {
+  if (card?.thumbnail === undefined) return cardDone(card)
+  const { checks = 0, thumbnail, ...plain } = card
+  try {
+    if (await isAvailable(context, { kind: 'image' }, thumbnail)) return cardDone({ ...plain, thumbnail })
+  } catch (error) {
+    if (!isPictureRefused(error)) throw error
+    return cardDone(plain)
+  }
+  if (checks >= MOST_CHECKS) return cardDone(plain)
+  const state: State = { step: 'check', media: [], card: { ...card, checks: checks + 1 } }
+  return { kind: 'next', state, waitMs: POLL_MS }
+}
+
+function cardDone(card: Card | undefined): StepResult {
+  const state: State = { step: 'publish', media: [], ...(card && { card }) }
+  return { kind: 'next', state }
+}
+
+async function publish(context: PublishContext, part: PublishPart, { card, media }: State): Promise<StepResult> {
   const { visibility = 'PUBLIC', isReshareDisabledByAuthor = false } = part.options
   const poll = pollOf(part.options)
+  const others = contentOf(part, media, card)
   // LinkedIn refuses a poll beside another content.
-  const content = poll === undefined ? contentOf(part, media) : { ...contentOf(part, media), poll: pollContent(poll) }
+  const content = poll === undefined ? others : { ...others, poll: pollContent(poll) }
   // A post has either files or the card of a link.
   const text = media.length > 0 ? textWithLink(part) : part.text
   const reply = await call(context, '/rest/posts', {
@@ -135,13 +221,15 @@ async function publish(context: PublishContext, part: PublishPart, { media }: St
   return { kind: 'published', post: postOf(createdId(reply)) }
 }
 
-function contentOf({ link, media: files, options }: PublishPart, media: readonly string[]) {
-  const { linkDescription = '', title: given } = options
+function contentOf({ media: files, options }: PublishPart, media: readonly string[], card: Card | undefined) {
+  const { linkDescription, title: given } = options
   const title = typeof given === 'string' && given.trim() !== '' ? given : undefined
   const [file] = files
   if (file === undefined) {
-    if (link === undefined) return undefined
-    return { article: { source: link, title: title ?? new URL(link).hostname, description: linkDescription } }
+    if (card === undefined) return undefined
+    const { source, thumbnail } = card
+    const description = typeof linkDescription === 'string' ? linkDescription : card.description
+    return { article: { source, title: title ?? card.title, description, ...(thumbnail && { thumbnail }) } }
   }
   const one = (index: number) => {
     const altText = files[index]?.altText

@@ -1,5 +1,7 @@
 import type { PostMedia } from '../content.ts'
+import type { StreamBody } from '../../fetch/outgoing.ts'
 import { PlatformError } from '../error-kinds.ts'
+import type { CardPicture } from '../link-card.ts'
 import type { PublishContext } from '../publishing.ts'
 import { call, encoded, TITLE } from './api.ts'
 
@@ -39,13 +41,13 @@ const UPLOAD_TIMEOUT_MS = 300_000
 
 type Collection = 'images' | 'videos' | 'documents'
 
-function collectionOf({ kind }: PostMedia): Collection {
+function collectionOf({ kind }: Pick<PostMedia, 'kind'>): Collection {
   if (kind === 'video') return 'videos'
   return kind === 'document' ? 'documents' : 'images'
 }
 
 /** Requests the upload of a file. For a video, LinkedIn chooses the byte ranges of the parts. */
-export async function initialize(context: PublishContext, file: PostMedia): Promise<Upload> {
+export async function initialize(context: PublishContext, file: Pick<PostMedia, 'kind' | 'bytes'>): Promise<Upload> {
   const { json } = await call(context, `/rest/${collectionOf(file)}?action=initializeUpload`, {
     method: 'POST',
     json: {
@@ -75,20 +77,36 @@ export async function initialize(context: PublishContext, file: PostMedia): Prom
 export async function sendPart(context: PublishContext, file: PostMedia, upload: Upload): Promise<Upload> {
   const part = upload.parts[upload.etags.length]
   if (part === undefined) return upload
-  const { headers } = await context.http.send({
+  const body = await context.media.read(file.id, part.first, part.last + 1)
+  const { headers } = await put(context, part, { kind: file.kind, type: file.type, body })
+  return { ...upload, etags: [...upload.etags, (headers.etag ?? '').replaceAll('"', '')] }
+}
+
+/** Sends a picture that is no file of the post. @returns its URN */
+export async function sendPicture(context: PublishContext, { bytes, type }: CardPicture): Promise<string> {
+  const { parts, urn } = await initialize(context, { kind: 'image', bytes: bytes.length })
+  for (const part of parts) await put(context, part, { kind: 'image', type, body: bytes })
+  return urn
+}
+
+function put(
+  context: PublishContext,
+  { url }: Part,
+  { body, kind, type }: Pick<PostMedia, 'kind' | 'type'> & { readonly body: StreamBody | Uint8Array },
+) {
+  return context.http.send({
     method: 'PUT',
-    url: part.url,
+    url,
     headers: {
-      'Content-Type': file.kind === 'video' ? 'application/octet-stream' : file.type,
+      'Content-Type': kind === 'video' ? 'application/octet-stream' : type,
       // The addresses of parts of videos are signed. The others need the token.
-      ...(file.kind !== 'video' && { Authorization: `Bearer ${context.credential.accessToken}` }),
+      ...(kind !== 'video' && { Authorization: `Bearer ${context.credential.accessToken}` }),
     },
-    body: await context.media.read(file.id, part.first, part.last + 1),
-    secrets: [...new URL(part.url).searchParams.values()],
+    body,
+    secrets: [...new URL(url).searchParams.values()],
     timeoutMs: UPLOAD_TIMEOUT_MS,
     signal: context.signal,
   })
-  return { ...upload, etags: [...upload.etags, (headers.etag ?? '').replaceAll('"', '')] }
 }
 
 /** Puts the parts of a video together. */
@@ -100,7 +118,11 @@ export async function finalize(context: PublishContext, { etags, token = '', urn
 }
 
 /** Whether LinkedIn has processed a file. @throws PlatformError media_processing when it failed */
-export async function isAvailable(context: PublishContext, file: PostMedia, urn: string): Promise<boolean> {
+export async function isAvailable(
+  context: PublishContext,
+  file: Pick<PostMedia, 'kind'>,
+  urn: string,
+): Promise<boolean> {
   const { json } = await call(context, `/rest/${collectionOf(file)}/${encoded(urn)}`)
   const { processingFailureReason: reason, status } = json as { status?: string; processingFailureReason?: string }
   if (status === 'PROCESSING_FAILED') {

@@ -12,6 +12,7 @@ export const GENERAL_RULES = {
   'options.invalid': 'the options of the platform',
   'text.invalid': 'the text is valid Unicode',
   'text.markup': 'markup that the platform can read',
+  'text.repeated': 'an account publishes a text once within an hour',
 } as const
 
 export type GeneralRule = keyof typeof GENERAL_RULES

@@ -1,3 +1,5 @@
+import { withoutPunctuation } from '../link-card.ts'
+
 /** A part of a text that means something as a whole, and must not be cut. Offsets are UTF-16 units. */
 export interface Span {
   readonly kind: 'link' | 'mention' | 'hashtag'
@@ -19,6 +21,15 @@ let last: { readonly text: string; readonly spans: readonly Span[] } = { text: '
 export function spansOf(text: string): readonly Span[] {
   if (last.text !== text) last = { text, spans: findSpans(text) }
   return last.spans
+}
+
+/** The first `http` or `https` URL of a text, without the punctuation of its sentence. */
+export function firstUrl(text: string): string | undefined {
+  for (const { end, kind, start } of spansOf(text)) {
+    const url = withoutPunctuation(text.slice(start, end))
+    if (kind === 'link' && /^https?:\/\//i.test(url) && URL.canParse(url)) return url
+  }
+  return undefined
 }
 
 function findSpans(text: string): readonly Span[] {

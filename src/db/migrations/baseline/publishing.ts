@@ -36,7 +36,6 @@ export const publishing = [
   'create index posts_by_status_and_time on posts (workspace_id, status, scheduled_at, id) where deleted_at is null',
   `create index posts_in_stage on posts (workspace_id, ((approval ->> 'stage')::integer), scheduled_at, id) where deleted_at is null and status = 'in_review'`,
   `create index posts_to_change on posts (workspace_id, scheduled_at, id) where deleted_at is null and status = 'draft' and approval ->> 'status' = 'changes_requested'`,
-  `create index posts_submitted on posts (workspace_id, scheduled_at, id) where deleted_at is null and approval is not null and status in ('in_review', 'ready', 'scheduled', 'publishing', 'published')`,
   'create index posts_by_term on posts using gin (workspace_terms(workspace_id, labels), workspace_terms(workspace_id, platforms))',
   'create index posts_by_account on posts using gin (account_ids)',
   'create index posts_by_asset on posts using gin (asset_ids)',

@@ -31,11 +31,12 @@ declare module '../../../core/services.ts' {
 export function composeAnalytics(
   { clock, config, coordination, database: sql, jobs, log, mediaWork, scratch, storage }: Foundation,
   {
+    approvals,
     assets,
     plans,
     posts,
     socialAccounts: { calls, directory },
-  }: Pick<Services, 'assets' | 'plans' | 'posts' | 'socialAccounts'>,
+  }: Pick<Services, 'approvals' | 'assets' | 'plans' | 'posts' | 'socialAccounts'>,
 ) {
   const partitions = new SamplePartitions(clock)
   const stopForgetting = coordination.onRecovered(() => partitions.forget())
@@ -52,6 +53,7 @@ export function composeAnalytics(
   const audiences = new AccountAudiences(sql, watched)
   const printer = new ReportPrinter()
   const branding = new ReportBranding(sql, clock, storage, config.REPORT_DOMAINS)
+  approvals.brands.provide((workspaceId) => branding.pageBrandOf(workspaceId))
   const watch = new CollectionWatch(clock, jobs, config.ANALYTICS_SCHEDULE)
   return {
     services: {

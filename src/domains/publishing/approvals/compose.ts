@@ -1,3 +1,4 @@
+import { Provided } from '../../../core/provided.ts'
 import type { Services } from '../../../core/services.ts'
 import type { Foundation } from '../../../foundation.ts'
 import { ApprovalBoard } from './board.ts'
@@ -6,6 +7,7 @@ import { ApprovalDesk } from './desk.ts'
 import { ApprovalFlows } from './flows.ts'
 import { PostGate } from './gate.ts'
 import { GuestLinks } from './guests/links.ts'
+import type { GuestBrand } from './guests/page.ts'
 import { GuestPosts } from './guests/posts.ts'
 import { GuestVisits } from './guests/visits.ts'
 import { recheckApprovals } from './jobs.ts'
@@ -31,13 +33,16 @@ export function composeApprovals(
   const guests = new GuestLinks({ sql, clock, secret, publicUrl, hasher: auth.hasher })
   const guestPosts = new GuestPosts(sql, assets.postFiles)
   const desk = new ApprovalDesk(clock, reviews, posts.checks, logs)
+  const brands = new Provided<(workspaceId: string) => Promise<GuestBrand>>('the brands of workspaces')
+  const brandOf = (workspaceId: string) => brands.get()(workspaceId)
   const approvals = {
     bulk: new BulkApprovals(desk, posts.bulkChanges),
     flows: new ApprovalFlows(sql, clock, reviews),
     desk,
     board: new ApprovalBoard(sql),
     guests,
-    visits: new GuestVisits({ sql, clock, logs, turns, links: guests, posts: guestPosts, publicUrl }),
+    brands,
+    visits: new GuestVisits({ sql, clock, logs, turns, links: guests, posts: guestPosts, brandOf, publicUrl }),
   }
   return { services: { approvals } }
 }

@@ -169,7 +169,8 @@ export class PostChecks {
   }
 }
 
-function failureView({ actual, fix, limit, message, pointer, rule, severity, source, unit }: Problem) {
+/** A problem as the API shows it. */
+export function failureView({ actual, fix, limit, message, pointer, rule, severity, source, unit }: Problem) {
   const { origin, seen, title } = source
   const values = limit !== null && typeof limit === 'object' ? [...limit] : limit
   return { rule, severity, allowed: values, actual, unit, path: pointer, message, fix, origin, source: title, seen }

@@ -1,6 +1,7 @@
 import type { Services } from '../../../core/services.ts'
 import { Postman } from '../../../mail/postman.ts'
 import { numberOf } from '../../../platforms/rules/limits.ts'
+import { GuardedFetcher } from '../../../fetch/guarded-fetch.ts'
 import type { Foundation } from '../../../foundation.ts'
 import { Provided } from '../../../core/provided.ts'
 import { PostActions } from './actions.ts'
@@ -30,6 +31,8 @@ import { PostMetrics } from './numbers/metrics.ts'
 import { UpcomingPosts } from './numbers/upcoming.ts'
 import type { ModelTexts } from './text-origin/model-texts.ts'
 import { TextOrigins } from './text-origin/text-origins.ts'
+import { GuardedLinkPages } from './link-cards/link-pages.ts'
+import { shrinkWith } from './link-cards/shrink.ts'
 import { MediaSources } from './publication/media-source.ts'
 import { PublicationOutcomes } from './publication/outcomes.ts'
 import { PublicationPace } from './publication/pace.ts'
@@ -65,7 +68,7 @@ declare module '../../../core/services.ts' {
 
 /** Builds the services of posts. */
 export function composePosts(
-  { clock, database: sql, jobs, log, searches, turns }: Foundation,
+  { clock, config, database: sql, jobs, log, mediaWork, scratch, searches, turns }: Foundation,
   {
     assets,
     health,
@@ -118,7 +121,9 @@ export function composePosts(
   const upcoming = new UpcomingPosts(sql, clock)
   assets.uses.register(assetUses)
   const media = new MediaSources(sql, assets.postFiles)
-  const publishes = { sql, clock, turns, calls: socialAccounts.calls, media, times: LEASE }
+  const fetcher = GuardedFetcher.of(config.ALLOW_PRIVATE_ADDRESSES)
+  const pages = new GuardedLinkPages(fetcher, shrinkWith({ mediaWork, scratch }))
+  const publishes = { sql, clock, turns, calls: socialAccounts.calls, media, pages, times: LEASE }
   const { directory } = socialAccounts
   const pace = new PublicationPace(clock, (platform) => {
     const found = directory.find(platform)

@@ -1,5 +1,5 @@
-import type { PostContent, PostMedia } from '../../../platforms/content.ts'
 import { ValidationFailed } from '../../../core/errors.ts'
+import { publicContent, type PostContent, type PostMedia } from '../../../platforms/content.ts'
 import { refKey, type PostFile } from '../../media/assets/index.ts'
 import type { MediaRef, NewPostInput, PostBody, PostChangeInput, TargetOverride } from './schemas.ts'
 
@@ -90,7 +90,8 @@ export function contentFor(
 ): PostContent {
   const { content, firstComment, link, media, tags, thread, title } = bodyFor(body, override)
   const filesOf = (refs: readonly MediaRef[]) => refs.flatMap((ref) => mediaOf(ref, files))
-  return {
+  // The only way from a post to a platform, for checks, publication and edits.
+  return publicContent({
     text: content,
     media: filesOf(media),
     ...(title !== null && { title }),
@@ -101,7 +102,7 @@ export function contentFor(
     }),
     ...(firstComment !== null && { firstComment }),
     options: override?.options ?? {},
-  }
+  })
 }
 
 function mediaOf(ref: MediaRef, files: ReadonlyMap<string, PostFile>): PostMedia[] {

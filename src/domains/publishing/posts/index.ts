@@ -2,7 +2,7 @@
 
 export { findActors, type Actor } from './actors.ts'
 export type { ApprovalGate, GatedChange } from './approval/gate.ts'
-export { boardColumn, postsInReview, submittedPosts, versionOf } from './approval/reviewed.ts'
+export { boardColumn, postsInReview, submittedPosts, versionOf, type SubmittedStatus } from './approval/reviewed.ts'
 export { APPROVAL_DECISIONS, ApprovalRule, type PostApprovalData, type PostDecisionData } from './approval/schemas.ts'
 export type { BulkChanges } from './bulk-changes/changes.ts'
 export { BULK_RULES, BulkChangePath, BulkChangeReply, selectionFields, SelectedPosts } from './bulk-changes/schemas.ts'

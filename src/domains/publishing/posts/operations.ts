@@ -16,7 +16,18 @@ import type { TimedPost } from './actions.ts'
 import { withFetched } from './media-urls/fetched-media.ts'
 import { urlsIn } from './media-urls/urls-in.ts'
 import { DeletePostQuery } from './remote/schemas.ts'
-import { NewPost, PostChange, PostCheck, PostCopy, PostListQuery, PostPath, PostView, Reschedule } from './schemas.ts'
+import { warningsOfNew } from './repeated-texts.ts'
+import {
+  CreatedPost,
+  NewPost,
+  PostChange,
+  PostCheck,
+  PostCopy,
+  PostListQuery,
+  PostPath,
+  PostView,
+  Reschedule,
+} from './schemas.ts'
 
 const { accountId, postId, workspaceId } = EXAMPLE
 const EXAMPLE_PATH = { path: { id: postId } }
@@ -39,24 +50,23 @@ export const createPost = operation({
   route: 'POST /api/posts',
   summary: 'Create a post',
   description:
-    'Set `scheduledFor` to publish the post at that time, `queue` to publish it at the next free slot, or `publishNow` to publish it immediately. Without any of these, the post is a draft. A time that is more than five minutes in the past is refused: use `publishNow`. With `recurrence`, the post repeats, and each occurrence is a separate post. What the request leaves out comes from your publishing settings: the time zone, the first comment (at accounts that take comments), and campaign parameters in links. The reply shows them. If platforms would refuse the post, `details.targets` of the error lists them. With an API key, a post whose text a model wrote for the workspace can only be a draft or go into review, unless the AI settings allow more.',
+    'Set `scheduledFor` to publish the post at that time, `queue` to publish it at the next free slot, or `publishNow` to publish it immediately. Without any of these, the post is a draft. A time that is more than five minutes in the past is refused: use `publishNow`. With `recurrence`, the post repeats, and each occurrence is a separate post. What the request leaves out comes from your publishing settings: the time zone, the first comment (at accounts that take comments), and campaign parameters in links. The reply shows them. `warnings` name accounts that have a post with the same text within an hour. If platforms would refuse the post, `details.targets` of the error lists them. With an API key, a post whose text a model wrote for the workspace can only be a draft or go into review, unless the AI settings allow more.',
   access: 'posts:write',
   workspace: from.body('workspaceId'),
   turn: true,
   body: NewPost,
-  returns: { 201: Envelope(PostView) },
+  returns: { 201: Envelope(CreatedPost) },
   errors: [...SCHEDULING_ERRORS, QueueFull, PlanLimit],
   example: { body: EXAMPLE_BODY },
   before: ({ body, member, posts }) => posts.mediaFetcher.resolve(urlsIn(body), { member }),
   prelude: (requests, batch) => batch.posts.author.prepare(requests, batch),
   handle: async ({ body: given, caller, posts, prepared, turn }) => {
     const body = withFetched(given, prepared)
-    return created(
-      'Post created',
+    const post =
       body.recurrence === undefined
         ? await posts.author.create(turn, body, caller.userId)
-        : await posts.series.desk.create(turn, body, body.recurrence, caller.userId),
-    )
+        : await posts.series.desk.create(turn, body, body.recurrence, caller.userId)
+    return created('Post created', { ...post, warnings: await warningsOfNew(turn, post) })
   },
 })
 

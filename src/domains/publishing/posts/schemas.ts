@@ -320,8 +320,32 @@ export const PostView = named(
 )
 export type PostData = Static<typeof PostView>
 
+/** Something unusual about a new post, which is created anyway. */
+export const PostWarning = named(
+  'PostWarning',
+  Type.Object({
+    code: States('PostWarningCode', 'What is unusual about a new post', {
+      text_repeated: 'The account has another post with the same text within an hour',
+    }),
+    accountId: Id,
+    postId: Nullable(Type.String({ ...Id, description: 'The other post. Null if it is not created' })),
+    message: Type.String(),
+    nextStep: Type.String({ description: 'What to do about it' }),
+  }),
+)
+export type PostWarningData = Static<typeof PostWarning>
+
+export const CreatedPost = named(
+  'CreatedPost',
+  Type.Object({
+    ...PostView.properties,
+    warnings: Type.Array(PostWarning, { description: 'What is unusual about the post. It is created anyway' }),
+  }),
+)
+
 const Severity = OneOf(['error', 'warning'], {
-  description: '`error`: the platform refuses the post. `warning`: it takes the post, and changes it',
+  description:
+    '`error`: the platform refuses the post. `warning`: it takes the post, and `message` says what it changes or what is unusual',
 })
 
 export const PlatformValidationFailure = named(

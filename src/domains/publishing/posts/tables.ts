@@ -51,12 +51,6 @@ export const Post = defineEntity({
         where deleted_at is null and status = 'draft' and approval ->> 'status' = 'changes_requested'`,
     },
     {
-      name: 'posts_submitted',
-      expression: `create index posts_submitted on posts (workspace_id, scheduled_at, id)
-        where deleted_at is null and approval is not null
-          and status in ('in_review', 'ready', 'scheduled', 'publishing', 'published')`,
-    },
-    {
       name: 'posts_by_term',
       expression:
         'create index posts_by_term on posts using gin (workspace_terms(workspace_id, labels), workspace_terms(workspace_id, platforms))',

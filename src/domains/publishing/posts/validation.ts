@@ -5,12 +5,14 @@ import type { Static } from '../../../core/schema.ts'
 import type { Sql } from '../../../core/sql.ts'
 import { timeZoneOf } from '../../workspace/workspaces/index.ts'
 import type { AuthorSettings } from './author-settings.ts'
-import type { PostChecks } from './checks.ts'
+import { general } from '../../../platforms/rules/problem.ts'
+import { failureView, type PostChecks } from './checks.ts'
 import { bodyOf } from './content.ts'
 import { AccountNotUsable, BudgetExceeded, ModelTextNotReleased, QueueFull } from './errors.ts'
 import { wantedTargets, type NewPostTimes, type Timing } from './new-post-times.ts'
 import { dryScope } from './planning-scope.ts'
 import type { PostQuota } from './quota.ts'
+import { repeatedText, repeatedTexts, textsOf, type WantedText } from './repeated-texts.ts'
 import type { NewPostInput, PostCheck } from './schemas.ts'
 import type { TextOrigins } from './text-origin/text-origins.ts'
 import type { PlannedTime } from './time.ts'
@@ -65,9 +67,13 @@ export class PostValidation {
     const at = new Date(clock.now()).toISOString()
     const timing = { at, body, resources, untimed, zone, workspaceZone: undefined, userId }
     const { problems, time } = await this.#planned(input, timing, caller)
+    const timed = untimed.map((target) => {
+      const { accountId, override, ownTime } = target
+      return { accountId, override, scheduledAt: (ownTime ? target.time : time)?.scheduledAt ?? null }
+    })
     return {
       isValid: isValid && problems.length === 0,
-      targets,
+      targets: await withRepeats(sql, targets, textsOf(body, timed)),
       ...timeView(time),
       problems: [...planned, ...problems],
     }
@@ -107,6 +113,23 @@ export class PostValidation {
     }
     return { time, problems }
   }
+}
+
+/** The checks, with a warning where the account has a post with the same text within an hour. */
+async function withRepeats(
+  sql: Sql,
+  targets: PostCheckData['targets'],
+  texts: readonly WantedText[],
+): Promise<PostCheckData['targets']> {
+  const found = await repeatedTexts(sql, texts)
+  const repeated = new Map([...found].map(([index, { scheduledAt }]) => [texts[index]?.accountId, scheduledAt]))
+  return targets.map((target) => {
+    const at = repeated.get(target.accountId)
+    if (at === undefined) return target
+    const { message, nextStep: fix } = repeatedText(at)
+    const warning = failureView(general('text.repeated', 'warning', { pointer: '/text', message, fix }))
+    return { ...target, warnings: [...target.warnings, warning] }
+  })
 }
 
 /** An error of createPost, as a check reports it. */

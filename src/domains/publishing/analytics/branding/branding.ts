@@ -9,6 +9,7 @@ import { reportBrandingUpdated } from '../events.ts'
 import type { ReportBrand } from '../report/model.ts'
 import { reportBrandings, type BrandingRow } from '../tables.ts'
 import type { ReportDomain } from '../../../../config/setting-readers.ts'
+import { accentColors } from './contrast.ts'
 import type { BrandingData, BrandingInput } from './schemas.ts'
 
 /** Pictures are made small by the media library. A larger one is left out. */
@@ -61,6 +62,12 @@ export class ReportBranding {
     const logos = logoAssetId === null ? undefined : await this.thumbnails(workspaceId, [logoAssetId])
     const logo = logoAssetId === null ? undefined : logos?.get(logoAssetId)
     return { accentColor, companyName, footerText, website, logo: logo ?? null }
+  }
+
+  /** The branding as pages for guests show it. */
+  async pageBrandOf(workspaceId: string) {
+    const { accentColor, companyName, logo } = await this.brandOf(workspaceId)
+    return { name: companyName, logo, colors: accentColors(accentColor) }
   }
 
   /** The domain of links in mails with reports. Null for that of the server, also when the setting is no longer listed. */

@@ -7,7 +7,7 @@ import { Done, Envelope, ListOf, Type } from '../../../../core/schema.ts'
 import { FlowPath } from '../schemas.ts'
 import { HTML } from '../../../../core/html-page.ts'
 import { COOKIE } from './page.ts'
-import { CreatedGuest, GuestPath, GuestView, NewGuest, TokenPath } from './schemas.ts'
+import { CreatedGuest, GuestPath, GuestView, NewGuest, PageView, TokenPath } from './schemas.ts'
 
 const path = { workspaceId: EXAMPLE.workspaceId }
 const PAGE = { contentType: HTML } as const
@@ -65,32 +65,37 @@ export const revokeGuestLink = operation({
 export const openGuestLink = operation({
   route: 'GET /api/guests/{token}',
   summary: 'Open the page of a guest',
-  description: 'The page has no scripts. Each look is in the audit log of the workspace.',
+  description:
+    'The page has no scripts. What waits for the guest comes first, and what was published is folded. Each look is in the audit log of the workspace.',
   access: 'public',
   changes: true,
   limit: 'auth',
   path: TokenPath,
+  query: PageView,
+  languages: true,
   cookie: COOKIE,
   returns: { 200: PAGE, 404: PAGE },
   headers: ['Set-Cookie'],
   example: { path: EXAMPLE_TOKEN },
-  handle: async ({ approvals, cookie, path: { token }, remoteAddress, requestId, userAgent }) =>
-    approvals.visits.look({ token, cookie, origin: { remoteAddress, requestId, userAgent } }),
+  handle: async ({ acceptLanguage: accepted, approvals, cookie, path, query, remoteAddress, requestId, userAgent }) =>
+    approvals.visits.look({ ...path, cookie, accepted, origin: { remoteAddress, requestId, userAgent } }, query.view),
 })
 
 export const sendGuestDecision = operation({
   route: 'POST /api/guests/{token}',
   summary: 'Send a form of the page of a guest',
-  description: 'A decision on a post, or the passcode of the link. Only forms of that page are accepted.',
+  description:
+    'A decision on a post, the approval of a list of posts, or the passcode of the link. Only forms of that page are accepted. Of a list, each post has its own result, and one that has changed since is not approved.',
   access: 'public',
   limit: 'auth',
   path: TokenPath,
-  body: Type.String({ maxLength: 20_000, description: 'The fields of the form' }),
+  languages: true,
+  body: Type.String({ maxLength: 60_000, description: 'The fields of the form' }),
   bodyType: 'application/x-www-form-urlencoded',
   cookie: COOKIE,
   returns: { 200: PAGE, 400: PAGE, 403: PAGE, 404: PAGE, 409: PAGE, 429: PAGE },
   headers: ['Set-Cookie'],
   example: { path: EXAMPLE_TOKEN, body: 'form=EXAMPLE&decision=approve' },
-  handle: async ({ approvals, body, cookie, path: { token }, remoteAddress, requestId, userAgent }) =>
-    approvals.visits.send({ token, cookie, origin: { remoteAddress, requestId, userAgent } }, body),
+  handle: async ({ acceptLanguage: accepted, approvals, body, cookie, path, remoteAddress, requestId, userAgent }) =>
+    approvals.visits.send({ ...path, cookie, accepted, origin: { remoteAddress, requestId, userAgent } }, body),
 })

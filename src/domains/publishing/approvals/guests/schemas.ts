@@ -2,6 +2,7 @@ import {
   Id,
   Input,
   Nullable,
+  OneOf,
   ResourceBase,
   Text,
   Timestamp,
@@ -52,3 +53,9 @@ export const CreatedGuest = Type.Object({
 
 export const GuestPath = Input({ workspaceId: Id, id: Id })
 export const TokenPath = Input({ token: Text(20, 100) })
+
+export const PageView = Input({
+  view: Type.Optional(
+    OneOf(['approve_all'], { description: 'The list of the posts that wait, with a button that approves them' }),
+  ),
+})

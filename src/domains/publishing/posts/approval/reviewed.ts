@@ -80,36 +80,57 @@ export async function boardColumn(
   return { postCount, posts: rows.map(({ view }) => view) }
 }
 
+/** What guests see of posts. Drafts are left out: what their authors write is not for guests yet. */
+export type SubmittedStatus = 'in_review' | 'ready' | 'scheduled' | 'publishing' | 'published'
+
 interface SubmittedFilter {
   readonly workspaceId: string
   readonly postId?: string
   readonly accountId?: string
   readonly label?: string
+  /** Only posts at stages with these numbers. */
+  readonly stages?: readonly number[]
   readonly limit: number
 }
 
-const calendarRows = query({ posts }, (db, $: SubmittedFilter) => {
-  let found = db
-    .selectFrom('posts')
-    .select('view')
-    .where('workspaceId', '=', $.workspaceId)
-    .where('deletedAt', 'is', null)
-    .where(
-      sql<boolean>`approval is not null and status in ('in_review', 'ready', 'scheduled', 'publishing', 'published')`,
-    )
-    .orderBy('scheduledAt')
-    .orderBy('id')
-    .limit($.limit)
-  if ($.postId !== undefined) found = found.where('id', '=', $.postId)
-  if ($.accountId !== undefined) found = found.where(sql<boolean>`account_ids @> array[${$.accountId}::uuid]`)
-  if ($.label !== undefined)
-    found = found.where(
-      sql<boolean>`workspace_terms(workspace_id, labels) @> workspace_terms(${$.workspaceId}::uuid, array[${$.label}::text])`,
-    )
-  return found
-})
+/** One statement for each status, so that each follows an index in the order of the times. */
+function submittedRows(status: SubmittedStatus) {
+  const direction = status === 'published' ? 'desc' : 'asc'
+  return query({ posts }, (db, $: SubmittedFilter) => {
+    let found = db
+      .selectFrom('posts')
+      .select('view')
+      .where('workspaceId', '=', $.workspaceId)
+      .where('deletedAt', 'is', null)
+      .where('status', '=', sql.lit(status))
+      .where('approval', 'is not', null)
+      .orderBy('scheduledAt', direction)
+      .orderBy('id', direction)
+      .limit($.limit)
+    if ($.postId !== undefined) found = found.where('id', '=', $.postId)
+    if ($.accountId !== undefined) found = found.where(sql<boolean>`account_ids @> array[${$.accountId}::uuid]`)
+    if ($.label !== undefined)
+      found = found.where(
+        sql<boolean>`workspace_terms(workspace_id, labels) @> workspace_terms(${$.workspaceId}::uuid, array[${$.label}::text])`,
+      )
+    if ($.stages !== undefined)
+      found = found.where(sql<boolean>`(approval ->> 'stage')::integer = any(${$.stages}::integer[])`)
+    return found
+  })
+}
 
-/** Drafts are left out: what their authors write is not for guests yet. The submitted posts of a workspace, a label or an account, in the order of their times. */
-export async function submittedPosts(on: Sql, filter: SubmittedFilter): Promise<PostData[]> {
-  return (await calendarRows.rows(on, filter)).map(({ view }) => view)
+const SUBMITTED: Readonly<Record<SubmittedStatus, ReturnType<typeof submittedRows>>> = {
+  in_review: submittedRows('in_review'),
+  ready: submittedRows('ready'),
+  scheduled: submittedRows('scheduled'),
+  publishing: submittedRows('publishing'),
+  published: submittedRows('published'),
+}
+
+/**
+ * The submitted posts of a workspace, a label or an account that have a status, in the order of their times. Published
+ * posts come newest first.
+ */
+export async function submittedPosts(on: Sql, status: SubmittedStatus, filter: SubmittedFilter): Promise<PostData[]> {
+  return (await SUBMITTED[status].rows(on, filter)).map(({ view }) => view)
 }

@@ -18,7 +18,8 @@ import { reservationsOf } from '../reservations/turn-reservations.ts'
 import { assetsOf, NO_MEDIA, unfetched, type FetchedMedia } from '../media-urls/fetched-media.ts'
 import { urlsIn, withAssets } from '../media-urls/urls-in.ts'
 import type { PostQuota } from '../quota.ts'
-import type { PostData } from '../schemas.ts'
+import { textsOf, warningsOfMany } from '../repeated-texts.ts'
+import type { PostData, PostWarningData } from '../schemas.ts'
 import type { SeriesDesk } from '../series/desk.ts'
 import type { LoadedPost } from '../store.ts'
 import type { BulkPostInput, BulkResultData, BulkRowData } from './schemas.ts'
@@ -45,6 +46,7 @@ interface Verdict {
   readonly prepared: LoadedPost | undefined
   readonly recurring?: PostData
   readonly errors: readonly RowFault[]
+  readonly warnings?: readonly PostWarningData[]
 }
 
 interface Needs {
@@ -94,16 +96,18 @@ export class PostImporter {
     const judged = await this.#judge(turn, rows, { userId, batchId, fetched }, slices)
     // An all-or-nothing request is refused as a whole, with the numbers of the plan.
     const isJudgedByRow = request.dryRun === true || request.partial === true
-    const verdicts = isJudgedByRow ? await this.#withinPlan(turn, judged) : judged
-    const refusedCount = verdicts.filter(({ errors }) => errors.length > 0).length
+    const planned = isJudgedByRow ? await this.#withinPlan(turn, judged) : judged
+    const refusedCount = planned.filter(({ errors }) => errors.length > 0).length
+    const createdCount = rows.length - refusedCount
+    const isRefused = createdCount === 0 || (refusedCount > 0 && request.partial !== true)
+    const isStored = request.dryRun !== true && !isRefused
+    const verdicts = await this.#warned(turn, planned, { isStored, slices })
+    const shown = verdicts.map((verdict) => rowView(verdict, isStored ? 'created' : 'valid'))
     const notes = [...warnings]
     if (request.dryRun === true) {
-      const shown = verdicts.map((verdict) => rowView(verdict, 'valid'))
       return { batchId: null, createdCount: 0, refusedCount, notes, rows: shown }
     }
-    const createdCount = rows.length - refusedCount
-    if (createdCount === 0 || (refusedCount > 0 && request.partial !== true)) {
-      const shown = verdicts.map((verdict) => rowView(verdict, 'valid'))
+    if (isRefused) {
       const message = `${refusedCount} of ${rows.length} rows are refused, so no post was created.`
       throw BulkRefused({ message, details: { refusedCount, notes, rows: shown } })
     }
@@ -123,7 +127,22 @@ export class PostImporter {
       await slices.pause()
     }
     turn.audit({ kind: 'post_batch', id: batchId, details: { createdCount, refusedCount } })
-    return { batchId, createdCount, refusedCount, notes, rows: verdicts.map((verdict) => rowView(verdict, 'created')) }
+    return { batchId, createdCount, refusedCount, notes, rows: shown }
+  }
+
+  /** The verdicts, with warnings of texts that an account gets twice. Asks the database once. */
+  async #warned(
+    turn: Turn,
+    verdicts: readonly Verdict[],
+    { isStored, slices }: { readonly isStored: boolean; readonly slices: Slices },
+  ): Promise<readonly Verdict[]> {
+    const many = verdicts.map(({ prepared, wanted: { row } }) => ({
+      row,
+      postId: isStored ? (prepared?.post.id ?? null) : null,
+      texts: prepared === undefined ? [] : textsOf(prepared.post.body, prepared.targets),
+    }))
+    const warnings = await warningsOfMany(turn.sql, many, slices)
+    return verdicts.map((verdict, index) => ({ ...verdict, warnings: warnings[index] ?? [] }))
   }
 
   /** The verdicts. Rows for which the plan has no room are refused. */
@@ -218,7 +237,10 @@ function faultsOf(error: AppError, { columnOf }: WantedRow): readonly RowFault[]
   })
 }
 
-function rowView({ errors, prepared, recurring, wanted }: Verdict, good: 'created' | 'valid'): BulkRowData {
+function rowView(
+  { errors, prepared, recurring, wanted, warnings = [] }: Verdict,
+  good: 'created' | 'valid',
+): BulkRowData {
   const { id = null, localTime = null, scheduledAt = null, timeZone = null } = prepared?.post ?? {}
   const times = { scheduledFor: scheduledAt, localTime, timezone: timeZone }
   return {
@@ -227,6 +249,7 @@ function rowView({ errors, prepared, recurring, wanted }: Verdict, good: 'create
     postId: good === 'created' ? (recurring?._id ?? id) : null,
     ...(recurring === undefined ? times : timesIn(recurring)),
     errors: [...errors],
+    warnings: [...warnings],
   }
 }
 

@@ -14,7 +14,7 @@ import {
 } from '../../../../core/schema.ts'
 import { MOST_BYTES as MOST_CSV_BYTES } from '../csv/decode.ts'
 import { MOST_ROWS } from '../csv/import.ts'
-import { newPostFields, PostListFilter, PostView, RecurrenceInput } from '../schemas.ts'
+import { newPostFields, PostListFilter, PostView, PostWarning, RecurrenceInput } from '../schemas.ts'
 import { TargetStatusSchema } from '../state.ts'
 
 /** The largest JSON body of an import, in bytes. */
@@ -77,6 +77,9 @@ export const BulkRow = named(
     localTime: Nullable(Type.String({ description: 'The clock time of `scheduledFor` in `timezone`' })),
     timezone: Nullable(Type.String({ description: 'IANA time zone' })),
     errors: Type.Array(RowError),
+    warnings: Type.Array(PostWarning, {
+      description: 'What is unusual about the post, compared with posts that are there and with other rows',
+    }),
   }),
 )
 export type BulkRowData = Static<typeof BulkRow>

@@ -14,6 +14,7 @@ import type { AccountCalls, OpenedAccount } from '../../../social/accounts/index
 import type { TargetProblem } from '../tables.ts'
 import type { Claim } from './claims.ts'
 import { INTENT_MS } from './lease.ts'
+import type { LinkPages } from '../../../../platforms/link-card.ts'
 import type { MediaSources } from './media-source.ts'
 import type { Outcome } from './outcomes.ts'
 import { FencedError, type AttemptProgress, type LiveSegment } from './progress.ts'
@@ -37,6 +38,7 @@ interface AttemptNeeds {
   readonly clock: Clock
   readonly calls: AccountCalls
   readonly media: MediaSources
+  readonly pages: LinkPages
   readonly random: () => number
   /** Waits for the time of the target, and between two steps, while a platform processes a file. */
   readonly wait: (ms: number, signal?: AbortSignal) => Promise<unknown>
@@ -101,7 +103,7 @@ export class Attempt {
   async #publishAll({ context, platform: { publishing, title } }: OpenedAccount): Promise<void> {
     if (publishing === undefined) throw new PlatformError('unsupported', title)
     const media = this.#needs.media.of(this.#claim.workspaceId, this.#segments)
-    const site = { publishing, title, context: { ...context, media } }
+    const site = { publishing, title, context: { ...context, media, pages: this.#needs.pages } }
     this.#site = site
     const posts: RemotePost[] = []
     for (const segment of this.#segments) {

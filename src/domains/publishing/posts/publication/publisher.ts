@@ -11,6 +11,7 @@ import type { Claim, ClaimInput, Claims } from './claims.ts'
 import { findDue } from './due.ts'
 import { switchedOff } from './hold.ts'
 import type { LeaseTimes } from './lease.ts'
+import type { LinkPages } from '../../../../platforms/link-card.ts'
 import type { MediaSources } from './media-source.ts'
 import type { SettleInput } from './outcomes.ts'
 import { AttemptProgress, FencedError, momentOf, type Moment } from './progress.ts'
@@ -33,6 +34,7 @@ interface PublisherNeeds {
   readonly switches: Pick<Switches, 'isOn'>
   readonly calls: AccountCalls
   readonly media: MediaSources
+  readonly pages: LinkPages
   readonly times: LeaseTimes
   readonly random?: () => number
   readonly wait?: (ms: number, signal?: AbortSignal) => Promise<unknown>
@@ -117,7 +119,7 @@ export class Publisher {
 
   /** Makes one attempt and settles its outcome. Whatever goes wrong here, the watchdog goes on when the lease has ended. */
   async #attempt({ log, signal }: Run, claim: Claim, began: Moment): Promise<void> {
-    const { calls, clock, media, random = Math.random, switches, times, wait = sleep } = this.#needs
+    const { calls, clock, media, pages, random = Math.random, switches, times, wait = sleep } = this.#needs
     const { attemptId, targetId, workspaceId } = claim
     const made = new CallRecorder()
     const progress = new AttemptProgress(this.#ledger, clock, { targetId, attemptId, times, began })
@@ -132,7 +134,7 @@ export class Publisher {
     const both = AbortSignal.any([signal, stop.signal])
     const isOff = () => switchedOff(switches)
     const attempt = new Attempt(
-      { clock, calls, media, random, wait, log, progress, isOff, signal: both, onCall: made.add },
+      { clock, calls, media, pages, random, wait, log, progress, isOff, signal: both, onCall: made.add },
       claim,
     )
     try {

@@ -15,14 +15,18 @@ const MOST = 1_000
 
 const preparing = PLATFORMS.filter(({ publishing }) => publishing?.preparation !== undefined)
 const ALL = preparing.map(({ key }) => key)
-const OF_TEXTS = preparing.filter(({ publishing }) => publishing?.preparation?.texts === true).map(({ key }) => key)
+const keysOf = (texts: true | 'links') =>
+  preparing.filter(({ publishing }) => publishing?.preparation?.texts === texts).map(({ key }) => key)
+const OF_TEXTS = keysOf(true)
+const OF_LINKS = keysOf('links')
 
 interface Wanted {
   readonly now: string
   readonly after: string
   readonly until: string
-  /** Platforms that can prepare any post, and those that can prepare posts with assets. */
+  /** Platforms that can prepare any post, those that can prepare posts with links, and those with assets. */
   readonly ofTexts: readonly string[]
+  readonly ofLinks: readonly string[]
   readonly all: readonly string[]
 }
 
@@ -42,6 +46,12 @@ const soonDue = query({ posts, postSegments, postTargets }, (db, $: Wanted) =>
         e.or([e('t.attemptId', 'is', null), e('t.leaseUntil', '<', $.now)]),
         e.or([
           e('t.platform', '=', raw<string>`any(${$.ofTexts})`),
+          e.and([
+            e('t.platform', '=', raw<string>`any(${$.ofLinks})`),
+            // A domain without a scheme is read when the post is published.
+            raw<boolean>`(p.body ->> 'link' is not null or t.override ->> 'link' is not null
+              or strpos(coalesce(t.override ->> 'content', p.body ->> 'content'), '://') > 0)`,
+          ]),
           e.and([e('t.platform', '=', raw<string>`any(${$.all})`), raw<boolean>`p.asset_ids <> '{}'`]),
         ]),
         e.not(
@@ -80,6 +90,7 @@ export class Preparations {
       after: at(LEAST_MS),
       until: at(LEAD_MS),
       ofTexts: OF_TEXTS,
+      ofLinks: OF_LINKS,
       all: ALL,
     })
     for (const { id: targetId, workspaceId } of rows) {

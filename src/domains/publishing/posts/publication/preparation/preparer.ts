@@ -10,6 +10,7 @@ import { CallRecorder } from '../../../../../platforms/http/call-recorder.ts'
 import type { AccountCalls, OpenedAccount } from '../../../../social/accounts/index.ts'
 import type { TargetProblem } from '../../tables.ts'
 import type { LeaseTimes } from '../lease.ts'
+import type { LinkPages } from '../../../../../platforms/link-card.ts'
 import type { MediaSources } from '../media-source.ts'
 import { PROBLEMS, problemOf } from '../problems.ts'
 import { AttemptProgress, FencedError, momentOf, type LiveSegment } from '../progress.ts'
@@ -23,6 +24,7 @@ interface PreparerNeeds {
   readonly turns: TurnRunner
   readonly calls: AccountCalls
   readonly media: MediaSources
+  readonly pages: LinkPages
   readonly times: LeaseTimes
   readonly wait?: (ms: number, signal: AbortSignal) => Promise<unknown>
 }
@@ -107,7 +109,7 @@ export class Preparer {
     const { replies = false } = publishing.preparation
     const media = this.#needs.media.of(workspaceId, segments)
     for (const segment of segments.filter(({ part }) => part.role === 'post' || (part.role === 'reply' && replies))) {
-      await this.#prepare(publishing, { ...context, media }, segment, progress, signal)
+      await this.#prepare(publishing, { ...context, media, pages: this.#needs.pages }, segment, progress, signal)
     }
   }
 
