@@ -1,6 +1,6 @@
 import { promisify } from 'node:util'
 import { gzip, gzipSync } from 'node:zlib'
-import type { HttpExchange } from './exchange.ts'
+import type { Exchange } from './exchange.ts'
 import { takesGzip, WORTH_COMPRESSING } from './page.ts'
 
 /**
@@ -20,7 +20,7 @@ type Headers = [string, string][]
  * version of the resource, which clients send back as If-Match.
  */
 export function sendText(
-  exchange: HttpExchange,
+  exchange: Pick<Exchange, 'http' | 'send'>,
   status: number,
   headers: Headers,
   body: string | Uint8Array,
@@ -30,7 +30,7 @@ export function sendText(
     return
   }
   headers.push(['Vary', 'Accept-Encoding'])
-  if (!takesGzip(exchange.headers.acceptEncoding)) {
+  if (!takesGzip(exchange.http?.headers.acceptEncoding ?? '')) {
     exchange.send(status, headers, body)
     return
   }

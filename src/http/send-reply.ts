@@ -57,7 +57,7 @@ export function sendReply(state: RequestState, reply: Reply): number | Promise<n
     exchange.send(reply.status, headers, text)
     return reply.status
   }
-  return sendText(exchange.http, reply.status, headers, text)?.then(() => reply.status) ?? reply.status
+  return sendText(exchange, reply.status, headers, text)?.then(() => reply.status) ?? reply.status
 }
 
 /** The body of a reply that is sent as a whole. */

@@ -20,6 +20,10 @@ export const rows: Rows = {
 
 export const fixtures: Fixtures<typeof operations> = {
   createFolder: async (stage) => ({ body: { ...inWorkspace(stage), name: newName('folder') } }),
+  importAsset: async (stage) => ({
+    body: { ...inWorkspace(stage), url: 'http://127.0.0.1/photo.jpg' },
+    error: 'url_refused',
+  }),
   createSignedUpload: async (stage) => ({ body: { ...inWorkspace(stage), ...NEW_UPLOAD } }),
 }
 

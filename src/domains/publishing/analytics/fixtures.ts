@@ -22,6 +22,10 @@ export const lists: Lists<typeof operations> = {
 }
 
 export const fixtures: Fixtures<typeof operations> = {
+  syncAnalytics: async (stage) => {
+    await make(stage, 'POST /api/social-accounts', { ...inWorkspace(stage), platform: 'mastodon', sandbox: true })
+    return {}
+  },
   getPlatformStats: read,
   getPlatformTimeSeries: read,
   getFollowerTrend: read,

@@ -118,13 +118,13 @@ function tomorrow({ app }: Stage): string {
   return new Date(app.clock.now() + DAY).toISOString()
 }
 
-/** A sandbox account, and a text for it. */
+/** A sandbox account, and a text for it. Plans limit the accounts that all fixtures together connect. */
 async function content(stage: Stage) {
-  const accountId = await make(stage, 'POST /api/social-accounts', {
-    ...inWorkspace(stage),
-    platform: 'mastodon',
-    sandbox: true,
-  })
+  const { app, owner, workspaceId } = stage
+  const query = { workspaceId, platform: 'mastodon', limit: 1 }
+  const known = (await app.send('GET /api/social-accounts', { apiKey: owner.apiKey, query })).body.data[0]?._id
+  const account = { ...inWorkspace(stage), platform: 'mastodon', sandbox: true }
+  const accountId = known ?? (await make(stage, 'POST /api/social-accounts', account))
   return { content: newName('post'), targets: [{ accountId }] }
 }
 
@@ -151,13 +151,8 @@ async function post(stage: Stage, extra: object = {}): Promise<string> {
 
 /** A post that recurs daily. @returns the id of its series */
 async function recurring(stage: Stage): Promise<string> {
-  const { app, owner, workspaceId } = stage
-  const query = { workspaceId, platform: 'mastodon', limit: 1 }
-  const known = (await app.send('GET /api/social-accounts', { apiKey: owner.apiKey, query })).body.data[0]?._id
-  // Plans limit the accounts that all fixtures together connect.
-  const posted =
-    known === undefined ? await content(stage) : { content: newName('post'), targets: [{ accountId: known }] }
-  const body = { ...inWorkspace(stage), ...posted, ...LATER, recurrence: { rrule: 'FREQ=DAILY' } }
+  const { app, owner } = stage
+  const body = { ...inWorkspace(stage), ...(await content(stage)), ...LATER, recurrence: { rrule: 'FREQ=DAILY' } }
   const reply = await app.send('POST /api/posts', { apiKey: owner.apiKey, body })
   if (reply.status !== 201) throw new Error(`a series for a fixture: ${reply.text}`)
   return (reply.body.data as { seriesId: string }).seriesId
