@@ -152,7 +152,7 @@ export interface LiveCapabilities {
   readonly learned?: LearnedLimit
 }
 
-/** Why a platform refuses a content. */
+/** Why a platform refuses a content, or what it leaves out of it. */
 export interface ContentRefusal {
   /** JSON Pointer (RFC 6901) into the `PostContent`. */
   readonly pointer: string
@@ -332,7 +332,7 @@ export interface Platform {
   readonly analytics: Analytics
   /** The options of a post that only this platform has: a schema of `PostContent.options`. */
   readonly options?: TObject
-  /** What the platform refuses that is no limit, such as options that exclude each other. */
+  /** What the platform refuses or leaves out that is no limit, such as options that exclude each other. */
   readonly refusals?: (content: PostContent, limits: Limits) => readonly ContentRefusal[]
   /**
    * A text without the markup that these options name, because the platform counts what is left. Absent where there is no

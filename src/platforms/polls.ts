@@ -13,8 +13,8 @@ export interface Poll {
 /** How long a poll lasts where the platform asks for a duration and the post has none. */
 const DAY_MINUTES = 1_440
 
-/** An answer is one line without white space around it, because platforms remove it and then count. */
-const ANSWER = String.raw`^\S(?:[^\r\n]*\S)?$`
+/** An answer is one line. */
+const ANSWER = String.raw`^[^\r\n]+$`
 
 interface PollFields {
   /** Whether the question has a field of its own. Elsewhere, it is the text of the post. */

@@ -114,7 +114,24 @@ function draftsOf(client: FakePlatform): readonly Partial<PublishPart>[] {
   }
   const needsVideo = numberOf(limits, 'video.required') === 1
   const needsMedia = needsVideo || numberOf(limits, 'media.required') === 1
+  const options = client.platform.options?.properties ?? {}
+  const required = OPTIONS[client.platform.key]
+  const withOptions = (more: object) => ({ options: { ...required, ...more } })
+  const polls = options['poll'] as { properties: Readonly<Record<string, unknown>> } | undefined
+  const question = polls?.properties['question'] === undefined ? {} : { question: 'Which one?' }
+  const poll = { ...question, options: ['Cats', 'Dogs'], durationMinutes: 1_440 }
+  const takes = (name: string, value: string) =>
+    (options[name] as { enum?: string[] } | undefined)?.enum?.includes(value)
+  const sorts = [
+    ...(takes('placement', 'story') === true ? [withOptions({ placement: 'story' })] : []),
+    ...(takes('mode', 'draft') === true ? [withOptions({ mode: 'draft' })] : []),
+  ]
   return [
+    ...(polls === undefined ? [] : [{ text: 'With a poll', ...withOptions({ poll }) }]),
+    ...sorts.flatMap((sort) => [
+      { text: 'Of an image', media: [image()], ...sort },
+      { text: 'Of a video', media: [video()], ...sort },
+    ]),
     ...(needsMedia ? [] : [{ text: 'Only a text' }]),
     ...(has('image') && !needsVideo ? [{ text: 'An image', media: [image()] }] : []),
     ...(has('image') && !needsVideo ? [{ text: 'Two images', media: [image(), image()] }] : []),

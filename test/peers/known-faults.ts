@@ -30,6 +30,7 @@ const KNOWN: Readonly<Record<string, readonly (readonly [RegExp, string])[]>> = 
   ],
   telegram: [
     [/must match exactly one schema in oneOf/, 'lists schemas that overlap, so a form value matches several'],
+    [/open_period must be <= 600/, 'is older than polls that are open for a month'],
     [/sendMediaGroup 200: request\.body\.media: .* must be array/, 'expects an array; a form sends it as JSON text'],
   ],
   tiktok: [[/\/oauth\/\w+\/ 200: request: Invalid security/, 'asks for a token where tokens are issued and revoked']],

@@ -1,4 +1,4 @@
-import { AtpAgent, RichText } from '@atproto/api'
+import { AppBskyFeedPost, AtpAgent, RichText } from '@atproto/api'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { FakePlatform, partOf } from '../../../test/support/fake-platform.ts'
 import { DAY, HOUR } from '../../core/clock.ts'
@@ -121,6 +121,9 @@ describe('publishing', () => {
       record: plain,
       media: { $type: 'app.bsky.embed.external' },
     })
+    for (const { id } of [byUrl, withImage, withCard]) {
+      expect(AppBskyFeedPost.validateRecord(await valueOf(id))).toMatchObject({ success: true })
+    }
     const handle = quoted.url?.replace(/did:plc:[a-z2-7]+/, 'grace.test') ?? ''
     const gone = peer.publish(account, partOf('Gone', { key: 'gone', options: { quote: handle } }))
     await expect(gone).rejects.toMatchObject({ kind: 'validation', code: 'quote_not_found' })
@@ -439,10 +442,15 @@ test('posts of the same time have different record keys', () => {
 })
 
 async function recordOf(uri: string): Promise<Record<string, unknown>> {
+  return JSON.parse(JSON.stringify(await valueOf(uri))) as Record<string, unknown>
+}
+
+/** A record as the reference implementation reads it. */
+async function valueOf(uri: string): Promise<unknown> {
   const [, , repo, collection, rkey] = uri.split('/')
   const agent = new AtpAgent({ service: peer.running.url })
   const { data } = await agent.com.atproto.repo.getRecord({ repo: repo!, collection: collection!, rkey: rkey! })
-  return JSON.parse(JSON.stringify(data.value)) as Record<string, unknown>
+  return data.value
 }
 
 async function listed(collection: string) {

@@ -249,8 +249,26 @@ export function discordFake({ clock, state }: FakeOptions<State>): Fake<State> {
     if (active !== undefined && kept.guilds[active]?.bots.includes(bot.id)) {
       const threads = Object.values(kept.channels)
         .filter((one) => one.guild === active && one.type === THREAD)
-        .map(({ guild, id, name, parent, type }) => ({ id, type, name, guild_id: guild, parent_id: parent }))
-      return json(200, { threads, members: [] })
+        .map(({ guild, id, name, parent, type }) => ({
+          id,
+          type,
+          name,
+          guild_id: guild,
+          parent_id: parent,
+          owner_id: OWNER,
+          flags: 0,
+          message_count: 0,
+          member_count: 1,
+          total_message_sent: 0,
+          thread_metadata: {
+            archived: false,
+            archive_timestamp: null,
+            auto_archive_duration: 1_440,
+            locked: false,
+            create_timestamp: new Date(0).toISOString(),
+          },
+        }))
+      return json(200, { threads, members: [], has_more: false })
     }
     const [, guildId = '', member] = /^\/guilds\/(\d+)(?:\/members\/(\d+))?$/.exec(path) ?? []
     const guild = kept.guilds[guildId]

@@ -198,6 +198,7 @@ function targetsOf(attachments: readonly Attachment[]): string[] {
 function parentOf({ parent, root }: PublishPart): string {
   const target = root ?? parent
   if (target === undefined) throw unsupported('A comment needs a post.')
+  if (target.ids?.['kind'] === 'story') throw unsupported('A story has no comments.')
   return target.id
 }
 

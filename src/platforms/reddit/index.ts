@@ -35,5 +35,7 @@ export const reddit = platform({
   profile: (context) => profileOf(context, context.credential),
   revoke,
   capabilities,
+  // Each answer costs a call for each subreddit with flairs.
+  capabilitiesLifeMs: 3_600_000,
   places,
 })

@@ -80,8 +80,8 @@ export async function places(context: AccountContext): Promise<readonly Place[]>
   return found
 }
 
-/** Each subreddit costs a call, of 100 that Reddit allows a minute. */
-const MOST_WITH_FLAIRS = 10
+/** Each subreddit costs a call, of 100 a minute that Reddit allows the app for all accounts. */
+const MOST_WITH_FLAIRS = 5
 
 /** The flairs of the first subreddits that the account has joined. Their names say which subreddit has them. */
 async function flairsOf(context: AccountContext, joined: readonly Place[]): Promise<readonly Place[]> {

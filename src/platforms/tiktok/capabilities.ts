@@ -27,6 +27,8 @@ export async function capabilities(context: AccountContext): Promise<LiveCapabil
   const reply = await call(context, '/v2/post/publish/creator_info/query/', { json: {} })
   const data = reply.data as CreatorInfo
   const { max_video_post_duration_sec: maxSeconds, privacy_level_options: options = [] } = data
+  // Accounts that were connected before Crier made drafts.
+  const canDraft = context.credential.scopes?.includes('video.upload') ?? true
   const off = (what: string) => `The creator has turned ${what} off in the settings of TikTok.`
   return {
     limits: maxSeconds === undefined ? {} : { 'video.maxSeconds': maxSeconds },
@@ -34,6 +36,9 @@ export async function capabilities(context: AccountContext): Promise<LiveCapabil
       ...(data.comment_disabled === true && { comments: off('comments') }),
       ...(data.duet_disabled === true && { duet: off('duets') }),
       ...(data.stitch_disabled === true && { stitch: off('stitches') }),
+      ...(!canDraft && {
+        draft: 'TikTok has not allowed drafts for this account. Connect it again and allow uploads.',
+      }),
       ...(options.length > 0 &&
         !options.includes('PUBLIC_TO_EVERYONE') && {
           public: 'TikTok does not offer public posts here: the account is private, or TikTok has not audited the app.',

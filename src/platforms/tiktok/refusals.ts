@@ -5,11 +5,15 @@ import type { Limits } from '../rules/limits.ts'
 /** What TikTok refuses of the options (developers.tiktok.com, Content Sharing Guidelines, 2026-11). */
 export function refusals(content: PostContent, limits: Limits): readonly ContentRefusal[] {
   const isDraft = content.options['mode'] === 'draft'
-  return [...(isDraft ? leftOut(content) : ofPost(content, limits)), ...coverProblem(content)]
+  return [...(isDraft ? ofDraft(content, limits) : ofPost(content, limits)), ...coverProblem(content)]
 }
 
-/** What a draft does not have. The creator sets it in the app. */
-function leftOut({ media, options, text }: PostContent): readonly ContentRefusal[] {
+/** Why the account can have no draft, and what a draft does not have: its creator sets it in the app. */
+function ofDraft({ media, options, text }: PostContent, { blocked }: Limits): readonly ContentRefusal[] {
+  const reason = blocked['draft']
+  if (reason !== undefined) {
+    return [{ pointer: '/options/mode', message: reason, fix: 'Leave out `mode`, or connect the account again.' }]
+  }
   const { mode: _mode, photo_cover_index: _cover, ...others } = options
   const isOfPhotos = media.length > 0 && media.every(({ kind }) => kind !== 'video')
   const [first] = Object.keys(others)

@@ -127,7 +127,11 @@ describe('publishing', () => {
   test('drafts have a scope and a limit of their own', async () => {
     const { credential } = await peer.signIn({ without: ['video.upload'] })
     const draft = (text: string) => photos(text, { options: { mode: 'draft' } })
-    await expect(peer.publish(peer.as(credential), draft('No'))).rejects.toMatchObject({ kind: 'scope_missing' })
+    const without = peer.as(credential)
+    await expect(peer.publish(without, draft('No'))).rejects.toMatchObject({ kind: 'scope_missing' })
+    const limits = effectiveLimits(tiktok, undefined, await tiktok.capabilities(without))
+    const problems = check(tiktok, limits, draft('No')).filter(({ severity }) => severity === 'error')
+    expect(problems).toMatchObject([{ pointer: '/options/mode' }])
     for (let count = 0; count < 5; count += 1) await peer.publish(account, draft(`Draft ${count}`))
     peer.clock.advance(60_000)
     await expect(peer.publish(account, draft('Sixth'))).rejects.toMatchObject({ kind: 'quota_exhausted' })

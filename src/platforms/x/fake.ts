@@ -200,7 +200,7 @@ export function xFake({ clock, state }: FakeOptions<State>): Fake<State> {
       created_at: new Date(post.at).toISOString(),
       ...(refers.length > 0 && { referenced_tweets: refers }),
       ...(post.media.length > 0 && { attachments: { media_keys: post.media.map((id) => keyOf(kept.media[id]!)) } }),
-      ...(post.poll && { attachments: { poll_ids: [`${post.id}1`] } }),
+      ...(post.poll && { attachments: { poll_ids: [`18${post.id.slice(2)}`] } }),
       ...(isLong(post.text) && { note_tweet: { text: escapeText(post.text) } }),
       public_metrics: {
         retweet_count: 0,

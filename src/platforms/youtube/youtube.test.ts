@@ -182,6 +182,28 @@ describe('publishing', () => {
     expect(titled('Without a playlist')).toHaveLength(1)
   })
 
+  test('the fake takes a video with its metadata in one request, as small clients send it', async () => {
+    const metadata = { snippet: { title: 'In one request' }, status: { privacyStatus: 'unlisted' } }
+    const send = (parts: readonly string[], type = 'multipart/related; boundary="b"') =>
+      fetch(`${peer.running.url}/upload/youtube/v3/videos?uploadType=multipart&part=snippet&part=status`, {
+        method: 'POST',
+        headers: { Authorization: `Bearer ${account.credential.accessToken}`, 'Content-Type': type },
+        body: parts.map((part) => `--b\r\n${part}\r\n`).join('') + '--b--',
+      })
+    const json = `Content-Type: application/json\r\n\r\n${JSON.stringify(metadata)}`
+    const file = 'Content-Type: video/mp4\r\n\r\nbytes'
+    const reply = await send([json, file])
+    // A parameter can be repeated in place of a list.
+    expect(await reply.json()).toMatchObject({
+      snippet: { title: 'In one request' },
+      status: { privacyStatus: 'unlisted' },
+    })
+    expect(titled('In one request')).toMatchObject([{ media: ['video/mp4'] }])
+    expect((await send([json])).status).toBe(400)
+    expect((await send(['Content-Type: application/json\r\n\r\n{', file])).status).toBe(400)
+    expect((await send([json, file.replace('video/mp4', 'text/plain')])).status).toBe(400)
+  })
+
   test('an app without an audit publishes in private', async () => {
     stateOf()['audited'] = false
     await peer.publish(account, video('Locked'))
