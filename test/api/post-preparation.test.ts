@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { MINUTE, SECOND } from '../../src/core/clock.ts'
 import type { PostAttemptData } from '../../src/domains/publishing/posts/publication/schemas.ts'
-import { postTargets } from '../../src/domains/publishing/posts/tables.ts'
+import { postSegments, postTargets } from '../../src/domains/publishing/posts/tables.ts'
 import type { PostData } from '../../src/domains/publishing/posts/schemas.ts'
 import { PostWorld } from '../support/post-world.ts'
 import { addFault } from '../support/sandbox-faults.ts'
@@ -73,6 +73,28 @@ describe.each(['mastodon', 'x', 'bluesky', 'linkedin', 'facebook', 'threads', 'w
     expect(await world.published(`ahead at ${platform}`, platform)).toHaveLength(1)
   })
 })
+
+test.each(['bluesky', 'linkedin'])(
+  'the page of a link at %s is read ahead, and texts without one wait',
+  async (platform) => {
+    const accountId = await world.account(platform)
+    const at = { scheduledFor: world.later(30 * MINUTE), targets: [{ accountId }] }
+    const plain = await world.create({ content: `Plain at ${platform}`, ...at })
+    // Refused at once, because it is an address of this network.
+    const url = 'http://127.0.0.1:1/page'
+    const linked = await world.create({ content: `Linked at ${platform}: ${url}`, ...at })
+    const field = await world.create({ content: `Field at ${platform}`, link: url, ...at })
+    await prepared(linked)
+    await prepared(field)
+    expect(await attemptsOf(plain, 'prepare')).toEqual([])
+    for (const { targets } of [linked, field]) {
+      const segment = await postSegments.first(world.app.database, { targetId: targets[0]?._id ?? '' })
+      expect(segment?.state).toMatchObject({ step: 'publish', card: { title: expect.stringContaining('127.0.0.1') } })
+    }
+    due(linked)
+    for (const post of [plain, linked, field]) await world.ended(post._id, 'published')
+  },
+)
 
 test.each(['mastodon', 'x', 'bluesky'])(
   'the files of a thread at %s are sent ahead, and its parts in order',
