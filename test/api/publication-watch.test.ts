@@ -224,3 +224,16 @@ test('tells administrators once that the scheduler stands still and once that it
   await watchdog.run(silent)
   await look()
 })
+
+test('a post of one part that was published and not settled ends published, however late it is claimed', async () => {
+  const targetId = await stage.target('mastodon', [part('published in time')])
+  await stage.attempt(targetId, {
+    point: { when: 'after', write: 'published', count: 1 },
+    happens: () => Promise.resolve('killed'),
+  })
+  expect(await stage.read(targetId)).toMatchObject({ status: 'publishing' })
+  stage.clock.advance(3 * 60 * MINUTE)
+  await stage.attempt(targetId)
+  expect(await stage.read(targetId)).toMatchObject({ status: 'published' })
+  expect(await countOf('published in time')).toBe(1)
+})
