@@ -120,11 +120,11 @@ function draftsOf(client: FakePlatform): readonly Partial<PublishPart>[] {
   const polls = options['poll'] as { properties: Readonly<Record<string, unknown>> } | undefined
   const question = polls?.properties['question'] === undefined ? {} : { question: 'Which one?' }
   const poll = { ...question, options: ['Cats', 'Dogs'], durationMinutes: 1_440 }
-  const takes = (name: string, value: string) =>
-    (options[name] as { enum?: string[] } | undefined)?.enum?.includes(value)
+  const choices = (name: string) =>
+    (options as Readonly<Record<string, { enum?: readonly string[] }>>)[name]?.enum ?? []
   const sorts = [
-    ...(takes('placement', 'story') === true ? [withOptions({ placement: 'story' })] : []),
-    ...(takes('mode', 'draft') === true ? [withOptions({ mode: 'draft' })] : []),
+    ...(choices('placement').includes('story') ? [withOptions({ placement: 'story' })] : []),
+    ...(choices('mode').includes('draft') ? [withOptions({ mode: 'draft' })] : []),
   ]
   return [
     ...(polls === undefined ? [] : [{ text: 'With a poll', ...withOptions({ poll }) }]),

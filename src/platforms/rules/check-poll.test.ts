@@ -18,7 +18,7 @@ function problemsOf(key: string, poll: Poll | object, more: Partial<PostContent>
 
 test.each([
   ['x', { options: ['Cats'] }, '/options/poll/options', 'The poll has 1 answer; X requires at least 2.'],
-  ['x', { options: [...'abcde'] }, '/options/poll/options', 'The poll has 5 answers; X allows 4.'],
+  ['x', { options: ['a', 'b', 'c', 'd', 'e'] }, '/options/poll/options', 'The poll has 5 answers; X allows 4.'],
   [
     'x',
     { options: ['Cats', 'd'.repeat(26)] },
