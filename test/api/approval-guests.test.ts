@@ -382,3 +382,29 @@ test('the page speaks the language of the reader', async () => {
   expect(await (await look(path)).text()).toContain('There is nothing to approve at the moment.')
   expect(await lookInGerman('/api/guests/UNKNOWN-UNKNOWN-UNKNOWN')).toContain('Dieser Link funktioniert nicht.')
 })
+
+test('with more posts than a page shows, the next ones follow, and those that are decided do not push them out', async () => {
+  const posts = Array.from({ length: 55 }, (_, index) => ({
+    content: `Post number ${index + 1}`,
+    labels: ['many'],
+    targets: [{ accountId }],
+    scheduledFor: new Date(clock.now() + (100 + index) * HOUR).toISOString(),
+  }))
+  const made = await as('POST /api/posts/bulk', { body: { workspaceId, posts } })
+  expect(made.status, made.text).toBe(201)
+  const { path } = await link({ label: 'many' })
+  const first = await (await look(`${path}?fbclid=added-by-a-messenger`)).text()
+  expect(first).toContain('Only the first 50 posts are shown')
+  expect(first).not.toContain('Post number 51')
+  const list = await (await look(`${path}?view=approve_all`)).text()
+  expect(list).toContain('Approve all 50 posts')
+  expect((await approveAll(path, list)).html).toContain('50 of 50 posts approved')
+  const next = await (await look(path)).text()
+  expect(next).toContain('5 posts wait for your decision')
+  expect(next.indexOf('Post number 55')).toBeLessThan(next.indexOf('Coming up'))
+  expect(next.indexOf('Coming up')).toBeLessThan(next.indexOf('Post number 1<'))
+  const [value = ''] = /[0-9a-f-]{36}\.[0-9a-f]{64}\.[^"]*/.exec(list) ?? []
+  const fields = new URLSearchParams([['form', hidden(list, 'form')]])
+  for (let index = 0; index < 51; index += 1) fields.append('approve', `${value}${index}`)
+  expect((await fetch(app.url + path, { method: 'POST', body: fields })).status, 'more than a page has').toBe(400)
+})

@@ -2,7 +2,9 @@ import { randomUUID } from 'node:crypto'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { HOUR, MINUTE } from '../../src/core/clock.ts'
 import type { Sql } from '../../src/core/sql.ts'
-import { warningsOfMany } from '../../src/domains/publishing/posts/repeated-texts.ts'
+import { dryScope } from '../../src/domains/publishing/posts/planning-scope.ts'
+import type { PostData } from '../../src/domains/publishing/posts/schemas.ts'
+import { warningsOfMany, warningsOfNew } from '../../src/domains/publishing/posts/repeated-texts.ts'
 import { PostWorld } from '../support/post-world.ts'
 
 /** Two posts of an account with the same text within an hour get a warning, wherever they are written. */
@@ -57,6 +59,33 @@ async function bulk(posts: object[], extra: object = {}) {
   }[]
 }
 
+/** The database, with the statements that it is asked. */
+function counting() {
+  const asked: string[] = []
+  const sql: Sql = {
+    row: () => Promise.reject(new Error('one row')),
+    run: () => Promise.reject(new Error('a write')),
+    rows: (text, values) => {
+      asked.push(text)
+      return world.app.database.rows(text, values)
+    },
+  }
+  return { asked, sql }
+}
+
+test('texts are read only if the account has another post within the hour', async () => {
+  const at = freeTime()
+  const texts = async (post: PostData) => {
+    const { asked, sql } = counting()
+    await warningsOfNew(dryScope(sql, world.workspaceId), post)
+    return asked.filter((text) => text.includes('unnest')).length
+  }
+  const alone = await create('Alone', at)
+  expect(await texts(alone)).toBe(0)
+  await create('Near', at + HOUR)
+  expect(await texts(alone)).toBe(1)
+})
+
 test('a new post is created, with a warning that names the other post', async () => {
   const at = freeTime()
   const first = await create('Good morning', at)
@@ -107,6 +136,9 @@ test('a check warns, and the post is still valid', async () => {
   const { isValid, targets } = await checked('Check me', at - 10 * MINUTE)
   expect(isValid).toBe(true)
   expect(targets[0]?.warnings).toMatchObject([{ rule: 'text.repeated', severity: 'warning' }])
+  for (const far of [at - HOUR - 1_000, at + HOUR + 1_000]) {
+    expect((await checked('Check me', far)).targets[0]?.warnings, 'more than an hour away').toEqual([])
+  }
   const both = { targets: [{ accountId: otherId }, { accountId }] }
   expect((await checked('Check me', at, both)).targets.map(({ warnings }) => warnings.length)).toEqual([0, 1])
 })
@@ -142,22 +174,14 @@ test('many texts are compared by one statement, which finds the posts of an acco
   const at = freeTime()
   const stored = await create('Asked once', at)
   const { database } = world.app
-  const asked: string[] = []
-  const counting: Sql = {
-    row: () => Promise.reject(new Error('one row')),
-    run: () => Promise.reject(new Error('a write')),
-    rows: (text, values) => {
-      asked.push(text)
-      return database.rows(text, values)
-    },
-  }
+  const { asked, sql } = counting()
   const text = { accountId, text: 'Asked once', at }
   const many = Array.from({ length: 500 }, (_, index) => ({
     row: index + 1,
     postId: null,
     texts: [index === 0 ? text : { ...text, at: at + index * 3 * HOUR }],
   }))
-  const warnings = await warningsOfMany(counting, many)
+  const warnings = await warningsOfMany(sql, many)
   expect(asked).toHaveLength(1)
   expect(warnings.flat()).toMatchObject([{ postId: stored._id }])
   const plan = await database.transaction(async (tx) => {

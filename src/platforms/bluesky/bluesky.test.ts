@@ -259,7 +259,9 @@ describe('publishing', () => {
 
     test('is read once, so that a repeated attempt puts the same record', async () => {
       const part = partOf(`Once ${link}`, { key: 'card once' })
+      const before = peer.read.length
       const state = await peer.prepare(account, part)
+      expect(peer.read.slice(before)).toEqual([link, imageUrl])
       const reads = peer.read.length
       peer.links.set(link, { title: 'Changed', description: '' })
       const post = await peer.publish(account, part, state)

@@ -72,6 +72,7 @@ export const openGuestLink = operation({
   limit: 'auth',
   path: TokenPath,
   query: PageView,
+  openQuery: true,
   languages: true,
   cookie: COOKIE,
   returns: { 200: PAGE, 404: PAGE },

@@ -54,7 +54,8 @@ export const CreatedGuest = Type.Object({
 export const GuestPath = Input({ workspaceId: Id, id: Id })
 export const TokenPath = Input({ token: Text(20, 100) })
 
-export const PageView = Input({
+/** Open, because messengers add their own parameters to links. */
+export const PageView = Type.Object({
   view: Type.Optional(
     OneOf(['approve_all'], { description: 'The list of the posts that wait, with a button that approves them' }),
   ),
