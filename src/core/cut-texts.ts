@@ -35,5 +35,5 @@ function cut(value: string, schema: JsonSchema | undefined): string {
   const shortest = 2 * most + 1
   if (value.length < shortest) return value
   const trimmed = schema?.['x-verbatim'] ? value : value.trim()
-  return trimmed.length < shortest ? trimmed : 'a'.repeat(shortest)
+  return trimmed.length < shortest ? trimmed : 'z'.repeat(shortest)
 }
