@@ -42,7 +42,7 @@ async function create(extra: object = {}): Promise<PostData> {
   const body = { workspaceId, content: randomUUID(), targets: [{ accountId }], ...extra }
   const reply = await send('POST /api/posts', body)
   expect(reply.status, reply.text).toBe(201)
-  return reply.body.data
+  return get(reply.body.data)
 }
 
 const at = (scheduledFor: string) => ({ scheduledFor, timezone: 'Europe/Berlin' })
