@@ -31,8 +31,9 @@ test('no text is left over', () => {
   const types = [...notificationTypes.keys()]
   const left = Object.keys(rawTexts('en')).filter(
     (key) =>
-      !/^(mail|notification|kind|unsubscribe|reportMails|billingPage|guestPage|invoice|payment|quote|socialReport)\./.test(key) &&
-      !types.includes(key.replace(/\.(title|text|link)$/, '')),
+      !/^(mail|notification|kind|unsubscribe|reportMails|billingPage|guestPage|invoice|payment|quote|socialReport)\./.test(
+        key,
+      ) && !types.includes(key.replace(/\.(title|text|link)$/, '')),
   )
   expect(left).toEqual([])
 })

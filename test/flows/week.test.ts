@@ -182,7 +182,7 @@ test('a team plans, approves, publishes and deletes a week of posts', async () =
   expect(await phone.getByRole('button', { name: 'Approve' }).count()).toBe(0)
   for (const day of DAYS) await annApproves(day)
   await clientLooks()
-  expect(await phone.getByRole('heading', { level: 2 }).first().innerText()).toBe(
+  expect(await phone.getByRole('heading', { level: 3 }).first().innerText()).toBe(
     'Monday, 30 November 2026 at 10:00 (Europe/Berlin)',
   )
   expect(await phone.evaluate('document.documentElement.scrollWidth'), 'nothing is wider than the phone').toBe(390)
