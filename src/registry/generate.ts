@@ -17,7 +17,7 @@ interface GeneratedFile {
 /**
  * Writes the files that come from the sources, or with --check says which of those in git are out of date:
  *
- *     node src/registry/generate.ts [openapi] [env] [--check]
+ *     node src/registry/generate.ts [openapi] [env] [--check] [--print]
  */
 const FILES: Readonly<Record<string, GeneratedFile>> = {
   openapi: {
@@ -30,14 +30,16 @@ const FILES: Readonly<Record<string, GeneratedFile>> = {
 
 const words = process.argv.slice(2)
 const check = words.includes('--check')
-const wanted = words.filter((word) => word !== '--check')
+const isPrinted = words.includes('--print')
+const wanted = words.filter((word) => !word.startsWith('--'))
 
 for (const [key, { isCommitted, make, name }] of Object.entries(FILES)) {
   if (wanted.length > 0 && !wanted.includes(key)) continue
   if (check && !isCommitted) continue
   const file = new URL(`../../${name}`, import.meta.url)
   const text = make()
-  if (!check) writeFileSync(file, text)
+  if (isPrinted) process.stdout.write(text)
+  else if (!check) writeFileSync(file, text)
   else if (read(file) !== text) {
     process.stderr.write(`${name} is out of date: run node src/registry/generate.ts ${key}\n`)
     process.exitCode = 1

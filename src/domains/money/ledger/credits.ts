@@ -107,8 +107,8 @@ export class Credits {
     await this.#book.lock(sql, creditsOf(userId))
     const known = await creditReservations.first(sql, { reference })
     if (known !== undefined) return viewOf(known)
-    await this.#grantMonth(sql, userId)
-    const held = takeOldest(await this.#openLots(sql, userId), amount)
+    const { hint } = await this.#grantMonth(sql, userId)
+    const held = takeOldest(await this.#openLots(sql, userId), amount, hint)
     const now = this.#clock.now()
     const id = uuidv7(now)
     const heldUntil = new Date(now + HELD_MS)
@@ -239,10 +239,10 @@ export class Credits {
   }
 
   /** Grants the credits of the current month, or what a better plan grants beyond those of the old one. */
-  async #grantMonth(sql: Sql, userId: string): Promise<void> {
+  async #grantMonth(sql: Sql, userId: string): Promise<CreditMonth> {
     const month = await this.#monthOf(sql, userId)
     const amount = await this.#missing(sql, userId, month)
-    if (amount <= 0) return
+    if (amount <= 0) return month
     const periodStart = new Date(month.start)
     const reference = `plan-credits:${userId}:${periodStart.toISOString()}:${month.perMonth}`
     const [from, kind, source] = ['credits_issued', 'plan_credits', 'plan'] as const
@@ -256,6 +256,7 @@ export class Credits {
       from,
       kind,
     })
+    return month
   }
 
   /**
@@ -354,7 +355,11 @@ function byExpiry(a: { expiresAt: string | null; id?: string }, b: { expiresAt: 
 }
 
 /** @throws AppError insufficient_credits */
-function takeOldest(lots: readonly Lot[], amount: number): { readonly lot: Lot; readonly part: number }[] {
+function takeOldest(
+  lots: readonly Lot[],
+  amount: number,
+  hint?: string,
+): { readonly lot: Lot; readonly part: number }[] {
   let left = amount
   const taken = lots.flatMap((lot) => {
     const part = Math.min(left, lot.remaining - lot.reserved)
@@ -364,5 +369,5 @@ function takeOldest(lots: readonly Lot[], amount: number): { readonly lot: Lot; 
   if (left === 0) return taken
   const available = amount - left
   const message = `This needs ${amount} credits; ${available} are left. Wait for the next month, upgrade the plan at /billing, or buy credits with POST /api/payments/initialize.`
-  throw InsufficientCredits({ message, details: { amount, available } })
+  throw InsufficientCredits({ message, details: { amount, available }, hint })
 }

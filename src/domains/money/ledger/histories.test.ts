@@ -97,7 +97,7 @@ class Model {
 
 function monthAt(now: number) {
   const start = now - ((now - START) % MONTH)
-  return { start, end: start + MONTH, perMonth: PER_MONTH }
+  return { start, end: start + MONTH, perMonth: PER_MONTH, hint: undefined }
 }
 
 const amount = integer({ min: 1, max: 60 })

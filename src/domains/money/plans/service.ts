@@ -46,6 +46,8 @@ export interface OfferedPlan extends Plan {
 /** A month of a subscription, in milliseconds since the epoch, and the credits that the plan grants for it. */
 export interface CreditMonth extends Cycle {
   readonly perMonth: number
+  /** What the operator can do about too few credits, as `hintFor` says. */
+  readonly hint: string | undefined
 }
 
 type CreditsOf = (sql: Sql, userId: string, month: CreditMonth) => Promise<number>
@@ -262,7 +264,8 @@ export class PlanService implements Subscriptions {
     const now = this.#clock.now()
     const { start } = cycleAt(anchor, now)
     const { end } = cycleAt(anchor, Math.max(anchor, now))
-    return { start, end, perMonth: this.#allowance(granted).aiCreditsPerMonth }
+    const allowance = this.#allowance(granted)
+    return { start, end, perMonth: allowance.aiCreditsPerMonth, hint: this.hintFor(allowance) }
   }
 
   #limits(plan: PlanName, isTrial = false): PlanLimits {
