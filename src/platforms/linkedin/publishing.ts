@@ -148,10 +148,11 @@ async function awaitProcessing(context: PublishContext, part: PublishPart, state
   return { kind: 'next', state: { step: 'publish', media: state.media } }
 }
 
-/** The link that gets a card: that of the post, or else the first one in its text. Comments have none. */
-function cardLinkOf({ link, media, role, text }: PublishPart): string | undefined {
+/** The link that gets a card: that of the post, or else the first one in its text. Comments and polls have none. */
+function cardLinkOf({ link, media, options, role, text }: PublishPart): string | undefined {
   if (media.length > 0 || role === 'comment') return undefined
-  return link === undefined || link === '' ? firstUrl(text) : link
+  if (link !== undefined && link !== '') return link
+  return pollOf(options) === undefined ? firstUrl(text) : undefined
 }
 
 async function readCard({ pages, signal }: PublishContext, part: PublishPart): Promise<StepResult> {
