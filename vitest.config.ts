@@ -88,7 +88,7 @@ const SLOW = [
   // Generate cases.
   'actors/simulation/simulation.test.ts',
   'src/domains/publishing/analytics/best-times/slots.test.ts',
-  'src/domains/publishing/posts/calendar/recurrence-properties.test.ts',
+  'src/domains/publishing/calendar/recurrence/recurrence-properties.test.ts',
   'src/platforms/agreement.test.ts',
   // Waits for retries.
   'src/jobs/holding.test.ts',

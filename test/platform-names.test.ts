@@ -15,7 +15,7 @@ const EXCEPTIONS: Readonly<Record<string, string>> = {
   'src/platforms/rules/check.ts': 'counting methods are named after the platforms that count so',
   'src/domains/media/assets/': 'examples of requests ask for a rendition or a check for some platform',
   'src/domains/live/': 'names services for live streams, which are other accounts',
-  'src/domains/publishing/posts/csv/cells.ts': 'a cross (`x`) in a cell means yes',
+  'src/domains/publishing/writing/csv/cells.ts': 'a cross (`x`) in a cell means yes',
   'src/domains/publishing/calendar-feeds/feed.ts': 'the library of iCalendar calls extensions (`X-`) so',
   'src/domains/social/accounts/operations.ts': 'examples of requests are of some platform',
   'src/domains/social/accounts/children/operations.ts': 'routes of the API contract name their platform',

@@ -9,7 +9,7 @@ export function watchParts({ metrics, database }: NodeResources, { actors, servi
   watch(metrics, 'crier_database_connections_idle', 'Idle connections to PostgreSQL', () => database.poolStatus().idle)
   watch(metrics, 'crier_database_waiting', 'Requests waiting for a connection', () => database.poolStatus().waiting)
   watch(metrics, 'crier_publication_heartbeat_age_seconds', 'Time since the scheduler of posts last ran', () => {
-    return services.posts.heartbeat.ageMs() / 1_000
+    return services.publication.heartbeat.ageMs() / 1_000
   })
   watch(metrics, 'crier_ledger_faults', 'Faults that the last check of the ledger found', () =>
     services.ledger.inspector.faultsCount(),

@@ -33,7 +33,12 @@ import { analytics } from '../domains/publishing/analytics/domain.ts'
 import { calendarFeeds } from '../domains/publishing/calendar-feeds/domain.ts'
 import { approvals } from '../domains/publishing/approvals/domain.ts'
 import { reports } from '../domains/publishing/reports/domain.ts'
+import { calendar } from '../domains/publishing/calendar/domain.ts'
+import { planning } from '../domains/publishing/planning/domain.ts'
 import { posts } from '../domains/publishing/posts/domain.ts'
+import { publication } from '../domains/publishing/publication/domain.ts'
+import { remote } from '../domains/publishing/remote/domain.ts'
+import { writing } from '../domains/publishing/writing/domain.ts'
 import { health } from '../domains/system/health/domain.ts'
 import { internal } from '../domains/system/internal/domain.ts'
 import { switches } from '../domains/system/switches/domain.ts'
@@ -77,7 +82,12 @@ export const domains = [
   apps,
   blog,
   books,
+  calendar,
   posts,
+  planning,
+  writing,
+  publication,
+  remote,
   approvals,
   calendarFeeds,
   analytics,

@@ -16,9 +16,9 @@ type Used<D> = D extends { readonly compose: (foundation: Foundation, services: 
 type Made<D> = D extends { readonly compose: (...given: never) => { readonly services: infer S } } ? keyof S : never
 
 /** The services that a domain uses although they are composed after it, and those that no domain composes. */
-type Missing<List, Given> = List extends readonly [infer First, ...infer Rest]
-  ? Exclude<Used<First>, Given> | Missing<Rest, Given | Made<First>>
-  : Exclude<keyof Services, Given>
+type Missing<List, Given, Found = never> = List extends readonly [infer First, ...infer Rest]
+  ? Missing<Rest, Given | Made<First>, Found | Exclude<Used<First>, Given>>
+  : Found | Exclude<keyof Services, Given>
 
 type None<Names extends never> = Names
 

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import { DAY, HOUR } from '../../src/core/clock.ts'
-import type { BulkResultData } from '../../src/domains/publishing/posts/bulk/schemas.ts'
-import type { PostData } from '../../src/domains/publishing/posts/index.ts'
+import type { BulkResultData } from '../../src/domains/publishing/writing/bulk/schemas.ts'
+import type { PostData } from '../../src/domains/publishing/posts/schemas.ts'
 import { PostWorld, expectStatus } from '../support/post-world.ts'
 import { seedMember, seedUser, type SeededUser } from '../support/seed.ts'
 

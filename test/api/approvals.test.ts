@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import { HOUR, ManualClock, MINUTE, SECOND } from '../../src/core/clock.ts'
-import type { PostData } from '../../src/domains/publishing/posts/index.ts'
+import type { PostData } from '../../src/domains/publishing/posts/schemas.ts'
 import { startApp, type App } from '../support/app.ts'
 import { QUICK } from '../support/jobs.ts'
 import { sandboxPosts } from '../support/sandbox-faults.ts'

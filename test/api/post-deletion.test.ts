@@ -206,7 +206,7 @@ test('a deleted post is kept for 30 days, and then deleted with everything that 
   const { _id: id } = await published('purged later')
   await world.on(id, 'comments', { body: { body: 'A comment' } })
   await remove(id)
-  const { bin } = world.app.composition.services.posts
+  const { bin } = world.app.composition.services.remote
   const count = async () => {
     const tables = [
       'posts where id',

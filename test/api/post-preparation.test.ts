@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { MINUTE, SECOND } from '../../src/core/clock.ts'
-import type { PostAttemptData } from '../../src/domains/publishing/posts/publication/schemas.ts'
+import type { PostAttemptData } from '../../src/domains/publishing/publication/schemas.ts'
 import { postSegments, postTargets } from '../../src/domains/publishing/posts/tables.ts'
 import type { PostData } from '../../src/domains/publishing/posts/schemas.ts'
 import { PostWorld } from '../support/post-world.ts'
@@ -32,7 +32,7 @@ async function attemptsOf({ _id: id }: PostData, kind: PostAttemptData['kind']):
 
 /** Nine minutes before the time of a post, waits until preparations of it have ended. */
 async function prepared(post: PostData, count = 1): Promise<PostAttemptData[]> {
-  const { preparations } = world.app.composition.services.posts
+  const { preparations } = world.app.composition.services.publication
   world.clock.advance(Math.max(0, untilDue(post) - 9 * MINUTE))
   return waitFor(
     async () => {

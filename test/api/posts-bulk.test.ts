@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto'
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import { HOUR, ManualClock } from '../../src/core/clock.ts'
-import type { BulkResultData } from '../../src/domains/publishing/posts/bulk/schemas.ts'
+import type { BulkResultData } from '../../src/domains/publishing/writing/bulk/schemas.ts'
 import type { PostData } from '../../src/domains/publishing/posts/schemas.ts'
 import { startApp, type App } from '../support/app.ts'
 import { QUICK } from '../support/jobs.ts'

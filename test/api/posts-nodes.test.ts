@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { HOUR, ManualClock } from '../../src/core/clock.ts'
-import type { PostData } from '../../src/domains/publishing/posts/index.ts'
+import type { PostData } from '../../src/domains/publishing/posts/schemas.ts'
 import { startApp, type App } from '../support/app.ts'
 import { QUICK } from '../support/jobs.ts'
 import { startRedis, type TestRedis } from '../support/redis.ts'

@@ -1,9 +1,9 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import { randomUUID } from 'node:crypto'
 import { DAY, HOUR, ManualClock, MINUTE } from '../../src/core/clock.ts'
-import type { SeriesData } from '../../src/domains/publishing/posts/series/schemas.ts'
+import type { SeriesData } from '../../src/domains/publishing/writing/series/schemas.ts'
 import type { PostData } from '../../src/domains/publishing/posts/schemas.ts'
-import { makeOccurrencesTurn } from '../../src/domains/publishing/posts/series/turns.ts'
+import { makeOccurrencesTurn } from '../../src/domains/publishing/writing/series/turns.ts'
 import { startApp, type App } from '../support/app.ts'
 import { QUICK } from '../support/jobs.ts'
 import { PostWorld, expectStatus } from '../support/post-world.ts'
@@ -477,7 +477,7 @@ describe('exactly once', () => {
   })
 
   test('a turn that fails in the middle leaves nothing, and a restarted node goes on', async () => {
-    const { author } = app.composition.services.posts
+    const { author } = app.composition.services.writing
     const write = author.write.bind(author)
     let calls = 0
     author.write = (...given) => {

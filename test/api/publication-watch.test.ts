@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { MINUTE, SECOND } from '../../src/core/clock.ts'
 import { createLog } from '../../src/core/log.ts'
-import { LEASE } from '../../src/domains/publishing/posts/publication/lease.ts'
+import { LEASE } from '../../src/domains/publishing/publication/claims/lease.ts'
 import { PublicationStage } from '../support/publication.ts'
 import { seedUser } from '../support/seed.ts'
 import { addFault, sandboxPosts } from '../support/sandbox-faults.ts'
@@ -20,7 +20,7 @@ const part = (text: string) => ({ role: 'post' as const, text, media: [], option
 /** Runs the watchdog. @returns whether it has added a job for the workspace */
 async function watched(): Promise<boolean> {
   const before = await jobCount()
-  await stage.services.posts.watchdog.run(silent)
+  await stage.services.publication.watchdog.run(silent)
   return (await jobCount()) > before
 }
 
@@ -157,13 +157,13 @@ test('publishes what waited for the end of an outage in order, one after the oth
 })
 
 test('alerts administrators that the scheduler stands still: in readiness, in metrics, and once in the log', async () => {
-  const { health, posts } = stage.services
+  const { health, publication } = stage.services
   const scheduler = async () => (await health.readiness()).checks['scheduler']?.details
   const age = async () => {
     const text = await (await fetch(`${stage.app.node.adminUrl}/metrics`)).text()
     return Number(/^crier_publication_heartbeat_age_seconds (\d+)/m.exec(text)?.[1])
   }
-  await posts.watchdog.run(silent)
+  await publication.watchdog.run(silent)
   expect(await scheduler()).toMatchObject({ alive: true, ageSeconds: 0 })
   stage.clock.advance(3 * MINUTE)
   expect(await scheduler()).toMatchObject({ alive: false, ageSeconds: 180 })
@@ -174,18 +174,18 @@ test('alerts administrators that the scheduler stands still: in readiness, in me
   await scheduler()
   const logged = stage.app.logs.filter(({ msg }) => msg?.startsWith('the scheduler of posts stands still'))
   expect(logged).toMatchObject([{ level: 50, ageSeconds: 180 }])
-  await posts.watchdog.run(silent)
+  await publication.watchdog.run(silent)
   expect(await scheduler()).toMatchObject({ alive: true })
   expect(await age()).toBe(0)
   // Standing still again is another alert.
   stage.clock.advance(3 * MINUTE)
   expect(await scheduler()).toMatchObject({ alive: false })
   expect(stage.app.logs.filter(({ msg }) => msg?.startsWith('the scheduler of posts stands still'))).toHaveLength(2)
-  await posts.watchdog.run(silent)
+  await publication.watchdog.run(silent)
 })
 
 test('tells administrators once that the scheduler stands still and once that it runs again, without jobs', async () => {
-  const { heartbeat, watchdog } = stage.services.posts
+  const { heartbeat, watchdog } = stage.services.publication
   const { database, outbox } = stage.app
   const root = await seedUser(stage.app, 'root', { admin: true })
   const told = async () => {

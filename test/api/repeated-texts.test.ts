@@ -4,7 +4,7 @@ import { HOUR, MINUTE } from '../../src/core/clock.ts'
 import type { Sql } from '../../src/core/sql.ts'
 import { dryScope } from '../../src/domains/publishing/posts/planning-scope.ts'
 import type { PostData } from '../../src/domains/publishing/posts/schemas.ts'
-import { warningsOfMany, warningsOfNew } from '../../src/domains/publishing/posts/repeated-texts.ts'
+import { warningsOfMany, warningsOfNew } from '../../src/domains/publishing/writing/repeated-texts.ts'
 import { PostWorld } from '../support/post-world.ts'
 
 /** Two posts of an account with the same text within an hour get a warning, wherever they are written. */

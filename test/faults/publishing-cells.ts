@@ -1,6 +1,6 @@
 import { expect } from 'vitest'
 import { HOUR, SECOND } from '../../src/core/clock.ts'
-import { LEASE } from '../../src/domains/publishing/posts/publication/lease.ts'
+import { LEASE } from '../../src/domains/publishing/publication/claims/lease.ts'
 import { isFinal } from '../../src/domains/publishing/posts/state.ts'
 import type { TargetRow } from '../../src/domains/publishing/posts/tables.ts'
 import type { PostMedia } from '../../src/platforms/content.ts'

@@ -34,16 +34,16 @@ export function composeAnalytics(
     approvals,
     assets,
     plans,
-    posts,
+    publication,
     socialAccounts: { calls, directory },
-  }: Pick<Services, 'approvals' | 'assets' | 'plans' | 'posts' | 'socialAccounts'>,
+  }: Pick<Services, 'approvals' | 'assets' | 'plans' | 'publication' | 'socialAccounts'>,
 ) {
   const partitions = new SamplePartitions(clock)
   const stopForgetting = coordination.onRecovered(() => partitions.forget())
   const retention = new SampleRetention({ sql, clock, log, jobs, plans, partitions })
   const recorder = new SampleRecorder(clock, partitions)
   assets.housekeeping.keep(findContentPictures)
-  posts.outcomes.onPublished((turn, published) => addJustPublished(turn, published, clock.now()))
+  publication.outcomes.onPublished((turn, published) => addJustPublished(turn, published, clock.now()))
   const fetcher = GuardedFetcher.of(config.ALLOW_PRIVATE_ADDRESSES)
   const pictures = new ContentPictures({ sql, clock, log, fetcher, mediaWork, scratch, storage })
   const watched = new WatchedAccounts(sql, clock, directory)

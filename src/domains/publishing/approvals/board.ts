@@ -1,5 +1,6 @@
 import type { Sql } from '../../../core/sql.ts'
-import { loadPost, boardColumn, changesBetween, snapshotOf, versionOf } from '../posts/index.ts'
+import { loadPost, snapshotOf } from '../posts/index.ts'
+import { boardColumn, changesBetween, versionOf } from '../writing/index.ts'
 import type { ApprovalChangesView, BoardData } from './schemas.ts'
 import { approvalFlows } from './tables.ts'
 import type { Static } from '../../../core/schema.ts'

@@ -1,5 +1,5 @@
 import type { Turn } from '../../../core/turn.ts'
-import type { BulkChangeReplyData, BulkChanges } from '../posts/index.ts'
+import type { BulkChangeReplyData, BulkChanges } from '../writing/index.ts'
 import type { ApprovalDesk } from './desk.ts'
 import type { BulkDecisionData } from './schemas.ts'
 

@@ -22,7 +22,7 @@ declare module '../../../core/services.ts' {
 /** Builds the services of the domain. Provides the approvals that posts declare. */
 export function composeApprovals(
   { clock, config, database: sql, logs, secret, turns }: Foundation,
-  { assets, auth, posts, workspaces }: Pick<Services, 'assets' | 'auth' | 'posts' | 'workspaces'>,
+  { assets, auth, posts, workspaces, writing }: Pick<Services, 'assets' | 'auth' | 'posts' | 'workspaces' | 'writing'>,
 ) {
   const reviews = new Reviews(clock)
   posts.approvals.provide(new PostGate(reviews))
@@ -32,11 +32,11 @@ export function composeApprovals(
   const publicUrl = config.PUBLIC_URL
   const guests = new GuestLinks({ sql, clock, secret, publicUrl, hasher: auth.hasher })
   const guestPosts = new GuestPosts(sql, assets.postFiles)
-  const desk = new ApprovalDesk(clock, reviews, posts.checks, logs)
+  const desk = new ApprovalDesk(clock, reviews, writing.checks, logs)
   const brands = new Provided<(workspaceId: string) => Promise<GuestBrand>>('the brands of workspaces')
   const brandOf = (workspaceId: string) => brands.get()(workspaceId)
   const approvals = {
-    bulk: new BulkApprovals(desk, posts.bulkChanges),
+    bulk: new BulkApprovals(desk, writing.bulkChanges),
     flows: new ApprovalFlows(sql, clock, reviews),
     desk,
     board: new ApprovalBoard(sql),

@@ -8,14 +8,13 @@ import {
   isPerson,
   loadPost,
   notPossible,
-  postsInReview,
   savePost,
-  seenHash,
   type LoadedPost,
   type PostApprovalData,
   type PostData,
   type PostDecisionData,
 } from '../posts/index.ts'
+import { postsInReview, seenHash } from '../writing/index.ts'
 import { NoApprovalFlow, PingedRecently } from './errors.ts'
 import { flowOf } from './flows.ts'
 import { guestsFor } from './guests/store.ts'

@@ -2,13 +2,7 @@ import { Conflict } from '../../../core/errors.ts'
 import type { Turn } from '../../../core/turn.ts'
 import {
   act,
-  changedParts,
-  changesBetween,
-  scheduled,
-  seenHash,
   snapshotOf,
-  timeOfPost,
-  versionOf,
   type ApprovalGate,
   type GatedChange,
   type LoadedPost,
@@ -16,6 +10,8 @@ import {
   type PostApprovalData,
   type TargetRow,
 } from '../posts/index.ts'
+import { changedParts, changesBetween, seenHash, versionOf } from '../writing/index.ts'
+import { scheduled, timeOfPost } from '../planning/index.ts'
 import { flowOf } from './flows.ts'
 import { isPassed, isReviewed, withApproval, type Reviewed, type Reviews } from './reviews.ts'
 import type { FlowRow } from './tables.ts'

@@ -5,17 +5,13 @@ import { ok } from '../../../core/reply.ts'
 import { Envelope } from '../../../core/schema.ts'
 import {
   AccountNotUsable,
-  BULK_RULES,
-  BulkChangePath,
-  BulkChangeReply,
   ModelTextNotReleased,
   PlatformRefusesPost,
   PostNotPossible,
   PostPath,
   PostView,
-  selectedIds,
-  SelectedPosts,
 } from '../posts/index.ts'
+import { BULK_RULES, BulkChangePath, BulkChangeReply, selectedIds, SelectedPosts } from '../writing/index.ts'
 import { NoApprovalFlow, PingedRecently } from './errors.ts'
 import {
   ApprovalChangesView,
@@ -136,8 +132,8 @@ export const undoDecisions = operation({
   returns: { 200: Envelope(BulkChangeReply) },
   errors: [NotFound, Forbidden, Conflict],
   example: { path: { changeId: EXAMPLE.bulkChangeId } },
-  handle: async ({ caller: { userId }, path, posts, turn }) =>
-    ok('Decisions undone', await posts.bulkChanges.undo(turn, path.changeId, { userId, actions: ['decide'] })),
+  handle: async ({ caller: { userId }, path, turn, writing }) =>
+    ok('Decisions undone', await writing.bulkChanges.undo(turn, path.changeId, { userId, actions: ['decide'] })),
 })
 
 export const getApprovalChanges = operation({

@@ -3,21 +3,16 @@ import type { Turn } from '../../../core/turn.ts'
 import {
   act,
   canAct,
-  canonicalJson,
   loadPost,
-  plannedTime,
-  postsInReview,
   savePost,
-  scheduled,
-  seenHash,
-  timeOfPost,
-  timesOf,
   type LoadedPost,
   type PostApprovalData,
   type PostDecisionData,
   type TargetProblem,
   type TargetRow,
 } from '../posts/index.ts'
+import { canonicalJson, postsInReview, seenHash } from '../writing/index.ts'
+import { plannedTime, scheduled, timeOfPost, timesOf } from '../planning/index.ts'
 import { candidatesOf } from './approvers.ts'
 import { guestsFor } from './guests/store.ts'
 import { announceStages, endStage } from './jobs.ts'

@@ -1,5 +1,6 @@
 import { Id, Input, Nullable, OneOf, States, Text, Timestamp, Type, named, type Static } from '../../../core/schema.ts'
-import { APPROVAL_DECISIONS, ApprovalRule, PostChanges, PostView, selectionFields } from '../posts/index.ts'
+import { APPROVAL_DECISIONS, ApprovalRule, PostView } from '../posts/index.ts'
+import { PostChanges, selectionFields } from '../writing/index.ts'
 
 export const MOST_STAGES = 10
 const MOST_APPROVERS = 50

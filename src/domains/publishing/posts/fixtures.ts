@@ -11,20 +11,22 @@ import {
 } from '../../../../test/support/stage.ts'
 import { addFault, refuseNext } from '../../../../test/support/sandbox-faults.ts'
 import { waitFor } from '../../../../test/support/wait.ts'
-import type * as bulkChanges from './bulk-changes/operations.ts'
-import type * as bulkOperations from './bulk/operations.ts'
-import type * as comments from './comments/operations.ts'
-import type * as numbers from './numbers/operations.ts'
+import type * as bulkChanges from '../writing/bulk-changes/operations.ts'
+import type * as bulkOperations from '../writing/bulk/operations.ts'
+import type * as comments from '../writing/comments/operations.ts'
+import type * as numbers from '../publication/numbers/operations.ts'
 import type * as operations from './operations.ts'
-import type * as queueOperations from './slots/operations.ts'
-import type * as remote from './remote/operations.ts'
+import type * as queueOperations from '../planning/slots/operations.ts'
+import type * as remote from '../remote/operations.ts'
 import type { PostData } from './schemas.ts'
-import type * as publication from './publication/operations.ts'
-import type * as series from './series/operations.ts'
-import { postSeries } from './series/tables.ts'
-import type * as versions from './versions/operations.ts'
+import type * as publication from '../publication/operations.ts'
+import type * as series from '../writing/series/operations.ts'
+import { postSeries } from '../writing/series/tables.ts'
+import type * as versions from '../writing/versions/operations.ts'
+import type * as writing from '../writing/operations.ts'
 
 type Operations = typeof operations &
+  typeof writing &
   typeof bulkOperations &
   typeof bulkChanges &
   typeof comments &

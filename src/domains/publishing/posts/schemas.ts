@@ -20,10 +20,16 @@ import { optionsOfAnyPlatform } from '../../../platforms/options-schema.ts'
 import { PlatformKey } from '../../social/accounts/index.ts'
 import { PostApproval } from './approval/schemas.ts'
 import { TargetStatusSchema } from './state.ts'
-import { TimeAdjustment } from './calendar/schemas.ts'
-import { Exdates, MaybeOccurrence, Rdates, Rrule, variationsInput } from './series/input.ts'
+import {
+  TimeAdjustment,
+  Exdates,
+  MaybeOccurrence,
+  Rdates,
+  Rrule,
+  variationsInput,
+  QueueWish,
+} from '../calendar/index.ts'
 import { PostTextOrigin } from './text-origin/schemas.ts'
-import { QueueWish } from './slots/wish.ts'
 import { PostFix } from './fixes.ts'
 
 /** The longest text of any platform, with room for a long Facebook post. */

@@ -1,7 +1,7 @@
 import { Cron } from 'croner'
 import { DAY } from '../../../core/clock.ts'
 import { WEEKDAYS, type Weekday } from '../../../core/local-times.ts'
-import { dayKey } from '../posts/index.ts'
+import { dayKey } from '../calendar/index.ts'
 
 /** When the reports of a schedule are made: once a day, a week or a month at a local time. */
 export interface Rhythm {

@@ -17,7 +17,7 @@ declare module '../../../core/services.ts' {
 /** Builds the services of the domain. */
 export function composeIdeas(
   { clock, database: sql }: Foundation,
-  { assets, posts }: Pick<Services, 'assets' | 'posts'>,
+  { assets, writing }: Pick<Services, 'assets' | 'writing'>,
 ) {
   assets.uses.register(assetUses)
   const service = new IdeaService(sql, clock)
@@ -27,7 +27,7 @@ export function composeIdeas(
     lists: new IdeaLists(sql),
     votes: new IdeaVotes(clock, service),
     comments: new IdeaComments(sql, clock),
-    conversion: new IdeaConversion(service, posts),
+    conversion: new IdeaConversion(service, writing),
   }
   return { services: { ideas } }
 }

@@ -8,10 +8,10 @@ import { filesOf } from './views.ts'
 /** Makes drafts of ideas. */
 export class IdeaConversion {
   readonly #service: IdeaService
-  readonly #author: Services['posts']['author']
-  readonly #settings: Services['posts']['settings']
+  readonly #author: Services['writing']['author']
+  readonly #settings: Services['writing']['settings']
 
-  constructor(service: IdeaService, { author, settings }: Pick<Services['posts'], 'author' | 'settings'>) {
+  constructor(service: IdeaService, { author, settings }: Pick<Services['writing'], 'author' | 'settings'>) {
     this.#service = service
     this.#author = author
     this.#settings = settings

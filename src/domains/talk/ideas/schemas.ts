@@ -13,7 +13,7 @@ import {
   type Static,
 } from '../../../core/schema.ts'
 import { Several } from '../../../core/several.ts'
-import { ActorView } from '../../publishing/posts/index.ts'
+import { ActorView } from '../../publishing/writing/index.ts'
 import { IdeaStatusSchema } from './states.ts'
 
 export const MOST_BOARDS = 200

@@ -1,5 +1,5 @@
 import { DAY } from '../../../../core/clock.ts'
-import { zoneRules } from '../../posts/index.ts'
+import { zoneRules } from '../../calendar/index.ts'
 import type { AccountAudiences } from '../reads/audience.ts'
 import type { GapView } from '../schemas.ts'
 

@@ -1,5 +1,5 @@
 import { DAY } from '../../../../core/clock.ts'
-import { dayBounds, dayKey } from '../../posts/index.ts'
+import { dayBounds, dayKey } from '../../calendar/index.ts'
 
 /** Days of a zone as numbers: days since 1970-01-01. They have 23 to 25 hours. */
 

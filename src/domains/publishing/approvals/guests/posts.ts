@@ -3,17 +3,8 @@ import type { Texts } from '../../../../language/texts.ts'
 import { findPlatform } from '../../../../platforms/registry.ts'
 import { postFiles, refKey, type MediaRef, type PostFile } from '../../../media/assets/index.ts'
 import { postingAccounts } from '../../../social/accounts/index.ts'
-import {
-  changesBetween,
-  loadPost,
-  postName,
-  snapshotOf,
-  submittedPosts,
-  versionOf,
-  type PostData,
-  type PostDecisionData,
-  type SubmittedStatus,
-} from '../../posts/index.ts'
+import { changesBetween, submittedPosts, versionOf, type SubmittedStatus } from '../../writing/index.ts'
+import { loadPost, postName, snapshotOf, type PostData, type PostDecisionData } from '../../posts/index.ts'
 import { approvalFlows, type FlowRow, type GuestRow } from '../tables.ts'
 import { isWaiting, MOST_WAITING, NAME_LENGTH, type ShownPost, type ShownTarget, type WaitingPost } from './page.ts'
 

@@ -1,7 +1,7 @@
 import { sql as raw } from 'kysely'
 import type { Sql } from '../../../../core/sql.ts'
 import { query } from '../../../../db/query.ts'
-import type { TakenTimes } from '../calendar/taken-times.ts'
+import type { TakenTimes } from '../../calendar/index.ts'
 import type { PlanningScope } from '../planning-scope.ts'
 import type { TargetStatus } from '../state.ts'
 import { posts, postTargets, type TargetRow } from '../tables.ts'

@@ -1,4 +1,4 @@
-import { firstAfter } from '../calendar/taken-times.ts'
+import { firstAfter } from '../../calendar/index.ts'
 
 /** What a target takes of the times and budgets of its account. */
 export interface Booked {

@@ -1,7 +1,7 @@
 import type { Turn } from '../../../../core/turn.ts'
 import { aiSettingsOf } from '../../../workspace/workspaces/index.ts'
 import { ModelTextNotReleased } from '../errors.ts'
-import { act } from '../planning.ts'
+import { act } from '../moves.ts'
 import type { DecisionScope } from '../planning-scope.ts'
 import type { TargetStatus } from '../state.ts'
 import type { LoadedPost } from '../store.ts'

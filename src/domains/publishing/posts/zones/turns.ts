@@ -1,8 +1,0 @@
-import { systemTurn } from '../../../../core/system-turn.ts'
-import type { MoveInput } from './mover.ts'
-
-/** Moves the times of a post, because the rules of its zone have changed. */
-export const moveTimes = systemTurn<MoveInput>({
-  name: 'posts.move_times',
-  run: ({ input, posts, turn }) => posts.timeMover.move(turn, input),
-})

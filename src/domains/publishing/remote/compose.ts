@@ -1,0 +1,31 @@
+import type { Services } from '../../../core/services.ts'
+import type { Foundation } from '../../../foundation.ts'
+import { RemoteDesk } from './edits/desk.ts'
+import { RemoteWorker } from './edits/worker.ts'
+import { PostBin } from './removal/bin.ts'
+import { PostRemoval } from './removal/removal.ts'
+
+declare module '../../../core/services.ts' {
+  interface Services {
+    readonly remote: ReturnType<typeof composeRemote>['services']['remote']
+  }
+}
+
+/** Builds the services that change and delete published posts. Provides the edits that writing declares. */
+export function composeRemote(
+  { clock, database: sql, turns }: Foundation,
+  { socialAccounts, writing }: Pick<Services, 'socialAccounts' | 'writing'>,
+) {
+  const desk = new RemoteDesk(clock, socialAccounts.directory)
+  writing.edits.provide(desk)
+  return {
+    services: {
+      remote: {
+        desk,
+        worker: new RemoteWorker(clock, turns, socialAccounts.calls),
+        removal: new PostRemoval(clock, writing.actions, desk),
+        bin: new PostBin(sql, clock),
+      },
+    },
+  }
+}
