@@ -191,8 +191,9 @@ export class PostAuthor {
   }
 
   /**
-   * A new post with its checks and its slot, without a change of anything but the reservations of the turn.
-   * @throws AppError validation_failed, platform_validation_failed, account_not_usable, queue_full
+   * A new post that passed its checks: drafts with their times. Nothing of it is stored or reserved, see `add`.
+   * @throws AppError validation_failed, platform_validation_failed, account_not_usable, queue_full, budget_exceeded,
+   *   model_text_not_released
    */
   async build(turn: Turn, input: NewPostInput, origin: PostOrigin): Promise<LoadedPost> {
     const now = this.#clock.now()
@@ -237,41 +238,41 @@ export class PostAuthor {
       createdAt: at,
       updatedAt: at,
     }
-    const drafts = wanted.map((target, position) => newTarget(post, { target, position, resources, at }))
-    if (drafts.some(({ scheduledAt }) => scheduledAt !== null)) this.#checks.requireUsable(wanted, resources)
-    const targets = drafts.map((target) =>
-      target.scheduledAt === null ? target : { ...target, status: 'scheduled' as const },
-    )
-    reservationsOf(turn).change([], targets)
-    return this.#origins.checked(turn, { post, targets })
+    const targets = wanted.map((target, position) => newTarget(post, { target, position, resources, at }))
+    if (targets.some(isTimed)) {
+      this.#checks.requireUsable(wanted, resources)
+      await this.#origins.requireReleased(turn, post.textOrigin)
+    }
+    return { post, targets }
   }
 
-  /** Writes a prepared post and plans its publication. @throws AppError plan_limit_reached */
-  async add(turn: Turn, prepared: LoadedPost, publishNow = false): Promise<PostData> {
+  /** Stores a post that was built, and places its targets. @throws AppError plan_limit_reached */
+  async add(turn: Turn, built: LoadedPost, publishNow = false): Promise<PostData> {
     await this.#quota.take(turn)
-    return this.write(turn, prepared, publishNow)
+    return this.write(turn, built, publishNow)
   }
 
   /** The same for a post that the plan does not limit. */
-  async write(turn: Turn, { post, targets: prepared }: LoadedPost, publishNow = false): Promise<PostData> {
+  async write(turn: Turn, built: LoadedPost, publishNow = false): Promise<PostData> {
+    const { createdAt, createdBy: authorId } = built.post
+    const placed = await this.#placed(turn, built, publishNow)
+    const view = insertPost(turn, placed, postCreated)
+    addVersion(turn, placed, { kind: 'created', authorId, now: Date.parse(createdAt) })
+    turn.audit({ kind: 'post', id: placed.post.id })
+    return view
+  }
+
+  /** A new post whose drafts with a time are scheduled, or in review. */
+  async #placed(turn: Turn, { post, targets: drafts }: LoadedPost, publishNow: boolean): Promise<LoadedPost> {
     const { createdAt: at, createdBy: userId, lateMinutes } = post
     const place = await this.#place(turn)
-    const planned = prepared.map((target) => {
-      if (target.status !== 'scheduled') return target
+    const targets = drafts.map((target) => {
+      if (target.status !== 'draft') return target
       const { problem } = target
-      return { ...this.#planned(turn, { ...target, status: 'draft' }, { at, lateMinutes, place }), problem }
+      return { ...this.#planned(turn, target, { at, lateMinutes, place }), problem }
     })
-    const made = await this.#approvals.get().changed(turn, {
-      after: { post, targets: planned },
-      before: undefined,
-      userId,
-      publishNow,
-    })
-    const stored = await released(turn, made)
-    const view = insertPost(turn, stored, postCreated)
-    addVersion(turn, stored, { kind: 'created', authorId: userId, now: Date.parse(at) })
-    turn.audit({ kind: 'post', id: post.id })
-    return view
+    const after = { post, targets }
+    return released(turn, await this.#approvals.get().changed(turn, { after, before: undefined, userId, publishNow }))
   }
 
   /**
@@ -389,6 +390,8 @@ export class PostAuthor {
 }
 
 type Override = Exclude<NonNullable<NewPostInput['targets']>[number]['override'], undefined>
+
+const isTimed = ({ scheduledAt }: TargetRow) => scheduledAt !== null
 
 function isConnected(account: PostingAccount | undefined): boolean {
   return account !== undefined && account.status !== 'removed'

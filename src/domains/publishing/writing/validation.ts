@@ -119,7 +119,7 @@ export class PostValidation {
       report(error)
     }
     try {
-      await origins.requireReleased(scope, [body], untimed, resources.files)
+      await origins.requireReleasedTexts(scope, [body], untimed, resources.files)
     } catch (error) {
       report(error)
     }

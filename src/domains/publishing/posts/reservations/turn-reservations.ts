@@ -97,6 +97,17 @@ export class TurnReservations implements TakenTimes {
     return this.#changed
   }
 
+  /**
+   * Counts drafts at their times, so that what the turn plans next leaves them room. `change` replaces this when they are
+   * stored, or gives the times back.
+   */
+  hold(drafts: readonly Omit<Reserving, 'status'>[]): void {
+    this.change(
+      [],
+      drafts.map((draft) => ({ ...draft, status: 'scheduled' })),
+    )
+  }
+
   /** Replaces the reservations of the targets of a post. */
   change(before: readonly Reserving[], after: readonly Reserving[]): void {
     for (const target of before) {

@@ -217,6 +217,8 @@ export class PostImporter {
         known: { settings, accounts: known.accounts },
       })
       const prepared = await this.#author.build(turn, body, origin)
+      // The next rows must leave it room.
+      reservationsOf(turn).hold(prepared.targets)
       return { wanted, prepared, errors: [] }
     } catch (error) {
       if (!(error instanceof AppError)) throw error

@@ -117,13 +117,13 @@ export class OccurrenceMaker {
       })
       const target: TargetRow = {
         ...loaded,
-        status: obstacle?.status ?? 'scheduled',
+        status: obstacle?.status ?? 'draft',
         problem: obstacle?.problem ?? null,
         startBy: startBy(time, template.lateMinutes),
       }
       targets.push(target)
-      // The next account of the post and the next occurrence must count this reservation.
-      reservationsOf(turn).change([], [target])
+      // The next account of the post and the next occurrence must leave it room.
+      if (target.status === 'draft') reservationsOf(turn).hold([target])
     }
     // The plan limits series, not their posts: an occurrence is never missing.
     const made = await this.#author.write(turn, { post, targets })
@@ -156,7 +156,7 @@ export class OccurrenceMaker {
     if (!(await this.#room.hasRoom(turn, wishes, Date.parse(scheduledAt ?? '')))) {
       return { status: 'failed', problem: REASONS.noRoom }
     }
-    return isUsable(account) ? undefined : { status: 'scheduled', problem: PROBLEMS.held(whyHeld(account)) }
+    return isUsable(account) ? undefined : { status: 'draft', problem: PROBLEMS.held(whyHeld(account)) }
   }
 }
 

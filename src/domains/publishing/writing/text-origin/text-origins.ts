@@ -9,7 +9,6 @@ import {
   type TargetOverride,
   type LoadedPost,
   isPerson,
-  released,
   requireRelease,
   type TextRelease,
   type PostTextOriginData,
@@ -52,13 +51,12 @@ export class TextOrigins {
   }
 
   /**
-   * Refuses a new post here already, so that a row of a bulk request is refused by itself. What goes into review is
-   * decided on there.
-   * @throws AppError model_text_not_released
+   * Refuses to schedule a new post that the caller cannot release. What goes into review is decided on there.
+   * @throws AppError model_text_not_released for an API key
    */
-  async checked(turn: Turn, loaded: LoadedPost): Promise<LoadedPost> {
-    if (loaded.post.textOrigin === null || (await this.#approvals.get().applies(turn))) return loaded
-    return released(turn, loaded)
+  async requireReleased(scope: DecisionScope, origin: PostTextOriginData | null): Promise<void> {
+    if (origin === null || isPerson(scope) || (await this.#approvals.get().applies(scope))) return
+    await requireRelease(scope, origin)
   }
 
   /**
@@ -72,7 +70,7 @@ export class TextOrigins {
     at: string,
   ): Promise<TextRelease | null> {
     if (isPerson(scope)) return { release: 'person', releasedBy: scope.caller?.userId ?? null, releasedAt: at }
-    await this.requireReleased(scope, bodiesOf(template), template.targets, files)
+    await this.requireReleasedTexts(scope, bodiesOf(template), template.targets, files)
     return null
   }
 
@@ -80,7 +78,7 @@ export class TextOrigins {
    * Refuses contents that the caller cannot schedule.
    * @throws AppError model_text_not_released for an API key, unless its posts go into review
    */
-  async requireReleased(
+  async requireReleasedTexts(
     scope: DecisionScope,
     bodies: readonly PostBody[],
     wanted: Wanted,
