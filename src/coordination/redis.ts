@@ -88,13 +88,15 @@ export class RedisCoordination implements Coordination {
     // The error of `connect` only says that the connection is closed.
     let cause: Error | undefined
     const remember = (error: Error) => (cause ??= error)
-    this.#commands.once('error', remember)
+    // Either of the two can be the first to fail.
+    const connections = [this.#commands, this.#subscriber]
+    for (const connection of connections) connection.on('error', remember)
     try {
-      await Promise.all([this.#commands.connect(), this.#subscriber.connect()])
+      await Promise.all(connections.map((connection) => connection.connect()))
     } catch (error) {
       throw cause ?? error
     } finally {
-      this.#commands.off('error', remember)
+      for (const connection of connections) connection.off('error', remember)
     }
   }
 
